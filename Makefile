@@ -1,0 +1,75 @@
+# What a person types. `make help` lists it; everything sets itself up, and a second run does only what is left to do.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+GPU ?= AUTO
+PYTHON ?= python3
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+unexport PYTHONPATH
+
+# ON or OFF, decided once, when a build is made.
+gpu = $(eval gpu := $(or $(filter ON OFF,$(GPU)),$(shell scripts/gpu-choice $(GPU))))$(gpu)
+sources := $(shell find CMakeLists.txt cmake include src python bench examples tests pyproject.toml -type f \
+  \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.py' -o -name '*.cmake*' \
+  -o -name '*.toml' -o -name 'CMakeLists.txt' -o -name 'py.typed' \) 2>/dev/null)
+cxx := $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' 2>/dev/null)
+pip_install = python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
+
+.PHONY: help setup build demo test bench kill-test bars format lint clean
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo "GPU=ON|OFF|AUTO chooses CUDA; AUTO takes it where nvcc and an NVIDIA GPU are."
+
+setup: .cache/setup-done ## system packages (as root, with apt) and .venv
+.cache/setup-done: requirements.txt scripts/setup
+	@PYTHON=$(PYTHON) scripts/setup
+
+# The package in .venv, and build/$(flavour) with the rest. One flavour is installed at a time; each keeps its build.
+define install
+	@[[ $(gpu) == OFF ]] || scripts/cuda-toolkit
+	@echo "building ($(1), GPU=$(gpu))"
+	@$(pip_install) -Cbuild-dir=build/$(1) -Ccmake.build-type=$(2) -Ccmake.define.HOLDFAST_TESTS=$(3) \
+	  -Ccmake.define.HOLDFAST_EXAMPLES=$(3) -Ccmake.define.GPU=$(gpu)
+	@rm -f .cache/installed-* && touch $@
+endef
+.cache/installed-shipped-$(GPU): .cache/setup-done $(sources)
+	$(call install,shipped,Release,OFF)
+.cache/installed-checked-$(GPU): .cache/setup-done $(sources)
+	$(call install,checked,RelWithDebInfo,ON)
+
+build: .cache/installed-shipped-$(GPU) ## the package, as shipped, into .venv
+demo: .cache/installed-shipped-$(GPU) ## a table made, loaded, killed in mid-write, reopened and verified
+	@holdfast demo
+
+test: .cache/installed-checked-$(GPU) ## every test, bounded; built once, with assertions
+	ctest --test-dir build/checked --output-on-failure -j $(CMAKE_BUILD_PARALLEL_LEVEL) --no-tests=error
+	python -m pytest -q tests/python
+
+bench: .cache/installed-shipped-$(GPU) ## every CPU benchmark; writes bench/results, docs/img and the documents' figures
+	@python -m holdfast.bench all
+	@python -m holdfast.bench.report
+
+# 1,000 kills take some minutes; KILLS= and RESULTS= change their number and where the result file goes.
+KILLS ?= 1000
+RESULTS ?= build/results
+kill-test: .cache/installed-checked-$(GPU) ## 1,000 SIGKILLs of a real process, verified by another
+	@mkdir -p $(RESULTS)
+	build/checked/holdfast-kill-test --kills $(KILLS) --json $(RESULTS)
+
+bars: .cache/installed-shipped-$(GPU) ## every target with the measured value that answers it
+	@python -m holdfast.bench.bars $(BARS)
+
+format: .cache/setup-done ## lay out C++ and Python as CI wants them
+	@clang-format -i $(cxx)
+	@ruff format -q . && ruff check -q --fix .
+
+lint: .cache/setup-done ## layout, ruff, clang-tidy on the library
+	@clang-format --dry-run -Werror $(cxx)
+	@ruff format --check . && ruff check .
+	@scripts/tidy
+
+clean: ## everything that was built; .venv stays
+	rm -rf build .cache/installed-*

@@ -1,0 +1,122 @@
+// limits.cpp: plain loops over memory, timed.
+#include "limits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <barrier>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "anonymous_memory.hpp"
+#include "keys.hpp"
+
+namespace holdfast::bench {
+namespace {
+
+constexpr std::size_t kGroup = 32;
+struct alignas(64) Line {
+  std::uint64_t words[8];
+};
+
+/// Keeps a result alive, so that the loop that made it is not left out.
+void keep(std::uint64_t value) { asm volatile("" : : "r"(value) : "memory"); }
+
+template <bool kUpdate>
+void random_lines(Line* lines, std::uint64_t count, std::uint64_t operations, std::uint64_t seed) {
+  Random random(seed);
+  std::uint64_t sum = 0;
+  std::array<Line*, kGroup> group;
+  for (std::uint64_t done = 0; done < operations; done += kGroup) {
+    for (Line*& line : group) {
+      line = lines + random.below(count);
+      __builtin_prefetch(line, kUpdate ? 1 : 0);
+    }
+    for (Line* line : group) {
+      sum += line->words[0];
+      if (kUpdate) line->words[0] = sum;
+    }
+  }
+  keep(sum);
+}
+
+void dependent_lines(const Line* lines, std::uint64_t count, std::uint64_t operations, std::uint64_t seed) {
+  std::uint64_t state = seed;
+  for (std::uint64_t done = 0; done < operations; ++done) {
+    state = mix(state + kOdd +
+                lines[static_cast<std::uint64_t>((static_cast<unsigned __int128>(state) * count) >> 64)].words[0]);
+  }
+  keep(state);
+}
+
+void read_all(const Line* lines, std::uint64_t count, std::uint64_t passes) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t p = 0; p < passes; ++p) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      for (const std::uint64_t word : lines[i].words) sum ^= word;
+    }
+    keep(sum);
+  }
+}
+
+/// Runs `work(thread)` on every thread at once; the seconds until the last is done.
+double together(unsigned threads, const std::function<void(unsigned)>& work) {
+  std::chrono::steady_clock::time_point start;
+  std::barrier ready(threads, [&]() noexcept { start = std::chrono::steady_clock::now(); });
+  std::vector<std::thread> others;
+  const auto body = [&](unsigned t) {
+    ready.arrive_and_wait();
+    work(t);
+  };
+  for (unsigned t = 1; t < threads; ++t) others.emplace_back(body, t);
+  body(0);
+  for (auto& other : others) other.join();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+double measure_limit(const std::string& what, std::uint64_t bytes, std::uint64_t operations, unsigned threads,
+                     bool huge_pages) {
+  if (threads == 0 || operations == 0 || bytes < 4096 * threads) {
+    throw InvalidArgument("a limit needs a thread, an operation and 4096 bytes a thread");
+  }
+  const AnonymousMemory memory(bytes, huge_pages);
+  Line* lines = memory.as<Line>();
+  const std::uint64_t count = bytes / sizeof(Line), part = count / threads;
+  operations = what.starts_with("random") ? (operations + kGroup - 1) / kGroup * kGroup : operations;
+  const auto all = static_cast<double>(operations * threads), part_bytes = static_cast<double>(part * sizeof(Line));
+  if (what == "random_read") {
+    return all / together(threads, [&](unsigned t) { random_lines<false>(lines, count, operations, t + 1); });
+  }
+  if (what == "random_update") {  // each thread its own part: two may not change one word
+    return all / together(threads, [&](unsigned t) { random_lines<true>(lines + t * part, part, operations, t + 1); });
+  }
+  if (what == "dependent_read") {
+    return all / together(threads, [&](unsigned t) { dependent_lines(lines, count, operations, t + 1); });
+  }
+  if (what == "sequential_read") {
+    return all * part_bytes / together(threads, [&](unsigned t) { read_all(lines + t * part, part, operations); });
+  }
+  if (what == "sequential_write") {
+    return all * part_bytes / together(threads, [&](unsigned t) {
+             for (std::uint64_t p = 0; p < operations; ++p) {
+               std::memset(lines + t * part, static_cast<int>(p), part * sizeof(Line));
+             }
+           });
+  }
+  if (what == "copy") {
+    const std::uint64_t half = part / 2;
+    return all * static_cast<double>(half * sizeof(Line)) / together(threads, [&](unsigned t) {
+             for (std::uint64_t p = 0; p < operations; ++p) {
+               std::memcpy(lines + t * part, lines + t * part + half, half * sizeof(Line));
+             }
+           });
+  }
+  throw InvalidArgument("no limit '" + what + "'");
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,18 @@
+// limits.hpp: what the machine's memory allows, so that a table's speed can be given as a part of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace holdfast::bench {
+
+/// Measures `what` over an array of `bytes`, shared by `threads`; the result is a second:
+///   random_read      64-byte lines read at random, prefetched 32 ahead     lines
+///   random_update    the same, a word of each changed                      lines
+///   dependent_read   each address from the line before                     lines
+///   sequential_read, sequential_write, copy                                bytes (copy: read, and as many written)
+/// `operations` is a thread's lines, or passes over its part of the array. Throws InvalidArgument.
+double measure_limit(const std::string& what, std::uint64_t bytes, std::uint64_t operations, unsigned threads,
+                     bool huge_pages);
+
+}  // namespace holdfast::bench

@@ -1,0 +1,239 @@
+// module.cpp: the benchmark's C++ half as the Python module holdfast._bench.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "distribution.hpp"
+#include "drive.hpp"
+#include "keys.hpp"
+#include "layout.hpp"
+#include "limits.hpp"
+#include "target.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace holdfast::bench {
+namespace {
+
+constexpr const char* kKindNames[kKinds] = {"read", "absent", "update", "insert", "rmw", "erase"};
+
+template <class T>
+using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+template <class T>
+Array<T> array_of(std::vector<T>&& values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Array<T>(kept->data(), {kept->size()}, owner);
+}
+
+std::unique_ptr<Target> create(const std::string& path, std::uint32_t value_bytes, std::uint64_t capacity,
+                               const std::string& device, unsigned threads, bool moves, std::uint32_t shared_bias,
+                               bool flush, std::uint32_t levels, std::uint32_t hash_locations, std::uint32_t slots,
+                               std::uint64_t seed) {
+  CreateOptions options;
+  options.value_bytes = value_bytes;
+  options.capacity = capacity;
+  options.device = device;
+  options.threads = threads;
+  options.moves = moves;
+  options.shared_bias = shared_bias;
+  options.flush = flush;
+  options.levels = levels;
+  options.hash_locations = hash_locations;
+  options.slots = slots;
+  options.seed = seed;
+  options.overwrite = true;
+  const nb::gil_scoped_release unlocked;
+  return holdfast_target(Table::create(path, options));
+}
+
+std::unique_ptr<Target> open(const std::string& path, const std::string& device, unsigned threads, bool moves) {
+  OpenOptions options;
+  options.device = device;
+  options.threads = threads;
+  options.moves = moves;
+  const nb::gil_scoped_release unlocked;
+  return holdfast_target(Table::open(path, options));
+}
+
+Table& table_of(Target& target) {
+  if (Table* table = target.table()) return *table;
+  throw InvalidArgument(target.name() + " is not a Holdfast table");
+}
+
+nb::dict stats(Target& target) {
+  const Stats s = table_of(target).stats();
+  nb::dict d;
+  d["device"] = s.device;
+  d["device_reason"] = s.device_reason;
+  d["medium"] = name(s.medium);
+  d["domain"] = name(s.domain);
+  d["size"] = s.size;
+  d["slots"] = s.slots;
+  d["cells"] = s.cells;
+  d["moves"] = s.moves;
+  d["resizes"] = s.resizes;
+  d["map_ms"] = s.map_ms;
+  d["recovery_ms"] = s.recovery_ms;
+  d["last_resize_ms"] = s.last_resize_ms;
+  d["last_resize_alloc_ms"] = s.last_resize_alloc_ms;
+  d["was_clean"] = s.was_clean;
+  d["flush_instruction"] = s.flush_instruction;
+  d["tile"] = s.tile;
+  d["threads"] = s.threads;
+  return d;
+}
+
+Outcome drive_named(Target& target, std::uint64_t items, std::uint64_t operations, std::size_t batch, unsigned callers,
+                    const nb::dict& shares, const std::string& distribution, double theta, std::uint64_t seed,
+                    std::uint64_t key_seed, std::uint64_t version, bool unique, bool on_device) {
+  Spec spec{.items = items,
+            .operations = operations,
+            .batch = batch,
+            .callers = callers,
+            .shape = shape_named(distribution),
+            .theta = theta,
+            .seed = seed,
+            .key_seed = key_seed,
+            .version = version,
+            .unique = unique,
+            .on_device = on_device};
+  for (const auto& [key, value] : shares) {
+    const auto kind_name = nb::cast<std::string>(key);
+    unsigned kind = 0;
+    while (kind < kKinds && kind_name != kKindNames[kind]) ++kind;
+    if (kind == kKinds) throw InvalidArgument("no operation '" + kind_name + "' in workloads");
+    spec.share[kind] = nb::cast<double>(value);
+  }
+  const nb::gil_scoped_release unlocked;
+  return drive(target, spec);
+}
+
+nb::dict as_dict(Outcome&& outcome) {
+  nb::dict d, counts, latencies;
+  d["operations"] = outcome.operations;
+  d["seconds"] = outcome.seconds;
+  d["cpu_seconds"] = outcome.cpu_seconds;
+  d["wrong"] = outcome.wrong;
+  d["inserted"] = outcome.inserted;
+  d["version"] = outcome.version;
+  d["batch_us"] = array_of(std::move(outcome.batch_us));
+  for (unsigned k = 0; k < kKinds; ++k) {
+    if (outcome.count[k] == 0) continue;
+    counts[kKindNames[k]] = outcome.count[k];
+    latencies[kKindNames[k]] = array_of(std::move(outcome.kind_us[k]));
+  }
+  d["counts"] = counts;
+  d["kind_us"] = latencies;
+  return d;
+}
+
+nb::dict fill_table(Target& target, std::uint64_t first, std::uint64_t last, std::size_t batch, std::size_t fine_batch,
+                    double fine_from, bool stop_at_resize, std::uint64_t key_seed) {
+  Filling f;
+  {
+    const nb::gil_scoped_release unlocked;
+    f = fill(table_of(target), first, last, batch, fine_batch, fine_from, stop_at_resize, key_seed);
+  }
+  nb::dict d;
+  d["items"] = array_of(std::move(f.items));
+  d["slots"] = array_of(std::move(f.slots));
+  d["resizes"] = array_of(std::move(f.resizes));
+  d["moves"] = array_of(std::move(f.moves));
+  d["seconds"] = array_of(std::move(f.seconds));
+  return d;
+}
+
+Array<std::uint64_t> draw(const std::string& distribution, std::uint64_t items, std::uint64_t count, double theta,
+                          std::uint64_t seed) {
+  const Distribution source(shape_named(distribution), items, theta);
+  Random random(seed);
+  std::vector<std::uint64_t> drawn(count);
+  for (std::uint64_t i = 0; i < count; ++i) drawn[i] = source.draw(random, items, i);
+  return array_of(std::move(drawn));
+}
+
+Array<std::uint64_t> keys(std::uint64_t first, std::uint64_t count, std::uint64_t seed) {
+  std::vector<std::uint64_t> made(count);
+  for (std::uint64_t i = 0; i < count; ++i) made[i] = key_of(first + i, seed);
+  return array_of(std::move(made));
+}
+
+}  // namespace
+
+NB_MODULE(_bench, m) {
+  m.doc() = "Workloads, runners and peers of Holdfast's benchmarks; `python -m holdfast.bench` is their user.";
+  nb::class_<Target>(m, "Target", "A Holdfast table or a peer, as a benchmark drives it.")
+      .def_prop_ro("name", &Target::name)
+      .def_prop_ro("value_bytes", &Target::value_bytes)
+      .def("__len__", &Target::size)
+      .def("close", &Target::close, nb::call_guard<nb::gil_scoped_release>())
+      .def("stats", &stats)
+      .def(
+          "reserve", [](Target& t, std::uint64_t items) { table_of(t).reserve(items); }, "items"_a,
+          nb::call_guard<nb::gil_scoped_release>());
+  m.def("create", &create, "path"_a, "value_bytes"_a = 8, "capacity"_a = 1 << 20, "device"_a = "cpu", "threads"_a = 0,
+        "moves"_a = true, "shared_bias"_a = 2, "flush"_a = false, "levels"_a = 2, "hash_locations"_a = 2, "slots"_a = 8,
+        "seed"_a = 0, "A new Holdfast table; replaces an existing file.");
+  m.def("open", &open, "path"_a, "device"_a = "cpu", "threads"_a = 0, "moves"_a = true);
+  m.def("libcuckoo", &libcuckoo_target, "capacity"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("tbb", &tbb_target, "capacity"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("peers", &peers, "Names of the peers that this build has.");
+  m.def(
+      "drive",
+      [](Target& target, std::uint64_t items, std::uint64_t operations, std::size_t batch, unsigned callers,
+         const nb::dict& shares, const std::string& distribution, double theta, std::uint64_t seed,
+         std::uint64_t key_seed, std::uint64_t version, bool unique, bool on_device) {
+        return as_dict(drive_named(target, items, operations, batch, callers, shares, distribution, theta, seed,
+                                   key_seed, version, unique, on_device));
+      },
+      "target"_a, nb::kw_only(), "items"_a, "operations"_a, "batch"_a, "callers"_a, "shares"_a,
+      "distribution"_a = "uniform", "theta"_a = 0.99, "seed"_a = 1, "key_seed"_a = 1, "version"_a = 0,
+      "unique"_a = false, "on_device"_a = false,
+      "Runs a workload and checks every answer: drive.hpp, Spec and Outcome.");
+  m.def("fill", &fill_table, "target"_a, nb::kw_only(), "first"_a = 0, "last"_a, "batch"_a, "fine_batch"_a,
+        "fine_from"_a = 2.0, "stop_at_resize"_a = false, "key_seed"_a = 1, "Fills a table, a sample a batch.");
+  m.def("draw", &draw, "distribution"_a, "items"_a, "count"_a, "theta"_a = 0.99, "seed"_a = 1,
+        "Items as a workload draws them.");
+  m.def("keys", &keys, "first"_a, "count"_a, "seed"_a = 1, "Keys of consecutive items.");
+  m.def("zeta", &zeta, "n"_a, "theta"_a);
+  m.def(
+      "popular_item", [](std::uint64_t rank, std::uint64_t items) { return Permutation(items)(rank); }, "rank"_a,
+      "items"_a, "The item that a zipfian distribution puts at `rank` (0: the most popular).");
+  m.def(
+      "layout",
+      [](bool together, std::uint64_t bytes, unsigned candidates, std::uint64_t operations, bool huge) {
+        LayoutResult r;
+        {
+          const nb::gil_scoped_release unlocked;
+          r = measure_layout(together, bytes, candidates, operations, huge);
+        }
+        nb::dict d;
+        d["find_per_second"] = r.find_per_second;
+        d["absent_per_second"] = r.absent_per_second;
+        d["insert_per_second"] = r.insert_per_second;
+        d["load_factor"] = r.load_factor;
+        d["wrong"] = r.wrong;
+        return d;
+      },
+      "together"_a, "bytes"_a, "candidates"_a, "operations"_a, "huge_pages"_a = false,
+      "RULES.md 8: 16-byte slots against key words together.");
+  m.def(
+      "limit",
+      [](const std::string& what, std::uint64_t bytes, std::uint64_t operations, unsigned threads, bool huge) {
+        const nb::gil_scoped_release unlocked;
+        return measure_limit(what, bytes, operations, threads, huge);
+      },
+      "what"_a, "bytes"_a, "operations"_a, "threads"_a, "huge_pages"_a = false,
+      "Operations (or bytes, for sequential ones) a second: limits.hpp.");
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,37 @@
+# Defaults.cmake: language level, build types, warnings, sanitizers, and ccache where there is one.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Debug, RelWithDebInfo (optimized, with assertions) or Release" FORCE)
+endif()
+# Assertions stay on in every build type but Release.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")
+set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O2 -g -lineinfo")
+
+find_program(HOLDFAST_CCACHE ccache)
+if(HOLDFAST_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${HOLDFAST_CCACHE}" CACHE STRING "")
+  set(CMAKE_CUDA_COMPILER_LAUNCHER "${HOLDFAST_CCACHE}" CACHE STRING "")
+endif()
+
+find_package(Threads REQUIRED)
+
+# What every target of this project is compiled with; never part of the installed interface.
+add_library(holdfast_options INTERFACE)
+target_compile_options(holdfast_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+if(HOLDFAST_WERROR)
+  target_compile_options(holdfast_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+    "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings>")
+endif()
+if(HOLDFAST_SANITIZE)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${HOLDFAST_SANITIZE}>
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer> $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>)
+  add_link_options(-fsanitize=${HOLDFAST_SANITIZE})
+endif()

@@ -1,0 +1,11 @@
+# Examples.cmake: every examples/*.cpp is a program example_<name>, run as a test.
+file(GLOB examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
+foreach(example IN LISTS examples)
+  get_filename_component(stem "${example}" NAME_WE)
+  add_executable(example_${stem} "${example}")
+  target_link_libraries(example_${stem} PRIVATE holdfast::holdfast holdfast_options)
+  if(HOLDFAST_TESTS)
+    add_test(NAME example.${stem} COMMAND example_${stem} "${CMAKE_CURRENT_BINARY_DIR}/example_${stem}.hold")
+    set_tests_properties(example.${stem} PROPERTIES TIMEOUT 120 LABELS examples)
+  endif()
+endforeach()

@@ -1,0 +1,24 @@
+# Install.cmake: what find_package(holdfast) finds: holdfast::holdfast, and holdfast::cuda where CUDA was built.
+# It is the component `cxx`; the Python modules are the component `python`, which alone goes into a wheel.
+include(CMakePackageConfigHelpers)
+set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
+
+set(exported holdfast)
+if(HOLDFAST_CUDA)
+  list(APPEND exported holdfast_cuda)
+  foreach(room core index machine/cuda)
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/${room}/"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/holdfast/src/${room}" COMPONENT cxx
+      FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh")
+  endforeach()
+endif()
+install(TARGETS ${exported} EXPORT holdfast ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT cxx)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/holdfast" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT cxx
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh")
+install(EXPORT holdfast NAMESPACE holdfast:: FILE holdfast-targets.cmake DESTINATION "${package_folder}"
+  COMPONENT cxx)
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/holdfast-config.cmake.in" holdfast-config.cmake
+  INSTALL_DESTINATION "${package_folder}")
+write_basic_package_version_file(holdfast-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/holdfast-config.cmake"
+  "${CMAKE_CURRENT_BINARY_DIR}/holdfast-config-version.cmake" DESTINATION "${package_folder}" COMPONENT cxx)

@@ -1,0 +1,77 @@
+# Library.cmake: the library `holdfast` from what lies in the rooms, and `holdfast_model` for the tests.
+set(rooms core memory index machine/cpu log structures table server)
+set(holdfast_sources "")
+foreach(room IN LISTS rooms)
+  file(GLOB room_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")
+  list(APPEND holdfast_sources ${room_sources})
+endforeach()
+file(GLOB table_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/table/*.cpp")
+
+# Files for one instruction set; src/machine/cpu calls them only where the processor has it. They go last into the
+# library: of an inline function compiled in several files the linker keeps the first, which must be a portable one.
+set(wide_sources ${holdfast_sources})
+list(FILTER holdfast_sources EXCLUDE REGEX "_avx(2|512)\\.cpp$")
+list(FILTER wide_sources INCLUDE REGEX "_avx(2|512)\\.cpp$")
+list(SORT wide_sources ORDER DESCENDING)  # avx2 before avx512
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  foreach(source IN LISTS wide_sources)
+    if(source MATCHES "_avx2\\.cpp$")
+      set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "-mavx2;-mbmi;-mbmi2;-mlzcnt;-mpopcnt")
+    elseif(source MATCHES "_avx512\\.cpp$")
+      set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS
+        "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512cd;-mavx2;-mbmi;-mbmi2;-mlzcnt;-mpopcnt")
+    endif()
+  endforeach()
+else()
+  set(wide_sources "")
+endif()
+
+set(HOLDFAST_HAS_CUDA_SOURCES OFF)
+if(HOLDFAST_CUDA)
+  file(GLOB cuda_sources CONFIGURE_DEPENDS
+    "${PROJECT_SOURCE_DIR}/src/machine/cuda/*.cu" "${PROJECT_SOURCE_DIR}/src/machine/cuda/*.cpp")
+  if(cuda_sources)
+    set(HOLDFAST_HAS_CUDA_SOURCES ON)
+    list(APPEND holdfast_sources ${cuda_sources})
+  endif()
+endif()
+
+add_library(holdfast STATIC ${holdfast_sources} ${wide_sources})
+add_library(holdfast::holdfast ALIAS holdfast)
+set_target_properties(holdfast PROPERTIES VERSION ${PROJECT_VERSION})
+target_compile_features(holdfast PUBLIC cxx_std_20)
+target_include_directories(holdfast
+  PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+  PRIVATE "${PROJECT_SOURCE_DIR}/src")
+target_compile_definitions(holdfast PRIVATE HOLDFAST_VERSION="${PROJECT_VERSION}")
+target_link_libraries(holdfast PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:holdfast_options>)
+if(HOLDFAST_HAS_CUDA_SOURCES)
+  # Defined where the cuda machine is part of the library: `#ifdef HOLDFAST_WITH_CUDA` in src/table.
+  target_compile_definitions(holdfast PRIVATE HOLDFAST_WITH_CUDA=1)
+  target_link_libraries(holdfast PRIVATE CUDA::cudart_static)
+endif()
+
+# What a user's kernels need: the CUDA headers, and the rooms that table_ref.cuh includes.
+if(HOLDFAST_CUDA)
+  add_library(holdfast_cuda INTERFACE)
+  add_library(holdfast::cuda ALIAS holdfast_cuda)
+  set_target_properties(holdfast_cuda PROPERTIES EXPORT_NAME cuda)
+  target_include_directories(holdfast_cuda INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/holdfast/src>)
+  target_compile_options(holdfast_cuda INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+  target_link_libraries(holdfast_cuda INTERFACE holdfast CUDA::cudart_static)
+endif()
+
+# The model machine: the shipped algorithms over a memory that records every access (tests only).
+if(HOLDFAST_TESTS)
+  file(GLOB model_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/machine/model/*.cpp")
+  if(model_sources)
+    add_library(holdfast_model STATIC ${model_sources})
+    target_link_libraries(holdfast_model PUBLIC holdfast PRIVATE holdfast_options)
+    target_include_directories(holdfast_model PUBLIC "${PROJECT_SOURCE_DIR}/src")
+  else()
+    add_library(holdfast_model INTERFACE)
+    target_link_libraries(holdfast_model INTERFACE holdfast)
+    target_include_directories(holdfast_model INTERFACE "${PROJECT_SOURCE_DIR}/src")
+  endif()
+endif()

@@ -1,0 +1,63 @@
+# Python.cmake: the modules holdfast._native and holdfast._bench with typed stubs, by nanobind.
+#
+# scikit-build-core installs them into the wheel. Without it they land in <build>/python/holdfast beside links to
+# python/holdfast, so that PYTHONPATH=<build>/python runs the package as it lies in the tree.
+find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module ${SKBUILD_SABI_COMPONENT})
+execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir
+  OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+find_package(nanobind CONFIG REQUIRED)
+
+set(package_tree "${CMAKE_CURRENT_BINARY_DIR}/python/holdfast")
+file(MAKE_DIRECTORY "${package_tree}")
+file(GLOB entries CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/python/holdfast"
+  "${PROJECT_SOURCE_DIR}/python/holdfast/*")
+foreach(entry IN LISTS entries)
+  if(NOT entry MATCHES "\\.(cpp|hpp|pat)$|^__pycache__$")
+    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/python/holdfast/${entry}" "${package_tree}/${entry}" SYMBOLIC)
+  endif()
+endforeach()
+
+# One module from the sources given, its stub beside it.
+function(holdfast_module name)
+  nanobind_add_module(${name} STABLE_ABI NB_STATIC NOMINSIZE ${ARGN})
+  target_link_libraries(${name} PRIVATE holdfast)
+  target_compile_options(${name} PRIVATE -Wall -Wextra)
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/bench")
+  target_compile_definitions(${name} PRIVATE HOLDFAST_VERSION="${PROJECT_VERSION}"
+    $<$<BOOL:${HOLDFAST_HAS_CUDA_SOURCES}>:HOLDFAST_WITH_CUDA=1>)
+  set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${package_tree}")
+  if(HOLDFAST_HAS_CUDA_SOURCES)
+    target_link_libraries(${name} PRIVATE CUDA::cudart_static)
+  endif()
+  set(patterns "${PROJECT_SOURCE_DIR}/python/holdfast/${name}.pat")
+  if(EXISTS "${patterns}")
+    list(PREPEND patterns PATTERN_FILE)
+  else()
+    set(patterns "")
+  endif()
+  nanobind_add_stub(${name}_stub MODULE ${name} OUTPUT "${package_tree}/${name}.pyi"
+    PYTHON_PATH "$<TARGET_FILE_DIR:${name}>" DEPENDS ${name} ${patterns})
+  install(TARGETS ${name} LIBRARY DESTINATION holdfast COMPONENT python)
+  install(FILES "${package_tree}/${name}.pyi" DESTINATION holdfast COMPONENT python)
+endfunction()
+
+if(EXISTS "${PROJECT_SOURCE_DIR}/python/holdfast/_native.cpp")
+  file(GLOB native_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/holdfast/*.cpp")
+  holdfast_module(_native ${native_sources})
+endif()
+
+file(GLOB bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
+if(bench_sources)
+  holdfast_module(_bench ${bench_sources})
+  # The peers of the comparison, where their headers are installed.
+  find_path(HOLDFAST_TBB_INCLUDE tbb/concurrent_hash_map.h)
+  find_library(HOLDFAST_TBB_LIBRARY tbb)
+  if(HOLDFAST_TBB_INCLUDE AND HOLDFAST_TBB_LIBRARY)
+    target_compile_definitions(_bench PRIVATE HOLDFAST_HAVE_TBB=1)
+    target_link_libraries(_bench PRIVATE "${HOLDFAST_TBB_LIBRARY}")
+  endif()
+  find_path(HOLDFAST_LIBCUCKOO_INCLUDE libcuckoo/cuckoohash_map.hh)
+  if(HOLDFAST_LIBCUCKOO_INCLUDE)
+    target_compile_definitions(_bench PRIVATE HOLDFAST_HAVE_LIBCUCKOO=1)
+  endif()
+endif()

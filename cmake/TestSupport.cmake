@@ -1,0 +1,11 @@
+# TestSupport.cmake: what several suites and the fuzzers use lies in tests/support, a library that all of them link.
+file(GLOB support_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
+if(support_sources)
+  add_library(holdfast_test_support STATIC ${support_sources})
+  target_link_libraries(holdfast_test_support PUBLIC holdfast PRIVATE holdfast_options)
+  target_include_directories(holdfast_test_support PUBLIC "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
+else()
+  add_library(holdfast_test_support INTERFACE)
+  target_link_libraries(holdfast_test_support INTERFACE holdfast)
+  target_include_directories(holdfast_test_support INTERFACE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
+endif()

@@ -1,0 +1,89 @@
+# Tests.cmake: one GoogleTest binary a folder of tests/, test_<folder>, and the project outside the tree.
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+# A suite is a folder: its files make test_<folder>. Where a main.cpp lies among them, all but *_test.cpp make a program
+# holdfast-<folder>-test, and test_<folder> holds the tests of its parts. A file *_main.cpp is a program by itself (a
+# child for a test to kill, say).
+function(holdfast_program name)
+  add_executable(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE holdfast_test_support holdfast_options)
+  target_compile_definitions(${name} PRIVATE HOLDFAST_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  if(HOLDFAST_HAS_CUDA_SOURCES)
+    target_compile_definitions(${name} PRIVATE HOLDFAST_WITH_CUDA=1)
+    target_link_libraries(${name} PRIVATE holdfast_cuda)
+  endif()
+endfunction()
+
+function(holdfast_suite suite folder)
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  if(HOLDFAST_CUDA)
+    file(GLOB kernels CONFIGURE_DEPENDS "${folder}/*.cu")
+    list(APPEND sources ${kernels})
+  endif()
+
+  set(children "")
+  foreach(source IN LISTS sources)
+    if(source MATCHES "_main\\.cpp$")
+      get_filename_component(stem "${source}" NAME_WE)
+      holdfast_program(${stem} "${source}")
+      list(APPEND children ${stem})
+    endif()
+  endforeach()
+  list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
+
+  set(tests ${sources})
+  if(EXISTS "${folder}/main.cpp")
+    list(FILTER sources EXCLUDE REGEX "_test\\.(cpp|cu)$")
+    holdfast_program(holdfast-${suite}-test ${sources})
+    list(REMOVE_ITEM tests "${folder}/main.cpp")
+    if(NOT tests MATCHES "_test\\.(cpp|cu)")
+      set(tests "")
+    endif()
+  endif()
+  if(NOT tests)
+    return()
+  endif()
+
+  holdfast_program(test_${suite} ${tests})
+  target_link_libraries(test_${suite} PRIVATE GTest::gtest GTest::gtest_main)
+  if(suite STREQUAL "model")
+    target_link_libraries(test_${suite} PRIVATE holdfast_model)
+  endif()
+  if(children)
+    add_dependencies(test_${suite} ${children})
+  endif()
+  gtest_discover_tests(test_${suite} TEST_PREFIX "${suite}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 1200 LABELS "${suite}")
+endfunction()
+
+file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/tests/*")
+foreach(folder IN LISTS folders)
+  get_filename_component(suite "${folder}" NAME)
+  if(NOT IS_DIRECTORY "${folder}" OR suite MATCHES "^(python|fuzz|consumer|support)$")
+    continue()
+  endif()
+  if(suite STREQUAL "cuda" AND NOT HOLDFAST_HAS_CUDA_SOURCES)
+    continue()
+  endif()
+  holdfast_suite(${suite} "${folder}")
+endforeach()
+
+# A bounded run of the kills; `make kill-test` does 1,000.
+if(TARGET holdfast-kill-test)
+  add_test(NAME kill.bounded COMMAND holdfast-kill-test --kills 40 --seed 1)
+  set_tests_properties(kill.bounded PROPERTIES TIMEOUT 600 LABELS kill)
+endif()
+
+# The installed package, used by a project outside the tree. A library with sanitizers would force them on its user.
+if(table_sources AND NOT HOLDFAST_SANITIZE)
+  set(toolkit "")
+  if(HOLDFAST_CUDA)
+    get_filename_component(toolkit "${CUDAToolkit_BIN_DIR}" DIRECTORY)
+  endif()
+  add_test(NAME consumer COMMAND "${CMAKE_COMMAND}" "-DBUILD=${CMAKE_BINARY_DIR}" "-DWORK=${CMAKE_BINARY_DIR}/consumer"
+    "-DSOURCE=${PROJECT_SOURCE_DIR}/tests/consumer" "-DCXX=${CMAKE_CXX_COMPILER}" "-DMAKE=${CMAKE_MAKE_PROGRAM}"
+    "-DCUDA=${CMAKE_CUDA_COMPILER}" "-DARCHITECTURES=${CMAKE_CUDA_ARCHITECTURES}" "-DTOOLKIT=${toolkit}"
+    -P "${PROJECT_SOURCE_DIR}/tests/consumer/run_consumer.cmake")
+  set_tests_properties(consumer PROPERTIES TIMEOUT 600 LABELS consumer)
+endif()

@@ -1,0 +1,71 @@
+// error.hpp: every error that Holdfast throws. Each message says what, where, and what to do.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace holdfast {
+
+/// The base of all errors.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// An argument is out of range or does not fit the table. Python: ValueError.
+class InvalidArgument : public Error {
+  using Error::Error;
+};
+/// There is no pool at the path.
+class PoolNotFound : public Error {
+  using Error::Error;
+};
+/// The path exists already, and `overwrite` was not asked for.
+class PoolExists : public Error {
+  using Error::Error;
+};
+/// Another process has the pool open.
+class PoolInUse : public Error {
+  using Error::Error;
+};
+/// The file is not a pool, or is a damaged one.
+class PoolCorrupt : public Error {
+  using Error::Error;
+};
+/// The pool was made by a newer version of Holdfast.
+class PoolVersion : public Error {
+  using Error::Error;
+};
+/// The pool has other key or value sizes than those asked for.
+class PoolMismatch : public Error {
+  using Error::Error;
+};
+/// The machine lost power while a pool in domain `process` was open. Python: PowerLost.
+class PowerLost : public Error {
+  using Error::Error;
+};
+/// The medium has no room for the pool, or for its growth.
+class NoSpace : public Error {
+  using Error::Error;
+};
+/// The medium cannot do what was asked: read-only, not DAX, not mappable by the GPU.
+class MediumError : public Error {
+  using Error::Error;
+};
+/// No such device, or the device failed.
+class DeviceError : public Error {
+  using Error::Error;
+};
+/// The table was closed, opened read-only, or inherited by a forked child.
+class TableClosed : public Error {
+  using Error::Error;
+};
+class ReadOnly : public Error {
+  using Error::Error;
+};
+/// An operating system call failed; the message has its reason.
+class SystemError : public Error {
+  using Error::Error;
+};
+
+}  // namespace holdfast

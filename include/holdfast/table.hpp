@@ -1,0 +1,153 @@
+// table.hpp: the durable key-value index, as a C++ program uses it. CUDA is not needed to include it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "holdfast/error.hpp"
+#include "holdfast/pool.hpp"
+#include "holdfast/status.hpp"
+
+namespace holdfast {
+
+/// How a table is made. `key_bytes`, `value_bytes` and the configuration never change afterwards.
+struct CreateOptions {
+  std::uint32_t key_bytes = 8;       ///< 8
+  std::uint32_t value_bytes = 8;     ///< 0 (a set) to 65536; up to 8 live inside the slot
+  std::uint64_t capacity = 1 << 20;  ///< items to make room for; the table grows past it
+  std::uint32_t levels = 2;          ///< GPHash §3.1; levels × hash_locations × slots ≤ 32
+  std::uint32_t hash_locations = 2;
+  std::uint32_t slots = 8;
+  std::string device = "auto";    ///< "auto", "cpu", "cuda" or "cuda:N"
+  bool overwrite = false;         ///< replace an existing file
+  unsigned threads = 0;           ///< CPU threads a batch may use; 0: all, 8 at most
+  bool moves = true;              ///< a full insert may move one item first (RULES.md 26)
+  std::uint32_t shared_bias = 2;  ///< by how many items an insert thinks a shared bucket fuller; the paper: 0
+  bool flush = false;             ///< run the protocol of domain `power` on any medium; claims no more for it
+  std::uint64_t seed = 0;         ///< of the hash; 0: random
+  std::uint64_t max_bytes = 0;    ///< address space kept for the value heap; 0: 1 TiB
+};
+
+struct OpenOptions {
+  std::string device = "auto";
+  bool read_only = false;  ///< find, contains, export only; shares the pool with other readers
+  unsigned threads = 0;
+  bool moves = true;
+  std::uint32_t shared_bias = 2;
+  bool flush = false;
+  bool salvage = false;         ///< open after a power cut all the same (PowerLost otherwise); with read_only, recover
+                                ///< a private copy in memory: the file is not written
+  std::uint32_t key_bytes = 0;  ///< if not 0, must agree with the pool (PoolMismatch)
+  std::uint32_t value_bytes = 0;
+  bool check_value_bytes = false;  ///< compare value_bytes even if it is 0
+};
+
+/// Operations over arrays, submitted together: the unit of ordering, of cell reuse and of durability.
+/// Pointers are all to host memory, or all to memory of the table's device (`on_device`).
+struct Batch {
+  std::size_t size = 0;  ///< n
+  Op op = Op::find;
+  const std::uint8_t* ops = nullptr;   ///< (n,) an `Op` each; overrides `op`
+  const void* keys = nullptr;          ///< (n, key_bytes)
+  const void* values = nullptr;        ///< (n, value_bytes), read by operations that take a value
+  void* out = nullptr;                 ///< (n, value_bytes), written by operations that read one; absent: zeros
+  Status* statuses = nullptr;          ///< (n,) or null
+  bool* found = nullptr;               ///< (n,) or null: the key was there before the operation
+  const std::uint8_t* mask = nullptr;  ///< (n,) or null: 0 skips the operation (`not_run`)
+  Combine combine = Combine::add;      ///< for accumulate
+  Element element = Element::u64;      ///< for accumulate; value_bytes is a multiple of its size
+  bool unique = false;                 ///< the caller promises that no key repeats
+  bool ordered = false;                ///< in a mixed batch, reads too are in array order
+  bool on_device = false;
+  void* stream = nullptr;  ///< a cudaStream_t; durable when the stream gets there
+  /// Asked now and then on the calling thread; true: finish what runs, leave the rest `not_run`.
+  std::function<bool()> stop;
+};
+
+/// Counts of what a batch did.
+struct BatchResult {
+  std::uint64_t count[kStatuses] = {};  ///< by Status; not filled in for asynchronous device batches
+  bool stopped = false;
+  std::uint64_t of(Status s) const { return count[static_cast<unsigned>(s)]; }
+};
+
+/// Figures about a table; all are derived, none is stored.
+struct Stats {
+  std::string path, device, device_reason;  ///< which machine, and why
+  Medium medium = Medium::file;
+  Domain domain = Domain::none;
+  std::uint64_t size = 0, slots = 0, cells = 0, free_cells = 0;
+  std::uint64_t moves = 0, resizes = 0, heap_growths = 0, claim_misses = 0, retries = 0;
+  double map_ms = 0, recovery_ms = 0;
+  double last_resize_ms = 0;        ///< rehashing, without making room for the new level
+  double last_resize_alloc_ms = 0;  ///< making that room
+  std::uint64_t repaired_slots = 0, finished_moves = 0, rehashed = 0;
+  std::uint64_t left_out = 0;  ///< damaged slots that `salvage` left out of its private copy
+  bool was_clean = false;
+  std::string flush_instruction, tile;
+  unsigned threads = 1;
+};
+
+/// A durable table in a pool file. Movable, not copyable. Batches may come from several host threads at once.
+class Table {
+ public:
+  static Table create(const std::string& path, const CreateOptions& options = {});
+  static Table open(const std::string& path, const OpenOptions& options = {});
+
+  Table(Table&&) noexcept;
+  Table& operator=(Table&&) noexcept;
+  ~Table();  ///< closes
+
+  /// Runs a batch. When it returns (or `stream` gets there), all that it acknowledged is in the
+  /// pool's persistence domain. Throws InvalidArgument, ReadOnly, TableClosed, DeviceError.
+  BatchResult run(const Batch& batch);
+
+  // The same, one kind of operation each, for host arrays.
+  BatchResult insert(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
+  BatchResult insert_or_assign(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
+  BatchResult assign(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
+  BatchResult find(const void* keys, void* values, std::size_t n, bool* found = nullptr);
+  BatchResult contains(const void* keys, std::size_t n, bool* found);
+  BatchResult erase(const void* keys, std::size_t n, Status* statuses = nullptr);
+  BatchResult accumulate(const void* keys, const void* values, std::size_t n, Combine combine, Element element,
+                         Status* statuses = nullptr);
+
+  /// Copies up to `n` items to host memory, from `cursor` (0 at first; advanced; ~0 at the end).
+  /// `values` may be null. Items that change meanwhile may or may not appear.
+  std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n);
+
+  std::uint64_t size() const;
+  std::uint64_t slots() const;  ///< of all levels
+  double load_factor() const;
+  std::uint32_t key_bytes() const;
+  std::uint32_t value_bytes() const;
+  const std::string& path() const;
+  bool is_open() const;
+  bool on_gpu() const;
+
+  void clear();                       ///< removes every item, durably
+  void reserve(std::uint64_t items);  ///< grows so that `items` fit without another resize. Throws NoSpace
+  void sync();                        ///< waits for batches; puts the file on its device; sets the clean mark
+  void close();                       ///< sync, unmap, unlock. Idempotent
+  CheckReport check();                ///< verifies every slot and cell
+  Stats stats() const;
+
+ private:
+  class Impl;
+  explicit Table(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Opens the pool as its recovery would, verifies every slot and cell, and closes it again. With
+/// `repair` false the file is not written: a pool that needs recovery is recovered in private memory.
+CheckReport check(const std::string& path, bool repair = false);
+
+/// The GPUs this build can use: 0 without CUDA or without a device. `why` says the reason.
+int cuda_devices(std::string* why = nullptr);
+
+}  // namespace holdfast

@@ -1,0 +1,28 @@
+"""Holdfast: a key-value table in one file that GPUs and CPUs share, whole after a crash at any moment.
+
+>>> import holdfast as hf
+>>> with hf.Table.create("items.hold", key=8, value=8) as items:
+...     items.insert([1, 2], [10, 20])
+array([0, 0], dtype=uint8)
+"""
+
+from . import errors
+from ._native import version as __version__
+from .errors import *  # noqa: F403
+from .pool import CheckReport, Extent, PoolInfo, check, cuda_devices, inspect
+from .status import Op, Status
+from .table import Table
+
+__all__ = [
+    "CheckReport",
+    "Extent",
+    "Op",
+    "PoolInfo",
+    "Status",
+    "Table",
+    "__version__",
+    "check",
+    "cuda_devices",
+    "inspect",
+    *errors.__all__,
+]

@@ -1,0 +1,26 @@
+// _native.hpp: what the parts of the Python module share. It is a thin binding: arrays come as addresses and sizes from
+// the Python layer, which owns their lifetimes and has checked them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "holdfast/pool.hpp"
+
+namespace holdfast::python {
+
+/// Adds `use_errors`, and translates C++ errors into the Python classes that it was given.
+void bind_errors(nanobind::module_& module);
+
+/// Adds the class `Table`.
+void bind_table(nanobind::module_& module);
+
+/// Adds `order_streams` and `pointer_device`, which need CUDA and say so where the build has none.
+void bind_cuda(nanobind::module_& module);
+
+using Dict = nanobind::typed<nanobind::dict, nanobind::str, nanobind::any>;
+
+/// The report as a dict with the names of the C++ members.
+Dict to_dict(const CheckReport& report);
+
+}  // namespace holdfast::python

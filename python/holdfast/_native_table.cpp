@@ -1,0 +1,196 @@
+// _native_table.cpp: the class holdfast._native.Table. Every call that may take long releases the interpreter lock.
+#include <nanobind/stl/optional.h>
+
+#include <chrono>
+#include <optional>
+
+#include "_native.hpp"
+#include "holdfast/table.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace holdfast::python {
+namespace {
+
+// Asks the interpreter for signals now and then while a batch runs. Python delivers them to its main thread only.
+class Interrupt {
+ public:
+  bool operator()() {
+    const auto now = std::chrono::steady_clock::now();
+    if (error_ || now < next_) return error_.has_value();
+    next_ = now + kInterval;
+    nb::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) error_.emplace();  // takes the error that the handler raised
+    return error_.has_value();
+  }
+  /// What the signal's handler raised, KeyboardInterrupt as a rule, or None.
+  nb::object raised() const { return error_ ? nb::borrow(error_->value()) : nb::none(); }
+
+ private:
+  static constexpr auto kInterval = std::chrono::milliseconds(10);  // another thread may hold the lock: ask seldom
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kInterval;
+  std::optional<nb::python_error> error_;
+};
+
+template <class T>
+T* at(std::uintptr_t address) {
+  return reinterpret_cast<T*>(address);
+}
+
+Table create(const std::string& path, std::uint32_t key, std::uint32_t value, std::uint64_t capacity,
+             std::uint32_t levels, std::uint32_t hash_locations, std::uint32_t slots, const std::string& device,
+             bool overwrite, unsigned threads, bool moves, std::uint32_t shared_bias, bool flush, std::uint64_t seed,
+             std::uint64_t max_bytes) {
+  CreateOptions options;
+  options.key_bytes = key;
+  options.value_bytes = value;
+  options.capacity = capacity;
+  options.levels = levels;
+  options.hash_locations = hash_locations;
+  options.slots = slots;
+  options.device = device;
+  options.overwrite = overwrite;
+  options.threads = threads;
+  options.moves = moves;
+  options.shared_bias = shared_bias;
+  options.flush = flush;
+  options.seed = seed;
+  options.max_bytes = max_bytes;
+  nb::gil_scoped_release released;
+  return Table::create(path, options);
+}
+
+Table open(const std::string& path, const std::string& device, bool read_only, unsigned threads, bool moves,
+           std::uint32_t shared_bias, bool flush, bool salvage, std::optional<std::uint32_t> key,
+           std::optional<std::uint32_t> value) {
+  OpenOptions options;
+  options.device = device;
+  options.read_only = read_only;
+  options.threads = threads;
+  options.moves = moves;
+  options.shared_bias = shared_bias;
+  options.flush = flush;
+  options.salvage = salvage;
+  options.key_bytes = key.value_or(0);
+  options.value_bytes = value.value_or(0);
+  options.check_value_bytes = value.has_value();
+  nb::gil_scoped_release released;
+  return Table::open(path, options);
+}
+
+using Ran = nb::typed<nb::tuple, nb::typed<nb::list, std::uint64_t>, bool, nb::any>;
+using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
+
+Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys, std::uintptr_t values,
+        std::uintptr_t out, std::uintptr_t statuses, std::uintptr_t found, std::uintptr_t mask, unsigned combine,
+        unsigned element, bool unique, bool ordered, bool on_device, std::uintptr_t stream, bool interruptible) {
+  Interrupt interrupt;
+  Batch batch;
+  batch.size = size;
+  batch.op = static_cast<Op>(op);
+  batch.ops = at<const std::uint8_t>(ops);
+  batch.keys = at<const void>(keys);
+  batch.values = at<const void>(values);
+  batch.out = at<void>(out);
+  batch.statuses = at<Status>(statuses);
+  batch.found = at<bool>(found);
+  batch.mask = at<const std::uint8_t>(mask);
+  batch.combine = static_cast<Combine>(combine);
+  batch.element = static_cast<Element>(element);
+  batch.unique = unique;
+  batch.ordered = ordered;
+  batch.on_device = on_device;
+  batch.stream = at<void>(stream);
+  if (interruptible) batch.stop = [&interrupt] { return interrupt(); };
+  BatchResult result;
+  {
+    nb::gil_scoped_release released;
+    result = table.run(batch);
+  }
+  nb::list counts;
+  for (const std::uint64_t count : result.count) counts.append(count);
+  return nb::borrow<Ran>(nb::make_tuple(counts, result.stopped, interrupt.raised()));
+}
+
+Exported export_batch(Table& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values, std::size_t n) {
+  std::size_t count = 0;
+  {
+    nb::gil_scoped_release released;
+    count = table.export_batch(cursor, at<void>(keys), at<void>(values), n);
+  }
+  return nb::borrow<Exported>(nb::make_tuple(count, cursor));
+}
+
+Dict stats(const Table& table) {
+  const Stats s = table.stats();
+  Dict result;
+  result["path"] = s.path;
+  result["device"] = s.device;
+  result["device_reason"] = s.device_reason;
+  result["medium"] = name(s.medium);
+  result["domain"] = name(s.domain);
+  result["size"] = s.size;
+  result["slots"] = s.slots;
+  result["cells"] = s.cells;
+  result["free_cells"] = s.free_cells;
+  result["moves"] = s.moves;
+  result["resizes"] = s.resizes;
+  result["heap_growths"] = s.heap_growths;
+  result["claim_misses"] = s.claim_misses;
+  result["retries"] = s.retries;
+  result["map_ms"] = s.map_ms;
+  result["recovery_ms"] = s.recovery_ms;
+  result["last_resize_ms"] = s.last_resize_ms;
+  result["last_resize_alloc_ms"] = s.last_resize_alloc_ms;
+  result["repaired_slots"] = s.repaired_slots;
+  result["finished_moves"] = s.finished_moves;
+  result["rehashed"] = s.rehashed;
+  result["left_out"] = s.left_out;
+  result["was_clean"] = s.was_clean;
+  result["flush_instruction"] = s.flush_instruction;
+  result["tile"] = s.tile;
+  result["threads"] = s.threads;
+  return result;
+}
+
+Dict check_table(Table& table) {
+  CheckReport report;
+  {
+    nb::gil_scoped_release released;
+    report = table.check();
+  }
+  return to_dict(report);
+}
+
+}  // namespace
+
+void bind_table(nb::module_& module) {
+  const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<Table>(module, "Table")
+      .def_static("create", &create, "path"_a, "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a,
+                  "slots"_a, "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a,
+                  "max_bytes"_a)
+      .def_static("open", &open, "path"_a, "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a,
+                  "flush"_a, "salvage"_a, "key"_a.none(), "value"_a.none())
+      .def("run", &run, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a, "found"_a, "mask"_a,
+           "combine"_a, "element"_a, "unique"_a, "ordered"_a, "on_device"_a, "stream"_a, "interruptible"_a,
+           "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")
+      .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "n"_a,
+           "Returns (items written, next cursor).")
+      .def("size", &Table::size, unlocked)
+      .def("slots", &Table::slots, unlocked)
+      .def("load_factor", &Table::load_factor, unlocked)
+      .def("key_bytes", &Table::key_bytes)
+      .def("value_bytes", &Table::value_bytes)
+      .def("is_open", &Table::is_open)
+      .def("on_gpu", &Table::on_gpu)
+      .def("clear", &Table::clear, unlocked)
+      .def("reserve", &Table::reserve, "items"_a, unlocked)
+      .def("sync", &Table::sync, unlocked)
+      .def("close", &Table::close, unlocked)
+      .def("check", &check_table)
+      .def("stats", &stats);
+}
+
+}  // namespace holdfast::python

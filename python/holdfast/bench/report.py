@@ -1,0 +1,198 @@
+"""Puts figures into documents from result files, so that none is typed by hand.
+
+A document marks where a figure or a table goes:
+
+    <!-- figures: compare amd-epyc-2c/compare-uniform.json -->
+    (rewritten)
+    <!-- end -->
+
+and, inside a line, `<!-- figure: amd-epyc-2c/recovery.json results.at_least_16m_slots.seconds .2f -->0.12<!-- end -->`.
+Files are below bench/results. `python -m holdfast.bench.report` rewrites the project's documents; with --check it only says
+which are not as the files say, and exits with 1.
+"""  # noqa: E501
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from holdfast.bench import machine
+from holdfast.bench.results import Json, field, read
+
+_TABLE = re.compile(r"(<!-- figures: (\S+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_FIGURE = re.compile(r"(<!-- figure: (\S+) (\S+) (\S+) -->)[^\n]*?(<!-- end -->)")
+DOCUMENTS = ("README.md", "docs/performance.md", "docs/durability.md", "docs/architecture.md")
+
+
+def _grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(columns) + " |", "|---|" + "---:|" * (len(columns) - 1)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def _spread(entry: Json, digits: int = 1) -> str:
+    if len(entry["all"]) == 1:
+        return f"{entry['median']:,.{digits}f}"
+    return f"{entry['median']:,.{digits}f} ({entry['low']:,.{digits}f}–{entry['high']:,.{digits}f})"
+
+
+def _compare(content: Json) -> str:
+    workloads, ratio = content["results"]["workloads"], content["results"]["ratio_to_best_peer"]
+    names = list(next(iter(workloads.values())))
+    rows = [
+        [workload, *(_spread(targets[name]["mops"]) for name in names), _spread(ratio[workload], 2)]
+        for workload, targets in workloads.items()
+    ]
+    return _grid(["M operations/s", *names, "ratio to the better peer"], rows)
+
+
+def _series(content: Json) -> str:
+    rows = []
+    for run in content["results"]["runs"]:
+        for workload, targets in run["workloads"].items():
+            got = targets["holdfast"]
+            latency = got["latency_us"]
+            rows.append([
+                workload, f"{run['value_bytes']}", f"{run['batch']:,}", _spread(got["mops"]),
+                f"{latency['median']:,.0f}", f"{latency['p99']:,.0f}",
+            ])  # fmt: skip
+    columns = ["workload", "value bytes", "batch", "M operations/s", "batch p50, µs", "p99, µs"]
+    return _grid(columns, rows)
+
+
+def _load_factor(content: Json) -> str:
+    names = {
+        "paper": "the paper's rule",
+        "bias": "with a bias against shared buckets",
+        "moves": "with one item moved (default)",
+    }
+    rows = [
+        [text, f"{e['slots']:,}", _spread(e["load_factor"], 4), _spread(e["moved"], 4)]
+        for text, e in ((text, content["results"][name]) for name, text in names.items())
+    ]
+    return _grid(["rule", "slots", "load factor at the first resize", "items moved, of all"], rows)
+
+
+def _moves(content: Json) -> str:
+    cost = content["results"]["cost_of_moves"]
+    rows = [
+        [band.replace("-", " to "), _spread(entry), _spread(cost["mops"]["no_moves"][band]) if band in
+         cost["mops"]["no_moves"] else "–"]
+        for band, entry in cost["mops"]["moves"].items()
+    ]  # fmt: skip
+    return _grid(["load factor", "inserts with moves, M/s", "without, M/s"], rows)
+
+
+def _recovery(content: Json) -> str:
+    rows = [
+        [f"{e['items']:,}", f"{e['slots']:,}", _spread(e["recovery_ms"]), _spread(e["map_ms"], 2),
+         f"{e['nanoseconds_a_slot']:.2f}"]
+        for e in content["results"]["sizes"]
+    ]  # fmt: skip
+    return _grid(["items", "slots", "recovery, ms", "mapping, ms", "ns a slot"], rows)
+
+
+def _resize(content: Json) -> str:
+    got = content["results"]
+    fields = ("seconds_without_allocation", "allocation_seconds", "total_seconds")
+    rows = [[f"{got['items']:,}", f"{got['slots_before']:,} to {got['slots_after']:,}",
+             *(_spread(got[name], 3) for name in fields)]]  # fmt: skip
+    return _grid(["items", "slots", "seconds without allocation", "allocation", "together"], rows)
+
+
+def _layout(content: Json) -> str:
+    rows = [
+        [name.replace("_", " "), *(f"{_spread(e['slots'][f'{op}_mops'])} / {_spread(e['together'][f'{op}_mops'])}"
+         for op in ("find", "absent", "insert"))]
+        for name, e in content["results"].items()
+    ]  # fmt: skip
+    return _grid(["16-byte slots / keys together, M/s", "find", "absent", "insert"], rows)
+
+
+def _limits(content: Json) -> str:
+    memory = content["results"]["memory"]
+    names = list(next(iter(memory.values())))
+    rows = [[name.replace("_", " "), *(_spread(entry[n]) for n in names)] for name, entry in memory.items()]
+    return _grid(["memory", *(n.replace("_mops", ", M/s").replace("_", " ") for n in names)], rows)
+
+
+def _source(content: Json) -> str:
+    where, parameters = content["machine"], content["parameters"]
+    told = [f"{where['name']} ({where['cpu']}, {where['cores']} cores)", f"commit {content['commit'][:10]}"]
+    if content["dirty"]:
+        told.append("with uncommitted changes")
+    told.append(content["date"][:10])
+    for key in ("items", "operations", "callers", "batch", "distribution", "repetitions"):
+        if key in parameters:
+            told.append(
+                f"{key} {parameters[key]:,}" if isinstance(parameters[key], int) else f"{key} {parameters[key]}"
+            )
+    return ", ".join(told)
+
+
+TABLES: dict[str, Callable[[Json], str]] = {
+    "compare": _compare,
+    "series": _series,
+    "load-factor": _load_factor,
+    "moves": _moves,
+    "recovery": _recovery,
+    "resize": _resize,
+    "layout": _layout,
+    "limits": _limits,
+}
+
+
+def rewrite(text: str, folder: Path) -> str:
+    """A document with its marked places filled in. Raises ValueError where a mark names what is not there."""
+
+    def table(mark: re.Match[str]) -> str:
+        kind, file = mark[2], mark[3]
+        if kind not in TABLES:
+            raise ValueError(f"no table '{kind}'; there are {', '.join(TABLES)}")
+        if not (folder / file).exists():
+            return f"{mark[1]}*Not measured yet: {file} is not there.*\n{mark[4]}"
+        content = read(folder / file)
+        return f"{mark[1]}{TABLES[kind](content)}\n\n`bench/results/{file}`: {_source(content)}.\n{mark[4]}"
+
+    def figure(mark: re.Match[str]) -> str:
+        if not (folder / mark[2]).exists():
+            return f"{mark[1]}(not measured yet){mark[5]}"
+        try:
+            value = field(read(folder / mark[2]), mark[3])
+        except KeyError as error:
+            raise ValueError(f"{mark[2]}: {error}") from error
+        return f"{mark[1]}{value:{mark[4]}}{mark[5]}"
+
+    return _FIGURE.sub(figure, _TABLE.sub(table, text))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    root = machine.root() or Path.cwd()
+    parser = argparse.ArgumentParser(prog="python -m holdfast.bench.report", description="Puts figures into documents.")
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; exit with 1 where a document is not right"
+    )
+    parser.add_argument("--results", type=Path, default=root / "bench" / "results", help="the folder of results")
+    parser.add_argument("documents", nargs="*", type=Path, help="default: the project's")
+    given = parser.parse_args(arguments)
+    documents = given.documents or [root / name for name in DOCUMENTS if (root / name).exists()]
+    stale = 0
+    for path in documents:
+        text = path.read_text(encoding="utf-8")
+        try:
+            right = rewrite(text, given.results)
+        except ValueError as error:
+            print(f"{path}: {error}", file=sys.stderr)
+            return 2
+        if right == text:
+            continue
+        stale += 1
+        print(f"{path}: {'is not as the result files say' if given.check else 'rewritten'}")
+        if not given.check:
+            path.write_text(right, encoding="utf-8")
+    return 1 if given.check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,5 @@
+"""The command `holdfast`."""
+
+from .main import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,84 @@
+"""The commands on single items: get, put, del."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ..errors import InvalidArgument
+from ..status import Status
+from ..table import Table
+from .output import AsJson, as_hex, describe_value, emit, parse_key, parse_value, show
+from .pools import PoolPath
+
+Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help="128512, 0x1F600, U+1F600 or a character.")]
+
+
+def get(
+    pool: PoolPath,
+    keys: Keys,
+    is_hex: Annotated[bool, typer.Option("--hex", help="Values in hexadecimal.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="The values' bytes and nothing else.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the values of keys. Exit status 1 if one is not there."""
+    if sum((is_hex, raw, as_json)) > 1:
+        raise InvalidArgument("--hex, --raw and --json exclude each other: give one of them")
+    wanted = [parse_key(key) for key in keys]
+    with Table.open(pool, device="cpu", mode="r") as table:
+        rows, found = table.find(wanted)
+    values = [row.tobytes() if there else None for row, there in zip(rows, found.tolist(), strict=True)]
+    if raw:
+        sys.stdout.buffer.write(b"".join(value for value in values if value is not None))
+        sys.stdout.buffer.flush()
+        for key, value in zip(keys, values, strict=True):
+            if value is None:
+                typer.echo(f"{pool}: the key {key} is not there", err=True)
+    else:
+        lines = []
+        for key, value in zip(keys, values, strict=True):
+            text = f"{key}: not found" if value is None else as_hex(value) if is_hex else show(value)
+            lines.append(text if value is None or len(keys) == 1 or "\n" in text else f"{key}: {text}")
+        items = [describe_value(key, value) for key, value in zip(wanted, values, strict=True)]
+        emit(as_json, {"path": pool, "items": items}, "\n".join(lines))
+    if None in values:
+        raise typer.Exit(1)
+
+
+def put(
+    pool: PoolPath,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="128512, 0x1F600, U+1F600 or a character.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="Text, padded with zeroes to the value's size.")] = "",
+    is_hex: Annotated[bool, typer.Option("--hex", help="VALUE is hexadecimal.")] = False,
+    only_new: Annotated[bool, typer.Option("--only-new", help="Keep the value of a key that is there.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add a key with its value, or replace its value. Exit status 1 if --only-new found it there."""
+    wanted = parse_key(key)
+    with Table.open(pool, device="cpu") as table:
+        row = parse_value(value, is_hex, table.value_bytes)
+        statuses = (table.insert if only_new else table.insert_or_assign)([wanted], row)
+    status = Status(int(statuses[0]))
+    emit(as_json, {"path": pool, "key": wanted, "status": status.name.lower()}, f"{key}: {_words(status)}")
+    if status is Status.NO_SPACE:
+        raise typer.Exit(2)
+    if status is Status.EXISTS:
+        raise typer.Exit(1)
+
+
+def delete(pool: PoolPath, keys: Keys, as_json: AsJson = False) -> None:
+    """Remove keys. Exit status 1 if one was not there."""
+    wanted = [parse_key(key) for key in keys]
+    with Table.open(pool, device="cpu") as table:
+        statuses = [Status(int(status)) for status in table.erase(wanted)]
+    items = [{"key": key, "status": status.name.lower()} for key, status in zip(wanted, statuses, strict=True)]
+    lines = [f"{key}: {_words(status)}" for key, status in zip(keys, statuses, strict=True)]
+    emit(as_json, {"path": pool, "items": items}, "\n".join(lines))
+    if Status.NOT_FOUND in statuses:
+        raise typer.Exit(1)
+
+
+def _words(status: Status) -> str:
+    return status.name.lower().replace("_", " ")

@@ -1,0 +1,623 @@
+"""The durable table, as a Python program uses it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from . import batch
+from ._native import Table as NativeTable
+from .arrays import HOST, NUMPY
+from .batch import Request, TableShape
+from .errors import InvalidArgument, InvalidType
+from .pool import CheckReport, path_text, report_from
+from .status import Op
+
+_END = (1 << 64) - 1
+
+
+def _whole(name: str, value: Any, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidType(f"{name} is {value!r}, of type {type(value).__name__}: give a whole number")
+    if not least <= value <= most:
+        raise InvalidArgument(f"{name} is {value}: give {least} to {most:,}")
+    return int(value)
+
+
+def _pair(out: Any) -> tuple[Any, Any]:
+    """`out=` of an operation with two results: a pair, or the array for the first alone."""
+    if not isinstance(out, tuple):
+        return out, None
+    if len(out) != 2:
+        raise InvalidArgument(f"out has {len(out)} arrays: give one for the first result, or a pair")
+    return out
+
+
+class Table:
+    """A durable key-value table in a pool file, made with `Table.create` or `Table.open`.
+
+    Every operation is a batch over arrays and returns when all that it acknowledged is in the pool's persistence domain
+    (with arrays in GPU memory: when their stream gets there). Arrays may be NumPy's, CuPy's or PyTorch's, or anything
+    that speaks DLPack, `__cuda_array_interface__` or `__array_interface__`; results come in the kind of the keys.
+
+    keys
+        Shape (n,) of uint64 or int64 (a negative key is the same 8 bytes as key + 2**64), or (n, 8) of uint8; or whole
+        numbers from 0 to 2**64 - 1 as a list, or one of them.
+    values
+        n rows of `value_bytes` bytes each: (n, value_bytes) of uint8, (n, 32) of float32 for 128 bytes, (n,) of int64
+        for 8, ...; or bytes. None in a set, whose values have no bytes.
+    mask
+        Shape (n,) of bool; operations where it is false are not run: status NOT_RUN, results zero.
+    unique
+        A promise that no key repeats in the batch, which saves work. Repeated keys otherwise behave as if applied in
+        array order.
+    out
+        Arrays to write the results into: contiguous, writable, in the same place as the keys. For two results a pair,
+        or an array for the first alone.
+    stream
+        The CUDA stream to run on, for arrays in GPU memory; by default the current stream of the keys' library. Current
+        streams of the arrays' libraries wait for it and it for them.
+
+    Several threads may use one table at once. A call interrupted by a signal in the main thread finishes what runs and
+    raises (KeyboardInterrupt for SIGINT) with the statuses as the error's attribute `statuses`.
+    """
+
+    def __init__(self) -> None:
+        raise InvalidType("Table() makes no table: use holdfast.Table.create(path, ...) or holdfast.Table.open(path)")
+
+    _native: NativeTable
+    _shape: TableShape
+    _mode: str
+
+    @classmethod
+    def _wrap(cls, native: NativeTable, path: str, mode: str) -> Table:
+        table = object.__new__(cls)
+        table._native = native
+        table._mode = mode
+        device = native.stats()["device"]
+        table._shape = TableShape(path, native.key_bytes(), native.value_bytes(), device if native.on_gpu() else HOST)
+        return table
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        key: int = 8,
+        value: int = 8,
+        capacity: int = 1 << 20,
+        device: str = "auto",
+        overwrite: bool = False,
+        *,
+        levels: int = 2,
+        hash_locations: int = 2,
+        slots: int = 8,
+        threads: int = 0,
+        moves: bool = True,
+        shared_bias: int = 2,
+        flush: bool = False,
+        seed: int = 0,
+        max_bytes: int = 0,
+    ) -> Table:
+        """Makes a pool file with an empty table in it, readable by its owner alone, and opens it.
+
+        Parameters
+        ----------
+        path
+            Of the file. Its medium decides what the table survives: `stats()["domain"]`.
+        key, value
+            Bytes of a key (8) and of a value (0, a set, to 65536; up to 8 live inside the slot). They never change.
+        capacity
+            Items to make room for; the table grows past it by itself.
+        device
+            "auto" (a GPU if there is one and the medium allows it), "cpu", "cuda" or "cuda:N".
+        overwrite
+            Replace an existing file.
+        levels, hash_locations, slots
+            The configuration, GPHash §3.1; their product is at most 32.
+        threads
+            CPU threads that a batch may use; 0: all, 8 at most.
+        moves
+            Whether an insert that finds its slots taken may move one item before the table grows.
+        shared_bias
+            By how many items an insert thinks a bucket fuller that several hashes share; the paper: 0.
+        flush
+            Flush to persistent memory on any medium, as on `dax`; for measurements.
+        seed
+            Of the hash; 0: random.
+        max_bytes
+            Address space kept for the value heap; 0: 1 TiB.
+
+        Raises
+        ------
+        InvalidArgument, PoolExists, PoolInUse, NoSpace, MediumError, DeviceError
+        """
+        text = path_text(path)
+        native = NativeTable.create(
+            path=text,
+            key=_whole("key", key, 0, 65536),
+            value=_whole("value", value, 0, 1 << 31),
+            capacity=_whole("capacity", capacity, 0, _END),
+            levels=_whole("levels", levels, 0, 1 << 16),
+            hash_locations=_whole("hash_locations", hash_locations, 0, 1 << 16),
+            slots=_whole("slots", slots, 0, 1 << 16),
+            device=_device(device),
+            overwrite=bool(overwrite),
+            threads=_whole("threads", threads, 0, 1 << 16),
+            moves=bool(moves),
+            shared_bias=_whole("shared_bias", shared_bias, 0, 1 << 16),
+            flush=bool(flush),
+            seed=_whole("seed", seed, 0, _END),
+            max_bytes=_whole("max_bytes", max_bytes, 0, _END),
+        )
+        return cls._wrap(native, text, "r+")
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        device: str = "auto",
+        mode: str = "r+",
+        *,
+        key: int | None = None,
+        value: int | None = None,
+        threads: int = 0,
+        moves: bool = True,
+        shared_bias: int = 2,
+        flush: bool = False,
+        salvage: bool = False,
+    ) -> Table:
+        """Opens the table in a pool file, and recovers it first if it was not closed.
+
+        Parameters
+        ----------
+        path, device, threads, moves, shared_bias, flush
+            As for `create`.
+        mode
+            "r+" to change the table (one process at a time), "r" to read it (together with other readers).
+        key, value
+            Bytes of keys and values that the pool must have, if given.
+        salvage
+            Open after a power cut all the same: items may be missing or damaged. With mode="r" a private copy in memory
+            is recovered, what is damaged is left out (`stats()["left_out"]`), and the file is not written.
+
+        Raises
+        ------
+        PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, PoolMismatch, PowerLost, MediumError, DeviceError
+        """
+        if mode not in ("r", "r+"):
+            raise InvalidArgument(f"mode is {mode!r}: give 'r+' to change the table, or 'r' to read it")
+        text = path_text(path)
+        native = NativeTable.open(
+            path=text,
+            device=_device(device),
+            read_only=mode == "r",
+            threads=_whole("threads", threads, 0, 1 << 16),
+            moves=bool(moves),
+            shared_bias=_whole("shared_bias", shared_bias, 0, 1 << 16),
+            flush=bool(flush),
+            salvage=bool(salvage),
+            key=None if key is None else _whole("key", key, 1, 65536),
+            value=None if value is None else _whole("value", value, 0, 65536),
+        )
+        return cls._wrap(native, text, mode)
+
+    # Operations.
+
+    def insert(
+        self,
+        keys: Any,
+        values: Any = None,
+        *,
+        mask: Any = None,
+        unique: bool = False,
+        out: Any = None,
+        stream: Any = None,
+    ) -> Any:
+        """Adds each key with its value; a key that is there keeps its value.
+
+        Returns
+        -------
+        statuses
+            Shape (n,) of uint8: INSERTED, EXISTS, NO_SPACE or NOT_RUN.
+        """
+        return self._change(Op.INSERT, keys, values, mask, unique, out, stream)
+
+    def insert_or_assign(
+        self,
+        keys: Any,
+        values: Any = None,
+        *,
+        mask: Any = None,
+        unique: bool = False,
+        out: Any = None,
+        stream: Any = None,
+    ) -> Any:
+        """Adds each key with its value, or replaces the value of a key that is there.
+
+        Returns
+        -------
+        statuses
+            Shape (n,) of uint8: INSERTED, UPDATED, NO_SPACE or NOT_RUN.
+        """
+        return self._change(Op.INSERT_OR_ASSIGN, keys, values, mask, unique, out, stream)
+
+    def assign(
+        self,
+        keys: Any,
+        values: Any = None,
+        *,
+        mask: Any = None,
+        unique: bool = False,
+        out: Any = None,
+        stream: Any = None,
+    ) -> Any:
+        """Replaces the value of each key that is there.
+
+        Returns
+        -------
+        statuses
+            Shape (n,) of uint8: UPDATED, NOT_FOUND, NO_SPACE or NOT_RUN.
+        """
+        return self._change(Op.ASSIGN, keys, values, mask, unique, out, stream)
+
+    def erase(self, keys: Any, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None) -> Any:
+        """Removes each key.
+
+        Returns
+        -------
+        statuses
+            Shape (n,) of uint8: ERASED, NOT_FOUND or NOT_RUN.
+        """
+        return self._change(Op.ERASE, keys, None, mask, unique, out, stream)
+
+    def accumulate(
+        self,
+        keys: Any,
+        values: Any = None,
+        *,
+        op: str = "add",
+        mask: Any = None,
+        unique: bool = False,
+        out: Any = None,
+        stream: Any = None,
+    ) -> Any:
+        """Combines each value with the one that is there, element by element, or adds the key with it.
+
+        Parameters
+        ----------
+        values
+            Rows of int32, uint32, int64, uint64, float32 or float64: that is what is combined. Integers wrap.
+        op
+            "add", "min" or "max".
+
+        Returns
+        -------
+        statuses
+            Shape (n,) of uint8: UPDATED, INSERTED, NO_SPACE or NOT_RUN.
+        """
+        return self._change(Op.ACCUMULATE, keys, values, mask, unique, out, stream, op)
+
+    def find(
+        self,
+        keys: Any,
+        *,
+        dtype: Any = None,
+        mask: Any = None,
+        unique: bool = False,
+        out: Any = None,
+        stream: Any = None,
+    ) -> tuple[Any, Any]:
+        """Reads the value of each key.
+
+        Parameters
+        ----------
+        dtype
+            Element type of the values; bytes by default. A value of one element gives the shape (n,).
+        out
+            An array for the values, or a pair for both results.
+
+        Returns
+        -------
+        values
+            n rows of `value_bytes` bytes; zero where the key is absent.
+        found
+            Shape (n,) of bool.
+        """
+        values, found = _pair(out)
+        result = self._run(
+            Request(Op.FIND, keys, mask=mask, dtype=dtype, stream=stream, unique=unique, out_values=values,
+                    out_found=found, give_values=True, give_found=True)
+        )  # fmt: skip
+        return result.values, result.found
+
+    def contains(
+        self, keys: Any, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
+    ) -> Any:
+        """Asks for each key.
+
+        Returns
+        -------
+        found
+            Shape (n,) of bool.
+        """
+        request = Request(Op.CONTAINS, keys, mask=mask, stream=stream, unique=unique, out_found=out, give_found=True)
+        return self._run(request).found
+
+    def find_or_insert(
+        self,
+        keys: Any,
+        values: Any = None,
+        *,
+        dtype: Any = None,
+        mask: Any = None,
+        unique: bool = False,
+        out: Any = None,
+        stream: Any = None,
+    ) -> tuple[Any, Any]:
+        """Reads the value of each key, or adds the key with the value given.
+
+        Returns
+        -------
+        values
+            What is there now: n rows, of the kind of the values given unless `dtype` says otherwise. Zero where there
+            was no space.
+        found
+            Shape (n,) of bool: the key was there before.
+        """
+        rows, found = _pair(out)
+        result = self._run(
+            Request(Op.FIND_OR_INSERT, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
+                    out_values=rows, out_found=found, give_values=True, give_found=True)
+        )  # fmt: skip
+        return result.values, result.found
+
+    def insert_and_find(
+        self,
+        keys: Any,
+        values: Any = None,
+        *,
+        dtype: Any = None,
+        mask: Any = None,
+        unique: bool = False,
+        out: Any = None,
+        stream: Any = None,
+    ) -> tuple[Any, Any]:
+        """Adds each key with its value if it is absent, and reads what is there afterwards.
+
+        Returns
+        -------
+        values
+            As of `find_or_insert`.
+        statuses
+            Shape (n,) of uint8: INSERTED, EXISTS, NO_SPACE or NOT_RUN.
+        """
+        rows, statuses = _pair(out)
+        result = self._run(
+            Request(Op.INSERT_AND_FIND, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
+                    out_values=rows, out_statuses=statuses, give_values=True)
+        )  # fmt: skip
+        return result.values, result.statuses
+
+    def apply(
+        self,
+        ops: Any,
+        keys: Any,
+        values: Any = None,
+        *,
+        ordered: bool = False,
+        combine: str = "add",
+        dtype: Any = None,
+        mask: Any = None,
+        unique: bool = False,
+        out: Any = None,
+        stream: Any = None,
+    ) -> tuple[Any, Any]:
+        """Runs a mixed batch: an operation of its own for each key.
+
+        Parameters
+        ----------
+        ops
+            Shape (n,) of uint8, codes of `holdfast.Op`; or a list of them, or of their names.
+        values
+            A row for each key; ignored where the operation takes no value. None if no operation takes one.
+        ordered
+            The changes to a key are in array order. Its reads are too if true; else each sees the state before or after
+            any of the changes.
+        combine
+            How ACCUMULATE combines: "add", "min" or "max"; its element type is the values'.
+
+        Returns
+        -------
+        statuses
+            Shape (n,) of uint8.
+        values
+            n rows: what FIND, FIND_OR_INSERT and INSERT_AND_FIND read; zero for absent keys and for other
+            operations.
+        """
+        statuses, rows = _pair(out)
+        result = self._run(
+            Request(Op.FIND, keys, values, ops=_given("ops", ops), mask=mask, dtype=dtype, stream=stream, unique=unique,
+                    ordered=ordered, combine=combine, out_values=rows, out_statuses=statuses, give_values=True)
+        )  # fmt: skip
+        return result.statuses, result.values
+
+    def _change(
+        self, op: Op, keys: Any, values: Any, mask: Any, unique: bool, out: Any, stream: Any, combine: str = "add"
+    ) -> Any:
+        request = Request(op, keys, values, mask=mask, unique=unique, out_statuses=out, stream=stream, combine=combine)
+        return self._run(request).statuses
+
+    def _run(self, request: Request) -> batch.Results:
+        return batch.run(self._native, request, self._shape)
+
+    # The whole table.
+
+    def export_batch(
+        self, n: int = 1 << 16, cursor: int = 0, *, values: bool = True, dtype: Any = None
+    ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
+        """Copies up to `n` items to host memory. Items that change meanwhile may or may not appear.
+
+        Parameters
+        ----------
+        cursor
+            0 at first, then what the call before returned.
+        values
+            False to leave the values out.
+        dtype
+            Element type of the values, as for `find`.
+
+        Returns
+        -------
+        keys
+            Shape (m,) of uint64, m ≤ n.
+        values
+            m rows, or None.
+        cursor
+            Where to go on, or None at the end.
+        """
+        n, cursor = _whole("n", n, 1, 1 << 40), _whole("cursor", cursor, 0, _END)
+        keys = np.empty(n, np.uint64)
+        rows = None
+        if values:
+            shape, made = batch.result_rows(NUMPY, n, dtype, None, self.value_bytes)
+            rows = np.empty(shape, made)
+        count, following = self._native.export_batch(
+            cursor, NUMPY.pointer(keys), NUMPY.pointer(rows) if rows is not None else 0, n
+        )
+        return keys[:count], rows[:count] if rows is not None else None, None if following == _END else following
+
+    def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[int, Any]]:
+        """Each item as (key, value), in no order; read `batch` at a time. Values are bytes, or rows of `dtype`."""
+        cursor: int | None = 0
+        while cursor is not None:
+            keys, values, cursor = self.export_batch(batch, cursor, dtype=dtype)
+            assert values is not None
+            for key, value in zip(keys.tolist(), values, strict=True):
+                yield key, value.tobytes() if dtype is None else value
+
+    def __iter__(self) -> Iterator[int]:
+        """Each key, in no order."""
+        cursor: int | None = 0
+        while cursor is not None:
+            keys, _, cursor = self.export_batch(1 << 14, cursor, values=False)
+            yield from keys.tolist()
+
+    def __len__(self) -> int:
+        return int(self._native.size())
+
+    def __contains__(self, key: Any) -> bool:
+        found = self.contains([key] if isinstance(key, int | np.integer | bytes) else key)
+        if found.shape != (1,):
+            raise InvalidArgument(f"`in` asks for one key, and got {found.shape[0]}: use contains(keys)")
+        return bool(found[0])
+
+    def size(self) -> int:
+        """Items in the table; the same as `len`."""
+        return len(self)
+
+    @property
+    def capacity(self) -> int:
+        """Slots of all levels. The table grows before they are all taken, and by itself."""
+        return int(self._native.slots())
+
+    @property
+    def load_factor(self) -> float:
+        """Items divided by slots."""
+        return float(self._native.load_factor())
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of a key."""
+        return self._shape.key_bytes
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of a value."""
+        return self._shape.value_bytes
+
+    @property
+    def path(self) -> str:
+        """The pool file, as it was named."""
+        return self._shape.path
+
+    @property
+    def device(self) -> str:
+        """The machine that works on the table: "cpu" or "cuda:N"."""
+        return self._shape.device
+
+    @property
+    def mode(self) -> str:
+        """ "r+" or "r"."""
+        return self._mode
+
+    @property
+    def closed(self) -> bool:
+        """Whether the table was closed, or belongs to this process's parent."""
+        return not self._native.is_open()
+
+    def clear(self) -> None:
+        """Removes every item, durably."""
+        self._native.clear()
+
+    def reserve(self, items: int) -> None:
+        """Grows so that `items` items fit without another resize. Raises NoSpace."""
+        self._native.reserve(_whole("items", items, 0, _END))
+
+    def sync(self) -> None:
+        """Waits for running batches, puts the file on its device, and marks the pool clean."""
+        self._native.sync()
+
+    def check(self) -> CheckReport:
+        """Verifies every slot and cell."""
+        return report_from(self._native.check())
+
+    def stats(self) -> dict[str, Any]:
+        """Figures about the table: machine and why it was chosen, medium, domain, counts, and times in ms."""
+        return dict(self._native.stats())
+
+    def close(self) -> None:
+        """Syncs, unmaps and unlocks. A second time does nothing."""
+        self._native.close()
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return f"<holdfast.Table {self.path}: closed>"
+        stats = self.stats()
+        load = stats["size"] / stats["slots"]
+        return (
+            f"<holdfast.Table {self.path}: {stats['size']:,} items, load {load:.2f}, on {self.device}, "
+            f"survives {stats['domain']}>"
+        )
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise InvalidType(
+            f"a table cannot be pickled or copied: it is the open file {self.path}. Pass the path instead, "
+            "and open it there with holdfast.Table.open(path) after closing it here (several processes may read it, "
+            'with mode="r")'
+        )
+
+
+def _given(name: str, value: Any) -> Any:
+    if value is None:
+        raise InvalidType(
+            f"{name} is None: give an operation for each key, codes of holdfast.Op as uint8 or a list of them"
+        )
+    return value
+
+
+def _device(device: Any) -> str:
+    if not isinstance(device, str):
+        raise InvalidType(f"device is of type {type(device).__name__}: give 'auto', 'cpu', 'cuda' or 'cuda:N'")
+    return device

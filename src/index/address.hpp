@@ -1,0 +1,110 @@
+// address.hpp: where a key can be: its candidate slots, numbered as lanes. GPHash §3.1, RULES.md 16.
+#pragma once
+
+#include <cstdint>
+
+#include "core/bits.hpp"
+#include "core/both.hpp"
+#include "core/hash.hpp"
+#include "index/geometry.hpp"
+#include "index/tags.hpp"
+
+namespace holdfast::index {
+
+/// The candidate slots of one key. Lane (rank × hashes + j) × slots + s is slot s of the bucket that hash location j
+/// addresses at that rank, so the lowest lane is the foremost: highest level first.
+template <class Shape>
+class Candidates {
+ public:
+  HOLDFAST_BOTH Candidates(const View<Shape>& view, std::uint64_t key)
+      : hash_(hash_key(key, view.seed)),
+        second_(hash_location(hash_, 1)),
+        key_(key == 0 ? kAsideKey : key),
+        aside_(key == 0) {}
+
+  /// What stands in the key word of the slot that holds this key.
+  HOLDFAST_BOTH std::uint64_t stored_key() const { return key_; }
+  HOLDFAST_BOTH bool aside() const { return aside_; }
+  HOLDFAST_BOTH std::uint8_t tag() const { return tag_of(hash_); }
+  HOLDFAST_BOTH std::uint64_t hash() const { return hash_; }
+  HOLDFAST_BOTH std::uint64_t location(unsigned j) const {
+    return j == 0 ? hash_ : j == 1 ? second_ : hash_location(hash_, j);
+  }
+  HOLDFAST_BOTH unsigned lane_count(const View<Shape>& view) const { return aside_ ? 1 : view.lane_count(); }
+
+  HOLDFAST_BOTH std::uint64_t* stripe(const View<Shape>& view) const {
+    return view.tags + (aside_ ? view.aside_index() : view.stripe_index(hash_));
+  }
+  HOLDFAST_BOTH std::uint64_t bucket(const View<Shape>& view, unsigned rank, unsigned j) const {
+    return top_bits(location(j), view.top_level - rank);
+  }
+  /// The first tag word of candidate bucket `rank`, `j`.
+  HOLDFAST_BOTH std::uint64_t* tags(const View<Shape>& view, unsigned rank, unsigned j) const {
+    return view.tags + (aside_ ? view.aside_index() + 1 : view.tag_index(rank, bucket(view, rank, j)));
+  }
+
+  HOLDFAST_BOTH Slot* slot(const View<Shape>& view, unsigned lane) const {
+    if (aside_) return view.aside;
+    const Split at = split(view, lane);
+    return view.bucket(at.rank, bucket(view, at.rank, at.j)) + at.slot;
+  }
+  HOLDFAST_BOTH std::uint64_t* tag_word(const View<Shape>& view, unsigned lane) const {
+    if (aside_) return tags(view, 0, 0);
+    const Split at = split(view, lane);
+    return tags(view, at.rank, at.j) + at.slot / 8;
+  }
+  HOLDFAST_BOTH unsigned slot_in_bucket(const View<Shape>& view, unsigned lane) const {
+    return aside_ ? 0 : lane % view.shape.slots();
+  }
+
+  /// The lanes without those of a bucket that an earlier hash location names too.
+  HOLDFAST_BOTH LaneMask distinct(const View<Shape>& view) const {
+    if (aside_) return 1;
+    LaneMask mask = 0;
+    const LaneMask one_bucket = lanes(view.shape.slots());
+    for (unsigned rank = 0; rank < view.shape.levels(); ++rank) {
+      for (unsigned j = 0; j < view.shape.hashes(); ++j) {
+        bool repeated = false;
+        for (unsigned i = 0; i < j; ++i) repeated |= bucket(view, rank, i) == bucket(view, rank, j);
+        if (!repeated) mask |= one_bucket << ((rank * view.shape.hashes() + j) * view.shape.slots());
+      }
+    }
+    return mask;
+  }
+
+ private:
+  struct Split {
+    unsigned rank, j, slot;
+  };
+  HOLDFAST_BOTH static Split split(const View<Shape>& view, unsigned lane) {
+    const unsigned candidate = lane / view.shape.slots();
+    return {candidate / view.shape.hashes(), candidate % view.shape.hashes(), lane % view.shape.slots()};
+  }
+
+  std::uint64_t hash_, second_, key_;
+  bool aside_;
+};
+
+/// Which of the empty lanes an insert takes: the first in the least loaded bucket that has one (GPHash §3.1 "Inter-level
+/// sharing"). Buckets of lower levels, which several upper ones share, count `shared_bias` items more.
+template <class Shape>
+HOLDFAST_BOTH unsigned choose_lane(const View<Shape>& view, const Candidates<Shape>& candidates, LaneMask empty) {
+  HOLDFAST_ASSERT(empty != 0);
+  if (candidates.aside()) return 0;
+  const unsigned slots = view.shape.slots();
+  const unsigned buckets = view.shape.levels() * view.shape.hashes();
+  unsigned best = 0;
+  unsigned best_load = ~0u;
+  for (unsigned i = 0; i < buckets; ++i) {
+    const unsigned free_slots = count_bits((empty >> (i * slots)) & lanes(slots));
+    if (free_slots == 0) continue;
+    const unsigned load = slots - free_slots + (i >= view.shape.hashes() ? view.shared_bias : 0);
+    if (load < best_load) {
+      best_load = load;
+      best = i;
+    }
+  }
+  return best * slots + lowest_bit((empty >> (best * slots)) & lanes(slots));
+}
+
+}  // namespace holdfast::index

@@ -1,0 +1,95 @@
+// commit.hpp: the durable writes of one slot, in the only orders that survive a crash at any point. RULES.md 3.
+//
+//   claim    volatile   the key, then an empty slot in the least loaded candidate bucket
+//   place    durable    the value in a fresh cell
+//   commit   durable    the slot, by one write that a torn store leaves visibly empty
+//   publish  volatile   the slot to readers, by its tag; the claim on the key ends
+//
+// All lanes of a tile call together; `tile.once` lets one of them act.
+#pragma once
+
+#include <cstdint>
+
+#include "core/both.hpp"
+#include "index/address.hpp"
+#include "index/claim.hpp"
+#include "index/mutant.hpp"
+
+namespace holdfast::index {
+
+template <class Memory>
+HOLDFAST_BOTH void flush_slot(const Memory& memory, const Slot* slot) {
+  if (memory.keeps(Step::flush_slot)) memory.flush(slot, sizeof(Slot));
+}
+
+/// Writes key and word into an empty slot that the caller holds, and waits until they are durable.
+template <class Memory, class Shape>
+HOLDFAST_BOTH void write_slot(const Memory& memory, const View<Shape>& view, Slot* slot, std::uint64_t key,
+                              std::uint64_t word, Step fence) {
+  if (view.in_slot()) {
+    // The key word alone decides, so the value goes first.
+    if (memory.keeps(Step::order_value_before_key)) {
+      memory.store(&slot->word, word);
+      memory.order(slot);
+      memory.store(&slot->key, key);
+    } else {
+      memory.store(&slot->key, key);
+      memory.order(slot);
+      memory.store(&slot->word, word);
+    }
+  } else {
+    memory.store_pair(slot, key, word);
+  }
+  flush_slot(memory, slot);
+  if (memory.keeps(fence)) memory.fence();
+}
+
+/// Empties a slot that the caller holds, and waits until that is durable. Before anybody fills it again, its key's
+/// stripe is raised.
+template <class Memory, class Shape>
+HOLDFAST_BOTH void clear_slot(const Memory& memory, const View<Shape>& view, Slot* slot, Step fence) {
+  if (!view.in_slot() && memory.keeps(Step::clear_word_before_key)) memory.store(&slot->word, 0);
+  memory.store(&slot->key, 0);
+  flush_slot(memory, slot);
+  if (memory.keeps(fence)) memory.fence();
+}
+
+/// Writes an item into lane `lane`, which the caller has claimed, and publishes it.
+template <class Tile, class Memory, class Shape>
+HOLDFAST_BOTH void commit_and_publish(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                      const Candidates<Shape>& candidates, unsigned lane, std::uint64_t word,
+                                      Step fence) {
+  tile.once([&] {
+    Slot* const slot = candidates.slot(view, lane);
+    std::uint64_t* const tag_word = candidates.tag_word(view, lane);
+    const unsigned in_bucket = candidates.slot_in_bucket(view, lane);
+    const bool late = memory.keeps(Step::publish_after_commit);
+    if (!late) retag(memory, tag_word, in_bucket, kTagClaimed, candidates.tag());
+    write_slot(memory, view, slot, candidates.stored_key(), word, fence);
+    if (late) retag(memory, tag_word, in_bucket, kTagClaimed, candidates.tag());
+    return 0;
+  });
+}
+
+inline constexpr int kSlotTries = 64;
+inline constexpr unsigned kNoLane = ~0u;
+
+/// Claims an empty candidate slot. kNoLane if there is none; `busy` if others kept winning.
+template <class Tile, class Memory, class Shape>
+HOLDFAST_BOTH unsigned claim_empty(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                   const Candidates<Shape>& candidates, bool& busy) {
+  const LaneMask distinct = candidates.distinct(view);
+  for (int i = 0; i < kSlotTries; ++i) {
+    const auto tags = tile.load_tags(memory, view, candidates);
+    const LaneMask empty = tile.match(view, candidates, tags, kTagEmpty) & distinct;
+    if (empty == 0) return kNoLane;
+    const unsigned lane = choose_lane(view, candidates, empty);
+    const bool won = tile.once(
+        [&] { return claim_tag(memory, candidates.tag_word(view, lane), candidates.slot_in_bucket(view, lane)); });
+    if (won) return lane;
+  }
+  busy = true;
+  return kNoLane;
+}
+
+}  // namespace holdfast::index

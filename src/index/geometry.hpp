@@ -1,0 +1,93 @@
+// geometry.hpp: the shape of a table and where its parts lie: what an operation needs to know. GPHash §3.1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/bits.hpp"
+#include "core/both.hpp"
+#include "index/slot.hpp"
+
+namespace holdfast::index {
+
+inline constexpr unsigned kMaxLevels = 16;  ///< addressed at once
+inline constexpr unsigned kMaxLanes = 32;   ///< levels × hash locations × slots
+
+/// A configuration that is known when the program is compiled. The default is 2L-2H-8S.
+template <unsigned Levels, unsigned Hashes, unsigned Slots>
+struct FixedShape {
+  static_assert(Levels * Hashes * Slots <= kMaxLanes);
+  static constexpr bool kFixed = true;
+  HOLDFAST_BOTH static constexpr unsigned levels() { return Levels; }
+  HOLDFAST_BOTH static constexpr unsigned hashes() { return Hashes; }
+  HOLDFAST_BOTH static constexpr unsigned slots() { return Slots; }
+};
+using DefaultShape = FixedShape<2, 2, 8>;
+
+/// Any configuration with at most 32 candidate slots.
+struct RuntimeShape {
+  static constexpr bool kFixed = false;
+  std::uint32_t levels_, hashes_, slots_;
+  HOLDFAST_BOTH unsigned levels() const { return levels_; }
+  HOLDFAST_BOTH unsigned hashes() const { return hashes_; }
+  HOLDFAST_BOTH unsigned slots() const { return slots_; }
+};
+
+/// A table's geometry and addresses. Trivially copyable: it travels into kernels by value.
+///
+/// Ranks count levels from the top: rank 0 is level `top_level`, the only one that hashes address directly.
+/// Beside the slots there is one volatile array of 64-bit words, the *tags*: a byte for each slot (tags.hpp). The tags
+/// of all buckets below one bucket of the lowest level stand together as a group, in heap order, so that one or two
+/// cache lines say where a key can be; word 0 of a group is its *stripe*, the claim on the keys that hash there.
+template <class Shape>
+struct View {
+  Shape shape;
+  std::uint32_t top_level = 0;
+  std::uint32_t value_bytes = 0;
+  std::uint32_t cell_bytes = 0;   ///< 0: values live in their slots
+  std::uint32_t shared_bias = 0;  ///< added to the load of a lower level's bucket when an insert chooses
+  bool may_move = false;          ///< a full insert may move one item (RULES.md 26)
+  std::uint64_t seed = 0;
+  std::uint64_t cells = 0;
+  Slot* level[kMaxLevels] = {};  ///< by rank
+  Slot* aside = nullptr;         ///< for the reserved key value 0 (RULES.md 4)
+  std::byte* heap = nullptr;
+  std::uint64_t* tags = nullptr;
+
+  HOLDFAST_BOTH bool in_slot() const { return cell_bytes == 0; }
+  HOLDFAST_BOTH unsigned bottom_level() const { return top_level + 1 - shape.levels(); }
+  HOLDFAST_BOTH unsigned lane_count() const { return shape.levels() * shape.hashes() * shape.slots(); }
+  HOLDFAST_BOTH unsigned words_per_bucket() const { return (shape.slots() + 7) / 8; }
+  HOLDFAST_BOTH std::byte* cell(std::uint64_t number) const { return heap + number * cell_bytes; }
+  HOLDFAST_BOTH std::uint64_t buckets(unsigned rank) const { return std::uint64_t{1} << (top_level - rank); }
+  HOLDFAST_BOTH Slot* bucket(unsigned rank, std::uint64_t number) const { return level[rank] + number * shape.slots(); }
+
+  /// The tag word of slot 0 of a bucket; the others follow, eight slots a word.
+  HOLDFAST_BOTH std::uint64_t tag_index(unsigned rank, std::uint64_t number) const {
+    const unsigned depth = shape.levels() - 1 - rank;
+    const std::uint64_t group = number >> depth;
+    const std::uint64_t node = (std::uint64_t{1} << depth) | (number & ((std::uint64_t{1} << depth) - 1));
+    return ((group << shape.levels()) + node) * words_per_bucket();
+  }
+  HOLDFAST_BOTH std::uint64_t stripe_index(std::uint64_t hash) const {
+    return (top_bits(hash, bottom_level()) << shape.levels()) * words_per_bucket();
+  }
+  /// Where the aside slot's stripe and, after it, its tag word stand: behind all groups.
+  HOLDFAST_BOTH std::uint64_t aside_index() const {
+    return (std::uint64_t{1} << (bottom_level() + shape.levels())) * words_per_bucket();
+  }
+  HOLDFAST_BOTH std::uint64_t tag_words() const { return aside_index() + 2; }
+  HOLDFAST_BOTH std::uint64_t total_slots() const {
+    std::uint64_t buckets_in_all = 0;
+    for (unsigned rank = 0; rank < shape.levels(); ++rank) buckets_in_all += buckets(rank);
+    return buckets_in_all * shape.slots();
+  }
+};
+
+/// A level under rehashing: its slots are drained into a view that no longer addresses it.
+struct Drain {
+  Slot* slots = nullptr;
+  std::uint32_t number = 0;  ///< of the level
+};
+
+}  // namespace holdfast::index

@@ -1,0 +1,288 @@
+// run.hpp: the operations of one batch on one key, applied as one change: the heart of every machine's driver.
+//
+// A run is evaluated in array order against the state of its key, which gives each operation its status; only the
+// difference between the first and the last state is then made durable. A run of one operation is the common case.
+// Cells and slots are used once a run, however often a batch repeats a key (RULES.md 2, 5).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/both.hpp"
+#include "holdfast/status.hpp"
+#include "index/combine.hpp"
+#include "index/commit.hpp"
+#include "index/find.hpp"
+#include "index/move.hpp"
+
+namespace holdfast::index {
+
+/// The arrays of a batch, as the index reads them. All in memory that the machine can reach.
+struct Rows {
+  const std::byte* values = nullptr;  ///< (n, value_bytes)
+  std::byte* out = nullptr;           ///< (n, value_bytes)
+  Status* statuses = nullptr;
+  bool* found = nullptr;
+  const std::uint8_t* ops = nullptr;  ///< (n,) or null: all are `op`
+  Op op = Op::find;
+  Combine combine = Combine::add;
+  Element element = Element::u64;
+  std::uint32_t value_bytes = 0;
+
+  HOLDFAST_BOTH Op op_of(std::size_t row) const { return ops ? static_cast<Op>(ops[row]) : op; }
+  HOLDFAST_BOTH const std::byte* value(std::size_t row) const { return values + row * value_bytes; }
+  HOLDFAST_BOTH std::byte* result(std::size_t row) const { return out ? out + row * value_bytes : nullptr; }
+};
+
+/// The rows of one run, in array order: `indices[0..size)`, or the single row `first`.
+template <class Index>
+struct Run {
+  const Index* indices = nullptr;
+  std::size_t first = 0;
+  std::size_t size = 1;
+  HOLDFAST_BOTH std::size_t row(std::size_t i) const { return indices ? static_cast<std::size_t>(indices[i]) : first; }
+};
+
+/// What a run may use. A driver that could not grow the table runs it again with less, and `no_space` for the rest.
+struct Permits {
+  bool new_key = true;    ///< a slot, and a cell from those that inserts may take
+  bool new_value = true;  ///< a cell for a key that is there
+};
+
+enum class Outcome : std::uint8_t {
+  done,
+  claim_missed,  ///< another operation holds the key: back in line
+  needs_slot,    ///< every candidate slot is taken; nothing was changed
+  needs_cell,    ///< the heap has no cell to give; nothing was changed
+};
+
+/// The value that a key would have after the operations evaluated so far.
+enum class Source : std::uint8_t { absent, pool, row, fresh };
+
+template <class Tile, class Memory, class Shape>
+class RunState {
+ public:
+  HOLDFAST_BOTH RunState(const Tile& tile, const Memory& memory, const View<Shape>& view, const Rows& rows,
+                         const Permits& permits, const Item& old)
+      : tile_(tile),
+        memory_(memory),
+        view_(view),
+        rows_(rows),
+        permits_(permits),
+        old_(old),
+        source_(old ? Source::pool : Source::absent),
+        word_(old.word) {}
+
+  /// One operation. False: a cell is needed for it and there is none; evaluation has not changed the pool.
+  HOLDFAST_BOTH bool evaluate(std::size_t row) {
+    const Op op = rows_.op_of(row);
+    const bool was_there = source_ != Source::absent;
+    Status status = was_there ? Status::found : Status::not_found;
+    switch (op) {
+      case Op::find:
+      case Op::contains: break;
+      case Op::erase:
+        if (was_there) status = Status::erased;
+        source_ = Source::absent;
+        break;
+      case Op::assign:
+        if (was_there) status = replace(row);
+        break;
+      case Op::insert:
+      case Op::insert_and_find: status = was_there ? Status::exists : add(row); break;
+      case Op::find_or_insert:
+        if (!was_there) status = add(row);
+        break;
+      case Op::insert_or_assign: status = was_there ? replace(row) : add(row); break;
+      case Op::accumulate:
+        if (!was_there) {
+          status = add(row);
+        } else if (!combine(row, status)) {
+          return false;
+        }
+        break;
+    }
+    if (reads_value(op)) read(row);
+    tile_.once([&] {
+      if (rows_.statuses) rows_.statuses[row] = status;
+      if (rows_.found) rows_.found[row] = was_there;
+      return 0;
+    });
+    return true;
+  }
+
+  HOLDFAST_BOTH Source source() const { return source_; }
+
+  /// The word to commit: a value that fits a slot, or 1 + a fresh cell with the value in it, durable. False: no cell.
+  HOLDFAST_BOTH bool place(std::uint64_t& word) {
+    if (view_.in_slot()) {
+      word = source_ == Source::row ? row_word(row_) : word_;
+      return true;
+    }
+    if (!take_cell()) return false;
+    if (source_ == Source::row) tile_.write_cell(memory_, view_.cell(cell_), rows_.value(row_), rows_.value_bytes);
+    if (memory_.keeps(Step::flush_value)) tile_.flush(memory_, view_.cell(cell_), view_.cell_bytes);
+    if (memory_.keeps(Step::fence_after_place)) memory_.fence();
+    word = cell_ + 1;
+    return true;
+  }
+
+  /// The fresh cell now belongs to a slot.
+  HOLDFAST_BOTH void keep_cell() { has_cell_ = false; }
+  /// Gives a fresh cell back that no slot ever named.
+  HOLDFAST_BOTH void drop_cell() {
+    if (has_cell_) tile_.once([&] { return memory_.return_cell(cell_), 0; });
+    has_cell_ = false;
+  }
+
+ private:
+  HOLDFAST_BOTH std::uint64_t row_word(std::size_t row) const {
+    return load_bytes(rows_.value(row), rows_.value_bytes);
+  }
+
+  HOLDFAST_BOTH Status add(std::size_t row) {
+    if (!permits_.new_key) return Status::no_space;
+    set_row(row);
+    return Status::inserted;
+  }
+  HOLDFAST_BOTH Status replace(std::size_t row) {
+    if (!permits_.new_value && !view_.in_slot()) return Status::no_space;
+    set_row(row);
+    return Status::updated;
+  }
+  HOLDFAST_BOTH void set_row(std::size_t row) {
+    source_ = Source::row;
+    row_ = row;
+  }
+
+  HOLDFAST_BOTH bool combine(std::size_t row, Status& status) {
+    status = Status::updated;
+    if (view_.in_slot()) {
+      const std::uint64_t now = source_ == Source::row ? row_word(row_) : word_;
+      word_ = combine_word(now, row_word(row), rows_.combine, rows_.element);
+      source_ = Source::fresh;
+      return true;
+    }
+    if (!permits_.new_value) {
+      status = Status::no_space;
+      return true;
+    }
+    if (!take_cell()) return false;
+    std::byte* const fresh = view_.cell(cell_);
+    if (source_ == Source::row) tile_.write_cell(memory_, fresh, rows_.value(row_), rows_.value_bytes);
+    if (source_ == Source::pool) tile_.copy_cell(memory_, fresh, view_.cell(old_.word - 1), rows_.value_bytes);
+    tile_.combine_cell(memory_, fresh, rows_.value(row), rows_.value_bytes, rows_.combine, rows_.element);
+    source_ = Source::fresh;
+    return true;
+  }
+
+  HOLDFAST_BOTH void read(std::size_t row) {
+    std::byte* const to = rows_.result(row);
+    if (to == nullptr) return;
+    if (source_ == Source::absent) return tile_.zero(to, rows_.value_bytes);
+    if (source_ == Source::row) return tile_.copy(to, rows_.value(row_), rows_.value_bytes);
+    if (view_.in_slot()) return tile_.once([&] { return store_bytes(to, word_, rows_.value_bytes), 0; }), void();
+    tile_.read_cell(memory_, to, view_.cell(source_ == Source::pool ? old_.word - 1 : cell_), rows_.value_bytes);
+  }
+
+  HOLDFAST_BOTH bool take_cell() {
+    if (!has_cell_) {
+      const bool adds_key = !old_;
+      const std::uint64_t cell = tile_.once([&] { return memory_.take_cell(adds_key); });
+      if (cell == ~std::uint64_t{0}) return false;
+      cell_ = cell;
+      has_cell_ = true;
+    }
+    return true;
+  }
+
+  const Tile& tile_;
+  const Memory& memory_;
+  const View<Shape>& view_;
+  const Rows& rows_;
+  const Permits& permits_;
+  const Item old_;
+  Source source_;
+  std::uint64_t word_;   ///< the value, where it lives in the slot
+  std::size_t row_ = 0;  ///< where source is row
+  std::uint64_t cell_ = 0;
+  bool has_cell_ = false;
+};
+
+/// The durable part of a run on a key that is in the table: nothing, a new word, or its removal.
+template <class Tile, class Memory, class Shape>
+HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                  const Candidates<Shape>& candidates, const Item& old,
+                                  RunState<Tile, Memory, Shape>& state) {
+  if (state.source() == Source::pool) return state.drop_cell(), Outcome::done;
+  std::uint64_t word = 0;
+  if (state.source() == Source::absent) {
+    tile.once([&] {
+      clear_slot(memory, view, old.slot, Step::fence_after_erase);
+      if (memory.keeps(Step::raise_after_erase)) raise(memory, candidates.stripe(view));
+      retag(memory, candidates.tag_word(view, old.lane), candidates.slot_in_bucket(view, old.lane), candidates.tag(),
+            kTagEmpty);
+      return 0;
+    });
+    state.drop_cell();
+    memory.count_items(-1);
+  } else {
+    if (!state.place(word)) return Outcome::needs_cell;
+    tile.once([&] {
+      memory.store(&old.slot->word, word);
+      flush_slot(memory, old.slot);
+      if (memory.keeps(Step::fence_after_update)) memory.fence();
+      return 0;
+    });
+    state.keep_cell();
+  }
+  // Whoever takes a cell out of its slot, and no one else, frees it (RULES.md 5).
+  if (!view.in_slot()) tile.once([&] { return memory.retire_cell(old.word - 1), 0; });
+  return Outcome::done;
+}
+
+/// The durable part of a run on a key that is not: nothing, or an insert.
+template <class Tile, class Memory, class Shape>
+HOLDFAST_BOTH Outcome add_item(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                               const Candidates<Shape>& candidates, RunState<Tile, Memory, Shape>& state) {
+  if (state.source() == Source::absent) return state.drop_cell(), Outcome::done;
+  std::uint64_t word = 0;
+  bool busy = false;
+  unsigned lane = claim_empty(tile, memory, view, candidates, busy);
+  if (lane == kNoLane && !busy) lane = claim_by_moving(tile, memory, view, candidates);
+  if (lane == kNoLane) return state.drop_cell(), busy ? Outcome::claim_missed : Outcome::needs_slot;
+  if (!state.place(word)) {
+    tile.once([&] {
+      retag(memory, candidates.tag_word(view, lane), candidates.slot_in_bucket(view, lane), kTagClaimed, kTagEmpty);
+      return 0;
+    });
+    return Outcome::needs_cell;
+  }
+  commit_and_publish(tile, memory, view, candidates, lane, word, Step::fence_after_commit);
+  state.keep_cell();
+  memory.count_items(+1);
+  return Outcome::done;
+}
+
+/// Applies a run of operations on one key, all that a batch has, in array order. GPHash §3.2.3.
+template <class Tile, class Memory, class Shape, class Index>
+HOLDFAST_BOTH Outcome apply_run(const Tile& tile, const Memory& memory, const View<Shape>& view, const Rows& rows,
+                                const Run<Index>& run, const Candidates<Shape>& candidates, const Permits& permits) {
+  const bool claims = memory.keeps(Step::claim_key);
+  if (claims && !tile.once([&] { return try_claim(memory, candidates.stripe(view)); })) return Outcome::claim_missed;
+  const Item old = find_claimed(tile, memory, view, candidates);
+  RunState<Tile, Memory, Shape> state(tile, memory, view, rows, permits, old);
+  Outcome outcome = Outcome::done;
+  for (std::size_t i = 0; i < run.size && outcome == Outcome::done; ++i) {
+    if (!state.evaluate(run.row(i))) outcome = Outcome::needs_cell;
+  }
+  if (outcome == Outcome::done) {
+    outcome =
+        old ? change_item(tile, memory, view, candidates, old, state) : add_item(tile, memory, view, candidates, state);
+  }
+  if (outcome != Outcome::done) state.drop_cell();
+  if (claims) tile.once([&] { return release(memory, candidates.stripe(view)), 0; });
+  return outcome;
+}
+
+}  // namespace holdfast::index

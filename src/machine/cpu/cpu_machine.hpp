@@ -1,0 +1,74 @@
+// cpu_machine.hpp: executes batches on the CPU: spreads them over threads, grows the table, recovers it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "core/gate.hpp"
+#include "machine/cpu/cells.hpp"
+#include "machine/cpu/driver.hpp"
+#include "machine/cpu/epochs.hpp"
+#include "machine/cpu/keeper.hpp"
+#include "machine/cpu/workers.hpp"
+#include "machine/machine.hpp"
+
+namespace holdfast::machine::cpu {
+
+class CpuMachine final : public Machine {
+ public:
+  CpuMachine(memory::Pool& pool, const MachineOptions& options);
+
+  BatchResult run(const Batch& batch) override;
+  std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) override;
+  void clear() override;
+  void reserve(std::uint64_t items) override;
+  void wait() override {}  // batches end before run returns
+  /// Batches count what they did when they end, so an erase may be counted before the insert that it undid.
+  std::uint64_t size() const override { return static_cast<std::uint64_t>(std::max<std::int64_t>(0, items_.load())); }
+  std::uint64_t slots() const override;
+  CheckReport check() override;
+  void stats(Stats& stats) const override;
+  bool on_gpu() const override { return false; }
+
+ private:
+  struct Share;
+
+  // cpu_batch.cpp: batches
+  void run_chunk(Work& work, std::size_t base, std::size_t size, Share& share);
+  void run_share(Work work, Share& share, bool first);
+  void partition(const Work& work, std::size_t size, unsigned parts, std::vector<std::uint32_t>& order,
+                 std::vector<std::size_t>& bounds);
+  bool make_room(index::Outcome need, std::uint64_t seen_growth, CellPurse& purse);
+
+  // cpu_growth.cpp: recovery and resizing
+  const Layout& layout() const { return keeper_.layout(); }
+  void recover();
+  void grow_index();
+  void require_whole() const;
+  bool grow_heap(std::uint64_t at_least);
+  void check_errors(CheckReport& report);
+
+  memory::Pool& pool_;
+  const std::uint32_t value_bytes_;  ///< of the pool, which never change: for use without `geometry_`
+  const std::uint64_t seed_;
+  const MachineOptions options_;
+  Epochs epochs_;
+  Cells cells_{epochs_};
+  Workers workers_;
+  std::unique_ptr<Driver> driver_;
+  Keeper<memory::Pool> keeper_;
+
+  mutable Gate geometry_;                 ///< shared by sub-batches, held alone by whoever changes the layout
+  bool unfinished_ = false;               ///< a resize found no room: items lie where searches do not look
+  std::atomic<std::uint64_t> growth_{0};  ///< counts resizes and heap growths, so that one need grows once
+  std::atomic<std::int64_t> items_{0};
+  std::atomic<std::uint64_t> moves_{0}, claim_misses_{0}, retries_{0}, resizes_{0}, heap_growths_{0};
+  double recovery_ms_ = 0, last_resize_ms_ = 0, last_resize_alloc_ms_ = 0;
+};
+
+}  // namespace holdfast::machine::cpu

@@ -1,0 +1,101 @@
+// driver.hpp: what the CPU machine asks of the code compiled for one instruction set and configuration.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "index/geometry.hpp"
+#include "index/rehash.hpp"
+#include "index/run.hpp"
+#include "machine/cpu/cells.hpp"
+#include "machine/cpu/memory.hpp"
+#include "memory/persist.hpp"
+
+namespace holdfast::machine::cpu {
+
+using Layout = index::View<index::RuntimeShape>;
+
+/// The rows that one thread works on: `order[0..size)` relative to `base`, or base, base + 1, … without `order`.
+struct Work {
+  index::Rows rows;
+  const std::byte* keys = nullptr;  ///< (n, 8), unaligned
+  const std::uint8_t* mask = nullptr;
+  const std::uint32_t* order = nullptr;
+  std::size_t base = 0;
+  std::size_t size = 0;
+  index::Permits permits;
+  bool changes = false;
+
+  std::size_t row(std::size_t i) const { return base + (order ? order[i] : i); }
+};
+
+/// How far a driver came. `done` means to the end it was given.
+struct Progress {
+  std::size_t next = 0;
+  index::Outcome outcome = index::Outcome::done;
+};
+
+/// What a scan of slots found.
+struct Scan {
+  std::uint64_t items = 0;
+  std::uint64_t torn = 0;
+  std::uint64_t second_copies = 0;
+  std::vector<index::Slot*> shared_cells;  ///< slots whose cell an earlier slot names too
+  std::vector<std::string> damage;         ///< at most a few, in words
+};
+
+/// What rehashing a range of a drained level did.
+struct Drained {
+  std::uint64_t moved = 0;
+  std::uint64_t cleared = 0;
+  bool needs_level = false;
+  std::vector<std::string> damage;
+};
+
+/// Runs the index on this CPU. Thread-safe between calls of set_layout.
+class Driver {
+ public:
+  virtual ~Driver() = default;
+  virtual const char* tile() const = 0;
+  virtual void set_layout(const Layout& layout) = 0;
+
+  /// Runs rows [begin, end) of `work`; the caller is in an epoch. Stops early where the table must grow.
+  virtual Progress run(const Work& work, std::size_t begin, std::size_t end, CellPurse& purse, Tally& tally) const = 0;
+
+  /// Copies the items in up to `slots` slots from `first` on, as searches see them, until `n` are copied; the caller is in an
+  /// epoch. `slots` returns how many slots it looked at. The reserved key is in the aside slot.
+  virtual std::size_t copy_items(const index::Slot* first, std::uint64_t& slots, std::byte* keys, std::byte* values,
+                                 std::size_t n) const = 0;
+
+  /// Reads buckets [begin, end) of a rank, builds their tags, empties torn slots and marks live cells.
+  virtual void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Cells& cells,
+                    Scan& scan) const = 0;
+  /// The same for the aside slot.
+  virtual void scan_aside(bool repair, Cells& cells, Scan& scan) const = 0;
+  /// Drops second copies among buckets [begin, end) of a rank. For values in slots; else drop_shared.
+  virtual void drop_copies(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Scan& scan) const = 0;
+  /// Drops `slot`, or another of the same key and cell, if it is a second copy; if none is, keys share a cell: damage.
+  virtual void drop_shared(index::Slot* slot, bool repair, Scan& scan) const = 0;
+
+  virtual void carry_tags(const Layout& from, const Layout& to, unsigned level, std::uint64_t begin,
+                          std::uint64_t end) const = 0;
+  /// Takes slots [begin, end) of drained level `level` up. `recovering`: checks them first.
+  virtual void drain(index::Slot* level_slots, unsigned level, std::uint64_t begin, std::uint64_t end, bool recovering,
+                     Drained& drained) const = 0;
+  /// Durably empties `slots` slots.
+  virtual void clear(index::Slot* first, std::uint64_t slots) const = 0;
+  /// False where the model leaves a step out (index/mutant.hpp).
+  virtual bool keeps(index::Step step) const = 0;
+};
+
+/// The driver for this CPU (or for HOLDFAST_TILE=portable|avx2|avx512 in the environment), this shape and these flushes.
+std::unique_ptr<Driver> make_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
+
+std::unique_ptr<Driver> make_portable_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
+std::unique_ptr<Driver> make_avx2_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
+std::unique_ptr<Driver> make_avx512_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
+
+}  // namespace holdfast::machine::cpu

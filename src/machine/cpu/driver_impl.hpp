@@ -1,0 +1,503 @@
+// driver_impl.hpp: the CPU's batch driver: groups of operations run in stages, so that no line is touched before it was
+// prefetched. Included by one file for each instruction set; everything here depends on `Tile`, so none is shared by them.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "index/recover.hpp"
+#include "machine/cpu/driver.hpp"
+#include "machine/cpu/epochs.hpp"
+#include "machine/cpu/tile.hpp"
+
+namespace holdfast::machine::cpu {
+
+template <class To>
+index::View<To> view_as(const Layout& from) {
+  index::View<To> to;
+  if constexpr (!To::kFixed) to.shape = from.shape;
+  to.top_level = from.top_level;
+  to.value_bytes = from.value_bytes;
+  to.cell_bytes = from.cell_bytes;
+  to.shared_bias = from.shared_bias;
+  to.may_move = from.may_move;
+  to.seed = from.seed;
+  to.cells = from.cells;
+  for (unsigned i = 0; i < index::kMaxLevels; ++i) to.level[i] = from.level[i];
+  to.aside = from.aside;
+  to.heap = from.heap;
+  to.tags = from.tags;
+  return to;
+}
+
+template <class Tile, class Shape, bool kFlush>
+class DriverImpl final : public Driver {
+  using Memory = CpuMemory<Tile, kFlush>;
+  using Candidate = Candidates<Shape>;
+  static constexpr std::size_t kGroup = 64;  // operations in flight: enough for every line-fill buffer
+  static constexpr std::size_t kLinesAhead = 16;
+
+  /// An operation between two stages.
+  struct Flight {
+    Flight(std::size_t row_, std::uint64_t key_, const Candidate& candidates_)
+        : row(row_), key(key_), candidates(candidates_) {}
+    std::size_t row;
+    std::uint64_t key;
+    Candidate candidates;
+    index::Look seen;
+    Slot* slot;  ///< null: not there
+    std::uint64_t word;
+  };
+
+ public:
+  DriverImpl(const index::RuntimeShape& shape, const memory::Persist& persist) : persist_(persist) {
+    if constexpr (!Shape::kFixed) view_.shape = shape;
+    static_cast<void>(shape);
+  }
+
+  const char* tile() const override { return Tile::kName; }
+  void set_layout(const Layout& layout) override { view_ = view_as<Shape>(layout); }
+
+  Progress run(const Work& work, std::size_t begin, std::size_t end, CellPurse& purse, Tally& tally) const override {
+    const Memory memory(persist_, purse, tally);
+    const View<Shape> view = view_;  // a copy that no store through a user's pointer can change
+    alignas(64) unsigned char room[kGroup * sizeof(Flight)];
+    Flight* const flights = reinterpret_cast<Flight*>(room);
+    index::Outcome outcome = index::Outcome::done;
+    for (std::size_t at = begin; at < end;) {
+      std::size_t count = 0;
+      const std::size_t first = at;
+      bool aside = false;
+      for (; at < end && count < kGroup; ++at) {
+        const std::size_t row = work.row(at);
+        if (work.mask && !work.mask[row]) {
+          skip(work.rows, row);
+          continue;
+        }
+        std::uint64_t key;
+        std::memcpy(&key, work.keys + 8 * row, 8);
+        Flight* const flight = new (flights + count++) Flight(row, key, Candidate(view, key));
+        aside |= key == 0;
+        prefetch_tags(view, flight->candidates);
+      }
+      if (!work.changes) {
+        aside ? find_group<true>(view, memory, work.rows, flights, count, tally)
+              : find_group<false>(view, memory, work.rows, flights, count, tally);
+        continue;
+      }
+      const std::size_t stopped = aside ? change_group<true>(view, memory, work, flights, count, tally, outcome)
+                                        : change_group<false>(view, memory, work, flights, count, tally, outcome);
+      if (stopped != count) return {position(work, first, flights[stopped].row), outcome};
+    }
+    return {end, index::Outcome::done};
+  }
+
+  std::size_t copy_items(const Slot* first, std::uint64_t& slots, std::byte* keys, std::byte* values,
+                         std::size_t n) const override {
+    const CellFree reader(persist_);
+    Tally tally;
+    std::size_t count = 0;
+    std::uint64_t at = 0;
+    for (; at < slots && count < n; ++at) {
+      const std::uint64_t stored = reader.memory.load(&first[at].key);
+      if (stored == 0) continue;
+      const std::uint64_t key = first + at == view_.aside ? 0 : stored;
+      // The slot may change hands between its two words; a search of the key settles what it holds.
+      const Item item = find_settled(reader.memory, Candidate(view_, key), tally).item;
+      if (item.slot != first + at) continue;
+      std::memcpy(keys + 8 * count, &key, 8);
+      if (values != nullptr) copy_value(view_, reader.memory, values + count * view_.value_bytes, item);
+      ++count;
+    }
+    slots = at;
+    return count;
+  }
+
+  void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Cells& cells,
+            Scan& scan) const override {
+    CellPurse purse(cells);
+    Tally tally;
+    const Memory memory(persist_, purse, tally);
+    const unsigned slots = view_.shape.slots();
+    for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
+      Slot* const first = view_.bucket(rank, bucket);
+      std::uint64_t words[index::kMaxLanes / 8] = {};
+      for (unsigned s = 0; s < slots; ++s) {
+        std::uint64_t key = 0, word = 0;
+        std::uint8_t tag = 0;
+        const index::SlotState state = index::inspect_slot(memory, view_, rank, bucket, first + s, key, word, tag);
+        if (state == index::SlotState::empty) continue;
+        if (state == index::SlotState::torn) {
+          ++scan.torn;
+          if (repair) index::clear_torn(memory, first + s);
+          continue;
+        }
+        if (state != index::SlotState::occupied) {
+          report(scan.damage, state, rank, bucket, s, key, word);
+          continue;
+        }
+        words[s / 8] |= std::uint64_t{tag} << (8 * (s & 7));
+        ++scan.items;
+        if (!view_.in_slot() && !cells.mark_live(word - 1)) scan.shared_cells.push_back(first + s);
+      }
+      std::uint64_t* const tags = view_.tags + view_.tag_index(rank, bucket);
+      for (unsigned i = 0; i < view_.words_per_bucket(); ++i) memory.poke(tags + i, words[i]);
+    }
+  }
+
+  void drop_copies(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Scan& scan) const override {
+    struct Ahead {
+      Slot* slot;
+      Candidate candidates;
+    };
+    CellFree reader(persist_);
+    const Memory& memory = reader.memory;
+    alignas(64) unsigned char room[kGroup * sizeof(Ahead)];
+    Ahead* const ahead = reinterpret_cast<Ahead*>(room);
+    std::size_t count = 0;
+    Slot* slot = view_.bucket(rank, begin);
+    Slot* const last = view_.bucket(rank, end);
+    while (slot < last || count != 0) {
+      for (; slot < last && count < kGroup; ++slot) {
+        const std::uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
+        if (key == 0) continue;
+        new (ahead + count++) Ahead{slot, Candidate(view_, key)};
+        prefetch_tags(view_, ahead[count - 1].candidates);
+      }
+      for (std::size_t i = 0; i < count; ++i) drop_if_second(memory, ahead[i].slot, ahead[i].candidates, repair, scan);
+      count = 0;
+    }
+  }
+
+  void drop_shared(Slot* slot, bool repair, Scan& scan) const override {
+    const std::uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
+    if (key == 0) return;  // dropped with another of its copies
+    const std::uint64_t before = scan.second_copies;
+    CellFree reader(persist_);
+    const Candidate candidates(view_, key);
+    // The copy that counts is the foremost, whichever of the two the scan met first.
+    for (LaneMask left = candidates.distinct(view_); left != 0; left &= left - 1) {
+      Slot* const other = candidates.slot(view_, lowest_bit(left));
+      if (__atomic_load_n(&other->key, __ATOMIC_RELAXED) == key &&
+          __atomic_load_n(&other->word, __ATOMIC_RELAXED) == __atomic_load_n(&slot->word, __ATOMIC_RELAXED)) {
+        drop_if_second(reader.memory, other, candidates, repair, scan);
+      }
+    }
+    if (scan.second_copies == before) {
+      scan.damage.push_back("two keys share cell " +
+                            std::to_string(__atomic_load_n(&slot->word, __ATOMIC_RELAXED) - 1));
+    }
+  }
+
+  void carry_tags(const Layout& from, const Layout& to, unsigned level, std::uint64_t begin,
+                  std::uint64_t end) const override {
+    CellFree reader(persist_);
+    const auto source = view_as<Shape>(from);
+    const auto target = view_as<Shape>(to);
+    for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
+      index::carry_tags(reader.memory, source, target, level, bucket);
+    }
+  }
+
+  void drain(Slot* level_slots, unsigned level, std::uint64_t begin, std::uint64_t end, bool recovering,
+             Drained& drained) const override {
+    const CellFree owned(persist_);
+    const Memory& memory = owned.memory;
+    const Tile tile;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      if (i + 2 * kLinesAhead < end) prefetch_tags_of(level_slots[i + 2 * kLinesAhead].key);
+      if (i + kLinesAhead < end) prefetch_target_of(memory, level_slots[i + kLinesAhead].key);
+      Slot* const slot = level_slots + i;
+      const std::uint64_t key = slot->key, word = slot->word;
+      if (key == 0 && (word == 0 || view_.in_slot())) continue;
+      if (recovering && !belongs(level, i / view_.shape.slots(), key, word, drained)) continue;
+      index::Rehashed result;
+      while ((result = index::rehash_slot(tile, memory, view_, slot)) == index::Rehashed::busy) pause();
+      drained.moved += result == index::Rehashed::moved;
+      drained.cleared += result == index::Rehashed::cleared;
+      if (result == index::Rehashed::needs_level) {
+        drained.needs_level = true;
+        return;
+      }
+    }
+  }
+
+  void scan_aside(bool repair, Cells& cells, Scan& scan) const override {
+    CellPurse purse(cells);
+    Tally tally;
+    const Memory memory(persist_, purse, tally);
+    std::uint64_t word = 0;
+    std::uint8_t tag = index::kTagEmpty;
+    switch (index::inspect_aside(memory, view_, word)) {
+      case index::SlotState::occupied:
+        tag = Candidate(view_, 0).tag();
+        ++scan.items;
+        if (!view_.in_slot() && !cells.mark_live(word - 1)) {
+          scan.damage.push_back("key 0 shares its cell with another key");
+        }
+        break;
+      case index::SlotState::torn:
+        ++scan.torn;
+        if (repair) index::clear_torn(memory, view_.aside);
+        break;
+      case index::SlotState::empty: break;
+      case index::SlotState::misplaced:
+      case index::SlotState::no_cell: scan.damage.push_back("the aside slot is damaged");
+    }
+    memory.poke(view_.tags + view_.aside_index() + 1, tag);
+  }
+
+  void clear(Slot* first, std::uint64_t slots) const override {
+    const CellFree owned(persist_);
+    const Memory& memory = owned.memory;
+    for (Slot* slot = first; slot != first + slots; ++slot) {
+      if (!view_.in_slot()) memory.store(&slot->word, 0);
+      memory.store(&slot->key, 0);
+    }
+    memory.flush(first, slots * sizeof(Slot));
+    memory.fence();
+  }
+
+  bool keeps(index::Step step) const override { return Memory::keeps(step); }
+
+ private:
+  /// A memory for work that takes and frees no cell.
+  struct CellFree {
+    explicit CellFree(const memory::Persist& persist) : memory(persist, purse, tally) {}
+    Epochs epochs;
+    Cells none{epochs};
+    CellPurse purse{none};
+    Tally tally;
+    Memory memory;
+  };
+
+  /// Volatile, because GCC takes a function that only prefetches for one without effect, and drops calls of it.
+  [[gnu::always_inline]] static void prefetch(const void* address) {
+    asm volatile("prefetcht0 %0" : : "m"(*static_cast<const char*>(address)));
+  }
+  static void pause() { __builtin_ia32_pause(); }
+
+  static void skip(const index::Rows& rows, std::size_t row) {
+    rows.statuses[row] = Status::not_run;
+    if (rows.found) rows.found[row] = false;
+    if (std::byte* const to = rows.result(row)) std::memset(to, 0, rows.value_bytes);
+  }
+
+  /// Where in the work the flight of `row` stands: within one group after `first`.
+  static std::size_t position(const Work& work, std::size_t first, std::size_t row) {
+    while (work.row(first) != row) ++first;
+    return first;
+  }
+
+  static void prefetch_tags(const View<Shape>& view, const Candidate& candidates) {
+    if (candidates.aside()) return;
+    const unsigned group_bytes = (8u << view.shape.levels()) * view.words_per_bucket();
+    for (unsigned j = 0; j < view.shape.hashes(); ++j) {
+      if (group_bytes <= memory::kLine) {
+        prefetch(view.tags + view.stripe_index(candidates.location(j)));
+      } else {
+        for (unsigned rank = 0; rank < view.shape.levels(); ++rank) prefetch(candidates.tags(view, rank, j));
+      }
+    }
+    if (group_bytes > memory::kLine) prefetch(candidates.stripe(view));
+  }
+
+  // Rehashing looks this far ahead: at the tags of an item, and later at the slot that it will likely take.
+  void prefetch_tags_of(std::uint64_t key) const {
+    if (key != 0) prefetch_tags(view_, Candidate(view_, key));
+  }
+  void prefetch_target_of(const Memory& memory, std::uint64_t key) const {
+    if (key == 0) return;
+    const Candidate candidates(view_, key);
+    const Tile tile;
+    const LaneMask empty = tile.match(view_, candidates, tile.load_tags(memory, view_, candidates), index::kTagEmpty);
+    if (empty != 0) prefetch(candidates.slot(view_, index::choose_lane(view_, candidates, empty)));
+  }
+
+  /// The slot that a change will touch: where the key is, or else where an insert would put it; null if there is none.
+  static const void* slot_to_touch(const View<Shape>& view, const Memory& memory, const index::Rows& rows,
+                                   const Flight& flight) {
+    const Tile tile;
+    const auto tags = tile.load_tags(memory, view, flight.candidates);
+    LaneMask mask = tile.match(view, flight.candidates, tags, flight.candidates.tag());
+    unsigned lane;
+    if (mask != 0) {
+      lane = lowest_bit(mask);
+    } else {
+      if (!takes_value(rows.op_of(flight.row))) return nullptr;
+      mask = tile.match(view, flight.candidates, tags, index::kTagEmpty);
+      if (mask == 0) return nullptr;
+      lane = index::choose_lane(view, flight.candidates, mask);
+    }
+    return flight.candidates.slot(view, lane);
+  }
+
+  /// Asks for lines in a row. A prefetch whose page is not in the TLB holds up what comes after it until the page is
+  /// found; with other work between them few such searches run at a time, and the pool has no huge pages to avoid them.
+  static void prefetch_all(const void* const* addresses, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) prefetch(addresses[i]);
+  }
+
+  static void prefetch_value(const View<Shape>& view, const std::byte* cell) {
+    const std::size_t bytes = std::min<std::size_t>(view.value_bytes, kLinesAhead * memory::kLine);
+    for (std::size_t at = 0; at < bytes; at += memory::kLine) prefetch(cell + at);
+    prefetch(cell + bytes - 1);
+  }
+
+  /// `kAside`: the reserved key is among them; without it, nothing has to ask.
+  template <bool kAside>
+  [[gnu::flatten]] void find_group(const View<Shape>& view, const Memory& memory, const index::Rows& rows,
+                                   Flight* flights, std::size_t count, Tally& tally) const {
+    const Tile tile;
+    const void* ahead[kGroup];
+    std::size_t asked = 0;
+    for (Flight* flight = flights; flight != flights + count; ++flight) {
+      if (!kAside && flight->candidates.aside()) __builtin_unreachable();
+      flight->seen = index::look(tile, memory, view, flight->candidates);
+      if (flight->seen.hits != 0) ahead[asked++] = flight->candidates.slot(view, lowest_bit(flight->seen.hits));
+    }
+    prefetch_all(ahead, asked);
+    asked = 0;
+    const bool reads = !view.in_slot() && rows.out != nullptr;
+    for (Flight* flight = flights; flight != flights + count; ++flight) {
+      if (!kAside && flight->candidates.aside()) __builtin_unreachable();
+      index::Found found = index::confirm(tile, memory, view, flight->candidates, flight->seen);
+      if (!found.settled) found = find_settled(memory, flight->candidates, tally);
+      flight->slot = found.item.slot;
+      flight->word = found.item.word;
+      if (reads && found.item) ahead[asked++] = view.cell(found.item.word - 1);
+    }
+    for (std::size_t i = 0; i < asked; ++i) prefetch_value(view, static_cast<const std::byte*>(ahead[i]));
+    for (const Flight* flight = flights; flight != flights + count; ++flight) {
+      answer(view, memory, rows, flight->row, {flight->slot, flight->word, 0});
+    }
+  }
+
+  [[gnu::noinline]] index::Found find_settled(const Memory& memory, const Candidate& candidates, Tally& tally) const {
+    const Tile tile;
+    index::Found found;
+    do {
+      ++tally.retries;
+      found = index::find(tile, memory, view_, candidates);
+      if (!found.settled) sched_yield();
+    } while (!found.settled);
+    return found;
+  }
+
+  static void answer(const View<Shape>& view, const Memory& memory, const index::Rows& rows, std::size_t row,
+                     const Item& item) {
+    rows.statuses[row] = item ? Status::found : Status::not_found;
+    if (rows.found) rows.found[row] = static_cast<bool>(item);
+    std::byte* const to = rows.op_of(row) == Op::contains ? nullptr : rows.result(row);
+    if (to == nullptr) return;
+    if (item) {
+      copy_value(view, memory, to, item);
+    } else {
+      std::memset(to, 0, rows.value_bytes);
+    }
+  }
+
+  static void copy_value(const View<Shape>& view, const Memory& memory, std::byte* to, const Item& item) {
+    const std::size_t bytes = view.value_bytes;
+    if (!view.in_slot()) {
+      memory.read_bytes(to, view.cell(item.word - 1), bytes);
+    } else if (bytes == 8) {
+      std::memcpy(to, &item.word, 8);
+    } else {
+      index::store_bytes(to, item.word, bytes);
+    }
+  }
+
+  /// Where the group stopped, and why in `outcome`.
+  template <bool kAside>
+  [[gnu::flatten]] std::size_t change_group(const View<Shape>& view, const Memory& memory, const Work& work,
+                                            Flight* flights, std::size_t count, Tally& tally,
+                                            index::Outcome& outcome) const {
+    const void* ahead[kGroup];
+    std::size_t asked = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!kAside && flights[i].candidates.aside()) __builtin_unreachable();
+      if (const void* const slot = slot_to_touch(view, memory, work.rows, flights[i])) ahead[asked++] = slot;
+    }
+    prefetch_all(ahead, asked);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!kAside && flights[i].candidates.aside()) __builtin_unreachable();
+      outcome = change_one(view, memory, work, flights[i], tally);
+      if (outcome != index::Outcome::done) return i;
+    }
+    return count;
+  }
+
+  index::Outcome change_one(const View<Shape>& view, const Memory& memory, const Work& work, const Flight& flight,
+                            Tally& tally) const {
+    if (!holdfast::changes(work.rows.op_of(flight.row))) {
+      answer(view, memory, work.rows, flight.row, find_settled(memory, flight.candidates, tally).item);
+      return index::Outcome::done;
+    }
+    index::Run<std::uint32_t> run;
+    run.first = flight.row;
+    for (unsigned tries = 1;; ++tries) {
+      const Tile tile;
+      const auto outcome = index::apply_run(tile, memory, view, work.rows, run, flight.candidates, work.permits);
+      if (outcome != index::Outcome::claim_missed) return outcome;
+      ++tally.claim_misses;
+      if (tries % 64 == 0) {
+        sched_yield();
+      } else {
+        pause();
+      }
+    }
+  }
+
+  void drop_if_second(const Memory& memory, Slot* slot, const Candidate& candidates, bool repair, Scan& scan) const {
+    const Tile tile;
+    if (!index::is_second_copy(tile, memory, view_, candidates, slot)) return;
+    ++scan.second_copies;
+    --scan.items;
+    if (!repair) return;
+    for (unsigned lane = 0; lane < candidates.lane_count(view_); ++lane) {
+      if (candidates.slot(view_, lane) == slot) return index::drop_second_copy(memory, view_, candidates, lane);
+    }
+  }
+
+  /// False, with a report, if a slot of a drained level holds what cannot be.
+  bool belongs(unsigned level, std::uint64_t bucket, std::uint64_t key, std::uint64_t word, Drained& drained) const {
+    if (!view_.in_slot() && (key == 0 || word == 0)) return true;  // torn: rehash_slot empties it
+    const Candidate candidates(view_, key);
+    bool here = false;
+    for (unsigned j = 0; j < view_.shape.hashes(); ++j) here |= top_bits(candidates.location(j), level) == bucket;
+    if (here && (view_.in_slot() || word - 1 < view_.cells)) return true;
+    drained.damage.push_back("level " + std::to_string(level) + " bucket " + std::to_string(bucket) + " holds key " +
+                             std::to_string(key) + ", which does not belong there");
+    return false;
+  }
+
+  void report(std::vector<std::string>& damage, index::SlotState state, unsigned rank, std::uint64_t bucket,
+              unsigned slot, std::uint64_t key, std::uint64_t word) const {
+    if (damage.size() >= 16) return;
+    const std::string where = "level " + std::to_string(view_.top_level - rank) + " bucket " + std::to_string(bucket) +
+                              " slot " + std::to_string(slot);
+    damage.push_back(state == index::SlotState::no_cell
+                         ? where + " names cell " + std::to_string(word - 1) + " of " + std::to_string(view_.cells)
+                         : where + " holds key " + std::to_string(key) + ", which does not belong there");
+  }
+
+  index::View<Shape> view_;
+  memory::Persist persist_;
+};
+
+template <class Tile>
+std::unique_ptr<Driver> make_driver_for(const index::RuntimeShape& shape, const memory::Persist& persist) {
+  const bool is_default = shape.levels_ == 2 && shape.hashes_ == 2 && shape.slots_ == 8;
+  if (is_default && persist.flushes())
+    return std::make_unique<DriverImpl<Tile, index::DefaultShape, true>>(shape, persist);
+  if (is_default) return std::make_unique<DriverImpl<Tile, index::DefaultShape, false>>(shape, persist);
+  if (persist.flushes()) return std::make_unique<DriverImpl<Tile, index::RuntimeShape, true>>(shape, persist);
+  return std::make_unique<DriverImpl<Tile, index::RuntimeShape, false>>(shape, persist);
+}
+
+}  // namespace holdfast::machine::cpu

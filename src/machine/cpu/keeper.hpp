@@ -1,0 +1,259 @@
+// keeper.hpp: keeps a table's levels and tags: recovers them, adds levels and drains them. It works alone on the table.
+//
+// A template over the pool, so that the model machine runs exactly this over a pool of its own (DESIGN.md, "Proving it").
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/bits.hpp"
+#include "holdfast/error.hpp"
+#include "machine/cpu/cells.hpp"
+#include "machine/cpu/driver.hpp"
+#include "machine/cpu/tag_memory.hpp"
+#include "machine/cpu/workers.hpp"
+
+namespace holdfast::machine::cpu {
+
+/// What a machine decides about a table, beyond what its pool says.
+struct TableOptions {
+  std::uint32_t shared_bias = 0;
+  bool may_move = true;
+};
+
+/// What recovery mended.
+struct Mended {
+  std::uint64_t torn = 0;
+  std::uint64_t second_copies = 0;
+  std::uint64_t rehashed = 0;  ///< slots of drained levels that an interrupted resize had left
+};
+
+/// `Pool` is memory::Pool, or has the same: superblock, level, aside, heap, cells, read_only, path, add_level, release_level
+/// and set_resizing.
+template <class Pool>
+class Keeper {
+ public:
+  Keeper(Pool& pool, const TableOptions& options, Driver& driver, Cells& cells, Workers& workers)
+      : pool_(pool), options_(options), driver_(driver), cells_(cells), workers_(workers) {}
+
+  const Layout& layout() const { return layout_; }
+  const Mended& mended() const { return mended_; }
+
+  /// Builds everything volatile from the pool and mends it, unless it is read-only. Returns the number of items.
+  /// May be killed at any access and run again. Throws PoolCorrupt. GPHash §3.2.3 "Recovery".
+  std::uint64_t recover();
+
+  /// Addresses a level that was just added, and drains the bottom one. Throws NoSpace; then nothing changed or, after
+  /// the first level, the resize is unfinished and recovery or the next call ends it. GPHash §3.2.3 "Resizing", RULES.md 17.
+  void grow() {
+    add_level();
+    drain_lower_levels(false);
+  }
+  void add_level() {
+    pool_.add_level(layout_.top_level + 1);
+    set_top_level(layout_.top_level + 1, true);
+  }
+  void drain() { drain_lower_levels(false); }
+
+  /// The heap has grown.
+  void take_cells() {
+    layout_.cells = pool_.cells();
+    driver_.set_layout(layout_);
+  }
+  /// Forgets all tags: every slot was emptied.
+  void reset_tags() { set_top_level(layout_.top_level, false); }
+
+  /// Reads everything again, into other tags and `cells`, changing nothing. `wrong_tags`: words that did not agree.
+  Scan verify(Cells& cells, std::uint64_t& wrong_tags);
+
+ private:
+  Layout layout_for(unsigned top_level) const;
+  void set_top_level(unsigned top_level, bool carry);
+  Scan scan_table(Cells& cells, bool repair);
+  void drop_second_copies(bool repair, Scan& total);
+  void drain_lower_levels(bool recovering);
+  void refuse_damage(const std::vector<std::string>& damage) const;
+
+  Pool& pool_;
+  const TableOptions options_;
+  Driver& driver_;
+  Cells& cells_;
+  Workers& workers_;
+  Layout layout_;
+  TagMemory tags_;
+  Mended mended_;
+};
+
+/// Part `i` of `n` of a range, in whole units of 64 so that parts seldom share a line.
+inline std::pair<std::uint64_t, std::uint64_t> part_of(std::uint64_t size, unsigned i, unsigned n) {
+  const std::uint64_t each = round_up((size + n - 1) / n, 64);
+  return {std::min(size, i * each), std::min(size, (i + 1) * each)};
+}
+
+/// One thread is quicker than two where there is little to do.
+inline unsigned threads_for(std::uint64_t slots) { return slots < (1 << 14) ? 1 : ~0u; }
+
+template <class Pool>
+Layout Keeper<Pool>::layout_for(unsigned top_level) const {
+  const auto& super = pool_.superblock();
+  Layout layout;
+  layout.shape = {super.levels, super.hash_locations, super.slots};
+  layout.top_level = top_level;
+  layout.value_bytes = super.value_bytes;
+  layout.cell_bytes = static_cast<std::uint32_t>(super.cell_bytes);
+  layout.shared_bias = options_.shared_bias;
+  layout.may_move = options_.may_move;
+  layout.seed = super.seed;
+  layout.cells = pool_.cells();
+  for (unsigned rank = 0; rank < super.levels; ++rank) layout.level[rank] = pool_.level(top_level - rank);
+  layout.aside = pool_.aside();
+  layout.heap = pool_.heap();
+  return layout;
+}
+
+/// Addresses `top_level` from now on. `carry`: keeps the tags of the levels that both geometries address.
+template <class Pool>
+void Keeper<Pool>::set_top_level(unsigned top_level, bool carry) {
+  Layout layout = layout_for(top_level);
+  TagMemory tags(layout.tag_words());
+  layout.tags = tags.words();
+  if (carry) {
+    for (unsigned level = layout.bottom_level(); level <= layout_.top_level; ++level) {
+      const std::uint64_t buckets = std::uint64_t{1} << level;
+      workers_.run(threads_for(buckets * layout.shape.slots()), [&](unsigned i, unsigned n) {
+        const auto [begin, end] = part_of(buckets, i, n);
+        driver_.carry_tags(layout_, layout, level, begin, end);
+      });
+    }
+    layout.tags[layout.aside_index() + 1] = layout_.tags[layout_.aside_index() + 1];
+  }
+  tags_ = std::move(tags);
+  layout_ = layout;
+  driver_.set_layout(layout_);
+}
+
+/// Reads every slot of the addressed levels and the aside slot: tags, live cells, torn slots, second copies.
+template <class Pool>
+Scan Keeper<Pool>::scan_table(Cells& cells, bool repair) {
+  cells.reset(layout_.in_slot() ? 0 : layout_.cells);
+  Scan total;
+  std::mutex mutex;
+  for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
+    const std::uint64_t buckets = layout_.buckets(rank);
+    workers_.run(threads_for(buckets * layout_.shape.slots()), [&](unsigned i, unsigned n) {
+      Scan scan;
+      const auto [begin, end] = part_of(buckets, i, n);
+      driver_.scan(rank, begin, end, repair, cells, scan);
+      const std::lock_guard lock(mutex);
+      total.items += scan.items;
+      total.torn += scan.torn;
+      total.shared_cells.insert(total.shared_cells.end(), scan.shared_cells.begin(), scan.shared_cells.end());
+      total.damage.insert(total.damage.end(), scan.damage.begin(), scan.damage.end());
+    });
+  }
+  driver_.scan_aside(repair, cells, total);
+  if (total.damage.empty()) drop_second_copies(repair, total);
+  cells.count_free();
+  return total;
+}
+
+template <class Pool>
+void Keeper<Pool>::drop_second_copies(bool repair, Scan& total) {
+  if (!layout_.in_slot()) {
+    for (index::Slot* const slot : total.shared_cells) driver_.drop_shared(slot, repair, total);
+    return;
+  }
+  std::mutex mutex;
+  for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
+    const std::uint64_t buckets = layout_.buckets(rank);
+    workers_.run(threads_for(buckets * layout_.shape.slots()), [&](unsigned i, unsigned n) {
+      Scan scan;
+      const auto [begin, end] = part_of(buckets, i, n);
+      driver_.drop_copies(rank, begin, end, repair, scan);
+      const std::lock_guard lock(mutex);
+      total.items -= scan.second_copies;
+      total.second_copies += scan.second_copies;
+    });
+  }
+}
+
+template <class Pool>
+std::uint64_t Keeper<Pool>::recover() {
+  const bool repair = !pool_.read_only();
+  set_top_level(pool_.superblock().top_level, false);
+  Scan scan = scan_table(cells_, repair);
+  refuse_damage(scan.damage);
+  mended_ = {scan.torn, scan.second_copies, 0};
+  if (repair && pool_.superblock().is_resizing != 0 && driver_.keeps(index::Step::finish_resize)) {
+    // An item can lie below and above; which cells are live is known when it no longer does.
+    drain_lower_levels(true);
+    reset_tags();
+    scan = scan_table(cells_, repair);
+    refuse_damage(scan.damage);
+  }
+  return scan.items;
+}
+
+/// Rehashes every level below the addressed ones, lowest first, and releases it. GPHash §3.2.3 "Resizing", RULES.md 17.
+template <class Pool>
+void Keeper<Pool>::drain_lower_levels(bool recovering) {
+  for (unsigned level = 0; level < layout_.bottom_level();) {
+    index::Slot* const slots = pool_.level(level);
+    if (slots == nullptr) {
+      ++level;
+      continue;
+    }
+    const std::uint64_t size = (std::uint64_t{1} << level) * layout_.shape.slots();
+    std::mutex mutex;
+    Drained total;
+    workers_.run(threads_for(size), [&](unsigned i, unsigned n) {
+      Drained drained;
+      const auto [begin, end] = part_of(size, i, n);
+      driver_.drain(slots, level, begin, end, recovering, drained);
+      const std::lock_guard lock(mutex);
+      total.moved += drained.moved;
+      total.cleared += drained.cleared;
+      total.needs_level |= drained.needs_level;
+      total.damage.insert(total.damage.end(), drained.damage.begin(), drained.damage.end());
+    });
+    mended_.rehashed += recovering ? total.moved + total.cleared : 0;
+    refuse_damage(total.damage);
+    if (total.needs_level) {
+      add_level();
+      continue;
+    }
+    pool_.release_level(level++);
+  }
+  pool_.set_resizing(false);
+}
+
+template <class Pool>
+Scan Keeper<Pool>::verify(Cells& cells, std::uint64_t& wrong_tags) {
+  const Layout believed = layout_;
+  const TagMemory old_tags = std::move(tags_);
+  set_top_level(believed.top_level, false);
+  Scan scan = scan_table(cells, false);
+  wrong_tags = 0;
+  for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
+    for (std::uint64_t bucket = 0; bucket < layout_.buckets(rank); ++bucket) {
+      const std::uint64_t at = layout_.tag_index(rank, bucket);
+      for (unsigned i = 0; i < layout_.words_per_bucket(); ++i)
+        wrong_tags += layout_.tags[at + i] != believed.tags[at + i];
+    }
+  }
+  return scan;
+}
+
+template <class Pool>
+void Keeper<Pool>::refuse_damage(const std::vector<std::string>& damage) const {
+  if (damage.empty()) return;
+  throw PoolCorrupt(pool_.path() + " is damaged: " + damage.front() +
+                    ". Restore it from a copy, or save what verifies with: holdfast recover --salvage OUT.csv " +
+                    pool_.path());
+}
+
+}  // namespace holdfast::machine::cpu

@@ -1,0 +1,82 @@
+// memory.hpp: the CPU's memory policy: how the index reads and changes memory on this machine.
+//
+// Durable words are stored in program order with release stores: in domain `process` that is all (RULES.md 10); with kFlush,
+// lines are written back and fenced before anything relies on them. Volatile words are atomics.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "index/mutant.hpp"
+#include "index/slot.hpp"
+#include "machine/cpu/cells.hpp"
+#include "memory/persist.hpp"
+
+namespace holdfast::machine::cpu {
+
+/// What one thread counts while it works; added up at the end of a batch.
+struct Tally {
+  std::int64_t items = 0;
+  std::uint64_t moves = 0;
+  std::uint64_t claim_misses = 0;
+  std::uint64_t retries = 0;
+};
+
+/// `Isa` only keeps code compiled for one instruction set from being linked into another's.
+template <class Isa, bool kFlush>
+class CpuMemory {
+ public:
+  /// Where visible is not yet durable, readers under a claim flush what they saw (RULES.md 11).
+  static constexpr bool kReadersFlush = kFlush;
+
+  CpuMemory(const memory::Persist& persist, CellPurse& cells, Tally& tally)
+      : persist_(persist), cells_(cells), tally_(tally) {}
+
+  static constexpr bool keeps(index::Step) { return true; }
+
+  std::uint64_t load(const std::uint64_t* word) const { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+  void store(std::uint64_t* word, std::uint64_t value) const { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
+  /// Both words of an empty slot; a crash may keep one of them, which is as good as none.
+  void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+    store(&slot->key, key);
+    store(&slot->word, word);
+  }
+  /// Stores to one line become durable in program order on a CPU.
+  void order(const index::Slot*) const {}
+  void flush(const void* address, std::size_t bytes) const {
+    if constexpr (kFlush) persist_.flush(address, bytes);
+  }
+  void fence() const {
+    if constexpr (kFlush) persist_.fence();
+  }
+
+  std::uint64_t peek(const std::uint64_t* word) const { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+  void poke(std::uint64_t* word, std::uint64_t value) const { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
+  bool swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value) const {
+    return __atomic_compare_exchange_n(word, &seen, value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  }
+  /// One byte of a word that others change by compare-and-swap: x86 keeps such accesses atomic, and theirs then fails.
+  void put_byte(std::uint64_t* word, unsigned byte, std::uint8_t, std::uint8_t to) const {
+    __atomic_store_n(reinterpret_cast<std::uint8_t*>(word) + byte, to, __ATOMIC_RELEASE);
+  }
+
+  // A cell that no slot names belongs to one thread; one that a slot names does not change until no reader can see it.
+  void write_bytes(std::byte* cell, const std::byte* from, std::size_t bytes) const { std::memcpy(cell, from, bytes); }
+  void read_bytes(std::byte* to, const std::byte* cell, std::size_t bytes) const { std::memcpy(to, cell, bytes); }
+
+  std::uint64_t take_cell(bool adds_key) const { return cells_.take(adds_key); }
+  void return_cell(std::uint64_t cell) const { cells_.give_back(cell); }
+  void retire_cell(std::uint64_t cell) const { cells_.retire(cell); }
+
+  void count_items(int change) const { tally_.items += change; }
+  void count_move() const { ++tally_.moves; }
+
+ private:
+  const memory::Persist& persist_;
+  CellPurse& cells_;
+  Tally& tally_;
+};
+
+}  // namespace holdfast::machine::cpu

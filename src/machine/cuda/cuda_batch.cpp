@@ -1,0 +1,352 @@
+// cuda_batch.cpp: enqueues batches, and makes room when one finds none.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "machine/cuda/cuda_machine.hpp"
+#include "machine/cuda/export.hpp"
+
+namespace holdfast::machine::cuda {
+
+namespace {
+
+constexpr std::size_t kDeviceRows = std::size_t{1} << 27;  // of device arrays ordered at once: 32-bit row numbers do
+constexpr std::size_t kHostRows = std::size_t{1} << 22;    // of host arrays copied at once
+constexpr std::size_t kHostRowsBetweenStops = std::size_t{1} << 17;
+constexpr std::size_t kHostBytes = std::size_t{512} << 20;
+constexpr std::uint64_t kFewSlots = 1 << 16;  // a table that small may be full by chance sooner
+
+/// The items up to which an insert finds a slot in practice: with one move the first failure comes at a load of 0.97
+/// in large tables (RULES.md 26), earlier in small ones.
+std::uint64_t sure_items(const Layout& layout) {
+  const std::uint64_t slots = layout.total_slots();
+  return slots < kFewSlots || !layout.may_move ? slots / 10 * 7 : slots / 10 * 9;
+}
+
+/// The rows of `batch` from `base` on, as far as they are in its own arrays.
+index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_bytes) {
+  index::Rows rows;
+  const auto offset = base * value_bytes;
+  if (batch.values) rows.values = static_cast<const std::byte*>(batch.values) + offset;
+  if (batch.out) rows.out = static_cast<std::byte*>(batch.out) + offset;
+  if (batch.statuses) rows.statuses = batch.statuses + base;
+  if (batch.found) rows.found = batch.found + base;
+  if (batch.ops) rows.ops = batch.ops + base;
+  rows.op = batch.op;
+  rows.combine = batch.combine;
+  rows.element = batch.element;
+  rows.value_bytes = value_bytes;
+  return rows;
+}
+
+/// An erase may be counted before the insert that it undid: never show that as a huge number.
+std::uint64_t counted(std::int64_t items) { return static_cast<std::uint64_t>(std::max<std::int64_t>(items, 0)); }
+
+bool may_change(const Batch& batch) { return batch.ops != nullptr || changes(batch.op); }
+bool may_add(const Batch& batch) { return batch.ops != nullptr || (takes_value(batch.op) && batch.op != Op::assign); }
+bool may_store(const Batch& batch) { return batch.ops != nullptr || takes_value(batch.op); }
+
+}  // namespace
+
+BatchResult CudaMachine::run(const Batch& batch) {
+  if (batch.size == 0) return {};
+  const OnDevice on(options_.device);
+  require_working();
+  if (!batch.on_device) return run_from_host(batch);
+  run_on_device(batch);
+  return {};
+}
+
+/// A kernel that is given a pointer which the GPU cannot follow would end the process's use of it.
+void CudaMachine::require_reachable(const void* array, const char* name) const {
+  if (array == nullptr) return;
+  cudaPointerAttributes attributes{};
+  cuda::check(cudaPointerGetAttributes(&attributes, array), "asking where an array is");
+  const bool other_gpu = attributes.type == cudaMemoryTypeDevice && attributes.device != options_.device;
+  if (attributes.type != cudaMemoryTypeUnregistered && !other_gpu) return;
+  throw InvalidArgument(std::string(name) + " is not in memory of GPU " + std::to_string(options_.device) +
+                        (other_gpu ? " but of GPU " + std::to_string(attributes.device) : " but of the host") +
+                        ": give arrays of the table's GPU, or arrays of the host without on_device");
+}
+
+FindJob CudaMachine::find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask,
+                              std::uint64_t size) const {
+  FindJob job;
+  job.rows = rows;
+  job.keys = static_cast<const std::byte*>(keys);
+  job.mask = mask;
+  job.size = size;
+  job.state = state_.data();
+  return job;
+}
+
+ChangeJob CudaMachine::change_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask,
+                                  std::uint64_t size) const {
+  ChangeJob job;
+  job.rows = rows;
+  job.keys = static_cast<const std::byte*>(keys);
+  job.mask = mask;
+  job.size = size;
+  return job;
+}
+
+void CudaMachine::run_on_device(const Batch& batch) {
+  require_reachable(batch.keys, "keys");
+  require_reachable(batch.values, "values");
+  require_reachable(batch.out, "out");
+  require_reachable(batch.statuses, "statuses");
+  require_reachable(batch.found, "found");
+  require_reachable(batch.ops, "ops");
+  require_reachable(batch.mask, "mask");
+  if (batch.ops && !batch.values && layout_.value_bytes != 0) {
+    throw InvalidArgument("a mixed batch in GPU memory has no values: give an array of " + std::to_string(batch.size) +
+                          " × " + std::to_string(layout_.value_bytes) + " bytes");
+  }
+  auto* const stream = static_cast<cudaStream_t>(batch.stream);
+  const auto* const keys = static_cast<const std::byte*>(batch.keys);
+  for (std::size_t base = 0; base < batch.size; base += kDeviceRows) {
+    const std::size_t size = std::min(kDeviceRows, batch.size - base);
+    const index::Rows rows = rows_of(batch, base, layout_.value_bytes);
+    const std::uint8_t* const mask = batch.mask ? batch.mask + base : nullptr;
+    if (!may_change(batch)) {
+      search(find_job(rows, keys + 8 * base, mask, size), stream);
+      continue;
+    }
+    const std::lock_guard lock(changing_);
+    const Need need{may_add(batch) ? size : 0, may_store(batch) && !layout_.in_slot() ? size : 0};
+    change(change_job(rows, keys + 8 * base, mask, size), batch.unique, need, false, stream);
+  }
+}
+
+BatchResult CudaMachine::run_from_host(const Batch& batch) {
+  const std::size_t each = 8 + 2 * std::size_t{layout_.value_bytes} + 4;
+  const std::size_t most = batch.stop ? kHostRowsBetweenStops : kHostRows;
+  const std::size_t chunk = std::clamp<std::size_t>(kHostBytes / each, 1, most);
+  BatchResult result;
+  const Stages::Lease stage = stages_.lend();
+  std::size_t base = 0;
+  while (base < batch.size && !result.stopped) {
+    const std::size_t size = std::min(chunk, batch.size - base);
+    run_chunk(batch, base, size, *stage, result);
+    base += size;
+    result.stopped = batch.stop && batch.stop();
+  }
+  if (base >= batch.size) return result;
+  const std::size_t rest = batch.size - base;
+  const index::Rows rows = rows_of(batch, base, layout_.value_bytes);
+  if (rows.statuses) std::fill_n(rows.statuses, rest, Status::not_run);
+  if (rows.found) std::fill_n(rows.found, rest, false);
+  if (rows.out) std::memset(rows.out, 0, rest * layout_.value_bytes);
+  result.count[static_cast<unsigned>(Status::not_run)] += rest;
+  return result;
+}
+
+/// Copies a chunk to the GPU, runs it, and copies its results back.
+void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result) {
+  const index::Rows host = rows_of(batch, base, layout_.value_bytes);
+  const std::size_t bytes = size * layout_.value_bytes;
+  stage.begin(8 * size + 2 * bytes + 4 * size, 7);
+  const auto* const keys = stage.upload<std::byte>(static_cast<const std::byte*>(batch.keys) + 8 * base, 8 * size);
+  const auto* const mask = stage.upload<std::uint8_t>(batch.mask ? batch.mask + base : nullptr, size);
+  index::Rows rows = host;
+  rows.values = may_store(batch) ? stage.upload<std::byte>(host.values, bytes) : nullptr;
+  rows.ops = stage.upload<std::uint8_t>(host.ops, size);
+  rows.statuses = stage.take<Status>(size);
+  rows.found = host.found ? stage.take<bool>(size) : nullptr;
+  rows.out = nullptr;
+  if (host.out && bytes != 0 && (host.ops || reads_value(batch.op))) {
+    rows.out = stage.take<std::byte>(bytes);
+    // Rows of a mixed batch that read nothing keep what the caller has there.
+    if (host.ops)
+      cuda::check(cudaMemcpyAsync(rows.out, host.out, bytes, cudaMemcpyHostToDevice, stage.stream()),
+                  "copying a batch to the GPU");
+  }
+  if (may_change(batch)) {
+    const std::lock_guard lock(changing_);
+    change(change_job(rows, keys, mask, size), batch.unique, {}, true, stage.stream());
+  } else {
+    search(find_job(rows, keys, mask, size), stage.stream());
+  }
+  std::vector<Status> scratch(host.statuses ? 0 : size);
+  Status* const statuses = host.statuses ? host.statuses : scratch.data();
+  stage.download(statuses, rows.statuses, size);
+  if (host.found) stage.download(host.found, rows.found, size);
+  if (rows.out) stage.download(host.out, rows.out, bytes);
+  stage.stream().wait("running a batch");
+  for (std::size_t i = 0; i < size; ++i) ++result.count[static_cast<unsigned>(statuses[i]) % kStatuses];
+}
+
+void CudaMachine::search(FindJob job, cudaStream_t stream) {
+  const std::lock_guard lock(launching_);
+  while (!searches_.empty() && searches_.front().passed()) {
+    spare_events_.push_back(std::move(searches_.front()));
+    searches_.pop_front();
+  }
+  if (spare_events_.empty()) spare_events_.emplace_back();
+  Event ended = std::move(spare_events_.back());
+  spare_events_.pop_back();
+  if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
+  kernels_->find(job, stream);
+  ended.record(stream);
+  searches_.push_back(std::move(ended));
+}
+
+/// The caller holds `changing_`. `waited`: returns when all is done, having grown the table as far as it took.
+void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream) {
+  prepare_room(job.size, !unique);
+  waited = waited || !fits(need);
+  last_change_.hold(stream);
+  settle_cells(state_.data(), stream);
+  if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
+  if (!unique) {
+    const std::size_t n = hashes_.size() / 2;
+    const OrderRoom room{{hashes_.data(), hashes_.data() + n},
+                         {rows_.data(), rows_.data() + n},
+                         ordered_.data(),
+                         scratch_.data(),
+                         scratch_.size()};
+    order_rows(job, layout_.seed, room, stream);
+  }
+  job.leftovers = leftovers_.data();
+  job.report = change_report_.data();
+  job.state = state_.data();
+  job.ring = ring_;
+  if (waited) {
+    change_and_wait(job, stream);
+  } else {
+    job.last_try = true;
+    kernels_->change(job, stream);
+    bounds_.items += need.keys;
+    bounds_.free_cells -= need.cells;
+    last_change_.record(stream);
+  }
+}
+
+/// Runs a job again and again, with more room or fewer permits, until no run is left over.
+void CudaMachine::change_and_wait(ChangeJob& job, cudaStream_t stream) {
+  Full full;
+  std::uint32_t before = std::numeric_limits<std::uint32_t>::max();
+  for (unsigned turn = 0;; ++turn) {
+    cuda::check(cudaMemsetAsync(job.report, 0, sizeof(ChangeReport), stream), "starting a change");
+    kernels_->change(job, stream);
+    ChangeReport report{};
+    cuda::check(cudaMemcpyAsync(&report, job.report, sizeof report, cudaMemcpyDeviceToHost, stream),
+                "running a change");
+    cuda::check(cudaStreamSynchronize(stream), "running a change");
+    if (report.leftovers == 0) break;
+    const bool grew = make_room(report, full);
+    if (!grew && report.leftovers >= before) {
+      // What is left finds no room, and there is no more to be had.
+      (job.permits.new_key ? job.permits.new_key : job.permits.new_value) = false;
+    }
+    before = report.leftovers;
+    job.ring = ring_;
+    job.again = job.leftovers;
+    job.again_size = report.leftovers;
+    const std::size_t n = leftovers_.size() / 2;
+    job.leftovers = job.again == leftovers_.data() ? leftovers_.data() + n : leftovers_.data();
+  }
+  last_change_.record(stream);
+  note_bounds();
+}
+
+/// True if the table or its heap has grown. Cells in limbo come first: they are free as soon as nobody reads them.
+bool CudaMachine::make_room(const ChangeReport& report, Full& full) {
+  bool grew = false;
+  if (report.needs_cell != 0) {
+    finish_searches();
+    settle();
+    const DeviceState state = read_state();
+    const std::uint64_t free = state.tail - state.head;
+    // Updates of many keys go in parts, each with the cells that the one before gave back (RULES.md 6).
+    const bool worthwhile = free > ring_.reserve && free - ring_.reserve >= report.needs_cell / 16;
+    if (!worthwhile && !full.heap) {
+      grew = grow_heap(report.needs_cell + ring_.reserve);
+      full.heap = !grew;
+    }
+  }
+  if (report.needs_slot != 0 && !full.index) {
+    const bool resized = grow_index();
+    full.index = !resized;
+    grew |= resized;
+  }
+  return grew;
+}
+
+/// True if the batch surely finds room. Waits for the batches before it only if the bounds do not tell.
+bool CudaMachine::fits(Need need) {
+  const auto holds = [&] {
+    return (need.keys == 0 || bounds_.items + need.keys <= sure_items(layout_)) &&
+           (need.cells == 0 || bounds_.free_cells >= need.cells + ring_.reserve);
+  };
+  if (holds()) return true;
+  last_change_.wait("waiting for the batch before");
+  settle();
+  note_bounds();
+  return holds();
+}
+
+/// Room for the order and the leftovers of `rows` rows.
+void CudaMachine::prepare_room(std::uint64_t rows, bool ordered) {
+  const std::size_t scratch = ordered ? order_scratch_bytes(rows) : 0;
+  if (leftovers_.size() >= 2 * rows && scratch_.size() >= scratch && (!ordered || hashes_.size() >= 2 * rows)) return;
+  last_change_.wait("waiting for the batch before");
+  leftovers_.at_least(2 * rows);
+  scratch_.at_least(scratch);
+  if (!ordered) return;
+  hashes_.at_least(2 * rows);
+  rows_.at_least(hashes_.size());
+  ordered_.at_least(1);
+}
+
+std::size_t CudaMachine::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
+  const OnDevice on(options_.device);
+  require_working();
+  const std::lock_guard lock(changing_);  // nothing changes meanwhile, so no cell is used again
+  last_change_.wait("waiting for the batch before");
+  return export_items(layout_, cursor, keys, values, n);
+}
+
+void CudaMachine::wait() {
+  const OnDevice on(options_.device);
+  const std::lock_guard change(changing_);
+  const std::lock_guard lock(launching_);
+  finish_all();
+  require_working();
+}
+
+std::uint64_t CudaMachine::size() const {
+  const OnDevice on(options_.device);
+  return counted(read_state().items);
+}
+
+std::uint64_t CudaMachine::slots() const {
+  const std::lock_guard lock(launching_);
+  return layout_.total_slots();
+}
+
+void CudaMachine::stats(Stats& stats) const {
+  const OnDevice on(options_.device);
+  const DeviceState state = read_state();
+  const std::lock_guard lock(launching_);
+  stats.device_reason += ": " + gpu_;
+  stats.size = counted(state.items);
+  stats.slots = layout_.total_slots();
+  stats.cells = layout_.in_slot() ? 0 : layout_.cells;
+  stats.free_cells = state.limbo_end - std::min(state.head, state.tail);  // some of them rest for a batch more
+  stats.moves = state.moves;
+  stats.claim_misses = state.claim_misses;
+  stats.retries = state.retries;
+  stats.resizes = resizes_;
+  stats.heap_growths = heap_growths_;
+  stats.recovery_ms = recovery_ms_;
+  stats.last_resize_ms = last_resize_ms_;
+  stats.last_resize_alloc_ms = last_resize_alloc_ms_;
+  stats.repaired_slots = torn_;
+  stats.finished_moves = second_copies_;
+  stats.rehashed = rehashed_;
+  stats.tile = "warp";
+  stats.threads = 1;
+}
+
+}  // namespace holdfast::machine::cuda

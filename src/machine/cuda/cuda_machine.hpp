@@ -1,0 +1,124 @@
+// cuda_machine.hpp: executes batches on a GPU: enqueues them on streams, grows the table, recovers it.
+//
+// Changing batches on one table take effect one after another: each waits on the GPU for the event of the one before
+// (RULES.md 14). Searches overlap them freely. A changing call of device arrays returns when its work is enqueued, as long
+// as the host knows that everything it may add will fit; else it waits, reads the true size, and grows (RULES.md 18).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "machine/cuda/kernels.hpp"
+#include "machine/cuda/runtime.hpp"
+#include "machine/cuda/staging.hpp"
+#include "machine/cuda/state.hpp"
+#include "machine/layout.hpp"
+#include "machine/machine.hpp"
+
+namespace holdfast::machine::cuda {
+
+class CudaMachine final : public Machine {
+ public:
+  CudaMachine(memory::Pool& pool, const MachineOptions& options);
+  ~CudaMachine() override;
+
+  BatchResult run(const Batch& batch) override;
+  std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) override;
+  void clear() override;
+  void reserve(std::uint64_t items) override;
+  void wait() override;
+  std::uint64_t size() const override;
+  std::uint64_t slots() const override;
+  CheckReport check() override;
+  void stats(Stats& stats) const override;
+  bool on_gpu() const override { return true; }
+
+ private:
+  /// What may be in the table when all that is enqueued has run: at most so many items, at least so many free cells.
+  struct Bounds {
+    std::uint64_t items = 0, free_cells = 0;
+  };
+  /// The batch, as far as room for it matters.
+  struct Need {
+    std::uint64_t keys = 0, cells = 0;
+  };
+  /// Which growth has failed, so that it is not tried again for the same batch.
+  struct Full {
+    bool index = false, heap = false;
+  };
+
+  // cuda_batch.cpp
+  void run_on_device(const Batch& batch);
+  BatchResult run_from_host(const Batch& batch);
+  void run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
+  void search(FindJob job, cudaStream_t stream);
+  void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream);
+  void change_and_wait(ChangeJob& job, cudaStream_t stream);
+  bool make_room(const ChangeReport& report, Full& full);
+  bool fits(Need need);
+  void prepare_room(std::uint64_t rows, bool ordered);
+  void require_reachable(const void* array, const char* name) const;
+  FindJob find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
+  ChangeJob change_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
+
+  // cuda_growth.cpp; the caller holds `changing_` and, except for `settle` and `read_state`, `launching_`
+  void recover();
+  void set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags, bool carry);
+  DeviceBuffer<std::uint64_t> tags_for(unsigned top_level) const;
+  ScanReport scan_table(const DeviceBuffer<std::uint32_t>& live);
+  void refuse_damage(const std::vector<std::string>& damage) const;
+  void drain_lower_levels(bool recovering);
+  void begin_cells(const DeviceBuffer<std::uint32_t>& live);
+  void note_bounds();
+  bool grow_index();
+  bool grow_heap(std::uint64_t at_least);
+  void check_errors(CheckReport& report);
+  ScanReport read_report() const;
+  void zero_report();
+  DeviceState read_state() const;
+  void settle();
+  void finish_searches();
+  void finish_all();
+  void require_working() const;
+
+  memory::Pool& pool_;
+  const MachineOptions options_;
+  std::string gpu_;  ///< its name
+  Registration registration_;
+  std::unique_ptr<Kernels> kernels_;
+  Layout layout_;
+  Stream stream_;  ///< for what the machine does alone
+  DeviceBuffer<std::uint64_t> tags_;
+  DeviceBuffer<std::uint64_t> ring_cells_;
+  DeviceBuffer<DeviceState> state_;
+  DeviceBuffer<ScanReport> scan_report_;
+  DeviceBuffer<ChangeReport> change_report_;
+  CellRing ring_;
+
+  std::mutex changing_;           ///< held by whoever enqueues a change; taken before `launching_`
+  mutable std::mutex launching_;  ///< held by whoever launches a search, or changes the layout
+  mutable std::mutex reading_;    ///< of the state, by `stream_for_state_`
+  Stream stream_for_state_;
+  Event last_change_;
+  std::deque<Event> searches_;  ///< that may still run, oldest first
+  std::vector<Event> spare_events_;
+  Bounds bounds_;
+  Stages stages_;
+
+  // Room for the ordering of one changing batch at a time, and for what it leaves over.
+  DeviceBuffer<std::uint64_t> hashes_, ordered_;
+  DeviceBuffer<std::uint32_t> rows_, leftovers_;
+  DeviceBuffer<std::byte> scratch_;
+
+  std::string stuck_;  ///< why nothing more can run, if so
+  std::atomic<std::uint64_t> resizes_{0}, heap_growths_{0};
+  double recovery_ms_ = 0, last_resize_ms_ = 0, last_resize_alloc_ms_ = 0;
+  std::uint64_t torn_ = 0, second_copies_ = 0, rehashed_ = 0;
+};
+
+}  // namespace holdfast::machine::cuda

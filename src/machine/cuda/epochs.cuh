@@ -1,0 +1,56 @@
+// epochs.cuh: who is still reading? Blocks of searches enter and leave epochs from inside their kernels, so that a freed cell
+// rests until each search that ran when it was freed has ended, whoever launched it. RULES.md 5, machine/cpu/epochs.hpp.
+#pragma once
+
+#include <cuda/atomic>
+
+#include <cstdint>
+
+#include "machine/cuda/memory.cuh"
+#include "machine/cuda/state.hpp"
+
+namespace holdfast::machine::cuda {
+
+/// Membership of a block for a scope that all its threads begin and end together.
+class InEpoch {
+ public:
+  __device__ explicit InEpoch(DeviceState* state) : state_(state) {
+    if (threadIdx.x == 0) epoch_ = enter();
+    __syncthreads();
+  }
+  __device__ ~InEpoch() {
+    __syncthreads();
+    if (threadIdx.x == 0) DeviceWord(state_->inside[epoch_ % 3]).fetch_sub(1, ::cuda::memory_order_seq_cst);
+  }
+  InEpoch(const InEpoch&) = delete;
+  InEpoch& operator=(const InEpoch&) = delete;
+
+ private:
+  __device__ std::uint64_t enter() const {
+    for (;;) {
+      const std::uint64_t epoch = DeviceWord(state_->epoch).load(::cuda::memory_order_seq_cst);
+      DeviceWord(state_->inside[epoch % 3]).fetch_add(1, ::cuda::memory_order_seq_cst);
+      if (DeviceWord(state_->epoch).load(::cuda::memory_order_seq_cst) == epoch) return epoch;
+      DeviceWord(state_->inside[epoch % 3]).fetch_sub(1, ::cuda::memory_order_seq_cst);
+    }
+  }
+
+  DeviceState* state_;
+  std::uint64_t epoch_ = 0;
+};
+
+/// Between two changing batches: begins new epochs as far as readers allow, and frees the cells that nobody reads any more.
+/// One thread calls it.
+__device__ inline void settle(DeviceState* state) {
+  if (state->head > state->tail) state->head = state->tail;
+  for (int i = 0; i < 2; ++i) {
+    const std::uint64_t epoch = state->epoch;
+    if (DeviceWord(state->inside[(epoch + 2) % 3]).load(::cuda::memory_order_seq_cst) != 0) break;  // of epoch - 1
+    state->limbo_before[epoch % 4] = state->limbo_end;
+    DeviceWord(state->epoch).store(epoch + 1, ::cuda::memory_order_seq_cst);
+  }
+  const std::uint64_t freed = state->limbo_before[(state->epoch - 2) % 4];
+  if (freed > state->tail) state->tail = freed;
+}
+
+}  // namespace holdfast::machine::cuda

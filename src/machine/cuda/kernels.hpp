@@ -1,0 +1,71 @@
+// kernels.hpp: what the CUDA machine asks of the code compiled for one configuration. Calls enqueue work, and return.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "machine/cuda/state.hpp"
+#include "machine/layout.hpp"
+
+namespace holdfast::machine::cuda {
+
+/// Launches the index's operations on one GPU. Thread-safe between calls of set_layout.
+class Kernels {
+ public:
+  virtual ~Kernels() = default;
+  virtual void set_layout(const Layout& layout) = 0;
+
+  virtual void find(const FindJob& job, cudaStream_t stream) const = 0;
+  virtual void change(const ChangeJob& job, cudaStream_t stream) const = 0;
+
+  // Alone on the table.
+  /// Reads the addressed slots of every rank: tags, live cells (a bit each in `live`), torn slots, which `repair` empties.
+  virtual void scan(bool repair, std::uint32_t* live, ScanReport* report, cudaStream_t stream) const = 0;
+  /// Counts second copies; with `repair`, drops them.
+  virtual void drop_copies(bool repair, ScanReport* report, cudaStream_t stream) const = 0;
+  /// Takes a drained level up. `recovering`: checks what it reads.
+  virtual void drain(index::Slot* slots, unsigned level, bool recovering, DeviceState* state, ScanReport* report,
+                     cudaStream_t stream) const = 0;
+  virtual void carry_tags(const Layout& from, const Layout& to, unsigned level, cudaStream_t stream) const = 0;
+  /// Compares the tags of the layout with `believed`, an array of the same shape.
+  virtual void compare_tags(const std::uint64_t* believed, ScanReport* report, cudaStream_t stream) const = 0;
+};
+
+std::unique_ptr<Kernels> make_kernels(const index::RuntimeShape& shape);
+std::unique_ptr<Kernels> make_default_kernels();
+std::unique_ptr<Kernels> make_runtime_kernels(const index::RuntimeShape& shape);
+
+// What does not depend on the configuration.
+
+/// Between two changing batches: frees cells (epochs.cuh).
+void settle_cells(DeviceState* state, cudaStream_t stream);
+/// Empties `size` slots, durably.
+void clear_slots(index::Slot* first, std::uint64_t size, bool in_slot, cudaStream_t stream);
+/// The ring of the cells whose bit in `live` is 0, in address order. `scratch` of scratch_bytes(cells).
+void collect_free_cells(const std::uint32_t* live, const CellRing& ring, DeviceState* state, void* scratch,
+                        std::size_t scratch_bytes, cudaStream_t stream);
+std::size_t collect_scratch_bytes(std::uint64_t cells);
+/// Marks the free cells of a ring without limbo in `live`; those that are marked already are `shared`.
+void mark_free_cells(const CellRing& ring, const DeviceState* state, std::uint32_t* live, ScanReport* report,
+                     cudaStream_t stream);
+/// Copies the free cells of a ring without limbo into a larger one, and adds the cells from the old end on.
+void extend_ring(const CellRing& from, const CellRing& to, DeviceState* state, cudaStream_t stream);
+
+/// Where the ordering of a batch works; all in GPU memory.
+struct OrderRoom {
+  std::uint64_t* hashes[2];
+  std::uint32_t* rows[2];
+  std::uint64_t* ordered;  ///< the number of rows that no mask takes out
+  void* scratch;
+  std::size_t scratch_bytes;
+};
+std::size_t order_scratch_bytes(std::uint64_t rows);
+/// Orders rows by the hash of their keys, stably, so that equal keys stand together in array order, and the buckets that they
+/// hash to come in address order. Fills in `order`, `hashes` and `ordered` of the job.
+void order_rows(ChangeJob& job, std::uint64_t seed, const OrderRoom& room, cudaStream_t stream);
+/// Answers the rows that the mask takes out: `not_run`, not found, zeros.
+void skip_masked(const index::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream);
+
+}  // namespace holdfast::machine::cuda

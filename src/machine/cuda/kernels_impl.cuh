@@ -1,0 +1,75 @@
+// kernels_impl.cuh: launches the kernels of one configuration. Included by one file for each.
+#pragma once
+
+#include "machine/cuda/batch.cuh"
+#include "machine/cuda/growth.cuh"
+#include "machine/cuda/kernels.hpp"
+
+namespace holdfast::machine::cuda {
+
+template <class Shape>
+class KernelsImpl final : public Kernels {
+ public:
+  explicit KernelsImpl(const index::RuntimeShape& shape) {
+    if constexpr (!Shape::kFixed) view_.shape = shape;
+    static_cast<void>(shape);
+  }
+
+  void set_layout(const Layout& layout) override { view_ = view_as<Shape>(layout); }
+
+  void find(const FindJob& job, cudaStream_t stream) const override {
+    const WarpGrid grid = warps_for(find_kernel<Shape>, job.size);
+    find_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, job, grid.share);
+    check_launch("starting a search");
+  }
+
+  void change(const ChangeJob& job, cudaStream_t stream) const override {
+    const WarpGrid grid = warps_for(change_kernel<Shape>, job.again ? job.again_size : job.size);
+    change_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, job, grid.share);
+    check_launch("starting a change");
+  }
+
+  void scan(bool repair, std::uint32_t* live, ScanReport* report, cudaStream_t stream) const override {
+    for (unsigned rank = 0; rank < view_.shape.levels(); ++rank) {
+      const std::uint64_t slots = view_.buckets(rank) * view_.shape.slots();
+      scan_kernel<Shape>
+          <<<blocks_for(scan_kernel<Shape>, slots), kThreads, 0, stream>>>(view_, rank, repair, live, report);
+    }
+    aside_kernel<Shape><<<1, 1, 0, stream>>>(view_, repair, live, report);
+    check_launch("starting a scan");
+  }
+
+  void drop_copies(bool repair, ScanReport* report, cudaStream_t stream) const override {
+    for (unsigned rank = 0; rank < view_.shape.levels(); ++rank) {
+      const std::uint64_t slots = view_.buckets(rank) * view_.shape.slots();
+      copies_kernel<Shape>
+          <<<blocks_for(copies_kernel<Shape>, slots), kThreads, 0, stream>>>(view_, rank, repair, report);
+    }
+    check_launch("starting the search for second copies");
+  }
+
+  void drain(index::Slot* slots, unsigned level, bool recovering, DeviceState* state, ScanReport* report,
+             cudaStream_t stream) const override {
+    const std::uint64_t size = (std::uint64_t{1} << level) * view_.shape.slots();
+    drain_kernel<Shape><<<blocks_for(drain_kernel<Shape>, size), kThreads, 0, stream>>>(view_, slots, level, recovering,
+                                                                                        state, report);
+    check_launch("starting to drain a level");
+  }
+
+  void carry_tags(const Layout& from, const Layout& to, unsigned level, cudaStream_t stream) const override {
+    const unsigned blocks = blocks_for(carry_kernel<Shape>, std::uint64_t{1} << level);
+    carry_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_as<Shape>(from), view_as<Shape>(to), level);
+    check_launch("starting to carry tags over");
+  }
+
+  void compare_tags(const std::uint64_t* believed, ScanReport* report, cudaStream_t stream) const override {
+    const unsigned blocks = blocks_for(compare_kernel<Shape>, view_.tag_words());
+    compare_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, believed, report);
+    check_launch("starting to compare tags");
+  }
+
+ private:
+  View<Shape> view_;
+};
+
+}  // namespace holdfast::machine::cuda

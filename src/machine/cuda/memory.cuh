@@ -1,0 +1,129 @@
+// memory.cuh: the GPU's memory policy: how the index reads and changes memory on this machine.
+//
+// Durable words lie in host memory and get plain loads and stores of system scope, never an atomic read-modify-write
+// (RULES.md 13). Tags, stripes, cells and counts lie in GPU memory and get atomics of device scope. What happens in one
+// kind of memory is ordered with what happens in the other, because of:
+//
+//   store    releases: a counter raised before a slot is cleared, or before it is filled again, is seen by whoever sees that
+//   load     acquires: a reader looks at the counter after the slot that it judges
+//   fence    is of system scope: what was stored before is in host memory before anything that follows
+//
+// Posted writes may arrive in any subset when the context dies, so two words are ordered only by a fence between them.
+#pragma once
+
+#include <cuda/atomic>
+
+#include <cstdint>
+
+#include "index/mutant.hpp"
+#include "index/slot.hpp"
+#include "index/tags.hpp"
+#include "machine/cuda/state.hpp"
+
+namespace holdfast::machine::cuda {
+
+using SystemWord = ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_system>;
+using DeviceWord = ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_device>;
+
+/// All lanes of a warp have equal copies, and count alike; `tell` adds the counts up once a warp.
+class CudaMemory {
+ public:
+  /// An update, and the zeroes of an erase, can be seen before they have arrived: tags say only where to look. A search that
+  /// finds its key under a claim fences, so that what it saw is in host memory before it answers (RULES.md 11).
+  static constexpr bool kReadersFlush = true;
+
+  __device__ explicit CudaMemory(DeviceState* state, const CellRing& ring = {}) : state_(state), ring_(ring) {}
+
+  __host__ __device__ static constexpr bool keeps(index::Step) { return true; }
+
+  __device__ std::uint64_t load(const std::uint64_t* word) const {
+    return SystemWord(*const_cast<std::uint64_t*>(word)).load(::cuda::memory_order_acquire);
+  }
+  __device__ void store(std::uint64_t* word, std::uint64_t value) const {
+    SystemWord(*word).store(value, ::cuda::memory_order_release);
+  }
+  /// Both words of an empty slot in one transaction; a crash may keep one of them, which is as good as none. It releases:
+  /// a search that reads them sees the stripe raised when the slot was emptied.
+  __device__ void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+    __threadfence();
+    asm volatile("st.relaxed.sys.v2.u64 [%0], {%1, %2};" ::"l"(slot), "l"(key), "l"(word) : "memory");
+  }
+  __device__ void order(const index::Slot*) const { __threadfence_system(); }
+  __device__ void flush(const void*, std::size_t) const {}
+  __device__ void fence() const { __threadfence_system(); }
+
+  __device__ std::uint64_t peek(const std::uint64_t* word) const {
+    return DeviceWord(*const_cast<std::uint64_t*>(word)).load(::cuda::memory_order_acquire);
+  }
+  __device__ void poke(std::uint64_t* word, std::uint64_t value) const {
+    DeviceWord(*word).store(value, ::cuda::memory_order_release);
+  }
+  __device__ bool swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value) const {
+    return DeviceWord(*word).compare_exchange_strong(seen, value, ::cuda::memory_order_acq_rel,
+                                                     ::cuda::memory_order_acquire);
+  }
+  __device__ void put_byte(std::uint64_t* word, unsigned byte, std::uint8_t from, std::uint8_t to) const {
+    DeviceWord(*word).fetch_add(index::byte_change(byte, from, to), ::cuda::memory_order_acq_rel);
+  }
+
+  // Values: words of a cell. A cell that no slot names belongs to one warp; one that a slot names does not change until no
+  // reader can see it. They pass by the L1 cache, which would keep what a cell held before.
+  __device__ std::uint64_t load_value(const std::uint64_t* word) const {
+    return SystemWord(*const_cast<std::uint64_t*>(word)).load(::cuda::memory_order_relaxed);
+  }
+  __device__ void store_value(std::uint64_t* word, std::uint64_t value) const {
+    SystemWord(*word).store(value, ::cuda::memory_order_relaxed);
+  }
+  __device__ ulonglong2 load_values(const std::uint64_t* two) const {
+    ulonglong2 words;
+    asm volatile("ld.relaxed.sys.v2.u64 {%0, %1}, [%2];" : "=l"(words.x), "=l"(words.y) : "l"(two) : "memory");
+    return words;
+  }
+  __device__ void store_values(std::uint64_t* two, ulonglong2 words) const {
+    asm volatile("st.relaxed.sys.v2.u64 [%0], {%1, %2};" ::"l"(two), "l"(words.x), "l"(words.y) : "memory");
+  }
+
+  /// A free cell, or kNoCell. Inserts leave the reserve to updates; one that took from it in a race puts its cell in limbo.
+  __device__ std::uint64_t take_cell(bool adds_key) const {
+    const std::uint64_t end = state_->tail;
+    const std::uint64_t limit = !adds_key ? end : end > ring_.reserve ? end - ring_.reserve : 0;
+    // The look ahead keeps `head` within a warp's cell each of the end.
+    if (DeviceWord(state_->head).load(::cuda::memory_order_relaxed) >= limit) return kNoCell;
+    const std::uint64_t at = DeviceWord(state_->head).fetch_add(1, ::cuda::memory_order_relaxed);
+    if (at >= end) return kNoCell;
+    const std::uint64_t cell = ring_.cells[at % ring_.capacity];
+    if (at < limit) return cell;
+    retire_cell(cell);
+    return kNoCell;
+  }
+  /// A cell that no slot ever named rests in limbo like any other: it is rare.
+  __device__ void return_cell(std::uint64_t cell) const { retire_cell(cell); }
+  __device__ void retire_cell(std::uint64_t cell) const {
+    const std::uint64_t at = DeviceWord(state_->limbo_end).fetch_add(1, ::cuda::memory_order_relaxed);
+    ring_.cells[at % ring_.capacity] = cell;
+  }
+
+  __device__ void count_items(int change) const { items_ += change; }
+  __device__ void count_move() const { ++moves_; }
+  __device__ void count_claim_miss() const { ++claim_misses_; }
+  __device__ void count_retry() const { ++retries_; }
+
+  /// Adds what this warp counted to the table's counts. One lane calls it, at the end.
+  __device__ void tell() const {
+    const auto add_to = [](std::uint64_t& word, std::uint64_t n) {
+      if (n != 0) DeviceWord(word).fetch_add(n, ::cuda::memory_order_relaxed);
+    };
+    add_to(reinterpret_cast<std::uint64_t&>(state_->items), static_cast<std::uint64_t>(std::int64_t{items_}));
+    add_to(state_->moves, moves_);
+    add_to(state_->claim_misses, claim_misses_);
+    add_to(state_->retries, retries_);
+  }
+
+ private:
+  DeviceState* state_;
+  CellRing ring_;
+  mutable std::int32_t items_ = 0;
+  mutable std::uint32_t moves_ = 0, claim_misses_ = 0, retries_ = 0;
+};
+
+}  // namespace holdfast::machine::cuda

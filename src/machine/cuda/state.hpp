@@ -1,0 +1,102 @@
+// state.hpp: a table's volatile words in GPU memory, and the reports that kernels write for the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "holdfast/status.hpp"
+#include "index/recover.hpp"
+#include "index/run.hpp"
+
+namespace holdfast::machine::cuda {
+
+inline constexpr std::uint64_t kNoCell = ~std::uint64_t{0};
+
+/// The free cells of the heap as a ring of positions in GPU memory (RULES.md 5, 6):
+///
+///   [head, tail)        free, lowest address first after recovery; whoever changes keys takes from the head
+///   [tail, limbo_end)   limbo: taken out of their slots, but perhaps still being read
+///
+/// A cell stands in the ring once or not at all, so `capacity` = all cells always has room. Within a batch only `head` and
+/// `limbo_end` move, each by fetch-and-add. An attempt to take past `tail` leaves `head` beyond it, which takes nothing; the
+/// settlement before the next batch sets it right.
+struct CellRing {
+  std::uint64_t* cells = nullptr;
+  std::uint64_t capacity = 0;
+  std::uint64_t reserve = 0;  ///< the last cells, which inserts leave to updates
+};
+
+/// One for each table, in GPU memory. Words that many blocks add to stand on lines of their own.
+struct DeviceState {
+  alignas(128) std::uint64_t head;
+  alignas(128) std::uint64_t limbo_end;
+  alignas(128) std::uint64_t tail;
+  std::uint64_t limbo_before[4];  ///< by epoch % 4: all that was retired in that epoch or before ends here
+  // Epochs, as in machine/cpu/epochs.hpp: a block of readers enters when it begins and leaves when it ends.
+  alignas(128) std::uint64_t epoch;
+  std::uint64_t inside[3];
+  // Counts.
+  alignas(128) std::int64_t items;
+  std::uint64_t moves, claim_misses, retries;
+};
+
+/// What a changing launch could not do.
+struct ChangeReport {
+  std::uint32_t leftovers;   ///< runs that found no slot or no cell
+  std::uint32_t needs_slot;  ///< of them
+  std::uint32_t needs_cell;
+};
+
+/// A slot that holds what cannot be.
+struct Damage {
+  index::SlotState state;
+  std::uint32_t level;
+  std::uint32_t slot;
+  std::uint64_t bucket, key, word;
+};
+
+inline constexpr unsigned kDamages = 16;
+
+/// What reading the slots found.
+struct ScanReport {
+  std::uint64_t items, torn, second_copies, moved, cleared;
+  std::uint64_t damages;       ///< in all; the first few are described
+  std::uint64_t shared;        ///< slots whose cell another slot names too
+  std::uint64_t wrong_tags;    ///< words of tags that do not say what the slots hold
+  std::uint64_t held_stripes;  ///< claims that nobody ended
+  std::uint32_t needs_level;
+  std::uint32_t aside_damaged, aside_shared;
+  Damage damage[kDamages];
+  std::uint64_t shared_cell[kDamages];
+};
+
+/// A search of `size` rows. All pointers are to memory that the GPU can reach.
+struct FindJob {
+  index::Rows rows;
+  const std::byte* keys = nullptr;  ///< (n, 8), unaligned
+  const std::uint8_t* mask = nullptr;
+  std::uint64_t size = 0;
+  DeviceState* state = nullptr;
+};
+
+/// A change of rows that are ordered into runs of one key each.
+struct ChangeJob {
+  index::Rows rows;
+  const std::byte* keys = nullptr;
+  const std::uint8_t* mask = nullptr;  ///< only where there is no order: ordered rows are without the masked ones
+  const std::uint32_t* order =
+      nullptr;  ///< rows, those of one key together and in array order; null: each row is a run
+  const std::uint64_t* hashes = nullptr;   ///< of the rows in `order`
+  const std::uint64_t* ordered = nullptr;  ///< how many rows `order` has; null: `size`
+  std::uint64_t size = 0;
+  const std::uint32_t* again = nullptr;  ///< only the runs that begin here: leftovers of an earlier launch
+  std::uint64_t again_size = 0;
+  index::Permits permits;
+  bool last_try = false;  ///< nobody waits for leftovers: what does not fit is `no_space`
+  std::uint32_t* leftovers = nullptr;
+  ChangeReport* report = nullptr;
+  DeviceState* state = nullptr;
+  CellRing ring;
+};
+
+}  // namespace holdfast::machine::cuda

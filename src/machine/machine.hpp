@@ -1,0 +1,47 @@
+// machine.hpp: what executes batches on an open pool. The table picks one and asks it for everything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "holdfast/pool.hpp"
+#include "holdfast/table.hpp"
+#include "memory/pool.hpp"
+
+namespace holdfast::machine {
+
+struct MachineOptions {
+  unsigned threads = 0;           ///< CPU threads a batch may use; 0: all, 8 at most
+  bool moves = true;              ///< RULES.md 26
+  std::uint32_t shared_bias = 0;  ///< index::choose_lane
+  int device = 0;                 ///< CUDA ordinal
+};
+
+/// A machine has recovered its pool when it is constructed: throws PoolCorrupt if the slots are damaged.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+
+  /// Runs a batch that the table has checked. The caller has durably cleared the pool's clean mark if it changes anything.
+  virtual BatchResult run(const Batch& batch) = 0;
+  virtual std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) = 0;
+  virtual void clear() = 0;
+  virtual void reserve(std::uint64_t items) = 0;
+  /// Waits until nothing runs and all is durable.
+  virtual void wait() = 0;
+  virtual std::uint64_t size() const = 0;
+  virtual std::uint64_t slots() const = 0;
+  /// Verifies every slot and cell of the open table. Nothing else runs meanwhile.
+  virtual CheckReport check() = 0;
+  /// Fills in what the machine knows.
+  virtual void stats(Stats& stats) const = 0;
+  virtual bool on_gpu() const = 0;
+};
+
+/// `read_only`: the pool is clean, and nothing is repaired.
+std::unique_ptr<Machine> make_cpu_machine(memory::Pool& pool, const MachineOptions& options);
+std::unique_ptr<Machine> make_cuda_machine(memory::Pool& pool, const MachineOptions& options);
+
+}  // namespace holdfast::machine

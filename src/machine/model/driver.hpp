@@ -1,0 +1,17 @@
+// driver.hpp: the shipped driver, compiled over the model's memory.
+#pragma once
+
+#include <memory>
+
+#include "machine/cpu/driver.hpp"
+#include "machine/model/world.hpp"
+
+namespace holdfast::machine::model {
+
+std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::RuntimeShape& shape);
+
+/// Rows [0, count) as one run on one key (index/run.hpp), which the phased drivers use. Tries until the key can be claimed.
+index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
+                         unsigned count, std::uint64_t key, const index::Permits& permits, cpu::Tally& tally);
+
+}  // namespace holdfast::machine::model

@@ -1,0 +1,74 @@
+// memory.hpp: the model's memory policy, and its tile: what the CPU's driver is compiled with here.
+//
+// The driver of src/machine/cpu is a template over its tile, and its memory policy over the same type. So the model gives it
+// a tile of its own and specializes the policy: what runs is the shipped driver over the shipped index, access by access.
+#pragma once
+
+#include "machine/cpu/memory.hpp"
+#include "machine/cpu/tile.hpp"
+#include "machine/model/world.hpp"
+
+namespace holdfast::machine::model {
+
+template <Flavour F>
+struct ModelTile : cpu::PortableTile {
+  static constexpr const char* kName = "model";
+};
+
+}  // namespace holdfast::machine::model
+
+namespace holdfast::machine::cpu {
+
+template <model::Flavour F, bool kFlush>
+class CpuMemory<model::ModelTile<F>, kFlush> {
+ public:
+  static constexpr bool kReadersFlush = F != model::Flavour::process;
+
+  CpuMemory(const memory::Persist&, CellPurse&, Tally& tally) : tally_(tally) {}
+
+  static bool keeps(index::Step step) { return step != model::left_out; }
+
+  std::uint64_t load(const std::uint64_t* word) const { return world().load(word); }
+  void store(std::uint64_t* word, std::uint64_t value) const { world().store(word, value); }
+  void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+    store(&slot->key, key);
+    store(&slot->word, word);
+  }
+  void order(const index::Slot*) const {
+    if (F == model::Flavour::gpu) world().fence();
+  }
+  void flush(const void* address, std::size_t bytes) const { world().flush(address, bytes); }
+  void fence() const { world().fence(); }
+
+  std::uint64_t peek(const std::uint64_t* word) const { return world().peek(word); }
+  void poke(std::uint64_t* word, std::uint64_t value) const { world().poke(word, value); }
+  bool swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value) const {
+    return world().swap(word, seen, value);
+  }
+  void put_byte(std::uint64_t* word, unsigned byte, std::uint8_t from, std::uint8_t to) const {
+    world().add(word, index::byte_change(byte, from, to));
+  }
+
+  void write_bytes(std::byte* cell, const std::byte* from, std::size_t bytes) const {
+    world().write_bytes(cell, from, bytes);
+  }
+  void read_bytes(std::byte* to, const std::byte* cell, std::size_t bytes) const {
+    world().read_bytes(to, cell, bytes);
+  }
+
+  std::uint64_t take_cell(bool adds_key) const { return world().take_cell(adds_key); }
+  void return_cell(std::uint64_t cell) const { world().return_cell(cell); }
+  void retire_cell(std::uint64_t cell) const { world().retire_cell(cell); }
+  void count_items(int change) const { world().count_items(change); }
+  void count_move() const {}
+
+ private:
+  model::World& world() const {
+    model::current_world->note_misses(tally_.claim_misses);
+    return *model::current_world;
+  }
+
+  Tally& tally_;
+};
+
+}  // namespace holdfast::machine::cpu

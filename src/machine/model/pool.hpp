@@ -1,0 +1,55 @@
+// pool.hpp: the model's pool: a directory of levels in two copies, written by the code that writes superblocks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "machine/model/world.hpp"
+#include "memory/superblock.hpp"
+
+namespace holdfast::machine::model {
+
+/// A copy of the directory: what of a superblock changes when a table grows.
+struct Directory {
+  std::uint64_t generation = 0;
+  std::uint64_t levels = 0;  ///< the top level, the lowest level << 8, and << 16 whether a resize is going on
+  std::uint64_t unused = 0;
+  std::uint64_t checksum = 0;
+
+  void seal();
+  bool is_intact() const;
+  bool operator==(const Directory&) const = default;
+};
+static_assert(2 * sizeof(Directory) == kDirectoryWords * 8);
+
+/// Has what machine::cpu::Keeper needs of memory::Pool.
+class ModelPool {
+ public:
+  /// Opens the pool that lies in `world`: takes the newer intact copy of the directory, and writes the other again if it differs.
+  /// Throws PoolCorrupt if neither is intact.
+  explicit ModelPool(World& world);
+  /// Writes the directory of an empty pool.
+  static void create(World& world);
+
+  const memory::Superblock& superblock() const { return super_; }
+  index::Slot* level(unsigned number) const;
+  index::Slot* aside() const { return world_.aside(); }
+  std::byte* heap() const { return world_.heap(); }
+  std::uint64_t cells() const { return world_.shape().cells; }
+  bool read_only() const { return false; }
+  std::string path() const { return "the model's pool"; }
+
+  void add_level(unsigned number);  ///< throws NoSpace
+  void release_level(unsigned number);
+  void set_resizing(bool on);
+
+ private:
+  void commit();
+
+  World& world_;
+  memory::Superblock super_{};
+  unsigned lowest_ = 0;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace holdfast::machine::model

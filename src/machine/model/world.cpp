@@ -1,0 +1,310 @@
+// world.cpp: performs the accesses of a world, one at a time, and keeps the hash of its state.
+#include "machine/model/world.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/both.hpp"
+
+namespace holdfast::machine::model {
+
+namespace {
+
+Watcher nobody;
+
+Regions regions_of(const Shape& shape) {
+  Regions regions;
+  regions.slots_begin = kDirectoryWords;
+  unsigned slots = 1;
+  for (unsigned level = 0; level <= shape.top_level + shape.spare_levels; ++level) slots += shape.slots << level;
+  regions.heap_begin = regions.slots_begin + 2 * slots;
+  regions.cell_words = shape.value_bytes > 8 ? shape.value_bytes / 8 : 0;
+  regions.words = regions.heap_begin + shape.cells * regions.cell_words;
+  return regions;
+}
+
+}  // namespace
+
+const char* name(Access access) {
+  constexpr const char* kNames[] = {"load", "store", "flush", "fence",     "peek",  "poke",
+                                    "swap", "add",   "take",  "give back", "retire"};
+  return kNames[static_cast<unsigned>(access)];
+}
+
+World::World(Flavour flavour, const Shape& shape)
+    : flavour_(flavour), shape_(shape), durable_(flavour, regions_of(shape)), watcher_(&nobody) {
+  HOLDFAST_ASSERT(shape.value_bytes % 8 == 0 && shape.cells <= 64);
+  volatile_.resize(layout(shape.top_level + shape.spare_levels).tag_words(), 0);
+  trace_.reserve(1024);
+}
+
+unsigned World::level_begin(unsigned number) const {
+  return durable_.regions().slots_begin + 2 * (1 + shape_.slots * ((1u << number) - 1));
+}
+
+index::Slot* World::level(unsigned number) {
+  return reinterpret_cast<index::Slot*>(durable_.words() + level_begin(number));
+}
+
+index::View<index::RuntimeShape> World::layout(unsigned top_level) {
+  index::View<index::RuntimeShape> view;
+  view.shape = {shape_.levels, shape_.hashes, shape_.slots};
+  view.top_level = top_level;
+  view.value_bytes = shape_.value_bytes;
+  view.cell_bytes = shape_.value_bytes > 8 ? shape_.value_bytes : 0;
+  view.may_move = shape_.may_move;
+  view.seed = shape_.seed;
+  view.cells = shape_.cells;
+  for (unsigned rank = 0; rank < shape_.levels; ++rank) view.level[rank] = level(top_level - rank);
+  view.aside = aside();
+  view.heap = reinterpret_cast<std::byte*>(durable_.words() + durable_.regions().heap_begin);
+  view.tags = volatile_.data();
+  return view;
+}
+
+void World::load(const Image& image) {
+  durable_.load(image);
+  std::fill(volatile_.begin(), volatile_.end(), 0);
+  volatile_hash_ = 0;
+  free_.clear();
+  limbo_.clear();
+  inside_ = 0;
+  items_ = 0;
+  caller_ = 0;
+  trace_.clear();
+  for (Caller& caller : callers_) {
+    caller.retired.clear();
+    caller.seen = caller.misses = 0;
+    caller.last_word = caller.waits_for = nullptr;
+  }
+}
+
+void World::set_watcher(Watcher* watcher) { watcher_ = watcher ? watcher : &nobody; }
+
+World::Snapshot World::settle() {
+  HOLDFAST_ASSERT(inside_ == 0 && limbo_.empty());
+  durable_.settle();
+  return {durable_.settled(), volatile_, free_, items_};
+}
+
+void World::load(const Snapshot& snapshot) {
+  load(snapshot.image);
+  std::copy(snapshot.words.begin(), snapshot.words.end(), volatile_.begin());
+  for (std::size_t i = 0; i < volatile_.size(); ++i) volatile_hash_ += word_hash(i, volatile_[i]);
+  free_ = snapshot.free;
+  items_ = snapshot.items;
+}
+
+void World::enter(unsigned caller) { inside_ |= 1u << caller; }
+
+void World::leave(unsigned caller) {
+  inside_ &= ~(1u << caller);
+  for (Limbo& limbo : limbo_) limbo.readers &= ~(1u << caller);
+  for (const std::uint64_t cell : callers_[caller].retired) limbo_.push_back({cell, inside_});
+  callers_[caller].retired.clear();
+  std::erase_if(limbo_, [&](const Limbo& limbo) {
+    if (limbo.readers != 0) return false;
+    free_.push_back(limbo.cell);
+    return true;
+  });
+}
+
+bool World::is_blocked(unsigned caller) const {
+  const Caller& me = callers_[caller];
+  return me.waits_for != nullptr && *me.waits_for == me.waits_while;
+}
+
+void World::trace(Access access, const void* where, std::uint64_t value) {
+  if (!tracing_) return;
+  const auto* const word = static_cast<const std::uint64_t*>(where);
+  std::uint32_t at = ~0u;
+  if (durable_.holds(where)) at = static_cast<std::uint32_t>(word - durable_.words());
+  if (word >= volatile_.data() && word < volatile_.data() + volatile_.size()) {
+    at = durable_.regions().words + static_cast<std::uint32_t>(word - volatile_.data());
+  }
+  trace_.push_back({static_cast<std::uint8_t>(caller_), access, at, value});
+}
+
+std::string World::describe(const Event& event) const {
+  const Regions& at = durable_.regions();
+  std::string where;
+  if (event.where == ~0u) {
+    where = "";
+  } else if (event.where >= at.words) {
+    where = " tags[" + std::to_string(event.where - at.words) + "]";
+  } else if (event.where >= at.heap_begin) {
+    where = " cell " + std::to_string((event.where - at.heap_begin) / at.cell_words) + " word " +
+            std::to_string((event.where - at.heap_begin) % at.cell_words);
+  } else if (event.where < at.slots_begin) {
+    where = " directory word " + std::to_string(event.where);
+  } else {
+    where = " slot " + std::to_string((event.where - at.slots_begin) / 2) + (event.where % 2 == 0 ? " key" : " word");
+  }
+  return "caller " + std::to_string(event.caller) + ": " + name(event.access) + where + " " +
+         std::to_string(event.value);
+}
+
+void World::note(std::uint64_t value) {
+  Caller& me = callers_[caller_];
+  me.seen = mix(me.seen + value + 0x9e37'79b9'7f4a'7c15);
+}
+
+void World::note_word(const std::uint64_t* word, std::uint64_t value) {
+  note(value);
+  callers_[caller_].last_word = word;
+  callers_[caller_].last_value = value;
+}
+
+void World::note_misses(std::uint64_t misses) {
+  Caller& me = callers_[caller_];
+  if (misses == me.misses) {
+    me.waits_for = nullptr;
+    return;
+  }
+  me.misses = misses;
+  me.waits_for = me.last_word;
+  me.waits_while = me.last_value;
+}
+
+std::uint64_t World::load(const std::uint64_t* word) {
+  before();
+  durable_.observe(caller_, word);
+  trace(Access::load, word, *word);
+  note_word(word, *word);
+  return *word;
+}
+
+void World::store(std::uint64_t* word, std::uint64_t value) {
+  before();
+  trace(Access::store, word, value);
+  note(value);
+  durable_.store(caller_, word, value);
+  watcher_->stored();
+}
+
+void World::flush(const void* address, std::size_t bytes) {
+  if (flavour_ != Flavour::power) return;
+  before();
+  trace(Access::flush, address, bytes);
+  note(bytes);
+  durable_.flush(caller_, address, bytes);
+}
+
+void World::fence() {
+  if (flavour_ == Flavour::process) return;
+  before();
+  trace(Access::fence, nullptr, 0);
+  note(1);
+  durable_.fence(caller_);
+}
+
+std::uint64_t World::peek(const std::uint64_t* word) {
+  before();
+  trace(Access::peek, word, *word);
+  note_word(word, *word);
+  return *word;
+}
+
+void World::set_volatile(std::uint64_t* word, std::uint64_t value) {
+  if (word >= volatile_.data() && word < volatile_.data() + volatile_.size()) {
+    const auto at = static_cast<std::uint64_t>(word - volatile_.data());
+    volatile_hash_ += word_hash(at, value) - word_hash(at, *word);
+  }
+  *word = value;
+}
+
+void World::poke(std::uint64_t* word, std::uint64_t value) {
+  before();
+  trace(Access::poke, word, value);
+  note(value);
+  set_volatile(word, value);
+}
+
+bool World::swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value) {
+  before();
+  const bool won = *word == seen;
+  trace(Access::swap, word, won ? value : *word);
+  note(won);
+  callers_[caller_].last_word = nullptr;  // whoever loses here looks again, and waits if it must
+  if (won) set_volatile(word, value);
+  return won;
+}
+
+void World::add(std::uint64_t* word, std::uint64_t amount) {
+  before();
+  trace(Access::add, word, amount);
+  note(amount);
+  set_volatile(word, *word + amount);
+}
+
+std::uint64_t World::take_cell(bool adds_key) {
+  before();
+  std::uint64_t cell = kNone;
+  if (free_.size() > (adds_key ? shape_.reserve : 0)) {
+    cell = free_.back();
+    free_.pop_back();
+  }
+  trace(Access::take, nullptr, cell);
+  note(cell);
+  return cell;
+}
+
+void World::return_cell(std::uint64_t cell) {
+  before();
+  trace(Access::give_back, nullptr, cell);
+  note(cell);
+  free_.push_back(cell);
+}
+
+void World::retire_cell(std::uint64_t cell) {
+  before();
+  trace(Access::retire, nullptr, cell);
+  note(cell);
+  if (left_out == index::Step::cell_limbo) {
+    free_.push_back(cell);
+  } else {
+    callers_[caller_].retired.push_back(cell);
+  }
+}
+
+void World::write_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  HOLDFAST_ASSERT(bytes % 8 == 0);
+  for (std::size_t at = 0; at < bytes; at += 8) {
+    std::uint64_t value;
+    // A copy from cell to cell reads word by word, too.
+    if (durable_.holds(from)) {
+      value = load(reinterpret_cast<const std::uint64_t*>(from + at));
+    } else {
+      std::memcpy(&value, from + at, 8);
+    }
+    store(reinterpret_cast<std::uint64_t*>(to + at), value);
+  }
+}
+
+void World::read_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  HOLDFAST_ASSERT(bytes % 8 == 0);
+  for (std::size_t at = 0; at < bytes; at += 8) {
+    const std::uint64_t value = load(reinterpret_cast<const std::uint64_t*>(from + at));
+    std::memcpy(to + at, &value, 8);
+  }
+}
+
+void World::set_free_cells(std::vector<std::uint64_t> cells) { free_ = std::move(cells); }
+
+std::uint64_t World::hash() const {
+  std::uint64_t hash = mix(durable_.hash() + mix(volatile_hash_ + 1));
+  const auto add = [&](std::uint64_t value) { hash = mix(hash + value + 0x51ed'270b'7a03'9d1f); };
+  for (const std::uint64_t cell : free_) add(cell);
+  add(kNone);
+  for (const Limbo& limbo : limbo_) add(limbo.cell * 16 + limbo.readers);
+  add(inside_);
+  add(static_cast<std::uint64_t>(items_));
+  for (const Caller& caller : callers_) {
+    add(caller.seen);
+    add(caller.waits_for != nullptr);
+    for (const std::uint64_t cell : caller.retired) add(cell + 1000);
+  }
+  return hash;
+}
+
+}  // namespace holdfast::machine::model

@@ -1,0 +1,174 @@
+// world.hpp: one small table in the model: its pool, its volatile words, its cells, and who is doing what.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "index/geometry.hpp"
+#include "index/mutant.hpp"
+#include "machine/model/durable.hpp"
+
+namespace holdfast::machine::model {
+
+inline constexpr unsigned kMaxCallers = 3;
+inline constexpr unsigned kDirectoryWords = 8;
+inline constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+/// The table that a scenario runs on.
+struct Shape {
+  unsigned levels = 2, hashes = 2, slots = 2, top_level = 1;
+  unsigned spare_levels = 0;  ///< room in the arena above the top level
+  unsigned value_bytes = 16;  ///< 16: two words on two lines of the heap; 8: in the slot
+  unsigned cells = 6;
+  unsigned reserve = 1;  ///< cells that inserts may not take (RULES.md 6)
+  bool may_move = true;
+  std::uint64_t seed = 1;
+};
+
+/// What happens around the memory accesses of a world.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  virtual void before() {}  ///< an access: other callers may go first
+  virtual void stored() {}  ///< a store to the pool was made: a crash may keep it or not
+};
+
+enum class Access : std::uint8_t { load, store, flush, fence, peek, poke, swap, add, take, give_back, retire };
+const char* name(Access access);
+
+struct Event {
+  std::uint8_t caller;
+  Access access;
+  std::uint32_t where;  ///< word of the pool; volatile words follow it
+  std::uint64_t value;
+};
+
+/// A machine in which every access is an event. One at a time is current: the memory policy has no state of its own.
+class World {
+ public:
+  World(Flavour flavour, const Shape& shape);
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  /// The pool is `image`, and everything volatile is as after a restart: zero, with no cell free.
+  void load(const Image& image);
+
+  /// A quiet table, to begin at again and again.
+  struct Snapshot {
+    Image image;
+    std::vector<std::uint64_t> words, free;
+    std::int64_t items = 0;
+  };
+  /// Makes everything durable and remembers it. Nobody is inside.
+  Snapshot settle();
+  void load(const Snapshot& snapshot);
+
+  const Shape& shape() const { return shape_; }
+  Flavour flavour() const { return flavour_; }
+  Durable& durable() { return durable_; }
+  const Regions& regions() const { return durable_.regions(); }
+  /// Addresses level `top_level` and those below it, with tags in the world's own volatile words.
+  index::View<index::RuntimeShape> layout(unsigned top_level);
+  index::Slot* level(unsigned number);
+  index::Slot* aside() { return reinterpret_cast<index::Slot*>(durable_.words() + kDirectoryWords); }
+  std::byte* heap() { return reinterpret_cast<std::byte*>(durable_.words() + durable_.regions().heap_begin); }
+  std::uint64_t* volatile_words() { return volatile_.data(); }
+
+  // Callers
+  void set_caller(unsigned caller) { caller_ = caller; }
+  unsigned caller() const { return caller_; }
+  void enter(unsigned caller);             ///< an epoch: cells retired from now on outlive it
+  void leave(unsigned caller);             ///< and what the caller retired goes to limbo
+  bool is_blocked(unsigned caller) const;  ///< it missed a claim that is still held
+  void forget_locals(unsigned caller) { callers_[caller].seen = 0; }
+
+  // What the memory policy calls
+  std::uint64_t load(const std::uint64_t* word);
+  void store(std::uint64_t* word, std::uint64_t value);
+  void flush(const void* address, std::size_t bytes);
+  void fence();
+  std::uint64_t peek(const std::uint64_t* word);
+  void poke(std::uint64_t* word, std::uint64_t value);
+  bool swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value);
+  void add(std::uint64_t* word, std::uint64_t amount);
+  std::uint64_t take_cell(bool adds_key);
+  void return_cell(std::uint64_t cell);
+  void retire_cell(std::uint64_t cell);
+  void write_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
+  void read_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
+  void count_items(int change) { items_ += change; }
+  /// The driver has counted `misses` claims that it missed: the caller waits until the word that it saw last changes.
+  void note_misses(std::uint64_t misses);
+
+  void set_items(std::int64_t items) { items_ = items; }
+  std::int64_t items() const { return items_; }
+  void set_free_cells(std::vector<std::uint64_t> cells);
+  const std::vector<std::uint64_t>& free_cells() const { return free_; }
+  bool limbo_is_empty() const { return limbo_.empty(); }
+
+  /// Of everything that the future depends on, but for the history of results.
+  std::uint64_t hash() const;
+
+  void set_watcher(Watcher* watcher);  ///< null: nobody watches
+  const std::vector<Event>& trace() const { return trace_; }
+  void set_tracing(bool on) { tracing_ = on; }
+  std::string describe(const Event& event) const;
+
+ private:
+  struct Caller {
+    std::uint64_t seen = 0;  // hash of every value read since the operation began
+    const std::uint64_t* last_word = nullptr;
+    std::uint64_t last_value = 0;
+    std::uint64_t misses = 0;
+    const std::uint64_t* waits_for = nullptr;
+    std::uint64_t waits_while = 0;
+    std::vector<std::uint64_t> retired;
+  };
+  struct Limbo {
+    std::uint64_t cell;
+    unsigned readers;  // a bit for each caller that was inside
+  };
+
+  void before() { watcher_->before(); }
+  void trace(Access access, const void* where, std::uint64_t value);
+  void note(std::uint64_t value);
+  void note_word(const std::uint64_t* word, std::uint64_t value);
+  void set_volatile(std::uint64_t* word, std::uint64_t value);
+  unsigned level_begin(unsigned number) const;
+
+  Flavour flavour_;
+  Shape shape_;
+  Durable durable_;
+  std::vector<std::uint64_t> volatile_;
+  std::uint64_t volatile_hash_ = 0;
+  std::vector<std::uint64_t> free_;  // the last is taken first: reuse comes as early as it can
+  std::vector<Limbo> limbo_;
+  unsigned inside_ = 0;
+  std::int64_t items_ = 0;
+  Caller callers_[kMaxCallers];
+  unsigned caller_ = 0;
+  Watcher* watcher_;
+  bool tracing_ = false;
+  std::vector<Event> trace_;
+};
+
+/// The world that the memory policy acts on, and the step that it leaves out (`Step::count`: none).
+inline World* current_world = nullptr;
+inline index::Step left_out = index::Step::count;
+
+/// Makes a world the current one for a scope.
+class InWorld {
+ public:
+  explicit InWorld(World& world) : before_(current_world) { current_world = &world; }
+  ~InWorld() { current_world = before_; }
+  InWorld(const InWorld&) = delete;
+  InWorld& operator=(const InWorld&) = delete;
+
+ private:
+  World* before_;
+};
+
+}  // namespace holdfast::machine::model

@@ -1,0 +1,24 @@
+// fork.hpp: keeps the descriptors of pools out of forked children, and tells a child that it is one. RULES.md 22.
+//
+// A child that kept a descriptor would keep its parent's lock, even after the parent's death.
+#pragma once
+
+namespace holdfast::memory {
+
+/// Changes with each fork, in the child. What was opened under another number belongs to the parent.
+unsigned fork_generation();
+
+/// While one lives, no fork of this process goes ahead.
+class NoFork {
+ public:
+  NoFork();
+  ~NoFork();
+  NoFork(const NoFork&) = delete;
+  NoFork& operator=(const NoFork&) = delete;
+
+  /// From now on a forked child closes `descriptor`.
+  void watch(int descriptor) const;
+  void forget(int descriptor) const;
+};
+
+}  // namespace holdfast::memory

@@ -1,0 +1,29 @@
+// persist.hpp: how a CPU makes stores durable: clwb, clflushopt or clflush, chosen at run time. RULES.md 10.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast::memory {
+
+inline constexpr std::size_t kLine = 64;
+
+enum class FlushKind : std::uint8_t { none, clflush, clflushopt, clwb };
+
+/// The best flush instruction of this CPU. HOLDFAST_FLUSH=clflush|clflushopt|clwb in the environment chooses a lesser one
+/// (for checkers that do not know the instruction).
+FlushKind best_flush();
+const char* name(FlushKind kind);
+
+/// Flushes and fences as a pool's domain asks for. With FlushKind::none (domain `process`) both do nothing but order.
+struct Persist {
+  FlushKind kind = FlushKind::none;
+
+  bool flushes() const { return kind != FlushKind::none; }
+  /// Starts writing back every line of [address, address + bytes).
+  void flush(const void* address, std::size_t bytes) const;
+  /// Waits until what was flushed is durable, and orders it before later stores.
+  void fence() const;
+};
+
+}  // namespace holdfast::memory

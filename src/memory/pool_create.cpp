@@ -1,0 +1,192 @@
+// pool_create.cpp: makes a pool under a temporary name, and gives it its own when it is whole.
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "core/checked.hpp"
+#include "core/random.hpp"
+#include "memory/owner.hpp"
+#include "memory/pool_impl.hpp"
+
+namespace holdfast::memory {
+
+namespace {
+
+constexpr std::uint64_t kDefaultMaxBytes = std::uint64_t{1} << 40;
+
+void require(bool condition, const std::string& message) {
+  if (!condition) throw InvalidArgument(message);
+}
+
+void check_shape(const PoolShape& shape) {
+  require(shape.key_bytes == kMaxKeyBytes, "key_bytes is " + std::to_string(shape.key_bytes) + "; only 8 is possible");
+  require(shape.value_bytes <= kMaxValueBytes,
+          "value_bytes is " + std::to_string(shape.value_bytes) + "; at most 65536 are possible");
+  require(shape.levels >= 1 && shape.levels <= kMaxLevels,
+          "levels is " + std::to_string(shape.levels) + "; use 1 to " + std::to_string(kMaxLevels));
+  require(shape.hash_locations >= 1 && shape.hash_locations <= kMaxCandidates && shape.slots >= 1 &&
+              shape.slots <= kMaxCandidates &&
+              std::uint64_t{shape.levels} * shape.hash_locations * shape.slots <= kMaxCandidates,
+          "levels × hash_locations × slots must be from 1 to 32");
+  require(shape.top_level <= kMaxLevel && shape.top_level + 1 >= shape.levels,
+          "top_level is " + std::to_string(shape.top_level) + "; use levels - 1 to " + std::to_string(kMaxLevel));
+  require(shape.max_bytes <= kMaxHeapBytes,
+          "max_bytes is " + std::to_string(shape.max_bytes) + "; at most 2^46 are possible");
+  require(shape.cells <= kMaxCells, "cells is " + std::to_string(shape.cells) + "; at most 2^40 are possible");
+}
+
+/// The directory of a new pool, its levels before its heap, so that the heap can be extended in place.
+void lay_out(Superblock& block, std::uint64_t granule) {
+  Layout layout(block);
+  for (unsigned number = block.top_level + 1 - block.levels; number <= block.top_level; ++number) {
+    const std::uint64_t bytes = level_bytes(number, block.slots);
+    layout.add_level(number, place_behind(layout.end(), bytes, 0, granule), bytes);
+  }
+  if (block.cells != 0) {
+    const auto bytes = checked_mul(block.cells, block.cell_bytes);
+    require(bytes && *bytes <= block.max_bytes, std::to_string(block.cells) + " cells of " +
+                                                    std::to_string(block.cell_bytes) +
+                                                    " bytes do not fit into max_bytes; give a larger one");
+    const std::uint64_t rounded = round_up(*bytes, granule);
+    layout.add_heap(place_behind(layout.end(), rounded, 0, granule), rounded);
+    if (rounded > block.max_bytes) block.max_bytes = rounded;
+  }
+  layout.store(block);
+}
+
+Superblock first_superblock(const PoolShape& shape, Domain domain, std::uint64_t granule) {
+  Superblock block = {};
+  block.magic = kMagic;
+  block.version = kVersion;
+  block.clean = 1;
+  block.seed = shape.seed != 0 ? shape.seed : random_word();
+  random_bytes(block.pool_id, sizeof block.pool_id);
+  const BootId boot = boot_id();
+  std::memcpy(block.boot_id, boot.data(), boot.size());
+  block.key_bytes = shape.key_bytes;
+  block.value_bytes = shape.value_bytes;
+  block.levels = shape.levels;
+  block.hash_locations = shape.hash_locations;
+  block.slots = shape.slots;
+  block.top_level = shape.top_level;
+  block.cell_bytes = cell_bytes_of(shape.value_bytes);
+  block.cells = block.cell_bytes == 0 ? 0 : shape.cells;
+  block.created = static_cast<std::uint64_t>(std::time(nullptr));
+  block.max_bytes = shape.max_bytes == 0 ? kDefaultMaxBytes : round_up(shape.max_bytes, kPage);
+  block.domain = static_cast<std::uint32_t>(domain);
+  lay_out(block, granule);
+  return block;
+}
+
+/// Where the name really is, so that a link is followed and not replaced.
+std::string resolve(const std::string& path) {
+  char* const resolved = realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return path;
+  std::string result(resolved);
+  free(resolved);
+  return result;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// The temporary file, of a name that only this process uses.
+File make_temporary(const std::string& target) {
+  static std::atomic<unsigned> serial = 0;
+  for (;;) {
+    const unsigned number = serial.fetch_add(1, std::memory_order_relaxed);
+    std::string name = target + ".tmp-" + std::to_string(getpid());
+    if (number != 0) name += "-" + std::to_string(number);
+    if (File file = File::make(name); file.is_open()) return file;
+  }
+}
+
+/// Gives the file its name. Without `overwrite`, whoever took the name meanwhile keeps it.
+void give_name(const std::string& temporary, const std::string& target, bool overwrite) {
+  if (overwrite) {
+    if (rename(temporary.c_str(), target.c_str()) == 0) return;
+  } else {
+    if (syscall(SYS_renameat2, AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), 1u /* RENAME_NOREPLACE */) == 0) {
+      return;
+    }
+    // A file system without it: a link cannot replace anything either.
+    if ((errno == EINVAL || errno == ENOSYS) && link(temporary.c_str(), target.c_str()) == 0) return;
+    if (errno == EEXIST) throw PoolExists(target + " exists already; open it, or create it with overwrite");
+  }
+  throw SystemError(system_message(target, "cannot be given its name", errno));
+}
+
+void sync_folder(const std::string& path) {
+  const int fd = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;  // a folder may be writable but not readable; the file itself is on its device
+  fsync(fd);
+  close(fd);
+}
+
+[[noreturn]] void throw_exists(const std::string& path) {
+  throw PoolExists(path + " exists already; open it, or create it with overwrite");
+}
+
+}  // namespace
+
+TemporaryName::~TemporaryName() {
+  if (!path.empty()) unlink(path.c_str());
+}
+
+std::unique_ptr<Pool> Pool::create(const std::string& path, const PoolShape& shape, bool overwrite, bool flush) {
+  check_shape(shape);
+  FileFacts there;
+  const bool exists = look_at(path, &there) == AtPath::file;
+  const bool in_place = exists && there.links == 0;
+  if (exists && !overwrite && !(in_place && there.bytes == 0)) throw_exists(path);
+
+  File replaced;  // holds the lock on what is replaced until it is
+  TemporaryName temporary;
+  File file;
+  const std::string target = resolve(path);
+  if (in_place) {
+    file = File::open(path, true);
+    lock(file, LockKind::exclusive);
+    file.resize(0);
+  } else {
+    if (exists) {
+      replaced = File::open(path, false);
+      lock(replaced, LockKind::exclusive);
+    }
+    file = make_temporary(target);
+    temporary.path = file.path();
+    file.set_path(path);
+    lock(file, LockKind::exclusive);
+  }
+
+  auto impl = std::make_unique<Impl>(std::move(file), Access::read_write);
+  impl->find_out(flush);
+  Superblock first = first_superblock(shape, domain_of(impl->medium, false), impl->granule());
+  impl->file.allocate(0, impl->rounded(kFirstExtent));
+  for (const Extent& extent : first.extents) {
+    if (extent.kind != ExtentKind::none) impl->file.allocate(extent.offset, impl->rounded(extent.bytes));
+  }
+  impl->block = first;
+  impl->was_clean = true;
+  impl->map_all();
+  impl->commit(first);
+  if (impl->medium.medium != Medium::shm) impl->file.sync_data();
+  impl->take_ownership();
+  if (!in_place) {
+    give_name(temporary.path, target, overwrite);
+    if (overwrite) temporary.path.clear();
+    if (impl->medium.medium != Medium::shm) sync_folder(target);
+  }
+  return std::unique_ptr<Pool>(new Pool(std::move(impl)));
+}
+
+}  // namespace holdfast::memory

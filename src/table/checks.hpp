@@ -1,0 +1,21 @@
+// checks.hpp: the arguments of tables and batches, checked before anything happens.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "holdfast/table.hpp"
+#include "memory/pool.hpp"
+
+namespace holdfast::table {
+
+/// The geometry for `capacity` items at a load of 0.9 at most. Throws InvalidArgument for options that no pool can have.
+memory::PoolShape shape_for(const CreateOptions& options);
+
+/// Throws InvalidArgument if `batch` does not fit a table with values of `value_bytes`.
+void check_batch(const Batch& batch, std::uint32_t value_bytes);
+
+/// True if any operation of the batch changes the table.
+bool changes(const Batch& batch);
+
+}  // namespace holdfast::table

@@ -1,0 +1,26 @@
+// choice.hpp: which machine works on a table. DESIGN.md, "Choice of machine".
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "machine/machine.hpp"
+#include "memory/pool.hpp"
+
+namespace holdfast::table {
+
+struct Choice {
+  int device = -1;  ///< a CUDA ordinal, or -1 for the CPU
+  std::string why;
+};
+
+/// Throws InvalidArgument or DeviceError if there can be no such device, whatever the pool: before one is made.
+void check_device(const std::string& device);
+
+/// `device` is "auto", "cpu", "cuda" or "cuda:N". Throws InvalidArgument, DeviceError.
+Choice choose_machine(const std::string& device, const memory::Pool& pool);
+
+std::unique_ptr<machine::Machine> make_machine(memory::Pool& pool, const Choice& choice,
+                                               machine::MachineOptions options);
+
+}  // namespace holdfast::table

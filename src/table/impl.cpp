@@ -1,0 +1,79 @@
+// impl.cpp: how a table opens and closes.
+#include "table/impl.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace holdfast {
+
+Table::Impl::Impl(std::unique_ptr<memory::Pool> pool, const std::string& device, const machine::MachineOptions& options,
+                  bool only_read)
+    : path(pool->path()),
+      key_bytes(pool->superblock().key_bytes),
+      value_bytes(pool->superblock().value_bytes),
+      read_only(only_read),
+      pool_(std::move(pool)),
+      choice_(table::choose_machine(device, *pool_)) {
+  // Recovery may mend slots, which is a change. A clean pool needs no mending.
+  if (!pool_->read_only() && !pool_->was_clean()) pool_->mark_changed(choice_.device >= 0);
+  machine_ = table::make_machine(*pool_, choice_, options);
+}
+
+Table::Impl::~Impl() {
+  if (forked()) {
+    // The mappings, the lock and the threads are the parent's: nothing of them is for this process to end.
+    static_cast<void>(machine_.release());
+    static_cast<void>(pool_.release());
+    return;
+  }
+  try {
+    close();
+  } catch (const std::exception&) {
+    // A destructor has nobody to tell. The pool stays without a clean mark, and the next open recovers it.
+  }
+}
+
+void Table::Impl::close() {
+  if (forked()) throw TableClosed(inherited());
+  const std::unique_lock lock(gate_);
+  if (!machine_) return;
+  const std::unique_ptr<memory::Pool> pool = std::move(pool_);
+  const std::unique_ptr<machine::Machine> machine = std::move(machine_);  // ends before its pool
+  machine->wait();
+  if (!pool->read_only()) pool->sync();
+}
+
+bool Table::Impl::is_open() const {
+  if (forked()) return false;
+  const std::shared_lock lock(gate_);
+  return machine_ != nullptr;
+}
+
+std::shared_lock<Gate> Table::Impl::use() const {
+  if (forked()) throw TableClosed(inherited());
+  std::shared_lock lock(gate_);
+  must_be_open();
+  return lock;
+}
+
+std::unique_lock<Gate> Table::Impl::use_alone() const {
+  if (forked()) throw TableClosed(inherited());
+  std::unique_lock lock(gate_);
+  must_be_open();
+  return lock;
+}
+
+void Table::Impl::must_be_open() const {
+  if (!machine_) throw TableClosed(path + " is closed: open it again with Table::open");
+}
+
+void Table::Impl::about_to_change() {
+  if (read_only) throw ReadOnly(path + " is open read-only: open it with mode \"r+\" to change it");
+  pool_->mark_changed(choice_.device >= 0);
+}
+
+std::string Table::Impl::inherited() const {
+  return path + " was opened by the parent of this process: open it here after the parent has closed it";
+}
+
+}  // namespace holdfast

@@ -1,0 +1,54 @@
+// impl.hpp: an open table: a pool, the machine that works on it, and the right to use them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+
+#include "core/gate.hpp"
+#include "holdfast/table.hpp"
+#include "machine/machine.hpp"
+#include "memory/pool.hpp"
+#include "table/choice.hpp"
+
+namespace holdfast {
+
+class Table::Impl {
+ public:
+  Impl(std::unique_ptr<memory::Pool> pool, const std::string& device, const machine::MachineOptions& options,
+       bool read_only);
+  ~Impl();
+
+  void close();
+  bool is_open() const;
+
+  /// Keeps the table open as long as the lock is held. Throws TableClosed.
+  std::shared_lock<Gate> use() const;
+  /// The same, alone: waits until nobody else uses it.
+  std::unique_lock<Gate> use_alone() const;
+  /// Before the first change after a sync: the clean mark goes, durably. Throws ReadOnly.
+  void about_to_change();
+
+  memory::Pool& pool() { return *pool_; }
+  machine::Machine& machine() { return *machine_; }
+  const table::Choice& choice() const { return choice_; }
+
+  const std::string path;
+  const std::uint32_t key_bytes, value_bytes;
+  std::uint64_t left_out = 0;  ///< of a salvaged pool: damaged slots
+  const bool read_only;        ///< nothing may change, although recovery may have changed a private copy
+
+ private:
+  void must_be_open() const;
+  bool forked() const { return pool_ && pool_->forked(); }
+  std::string inherited() const;
+
+  mutable Gate gate_;  ///< held shared by every use, alone by close
+  std::unique_ptr<memory::Pool> pool_;
+  table::Choice choice_;
+  std::unique_ptr<machine::Machine> machine_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,108 @@
+// salvage.cpp: one pass over the slots of every level to find the cells' owners, one to empty what does not verify.
+#include "table/salvage.hpp"
+
+#include <vector>
+
+#include "index/recover.hpp"
+
+namespace holdfast::table {
+
+namespace {
+
+using index::Slot;
+using index::SlotState;
+using View = index::View<index::RuntimeShape>;
+
+/// Nobody else sees the private copy: plain loads do.
+struct Quiet {
+  std::uint64_t load(const std::uint64_t* word) const { return *word; }
+};
+
+/// The geometry with `top_level` on top. While a resize is unfinished there is one more level at the bottom.
+View view_of(const memory::Pool& pool, unsigned top_level) {
+  const memory::Superblock& super = pool.superblock();
+  View view;
+  view.shape = {super.levels, super.hash_locations, super.slots};
+  view.top_level = top_level;
+  view.value_bytes = super.value_bytes;
+  view.cell_bytes = static_cast<std::uint32_t>(super.cell_bytes);
+  view.seed = super.seed;
+  view.cells = pool.cells();
+  for (unsigned rank = 0; rank < super.levels; ++rank) view.level[rank] = pool.level(top_level - rank);
+  view.aside = pool.aside();
+  view.heap = pool.heap();
+  return view;
+}
+
+class Salvage {
+ public:
+  explicit Salvage(memory::Pool& pool) : pool_(pool), owners_(pool.superblock().cell_bytes ? pool.cells() : 0) {}
+
+  std::uint64_t run() {
+    each([this](Slot* slot, SlotState state, std::uint64_t key) { note_owner(slot, state, key); });
+    each([this](Slot* slot, SlotState state, std::uint64_t) { empty_if_damaged(slot, state); });
+    return emptied_;
+  }
+
+ private:
+  struct Owner {
+    std::uint64_t key = 0;
+    enum : std::uint8_t { nobody, one, several } count = nobody;
+  };
+
+  /// Calls `visit` for every slot that is not empty: those of the levels that hashes address, those of the level below
+  /// that an unfinished resize leaves, and the aside slot.
+  template <class Visit>
+  void each(Visit visit) {
+    const unsigned top = pool_.superblock().top_level;
+    const View view = view_of(pool_, top);
+    for (unsigned rank = 0; rank < view.shape.levels(); ++rank) each_of_level(view, rank, visit);
+    for (unsigned below = view.bottom_level(); below-- > 0 && pool_.level(below) != nullptr;) {
+      const unsigned rank = view.shape.levels() - 1;
+      each_of_level(view_of(pool_, below + rank), rank, visit);
+    }
+    std::uint64_t word = 0;
+    const SlotState state = index::inspect_aside(Quiet{}, view, word);
+    if (state != SlotState::empty) visit(view.aside, state, 0);
+  }
+
+  template <class Visit>
+  void each_of_level(const View& view, unsigned rank, Visit visit) {
+    for (std::uint64_t bucket = 0; bucket < view.buckets(rank); ++bucket) {
+      for (unsigned s = 0; s < view.shape.slots(); ++s) {
+        Slot* const slot = view.bucket(rank, bucket) + s;
+        std::uint64_t key = 0, word = 0;
+        std::uint8_t tag = 0;
+        const SlotState state = index::inspect_slot(Quiet{}, view, rank, bucket, slot, key, word, tag);
+        if (state != SlotState::empty) visit(slot, state, key);
+      }
+    }
+  }
+
+  bool has_cell(SlotState state) const { return state == SlotState::occupied && !owners_.empty(); }
+
+  /// Two copies of one key may share a cell: a move or a resize was interrupted.
+  void note_owner(Slot* slot, SlotState state, std::uint64_t key) {
+    if (!has_cell(state)) return;
+    Owner& owner = owners_[slot->word - 1];
+    const bool same = owner.count == Owner::nobody || (owner.count == Owner::one && owner.key == key);
+    owner = {key, same ? Owner::one : Owner::several};
+  }
+
+  void empty_if_damaged(Slot* slot, SlotState state) {
+    const bool shared = has_cell(state) && owners_[slot->word - 1].count == Owner::several;
+    if (!shared && state != SlotState::misplaced && state != SlotState::no_cell) return;
+    *slot = Slot{};
+    ++emptied_;
+  }
+
+  memory::Pool& pool_;
+  std::vector<Owner> owners_;  ///< by cell
+  std::uint64_t emptied_ = 0;
+};
+
+}  // namespace
+
+std::uint64_t leave_out_damage(memory::Pool& pool) { return Salvage(pool).run(); }
+
+}  // namespace holdfast::table

@@ -1,0 +1,212 @@
+// table.cpp: the public Table: checks what it is asked, and hands it to the machine.
+#include "holdfast/table.hpp"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "table/checks.hpp"
+#include "table/choice.hpp"
+#include "table/impl.hpp"
+#include "table/salvage.hpp"
+
+namespace holdfast {
+
+namespace {
+
+Batch host_batch(Op op, const void* keys, std::size_t n) {
+  Batch batch;
+  batch.op = op;
+  batch.keys = keys;
+  batch.size = n;
+  return batch;
+}
+
+Batch changing_batch(Op op, const void* keys, const void* values, std::size_t n, Status* statuses) {
+  Batch batch = host_batch(op, keys, n);
+  batch.values = values;
+  batch.statuses = statuses;
+  return batch;
+}
+
+/// A read-only open never writes the file; what is to be salvaged is recovered in a private copy.
+memory::Access access_for(const OpenOptions& options) {
+  if (!options.read_only) return memory::Access::read_write;
+  return options.salvage ? memory::Access::scratch : memory::Access::read_only;
+}
+
+void must_agree(const std::string& path, const char* what, std::uint32_t asked, std::uint32_t has) {
+  if (asked == has) return;
+  throw PoolMismatch(path + " has " + what + " of " + std::to_string(has) + " bytes, not " + std::to_string(asked) +
+                     ": open it with its own sizes (holdfast info shows them), or create another pool");
+}
+
+}  // namespace
+
+Table::Table(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Table::Table(Table&&) noexcept = default;
+Table& Table::operator=(Table&&) noexcept = default;
+Table::~Table() = default;
+
+Table Table::create(const std::string& path, const CreateOptions& options) {
+  const memory::PoolShape shape = table::shape_for(options);
+  table::check_device(options.device);
+  auto pool = memory::Pool::create(path, shape, options.overwrite, options.flush);
+  const machine::MachineOptions machine{options.threads, options.moves, options.shared_bias, 0};
+  try {
+    return Table(std::make_unique<Impl>(std::move(pool), options.device, machine, false));
+  } catch (...) {  // the device cannot work on this medium: leave no pool behind that nobody asked for
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+    throw;
+  }
+}
+
+Table Table::open(const std::string& path, const OpenOptions& options) {
+  auto pool = memory::Pool::open(path, access_for(options), options.salvage, options.flush);
+  const memory::Superblock& super = pool->superblock();
+  if (options.key_bytes != 0) must_agree(path, "keys", options.key_bytes, super.key_bytes);
+  if (options.value_bytes != 0 || options.check_value_bytes) {
+    must_agree(path, "values", options.value_bytes, super.value_bytes);
+  }
+  const bool salvages = options.salvage && options.read_only;
+  const std::uint64_t left_out = salvages ? table::leave_out_damage(*pool) : 0;
+  const machine::MachineOptions machine{options.threads, options.moves, options.shared_bias, 0};
+  auto impl = std::make_unique<Impl>(std::move(pool), options.device, machine, options.read_only);
+  impl->left_out = left_out;
+  return Table(std::move(impl));
+}
+
+BatchResult Table::run(const Batch& batch) {
+  const auto use = impl_->use();
+  table::check_batch(batch, impl_->value_bytes);
+  if (batch.on_device && !impl_->machine().on_gpu()) {
+    throw InvalidArgument("the arrays are in GPU memory, but " + impl_->path +
+                          " is worked on by the CPU: copy them to the host, or open the table with device=\"cuda\"");
+  }
+  if (table::changes(batch)) impl_->about_to_change();
+  return batch.size == 0 ? BatchResult{} : impl_->machine().run(batch);
+}
+
+BatchResult Table::insert(const void* keys, const void* values, std::size_t n, Status* statuses) {
+  return run(changing_batch(Op::insert, keys, values, n, statuses));
+}
+
+BatchResult Table::insert_or_assign(const void* keys, const void* values, std::size_t n, Status* statuses) {
+  return run(changing_batch(Op::insert_or_assign, keys, values, n, statuses));
+}
+
+BatchResult Table::assign(const void* keys, const void* values, std::size_t n, Status* statuses) {
+  return run(changing_batch(Op::assign, keys, values, n, statuses));
+}
+
+BatchResult Table::erase(const void* keys, std::size_t n, Status* statuses) {
+  return run(changing_batch(Op::erase, keys, nullptr, n, statuses));
+}
+
+BatchResult Table::accumulate(const void* keys, const void* values, std::size_t n, Combine combine, Element element,
+                              Status* statuses) {
+  Batch batch = changing_batch(Op::accumulate, keys, values, n, statuses);
+  batch.combine = combine;
+  batch.element = element;
+  return run(batch);
+}
+
+BatchResult Table::find(const void* keys, void* values, std::size_t n, bool* found) {
+  Batch batch = host_batch(Op::find, keys, n);
+  batch.out = values;
+  batch.found = found;
+  return run(batch);
+}
+
+BatchResult Table::contains(const void* keys, std::size_t n, bool* found) {
+  Batch batch = host_batch(Op::contains, keys, n);
+  batch.found = found;
+  return run(batch);
+}
+
+std::size_t Table::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
+  const auto use = impl_->use();
+  return cursor == ~std::uint64_t{0} ? 0 : impl_->machine().export_batch(cursor, keys, values, n);
+}
+
+std::uint64_t Table::size() const {
+  const auto use = impl_->use();
+  return impl_->machine().size();
+}
+
+std::uint64_t Table::slots() const {
+  const auto use = impl_->use();
+  return impl_->machine().slots();
+}
+
+double Table::load_factor() const {
+  const auto use = impl_->use();
+  return static_cast<double>(impl_->machine().size()) / static_cast<double>(impl_->machine().slots());
+}
+
+std::uint32_t Table::key_bytes() const { return impl_->key_bytes; }
+std::uint32_t Table::value_bytes() const { return impl_->value_bytes; }
+const std::string& Table::path() const { return impl_->path; }
+bool Table::is_open() const { return impl_ && impl_->is_open(); }
+
+bool Table::on_gpu() const {
+  const auto use = impl_->use();
+  return impl_->machine().on_gpu();
+}
+
+void Table::clear() {
+  const auto use = impl_->use_alone();
+  impl_->about_to_change();
+  impl_->machine().clear();
+}
+
+void Table::reserve(std::uint64_t items) {
+  const auto use = impl_->use();
+  if (items > (std::uint64_t{1} << 40)) throw InvalidArgument("reserve: give at most 2^40 items");
+  impl_->about_to_change();
+  impl_->machine().reserve(items);
+}
+
+void Table::sync() {
+  const auto use = impl_->use_alone();
+  impl_->machine().wait();
+  if (!impl_->pool().read_only()) impl_->pool().sync();
+}
+
+void Table::close() {
+  if (impl_) impl_->close();
+}
+
+CheckReport Table::check() {
+  const auto use = impl_->use_alone();
+  return impl_->machine().check();
+}
+
+Stats Table::stats() const {
+  const auto use = impl_->use();
+  const memory::Pool& pool = impl_->pool();
+  Stats stats;
+  stats.path = impl_->path;
+  stats.medium = pool.medium();
+  stats.domain = pool.domain(impl_->machine().on_gpu());
+  stats.device = impl_->machine().on_gpu() ? "cuda:" + std::to_string(impl_->choice().device) : "cpu";
+  stats.device_reason = impl_->choice().why;
+  stats.map_ms = pool.map_ms();
+  stats.left_out = impl_->left_out;
+  stats.was_clean = pool.was_clean();
+  stats.flush_instruction = memory::name(pool.persist().kind);
+  impl_->machine().stats(stats);
+  return stats;
+}
+
+CheckReport check(const std::string& path, bool repair) {
+  auto pool = memory::Pool::open(path, repair ? memory::Access::read_write : memory::Access::scratch, false, false);
+  if (repair && !pool->was_clean()) pool->mark_changed();
+  const auto machine = machine::make_cpu_machine(*pool, {});
+  CheckReport report = machine->check();
+  if (repair) pool->sync();
+  return report;
+}
+
+}  // namespace holdfast

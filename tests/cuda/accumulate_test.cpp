@@ -1,0 +1,70 @@
+// accumulate_test.cpp: every element type and way to combine, on the GPU, with keys that repeat.
+#include "fixture.hpp"
+
+namespace holdfast::test {
+namespace {
+
+template <class T>
+void put_elements(std::vector<std::uint8_t>& values, std::mt19937_64& random) {
+  // Small whole numbers, so that sums of floats do not depend on their order.
+  for (std::size_t at = 0; at + sizeof(T) <= values.size(); at += sizeof(T)) {
+    const T element = static_cast<T>(static_cast<std::int64_t>(random() % 2001) - 1000);
+    std::memcpy(&values[at], &element, sizeof element);
+  }
+}
+
+void put_elements(std::vector<std::uint8_t>& values, Element element, std::mt19937_64& random) {
+  switch (element) {
+    case Element::i32: return put_elements<std::int32_t>(values, random);
+    case Element::u32: return put_elements<std::uint32_t>(values, random);
+    case Element::i64: return put_elements<std::int64_t>(values, random);
+    case Element::u64: return put_elements<std::uint64_t>(values, random);
+    case Element::f32: return put_elements<float>(values, random);
+    case Element::f64: return put_elements<double>(values, random);
+  }
+}
+
+class GpuAccumulate : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(GpuAccumulate, SmallAllElementsAndCombinations) {
+  HOLDFAST_NEEDS_GPU();
+  for (unsigned e = 0; e <= static_cast<unsigned>(Element::f64); ++e) {
+    const auto element = static_cast<Element>(e);
+    if (GetParam() % element_bytes(element) != 0) continue;
+    GpuTable gpu({GetParam()});
+    for (const Combine how : {Combine::add, Combine::min, Combine::max}) {
+      Rows rows = gpu.some_rows(300, 40, false, Op::accumulate);
+      put_elements(rows.values, element, gpu.random);
+      Batch batch = rows.batch();
+      batch.op = Op::accumulate;
+      batch.combine = how;
+      batch.element = element;
+      gpu.table->run(batch);
+      ASSERT_NO_FATAL_FAILURE(gpu.compare(rows, batch)) << "element " << e << " combine " << int(how);
+    }
+    ASSERT_NO_FATAL_FAILURE(gpu.verify());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Values, GpuAccumulate, testing::Values(4u, 8u, 12u, 16u, 128u, 1000u));
+
+TEST(GpuAccumulate, ManyRowsOfOneKey) {
+  HOLDFAST_NEEDS_GPU();
+  GpuTable gpu({16});
+  const std::size_t n = 20000;
+  const std::vector<std::uint64_t> keys(n, 5);
+  std::vector<std::uint64_t> values(2 * n);
+  for (std::size_t i = 0; i < n; ++i) values[2 * i] = i, values[2 * i + 1] = 1;
+  const BatchResult result = gpu.table->accumulate(keys.data(), values.data(), n, Combine::add, Element::u64);
+  EXPECT_EQ(result.of(Status::inserted), 1u);
+  EXPECT_EQ(result.of(Status::updated), n - 1);
+  std::uint64_t sum[2] = {};
+  bool found = false;
+  gpu.table->find(keys.data(), sum, 1, &found);
+  EXPECT_TRUE(found);
+  EXPECT_EQ(sum[0], n * (n - 1) / 2);
+  EXPECT_EQ(sum[1], n);
+}
+
+}  // namespace
+}  // namespace holdfast::test

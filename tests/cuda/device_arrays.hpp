@@ -1,0 +1,82 @@
+// device_arrays.hpp: the arrays of a batch in GPU memory, for tests.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include "fixture.hpp"
+
+namespace holdfast::test {
+
+template <class T>
+class OnGpu {
+ public:
+  explicit OnGpu(std::size_t n) : n_(n) {
+    EXPECT_EQ(cudaMalloc(reinterpret_cast<void**>(&data_), n * sizeof(T) + 1), cudaSuccess);
+  }
+  OnGpu(const T* from, std::size_t n) : OnGpu(n) {
+    EXPECT_EQ(cudaMemcpy(data_, from, n * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+  }
+  ~OnGpu() { cudaFree(data_); }
+  OnGpu(const OnGpu&) = delete;
+  OnGpu& operator=(const OnGpu&) = delete;
+  T* get() const { return data_; }
+  void copy_to(T* to) const { EXPECT_EQ(cudaMemcpy(to, data_, n_ * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess); }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t n_;
+};
+
+struct TestStream {
+  TestStream() { EXPECT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess); }
+  ~TestStream() { cudaStreamDestroy(stream); }
+  void wait() const { ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess); }
+  cudaStream_t stream = nullptr;
+};
+
+/// Rows copied to the GPU, and their answers back.
+class GpuRows {
+ public:
+  explicit GpuRows(const Rows& rows)
+      : keys_(rows.keys.data(), rows.keys.size()),
+        ops_(rows.ops.data(), rows.ops.size()),
+        mask_(rows.mask.data(), rows.mask.size()),
+        values_(rows.values.data(), rows.values.size()),
+        out_(rows.out.data(), rows.out.size()),
+        statuses_(rows.statuses.data(), rows.statuses.size()),
+        found_(rows.found.get(), rows.keys.size()),
+        size_(rows.keys.size()) {}
+
+  Batch batch(cudaStream_t stream) const {
+    Batch batch;
+    batch.size = size_;
+    batch.keys = keys_.get();
+    batch.values = values_.get();
+    batch.out = out_.get();
+    batch.statuses = statuses_.get();
+    batch.found = found_.get();
+    batch.mask = mask_.get();
+    batch.on_device = true;
+    batch.stream = stream;
+    return batch;
+  }
+  const std::uint8_t* ops() const { return ops_.get(); }
+
+  void copy_back(Rows& rows) const {
+    out_.copy_to(rows.out.data());
+    statuses_.copy_to(rows.statuses.data());
+    found_.copy_to(rows.found.get());
+  }
+
+ private:
+  OnGpu<std::uint64_t> keys_;
+  OnGpu<std::uint8_t> ops_, mask_, values_, out_;
+  OnGpu<Status> statuses_;
+  OnGpu<bool> found_;
+  std::size_t size_;
+};
+
+}  // namespace holdfast::test

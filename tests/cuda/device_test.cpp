@@ -1,0 +1,221 @@
+// device_test.cpp: batches whose arrays are in GPU memory, on the caller's streams.
+#include <atomic>
+#include <thread>
+
+#include "device_arrays.hpp"
+
+namespace holdfast::test {
+namespace {
+
+void round_on_gpu(GpuTable& gpu, const TestStream& stream, std::size_t n, std::uint64_t range, bool mixed, Op op) {
+  Rows rows = gpu.some_rows(n, range, mixed, op);
+  const GpuRows there(rows);
+  Batch batch = there.batch(stream.stream);
+  batch.op = op;
+  batch.ops = mixed ? there.ops() : nullptr;
+  batch.element = Element::u32;
+  gpu.table->run(batch);
+  stream.wait();
+  there.copy_back(rows);
+  gpu.compare(rows, batch);
+}
+
+class GpuArrays : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(GpuArrays, SmallEveryOperation) {
+  HOLDFAST_NEEDS_GPU();
+  GpuTable gpu({GetParam()}, 2000);
+  const TestStream stream;
+  for (unsigned op = 0; op < kOps; ++op) {
+    ASSERT_NO_FATAL_FAILURE(round_on_gpu(gpu, stream, 200, 150, false, static_cast<Op>(op)));
+  }
+  for (int i = 0; i < 3; ++i) ASSERT_NO_FATAL_FAILURE(round_on_gpu(gpu, stream, 300, 150, true, Op::find));
+  gpu.verify();
+}
+
+TEST_P(GpuArrays, GrowFromOneBatchToTheNext) {
+  HOLDFAST_NEEDS_GPU();
+  GpuTable gpu({GetParam()}, 16);
+  const TestStream stream;
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_NO_FATAL_FAILURE(round_on_gpu(gpu, stream, 3000, 30000, false, Op::insert_or_assign));
+    ASSERT_NO_FATAL_FAILURE(round_on_gpu(gpu, stream, 1000, 30000, true, Op::find));
+  }
+  EXPECT_GT(gpu.table->stats().resizes, 0u);
+  gpu.verify();
+}
+
+INSTANTIATE_TEST_SUITE_P(Values, GpuArrays, testing::Values(0u, 8u, 12u, 128u));
+
+/// The values of one key are all its own, so a mix of two versions shows.
+void fill_values(std::vector<std::uint64_t>& values, const std::vector<std::uint64_t>& keys, std::uint64_t version) {
+  const std::size_t words = values.size() / keys.size();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    for (std::size_t w = 0; w < words; ++w)
+      values[i * words + w] = keys[i] * 0x9e3779b97f4a7c15 + version * 1000003 + w;
+  }
+}
+
+TEST(GpuStreams, BatchesQueueUpWithoutWaiting) {
+  HOLDFAST_NEEDS_GPU();
+  constexpr std::size_t kRows = 20000, kWords = 4;
+  GpuTable gpu({8 * kWords}, 4 * kRows);
+  std::vector<std::uint64_t> keys(kRows), values(kRows * kWords), seen(kRows * kWords);
+  for (std::size_t i = 0; i < kRows; ++i) keys[i] = i;
+  const OnGpu<std::uint64_t> gpu_keys(keys.data(), kRows), gpu_out(kRows * kWords);
+  std::vector<std::unique_ptr<OnGpu<std::uint64_t>>> versions;
+  const TestStream streams[2];
+  // Changes alternate between two streams; each must find what the one before it wrote.
+  for (std::uint64_t version = 0; version < 8; ++version) {
+    fill_values(values, keys, version);
+    versions.push_back(std::make_unique<OnGpu<std::uint64_t>>(values.data(), values.size()));
+    Batch batch;
+    batch.size = kRows;
+    batch.keys = gpu_keys.get();
+    batch.values = versions.back()->get();
+    batch.op = Op::insert_or_assign;
+    batch.unique = true;
+    batch.on_device = true;
+    batch.stream = streams[version % 2].stream;
+    gpu.table->run(batch);
+  }
+  Batch find;
+  find.size = kRows;
+  find.keys = gpu_keys.get();
+  find.out = gpu_out.get();
+  find.on_device = true;
+  find.stream = streams[1].stream;  // where the last change was
+  gpu.table->run(find);
+  streams[1].wait();
+  gpu_out.copy_to(seen.data());
+  EXPECT_EQ(seen, values);
+  EXPECT_EQ(gpu.table->size(), kRows);
+  const CheckReport report = gpu.table->check();
+  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+}
+
+TEST(GpuStreams, SearchesOverlapChangesAndSeeWholeValues) {
+  HOLDFAST_NEEDS_GPU();
+  constexpr std::size_t kRows = 4096, kWords = 8;
+  GpuTable gpu({8 * kWords}, 2 * kRows);
+  std::vector<std::uint64_t> keys(kRows), values(kRows * kWords);
+  for (std::size_t i = 0; i < kRows; ++i) keys[i] = i;
+  fill_values(values, keys, 0);
+  gpu.table->insert(keys.data(), values.data(), kRows);
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> reads{0}, torn{0}, lost{0};
+  std::thread reader([&] {
+    const TestStream stream;
+    const OnGpu<std::uint64_t> gpu_keys(keys.data(), kRows), out(kRows * kWords);
+    const OnGpu<bool> gpu_found(kRows);
+    std::vector<std::uint64_t> seen(kRows * kWords);
+    const auto found = std::make_unique<bool[]>(kRows);
+    while (!stop) {
+      Batch find;
+      find.size = kRows;
+      find.keys = gpu_keys.get();
+      find.out = out.get();
+      find.found = gpu_found.get();
+      find.on_device = true;
+      find.stream = stream.stream;
+      gpu.table->run(find);
+      stream.wait();
+      out.copy_to(seen.data());
+      gpu_found.copy_to(found.get());
+      for (std::size_t i = 0; i < kRows; ++i) {
+        // Odd keys come and go; even ones are always there.
+        if (!found[i]) {
+          lost += i % 2 == 0;
+          continue;
+        }
+        const std::uint64_t* const value = &seen[i * kWords];
+        for (std::size_t w = 1; w < kWords; ++w) torn += value[w] != value[0] + w;
+        torn += (value[0] - keys[i] * 0x9e3779b97f4a7c15) % 1000003 != 0;
+      }
+      ++reads;
+    }
+  });
+  std::vector<std::uint64_t> odd;
+  for (std::size_t i = 1; i < kRows; i += 2) odd.push_back(i);
+  for (std::uint64_t version = 1; version < 60; ++version) {
+    fill_values(values, keys, version);
+    gpu.table->insert_or_assign(keys.data(), values.data(), kRows);
+    gpu.table->erase(odd.data(), odd.size());
+  }
+  stop = true;
+  reader.join();
+  EXPECT_GT(reads, 0u);
+  EXPECT_EQ(torn, 0u);
+  EXPECT_EQ(lost, 0u);
+  const CheckReport report = gpu.table->check();
+  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+}
+
+TEST(GpuStreams, SeveralHostThreadsShareATable) {
+  HOLDFAST_NEEDS_GPU();
+  GpuTable gpu({24}, 64);
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      std::vector<std::uint64_t> keys(2000), values(3 * 2000), seen(3 * 2000);
+      for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = t + 4 * i;
+      fill_values(values, keys, t);
+      const BatchResult result = gpu.table->insert(keys.data(), values.data(), keys.size());
+      EXPECT_EQ(result.of(Status::inserted), keys.size());
+      const auto found = std::make_unique<bool[]>(keys.size());
+      gpu.table->find(keys.data(), seen.data(), keys.size(), found.get());
+      EXPECT_EQ(seen, values);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(gpu.table->size(), 8000u);
+  const CheckReport report = gpu.table->check();
+  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+}
+
+TEST(GpuBadInput, HostPointersThatClaimToBeOnTheGpuAreRefused) {
+  HOLDFAST_NEEDS_GPU();
+  GpuTable gpu({8});
+  Rows rows(4, 8);
+  Batch batch = rows.batch();
+  batch.op = Op::insert;
+  batch.on_device = true;
+  EXPECT_THROW(gpu.table->run(batch), InvalidArgument);
+  EXPECT_EQ(gpu.table->size(), 0u);
+  ASSERT_NO_FATAL_FAILURE(gpu.round(40, 40, false, Op::insert));  // and the table still works
+  gpu.verify();
+}
+
+TEST(GpuBadInput, APoolOnAnOrdinaryFileSystemIsRefused) {
+  HOLDFAST_NEEDS_GPU();
+  const std::string path = "holdfast-cuda-test-" + std::to_string(getpid()) + ".hold";
+  CreateOptions options;
+  options.device = "cpu";
+  options.overwrite = true;
+  Table table = Table::create(path, options);
+  const Medium medium = table.stats().medium;
+  table.close();
+  if (medium == Medium::file) {
+    OpenOptions open;
+    open.device = "cuda";
+    try {
+      Table::open(path, open);
+      ADD_FAILURE() << "opened";
+    } catch (const MediumError& error) {
+      EXPECT_NE(std::string(error.what()).find("/dev/shm"), std::string::npos) << error.what();
+    }
+  }
+  unlink(path.c_str());
+  if (medium != Medium::file) GTEST_SKIP() << "the current directory is not on an ordinary file system";
+}
+
+TEST(GpuBadInput, ADeviceThatDoesNotExistIsNamed) {
+  HOLDFAST_NEEDS_GPU();
+  const PoolPath path;
+  CreateOptions options;
+  options.device = "cuda:99";
+  EXPECT_THROW(Table::create(path.str(), options), DeviceError);
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,73 @@
+// space_test.cpp: heaps that are full, and pools that a crash left, on the GPU.
+#include <numeric>
+
+#include "fixture.hpp"
+
+namespace holdfast::test {
+namespace {
+
+std::vector<std::uint64_t> first_keys(std::size_t n) {
+  std::vector<std::uint64_t> keys(n);
+  std::iota(keys.begin(), keys.end(), std::uint64_t{1});
+  return keys;
+}
+
+/// A heap that cannot grow past what it was made with.
+Table bounded_table(const std::string& path, std::uint64_t capacity) {
+  CreateOptions options;
+  options.value_bytes = 64;
+  options.capacity = capacity;
+  options.device = "cuda";
+  options.overwrite = true;
+  options.max_bytes = (capacity + capacity / 32 + 64) * options.value_bytes;  // what the table begins with
+  return Table::create(path, options);
+}
+
+TEST(GpuSpace, SmallUpdatesOfAFullHeapGoInParts) {
+  HOLDFAST_NEEDS_GPU();
+  const PoolPath path;
+  Table table = bounded_table(path.str(), 1000);
+  const auto keys = first_keys(4000);
+  std::vector<std::uint64_t> values(keys.size() * 8, 1);
+  std::vector<Status> statuses(keys.size());
+  const BatchResult filled = table.insert(keys.data(), values.data(), keys.size(), statuses.data());
+  const std::uint64_t inside = filled.of(Status::inserted);
+  EXPECT_EQ(inside + filled.of(Status::no_space), keys.size());
+  const std::uint64_t cells = table.stats().cells;  // a little more than asked for: whole pages
+  ASSERT_LT(cells, keys.size());
+  EXPECT_LE(inside, cells);
+  EXPECT_GE(inside, cells - cells / 64 - 1);  // all but the reserve
+  EXPECT_EQ(table.size(), inside);
+  // Updates use the reserve, again and again, and all of them succeed.
+  std::vector<std::uint64_t> there;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (statuses[i] == Status::inserted) there.push_back(keys[i]);
+  }
+  std::fill(values.begin(), values.end(), 2);
+  EXPECT_EQ(table.insert_or_assign(there.data(), values.data(), there.size()).of(Status::updated), there.size());
+  EXPECT_EQ(table.erase(there.data(), there.size()).of(Status::erased), there.size());
+  EXPECT_EQ(table.insert(there.data(), values.data(), there.size()).of(Status::inserted), there.size());
+  const CheckReport report = table.check();
+  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+}
+
+TEST(GpuSpace, UpdatesNeverGrowTheHeapWithoutNeed) {
+  HOLDFAST_NEEDS_GPU();
+  const PoolPath path;
+  CreateOptions options;
+  options.value_bytes = 64;
+  options.capacity = 20000;
+  options.device = "cuda";
+  options.overwrite = true;
+  Table table = Table::create(path.str(), options);
+  const auto keys = first_keys(10000);
+  const std::vector<std::uint64_t> values(keys.size() * 8, 3);
+  for (int i = 0; i < 20; ++i) table.insert_or_assign(keys.data(), values.data(), keys.size());
+  EXPECT_EQ(table.stats().heap_growths, 0u);
+  EXPECT_EQ(table.size(), keys.size());
+  const CheckReport report = table.check();
+  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+}
+
+}  // namespace
+}  // namespace holdfast::test

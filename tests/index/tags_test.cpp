@@ -1,0 +1,105 @@
+// tags_test.cpp: tags, addressing and combining, against plain loops.
+#include "index/tags.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "index/address.hpp"
+#include "index/combine.hpp"
+
+namespace holdfast::index {
+namespace {
+
+TEST(Tags, MatchesExactlyTheBytesThatAreEqual) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 100'000; ++i) {
+    std::uint64_t word = random();
+    if (i % 2) word &= 0x0101'0101'0101'0101;  // neighbours that differ by one tempt a carry
+    const auto tag = static_cast<std::uint8_t>(i % 2 ? random() % 2 : word >> (8 * (random() % 8)));
+    std::uint32_t expected = 0;
+    for (unsigned b = 0; b < 8; ++b) expected |= std::uint32_t{tag_at(word, b) == tag} << b;
+    ASSERT_EQ(match_word(word, tag), expected) << std::hex << word << " " << int{tag};
+  }
+}
+
+TEST(Tags, OfAKeyIsNeverAState) {
+  std::set<int> seen;
+  for (std::uint64_t hash = 0; hash < 256; ++hash) seen.insert(tag_of(hash));
+  EXPECT_EQ(*seen.begin(), 2);
+  EXPECT_EQ(*seen.rbegin(), 255);
+}
+
+template <class Shape>
+void check_layout(View<Shape> view, unsigned top_level) {
+  view.top_level = top_level;
+  std::set<std::uint64_t> words;
+  for (unsigned rank = 0; rank < view.shape.levels(); ++rank) {
+    for (std::uint64_t bucket = 0; bucket < view.buckets(rank); ++bucket) {
+      for (unsigned i = 0; i < view.words_per_bucket(); ++i) {
+        const std::uint64_t at = view.tag_index(rank, bucket) + i;
+        EXPECT_TRUE(words.insert(at).second) << "two buckets share tag word " << at;
+        EXPECT_LT(at, view.aside_index());
+      }
+    }
+  }
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(words.count(view.stripe_index(random())), 0u) << "a stripe is no tag word";
+  }
+}
+
+TEST(Layout, EveryBucketHasItsOwnTagWords) {
+  check_layout(View<DefaultShape>{}, 6);
+  check_layout(View<DefaultShape>{}, 1);
+  for (const RuntimeShape shape : {RuntimeShape{1, 4, 8}, {4, 2, 4}, {1, 1, 32}, {2, 1, 12}, {5, 3, 2}}) {
+    View<RuntimeShape> view;
+    view.shape = shape;
+    check_layout(view, 7);
+  }
+}
+
+TEST(Address, LanesNameTheBucketsOfTheHash) {
+  Slot slots0[64 * 8], slots1[32 * 8];
+  View<DefaultShape> view;
+  view.top_level = 6;
+  view.seed = 99;
+  view.level[0] = slots0;
+  view.level[1] = slots1;
+  for (std::uint64_t key = 1; key < 5000; ++key) {
+    const Candidates<DefaultShape> candidates(view, key);
+    const std::uint64_t first = candidates.location(0) >> 58, second = candidates.location(1) >> 58;
+    EXPECT_EQ(candidates.slot(view, 0), slots0 + first * 8);
+    EXPECT_EQ(candidates.slot(view, 15), slots0 + second * 8 + 7);
+    EXPECT_EQ(candidates.slot(view, 16), slots1 + (first >> 1) * 8);
+    EXPECT_EQ(candidates.slot(view, 31), slots1 + (second >> 1) * 8 + 7);
+    LaneMask expected = 0x00ff00ff;
+    if (first != second) expected |= 0x0000ff00;
+    if (first >> 1 != second >> 1) expected |= 0xff000000;
+    EXPECT_EQ(candidates.distinct(view), expected);
+  }
+}
+
+TEST(Address, AnInsertTakesTheLeastLoadedBucket) {
+  View<DefaultShape> view;
+  view.top_level = 6;
+  const Candidates<DefaultShape> candidates(view, 5);
+  EXPECT_EQ(choose_lane(view, candidates, 0xffffffff), 0u);
+  EXPECT_EQ(choose_lane(view, candidates, 0xfffffffe), 8u);   // the second bucket is emptier
+  EXPECT_EQ(choose_lane(view, candidates, 0xff00f0f0), 24u);  // a shared bucket that is quite empty
+  view.shared_bias = 5;
+  EXPECT_EQ(choose_lane(view, candidates, 0xff00f0f0), 4u);
+}
+
+TEST(Combine, WrapsIntegersAndKeepsPaddingZero) {
+  EXPECT_EQ(combine_word(0xffffffff, 1, Combine::add, Element::u32), 0u);
+  EXPECT_EQ(combine_word(~0ull, 2, Combine::add, Element::i64), 1u);
+  EXPECT_EQ(combine_word(~0ull, 2, Combine::max, Element::i64), 2u);
+  EXPECT_EQ(combine_word(~0ull, 2, Combine::max, Element::u64), ~0ull);
+  const auto f = [](float x) { return std::uint64_t{std::bit_cast<std::uint32_t>(x)}; };
+  EXPECT_EQ(combine_word(f(1.5f), f(2.25f), Combine::add, Element::f32), f(3.75f));
+}
+
+}  // namespace
+}  // namespace holdfast::index

@@ -1,0 +1,79 @@
+// campaign.hpp: kills writers and recoveries at random moments, and lets the oracle judge what is left.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "oracle.hpp"
+#include "process.hpp"
+#include "shared.hpp"
+#include "support/random.hpp"
+
+namespace holdfast::test::kill {
+
+struct Options {
+  std::uint64_t kills = 60;  ///< of writers
+  double seconds = 0;        ///< stop after so long; 0: only after `kills`
+  std::uint64_t seed = 1;
+  std::string device = "cpu";  ///< of the writer
+  std::string folder;          ///< of the pools; empty: /dev/shm, and at times the temporary folder
+  unsigned again_ms = 0;       ///< a recovering child looks again after so long
+  unsigned life_us = 6000;     ///< a writer lives up to so long
+  bool keep = false;           ///< leave the pool of a violation
+  bool progress = false;
+};
+
+struct Counts {
+  std::uint64_t kills = 0;
+  std::uint64_t inside = 0;             ///< while a call of the table ran
+  std::uint64_t starting = 0;           ///< while the writer created or opened the pool
+  std::uint64_t recoveries = 0;         ///< one for each kill, in as many processes as it takes
+  std::uint64_t recoveries_killed = 0;  ///< of them, those in which a process was killed while it opened the pool
+  std::uint64_t recovery_kills = 0;     ///< processes killed while they opened a pool
+  std::uint64_t addresses = 0;          ///< recoveries at another address than the one before
+  std::uint64_t pools = 0, on_disk = 0, file_medium = 0;
+  std::uint64_t calls = 0, operations = 0;
+  std::uint64_t keys_verified = 0;
+  std::uint64_t pending_kept = 0, pending_lost = 0;  ///< keys of unacknowledged calls that hold a new or the old state
+  std::uint64_t reads_bound = 0;                     ///< reads of unacknowledged changes that had to survive
+  std::uint64_t repaired = 0, moved = 0, rehashed = 0;  ///< slots that recoveries mended
+  std::uint64_t largest = 0;                            ///< items in a pool
+  double max_recovery_ms = 0;
+  double seconds = 0;
+  std::vector<std::string> violations;
+};
+
+class Campaign {
+ public:
+  explicit Campaign(Options options);
+  Counts run();
+
+ private:
+  void run_pool(std::uint64_t seed);
+  /// One writer, killed; one or more recoveries; returns false when the pool is not worth going on with.
+  bool run_life(const Round& round, std::uint32_t life, Oracle& oracle, bool& exists);
+  void kill_writer(Child& writer);
+  /// True if the blow fell while the pool was being opened.
+  bool kill_recovery(Child& recovery);
+  /// Kills some of the recoveries, and some of those that follow.
+  void kill_recoveries(Child& recovery);
+  /// Waits until a recovering child has verified the pool; false: it failed or hung, which is noted.
+  bool wait_for_verified(Child& recovery);
+  Child start_recovery(bool waits);
+  void violation(const std::string& what);
+  bool over() const;
+
+  Options options_;
+  Counts counts_;
+  Random random_;
+  int descriptor_ = -1;
+  Shared* shared_;
+  double recovery_ns_ = 100'000;  ///< what one takes, on average
+  double aim_ = 0.8;              ///< the part of that in which a blow still comes in time on this machine
+  std::uint64_t last_address_ = 0;
+  std::uint64_t began_ns_;
+  std::uint64_t pool_seed_ = 0;
+};
+
+}  // namespace holdfast::test::kill

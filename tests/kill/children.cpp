@@ -1,0 +1,245 @@
+// children.cpp: the writer and the recovering child of the kill test. They use the public API only.
+#include "children.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "holdfast/table.hpp"
+
+namespace holdfast::test::kill {
+namespace {
+
+void report_error(Shared& shared, const char* who, const char* what) {
+  std::snprintf(shared.error, sizeof(shared.error), "%s: %s", who, what);
+}
+
+void wait_to_be_killed() {
+  for (;;) pause();
+}
+
+/// The host arrays of one call.
+struct Arrays {
+  std::vector<std::uint64_t> keys;
+  std::vector<char> values, out;
+  std::vector<Status> statuses;
+  std::unique_ptr<bool[]> found;
+
+  Arrays(const Round& round, const Plan& plan)
+      : keys(plan.indices.size()),
+        values(plan.indices.size() * round.value_bytes),
+        out(values.size()),
+        statuses(plan.indices.size(), Status::not_run),
+        found(new bool[plan.indices.size() + 1]()) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      keys[i] = key_of(round, plan.indices[i]);
+      const std::string value = value_of(round, plan.versions[i]);
+      std::copy(value.begin(), value.end(), values.begin() + static_cast<std::ptrdiff_t>(i * round.value_bytes));
+    }
+  }
+};
+
+Batch batch_of(const Plan& plan, Arrays& arrays) {
+  Batch batch;
+  batch.size = arrays.keys.size();
+  batch.op = static_cast<Op>(plan.ops[0]);
+  if (plan.mixed) batch.ops = plan.ops.data();
+  batch.keys = arrays.keys.data();
+  batch.values = arrays.values.data();
+  batch.out = arrays.out.data();
+  batch.statuses = arrays.statuses.data();
+  batch.found = arrays.found.get();
+  if (plan.masked) batch.mask = plan.mask.data();
+  batch.combine = plan.combine;
+  batch.element = plan.element;
+  batch.unique = plan.unique;
+  batch.ordered = plan.ordered;
+  return batch;
+}
+
+void call_table(Table& table, const Plan& plan, Arrays& arrays) {
+  switch (plan.call) {
+    case Call::clear: return table.clear();
+    case Call::reserve: return table.reserve(plan.reserve);
+    case Call::sync: return table.sync();
+    default: table.run(batch_of(plan, arrays));
+  }
+}
+
+/// Writes what a call answered behind its entry.
+void acknowledge(Entry& entry, const Round& round, const Plan& plan, const Arrays& arrays) {
+  auto* statuses = reinterpret_cast<std::uint8_t*>(&entry + 1);
+  auto* digests = statuses + entry.n;
+  for (std::uint32_t i = 0; i < entry.n; ++i) {
+    const Status status = arrays.statuses[i];
+    statuses[i] = static_cast<std::uint8_t>(static_cast<std::uint8_t>(status) | (arrays.found[i] ? kFoundBit : 0));
+    const bool read = reads_value(static_cast<Op>(plan.ops[i])) && status != Status::not_found &&
+                      status != Status::not_run && status != Status::no_space;
+    const std::uint64_t sum =
+        read ? digest(arrays.out.data() + std::size_t{i} * round.value_bytes, round.value_bytes) : 0;
+    std::memcpy(digests + std::size_t{i} * sizeof(sum), &sum, sizeof(sum));
+  }
+  std::atomic_ref(entry.acknowledged).store(1, std::memory_order_release);
+}
+
+void call_until_killed(Shared& shared, Table& table, unsigned thread) {
+  Journal& journal = shared.journal[thread];
+  const Round round = shared.round;
+  for (std::uint64_t number = 1;; ++number) {
+    const Plan plan = make_plan(round, shared.life, thread, number);
+    Arrays arrays(round, plan);
+    const std::size_t n = arrays.keys.size();
+    const std::uint64_t used = journal.used.load(std::memory_order_relaxed);
+    const std::uint64_t bytes = (sizeof(Entry) + n * 9 + 7) / 8 * 8;
+    if (used + bytes > kArena) break;
+    auto& entry = *new (journal.arena + used) Entry{number, 0, static_cast<std::uint32_t>(n), 0};
+    journal.used.store(used + bytes, std::memory_order_release);
+    journal.number.store(number, std::memory_order_seq_cst);
+    entry.others_number = shared.journal[1 - thread].number.load(std::memory_order_seq_cst);
+    journal.inside.store(1, std::memory_order_release);
+    call_table(table, plan, arrays);
+    journal.inside.store(0, std::memory_order_release);
+    acknowledge(entry, round, plan, arrays);
+  }
+  journal.full.store(1, std::memory_order_release);
+  wait_to_be_killed();
+}
+
+Table open_for_recovery(Shared& shared) {
+  OpenOptions options;
+  options.device = shared.recovery_device;
+  options.threads = shared.round.table_threads;
+  options.moves = shared.round.moves;
+  options.flush = shared.round.flush;
+  const std::uint64_t end = now_ns() + 20'000'000'000;
+  for (;;) {
+    try {
+      return Table::open(shared.path, options);
+    } catch (const PoolInUse&) {  // the killed process has not wholly gone yet
+      if (now_ns() > end) throw;
+      ++shared.found.in_use_retries;
+      usleep(50);
+    }
+  }
+}
+
+/// Reads everything the table has, by find, by contains and by export.
+void look(Table& table, const Round& round, Found& found) {
+  std::vector<std::uint64_t> keys(round.keys);
+  for (std::uint32_t i = 0; i < round.keys; ++i) keys[i] = key_of(round, i);
+  found.size = table.size();
+  table.find(keys.data(), found.values, keys.size(), found.found);
+  table.contains(keys.data(), keys.size(), found.contained);
+  found.exported = 0;
+  constexpr std::size_t kPiece = 100;
+  std::vector<std::uint64_t> some_keys(kPiece);
+  std::vector<std::byte> some_values(kPiece * round.value_bytes);
+  for (std::uint64_t cursor = 0; cursor != ~std::uint64_t{0};) {
+    const std::size_t got = table.export_batch(cursor, some_keys.data(), some_values.data(), kPiece);
+    for (std::size_t i = 0; i < got; ++i, ++found.exported) {
+      if (found.exported >= kMaxKeys) continue;
+      found.exported_keys[found.exported] = some_keys[i];
+      std::memcpy(found.exported_values + found.exported * round.value_bytes,
+                  some_values.data() + i * round.value_bytes, round.value_bytes);
+    }
+  }
+}
+
+/// Looks again after a while: a dead process's GPU must not have gone on storing (RULES.md 22).
+bool differs_later(Table& table, const Shared& shared) {
+  usleep(shared.again_ms * 1000);
+  const auto again = std::make_unique<Found>();
+  std::memset(static_cast<void*>(again.get()), 0, sizeof(Found));
+  const Round& round = shared.round;
+  look(table, round, *again);
+  return again->size != shared.found.size || again->exported != shared.found.exported ||
+         std::memcmp(again->found, shared.found.found, round.keys) != 0 ||
+         std::memcmp(again->values, shared.found.values, std::size_t{round.keys} * round.value_bytes) != 0;
+}
+
+void check_table(Table& table, Found& found) {
+  const CheckReport report = table.check();
+  found.check_items = report.items;
+  std::string errors;
+  for (const std::string& error : report.errors) errors += error + "; ";
+  std::snprintf(found.check_errors, sizeof(found.check_errors), "%s", errors.c_str());
+  const Stats stats = table.stats();
+  found.repaired = stats.repaired_slots;
+  found.moved = stats.finished_moves;
+  found.rehashed = stats.rehashed;
+}
+
+}  // namespace
+
+int write_until_killed(Shared& shared) try {
+  const Round& round = shared.round;
+  cuda_devices();  // starts the device's driver, if there is one, before anything is timed
+  shared.writing.store(1, std::memory_order_release);
+  OpenOptions open;
+  open.device = shared.device;
+  open.threads = round.table_threads;
+  open.moves = round.moves;
+  open.flush = round.flush;
+  CreateOptions create;
+  create.value_bytes = round.value_bytes;
+  create.capacity = round.capacity;
+  create.device = shared.device;
+  create.threads = round.table_threads;
+  create.moves = round.moves;
+  create.flush = round.flush;
+  create.seed = round.seed | 1;
+  Table table = shared.create != 0 ? Table::create(shared.path, create) : Table::open(shared.path, open);
+  shared.writing.store(2, std::memory_order_release);
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < round.threads; ++thread) {
+    threads.emplace_back([&shared, &table, thread] {
+      try {
+        call_until_killed(shared, table, thread);
+      } catch (const std::exception& error) {
+        report_error(shared, "writer", error.what());
+        _exit(3);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return 0;
+} catch (const std::exception& error) {
+  report_error(shared, "writer", error.what());
+  return 3;
+}
+
+int reopen_and_report(Shared& shared) try {
+  cuda_devices();
+  shared.found.address = reinterpret_cast<std::uint64_t>(&reopen_and_report);
+  set_and_wake(shared.stage, static_cast<std::uint32_t>(Stage::ready));
+  if (shared.wait != 0) wait_while(shared.go, 0, 60'000);
+  shared.opening_ns = now_ns();
+  shared.stage.store(static_cast<std::uint32_t>(Stage::opening), std::memory_order_release);
+  Table table = open_for_recovery(shared);
+  shared.stage.store(static_cast<std::uint32_t>(Stage::open), std::memory_order_release);
+  shared.opened_ns = now_ns();
+  check_table(table, shared.found);
+  look(table, shared.round, shared.found);
+  if (shared.again_ms != 0) shared.found.again_differs = differs_later(table, shared) ? 1 : 0;
+  set_and_wake(shared.stage, static_cast<std::uint32_t>(Stage::verified));
+  if (shared.ending == Ending::wait_for_kill) wait_to_be_killed();
+  if (shared.ending == Ending::exit) _exit(0);
+  table.close();
+  return 0;
+} catch (const PoolNotFound& error) {
+  shared.found.missing = 1;
+  report_error(shared, "reopening", error.what());
+  set_and_wake(shared.stage, static_cast<std::uint32_t>(Stage::verified));
+  return 0;
+} catch (const std::exception& error) {
+  report_error(shared, "reopening", error.what());
+  set_and_wake(shared.stage, static_cast<std::uint32_t>(Stage::failed));
+  return 3;
+}
+
+}  // namespace holdfast::test::kill

@@ -1,0 +1,65 @@
+// shared.cpp: shared memory, waiting across processes, and the clock.
+#include "shared.hpp"
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <ctime>
+#include <stdexcept>
+
+#include "support/random.hpp"
+
+namespace holdfast::test::kill {
+
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
+
+Shared* make_shared_memory(int& descriptor) {
+  descriptor = memfd_create("holdfast-kill-test", 0);
+  if (descriptor < 0 || ftruncate(descriptor, sizeof(Shared)) != 0) {
+    throw std::runtime_error(std::string("cannot make shared memory: ") + std::strerror(errno));
+  }
+  return map_shared_memory(descriptor);
+}
+
+Shared* map_shared_memory(int descriptor) {
+  void* at = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (at == MAP_FAILED) throw std::runtime_error(std::string("cannot map shared memory: ") + std::strerror(errno));
+  return static_cast<Shared*>(at);
+}
+
+bool wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, int timeout_ms) {
+  const std::uint64_t end = now_ns() + static_cast<std::uint64_t>(timeout_ms) * 1'000'000;
+  while (word.load(std::memory_order_acquire) == value) {
+    const std::uint64_t now = now_ns();
+    if (now >= end) return false;
+    timespec left{static_cast<time_t>((end - now) / 1'000'000'000), static_cast<long>((end - now) % 1'000'000'000)};
+    syscall(SYS_futex, reinterpret_cast<const std::uint32_t*>(&word), FUTEX_WAIT, value, &left, nullptr, 0);
+  }
+  return true;
+}
+
+void set_and_wake(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  word.store(value, std::memory_order_release);
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, 1 << 30, nullptr, nullptr, 0);
+}
+
+std::uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::uint64_t digest(const void* value, std::size_t bytes) {
+  std::uint64_t sum = mix(bytes);
+  for (std::size_t at = 0; at < bytes; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, static_cast<const char*>(value) + at, bytes - at < 8 ? bytes - at : 8);
+    sum = mix(sum, word);
+  }
+  return sum | 1;
+}
+
+}  // namespace holdfast::test::kill

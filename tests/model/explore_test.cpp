@@ -1,0 +1,44 @@
+// explore_test.cpp: the protocol survives every schedule and every crash, within the bounds of RULES.md 24.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "record.hpp"
+#include "scenarios.hpp"
+
+namespace holdfast::machine::model {
+
+namespace {
+
+class Explore : public testing::TestWithParam<Flavour> {
+ protected:
+  /// Explores each scenario to its end and compares how much that was with what is committed.
+  void run(const std::string& suite, const std::vector<Scenario>& scenarios) {
+    Counts total;
+    for (const Scenario& scenario : scenarios) {
+      const Verdict verdict = explore(scenario, bounds());
+      total += verdict.counts;
+      ASSERT_EQ(verdict.failure, "");
+      ASSERT_TRUE(verdict.complete) << scenario.name;
+    }
+    record(suite, name(GetParam()), total);
+    check_minimum(suite, name(GetParam()), total);
+  }
+  static Bounds bounds() {
+    Bounds bounds;
+    bounds.thorough = long_run();
+    return bounds;
+  }
+};
+
+TEST_P(Explore, Pairs) { run("pairs", pairs(GetParam())); }
+TEST_P(Explore, Quadruples) { run("quadruples", quadruples(GetParam(), long_run())); }
+TEST_P(Explore, Schedules) { run("schedules", schedules(GetParam())); }
+
+INSTANTIATE_TEST_SUITE_P(All, Explore, testing::Values(Flavour::process, Flavour::power, Flavour::gpu),
+                         [](const auto& instance) { return std::string(name(instance.param)); });
+
+}  // namespace
+
+}  // namespace holdfast::machine::model

@@ -1,0 +1,104 @@
+// mutants_test.cpp: leaves out one step of the protocol after another; the model must notice each. RULES.md 25.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "record.hpp"
+#include "scenarios.hpp"
+
+namespace holdfast::machine::model {
+
+namespace {
+
+using index::Step;
+
+struct Mutant {
+  Step step;
+  const char* name;
+  const char* why_it_survives;  ///< null: it must be killed
+};
+
+#define MUTANT(step) \
+  { Step::step, #step, nullptr }
+#define SURVIVOR(step, why) \
+  { Step::step, #step, why }
+constexpr Mutant kMutants[] = {
+    MUTANT(claim_key),
+    MUTANT(fence_after_place),
+    MUTANT(order_value_before_key),
+    MUTANT(fence_after_commit),
+    SURVIVOR(publish_after_commit,
+             "a search that sees the tag early finds the key claimed, and makes durable what it saw"),
+    MUTANT(fence_after_update),
+    MUTANT(fence_after_erase),
+    MUTANT(clear_word_before_key),
+    MUTANT(raise_after_erase),
+    MUTANT(fence_after_copy),
+    MUTANT(publish_copy_before_clear),
+    MUTANT(raise_before_move_clear),
+    MUTANT(raise_after_move_clear),
+    MUTANT(claim_moved_key),
+    MUTANT(fence_after_move_clear),
+    MUTANT(look_again),
+    MUTANT(published_only),
+    MUTANT(reader_flush),
+    MUTANT(flush_value),
+    MUTANT(flush_slot),
+    MUTANT(cell_limbo),
+    MUTANT(clear_torn_slots),
+    MUTANT(drop_second_copies),
+    MUTANT(finish_resize),
+    MUTANT(fence_after_rehash_copy),
+    SURVIVOR(fence_after_rehash_clear, "the item is durable above, and its level is never read again once released"),
+    MUTANT(fence_superblock_copy),
+    MUTANT(find_before_rehash),
+};
+static_assert(std::size(kMutants) == static_cast<std::size_t>(Step::count), "every step has its mutant");
+
+/// Leaves a step out for a scope.
+class LeavingOut {
+ public:
+  explicit LeavingOut(Step step) { left_out = step; }
+  ~LeavingOut() { left_out = Step::count; }
+  LeavingOut(const LeavingOut&) = delete;
+  LeavingOut& operator=(const LeavingOut&) = delete;
+};
+
+/// The first scenario that fails without `step`, or nothing.
+std::string killer(const Mutant& mutant, std::uint64_t& states) {
+  const LeavingOut without(mutant.step);
+  Bounds bounds;
+  // Where nothing is to be found, the bounded run does not look everywhere.
+  if (mutant.why_it_survives != nullptr && !long_run()) bounds.states = 4000;
+  for (const Flavour flavour : {Flavour::power, Flavour::gpu}) {
+    for (const auto& scenarios : {schedules(flavour), quadruples(flavour, false)}) {
+      for (const Scenario& scenario : scenarios) {
+        const Verdict verdict = explore(scenario, bounds);
+        states += verdict.counts.states;
+        if (!verdict.failure.empty()) return scenario.name + " (" + name(flavour) + ")";
+      }
+    }
+  }
+  return {};
+}
+
+class Mutants : public testing::TestWithParam<Mutant> {};
+
+TEST_P(Mutants, IsNoticed) {
+  const Mutant& mutant = GetParam();
+  std::uint64_t states = 0;
+  const std::string by = killer(mutant, states);
+  record_mutant(mutant.name, by, states, mutant.why_it_survives ? mutant.why_it_survives : "");
+  if (mutant.why_it_survives == nullptr) {
+    EXPECT_NE(by, "") << "nothing fails without " << mutant.name << ": write a schedule that does, or explain it";
+  } else {
+    EXPECT_EQ(by, "") << mutant.name << " is explained as a survivor, but is killed: say so";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Mutants, testing::ValuesIn(kMutants),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+}  // namespace
+
+}  // namespace holdfast::machine::model

@@ -1,0 +1,103 @@
+// record.cpp: one result file of everything that was explored, rewritten after each suite.
+#include "record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "minimum.hpp"
+#include "support/results.hpp"
+
+namespace holdfast::machine::model {
+
+namespace {
+
+struct Suite {
+  std::string name, flavour;
+  Counts counts;
+};
+struct Mutant {
+  std::string step, killer, why_not;
+  std::uint64_t states;
+};
+std::vector<Suite> suites;
+std::vector<Mutant> mutants;
+
+void write_down() {
+  const char* const folder = std::getenv("HOLDFAST_RESULTS");
+  if (folder == nullptr) return;
+  test::Results results("holdfast.model/1");
+  results.add("run", std::string(long_run() ? "long" : "bounded"));
+  for (const Suite& suite : suites) {
+    const std::string prefix = suite.name + "." + suite.flavour + ".";
+    results.add(prefix + "scenarios", suite.counts.scenarios);
+    results.add(prefix + "executions", suite.counts.executions);
+    results.add(prefix + "states", suite.counts.states);
+    results.add(prefix + "crash_images", suite.counts.images);
+    results.add(prefix + "states_with_sampled_images", suite.counts.sampled);
+    results.add(prefix + "recoveries", suite.counts.recovery.recoveries);
+    results.add(prefix + "images_of_crashes_in_recovery", suite.counts.recovery.crashed);
+    results.add(prefix + "images_of_crashes_after_recovery", suite.counts.recovery.second_crashes);
+  }
+  std::uint64_t killed = 0, explained = 0;
+  for (const Mutant& mutant : mutants) {
+    const std::string prefix = "mutants." + mutant.step + ".";
+    results.add(prefix + "killed_by", mutant.killer);
+    results.add(prefix + "states", mutant.states);
+    if (mutant.killer.empty()) results.add(prefix + "survives_because", mutant.why_not);
+    killed += !mutant.killer.empty();
+    explained += mutant.killer.empty() && !mutant.why_not.empty();
+  }
+  results.add("mutants", std::uint64_t{mutants.size()});
+  results.add("mutants_killed", killed);
+  results.add("mutants_explained", explained);
+  results.add("mutants_neither_killed_nor_explained", mutants.size() - killed - explained);
+  results.write(folder, "model.json");
+}
+
+}  // namespace
+
+bool long_run() {
+  const char* const model = std::getenv("HOLDFAST_MODEL");
+  const char* const all = std::getenv("HOLDFAST_LONG");
+  return (model != nullptr && std::string_view(model) == "long") || (all != nullptr && std::string_view(all) == "1");
+}
+
+void record(const std::string& suite, const std::string& flavour, const Counts& c) {
+  std::printf(
+      "%s, %s: %llu scenarios, %llu executions, %llu states, %llu crash images, %llu recoveries, %llu images of "
+      "crashes in "
+      "them, %llu of crashes after them\n",
+      suite.c_str(), flavour.c_str(), static_cast<unsigned long long>(c.scenarios),
+      static_cast<unsigned long long>(c.executions), static_cast<unsigned long long>(c.states),
+      static_cast<unsigned long long>(c.images), static_cast<unsigned long long>(c.recovery.recoveries),
+      static_cast<unsigned long long>(c.recovery.crashed), static_cast<unsigned long long>(c.recovery.second_crashes));
+  suites.push_back({suite, flavour, c});
+  write_down();
+}
+
+void record_mutant(const std::string& step, const std::string& killer, std::uint64_t states,
+                   const std::string& why_not) {
+  std::printf("%-28s %s\n", step.c_str(),
+              killer.empty() ? ("SURVIVES " + std::to_string(states) + " states: " + why_not).c_str()
+                             : ("killed after " + std::to_string(states) + " states by: " + killer).c_str());
+  mutants.push_back({step, killer, why_not, states});
+  write_down();
+}
+
+void check_minimum(const std::string& suite, const std::string& flavour, const Counts& counts) {
+  const std::string run = long_run() ? "long" : "bounded";
+  for (const Minimum& minimum : kMinimum) {
+    if (run != minimum.run || suite != minimum.suite || flavour != minimum.flavour) continue;
+    EXPECT_GE(counts.states, minimum.states);
+    EXPECT_GE(counts.images, minimum.images);
+    EXPECT_GE(counts.recovery.recoveries, minimum.recoveries);
+    return;
+  }
+  ADD_FAILURE() << "tests/model/minimum.hpp has no line for " << run << " " << suite << " " << flavour;
+}
+
+}  // namespace holdfast::machine::model

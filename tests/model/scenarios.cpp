@@ -1,0 +1,326 @@
+// scenarios.cpp: finds keys that collide as they should, and puts the schedules together.
+#include "scenarios.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "index/address.hpp"
+
+namespace holdfast::machine::model {
+
+namespace {
+
+using Candidates = index::Candidates<index::RuntimeShape>;
+
+Operation made(Op op, std::uint64_t key, std::uint64_t value) {
+  Operation operation;
+  operation.op = op;
+  operation.key = key;
+  operation.value = value;
+  return operation;
+}
+
+index::View<index::RuntimeShape> view_of(const Shape& shape) {
+  index::View<index::RuntimeShape> view;
+  view.shape = {shape.levels, shape.hashes, shape.slots};
+  view.top_level = shape.top_level;
+  view.seed = shape.seed;
+  return view;
+}
+
+std::uint64_t bucket(const Shape& shape, std::uint64_t key, unsigned rank, unsigned j) {
+  const auto view = view_of(shape);
+  return Candidates(view, key).bucket(view, rank, j);
+}
+
+bool same_buckets(const Shape& shape, std::uint64_t a, std::uint64_t b) {
+  for (unsigned rank = 0; rank < shape.levels; ++rank) {
+    for (unsigned j = 0; j < shape.hashes; ++j) {
+      if (bucket(shape, a, rank, j) != bucket(shape, b, rank, j)) return false;
+    }
+  }
+  return true;
+}
+
+Submission one(Operation operation) { return {{operation}, false}; }
+
+const char* suffix(const Shape& shape) {
+  return shape.value_bytes == kInSlots ? ", values in slots" : ", values in cells";
+}
+
+constexpr Op kAll[] = {Op::insert, Op::insert_or_assign, Op::assign,          Op::find,      Op::contains,
+                       Op::erase,  Op::find_or_insert,   Op::insert_and_find, Op::accumulate};
+constexpr const char* kNames[] = {"insert", "insert_or_assign", "assign",          "find",      "contains",
+                                  "erase",  "find_or_insert",   "insert_and_find", "accumulate"};
+const char* name(Op op) { return kNames[static_cast<unsigned>(op)]; }
+
+}  // namespace
+
+Operation insert(std::uint64_t key, std::uint64_t value) { return made(Op::insert, key, value); }
+Operation insert_or_assign(std::uint64_t key, std::uint64_t value) { return made(Op::insert_or_assign, key, value); }
+Operation assign(std::uint64_t key, std::uint64_t value) { return made(Op::assign, key, value); }
+Operation find(std::uint64_t key) { return made(Op::find, key, 0); }
+Operation erase(std::uint64_t key) { return made(Op::erase, key, 0); }
+Operation accumulate(std::uint64_t key, std::uint64_t value) { return made(Op::accumulate, key, value); }
+Operation find_or_insert(std::uint64_t key, std::uint64_t value) { return made(Op::find_or_insert, key, value); }
+
+Shape two_levels(unsigned value_bytes) {
+  Shape shape;
+  shape.value_bytes = value_bytes;
+  return shape;
+}
+
+Shape one_level(unsigned value_bytes) {
+  Shape shape;
+  shape.levels = 1;
+  shape.value_bytes = value_bytes;
+  return shape;
+}
+
+std::vector<std::uint64_t> keys_where(
+    unsigned count, const std::function<bool(const std::vector<std::uint64_t>&, std::uint64_t)>& fits) {
+  std::vector<std::uint64_t> keys;
+  for (std::uint64_t key = 1; keys.size() < count && key < 1'000'000; ++key) {
+    if (fits(keys, key)) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::vector<std::uint64_t> colliding_keys(const Shape& shape, unsigned count) {
+  const auto view = view_of(shape);
+  return keys_where(count, [&](const std::vector<std::uint64_t>& before, std::uint64_t key) {
+    if (bucket(shape, key, 0, 0) == bucket(shape, key, 0, 1)) return false;
+    return before.empty() ||
+           (same_buckets(shape, before[0], key) && Candidates(view, before[0]).tag() == Candidates(view, key).tag());
+  });
+}
+
+std::vector<Scenario> pairs(Flavour flavour) {
+  std::vector<Scenario> scenarios;
+  for (const unsigned value_bytes : {kInCells, kInSlots}) {
+    const Shape shape = two_levels(value_bytes);
+    const auto keys = colliding_keys(shape, 2);
+    for (const Op a : kAll) {
+      for (const Op b : kAll) {
+        for (const std::uint64_t first : {keys[0], kReserved}) {
+          for (const bool same : {true, false}) {
+            for (const bool there : {true, false}) {
+              Scenario scenario;
+              scenario.name = std::string(name(a)) + " | " + name(b) + (same ? " on one key" : " on two keys") +
+                              (there ? ", there before" : "") + (first == kReserved ? ", reserved" : "") +
+                              suffix(shape);
+              scenario.flavour = flavour;
+              scenario.shape = shape;
+              const std::uint64_t second = same ? first : keys[1];
+              if (there) scenario.setup = {insert(first, 1)};
+              if (there && !same) scenario.setup.push_back(insert(second, 2));
+              scenario.callers = {{one(made(a, first, 4))}, {one(made(b, second, 8))}};
+              scenarios.push_back(scenario);
+            }
+          }
+        }
+      }
+    }
+  }
+  return scenarios;
+}
+
+std::vector<Scenario> quadruples(Flavour flavour, bool all) {
+  static constexpr Op kFew[] = {Op::insert_or_assign, Op::erase, Op::find, Op::accumulate};
+  std::vector<Scenario> scenarios;
+  unsigned number = 0;
+  for (const unsigned value_bytes : {kInCells, kInSlots}) {
+    const Shape shape = two_levels(value_bytes);
+    const auto keys = colliding_keys(shape, 2);
+    for (unsigned code = 0; code < 256; ++code) {
+      const Op ops[] = {kFew[code & 3], kFew[code >> 2 & 3], kFew[code >> 4 & 3], kFew[code >> 6 & 3]};
+      for (unsigned pattern = 0; pattern < 4; ++pattern) {
+        // The bounded run takes a part of them, spread over all codes and patterns.
+        if (!all && mix(number++) % 24 != 0) continue;
+        const std::uint64_t key[] = {keys[0], pattern & 1 ? keys[0] : keys[1], keys[0],
+                                     pattern & 2 ? kReserved : keys[1]};
+        Scenario scenario;
+        scenario.name = std::string(name(ops[0])) + ", " + name(ops[1]) + " | " + name(ops[2]) + ", " + name(ops[3]) +
+                        ", keys " + std::to_string(pattern) + suffix(shape);
+        scenario.flavour = flavour;
+        scenario.shape = shape;
+        scenario.setup = {insert(keys[0], 1)};
+        scenario.callers = {{one(made(ops[0], key[0], 2)), one(made(ops[1], key[1], 4))},
+                            {one(made(ops[2], key[2], 8)), one(made(ops[3], key[3], 16))}};
+        scenarios.push_back(scenario);
+      }
+    }
+  }
+  return scenarios;
+}
+
+namespace {
+
+/// A shape with its scenarios' common parts.
+Scenario blank(const char* name, Flavour flavour, const Shape& shape) {
+  Scenario scenario;
+  scenario.name = std::string(name) + suffix(shape);
+  scenario.flavour = flavour;
+  scenario.shape = shape;
+  return scenario;
+}
+
+void add_reuse(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
+  const Shape shape = two_levels(value_bytes);
+  const auto k = colliding_keys(shape, 2);
+  Scenario scenario = blank("a slot is erased and filled again under a search", flavour, shape);
+  scenario.setup = {insert(k[0], 1)};
+  scenario.callers = {{one(find(k[0]))}, {one(erase(k[0])), one(insert(k[1], 4))}};
+  to.push_back(scenario);
+
+  scenario = blank("an erased key comes back in the same slot", flavour, shape);
+  scenario.setup = {insert(k[0], 1)};
+  scenario.callers = {{one(erase(k[0])), one(insert(k[0], 2))}, {one(find(k[0])), one(find(k[0]))}};
+  to.push_back(scenario);
+
+  // Two keys of two stripes and one tag, so that what the tag of the one says can be taken for the other.
+  const Shape striped = one_level(value_bytes);
+  const auto view = view_of(striped);
+  const auto twins = keys_where(2, [&](const std::vector<std::uint64_t>& before, std::uint64_t key) {
+    if (bucket(striped, key, 0, 0) != before.size() || bucket(striped, key, 0, 1) != 0) return false;
+    return before.empty() || Candidates(view, before[0]).tag() == Candidates(view, key).tag();
+  });
+  scenario = blank("a key takes the slot of another with its tag", flavour, striped);
+  scenario.setup = {insert(twins[0], 1)};
+  scenario.callers = {{one(erase(twins[0])), one(insert(twins[1], 2))}, {one(find(twins[1])), one(find(twins[1]))}};
+  to.push_back(scenario);
+
+  if (value_bytes != kInCells) return;
+  scenario = blank("a cell is used again under a search", flavour, shape);
+  scenario.setup = {insert(k[0], 1)};
+  scenario.callers = {{one(find(k[0]))}, {one(assign(k[0], 2)), one(insert(k[1], 4))}};
+  to.push_back(scenario);
+
+  scenario = blank("few cells: inserts leave the last for updates", flavour, shape);
+  scenario.shape.cells = 3;
+  scenario.may_be_full = true;
+  scenario.setup = {insert(k[0], 1)};
+  scenario.callers = {{one(insert(k[1], 2)), one(insert(kReserved, 4))}, {one(assign(k[0], 8)), one(assign(k[0], 16))}};
+  to.push_back(scenario);
+}
+
+void add_runs(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
+  Shape shape = two_levels(value_bytes);
+  shape.cells = 10;
+  const auto k = colliding_keys(shape, 2);
+  const std::vector<std::vector<Operation>> batches = {
+      {insert(k[0], 2), accumulate(k[0], 4), erase(k[0])},
+      {erase(k[0]), insert(k[0], 2), accumulate(k[0], 4)},
+      {accumulate(k[0], 2), accumulate(k[0], 4), find(k[0])},
+      {find_or_insert(k[0], 2), assign(k[0], 4), insert_or_assign(k[0], 8)},
+  };
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    for (const bool as_run : {false, true}) {
+      for (const bool there : {false, true}) {
+        Scenario scenario = blank(as_run ? "a batch of three as one run" : "a batch of three", flavour, shape);
+        scenario.name += " " + std::to_string(i) + (there ? ", there before" : "");
+        if (there) scenario.setup = {insert(k[0], 1)};
+        scenario.callers = {{Submission{batches[i], as_run}}, {one(find(k[0])), one(insert_or_assign(k[0], 16))}};
+        to.push_back(scenario);
+      }
+    }
+  }
+  Scenario scenario = blank("batches of three on three keys", flavour, shape);
+  scenario.setup = {insert(k[0], 1), insert(kReserved, 2)};
+  scenario.callers = {{Submission{{insert(k[1], 4), erase(k[0]), assign(kReserved, 8)}, false}},
+                      {Submission{{accumulate(kReserved, 16), insert_or_assign(k[0], 32), find(k[1])}, false}}};
+  to.push_back(scenario);
+}
+
+/// All slots of one key's candidates are taken, by keys of which one can move.
+void add_moves(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
+  const Shape shape = one_level(value_bytes);
+  // Two buckets of two slots. x and m can lie in both; s lies in bucket 0 alone, so that bucket 1 keeps an empty slot.
+  const auto at = [&](std::uint64_t key, std::uint64_t first, std::uint64_t second) {
+    return bucket(shape, key, 0, 0) == first && bucket(shape, key, 0, 1) == second;
+  };
+  // m has its claim in stripe 1, those that come with bucket 0 alone have theirs in stripe 0.
+  const auto m = keys_where(2, [&](const auto&, std::uint64_t key) { return at(key, 1, 0); });
+  const auto m0 = keys_where(1, [&](const auto&, std::uint64_t key) { return at(key, 0, 1); });
+  const auto only0 = keys_where(3, [&](const auto&, std::uint64_t key) { return at(key, 0, 0); });
+  const auto only1 = keys_where(3, [&](const auto&, std::uint64_t key) { return at(key, 1, 1); });
+  // Bucket 1 is filled first, so that m goes to bucket 0; then one of bucket 1 leaves.
+  const std::vector<Operation> setup = {insert(only1[0], 1), insert(only1[1], 2), insert(m[0], 4), insert(only0[0], 8),
+                                        erase(only1[1])};
+  const auto add = [&](const char* name, std::vector<Submission> other) {
+    Scenario scenario = blank(name, flavour, shape);
+    scenario.may_be_full = true;
+    scenario.setup = setup;
+    scenario.callers = {{one(insert(only0[1], 16))}, std::move(other)};
+    to.push_back(scenario);
+  };
+  add("an item moves under a search", {one(find(m[0]))});
+  add("an item moves under two searches", {one(find(m[0])), one(find(only0[1]))});
+  add("an item moves under an update", {one(assign(m[0], 32))});
+  add("an item moves under an erase", {one(erase(m[0])), one(insert(only1[1], 64))});
+  add("an item moves under an insert of its own key", {one(accumulate(m[0], 32)), one(find(m[0]))});
+  add("two inserts move the same item", {one(insert(only0[2], 32))});
+  add("an item moves and its old slot is taken", {one(find(m[0])), one(erase(only0[0]))});
+  // The moved key's claim is the inserted key's own.
+  Scenario scenario = blank("an item of the same stripe moves under a search", flavour, shape);
+  scenario.may_be_full = true;
+  scenario.setup = {insert(only1[0], 1), insert(only1[1], 2), insert(m0[0], 4), insert(only0[0], 8), erase(only1[1])};
+  scenario.callers = {{one(insert(only0[1], 16)), one(erase(only0[1]))}, {one(find(m0[0])), one(assign(m0[0], 32))}};
+  to.push_back(scenario);
+  scenario = blank("no slot, and none can be made", flavour, shape);
+  scenario.may_be_full = true;
+  scenario.setup = {insert(only0[0], 1), insert(only0[1], 2)};
+  scenario.callers = {{one(insert(only0[2], 4)), one(insert(only1[0], 8))},
+                      {one(erase(only0[0])), one(insert(m[0], 16))}};
+  to.push_back(scenario);
+}
+
+void add_growth(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
+  Shape shape = two_levels(value_bytes);
+  shape.slots = 1;
+  shape.spare_levels = 2;
+  shape.cells = 10;
+  // Three slots in all: level 1 has two, level 0 one.
+  const auto keys = keys_where(6, [&](const auto&, std::uint64_t) { return true; });
+  Scenario scenario = blank("an insert grows the table", flavour, shape);
+  scenario.grows = true;
+  for (unsigned i = 0; i < 2; ++i) scenario.setup.push_back(insert(keys[i], 1u << i));
+  scenario.callers = {{one(insert(keys[2], 4)), one(insert(keys[3], 8)), one(insert(keys[4], 16)), one(find(keys[0])),
+                       one(insert(keys[5], 32)), one(erase(keys[1]))}};
+  to.push_back(scenario);
+  scenario.name = std::string("the reserved key grows with the table") + suffix(shape);
+  scenario.setup.push_back(insert(kReserved, 64));
+  scenario.callers = {{one(insert(keys[2], 4)), one(insert(keys[3], 8)), one(accumulate(kReserved, 128)),
+                       Submission{{insert(keys[4], 16), insert(keys[5], 32), assign(keys[2], 256)}, false}}};
+  to.push_back(scenario);
+  // Keys of one bucket at the next level too: the resize finds no slot and needs a further level.
+  Shape deep = one_level(value_bytes);
+  deep.slots = 1;
+  deep.top_level = 0;
+  deep.spare_levels = 3;
+  deep.hashes = 1;
+  deep.cells = 8;
+  const auto crowd = keys_where(2, [&](const std::vector<std::uint64_t>& before, std::uint64_t key) {
+    const std::uint64_t at = hash_key(key, deep.seed);
+    return before.empty() || (top_bits(hash_key(before[0], deep.seed), 2) == top_bits(at, 2) &&
+                              top_bits(hash_key(before[0], deep.seed), 3) != top_bits(at, 3));
+  });
+  scenario = blank("one insert grows the table by three levels", flavour, deep);
+  scenario.grows = true;
+  scenario.setup = {insert(crowd[0], 1)};
+  scenario.callers = {{one(insert(crowd[1], 2)), one(find(crowd[0]))}};
+  to.push_back(scenario);
+}
+
+}  // namespace
+
+std::vector<Scenario> schedules(Flavour flavour) {
+  // Those with few states come first: most mutants die there.
+  std::vector<Scenario> scenarios;
+  for (const auto& add : {add_growth, add_reuse, add_moves, add_runs}) {
+    for (const unsigned value_bytes : {kInCells, kInSlots}) add(scenarios, flavour, value_bytes);
+  }
+  return scenarios;
+}
+
+}  // namespace holdfast::machine::model

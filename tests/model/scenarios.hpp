@@ -1,0 +1,41 @@
+// scenarios.hpp: the schedules that the model tests run, by name. RULES.md 24.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "machine/model/explore.hpp"
+
+namespace holdfast::machine::model {
+
+inline constexpr std::uint64_t kReserved = 0;  ///< the key that lies aside
+
+Operation insert(std::uint64_t key, std::uint64_t value);
+Operation insert_or_assign(std::uint64_t key, std::uint64_t value);
+Operation assign(std::uint64_t key, std::uint64_t value);
+Operation find(std::uint64_t key);
+Operation erase(std::uint64_t key);
+Operation accumulate(std::uint64_t key, std::uint64_t value);
+Operation find_or_insert(std::uint64_t key, std::uint64_t value);
+
+/// Values in cells of two words on two lines, or in their slots.
+inline constexpr unsigned kInCells = 16, kInSlots = 8;
+
+Shape two_levels(unsigned value_bytes);  ///< 2L-2H-2S with 2 + 1 buckets: all keys share one stripe
+Shape one_level(unsigned value_bytes);   ///< 1L-2H-2S with 2 buckets, a stripe each
+
+/// Keys that hash as they should: same candidate buckets in the same order, and the same tag.
+std::vector<std::uint64_t> colliding_keys(const Shape& shape, unsigned count);
+/// `count` keys for which `fits(candidates so far, candidate)` holds.
+std::vector<std::uint64_t> keys_where(
+    unsigned count, const std::function<bool(const std::vector<std::uint64_t>&, std::uint64_t)>& fits);
+
+/// Every operation against every other, one each: on the same key, and on two that collide; there before, or not.
+std::vector<Scenario> pairs(Flavour flavour);
+/// Two callers with two operations each.
+std::vector<Scenario> quadruples(Flavour flavour, bool all);
+/// Schedules that break a protocol which leaves something out. Each is named for what it shows.
+std::vector<Scenario> schedules(Flavour flavour);
+
+}  // namespace holdfast::machine::model

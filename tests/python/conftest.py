@@ -1,0 +1,163 @@
+"""The machines of the conformance suite, and pools that go away after their test.
+
+Every test that takes `machine` runs on the CPU, and on the GPU where there is one: with NumPy arrays on the host, and
+with PyTorch's and CuPy's in GPU memory where they are installed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from model import Model
+
+import holdfast as hf
+
+GPUS, WHY_NO_GPU = hf.cuda_devices()
+no_gpu = pytest.mark.skipif(GPUS == 0, reason=f"no GPU: {WHY_NO_GPU}")
+
+
+def installed(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where a table works, and what kind of arrays it is given."""
+
+    device: str
+    library: str = "numpy"
+
+    def put(self, array: np.ndarray | None) -> Any:
+        """A NumPy array as this machine's kind."""
+        if array is None or self.library == "numpy":
+            return array
+        if self.library == "cupy":
+            import cupy
+
+            return cupy.asarray(array)
+        import torch
+
+        return torch.from_numpy(np.ascontiguousarray(array)).cuda()
+
+    def get(self, array: Any) -> np.ndarray:
+        """This machine's kind of array as NumPy's; fails if it is another kind."""
+        if self.library == "numpy":
+            assert isinstance(array, np.ndarray)
+            return array
+        if self.library == "cupy":
+            import cupy
+
+            assert isinstance(array, cupy.ndarray)
+            return cupy.asnumpy(array)
+        import torch
+
+        assert isinstance(array, torch.Tensor)
+        return array.cpu().numpy()
+
+
+MACHINES = [Machine("cpu")]
+if GPUS:
+    MACHINES += [Machine("cuda"), *(Machine("cuda", name) for name in ("torch", "cupy") if installed(name))]
+
+
+def _name(machine: Machine) -> str:
+    return machine.device if machine.library == "numpy" else f"{machine.device}-{machine.library}"
+
+
+@pytest.fixture(params=MACHINES, ids=_name)
+def machine(request: pytest.FixtureRequest) -> Machine:
+    return request.param
+
+
+@pytest.fixture(params=["cpu", "cuda"] if GPUS else ["cpu"])
+def device(request: pytest.FixtureRequest) -> str:
+    """The machines, for tests in which the kind of array does not matter."""
+    return request.param
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder in memory, where pools of every machine may lie."""
+    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    path = Path(tempfile.mkdtemp(prefix="holdfast-test-", dir=shared))
+    yield path
+    shutil.rmtree(path)
+
+
+@dataclass
+class Checked:
+    """A table beside the dict that it must agree with."""
+
+    table: hf.Table
+    model: Model
+    machine: Machine
+
+    def run(self, kind: hf.Op, keys: np.ndarray, values: np.ndarray | None = None, **options: Any) -> None:
+        """The same batch on both, by the method of that name; everything that it returns must agree."""
+        m, mask = self.machine, options.get("mask")
+        expected = self.model.run(kind, keys, values, mask, options.get("op", "add"))
+        if mask is not None:
+            options["mask"] = m.put(mask)
+        method = getattr(self.table, kind.name.lower())
+        got = method(m.put(keys), m.put(values), **options) if kind.takes_value else method(m.put(keys), **options)
+        if kind in (hf.Op.FIND, hf.Op.FIND_OR_INSERT):
+            self.same_values(expected.values, got[0])
+            assert m.get(got[1]).dtype == bool
+            np.testing.assert_array_equal(m.get(got[1]), expected.found)
+        elif kind is hf.Op.INSERT_AND_FIND:
+            self.same_values(expected.values, got[0])
+            np.testing.assert_array_equal(m.get(got[1]), expected.statuses)
+        elif kind is hf.Op.CONTAINS:
+            assert m.get(got).dtype == bool
+            np.testing.assert_array_equal(m.get(got), expected.found)
+        else:
+            assert m.get(got).dtype == np.uint8
+            np.testing.assert_array_equal(m.get(got), expected.statuses)
+
+    def same_values(self, expected: np.ndarray, got: Any) -> None:
+        rows = np.ascontiguousarray(self.machine.get(got))
+        assert rows.nbytes == expected.nbytes
+        if rows.nbytes:
+            np.testing.assert_array_equal(rows.reshape(len(expected), -1).view(np.uint8), expected)
+
+    def agree(self) -> None:
+        """The whole table is the whole dict, and its pool is in order."""
+        items = dict(self.table.items())
+        assert items == self.model.items
+        assert len(self.table) == len(self.model.items)
+        if self.model.items:
+            keys = np.array(list(self.model.items), np.uint64)
+            values, found = self.table.find(keys)
+            assert found.all()
+            assert values.tobytes() == b"".join(self.model.items.values())
+        report = self.table.check()
+        assert report.ok, report.errors
+        assert report.items == len(self.model.items)
+
+
+Make = Callable[..., Checked]
+
+
+@pytest.fixture
+def make(folder: Path) -> Iterator[Make]:
+    """Makes tables with their models; closes them at the end."""
+    made: list[hf.Table] = []
+
+    def create(machine: Machine, value: int = 8, capacity: int = 1000, **options: Any) -> Checked:
+        path = folder / f"{len(made)}.hold"
+        table = hf.Table.create(path, value=value, capacity=capacity, device=machine.device, **options)
+        made.append(table)
+        return Checked(table, Model(value), machine)
+
+    yield create
+    for table in made:
+        table.close()

@@ -1,0 +1,183 @@
+"""The command line, as processes of their own: output, JSON, exit status, and one message for an error."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from holdfast import PoolCorrupt, Table
+
+RUN = [sys.executable, "-c", "from holdfast.cli import main; main()"]
+
+
+def holdfast(*arguments: object, status: int = 0, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs a command; its output is no terminal."""
+    done = subprocess.run(
+        [*RUN, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=300,
+        env={**os.environ, "COLUMNS": "120"},
+    )  # fmt: skip
+    assert done.returncode == status, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert "\x1b" not in done.stdout
+    return done
+
+
+def as_json(*arguments: object, status: int = 0) -> Any:
+    return json.loads(holdfast(*arguments, "--json", status=status).stdout)
+
+
+@pytest.fixture
+def pool(folder: Path) -> Path:
+    """Three items: text, bytes, zeroes."""
+    path = folder / "x.hold"
+    with Table.create(path, value=16, capacity=100, device="cpu") as table:
+        table.insert([1, 2, 2**64 - 1], [b"hello".ljust(16, b"\0"), bytes(range(240, 256)), bytes(16)])
+    return path
+
+
+def test_create_and_info(folder: Path) -> None:
+    path = folder / "new.hold"
+    made = as_json("create", path, "--value", 32, "--capacity", 5000, "--device", "cpu")
+    assert made["device"] == "cpu" and made["size"] == 0 and made["slots"] >= 5000
+    info = as_json("info", path)
+    assert (info["key_bytes"], info["value_bytes"], info["clean"], info["owner"]) == (8, 32, True, "")
+    assert info["total_slots"] == made["slots"] and info["extents"]
+    text = holdfast("info", path).stdout
+    assert text.startswith(f"{path}: pool version 1, {made['slots']:,} slots, survives {info['domain']}\n")
+    assert "2L-2H-8S" in text and "clean shutdown: yes; open: no" in text
+    error = holdfast("create", path, status=2)
+    assert error.stderr.count("\n") == 1 and "exists already" in error.stderr
+    holdfast("create", path, "--overwrite", "--value", 0)
+    assert as_json("info", path)["value_bytes"] == 0
+
+
+def test_info_while_it_is_open(pool: Path) -> None:
+    with Table.open(pool, device="cpu"):
+        assert f"process {os.getpid()}" in as_json("info", pool)["owner"]
+        assert f"open: process {os.getpid()}" in holdfast("info", pool).stdout
+        assert "is open" in holdfast("get", pool, 1, status=2).stderr
+
+
+def test_put_get_del(pool: Path) -> None:
+    assert holdfast("get", pool, 1).stdout == "hello\n"
+    assert holdfast("get", pool, "0x1", "--hex").stdout == "68656c6c6f" + "00" * 11 + "\n"
+    assert holdfast("get", pool, 2).stdout == bytes(range(240, 256)).hex() + "\n"
+    assert holdfast("get", pool, 1, 77, status=1).stdout == "1: hello\n77: not found\n"
+    raw = subprocess.run([*RUN, "get", str(pool), "2", "--raw"], capture_output=True, timeout=60)
+    assert raw.stdout == bytes(range(240, 256))
+    items = as_json("get", pool, 1, 77, status=1)["items"]
+    assert items == [
+        {"key": 1, "found": True, "hex": "68656c6c6f" + "00" * 11, "text": "hello"},
+        {"key": 77, "found": False},
+    ]
+    assert holdfast("put", pool, 77, "new value").stdout == "77: inserted\n"
+    assert holdfast("put", pool, 77, "other").stdout == "77: updated\n"
+    assert holdfast("put", pool, 77, "third", "--only-new", status=1).stdout == "77: exists\n"
+    assert as_json("put", pool, "U+1F600", "ff00", "--hex") == {
+        "path": str(pool), "key": 0x1F600, "status": "inserted",
+    }  # fmt: skip
+    assert holdfast("get", pool, "😀", "--hex").stdout == "ff" + "00" * 15 + "\n"
+    assert as_json("del", pool, 77, 78, status=1)["items"] == [
+        {"key": 77, "status": "erased"},
+        {"key": 78, "status": "not_found"},
+    ]
+    with Table.open(pool) as table:
+        assert sorted(table) == [1, 2, 0x1F600, 2**64 - 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["get", "POOL", "abc"], "the key 'abc' is no number"),
+        (["get", "POOL", "0x1ffffffffffffffff"], "does not fit into 8 bytes"),
+        (["get", "POOL", "--", "-1"], "does not fit into 8 bytes"),
+        (["get", "POOL", "1", "--raw", "--hex"], "exclude each other"),
+        (["put", "POOL", "1", "x" * 17], "17 bytes, and the table's values have 16"),
+        (["put", "POOL", "1", "xyz", "--hex"], "not hexadecimal"),
+        (["get", "nowhere.hold", "1"], "nowhere.hold"),
+        (["info", "nowhere.hold"], "nowhere.hold"),
+        (["check", "nowhere.hold"], "nowhere.hold"),
+        (["check", "/"], "directory"),
+        (["create", "/nowhere/x.hold"], "/nowhere"),
+        (["create", "y.hold", "--value", "70000"], "65536"),
+        (["create", "y.hold", "--device", "tpu"], "tpu"),
+        (["demo", "--csv", "nowhere.csv", "--path", "y.hold"], "nowhere.csv"),
+        (["recover", "POOL", "--salvage", "POOL"], "exists already"),
+    ],
+)
+def test_errors(pool: Path, arguments: list[str], message: str) -> None:
+    done = holdfast(*[str(pool) if a == "POOL" else a for a in arguments], status=2, folder=pool.parent)
+    assert done.stdout == "" and message in done.stderr
+    assert done.stderr.startswith("holdfast: ") and len(done.stderr.splitlines()) == 1
+    assert sorted(p.name for p in pool.parent.iterdir()) == ["x.hold"]
+
+
+def test_usage() -> None:
+    assert "POOL" in holdfast("get", status=2).stderr
+    assert "No such command" in holdfast("frobnicate", status=2).stderr
+    assert holdfast("--version").stdout.startswith("holdfast ")
+    commands = holdfast("--help").stdout
+    for name in ("demo", "create", "info", "check", "recover", "get", "put", "del"):
+        assert name in commands
+
+
+def killed(path: Path) -> None:
+    """A pool whose writer did not close it."""
+    code = """
+import os, sys, numpy as np, holdfast as hf
+table = hf.Table.create(sys.argv[1], value=16, capacity=1000, device="cpu")
+table.insert(np.arange(500), np.ones((500, 16), np.uint8))
+os.kill(os.getpid(), 9)
+"""
+    assert subprocess.run([sys.executable, "-c", code, str(path)], timeout=60).returncode == -9
+
+
+def test_check_and_recover(folder: Path) -> None:
+    path = folder / "x.hold"
+    killed(path)
+    report = as_json("check", path)
+    assert report["ok"] and report["items"] == 500 and not report["was_clean"] and report["errors"] == []
+    text = holdfast("check", path).stdout.splitlines()
+    assert text[0].startswith(f"{path}: pool version 1, 500 items, ")
+    assert text[1].startswith("clean shutdown: no (killed); recovered 0 slots under insertion in ")
+    assert text[2] == "checked every slot and cell: no error"
+    out = folder / "out.csv"
+    assert as_json("recover", path, "--salvage", out)["items"] == 500
+    lines = out.read_text().splitlines()
+    assert lines[0] == "key,value" and len(lines) == 501 and f"7,{'01' * 16}" in lines
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert not as_json("check", path)["was_clean"]
+    assert not as_json("recover", path)["was_clean"]
+    assert as_json("check", path)["was_clean"]
+    assert holdfast("check", path).stdout.splitlines()[1] == "clean shutdown: yes"
+
+
+def test_check_finds_damage(folder: Path) -> None:
+    """A second slot that claims another's cell, as no crash can leave it."""
+    path = folder / "x.hold"
+    with Table.create(path, value=16, capacity=1000, device="cpu") as table:
+        table.insert(np.arange(1, 501), np.ones((500, 16), np.uint8))
+    level = next(e for e in as_json("info", path)["extents"] if e["kind"].startswith("level"))
+    data = bytearray(path.read_bytes())
+    slots = np.frombuffer(data, np.uint64, level["bytes"] // 8, level["offset"]).reshape(-1, 2)
+    taken = np.flatnonzero(slots[:, 0])
+    assert len(taken) >= 2
+    slots[taken[0], 1] = slots[taken[1], 1]
+    path.write_bytes(data)
+    report = as_json("check", path, status=1)
+    assert not report["ok"] and report["errors"]
+    assert "error" in holdfast("check", path, status=1).stdout
+    with pytest.raises(PoolCorrupt, match="salvage"):
+        Table.open(path, device="cpu")
+    before, out = path.read_bytes(), folder / "out.csv"
+    saved = as_json("recover", path, "--salvage", out, status=1)
+    assert (saved["items"], saved["left_out"], saved["errors"]) == (498, 2, [])
+    assert len(out.read_text().splitlines()) == 499
+    assert path.read_bytes() == before

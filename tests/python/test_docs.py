@@ -1,0 +1,42 @@
+"""The examples of docs/python.md and of the package's docstring do what they say."""
+
+from __future__ import annotations
+
+import doctest
+from pathlib import Path
+
+import pytest
+
+import holdfast
+
+GUIDE = Path(__file__).parents[2] / "docs" / "python.md"
+FLAGS = doctest.ELLIPSIS
+
+
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def test_the_guide(here: None) -> None:
+    text = GUIDE.read_text()
+    assert text.count("```python") >= 6
+    examples = doctest.DocTestParser().get_doctest(text, {}, "python.md", str(GUIDE), 0)
+    assert len(examples.examples) > 20
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    runner.run(examples)
+    assert runner.summarize(verbose=False).failed == 0
+    for path in ("items.hold", "counts.hold", "seen.hold"):
+        assert Path(path).exists()
+
+
+def test_the_package(here: None) -> None:
+    result = doctest.testmod(holdfast, optionflags=FLAGS)
+    assert result.attempted >= 2 and result.failed == 0
+
+
+def test_everything_public_is_described() -> None:
+    missing = [name for name in holdfast.__all__ if not (getattr(holdfast, name).__doc__ or "").strip()]
+    assert missing == []
+    methods = [name for name in vars(holdfast.Table) if not name.startswith("_")]
+    assert [name for name in methods if not (getattr(holdfast.Table, name).__doc__ or "").strip()] == []

@@ -1,0 +1,153 @@
+// exercise.cpp: a user's whole day with one pool file.
+#include "support/exercise.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "holdfast/table.hpp"
+#include "support/random.hpp"
+
+namespace holdfast::test {
+namespace {
+
+constexpr std::size_t kMostItems = 1 << 20;  ///< of a pool that a test makes, hostile ones included
+constexpr unsigned kNewItems = 20;
+
+/// Runs `work`; an Error is an answer, anything else thrown is wrong.
+template <class Work>
+bool answers(Exercised& result, const char* what, const Work& work) {
+  try {
+    work();
+    return true;
+  } catch (const Error& error) {
+    result.damage_reported = true;
+    if (result.error.empty()) result.error = std::string(what) + ": " + error.what();
+  } catch (const std::exception& error) {
+    result.wrong += std::string(what) + " threw something that is no holdfast::Error: " + error.what() + "; ";
+  }
+  return false;
+}
+
+Items export_all(Table& table, Exercised& result) {
+  Items items;
+  const std::size_t bytes = table.value_bytes();
+  constexpr std::size_t kPiece = 64;
+  std::vector<std::uint64_t> keys(kPiece);
+  std::vector<char> values(kPiece * bytes + 1);
+  std::size_t count = 0;
+  for (std::uint64_t cursor = 0; cursor != ~std::uint64_t{0};) {
+    const std::size_t got = table.export_batch(cursor, keys.data(), values.data(), kPiece);
+    if (got > kPiece || (count += got) > kMostItems) {
+      result.wrong += "export does not end; ";
+      break;
+    }
+    for (std::size_t i = 0; i < got; ++i) {
+      const bool is_new = items.emplace(keys[i], std::string(values.data() + i * bytes, bytes)).second;
+      if (!is_new && !result.damage_reported) result.wrong += "key " + std::to_string(keys[i]) + " exported twice; ";
+    }
+  }
+  return items;
+}
+
+/// Finds every item; if no damage is reported, all of them must be there with their values.
+void find_all(Table& table, const Items& items, const char* when, Exercised& result) {
+  const std::size_t bytes = table.value_bytes();
+  std::vector<std::uint64_t> keys;
+  for (const auto& item : items) keys.push_back(item.first);
+  std::vector<char> values(keys.size() * bytes + 1);
+  const std::unique_ptr<bool[]> found(new bool[keys.size() + 1]());
+  table.find(keys.data(), values.data(), keys.size(), found.get());
+  if (result.damage_reported) return;
+  std::size_t i = 0;
+  for (const auto& [key, value] : items) {
+    if (!found[i])
+      result.wrong += std::string(when) + ": key " + std::to_string(key) + " is not found; ";
+    else if (value.compare(0, bytes, values.data() + i * bytes, bytes) != 0) {
+      result.wrong += std::string(when) + ": key " + std::to_string(key) + " has another value; ";
+    }
+    ++i;
+  }
+  if (table.size() != items.size()) {
+    result.wrong += std::string(when) + ": size says " + std::to_string(table.size()) + " of " +
+                    std::to_string(items.size()) + " items; ";
+  }
+}
+
+/// Inserts new keys and erases an old one, in the table and in `items`.
+void change(Table& table, Items& items, Exercised& result) {
+  const std::size_t bytes = table.value_bytes();
+  std::vector<std::uint64_t> keys;
+  std::vector<char> values(kNewItems * bytes + 1);
+  for (unsigned i = 0; i < kNewItems; ++i) {
+    keys.push_back(i == 0 ? 0 : mix(0x6e6577, i));
+    std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(i * bytes), bytes, static_cast<char>('a' + i));
+  }
+  std::vector<Status> statuses(kNewItems);
+  table.insert_or_assign(keys.data(), values.data(), kNewItems, statuses.data());
+  for (unsigned i = 0; i < kNewItems; ++i) {
+    const bool stands = statuses[i] == Status::inserted || statuses[i] == Status::updated;
+    if (stands) items[keys[i]] = std::string(values.data() + i * bytes, bytes);
+    if (!stands && statuses[i] != Status::no_space && !result.damage_reported)
+      result.wrong += "an insert did not run; ";
+  }
+  const std::uint64_t victim = items.rbegin()->first;
+  table.erase(&victim, 1, statuses.data());
+  if (statuses[0] != Status::erased && !result.damage_reported) result.wrong += "a key could not be erased; ";
+  items.erase(victim);
+}
+
+Table open_table(const std::string& path, bool salvage) {
+  OpenOptions options;
+  options.device = "cpu";
+  options.threads = 1;
+  options.salvage = salvage;
+  return Table::open(path, options);
+}
+
+void exercise_open(Table& table, const Items* expected, Items& items, Exercised& result) {
+  answers(result, "check", [&] {
+    const CheckReport report = table.check();
+    if (!report.errors.empty()) result.damage_reported = true;
+    if (!report.repairs.empty()) result.repaired = true;
+  });
+  items = export_all(table, result);
+  if (expected != nullptr && !result.damage_reported && items != *expected) {
+    result.wrong += "the table holds other items than were put there; ";
+  }
+  find_all(table, items, "after open", result);
+  change(table, items, result);
+  find_all(table, items, "after changes", result);
+  answers(result, "second check", [&] {
+    const CheckReport report = table.check();
+    if (!report.errors.empty() && !result.damage_reported) {
+      result.wrong += "changes damaged the table: " + report.errors.front() + "; ";
+    }
+  });
+  table.close();
+}
+
+}  // namespace
+
+Exercised exercise(const std::string& path, const Items* expected, bool salvage) {
+  Exercised result, other;
+  answers(other, "inspect", [&] { inspect(path); });
+  answers(other, "check without opening", [&] { check(path); });
+  result.wrong = other.wrong;
+  Items items;
+  answers(result, "open", [&] {
+    Table table = open_table(path, salvage);
+    result.opened = true;
+    exercise_open(table, expected, items, result);
+  });
+  if (!result.opened) return result;
+  answers(result, "open again", [&] {
+    Table table = open_table(path, salvage);
+    const Items again = export_all(table, result);
+    if (!result.damage_reported && again != items) result.wrong += "reopened, the table holds other items; ";
+    find_all(table, again, "reopened", result);
+  });
+  return result;
+}
+
+}  // namespace holdfast::test

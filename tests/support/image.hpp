@@ -1,0 +1,32 @@
+// image.hpp: small pools as bytes, made by the library itself, to be damaged by tests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "holdfast/pool.hpp"
+#include "support/exercise.hpp"
+
+namespace holdfast::test {
+
+/// A pool file, and what was put into it.
+struct Image {
+  std::string name;
+  std::string bytes;
+  Items items;
+  std::vector<ExtentInfo> extents;
+};
+
+/// Makes a pool of `items` items at `path` and reads the file, after closing it or, unclean, as a kill would leave it.
+Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned items, bool clean);
+
+/// Writes bytes to a file, over whatever it held.
+void write_file(const std::string& path, const std::string& bytes);
+std::string read_file(const std::string& path);
+
+/// Puts the right checksum into superblock copy 0 or 1, if the image holds it whole.
+void fix_checksum(std::string& bytes, unsigned copy);
+
+}  // namespace holdfast::test

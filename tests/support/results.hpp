@@ -1,0 +1,29 @@
+// results.hpp: writes what a long test run counted as JSON, with machine, commit and date, for bench/results/<machine>/.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::test {
+
+/// The name of this machine: HOLDFAST_MACHINE, or processor and number of cores, such as "amd-epyc-2c".
+std::string machine_name();
+
+/// A flat JSON object that keeps the order in which fields were added.
+class Results {
+ public:
+  explicit Results(std::string schema);
+  void add(const std::string& field, std::uint64_t value);
+  void add(const std::string& field, double value);
+  void add(const std::string& field, const std::string& value);
+  /// Writes `<folder>/<machine>/<file>`; makes the folders. Returns the path. Throws std::runtime_error.
+  std::string write(const std::string& folder, const std::string& file) const;
+  std::string text() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> fields_;
+};
+
+}  // namespace holdfast::test

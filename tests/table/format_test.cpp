@@ -1,0 +1,84 @@
+// format_test.cpp: a pool of every released version opens, and holds what was put into it. docs/format.md.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "holdfast/table.hpp"
+
+namespace holdfast::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kBytes = 12;
+constexpr std::uint64_t kItems = 20;
+
+/// What the fixtures hold: keys 0 (the reserved one), 1000, 2000, …, erased ones in between.
+std::vector<std::uint64_t> fixture_keys() {
+  std::vector<std::uint64_t> keys(kItems);
+  for (std::uint64_t i = 0; i < kItems; ++i) keys[i] = i * 1000;
+  return keys;
+}
+std::vector<std::uint8_t> fixture_values() {
+  std::vector<std::uint8_t> values(kItems * kBytes);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint8_t>(i * 7 + 1);
+  return values;
+}
+
+/// Writes a fixture with this version: HOLDFAST_WRITE_FIXTURE=PATH test_table --gtest_filter='Format.*'.
+void write_fixture(const std::string& path) {
+  CreateOptions options;
+  options.value_bytes = kBytes;
+  options.capacity = kItems;
+  options.device = "cpu";
+  options.seed = 12345;
+  options.max_bytes = 1 << 20;
+  Table table = Table::create(path, options);
+  auto keys = fixture_keys();
+  table.insert(keys.data(), fixture_values().data(), kItems);
+  for (std::uint64_t& key : keys) key += 1;
+  table.insert(keys.data(), fixture_values().data(), kItems / 2);
+  table.erase(keys.data(), kItems / 2);
+  table.close();
+}
+
+class Format : public testing::TestWithParam<const char*> {};
+
+TEST_P(Format, PoolsOfThisVersionOpenAndHoldTheirItems) {
+  const fs::path fixture = fs::path(HOLDFAST_TEST_DATA) / GetParam();
+  if (const char* const path = std::getenv("HOLDFAST_WRITE_FIXTURE")) {
+    write_fixture(path);
+    GTEST_SKIP() << "wrote " << path;
+  }
+  const fs::path copy = fs::temp_directory_path() / ("holdfast-format-" + std::to_string(getpid()) + ".hold");
+  fs::copy_file(fixture, copy, fs::copy_options::overwrite_existing);
+  ASSERT_EQ(chmod(copy.c_str(), 0600), 0);
+  EXPECT_TRUE(check(copy).errors.empty());
+  OpenOptions options;
+  options.device = "cpu";
+  {
+    Table table = Table::open(copy, options);
+    EXPECT_EQ(table.size(), kItems);
+    EXPECT_EQ(table.value_bytes(), kBytes);
+    std::vector<std::uint8_t> values(kItems * kBytes);
+    bool found[kItems];
+    table.find(fixture_keys().data(), values.data(), kItems, found);
+    for (const bool there : found) EXPECT_TRUE(there);
+    EXPECT_EQ(values, fixture_values());
+    const std::uint64_t one = 1;
+    table.insert(&one, values.data(), 1);
+  }
+  Table table = Table::open(copy, options);
+  EXPECT_EQ(table.size(), kItems + 1);
+  EXPECT_TRUE(table.check().errors.empty());
+  fs::remove(copy);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, Format, testing::Values("pool-v1.hold"));
+
+}  // namespace
+}  // namespace holdfast::test
