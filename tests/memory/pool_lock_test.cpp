@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <thread>
 
@@ -279,8 +280,10 @@ TEST_F(PoolLock, AReplacedPoolIsOpenedAnew) {
       }
     }
   });
+  // As many tries as it takes: on a busy machine the replacer may be off its core, with the pool open, for all of 300.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   unsigned opened = 0;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; (i < 300 || opened < 3) && std::chrono::steady_clock::now() < deadline; ++i) {
     try {
       const auto pool = open(path, Access::read_only);
       EXPECT_EQ(pool->superblock().seed, 42u);
@@ -291,7 +294,7 @@ TEST_F(PoolLock, AReplacedPoolIsOpenedAnew) {
   }
   stop = true;
   replacer.join();
-  EXPECT_GT(opened, 0u);
+  EXPECT_GE(opened, 3u);
 }
 
 }  // namespace
