@@ -167,6 +167,24 @@ Array<std::uint64_t> keys(std::uint64_t first, std::uint64_t count, std::uint64_
   return array_of(std::move(made));
 }
 
+nb::dict snapshot(Target& target, const std::string& path, unsigned threads) {
+  SnapshotOptions options;
+  options.overwrite = true;
+  options.threads = threads;
+  SnapshotResult taken;
+  {
+    const nb::gil_scoped_release unlocked;
+    taken = table_of(target).snapshot(path, options);
+  }
+  nb::dict d;
+  d["items"] = taken.items;
+  d["bytes"] = taken.bytes;
+  d["written"] = taken.written;
+  d["held_ms"] = taken.held_ms;
+  d["total_ms"] = taken.total_ms;
+  return d;
+}
+
 }  // namespace
 
 NB_MODULE(_bench, m) {
@@ -177,6 +195,7 @@ NB_MODULE(_bench, m) {
       .def("__len__", &Target::size)
       .def("close", &Target::close, nb::call_guard<nb::gil_scoped_release>())
       .def("stats", &stats)
+      .def("snapshot", &snapshot, "path"_a, "threads"_a = 0, "A snapshot; replaces an existing file.")
       .def(
           "reserve", [](Target& t, std::uint64_t items) { table_of(t).reserve(items); }, "items"_a,
           nb::call_guard<nb::gil_scoped_release>());

@@ -30,6 +30,7 @@ struct PoolInfo {
   Medium medium = Medium::file;
   Domain domain = Domain::none;
   std::uint32_t version = 0;
+  std::string pool_id;  ///< random, 32 hexadecimal digits: of this pool and no snapshot of it
   std::uint32_t key_bytes = 0;
   std::uint32_t value_bytes = 0;
   std::uint32_t levels = 0;  ///< GPHash §3.1: 2L-2H-8S is levels, hash_locations, slots

@@ -47,6 +47,25 @@ struct OpenOptions {
   bool check_value_bytes = false;  ///< compare value_bytes even if it is 0
 };
 
+/// How a snapshot is taken.
+struct SnapshotOptions {
+  bool overwrite = false;  ///< replace an existing file, unless it is a pool that somebody has open
+  unsigned threads = 0;    ///< that write; 0: 4, which mostly wait for the disk
+  /// Asked on the calling thread at the beginning, every few hundredths of a second, and at the end, with the bytes copied
+  /// and those to copy; false: give up, and leave no file. May search the table; must not change it.
+  std::function<bool(std::uint64_t done, std::uint64_t total)> progress;
+};
+
+/// What a snapshot did.
+struct SnapshotResult {
+  std::uint64_t items = 0;    ///< in the snapshot
+  std::uint64_t bytes = 0;    ///< of levels and heap
+  std::uint64_t written = 0;  ///< of them; stretches of zeros need no writing
+  double held_ms = 0;         ///< how long changes were kept waiting, once the running ones had ended
+  double total_ms = 0;        ///< until it was on its device under its name
+  bool stopped = false;       ///< `progress` said so; there is no snapshot
+};
+
 /// Operations over arrays, submitted together: the unit of ordering, of cell reuse and of durability.
 /// Pointers are all to host memory, or all to memory of the table's device (`on_device`).
 struct Batch {
@@ -132,9 +151,17 @@ class Table {
 
   void clear();                       ///< removes every item, durably
   void reserve(std::uint64_t items);  ///< grows so that `items` fit without another resize. Throws NoSpace
-  void sync();                        ///< waits for batches; puts the file on its device; sets the clean mark
-  void close();                       ///< sync, unmap, unlock. Idempotent
-  CheckReport check();                ///< verifies every slot and cell
+  /// Copies the table as it is between two batches into a new pool file at `path`, on any medium: readable by its owner
+  /// alone, closed, clean, with a pool id of its own. The file has its name only when it is whole and on its device.
+  /// Searches go on meanwhile. Changing batches, `clear`, `reserve`, `sync`, `check` and `close` wait until all is copied
+  /// (not until it is on the device); the copy waits for those that run. docs/durability.md, "Snapshots".
+  /// Throws PoolExists, PoolInUse, NoSpace, MediumError, SystemError, TableClosed; then there is no file, and the table is
+  /// as it was.
+  SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});
+
+  void sync();          ///< waits for batches; puts the file on its device; sets the clean mark
+  void close();         ///< sync, unmap, unlock. Idempotent
+  CheckReport check();  ///< verifies every slot and cell
   Stats stats() const;
 
  private:

@@ -9,7 +9,7 @@ array([0, 0], dtype=uint8)
 from . import errors
 from ._native import version as __version__
 from .errors import *  # noqa: F403
-from .pool import CheckReport, Extent, PoolInfo, check, cuda_devices, inspect
+from .pool import CheckReport, Extent, PoolInfo, SnapshotReport, check, cuda_devices, inspect
 from .status import Op, Status
 from .table import Table
 
@@ -18,6 +18,7 @@ __all__ = [
     "Extent",
     "Op",
     "PoolInfo",
+    "SnapshotReport",
     "Status",
     "Table",
     "__version__",

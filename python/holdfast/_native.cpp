@@ -23,6 +23,7 @@ Dict describe(const PoolInfo& info) {
   result["medium"] = name(info.medium);
   result["domain"] = name(info.domain);
   result["version"] = info.version;
+  result["pool_id"] = info.pool_id;
   result["key_bytes"] = info.key_bytes;
   result["value_bytes"] = info.value_bytes;
   result["levels"] = info.levels;

@@ -154,6 +154,31 @@ Dict stats(const Table& table) {
   return result;
 }
 
+/// Runs a snapshot. Signals and `progress`, which may raise, are seen to every few hundredths of a second.
+Dict snapshot(Table& table, const std::string& path, bool overwrite, unsigned threads, const nb::object& progress) {
+  SnapshotOptions options;
+  options.overwrite = overwrite;
+  options.threads = threads;
+  options.progress = [&progress](std::uint64_t done, std::uint64_t total) {
+    const nb::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!progress.is_none()) progress(done, total);
+    return true;
+  };
+  SnapshotResult taken;
+  {
+    nb::gil_scoped_release released;
+    taken = table.snapshot(path, options);
+  }
+  Dict result;
+  result["items"] = taken.items;
+  result["bytes"] = taken.bytes;
+  result["written"] = taken.written;
+  result["held_ms"] = taken.held_ms;
+  result["total_ms"] = taken.total_ms;
+  return result;
+}
+
 Dict check_table(Table& table) {
   CheckReport report;
   {
@@ -187,6 +212,8 @@ void bind_table(nb::module_& module) {
       .def("on_gpu", &Table::on_gpu)
       .def("clear", &Table::clear, unlocked)
       .def("reserve", &Table::reserve, "items"_a, unlocked)
+      .def("snapshot", &snapshot, "path"_a, "overwrite"_a, "threads"_a, "progress"_a.none(),
+           "Copies the table into a new pool file.")
       .def("sync", &Table::sync, unlocked)
       .def("close", &Table::close, unlocked)
       .def("check", &check_table)

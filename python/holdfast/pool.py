@@ -31,6 +31,8 @@ class PoolInfo:
     domain: str
     """"process" or "power": what a completed write survives."""
     version: int
+    pool_id: str
+    """Random, 32 hexadecimal digits: of this pool and no copy that Holdfast made of it."""
     key_bytes: int
     value_bytes: int
     levels: int
@@ -83,6 +85,23 @@ class CheckReport:
     def ok(self) -> bool:
         """Whether no error was found."""
         return not self.errors
+
+
+@dataclass(frozen=True)
+class SnapshotReport:
+    """What a snapshot did."""
+
+    path: str
+    items: int
+    """In the snapshot."""
+    bytes: int
+    """Of its levels and heap."""
+    written: int
+    """Of them; stretches of zeros need no writing."""
+    held_ms: float
+    """How long changes were kept waiting, once the running ones had ended."""
+    total_ms: float
+    """Until the snapshot was on its device under its name."""
 
 
 def path_text(path: Any) -> str:

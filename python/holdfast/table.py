@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -14,7 +14,7 @@ from ._native import Table as NativeTable
 from .arrays import HOST, NUMPY
 from .batch import Request, TableShape
 from .errors import InvalidArgument, InvalidType
-from .pool import CheckReport, path_text, report_from
+from .pool import CheckReport, SnapshotReport, path_text, report_from
 from .status import Op
 
 _END = (1 << 64) - 1
@@ -566,6 +566,42 @@ class Table:
     def reserve(self, items: int) -> None:
         """Grows so that `items` items fit without another resize. Raises NoSpace."""
         self._native.reserve(_whole("items", items, 0, _END))
+
+    def snapshot(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        threads: int = 0,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> SnapshotReport:
+        """Copies the table, as it is between two batches, into a pool file of its own, on any medium.
+
+        Searches go on meanwhile; changing batches wait until all is copied, and the copy waits for those that run. The
+        file has its name only when it is whole and on its device: interrupted, killed or out of room, nothing is there.
+
+        Parameters
+        ----------
+        path
+            Of the new file, readable by its owner alone.
+        overwrite
+            Replace an existing file, unless it is a pool that somebody has open.
+        threads
+            That write; 0: 4, which mostly wait for the disk.
+        progress
+            Called every few hundredths of a second with the bytes copied and those to copy. What it raises ends the
+            snapshot. It may search the table, and must not change it.
+
+        Raises
+        ------
+        PoolExists, PoolInUse, NoSpace, MediumError
+        """
+        if progress is not None and not callable(progress):
+            raise InvalidType(f"progress is of type {type(progress).__name__}: give a function of two numbers")
+        taken = self._native.snapshot(
+            path_text(path), bool(overwrite), _whole("threads", threads, 0, 1 << 16), progress
+        )
+        return SnapshotReport(path=path_text(path), **taken)
 
     def sync(self) -> None:
         """Waits for running batches, puts the file on its device, and marks the pool clean."""

@@ -18,6 +18,16 @@ std::string kind_of(const memory::Extent& extent) {
   }
 }
 
+std::string hexadecimal(const std::uint8_t* bytes, std::size_t n) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < n; ++i) {
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text;
+}
+
 }  // namespace
 
 PoolInfo inspect(const std::string& path) {
@@ -31,6 +41,7 @@ PoolInfo inspect(const std::string& path) {
   info.medium = medium.medium;
   info.domain = memory::domain_of(medium, false);
   info.version = block.version;
+  info.pool_id = hexadecimal(block.pool_id, sizeof block.pool_id);
   info.key_bytes = block.key_bytes;
   info.value_bytes = block.value_bytes;
   info.levels = block.levels;

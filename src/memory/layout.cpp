@@ -2,8 +2,12 @@
 #include "memory/layout.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
 
 #include "core/both.hpp"
+#include "core/checked.hpp"
+#include "holdfast/error.hpp"
 #include "memory/mapping.hpp"
 
 namespace holdfast::memory {
@@ -99,6 +103,26 @@ std::uint64_t place_behind(std::uint64_t end, std::uint64_t bytes, std::uint64_t
   const std::uint64_t offset = round_up(end, granule);
   if (bytes < kHugePage || granule > kHugePage) return offset;
   return offset + (address % kHugePage + kHugePage - offset % kHugePage) % kHugePage;
+}
+
+void lay_out(Superblock& block, std::uint64_t granule) {
+  std::fill(std::begin(block.extents), std::end(block.extents), Extent{});
+  Layout layout(block);
+  for (unsigned number = block.top_level + 1 - block.levels; number <= block.top_level; ++number) {
+    const std::uint64_t bytes = level_bytes(number, block.slots);
+    layout.add_level(number, place_behind(layout.end(), bytes, 0, granule), bytes);
+  }
+  if (block.cells != 0) {
+    const auto bytes = checked_mul(block.cells, block.cell_bytes);
+    if (!bytes || *bytes > block.max_bytes) {
+      throw InvalidArgument(std::to_string(block.cells) + " cells of " + std::to_string(block.cell_bytes) +
+                            " bytes do not fit into max_bytes; give a larger one");
+    }
+    const std::uint64_t rounded = round_up(*bytes, granule);
+    layout.add_heap(place_behind(layout.end(), rounded, 0, granule), rounded);
+    if (rounded > block.max_bytes) block.max_bytes = rounded;
+  }
+  layout.store(block);
 }
 
 }  // namespace holdfast::memory

@@ -44,4 +44,8 @@ class Layout {
 /// the same rest as `address` when divided by 2 MiB.
 std::uint64_t place_behind(std::uint64_t end, std::uint64_t bytes, std::uint64_t address, std::uint64_t granule);
 
+/// Writes the directory of a pool that is new: the levels that `block` addresses, and behind them the heap in one piece, so
+/// that it can be extended in place. Throws InvalidArgument if its cells do not fit into max_bytes.
+void lay_out(Superblock& block, std::uint64_t granule);
+
 }  // namespace holdfast::memory

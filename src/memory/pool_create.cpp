@@ -1,17 +1,9 @@
 // pool_create.cpp: makes a pool under a temporary name, and gives it its own when it is whole.
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 
-#include "core/checked.hpp"
 #include "core/random.hpp"
+#include "memory/named_file.hpp"
 #include "memory/owner.hpp"
 #include "memory/pool_impl.hpp"
 
@@ -42,25 +34,6 @@ void check_shape(const PoolShape& shape) {
   require(shape.cells <= kMaxCells, "cells is " + std::to_string(shape.cells) + "; at most 2^40 are possible");
 }
 
-/// The directory of a new pool, its levels before its heap, so that the heap can be extended in place.
-void lay_out(Superblock& block, std::uint64_t granule) {
-  Layout layout(block);
-  for (unsigned number = block.top_level + 1 - block.levels; number <= block.top_level; ++number) {
-    const std::uint64_t bytes = level_bytes(number, block.slots);
-    layout.add_level(number, place_behind(layout.end(), bytes, 0, granule), bytes);
-  }
-  if (block.cells != 0) {
-    const auto bytes = checked_mul(block.cells, block.cell_bytes);
-    require(bytes && *bytes <= block.max_bytes, std::to_string(block.cells) + " cells of " +
-                                                    std::to_string(block.cell_bytes) +
-                                                    " bytes do not fit into max_bytes; give a larger one");
-    const std::uint64_t rounded = round_up(*bytes, granule);
-    layout.add_heap(place_behind(layout.end(), rounded, 0, granule), rounded);
-    if (rounded > block.max_bytes) block.max_bytes = rounded;
-  }
-  layout.store(block);
-}
-
 Superblock first_superblock(const PoolShape& shape, Domain domain, std::uint64_t granule) {
   Superblock block = {};
   block.magic = kMagic;
@@ -85,62 +58,11 @@ Superblock first_superblock(const PoolShape& shape, Domain domain, std::uint64_t
   return block;
 }
 
-/// Where the name really is, so that a link is followed and not replaced.
-std::string resolve(const std::string& path) {
-  char* const resolved = realpath(path.c_str(), nullptr);
-  if (resolved == nullptr) return path;
-  std::string result(resolved);
-  free(resolved);
-  return result;
-}
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
-/// The temporary file, of a name that only this process uses.
-File make_temporary(const std::string& target) {
-  static std::atomic<unsigned> serial = 0;
-  for (;;) {
-    const unsigned number = serial.fetch_add(1, std::memory_order_relaxed);
-    std::string name = target + ".tmp-" + std::to_string(getpid());
-    if (number != 0) name += "-" + std::to_string(number);
-    if (File file = File::make(name); file.is_open()) return file;
-  }
-}
-
-/// Gives the file its name. Without `overwrite`, whoever took the name meanwhile keeps it.
-void give_name(const std::string& temporary, const std::string& target, bool overwrite) {
-  if (overwrite) {
-    if (rename(temporary.c_str(), target.c_str()) == 0) return;
-  } else {
-    if (syscall(SYS_renameat2, AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), 1u /* RENAME_NOREPLACE */) == 0) {
-      return;
-    }
-    // A file system without it: a link cannot replace anything either.
-    if ((errno == EINVAL || errno == ENOSYS) && link(temporary.c_str(), target.c_str()) == 0) return;
-    if (errno == EEXIST) throw PoolExists(target + " exists already; open it, or create it with overwrite");
-  }
-  throw SystemError(system_message(target, "cannot be given its name", errno));
-}
-
-void sync_folder(const std::string& path) {
-  const int fd = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;  // a folder may be writable but not readable; the file itself is on its device
-  fsync(fd);
-  close(fd);
-}
-
 [[noreturn]] void throw_exists(const std::string& path) {
   throw PoolExists(path + " exists already; open it, or create it with overwrite");
 }
 
 }  // namespace
-
-TemporaryName::~TemporaryName() {
-  if (!path.empty()) unlink(path.c_str());
-}
 
 std::unique_ptr<Pool> Pool::create(const std::string& path, const PoolShape& shape, bool overwrite, bool flush) {
   check_shape(shape);

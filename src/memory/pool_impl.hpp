@@ -102,10 +102,4 @@ struct Pool::Impl {
 
 [[noreturn]] void throw_too_many_pieces(const std::string& path);
 
-/// The temporary file under which a pool is created: gone unless it was renamed.
-struct TemporaryName {
-  std::string path;
-  ~TemporaryName();
-};
-
 }  // namespace holdfast::memory

@@ -35,7 +35,8 @@ Table::Impl::~Impl() {
 
 void Table::Impl::close() {
   if (forked()) throw TableClosed(inherited());
-  const std::unique_lock lock(gate_);
+  const std::unique_lock changing(changing_);
+  const std::unique_lock open(open_);
   if (!machine_) return;
   const std::unique_ptr<memory::Pool> pool = std::move(pool_);
   const std::unique_ptr<machine::Machine> machine = std::move(machine_);  // ends before its pool
@@ -45,23 +46,28 @@ void Table::Impl::close() {
 
 bool Table::Impl::is_open() const {
   if (forked()) return false;
-  const std::shared_lock lock(gate_);
+  const std::shared_lock lock(open_);
   return machine_ != nullptr;
+}
+
+template <class Use>
+Use Table::Impl::enter() const {
+  if (forked()) throw TableClosed(inherited());
+  Use use{decltype(Use::changing)(changing_), decltype(Use::open)(open_)};
+  must_be_open();
+  return use;
 }
 
 std::shared_lock<Gate> Table::Impl::use() const {
   if (forked()) throw TableClosed(inherited());
-  std::shared_lock lock(gate_);
+  std::shared_lock lock(open_);
   must_be_open();
   return lock;
 }
 
-std::unique_lock<Gate> Table::Impl::use_alone() const {
-  if (forked()) throw TableClosed(inherited());
-  std::unique_lock lock(gate_);
-  must_be_open();
-  return lock;
-}
+Table::Impl::Change Table::Impl::change() const { return enter<Change>(); }
+Table::Impl::Still Table::Impl::keep_still() const { return enter<Still>(); }
+Table::Impl::Alone Table::Impl::use_alone() const { return enter<Alone>(); }
 
 void Table::Impl::must_be_open() const {
   if (!machine_) throw TableClosed(path + " is closed: open it again with Table::open");

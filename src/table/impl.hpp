@@ -24,10 +24,27 @@ class Table::Impl {
   void close();
   bool is_open() const;
 
-  /// Keeps the table open as long as the lock is held. Throws TableClosed.
+  /// The right to use the table, as long as it lives. While one changes it, none keeps it still.
+  struct Change {
+    std::shared_lock<Gate> changing;
+    std::shared_lock<Gate> open;
+  };
+  struct Still {
+    std::unique_lock<Gate> changing;
+    std::shared_lock<Gate> open;
+  };
+  struct Alone {
+    std::unique_lock<Gate> changing;
+    std::unique_lock<Gate> open;
+  };
+  /// Keeps the table open. Throws TableClosed, as all of these.
   std::shared_lock<Gate> use() const;
+  /// The same for what changes the table; waits until nobody keeps it still.
+  Change change() const;
+  /// The same for who needs its bytes to stand still: waits until no change runs. Searches go on.
+  Still keep_still() const;
   /// The same, alone: waits until nobody else uses it.
-  std::unique_lock<Gate> use_alone() const;
+  Alone use_alone() const;
   /// Before the first change after a sync: the clean mark goes, durably. Throws ReadOnly.
   void about_to_change();
 
@@ -41,11 +58,15 @@ class Table::Impl {
   const bool read_only;        ///< nothing may change, although recovery may have changed a private copy
 
  private:
+  template <class Use>
+  Use enter() const;
   void must_be_open() const;
   bool forked() const { return pool_ && pool_->forked(); }
   std::string inherited() const;
 
-  mutable Gate gate_;  ///< held shared by every use, alone by close
+  // Taken in this order. Who waits for `changing_` does not stand in the way of searches, which take `open_` alone.
+  mutable Gate changing_;  ///< held shared by every change, alone by who keeps the table still
+  mutable Gate open_;      ///< held shared by every use, alone by close
   std::unique_ptr<memory::Pool> pool_;
   table::Choice choice_;
   std::unique_ptr<machine::Machine> machine_;

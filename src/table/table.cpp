@@ -1,10 +1,12 @@
 // table.cpp: the public Table: checks what it is asked, and hands it to the machine.
 #include "holdfast/table.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "memory/snapshot.hpp"
 #include "table/checks.hpp"
 #include "table/choice.hpp"
 #include "table/impl.hpp"
@@ -78,13 +80,19 @@ Table Table::open(const std::string& path, const OpenOptions& options) {
 }
 
 BatchResult Table::run(const Batch& batch) {
-  const auto use = impl_->use();
+  const bool changing = table::changes(batch);
+  Impl::Change use;
+  if (changing) {
+    use = impl_->change();
+  } else {
+    use.open = impl_->use();
+  }
   table::check_batch(batch, impl_->value_bytes);
   if (batch.on_device && !impl_->machine().on_gpu()) {
     throw InvalidArgument("the arrays are in GPU memory, but " + impl_->path +
                           " is worked on by the CPU: copy them to the host, or open the table with device=\"cuda\"");
   }
-  if (table::changes(batch)) impl_->about_to_change();
+  if (changing) impl_->about_to_change();
   return batch.size == 0 ? BatchResult{} : impl_->machine().run(batch);
 }
 
@@ -162,10 +170,33 @@ void Table::clear() {
 }
 
 void Table::reserve(std::uint64_t items) {
-  const auto use = impl_->use();
+  const auto use = impl_->change();
   if (items > (std::uint64_t{1} << 40)) throw InvalidArgument("reserve: give at most 2^40 items");
   impl_->about_to_change();
   impl_->machine().reserve(items);
+}
+
+SnapshotResult Table::snapshot(const std::string& path, const SnapshotOptions& options) {
+  const auto begun = std::chrono::steady_clock::now();
+  const auto ms_since = [](auto start) {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  };
+  SnapshotResult result;
+  { const auto use = impl_->use(); }                   // a closed table makes no file
+  memory::Snapshot snapshot(path, options.overwrite);  // refuses a name before anybody waits
+  {
+    const auto use = impl_->keep_still();
+    const auto held = std::chrono::steady_clock::now();
+    impl_->machine().wait();  // for what was enqueued: from then on the pool's bytes are all there is
+    result.items = impl_->machine().size();
+    result.stopped = !snapshot.copy(impl_->pool(), options.threads, options.progress);
+    result.held_ms = ms_since(held);
+  }
+  result.bytes = snapshot.bytes();
+  result.written = snapshot.written();
+  if (!result.stopped) snapshot.finish();
+  result.total_ms = ms_since(begun);
+  return result;
 }
 
 void Table::sync() {

@@ -146,7 +146,9 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "result.json"
 
 
-@pytest.mark.parametrize("command", ["micro", "ycsb", "load-factor", "recovery", "resize", "layout", "limits"])
+@pytest.mark.parametrize(
+    "command", ["micro", "ycsb", "load-factor", "recovery", "resize", "layout", "limits", "snapshot"]
+)
 def test_command_writes_a_result(command: str, written: Path) -> None:
     run(command, "--quick", "--json", str(written))
     content = results.read(written)

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from holdfast import _bench
-from holdfast.bench import growth, machine, measure, options, plot, study, text
+from holdfast.bench import growth, machine, measure, options, plot, snapshots, study, text
 from holdfast.bench import recovery as recoveries
 from holdfast.bench.measure import Load
 from holdfast.bench.results import Json
@@ -322,6 +322,38 @@ def resize(
         text.print_rows(console, title, ("", "seconds"), rows)
         parameters = {"items": items, "repetitions": repeat, "table": table.options()}
         options.finish(console, _result_name("resize", "", device), parameters, got, json_file, save)
+
+
+@app.command()
+def snapshot(
+    items: options.Items = 16_000_000,
+    value: Annotated[int, typer.Option(help="Bytes of a value.")] = 128,
+    batch: Annotated[int, typer.Option(parser=options.count, metavar="N", help="Searches a batch.")] = 4096,
+    threads: options.Threads = 0,
+    repeat: options.Repetitions = 3,
+    where: options.Where = None,
+    disk: Annotated[Path, typer.Option(help="Folder for the snapshots, on the disk to measure.")] = Path(),
+    json_file: options.JsonFile = None,
+    save: options.Save = False,
+    quick: options.Quick = False,
+) -> None:
+    """Snapshots onto a disk: their rate against its own sequential one, and searches meanwhile against their own."""
+    quiet_s = 2.0
+    if quick:
+        items, repeat, quiet_s = 400_000, 1, 0.2
+    load = Load(items, items, batch, threads or machine.cores())
+    table = Table(value_bytes=value)
+    with _running(json_file) as (console, progress):
+        got = snapshots.snapshot(load, table, repeat, where, disk, quiet_s, progress)
+        rows = [(name.replace("_", " "), text.figure(got[name])) for name in got
+                if name not in ("size", "disk_mb_per_second")]  # fmt: skip
+        rows += [(f"disk, {name.replace('_', ' ')}, MB/s", text.figure(rate))
+                 for name, rate in got["disk_mb_per_second"].items()]  # fmt: skip
+        title = f"snapshots of {items:,} items, {got['size']['written']:,} bytes"
+        text.print_rows(console, title, ("", ""), rows)
+        parameters = {"items": items, "batch": batch, "callers": load.callers, "repetitions": repeat,
+                      "table": table.options()}  # fmt: skip
+        options.finish(console, "snapshot", parameters, got, json_file, save)
 
 
 @app.command()

@@ -122,6 +122,25 @@ def recover(
     _salvage(as_json, pool, salvage)
 
 
+def open_for_reading(pool: str) -> Table:
+    """The pool's table, searched by the CPU; a pool that was not closed is recovered first, in its file."""
+    return Table.open(pool, device="cpu", mode="r" if inspect(pool).clean else "r+")
+
+
+def snapshot(
+    pool: PoolPath,
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="The new pool file.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copy a pool into a new one on any medium, whole or not at all. A pool that was not closed is recovered first."""
+    with open_for_reading(pool) as table, progress("copying", 1) as done:
+        report = table.snapshot(target, overwrite=overwrite, progress=done)
+    rate = report.written / max(report.total_ms, 1e-3) / 1e3
+    text = f"{target}: {plural(report.items, 'item')}, {report.bytes:,} bytes in {report.total_ms / 1e3:.2f} s"
+    emit(as_json, {"source": pool, **asdict(report)}, f"{text} ({rate:,.0f} MB/s written)")
+
+
 def _salvage(as_json: bool, pool: str, out: Path) -> None:
     if out.exists():
         raise InvalidArgument(f"{out} exists already: name another file, or remove it")

@@ -1,0 +1,187 @@
+"""Snapshots: their rate against the disk's own, and what is left to searches meanwhile. Each one is opened and read."""
+
+import mmap
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from holdfast import _bench
+from holdfast.bench.measure import Load, Progress, WrongAnswer, run_once
+from holdfast.bench.results import Json, rounded, spread
+from holdfast.bench.targets import Table, pool_folder, target
+from holdfast.bench.workloads import MICRO
+
+_CHUNK = 8 << 20
+_SLICE_S = 0.05
+_BUFFER = 64 << 20
+
+
+def _write(path: Path, size: int, direct: bool, threads: int) -> float:
+    """Writes a new file of `size` bytes in order, in writes of 8 MiB by `threads` threads, and puts it on its device.
+    Returns bytes a second."""
+    with mmap.mmap(-1, _BUFFER) as memory:
+        for at in range(0, _BUFFER, 1 << 20):
+            memory[at : at + (1 << 20)] = os.urandom(1 << 20)
+        view = memoryview(memory)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | (os.O_DIRECT if direct else 0)
+        offsets = iter(range(0, size, _CHUNK))
+        begun = time.perf_counter()
+        descriptor = os.open(path, flags, 0o600)
+
+        def work() -> None:
+            while (offset := next(offsets, None)) is not None:
+                at = offset % _BUFFER
+                os.pwrite(descriptor, view[at : at + min(_CHUNK, size - offset)], offset)
+
+        try:
+            os.posix_fallocate(descriptor, 0, size)
+            team = [threading.Thread(target=work) for _ in range(threads)]
+            for thread in team:
+                thread.start()
+            for thread in team:
+                thread.join()
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+            view.release()
+        return size / (time.perf_counter() - begun)
+
+
+def disk_rate(folder: Path, size: int) -> Json:
+    """Ways to write a large file in order: through the page cache or past it, by one thread or four."""
+    rates: Json = {}
+    for name, direct, threads in (("cached", False, 1), ("direct", True, 1), ("direct_4_threads", True, 4)):
+        path = folder / "sequential"
+        try:
+            rates[name] = rounded(_write(path, size, direct, threads) / 1e6)
+        except OSError:  # no direct writes on this file system
+            continue
+        finally:
+            path.unlink(missing_ok=True)
+    return rates
+
+
+class _Searches:
+    """Searches in slices of time by threads of their own, each slice with its beginning, end and operations."""
+
+    def __init__(self, made: _bench.Target, load: Load, version: int) -> None:
+        self._made, self._load, self._version = made, load, version
+        self.slices: list[tuple[float, float, int]] = []
+
+    def run(self, until: Callable[[], bool]) -> None:
+        operations = self._load.batch * self._load.callers
+        while not until():
+            begun = time.perf_counter()
+            got = _bench.drive(
+                self._made,
+                items=self._load.items,
+                operations=operations,
+                batch=self._load.batch,
+                callers=self._load.callers,
+                shares={"read": 1.0},
+                seed=len(self.slices) + 1,
+                version=self._version,
+            )
+            if got["wrong"]:
+                raise WrongAnswer(f"searches beside a snapshot: {got['wrong']:,} of {operations:,} answers are wrong")
+            ended = time.perf_counter()
+            self.slices.append((begun, ended, operations))
+            operations = max(self._load.batch, int(operations * min(4.0, _SLICE_S / max(ended - begun, 1e-6))))
+
+    def rate(self, begun: float, ended: float) -> float | None:
+        """M operations a second of the slices that lie wholly between; None if there is none."""
+        inside = [(b, e, n) for b, e, n in self.slices if begun <= b and e <= ended]
+        return sum(n for _, _, n in inside) / sum(e - b for b, e, _ in inside) / 1e6 if inside else None
+
+
+def _verify(path: Path, load: Load, version: int) -> None:
+    copy = _bench.open(str(path))
+    try:
+        if not copy.stats()["was_clean"] or len(copy) != load.items:
+            raise WrongAnswer(f"a snapshot has {len(copy):,} items of {load.items:,}")
+        run_once(copy, MICRO["find"], load, 1, version)
+    finally:
+        copy.close()
+
+
+def _beside_searches(
+    made: _bench.Target, load: Load, version: int, path: Path, quiet_s: float
+) -> tuple[Json, float, float]:
+    """A snapshot while searches run: what it says, and the rates of searches without it, around it, and during it."""
+    searches, done = _Searches(made, load, version), threading.Event()
+    failed: list[BaseException] = []
+
+    def search() -> None:
+        try:
+            searches.run(done.is_set)
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    try:
+        time.sleep(quiet_s)
+        begun = time.perf_counter()
+        taken = made.snapshot(str(path))
+        ended = time.perf_counter()
+        time.sleep(quiet_s)
+    finally:
+        done.set()
+        thread.join()
+    if failed:
+        raise failed[0]
+    before, after = searches.rate(0, begun), searches.rate(ended, time.perf_counter())
+    during = searches.rate(begun, ended)
+    if before is None or after is None or during is None:
+        raise RuntimeError("the snapshot was over before a slice of searches was: take more items")
+    return taken, (before + after) / 2, during
+
+
+def snapshot(
+    load: Load, table: Table, repetitions: int, where: Path | None, disk: Path, quiet_s: float, progress: Progress
+) -> Json:
+    """The table in `where` (shared memory), its snapshots on `disk`: alone, then beside searches."""
+    alone: list[float] = []
+    sequential: list[Json] = []
+    shares: list[float] = []
+    beside: list[float] = []
+    quiet: list[float] = []
+    ratios: list[float] = []
+    held: list[float] = []
+    with pool_folder(where) as folder, pool_folder(disk) as out, target("holdfast", load.items, table, folder) as made:
+        progress(f"loading {load.items:,} items")
+        version = run_once(made, MICRO["insert"], load, 1, 0)["version"]
+        path = out / "snapshot.hold"
+        for repetition in range(repetitions):
+            progress(f"snapshot, repetition {repetition + 1} of {repetitions}")
+            taken = made.snapshot(str(path))
+            rate = taken["written"] / taken["total_ms"] / 1e3
+            if repetition == 0:
+                _verify(path, load, version)
+            path.unlink()
+            progress(f"the disk, repetition {repetition + 1} of {repetitions}")
+            rates = disk_rate(out, max(_CHUNK, taken["written"]))
+            alone.append(rate)
+            sequential.append(rates)
+            shares.append(100 * rate / max(rates.values()))
+            progress(f"snapshot beside searches, repetition {repetition + 1} of {repetitions}")
+            with_searches, without, during = _beside_searches(made, load, version, path, quiet_s)
+            _verify(path, load, version)
+            path.unlink()
+            beside.append(with_searches["written"] / with_searches["total_ms"] / 1e3)
+            held.append(with_searches["held_ms"])
+            quiet.append(without)
+            ratios.append(during / without)
+        size = {name: taken[name] for name in ("items", "bytes", "written")}
+    return {
+        "size": size,
+        "snapshot_mb_per_second": spread(alone),
+        "disk_mb_per_second": {name: spread(r[name] for r in sequential) for name in sequential[0]},
+        "percent_of_disk": spread(shares),
+        "beside_searches_mb_per_second": spread(beside),
+        "changes_held_ms": spread(held),
+        "searches_mops": spread(quiet),
+        "searches_ratio": spread(ratios),
+    }

@@ -1,0 +1,29 @@
+// named_file.hpp: a file that is written under a temporary name, and gets its own when it is whole.
+#pragma once
+
+#include <string>
+
+#include "memory/file.hpp"
+
+namespace holdfast::memory {
+
+/// Where the name really is, so that a link is followed and not replaced.
+std::string resolve(const std::string& path);
+
+/// An empty file beside `target`, 0600, of a name that only this process uses. Throws as File::make.
+File make_temporary(const std::string& target);
+
+/// The name of such a file: gone at the end unless `path` was emptied.
+struct TemporaryName {
+  std::string path;
+  ~TemporaryName();
+};
+
+/// Gives the file its name. Without `overwrite`, whoever took the name meanwhile keeps it: throws PoolExists.
+/// The temporary name may still be there afterwards, as a second name.
+void give_name(const std::string& temporary, const std::string& target, bool overwrite);
+
+/// Puts the folder of `path` on its device, so that the name survives a power cut too.
+void sync_folder(const std::string& path);
+
+}  // namespace holdfast::memory
