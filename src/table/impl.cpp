@@ -66,7 +66,14 @@ std::shared_lock<Gate> Table::Impl::use() const {
 }
 
 Table::Impl::Change Table::Impl::change() const { return enter<Change>(); }
-Table::Impl::Still Table::Impl::keep_still() const { return enter<Still>(); }
+
+std::unique_lock<Gate> Table::Impl::keep_still() const {
+  if (forked()) throw TableClosed(inherited());
+  std::unique_lock lock(changing_);
+  must_be_open();
+  return lock;
+}
+
 Table::Impl::Alone Table::Impl::use_alone() const { return enter<Alone>(); }
 
 void Table::Impl::must_be_open() const {

@@ -29,10 +29,6 @@ class Table::Impl {
     std::shared_lock<Gate> changing;
     std::shared_lock<Gate> open;
   };
-  struct Still {
-    std::unique_lock<Gate> changing;
-    std::shared_lock<Gate> open;
-  };
   struct Alone {
     std::unique_lock<Gate> changing;
     std::unique_lock<Gate> open;
@@ -41,8 +37,9 @@ class Table::Impl {
   std::shared_lock<Gate> use() const;
   /// The same for what changes the table; waits until nobody keeps it still.
   Change change() const;
-  /// The same for who needs its bytes to stand still: waits until no change runs. Searches go on.
-  Still keep_still() const;
+  /// The same for who needs its bytes to stand still: waits until no change runs. Searches go on, those of this thread too:
+  /// it need not hold `open_`, since who would close the table takes `changing_` first.
+  std::unique_lock<Gate> keep_still() const;
   /// The same, alone: waits until nobody else uses it.
   Alone use_alone() const;
   /// Before the first change after a sync: the clean mark goes, durably. Throws ReadOnly.
