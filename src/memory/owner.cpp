@@ -28,8 +28,10 @@ std::string printable(std::string text) {
 }
 
 using namespace std::chrono_literals;
-constexpr auto kDyingLimit = 30s;       // a driver that gives memory back can take seconds
-constexpr auto kHandoverLimit = 200ms;  // between the end of an owner and the end of its lock
+constexpr auto kDyingLimit = 30s;  // a driver that gives memory back can take seconds
+// Between the end of an owner and the end of its lock: a child that it was just forking may hold a copy. Tries, a
+// millisecond apart, and not time: on a busy machine this thread may be off its core for longer than that takes.
+constexpr int kHandoverTries = 1000;
 
 /// Who the kernel says has locked the file; pid 0 if it does not say.
 struct Locker {
@@ -81,16 +83,14 @@ std::string describe(const ProcessId& process) {
 /// Takes the lock. Tries again only while those who hold it are about to be gone.
 void take_lock(const File& file, LockKind kind) {
   const auto start = std::chrono::steady_clock::now();
-  while (!try_lock(file, kind)) {
+  for (int handovers = 0; !try_lock(file, kind);) {
     const auto note = read_note(file);
     const Locker locker = locker_of(file.facts());
     const ProcessId holder = note ? process_of(*note) : locker.process;
     const Life life = holder.pid == 0 ? Life::gone : life_of(holder);
-    const auto limit = life == Life::dying  ? std::chrono::milliseconds(kDyingLimit)
-                       : life == Life::gone ? std::chrono::milliseconds(kHandoverLimit)
-                                            : 0ms;
-    if (std::chrono::steady_clock::now() - start < limit) {
-      if (life == Life::dying) wait_for_exit(holder, 100ms);
+    const bool dying = life == Life::dying && std::chrono::steady_clock::now() - start < kDyingLimit;
+    if (dying || (life == Life::gone && handovers++ < kHandoverTries)) {
+      if (dying) wait_for_exit(holder, 100ms);
       std::this_thread::sleep_for(1ms);
       continue;
     }
