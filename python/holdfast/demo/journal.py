@@ -9,11 +9,12 @@ import mmap
 from pathlib import Path
 from types import TracebackType
 
-_WORDS = ("begun", "acknowledged", "nanoseconds", "operations")
+_WORDS = ("begun", "acknowledged", "nanoseconds", "operations", "limit")
 
 
 class Journal:
-    """Four words: batches begun, batches acknowledged, time inside operations, operations acknowledged."""
+    """Five words: batches begun, batches acknowledged, time inside operations, operations acknowledged, and how many
+    batches the writer may begin for now."""
 
     def __init__(self, path: Path, create: bool = False) -> None:
         if create:
@@ -39,6 +40,14 @@ class Journal:
     @property
     def acknowledged(self) -> int:
         return self._words[1]
+
+    @property
+    def limit(self) -> int:
+        return self._words[4]
+
+    @limit.setter
+    def limit(self, batches: int) -> None:
+        self._words[4] = batches
 
     @property
     def nanoseconds(self) -> int:

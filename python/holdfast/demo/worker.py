@@ -40,6 +40,8 @@ def load(task: dict[str, Any]) -> None:
             items, versions = plan.written_by(batch)
             keys = plan.keys(items)
             values = plan.values(keys, versions)
+            while batch >= journal.limit:  # whoever is to kill this process is late
+                time.sleep(0.0002)
             journal.begin(batch)
             started = time.perf_counter_ns()
             statuses = table.insert_or_assign(keys, values, unique=True)
