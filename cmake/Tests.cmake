@@ -53,8 +53,8 @@ function(holdfast_suite suite folder)
   if(children)
     add_dependencies(test_${suite} ${children})
   endif()
-  gtest_discover_tests(test_${suite} TEST_PREFIX "${suite}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT 1200 LABELS "${suite}")
+  gtest_discover_tests(test_${suite} TEST_PREFIX "${suite}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 600
+    PROPERTIES TIMEOUT 3600 LABELS "${suite}")
 endfunction()
 
 file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/tests/*")
@@ -72,7 +72,7 @@ endforeach()
 # A bounded run of the kills; `make kill-test` does 1,000.
 if(TARGET holdfast-kill-test)
   add_test(NAME kill.bounded COMMAND holdfast-kill-test --kills 40 --seed 1)
-  set_tests_properties(kill.bounded PROPERTIES TIMEOUT 600 LABELS kill)
+  set_tests_properties(kill.bounded PROPERTIES TIMEOUT 3600 LABELS kill)
 endif()
 
 # The installed package, used by a project outside the tree. A library with sanitizers would force them on its user.
@@ -85,5 +85,5 @@ if(table_sources AND NOT HOLDFAST_SANITIZE)
     "-DSOURCE=${PROJECT_SOURCE_DIR}/tests/consumer" "-DCXX=${CMAKE_CXX_COMPILER}" "-DMAKE=${CMAKE_MAKE_PROGRAM}"
     "-DCUDA=${CMAKE_CUDA_COMPILER}" "-DARCHITECTURES=${CMAKE_CUDA_ARCHITECTURES}" "-DTOOLKIT=${toolkit}"
     -P "${PROJECT_SOURCE_DIR}/tests/consumer/run_consumer.cmake")
-  set_tests_properties(consumer PROPERTIES TIMEOUT 600 LABELS consumer)
+  set_tests_properties(consumer PROPERTIES TIMEOUT 3600 LABELS consumer)
 endif()

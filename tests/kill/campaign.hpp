@@ -13,7 +13,7 @@
 namespace holdfast::test::kill {
 
 struct Options {
-  std::uint64_t kills = 60;  ///< of writers
+  std::uint64_t kills = 60;  ///< of writers; up to ten times as many, until enough of them have hit something
   double seconds = 0;        ///< stop after so long; 0: only after `kills`
   std::uint64_t seed = 1;
   std::string device = "cpu";  ///< of the writer
@@ -42,6 +42,10 @@ struct Counts {
   double max_recovery_ms = 0;
   double seconds = 0;
   std::vector<std::string> violations;
+
+  /// What `planned` kills were to hit and these did not: half of them an operation, a quarter of them a recovery. A line
+  /// each, or "".
+  std::string lacking(std::uint64_t planned) const;
 };
 
 class Campaign {

@@ -116,7 +116,7 @@ Table open_for_recovery(Shared& shared) {
   options.threads = shared.round.table_threads;
   options.moves = shared.round.moves;
   options.flush = shared.round.flush;
-  const std::uint64_t end = now_ns() + 20'000'000'000;
+  const std::uint64_t end = now_ns() + 120'000'000'000;
   for (;;) {
     try {
       return Table::open(shared.path, options);
@@ -217,7 +217,7 @@ int reopen_and_report(Shared& shared) try {
   cuda_devices();
   shared.found.address = reinterpret_cast<std::uint64_t>(&reopen_and_report);
   set_and_wake(shared.stage, static_cast<std::uint32_t>(Stage::ready));
-  if (shared.wait != 0) wait_while(shared.go, 0, 60'000);
+  if (shared.wait != 0) wait_while(shared.go, 0, 600'000);
   shared.opening_ns = now_ns();
   shared.stage.store(static_cast<std::uint32_t>(Stage::opening), std::memory_order_release);
   Table table = open_for_recovery(shared);

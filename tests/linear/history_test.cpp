@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "recorder.hpp"
 #include "support/random.hpp"
@@ -22,6 +24,16 @@ bool is_long() {
   const char* value = std::getenv("HOLDFAST_LONG");
   return value != nullptr && std::strcmp(value, "1") == 0;
 }
+
+/// Whether callers meet, and what a kill hits, is chance: a bounded run goes on until it was lucky often enough, which takes
+/// seconds, or on a busy machine minutes.
+class Patience {
+ public:
+  bool is_left() const { return is_long() || std::chrono::steady_clock::now() < end_; }
+
+ private:
+  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::minutes(20);
+};
 
 std::string pool_path(const char* name) { return "/dev/shm/holdfast-linear-" + std::to_string(getpid()) + "-" + name; }
 
@@ -81,12 +93,12 @@ std::vector<State> read_all(Table& table, const std::vector<std::uint64_t>& keys
 }
 
 TEST(History, ConcurrentCallersAreLinearizable) {
-  const unsigned tables = is_long() ? 10'000 : 300;
   const std::uint64_t enough = is_long() ? 10'000 : 200;
   constexpr unsigned kPerTable = 25;
   const std::string path = pool_path("live");
   const auto log = std::make_unique<HistoryLog>();
-  for (std::uint64_t seed = 1; seed <= tables && (seed <= 60 || counts().overlapping < enough); ++seed) {
+  const Patience patience;
+  for (std::uint64_t seed = 1; seed <= 60 || (counts().overlapping < enough && patience.is_left()); ++seed) {
     Table table = Table::create(path, table_options(seed));
     Verifier verifier;
     for (std::uint64_t number = 0; number < kPerTable; ++number) {
@@ -113,7 +125,7 @@ TEST(History, PlantedErrorsInRealLogsAreCaught) {
   Table table = Table::create(path, table_options(7));
   const auto log = std::make_unique<HistoryLog>();
   unsigned planted = 0;
-  for (std::uint64_t number = 0; number < 50; ++number) {
+  for (std::uint64_t number = 0; number < 50 || (planted <= 10 && number < 5000); ++number) {
     std::memset(static_cast<void*>(log.get()), 0, sizeof(HistoryLog));
     run_history(table, 7, number, *log);
     for (std::uint32_t i = 0; i < log->caller[0].count; ++i) {
@@ -192,9 +204,19 @@ void look_after(CrashLog& log, const std::string& path, std::uint64_t seed) {
   log.read = 1;
 }
 
+/// Kills the child some time after it began, half of the time inside a history.
 void kill_at_random(CrashLog& log, pid_t child, Random& random) {
-  for (int i = 0; log.ready == 0 && i < 200'000; ++i) usleep(20);
+  const auto ended = [&] {
+    siginfo_t info = {};
+    return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child;
+  };
+  const auto stage = [&] { return log.histories == 0 ? 0 : log.history[log.histories - 1].stage.load(); };
+  while (log.ready == 0 && !ended()) usleep(20);
   usleep(static_cast<useconds_t>(random.below(4000)));
+  const auto is_last_over = [&] { return log.histories == CrashLog::kHistories && stage() == 2; };
+  for (const bool waits = random.chance(50); waits && stage() != 1 && !is_last_over() && !ended();) {
+    std::this_thread::yield();
+  }
   kill(child, SIGKILL);
   int status = 0;
   waitpid(child, &status, 0);
@@ -238,10 +260,14 @@ TEST(History, CallersKilledTogetherAreDurablyLinearizable) {
   CrashLog* log = shared_log();
   ASSERT_NE(log, nullptr);
   const unsigned pools = is_long() ? 250 : 25;
-  for (std::uint64_t seed = 1; seed <= pools && !HasFatalFailure(); ++seed) run_crashes(*log, seed * 7919, 4);
+  const Patience patience;
+  for (std::uint64_t seed = 1;
+       (seed <= pools || (counts().crashed <= pools && patience.is_left())) && !HasFatalFailure(); ++seed) {
+    run_crashes(*log, seed * 7919, 4);
+  }
   munmap(static_cast<void*>(log), sizeof(CrashLog));
-  EXPECT_EQ(counts().crashes, pools * 4);
-  EXPECT_GT(counts().crashed * 4, counts().crashes) << "kills hardly ever hit a history";
+  EXPECT_GE(counts().crashes, pools * 4);
+  EXPECT_GT(counts().crashed, pools) << "kills hardly ever hit a history";
 }
 
 }  // namespace

@@ -20,8 +20,9 @@ std::uint64_t free_huge_pages() {
 TEST(PoolHugetlbfs, LivesGrowsAndReopens) {
   if (free_huge_pages() < 32) GTEST_SKIP() << "no huge pages are set aside (sysctl vm.nr_hugepages=32)";
   const Folder folder("/tmp");
-  if (mount("holdfast-test", folder.path().c_str(), "hugetlbfs", 0, "pagesize=2M") != 0) {
-    GTEST_SKIP() << "only root can mount a hugetlbfs";
+  // With pages of its own, so that no other process can take them meanwhile.
+  if (mount("holdfast-test", folder.path().c_str(), "hugetlbfs", 0, "pagesize=2M,size=64M,min_size=64M") != 0) {
+    GTEST_SKIP() << "only root can mount a hugetlbfs, and only if its pages are free";
   }
   {
     const std::string path = folder / "a.hold";

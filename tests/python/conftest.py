@@ -21,6 +21,9 @@ from model import Model
 
 import holdfast as hf
 
+PATIENCE_S = 600
+"""For what must come true, or end, however busy the machine is; pytest's own limit is longer."""
+
 GPUS, WHY_NO_GPU = hf.cuda_devices()
 no_gpu = pytest.mark.skipif(GPUS == 0, reason=f"no GPU: {WHY_NO_GPU}")
 
@@ -84,11 +87,17 @@ def device(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+def shared_memory() -> str | None:
+    """/dev/shm, where it can be written to and is not as small as containers make it; a GPU needs it however small."""
+    if not os.access("/dev/shm", os.W_OK) or (not GPUS and shutil.disk_usage("/dev/shm").free < 1 << 30):
+        return None
+    return "/dev/shm"
+
+
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder in memory, where pools of every machine may lie."""
-    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    path = Path(tempfile.mkdtemp(prefix="holdfast-test-", dir=shared))
+    path = Path(tempfile.mkdtemp(prefix="holdfast-test-", dir=shared_memory()))
     yield path
     shutil.rmtree(path)
 

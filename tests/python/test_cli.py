@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import PATIENCE_S
 
 from holdfast import PoolCorrupt, Table
 
@@ -20,7 +21,7 @@ RUN = [sys.executable, "-c", "from holdfast.cli import main; main()"]
 def holdfast(*arguments: object, status: int = 0, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Runs a command; its output is no terminal."""
     done = subprocess.run(
-        [*RUN, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=300,
+        [*RUN, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=PATIENCE_S,
         env={**os.environ, "COLUMNS": "120"},
     )  # fmt: skip
     assert done.returncode == status, (done.stdout, done.stderr)
@@ -70,7 +71,7 @@ def test_put_get_del(pool: Path) -> None:
     assert holdfast("get", pool, "0x1", "--hex").stdout == "68656c6c6f" + "00" * 11 + "\n"
     assert holdfast("get", pool, 2).stdout == bytes(range(240, 256)).hex() + "\n"
     assert holdfast("get", pool, 1, 77, status=1).stdout == "1: hello\n77: not found\n"
-    raw = subprocess.run([*RUN, "get", str(pool), "2", "--raw"], capture_output=True, timeout=60)
+    raw = subprocess.run([*RUN, "get", str(pool), "2", "--raw"], capture_output=True, timeout=PATIENCE_S)
     assert raw.stdout == bytes(range(240, 256))
     items = as_json("get", pool, 1, 77, status=1)["items"]
     assert items == [
@@ -136,7 +137,7 @@ table = hf.Table.create(sys.argv[1], value=16, capacity=1000, device="cpu")
 table.insert(np.arange(500), np.ones((500, 16), np.uint8))
 os.kill(os.getpid(), 9)
 """
-    assert subprocess.run([sys.executable, "-c", code, str(path)], timeout=60).returncode == -9
+    assert subprocess.run([sys.executable, "-c", code, str(path)], timeout=PATIENCE_S).returncode == -9
 
 
 def test_check_and_recover(folder: Path) -> None:

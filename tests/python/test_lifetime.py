@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Machine, Make
+from conftest import PATIENCE_S, Machine, Make
 
 import holdfast as hf
 from holdfast import Op, Status, Table
@@ -31,7 +31,7 @@ def in_child(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", "import sys\nimport holdfast as hf\nimport numpy as np\n" + code, *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
 
 

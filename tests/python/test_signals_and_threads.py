@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Machine, Make
+from conftest import PATIENCE_S, Machine, Make
 
 import holdfast as hf
 from holdfast import Status, Table
@@ -80,7 +80,7 @@ def test_interrupts(folder: Path, device: str, what: str) -> None:
         [sys.executable, "-c", INTERRUPTED, str(folder / "x.hold"), device, what],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert child.returncode == 0, child.stderr
     assert child.stdout.startswith("not run:")
@@ -88,8 +88,9 @@ def test_interrupts(folder: Path, device: str, what: str) -> None:
 
 def test_the_interpreter_runs_while_a_batch_does(device: str, make: Make) -> None:
     table = make(Machine(device), value=128, capacity=500_000).table
-    keys = np.arange(500_000, dtype=np.uint64)
+    keys, values = np.arange(500_000, dtype=np.uint64), np.zeros((500_000, 128), np.uint8)
     ticks, done = [0], threading.Event()
+    most, deadline = 0, time.monotonic() + PATIENCE_S
 
     def tick() -> None:
         while not done.is_set():
@@ -98,11 +99,13 @@ def test_the_interpreter_runs_while_a_batch_does(device: str, make: Make) -> Non
 
     with ThreadPoolExecutor(1) as pool:
         ticking = pool.submit(tick)
-        table.insert(keys, np.zeros((500_000, 128), np.uint8))
-        seen = ticks[0]
+        while most <= 5 and time.monotonic() < deadline:  # on a busy machine the other thread may miss a whole batch
+            before = ticks[0]
+            table.insert_or_assign(keys, values)
+            most = max(most, ticks[0] - before)
         done.set()
         ticking.result()
-    assert seen > 5
+    assert most > 5
 
 
 def test_threads_on_different_keys(device: str, make: Make) -> None:
@@ -135,8 +138,8 @@ def test_threads_on_the_same_keys(device: str, make: Make) -> None:
     stop = threading.Event()
 
     def read() -> int:
-        seen = 0
-        while not stop.is_set():
+        seen, deadline = 0, time.monotonic() + PATIENCE_S
+        while not (stop.is_set() and (seen or time.monotonic() > deadline)):
             values, found = table.find(keys, dtype=np.uint64)
             rows = values[found]
             assert (rows == rows[:, :1]).all()
@@ -156,9 +159,11 @@ def test_threads_on_the_same_keys(device: str, make: Make) -> None:
     with ThreadPoolExecutor(6) as pool:
         readers = [pool.submit(read) for _ in range(2)]
         writers = [pool.submit(write, thread) for thread in range(4)]
-        for writer in writers:
-            writer.result()
-        stop.set()
+        try:
+            for writer in writers:
+                writer.result()
+        finally:
+            stop.set()
         assert all(reader.result() > 0 for reader in readers)
     values, found = counters.find(keys, dtype=np.uint64)
     assert found.all() and (values == 240).all()
@@ -187,21 +192,23 @@ def test_two_inserters_of_one_key(device: str, make: Make) -> None:
 def test_closing_under_a_running_batch(device: str, make: Make) -> None:
     """close() waits for what runs; later calls are refused."""
     checked = make(Machine(device), value=8)
-    refused = threading.Event()
+    filled, refused = threading.Event(), threading.Event()
 
     def work() -> None:
         keys = np.arange(5000, dtype=np.uint64)
         try:
             while True:
                 checked.table.insert_or_assign(keys, keys)
+                filled.set()
         except hf.TableClosed:
             refused.set()
 
     thread = threading.Thread(target=work)
     thread.start()
-    time.sleep(0.05)
+    assert filled.wait(PATIENCE_S)
+    time.sleep(0.02)
     checked.table.close()
-    thread.join(30)
+    thread.join(PATIENCE_S)
     assert refused.is_set()
     with Table.open(checked.table.path, device=device) as table:
         assert len(table) == 5000 and table.check().ok
@@ -217,6 +224,9 @@ def test_a_handler_that_does_not_raise(device: str, make: Make) -> None:
         keys = np.arange(300_000, dtype=np.uint64)
         assert (checked.table.insert(keys, keys) == Status.INSERTED).all()
         timer.join()
+        deadline = time.monotonic() + PATIENCE_S
+        while not calls and time.monotonic() < deadline:
+            time.sleep(0.001)
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert calls == [signal.SIGUSR1]

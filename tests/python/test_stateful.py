@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from conftest import GPUS, Checked, Machine
+from conftest import GPUS, Checked, Machine, shared_memory
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from model import Model
@@ -26,8 +25,7 @@ class Program(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.folder = Path(tempfile.mkdtemp(prefix="holdfast-test-", dir=shared))
+        self.folder = Path(tempfile.mkdtemp(prefix="holdfast-test-", dir=shared_memory()))
         self.count = 0
 
     @initialize(size=SIZES, capacity=st.sampled_from([1, 16, 300]), seed=st.integers(1, 2**32), moves=st.booleans())
