@@ -15,6 +15,9 @@
 
 namespace holdfast {
 
+/// For `gpu_memory`: half of the GPU memory that is free when the table opens.
+inline constexpr std::uint64_t kHalfOfFree = ~std::uint64_t{0};
+
 /// How a table is made. `key_bytes`, `value_bytes` and the configuration never change afterwards.
 struct CreateOptions {
   std::uint32_t key_bytes = 8;       ///< 8
@@ -31,6 +34,9 @@ struct CreateOptions {
   bool flush = false;             ///< run the protocol of domain `power` on any medium; claims no more for it
   std::uint64_t seed = 0;         ///< of the hash; 0: random
   std::uint64_t max_bytes = 0;    ///< address space kept for the value heap; 0: 1 TiB
+  /// Bytes of GPU memory that copies of the pool's buckets may take: all of them are kept there if they fit, else none.
+  std::uint64_t gpu_memory = kHalfOfFree;
+  std::uint64_t order_from = 0;  ///< rows from which a search on the GPU is ordered by address; 0: as measured
 };
 
 struct OpenOptions {
@@ -45,6 +51,8 @@ struct OpenOptions {
   std::uint32_t key_bytes = 0;  ///< if not 0, must agree with the pool (PoolMismatch)
   std::uint32_t value_bytes = 0;
   bool check_value_bytes = false;  ///< compare value_bytes even if it is 0
+  std::uint64_t gpu_memory = kHalfOfFree;
+  std::uint64_t order_from = 0;
 };
 
 /// How a snapshot is taken.
@@ -108,6 +116,8 @@ struct Stats {
   std::uint64_t repaired_slots = 0, finished_moves = 0, rehashed = 0;
   std::uint64_t left_out = 0;  ///< damaged slots that `salvage` left out of its private copy
   bool was_clean = false;
+  std::uint64_t cached_bytes = 0;  ///< of the pool's buckets, in GPU memory
+  double cached_ratio = 0;         ///< of all buckets: 1 is resident
   std::string flush_instruction, tile;
   unsigned threads = 1;
 };

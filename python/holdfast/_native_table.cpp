@@ -41,7 +41,7 @@ T* at(std::uintptr_t address) {
 Table create(const std::string& path, std::uint32_t key, std::uint32_t value, std::uint64_t capacity,
              std::uint32_t levels, std::uint32_t hash_locations, std::uint32_t slots, const std::string& device,
              bool overwrite, unsigned threads, bool moves, std::uint32_t shared_bias, bool flush, std::uint64_t seed,
-             std::uint64_t max_bytes) {
+             std::uint64_t max_bytes, std::optional<std::uint64_t> gpu_memory) {
   CreateOptions options;
   options.key_bytes = key;
   options.value_bytes = value;
@@ -57,14 +57,16 @@ Table create(const std::string& path, std::uint32_t key, std::uint32_t value, st
   options.flush = flush;
   options.seed = seed;
   options.max_bytes = max_bytes;
+  options.gpu_memory = gpu_memory.value_or(kHalfOfFree);
   nb::gil_scoped_release released;
   return Table::create(path, options);
 }
 
 Table open(const std::string& path, const std::string& device, bool read_only, unsigned threads, bool moves,
            std::uint32_t shared_bias, bool flush, bool salvage, std::optional<std::uint32_t> key,
-           std::optional<std::uint32_t> value) {
+           std::optional<std::uint32_t> value, std::optional<std::uint64_t> gpu_memory) {
   OpenOptions options;
+  options.gpu_memory = gpu_memory.value_or(kHalfOfFree);
   options.device = device;
   options.read_only = read_only;
   options.threads = threads;
@@ -139,6 +141,8 @@ Dict stats(const Table& table) {
   result["heap_growths"] = s.heap_growths;
   result["claim_misses"] = s.claim_misses;
   result["retries"] = s.retries;
+  result["cached_bytes"] = s.cached_bytes;
+  result["cached_ratio"] = s.cached_ratio;
   result["map_ms"] = s.map_ms;
   result["recovery_ms"] = s.recovery_ms;
   result["last_resize_ms"] = s.last_resize_ms;
@@ -195,9 +199,9 @@ void bind_table(nb::module_& module) {
   nb::class_<Table>(module, "Table")
       .def_static("create", &create, "path"_a, "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a,
                   "slots"_a, "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a,
-                  "max_bytes"_a)
+                  "max_bytes"_a, "gpu_memory"_a.none())
       .def_static("open", &open, "path"_a, "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a,
-                  "flush"_a, "salvage"_a, "key"_a.none(), "value"_a.none())
+                  "flush"_a, "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none())
       .def("run", &run, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a, "found"_a, "mask"_a,
            "combine"_a, "element"_a, "unique"_a, "ordered"_a, "on_device"_a, "stream"_a, "interruptible"_a,
            "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")

@@ -101,6 +101,7 @@ class Table:
         flush: bool = False,
         seed: int = 0,
         max_bytes: int = 0,
+        gpu_memory: int | None = None,
     ) -> Table:
         """Makes a pool file with an empty table in it, readable by its owner alone, and opens it.
 
@@ -130,6 +131,9 @@ class Table:
             Of the hash; 0: random.
         max_bytes
             Address space kept for the value heap; 0: 1 TiB.
+        gpu_memory
+            Bytes of GPU memory that copies of the pool's buckets may take: 16 a slot. If not all fit, none is kept, and
+            searches read the pool. Default: half of what is free.
 
         Raises
         ------
@@ -152,6 +156,7 @@ class Table:
             flush=bool(flush),
             seed=_whole("seed", seed, 0, _END),
             max_bytes=_whole("max_bytes", max_bytes, 0, _END),
+            gpu_memory=None if gpu_memory is None else _whole("gpu_memory", gpu_memory, 0, _END),
         )
         return cls._wrap(native, text, "r+")
 
@@ -169,12 +174,13 @@ class Table:
         shared_bias: int = 2,
         flush: bool = False,
         salvage: bool = False,
+        gpu_memory: int | None = None,
     ) -> Table:
         """Opens the table in a pool file, and recovers it first if it was not closed.
 
         Parameters
         ----------
-        path, device, threads, moves, shared_bias, flush
+        path, device, threads, moves, shared_bias, flush, gpu_memory
             As for `create`.
         mode
             "r+" to change the table (one process at a time), "r" to read it (together with other readers).
@@ -202,6 +208,7 @@ class Table:
             salvage=bool(salvage),
             key=None if key is None else _whole("key", key, 1, 65536),
             value=None if value is None else _whole("value", value, 0, 65536),
+            gpu_memory=None if gpu_memory is None else _whole("gpu_memory", gpu_memory, 0, _END),
         )
         return cls._wrap(native, text, mode)
 

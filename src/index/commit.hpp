@@ -5,6 +5,9 @@
 //   commit   durable    the slot, by one write that a torn store leaves visibly empty
 //   publish  volatile   the slot to readers, by its tag; the claim on the key ends
 //
+// A machine may keep copies of slots for readers (GPHash §3.3). They change when the slot is durable and not before:
+// `memory.show`, `show_word` and `hide` come after the fence.
+//
 // All lanes of a tile call together; `tile.once` lets one of them act.
 #pragma once
 
@@ -42,6 +45,16 @@ HOLDFAST_BOTH void write_slot(const Memory& memory, const View<Shape>& view, Slo
   }
   flush_slot(memory, slot);
   if (memory.keeps(fence)) memory.fence();
+  memory.show(slot, key, word);
+}
+
+/// Replaces the word of an item whose key the caller holds, and waits until it is durable.
+template <class Memory>
+HOLDFAST_BOTH void swap_word(const Memory& memory, Slot* slot, std::uint64_t word) {
+  memory.store(&slot->word, word);
+  flush_slot(memory, slot);
+  if (memory.keeps(Step::fence_after_update)) memory.fence();
+  memory.show_word(slot, word);
 }
 
 /// Empties a slot that the caller holds, and waits until that is durable. Before anybody fills it again, its key's
@@ -52,6 +65,7 @@ HOLDFAST_BOTH void clear_slot(const Memory& memory, const View<Shape>& view, Slo
   memory.store(&slot->key, 0);
   flush_slot(memory, slot);
   if (memory.keeps(fence)) memory.fence();
+  memory.hide(slot);
 }
 
 /// Writes an item into lane `lane`, which the caller has claimed, and publishes it.

@@ -64,6 +64,7 @@ HOLDFAST_BOTH void clear_torn(const Memory& memory, Slot* slot) {
   memory.store(&slot->key, 0);
   memory.flush(slot, sizeof(Slot));
   memory.fence();
+  memory.hide(slot);
 }
 
 /// True if `slot`, which is occupied by `key` at lane order `own`, is the second of two copies: a copy stands in a lane before

@@ -228,12 +228,7 @@ HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const 
     memory.count_items(-1);
   } else {
     if (!state.place(word)) return Outcome::needs_cell;
-    tile.once([&] {
-      memory.store(&old.slot->word, word);
-      flush_slot(memory, old.slot);
-      if (memory.keeps(Step::fence_after_update)) memory.fence();
-      return 0;
-    });
+    tile.once([&] { return swap_word(memory, old.slot, word), 0; });
     state.keep_cell();
   }
   // Whoever takes a cell out of its slot, and no one else, frees it (RULES.md 5).

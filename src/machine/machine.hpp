@@ -13,10 +13,12 @@
 namespace holdfast::machine {
 
 struct MachineOptions {
-  unsigned threads = 0;           ///< CPU threads a batch may use; 0: all, 8 at most
-  bool moves = true;              ///< RULES.md 26
-  std::uint32_t shared_bias = 0;  ///< index::choose_lane
-  int device = 0;                 ///< CUDA ordinal
+  unsigned threads = 0;                    ///< CPU threads a batch may use; 0: all, 8 at most
+  bool moves = true;                       ///< RULES.md 26
+  std::uint32_t shared_bias = 0;           ///< index::choose_lane
+  int device = 0;                          ///< CUDA ordinal
+  std::uint64_t gpu_memory = kHalfOfFree;  ///< bytes of GPU memory that copies of the pool may take
+  std::uint64_t order_from = 0;            ///< rows from which a search is ordered by address; 0: the machine's choice
 };
 
 /// A machine has recovered its pool when it is constructed: throws PoolCorrupt if the slots are damaged.

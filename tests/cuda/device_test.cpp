@@ -94,10 +94,13 @@ TEST(GpuStreams, BatchesQueueUpWithoutWaiting) {
   EXPECT_TRUE(report.errors.empty()) << report.errors.front();
 }
 
-TEST(GpuStreams, SearchesOverlapChangesAndSeeWholeValues) {
+/// How searches run: in one kernel, in phases, or on buckets in the pool.
+class GpuSearches : public testing::TestWithParam<Shape> {};
+
+TEST_P(GpuSearches, OverlapChangesAndSeeWholeValues) {
   HOLDFAST_NEEDS_GPU();
   constexpr std::size_t kRows = 4096, kWords = 8;
-  GpuTable gpu({8 * kWords}, 2 * kRows);
+  GpuTable gpu(GetParam(), 2 * kRows);
   std::vector<std::uint64_t> keys(kRows), values(kRows * kWords);
   for (std::size_t i = 0; i < kRows; ++i) keys[i] = i;
   fill_values(values, keys, 0);
@@ -150,6 +153,9 @@ TEST(GpuStreams, SearchesOverlapChangesAndSeeWholeValues) {
   const CheckReport report = gpu.table->check();
   EXPECT_TRUE(report.errors.empty()) << report.errors.front();
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, GpuSearches,
+                         testing::Values(Shape{64}, Shape{64, 2, 2, 8, 1}, Shape{64, 2, 2, 8, 0, 0}));
 
 TEST(GpuStreams, SeveralHostThreadsShareATable) {
   HOLDFAST_NEEDS_GPU();

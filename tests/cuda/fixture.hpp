@@ -23,6 +23,8 @@ namespace holdfast::test {
 
 struct Shape {
   std::uint32_t value_bytes = 8, levels = 2, hashes = 2, slots = 8;
+  std::uint64_t order_from = 0;            ///< 1: every search goes in phases
+  std::uint64_t gpu_memory = kHalfOfFree;  ///< 0: no bucket is cached
 };
 
 /// The arrays of a batch, in host memory.
@@ -77,6 +79,8 @@ class GpuTable {
     options.device = "cuda";
     options.overwrite = true;
     options.max_bytes = std::uint64_t{1} << 32;
+    options.order_from = shape.order_from;
+    options.gpu_memory = shape.gpu_memory;
     table = std::make_unique<Table>(Table::create(path.str(), options));
   }
 
@@ -84,6 +88,8 @@ class GpuTable {
     table->close();
     OpenOptions options;
     options.device = device;
+    options.order_from = shape_.order_from;
+    options.gpu_memory = shape_.gpu_memory;
     table = std::make_unique<Table>(Table::open(path.str(), options));
   }
 

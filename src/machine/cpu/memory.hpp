@@ -51,6 +51,10 @@ class CpuMemory {
   void fence() const {
     if constexpr (kFlush) persist_.fence();
   }
+  // Readers look at the pool itself: there is no copy to keep.
+  void show(index::Slot*, std::uint64_t, std::uint64_t) const {}
+  void show_word(index::Slot*, std::uint64_t) const {}
+  void hide(index::Slot*) const {}
 
   std::uint64_t peek(const std::uint64_t* word) const { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
   void poke(std::uint64_t* word, std::uint64_t value) const { __atomic_store_n(word, value, __ATOMIC_RELEASE); }

@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kThreads)
     find_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ FindJob job, unsigned share) {
   const InEpoch inside(job.state);
   const WarpTile tile;
-  const CudaMemory memory(job.state);
+  const CudaMemory memory(job.state, nullptr);
   for (std::uint64_t base = first_of_warp() * share; base < job.size; base += all_warps() * share) {
     const std::uint64_t mine = base + tile.lane();
     const bool brings = tile.lane() < share && mine < job.size && (job.mask == nullptr || job.mask[mine] != 0);
@@ -105,9 +105,10 @@ __device__ inline void leave_over(const ChangeJob& job, std::uint64_t at, index:
 
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
-    change_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job, unsigned share) {
+    change_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                  const __grid_constant__ ChangeJob job, unsigned share) {
   const WarpTile tile;
-  const CudaMemory memory(job.state, job.ring);
+  const CudaMemory memory(job.state, &cache, job.ring);
   const std::uint64_t ordered = job.ordered ? *job.ordered : job.size;
   const std::uint64_t turns = job.again ? job.again_size : ordered;
   for (std::uint64_t base = first_of_warp() * share; base < turns; base += all_warps() * share) {

@@ -40,7 +40,7 @@ __global__ void extended_kernel(DeviceState* state, std::uint64_t added) {
 }
 
 __global__ void __launch_bounds__(kThreads) clear_kernel(index::Slot* first, std::uint64_t size, bool in_slot) {
-  const CudaMemory memory(nullptr);
+  const CudaMemory memory(nullptr, nullptr);
   for (std::uint64_t i = first_of_thread(); i < size; i += all_threads()) {
     if (!in_slot) memory.store(&first[i].word, 0);
     memory.store(&first[i].key, 0);

@@ -14,6 +14,8 @@ constexpr std::size_t kDeviceRows = std::size_t{1} << 27;  // of device arrays o
 constexpr std::size_t kHostRows = std::size_t{1} << 22;    // of host arrays copied at once
 constexpr std::size_t kHostRowsBetweenStops = std::size_t{1} << 17;
 constexpr std::size_t kHostBytes = std::size_t{512} << 20;
+/// Rows from which a search is worth ordering: sorting takes some ten launches.
+constexpr std::uint64_t kOrderFrom = 16384;
 constexpr std::uint64_t kFewSlots = 1 << 16;  // a table that small may be full by chance sooner
 
 /// The items up to which an insert finds a slot in practice: with one move the first failure comes at a load of 0.97
@@ -186,9 +188,27 @@ void CudaMachine::search(FindJob job, cudaStream_t stream) {
   Event ended = std::move(spare_events_.back());
   spare_events_.pop_back();
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
-  kernels_->find(job, stream);
+  const bool wants_cells = job.rows.out != nullptr && job.rows.op != Op::contains && !layout_.in_slot();
+  const std::uint64_t order_from = options_.order_from != 0 ? options_.order_from : kOrderFrom;
+  if (cache_.view().resident() && wants_cells && job.size >= order_from) {
+    search_in_order(job, stream);
+  } else {
+    kernels_->find(job, stream);
+  }
   ended.record(stream);
   searches_.push_back(std::move(ended));
+}
+
+/// The phases of search.cuh.
+void CudaMachine::search_in_order(const FindJob& job, cudaStream_t stream) {
+  SearchRooms::Room& lent = search_rooms_.lend(job.size, is_wide(layout_.cells), stream);
+  SearchRoom room = lent.room();
+  enter_search(job.state, room, stream);
+  kernels_->resolve(job, room, stream);
+  order_search(room, job.size, layout_.cells, stream);
+  kernels_->gather(job, room, stream);
+  leave_search(job.state, room, stream);
+  lent.end(stream);
 }
 
 /// The caller holds `changing_`. `waited`: returns when all is done, having grown the table as far as it took.
@@ -345,6 +365,8 @@ void CudaMachine::stats(Stats& stats) const {
   stats.repaired_slots = torn_;
   stats.finished_moves = second_copies_;
   stats.rehashed = rehashed_;
+  stats.cached_bytes = cache_.bytes();
+  stats.cached_ratio = cache_.view().resident() ? 1 : 0;
   stats.tile = "warp";
   stats.threads = 1;
 }

@@ -36,6 +36,7 @@ CudaMachine::CudaMachine(memory::Pool& pool, const MachineOptions& options)
       gpu_(name_of(options.device)),
       registration_(pool),
       kernels_(make_kernels({pool.superblock().levels, pool.superblock().hash_locations, pool.superblock().slots})),
+      cache_(options.gpu_memory),
       state_(1),
       scan_report_(1),
       change_report_(1) {
@@ -114,7 +115,9 @@ void CudaMachine::set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> 
   stream_.wait("carrying tags over");
   tags_ = std::move(tags);
   layout_ = layout;
-  kernels_->set_layout(layout_);
+  cache_.cover(layout_, carry, stream_);  // a level that was added a moment ago is empty
+  stream_.wait("loading the bucket cache");
+  kernels_->set_layout(layout_, cache_.view());
 }
 
 /// Builds everything volatile from the pool, and mends it. GPHash §3.2.3 "Recovery", as machine/cpu/keeper.hpp does it.
@@ -267,7 +270,7 @@ bool CudaMachine::grow_heap(std::uint64_t at_least) {
     ring_cells_ = std::move(larger);
     ring_ = ring;
     layout_.cells = cells;
-    kernels_->set_layout(layout_);
+    kernels_->set_layout(layout_, cache_.view());
   } catch (const Error& error) {
     stuck_ = pool_.path() + " could not use its larger heap: " + error.what() + ". Close it and open it again";
     throw DeviceError(stuck_);
@@ -307,6 +310,7 @@ void CudaMachine::clear() {
   }
   clear_slots(layout_.aside, 1, layout_.in_slot(), stream_);
   cuda::check(cudaMemsetAsync(layout_.tags, 0, layout_.tag_words() * 8, stream_), "clearing the table");
+  cache_.clear(stream_);
   cuda::check(cudaMemsetAsync(&state_.data()->items, 0, 8, stream_), "clearing the table");
   stream_.wait("clearing the table");
   begin_cells(live);
@@ -344,21 +348,24 @@ void CudaMachine::check_errors(CheckReport& report) {
   const DeviceBuffer<std::uint64_t> tags = tags_for(layout_.top_level);
   cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, stream_), "checking the table");
   cuda::check(cudaMemsetAsync(tags.data(), 0, layout_.tag_words() * 8, stream_), "checking the table");
-  struct Elsewhere {  // the kernels see the other tags as long as this lives
-    Elsewhere(Kernels& kernels, const Layout& own, std::uint64_t* tags) : kernels_(kernels), own_(own) {
+  struct Elsewhere {  // the kernels see the other tags, and the pool itself, as long as this lives
+    Elsewhere(Kernels& kernels, const Layout& own, const CacheView& cache, std::uint64_t* tags)
+        : kernels_(kernels), own_(own), cache_(cache) {
       Layout other = own;
       other.tags = tags;
-      kernels_.set_layout(other);
+      kernels_.set_layout(other, {});
     }
-    ~Elsewhere() { kernels_.set_layout(own_); }
+    ~Elsewhere() { kernels_.set_layout(own_, cache_); }
     Kernels& kernels_;
     const Layout& own_;
-  } elsewhere(*kernels_, layout_, tags.data());
+    const CacheView& cache_;
+  } elsewhere(*kernels_, layout_, cache_.view(), tags.data());
   zero_report();
   kernels_->scan(false, live.data(), scan_report_.data(), stream_);
   const ScanReport slots = read_report();
   kernels_->compare_tags(layout_.tags, scan_report_.data(), stream_);
   kernels_->drop_copies(false, scan_report_.data(), stream_);
+  cache_.compare(scan_report_.data(), stream_);
   if (!layout_.in_slot()) mark_free_cells(ring_, state_.data(), live.data(), scan_report_.data(), stream_);
   const ScanReport all = read_report();
   const auto append = [&](const std::vector<std::string>& lines) {
@@ -372,6 +379,7 @@ void CudaMachine::check_errors(CheckReport& report) {
   expect(slots.torn == 0, std::to_string(slots.torn) + " slots are half-written");
   expect(all.second_copies == 0, std::to_string(all.second_copies) + " keys are in the table twice");
   expect(all.wrong_tags == 0, std::to_string(all.wrong_tags) + " tag words did not agree with their slots");
+  expect(all.wrong_copies == 0, std::to_string(all.wrong_copies) + " slots of the bucket cache differ from the pool");
   expect(all.held_stripes == 0, std::to_string(all.held_stripes) + " claims were never ended");
   expect(all.shared == slots.shared,
          std::to_string(all.shared - slots.shared) + " free cells are in use, or free twice");

@@ -13,8 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "machine/cuda/bucket_cache.hpp"
 #include "machine/cuda/kernels.hpp"
 #include "machine/cuda/runtime.hpp"
+#include "machine/cuda/search_rooms.hpp"
 #include "machine/cuda/staging.hpp"
 #include "machine/cuda/state.hpp"
 #include "machine/layout.hpp"
@@ -60,6 +62,7 @@ class CudaMachine final : public Machine {
   void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream);
   void change_and_wait(ChangeJob& job, cudaStream_t stream);
   bool make_room(const ChangeReport& report, Full& full);
+  void search_in_order(const FindJob& job, cudaStream_t stream);
   bool fits(Need need);
   void prepare_room(std::uint64_t rows, bool ordered);
   void require_reachable(const void* array, const char* name) const;
@@ -92,6 +95,7 @@ class CudaMachine final : public Machine {
   Registration registration_;
   std::unique_ptr<Kernels> kernels_;
   Layout layout_;
+  BucketCache cache_;
   Stream stream_;  ///< for what the machine does alone
   DeviceBuffer<std::uint64_t> tags_;
   DeviceBuffer<std::uint64_t> ring_cells_;
@@ -106,6 +110,7 @@ class CudaMachine final : public Machine {
   Stream stream_for_state_;
   Event last_change_;
   std::deque<Event> searches_;  ///< that may still run, oldest first
+  SearchRooms search_rooms_;
   std::vector<Event> spare_events_;
   Bounds bounds_;
   Stages stages_;

@@ -11,30 +11,35 @@
 
 namespace holdfast::machine::cuda {
 
+/// Joins the present epoch. One thread calls it.
+__device__ inline std::uint64_t enter_epoch(DeviceState* state) {
+  for (;;) {
+    const std::uint64_t epoch = DeviceWord(state->epoch).load(::cuda::memory_order_seq_cst);
+    DeviceWord(state->inside[epoch % 3]).fetch_add(1, ::cuda::memory_order_seq_cst);
+    if (DeviceWord(state->epoch).load(::cuda::memory_order_seq_cst) == epoch) return epoch;
+    DeviceWord(state->inside[epoch % 3]).fetch_sub(1, ::cuda::memory_order_seq_cst);
+  }
+}
+
+__device__ inline void leave_epoch(DeviceState* state, std::uint64_t epoch) {
+  DeviceWord(state->inside[epoch % 3]).fetch_sub(1, ::cuda::memory_order_seq_cst);
+}
+
 /// Membership of a block for a scope that all its threads begin and end together.
 class InEpoch {
  public:
   __device__ explicit InEpoch(DeviceState* state) : state_(state) {
-    if (threadIdx.x == 0) epoch_ = enter();
+    if (threadIdx.x == 0) epoch_ = enter_epoch(state);
     __syncthreads();
   }
   __device__ ~InEpoch() {
     __syncthreads();
-    if (threadIdx.x == 0) DeviceWord(state_->inside[epoch_ % 3]).fetch_sub(1, ::cuda::memory_order_seq_cst);
+    if (threadIdx.x == 0) leave_epoch(state_, epoch_);
   }
   InEpoch(const InEpoch&) = delete;
   InEpoch& operator=(const InEpoch&) = delete;
 
  private:
-  __device__ std::uint64_t enter() const {
-    for (;;) {
-      const std::uint64_t epoch = DeviceWord(state_->epoch).load(::cuda::memory_order_seq_cst);
-      DeviceWord(state_->inside[epoch % 3]).fetch_add(1, ::cuda::memory_order_seq_cst);
-      if (DeviceWord(state_->epoch).load(::cuda::memory_order_seq_cst) == epoch) return epoch;
-      DeviceWord(state_->inside[epoch % 3]).fetch_sub(1, ::cuda::memory_order_seq_cst);
-    }
-  }
-
   DeviceState* state_;
   std::uint64_t epoch_ = 0;
 };

@@ -55,9 +55,10 @@ __device__ bool scan_slot(const CudaMemory& memory, const View<Shape>& view, uns
 }
 
 template <class Shape>
-__global__ void __launch_bounds__(kThreads) scan_kernel(const __grid_constant__ View<Shape> view, unsigned rank,
-                                                        bool repair, std::uint32_t* live, ScanReport* report) {
-  const CudaMemory memory(nullptr);
+__global__ void __launch_bounds__(kThreads)
+    scan_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache, unsigned rank,
+                bool repair, std::uint32_t* live, ScanReport* report) {
+  const CudaMemory memory(nullptr, &cache);
   const std::uint64_t slots = view.buckets(rank) * view.shape.slots();
   std::uint64_t items = 0;
   for (std::uint64_t number = first_of_thread(); number < slots; number += all_threads()) {
@@ -69,9 +70,9 @@ __global__ void __launch_bounds__(kThreads) scan_kernel(const __grid_constant__ 
 
 /// The aside slot, by one thread.
 template <class Shape>
-__global__ void aside_kernel(const __grid_constant__ View<Shape> view, bool repair, std::uint32_t* live,
-                             ScanReport* report) {
-  const CudaMemory memory(nullptr);
+__global__ void aside_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                             bool repair, std::uint32_t* live, ScanReport* report) {
+  const CudaMemory memory(nullptr, &cache);
   std::uint64_t word = 0;
   std::uint64_t tag = 0;
   switch (index::inspect_aside(memory, view, word)) {
@@ -114,9 +115,10 @@ __device__ void drop_if_second(const WarpTile& tile, const CudaMemory& memory, c
 /// A warp reads 32 slots at a time, and looks for earlier copies of each item.
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
-    copies_kernel(const __grid_constant__ View<Shape> view, unsigned rank, bool repair, ScanReport* report) {
+    copies_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache, unsigned rank,
+                  bool repair, ScanReport* report) {
   const WarpTile tile;
-  const CudaMemory memory(nullptr);
+  const CudaMemory memory(nullptr, &cache);
   const std::uint64_t slots = view.buckets(rank) * view.shape.slots();
   for (std::uint64_t base = first_of_warp() * kWarp; base < slots; base += all_warps() * kWarp) {
     const std::uint64_t mine = base + tile.lane();
@@ -151,10 +153,10 @@ __device__ bool belongs(const View<Shape>& view, unsigned level, std::uint64_t n
 
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
-    drain_kernel(const __grid_constant__ View<Shape> view, Slot* slots, unsigned level, bool recovering,
-                 DeviceState* state, ScanReport* report) {
+    drain_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache, Slot* slots,
+                 unsigned level, bool recovering, DeviceState* state, ScanReport* report) {
   const WarpTile tile;
-  const CudaMemory memory(state);
+  const CudaMemory memory(state, &cache);
   const std::uint64_t size = (std::uint64_t{1} << level) * view.shape.slots();
   std::uint32_t moved = 0, cleared = 0;
   bool stop = false;
@@ -190,7 +192,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     carry_kernel(const __grid_constant__ View<Shape> from, const __grid_constant__ View<Shape> to, unsigned level) {
-  const CudaMemory memory(nullptr);
+  const CudaMemory memory(nullptr, nullptr);
   for (std::uint64_t bucket = first_of_thread(); bucket < (std::uint64_t{1} << level); bucket += all_threads()) {
     index::carry_tags(memory, from, to, level, bucket);
   }

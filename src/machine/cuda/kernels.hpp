@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "machine/cuda/cache_view.hpp"
 #include "machine/cuda/state.hpp"
 #include "machine/layout.hpp"
 
@@ -15,9 +16,13 @@ namespace holdfast::machine::cuda {
 class Kernels {
  public:
   virtual ~Kernels() = default;
-  virtual void set_layout(const Layout& layout) = 0;
+  virtual void set_layout(const Layout& layout, const CacheView& cache) = 0;
 
+  /// A search in one kernel.
   virtual void find(const FindJob& job, cudaStream_t stream) const = 0;
+  /// Two phases of a search of resident buckets (search.cuh): the cell of each row, and, from ordered cells, the values.
+  virtual void resolve(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
+  virtual void gather(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   virtual void change(const ChangeJob& job, cudaStream_t stream) const = 0;
 
   // Alone on the table.
@@ -52,6 +57,15 @@ void mark_free_cells(const CellRing& ring, const DeviceState* state, std::uint32
                      cudaStream_t stream);
 /// Copies the free cells of a ring without limbo into a larger one, and adds the cells from the old end on.
 void extend_ring(const CellRing& from, const CellRing& to, DeviceState* state, cudaStream_t stream);
+
+/// Other phases of an ordered search.
+void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream);
+void leave_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream);
+/// Orders the rows by their cells, of which the heap has `cells`, into the first arrays of the room.
+void order_search(SearchRoom& room, std::uint64_t size, std::uint64_t cells, cudaStream_t stream);
+std::size_t search_scratch_bytes(std::uint64_t rows, bool wide);
+/// True if 32 bits do not do for a cell's number.
+inline bool is_wide(std::uint64_t cells) { return cells >= 0xffff'ffff; }
 
 /// Where the ordering of a batch works; all in GPU memory.
 struct OrderRoom {

@@ -4,6 +4,7 @@
 #include "machine/cuda/batch.cuh"
 #include "machine/cuda/growth.cuh"
 #include "machine/cuda/kernels.hpp"
+#include "machine/cuda/search.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -15,17 +16,45 @@ class KernelsImpl final : public Kernels {
     static_cast<void>(shape);
   }
 
-  void set_layout(const Layout& layout) override { view_ = view_as<Shape>(layout); }
+  void set_layout(const Layout& layout, const CacheView& cache) override {
+    view_ = view_as<Shape>(layout);
+    cache_ = cache;
+  }
 
   void find(const FindJob& job, cudaStream_t stream) const override {
+    if (cache_.resident()) {
+      const WarpGrid grid = warps_for(lookup_kernel<Shape>, job.size);
+      lookup_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, cache_, job, grid.share);
+      return check_launch("starting a search");
+    }
     const WarpGrid grid = warps_for(find_kernel<Shape>, job.size);
     find_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, job, grid.share);
     check_launch("starting a search");
   }
 
+  void resolve(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const override {
+    const auto launch = [&]<class Cell>(Cell* cells) {
+      const unsigned blocks = blocks_for(resolve_kernel<Shape, Cell>, job.size);
+      resolve_kernel<Shape, Cell><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, cells, room.rows[0]);
+    };
+    is_wide(view_.cells) ? launch(static_cast<std::uint64_t*>(room.cells[0]))
+                         : launch(static_cast<std::uint32_t*>(room.cells[0]));
+    check_launch("starting a search");
+  }
+
+  void gather(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const override {
+    const auto launch = [&]<class Cell>(const Cell* cells) {
+      const unsigned blocks = blocks_for(gather_kernel<Shape, Cell>, job.size);
+      gather_kernel<Shape, Cell><<<blocks, kThreads, 0, stream>>>(view_, job, cells, room.rows[0]);
+    };
+    is_wide(view_.cells) ? launch(static_cast<const std::uint64_t*>(room.cells[0]))
+                         : launch(static_cast<const std::uint32_t*>(room.cells[0]));
+    check_launch("gathering values");
+  }
+
   void change(const ChangeJob& job, cudaStream_t stream) const override {
     const WarpGrid grid = warps_for(change_kernel<Shape>, job.again ? job.again_size : job.size);
-    change_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, job, grid.share);
+    change_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, cache_, job, grid.share);
     check_launch("starting a change");
   }
 
@@ -33,9 +62,9 @@ class KernelsImpl final : public Kernels {
     for (unsigned rank = 0; rank < view_.shape.levels(); ++rank) {
       const std::uint64_t slots = view_.buckets(rank) * view_.shape.slots();
       scan_kernel<Shape>
-          <<<blocks_for(scan_kernel<Shape>, slots), kThreads, 0, stream>>>(view_, rank, repair, live, report);
+          <<<blocks_for(scan_kernel<Shape>, slots), kThreads, 0, stream>>>(view_, cache_, rank, repair, live, report);
     }
-    aside_kernel<Shape><<<1, 1, 0, stream>>>(view_, repair, live, report);
+    aside_kernel<Shape><<<1, 1, 0, stream>>>(view_, cache_, repair, live, report);
     check_launch("starting a scan");
   }
 
@@ -43,7 +72,7 @@ class KernelsImpl final : public Kernels {
     for (unsigned rank = 0; rank < view_.shape.levels(); ++rank) {
       const std::uint64_t slots = view_.buckets(rank) * view_.shape.slots();
       copies_kernel<Shape>
-          <<<blocks_for(copies_kernel<Shape>, slots), kThreads, 0, stream>>>(view_, rank, repair, report);
+          <<<blocks_for(copies_kernel<Shape>, slots), kThreads, 0, stream>>>(view_, cache_, rank, repair, report);
     }
     check_launch("starting the search for second copies");
   }
@@ -51,8 +80,8 @@ class KernelsImpl final : public Kernels {
   void drain(index::Slot* slots, unsigned level, bool recovering, DeviceState* state, ScanReport* report,
              cudaStream_t stream) const override {
     const std::uint64_t size = (std::uint64_t{1} << level) * view_.shape.slots();
-    drain_kernel<Shape><<<blocks_for(drain_kernel<Shape>, size), kThreads, 0, stream>>>(view_, slots, level, recovering,
-                                                                                        state, report);
+    drain_kernel<Shape><<<blocks_for(drain_kernel<Shape>, size), kThreads, 0, stream>>>(view_, cache_, slots, level,
+                                                                                        recovering, state, report);
     check_launch("starting to drain a level");
   }
 
@@ -70,6 +99,7 @@ class KernelsImpl final : public Kernels {
 
  private:
   View<Shape> view_;
+  CacheView cache_;
 };
 
 }  // namespace holdfast::machine::cuda

@@ -9,6 +9,9 @@
 //   fence    is of system scope: what was stored before is in host memory before anything that follows
 //
 // Posted writes may arrive in any subset when the context dies, so two words are ordered only by a fence between them.
+//
+// Slots that the bucket cache holds are read there, and are changed there by `show`, `show_word` and `hide`, which come when
+// the pool's own words are durable.
 #pragma once
 
 #include <cuda/atomic>
@@ -18,6 +21,7 @@
 #include "index/mutant.hpp"
 #include "index/slot.hpp"
 #include "index/tags.hpp"
+#include "machine/cuda/cache_view.hpp"
 #include "machine/cuda/state.hpp"
 
 namespace holdfast::machine::cuda {
@@ -32,11 +36,13 @@ class CudaMemory {
   /// finds its key under a claim fences, so that what it saw is in host memory before it answers (RULES.md 11).
   static constexpr bool kReadersFlush = true;
 
-  __device__ explicit CudaMemory(DeviceState* state, const CellRing& ring = {}) : state_(state), ring_(ring) {}
+  __device__ CudaMemory(DeviceState* state, const CacheView* cache, const CellRing& ring = {})
+      : state_(state), cache_(cache), ring_(ring) {}
 
   __host__ __device__ static constexpr bool keeps(index::Step) { return true; }
 
   __device__ std::uint64_t load(const std::uint64_t* word) const {
+    if (const std::uint64_t* const copy = copy_of(word)) return peek(copy);
     return SystemWord(*const_cast<std::uint64_t*>(word)).load(::cuda::memory_order_acquire);
   }
   __device__ void store(std::uint64_t* word, std::uint64_t value) const {
@@ -51,6 +57,19 @@ class CudaMemory {
   __device__ void order(const index::Slot*) const { __threadfence_system(); }
   __device__ void flush(const void*, std::size_t) const {}
   __device__ void fence() const { __threadfence_system(); }
+
+  // The word comes before the key that makes it count, and goes after it: a search that has read the key reads a word that
+  // was there with it, or is told by the stripe to look again.
+  __device__ void show(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+    show_word(slot, word);
+    if (std::uint64_t* const copy = copy_of(&slot->key)) poke(copy, key);
+  }
+  __device__ void show_word(index::Slot* slot, std::uint64_t word) const {
+    if (std::uint64_t* const copy = copy_of(&slot->word)) poke(copy, word);
+  }
+  __device__ void hide(index::Slot* slot) const {
+    if (std::uint64_t* const copy = copy_of(&slot->key)) poke(copy, 0);
+  }
 
   __device__ std::uint64_t peek(const std::uint64_t* word) const {
     return DeviceWord(*const_cast<std::uint64_t*>(word)).load(::cuda::memory_order_acquire);
@@ -116,14 +135,30 @@ class CudaMemory {
     add_to(reinterpret_cast<std::uint64_t&>(state_->items), static_cast<std::uint64_t>(std::int64_t{items_}));
     add_to(state_->moves, moves_);
     add_to(state_->claim_misses, claim_misses_);
-    add_to(state_->retries, retries_);
+    tell_retries();
+  }
+  /// Adds the retries of this thread alone, where each counts its own.
+  __device__ void tell_retries() const {
+    if (retries_ != 0) DeviceWord(state_->retries).fetch_add(retries_, ::cuda::memory_order_relaxed);
   }
 
  private:
+  __device__ std::uint64_t* copy_of(const std::uint64_t* word) const {
+    return cache_ == nullptr ? nullptr : cache_->copy_of(word);
+  }
+
   DeviceState* state_;
+  const CacheView* cache_;  ///< null: as if nothing were cached
   CellRing ring_;
   mutable std::int32_t items_ = 0;
   mutable std::uint32_t moves_ = 0, claim_misses_ = 0, retries_ = 0;
+};
+
+/// The policy of a search that reads resident buckets only: what it sees is durable, so it flushes nothing (RULES.md 11).
+class ResidentMemory : public CudaMemory {
+ public:
+  static constexpr bool kReadersFlush = false;
+  using CudaMemory::CudaMemory;
 };
 
 }  // namespace holdfast::machine::cuda

@@ -64,6 +64,7 @@ struct ScanReport {
   std::uint64_t shared;        ///< slots whose cell another slot names too
   std::uint64_t wrong_tags;    ///< words of tags that do not say what the slots hold
   std::uint64_t held_stripes;  ///< claims that nobody ended
+  std::uint64_t wrong_copies;  ///< slots of which the bucket cache holds something else
   std::uint32_t needs_level;
   std::uint32_t aside_damaged, aside_shared;
   Damage damage[kDamages];
@@ -77,6 +78,15 @@ struct FindJob {
   const std::uint8_t* mask = nullptr;
   std::uint64_t size = 0;
   DeviceState* state = nullptr;
+};
+
+/// Where an ordered search works; all in GPU memory. The numbers of cells are 32 or 64 bits wide.
+struct SearchRoom {
+  void* cells[2] = {};          ///< (n,) of the rows, and sorted
+  std::uint32_t* rows[2] = {};  ///< (n,)
+  std::uint64_t* epoch = nullptr;
+  void* scratch = nullptr;
+  std::size_t scratch_bytes = 0;
 };
 
 /// A change of rows that are ordered into runs of one key each.

@@ -39,6 +39,9 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
   }
   void flush(const void* address, std::size_t bytes) const { world().flush(address, bytes); }
   void fence() const { world().fence(); }
+  void show(index::Slot*, std::uint64_t, std::uint64_t) const {}
+  void show_word(index::Slot*, std::uint64_t) const {}
+  void hide(index::Slot*) const {}
 
   std::uint64_t peek(const std::uint64_t* word) const { return world().peek(word); }
   void poke(std::uint64_t* word, std::uint64_t value) const { world().poke(word, value); }

@@ -1,0 +1,118 @@
+// arrays.cuh: the keys and values of a benchmark whose arrays stay in GPU memory: drawn there, and checked there.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "../keys.hpp"
+#include "holdfast/status.hpp"
+
+namespace holdfast::bench {
+
+inline void must(cudaError_t code, const char* doing) {
+  if (code == cudaSuccess) return;
+  std::fprintf(stderr, "link: CUDA failed while %s: %s\n", doing, cudaGetErrorString(code));
+  std::exit(1);
+}
+
+template <class T>
+class GpuArray {
+ public:
+  explicit GpuArray(std::size_t size) : size_(size) { must(cudaMalloc(&data_, size * sizeof(T)), "taking GPU memory"); }
+  ~GpuArray() { cudaFree(data_); }
+  GpuArray(const GpuArray&) = delete;
+  GpuArray& operator=(const GpuArray&) = delete;
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_;
+};
+
+/// Which items a batch is about.
+struct Draw {
+  std::uint64_t items = 0;  ///< of the table
+  std::uint64_t first = 0;  ///< `each`: the items from here on, in the order of the batch
+  bool each = false;
+  double theta = 0;  ///< 0: uniform
+  double zeta = 0, alpha = 0, eta = 0;
+  std::uint64_t seed = 0;
+};
+
+/// Gray et al. (SIGMOD 1994), as bench/distribution.hpp does it; ranks are scattered over the items by `each`'s bijection.
+inline Draw zipfian(std::uint64_t items, double theta) {
+  Draw draw;
+  draw.items = items;
+  draw.theta = theta;
+  for (std::uint64_t i = items; i != 0; --i) draw.zeta += std::pow(static_cast<double>(i), -theta);
+  draw.alpha = 1 / (1 - theta);
+  draw.eta = (1 - std::pow(2.0 / static_cast<double>(items), 1 - theta)) / (1 - (1 + std::pow(0.5, theta)) / draw.zeta);
+  return draw;
+}
+
+__device__ inline std::uint64_t drawn_item(const Draw& draw, std::uint64_t row) {
+  if (draw.each) return draw.first + row;
+  const std::uint64_t random = mix(draw.seed * kOdd + mix(row + 1));
+  if (draw.theta == 0) return __umul64hi(random, draw.items);
+  const double u = static_cast<double>(random >> 11) * 0x1p-53, uz = u * draw.zeta;
+  std::uint64_t rank = 0;
+  if (uz >= 1 + pow(0.5, draw.theta)) {
+    rank = static_cast<std::uint64_t>(static_cast<double>(draw.items) * pow(draw.eta * u - draw.eta + 1, draw.alpha));
+  } else if (uz >= 1) {
+    rank = 1;
+  }
+  return (rank < draw.items ? rank : draw.items - 1) * 0x9e3779b1 % draw.items;  // an odd prime: coprime to most sizes
+}
+
+__global__ void draw_kernel(Draw draw, std::uint64_t* keys, std::uint64_t size, std::uint64_t base) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < size; i += gridDim.x * blockDim.x)
+    keys[i] = key_of(base + drawn_item(draw, i), 1);
+}
+
+__global__ void value_kernel(const std::uint64_t* keys, std::uint64_t* values, std::uint64_t size, unsigned words,
+                             std::uint64_t version) {
+  const std::uint64_t all = size * words;
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < all; i += gridDim.x * blockDim.x) {
+    const std::uint64_t first = first_value_word(keys[i / words], version);
+    values[i] = i % words == 0 ? first : mix(first + i % words);
+  }
+}
+
+/// keys.hpp's right_value, for words in GPU memory.
+__device__ inline bool right_words(const std::uint64_t* value, unsigned words, std::uint64_t key,
+                                   std::uint64_t newest) {
+  const std::uint64_t first = value[0];
+  bool right = (first ^ first_value_word(key, 0)) <= kVersionMask && (first & kVersionMask) <= newest;
+  for (unsigned w = 1; w < words; ++w) right &= value[w] == mix(first + w);
+  return right;
+}
+
+/// Counts rows whose answer is wrong: not there (or there, if `absent`), not whole, or of a version never written.
+__global__ void check_kernel(const std::uint64_t* keys, const std::uint64_t* out, const bool* found, std::uint64_t size,
+                             unsigned words, std::uint64_t newest, bool absent, unsigned long long* wrong) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < size; i += gridDim.x * blockDim.x) {
+    bool right = found[i] != absent;
+    if (out != nullptr && right) {
+      const std::uint64_t* const value = out + i * words;
+      if (absent) {
+        for (unsigned w = 0; w < words; ++w) right &= value[w] == 0;
+      } else {
+        right = right_words(value, words, keys[i], newest);
+      }
+    }
+    if (!right) atomicAdd(wrong, 1ull);
+  }
+}
+
+__global__ void status_kernel(const Status* statuses, std::uint64_t size, Status a, Status b,
+                              unsigned long long* wrong) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < size; i += gridDim.x * blockDim.x)
+    if (statuses[i] != a && statuses[i] != b) atomicAdd(wrong, 1ull);
+}
+
+}  // namespace holdfast::bench

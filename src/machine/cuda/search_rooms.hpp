@@ -1,0 +1,44 @@
+// search_rooms.hpp: GPU memory in which ordered searches work, each in a room of its own as long as it runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "machine/cuda/runtime.hpp"
+#include "machine/cuda/state.hpp"
+
+namespace holdfast::machine::cuda {
+
+/// Rooms are kept, and lent again when the search before has ended, or to a search that its stream puts behind that.
+/// The caller lets one thread in at a time.
+class SearchRooms {
+ public:
+  class Room {
+   public:
+    Room(std::uint64_t rows, bool wide);
+    SearchRoom room() const { return room_; }
+    /// Notes that the search has been enqueued.
+    void end(cudaStream_t stream);
+
+   private:
+    friend class SearchRooms;
+    std::uint64_t rows_;
+    bool wide_;
+    DeviceBuffer<std::byte> memory_;
+    SearchRoom room_;
+    Event ended_;
+    cudaStream_t last_ = nullptr;
+  };
+
+  /// A room for `rows` rows. Work that `stream` gets from now on may use it.
+  Room& lend(std::uint64_t rows, bool wide, cudaStream_t stream);
+
+ private:
+  static constexpr std::size_t kMost = 4;  ///< then a search waits, on the GPU, for one before it
+  std::vector<std::unique_ptr<Room>> rooms_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace holdfast::machine::cuda

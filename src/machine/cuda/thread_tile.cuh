@@ -1,0 +1,90 @@
+// thread_tile.cuh: one GPU thread as a tile: it looks at the tags of a key's candidates, and at the few slots they point to.
+//
+// Where tags and slots lie in GPU memory a warp a key would leave most lanes without work: a search touches two groups of
+// tags and, nearly always, one slot. So each lane of a warp looks for a key of its own. Values are no business of this tile.
+#pragma once
+
+#include <cstdint>
+
+#include "core/bits.hpp"
+#include "index/address.hpp"
+#include "index/find.hpp"
+#include "index/tags.hpp"
+
+namespace holdfast::machine::cuda {
+
+/// The tag words of a key's candidate buckets, in lane order.
+template <class Shape>
+struct ThreadTags {
+  std::uint64_t word[index::kMaxLanes];
+};
+template <unsigned L, unsigned H, unsigned S>
+struct ThreadTags<index::FixedShape<L, H, S>> {
+  std::uint64_t word[L * H * ((S + 7) / 8)];
+};
+
+struct ThreadTile {
+  template <class F>
+  __device__ auto once(F&& act) const {
+    return act();
+  }
+  template <class Memory>
+  __device__ std::uint64_t peek(const Memory& memory, const std::uint64_t* word) const {
+    return memory.peek(word);
+  }
+
+  template <class Memory, class Shape>
+  __device__ ThreadTags<Shape> load_tags(const Memory& memory, const index::View<Shape>& view,
+                                         const index::Candidates<Shape>& candidates) const {
+    ThreadTags<Shape> tags{};
+    if (candidates.aside()) {
+      tags.word[0] = memory.peek(candidates.tags(view, 0, 0));
+      return tags;
+    }
+    const unsigned each = view.words_per_bucket();
+    for (unsigned rank = 0; rank < view.shape.levels(); ++rank) {
+      for (unsigned j = 0; j < view.shape.hashes(); ++j) {
+        const std::uint64_t* const from = candidates.tags(view, rank, j);
+        for (unsigned i = 0; i < each; ++i)
+          tags.word[(rank * view.shape.hashes() + j) * each + i] = memory.peek(from + i);
+      }
+    }
+    return tags;
+  }
+
+  /// The lanes whose tag equals `tag`.
+  template <class Shape>
+  __device__ LaneMask match(const index::View<Shape>& view, const index::Candidates<Shape>& candidates,
+                            const ThreadTags<Shape>& tags, std::uint8_t tag) const {
+    if (candidates.aside()) return index::match_word(tags.word[0], tag) & 1;
+    const unsigned slots = view.shape.slots();
+    const unsigned each = view.words_per_bucket();
+    LaneMask mask = 0;
+    for (unsigned i = 0; i < view.shape.levels() * view.shape.hashes(); ++i) {
+      LaneMask bucket = 0;
+      for (unsigned w = 0; w < each; ++w) bucket |= index::match_word(tags.word[i * each + w], tag) << (8 * w);
+      mask |= (bucket & lanes(slots)) << (i * slots);
+    }
+    return mask;
+  }
+
+  /// The foremost of the `hits` lanes whose slot is occupied by the key.
+  template <class Memory, class Shape>
+  __device__ index::Item first_item(const Memory& memory, const index::View<Shape>& view,
+                                    const index::Candidates<Shape>& candidates, LaneMask hits) const {
+    for (; hits != 0; hits &= hits - 1) {
+      const unsigned lane = lowest_bit(hits);
+      index::Slot* const slot = candidates.slot(view, lane);
+      if (memory.load(&slot->key) != candidates.stored_key()) continue;
+      const std::uint64_t word = memory.load(&slot->word);
+      if (word != 0 || view.in_slot()) return {slot, word, lane};
+    }
+    return {};
+  }
+
+  template <class Memory, class Shape>
+  __device__ void flush_slots(const Memory&, const index::View<Shape>&, const index::Candidates<Shape>&,
+                              LaneMask) const {}
+};
+
+}  // namespace holdfast::machine::cuda
