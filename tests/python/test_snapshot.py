@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Machine, Make
+from conftest import PATIENCE_S, Machine, Make
 from test_cli import RUN, as_json, holdfast, killed
 
 import holdfast as hf
@@ -57,14 +57,14 @@ def test_between_two_batches(device: str, make: Make, tmp_path: Path) -> None:
 
     def write() -> int:
         version = 0
-        while not stop.is_set():
+        while not (stop.is_set() and version):
             version += 1
             table.insert_or_assign(KEYS, rows(version))
         return version
 
     def read() -> int:
         count = 0
-        while not stop.is_set():
+        while not (stop.is_set() and count):
             values, found = table.find(KEYS[:1000], dtype=np.uint64)
             assert found.all() and (values == values[:, :1]).all()
             count += 1
@@ -169,7 +169,7 @@ except KeyboardInterrupt:
 def test_interrupted_or_killed(name: str, folder: Path, tmp_path: Path) -> None:
     child = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, str(folder / "x.hold"), str(tmp_path / "s.hold"), name],
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=PATIENCE_S,
     )  # fmt: skip
     assert child.returncode == (0 if name == "SIGINT" else -9), child.stderr
     assert child.stdout == ("interrupted\n" if name == "SIGINT" else "")
@@ -186,9 +186,10 @@ def test_interrupting_the_command(folder: Path, tmp_path: Path) -> None:
         while child.poll() is None and not any(tmp_path.iterdir()):
             time.sleep(0.001)
         child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=60)
-    assert "Traceback" not in errors
+        _, errors = child.communicate(timeout=PATIENCE_S)
     left = [p.name for p in tmp_path.iterdir()]
     assert left in ([], ["s"]), left
+    # A signal that comes when all is done meets an interpreter that is closing down, which may say so.
+    assert "Traceback" not in errors or left
     if left:
         assert hf.check(tmp_path / "s").items == 100_000
