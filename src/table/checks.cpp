@@ -62,7 +62,8 @@ void check_batch(const Batch& batch, std::uint32_t value_bytes) {
   if (batch.size == 0) return;
   if (!batch.keys) refuse("the batch has no keys: give an array of " + std::to_string(batch.size) + " keys");
   if (static_cast<unsigned>(batch.op) >= kOps) {
-    refuse("op is " + std::to_string(static_cast<unsigned>(batch.op)) + ": give one of holdfast::Op");
+    refuse("op is " + std::to_string(static_cast<unsigned>(batch.op)) + ": give the code of an operation, 0 to " +
+           std::to_string(kOps - 1));
   }
   bool takes = !batch.ops && takes_value(batch.op);
   bool accumulates = !batch.ops && batch.op == Op::accumulate;
@@ -70,7 +71,7 @@ void check_batch(const Batch& batch, std::uint32_t value_bytes) {
     for (std::size_t i = 0; i < batch.size; ++i) {
       if (batch.ops[i] >= kOps) {
         refuse("ops[" + std::to_string(i) + "] is " + std::to_string(batch.ops[i]) +
-               ": give codes of holdfast::Op, 0 to " + std::to_string(kOps - 1));
+               ": give codes of operations, 0 to " + std::to_string(kOps - 1));
       }
       takes |= takes_value(static_cast<Op>(batch.ops[i]));
       accumulates |= static_cast<Op>(batch.ops[i]) == Op::accumulate;
@@ -81,7 +82,7 @@ void check_batch(const Batch& batch, std::uint32_t value_bytes) {
            std::to_string(value_bytes) + " bytes");
   }
   if (batch.combine > Combine::max || batch.element > Element::f64) {
-    refuse("combine or element is not one that holdfast::Combine and holdfast::Element name");
+    refuse("combine or element is a code that none has: give add, min or max, and the type of the elements");
   }
   if (accumulates && value_bytes % element_bytes(batch.element) != 0) {
     refuse("accumulate: a value of " + std::to_string(value_bytes) + " bytes is not an array of elements of " +

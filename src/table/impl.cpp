@@ -77,7 +77,7 @@ std::unique_lock<Gate> Table::Impl::keep_still() const {
 Table::Impl::Alone Table::Impl::use_alone() const { return enter<Alone>(); }
 
 void Table::Impl::must_be_open() const {
-  if (!machine_) throw TableClosed(path + " is closed: open it again with Table::open");
+  if (!machine_) throw TableClosed(path + " is closed: open it again");
 }
 
 void Table::Impl::about_to_change() {

@@ -109,6 +109,7 @@ def test_wrong_arguments(device: str, make: Make, call: Call, error: type[Except
         call(checked.table)
     assert isinstance(raised.value, hf.Error)
     assert isinstance(raised.value, ValueError | TypeError)
+    assert "::" not in str(raised.value), "an error speaks the language of its reader"
     checked.agree()
 
 
