@@ -75,8 +75,11 @@ nb::typed<nb::tuple, int, nb::str> devices() {
 }  // namespace
 
 Dict to_dict(const CheckReport& report) {
-  nb::list errors;
-  for (const std::string& error : report.errors) errors.append(error);
+  const auto list_of = [](const std::vector<std::string>& texts) {
+    nb::list list;
+    for (const std::string& text : texts) list.append(text);
+    return list;
+  };
   Dict result;
   result["items"] = report.items;
   result["slots"] = report.slots;
@@ -88,7 +91,8 @@ Dict to_dict(const CheckReport& report) {
   result["was_clean"] = report.was_clean;
   result["recovery_ms"] = report.recovery_ms;
   result["map_ms"] = report.map_ms;
-  result["errors"] = errors;
+  result["repairs"] = list_of(report.repairs);
+  result["errors"] = list_of(report.errors);
   return result;
 }
 

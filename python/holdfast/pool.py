@@ -78,6 +78,8 @@ class CheckReport:
     recovery_ms: float
     """Scan of the slots and rebuilding of what is volatile."""
     map_ms: float
+    repairs: tuple[str, ...]
+    """What opening mended of the superblock, as a kill leaves it; no error. Checking alone mends nothing."""
     errors: tuple[str, ...]
     """Empty: every slot and cell is in order."""
 
@@ -115,7 +117,7 @@ def path_text(path: Any) -> str:
 
 def report_from(found: dict[str, Any]) -> CheckReport:
     """The report that the native module gave as a dict."""
-    return CheckReport(**{**found, "errors": tuple(found["errors"])})
+    return CheckReport(**{**found, "repairs": tuple(found["repairs"]), "errors": tuple(found["errors"])})
 
 
 def inspect(path: str | os.PathLike[str]) -> PoolInfo:

@@ -160,6 +160,23 @@ def test_check_and_recover(folder: Path) -> None:
     assert holdfast("check", path).stdout.splitlines()[1] == "clean shutdown: yes"
 
 
+def test_a_mended_superblock_is_told(pool: Path) -> None:
+    """One copy of the superblock is damaged: checking leaves it so, recovering says what it mended."""
+    data = bytearray(pool.read_bytes())
+    data[64] ^= 1
+    pool.write_bytes(data)
+    report = as_json("check", pool)
+    assert report["ok"] and report["repairs"] == [] and pool.read_bytes() == data
+    again = pool.with_name("again.hold")
+    again.write_bytes(data)
+    (repair,) = as_json("recover", pool)["repairs"]
+    assert repair.startswith("copy A of the superblock")
+    assert f"mended {repair}" in holdfast("recover", again).stdout.splitlines()
+    with Table.open(pool, device="cpu") as table:
+        assert table.check().repairs == ()
+    assert as_json("recover", pool)["repairs"] == []
+
+
 def test_check_finds_damage(folder: Path) -> None:
     """A second slot that claims another's cell, as no crash can leave it."""
     path = folder / "x.hold"

@@ -88,6 +88,7 @@ def _shutdown_line(before: PoolInfo, report: CheckReport) -> str:
 def _report(as_json: bool, before: PoolInfo, report: CheckReport) -> None:
     verdict = "no error" if report.ok else plural(len(report.errors), "error")
     lines = [_first_line(before, report.items), _shutdown_line(before, report)]
+    lines += [f"mended {repair}" for repair in report.repairs]
     lines += [f"checked every slot and cell: {verdict}", *report.errors]
     data = {"path": before.path, "ok": report.ok, **asdict(report)}
     emit(as_json, data, "\n".join(lines))
