@@ -84,7 +84,9 @@ TEST(InParallel, CoversEverythingOnceAndAsks) {
       },
       [&](std::uint64_t done) {
         EXPECT_GE(done, last);
-        if (asked == 0) EXPECT_EQ(done, 0u);
+        if (asked == 0) {
+          EXPECT_EQ(done, 0u);
+        }
         ++asked;
         last = done;
         return true;
