@@ -3,12 +3,19 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <string_view>
 
 #include "holdfast/error.hpp"
 
@@ -19,6 +26,38 @@ namespace {
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+constexpr std::string_view kMark = ".tmp-";  // then the process, and a number if it made several
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+bool is_temporary(std::string_view name, std::string_view target) {
+  if (name.substr(0, target.size()) != target) return false;
+  name.remove_prefix(target.size());
+  if (name.substr(0, kMark.size()) != kMark) return false;
+  name.remove_prefix(kMark.size());
+  const std::size_t dash = name.find('-');
+  return is_number(name.substr(0, dash)) && (dash == std::string_view::npos || is_number(name.substr(dash + 1)));
+}
+
+/// False if somebody else has locked it.
+bool try_lock(const File& file) {
+  while (flock(file.fd(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return false;
+    if (errno != EINTR) throw SystemError(system_message(file.path(), "cannot be locked", errno));
+  }
+  return true;
+}
+
+/// Is it the regular file of this name, and not one that a link or a successor leads to?
+bool has_name(const File& file, const std::string& name) {
+  struct stat named = {};
+  const FileFacts facts = file.facts();
+  return lstat(name.c_str(), &named) == 0 && S_ISREG(named.st_mode) && named.st_dev == facts.device &&
+         named.st_ino == facts.inode;
 }
 
 }  // namespace
@@ -35,10 +74,32 @@ File make_temporary(const std::string& target) {
   static std::atomic<unsigned> serial = 0;
   for (;;) {
     const unsigned number = serial.fetch_add(1, std::memory_order_relaxed);
-    std::string name = target + ".tmp-" + std::to_string(getpid());
+    std::string name = target + std::string(kMark) + std::to_string(getpid());
     if (number != 0) name += "-" + std::to_string(number);
-    if (File file = File::make(name); file.is_open()) return file;
+    File file = File::make(name);
+    if (!file.is_open()) continue;
+    TemporaryName unless_locked{name};
+    // Until it is locked it looks like a leftover, and somebody may be removing it.
+    if (!try_lock(file) || !has_name(file, name)) continue;
+    unless_locked.path.clear();
+    return file;
   }
+}
+
+void remove_leftovers(const std::string& target) noexcept try {
+  const std::string folder = folder_of(target), own = target.substr(target.rfind('/') + 1);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path();
+    if (!is_temporary(entry.path().filename().string(), own) || !entry.is_regular_file()) continue;
+    try {
+      const File file = File::open(name, false);
+      if (try_lock(file) && has_name(file, name)) unlink(name.c_str());  // while it is locked: see make_temporary
+    } catch (const Error&) {
+      // Somebody else's, or gone meanwhile.
+    }
+  }
+} catch (const std::exception&) {
+  // A folder that cannot be read: what lies there is not for us to tidy.
 }
 
 TemporaryName::~TemporaryName() {

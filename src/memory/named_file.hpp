@@ -10,8 +10,13 @@ namespace holdfast::memory {
 /// Where the name really is, so that a link is followed and not replaced.
 std::string resolve(const std::string& path);
 
-/// An empty file beside `target`, 0600, of a name that only this process uses. Throws as File::make.
+/// An empty file beside `target`, 0600, of a name that only this process uses, and locked: so it is no leftover. Throws as
+/// File::make.
 File make_temporary(const std::string& target);
+
+/// Removes temporary files of `target` that killed processes left: those whose locks can be taken. What cannot be looked
+/// at, or removed, stays.
+void remove_leftovers(const std::string& target) noexcept;
 
 /// The name of such a file: gone at the end unless `path` was emptied.
 struct TemporaryName {

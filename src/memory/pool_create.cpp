@@ -84,6 +84,7 @@ std::unique_ptr<Pool> Pool::create(const std::string& path, const PoolShape& sha
       replaced = File::open(path, false);
       lock(replaced, LockKind::exclusive);
     }
+    remove_leftovers(target);
     file = make_temporary(target);
     temporary.path = file.path();
     file.set_path(path);

@@ -1,6 +1,7 @@
 // pool_open.cpp: opens a pool that may be locked, damaged, foreign or half-changed.
 #include <cstring>
 
+#include "memory/named_file.hpp"
 #include "memory/owner.hpp"
 #include "memory/pool_impl.hpp"
 #include "memory/superblock_file.hpp"
@@ -91,6 +92,7 @@ std::unique_ptr<Pool> Pool::open(const std::string& path, Access access, bool sa
   impl->map_all();
   if (impl->writes_file()) impl->mend_copies(found.choice);
   impl->take_ownership();
+  if (impl->writes_file()) remove_leftovers(resolve(path));
   return std::unique_ptr<Pool>(new Pool(std::move(impl)));
 }
 

@@ -49,6 +49,7 @@ Snapshot::Snapshot(const std::string& path, bool overwrite)
     replaced_ = File::open(path, false);
     lock(replaced_, LockKind::exclusive);
   }
+  remove_leftovers(target_);
   file_ = make_temporary(target_);
   temporary_.path = file_.path();
   file_.set_path(path);

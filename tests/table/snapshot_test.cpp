@@ -373,8 +373,11 @@ TEST_F(Snapshot, KilledLeavesNothingUnderItsName) {
     if (exists) {
       EXPECT_EQ(fs::file_size(target), 14u);
     }
+    EXPECT_EQ(disk.files(), exists ? 2u : 1u);
     expect_holds(*table, keys, 1);
   }
+  table->snapshot(target, {.overwrite = true, .threads = 0, .progress = {}});
+  EXPECT_EQ(disk.files(), 1u) << "the next one removes what was left";
 }
 
 TEST_F(Snapshot, WithoutRoomIsOneErrorAndNoFile) {
