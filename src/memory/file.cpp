@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "holdfast/error.hpp"
+#include "memory/huge_pages.hpp"
 #include "memory/medium.hpp"
 
 namespace holdfast::memory {
@@ -61,10 +62,14 @@ void require_regular(const std::string& path, const struct stat& status) {
                 "; make room there, or put the pool on a larger medium");
 }
 
+bool in_small_pages_of_memory(const File& file) {
+  const MediumFacts medium = find_medium(file);
+  return medium.medium == Medium::shm && medium.granule == kPage;
+}
+
 /// tmpfs promises more than the machine has, and the kernel then kills somebody. Better an error first.
 void require_memory(const File& file, std::uint64_t bytes) {
-  const MediumFacts medium = find_medium(file);
-  if (medium.medium != Medium::shm || medium.granule != kPage) return;  // huge pages were set aside before
+  if (!in_small_pages_of_memory(file)) return;  // a hugetlbfs has set its pages aside before
   std::ifstream meminfo("/proc/meminfo");
   std::uint64_t available = 0;
   for (std::string line; std::getline(meminfo, line);) {
@@ -199,8 +204,11 @@ void File::allocate(std::uint64_t offset, std::uint64_t bytes) const {
   const std::uint64_t before = facts().bytes;
   require_file_size_limit(path_, bytes, offset + bytes);
   require_memory(*this, bytes);
+  bool huge = in_small_pages_of_memory(*this);
+  if (huge && offset + bytes > before) resize(offset + bytes);
   for (std::uint64_t at = offset; at < offset + bytes;) {
-    const std::uint64_t step = std::min(kAllocationStep, offset + bytes - at);
+    const std::uint64_t step = std::min(kAllocationStep - at % kAllocationStep, offset + bytes - at);
+    huge = huge && take_huge_pages(fd_, at, step);
     const int error = posix_fallocate(fd_, static_cast<off_t>(at), static_cast<off_t>(step));
     if (error == EINTR) continue;
     if (error != 0) {
