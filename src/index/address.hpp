@@ -11,6 +11,13 @@
 
 namespace holdfast::index {
 
+/// Where a slot stands in the levels.
+struct Place {
+  unsigned rank;
+  std::uint64_t bucket;
+  unsigned slot;
+};
+
 /// The candidate slots of one key. Lane (rank × hashes + j) × slots + s is slot s of the bucket that hash location j
 /// addresses at that rank, so the lowest lane is the foremost: highest level first.
 template <class Shape>
@@ -55,6 +62,16 @@ class Candidates {
   }
   HOLDFAST_BOTH unsigned slot_in_bucket(const View<Shape>& view, unsigned lane) const {
     return aside_ ? 0 : lane % view.shape.slots();
+  }
+
+  struct PlaceOfLane {
+    Place place;
+    unsigned j;
+  };
+  /// Where lane `lane` stands, and by which hash location. Not for the aside slot.
+  HOLDFAST_BOTH PlaceOfLane place(const View<Shape>& view, unsigned lane) const {
+    const Split at = split(view, lane);
+    return {{at.rank, bucket(view, at.rank, at.j), at.slot}, at.j};
   }
 
   /// The lanes without those of a bucket that an earlier hash location names too.

@@ -67,18 +67,58 @@ HOLDFAST_BOTH void clear_torn(const Memory& memory, Slot* slot) {
   memory.hide(slot);
 }
 
-/// True if `slot`, which is occupied by `key` at lane order `own`, is the second of two copies: a copy stands in a lane before
-/// it. Reads tags, and slots only where a tag matches.
-template <class Tile, class Memory, class Shape>
-HOLDFAST_BOTH bool is_second_copy(const Tile& tile, const Memory& memory, const View<Shape>& view,
-                                  const Candidates<Shape>& candidates, const Slot* slot) {
-  const auto tags = tile.load_tags(memory, view, candidates);
-  for (LaneMask hits = tile.match(view, candidates, tags, candidates.tag()); hits != 0; hits &= hits - 1) {
-    const Slot* const other = candidates.slot(view, lowest_bit(hits));
-    if (other == slot) return false;
-    if (memory.load(&other->key) == candidates.stored_key() && (view.in_slot() || memory.load(&other->word) != 0)) {
-      return true;
+/// The hash location that leads an item to its place; the first, if several do; hashes() if none does.
+template <class Shape>
+HOLDFAST_BOTH unsigned location_of(const View<Shape>& view, const Candidates<Shape>& candidates, const Place& place) {
+  unsigned j = 0;
+  while (j < view.shape.hashes() && candidates.bucket(view, place.rank, j) != place.bucket) ++j;
+  return j;
+}
+
+/// The lanes in which another copy of the item at `place`, of hash location `j`, counts as the first: those of earlier hash
+/// locations, and of the same one those before the place. So an item of location 0 asks its own group of tags alone.
+template <class Shape>
+HOLDFAST_BOTH LaneMask lanes_before(const View<Shape>& view, const Place& place, unsigned j) {
+  const unsigned slots = view.shape.slots();
+  LaneMask mask = 0;
+  for (unsigned rank = 0; rank < view.shape.levels(); ++rank) {
+    for (unsigned i = 0; i < view.shape.hashes(); ++i) {
+      const bool whole = i < j || (i == j && rank < place.rank);
+      const bool part = i == j && rank == place.rank;
+      mask |= lanes(whole ? slots : part ? place.slot : 0) << ((rank * view.shape.hashes() + i) * slots);
     }
+  }
+  return mask;
+}
+
+/// Those of the lanes `asked` whose tags say that the candidates' key may be there. Reads no other lanes' tags.
+template <class Memory, class Shape>
+HOLDFAST_BOTH LaneMask match_lanes(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                                   LaneMask asked) {
+  const unsigned slots = view.shape.slots();
+  LaneMask hits = 0;
+  for (unsigned rank = 0; rank < view.shape.levels(); ++rank) {
+    for (unsigned i = 0; i < view.shape.hashes(); ++i) {
+      const unsigned lane = (rank * view.shape.hashes() + i) * slots;
+      for (unsigned first = 0; first < slots; first += 8) {
+        const LaneMask some = asked >> (lane + first) & lanes(slots - first < 8 ? slots - first : 8);
+        if (some == 0) continue;
+        const std::uint64_t word = memory.peek(candidates.tags(view, rank, i) + first / 8);
+        hits |= (match_word(word, candidates.tag()) & some) << (lane + first);
+      }
+    }
+  }
+  return hits;
+}
+
+/// True if one of the lanes `hits` holds the candidates' key.
+template <class Memory, class Shape>
+HOLDFAST_BOTH bool holds_copy(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                              LaneMask hits) {
+  for (; hits != 0; hits &= hits - 1) {
+    const Slot* const slot = candidates.slot(view, lowest_bit(hits));
+    if (memory.load(&slot->key) != candidates.stored_key()) continue;
+    if (view.in_slot() || memory.load(&slot->word) != 0) return true;
   }
   return false;
 }
@@ -86,10 +126,10 @@ HOLDFAST_BOTH bool is_second_copy(const Tile& tile, const Memory& memory, const 
 /// Durably drops the second copy of an item. It frees no cell: the first copy names it (RULES.md 5).
 template <class Memory, class Shape>
 HOLDFAST_BOTH void drop_second_copy(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
-                                    unsigned lane) {
+                                    const Place& place, unsigned j) {
   if (!memory.keeps(Step::drop_second_copies)) return;
-  clear_slot(memory, view, candidates.slot(view, lane), Step::fence_after_move_clear);
-  retag(memory, candidates.tag_word(view, lane), candidates.slot_in_bucket(view, lane), candidates.tag(), kTagEmpty);
+  clear_slot(memory, view, view.bucket(place.rank, place.bucket) + place.slot, Step::fence_after_move_clear);
+  retag(memory, candidates.tags(view, place.rank, j) + place.slot / 8, place.slot, candidates.tag(), kTagEmpty);
 }
 
 }  // namespace holdfast::index

@@ -10,8 +10,10 @@
 #include <type_traits>
 
 #include "index/recover.hpp"
+#include "machine/cpu/copy_search.hpp"
 #include "machine/cpu/driver.hpp"
 #include "machine/cpu/epochs.hpp"
+#include "machine/cpu/prefetch.hpp"
 #include "machine/cpu/tile.hpp"
 
 namespace holdfast::machine::cpu {
@@ -38,6 +40,7 @@ template <class Tile, class Shape, bool kFlush>
 class DriverImpl final : public Driver {
   using Memory = CpuMemory<Tile, kFlush>;
   using Candidate = Candidates<Shape>;
+  using Ask = Prefetch<Tile, Shape>;
   static constexpr std::size_t kGroup = 64;  // operations in flight: enough for every line-fill buffer
   static constexpr std::size_t kLinesAhead = 16;
 
@@ -82,7 +85,7 @@ class DriverImpl final : public Driver {
         std::memcpy(&key, work.keys + 8 * row, 8);
         Flight* const flight = new (flights + count++) Flight(row, key, Candidate(view, key));
         aside |= key == 0;
-        prefetch_tags(view, flight->candidates);
+        Ask::tags(view, flight->candidates);
       }
       if (!work.changes) {
         aside ? find_group<true>(view, memory, work.rows, flights, count, tally)
@@ -150,27 +153,16 @@ class DriverImpl final : public Driver {
   }
 
   void drop_copies(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Scan& scan) const override {
-    struct Ahead {
-      Slot* slot;
-      Candidate candidates;
-    };
     CellFree reader(persist_);
-    const Memory& memory = reader.memory;
-    alignas(64) unsigned char room[kGroup * sizeof(Ahead)];
-    Ahead* const ahead = reinterpret_cast<Ahead*>(room);
-    std::size_t count = 0;
-    Slot* slot = view_.bucket(rank, begin);
-    Slot* const last = view_.bucket(rank, end);
-    while (slot < last || count != 0) {
-      for (; slot < last && count < kGroup; ++slot) {
-        const std::uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
-        if (key == 0) continue;
-        new (ahead + count++) Ahead{slot, Candidate(view_, key)};
-        prefetch_tags(view_, ahead[count - 1].candidates);
+    CopySearch<Tile, Memory, Shape> search(reader.memory, view_, repair, scan);
+    for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
+      const Slot* const slots = view_.bucket(rank, bucket);
+      for (unsigned s = 0; s < view_.shape.slots(); ++s) {
+        const std::uint64_t key = __atomic_load_n(&slots[s].key, __ATOMIC_RELAXED);
+        if (key != 0) search.add(Candidate(view_, key), {rank, bucket, s});
       }
-      for (std::size_t i = 0; i < count; ++i) drop_if_second(memory, ahead[i].slot, ahead[i].candidates, repair, scan);
-      count = 0;
     }
+    search.finish();
   }
 
   void drop_shared(Slot* slot, bool repair, Scan& scan) const override {
@@ -179,12 +171,17 @@ class DriverImpl final : public Driver {
     const std::uint64_t before = scan.second_copies;
     CellFree reader(persist_);
     const Candidate candidates(view_, key);
-    // The copy that counts is the foremost, whichever of the two the scan met first.
+    // Which copy counts is a matter of their places, whichever of the two the scan met first.
     for (LaneMask left = candidates.distinct(view_); left != 0; left &= left - 1) {
-      Slot* const other = candidates.slot(view_, lowest_bit(left));
+      const unsigned lane = lowest_bit(left);
+      Slot* const other = candidates.slot(view_, lane);
       if (__atomic_load_n(&other->key, __ATOMIC_RELAXED) == key &&
           __atomic_load_n(&other->word, __ATOMIC_RELAXED) == __atomic_load_n(&slot->word, __ATOMIC_RELAXED)) {
-        drop_if_second(reader.memory, other, candidates, repair, scan);
+        const auto [place, j] = candidates.place(view_, lane);
+        const LaneMask hits =
+            index::match_lanes(reader.memory, view_, candidates, index::lanes_before(view_, place, j));
+        if (!index::holds_copy(reader.memory, view_, candidates, hits)) continue;
+        drop_copy(reader.memory, view_, candidates, place, j, repair, scan);
       }
     }
     if (scan.second_copies == before) {
@@ -275,10 +272,6 @@ class DriverImpl final : public Driver {
     Memory memory;
   };
 
-  /// Volatile, because GCC takes a function that only prefetches for one without effect, and drops calls of it.
-  [[gnu::always_inline]] static void prefetch(const void* address) {
-    asm volatile("prefetcht0 %0" : : "m"(*static_cast<const char*>(address)));
-  }
   static void pause() { __builtin_ia32_pause(); }
 
   static void skip(const index::Rows& rows, std::size_t row) {
@@ -293,59 +286,52 @@ class DriverImpl final : public Driver {
     return first;
   }
 
-  static void prefetch_tags(const View<Shape>& view, const Candidate& candidates) {
-    if (candidates.aside()) return;
-    const unsigned group_bytes = (8u << view.shape.levels()) * view.words_per_bucket();
-    for (unsigned j = 0; j < view.shape.hashes(); ++j) {
-      if (group_bytes <= memory::kLine) {
-        prefetch(view.tags + view.stripe_index(candidates.location(j)));
-      } else {
-        for (unsigned rank = 0; rank < view.shape.levels(); ++rank) prefetch(candidates.tags(view, rank, j));
-      }
-    }
-    if (group_bytes > memory::kLine) prefetch(candidates.stripe(view));
-  }
-
   // Rehashing looks this far ahead: at the tags of an item, and later at the slot that it will likely take.
   void prefetch_tags_of(std::uint64_t key) const {
-    if (key != 0) prefetch_tags(view_, Candidate(view_, key));
+    if (key != 0) Ask::tags(view_, Candidate(view_, key));
   }
   void prefetch_target_of(const Memory& memory, std::uint64_t key) const {
     if (key == 0) return;
     const Candidate candidates(view_, key);
     const Tile tile;
     const LaneMask empty = tile.match(view_, candidates, tile.load_tags(memory, view_, candidates), index::kTagEmpty);
-    if (empty != 0) prefetch(candidates.slot(view_, index::choose_lane(view_, candidates, empty)));
+    if (empty != 0) Ask::line(candidates.slot(view_, index::choose_lane(view_, candidates, empty)));
   }
 
-  /// The slot that a change will touch: where the key is, or else where an insert would put it; null if there is none.
-  static const void* slot_to_touch(const View<Shape>& view, const Memory& memory, const index::Rows& rows,
-                                   const Flight& flight) {
+  /// Addresses of slots that a group will read, each of another line as a rule. One tag in twenty that matches is of
+  /// another key, so a key may have several; those beyond the room are fetched when they are read.
+  struct Ahead {
+    const void* address[2 * kGroup];
+    std::size_t count = 0;
+    void add(const void* slot) {
+      if (count < 2 * kGroup) address[count++] = slot;
+    }
+    void add(const View<Shape>& view, const Candidate& candidates, LaneMask hits) {
+      for (; hits != 0; hits &= hits - 1) add(candidates.slot(view, lowest_bit(hits)));
+    }
+  };
+
+  /// The slots that a change will touch: where the key may be, and where an insert would put it.
+  static void add_touched(const View<Shape>& view, const Memory& memory, const index::Rows& rows, const Flight& flight,
+                          Ahead& ahead) {
     const Tile tile;
     const auto tags = tile.load_tags(memory, view, flight.candidates);
-    LaneMask mask = tile.match(view, flight.candidates, tags, flight.candidates.tag());
-    unsigned lane;
-    if (mask != 0) {
-      lane = lowest_bit(mask);
-    } else {
-      if (!takes_value(rows.op_of(flight.row))) return nullptr;
-      mask = tile.match(view, flight.candidates, tags, index::kTagEmpty);
-      if (mask == 0) return nullptr;
-      lane = index::choose_lane(view, flight.candidates, mask);
-    }
-    return flight.candidates.slot(view, lane);
+    ahead.add(view, flight.candidates, tile.match(view, flight.candidates, tags, flight.candidates.tag()));
+    if (!takes_value(rows.op_of(flight.row))) return;
+    const LaneMask empty = tile.match(view, flight.candidates, tags, index::kTagEmpty);
+    if (empty != 0) ahead.add(flight.candidates.slot(view, index::choose_lane(view, flight.candidates, empty)));
   }
 
   /// Asks for lines in a row. A prefetch whose page is not in the TLB holds up what comes after it until the page is
   /// found; with other work between them few such searches run at a time, and the pool has no huge pages to avoid them.
-  static void prefetch_all(const void* const* addresses, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) prefetch(addresses[i]);
+  static void prefetch_all(const Ahead& ahead) {
+    for (std::size_t i = 0; i < ahead.count; ++i) Ask::line(ahead.address[i]);
   }
 
   static void prefetch_value(const View<Shape>& view, const std::byte* cell) {
     const std::size_t bytes = std::min<std::size_t>(view.value_bytes, kLinesAhead * memory::kLine);
-    for (std::size_t at = 0; at < bytes; at += memory::kLine) prefetch(cell + at);
-    prefetch(cell + bytes - 1);
+    for (std::size_t at = 0; at < bytes; at += memory::kLine) Ask::line(cell + at);
+    Ask::line(cell + bytes - 1);
   }
 
   /// `kAside`: the reserved key is among them; without it, nothing has to ask.
@@ -353,15 +339,15 @@ class DriverImpl final : public Driver {
   [[gnu::flatten]] void find_group(const View<Shape>& view, const Memory& memory, const index::Rows& rows,
                                    Flight* flights, std::size_t count, Tally& tally) const {
     const Tile tile;
-    const void* ahead[kGroup];
-    std::size_t asked = 0;
+    Ahead ahead;
     for (Flight* flight = flights; flight != flights + count; ++flight) {
       if (!kAside && flight->candidates.aside()) __builtin_unreachable();
       flight->seen = index::look(tile, memory, view, flight->candidates);
-      if (flight->seen.hits != 0) ahead[asked++] = flight->candidates.slot(view, lowest_bit(flight->seen.hits));
+      ahead.add(view, flight->candidates, flight->seen.hits);
     }
-    prefetch_all(ahead, asked);
-    asked = 0;
+    prefetch_all(ahead);
+    const std::byte* cells[kGroup];
+    std::size_t asked = 0;
     const bool reads = !view.in_slot() && rows.out != nullptr;
     for (Flight* flight = flights; flight != flights + count; ++flight) {
       if (!kAside && flight->candidates.aside()) __builtin_unreachable();
@@ -369,9 +355,9 @@ class DriverImpl final : public Driver {
       if (!found.settled) found = find_settled(memory, flight->candidates, tally);
       flight->slot = found.item.slot;
       flight->word = found.item.word;
-      if (reads && found.item) ahead[asked++] = view.cell(found.item.word - 1);
+      if (reads && found.item) cells[asked++] = view.cell(found.item.word - 1);
     }
-    for (std::size_t i = 0; i < asked; ++i) prefetch_value(view, static_cast<const std::byte*>(ahead[i]));
+    for (std::size_t i = 0; i < asked; ++i) prefetch_value(view, cells[i]);
     for (const Flight* flight = flights; flight != flights + count; ++flight) {
       answer(view, memory, rows, flight->row, {flight->slot, flight->word, 0});
     }
@@ -417,13 +403,12 @@ class DriverImpl final : public Driver {
   [[gnu::flatten]] std::size_t change_group(const View<Shape>& view, const Memory& memory, const Work& work,
                                             Flight* flights, std::size_t count, Tally& tally,
                                             index::Outcome& outcome) const {
-    const void* ahead[kGroup];
-    std::size_t asked = 0;
+    Ahead ahead;
     for (std::size_t i = 0; i < count; ++i) {
       if (!kAside && flights[i].candidates.aside()) __builtin_unreachable();
-      if (const void* const slot = slot_to_touch(view, memory, work.rows, flights[i])) ahead[asked++] = slot;
+      add_touched(view, memory, work.rows, flights[i], ahead);
     }
-    prefetch_all(ahead, asked);
+    prefetch_all(ahead);
     for (std::size_t i = 0; i < count; ++i) {
       if (!kAside && flights[i].candidates.aside()) __builtin_unreachable();
       outcome = change_one(view, memory, work, flights[i], tally);
@@ -450,17 +435,6 @@ class DriverImpl final : public Driver {
       } else {
         pause();
       }
-    }
-  }
-
-  void drop_if_second(const Memory& memory, Slot* slot, const Candidate& candidates, bool repair, Scan& scan) const {
-    const Tile tile;
-    if (!index::is_second_copy(tile, memory, view_, candidates, slot)) return;
-    ++scan.second_copies;
-    --scan.items;
-    if (!repair) return;
-    for (unsigned lane = 0; lane < candidates.lane_count(view_); ++lane) {
-      if (candidates.slot(view_, lane) == slot) return index::drop_second_copy(memory, view_, candidates, lane);
     }
   }
 

@@ -96,43 +96,24 @@ __global__ void aside_kernel(const __grid_constant__ View<Shape> view, const __g
   view.tags[view.aside_index() + 1] = tag;
 }
 
-template <class Shape>
-__device__ void drop_if_second(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, Slot* slot,
-                               std::uint64_t key, bool repair, ScanReport* report) {
-  const Candidates<Shape> candidates(view, key);
-  if (!index::is_second_copy(tile, memory, view, candidates, slot)) return;
-  tile.once([&] {
-    bump(report->second_copies);
-    for (unsigned lane = 0; repair && lane < candidates.lane_count(view); ++lane) {
-      if (candidates.slot(view, lane) != slot) continue;
-      index::drop_second_copy(memory, view, candidates, lane);
-      break;
-    }
-    return 0;
-  });
-}
-
-/// A warp reads 32 slots at a time, and looks for earlier copies of each item.
+/// A thread takes a slot, and looks for an earlier copy of its item.
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     copies_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache, unsigned rank,
                   bool repair, ScanReport* report) {
-  const WarpTile tile;
   const CudaMemory memory(nullptr, &cache);
   const std::uint64_t slots = view.buckets(rank) * view.shape.slots();
-  for (std::uint64_t base = first_of_warp() * kWarp; base < slots; base += all_warps() * kWarp) {
-    const std::uint64_t mine = base + tile.lane();
-    Slot* const first = view.bucket(rank, 0) + base;
-    std::uint64_t my_key = 0;
-    if (mine < slots) {
-      const Slot& slot = first[tile.lane()];
-      my_key = memory.load(&slot.key);
-      if (!view.in_slot() && memory.load(&slot.word) == 0) my_key = 0;
-    }
-    for (unsigned left = tile.ballot(my_key != 0); left != 0; left &= left - 1) {
-      const unsigned active = lowest_bit(left);
-      drop_if_second(tile, memory, view, first + active, tile.from_lane(my_key, active), repair, report);
-    }
+  for (std::uint64_t number = first_of_thread(); number < slots; number += all_threads()) {
+    const index::Place place{rank, number / view.shape.slots(), static_cast<unsigned>(number % view.shape.slots())};
+    const Slot* const slot = view.bucket(rank, 0) + number;
+    const std::uint64_t key = memory.load(&slot->key);
+    if (key == 0 || (!view.in_slot() && memory.load(&slot->word) == 0)) continue;
+    const Candidates<Shape> candidates(view, key);
+    const unsigned j = index::location_of(view, candidates, place);
+    const LaneMask hits = index::match_lanes(memory, view, candidates, index::lanes_before(view, place, j));
+    if (!index::holds_copy(memory, view, candidates, hits)) continue;
+    bump(report->second_copies);
+    if (repair) index::drop_second_copy(memory, view, candidates, place, j);
   }
 }
 
