@@ -12,10 +12,14 @@ from .errors import *  # noqa: F403
 from .pool import CheckReport, Extent, PoolInfo, SnapshotReport, check, cuda_devices, inspect
 from .status import Op, Status
 from .table import Table
+from .transfer import BadRow, DumpReport, LoadReport, dump, load
 
 __all__ = [
+    "BadRow",
     "CheckReport",
+    "DumpReport",
     "Extent",
+    "LoadReport",
     "Op",
     "PoolInfo",
     "SnapshotReport",
@@ -24,6 +28,8 @@ __all__ = [
     "__version__",
     "check",
     "cuda_devices",
+    "dump",
     "inspect",
+    "load",
     *errors.__all__,
 ]

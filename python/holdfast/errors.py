@@ -70,12 +70,17 @@ class SystemError(Error, OSError):
     """A call of the operating system failed; the message has its reason."""
 
 
+class MissingExtra(Error, ImportError):
+    """A package that an extra of holdfast installs is not there. Python's own: the library has no extras."""
+
+
 __all__ = [
     "DeviceError",
     "Error",
     "InvalidArgument",
     "InvalidType",
     "MediumError",
+    "MissingExtra",
     "NoSpace",
     "PoolCorrupt",
     "PoolExists",

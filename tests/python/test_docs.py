@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import doctest
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,14 @@ def test_the_guide(here: None) -> None:
 def test_the_package(here: None) -> None:
     result = doctest.testmod(holdfast, optionflags=FLAGS)
     assert result.attempted >= 2 and result.failed == 0
+
+
+@pytest.mark.parametrize("example", sorted((GUIDE.parents[1] / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_the_examples(example: Path, folder: Path) -> None:
+    where = folder if example.stem == "files" else folder / "example.hold"
+    done = subprocess.run([sys.executable, str(example), str(where)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout and not done.stderr
 
 
 def test_everything_public_is_described() -> None:

@@ -11,7 +11,7 @@ import typer
 
 from .. import __version__
 from ..errors import Error
-from . import demo_command, pools, records
+from . import demo_command, pools, records, transfers
 
 app = typer.Typer(
     help="A crash-consistent key-value table in a file, for CPUs and GPUs.",
@@ -25,6 +25,8 @@ app.command("info")(pools.info)
 app.command("check")(pools.check)
 app.command("recover")(pools.recover)
 app.command("snapshot")(pools.snapshot)
+app.command("load")(transfers.load)
+app.command("dump")(transfers.dump)
 app.command("get")(records.get)
 app.command("put")(records.put)
 app.command("del")(records.delete)

@@ -14,6 +14,7 @@ from rich.progress import Progress
 
 from ..demo import unicode
 from ..errors import InvalidArgument
+from ..transfer.columns import BadCell, value_of
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
@@ -53,16 +54,10 @@ def parse_key(text: str) -> int:
 def parse_value(text: str, is_hex: bool, size: int) -> np.ndarray:
     """One row of `size` bytes: the text in UTF-8, or the bytes written in hexadecimal, padded with zeroes."""
     try:
-        data = bytes.fromhex(text.removeprefix("0x")) if is_hex else text.encode("utf-8", "surrogateescape")
-    except ValueError:
-        raise InvalidArgument(
-            f"the value {text!r} is not hexadecimal: give an even number of digits, as 00ff"
-        ) from None
-    if len(data) > size:
-        raise InvalidArgument(
-            f"the value is {len(data)} bytes, and the table's values have {size}: give {size} or fewer"
-        )
-    return np.frombuffer(data.ljust(size, b"\0"), np.uint8).reshape(1, size)
+        data = value_of(text, "hex" if is_hex else "text", size)
+    except BadCell as error:
+        raise InvalidArgument(str(error)) from None
+    return np.frombuffer(data, np.uint8).reshape(1, size)
 
 
 def as_text(value: bytes) -> str | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +12,8 @@ from ..errors import InvalidArgument, PoolCorrupt
 from ..pool import CheckReport, PoolInfo, inspect
 from ..pool import check as check_pool
 from ..table import Table
-from .output import AsJson, Device, as_hex, emit, plural, progress
+from ..transfer import dump
+from .output import AsJson, Device, emit, plural, progress
 
 PoolPath = Annotated[str, typer.Argument(metavar="POOL", help="The pool file.")]
 
@@ -147,10 +146,8 @@ def _salvage(as_json: bool, pool: str, out: Path) -> None:
         raise InvalidArgument(f"{out} exists already: name another file, or remove it")
     with Table.open(pool, device="cpu", mode="r", salvage=True) as table:
         report, left_out = table.check(), table.stats()["left_out"]
-        partial = out.with_name(out.name + ".partial")
-        with progress("exporting", len(table)) as done:
-            written = _export(table, partial, done)
-        partial.replace(out)
+        with progress("exporting", max(1, len(table))) as done:
+            written = dump(table, out, format="csv", progress=done).rows
     data: dict[str, Any] = {"path": pool, "out": str(out), "items": written, "left_out": left_out,
                             "errors": list(report.errors)}  # fmt: skip
     lines = [f"{pool}: exported {plural(written, 'item')} to {out} (key, value in hexadecimal)"]
@@ -161,17 +158,3 @@ def _salvage(as_json: bool, pool: str, out: Path) -> None:
     emit(as_json, data, "\n".join(lines))
     if report.errors or left_out:
         raise typer.Exit(1)
-
-
-def _export(table: Table, path: Path, done: Any) -> int:
-    written = 0
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # as private as the pool
-    with os.fdopen(descriptor, "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["key", "value"])
-        for key, value in table.items():
-            rows.writerow([key, as_hex(value)])
-            written += 1
-            if written % 4096 == 0:
-                done(written)
-    return written

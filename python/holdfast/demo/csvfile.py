@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import csv
-import io
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import InvalidArgument
+from ..transfer.columns import BadCell, is_key, key_of, rest_as_text
 
 _MOST_BYTES = 65536
-
-
-def _rest_as_text(row: list[str]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(row)
-    return text.getvalue().encode()
 
 
 def pairs(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -31,17 +25,17 @@ def pairs(path: Path) -> tuple[np.ndarray, np.ndarray]:
             for number, row in enumerate(csv.reader(file), start=1):
                 if not row or not any(row):
                     continue
-                try:
-                    key = int(row[0], 0)
-                except ValueError:
+                if not is_key(row[0]):
                     if number == 1:
                         continue
                     raise InvalidArgument(
                         f"{path}, row {number}: the first column is {row[0]!r}: give a whole number, the key"
-                    ) from None
-                if not 0 <= key < 1 << 64:
-                    raise InvalidArgument(f"{path}, row {number}: the key {key} is not from 0 to 2**64 - 1")
-                value = _rest_as_text(row[1:])
+                    )
+                try:
+                    key = key_of(row[0])
+                except BadCell as error:
+                    raise InvalidArgument(f"{path}, row {number}: {error}") from None
+                value = rest_as_text(row[1:]).encode()
                 if len(value) > _MOST_BYTES:
                     raise InvalidArgument(
                         f"{path}, row {number}: {len(value)} bytes of value, and a table holds at most {_MOST_BYTES}"

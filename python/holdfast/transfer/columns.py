@@ -1,0 +1,242 @@
+"""How a value of so many bytes stands in columns: as hexadecimal, as text, or as numbers; and back, bit by bit."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidArgument
+
+NUMBERS = {
+    name: np.dtype(name)
+    for name in (
+        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
+    )
+}  # fmt: skip
+HOW = "give hex, text, or types that fill a value, as float32 or int64,float64*3"
+KEY_LIMIT = 1 << 64
+_ODD_NAN = re.compile(r"nan\((0x[0-9a-fA-F]+)\)")
+
+
+class BadCell(ValueError):
+    """A cell that is not what its column wants; the message says why, without where."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a value: ("hex",), ("text",), number types, or none in a set."""
+
+    kinds: tuple[str, ...]
+    value_bytes: int
+
+    @property
+    def numeric(self) -> bool:
+        return bool(self.kinds) and self.kinds[0] in NUMBERS
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of a whole value, if it is numeric."""
+        return np.dtype([(f"v{i}", NUMBERS[kind].newbyteorder("<")) for i, kind in enumerate(self.kinds)])
+
+    @property
+    def headings(self) -> list[str]:
+        """What stands above the columns of a dump, and tells a load how to read them."""
+        return ["value" if kind == "hex" else kind for kind in self.kinds]
+
+
+def columns_for(spec: str | None, value_bytes: int, path: str) -> Columns:
+    """The columns that a specification names: HOW says what it may be; None is "hex". Raises InvalidArgument."""
+    if value_bytes == 0:
+        if spec not in (None, ""):
+            raise InvalidArgument(f"value is {spec!r}, and {path} is a set, whose values have no bytes: leave it out")
+        return Columns((), 0)
+    if spec in (None, "hex", "text"):
+        return Columns((spec or "hex",), value_bytes)
+    assert spec is not None
+    parts: list[tuple[str, int]] = []
+    for part in spec.replace(" ", "").split(","):
+        name, star, times = part.partition("*")
+        if name not in NUMBERS or (star and not times.isdecimal()):
+            raise InvalidArgument(f"value is {spec!r}, and {part!r} is no type: {HOW}")
+        parts.append((name, int(times or 1)))
+    if len(parts) == 1 and "*" not in spec:  # one type alone fills the value
+        parts = [(parts[0][0], max(1, value_bytes // NUMBERS[parts[0][0]].itemsize))]
+    total = sum(NUMBERS[name].itemsize * times for name, times in parts)
+    if total != value_bytes:
+        raise InvalidArgument(f"value is {spec!r}, {total} bytes, and {path} has values of {value_bytes} bytes: {HOW}")
+    return Columns(tuple(name for name, times in parts for _ in range(times)), value_bytes)
+
+
+def spec_of_headings(headings: Sequence[str]) -> str | None:
+    """The specification that a dump's headings tell; None if they are somebody else's."""
+    names = [heading.strip() for heading in headings]
+    if names == ["text"]:
+        return "text"
+    if names and all(name in NUMBERS for name in names):
+        return ",".join(f"{name}*1" for name in names)
+    return None
+
+
+# From text.
+
+
+def whole(text: str) -> int:
+    """A whole number in decimal or as 0x…. Raises BadCell."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise BadCell(f"{text!r} is no whole number") from None
+
+
+def key_of(text: str) -> int:
+    """A key: a whole number from 0 to 2**64 - 1. Raises BadCell."""
+    key = whole(text)
+    if not 0 <= key < KEY_LIMIT:
+        raise BadCell(f"the key {text.strip()} is not from 0 to 2**64 - 1")
+    return key
+
+
+def is_key(text: str) -> bool:
+    """Whether the text could be a key, and not a heading."""
+    try:
+        whole(text)
+    except BadCell:
+        return False
+    return True
+
+
+def value_of(text: str, kind: str, size: int) -> bytes:
+    """The bytes of a value written as "text" (UTF-8) or in "hex", padded with zeroes to `size`. Raises BadCell."""
+    try:
+        data = bytes.fromhex(text.removeprefix("0x")) if kind == "hex" else text.encode("utf-8", "surrogateescape")
+    except ValueError:
+        raise BadCell(f"the value {text!r} is not hexadecimal: give an even number of digits, as 00ff") from None
+    if len(data) > size:
+        raise BadCell(f"the value is {len(data)} bytes, and the table's values have {size}: give {size} or fewer")
+    return data.ljust(size, b"\0")
+
+
+def rest_as_text(cells: Sequence[str]) -> str:
+    """Several cells as one text, as they stand in a CSV file."""
+    if len(cells) == 1:
+        return cells[0]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(cells)
+    return text.getvalue()
+
+
+def number_of(text: str, kind: str) -> Any:
+    """One number of a type, as NumPy has it. Floats may be nan(0x…), which keeps every bit. Raises BadCell."""
+    dtype = NUMBERS[kind]
+    if dtype.kind in "iu":
+        number = whole(text)
+        limits = np.iinfo(dtype)
+        if not limits.min <= number <= limits.max:
+            raise BadCell(f"{text.strip()} does not fit into {kind}")
+        return dtype.type(number)
+    if odd := _ODD_NAN.fullmatch(text.strip()):
+        bits = int(odd[1], 16)
+        if bits >= 1 << (8 * dtype.itemsize):
+            raise BadCell(f"{text.strip()} does not fit into {kind}")
+        return np.array(bits, f"u{dtype.itemsize}").view(dtype)[()]
+    try:
+        value = float(text)
+    except ValueError:
+        raise BadCell(f"{text!r} is no {kind}") from None
+    with np.errstate(over="ignore"):
+        made = dtype.type(value)
+    if np.isinf(made) and "inf" not in text.lower():
+        raise BadCell(f"{text.strip()} does not fit into {kind}")
+    return made
+
+
+def numbers_of(cells: Sequence[str], kind: str) -> np.ndarray:
+    """A column of numbers. Raises BadCell, without saying where."""
+    dtype = NUMBERS[kind]
+    try:
+        if dtype.kind in "iu":
+            return np.array([int(cell) for cell in cells], dtype)
+        with np.errstate(over="ignore"):
+            made = np.array([float(cell) for cell in cells], np.float64).astype(dtype)
+        if not np.isinf(made).any():
+            return made
+    except (ValueError, OverflowError):
+        pass
+    # By their bytes: a float that is no number would lose some on the way through Python's.
+    return np.frombuffer(b"".join(number_of(cell, kind).tobytes() for cell in cells), dtype)
+
+
+def keys_of(cells: Sequence[str]) -> np.ndarray:
+    """A column of keys. Raises BadCell, without saying where."""
+    try:
+        return np.array([int(cell) for cell in cells], np.uint64)
+    except (ValueError, OverflowError):
+        return np.array([key_of(cell) for cell in cells], np.uint64)
+
+
+def values_of(columns: Columns, cells: Sequence[Sequence[str]], rows: int) -> np.ndarray:
+    """Values (rows, value_bytes) uint8 of the columns' cells. Raises BadCell, without saying where."""
+    size = columns.value_bytes
+    if columns.numeric:
+        made = np.empty(rows, columns.dtype)
+        for name, kind, column in zip(columns.dtype.names or (), columns.kinds, cells, strict=True):
+            made[name] = numbers_of(column, kind)
+        return made.view(np.uint8).reshape(rows, size)
+    if not columns.kinds:
+        return np.empty((rows, 0), np.uint8)
+    kind = columns.kinds[0]
+    texts = cells[0] if len(cells) == 1 else [rest_as_text(row) for row in zip(*cells, strict=True)]
+    return np.frombuffer(b"".join(value_of(text, kind, size) for text in texts), np.uint8).reshape(rows, size)
+
+
+# To text.
+
+
+def float_text(value: Any) -> str:
+    """A float as text that gives back every bit."""
+    dtype = value.dtype
+    if value != value:
+        bits = int(value.view(f"u{dtype.itemsize}"))
+        canonical = int(np.array(np.nan, dtype).view(f"u{dtype.itemsize}"))
+        return "nan" if bits == canonical else f"nan(0x{bits:x})"
+    short = str(value)
+    return short if dtype.type(float(short)) == value else repr(float(value))
+
+
+def number_texts(column: np.ndarray) -> list[str]:
+    """A column of numbers as text."""
+    if column.dtype.kind in "iu":
+        return [str(number) for number in column.tolist()]
+    if column.dtype == np.float64 and not np.isnan(column).any():
+        return [repr(number) for number in column.tolist()]
+    return [float_text(number) for number in column]
+
+
+def lines_of(columns: Columns, keys: np.ndarray, values: np.ndarray) -> str:
+    """The lines of a CSV file for items. Text is always quoted."""
+    names = keys.tolist()
+    if columns.numeric:
+        rows = np.ascontiguousarray(values).view(columns.dtype).reshape(len(names))
+        texts = [number_texts(rows[name]) for name in columns.dtype.names or ()]
+        return "".join(f"{','.join(row)}\n" for row in zip(map(str, names), *texts, strict=True))
+    if not columns.kinds:
+        return "".join(f"{key}\n" for key in names)
+    size, data = columns.value_bytes, values.tobytes()
+    if columns.kinds[0] == "hex":
+        digits = data.hex()
+        return "".join(f"{key},{digits[2 * size * i : 2 * size * (i + 1)]}\n" for i, key in enumerate(names))
+    cells = [
+        data[size * i : size * (i + 1)].rstrip(b"\0").decode("utf-8", "surrogateescape").replace('"', '""')
+        for i in range(len(names))
+    ]
+    return "".join(f'{key},"{cell}"\n' for key, cell in zip(names, cells, strict=True))

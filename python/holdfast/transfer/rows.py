@@ -1,0 +1,65 @@
+"""What a source gives and a load takes: rows in batches, with the place behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import InvalidArgument, InvalidType
+
+_BATCH_BYTES = 16 << 20
+_MOST_ROWS = 1 << 16
+
+
+def rows_at_once(batch: int | None, value_bytes: int) -> int:
+    """As many as asked for; else as many as make 16 MiB, and 65,536 at most."""
+    if batch is None:
+        return max(64, min(_MOST_ROWS, _BATCH_BYTES // (8 + value_bytes)))
+    if isinstance(batch, bool) or not isinstance(batch, int):
+        raise InvalidType(f"batch is {batch!r}, of type {type(batch).__name__}: give a whole number")
+    if batch < 1:
+        raise InvalidArgument(f"batch is {batch}: give 1 or more")
+    return batch
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that could not be read."""
+
+    place: str
+    """"line 17" of a text, "row 17" of a table."""
+    why: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of a source, in its order."""
+
+    keys: np.ndarray
+    """(n,) uint64."""
+    values: np.ndarray
+    """(n, value_bytes) uint8."""
+    bad: list[BadRow]
+    """Those left out between them; without `skip_bad` one at most, which is the next after them."""
+    place: dict[str, Any]
+    """Where to go on after them, as JSON; `Source.go_on` takes it."""
+    done: int
+    """Of `Source.total`."""
+
+
+class Source(Protocol):
+    """A file to load from."""
+
+    total: int
+    """Bytes or rows, for a progress bar."""
+
+    def go_on(self, place: dict[str, Any]) -> None:
+        """Continues behind rows that an earlier source of the same file gave. Raises InvalidArgument if it changed."""
+
+    def batches(self, rows: int, skip_bad: bool) -> Iterator[Rows]:
+        """The rest, at most so many rows at a time."""
+
+    def close(self) -> None: ...
