@@ -27,18 +27,23 @@ bool is_of_this_boot(const Superblock& block) {
   return std::memcmp(block.boot_id, boot.data(), boot.size()) == 0;
 }
 
+/// A table that was closed in the middle of a resize, for want of room, has the clean mark, and items below the levels that
+/// are addressed.
+bool is_whole(const Superblock& block) { return block.clean == 1 && block.is_resizing == 0; }
+
 /// RULES.md 21.
 void refuse_unclean(const std::string& path, const Superblock& block, Access access, bool salvage) {
-  if (block.clean == 1) return;
-  const bool lost = block.domain != static_cast<std::uint32_t>(Domain::power) && !is_of_this_boot(block);
+  if (is_whole(block)) return;
+  const bool lost =
+      block.clean != 1 && block.domain != static_cast<std::uint32_t>(Domain::power) && !is_of_this_boot(block);
   if (lost && !salvage) {
     throw PowerLost(path +
                     " was open when the machine stopped or restarted, and its medium keeps nothing that was "
                     "not synced; run `holdfast recover --salvage` on it to export what verifies");
   }
   if (access == Access::read_only) {
-    throw ReadOnly(path +
-                   " was not closed and needs recovery, which a read-only open cannot do; open it for writing "
+    throw ReadOnly(path + (block.clean == 1 ? " was closed in the middle of a resize" : " was not closed") +
+                   " and needs recovery, which a read-only open cannot do; open it for writing "
                    "once, or run `holdfast recover` on it");
   }
 }
@@ -87,8 +92,8 @@ std::unique_ptr<Pool> Pool::open(const std::string& path, Access access, bool sa
   require_alignment(path, found.block, impl->granule());
   if (impl->writes_file() && impl->granule() == kPage) fill_holes(impl->file, found.block);
   impl->block = found.block;
-  impl->was_clean = found.block.clean == 1;
-  if (!impl->was_clean && is_of_this_boot(found.block)) impl->marked = static_cast<int>(found.block.domain);
+  impl->was_clean = is_whole(found.block);
+  if (found.block.clean != 1 && is_of_this_boot(found.block)) impl->marked = static_cast<int>(found.block.domain);
   impl->map_all();
   if (impl->writes_file()) impl->mend_copies(found.choice);
   impl->take_ownership();

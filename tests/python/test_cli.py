@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from conftest import PATIENCE_S
 
-from holdfast import PoolCorrupt, Table
+from holdfast import NoSpace, PoolCorrupt, Table
 
 RUN = [sys.executable, "-c", "from holdfast.cli import main; main()"]
 
@@ -158,6 +159,69 @@ def test_check_and_recover(folder: Path) -> None:
     assert not as_json("recover", path)["was_clean"]
     assert as_json("check", path)["was_clean"]
     assert holdfast("check", path).stdout.splitlines()[1] == "clean shutdown: yes"
+
+
+def grow_without_room(path: Path) -> int:
+    """Makes a table in which a resize needed a second level and found no room for it; returns how many items it has."""
+
+    def make(name: str, seed: int) -> Table:
+        return Table.create(
+            path.with_name(name), value=16, capacity=200, levels=1, hash_locations=2, slots=1, device="cpu", threads=1,
+            seed=seed, overwrite=True,
+        )  # fmt: skip
+
+    def grows_twice(seed: int) -> int | None:
+        """The key for which a table of this seed adds two levels in one resize."""
+        with make("scout", seed) as scout:
+            slots, resizes = scout.capacity, 0
+            for key in range(1, 3000):
+                scout.insert([key], [bytes(16)])
+                stats = scout.stats()
+                if (stats["resizes"], stats["slots"]) == (resizes + 1, 4 * slots) and slots >= 1024:
+                    return key
+                slots, resizes = stats["slots"], stats["resizes"]
+        return None
+
+    seed, last = next((seed, key) for seed in range(1, 100) if (key := grows_twice(seed)) is not None)
+    path.with_name("scout").unlink()
+    with make(path.name, seed) as table:
+        for key in range(1, last):
+            table.insert([key], [key.to_bytes(16, "little")])
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        room = path.stat().st_size + table.capacity * 2 * 16 + 8192
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+        try:
+            with pytest.raises(NoSpace, match="open it again"):
+                table.insert([last], [bytes(16)])
+            with pytest.raises(NoSpace, match="open it again"):
+                table.find([1])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    return last - 1
+
+
+def test_an_unfinished_resize(folder: Path) -> None:
+    """Salvaging and checking read all of it and leave it so; a reader is refused; recovering, or a snapshot, finishes it."""
+    path = folder / "x.hold"
+    items = grow_without_room(path)
+    before, out = path.read_bytes(), folder / "out.csv"
+    assert as_json("info", path)["resizing"]
+    assert as_json("recover", path, "--salvage", out) == {
+        "path": str(path), "out": str(out), "items": items, "left_out": 0, "errors": [],
+    }  # fmt: skip
+    saved = dict(line.split(",") for line in out.read_text().splitlines()[1:])
+    assert saved == {str(key): key.to_bytes(16, "little").hex() for key in range(1, items + 1)}
+    assert "clean shutdown: no (in the middle of a resize)" in holdfast("check", path).stdout
+    assert as_json("check", path)["items"] == items
+    assert path.read_bytes() == before
+    assert "closed in the middle of a resize" in holdfast("get", path, 1, status=2).stderr
+    holdfast("snapshot", path, folder / "copy.hold")
+    assert as_json("check", folder / "copy.hold")["items"] == items
+    assert holdfast("get", path, items, "--hex").stdout == items.to_bytes(16, "little").hex() + "\n"
+    assert not as_json("info", path)["resizing"]
+    path.write_bytes(before)
+    assert as_json("recover", path)["rehashed"] > 0
+    assert not as_json("info", path)["resizing"] and as_json("check", path)["was_clean"]
 
 
 def test_a_mended_superblock_is_told(pool: Path) -> None:

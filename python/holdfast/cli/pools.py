@@ -75,7 +75,7 @@ def info(pool: PoolPath, as_json: AsJson = False) -> None:
 def _shutdown_line(before: PoolInfo, report: CheckReport) -> str:
     if report.was_clean:
         return "clean shutdown: yes"
-    why = "killed" if before.same_boot else "the machine restarted"
+    why = "in the middle of a resize" if before.clean else "killed" if before.same_boot else "the machine restarted"
     mended = [f"{plural(report.repaired_slots, 'slot')} under insertion"]
     if report.finished_moves:
         mended.append(plural(report.finished_moves, "interrupted move"))
@@ -124,7 +124,8 @@ def recover(
 
 def open_for_reading(pool: str) -> Table:
     """The pool's table, searched by the CPU; a pool that was not closed is recovered first, in its file."""
-    return Table.open(pool, device="cpu", mode="r" if inspect(pool).clean else "r+")
+    found = inspect(pool)
+    return Table.open(pool, device="cpu", mode="r" if found.clean and not found.resizing else "r+")
 
 
 def snapshot(
