@@ -127,12 +127,13 @@ bool in_parallel(std::uint64_t total, std::uint64_t step, unsigned threads,
   };
   try {
     for (unsigned i = 0; i < threads; ++i) team.emplace_back(work);
-    for (std::unique_lock lock(mutex); running != 0;) {
-      ended.wait_for(lock, kBetweenQuestions, [&] { return running == 0; });
-      lock.unlock();
-      if (!stop) wanted = go_on(done);
+    for (bool all_ended = false; !all_ended;) {
+      {
+        std::unique_lock lock(mutex);
+        all_ended = ended.wait_for(lock, kBetweenQuestions, [&] { return running == 0; });
+      }
+      if (!stop) wanted = go_on(done);  // once more when all is done, so that the end is told too
       stop = stop || !wanted;
-      lock.lock();
     }
   } catch (...) {
     stop = true;
