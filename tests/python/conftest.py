@@ -17,12 +17,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from model import Model
 
 import holdfast as hf
 
 PATIENCE_S = 600
 """For what must come true, or end, however busy the machine is; pytest's own limit is longer."""
+
+# A slow machine is no failure, and a gate repeats itself. HOLDFAST_LONG=1 draws other examples with every run.
+settings.register_profile(
+    "holdfast",
+    deadline=None,
+    derandomize=os.environ.get("HOLDFAST_LONG") != "1",
+    suppress_health_check=list(HealthCheck),
+)
+settings.load_profile("holdfast")
 
 GPUS, WHY_NO_GPU = hf.cuda_devices()
 no_gpu = pytest.mark.skipif(GPUS == 0, reason=f"no GPU: {WHY_NO_GPU}")

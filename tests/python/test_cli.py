@@ -201,7 +201,7 @@ def grow_without_room(path: Path) -> int:
 
 
 def test_an_unfinished_resize(folder: Path) -> None:
-    """Salvaging and checking read all of it and leave it so; a reader is refused; recovering, or a snapshot, finishes it."""
+    """Salvaging and checking read all of it and leave it so; a reader is refused; recovery or a snapshot ends it."""
     path = folder / "x.hold"
     items = grow_without_room(path)
     before, out = path.read_bytes(), folder / "out.csv"

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import PATIENCE_S
 
 import holdfast
 
@@ -40,7 +41,9 @@ def test_the_package(here: None) -> None:
 @pytest.mark.parametrize("example", sorted((GUIDE.parents[1] / "examples").glob("*.py")), ids=lambda path: path.stem)
 def test_the_examples(example: Path, folder: Path) -> None:
     where = folder if example.stem == "files" else folder / "example.hold"
-    done = subprocess.run([sys.executable, str(example), str(where)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, str(example), str(where)], capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout and not done.stderr
 

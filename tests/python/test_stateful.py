@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from conftest import GPUS, Checked, Machine, shared_memory
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from model import Model
 
@@ -116,8 +116,5 @@ def test_random_programs(device: str) -> None:
         settings=settings(
             max_examples=150 if device == "cpu" else 60,
             stateful_step_count=25,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-            derandomize=True,
         ),
     )

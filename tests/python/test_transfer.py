@@ -60,7 +60,7 @@ def size_of(spec: str, data: st.DataObject) -> int:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_round_trip(form: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Random bytes of any kind: signalling and negative not-a-numbers among the floats, key 0, the largest one."""
@@ -72,7 +72,7 @@ def test_round_trip(form: str, data: st.DataObject, tmp_path_factory: pytest.Tem
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_round_trip_of_text(form: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Quotes, line ends, commas, byte order marks; in CSV any bytes at all."""
