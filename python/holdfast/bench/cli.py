@@ -440,5 +440,6 @@ def everything(
     step(load_factor)
     step(recovery)
     step(resize)
+    step(snapshot)
     if save:
         plot_command()
