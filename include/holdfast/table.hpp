@@ -36,7 +36,7 @@ struct CreateOptions {
   std::uint64_t max_bytes = 0;    ///< address space kept for the value heap; 0: 1 TiB
   /// Bytes of GPU memory that copies of the pool's buckets may take: all of them are kept there if they fit, else none.
   std::uint64_t gpu_memory = kHalfOfFree;
-  std::uint64_t order_from = 0;  ///< rows from which a search on the GPU is ordered by address; 0: as measured
+  std::uint64_t order_from = 0;  ///< rows from which a batch on the GPU is ordered by address; 0: as measured
 };
 
 struct OpenOptions {

@@ -30,6 +30,12 @@ HOLDFAST_BOTH void raise(const Memory& memory, std::uint64_t* stripe) {
   memory.poke(stripe, memory.peek(stripe) + 2);
 }
 
+/// The same where others raise it too, and nobody claims it.
+template <class Memory>
+HOLDFAST_BOTH void raise_shared(const Memory& memory, std::uint64_t* stripe) {
+  memory.add(stripe, 2);
+}
+
 template <class Memory>
 HOLDFAST_BOTH void release(const Memory& memory, std::uint64_t* stripe) {
   memory.poke(stripe, memory.peek(stripe) & ~std::uint64_t{1});

@@ -25,6 +25,13 @@ HOLDFAST_BOTH void flush_slot(const Memory& memory, const Slot* slot) {
   if (memory.keeps(Step::flush_slot)) memory.flush(slot, sizeof(Slot));
 }
 
+/// Takes a slot that is durably empty from readers of its copy. A value in its slot stays: who has read the key reads it too.
+template <class Memory, class Shape>
+HOLDFAST_BOTH void hide_slot(const Memory& memory, const View<Shape>& view, Slot* slot) {
+  memory.hide(slot);
+  if (!view.in_slot()) memory.show_word(slot, 0);
+}
+
 /// Writes key and word into an empty slot that the caller holds, and waits until they are durable.
 template <class Memory, class Shape>
 HOLDFAST_BOTH void write_slot(const Memory& memory, const View<Shape>& view, Slot* slot, std::uint64_t key,
@@ -65,7 +72,7 @@ HOLDFAST_BOTH void clear_slot(const Memory& memory, const View<Shape>& view, Slo
   memory.store(&slot->key, 0);
   flush_slot(memory, slot);
   if (memory.keeps(fence)) memory.fence();
-  memory.hide(slot);
+  hide_slot(memory, view, slot);
 }
 
 /// Writes an item into lane `lane`, which the caller has claimed, and publishes it.

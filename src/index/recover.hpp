@@ -65,6 +65,7 @@ HOLDFAST_BOTH void clear_torn(const Memory& memory, Slot* slot) {
   memory.flush(slot, sizeof(Slot));
   memory.fence();
   memory.hide(slot);
+  memory.show_word(slot, 0);
 }
 
 /// The hash location that leads an item to its place; the first, if several do; hashes() if none does.

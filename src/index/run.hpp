@@ -112,6 +112,8 @@ class RunState {
   }
 
   HOLDFAST_BOTH Source source() const { return source_; }
+  /// Where the source is a row.
+  HOLDFAST_BOTH std::size_t row() const { return row_; }
 
   /// The word to commit: a value that fits a slot, or 1 + a fresh cell with the value in it, durable. False: no cell.
   HOLDFAST_BOTH bool place(std::uint64_t& word) {

@@ -18,7 +18,7 @@ struct MachineOptions {
   std::uint32_t shared_bias = 0;           ///< index::choose_lane
   int device = 0;                          ///< CUDA ordinal
   std::uint64_t gpu_memory = kHalfOfFree;  ///< bytes of GPU memory that copies of the pool may take
-  std::uint64_t order_from = 0;            ///< rows from which a search is ordered by address; 0: the machine's choice
+  std::uint64_t order_from = 0;            ///< rows from which a batch is ordered by address; 0: the machine's choice
 };
 
 /// A machine has recovered its pool when it is constructed: throws PoolCorrupt if the slots are damaged.

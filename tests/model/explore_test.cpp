@@ -33,10 +33,13 @@ class Explore : public testing::TestWithParam<Flavour> {
 };
 
 TEST_P(Explore, Pairs) { run("pairs", pairs(GetParam())); }
-TEST_P(Explore, Quadruples) { run("quadruples", quadruples(GetParam(), long_run())); }
+TEST_P(Explore, Quadruples) {
+  run("quadruples", quadruples(GetParam(), long_run() && GetParam() != Flavour::resident));
+}
 TEST_P(Explore, Schedules) { run("schedules", schedules(GetParam())); }
 
-INSTANTIATE_TEST_SUITE_P(All, Explore, testing::Values(Flavour::process, Flavour::power, Flavour::gpu),
+INSTANTIATE_TEST_SUITE_P(All, Explore,
+                         testing::Values(Flavour::process, Flavour::power, Flavour::gpu, Flavour::resident),
                          [](const auto& instance) { return std::string(name(instance.param)); });
 
 }  // namespace

@@ -96,6 +96,19 @@ TEST_P(Mutants, IsNoticed) {
   }
 }
 
+/// The phases have fences of their own, at other places than the steps one by one.
+TEST(MutantsInPhases, AreNoticed) {
+  for (const Step step :
+       {Step::fence_after_place, Step::fence_after_commit, Step::raise_after_erase, Step::cell_limbo}) {
+    const LeavingOut without(step);
+    bool noticed = false;
+    for (const Scenario& scenario : schedules(Flavour::resident)) {
+      if (scenario.name.rfind("phases", 0) == 0) noticed |= !explore(scenario).failure.empty();
+    }
+    EXPECT_TRUE(noticed) << "nothing fails without step " << static_cast<int>(step);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Mutants, testing::ValuesIn(kMutants),
                          [](const auto& instance) { return std::string(instance.param.name); });
 

@@ -232,6 +232,40 @@ void add_runs(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) 
   to.push_back(scenario);
 }
 
+/// Batches in phases, under searches. Values in cells.
+void add_phases(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
+  if (flavour != Flavour::resident || value_bytes != kInCells) return;
+  Shape shape = two_levels(value_bytes);
+  shape.cells = 10;
+  const auto k = colliding_keys(shape, 3);
+  const auto phased = [](std::vector<Operation> operations) { return Submission{std::move(operations), false, true}; };
+  const auto readers = [&] { return std::vector<Submission>{one(find(k[0])), one(find(k[0])), one(find(k[1]))}; };
+  const auto add = [&](const char* name, const std::vector<Operation>& setup, std::vector<Submission> changes) {
+    Scenario scenario = blank(name, flavour, shape);
+    scenario.setup = setup;
+    scenario.callers = {std::move(changes), readers()};
+    to.push_back(scenario);
+  };
+  const Operation there[] = {insert(k[0], 1), insert(k[1], 2)};
+  add("phases: two inserts, and the reserved key", {},
+      {phased({insert(k[0], 4), insert(k[1], 8), insert(kReserved, 16)})});
+  add("phases: two updates", {there[0], there[1]}, {phased({assign(k[0], 4), assign(k[1], 8)})});
+  add("phases: two erases", {there[0], there[1]}, {phased({erase(k[0]), erase(k[1])})});
+  add("phases: an update and an insert", {there[0]}, {phased({insert_or_assign(k[0], 4), insert_or_assign(k[1], 8)})});
+  add("phases: a slot is erased and filled by another key", {there[0]},
+      {phased({erase(k[0])}), phased({insert(k[1], 4)})});
+  add("phases: an erased key comes back", {there[0]}, {phased({erase(k[0])}), phased({insert(k[0], 4)})});
+  add("phases: cells are used again", {there[0], there[1]},
+      {phased({assign(k[0], 4), assign(k[1], 8)}), phased({assign(k[1], 16), assign(k[0], 32)})});
+  add("phases: a key repeats", {there[0]},
+      {phased({insert_or_assign(k[0], 4), insert_or_assign(k[1], 8), insert_or_assign(k[0], 16),
+               insert_or_assign(k[1], 32)})});
+  add("phases: erases and inserts that change nothing", {there[0]},
+      {phased({insert(k[0], 4), insert(k[0], 8)}), phased({erase(k[1]), erase(k[1])}), phased({assign(k[2], 4)})});
+  add("phases, then one by one", {there[0]},
+      {phased({erase(k[0]), erase(k[1])}), one(insert(k[0], 4)), one(erase(k[0]))});
+}
+
 /// All slots of one key's candidates are taken, by keys of which one can move.
 void add_moves(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
   const Shape shape = one_level(value_bytes);
@@ -317,7 +351,7 @@ void add_growth(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes
 std::vector<Scenario> schedules(Flavour flavour) {
   // Those with few states come first: most mutants die there.
   std::vector<Scenario> scenarios;
-  for (const auto& add : {add_growth, add_reuse, add_moves, add_runs}) {
+  for (const auto& add : {add_growth, add_reuse, add_phases, add_moves, add_runs}) {
     for (const unsigned value_bytes : {kInCells, kInSlots}) add(scenarios, flavour, value_bytes);
   }
   return scenarios;

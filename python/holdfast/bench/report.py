@@ -116,6 +116,17 @@ def _limits(content: Json) -> str:
     return _grid(["memory", *(n.replace("_mops", ", M/s").replace("_", " ") for n in names)], rows)
 
 
+def _link(content: Json) -> str:
+    # What one operation must move over the link: its value, or nothing that counts.
+    link, value = 55.5e9, content["parameters"]["value_bytes"]
+    rows = []
+    for run in content["results"]["runs"]:
+        moves_value = not any(word in run["work"] for word in ("contains", "absent", "erase", "zipfian"))
+        share = f"{100 * run['mops']['median'] * 1e6 * value / link:.0f}%" if moves_value else "–"
+        rows.append([run["work"], f"{run['batch']:,}", f"{run['streams']}", _spread(run["mops"]), share])
+    return _grid(["work", "batch", "streams", "M operations/s", "of the link"], rows)
+
+
 def _source(content: Json) -> str:
     where, parameters = content["machine"], content["parameters"]
     told = [f"{where['name']} ({where['cpu']}, {where['cores']} cores)", f"commit {content['commit'][:10]}"]
@@ -139,6 +150,7 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "resize": _resize,
     "layout": _layout,
     "limits": _limits,
+    "link": _link,
 }
 
 

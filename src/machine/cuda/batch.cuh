@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kThreads)
   const WarpTile tile;
   const CudaMemory memory(job.state, &cache, job.ring);
   const std::uint64_t ordered = job.ordered ? *job.ordered : job.size;
-  const std::uint64_t turns = job.again ? job.again_size : ordered;
+  const std::uint64_t turns = job.again_count ? *job.again_count : job.again ? job.again_size : ordered;
   for (std::uint64_t base = first_of_warp() * share; base < turns; base += all_warps() * share) {
     Waiting mine;
     if (tile.lane() < share && base + tile.lane() < turns) mine = bring(job, ordered, base + tile.lane());

@@ -1,7 +1,7 @@
-// cuda_batch.cpp: enqueues batches, and makes room when one finds none.
+// cuda_batch.cpp: takes batches of host or device arrays apart, and enqueues searches.
 #include <algorithm>
+#include <bit>
 #include <cstring>
-#include <limits>
 
 #include "machine/cuda/cuda_machine.hpp"
 #include "machine/cuda/export.hpp"
@@ -14,16 +14,6 @@ constexpr std::size_t kDeviceRows = std::size_t{1} << 27;  // of device arrays o
 constexpr std::size_t kHostRows = std::size_t{1} << 22;    // of host arrays copied at once
 constexpr std::size_t kHostRowsBetweenStops = std::size_t{1} << 17;
 constexpr std::size_t kHostBytes = std::size_t{512} << 20;
-/// Rows from which a search is worth ordering: sorting takes some ten launches.
-constexpr std::uint64_t kOrderFrom = 16384;
-constexpr std::uint64_t kFewSlots = 1 << 16;  // a table that small may be full by chance sooner
-
-/// The items up to which an insert finds a slot in practice: with one move the first failure comes at a load of 0.97
-/// in large tables (RULES.md 26), earlier in small ones.
-std::uint64_t sure_items(const Layout& layout) {
-  const std::uint64_t slots = layout.total_slots();
-  return slots < kFewSlots || !layout.may_move ? slots / 10 * 7 : slots / 10 * 9;
-}
 
 /// The rows of `batch` from `base` on, as far as they are in its own arrays.
 index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_bytes) {
@@ -115,9 +105,12 @@ void CudaMachine::run_on_device(const Batch& batch) {
       continue;
     }
     const std::lock_guard lock(changing_);
-    const Need need{may_add(batch) ? size : 0, may_store(batch) && !layout_.in_slot() ? size : 0};
-    change(change_job(rows, keys + 8 * base, mask, size), batch.unique, need, false, stream);
+    change(change_job(rows, keys + 8 * base, mask, size), batch.unique, need_of(batch, size), false, stream);
   }
+}
+
+CudaMachine::Need CudaMachine::need_of(const Batch& batch, std::size_t size) const {
+  return {may_add(batch) ? size : 0, may_store(batch) && !layout_.in_slot() ? size : 0};
 }
 
 BatchResult CudaMachine::run_from_host(const Batch& batch) {
@@ -165,7 +158,7 @@ void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t si
   }
   if (may_change(batch)) {
     const std::lock_guard lock(changing_);
-    change(change_job(rows, keys, mask, size), batch.unique, {}, true, stage.stream());
+    change(change_job(rows, keys, mask, size), batch.unique, need_of(batch, size), true, stage.stream());
   } else {
     search(find_job(rows, keys, mask, size), stage.stream());
   }
@@ -189,134 +182,35 @@ void CudaMachine::search(FindJob job, cudaStream_t stream) {
   spare_events_.pop_back();
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
   const bool wants_cells = job.rows.out != nullptr && job.rows.op != Op::contains && !layout_.in_slot();
-  const std::uint64_t order_from = options_.order_from != 0 ? options_.order_from : kOrderFrom;
-  if (cache_.view().resident() && wants_cells && job.size >= order_from) {
-    search_in_order(job, stream);
+  if (cache_.view().resident() && wants_cells) {
+    search_resident(job, stream);
   } else {
-    kernels_->find(job, stream);
+    kernels_->find(job, {}, stream);
   }
   ended.record(stream);
   searches_.push_back(std::move(ended));
 }
 
-/// The phases of search.cuh.
-void CudaMachine::search_in_order(const FindJob& job, cudaStream_t stream) {
+/// A search for values in the heap: in phases, or in one go (search.cuh).
+void CudaMachine::search_resident(const FindJob& job, cudaStream_t stream) {
   SearchRooms::Room& lent = search_rooms_.lend(job.size, is_wide(layout_.cells), stream);
   SearchRoom room = lent.room();
-  enter_search(job.state, room, stream);
-  kernels_->resolve(job, room, stream);
-  order_search(room, job.size, layout_.cells, stream);
-  kernels_->gather(job, room, stream);
-  leave_search(job.state, room, stream);
-  lent.end(stream);
-}
-
-/// The caller holds `changing_`. `waited`: returns when all is done, having grown the table as far as it took.
-void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream) {
-  prepare_room(job.size, !unique);
-  waited = waited || !fits(need);
-  last_change_.hold(stream);
-  settle_cells(state_.data(), stream);
-  if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
-  if (!unique) {
-    const std::size_t n = hashes_.size() / 2;
-    const OrderRoom room{{hashes_.data(), hashes_.data() + n},
-                         {rows_.data(), rows_.data() + n},
-                         ordered_.data(),
-                         scratch_.data(),
-                         scratch_.size()};
-    order_rows(job, layout_.seed, room, stream);
-  }
-  job.leftovers = leftovers_.data();
-  job.report = change_report_.data();
-  job.state = state_.data();
-  job.ring = ring_;
-  if (waited) {
-    change_and_wait(job, stream);
+  const std::uint64_t order_from = options_.order_from != 0 ? options_.order_from : kSmallSearch;
+  if (job.size >= order_from) {
+    enter_search(job.state, room, stream);
+    kernels_->resolve(job, room, stream);
+    order_search(room, job.size, layout_.cells, stream);
+    kernels_->gather(job, room, stream);
+    leave_search(job.state, room, stream);
   } else {
-    job.last_try = true;
-    kernels_->change(job, stream);
-    bounds_.items += need.keys;
-    bounds_.free_cells -= need.cells;
-    last_change_.record(stream);
-  }
-}
-
-/// Runs a job again and again, with more room or fewer permits, until no run is left over.
-void CudaMachine::change_and_wait(ChangeJob& job, cudaStream_t stream) {
-  Full full;
-  std::uint32_t before = std::numeric_limits<std::uint32_t>::max();
-  for (unsigned turn = 0;; ++turn) {
-    cuda::check(cudaMemsetAsync(job.report, 0, sizeof(ChangeReport), stream), "starting a change");
-    kernels_->change(job, stream);
-    ChangeReport report{};
-    cuda::check(cudaMemcpyAsync(&report, job.report, sizeof report, cudaMemcpyDeviceToHost, stream),
-                "running a change");
-    cuda::check(cudaStreamSynchronize(stream), "running a change");
-    if (report.leftovers == 0) break;
-    const bool grew = make_room(report, full);
-    if (!grew && report.leftovers >= before) {
-      // What is left finds no room, and there is no more to be had.
-      (job.permits.new_key ? job.permits.new_key : job.permits.new_value) = false;
+    Repeats repeats;
+    if (job.size <= kSmallSearch) {
+      repeats = {room.table, 2 * std::bit_ceil(job.size) - 1, room.rows[0]};
+      cuda::check(cudaMemsetAsync(room.table, 0, 8 * (repeats.last + 1), stream), "starting a search");
     }
-    before = report.leftovers;
-    job.ring = ring_;
-    job.again = job.leftovers;
-    job.again_size = report.leftovers;
-    const std::size_t n = leftovers_.size() / 2;
-    job.leftovers = job.again == leftovers_.data() ? leftovers_.data() + n : leftovers_.data();
+    kernels_->find(job, repeats, stream);
   }
-  last_change_.record(stream);
-  note_bounds();
-}
-
-/// True if the table or its heap has grown. Cells in limbo come first: they are free as soon as nobody reads them.
-bool CudaMachine::make_room(const ChangeReport& report, Full& full) {
-  bool grew = false;
-  if (report.needs_cell != 0) {
-    finish_searches();
-    settle();
-    const DeviceState state = read_state();
-    const std::uint64_t free = state.tail - state.head;
-    // Updates of many keys go in parts, each with the cells that the one before gave back (RULES.md 6).
-    const bool worthwhile = free > ring_.reserve && free - ring_.reserve >= report.needs_cell / 16;
-    if (!worthwhile && !full.heap) {
-      grew = grow_heap(report.needs_cell + ring_.reserve);
-      full.heap = !grew;
-    }
-  }
-  if (report.needs_slot != 0 && !full.index) {
-    const bool resized = grow_index();
-    full.index = !resized;
-    grew |= resized;
-  }
-  return grew;
-}
-
-/// True if the batch surely finds room. Waits for the batches before it only if the bounds do not tell.
-bool CudaMachine::fits(Need need) {
-  const auto holds = [&] {
-    return (need.keys == 0 || bounds_.items + need.keys <= sure_items(layout_)) &&
-           (need.cells == 0 || bounds_.free_cells >= need.cells + ring_.reserve);
-  };
-  if (holds()) return true;
-  last_change_.wait("waiting for the batch before");
-  settle();
-  note_bounds();
-  return holds();
-}
-
-/// Room for the order and the leftovers of `rows` rows.
-void CudaMachine::prepare_room(std::uint64_t rows, bool ordered) {
-  const std::size_t scratch = ordered ? order_scratch_bytes(rows) : 0;
-  if (leftovers_.size() >= 2 * rows && scratch_.size() >= scratch && (!ordered || hashes_.size() >= 2 * rows)) return;
-  last_change_.wait("waiting for the batch before");
-  leftovers_.at_least(2 * rows);
-  scratch_.at_least(scratch);
-  if (!ordered) return;
-  hashes_.at_least(2 * rows);
-  rows_.at_least(hashes_.size());
-  ordered_.at_least(1);
+  lent.end(stream);
 }
 
 std::size_t CudaMachine::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {

@@ -54,17 +54,21 @@ class CudaMachine final : public Machine {
     bool index = false, heap = false;
   };
 
-  // cuda_batch.cpp
+  // cuda_batch.cpp, cuda_change.cpp
   void run_on_device(const Batch& batch);
   BatchResult run_from_host(const Batch& batch);
   void run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
   void search(FindJob job, cudaStream_t stream);
   void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream);
   void change_and_wait(ChangeJob& job, cudaStream_t stream);
+  bool goes_in_phases(const ChangeJob& job) const;
+  void change_in_phases(ChangeJob& job, cudaStream_t stream);
+  void change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream);
   bool make_room(const ChangeReport& report, Full& full);
-  void search_in_order(const FindJob& job, cudaStream_t stream);
+  void search_resident(const FindJob& job, cudaStream_t stream);
+  Need need_of(const Batch& batch, std::size_t size) const;
   bool fits(Need need);
-  void prepare_room(std::uint64_t rows, bool ordered);
+  void prepare_room(std::uint64_t rows, bool ordered, bool phased);
   void require_reachable(const void* array, const char* name) const;
   FindJob find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
   ChangeJob change_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
@@ -119,6 +123,9 @@ class CudaMachine final : public Machine {
   DeviceBuffer<std::uint64_t> hashes_, ordered_;
   DeviceBuffer<std::uint32_t> rows_, leftovers_;
   DeviceBuffer<std::byte> scratch_;
+  // And for its phases.
+  DeviceBuffer<Planned> planned_;
+  DeviceBuffer<std::uint32_t> change_order_;
 
   std::string stuck_;  ///< why nothing more can run, if so
   std::atomic<std::uint64_t> resizes_{0}, heap_growths_{0};

@@ -17,6 +17,7 @@ struct Wanted {
   static constexpr std::uint64_t kNothing = ~std::uint64_t{0};  ///< leave the row as it is
   std::uint64_t row = 0;
   std::uint64_t word = kNothing;  ///< 1 + cell; 0: zeros
+  __device__ bool wants_cell() const { return word != 0 && word != kNothing; }
 };
 
 /// Copies in units of 16 bytes, or of 8 where an array is not aligned to more. All lanes of a warp call.
@@ -26,7 +27,7 @@ class Gather {
   __device__ Gather(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const index::Rows& rows)
       : tile_(tile), memory_(memory), view_(view), rows_(rows) {}
 
-  /// `wanted` of all lanes.
+  /// `wanted` of all lanes, out of their cells.
   __device__ void operator()(const Wanted& wanted) const {
     const std::size_t bytes = rows_.value_bytes;
     if (rows_.out == nullptr || bytes == 0) return;
@@ -49,6 +50,53 @@ class Gather {
         store_user(rows_.out + row * bytes + 8 * unit, data, bytes - 8 * unit);
       };
       copy<std::uint64_t>(wanted, units, load, store);
+    }
+    __syncwarp();
+  }
+
+  /// The same from rows that are answered already: `wanted.word` is 1 + the row to copy.
+  __device__ void from_rows(const Wanted& wanted) const {
+    const std::size_t bytes = rows_.value_bytes;
+    __syncwarp();
+    if (bytes % 16 == 0 && aligned(rows_.out, 16)) {
+      auto* const rows = reinterpret_cast<ulonglong2*>(rows_.out);
+      const auto units = static_cast<unsigned>(bytes / 16);
+      const auto load = [&](std::uint64_t row, unsigned unit) { return __ldcg(rows + row * units + unit); };
+      const auto store = [&](std::uint64_t row, unsigned unit, ulonglong2 data) { rows[row * units + unit] = data; };
+      copy<ulonglong2>(wanted, units, load, store);
+    } else {
+      const auto load = [&](std::uint64_t row, unsigned unit) {
+        return load_user(rows_.out + row * bytes + 8 * unit, bytes - 8 * unit);
+      };
+      const auto store = [&](std::uint64_t row, unsigned unit, std::uint64_t data) {
+        store_user(rows_.out + row * bytes + 8 * unit, data, bytes - 8 * unit);
+      };
+      copy<std::uint64_t>(wanted, static_cast<unsigned>((bytes + 7) / 8), load, store);
+    }
+    __syncwarp();
+  }
+
+  /// Writes values into cells: `wanted.row` is the cell, `wanted.word` 1 + the row of the value.
+  __device__ void to_cells(const Wanted& wanted) const {
+    const std::size_t bytes = rows_.value_bytes;
+    __syncwarp();
+    if (bytes % 16 == 0 && view_.cell_bytes % 16 == 0 && aligned(rows_.values, 16) && aligned(view_.heap, 16)) {
+      const auto units = static_cast<unsigned>(bytes / 16);
+      const auto load = [&](std::uint64_t row, unsigned unit) {
+        return __ldcs(reinterpret_cast<const ulonglong2*>(rows_.values) + row * units + unit);
+      };
+      const auto store = [&](std::uint64_t cell, unsigned unit, ulonglong2 data) {
+        memory_.store_values(reinterpret_cast<std::uint64_t*>(view_.cell(cell)) + 2 * unit, data);
+      };
+      copy<ulonglong2>(wanted, units, load, store);
+    } else {
+      const auto load = [&](std::uint64_t row, unsigned unit) {
+        return load_user(rows_.value(row) + 8 * unit, bytes - 8 * unit);
+      };
+      const auto store = [&](std::uint64_t cell, unsigned unit, std::uint64_t data) {
+        memory_.store_value(reinterpret_cast<std::uint64_t*>(view_.cell(cell)) + unit, data);
+      };
+      copy<std::uint64_t>(wanted, static_cast<unsigned>((bytes + 7) / 8), load, store);
     }
     __syncwarp();
   }
@@ -89,20 +137,5 @@ class Gather {
   const View<Shape>& view_;
   const index::Rows& rows_;
 };
-
-/// Copies a row of the results into another.
-__device__ inline void copy_result(const index::Rows& rows, std::uint64_t to, std::uint64_t from, unsigned lane,
-                                   unsigned lanes) {
-  const std::size_t bytes = rows.value_bytes;
-  std::byte* const target = rows.result(to);
-  const std::byte* const source = rows.result(from);
-  if (bytes % 16 == 0 && aligned(rows.out, 16)) {
-    for (std::size_t at = lane; at < bytes / 16; at += lanes)
-      reinterpret_cast<ulonglong2*>(target)[at] = reinterpret_cast<const ulonglong2*>(source)[at];
-  } else {
-    for (std::size_t at = 8 * lane; at < bytes; at += 8 * lanes)
-      store_user(target + at, load_user(source + at, bytes - at), bytes - at);
-  }
-}
 
 }  // namespace holdfast::machine::cuda

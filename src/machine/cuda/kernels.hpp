@@ -18,12 +18,15 @@ class Kernels {
   virtual ~Kernels() = default;
   virtual void set_layout(const Layout& layout, const CacheView& cache) = 0;
 
-  /// A search in one kernel.
-  virtual void find(const FindJob& job, cudaStream_t stream) const = 0;
+  /// A search in one kernel, or two where the buckets are resident and `repeats` has a table.
+  virtual void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const = 0;
   /// Two phases of a search of resident buckets (search.cuh): the cell of each row, and, from ordered cells, the values.
   virtual void resolve(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   virtual void gather(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   virtual void change(const ChangeJob& job, cudaStream_t stream) const = 0;
+  /// The phases of a change of resident buckets (phases.cuh); changes are ordered after the first.
+  virtual void plan(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
+  virtual void carry_out(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
 
   // Alone on the table.
   /// Reads the addressed slots of every rank: tags, live cells (a bit each in `live`), torn slots, which `repair` empties.
@@ -66,6 +69,12 @@ void order_search(SearchRoom& room, std::uint64_t size, std::uint64_t cells, cud
 std::size_t search_scratch_bytes(std::uint64_t rows, bool wide);
 /// True if 32 bits do not do for a cell's number.
 inline bool is_wide(std::uint64_t cells) { return cells >= 0xffff'ffff; }
+
+/// Orders the changes that were planned by the addresses of their slots, of which there are `slots`.
+void order_changes(ChangeRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream);
+std::size_t change_scratch_bytes(std::uint64_t rows);
+/// The last phase: the cells that came free go to limbo.
+void retire_cells(const ChangeJob& job, ChangeRoom& room, cudaStream_t stream);
 
 /// Where the ordering of a batch works; all in GPU memory.
 struct OrderRoom {

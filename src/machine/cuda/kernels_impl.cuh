@@ -4,6 +4,7 @@
 #include "machine/cuda/batch.cuh"
 #include "machine/cuda/growth.cuh"
 #include "machine/cuda/kernels.hpp"
+#include "machine/cuda/phases.cuh"
 #include "machine/cuda/search.cuh"
 
 namespace holdfast::machine::cuda {
@@ -21,10 +22,12 @@ class KernelsImpl final : public Kernels {
     cache_ = cache;
   }
 
-  void find(const FindJob& job, cudaStream_t stream) const override {
+  void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const override {
     if (cache_.resident()) {
       const WarpGrid grid = warps_for(lookup_kernel<Shape>, job.size);
-      lookup_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, cache_, job, grid.share);
+      lookup_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, cache_, job, repeats, grid.share);
+      if (repeats.table != nullptr)
+        follow_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, job, repeats.leader, grid.share);
       return check_launch("starting a search");
     }
     const WarpGrid grid = warps_for(find_kernel<Shape>, job.size);
@@ -46,10 +49,24 @@ class KernelsImpl final : public Kernels {
     const auto launch = [&]<class Cell>(const Cell* cells) {
       const unsigned blocks = blocks_for(gather_kernel<Shape, Cell>, job.size);
       gather_kernel<Shape, Cell><<<blocks, kThreads, 0, stream>>>(view_, job, cells, room.rows[0]);
+      spread_kernel<Shape, Cell><<<blocks, kThreads, 0, stream>>>(view_, job, cells, room.rows[0]);
     };
     is_wide(view_.cells) ? launch(static_cast<const std::uint64_t*>(room.cells[0]))
                          : launch(static_cast<const std::uint32_t*>(room.cells[0]));
     check_launch("gathering values");
+  }
+
+  void plan(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
+    plan_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, room);
+    check_launch("planning a change");
+  }
+
+  void carry_out(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
+    const unsigned blocks = blocks_for(place_kernel<Shape>, job.size);
+    if (job.rows.op != Op::erase) place_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, room);
+    commit_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, job, room);
+    publish_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, room);
+    check_launch("carrying out a change");
   }
 
   void change(const ChangeJob& job, cudaStream_t stream) const override {
@@ -98,6 +115,9 @@ class KernelsImpl final : public Kernels {
   }
 
  private:
+  /// A thread for each of `size`.
+  static unsigned all_blocks(std::uint64_t size) { return static_cast<unsigned>((size + kThreads - 1) / kThreads); }
+
   View<Shape> view_;
   CacheView cache_;
 };

@@ -85,6 +85,10 @@ class CudaMemory {
     DeviceWord(*word).fetch_add(index::byte_change(byte, from, to), ::cuda::memory_order_acq_rel);
   }
 
+  __device__ void add(std::uint64_t* word, std::uint64_t amount) const {
+    DeviceWord(*word).fetch_add(amount, ::cuda::memory_order_acq_rel);
+  }
+
   // Values: words of a cell. A cell that no slot names belongs to one warp; one that a slot names does not change until no
   // reader can see it. They pass by the L1 cache, which would keep what a cell held before.
   __device__ std::uint64_t load_value(const std::uint64_t* word) const {
@@ -122,6 +126,11 @@ class CudaMemory {
     ring_.cells[at % ring_.capacity] = cell;
   }
 
+  /// For drivers that count items themselves.
+  __device__ void add_items(int change) const {
+    DeviceWord(reinterpret_cast<std::uint64_t&>(state_->items))
+        .fetch_add(static_cast<std::uint64_t>(std::int64_t{change}), ::cuda::memory_order_relaxed);
+  }
   __device__ void count_items(int change) const { items_ += change; }
   __device__ void count_move() const { ++moves_; }
   __device__ void count_claim_miss() const { ++claim_misses_; }

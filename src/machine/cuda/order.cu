@@ -3,6 +3,8 @@
 #include <cub/device/device_select.cuh>
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "core/hash.hpp"
 #include "machine/cuda/kernels.hpp"
@@ -84,6 +86,58 @@ void order_rows(ChangeJob& job, std::uint64_t seed, const OrderRoom& room, cudaS
   job.order = rows.Alternate();
   job.hashes = hashes.Alternate();
   job.ordered = room.ordered;
+}
+
+namespace {
+void sort_changes(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size, int bits,
+                  cudaStream_t stream) {
+  cub::DoubleBuffer<std::uint32_t> slots(room.slots[0], room.slots[1]), order(room.order[0], room.order[1]);
+  check(cub::DeviceRadixSort::SortPairs(scratch, bytes, slots, order, size, 0, bits, stream), "ordering a change");
+  if (scratch == nullptr) return;
+  if (slots.Current() != room.slots[0]) std::swap(room.slots[0], room.slots[1]);
+  if (order.Current() != room.order[0]) std::swap(room.order[0], room.order[1]);
+}
+
+/// Places without a cell have all bits set.
+void sort_cells(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size, cudaStream_t stream) {
+  cub::DoubleBuffer<std::uint32_t> cells(room.freed[0], room.freed[1]);
+  check(cub::DeviceRadixSort::SortKeys(scratch, bytes, cells, size, 0, 32, stream), "freeing cells");
+  if (scratch != nullptr && cells.Current() != room.freed[0]) std::swap(room.freed[0], room.freed[1]);
+}
+
+/// Puts the cells that the batch took out of their slots to rest: whoever takes one out, and no one else, frees it (RULES.md
+/// 5). They are in address order, so that the batch that takes them next writes in that order too.
+__global__ void __launch_bounds__(kThreads)
+    retire_kernel(const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
+  const std::uint64_t end = job.state->limbo_end;
+  for (std::uint64_t i = first_of_thread(); i < job.report->freed; i += all_threads())
+    job.ring.cells[(end + i) % job.ring.capacity] = room.freed[0][i];
+}
+__global__ void retired_kernel(const __grid_constant__ ChangeJob job) { job.state->limbo_end += job.report->freed; }
+
+}  // namespace
+
+void order_changes(ChangeRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream) {
+  // Places without a change have all bits set, so one bit pattern must be left for them; the aside slot comes last.
+  std::size_t bytes = room.scratch_bytes;
+  sort_changes(room, room.scratch, bytes, size, static_cast<int>(std::bit_width(slots + 1)), stream);
+}
+
+void retire_cells(const ChangeJob& job, ChangeRoom& room, cudaStream_t stream) {
+  std::size_t bytes = room.scratch_bytes;
+  sort_cells(room, room.scratch, bytes, job.size, stream);
+  retire_kernel<<<blocks_for(retire_kernel, job.size), kThreads, 0, stream>>>(job, room);
+  retired_kernel<<<1, 1, 0, stream>>>(job);
+  check_launch("freeing cells");
+}
+
+std::size_t change_scratch_bytes(std::uint64_t rows) {
+  ChangeRoom none;
+  std::size_t bytes = 0;
+  sort_changes(none, nullptr, bytes, rows, 32, nullptr);
+  std::size_t cells = 0;
+  sort_cells(none, nullptr, cells, rows, nullptr);
+  return std::max(bytes, cells);
 }
 
 void skip_masked(const index::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream) {

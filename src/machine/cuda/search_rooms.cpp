@@ -19,10 +19,12 @@ std::size_t aligned_up(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign
 SearchRooms::Room::Room(std::uint64_t rows, bool wide) : rows_(rows), wide_(wide) {
   const std::size_t cells = aligned_up(rows * (wide ? 8 : 4)), numbers = aligned_up(rows * 4);
   const std::size_t scratch = search_scratch_bytes(rows, wide);
-  memory_ = DeviceBuffer<std::byte>(kAlign + 2 * cells + 2 * numbers + scratch);
+  const std::size_t table = 2 * kSmallSearch * sizeof(std::uint64_t);
+  memory_ = DeviceBuffer<std::byte>(kAlign + table + 2 * cells + 2 * numbers + scratch);
   std::byte* at = memory_.data();
   const auto take = [&](std::size_t bytes) { return std::exchange(at, at + bytes); };
   room_.epoch = reinterpret_cast<std::uint64_t*>(take(kAlign));
+  room_.table = reinterpret_cast<std::uint64_t*>(take(table));
   for (void*& array : room_.cells) array = take(cells);
   for (std::uint32_t*& array : room_.rows) array = reinterpret_cast<std::uint32_t*>(take(numbers));
   room_.scratch = at;
@@ -42,7 +44,7 @@ SearchRooms::Room& SearchRooms::lend(std::uint64_t rows, bool wide, cudaStream_t
     return *room;
   }
   if (rooms_.size() < kMost) {
-    rooms_.push_back(std::make_unique<Room>(std::bit_ceil(rows), wide));
+    rooms_.push_back(std::make_unique<Room>(std::bit_ceil(std::max(rows, kSmallSearch)), wide));
     return *rooms_.back();
   }
   std::unique_ptr<Room>& room = rooms_[next_++ % kMost];
@@ -50,7 +52,7 @@ SearchRooms::Room& SearchRooms::lend(std::uint64_t rows, bool wide, cudaStream_t
     room->ended_.hold(stream);
   } else {
     room->ended_.wait("waiting for a search");
-    room = std::make_unique<Room>(std::bit_ceil(rows), wide);
+    room = std::make_unique<Room>(std::bit_ceil(std::max(rows, kSmallSearch)), wide);
   }
   return *room;
 }

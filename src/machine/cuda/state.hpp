@@ -45,6 +45,8 @@ struct ChangeReport {
   std::uint32_t leftovers;   ///< runs that found no slot or no cell
   std::uint32_t needs_slot;  ///< of them
   std::uint32_t needs_cell;
+  std::uint32_t changes;  ///< of a batch in phases: planned
+  std::uint32_t freed;    ///< and cells that it took out of their slots
 };
 
 /// A slot that holds what cannot be.
@@ -80,11 +82,21 @@ struct FindJob {
   DeviceState* state = nullptr;
 };
 
+inline constexpr std::uint64_t kSmallSearch = 1 << 14;  ///< rows, at most, of a search that goes without ordering
+
+/// Which rows of a small search want a cell that another row reads.
+struct Repeats {
+  std::uint64_t* table = nullptr;   ///< null: each row reads for itself
+  std::uint64_t last = 0;           ///< its size less one: a power of two, at least twice the rows
+  std::uint32_t* leader = nullptr;  ///< (n,) the row that reads
+};
+
 /// Where an ordered search works; all in GPU memory. The numbers of cells are 32 or 64 bits wide.
 struct SearchRoom {
   void* cells[2] = {};          ///< (n,) of the rows, and sorted
   std::uint32_t* rows[2] = {};  ///< (n,)
   std::uint64_t* epoch = nullptr;
+  std::uint64_t* table = nullptr;  ///< 2 × kSmallSearch words
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;
 };
@@ -101,6 +113,7 @@ struct ChangeJob {
   std::uint64_t size = 0;
   const std::uint32_t* again = nullptr;  ///< only the runs that begin here: leftovers of an earlier launch
   std::uint64_t again_size = 0;
+  const std::uint32_t* again_count = nullptr;  ///< how many of them there are, where the host does not know
   index::Permits permits;
   bool last_try = false;  ///< nobody waits for leftovers: what does not fit is `no_space`
   std::uint32_t* leftovers = nullptr;
@@ -108,5 +121,25 @@ struct ChangeJob {
   DeviceState* state = nullptr;
   CellRing ring;
 };
+
+/// What a run of a batch in phases changes (index/phases.hpp).
+struct Planned {
+  std::uint64_t word;      ///< to be committed
+  std::uint64_t old_word;  ///< of an item that is there
+  std::uint32_t row;       ///< a row of the key
+  std::uint32_t value_row;
+  std::uint8_t change, lane;
+};
+
+/// Where a change in phases works; all in GPU memory.
+struct ChangeRoom {
+  Planned* planned = nullptr;    ///< (n,)
+  std::uint32_t* slots[2] = {};  ///< (n,) the numbers of their slots, in address order; and sorted
+  std::uint32_t* order[2] = {};  ///< (n,) which plan each is
+  std::uint32_t* freed[2] = {};  ///< (n,) cells that came out of their slots
+  void* scratch = nullptr;
+  std::size_t scratch_bytes = 0;
+};
+inline constexpr std::uint32_t kNoSlot = 0xffff'ffff;
 
 }  // namespace holdfast::machine::cuda

@@ -1,7 +1,7 @@
 // thread_tile.cuh: one GPU thread as a tile: it looks at the tags of a key's candidates, and at the few slots they point to.
 //
 // Where tags and slots lie in GPU memory a warp a key would leave most lanes without work: a search touches two groups of
-// tags and, nearly always, one slot. So each lane of a warp looks for a key of its own. Values are no business of this tile.
+// tags and, nearly always, one slot. So each lane of a warp looks for a key of its own.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "index/address.hpp"
 #include "index/find.hpp"
 #include "index/tags.hpp"
+#include "machine/cuda/tile.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -85,6 +86,43 @@ struct ThreadTile {
   template <class Memory, class Shape>
   __device__ void flush_slots(const Memory&, const index::View<Shape>&, const index::Candidates<Shape>&,
                               LaneMask) const {}
+  template <class Memory>
+  __device__ void flush(const Memory&, const void*, std::size_t) const {}
+
+  // Values, word by word: for completeness. Batches whose values are worth a thought go through gather.cuh.
+  template <class Memory>
+  __device__ void write_cell(const Memory& memory, std::byte* cell, const std::byte* from, std::size_t bytes) const {
+    for (std::size_t at = 0; at < bytes; at += 8)
+      memory.store_value(reinterpret_cast<std::uint64_t*>(cell + at), load_user(from + at, bytes - at));
+  }
+  template <class Memory>
+  __device__ void copy_cell(const Memory& memory, std::byte* cell, const std::byte* from, std::size_t bytes) const {
+    for (std::size_t at = 0; at < bytes; at += 8) {
+      memory.store_value(reinterpret_cast<std::uint64_t*>(cell + at),
+                         memory.load_value(reinterpret_cast<const std::uint64_t*>(from + at)));
+    }
+  }
+  template <class Memory>
+  __device__ void read_cell(const Memory& memory, std::byte* to, const std::byte* cell, std::size_t bytes) const {
+    for (std::size_t at = 0; at < bytes; at += 8)
+      store_user(to + at, memory.load_value(reinterpret_cast<const std::uint64_t*>(cell + at)), bytes - at);
+  }
+  template <class Memory>
+  __device__ void combine_cell(const Memory& memory, std::byte* cell, const std::byte* row, std::size_t bytes,
+                               Combine how, Element element) const {
+    for (std::size_t at = 0; at < bytes; at += 8) {
+      auto* const word = reinterpret_cast<std::uint64_t*>(cell + at);
+      std::uint64_t now = memory.load_value(word);
+      if (bytes - at < 8) now &= (std::uint64_t{1} << (8 * (bytes - at))) - 1;  // padding may hold anything
+      memory.store_value(word, index::combine_word(now, load_user(row + at, bytes - at), how, element));
+    }
+  }
+  __device__ void copy(std::byte* to, const std::byte* from, std::size_t bytes) const {
+    for (std::size_t at = 0; at < bytes; at += 8) store_user(to + at, load_user(from + at, bytes - at), bytes - at);
+  }
+  __device__ void zero(std::byte* to, std::size_t bytes) const {
+    for (std::size_t at = 0; at < bytes; at += 8) store_user(to + at, 0, bytes - at);
+  }
 };
 
 }  // namespace holdfast::machine::cuda

@@ -1,6 +1,7 @@
 // driver.cpp: compiles src/machine/cpu/driver_impl.hpp once for each flavour of the model.
 #include "machine/model/driver.hpp"
 
+#include "index/phases.hpp"
 #include "machine/model/memory.hpp"
 // After the policy that it is compiled with:
 #include "machine/cpu/driver_impl.hpp"
@@ -10,12 +11,14 @@ namespace holdfast::machine::model {
 namespace {
 
 const memory::Persist kPersist{};
+constexpr unsigned kMaxPhased = 4;
 
 template <class F>
 auto with_flavour(Flavour flavour, const F& act) {
   switch (flavour) {
     case Flavour::process: return act(std::integral_constant<Flavour, Flavour::process>{});
     case Flavour::power: return act(std::integral_constant<Flavour, Flavour::power>{});
+    case Flavour::resident: return act(std::integral_constant<Flavour, Flavour::resident>{});
     case Flavour::gpu: break;
   }
   return act(std::integral_constant<Flavour, Flavour::gpu>{});
@@ -45,6 +48,52 @@ index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>
       ++tally.claim_misses;
     }
   });
+}
+
+void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
+                const std::uint64_t* keys, unsigned count, cpu::Tally& tally) {
+  HOLDFAST_ASSERT(flavour == Flavour::resident && count <= kMaxPhased);
+  static cpu::Epochs epochs;
+  static cpu::Cells none(epochs);
+  static cpu::CellPurse purse(none);
+  using Tile = ModelTile<Flavour::resident>;
+  using Candidates = index::Candidates<index::RuntimeShape>;
+  const cpu::CpuMemory<Tile, true> memory(kPersist, purse, tally);
+  index::Plan plans[kMaxPhased];
+  std::uint64_t words[kMaxPhased] = {};
+  const auto first_of = [&](unsigned i) {
+    unsigned first = 0;
+    while (keys[first] != keys[i]) ++first;
+    return first;
+  };
+  for (unsigned i = 0; i < count; ++i) {
+    const Candidates candidates(view, keys[i]);
+    if (first_of(i) != i) {
+      index::answer_later_row(Tile{}, memory, view, rows, i, candidates);
+      continue;
+    }
+    std::uint32_t run[kMaxPhased];
+    unsigned size = 0;
+    for (unsigned j = i; j < count; ++j) {
+      if (keys[j] == keys[i]) run[size++] = j;
+    }
+    const auto outcome =
+        index::plan_run(Tile{}, memory, view, rows, index::Run<std::uint32_t>{run, 0, size}, candidates, plans[i]);
+    HOLDFAST_ASSERT(outcome == index::Outcome::done);
+    static_cast<void>(outcome);
+    memory.count_items((plans[i].change == index::Change::add) - (plans[i].change == index::Change::remove));
+    if (index::needs_cell(plans[i].change)) words[i] = memory.take_cell(plans[i].change == index::Change::add) + 1;
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    if (words[i] != 0) Tile{}.write_cell(memory, view.cell(words[i] - 1), rows.value(plans[i].row), rows.value_bytes);
+  }
+  if (memory.keeps(index::Step::fence_after_place)) memory.fence();
+  for (unsigned i = 0; i < count; ++i) index::commit_plan(memory, view, Candidates(view, keys[i]), plans[i], words[i]);
+  if (memory.keeps(index::Step::fence_after_commit)) memory.fence();
+  for (unsigned i = 0; i < count; ++i) index::publish_plan(memory, view, Candidates(view, keys[i]), plans[i], words[i]);
+  for (unsigned i = 0; i < count; ++i) {
+    if (plans[i].old_word != 0) memory.retire_cell(plans[i].old_word - 1);
+  }
 }
 
 }  // namespace holdfast::machine::model

@@ -53,6 +53,7 @@ const char* name(Flavour flavour) {
   switch (flavour) {
     case Flavour::process: return "process";
     case Flavour::power: return "power";
+    case Flavour::resident: return "resident";
     case Flavour::gpu: break;
   }
   return "gpu";
@@ -85,12 +86,12 @@ void Durable::store(unsigned caller, std::uint64_t* word, std::uint64_t value) {
   const unsigned at = index(word);
   if (flavour_ == Flavour::process) return settle_word(at, value);
   pending_.push_back({static_cast<std::uint16_t>(line_of(at)), static_cast<std::uint16_t>(at), 0, value});
-  if (flavour_ == Flavour::gpu) observe(caller, word);
+  if (is_gpu(flavour_)) observe(caller, word);
 }
 
 /// On a GPU a fence covers the writes that its thread made, and those that it saw.
 void Durable::observe(unsigned caller, const std::uint64_t* word) {
-  if (flavour_ != Flavour::gpu) return;
+  if (!is_gpu(flavour_)) return;
   const unsigned at = index(word);
   for (Store& store : pending_) {
     if (store.word == at) store.flushed |= static_cast<std::uint8_t>(1u << caller);

@@ -15,8 +15,10 @@ namespace holdfast::machine::model {
 enum class Flavour : std::uint8_t {
   process,  ///< every store survives (kill -9)
   power,    ///< a CPU and a power cut: of the stores to a line that no fence has followed, any prefix
-  gpu       ///< a GPU's posted writes: of the words that no fence of their writer has followed, any subset
+  gpu,      ///< a GPU's posted writes: of the words that no fence of their writer has followed, any subset
+  resident  ///< the same, and slots are read from copies, which are shown what is durable (GPHash §3.3)
 };
+constexpr bool is_gpu(Flavour flavour) { return flavour == Flavour::gpu || flavour == Flavour::resident; }
 const char* name(Flavour flavour);
 
 /// Where things lie in the arena, in words. A line of slots holds one slot, and each word of the heap has a line of its own:

@@ -178,7 +178,7 @@ void Explorer::body(unsigned caller) {
       const auto size = static_cast<unsigned>(submission.operations.size());
       position_[caller] = position;
       size_[caller] = size;
-      runner.run(&history_.operations[position], size, submission.as_run, *table_);
+      runner.run(&history_.operations[position], size, submission.as_run, *table_, submission.in_phases);
       size_[caller] = 0;
       world_.forget_locals(caller);
       position += size;
@@ -304,6 +304,7 @@ void Explorer::check_end() {
   const Allowed& oracle = allowed();
   const Recovered result = inspect(world_, *driver_, *table_, history_.keys);
   if (!result.error.empty()) return fail("at the end: " + result.error);
+  if (!world_.copies_agree()) return fail("at the end a copy of a slot differs from the pool");
   for (std::size_t k = 0; k < result.states.size(); ++k) {
     const auto& states = oracle.states[k];
     if (std::find(states.begin(), states.end(), result.states[k]) == states.end()) {

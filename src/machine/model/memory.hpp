@@ -22,26 +22,37 @@ namespace holdfast::machine::cpu {
 template <model::Flavour F, bool kFlush>
 class CpuMemory<model::ModelTile<F>, kFlush> {
  public:
-  static constexpr bool kReadersFlush = F != model::Flavour::process;
+  /// Who reads copies sees what is durable.
+  static constexpr bool kReadersFlush = F != model::Flavour::process && F != model::Flavour::resident;
 
   CpuMemory(const memory::Persist&, CellPurse&, Tally& tally) : tally_(tally) {}
 
   static bool keeps(index::Step step) { return step != model::left_out; }
 
-  std::uint64_t load(const std::uint64_t* word) const { return world().load(word); }
+  std::uint64_t load(const std::uint64_t* word) const {
+    if (const std::uint64_t* const copy = world().copy_of(word)) return world().peek(copy);
+    return world().load(word);
+  }
   void store(std::uint64_t* word, std::uint64_t value) const { world().store(word, value); }
   void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     store(&slot->key, key);
     store(&slot->word, word);
   }
   void order(const index::Slot*) const {
-    if (F == model::Flavour::gpu) world().fence();
+    if (model::is_gpu(F)) world().fence();
   }
   void flush(const void* address, std::size_t bytes) const { world().flush(address, bytes); }
   void fence() const { world().fence(); }
-  void show(index::Slot*, std::uint64_t, std::uint64_t) const {}
-  void show_word(index::Slot*, std::uint64_t) const {}
-  void hide(index::Slot*) const {}
+  void show(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+    show_word(slot, word);
+    if (std::uint64_t* const copy = world().copy_of(&slot->key)) world().poke(copy, key);
+  }
+  void show_word(index::Slot* slot, std::uint64_t word) const {
+    if (std::uint64_t* const copy = world().copy_of(&slot->word)) world().poke(copy, word);
+  }
+  void hide(index::Slot* slot) const {
+    if (std::uint64_t* const copy = world().copy_of(&slot->key)) world().poke(copy, 0);
+  }
 
   std::uint64_t peek(const std::uint64_t* word) const { return world().peek(word); }
   void poke(std::uint64_t* word, std::uint64_t value) const { world().poke(word, value); }
@@ -51,6 +62,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
   void put_byte(std::uint64_t* word, unsigned byte, std::uint8_t from, std::uint8_t to) const {
     world().add(word, index::byte_change(byte, from, to));
   }
+  void add(std::uint64_t* word, std::uint64_t amount) const { world().add(word, amount); }
 
   void write_bytes(std::byte* cell, const std::byte* from, std::size_t bytes) const {
     world().write_bytes(cell, from, bytes);

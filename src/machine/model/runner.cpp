@@ -37,7 +37,7 @@ void encode(State value, std::uint64_t* words, unsigned value_bytes) {
   if (value_bytes > 8) words[1] = 3 * value;
 }
 
-void Runner::run(Operation* operations, unsigned count, bool as_run, const cpu::Layout& layout) {
+void Runner::run(Operation* operations, unsigned count, bool as_run, const cpu::Layout& layout, bool in_phases) {
   HOLDFAST_ASSERT(count <= kMaxBatch);
   Arrays arrays;
   cpu::Work work;
@@ -60,7 +60,10 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const cpu::
     const bool deny = at == denied;
     work.permits = {!deny, !deny};
     cpu::Progress progress;
-    if (as_run) {
+    if (in_phases) {
+      run_phases(world_.flavour(), layout, work.rows, arrays.keys, count, tally_);
+      progress = {count, index::Outcome::done};
+    } else if (as_run) {
       progress.outcome = apply_run(world_.flavour(), layout, work.rows, count, operations[0].key, work.permits, tally_);
       progress.next = progress.outcome == index::Outcome::done ? count : 0;
     } else {

@@ -23,8 +23,8 @@ class Runner {
   Runner(World& world, cpu::Driver& driver, unsigned caller, const std::function<void()>* grow = nullptr)
       : world_(world), driver_(driver), caller_(caller), grow_(grow) {}
 
-  /// `as_run`: all operations are on one key, applied as one change (index/run.hpp).
-  void run(Operation* operations, unsigned count, bool as_run, const cpu::Layout& layout);
+  /// `as_run`: all operations are on one key, applied as one change (index/run.hpp). `in_phases`: as index/phases.hpp does.
+  void run(Operation* operations, unsigned count, bool as_run, const cpu::Layout& layout, bool in_phases = false);
 
  private:
   struct Arrays;

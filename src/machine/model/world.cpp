@@ -34,7 +34,9 @@ const char* name(Access access) {
 World::World(Flavour flavour, const Shape& shape)
     : flavour_(flavour), shape_(shape), durable_(flavour, regions_of(shape)), watcher_(&nobody) {
   HOLDFAST_ASSERT(shape.value_bytes % 8 == 0 && shape.cells <= 64);
-  volatile_.resize(layout(shape.top_level + shape.spare_levels).tag_words(), 0);
+  copies_begin_ = layout(shape.top_level + shape.spare_levels).tag_words();
+  const Regions& at = regions();
+  volatile_.resize(copies_begin_ + (flavour == Flavour::resident ? at.heap_begin - at.slots_begin : 0), 0);
   trace_.reserve(1024);
 }
 
@@ -77,6 +79,26 @@ void World::load(const Image& image) {
     caller.seen = caller.misses = 0;
     caller.last_word = caller.waits_for = nullptr;
   }
+  // As at open: the copies are taken before recovery looks at a slot.
+  for (std::size_t i = copies_begin_; i < volatile_.size(); ++i)
+    set_volatile(&volatile_[i], durable_.words()[regions().slots_begin + i - copies_begin_]);
+}
+
+std::uint64_t* World::copy_of(const std::uint64_t* word) {
+  if (flavour_ != Flavour::resident || !durable_.holds(word)) return nullptr;
+  const auto at = static_cast<std::size_t>(word - durable_.words());
+  if (at < regions().slots_begin || at >= regions().heap_begin) return nullptr;
+  return &volatile_[copies_begin_ + at - regions().slots_begin];
+}
+
+bool World::copies_agree() {
+  if (flavour_ != Flavour::resident) return true;
+  for (unsigned at = regions().slots_begin; at < regions().heap_begin; at += 2) {
+    const std::uint64_t* const slot = durable_.words() + at;
+    const std::uint64_t* const copy = copy_of(slot);
+    if (copy[0] != slot[0] || (slot[0] != 0 && copy[1] != slot[1])) return false;
+  }
+  return true;
 }
 
 void World::set_watcher(Watcher* watcher) { watcher_ = watcher ? watcher : &nobody; }
@@ -89,6 +111,7 @@ World::Snapshot World::settle() {
 
 void World::load(const Snapshot& snapshot) {
   load(snapshot.image);
+  volatile_hash_ = 0;
   std::copy(snapshot.words.begin(), snapshot.words.end(), volatile_.begin());
   for (std::size_t i = 0; i < volatile_.size(); ++i) volatile_hash_ += word_hash(i, volatile_[i]);
   free_ = snapshot.free;

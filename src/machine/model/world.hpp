@@ -76,6 +76,10 @@ class World {
   index::Slot* aside() { return reinterpret_cast<index::Slot*>(durable_.words() + kDirectoryWords); }
   std::byte* heap() { return reinterpret_cast<std::byte*>(durable_.words() + durable_.regions().heap_begin); }
   std::uint64_t* volatile_words() { return volatile_.data(); }
+  /// Where a slot's word is read: in its copy, or where there is none in the pool (null).
+  std::uint64_t* copy_of(const std::uint64_t* word);
+  /// True if every copy says what the pool does.
+  bool copies_agree();
 
   // Callers
   void set_caller(unsigned caller) { caller_ = caller; }
@@ -144,6 +148,7 @@ class World {
   Durable durable_;
   std::vector<std::uint64_t> volatile_;
   std::uint64_t volatile_hash_ = 0;
+  std::size_t copies_begin_ = 0;     // in volatile_
   std::vector<std::uint64_t> free_;  // the last is taken first: reuse comes as early as it can
   std::vector<Limbo> limbo_;
   unsigned inside_ = 0;

@@ -1,0 +1,164 @@
+// phases.cuh: a batch of changes, phase by phase (index/phases.hpp), on a table whose buckets are resident.
+//
+//   plan      a thread a run: answers, slots and cells, all in GPU memory
+//   place     values into consecutive cells, warp by warp
+//   order     the changes by the addresses of their slots
+//   commit    one store of 16 or 8 bytes a slot, in that order: host memory takes twenty times as many as in none
+//   publish   copies and tags
+//   retire    the cells that came free, in the order of their addresses
+//
+// Each thread that wrote host memory fences before its kernel ends (RULES.md 12).
+#pragma once
+
+#include "index/phases.hpp"
+#include "machine/cuda/batch.cuh"
+#include "machine/cuda/gather.cuh"
+#include "machine/cuda/thread_tile.cuh"
+
+namespace holdfast::machine::cuda {
+
+/// The places of a block's threads that want one, in an array that all blocks share: one addition a block. All threads call.
+template <class Counter>
+__device__ std::uint64_t numbered(bool wants, Counter* counter) {
+  __shared__ std::uint64_t first;
+  __shared__ unsigned before[kWarpsPerBlock];
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const unsigned mask = __ballot_sync(kAllLanes, wants);
+  if (lane == 0) before[warp] = count_bits(mask);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    unsigned sum = 0;
+    for (unsigned& count : before) {
+      const unsigned mine = count;
+      count = sum;
+      sum += mine;
+    }
+    first = sum == 0 ? 0 : atomicAdd(counter, static_cast<Counter>(sum));
+  }
+  __syncthreads();
+  const std::uint64_t place = first + before[warp] + count_bits(mask & lanes(lane));
+  __syncthreads();
+  return place;
+}
+
+/// In the order of addresses: by rank, then the aside slot.
+template <class Shape>
+__device__ std::uint32_t slot_number(const View<Shape>& view, const index::Slot* slot) {
+  std::uint64_t before = 0;
+  for (unsigned rank = 0; rank < view.shape.levels(); ++rank) {
+    const std::uint64_t size = view.buckets(rank) * view.shape.slots();
+    const auto at = static_cast<std::uint64_t>(slot - view.level[rank]);
+    if (slot >= view.level[rank] && at < size) return static_cast<std::uint32_t>(before + at);
+    before += size;
+  }
+  return static_cast<std::uint32_t>(before);
+}
+
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    plan_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
+  const ResidentMemory memory(job.state, &cache, job.ring);
+  const std::uint64_t ordered = job.ordered ? *job.ordered : job.size;
+  const std::uint64_t at = first_of_thread();
+  index::Plan plan;
+  Planned planned{};
+  if (at < ordered) {
+    const Waiting mine = bring(job, ordered, at);
+    if (mine.waits) {
+      const index::Run<std::uint32_t> run{job.order + at, at, mine.size};
+      const Candidates<Shape> candidates(view, mine.key);
+      const index::Outcome outcome = index::plan_run(ThreadTile{}, memory, view, job.rows, run, candidates, plan);
+      if (outcome != index::Outcome::done) leave_over(job, at, index::Outcome::needs_slot);
+      planned.row = static_cast<std::uint32_t>(run.row(0));
+      planned.value_row = static_cast<std::uint32_t>(plan.row);
+      planned.old_word = plan.old_word;
+      planned.change = static_cast<std::uint8_t>(plan.change);
+      planned.lane = plan.lane;
+    } else {
+      const std::uint64_t row = job.order[at];
+      const Candidates<Shape> candidates(view, load_user(job.keys + 8 * row, 8));
+      index::answer_later_row(ThreadTile{}, memory, view, job.rows, row, candidates);
+    }
+  }
+  const bool takes = index::needs_cell(plan.change);
+  const std::uint64_t cell_at = numbered(takes, reinterpret_cast<unsigned long long*>(&job.state->head));
+  if (takes) planned.word = job.ring.cells[cell_at % job.ring.capacity] + 1;
+  const std::uint64_t place = numbered(plan.change != index::Change::none, &job.report->changes);
+  if (plan.change != index::Change::none) {
+    const Candidates<Shape> candidates(view, load_user(job.keys + 8 * planned.row, 8));
+    room.planned[place] = planned;
+    room.slots[0][place] = slot_number(view, candidates.slot(view, plan.lane));
+    room.order[0][place] = static_cast<std::uint32_t>(place);
+  }
+  const int added = __syncthreads_count(plan.change == index::Change::add);
+  const int removed = __syncthreads_count(plan.change == index::Change::remove);
+  if (threadIdx.x == 0 && added != removed) memory.add_items(added - removed);
+}
+
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    place_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
+                 const __grid_constant__ ChangeRoom room) {
+  const WarpTile tile;
+  const CudaMemory memory(job.state, nullptr);
+  const Gather<Shape> gather(tile, memory, view, job.rows);
+  const std::uint64_t changes = job.report->changes;
+  for (std::uint64_t base = first_of_warp() * kWarp; base < changes; base += all_warps() * kWarp) {
+    Wanted wanted;
+    if (base + tile.lane() < changes) {
+      const Planned& planned = room.planned[base + tile.lane()];
+      if (planned.word != 0) {
+        wanted.row = planned.word - 1;
+        wanted.word = std::uint64_t{planned.value_row} + 1;
+      }
+    }
+    if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather.to_cells(wanted);
+  }
+  memory.fence();
+}
+
+/// The change at a place of the order.
+template <class Shape, class Act>
+__device__ void with_plan(const View<Shape>& view, const ChangeJob& job, const ChangeRoom& room, std::uint64_t at,
+                          const Act& act) {
+  const Planned planned = room.planned[room.order[0][at]];
+  index::Plan plan;
+  plan.change = static_cast<index::Change>(planned.change);
+  plan.lane = planned.lane;
+  act(Candidates<Shape>(view, load_user(job.keys + 8 * planned.row, 8)), plan, planned);
+}
+
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    commit_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
+                  const __grid_constant__ ChangeRoom room) {
+  const CudaMemory memory(job.state, nullptr);
+  const std::uint64_t at = first_of_thread();
+  if (at >= job.report->changes) return;
+  with_plan(view, job, room, at,
+            [&](const Candidates<Shape>& candidates, const index::Plan& plan, const Planned& planned) {
+              index::commit_plan(memory, view, candidates, plan, planned.word);
+            });
+  memory.fence();
+}
+
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    publish_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                   const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
+  const CudaMemory memory(job.state, &cache, job.ring);
+  const std::uint64_t at = first_of_thread();
+  std::uint64_t old_word = 0;
+  if (at < job.report->changes) {
+    with_plan(view, job, room, at,
+              [&](const Candidates<Shape>& candidates, const index::Plan& plan, const Planned& planned) {
+                index::publish_plan(memory, view, candidates, plan, planned.word);
+                old_word = planned.old_word;
+              });
+  }
+  const std::uint64_t place = numbered(old_word != 0, &job.report->freed);
+  if (old_word != 0) room.freed[0][place] = static_cast<std::uint32_t>(old_word - 1);
+}
+
+}  // namespace holdfast::machine::cuda
