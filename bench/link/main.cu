@@ -304,8 +304,10 @@ class Bench {
 
   int finish() {
     stats_ = table_->stats();
+    std::printf("{\"items\": %llu, \"value_bytes\": %u, ", static_cast<unsigned long long>(arguments_.items),
+                arguments_.value_bytes);
     std::printf(
-        "{\"slots\": %llu, \"cells\": %llu, \"cached_ratio\": %.3g, \"cached_bytes\": %llu, "
+        "\"slots\": %llu, \"cells\": %llu, \"cached_ratio\": %.3g, \"cached_bytes\": %llu, "
         "\"recovery_ms\": %.4g, \"map_ms\": %.4g, \"retries\": %llu, \"runs\": [\n",
         static_cast<unsigned long long>(stats_.slots), static_cast<unsigned long long>(stats_.cells),
         stats_.cached_ratio, static_cast<unsigned long long>(stats_.cached_bytes), recovery_ms_, stats_.map_ms,

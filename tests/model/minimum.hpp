@@ -32,7 +32,7 @@ inline constexpr Minimum kMinimum[] = {
     {"long", "quadruples", "process", 18232482, 161759, 202912},
     {"long", "quadruples", "power", 22913293, 653547, 202912},
     {"long", "quadruples", "gpu", 20849558, 432633, 266068},
-    {"long", "quadruples", "resident", 885043, 17576, 0},
+    {"long", "quadruples", "resident", 885043, 17576, 11498},
     {"long", "schedules", "process", 1997528, 3727, 5295},
     {"long", "schedules", "power", 2822556, 17286, 5745},
     {"long", "schedules", "gpu", 2381598, 11443, 7117},

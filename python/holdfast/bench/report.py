@@ -31,7 +31,7 @@ def _grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _spread(entry: Json, digits: int = 1) -> str:
-    if len(entry["all"]) == 1:
+    if len(entry.get("all", ())) == 1:
         return f"{entry['median']:,.{digits}f}"
     return f"{entry['median']:,.{digits}f} ({entry['low']:,.{digits}f}–{entry['high']:,.{digits}f})"
 
