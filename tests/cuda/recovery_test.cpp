@@ -1,4 +1,6 @@
 // recovery_test.cpp: what a crash or damage may leave in a pool, planted by hand, as the GPU's recovery finds it.
+#include <cstddef>
+#include <fstream>
 #include <functional>
 #include <set>
 
@@ -34,6 +36,14 @@ class Planted {
     const auto pool = memory::Pool::open(path_.str(), memory::Access::read_write, false, false);
     pool->mark_changed();
     change(*pool, machine::layout_of(*pool, {}, pool->superblock().top_level));
+  }
+
+  /// Leaves the first copy of the superblock as a kill in the middle of writing it does.
+  void tear_superblock() const {
+    std::fstream file(path_.str(), std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(offsetof(memory::Superblock, generation));
+    file.put('\x7f');
+    ASSERT_TRUE(file.good());
   }
 
   std::unique_ptr<Table> open(const std::string& device) const {
@@ -111,6 +121,15 @@ TEST_P(GpuRecovery, SmallTornSlotsAreEmptied) {
   const auto table = pool.open("cuda");
   EXPECT_EQ(table->stats().repaired_slots, 3u);
   pool.verify(*table);
+}
+
+TEST_P(GpuRecovery, SmallAMendedSuperblockIsNoError) {
+  HOLDFAST_NEEDS_GPU();
+  Planted pool(GetParam());
+  pool.tear_superblock();
+  const auto table = pool.open("cuda");
+  pool.verify(*table);
+  EXPECT_EQ(table->check().repairs.size(), 1u);
 }
 
 TEST_P(GpuRecovery, SmallSecondCopiesAreDropped) {

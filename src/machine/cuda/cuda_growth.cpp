@@ -332,7 +332,7 @@ CheckReport CudaMachine::check() {
   report.was_clean = pool_.was_clean();
   report.recovery_ms = recovery_ms_;
   report.map_ms = pool_.map_ms();
-  report.errors = pool_.repairs();
+  report.repairs = pool_.repairs();
   check_errors(report);
   return report;
 }
