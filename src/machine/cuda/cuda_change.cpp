@@ -71,6 +71,8 @@ void CudaMachine::change_in_phases(ChangeJob& job, cudaStream_t stream) {
       scratch_.data(), scratch_.size()};
   cuda::check(cudaMemsetAsync(job.report, 0, sizeof(ChangeReport), stream), "starting a change");
   cuda::check(cudaMemsetAsync(room.slots[0], 0xff, 4 * job.size, stream), "starting a change");  // kNoSlot
+  // Nobody uses what stands beside those, but the sort moves it, and initcheck cannot tell.
+  cuda::check(cudaMemsetAsync(room.order[0], 0, 4 * job.size, stream), "starting a change");
   const bool frees = job.rows.op != Op::insert;
   if (frees) cuda::check(cudaMemsetAsync(room.freed[0], 0xff, 4 * job.size, stream), "starting a change");
   kernels_->plan(job, room, stream);
