@@ -242,7 +242,9 @@ def load_factor(
     levels: Annotated[int, typer.Option(help="Levels searched.")] = 2,
     hash_locations: Annotated[int, typer.Option(help="Buckets a level.")] = 2,
     bucket_slots: Annotated[int, typer.Option(help="Slots a bucket.")] = 8,
-    fills: Annotated[int, typer.Option(help="Fillings until the first resize: the least likely item decides one.")] = 9,
+    fills: Annotated[
+        int, typer.Option(help="Fillings until the first resize: the least likely item decides one.")
+    ] = 27,
     repeat: options.Repetitions = 3,
     where: options.Where = None,
     json_file: options.JsonFile = None,
