@@ -22,7 +22,9 @@ inline void must(cudaError_t code, const char* doing) {
 template <class T>
 class GpuArray {
  public:
-  explicit GpuArray(std::size_t size) : size_(size) { must(cudaMalloc(&data_, size * sizeof(T)), "taking GPU memory"); }
+  explicit GpuArray(std::size_t size) : size_(size) {
+    if (size != 0) must(cudaMalloc(&data_, size * sizeof(T)), "taking GPU memory");
+  }
   ~GpuArray() { cudaFree(data_); }
   GpuArray(const GpuArray&) = delete;
   GpuArray& operator=(const GpuArray&) = delete;
@@ -113,6 +115,24 @@ __global__ void status_kernel(const Status* statuses, std::uint64_t size, Status
                               unsigned long long* wrong) {
   for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < size; i += gridDim.x * blockDim.x)
     if (statuses[i] != a && statuses[i] != b) atomicAdd(wrong, 1ull);
+}
+
+/// Of every twenty rows, `changes` at random are `change`, the others find.
+__global__ void mix_kernel(std::uint8_t* ops, std::uint64_t size, unsigned changes, Op change, std::uint64_t seed) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < size; i += gridDim.x * blockDim.x)
+    ops[i] = static_cast<std::uint8_t>(mix(~seed * kOdd + i) % 20 < changes ? change : Op::find);
+}
+
+/// The answers of a mixed batch on keys that are all there.
+__global__ void check_mixed_kernel(const std::uint64_t* keys, const std::uint8_t* ops, const Status* statuses,
+                                   const std::uint64_t* out, std::uint64_t size, unsigned words, std::uint64_t newest,
+                                   unsigned long long* wrong) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < size; i += gridDim.x * blockDim.x) {
+    const bool reads = ops[i] == static_cast<std::uint8_t>(Op::find);
+    bool right = statuses[i] == (reads ? Status::found : Status::updated);
+    if (reads && right) right = right_words(out + i * words, words, keys[i], newest);
+    if (!right) atomicAdd(wrong, 1ull);
+  }
 }
 
 }  // namespace holdfast::bench

@@ -1,0 +1,100 @@
+// curves.cuh: the studies `batches`, `skew` and `shapes`: throughput by batch size, by skew, and by configuration.
+#pragma once
+
+#include <utility>
+
+#include "bench.cuh"
+
+namespace holdfast::bench {
+
+/// Throughput, and with it the latency of a batch, by batch size: the micro workloads and YCSB A, B, C and F, zipfian 0.99.
+inline Json batches_study(const Setup& setup) {
+  Bench bench(setup);
+  bench.make();
+  bench.load();
+  const Draw uniform = bench.uniform(), skewed = zipfian(setup.items, 0.99);
+  for (std::uint64_t rows = 4096; rows <= 16 * kMi; rows *= 4) {
+    bench.find("find", uniform, rows);
+    bench.find("absent", uniform, rows, 1, true);
+    bench.find("ycsb C", skewed, rows);
+    if (rows > 4 * kMi) continue;  // updates of more keys than there are spare cells grow the heap instead
+    bench.update("update", uniform, rows, 5);
+    bench.mixed("ycsb A", skewed, rows, 10);
+    bench.mixed("ycsb B", skewed, rows, 1);
+  }
+  for (std::uint64_t rows = 4096; rows <= 4 * kMi; rows *= 4) bench.erase("erase", rows);
+  bench.verify();
+  Json result = bench.result();
+  result["failed"] = bench.failed();
+  return result;
+}
+
+/// GPHash Figure 12b: finds, zipfian from 0 to 1.2.
+inline Json skew_study(const Setup& setup) {
+  Bench bench(setup);
+  bench.make();
+  bench.load();
+  Json result;
+  for (const double theta : {0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.99, 1.1, 1.2}) {
+    char work[40];
+    std::snprintf(work, sizeof work, "find, theta %.2f", theta);
+    const Draw draw = theta == 0 ? bench.uniform() : zipfian(setup.items, theta);
+    for (const std::uint64_t rows : {4 * kMi, kMi / 256}) bench.find(work, draw, rows);
+  }
+  result = bench.result();
+  result["failed"] = bench.failed();
+  return result;
+}
+
+/// How many items the table of a bench takes before it grows, in batches of 64 Ki.
+inline std::uint64_t items_until_growth(Bench& bench) {
+  const std::uint64_t slots = bench.table().slots();
+  std::uint64_t items = 0;
+  while (bench.table().slots() == slots) {
+    items = bench.table().size();
+    bench.insert_items(items, kMi / 16);
+  }
+  return items;
+}
+
+/// GPHash Figure 13: configurations of some 12.6 M slots: how full each gets, and how fast it is searched nearly that full.
+inline Json shapes_study(Setup setup) {
+  struct Shape {
+    std::uint32_t levels, hashes, slots;
+  };
+  constexpr Shape kShapes[] = {{1, 2, 8}, {1, 2, 16}, {1, 4, 8}, {2, 1, 8}, {2, 1, 16}, {2, 2, 4},
+                               {2, 2, 8}, {4, 1, 8},  {4, 2, 2}, {4, 2, 4}, {8, 1, 4}};
+  setup.spare = 0;
+  Json shapes = Json::array();
+  bool failed = false;
+  for (const Shape shape : kShapes) {
+    setup.levels = shape.levels;
+    setup.hash_locations = shape.hashes;
+    setup.slots = shape.slots;
+    setup.capacity = setup.items = 9 * kMi;
+    std::uint64_t slots = 0, items = 0;
+    {
+      Bench bench(setup);
+      bench.make();
+      slots = bench.table().slots();
+      items = items_until_growth(bench);
+      failed |= bench.failed();
+    }
+    setup.items = items - items / 50;
+    Bench bench(setup);
+    bench.make();
+    bench.load(kMi);
+    bench.find("find", bench.uniform(), kMi);
+    bench.find("absent", bench.uniform(), kMi, 1, true);
+    failed |= bench.failed();
+    Json result = bench.result();
+    result["levels"] = shape.levels;
+    result["hash_locations"] = shape.hashes;
+    result["slots_a_bucket"] = shape.slots;
+    result["load_factor"] = static_cast<double>(items) / static_cast<double>(slots);
+    shapes.push_back(std::move(result));
+  }
+  return {{"value_bytes", setup.value_bytes}, {"failed", failed}, {"shapes", shapes}};
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,31 @@
+// table_a.cuh: the study `table-a`: 37.7 M items of 8-byte keys and 128-byte values in 3·2^24 slots, operation by operation.
+#pragma once
+
+#include "bench.cuh"
+
+namespace holdfast::bench {
+
+inline Json table_a(Bench& bench, bool changes) {
+  bench.make();
+  bench.load();
+  const Draw uniform = bench.uniform(), skewed = zipfian(bench.setup().items, 0.99);
+  for (const std::uint64_t batch : {16 * kMi, 4 * kMi, kMi, kMi / 4, kMi / 16, kMi / 64, kMi / 256})
+    bench.find("find", uniform, batch);
+  for (const std::uint64_t batch : {4 * kMi, kMi, kMi / 256}) bench.find("find", uniform, batch, 2);
+  bench.contains("contains", uniform, 4 * kMi, false);
+  bench.contains("contains absent", uniform, 4 * kMi, true);
+  bench.find("absent", uniform, 4 * kMi, 1, true);
+  for (const std::uint64_t batch : {4 * kMi, kMi / 256}) bench.find("find zipfian", skewed, batch);
+  if (!changes) return bench.result();
+  bench.update("update", uniform, 4 * kMi);
+  bench.update("update zipfian", skewed, 4 * kMi);
+  bench.mixed("ycsb A", skewed, 4 * kMi, 10);
+  bench.find("find after updates", uniform, 4 * kMi);
+  bench.erase("erase", 4 * kMi);
+  bench.verify();
+  bench.reopen();
+  bench.find("find after reopening", bench.uniform(), 4 * kMi);
+  return bench.result();
+}
+
+}  // namespace holdfast::bench
