@@ -197,7 +197,7 @@ void CudaMachine::search_resident(const FindJob& job, cudaStream_t stream) {
   SearchRoom room = lent.room();
   const std::uint64_t order_from = options_.order_from != 0 ? options_.order_from : kSmallSearch;
   if (job.size >= order_from) {
-    enter_search(job.state, room, stream);
+    enter_search(job.state, room, layout_.cells, stream);
     kernels_->resolve(job, room, stream);
     order_search(room, job.size, layout_.cells, stream);
     kernels_->gather(job, room, stream);
@@ -205,7 +205,7 @@ void CudaMachine::search_resident(const FindJob& job, cudaStream_t stream) {
   } else {
     Repeats repeats;
     if (job.size <= kSmallSearch) {
-      repeats = {room.table, 2 * std::bit_ceil(job.size) - 1, room.rows[0]};
+      repeats = {room.table, 2 * std::bit_ceil(job.size) - 1, room.ranks};
       cuda::check(cudaMemsetAsync(room.table, 0, 8 * (repeats.last + 1), stream), "starting a search");
     }
     kernels_->find(job, repeats, stream);

@@ -76,6 +76,25 @@ class Gather {
     __syncwarp();
   }
 
+  /// Zeros for those of 32 rows from `base` on whose lane asks.
+  __device__ void zeros(std::uint64_t base, bool asks) const {
+    const unsigned asking = tile_.ballot(asks);
+    if (asking == 0) return;
+    const std::size_t bytes = rows_.value_bytes;
+    const bool wide = bytes % 16 == 0 && aligned(rows_.out, 16);
+    const std::size_t unit = wide ? 16 : 8, units = (bytes + unit - 1) / unit;
+    std::byte* const to = rows_.out + base * bytes;
+    for (std::size_t i = tile_.lane(); i < kWarp * units; i += kWarp) {
+      const std::size_t row = i / units, at = i % units * unit;
+      if (((asking >> row) & 1) == 0) continue;
+      if (wide) {
+        *reinterpret_cast<ulonglong2*>(to + row * bytes + at) = {};
+      } else {
+        store_user(to + row * bytes + at, 0, bytes - at);
+      }
+    }
+  }
+
   /// Writes values into cells: `wanted.row` is the cell, `wanted.word` 1 + the row of the value.
   __device__ void to_cells(const Wanted& wanted) const {
     const std::size_t bytes = rows_.value_bytes;

@@ -20,7 +20,7 @@ class Kernels {
 
   /// A search in one kernel, or two where the buckets are resident and `repeats` has a table.
   virtual void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const = 0;
-  /// Two phases of a search of resident buckets (search.cuh): the cell of each row, and, from ordered cells, the values.
+  /// Two phases of a search of resident buckets (search.cuh): the cell of each row, and, from ordered places, the values.
   virtual void resolve(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   virtual void gather(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   virtual void change(const ChangeJob& job, cudaStream_t stream) const = 0;
@@ -61,12 +61,12 @@ void mark_free_cells(const CellRing& ring, const DeviceState* state, std::uint32
 /// Copies the free cells of a ring without limbo into a larger one, and adds the cells from the old end on.
 void extend_ring(const CellRing& from, const CellRing& to, DeviceState* state, cudaStream_t stream);
 
-/// Other phases of an ordered search.
-void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream);
+/// Other phases of an ordered search of a heap of `cells` cells.
+void enter_search(DeviceState* state, SearchRoom& room, std::uint64_t cells, cudaStream_t stream);
+/// Puts the rows that have a cell in their places, `size` at most.
+void order_search(const SearchRoom& room, std::uint64_t size, std::uint64_t cells, cudaStream_t stream);
 void leave_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream);
-/// Orders the rows by their cells, of which the heap has `cells`, into the first arrays of the room.
-void order_search(SearchRoom& room, std::uint64_t size, std::uint64_t cells, cudaStream_t stream);
-std::size_t search_scratch_bytes(std::uint64_t rows, bool wide);
+std::size_t search_scratch_bytes();
 /// True if 32 bits do not do for a cell's number.
 inline bool is_wide(std::uint64_t cells) { return cells >= 0xffff'ffff; }
 

@@ -36,23 +36,19 @@ class KernelsImpl final : public Kernels {
   }
 
   void resolve(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const override {
-    const auto launch = [&]<class Cell>(Cell* cells) {
-      const unsigned blocks = blocks_for(resolve_kernel<Shape, Cell>, job.size);
-      resolve_kernel<Shape, Cell><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, cells, room.rows[0]);
+    const auto launch = [&](auto* kernel) {
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, room);
     };
-    is_wide(view_.cells) ? launch(static_cast<std::uint64_t*>(room.cells[0]))
-                         : launch(static_cast<std::uint32_t*>(room.cells[0]));
+    is_wide(view_.cells) ? launch(resolve_kernel<Shape, std::uint64_t>) : launch(resolve_kernel<Shape, std::uint32_t>);
     check_launch("starting a search");
   }
 
   void gather(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const override {
-    const auto launch = [&]<class Cell>(const Cell* cells) {
-      const unsigned blocks = blocks_for(gather_kernel<Shape, Cell>, job.size);
-      gather_kernel<Shape, Cell><<<blocks, kThreads, 0, stream>>>(view_, job, cells, room.rows[0]);
-      spread_kernel<Shape, Cell><<<blocks, kThreads, 0, stream>>>(view_, job, cells, room.rows[0]);
+    const auto launch = [&](auto* kernel) {
+      const std::uint64_t windows = (job.size + kWindow - 1) / kWindow;
+      kernel<<<blocks_for(kernel, windows * kThreads), kThreads, 0, stream>>>(view_, job, room);
     };
-    is_wide(view_.cells) ? launch(static_cast<const std::uint64_t*>(room.cells[0]))
-                         : launch(static_cast<const std::uint32_t*>(room.cells[0]));
+    is_wide(view_.cells) ? launch(gather_kernel<Shape, std::uint64_t>) : launch(gather_kernel<Shape, std::uint32_t>);
     check_launch("gathering values");
   }
 

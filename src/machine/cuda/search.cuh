@@ -4,14 +4,15 @@
 // A small batch is one kernel. A large one goes in phases, because host memory answers ten times faster in address order:
 //
 //   enter     the search joins an epoch, so that no cell that it may read is used again (RULES.md 5)
-//   resolve   each row's cell, status and mark
-//   order     rows by their cells
-//   gather    the values, warp by warp through the heap, each cell once: reads of one line of host memory wait for each
-//             other, a microsecond each
-//   spread    them to further rows that want the same
+//   resolve   each row's cell, status and mark; rows without a cell are answered, the others counted, stretch by stretch
+//             of the heap
+//   order     the places of the rows that have one, stretch by stretch: what matters is which pages follow each other,
+//             so the order within a stretch is as it comes
+//   gather    the values, warp by warp through the heap. Of the rows that want one cell, one of a block reads it, the
+//             others copy: reads of one line of host memory wait for each other, a microsecond each
 //   leave     the epoch
 //
-// In a small batch a table of the cells asked for so far tells who is first.
+// The host never learns how many rows have a cell. In a small batch a table of the cells asked for tells who is first.
 #pragma once
 
 #include "machine/cuda/epochs.cuh"
@@ -103,89 +104,123 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// The cell of each row; `none` for those that want no cell, which sort last.
+/// Of a row that wants no cell.
+template <class Cell>
+inline constexpr Cell kNoPlace = ~Cell{0};
+
+/// The cell of each row, and how many rows of its stretch came before it.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads)
     resolve_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                   const __grid_constant__ FindJob job, Cell* cells, std::uint32_t* rows) {
+                   const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room) {
+  const WarpTile tile;
   const ResidentMemory memory(job.state, &cache);
-  for (std::uint64_t row = first_of_thread(); row < job.size; row += all_threads()) {
+  const Gather<Shape> gather(tile, memory, view, job.rows);
+  auto* const cells = static_cast<Cell*>(room.cells);
+  for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
+    const std::uint64_t row = base + tile.lane();
     const Wanted wanted = look_up(memory, view, job, row);
-    cells[row] = wanted.wants_cell() ? static_cast<Cell>(wanted.word - 1) : ~Cell{0};
-    rows[row] = static_cast<std::uint32_t>(row);
+    Cell cell = kNoPlace<Cell>;
+    if (wanted.wants_cell()) {
+      cell = static_cast<Cell>(wanted.word - 1);
+      room.ranks[row] = atomicAdd(&room.counts[cell >> room.shift], 1u);
+    }
+    if (row < job.size) cells[row] = cell;
+    gather.zeros(base, wanted.word == 0);
   }
   memory.tell_retries();
 }
 
-/// 32 places in the order of cells, one a lane.
+/// A row at its place in the order.
 template <class Cell>
-struct Places {
-  static constexpr Cell kNone = ~Cell{0};
-  bool brings = false;
-  bool follows = false;  ///< the place before wants the same cell
-  Cell cell = kNone;
-  std::uint64_t row = 0;
-
-  __device__ Places(const FindJob& job, const Cell* cells, const std::uint32_t* rows, std::uint64_t base,
-                    unsigned lane) {
-    const std::uint64_t mine = base + lane;
-    brings = mine < job.size;
-    if (brings) cell = cells[mine];
-    if (brings) row = rows[mine];
-    Cell before = __shfl_up_sync(kAllLanes, cell, 1);
-    if (lane == 0) before = base == 0 ? kNone : cells[base - 1];
-    follows = brings && cell != kNone && cell == before;
-  }
+struct alignas(2 * sizeof(Cell)) Place {
+  Cell cell, row;
 };
 
-/// Rows in the order of their cells; each warp takes 32 of them at a time.
-template <class Shape, class Cell>
+template <class Cell>
 __global__ void __launch_bounds__(kThreads)
-    gather_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ FindJob job, const Cell* cells,
-                  const std::uint32_t* rows) {
-  const WarpTile tile;
-  const CudaMemory memory(job.state, nullptr);
-  const Gather<Shape> gather(tile, memory, view, job.rows);
-  for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
-    const Places<Cell> place(job, cells, rows, base, tile.lane());
-    Wanted wanted;
-    wanted.row = place.row;
-    // Rows that are masked out were answered with zeros, as absent ones are.
-    if (place.brings && !place.follows)
-      wanted.word = place.cell == Places<Cell>::kNone ? 0 : std::uint64_t{place.cell} + 1;
-    gather(wanted);
-    const unsigned leaders = tile.ballot(!place.follows) & lanes(tile.lane());
-    if (tile.ballot(place.follows) == 0) continue;
-    wanted.word = Wanted::kNothing;
-    const std::uint64_t source = tile.from_lane(place.row, leaders == 0 ? 0 : 31 - __clz(static_cast<int>(leaders)));
-    if (place.follows && leaders != 0) wanted.word = source + 1;
-    gather.from_rows(wanted);
+    place_rows_kernel(const __grid_constant__ SearchRoom room, std::uint64_t size) {
+  const auto* const cells = static_cast<const Cell*>(room.cells);
+  auto* const places = static_cast<Place<Cell>*>(room.places);
+  for (std::uint64_t row = first_of_thread(); row < size; row += all_threads()) {
+    const Cell cell = cells[row];
+    if (cell == kNoPlace<Cell>) continue;
+    places[room.starts[cell >> room.shift] + room.ranks[row]] = {cell, static_cast<Cell>(row)};
   }
 }
 
-/// The rows whose cell was read by an earlier warp.
+inline constexpr unsigned kWindow = 1024;  ///< places that a block takes at once, and of which no cell is read twice
+
+/// A block's window of the places.
+template <class Cell>
+struct Window {
+  Cell cell[kWindow];
+  std::uint32_t row[kWindow];
+  std::uint32_t first[2 * kWindow];  ///< a hash table of 1 + places, one a cell
+
+  /// The threads of the block call together, and wait for each other afterwards.
+  __device__ void load(const Place<Cell>* places, std::uint64_t size) {
+    for (unsigned i = threadIdx.x; i < 2 * kWindow; i += kThreads) first[i] = 0;
+    for (unsigned i = threadIdx.x; i < kWindow && i < size; i += kThreads) {
+      const Place<Cell> place = places[i];
+      cell[i] = place.cell;
+      row[i] = static_cast<std::uint32_t>(place.row);
+    }
+  }
+
+  /// The place that reads the cell of place `i`.
+  __device__ unsigned leader_of(unsigned i) {
+    const Cell wanted = cell[i];
+    for (auto at = static_cast<unsigned>(wanted * 0x9e3779b97f4a7c15 >> 40);; ++at) {
+      const unsigned has = atomicCAS(&first[at % (2 * kWindow)], 0u, i + 1);
+      if (has == 0) return i;
+      if (cell[has - 1] == wanted) return has - 1;
+    }
+  }
+};
+
+/// Each warp takes 32 places of the block's window at a time.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads)
-    spread_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ FindJob job, const Cell* cells,
-                  const std::uint32_t* rows) {
+    gather_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ FindJob job,
+                  const __grid_constant__ SearchRoom room) {
+  constexpr unsigned kEach = kWindow / kThreads;
+  __shared__ Window<Cell> window;
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows);
-  for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
-    if (base == 0 || cells[base] != cells[base - 1] || cells[base] == Places<Cell>::kNone) continue;
-    const Places<Cell> place(job, cells, rows, base, tile.lane());
-    std::uint64_t first = 0;  // of all places that want it
-    for (std::uint64_t size = base; size != 0;) {
-      const std::uint64_t half = size / 2;
-      const bool before = cells[first + half] < cells[base];
-      first = before ? first + half + 1 : first;
-      size = before ? size - half - 1 : half;
+  const auto* const places = static_cast<const Place<Cell>*>(room.places);
+  const std::uint64_t all = room.starts[room.stretches];
+  for (std::uint64_t base = std::uint64_t{blockIdx.x} * kWindow; base < all;
+       base += std::uint64_t{gridDim.x} * kWindow) {
+    const std::uint64_t size = all - base;
+    window.load(places + base, size);
+    __syncthreads();
+    unsigned leader[kEach];
+#pragma unroll
+    for (unsigned e = 0; e < kEach; ++e) {
+      const unsigned i = e * kThreads + threadIdx.x;
+      Wanted wanted;
+      leader[e] = i;
+      if (i < size) {
+        leader[e] = window.leader_of(i);
+        wanted.row = window.row[i];
+        if (leader[e] == i) wanted.word = std::uint64_t{window.cell[i]} + 1;
+      }
+      gather(wanted);
     }
-    Wanted wanted;
-    wanted.row = place.row;
-    const unsigned leaders = tile.ballot(!place.follows) & lanes(tile.lane());
-    if (place.follows && leaders == 0) wanted.word = std::uint64_t{rows[first]} + 1;
-    gather.from_rows(wanted);
+    __syncthreads();  // all that the window wants has been read
+#pragma unroll
+    for (unsigned e = 0; e < kEach; ++e) {
+      const unsigned i = e * kThreads + threadIdx.x;
+      Wanted wanted;
+      if (leader[e] != i) {
+        wanted.row = window.row[i];
+        wanted.word = std::uint64_t{window.row[leader[e]]} + 1;
+      }
+      if (tile.ballot(leader[e] != i) != 0) gather.from_rows(wanted);
+    }
+    __syncthreads();  // its arrays are used again
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 #include <utility>
 
 #include "machine/cuda/kernels.hpp"
@@ -17,18 +18,27 @@ std::size_t aligned_up(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign
 }  // namespace
 
 SearchRooms::Room::Room(std::uint64_t rows, bool wide) : rows_(rows), wide_(wide) {
-  const std::size_t cells = aligned_up(rows * (wide ? 8 : 4)), numbers = aligned_up(rows * 4);
-  const std::size_t scratch = search_scratch_bytes(rows, wide);
-  const std::size_t table = 2 * kSmallSearch * sizeof(std::uint64_t);
-  memory_ = DeviceBuffer<std::byte>(kAlign + table + 2 * cells + 2 * numbers + scratch);
-  std::byte* at = memory_.data();
-  const auto take = [&](std::size_t bytes) { return std::exchange(at, at + bytes); };
-  room_.epoch = reinterpret_cast<std::uint64_t*>(take(kAlign));
-  room_.table = reinterpret_cast<std::uint64_t*>(take(table));
-  for (void*& array : room_.cells) array = take(cells);
-  for (std::uint32_t*& array : room_.rows) array = reinterpret_cast<std::uint32_t*>(take(numbers));
-  room_.scratch = at;
-  room_.scratch_bytes = scratch;
+  const std::size_t cell = wide ? 8 : 4, stretches = (std::size_t{1} << kStretchBits) + 1;
+  room_.scratch_bytes = search_scratch_bytes();
+  std::size_t size = 0;
+  const auto take = [&](auto*& array, std::size_t bytes) {
+    array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(memory_.data() + size);
+    size += aligned_up(bytes);
+  };
+  const auto take_all = [&] {
+    size = 0;
+    take(room_.epoch, sizeof(std::uint64_t));
+    take(room_.table, 2 * kSmallSearch * sizeof(std::uint64_t));
+    take(room_.cells, rows * cell);
+    take(room_.places, 2 * rows * cell);
+    take(room_.ranks, rows * sizeof(std::uint32_t));
+    take(room_.counts, stretches * sizeof(std::uint32_t));
+    take(room_.starts, stretches * sizeof(std::uint32_t));
+    take(room_.scratch, room_.scratch_bytes);
+  };
+  take_all();  // what it comes to
+  memory_ = DeviceBuffer<std::byte>(size);
+  take_all();
 }
 
 void SearchRooms::Room::end(cudaStream_t stream) {

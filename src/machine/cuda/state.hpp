@@ -91,10 +91,17 @@ struct Repeats {
   std::uint32_t* leader = nullptr;  ///< (n,) the row that reads
 };
 
+inline constexpr unsigned kStretchBits = 18;  ///< of the heap's 2^18 stretches at most: enough to order its pages by
+
 /// Where an ordered search works; all in GPU memory. The numbers of cells are 32 or 64 bits wide.
 struct SearchRoom {
-  void* cells[2] = {};          ///< (n,) of the rows, and sorted
-  std::uint32_t* rows[2] = {};  ///< (n,)
+  void* cells = nullptr;            ///< (n,) of the rows; all bits set: none
+  std::uint32_t* ranks = nullptr;   ///< (n,) how many rows came to its stretch before it
+  void* places = nullptr;           ///< (n, 2) cells and rows, stretch by stretch
+  std::uint32_t* counts = nullptr;  ///< (stretches + 1,) rows of each stretch; the last is 0
+  std::uint32_t* starts = nullptr;  ///< (stretches + 1,) where their places begin; the last is how many there are
+  std::uint32_t stretches = 0;
+  unsigned shift = 0;  ///< a stretch has 2^shift cells
   std::uint64_t* epoch = nullptr;
   std::uint64_t* table = nullptr;  ///< 2 × kSmallSearch words
   void* scratch = nullptr;
