@@ -72,7 +72,8 @@ endforeach()
 # A bounded run of the kills; `make kill-test` does 1,000.
 if(TARGET holdfast-kill-test)
   add_test(NAME kill.bounded COMMAND holdfast-kill-test --kills 40 --seed 1)
-  set_tests_properties(kill.bounded PROPERTIES TIMEOUT 3600 LABELS kill)
+  add_test(NAME kill.large COMMAND holdfast-kill-test --kills 8 --seed 1 --large)
+  set_tests_properties(kill.bounded kill.large PROPERTIES TIMEOUT 3600 LABELS kill)
 endif()
 
 # The installed package, used by a project outside the tree. A library with sanitizers would force them on its user.

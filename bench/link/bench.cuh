@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -43,6 +44,7 @@ struct Setup {
   std::uint32_t levels = 2, hash_locations = 2, slots = 8;
   std::uint64_t capacity = 0;  ///< that the table is made for; 0: the items
   std::uint64_t spare = 0;     ///< cells beyond the items and a batch of updates
+  bool time_phases = false;    ///< of changing batches; it slows them a little
 };
 
 /// The arrays of one batch.
@@ -90,6 +92,7 @@ class Bench {
     options.levels = setup_.levels;
     options.hash_locations = setup_.hash_locations;
     options.slots = setup_.slots;
+    options.time_phases = setup_.time_phases;
     options.device = "cuda";
     options.overwrite = true;
     options.order_from = setup_.order_from;
@@ -275,6 +278,20 @@ class Bench {
         static_cast<unsigned long long>(batch), streams, mops["median"].get<double>(), mops["low"].get<double>(),
         mops["high"].get<double>(), rates.size());
     runs_.push_back({{"work", work}, {"batch", batch}, {"streams", streams}, {"mops", mops}});
+    if (setup_.time_phases) note_phases(runs_.back());
+  }
+
+  /// What each phase has taken a batch, of those since the last call.
+  void note_phases(Json& run) {
+    for (const PhaseTime& phase : table_->stats().phases) {
+      PhaseTime& before = phases_before_[phase.phase];
+      const std::uint64_t batches = phase.batches - before.batches;
+      if (batches == 0) continue;
+      const double ms = (phase.ms - before.ms) / static_cast<double>(batches);
+      say("    %-20s %8.3f ms", phase.phase.c_str(), ms);
+      run["phase_ms"][phase.phase] = ms;
+      before = phase;
+    }
   }
 
   /// What was measured, with what the table says of itself.
@@ -368,6 +385,7 @@ class Bench {
   std::unique_ptr<Table> table_;
   std::uint64_t seed_ = 0, version_ = 1, erased_ = 0;
   Json runs_ = Json::array();
+  std::map<std::string, PhaseTime> phases_before_;
   bool failed_ = false;
 };
 

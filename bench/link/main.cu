@@ -21,7 +21,7 @@ int run(int count, char** words) {
   std::string study = "table-a";
   app.add_option("study", study, "what to measure")
       ->check(CLI::IsMember(
-          {"table-a", "heap", "large", "resize", "recovery", "batches", "skew", "shapes", "fill-and-die"}))
+          {"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "shapes", "fill-and-die"}))
       ->capture_default_str();
   app.add_option("--items", setup.items, "items in the table")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--value-bytes", setup.value_bytes, "a multiple of 8")
@@ -45,6 +45,8 @@ int run(int count, char** words) {
     Bench bench(setup);
     result = table_a(bench, changes);
     result["failed"] = bench.failed();
+  } else if (study == "phases") {
+    result = phases_study(setup);
   } else if (study == "heap") {
     result = heap_study(setup);
   } else if (study == "large") {

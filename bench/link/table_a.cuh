@@ -1,4 +1,5 @@
-// table_a.cuh: the study `table-a`: 37.7 M items of 8-byte keys and 128-byte values in 3·2^24 slots, operation by operation.
+// table_a.cuh: the study `table-a`: 37.7 M items of 8-byte keys and 128-byte values in 3·2^24 slots, operation by
+// operation; and `phases`: what its changing batches spend their time on.
 #pragma once
 
 #include "bench.cuh"
@@ -26,6 +27,23 @@ inline Json table_a(Bench& bench, bool changes) {
   bench.reopen();
   bench.find("find after reopening", bench.uniform(), 4 * kMi);
   return bench.result();
+}
+
+/// The changes of the same table, with the time that each of their phases takes.
+inline Json phases_study(Setup setup) {
+  setup.time_phases = true;
+  Bench bench(setup);
+  bench.make();
+  bench.load();
+  const Draw skewed = zipfian(setup.items, 0.99);
+  bench.update("update", bench.uniform(), 4 * kMi);
+  bench.update("update zipfian", skewed, 4 * kMi);
+  bench.mixed("ycsb A", skewed, 4 * kMi, 10);
+  bench.erase("erase", 4 * kMi);
+  bench.verify();
+  Json result = bench.result();
+  result["failed"] = bench.failed();
+  return result;
 }
 
 }  // namespace holdfast::bench

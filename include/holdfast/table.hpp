@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "holdfast/error.hpp"
 #include "holdfast/pool.hpp"
@@ -37,6 +38,7 @@ struct CreateOptions {
   /// Bytes of GPU memory that copies of the pool's buckets may take: all of them are kept there if they fit, else none.
   std::uint64_t gpu_memory = kHalfOfFree;
   std::uint64_t order_from = 0;  ///< rows from which a batch on the GPU is ordered by address; 0: as measured
+  bool time_phases = false;      ///< count what the GPU spends in each phase of changing batches: Stats::phases
 };
 
 struct OpenOptions {
@@ -53,6 +55,7 @@ struct OpenOptions {
   bool check_value_bytes = false;  ///< compare value_bytes even if it is 0
   std::uint64_t gpu_memory = kHalfOfFree;
   std::uint64_t order_from = 0;
+  bool time_phases = false;
 };
 
 /// How a snapshot is taken.
@@ -103,6 +106,13 @@ struct BatchResult {
   std::uint64_t of(Status s) const { return count[static_cast<unsigned>(s)]; }
 };
 
+/// What a GPU has spent in one phase of changing batches.
+struct PhaseTime {
+  std::string phase;
+  double ms = 0;
+  std::uint64_t batches = 0;  ///< that had the phase
+};
+
 /// Figures about a table; all are derived, none is stored.
 struct Stats {
   std::string path, device, device_reason;  ///< which machine, and why
@@ -110,6 +120,7 @@ struct Stats {
   Domain domain = Domain::none;
   std::uint64_t size = 0, slots = 0, cells = 0, free_cells = 0;
   std::uint64_t moves = 0, resizes = 0, heap_growths = 0, claim_misses = 0, retries = 0;
+  std::uint64_t phased_batches = 0;  ///< changing batches that a GPU carried out phase by phase
   double map_ms = 0, recovery_ms = 0;
   double last_resize_ms = 0;        ///< rehashing, without making room for the new level
   double last_resize_alloc_ms = 0;  ///< making that room
@@ -120,6 +131,7 @@ struct Stats {
   double cached_ratio = 0;         ///< of all buckets: 1 is resident
   std::string flush_instruction, tile;
   unsigned threads = 1;
+  std::vector<PhaseTime> phases;  ///< with `time_phases`; in the order in which they run
 };
 
 /// A durable table in a pool file. Movable, not copyable. Batches may come from several host threads at once.

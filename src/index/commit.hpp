@@ -25,11 +25,11 @@ HOLDFAST_BOTH void flush_slot(const Memory& memory, const Slot* slot) {
   if (memory.keeps(Step::flush_slot)) memory.flush(slot, sizeof(Slot));
 }
 
-/// Takes a slot that is durably empty from readers of its copy. A value in its slot stays: who has read the key reads it too.
+/// Takes a slot that is durably empty from readers of its copy, which equals the slot in both words: a value in the slot stays.
 template <class Memory, class Shape>
 HOLDFAST_BOTH void hide_slot(const Memory& memory, const View<Shape>& view, Slot* slot) {
   memory.hide(slot);
-  if (!view.in_slot()) memory.show_word(slot, 0);
+  if (!view.in_slot() && memory.keeps(Step::hide_word)) memory.show_word(slot, 0);
 }
 
 /// Writes key and word into an empty slot that the caller holds, and waits until they are durable.

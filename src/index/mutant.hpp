@@ -35,6 +35,8 @@ enum class Step : std::uint8_t {
   fence_after_rehash_clear,   ///< and there, before its level is released
   fence_superblock_copy,      ///< one copy of the superblock is durable before the other is written (RULES.md 20)
   find_before_rehash,         ///< a rehash that was interrupted does not copy an item twice
+  hide_word,                  ///< the copy of an emptied slot is zero in both words, as the slot is (phases.hpp)
+  commit_all_of_line,         ///< a line carries every change that its batch has for it
   count
 };
 

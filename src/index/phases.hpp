@@ -2,13 +2,18 @@
 //
 //   plan      volatile   each run's answers, and what it will change; an add claims its slot
 //   place     durable    the new values, in fresh cells
-//   commit    durable    the slots
+//   commit    durable    the slots, by whole lines of the pool
 //   publish   volatile   the copies of the slots, and their tags, to readers
 //
 // All of a phase is over, and fenced, before the next begins. The batch is alone in changing the table (RULES.md 14), and a
 // key has one run in it, so no key is claimed and no item moves: a run that finds no slot is left to run.hpp. Readers look
 // at copies of the slots (GPHash §3.3), which stay as they were until `publish`: a change that a crash could take back is
 // seen by nobody. Values are in cells; a batch is of one operation whose answer needs no value.
+//
+// A request over a GPU's link costs the same from 8 to 64 bytes, so each line that the batch touches is written whole, once:
+// the slots that it changes as they will be, and the others as their copies say. Every word of a copy equals the pool's, that
+// of an empty slot too, and nobody else changes the table: what a crash leaves of such a line is, word by word, the old or the
+// new, as if the changed slots alone had been written.
 #pragma once
 
 #include <cstdint>
@@ -77,17 +82,72 @@ HOLDFAST_BOTH void answer_later_row(const Tile& tile, const Memory& memory, cons
   state.evaluate(row);
 }
 
-/// Writes the slot. It is durable when the phase is over.
-template <class Memory, class Shape>
-HOLDFAST_BOTH void commit_plan(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
-                               const Plan& plan, std::uint64_t word) {
-  Slot* const slot = candidates.slot(view, plan.lane);
-  switch (plan.change) {
-    case Change::none: return;
-    case Change::add: memory.store_pair(slot, candidates.stored_key(), word); break;
-    case Change::replace: memory.store(&slot->word, word); break;
-    case Change::remove: memory.store_pair(slot, 0, 0); break;
+/// Slots of a line of the pool.
+inline constexpr unsigned kLineSlots = 64 / sizeof(Slot);
+HOLDFAST_BOTH constexpr std::uint64_t line_of(std::uint64_t number) { return number / kLineSlots; }
+
+/// The number of a rank's first slot. Numbers go in the order of addresses, rank by rank, each of which begins a line; the aside
+/// slot comes last, and has its line for itself.
+template <class Shape>
+HOLDFAST_BOTH std::uint64_t first_number(const View<Shape>& view, unsigned rank) {
+  std::uint64_t lines = 0;
+  for (unsigned r = 0; r < rank; ++r) lines += (view.buckets(r) * view.shape.slots() + kLineSlots - 1) / kLineSlots;
+  return lines * kLineSlots;
+}
+/// All numbers are below this.
+template <class Shape>
+HOLDFAST_BOTH std::uint64_t slot_numbers(const View<Shape>& view) {
+  return first_number(view, view.shape.levels()) + 1;
+}
+template <class Shape>
+HOLDFAST_BOTH std::uint64_t slot_number(const View<Shape>& view, const Candidates<Shape>& candidates, unsigned lane) {
+  if (candidates.aside()) return first_number(view, view.shape.levels());
+  const Place at = candidates.place(view, lane).place;
+  return first_number(view, at.rank) + at.bucket * view.shape.slots() + at.slot;
+}
+/// The slot that has a number; null where a line goes beyond the last of its rank.
+template <class Shape>
+HOLDFAST_BOTH Slot* slot_at(const View<Shape>& view, std::uint64_t number) {
+  std::uint64_t first = 0;
+  for (unsigned rank = 0; rank < view.shape.levels(); ++rank) {
+    const std::uint64_t next = first_number(view, rank + 1);
+    if (number < next)
+      return number - first < view.buckets(rank) * view.shape.slots() ? view.level[rank] + (number - first) : nullptr;
+    first = next;
   }
+  return number == first ? view.aside : nullptr;
+}
+
+/// What the slot of a plan holds after the batch.
+template <class Shape>
+HOLDFAST_BOTH Slot slot_after(const Candidates<Shape>& candidates, const Plan& plan, std::uint64_t word) {
+  HOLDFAST_ASSERT(plan.change != Change::none);
+  return plan.change == Change::remove ? Slot{0, 0} : Slot{candidates.stored_key(), word};
+}
+
+/// What one slot of a line holds after the batch. `changes` are the batch's, those of one line together: `size()`, `number(at)`
+/// of a change's slot, and what it holds `after(at)`. `first` is the first of this line.
+template <class Memory, class Changes>
+HOLDFAST_BOTH Slot after_batch(const Memory& memory, const Slot* slot, std::uint64_t number, const Changes& changes,
+                               std::uint64_t first) {
+  const unsigned most = memory.keeps(Step::commit_all_of_line) ? kLineSlots : 1;
+  for (std::uint64_t at = first; at < first + most && at < changes.size(); ++at) {
+    if (line_of(changes.number(at)) != line_of(number)) break;
+    if (changes.number(at) == number) return changes.after(at);
+  }
+  return {memory.load(&slot->key), memory.load(&slot->word)};  // of the copy
+}
+
+/// True if a change is the first of its line: whoever has it writes the line.
+template <class Changes>
+HOLDFAST_BOTH bool leads_line(const Changes& changes, std::uint64_t at) {
+  return at == 0 || line_of(changes.number(at - 1)) != line_of(changes.number(at));
+}
+
+/// Writes one slot of a line. It is durable when the phase is over.
+template <class Memory>
+HOLDFAST_BOTH void commit_slot(const Memory& memory, Slot* slot, const Slot& after) {
+  memory.store_pair(slot, after.key, after.word);
   flush_slot(memory, slot);
 }
 

@@ -19,6 +19,7 @@ struct MachineOptions {
   int device = 0;                          ///< CUDA ordinal
   std::uint64_t gpu_memory = kHalfOfFree;  ///< bytes of GPU memory that copies of the pool may take
   std::uint64_t order_from = 0;            ///< rows from which a batch is ordered by address; 0: the machine's choice
+  bool time_phases = false;                ///< of changing batches, where the machine has phases
 };
 
 /// A machine has recovered its pool when it is constructed: throws PoolCorrupt if the slots are damaged.

@@ -54,8 +54,8 @@ Table Table::create(const std::string& path, const CreateOptions& options) {
   const memory::PoolShape shape = table::shape_for(options);
   table::check_device(options.device);
   auto pool = memory::Pool::create(path, shape, options.overwrite, options.flush);
-  const machine::MachineOptions machine{options.threads,    options.moves,     options.shared_bias, 0,
-                                        options.gpu_memory, options.order_from};
+  const machine::MachineOptions machine{options.threads,    options.moves,      options.shared_bias, 0,
+                                        options.gpu_memory, options.order_from, options.time_phases};
   try {
     return Table(std::make_unique<Impl>(std::move(pool), options.device, machine, false));
   } catch (...) {  // the device cannot work on this medium: leave no pool behind that nobody asked for
@@ -74,8 +74,8 @@ Table Table::open(const std::string& path, const OpenOptions& options) {
   }
   const bool salvages = options.salvage && options.read_only;
   const std::uint64_t left_out = salvages ? table::leave_out_damage(*pool) : 0;
-  const machine::MachineOptions machine{options.threads,    options.moves,     options.shared_bias, 0,
-                                        options.gpu_memory, options.order_from};
+  const machine::MachineOptions machine{options.threads,    options.moves,      options.shared_bias, 0,
+                                        options.gpu_memory, options.order_from, options.time_phases};
   auto impl = std::make_unique<Impl>(std::move(pool), options.device, machine, options.read_only);
   impl->left_out = left_out;
   return Table(std::move(impl));

@@ -28,6 +28,12 @@ bool any_inside(const Shared& shared) {
                      [](const Journal& journal) { return journal.inside.load(std::memory_order_acquire) != 0; });
 }
 
+bool any_inside_large(const Shared& shared) {
+  return std::any_of(std::begin(shared.journal), std::end(shared.journal), [](const Journal& journal) {
+    return journal.inside.load(std::memory_order_acquire) != 0 && journal.rows.load() >= kLargeBatch;
+  });
+}
+
 bool all_full(const Shared& shared) {
   return std::all_of(shared.journal, shared.journal + shared.round.threads,
                      [](const Journal& journal) { return journal.full.load(std::memory_order_acquire) != 0; });
@@ -43,13 +49,16 @@ Campaign::Campaign(Options options)
       shared_(make_shared_memory(descriptor_)),
       began_ns_(now_ns()) {}
 
-std::string Counts::lacking(std::uint64_t planned) const {
+std::string Counts::lacking(std::uint64_t planned, const Options& options) const {
   const auto few = [&](const char* what, std::uint64_t hits, std::uint64_t wanted) {
     return hits >= wanted ? ""
                           : std::string("too few ") + what + ": " + std::to_string(hits) + ", not " +
                                 std::to_string(wanted) + "\n";
   };
+  const bool has_phases = options.large && options.device != "cpu";
   return few("kills fell inside an operation", inside, planned / 2) +
+         few("kills fell inside a large batch", inside_large, options.large ? planned / 4 : 0) +
+         few("batches went in phases", phased, has_phases ? planned / 4 : 0) +
          few("recoveries were killed", recoveries_killed, planned / 4);
 }
 
@@ -58,7 +67,7 @@ bool Campaign::over() const {
   if ((options_.seconds > 0 && seconds > options_.seconds) || counts_.violations.size() >= 5) return true;
   // Where the kills fall is chance, and on a busy machine often bad luck: then it takes more of them.
   return counts_.kills >= 10 * options_.kills ||
-         (counts_.kills >= options_.kills && counts_.lacking(options_.kills).empty());
+         (counts_.kills >= options_.kills && counts_.lacking(options_.kills, options_).empty());
 }
 
 void Campaign::violation(const std::string& what) {
@@ -75,7 +84,7 @@ Counts Campaign::run() {
 
 void Campaign::run_pool(std::uint64_t seed) {
   pool_seed_ = seed;
-  const Round round = make_round(seed);
+  const Round round = make_round(seed, options_.large);
   const bool on_disk = options_.folder.empty() && options_.device == "cpu" && random_.chance(25);
   const std::string folder = !options_.folder.empty() ? options_.folder
                              : on_disk                ? std::filesystem::temp_directory_path().string()
@@ -122,7 +131,8 @@ void Campaign::kill_writer(Child& writer) {
     const std::uint64_t in_the_end = now_ns() + 10'000'000'000;
     while (how < 60 && !any_inside(*shared_) && !all_full(*shared_) && !writer.ended() && now_ns() < in_the_end) {
     }
-    spin_ns(random_.below(1u << random_.below(16)));
+    // Large batches take longer: the blow may fall anywhere in one.
+    spin_ns(random_.below(1u << random_.below(options_.large ? 22 : 16)));
   }
   writer.kill();
 }
@@ -192,10 +202,12 @@ bool Campaign::run_life(const Round& round, std::uint32_t life, Oracle& oracle, 
   shared_->create = exists ? 0 : 1;
   shared_->again_ms = options_.again_ms;
   shared_->writing = 0;
+  shared_->phased = 0;
   copy_text(shared_->device, options_.device);
   for (Journal& journal : shared_->journal) {
     journal.inside = journal.full = 0;
     journal.number = journal.used = 0;
+    journal.rows = 0;
   }
   Child recovery = start_recovery(true);
   Child writer("write", descriptor_);
@@ -208,6 +220,8 @@ bool Campaign::run_life(const Round& round, std::uint32_t life, Oracle& oracle, 
   }
   ++counts_.kills;
   counts_.inside += any_inside(*shared_) ? 1 : 0;
+  counts_.inside_large += any_inside_large(*shared_) ? 1 : 0;
+  counts_.phased += shared_->phased.load(std::memory_order_acquire);
   counts_.starting += shared_->writing.load() == 1 ? 1 : 0;
   const bool was_made = exists || shared_->writing.load() == 2;
   for (const std::string& what : oracle.replay(*shared_)) violation(what);

@@ -20,6 +20,7 @@ struct Options {
   std::string folder;          ///< of the pools; empty: /dev/shm, and at times the temporary folder
   unsigned again_ms = 0;       ///< a recovering child looks again after so long
   unsigned life_us = 6000;     ///< a writer lives up to so long
+  bool large = false;          ///< large batches: Round::large
   bool keep = false;           ///< leave the pool of a violation
   bool progress = false;
 };
@@ -27,7 +28,9 @@ struct Options {
 struct Counts {
   std::uint64_t kills = 0;
   std::uint64_t inside = 0;             ///< while a call of the table ran
+  std::uint64_t inside_large = 0;       ///< of them, while one of kLargeBatch operations and more did
   std::uint64_t starting = 0;           ///< while the writer created or opened the pool
+  std::uint64_t phased = 0;             ///< batches that the killed writers had changed in phases
   std::uint64_t recoveries = 0;         ///< one for each kill, in as many processes as it takes
   std::uint64_t recoveries_killed = 0;  ///< of them, those in which a process was killed while it opened the pool
   std::uint64_t recovery_kills = 0;     ///< processes killed while they opened a pool
@@ -43,9 +46,9 @@ struct Counts {
   double seconds = 0;
   std::vector<std::string> violations;
 
-  /// What `planned` kills were to hit and these did not: half of them an operation, a quarter of them a recovery. A line
-  /// each, or "".
-  std::string lacking(std::uint64_t planned) const;
+  /// What `planned` kills were to hit and these did not: half of them an operation, with `large` a quarter of them a large
+  /// batch, a quarter of them a recovery; and on a GPU large batches go in phases. A line each, or "".
+  std::string lacking(std::uint64_t planned, const Options& options) const;
 };
 
 class Campaign {

@@ -101,10 +101,12 @@ void call_until_killed(Shared& shared, Table& table, unsigned thread) {
     journal.used.store(used + bytes, std::memory_order_release);
     journal.number.store(number, std::memory_order_seq_cst);
     entry.others_number = shared.journal[1 - thread].number.load(std::memory_order_seq_cst);
+    journal.rows.store(static_cast<std::uint32_t>(n), std::memory_order_relaxed);
     journal.inside.store(1, std::memory_order_release);
     call_table(table, plan, arrays);
     journal.inside.store(0, std::memory_order_release);
     acknowledge(entry, round, plan, arrays);
+    if (round.large) shared.phased.store(table.stats().phased_batches, std::memory_order_release);
   }
   journal.full.store(1, std::memory_order_release);
   wait_to_be_killed();
@@ -142,7 +144,7 @@ void look(Table& table, const Round& round, Found& found) {
   for (std::uint64_t cursor = 0; cursor != ~std::uint64_t{0};) {
     const std::size_t got = table.export_batch(cursor, some_keys.data(), some_values.data(), kPiece);
     for (std::size_t i = 0; i < got; ++i, ++found.exported) {
-      if (found.exported >= kMaxKeys) continue;
+      if (found.exported >= round.keys) continue;
       found.exported_keys[found.exported] = some_keys[i];
       std::memcpy(found.exported_values + found.exported * round.value_bytes,
                   some_values.data() + i * round.value_bytes, round.value_bytes);

@@ -1,7 +1,7 @@
 // main.cpp: holdfast-kill-test: real SIGKILLs of real processes, judged by an oracle in another one.
 //
 //   holdfast-kill-test --kills 1000 --json bench/results
-//   holdfast-kill-test --kills 100 --device cuda --again-ms 1000
+//   holdfast-kill-test --kills 100 --device cuda --again-ms 1000 [--large]
 //
 // Exit status 0: nothing acknowledged was lost, and the counts that the proof asks for were reached.
 #include <unistd.h>
@@ -24,7 +24,7 @@ using namespace holdfast::test::kill;
 
 constexpr const char* kUsage =
     "usage: holdfast-kill-test [--kills N] [--seconds S] [--seed N] [--device cpu|cuda] [--dir FOLDER]\n"
-    "                          [--again-ms N] [--life-us N] [--json FOLDER] [--keep]\n";
+    "                          [--again-ms N] [--life-us N] [--json FOLDER] [--large] [--keep]\n";
 
 struct Arguments {
   Options options;
@@ -36,8 +36,8 @@ Arguments parse(int count, char** texts) {
   Options& options = arguments.options;
   for (int i = 1; i < count; ++i) {
     const std::string name = texts[i];
-    if (name == "--keep") {
-      options.keep = true;
+    if (name == "--keep" || name == "--large") {
+      (name == "--keep" ? options.keep : options.large) = true;
       continue;
     }
     if (i + 1 >= count) throw std::invalid_argument(name + " needs a value, or is unknown");
@@ -71,6 +71,10 @@ Results results_of(const Arguments& arguments, const Counts& counts) {
   results.add("seed", arguments.options.seed);
   results.add("kills", counts.kills);
   results.add("inside", counts.inside);
+  if (arguments.options.large) {
+    results.add("inside_large_batches", counts.inside_large);
+    results.add("batches_in_phases", counts.phased);
+  }
   results.add("starting", counts.starting);
   results.add("recoveries", counts.recoveries);
   results.add("recoveries_killed", counts.recoveries_killed);
@@ -100,13 +104,14 @@ int run(const Arguments& arguments) {
   const Results results = results_of(arguments, counts);
   std::printf("%s", results.text().c_str());
   if (!arguments.json.empty()) {
-    const std::string file = arguments.options.device == "cpu" ? "kill-test.json" : "kill-test-cuda.json";
+    const std::string file = std::string("kill-test") + (arguments.options.device == "cpu" ? "" : "-cuda") +
+                             (arguments.options.large ? "-large" : "") + ".json";
     std::printf("written to %s\n", results.write(arguments.json, file).c_str());
   }
   const Options& options = arguments.options;
   // A run that ends by the clock may have had bad luck: it is asked for half as many.
   const std::uint64_t planned = options.seconds > 0 ? std::min(options.kills, counts.kills) / 2 : options.kills;
-  const std::string lacking = counts.violations.empty() ? counts.lacking(planned) : "";
+  const std::string lacking = counts.violations.empty() ? counts.lacking(planned, options) : "";
   std::printf("%s", lacking.c_str());
   const bool passed = counts.violations.empty() && lacking.empty();
   std::printf("%s\n", passed ? "passed" : "FAILED");

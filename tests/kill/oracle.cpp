@@ -195,7 +195,7 @@ std::vector<std::string> Oracle::verify(const Found& found) {
   std::map<std::uint64_t, std::uint32_t> index_of;
   for (std::uint32_t index = 0; index < round_.keys; ++index) index_of[key_of(round_, index)] = index;
   std::vector<unsigned> times(round_.keys, 0);
-  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(found.exported, kMaxKeys); ++i) {
+  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(found.exported, round_.keys); ++i) {
     const auto at = index_of.find(found.exported_keys[i]);
     expect(at != index_of.end(),
            "export gave a key that was never inserted: " + std::to_string(found.exported_keys[i]));

@@ -46,9 +46,19 @@ void combine_elements(std::string& old, const std::string& given, Combine combin
   }
 }
 
+/// Many keys and large batches, with room for them in most pools.
+void make_large(Round& round, Random& random) {
+  constexpr std::array<std::uint32_t, 6> kValueBytes{128, 12, 24, 8, 100, 16};
+  round.value_bytes = kValueBytes[round.seed % kValueBytes.size()];
+  round.keys = static_cast<std::uint32_t>(10'000 + random.below(40'000));
+  round.capacity = random.chance(80) ? 3 * round.keys : round.keys / 4;
+  round.batch = 2 * kLargeBatch;
+  round.grows = random.chance(15);
+}
+
 }  // namespace
 
-Round make_round(std::uint64_t seed) {
+Round make_round(std::uint64_t seed, bool large) {
   Random random(mix(seed, 0x726f));
   constexpr std::array<std::uint32_t, 6> kValueBytes{0, 4, 8, 12, 128, 1000};
   Round round{};
@@ -62,6 +72,8 @@ Round make_round(std::uint64_t seed) {
   round.flush = random.chance(40);
   round.moves = random.chance(70);
   round.grows = random.chance(40);
+  round.large = large;
+  if (large) make_large(round, random);
   return round;
 }
 
@@ -99,7 +111,8 @@ Plan make_plan(const Round& round, std::uint32_t life, unsigned thread, std::uin
   const std::uint32_t share = round.keys / round.threads;
   const std::uint32_t hot = random.chance(30) ? 1 + static_cast<std::uint32_t>(random.below(4)) : share;
   const std::uint32_t first = static_cast<std::uint32_t>(random.below(share - hot + 1));
-  const auto n = 1 + random.below(reads_others ? 16 : random.chance(80) ? std::min(round.batch, 64u) : round.batch);
+  auto n = 1 + random.below(reads_others ? 16 : random.chance(80) ? std::min(round.batch, 64u) : round.batch);
+  if (round.large && !reads_others && random.chance(75)) n = kLargeBatch + random.below(kLargeBatch);
 
   plan.mixed = random.chance(40);
   plan.ordered = random.chance(50);

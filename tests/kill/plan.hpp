@@ -10,9 +10,10 @@
 namespace holdfast::test::kill {
 
 inline constexpr unsigned kThreads = 2;
-inline constexpr unsigned kMaxKeys = 4096;
+inline constexpr unsigned kMaxKeys = 1 << 16;
 inline constexpr unsigned kMaxBatch = 2048;
-inline constexpr unsigned kMaxValueBytes = 1024;
+inline constexpr unsigned kMaxValues = 8 << 20;   ///< bytes of all values together
+inline constexpr unsigned kLargeBatch = 1 << 14;  ///< operations from which a GPU changes a table in phases
 
 /// A pool and how it is used; fixed for all lives of the pool. Plain data: it lies in shared memory.
 struct Round {
@@ -26,9 +27,10 @@ struct Round {
   bool flush;                   ///< run the protocol of domain `power`
   bool moves;
   bool grows;  ///< reserve is called often, for sizes that double
+  bool large;  ///< most batches have kLargeBatch operations and more, on many keys that mostly fit without growing
 };
 
-Round make_round(std::uint64_t seed);
+Round make_round(std::uint64_t seed, bool large);
 
 /// Key number `index` of a round. Key 0 is 0; the next are other words that an implementation could mistake for a state.
 std::uint64_t key_of(const Round& round, std::uint32_t index);

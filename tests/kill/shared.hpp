@@ -26,6 +26,7 @@ struct alignas(64) Journal {
   std::atomic<std::uint32_t> full;    ///< the journal has no room; the thread waits for its end
   std::atomic<std::uint64_t> number;  ///< of the call begun last, from 1
   std::atomic<std::uint64_t> used;    ///< bytes of the arena; an entry counts once it is whole
+  std::atomic<std::uint32_t> rows;    ///< of the call that runs
   alignas(64) std::byte arena[kArena];
 };
 
@@ -44,8 +45,8 @@ struct Found {
   std::uint64_t address;  ///< of a function of this process, to show that addresses differ
   bool contained[kMaxKeys], found[kMaxKeys];
   std::uint64_t exported_keys[kMaxKeys];
-  std::byte values[kMaxKeys * kMaxValueBytes];
-  std::byte exported_values[kMaxKeys * kMaxValueBytes];
+  std::byte values[kMaxValues];
+  std::byte exported_values[kMaxValues];
   char check_errors[2048];
 };
 
@@ -65,6 +66,7 @@ struct Shared {
   std::atomic<std::uint32_t> go;       ///< futex: the recovering child may open the pool
   std::atomic<std::uint32_t> stage;    ///< futex: a Stage of the recovering child
   std::atomic<std::uint32_t> writing;  ///< the writer: 1 while it creates or opens, 2 when its threads run
+  std::atomic<std::uint64_t> phased;   ///< batches that the writer's table has changed in phases
   std::uint64_t opening_ns, opened_ns;
   char error[1024];  ///< of a child; empty: none
   Found found;

@@ -257,6 +257,10 @@ void add_phases(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes
   add("phases: an erased key comes back", {there[0]}, {phased({erase(k[0])}), phased({insert(k[0], 4)})});
   add("phases: cells are used again", {there[0], there[1]},
       {phased({assign(k[0], 4), assign(k[1], 8)}), phased({assign(k[1], 16), assign(k[0], 32)})});
+  add("phases: a line is written again after an erase", {there[0], there[1]},
+      {phased({erase(k[0])}), phased({assign(k[1], 4)}), phased({insert(k[2], 8)})});
+  add("phases: a line has a change and keeps what others hold", {there[0], there[1], insert(k[2], 3)},
+      {phased({erase(k[1])}), one(accumulate(k[0], 4)), phased({assign(k[2], 8), insert(k[1], 16)})});
   add("phases: a key repeats", {there[0]},
       {phased({insert_or_assign(k[0], 4), insert_or_assign(k[1], 8), insert_or_assign(k[0], 16),
                insert_or_assign(k[1], 32)})});

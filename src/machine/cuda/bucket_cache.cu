@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(nullptr, nullptr);
   for (std::uint64_t i = first_of_thread(); i < part.bytes / sizeof(index::Slot); i += all_threads()) {
     const std::uint64_t key = memory.load(&part.of[i].key);
-    const bool same = part.keys[i] == key && (key == 0 || part.words[i] == memory.load(&part.of[i].word));
+    const bool same = part.keys[i] == key && part.words[i] == memory.load(&part.of[i].word);
     if (!same) atomicAdd(reinterpret_cast<unsigned long long*>(&report->wrong_copies), 1ull);
   }
 }
@@ -92,9 +92,10 @@ void BucketCache::cover(const Layout& layout, bool fresh, cudaStream_t stream) {
   std::move(std::begin(parts), std::end(parts), std::begin(parts_));
 }
 
-void BucketCache::clear(cudaStream_t stream) {
+void BucketCache::clear(bool in_slot, cudaStream_t stream) {
   for (unsigned i = 0; i < view_.parts; ++i) {
-    cuda::check(cudaMemsetAsync(view_.part[i].keys, 0, view_.part[i].bytes, stream), "emptying the bucket cache");
+    const std::uint64_t bytes = view_.part[i].bytes / (in_slot ? 2 : 1);  // the keys come first
+    cuda::check(cudaMemsetAsync(view_.part[i].keys, 0, bytes, stream), "emptying the bucket cache");
   }
 }
 

@@ -20,8 +20,8 @@ class BucketCache {
   /// Caches what `layout` addresses: levels that it has not yet are copied from the pool at the speed of the link, or are
   /// empty if `fresh`. Beyond the budget, or where GPU memory does not suffice, it lets go of everything.
   void cover(const Layout& layout, bool fresh, cudaStream_t stream);
-  /// The pool's slots have been emptied.
-  void clear(cudaStream_t stream);
+  /// The pool's slots have been emptied as clear_slots does it. Each word of a copy equals the pool's (index/phases.hpp).
+  void clear(bool in_slot, cudaStream_t stream);
   /// Counts the slots whose copies do not say what the pool does.
   void compare(ScanReport* report, cudaStream_t stream) const;
 

@@ -261,6 +261,8 @@ void CudaMachine::stats(Stats& stats) const {
   stats.rehashed = rehashed_;
   stats.cached_bytes = cache_.bytes();
   stats.cached_ratio = cache_.view().resident() ? 1 : 0;
+  stats.phased_batches = phased_batches_;
+  stats.phases = times_.totals();
   stats.tile = "warp";
   stats.threads = 1;
 }

@@ -27,6 +27,7 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
   prepare_room(job.size, orders, may_phase);
   const bool has_room = (waited && !may_phase) || fits(need);  // who waits need not ask
   last_change_.hold(stream);
+  times_.begin(stream);
   settle_cells(state_.data(), stream);
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
   if (orders) {
@@ -37,12 +38,14 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
                          scratch_.data(),
                          scratch_.size()};
     order_rows(job, layout_.seed, room, stream);
+    times_.end("order", stream);
   }
   job.leftovers = leftovers_.data();
   job.report = change_report_.data();
   job.state = state_.data();
   job.ring = ring_;
   if (may_phase && has_room) {
+    ++phased_batches_;
     change_in_phases(job, stream);
     change_leftovers(job, waited, stream);
   } else if (waited || !has_room) {
@@ -50,6 +53,7 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
   } else {
     job.last_try = true;
     kernels_->change(job, stream);
+    times_.end("one by one", stream);
   }
   bounds_.items += need.keys;
   bounds_.free_cells -= need.cells;
@@ -60,7 +64,7 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
 bool CudaMachine::goes_in_phases(const ChangeJob& job) const {
   return cache_.view().resident() && !layout_.in_slot() && job.rows.ops == nullptr && index::can_plan(job.rows.op) &&
          job.size >= (options_.order_from != 0 ? options_.order_from : kSmallSearch) &&
-         layout_.total_slots() < kNoSlot - 1 && !is_wide(layout_.cells);
+         index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells);
 }
 
 void CudaMachine::change_in_phases(ChangeJob& job, cudaStream_t stream) {
@@ -76,9 +80,20 @@ void CudaMachine::change_in_phases(ChangeJob& job, cudaStream_t stream) {
   const bool frees = job.rows.op != Op::insert;
   if (frees) cuda::check(cudaMemsetAsync(room.freed[0], 0xff, 4 * job.size, stream), "starting a change");
   kernels_->plan(job, room, stream);
-  order_changes(room, job.size, layout_.total_slots(), stream);
-  kernels_->carry_out(job, room, stream);
-  if (frees) retire_cells(job, room, stream);
+  times_.end("plan", stream);
+  order_changes(room, job.size, index::slot_numbers(layout_), stream);
+  times_.end("order changes", stream);
+  if (job.rows.op != Op::erase) {
+    kernels_->place(job, room, stream);
+    times_.end("place", stream);
+  }
+  kernels_->commit(job, room, stream);
+  times_.end("commit", stream);
+  kernels_->publish(job, room, stream);
+  times_.end("publish", stream);
+  if (!frees) return;
+  retire_cells(job, room, stream);
+  times_.end("retire", stream);
 }
 
 /// The runs that no phase had a slot for: one by one, moving items.
@@ -90,7 +105,8 @@ void CudaMachine::change_leftovers(ChangeJob& job, bool waited, cudaStream_t str
   if (!waited) {
     job.last_try = true;
     job.again_size = std::max<std::uint64_t>(1, job.size / 64);  // for the size of the grid: few are expected
-    return kernels_->change(job, stream);
+    kernels_->change(job, stream);
+    return times_.end("leftovers", stream);
   }
   ChangeReport report{};
   cuda::check(cudaMemcpyAsync(&report, job.report, sizeof report, cudaMemcpyDeviceToHost, stream), "running a change");

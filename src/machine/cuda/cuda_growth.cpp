@@ -37,6 +37,7 @@ CudaMachine::CudaMachine(memory::Pool& pool, const MachineOptions& options)
       registration_(pool),
       kernels_(make_kernels({pool.superblock().levels, pool.superblock().hash_locations, pool.superblock().slots})),
       cache_(options.gpu_memory),
+      times_(options.time_phases),
       state_(1),
       scan_report_(1),
       change_report_(1) {
@@ -310,7 +311,7 @@ void CudaMachine::clear() {
   }
   clear_slots(layout_.aside, 1, layout_.in_slot(), stream_);
   cuda::check(cudaMemsetAsync(layout_.tags, 0, layout_.tag_words() * 8, stream_), "clearing the table");
-  cache_.clear(stream_);
+  cache_.clear(layout_.in_slot(), stream_);
   cuda::check(cudaMemsetAsync(&state_.data()->items, 0, 8, stream_), "clearing the table");
   stream_.wait("clearing the table");
   begin_cells(live);

@@ -15,6 +15,7 @@
 
 #include "machine/cuda/bucket_cache.hpp"
 #include "machine/cuda/kernels.hpp"
+#include "machine/cuda/phase_times.hpp"
 #include "machine/cuda/runtime.hpp"
 #include "machine/cuda/search_rooms.hpp"
 #include "machine/cuda/staging.hpp"
@@ -100,6 +101,7 @@ class CudaMachine final : public Machine {
   std::unique_ptr<Kernels> kernels_;
   Layout layout_;
   BucketCache cache_;
+  PhaseTimes times_;
   Stream stream_;  ///< for what the machine does alone
   DeviceBuffer<std::uint64_t> tags_;
   DeviceBuffer<std::uint64_t> ring_cells_;
@@ -128,7 +130,7 @@ class CudaMachine final : public Machine {
   DeviceBuffer<std::uint32_t> change_order_;
 
   std::string stuck_;  ///< why nothing more can run, if so
-  std::atomic<std::uint64_t> resizes_{0}, heap_growths_{0};
+  std::atomic<std::uint64_t> resizes_{0}, heap_growths_{0}, phased_batches_{0};
   double recovery_ms_ = 0, last_resize_ms_ = 0, last_resize_alloc_ms_ = 0;
   std::uint64_t torn_ = 0, second_copies_ = 0, rehashed_ = 0;
 };

@@ -26,7 +26,9 @@ class Kernels {
   virtual void change(const ChangeJob& job, cudaStream_t stream) const = 0;
   /// The phases of a change of resident buckets (phases.cuh); changes are ordered after the first.
   virtual void plan(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
-  virtual void carry_out(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
+  virtual void place(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
+  virtual void commit(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
+  virtual void publish(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
 
   // Alone on the table.
   /// Reads the addressed slots of every rank: tags, live cells (a bit each in `live`), torn slots, which `repair` empties.
@@ -70,7 +72,7 @@ std::size_t search_scratch_bytes();
 /// True if 32 bits do not do for a cell's number.
 inline bool is_wide(std::uint64_t cells) { return cells >= 0xffff'ffff; }
 
-/// Orders the changes that were planned by the addresses of their slots, of which there are `slots`.
+/// Orders the changes that were planned by the lines of their slots, whose numbers are below `slots`.
 void order_changes(ChangeRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream);
 std::size_t change_scratch_bytes(std::uint64_t rows);
 /// The last phase: the cells that came free go to limbo.

@@ -57,12 +57,20 @@ class KernelsImpl final : public Kernels {
     check_launch("planning a change");
   }
 
-  void carry_out(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
-    const unsigned blocks = blocks_for(place_kernel<Shape>, job.size);
-    if (job.rows.op != Op::erase) place_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, room);
-    commit_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, job, room);
+  void place(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
+    place_kernel<Shape><<<blocks_for(place_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, room);
+    check_launch("placing values");
+  }
+
+  void commit(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
+    const unsigned blocks = blocks_for(commit_kernel<Shape>, job.size * index::kLineSlots);
+    commit_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room);
+    check_launch("committing a change");
+  }
+
+  void publish(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
     publish_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, room);
-    check_launch("carrying out a change");
+    check_launch("publishing a change");
   }
 
   void change(const ChangeJob& job, cudaStream_t stream) const override {

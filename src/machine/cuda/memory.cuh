@@ -151,11 +151,11 @@ class CudaMemory {
     if (retries_ != 0) DeviceWord(state_->retries).fetch_add(retries_, ::cuda::memory_order_relaxed);
   }
 
- private:
   __device__ std::uint64_t* copy_of(const std::uint64_t* word) const {
     return cache_ == nullptr ? nullptr : cache_->copy_of(word);
   }
 
+ private:
   DeviceState* state_;
   const CacheView* cache_;  ///< null: as if nothing were cached
   CellRing ring_;
@@ -168,6 +168,28 @@ class ResidentMemory : public CudaMemory {
  public:
   static constexpr bool kReadersFlush = false;
   using CudaMemory::CudaMemory;
+};
+
+/// The policy of a phase whose changes nobody sees before it has ended (index/phases.hpp): kernel boundaries order it, so that
+/// its own accesses need no order, and many are in flight.
+class PhaseMemory : public ResidentMemory {
+ public:
+  using ResidentMemory::ResidentMemory;
+
+  __device__ std::uint64_t load(const std::uint64_t* word) const {
+    const std::uint64_t* const copy = copy_of(word);
+    return copy != nullptr ? peek(copy) : load_value(word);
+  }
+  __device__ std::uint64_t peek(const std::uint64_t* word) const {
+    return DeviceWord(*const_cast<std::uint64_t*>(word)).load(::cuda::memory_order_relaxed);
+  }
+  __device__ bool swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value) const {
+    return DeviceWord(*word).compare_exchange_strong(seen, value, ::cuda::memory_order_relaxed,
+                                                     ::cuda::memory_order_relaxed);
+  }
+  __device__ void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+    store_values(&slot->key, {key, word});
+  }
 };
 
 }  // namespace holdfast::machine::cuda

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/hash.hpp"
+#include "index/phases.hpp"
 #include "machine/cuda/kernels.hpp"
 #include "machine/cuda/launch.cuh"
 
@@ -89,10 +90,13 @@ void order_rows(ChangeJob& job, std::uint64_t seed, const OrderRoom& room, cudaS
 }
 
 namespace {
+/// By the bits of their slots' numbers, less those of the place in a line: a line's changes need only stand together.
 void sort_changes(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size, int bits,
                   cudaStream_t stream) {
+  constexpr int kPlaceBits = std::countr_zero(index::kLineSlots);
   cub::DoubleBuffer<std::uint32_t> slots(room.slots[0], room.slots[1]), order(room.order[0], room.order[1]);
-  check(cub::DeviceRadixSort::SortPairs(scratch, bytes, slots, order, size, 0, bits, stream), "ordering a change");
+  check(cub::DeviceRadixSort::SortPairs(scratch, bytes, slots, order, size, kPlaceBits, bits, stream),
+        "ordering a change");
   if (scratch == nullptr) return;
   if (slots.Current() != room.slots[0]) std::swap(room.slots[0], room.slots[1]);
   if (order.Current() != room.order[0]) std::swap(room.order[0], room.order[1]);
@@ -118,9 +122,9 @@ __global__ void retired_kernel(const __grid_constant__ ChangeJob job) { job.stat
 }  // namespace
 
 void order_changes(ChangeRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream) {
-  // Places without a change have all bits set, so one bit pattern must be left for them; the aside slot comes last.
+  // Places without a change have all bits set, so one line must be left for them.
   std::size_t bytes = room.scratch_bytes;
-  sort_changes(room, room.scratch, bytes, size, static_cast<int>(std::bit_width(slots + 1)), stream);
+  sort_changes(room, room.scratch, bytes, size, static_cast<int>(std::bit_width(slots + index::kLineSlots)), stream);
 }
 
 void retire_cells(const ChangeJob& job, ChangeRoom& room, cudaStream_t stream) {

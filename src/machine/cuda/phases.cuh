@@ -2,8 +2,8 @@
 //
 //   plan      a thread a run: answers, slots and cells, all in GPU memory
 //   place     values into consecutive cells, warp by warp
-//   order     the changes by the addresses of their slots
-//   commit    one store of 16 or 8 bytes a slot, in that order: host memory takes twenty times as many as in none
+//   order     the changes by the lines that their slots lie in
+//   commit    each line once, in that order: host memory takes twenty times as many as in none
 //   publish   copies and tags
 //   retire    the cells that came free, in the order of their addresses
 //
@@ -41,24 +41,11 @@ __device__ std::uint64_t numbered(bool wants, Counter* counter) {
   return place;
 }
 
-/// In the order of addresses: by rank, then the aside slot.
-template <class Shape>
-__device__ std::uint32_t slot_number(const View<Shape>& view, const index::Slot* slot) {
-  std::uint64_t before = 0;
-  for (unsigned rank = 0; rank < view.shape.levels(); ++rank) {
-    const std::uint64_t size = view.buckets(rank) * view.shape.slots();
-    const auto at = static_cast<std::uint64_t>(slot - view.level[rank]);
-    if (slot >= view.level[rank] && at < size) return static_cast<std::uint32_t>(before + at);
-    before += size;
-  }
-  return static_cast<std::uint32_t>(before);
-}
-
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     plan_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                 const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
-  const ResidentMemory memory(job.state, &cache, job.ring);
+  const PhaseMemory memory(job.state, &cache, job.ring);
   const std::uint64_t ordered = job.ordered ? *job.ordered : job.size;
   const std::uint64_t at = first_of_thread();
   index::Plan plan;
@@ -88,7 +75,7 @@ __global__ void __launch_bounds__(kThreads)
   if (plan.change != index::Change::none) {
     const Candidates<Shape> candidates(view, load_user(job.keys + 8 * planned.row, 8));
     room.planned[place] = planned;
-    room.slots[0][place] = slot_number(view, candidates.slot(view, plan.lane));
+    room.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, plan.lane));
     room.order[0][place] = static_cast<std::uint32_t>(place);
   }
   const int added = __syncthreads_count(plan.change == index::Change::add);
@@ -129,17 +116,49 @@ __device__ void with_plan(const View<Shape>& view, const ChangeJob& job, const C
   act(Candidates<Shape>(view, load_user(job.keys + 8 * planned.row, 8)), plan, planned);
 }
 
+/// What index/phases.hpp asks about the changes of a batch.
+template <class Shape>
+struct OrderedChanges {
+  const View<Shape>& view;
+  const ChangeJob& job;
+  const ChangeRoom& room;
+  std::uint64_t count;
+
+  __device__ std::uint64_t size() const { return count; }
+  __device__ std::uint64_t number(std::uint64_t at) const { return room.slots[0][at]; }
+  __device__ index::Slot after(std::uint64_t at) const {
+    index::Slot slot{};
+    with_plan(view, job, room, at,
+              [&](const Candidates<Shape>& candidates, const index::Plan& plan, const Planned& planned) {
+                slot = index::slot_after(candidates, plan, planned.word);
+              });
+    return slot;
+  }
+};
+
+/// Neighbouring lanes, as many as a line has slots, write it together, so that it travels as one request.
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
-    commit_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
-                  const __grid_constant__ ChangeRoom room) {
-  const CudaMemory memory(job.state, nullptr);
-  const std::uint64_t at = first_of_thread();
-  if (at >= job.report->changes) return;
-  with_plan(view, job, room, at,
-            [&](const Candidates<Shape>& candidates, const index::Plan& plan, const Planned& planned) {
-              index::commit_plan(memory, view, candidates, plan, planned.word);
-            });
+    commit_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                  const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
+  static_assert(kWarp % index::kLineSlots == 0);
+  const PhaseMemory memory(job.state, &cache);
+  const OrderedChanges<Shape> changes{view, job, room, job.report->changes};
+  const std::uint64_t lanes_in_all = changes.size() * index::kLineSlots;
+  const std::uint64_t whole_warps = (lanes_in_all + kWarp - 1) / kWarp * kWarp;
+  for (std::uint64_t i = first_of_thread(); i < whole_warps; i += all_threads()) {
+    const std::uint64_t at = i / index::kLineSlots;
+    index::Slot* slot = nullptr;
+    index::Slot after{};
+    if (at < changes.size() && index::leads_line(changes, at)) {
+      const std::uint64_t line = index::line_of(changes.number(at));
+      const std::uint64_t number = line * index::kLineSlots + i % index::kLineSlots;
+      slot = index::slot_at(view, number);
+      if (slot != nullptr) after = index::after_batch(memory, slot, number, changes, at);
+    }
+    __syncwarp();
+    if (slot != nullptr) index::commit_slot(memory, slot, after);
+  }
   memory.fence();
 }
 

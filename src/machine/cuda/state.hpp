@@ -141,7 +141,7 @@ struct Planned {
 /// Where a change in phases works; all in GPU memory.
 struct ChangeRoom {
   Planned* planned = nullptr;    ///< (n,)
-  std::uint32_t* slots[2] = {};  ///< (n,) the numbers of their slots, in address order; and sorted
+  std::uint32_t* slots[2] = {};  ///< (n,) the numbers of their slots; and sorted by line
   std::uint32_t* order[2] = {};  ///< (n,) which plan each is
   std::uint32_t* freed[2] = {};  ///< (n,) cells that came out of their slots
   void* scratch = nullptr;

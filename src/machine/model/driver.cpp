@@ -24,6 +24,48 @@ auto with_flavour(Flavour flavour, const F& act) {
   return act(std::integral_constant<Flavour, Flavour::gpu>{});
 }
 
+/// The changes of a batch in phases, in the order of their slots (index/phases.hpp).
+class PhasedChanges {
+ public:
+  using View = index::View<index::RuntimeShape>;
+  using Candidates = index::Candidates<index::RuntimeShape>;
+  PhasedChanges(const View& view, const std::uint64_t* keys, const index::Plan* plans, const std::uint64_t* words,
+                unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      if (plans[i].change == index::Change::none) continue;
+      const Candidates candidates(view, keys[i]);
+      unsigned at = size_++;
+      const std::uint64_t number = index::slot_number(view, candidates, plans[i].lane);
+      for (; at > 0 && number_[at - 1] > number; --at) {
+        number_[at] = number_[at - 1];
+        after_[at] = after_[at - 1];
+      }
+      number_[at] = number;
+      after_[at] = index::slot_after(candidates, plans[i], words[i]);
+    }
+  }
+  unsigned size() const { return size_; }
+  std::uint64_t number(std::uint64_t at) const { return number_[at]; }
+  const index::Slot& after(std::uint64_t at) const { return after_[at]; }
+
+ private:
+  unsigned size_ = 0;
+  std::uint64_t number_[kMaxPhased];
+  index::Slot after_[kMaxPhased];
+};
+
+template <class Memory>
+void commit_lines(const Memory& memory, const index::View<index::RuntimeShape>& view, const PhasedChanges& changes) {
+  for (unsigned at = 0; at < changes.size(); ++at) {
+    if (!index::leads_line(changes, at)) continue;
+    const std::uint64_t first = index::line_of(changes.number(at)) * index::kLineSlots;
+    for (std::uint64_t number = first; number < first + index::kLineSlots; ++number) {
+      index::Slot* const slot = index::slot_at(view, number);
+      if (slot != nullptr) index::commit_slot(memory, slot, index::after_batch(memory, slot, number, changes, at));
+    }
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::RuntimeShape& shape) {
@@ -88,7 +130,7 @@ void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, c
     if (words[i] != 0) Tile{}.write_cell(memory, view.cell(words[i] - 1), rows.value(plans[i].row), rows.value_bytes);
   }
   if (memory.keeps(index::Step::fence_after_place)) memory.fence();
-  for (unsigned i = 0; i < count; ++i) index::commit_plan(memory, view, Candidates(view, keys[i]), plans[i], words[i]);
+  commit_lines(memory, view, PhasedChanges(view, keys, plans, words, count));
   if (memory.keeps(index::Step::fence_after_commit)) memory.fence();
   for (unsigned i = 0; i < count; ++i) index::publish_plan(memory, view, Candidates(view, keys[i]), plans[i], words[i]);
   for (unsigned i = 0; i < count; ++i) {
