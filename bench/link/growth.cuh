@@ -64,7 +64,7 @@ inline Json recovery_study(Setup setup, std::uint64_t most_slots) {
   setup.value_bytes = 8;
   Json sizes = Json::array();
   bool failed = false;
-  for (std::uint64_t slots = 3 * (std::uint64_t{1} << 20); slots <= most_slots; slots *= 4) {
+  for (std::uint64_t slots = 3 * kMi; slots <= most_slots; slots *= 4) {
     setup.items = slots / 4 * 3;
     if (!run_victim("holdfast-link-bench", setup)) {
       say("the process to be killed ended by itself");

@@ -11,27 +11,6 @@
 
 namespace holdfast::bench {
 
-/// 50.3 M items in 3·2^25 slots: a heap as the load left it, then one whose free cells lie at random over 8 GiB.
-inline Json heap_study(Setup setup) {
-  setup.items = 50'331'648;
-  setup.spare = (std::uint64_t{8} << 30) / setup.value_bytes - setup.items;
-  Bench bench(setup);
-  bench.make();
-  bench.load();
-  const Draw uniform = bench.uniform();
-  bench.find("find, fresh heap", uniform, kMi);
-  bench.find("find, fresh heap", uniform, 4 * kMi);
-  // Each batch of updates frees cells at random and takes the longest free: 8 GiB of updates turn over every cell.
-  bench.update("update, heap being churned", uniform, 4 * kMi, 32);
-  bench.find("find, churned heap", uniform, kMi);
-  bench.find("find, churned heap", uniform, 4 * kMi);
-  bench.erase("erase, churned heap", 4 * kMi);
-  bench.verify();
-  Json result = bench.result();
-  result["failed"] = bench.failed();
-  return result;
-}
-
 __global__ void cells_kernel(std::uint64_t* cells, std::uint64_t size, std::uint64_t of, std::uint64_t seed) {
   for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < size; i += gridDim.x * blockDim.x)
     cells[i] = __umul64hi(mix(seed * kOdd + i), of);
@@ -96,6 +75,32 @@ inline void bare_gather(Bench& bench, const MappedFile& file, std::uint64_t last
         must(cub::DeviceRadixSort::SortKeys(scratch.data(), bytes, drawn.data(), sorted.data(), rows), "sorting");
       },
       [&] { gather_kernel<<<kBlocks, kThreads>>>(heap, sorted.data(), rows, out.data()); }, [] {});
+}
+
+/// 50.3 M items in 3·2^25 slots: a heap as the load left it, then one whose free cells lie at random over 8 GiB.
+inline Json heap_study(Setup setup) {
+  setup.items = 50'331'648;
+  setup.spare = (std::uint64_t{8} << 30) / setup.value_bytes - setup.items;
+  Bench bench(setup);
+  bench.make();
+  bench.load();
+  const Draw uniform = bench.uniform();
+  bench.find("find, fresh heap", uniform, kMi);
+  bench.find("find, fresh heap", uniform, 4 * kMi);
+  // Each batch of updates frees cells at random and takes the longest free: 8 GiB of updates turn over every cell.
+  bench.update("update, heap being churned", uniform, 4 * kMi, 32);
+  {
+    const MappedFile file(setup.pool);
+    for (const std::uint64_t rows : {kMi, 4 * kMi})
+      bare_gather(bench, file, bench.table().stats().cells * setup.value_bytes, rows);
+  }
+  bench.find("find, churned heap", uniform, kMi);
+  bench.find("find, churned heap", uniform, 4 * kMi);
+  bench.erase("erase, churned heap", 4 * kMi);
+  bench.verify();
+  Json result = bench.result();
+  result["failed"] = bench.failed();
+  return result;
 }
 
 /// 48 GiB of values. The gather beside it reads the last 48 GiB of the same file.

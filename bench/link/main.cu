@@ -17,7 +17,7 @@ int run(int count, char** words) {
   CLI::App app("Measures a table in shared memory that a GPU works on, from arrays in GPU memory.");
   Setup setup;
   bool changes = true;
-  std::uint64_t most_slots = std::uint64_t{1} << 29;
+  std::uint64_t most_slots = std::uint64_t{1} << 30;
   std::string study = "table-a";
   app.add_option("study", study, "what to measure")
       ->check(CLI::IsMember(

@@ -45,6 +45,16 @@ TEST_P(GpuArrays, GrowFromOneBatchToTheNext) {
   gpu.verify();
 }
 
+TEST(GpuShapes, GrowWhereInsertsFailAtAnyLoad) {
+  HOLDFAST_NEEDS_GPU();
+  GpuTable gpu({8, 2, 1, 8}, 50'000);
+  const TestStream stream;
+  for (int i = 0; i < 20; ++i)
+    ASSERT_NO_FATAL_FAILURE(round_on_gpu(gpu, stream, 4000, 1'000'000'000, false, Op::insert_or_assign));
+  EXPECT_GT(gpu.table->stats().resizes, 0u);
+  gpu.verify();
+}
+
 INSTANTIATE_TEST_SUITE_P(Values, GpuArrays, testing::Values(0u, 8u, 12u, 128u));
 
 /// The values of one key are all its own, so a mix of two versions shows.

@@ -4,21 +4,9 @@
 
 #include "index/phases.hpp"
 #include "machine/cuda/cuda_machine.hpp"
+#include "machine/fullness.hpp"
 
 namespace holdfast::machine::cuda {
-
-namespace {
-
-constexpr std::uint64_t kFewSlots = 1 << 16;  // a table that small may be full by chance sooner
-
-/// The items up to which an insert finds a slot in practice: with one move the first failure comes at a load of 0.97
-/// in large tables (RULES.md 26), earlier in small ones.
-std::uint64_t sure_items(const Layout& layout) {
-  const std::uint64_t slots = layout.total_slots();
-  return slots < kFewSlots || !layout.may_move ? slots / 10 * 7 : slots / 10 * 9;
-}
-
-}  // namespace
 
 /// The caller holds `changing_`. `waited`: returns when all is done, having grown the table as far as it took.
 void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream) {
@@ -171,7 +159,8 @@ bool CudaMachine::make_room(const ChangeReport& report, Full& full) {
 /// True if the batch surely finds room. Waits for the batches before it only if the bounds do not tell.
 bool CudaMachine::fits(Need need) {
   const auto holds = [&] {
-    return (need.keys == 0 || bounds_.items + need.keys <= sure_items(layout_)) &&
+    return (need.keys == 0 ||
+            bounds_.items + need.keys <= sure_items(layout_.shape, layout_.total_slots(), layout_.may_move)) &&
            (need.cells == 0 || bounds_.free_cells >= need.cells + ring_.reserve);
   };
   if (holds()) return true;

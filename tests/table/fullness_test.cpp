@@ -1,0 +1,67 @@
+// fullness_test.cpp: up to the number of items that a shape is trusted with, no insert grows the table.
+#include "machine/fullness.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "holdfast/table.hpp"
+
+namespace holdfast::test {
+namespace {
+
+struct Shape {
+  std::uint32_t levels, hashes, slots;
+};
+
+class Fullness : public testing::TestWithParam<Shape> {
+ protected:
+  /// Fills a table of some 98,304 slots or more up to its sure items.
+  void fill(bool moves) {
+    const Shape shape = GetParam();
+    CreateOptions options;
+    options.levels = shape.levels;
+    options.hash_locations = shape.hashes;
+    options.slots = shape.slots;
+    options.moves = moves;
+    options.capacity = 60'000;
+    options.device = "cpu";
+    options.seed = 77;
+    options.overwrite = true;
+    const std::string path = testing::TempDir() + "holdfast-fullness-" + std::to_string(getpid()) + ".hold";
+    Table table = Table::create(path, options);
+    unlink(path.c_str());
+    const std::uint64_t slots = table.slots();
+    const index::RuntimeShape runtime{shape.levels, shape.hashes, shape.slots};
+    const std::uint64_t items = machine::sure_items(runtime, slots, moves);
+    std::vector<std::uint64_t> keys(items);
+    for (std::uint64_t i = 0; i < items; ++i) keys[i] = hash_key(i + 1, 3);
+    table.insert(keys.data(), keys.data(), items);
+    EXPECT_EQ(table.slots(), slots) << items << " of " << slots << " slots";
+    EXPECT_EQ(table.size(), items);
+  }
+};
+
+TEST_P(Fullness, NoInsertGrowsTheTable) { fill(true); }
+TEST_P(Fullness, NorWithoutMoves) { fill(false); }
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Fullness,
+                         testing::Values(Shape{1, 2, 4}, Shape{1, 2, 8}, Shape{1, 2, 16}, Shape{1, 4, 2},
+                                         Shape{1, 4, 8}, Shape{2, 2, 2}, Shape{2, 2, 4}, Shape{2, 2, 8}, Shape{4, 2, 4},
+                                         Shape{4, 4, 2}),
+                         [](const auto& info) {
+                           const Shape& s = info.param;
+                           return std::to_string(s.levels) + "L" + std::to_string(s.hashes) + "H" +
+                                  std::to_string(s.slots) + "S";
+                         });
+
+TEST(FullnessOfOneLocation, IsNeverSure) {
+  EXPECT_EQ(machine::sure_items({2, 1, 16}, 1 << 20, true), 0u);
+  EXPECT_EQ(machine::sure_items({1, 2, 2}, 1 << 20, true), 0u);
+}
+
+}  // namespace
+}  // namespace holdfast::test
