@@ -43,9 +43,14 @@ constexpr bool takes_value(Op op) { return changes(op) && op != Op::erase; }
 enum class Combine : std::uint8_t { add = 0, min = 1, max = 2 };
 
 /// The element type of a value, for `accumulate`. A value is an array of them. Integers wrap.
-enum class Element : std::uint8_t { i32 = 0, u32 = 1, i64 = 2, u64 = 3, f32 = 4, f64 = 5 };
+/// Sums of f16 (IEEE binary16) and bf16 (bfloat16) are taken in fp32 and rounded to nearest, ties to even.
+enum class Element : std::uint8_t { i32 = 0, u32 = 1, i64 = 2, u64 = 3, f32 = 4, f64 = 5, f16 = 6, bf16 = 7 };
 
+inline constexpr unsigned kElements = 8;
+
+constexpr bool is_float(Element e) { return e >= Element::f32; }
 constexpr unsigned element_bytes(Element e) {
+  if (e == Element::f16 || e == Element::bf16) return 2;
   return e == Element::i32 || e == Element::u32 || e == Element::f32 ? 4 : 8;
 }
 

@@ -91,8 +91,9 @@ struct Batch {
   const std::uint8_t* mask = nullptr;  ///< (n,) or null: 0 skips the operation (`not_run`)
   Combine combine = Combine::add;      ///< for accumulate
   Element element = Element::u64;      ///< for accumulate; value_bytes is a multiple of its size
-  bool unique = false;                 ///< the caller promises that no key repeats
-  bool ordered = false;                ///< in a mixed batch, reads too are in array order
+  double scale = 1;      ///< for accumulate: adds scale × value; not 1 only to add floating-point elements
+  bool unique = false;   ///< the caller promises that no key repeats
+  bool ordered = false;  ///< in a mixed batch, reads too are in array order
   bool on_device = false;
   void* stream = nullptr;  ///< a cudaStream_t; durable when the stream gets there
   /// Asked now and then on the calling thread; true: finish what runs, leave the rest `not_run`.

@@ -6,7 +6,7 @@
 array([0, 0], dtype=uint8)
 """
 
-from . import errors
+from . import errors, initial
 from ._native import version as __version__
 from .errors import *  # noqa: F403
 from .pool import CheckReport, Extent, PoolInfo, SnapshotReport, check, cuda_devices, inspect
@@ -29,6 +29,7 @@ __all__ = [
     "check",
     "cuda_devices",
     "dump",
+    "initial",
     "inspect",
     "load",
     *errors.__all__,

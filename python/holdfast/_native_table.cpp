@@ -86,7 +86,8 @@ using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
 
 Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys, std::uintptr_t values,
         std::uintptr_t out, std::uintptr_t statuses, std::uintptr_t found, std::uintptr_t mask, unsigned combine,
-        unsigned element, bool unique, bool ordered, bool on_device, std::uintptr_t stream, bool interruptible) {
+        unsigned element, double scale, bool unique, bool ordered, bool on_device, std::uintptr_t stream,
+        bool interruptible) {
   Interrupt interrupt;
   Batch batch;
   batch.size = size;
@@ -100,6 +101,7 @@ Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::ui
   batch.mask = at<const std::uint8_t>(mask);
   batch.combine = static_cast<Combine>(combine);
   batch.element = static_cast<Element>(element);
+  batch.scale = scale;
   batch.unique = unique;
   batch.ordered = ordered;
   batch.on_device = on_device;
@@ -203,7 +205,7 @@ void bind_table(nb::module_& module) {
       .def_static("open", &open, "path"_a, "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a,
                   "flush"_a, "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none())
       .def("run", &run, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a, "found"_a, "mask"_a,
-           "combine"_a, "element"_a, "unique"_a, "ordered"_a, "on_device"_a, "stream"_a, "interruptible"_a,
+           "combine"_a, "element"_a, "scale"_a, "unique"_a, "ordered"_a, "on_device"_a, "stream"_a, "interruptible"_a,
            "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")
       .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "n"_a,
            "Returns (items written, next cursor).")

@@ -66,6 +66,22 @@ class Library(ABC):
         array.fill(0)
 
     @abstractmethod
+    def converted(self, array: Any, dtype: Any) -> Any:
+        """The array with elements of another type; itself if they are of that type already."""
+
+    @abstractmethod
+    def rows_where(self, mask: Any) -> Any:
+        """The numbers of the rows where the mask is true, as int64. Of GPU memory the host waits for their count."""
+
+    @abstractmethod
+    def count(self, n: int, place: str) -> Any:
+        """0 to n - 1, as int64."""
+
+    @abstractmethod
+    def words(self, keys: Any) -> Any:
+        """Contiguous keys of whole words as int64 of shape (n, words); no copy."""
+
+    @abstractmethod
     def stream(self, place: str) -> int:
         """The handle of the library's current stream there; 0 on the host."""
 
@@ -110,6 +126,19 @@ class NumpyLibrary(Library):
     def new(self, shape: tuple[int, ...], dtype: Any, place: str, zero: bool) -> Any:
         return np.zeros(shape, dtype) if zero else np.empty(shape, dtype)
 
+    def converted(self, array: Any, dtype: Any) -> Any:
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, as everywhere else
+            return array.astype(dtype, copy=False)
+
+    def rows_where(self, mask: Any) -> Any:
+        return np.flatnonzero(mask)
+
+    def count(self, n: int, place: str) -> Any:
+        return np.arange(n, dtype=np.int64)
+
+    def words(self, keys: Any) -> Any:
+        return (keys if keys.ndim > 1 else keys[:, None]).view(np.int64)
+
     def stream(self, place: str) -> int:
         return 0
 
@@ -149,6 +178,19 @@ class CupyLibrary(Library):
         with self._cupy.cuda.Device(device_number(place)):
             return self._cupy.zeros(shape, dtype) if zero else self._cupy.empty(shape, dtype)
 
+    def converted(self, array: Any, dtype: Any) -> Any:
+        return array.astype(dtype, copy=False)
+
+    def rows_where(self, mask: Any) -> Any:
+        return self._cupy.flatnonzero(mask)
+
+    def count(self, n: int, place: str) -> Any:
+        with self._cupy.cuda.Device(device_number(place)):
+            return self._cupy.arange(n, dtype=np.int64)
+
+    def words(self, keys: Any) -> Any:
+        return (keys if keys.ndim > 1 else keys[:, None]).view(np.int64)
+
     def stream(self, place: str) -> int:
         with self._cupy.cuda.Device(device_number(place)):
             return int(self._cupy.cuda.get_current_stream().ptr)
@@ -186,6 +228,8 @@ class TorchLibrary(Library):
     def dtype(self, spec: Any) -> tuple[Any, int]:
         if isinstance(spec, self._torch.dtype):
             return spec, int(spec.itemsize)
+        if spec == "bfloat16":  # which NumPy does not have
+            return self._torch.bfloat16, 2
         dtype, _ = NUMPY.dtype(spec)
         found = getattr(self._torch, dtype.name, None)
         if not isinstance(found, self._torch.dtype):
@@ -198,6 +242,18 @@ class TorchLibrary(Library):
 
     def clear(self, array: Any) -> None:
         array.zero_()
+
+    def converted(self, array: Any, dtype: Any) -> Any:
+        return array.to(dtype)
+
+    def rows_where(self, mask: Any) -> Any:
+        return mask.nonzero().flatten()
+
+    def count(self, n: int, place: str) -> Any:
+        return self._torch.arange(n, dtype=self._torch.int64, device=place)
+
+    def words(self, keys: Any) -> Any:
+        return (keys if keys.ndim > 1 else keys[:, None]).view(self._torch.int64)
 
     def stream(self, place: str) -> int:
         return 0 if place == HOST else int(self._torch.cuda.current_stream(device_number(place)).cuda_stream)

@@ -15,7 +15,8 @@ from .arrays import HOST, NUMPY, Library
 from .errors import InvalidArgument, InvalidType
 from .status import Op
 
-ELEMENTS = {"int32": 0, "uint32": 1, "int64": 2, "uint64": 3, "float32": 4, "float64": 5}
+ELEMENTS = {"int32": 0, "uint32": 1, "int64": 2, "uint64": 3, "float32": 4, "float64": 5,
+            "float16": 6, "bfloat16": 7}  # fmt: skip
 COMBINES = {"add": 0, "min": 1, "max": 2}
 _KEY_LIMIT = 1 << 64
 _MAIN_THREAD = threading.main_thread().ident
@@ -269,6 +270,7 @@ class Request:
     give_values: bool = False
     give_found: bool = False
     combine: str = "add"
+    scale: float = 1.0
     unique: bool = False
     ordered: bool = False
 
@@ -403,6 +405,7 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         mask=mask.pointer if mask else 0,
         combine=COMBINES[request.combine],
         element=element,
+        scale=request.scale,
         unique=bool(request.unique),
         ordered=bool(request.ordered),
         on_device=place != HOST,

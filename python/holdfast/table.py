@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 
-from . import batch
+from . import batch, lookup
 from ._native import Table as NativeTable
 from .arrays import HOST, NUMPY
 from .batch import Request, TableShape
@@ -26,6 +26,12 @@ def _whole(name: str, value: Any, least: int, most: int) -> int:
     if not least <= value <= most:
         raise InvalidArgument(f"{name} is {value}: give {least} to {most:,}")
     return int(value)
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise InvalidType(f"{name} is {value!r}, of type {type(value).__name__}: give a number")
+    return float(value)
 
 
 def _pair(out: Any) -> tuple[Any, Any]:
@@ -287,6 +293,7 @@ class Table:
         values: Any = None,
         *,
         op: str = "add",
+        scale: float = 1.0,
         mask: Any = None,
         unique: bool = False,
         out: Any = None,
@@ -297,17 +304,31 @@ class Table:
         Parameters
         ----------
         values
-            Rows of int32, uint32, int64, uint64, float32 or float64: that is what is combined. Integers wrap.
+            Rows of int32, uint32, int64, uint64, float16, bfloat16, float32 or float64: that is what is combined.
+            Integers wrap. Sums of 16 bits are taken in fp32 and rounded to nearest, ties to even, once for each row.
         op
             "add", "min" or "max".
+        scale
+            What is added is `scale` times the value, to a new key's zero too: -0.1 subtracts a tenth of a gradient.
+            The product is not rounded before the sum. For "add" and floating-point elements.
 
         Returns
         -------
         statuses
             Shape (n,) of uint8: UPDATED, INSERTED, NO_SPACE or NOT_RUN.
         """
-        return self._change(Op.ACCUMULATE, keys, values, mask, unique, out, stream, op)
+        return self._change(Op.ACCUMULATE, keys, values, mask, unique, out, stream, op, _number("scale", scale))
 
+    @overload
+    def find(
+        self, keys: Any, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
+        stream: Any = None, missing: Literal[False] = False,
+    ) -> tuple[Any, Any]: ...  # fmt: skip
+    @overload
+    def find(
+        self, keys: Any, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
+        stream: Any = None, missing: Literal[True],
+    ) -> tuple[Any, Any, Any]: ...  # fmt: skip
     def find(
         self,
         keys: Any,
@@ -317,7 +338,8 @@ class Table:
         unique: bool = False,
         out: Any = None,
         stream: Any = None,
-    ) -> tuple[Any, Any]:
+        missing: bool = False,
+    ) -> Any:
         """Reads the value of each key.
 
         Parameters
@@ -325,7 +347,10 @@ class Table:
         dtype
             Element type of the values; bytes by default. A value of one element gives the shape (n,).
         out
-            An array for the values, or a pair for both results.
+            An array for the values, or a pair for both results. Values are written straight into it. If `dtype` is
+            given and it is of another floating-point type, they are converted on the way, rounded to nearest.
+        missing
+            Give the rows of absent keys too. With arrays in GPU memory the call waits for their count.
 
         Returns
         -------
@@ -333,13 +358,17 @@ class Table:
             n rows of `value_bytes` bytes; zero where the key is absent.
         found
             Shape (n,) of bool.
+        missing
+            If asked for: shape (m,) of int64, the numbers of the rows, rising, whose keys are absent.
         """
         values, found = _pair(out)
-        result = self._run(
-            Request(Op.FIND, keys, mask=mask, dtype=dtype, stream=stream, unique=unique, out_values=values,
-                    out_found=found, give_values=True, give_found=True)
-        )  # fmt: skip
-        return result.values, result.found
+        request = Request(Op.FIND, keys, mask=mask, dtype=dtype, stream=stream, unique=unique, out_values=values,
+                          out_found=found, give_values=True, give_found=True)  # fmt: skip
+        if not missing and (values is None or dtype is None):
+            result = self._run(request)
+            return result.values, result.found
+        result, absent = lookup.find(self._native, request, self._shape, missing)
+        return (result.values, result.found, absent) if missing else (result.values, result.found)
 
     def contains(
         self, keys: Any, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
@@ -359,13 +388,25 @@ class Table:
         keys: Any,
         values: Any = None,
         *,
+        init: Any = None,
         dtype: Any = None,
         mask: Any = None,
         unique: bool = False,
         out: Any = None,
         stream: Any = None,
     ) -> tuple[Any, Any]:
-        """Reads the value of each key, or adds the key with the value given.
+        """Reads the value of each key, or adds the key with the value given, or with one that `init` makes.
+
+        Parameters
+        ----------
+        init
+            Instead of values: a number; `holdfast.initial.Uniform(low, high, seed)`, `Normal(std, mean, seed)` or
+            `Constant(value)`, drawn from each key; or a function that gets keys, and gives a row for each. It is
+            called with the missing keys, or, in GPU memory, with all, so that nothing waits for the host.
+        dtype
+            Element type of the values; with `init`, needed unless `out` has it.
+        out
+            As for `find`: converted if it is of another floating-point type than `dtype`.
 
         Returns
         -------
@@ -376,10 +417,12 @@ class Table:
             Shape (n,) of bool: the key was there before.
         """
         rows, found = _pair(out)
-        result = self._run(
-            Request(Op.FIND_OR_INSERT, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
-                    out_values=rows, out_found=found, give_values=True, give_found=True)
-        )  # fmt: skip
+        request = Request(Op.FIND_OR_INSERT, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
+                          out_values=rows, out_found=found, give_values=True, give_found=True)  # fmt: skip
+        if init is not None:
+            result = lookup.find_or_insert(self._native, request, self._shape, init)
+            return result.values, result.found
+        result = self._run(request)
         return result.values, result.found
 
     def insert_and_find(
@@ -453,9 +496,11 @@ class Table:
         return result.statuses, result.values
 
     def _change(
-        self, op: Op, keys: Any, values: Any, mask: Any, unique: bool, out: Any, stream: Any, combine: str = "add"
-    ) -> Any:
-        request = Request(op, keys, values, mask=mask, unique=unique, out_statuses=out, stream=stream, combine=combine)
+        self, op: Op, keys: Any, values: Any, mask: Any, unique: bool, out: Any, stream: Any, combine: str = "add",
+        scale: float = 1.0,
+    ) -> Any:  # fmt: skip
+        request = Request(op, keys, values, mask=mask, unique=unique, out_statuses=out, stream=stream, combine=combine,
+                          scale=scale)  # fmt: skip
         return self._run(request).statuses
 
     def _run(self, request: Request) -> batch.Results:

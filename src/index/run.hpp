@@ -28,9 +28,11 @@ struct Rows {
   Combine combine = Combine::add;
   Element element = Element::u64;
   std::uint32_t value_bytes = 0;
+  double scale = 1;  ///< of what accumulate adds
 
   HOLDFAST_BOTH Op op_of(std::size_t row) const { return ops ? static_cast<Op>(ops[row]) : op; }
   HOLDFAST_BOTH const std::byte* value(std::size_t row) const { return values + row * value_bytes; }
+  HOLDFAST_BOTH Combining combining() const { return {combine, element, scale}; }
   HOLDFAST_BOTH std::byte* result(std::size_t row) const { return out ? out + row * value_bytes : nullptr; }
 };
 
@@ -95,11 +97,7 @@ class RunState {
         break;
       case Op::insert_or_assign: status = was_there ? replace(row) : add(row); break;
       case Op::accumulate:
-        if (!was_there) {
-          status = add(row);
-        } else if (!combine(row, status)) {
-          return false;
-        }
+        if (!(was_there ? combine(row, status) : add_scaled(row, status))) return false;
         break;
     }
     if (reads_value(op)) read(row);
@@ -157,11 +155,28 @@ class RunState {
     row_ = row;
   }
 
+  /// `add` of the row times the scale.
+  HOLDFAST_BOTH bool add_scaled(std::size_t row, Status& status) {
+    status = add(row);
+    if (status == Status::no_space || rows_.scale == 1) return true;
+    Combining alone = rows_.combining();
+    alone.alone = true;
+    if (view_.in_slot()) {
+      word_ = combine_word(0, row_word(row), alone);
+    } else if (!take_cell()) {
+      return false;
+    } else {
+      tile_.combine_cell(memory_, view_.cell(cell_), rows_.value(row), rows_.value_bytes, alone);
+    }
+    source_ = Source::fresh;
+    return true;
+  }
+
   HOLDFAST_BOTH bool combine(std::size_t row, Status& status) {
     status = Status::updated;
     if (view_.in_slot()) {
       const std::uint64_t now = source_ == Source::row ? row_word(row_) : word_;
-      word_ = combine_word(now, row_word(row), rows_.combine, rows_.element);
+      word_ = combine_word(now, row_word(row), rows_.combining());
       source_ = Source::fresh;
       return true;
     }
@@ -173,7 +188,7 @@ class RunState {
     std::byte* const fresh = view_.cell(cell_);
     if (source_ == Source::row) tile_.write_cell(memory_, fresh, rows_.value(row_), rows_.value_bytes);
     if (source_ == Source::pool) tile_.copy_cell(memory_, fresh, view_.cell(old_.word - 1), rows_.value_bytes);
-    tile_.combine_cell(memory_, fresh, rows_.value(row), rows_.value_bytes, rows_.combine, rows_.element);
+    tile_.combine_cell(memory_, fresh, rows_.value(row), rows_.value_bytes, rows_.combining());
     source_ = Source::fresh;
     return true;
   }

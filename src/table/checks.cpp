@@ -2,6 +2,7 @@
 #include "table/checks.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "index/geometry.hpp"
 
@@ -81,12 +82,18 @@ void check_batch(const Batch& batch, std::uint32_t value_bytes) {
     refuse("the batch has no values: give an array of " + std::to_string(batch.size) + " × " +
            std::to_string(value_bytes) + " bytes");
   }
-  if (batch.combine > Combine::max || batch.element > Element::f64) {
+  if (batch.combine > Combine::max || static_cast<unsigned>(batch.element) >= kElements) {
     refuse("combine or element is a code that none has: give add, min or max, and the type of the elements");
   }
   if (accumulates && value_bytes % element_bytes(batch.element) != 0) {
     refuse("accumulate: a value of " + std::to_string(value_bytes) + " bytes is not an array of elements of " +
            std::to_string(element_bytes(batch.element)) + " bytes");
+  }
+  if (batch.scale == 1) return;
+  if (!std::isfinite(batch.scale)) refuse("scale is " + std::to_string(batch.scale) + ": give a finite number");
+  if (batch.combine != Combine::add || !is_float(batch.element)) {
+    refuse("scale is " + std::to_string(batch.scale) +
+           ": only sums of floating-point elements are scaled; leave it at 1");
   }
 }
 

@@ -13,6 +13,14 @@ void put_elements(std::vector<std::uint8_t>& values, std::mt19937_64& random) {
   }
 }
 
+template <class T>
+void put_small(std::vector<std::uint8_t>& values, std::mt19937_64& random, T (*rounded)(float)) {
+  for (std::size_t at = 0; at + sizeof(T) <= values.size(); at += sizeof(T)) {
+    const T element = rounded(static_cast<float>(random() % 4001) / 1024 - 2);  // sums of them are rounded
+    std::memcpy(&values[at], &element, sizeof element);
+  }
+}
+
 void put_elements(std::vector<std::uint8_t>& values, Element element, std::mt19937_64& random) {
   switch (element) {
     case Element::i32: return put_elements<std::int32_t>(values, random);
@@ -21,6 +29,8 @@ void put_elements(std::vector<std::uint8_t>& values, Element element, std::mt199
     case Element::u64: return put_elements<std::uint64_t>(values, random);
     case Element::f32: return put_elements<float>(values, random);
     case Element::f64: return put_elements<double>(values, random);
+    case Element::f16: return put_small(values, random, to_half);
+    case Element::bf16: return put_small(values, random, to_bfloat16);
   }
 }
 
@@ -28,7 +38,7 @@ class GpuAccumulate : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(GpuAccumulate, SmallAllElementsAndCombinations) {
   HOLDFAST_NEEDS_GPU();
-  for (unsigned e = 0; e <= static_cast<unsigned>(Element::f64); ++e) {
+  for (unsigned e = 0; e < kElements; ++e) {
     const auto element = static_cast<Element>(e);
     if (GetParam() % element_bytes(element) != 0) continue;
     GpuTable gpu({GetParam()});
@@ -46,7 +56,34 @@ TEST_P(GpuAccumulate, SmallAllElementsAndCombinations) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Values, GpuAccumulate, testing::Values(4u, 8u, 12u, 16u, 128u, 1000u));
+INSTANTIATE_TEST_SUITE_P(Values, GpuAccumulate, testing::Values(2u, 4u, 6u, 8u, 12u, 16u, 128u, 1000u));
+
+/// Scaled sums, of new keys and old ones, repeated and not, are to the last bit those of the CPU.
+TEST(GpuAccumulate, ScaledSumsAreThoseOfTheCpu) {
+  HOLDFAST_NEEDS_GPU();
+  for (const std::uint32_t bytes : {4u, 8u, 24u, 256u}) {
+    for (const Element element : {Element::f16, Element::bf16, Element::f32, Element::f64}) {
+      if (bytes % element_bytes(element) != 0) continue;
+      GpuTable gpu({bytes});
+      const PoolPath path("-cpu");
+      Table cpu = Table::create(path.str(), {.value_bytes = bytes, .device = "cpu", .overwrite = true});
+      for (int round = 0; round < 3; ++round) {
+        Rows rows = gpu.some_rows(500, 60, false, Op::accumulate);
+        put_elements(rows.values, element, gpu.random);
+        Batch batch = rows.batch();
+        batch.op = Op::accumulate;
+        batch.element = element;
+        batch.scale = -0.1;
+        gpu.table->run(batch);
+        cpu.run(batch);
+        std::vector<std::uint8_t> here(rows.values.size()), there(rows.values.size());
+        gpu.table->find(rows.keys.data(), here.data(), rows.keys.size());
+        cpu.find(rows.keys.data(), there.data(), rows.keys.size());
+        ASSERT_EQ(here, there) << bytes << " bytes, element " << int(element);
+      }
+    }
+  }
+}
 
 TEST(GpuAccumulate, ManyRowsOfOneKey) {
   HOLDFAST_NEEDS_GPU();

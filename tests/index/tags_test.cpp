@@ -93,12 +93,45 @@ TEST(Address, AnInsertTakesTheLeastLoadedBucket) {
 }
 
 TEST(Combine, WrapsIntegersAndKeepsPaddingZero) {
-  EXPECT_EQ(combine_word(0xffffffff, 1, Combine::add, Element::u32), 0u);
-  EXPECT_EQ(combine_word(~0ull, 2, Combine::add, Element::i64), 1u);
-  EXPECT_EQ(combine_word(~0ull, 2, Combine::max, Element::i64), 2u);
-  EXPECT_EQ(combine_word(~0ull, 2, Combine::max, Element::u64), ~0ull);
+  EXPECT_EQ(combine_word(0xffffffff, 1, {Combine::add, Element::u32}), 0u);
+  EXPECT_EQ(combine_word(~0ull, 2, {Combine::add, Element::i64}), 1u);
+  EXPECT_EQ(combine_word(~0ull, 2, {Combine::max, Element::i64}), 2u);
+  EXPECT_EQ(combine_word(~0ull, 2, {Combine::max, Element::u64}), ~0ull);
   const auto f = [](float x) { return std::uint64_t{std::bit_cast<std::uint32_t>(x)}; };
-  EXPECT_EQ(combine_word(f(1.5f), f(2.25f), Combine::add, Element::f32), f(3.75f));
+  EXPECT_EQ(combine_word(f(1.5f), f(2.25f), {Combine::add, Element::f32}), f(3.75f));
+}
+
+/// What a float's 16 bits of either kind say.
+std::uint64_t f16s(float a, float b, float c, float d) {
+  std::uint64_t word = 0;
+  const float all[] = {a, b, c, d};
+  for (int i = 0; i < 4; ++i) word |= std::uint64_t{to_half(all[i]).bits} << (16 * i);
+  return word;
+}
+
+TEST(Combine, SumsOf16BitsAreRoundedOnceToEven) {
+  const auto add = [](std::uint64_t a, std::uint64_t b, double scale, bool alone = false) {
+    return combine_word(a, b, {Combine::add, Element::f16, scale, alone});
+  };
+  // From 2048 on fp16 counts in twos: a tie goes to the even neighbour.
+  EXPECT_EQ(add(f16s(2048, 2050, 65504, -1), f16s(1, 1, 32, 1), 1), f16s(2048, 2052, INFINITY, 0));
+  EXPECT_EQ(add(f16s(1, 1, 1, 0), f16s(1, 2, 3, 4), -0.5), f16s(0.5, 0, -0.5, -2));
+  EXPECT_EQ(add(f16s(9, 9, 9, 9), f16s(1, 2, 3, 4), 0.25, true), f16s(0.25, 0.5, 0.75, 1));
+  // 2048 + 0.5 × 3: the product is not rounded before the sum.
+  EXPECT_EQ(add(f16s(2048, 0, 0, 0), f16s(3, 0, 0, 0), 0.5), f16s(2050, 0, 0, 0));
+  EXPECT_EQ(combine_word(f16s(1, 2, 3, 4), f16s(2, 1, -3, 4), {Combine::max, Element::f16}), f16s(2, 2, 3, 4));
+  EXPECT_EQ(combine_word(f16s(1, 2, 3, 4), f16s(2, 1, -3, 4), {Combine::min, Element::f16}), f16s(1, 1, -3, 4));
+  const auto bf = [](float x) { return std::uint64_t{to_bfloat16(x).bits}; };
+  EXPECT_EQ(combine_word(bf(256), bf(1), {Combine::add, Element::bf16}), bf(256));
+  EXPECT_EQ(combine_word(bf(256), bf(3), {Combine::add, Element::bf16}), bf(260));
+  EXPECT_EQ(combine_word(bf(256), bf(3), {Combine::add, Element::bf16, -2}), bf(250));
+}
+
+TEST(Combine, ScaledSumsAreFused) {
+  const auto f = [](float x) { return std::uint64_t{std::bit_cast<std::uint32_t>(x)}; };
+  const float a = 0x1.000002p0f, b = 0x1.fffffep-1f, scale = 0x1.000004p0f;
+  EXPECT_EQ(combine_word(f(a), f(b), {Combine::add, Element::f32, scale}), f(std::fma(b, scale, a)));
+  EXPECT_EQ(combine_word(f(7), f(b), {Combine::add, Element::f32, 0.25, true}), f(b / 4));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ from conftest import Machine, Make
 
 from holdfast import Op, Status
 
-ELEMENTS = [np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float64]
+ELEMENTS = [np.int32, np.uint32, np.int64, np.uint64, np.float16, np.float32, np.float64]
 
 
 def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: type) -> np.ndarray:

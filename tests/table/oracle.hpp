@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/half.hpp"
 #include "holdfast/table.hpp"
 
 namespace holdfast::test {
@@ -30,6 +31,19 @@ void combine_as(std::uint8_t* into, const std::uint8_t* from, Combine how) {
   std::memcpy(into, &result, sizeof(T));
 }
 
+/// The same for numbers of 16 bits, in fp32 (tests/core/half_test.cpp holds the conversions against the compiler's).
+template <class T>
+void combine_small(std::uint8_t* into, const std::uint8_t* from, Combine how, T (*rounded)(float)) {
+  T a, b;
+  std::memcpy(&a, into, sizeof(T));
+  std::memcpy(&b, from, sizeof(T));
+  float left = widened(a);
+  const float right = widened(b);
+  combine_as<float>(reinterpret_cast<std::uint8_t*>(&left), reinterpret_cast<const std::uint8_t*>(&right), how);
+  const T result = rounded(left);
+  std::memcpy(into, &result, sizeof(T));
+}
+
 inline void combine_value(Value& into, const std::uint8_t* from, Combine how, Element element) {
   for (std::size_t at = 0; at < into.size(); at += element_bytes(element)) {
     switch (element) {
@@ -39,6 +53,8 @@ inline void combine_value(Value& into, const std::uint8_t* from, Combine how, El
       case Element::u64: combine_as<std::uint64_t>(&into[at], from + at, how); break;
       case Element::f32: combine_as<float>(&into[at], from + at, how); break;
       case Element::f64: combine_as<double>(&into[at], from + at, how); break;
+      case Element::f16: combine_small<Half>(&into[at], from + at, how, to_half); break;
+      case Element::bf16: combine_small<BFloat16>(&into[at], from + at, how, to_bfloat16); break;
     }
   }
 }

@@ -68,6 +68,7 @@ BatchResult CpuMachine::run(const Batch& batch) {
   work.rows.op = batch.op;
   work.rows.combine = batch.combine;
   work.rows.element = batch.element;
+  work.rows.scale = batch.scale;
   work.rows.value_bytes = value_bytes_;
   work.changes = batch.ops ? std::any_of(batch.ops, batch.ops + batch.size,
                                          [](std::uint8_t op) { return holdfast::changes(static_cast<Op>(op)); })

@@ -83,15 +83,14 @@ struct TileBase {
   }
   /// cell ← cell combined with the row, word by word.
   template <class Memory>
-  void combine_cell(const Memory& memory, std::byte* cell, const std::byte* row, std::size_t bytes, Combine how,
-                    Element element) const {
+  void combine_cell(const Memory& memory, std::byte* cell, const std::byte* row, std::size_t bytes,
+                    const index::Combining& how) const {
     for (std::size_t at = 0; at < bytes; at += 8) {
       const std::size_t n = bytes - at < 8 ? bytes - at : 8;
       std::byte now[8] = {};
       memory.read_bytes(now, cell + at, n);
       std::byte sum[8];
-      index::store_bytes(
-          sum, index::combine_word(index::load_bytes(now, n), index::load_bytes(row + at, n), how, element), 8);
+      index::store_bytes(sum, index::combine_word(index::load_bytes(now, n), index::load_bytes(row + at, n), how), 8);
       memory.write_bytes(cell + at, sum, n);
     }
   }

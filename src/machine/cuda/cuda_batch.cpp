@@ -27,6 +27,7 @@ index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_by
   rows.op = batch.op;
   rows.combine = batch.combine;
   rows.element = batch.element;
+  rows.scale = batch.scale;
   rows.value_bytes = value_bytes;
   return rows;
 }

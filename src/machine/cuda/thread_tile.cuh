@@ -109,12 +109,12 @@ struct ThreadTile {
   }
   template <class Memory>
   __device__ void combine_cell(const Memory& memory, std::byte* cell, const std::byte* row, std::size_t bytes,
-                               Combine how, Element element) const {
+                               const index::Combining& how) const {
     for (std::size_t at = 0; at < bytes; at += 8) {
       auto* const word = reinterpret_cast<std::uint64_t*>(cell + at);
       std::uint64_t now = memory.load_value(word);
       if (bytes - at < 8) now &= (std::uint64_t{1} << (8 * (bytes - at))) - 1;  // padding may hold anything
-      memory.store_value(word, index::combine_word(now, load_user(row + at, bytes - at), how, element));
+      memory.store_value(word, index::combine_word(now, load_user(row + at, bytes - at), how));
     }
   }
   __device__ void copy(std::byte* to, const std::byte* from, std::size_t bytes) const {

@@ -179,14 +179,14 @@ class WarpTile {
   /// cell ← cell combined with the row, word by word.
   template <class Memory>
   __device__ void combine_cell(const Memory& memory, std::byte* cell, const std::byte* row, std::size_t bytes,
-                               Combine how, Element element) const {
+                               const index::Combining& how) const {
     auto* const words = reinterpret_cast<std::uint64_t*>(cell);
     __syncwarp();
     for (std::size_t at = lane_; at < (bytes + 7) / 8; at += kWarp) {
       const std::size_t left = bytes - 8 * at;
       std::uint64_t now = memory.load_value(words + at);
       if (left < 8) now &= (std::uint64_t{1} << (8 * left)) - 1;  // padding may hold anything
-      memory.store_value(words + at, index::combine_word(now, load_user(row + 8 * at, left), how, element));
+      memory.store_value(words + at, index::combine_word(now, load_user(row + 8 * at, left), how));
     }
     __syncwarp();
   }
