@@ -40,12 +40,12 @@ def handler(number, frame):
 # A shell's background job inherits SIGINT as ignored, and so would its Python.
 signal.signal(signal.SIGINT, handler if what == "own" else signal.default_int_handler)
 
-def interrupt():
-    time.sleep(0.02)
+def interrupt(after):
+    time.sleep(after)
     os.kill(os.getpid(), signal.SIGINT)
 
-def run_until_interrupted():
-    thread = threading.Thread(target=interrupt)
+def run_until_interrupted(after):
+    thread = threading.Thread(target=interrupt, args=(after,))
     try:
         thread.start()
         for _ in range(1000):
@@ -57,8 +57,9 @@ def run_until_interrupted():
     finally:
         thread.join()
 
-# The signal may come between two calls, which then know nothing of it: once more.
-statuses = next(filter(lambda found: found is not None, (run_until_interrupted() for _ in range(20))), None)
+# The signal may come between two calls, which then know nothing of it: once more, at another time.
+tries = (run_until_interrupted(0.01 + 0.007 * i) for i in range(60))
+statuses = next(filter(lambda found: found is not None, tries), None)
 assert statuses is not None, "always interrupted between two calls"
 ran = statuses != Status.NOT_RUN
 print("not run:", int((~ran).sum()))
