@@ -105,7 +105,38 @@ def recovering(content: Json, path: Path) -> Path:
     return _save(figure, path)
 
 
+def by_batch(content: Json, path: Path) -> Path:
+    """Throughput by batch size, a line a workload."""
+    figure, axes = _figure("Throughput by batch size", content["machine"]["name"])
+    runs = [run for run in content["results"]["runs"] if run["work"] != "insert"]
+    for work in dict.fromkeys(run["work"] for run in runs):
+        points = [(run["batch"], run["mops"]["median"]) for run in runs if run["work"] == work]
+        axes.plot(*zip(*points, strict=True), marker="o", markersize=4, label=work)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlabel("operations a batch")
+    axes.set_ylabel("M operations/s")
+    axes.legend(frameon=False)
+    return _save(figure, path)
+
+
+def by_skew(content: Json, path: Path) -> Path:
+    """Finds by skew, a line a batch size."""
+    figure, axes = _figure("Finds by skew", content["machine"]["name"])
+    runs = [run for run in content["results"]["runs"] if "theta" in run["work"]]
+    for batch in dict.fromkeys(run["batch"] for run in runs):
+        points = [(float(r["work"].split()[-1]), r["mops"]["median"]) for r in runs if r["batch"] == batch]
+        axes.plot(*zip(*points, strict=True), marker="o", markersize=4, label=f"batches of {batch:,}")
+    axes.set_yscale("log")
+    axes.set_xlabel("zipfian θ")
+    axes.set_ylabel("M operations/s")
+    axes.legend(frameon=False)
+    return _save(figure, path)
+
+
 _PLOTS = {
+    "link-batches": by_batch,
+    "link-skew": by_skew,
     "micro": throughput_latency,
     "ycsb": throughput_latency,
     "compare": comparison,

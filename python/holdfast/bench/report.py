@@ -121,10 +121,40 @@ def _link(content: Json) -> str:
     link, value = 55.5e9, content["parameters"]["value_bytes"]
     rows = []
     for run in content["results"]["runs"]:
-        moves_value = not any(word in run["work"] for word in ("contains", "absent", "erase", "zipfian"))
+        moves_value = not any(word in run["work"] for word in ("contains", "absent", "erase", "zipfian", "ycsb"))
         share = f"{100 * run['mops']['median'] * 1e6 * value / link:.0f}%" if moves_value else "–"
         rows.append([run["work"], f"{run['batch']:,}", f"{run['streams']}", _spread(run["mops"]), share])
     return _grid(["work", "batch", "streams", "M operations/s", "of the link"], rows)
+
+
+def _phases(content: Json) -> str:
+    runs = [run for run in content["results"]["runs"] if run.get("phase_ms", {}).get("commit")]
+    names = list(runs[0]["phase_ms"])
+    rows = [[run["work"], *(f"{run['phase_ms'].get(name, 0):.2f}" for name in names)] for run in runs]
+    return _grid([f"ms a batch of {runs[0]['batch']:,}", *names], rows)
+
+
+def _gpu_recovery(content: Json) -> str:
+    rows = [
+        [f"{e['items']:,}", f"{e['slots']:,}", f"{e['recovery_ms']:.1f}", f"{e['recovery_ms'] * 1e6 / e['slots']:.2f}"]
+        for e in content["results"]["sizes"]
+    ]
+    return _grid(["items", "slots", "recovery, ms", "ns a slot"], rows)
+
+
+def _gpu_resize(content: Json) -> str:
+    got = content["results"]
+    rows = [[f"{content['parameters']['items']:,}", _spread(got["rehash_ms"]), _spread(got["room_ms"])]]
+    return _grid(["items", "rehashing, ms", "allocating, zeroing and registering the new level, ms"], rows)
+
+
+def _shapes(content: Json) -> str:
+    rows = []
+    for shape in content["results"]["shapes"]:
+        mops = {run["work"]: _spread(run["mops"]) for run in shape["runs"]}
+        name = f"{shape['levels']}L-{shape['hash_locations']}H-{shape['slots_a_bucket']}S"
+        rows.append([name, f"{shape['load_factor']:.3f}", *(mops.get(w, "–") for w in ("insert", "find", "absent"))])
+    return _grid(["configuration", "load factor at the first resize", "insert, M/s", "find", "absent"], rows)
 
 
 def _source(content: Json) -> str:
@@ -151,6 +181,10 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "layout": _layout,
     "limits": _limits,
     "link": _link,
+    "phases": _phases,
+    "gpu-recovery": _gpu_recovery,
+    "gpu-resize": _gpu_resize,
+    "shapes": _shapes,
 }
 
 
