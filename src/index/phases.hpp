@@ -1,14 +1,15 @@
 // phases.hpp: the steps of run.hpp for a whole batch, phase by phase: a fence is paid for once a phase. RULES.md 12.
 //
-//   plan      volatile   each run's answers, and what it will change; an add claims its slot
+//   plan      volatile   each row's answer, and what each run will change; an add claims its slot
 //   place     durable    the new values, in fresh cells
 //   commit    durable    the slots, by whole lines of the pool
 //   publish   volatile   the copies of the slots, and their tags, to readers
 //
 // All of a phase is over, and fenced, before the next begins. The batch is alone in changing the table (RULES.md 14), and a
-// key has one run in it, so no key is claimed and no item moves: a run that finds no slot is left to run.hpp. Readers look
-// at copies of the slots (GPHash §3.3), which stay as they were until `publish`: a change that a crash could take back is
-// seen by nobody. Values are in cells; a batch is of one operation whose answer needs no value.
+// key has one run in it, so no key is claimed and no item moves: a run that finds no slot is left to run.hpp, and so is one
+// that accumulates. Readers look at copies of the slots (GPHash §3.3), which stay as they were until `publish`: a change that a
+// crash could take back is seen by nobody. Values are in cells. Cells that came out of their slots stay as they are until all
+// rows of the batch that read them are answered.
 //
 // A request over a GPU's link costs the same from 8 to 64 bytes, so each line that the batch touches is written whole, once:
 // the slots that it changes as they will be, and the others as their copies say. Every word of a copy equals the pool's, that
@@ -19,6 +20,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "index/effect.hpp"
 #include "index/run.hpp"
 
 namespace holdfast::index {
@@ -38,26 +40,27 @@ struct Plan {
   std::uint64_t old_word = 0;  ///< of an item that is replaced or removed
 };
 
-/// True if batches of this operation can be planned.
-HOLDFAST_BOTH constexpr bool can_plan(Op op) {
-  return op == Op::insert || op == Op::insert_or_assign || op == Op::assign || op == Op::erase;
+/// True if batches of this operation can be planned; mixed ones can.
+HOLDFAST_BOTH constexpr bool can_plan(Op op) { return changes(op) && op != Op::accumulate; }
+/// True if it can place a value, and if it can take one out of its slot.
+HOLDFAST_BOTH constexpr bool may_place(Op op) { return takes_value(op); }
+HOLDFAST_BOTH constexpr bool may_retire(Op op) {
+  return op == Op::insert_or_assign || op == Op::assign || op == Op::erase;
 }
 HOLDFAST_BOTH constexpr bool needs_cell(Change change) { return change == Change::add || change == Change::replace; }
 
-/// Answers the first row of a run, and the last, and says what is to be done. Outcomes other than `done` changed nothing.
-template <class Tile, class Memory, class Shape, class Index>
-HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory, const View<Shape>& view, const Rows& rows,
-                               const Run<Index>& run, const Candidates<Shape>& candidates, Plan& plan) {
+/// Says what a run is to do, by the effect of all its rows on the item that its key has, or has not. Outcomes other than `done`
+/// changed nothing: the run is left to run.hpp.
+template <class Tile, class Memory, class Shape>
+HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory, const View<Shape>& view, const Effect& whole,
+                               const Candidates<Shape>& candidates, const Item& old, Plan& plan) {
   plan = {};
-  const Item old = find_claimed(tile, memory, view, candidates);
-  const Permits all;
-  RunState<Tile, Memory, Shape> state(tile, memory, view, rows, all, old);
-  state.evaluate(run.row(0));
-  if (run.size > 1) state.evaluate(run.row(run.size - 1));  // those between change nothing that these do not
-  if (state.source() == Source::pool || (state.source() == Source::absent && !old)) return Outcome::done;
+  const Held held = after(whole, old ? kOld : kNothing);
+  if (held == kUnsettled) return Outcome::needs_slot;
+  if (held == kOld || (held == kNothing && !old)) return Outcome::done;
   unsigned lane = old.lane;
   if (old) {
-    plan.change = state.source() == Source::absent ? Change::remove : Change::replace;
+    plan.change = held == kNothing ? Change::remove : Change::replace;
     plan.old_word = old.word;
   } else {
     bool busy = false;
@@ -66,20 +69,8 @@ HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory, const Vie
     plan.change = Change::add;
   }
   plan.lane = static_cast<std::uint8_t>(lane);
-  plan.row = state.row();
+  plan.row = held;
   return Outcome::done;
-}
-
-/// Answers a row of a run that is not its first. Each operation leaves its key as it would be after two of them, so the second
-/// of two answers as the row does, wherever in the run it is; a hot key's rows are answered side by side.
-template <class Tile, class Memory, class Shape>
-HOLDFAST_BOTH void answer_later_row(const Tile& tile, const Memory& memory, const View<Shape>& view, const Rows& rows,
-                                    std::size_t row, const Candidates<Shape>& candidates) {
-  const Item old = find_claimed(tile, memory, view, candidates);
-  const Permits all;
-  RunState<Tile, Memory, Shape> state(tile, memory, view, rows, all, old);
-  state.evaluate(row);
-  state.evaluate(row);
 }
 
 /// Slots of a line of the pool.

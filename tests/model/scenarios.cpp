@@ -232,7 +232,7 @@ void add_runs(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) 
   to.push_back(scenario);
 }
 
-/// Batches in phases, under searches. Values in cells.
+/// Batches in phases, under searches: of one operation, and mixed. Values in cells.
 void add_phases(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
   if (flavour != Flavour::resident || value_bytes != kInCells) return;
   Shape shape = two_levels(value_bytes);
@@ -268,6 +268,23 @@ void add_phases(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes
       {phased({insert(k[0], 4), insert(k[0], 8)}), phased({erase(k[1]), erase(k[1])}), phased({assign(k[2], 4)})});
   add("phases, then one by one", {there[0]},
       {phased({erase(k[0]), erase(k[1])}), one(insert(k[0], 4)), one(erase(k[0]))});
+
+  const auto both = [](std::uint64_t key, std::uint64_t value) { return made(Op::insert_and_find, key, value); };
+  add("phases, mixed: reads between the changes of their key", {there[0]},
+      {phased({find(k[0]), assign(k[0], 4), find(k[0]), erase(k[0])})});
+  add("phases, mixed: a key comes and goes", {}, {phased({insert(k[0], 4), find(k[0]), erase(k[0]), find(k[0])})});
+  add("phases, mixed: a key goes and comes back", {there[0]},
+      {phased({erase(k[0]), find(k[0]), insert(k[0], 4), find(k[0])})});
+  add("phases, mixed: one key for another", {there[0]},
+      {phased({erase(k[0]), insert(k[1], 4), find(k[0]), find(k[1])}), phased({erase(k[1]), insert(k[0], 8)})});
+  add("phases, mixed: cells that are read are used again", {there[0], there[1]},
+      {phased({find(k[0]), assign(k[0], 4), find(k[1])}), phased({find(k[0]), assign(k[1], 8), find(k[1])})});
+  add("phases: finds or inserts, and the reserved key", {there[0]},
+      {phased({find_or_insert(k[0], 4), find_or_insert(k[1], 8), find_or_insert(k[1], 16),
+               find_or_insert(kReserved, 32)})});
+  add("phases: inserts and finds", {there[0]}, {phased({both(k[0], 4), both(k[1], 8), both(k[1], 16)})});
+  add("phases, mixed: a sum is left over", {there[0], there[1]},
+      {phased({accumulate(k[0], 4), find(k[0]), assign(k[1], 8), accumulate(k[0], 16)})});
 }
 
 /// All slots of one key's candidates are taken, by keys of which one can move.

@@ -8,11 +8,17 @@
 
 namespace holdfast::machine::cuda {
 
+namespace {
+bool reads_values(const index::Rows& rows) {
+  return rows.out != nullptr && rows.value_bytes != 0 && (rows.ops != nullptr || reads_value(rows.op));
+}
+}  // namespace
+
 /// The caller holds `changing_`. `waited`: returns when all is done, having grown the table as far as it took.
 void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream) {
   const bool may_phase = goes_in_phases(job);
   const bool orders = !unique || may_phase;  // a broken promise of unique keys would break the pool
-  prepare_room(job.size, orders, may_phase);
+  prepare_room(job.size, orders, may_phase, may_phase && reads_values(job.rows));
   const bool has_room = (waited && !may_phase) || fits(need);  // who waits need not ask
   last_change_.hold(stream);
   times_.begin(stream);
@@ -50,28 +56,45 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
 
 /// True if index/phases.hpp can do it, and it is large enough to be worth some fifteen launches.
 bool CudaMachine::goes_in_phases(const ChangeJob& job) const {
-  return cache_.view().resident() && !layout_.in_slot() && job.rows.ops == nullptr && index::can_plan(job.rows.op) &&
+  return cache_.view().resident() && !layout_.in_slot() && (job.rows.ops != nullptr || index::can_plan(job.rows.op)) &&
          job.size >= (options_.order_from != 0 ? options_.order_from : kSmallSearch) &&
          index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells);
 }
 
 void CudaMachine::change_in_phases(ChangeJob& job, cudaStream_t stream) {
+  const index::Rows& rows = job.rows;
+  const bool mixed = rows.ops != nullptr;
+  const bool places = mixed || index::may_place(rows.op);
+  const bool frees = mixed || index::may_retire(rows.op);
+  const bool reads = reads_values(rows);
   const std::size_t n = planned_.size();
   std::uint32_t* const numbers = change_order_.data();
-  ChangeRoom room{
-      planned_.data(), {numbers, numbers + n}, {numbers + 2 * n, numbers + 3 * n}, {numbers + 4 * n, numbers + 5 * n},
-      scratch_.data(), scratch_.size()};
+  ChangeRoom room{planned_.data(),
+                  {numbers, numbers + n},
+                  {numbers + 2 * n, numbers + 3 * n},
+                  {numbers + 4 * n, numbers + 5 * n},
+                  effects_.data(),
+                  numbers + 6 * n,
+                  scratch_.data(),
+                  scratch_.size()};
+  SearchRoom reading;
   cuda::check(cudaMemsetAsync(job.report, 0, sizeof(ChangeReport), stream), "starting a change");
   cuda::check(cudaMemsetAsync(room.slots[0], 0xff, 4 * job.size, stream), "starting a change");  // kNoSlot
   // Nobody uses what stands beside those, but the sort moves it, and initcheck cannot tell.
   cuda::check(cudaMemsetAsync(room.order[0], 0, 4 * job.size, stream), "starting a change");
-  const bool frees = job.rows.op != Op::insert;
   if (frees) cuda::check(cudaMemsetAsync(room.freed[0], 0xff, 4 * job.size, stream), "starting a change");
-  kernels_->plan(job, room, stream);
+  if (reads) {
+    reading = read_room_->room();
+    enter_search(job.state, reading, layout_.cells, stream);
+    cuda::check(cudaMemsetAsync(reading.cells, 0xff, 4 * job.size, stream), "starting a change");  // no place
+    cuda::check(cudaMemsetAsync(room.copies, 0xff, 4 * job.size, stream), "starting a change");    // kNoCopy
+  }
+  fold_effects(job, room, stream);
+  kernels_->plan(job, room, reading, stream);
   times_.end("plan", stream);
   order_changes(room, job.size, index::slot_numbers(layout_), stream);
   times_.end("order changes", stream);
-  if (job.rows.op != Op::erase) {
+  if (places) {
     kernels_->place(job, room, stream);
     times_.end("place", stream);
   }
@@ -79,12 +102,28 @@ void CudaMachine::change_in_phases(ChangeJob& job, cudaStream_t stream) {
   times_.end("commit", stream);
   kernels_->publish(job, room, stream);
   times_.end("publish", stream);
+  if (reads) read_in_phases(job, room, reading, stream);
   if (!frees) return;
   retire_cells(job, room, stream);
   times_.end("retire", stream);
 }
 
-/// The runs that no phase had a slot for: one by one, moving items.
+/// Before the cells that the batch took out of their slots come free.
+void CudaMachine::read_in_phases(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
+                                 cudaStream_t stream) {
+  FindJob find;
+  find.rows = job.rows;
+  find.keys = job.keys;
+  find.size = job.size;
+  find.state = job.state;
+  order_search(reading, job.size, layout_.cells, stream);
+  kernels_->gather(find, reading, stream);
+  kernels_->copy_values(job, room, stream);
+  leave_search(job.state, reading, stream);
+  times_.end("read", stream);
+}
+
+/// The runs that no phase had a slot for: one by one, moving items. And those that accumulate, in a mixed batch.
 void CudaMachine::change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream) {
   job.again = job.leftovers;
   job.leftovers = leftovers_.data() + leftovers_.size() / 2;
@@ -92,7 +131,8 @@ void CudaMachine::change_leftovers(ChangeJob& job, bool waited, cudaStream_t str
   job.again_count = &job.report->leftovers;
   if (!waited) {
     job.last_try = true;
-    job.again_size = std::max<std::uint64_t>(1, job.size / 64);  // for the size of the grid: few are expected
+    // For the size of the grid. Few find no slot.
+    if (job.rows.ops == nullptr) job.again_size = std::max<std::uint64_t>(1, job.size / 64);
     kernels_->change(job, stream);
     return times_.end("leftovers", stream);
   }
@@ -170,18 +210,23 @@ bool CudaMachine::fits(Need need) {
   return holds();
 }
 
-/// Room for the order and the leftovers of `rows` rows, and for their phases.
-void CudaMachine::prepare_room(std::uint64_t rows, bool ordered, bool phased) {
+/// Room for the order and the leftovers of `rows` rows, and for their phases; `reads`: which read values.
+void CudaMachine::prepare_room(std::uint64_t rows, bool ordered, bool phased, bool reads) {
   std::size_t scratch = ordered ? order_scratch_bytes(rows) : 0;
   if (phased) scratch = std::max(scratch, change_scratch_bytes(rows));
   if (leftovers_.size() >= 2 * rows && scratch_.size() >= scratch && (!ordered || hashes_.size() >= 2 * rows) &&
-      (!phased || planned_.size() >= rows))
+      (!phased || planned_.size() >= rows) && (!reads || (read_room_ != nullptr && read_room_->rows() >= rows)))
     return;
   last_change_.wait("waiting for the batch before");
   leftovers_.at_least(2 * rows);
   scratch_.at_least(scratch);
   if (phased) planned_.at_least(rows);
-  if (phased) change_order_.at_least(6 * planned_.size());
+  if (phased) change_order_.at_least(7 * planned_.size());
+  if (phased) effects_.at_least(planned_.size());
+  if (reads && (read_room_ == nullptr || read_room_->rows() < rows)) {
+    read_room_.reset();
+    read_room_ = std::make_unique<SearchRooms::Room>(rows, false);
+  }
   if (!ordered) return;
   hashes_.at_least(2 * rows);
   rows_.at_least(hashes_.size());

@@ -64,12 +64,13 @@ class CudaMachine final : public Machine {
   void change_and_wait(ChangeJob& job, cudaStream_t stream);
   bool goes_in_phases(const ChangeJob& job) const;
   void change_in_phases(ChangeJob& job, cudaStream_t stream);
+  void read_in_phases(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream);
   void change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream);
   bool make_room(const ChangeReport& report, Full& full);
   void search_resident(const FindJob& job, cudaStream_t stream);
   Need need_of(const Batch& batch, std::size_t size) const;
   bool fits(Need need);
-  void prepare_room(std::uint64_t rows, bool ordered, bool phased);
+  void prepare_room(std::uint64_t rows, bool ordered, bool phased, bool reads);
   void require_reachable(const void* array, const char* name) const;
   FindJob find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
   ChangeJob change_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
@@ -127,7 +128,9 @@ class CudaMachine final : public Machine {
   DeviceBuffer<std::byte> scratch_;
   // And for its phases.
   DeviceBuffer<Planned> planned_;
+  DeviceBuffer<index::Effect> effects_;
   DeviceBuffer<std::uint32_t> change_order_;
+  std::unique_ptr<SearchRooms::Room> read_room_;  ///< for the values that changing rows read
 
   std::string stuck_;  ///< why nothing more can run, if so
   std::atomic<std::uint64_t> resizes_{0}, heap_growths_{0}, phased_batches_{0};

@@ -76,6 +76,30 @@ class Gather {
     __syncwarp();
   }
 
+  /// The same from the values that the batch gives: `wanted.word` is 1 + the row of the value, or 0: zeros.
+  __device__ void from_values(const Wanted& wanted) const {
+    const std::size_t bytes = rows_.value_bytes;
+    if (rows_.out == nullptr || bytes == 0) return;
+    __syncwarp();
+    if (bytes % 16 == 0 && aligned(rows_.out, 16) && aligned(rows_.values, 16)) {
+      const auto* const values = reinterpret_cast<const ulonglong2*>(rows_.values);
+      auto* const rows = reinterpret_cast<ulonglong2*>(rows_.out);
+      const auto units = static_cast<unsigned>(bytes / 16);
+      const auto load = [&](std::uint64_t row, unsigned unit) { return __ldcs(values + row * units + unit); };
+      const auto store = [&](std::uint64_t row, unsigned unit, ulonglong2 data) { rows[row * units + unit] = data; };
+      copy<ulonglong2>(wanted, units, load, store);
+    } else {
+      const auto load = [&](std::uint64_t row, unsigned unit) {
+        return load_user(rows_.value(row) + 8 * unit, bytes - 8 * unit);
+      };
+      const auto store = [&](std::uint64_t row, unsigned unit, std::uint64_t data) {
+        store_user(rows_.out + row * bytes + 8 * unit, data, bytes - 8 * unit);
+      };
+      copy<std::uint64_t>(wanted, static_cast<unsigned>((bytes + 7) / 8), load, store);
+    }
+    __syncwarp();
+  }
+
   /// Zeros for those of 32 rows from `base` on whose lane asks.
   __device__ void zeros(std::uint64_t base, bool asks) const {
     const unsigned asking = tile_.ballot(asks);

@@ -52,8 +52,9 @@ class KernelsImpl final : public Kernels {
     check_launch("gathering values");
   }
 
-  void plan(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
-    plan_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, room);
+  void plan(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
+            cudaStream_t stream) const override {
+    plan_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, room, reading);
     check_launch("planning a change");
   }
 
@@ -71,6 +72,11 @@ class KernelsImpl final : public Kernels {
   void publish(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
     publish_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, room);
     check_launch("publishing a change");
+  }
+
+  void copy_values(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
+    copy_kernel<Shape><<<blocks_for(copy_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, room);
+    check_launch("answering a change");
   }
 
   void change(const ChangeJob& job, cudaStream_t stream) const override {

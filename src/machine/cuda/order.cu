@@ -1,6 +1,11 @@
 // order.cu: puts the rows of a changing batch into runs of one key each, in array order, and in the order of their buckets.
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
+
+#include <cuda/std/functional>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
 
 #include <algorithm>
 #include <bit>
@@ -90,6 +95,30 @@ void order_rows(ChangeJob& job, std::uint64_t seed, const OrderRoom& room, cudaS
 }
 
 namespace {
+/// What the row at a place of the order does to its key.
+struct EffectAt {
+  ChangeJob job;
+  __device__ index::Effect operator()(std::uint64_t at) const {
+    if (at >= (job.ordered ? *job.ordered : job.size)) return {};
+    const std::uint32_t row = job.order[at];
+    return index::effect_of(job.rows.op_of(row), row);
+  }
+};
+struct CombineEffects {
+  __device__ index::Effect operator()(const index::Effect& first, const index::Effect& second) const {
+    return index::combined(first, second);
+  }
+};
+
+/// A hash is a bijection of the key, so a run has one hash and neighbours have others.
+void scan_effects(const ChangeJob& job, const ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size,
+                  cudaStream_t stream) {
+  const auto effects = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), EffectAt{job});
+  check(cub::DeviceScan::InclusiveScanByKey(scratch, bytes, job.hashes, effects, room.effects, CombineEffects{}, size,
+                                            ::cuda::std::equal_to<>{}, stream),
+        "planning a change");
+}
+
 /// By the bits of their slots' numbers, less those of the place in a line: a line's changes need only stand together.
 void sort_changes(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size, int bits,
                   cudaStream_t stream) {
@@ -121,6 +150,11 @@ __global__ void retired_kernel(const __grid_constant__ ChangeJob job) { job.stat
 
 }  // namespace
 
+void fold_effects(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) {
+  std::size_t bytes = room.scratch_bytes;
+  scan_effects(job, room, room.scratch, bytes, job.size, stream);
+}
+
 void order_changes(ChangeRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream) {
   // Places without a change have all bits set, so one line must be left for them.
   std::size_t bytes = room.scratch_bytes;
@@ -141,7 +175,9 @@ std::size_t change_scratch_bytes(std::uint64_t rows) {
   sort_changes(none, nullptr, bytes, rows, 32, nullptr);
   std::size_t cells = 0;
   sort_cells(none, nullptr, cells, rows, nullptr);
-  return std::max(bytes, cells);
+  std::size_t effects = 0;
+  scan_effects({}, none, nullptr, effects, rows, nullptr);
+  return std::max({bytes, cells, effects});
 }
 
 void skip_masked(const index::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream) {

@@ -1,10 +1,12 @@
 // phases.cuh: a batch of changes, phase by phase (index/phases.hpp), on a table whose buckets are resident.
 //
-//   plan      a thread a run: answers, slots and cells, all in GPU memory
+//   fold      what the rows of each run do up to each of them (index/effect.hpp), by a scan
+//   plan      a thread a row: answers, slots and cells, all in GPU memory
 //   place     values into consecutive cells, warp by warp
 //   order     the changes by the lines that their slots lie in
 //   commit    each line once, in that order: host memory takes twenty times as many as in none
 //   publish   copies and tags
+//   read      the values that rows read: of cells, as a search does (search.cuh), or of rows of the batch
 //   retire    the cells that came free, in the order of their addresses
 //
 // Each thread that wrote host memory fences before its kernel ends (RULES.md 12).
@@ -41,31 +43,46 @@ __device__ std::uint64_t numbered(bool wants, Counter* counter) {
   return place;
 }
 
+/// Notes where the value of a row comes from that reads one.
+__device__ inline void note_read(const ChangeRoom& room, const SearchRoom& reading, std::uint64_t row, index::Held held,
+                                 const Item& old) {
+  if (held == index::kUnsettled) return;
+  if (held != index::kOld) {
+    room.copies[row] = held == index::kNothing ? 0 : held + 1;
+    return;
+  }
+  const auto cell = static_cast<std::uint32_t>(old.word - 1);
+  static_cast<std::uint32_t*>(reading.cells)[row] = cell;
+  reading.ranks[row] = atomicAdd(&reading.counts[cell >> reading.shift], 1u);
+}
+
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     plan_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
+                const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room,
+                const __grid_constant__ SearchRoom reading) {
   const PhaseMemory memory(job.state, &cache, job.ring);
   const std::uint64_t ordered = job.ordered ? *job.ordered : job.size;
   const std::uint64_t at = first_of_thread();
   index::Plan plan;
   Planned planned{};
   if (at < ordered) {
-    const Waiting mine = bring(job, ordered, at);
-    if (mine.waits) {
-      const index::Run<std::uint32_t> run{job.order + at, at, mine.size};
-      const Candidates<Shape> candidates(view, mine.key);
-      const index::Outcome outcome = index::plan_run(ThreadTile{}, memory, view, job.rows, run, candidates, plan);
+    const std::uint32_t row = job.order[at];
+    const Candidates<Shape> candidates(view, load_user(job.keys + 8 * std::uint64_t{row}, 8));
+    const Item old = index::find_claimed(ThreadTile{}, memory, view, candidates);
+    const bool leads = at == 0 || job.hashes[at - 1] != job.hashes[at];
+    const index::Effect before = leads ? index::Effect{} : room.effects[at - 1];
+    const index::Held held = index::answer_row(job.rows, row, before, static_cast<bool>(old));
+    if (reading.cells != nullptr && reads_value(job.rows.op_of(row))) note_read(room, reading, row, held, old);
+    if (leads) {
+      const index::Effect whole = room.effects[at + run_length(job.hashes, at, ordered) - 1];
+      const index::Outcome outcome = index::plan_run(ThreadTile{}, memory, view, whole, candidates, old, plan);
       if (outcome != index::Outcome::done) leave_over(job, at, index::Outcome::needs_slot);
-      planned.row = static_cast<std::uint32_t>(run.row(0));
+      planned.row = row;
       planned.value_row = static_cast<std::uint32_t>(plan.row);
       planned.old_word = plan.old_word;
       planned.change = static_cast<std::uint8_t>(plan.change);
       planned.lane = plan.lane;
-    } else {
-      const std::uint64_t row = job.order[at];
-      const Candidates<Shape> candidates(view, load_user(job.keys + 8 * row, 8));
-      index::answer_later_row(ThreadTile{}, memory, view, job.rows, row, candidates);
     }
   }
   const bool takes = index::needs_cell(plan.change);
@@ -178,6 +195,22 @@ __global__ void __launch_bounds__(kThreads)
   }
   const std::uint64_t place = numbered(old_word != 0, &job.report->freed);
   if (old_word != 0) room.freed[0][place] = static_cast<std::uint32_t>(old_word - 1);
+}
+
+/// Answers the rows that read a value of the batch itself, or none.
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    copy_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
+                const __grid_constant__ ChangeRoom room) {
+  const WarpTile tile;
+  const CudaMemory memory(job.state, nullptr);
+  const Gather<Shape> gather(tile, memory, view, job.rows);
+  for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
+    Wanted wanted;
+    wanted.row = base + tile.lane();
+    if (wanted.row < job.size && room.copies[wanted.row] != kNoCopy) wanted.word = room.copies[wanted.row];
+    if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather.from_values(wanted);
+  }
 }
 
 }  // namespace holdfast::machine::cuda

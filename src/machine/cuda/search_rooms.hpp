@@ -19,6 +19,7 @@ class SearchRooms {
    public:
     Room(std::uint64_t rows, bool wide);
     SearchRoom room() const { return room_; }
+    std::uint64_t rows() const { return rows_; }
     /// Notes that the search has been enqueued.
     void end(cudaStream_t stream);
 

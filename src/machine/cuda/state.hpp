@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "holdfast/status.hpp"
+#include "index/effect.hpp"
 #include "index/recover.hpp"
 #include "index/run.hpp"
 
@@ -140,13 +141,16 @@ struct Planned {
 
 /// Where a change in phases works; all in GPU memory.
 struct ChangeRoom {
-  Planned* planned = nullptr;    ///< (n,)
-  std::uint32_t* slots[2] = {};  ///< (n,) the numbers of their slots; and sorted by line
-  std::uint32_t* order[2] = {};  ///< (n,) which plan each is
-  std::uint32_t* freed[2] = {};  ///< (n,) cells that came out of their slots
+  Planned* planned = nullptr;        ///< (n,)
+  std::uint32_t* slots[2] = {};      ///< (n,) the numbers of their slots; and sorted by line
+  std::uint32_t* order[2] = {};      ///< (n,) which plan each is
+  std::uint32_t* freed[2] = {};      ///< (n,) cells that came out of their slots
+  index::Effect* effects = nullptr;  ///< (n,) of the rows of a run up to each, in the order of the job
+  std::uint32_t* copies = nullptr;   ///< (n,) of rows that read no cell: 1 + the row whose value it is; 0: zeros
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;
 };
 inline constexpr std::uint32_t kNoSlot = 0xffff'ffff;
+inline constexpr std::uint32_t kNoCopy = 0xffff'ffff;
 
 }  // namespace holdfast::machine::cuda

@@ -14,7 +14,7 @@ std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::Run
 index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
                          unsigned count, std::uint64_t key, const index::Permits& permits, cpu::Tally& tally);
 
-/// A batch of one operation in phases (index/phases.hpp), as the GPU's driver schedules it. Keys may repeat.
+/// A batch in phases (index/phases.hpp), as the GPU's driver schedules it. Keys may repeat.
 void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
                 const std::uint64_t* keys, unsigned count, cpu::Tally& tally);
 

@@ -15,7 +15,7 @@ namespace holdfast::machine::model {
 struct Submission {
   std::vector<Operation> operations;
   bool as_run = false;     ///< one key, applied as one change; else operation by operation
-  bool in_phases = false;  ///< a batch of one operation, in phases; then only one caller changes anything (RULES.md 14)
+  bool in_phases = false;  ///< a batch in phases; then only one caller changes anything (RULES.md 14)
 };
 
 struct Scenario {
