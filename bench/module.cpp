@@ -14,6 +14,7 @@
 #include "keys.hpp"
 #include "layout.hpp"
 #include "limits.hpp"
+#include "stores.hpp"
 #include "target.hpp"
 
 namespace nb = nanobind;
@@ -194,6 +195,7 @@ NB_MODULE(_bench, m) {
       .def_prop_ro("value_bytes", &Target::value_bytes)
       .def("__len__", &Target::size)
       .def("close", &Target::close, nb::call_guard<nb::gil_scoped_release>())
+      .def("settle", &Target::settle, nb::call_guard<nb::gil_scoped_release>(), "After a load, before what is timed.")
       .def("stats", &stats)
       .def("snapshot", &snapshot, "path"_a, "threads"_a = 0, "A snapshot; replaces an existing file.")
       .def(
@@ -205,6 +207,10 @@ NB_MODULE(_bench, m) {
   m.def("open", &open, "path"_a, "device"_a = "cpu", "threads"_a = 0, "moves"_a = true);
   m.def("libcuckoo", &libcuckoo_target, "capacity"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("tbb", &tbb_target, "capacity"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("lmdb", &lmdb_target, "folder"_a, "capacity"_a, "value_bytes"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("rocksdb", &rocksdb_target, "folder"_a, "capacity"_a, "value_bytes"_a,
+        nb::call_guard<nb::gil_scoped_release>());
+  m.def("stores", &stores, "Names of the durable stores that this build has.");
   m.def("peers", &peers, "Names of the peers that this build has.");
   m.def(
       "drive",

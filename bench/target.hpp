@@ -35,6 +35,8 @@ class Target {
   virtual std::size_t value_bytes() const = 0;
   /// The table behind it, or null.
   virtual Table* table() { return nullptr; }
+  /// Between a load and what is timed: puts off nothing that a store would rather do later.
+  virtual void settle() {}
   virtual void close() {}
 };
 

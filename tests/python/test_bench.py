@@ -169,6 +169,20 @@ def test_compare(written: Path) -> None:
     assert ratio == pytest.approx(targets["holdfast"]["mops"]["median"] / best, rel=1e-4)
 
 
+@pytest.mark.skipif(not _bench.stores(), reason="neither RocksDB nor LMDB is installed")
+def test_stores(written: Path) -> None:
+    run("stores", "--quick", "--json", str(written))
+    content = results.read(written)
+    for workload in ("LOAD", "A", "C"):
+        targets = content["results"]["workloads"][workload]
+        assert set(targets) == {"holdfast", *_bench.stores()}
+        best = max(targets[store]["mops"]["median"] for store in _bench.stores())
+        ratio = results.field(content, f"results.ratio_to_best_peer.{workload}.median")
+        assert ratio == pytest.approx(targets["holdfast"]["mops"]["median"] / best, rel=1e-4)
+    rewritten = report.rewrite("<!-- figures: compare result.json -->\n<!-- end -->", written.parent)
+    assert "ratio to the better peer" in rewritten
+
+
 def test_load_factors(written: Path) -> None:
     run("load-factor", "--quick", "--json", str(written))
     got = results.read(written)["results"]

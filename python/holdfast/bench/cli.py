@@ -234,6 +234,58 @@ def compare(
         options.finish(console, _result_name("compare", distribution, "cpu", extra), parameters, got, json_file, save)
 
 
+@app.command()
+def stores(
+    items: options.Items = 4_000_000,
+    operations: options.Operations = None,
+    batch: Annotated[int, typer.Option(parser=options.count, metavar="N", help="Operations a batch.")] = 4096,
+    value: Annotated[int, typer.Option(help="Bytes of a value.")] = 128,
+    threads: options.Threads = 0,
+    table_threads: options.Inside = 1,
+    distribution: Distribution = "zipfian",
+    theta: Theta = 0.99,
+    repeat: options.Repetitions = 3,
+    where: options.Where = None,
+    json_file: options.JsonFile = None,
+    save: options.Save = False,
+    quick: options.Quick = False,
+) -> None:
+    """YCSB LOAD, A and C against RocksDB and LMDB: the same operations, threads and batches, in turn in one run.
+
+    All lie in one folder, and none waits for a disk: what is written survives the process, and not the machine.
+    """
+    there = _bench.stores()
+    if not there:
+        raise typer.BadParameter("this build has no stores: install librocksdb-dev or liblmdb-dev and build again")
+    load = Load(items, operations or items, batch, threads or machine.cores(), distribution, theta)
+    if quick:
+        load, repeat = replace(load, items=20_000, operations=20_000), 1
+    workloads = [YCSB[name] for name in ("LOAD", "A", "C")]
+    table, names = Table(value_bytes=value, threads=table_threads), ["holdfast", *there]
+    with _running(json_file) as (console, progress), pool_folder(where) as folder:
+        got = measure.series(names, workloads, load, table, repeat, folder, progress)
+        got["ratio_to_best_peer"] = {
+            name: measure.ratios(targets, "holdfast", there) for name, targets in got["workloads"].items()
+        }
+        text.print_workloads(console, got["workloads"], names, got["ratio_to_best_peer"])
+        if missing := {"rocksdb", "lmdb"} - set(there):
+            console.print(f"not in this build, and not measured: {', '.join(sorted(missing))}")
+        parameters = {
+            "items": load.items,
+            "operations": load.operations,
+            "batch": batch,
+            "callers": load.callers,
+            "distribution": distribution,
+            "theta": theta,
+            "key_bytes": 8,
+            "value_bytes": value,
+            "repetitions": repeat,
+            "table": table.options(),
+            "stores": there,
+        }
+        options.finish(console, _result_name("stores", distribution, "cpu"), parameters, got, json_file, save)
+
+
 @app.command("load-factor")
 def load_factor(
     slots: Annotated[int, typer.Option(parser=options.count, metavar="N", help="Slots of the table.")] = 12_582_912,
@@ -439,6 +491,8 @@ def everything(
     step(micro, items=4_000_000, batch="64,512,4096,32Ki,256Ki,1Mi", repeat=2)
     step(ycsb, items=4_000_000, repeat=2, value="8,128")
     step(ycsb, items=4_000_000, repeat=2, distribution="uniform")
+    if _bench.stores():
+        step(stores)
     step(load_factor)
     step(recovery)
     step(resize)

@@ -130,6 +130,7 @@ def _one_repetition(
                 runs[loaded.name][name].append(got)
                 left.remove(loaded)
             version = got["version"]
+            made.settle()
             while left:
                 workload = left.pop(0)
                 got = run_once(made, workload, load, seed, version)

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.bench.results import Json, read
 
-_COLOURS = {"holdfast": "#0b6e75", "libcuckoo": "#c46a1b", "tbb": "#7a7f87"}
+_COLOURS = {"holdfast": "#0b6e75", "libcuckoo": "#c46a1b", "tbb": "#7a7f87", "rocksdb": "#c46a1b", "lmdb": "#7a7f87"}
 
 
 def peers_have_huge_pages() -> bool:
@@ -61,7 +61,9 @@ def comparison(content: Json, path: Path) -> Path:
     """Throughput of Holdfast and its peers, bars by workload."""
     workloads = content["results"]["workloads"]
     names = list(next(iter(workloads.values())))
-    figure, axes = _figure("Holdfast (durable) and volatile peers", content["machine"]["name"])
+    stores = content["benchmark"].startswith("stores")
+    title = "Holdfast and durable stores, none synced" if stores else "Holdfast (durable) and volatile peers"
+    figure, axes = _figure(title, content["machine"]["name"])
     width = 0.8 / len(names)
     for index, name in enumerate(names):
         spreads = [targets[name]["mops"] for targets in workloads.values()]
@@ -72,6 +74,8 @@ def comparison(content: Json, path: Path) -> Path:
     axes.set_xticks(range(len(workloads)), list(workloads))
     parameters = content["parameters"]
     axes.set_ylabel("M operations/s")
+    if stores:
+        axes.set_yscale("log")
     axes.set_xlabel(
         f"{parameters['items'] / 1e6:g} M items, {parameters['distribution']}, batches of {parameters['batch']:,}, "
         f"{parameters['callers']} threads"
@@ -140,6 +144,7 @@ _PLOTS = {
     "micro": throughput_latency,
     "ycsb": throughput_latency,
     "compare": comparison,
+    "stores": comparison,
     "load-factor": loading,
     "recovery": recovering,
 }

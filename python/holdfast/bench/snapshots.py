@@ -1,10 +1,11 @@
 """Snapshots: their rate against the disk's own, and what is left to searches meanwhile. Each one is opened and read."""
 
+import contextlib
 import mmap
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from holdfast import _bench
@@ -14,60 +15,92 @@ from holdfast.bench.targets import Table, pool_folder, target
 from holdfast.bench.workloads import MICRO
 
 _CHUNK = 8 << 20
+_STEP = 1 << 20  # a snapshot leaves out steps of zeros
 _SLICE_S = 0.05
-_BUFFER = 256 << 20
+_MOST = (
+    8 << 30
+)  # bytes of a snapshot that are kept for the disk's own turn; a longer one is written from their beginning again
 _LEAST_SLICES = 3
 
 
-def _write(path: Path, size: int, direct: bool, threads: int) -> float:
-    """Writes a new file of `size` bytes in order, in writes of 8 MiB by `threads` threads, and puts it on its device.
-    Returns bytes a second."""
-    # Private memory in huge pages: from small shared ones a disk was measured at two thirds of its rate.
-    with mmap.mmap(-1, _BUFFER, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+@contextlib.contextmanager
+def _room(size: int) -> Iterator[memoryview]:
+    """Private memory in huge pages: from small shared ones a disk was measured at two thirds of its rate."""
+    with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         memory.madvise(mmap.MADV_HUGEPAGE)
-        for at in range(0, _BUFFER, 1 << 20):
-            memory[at : at + (1 << 20)] = os.urandom(1 << 20)
         view = memoryview(memory)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | (os.O_DIRECT if direct else 0)
-        offsets = iter(range(0, size, _CHUNK))
-        written: list[int] = []
-        begun = time.perf_counter()
-        descriptor = os.open(path, flags, 0o600)
-
-        def work() -> None:
-            while (offset := next(offsets, None)) is not None:
-                at = offset % _BUFFER
-                written.append(os.pwrite(descriptor, view[at : at + min(_CHUNK, size - offset)], offset))
-
         try:
-            os.posix_fallocate(descriptor, 0, size)
-            team = [threading.Thread(target=work) for _ in range(threads)]
-            for thread in team:
-                thread.start()
-            for thread in team:
-                thread.join()
-            os.fsync(descriptor)
-            if sum(written) != size:
-                raise OSError(f"{path}: {sum(written):,} of {size:,} bytes were written")
+            yield view
         finally:
-            os.close(descriptor)
             view.release()
-        return size / (time.perf_counter() - begun)
 
 
-def disk_rate(folder: Path, size: int) -> Json:
+def _read_steps(path: Path, into: memoryview) -> int:
+    """Reads what a snapshot wrote of its file, and returns how many bytes. Some disks take bytes that compress at twice
+    the rate of others, so a comparison must write the same ones."""
+    zeros, at = bytes(_STEP), 0
+    with path.open("rb", buffering=0) as file:
+        while at + _STEP <= len(into) and (got := file.readinto(into[at : at + _STEP])):
+            at += got if into[at : at + got] != zeros[:got] else 0
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    return at // mmap.PAGESIZE * mmap.PAGESIZE
+
+
+def _write(path: Path, data: memoryview, size: int, direct: bool, threads: int) -> float:
+    """Writes a new file of `size` bytes in order, `data` again and again, in writes of 8 MiB by `threads` threads, and
+    puts it on its device, as a snapshot does. Returns bytes a second."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | (os.O_DIRECT if direct else 0)
+    offsets = iter(range(0, size, _CHUNK))
+    written: list[int] = []
+    begun = time.perf_counter()
+    descriptor = os.open(path, flags, 0o600)
+
+    def work() -> None:
+        while (offset := next(offsets, None)) is not None:
+            end = min(offset + _CHUNK, size)
+            while offset < end:
+                at = offset % len(data)
+                wrote = os.pwrite(descriptor, data[at : at + end - offset], offset)
+                written.append(wrote)
+                offset += wrote
+
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+        team = [threading.Thread(target=work) for _ in range(threads)]
+        for thread in team:
+            thread.start()
+        for thread in team:
+            thread.join()
+        os.fsync(descriptor)
+        if sum(written) != size:
+            raise OSError(f"{path}: {sum(written):,} of {size:,} bytes were written")
+    finally:
+        os.close(descriptor)
+    return size / (time.perf_counter() - begun)
+
+
+def disk_rate(folder: Path, data: memoryview, size: int) -> Json:
     """Ways to write a large file in order: through the page cache or past it, by one thread or more."""
     rates: Json = {}
     ways = (("cached", False, 1), ("direct", True, 1), ("direct_4_threads", True, 4), ("direct_8_threads", True, 8))
     for name, direct, threads in ways:
         path = folder / "sequential"
         try:
-            rates[name] = rounded(_write(path, size, direct, threads) / 1e6)
+            rates[name] = rounded(_write(path, data, size, direct, threads) / 1e6)
         except OSError:  # no direct writes on this file system
             continue
         finally:
             path.unlink(missing_ok=True)
     return rates
+
+
+def _disk_turn(folder: Path, data: memoryview, size: int) -> tuple[Json, float]:
+    """The disk's rates of the snapshot's own bytes, and its best rate of bytes that do not compress."""
+    rates = disk_rate(folder, data, size)
+    with _room(min(len(data), 256 << 20)) as noise:
+        for at in range(0, len(noise), _STEP):
+            noise[at : at + _STEP] = os.urandom(min(_STEP, len(noise) - at))
+        return rates, max(disk_rate(folder, noise, size).values())
 
 
 def _nothing() -> None:
@@ -160,27 +193,41 @@ def snapshot(
     """The table in `where` (shared memory), its snapshots on `disk`: alone, then beside searches."""
     alone: list[float] = []
     sequential: list[Json] = []
+    noise: list[float] = []
     shares: list[float] = []
     beside: list[float] = []
     quiet: list[float] = []
     ratios: list[float] = []
     held: list[float] = []
-    with pool_folder(where) as folder, pool_folder(disk) as out, target("holdfast", load.items, table, folder) as made:
+    with (
+        pool_folder(where) as folder,
+        pool_folder(disk) as out,
+        target("holdfast", load.items, table, folder) as made,
+        contextlib.ExitStack() as stack,
+    ):
         progress(f"loading {load.items:,} items")
         version = run_once(made, MICRO["insert"], load, 1, 0)["version"]
         path = out / "snapshot.hold"
+        taken = made.snapshot(str(path))
+        _verify(path, load, version)
+        room = stack.enter_context(_room(min(_MOST, max(_STEP, taken["written"]) + _STEP)))
+        data = stack.enter_context(room[: _read_steps(path, room)])
+        path.unlink()
+        size = max(_CHUNK, len(data) if taken["written"] < _MOST else taken["written"])
         for repetition in range(repetitions):
-            progress(f"snapshot, repetition {repetition + 1} of {repetitions}")
-            taken = made.snapshot(str(path))
-            rate = taken["written"] / taken["total_ms"] / 1e3
-            if repetition == 0:
-                _verify(path, load, version)
-            path.unlink()
-            progress(f"the disk, repetition {repetition + 1} of {repetitions}")
-            rates = disk_rate(out, max(_CHUNK, taken["written"]))
-            alone.append(rate)
-            sequential.append(rates)
-            shares.append(100 * rate / max(rates.values()))
+            # Who goes first changes: a disk may be faster after a rest.
+            turns = ("disk", "snapshot") if repetition % 2 == 0 else ("snapshot", "disk")
+            for turn in turns:
+                progress(f"{turn}, repetition {repetition + 1} of {repetitions}")
+                if turn == "disk":
+                    rates, incompressible = _disk_turn(out, data, size)
+                    sequential.append(rates)
+                    noise.append(incompressible)
+                else:
+                    taken = made.snapshot(str(path))
+                    alone.append(taken["written"] / taken["total_ms"] / 1e3)
+                    path.unlink()
+            shares.append(100 * alone[-1] / max(sequential[-1].values()))
             progress(f"snapshot beside searches, repetition {repetition + 1} of {repetitions}")
             with_searches, without, during = _beside_searches(made, load, version, path, quiet_s)
             _verify(path, load, version)
@@ -189,11 +236,12 @@ def snapshot(
             held.append(with_searches["held_ms"])
             quiet.append(without)
             ratios.append(during / without)
-        size = {name: taken[name] for name in ("items", "bytes", "written")}
+        sizes = {name: taken[name] for name in ("items", "bytes", "written")}
     return {
-        "size": size,
+        "size": sizes,
         "snapshot_mb_per_second": spread(alone),
         "disk_mb_per_second": {name: spread(r[name] for r in sequential) for name in sequential[0]},
+        "disk_incompressible_mb_per_second": spread(noise),
         "percent_of_disk": spread(shares),
         "beside_searches_mb_per_second": spread(beside),
         "changes_held_ms": spread(held),

@@ -42,17 +42,18 @@ def pool_folder(where: Path | None) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def target(name: str, capacity: int, table: Table, folder: Path) -> Iterator[_bench.Target]:
-    """An empty table or peer with room for `capacity` items."""
+    """An empty table, peer or store with room for `capacity` items."""
+    path = folder / (f"{name}.hold" if name == "holdfast" else name)
     if name == "holdfast":
-        path = folder / "table.hold"
         made = _bench.create(str(path), capacity=capacity, **table.options())
+    elif name in ("lmdb", "rocksdb"):
+        store = {"lmdb": _bench.lmdb, "rocksdb": _bench.rocksdb}[name]
+        made = store(str(path), capacity, table.value_bytes)
     else:
-        path = None
         made = {"libcuckoo": _bench.libcuckoo, "tbb": _bench.tbb}[name](capacity)
     try:
         yield made
     finally:
         made.close()
         del made
-        if path is not None:
-            path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True) if path.is_file() else shutil.rmtree(path, ignore_errors=True)
