@@ -12,12 +12,17 @@
 
 #include "holdfast/error.hpp"
 #include "holdfast/pool.hpp"
+#include "holdfast/selection.hpp"
 #include "holdfast/status.hpp"
 
 namespace holdfast {
 
 /// For `gpu_memory`: half of the GPU memory that is free when the table opens.
 inline constexpr std::uint64_t kHalfOfFree = ~std::uint64_t{0};
+
+/// The place in an export's cursor: `cursor & kExportPlace` begins another export there. In a pool that nobody changed
+/// meanwhile, it goes on where the one before was, in another process too.
+inline constexpr std::uint64_t kExportPlace = (std::uint64_t{1} << 48) - 1;
 
 /// How a table is made. `key_bytes`, `value_bytes` and the configuration never change afterwards.
 struct CreateOptions {
@@ -159,9 +164,23 @@ class Table {
   BatchResult accumulate(const void* keys, const void* values, std::size_t n, Combine combine, Element element,
                          Status* statuses = nullptr);
 
-  /// Copies up to `n` items to host memory, from `cursor` (0 at first; advanced; ~0 at the end).
-  /// `values` may be null. Items that change meanwhile may or may not appear.
+  /// Copies up to `n` items to host memory, from `cursor` (0 begins an export; advanced; ~0 at the end). `values` may be
+  /// null. A key that is there from the first call to the last appears exactly once, with a value that it had meanwhile,
+  /// whatever others do to the table; one that comes or goes meanwhile may or may not appear. Changes wait while a few
+  /// thousand items are copied; between two calls nothing waits. The table remembers the last 16 exports that have not come
+  /// to their end: throws InvalidArgument for a cursor of another, or one that was used before. After a resize, and on a GPU
+  /// after inserts, 8 bytes are kept for each key that is left.
   std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n);
+  /// Forgets an export before its end.
+  void end_export(std::uint64_t cursor);
+
+  // On the items that a selection means (selection.hpp). A key that is there throughout is looked at exactly once.
+  /// Erases them, and returns how many. Each erase is as durable and whole as one of a batch, and all are durable when it
+  /// returns. Other changes wait while some thousand items are looked at and erased; searches go on.
+  std::uint64_t erase_if(const Selection& selection);
+  std::uint64_t size_if(const Selection& selection);  ///< how many they are
+  /// As export_batch. If `where` or `where_all` throws, the items that this call had read are left out of the export.
+  std::size_t export_if(const Selection& selection, std::uint64_t& cursor, void* keys, void* values, std::size_t n);
 
   std::uint64_t size() const;
   std::uint64_t slots() const;  ///< of all levels

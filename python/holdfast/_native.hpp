@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 
 #include "holdfast/pool.hpp"
+#include "holdfast/table.hpp"
 
 namespace holdfast::python {
 
@@ -14,6 +15,9 @@ void bind_errors(nanobind::module_& module);
 
 /// Adds the class `Table`.
 void bind_table(nanobind::module_& module);
+
+/// Adds the operations on selected items to it.
+void bind_selection(nanobind::class_<Table>& table);
 
 /// Adds `order_streams` and `pointer_device`, which need CUDA and say so where the build has none.
 void bind_cuda(nanobind::module_& module);

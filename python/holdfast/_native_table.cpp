@@ -198,7 +198,8 @@ Dict check_table(Table& table) {
 
 void bind_table(nb::module_& module) {
   const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
-  nb::class_<Table>(module, "Table")
+  nb::class_<Table> table(module, "Table");
+  table
       .def_static("create", &create, "path"_a, "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a,
                   "slots"_a, "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a,
                   "max_bytes"_a, "gpu_memory"_a.none())
@@ -209,6 +210,7 @@ void bind_table(nb::module_& module) {
            "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")
       .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "n"_a,
            "Returns (items written, next cursor).")
+      .def("end_export", &Table::end_export, "cursor"_a, unlocked)
       .def("size", &Table::size, unlocked)
       .def("slots", &Table::slots, unlocked)
       .def("load_factor", &Table::load_factor, unlocked)
@@ -224,6 +226,7 @@ void bind_table(nb::module_& module) {
       .def("close", &Table::close, unlocked)
       .def("check", &check_table)
       .def("stats", &stats);
+  bind_selection(table);
 }
 
 }  // namespace holdfast::python

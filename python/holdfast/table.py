@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 
-from . import batch, lookup
+from . import batch, lookup, selection
 from ._native import Table as NativeTable
 from .arrays import HOST, NUMPY
 from .batch import Request, TableShape
-from .errors import InvalidArgument, InvalidType
+from .errors import Error, InvalidArgument, InvalidType
 from .pool import CheckReport, SnapshotReport, path_text, report_from
 from .status import Op
 
@@ -511,7 +512,12 @@ class Table:
     def export_batch(
         self, n: int = 1 << 16, cursor: int = 0, *, values: bool = True, dtype: Any = None
     ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
-        """Copies up to `n` items to host memory. Items that change meanwhile may or may not appear.
+        """Copies up to `n` items to host memory.
+
+        A key that is there from the first call to the last appears exactly once, with a value that it had meanwhile,
+        whatever others do to the table; one that comes or goes meanwhile may or may not appear. Changes wait while some
+        thousand items are copied, and not between two calls. The table remembers the last 16 exports not yet at their
+        end; after a resize, and on a GPU after inserts, with 8 bytes for each key that is left.
 
         Parameters
         ----------
@@ -531,32 +537,101 @@ class Table:
         cursor
             Where to go on, or None at the end.
         """
+        return self._exported(self._native.export_batch, n, cursor, values, dtype)
+
+    def export_if(
+        self,
+        first: Any = None,
+        last: Any = None,
+        *,
+        where: selection.Where | None = None,
+        n: int = 1 << 16,
+        cursor: int = 0,
+        values: bool = True,
+        dtype: Any = None,
+    ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
+        """Copies up to `n` of the items that are meant, as for `erase_if`, to host memory; else as `export_batch`."""
+
+        def export(at: int, keys: int, rows: int, most: int) -> tuple[int, int]:
+            return self._native.export_if(*self._selected(first, last, where, dtype), at, keys, rows, most)
+
+        return self._exported(export, n, cursor, values, dtype)
+
+    def erase_if(
+        self, first: Any = None, last: Any = None, *, where: selection.Where | None = None, dtype: Any = None
+    ) -> int:
+        """Erases the items with keys from `first` to `last`, both included, for which `where` is true.
+
+        Each erase is as durable and whole as one of `erase`, and all are durable when it returns. Other changes wait
+        while some thousand items are looked at and erased; searches go on.
+
+        Parameters
+        ----------
+        first, last
+            Keys, compared as unsigned numbers; None: no limit.
+        where
+            Called as `where(keys, values)` with some items at a time; returns an array of bool. It runs on the host,
+            may search the table and must not change it. What it raises comes out, and what was erased before stays
+            erased.
+        dtype
+            Element type of the values that `where` gets, as for `find`.
+
+        Returns
+        -------
+        int
+            How many were erased.
+        """
+        return int(self._native.erase_if(*self._selected(first, last, where, dtype)))
+
+    def size_if(
+        self, first: Any = None, last: Any = None, *, where: selection.Where | None = None, dtype: Any = None
+    ) -> int:
+        """How many items are meant, as for `erase_if`."""
+        return int(self._native.size_if(*self._selected(first, last, where, dtype)))
+
+    def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[int, Any]]:
+        """Each item as (key, value), in no order; read `batch` at a time, with the promise of `export_batch`. Values
+        are bytes, or rows of `dtype`."""
+        for keys, values in self._pieces(batch, True, dtype):
+            for key, value in zip(keys.tolist(), values, strict=True):
+                yield key, value.tobytes() if dtype is None else value
+
+    def __iter__(self) -> Iterator[int]:
+        """Each key, in no order."""
+        for keys, _ in self._pieces(1 << 14, False, None):
+            yield from keys.tolist()
+
+    def _pieces(self, n: int, values: bool, dtype: Any) -> Iterator[tuple[np.ndarray, Any]]:
+        cursor: int | None = 0
+        try:
+            while cursor is not None:
+                keys, rows, cursor = self.export_batch(n, cursor, values=values, dtype=dtype)
+                yield keys, rows
+        finally:
+            if cursor:
+                with suppress(Error):  # closed meanwhile
+                    self._native.end_export(cursor)
+
+    def _exported(
+        self, export: Callable[[int, int, int, int], tuple[int, int]], n: int, cursor: int, values: bool, dtype: Any
+    ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
         n, cursor = _whole("n", n, 1, 1 << 40), _whole("cursor", cursor, 0, _END)
         keys = np.empty(n, np.uint64)
         rows = None
         if values:
             shape, made = batch.result_rows(NUMPY, n, dtype, None, self.value_bytes)
             rows = np.empty(shape, made)
-        count, following = self._native.export_batch(
-            cursor, NUMPY.pointer(keys), NUMPY.pointer(rows) if rows is not None else 0, n
-        )
+        count, following = export(cursor, NUMPY.pointer(keys), NUMPY.pointer(rows) if rows is not None else 0, n)
         return keys[:count], rows[:count] if rows is not None else None, None if following == _END else following
 
-    def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[int, Any]]:
-        """Each item as (key, value), in no order; read `batch` at a time. Values are bytes, or rows of `dtype`."""
-        cursor: int | None = 0
-        while cursor is not None:
-            keys, values, cursor = self.export_batch(batch, cursor, dtype=dtype)
-            assert values is not None
-            for key, value in zip(keys.tolist(), values, strict=True):
-                yield key, value.tobytes() if dtype is None else value
-
-    def __iter__(self) -> Iterator[int]:
-        """Each key, in no order."""
-        cursor: int | None = 0
-        while cursor is not None:
-            keys, _, cursor = self.export_batch(1 << 14, cursor, values=False)
-            yield from keys.tolist()
+    def _selected(
+        self, first: Any, last: Any, where: selection.Where | None, dtype: Any
+    ) -> tuple[bytes | None, bytes | None, selection.NativeWhere | None]:
+        return (
+            selection.key_bytes_of("first", first, self.key_bytes),
+            selection.key_bytes_of("last", last, self.key_bytes),
+            selection.native_where(where, self._shape, dtype),
+        )
 
     def __len__(self) -> int:
         return int(self._native.size())

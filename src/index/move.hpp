@@ -56,7 +56,7 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
       retag(memory, candidates.tag_word(view, lane), candidates.slot_in_bucket(view, lane), moved.tag(), kTagClaimed);
       return 0;
     });
-    memory.count_move();
+    memory.note_move(slot, moved.slot(view, target));
   }
   if (claims) tile.once([&] { return release(memory, moved.stripe(view)), 0; });
   return target != kNoLane;

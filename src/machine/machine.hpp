@@ -30,6 +30,7 @@ class Machine {
   /// Runs a batch that the table has checked. The caller has durably cleared the pool's clean mark if it changes anything.
   virtual BatchResult run(const Batch& batch) = 0;
   virtual std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) = 0;
+  virtual void end_export(std::uint64_t cursor) = 0;
   virtual void clear() = 0;
   virtual void reserve(std::uint64_t items) = 0;
   /// Waits until nothing runs and all is durable.

@@ -35,6 +35,7 @@ Table::Impl::~Impl() {
 
 void Table::Impl::close() {
   if (forked()) throw TableClosed(inherited());
+  must_not_decide();
   const std::unique_lock changing(changing_);
   const std::unique_lock open(open_);
   if (!machine_) return;
@@ -53,6 +54,7 @@ bool Table::Impl::is_open() const {
 template <class Use>
 Use Table::Impl::enter() const {
   if (forked()) throw TableClosed(inherited());
+  must_not_decide();
   Use use{decltype(Use::changing)(changing_), decltype(Use::open)(open_)};
   must_be_open();
   return use;
@@ -69,6 +71,7 @@ Table::Impl::Change Table::Impl::change() const { return enter<Change>(); }
 
 std::unique_lock<Gate> Table::Impl::keep_still() const {
   if (forked()) throw TableClosed(inherited());
+  must_not_decide();
   std::unique_lock lock(changing_);
   must_be_open();
   return lock;
@@ -78,6 +81,12 @@ Table::Impl::Alone Table::Impl::use_alone() const { return enter<Alone>(); }
 
 void Table::Impl::must_be_open() const {
   if (!machine_) throw TableClosed(path + " is closed: open it again");
+}
+
+void Table::Impl::must_not_decide() const {
+  if (deciding_.load(std::memory_order_relaxed) != std::this_thread::get_id()) return;
+  throw InvalidArgument("a predicate of erase_if on " + path +
+                        " changes, syncs or closes the table: it may search it; change it afterwards");
 }
 
 void Table::Impl::about_to_change() {

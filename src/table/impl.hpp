@@ -1,11 +1,13 @@
 // impl.hpp: an open table: a pool, the machine that works on it, and the right to use them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <thread>
 
 #include "core/gate.hpp"
 #include "holdfast/table.hpp"
@@ -40,6 +42,18 @@ class Table::Impl {
   /// The same for who needs its bytes to stand still: waits until no change runs. Searches go on, those of this thread too:
   /// it need not hold `open_`, since who would close the table takes `changing_` first.
   std::unique_lock<Gate> keep_still() const;
+  /// While it lives, this thread keeps the table still and asks a user's predicate: a change by it throws InvalidArgument,
+  /// where it would wait for itself.
+  class Deciding {
+   public:
+    explicit Deciding(Impl& impl) : impl_(impl) { impl_.deciding_ = std::this_thread::get_id(); }
+    ~Deciding() { impl_.deciding_ = std::thread::id(); }
+    Deciding(const Deciding&) = delete;
+    Deciding& operator=(const Deciding&) = delete;
+
+   private:
+    Impl& impl_;
+  };
   /// The same, alone: waits until nobody else uses it.
   Alone use_alone() const;
   /// Before the first change after a sync: the clean mark goes, durably. Throws ReadOnly.
@@ -58,8 +72,11 @@ class Table::Impl {
   template <class Use>
   Use enter() const;
   void must_be_open() const;
+  void must_not_decide() const;
   bool forked() const { return pool_ && pool_->forked(); }
   std::string inherited() const;
+
+  mutable std::atomic<std::thread::id> deciding_{};
 
   // Taken in this order. Who waits for `changing_` does not stand in the way of searches, which take `open_` alone.
   mutable Gate changing_;  ///< held shared by every change, alone by who keeps the table still

@@ -140,6 +140,11 @@ std::size_t Table::export_batch(std::uint64_t& cursor, void* keys, void* values,
   return cursor == ~std::uint64_t{0} ? 0 : impl_->machine().export_batch(cursor, keys, values, n);
 }
 
+void Table::end_export(std::uint64_t cursor) {
+  const auto use = impl_->use();
+  impl_->machine().end_export(cursor);
+}
+
 std::uint64_t Table::size() const {
   const auto use = impl_->use();
   return impl_->machine().size();

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "holdfast/table.hpp"
@@ -62,12 +63,35 @@ Batch batch_of(const Plan& plan, Arrays& arrays) {
   return batch;
 }
 
+/// Every other batch that only erases, and each of its keys once, is carried out by erase_if. False: another batch.
+bool erase_by_predicate(Table& table, const Plan& plan, Arrays& arrays) {
+  if (plan.mixed || plan.masked || static_cast<Op>(plan.ops[0]) != Op::erase || plan.versions[0] % 2 == 0) return false;
+  std::unordered_map<std::uint64_t, std::size_t> row_of;
+  for (std::size_t i = 0; i < arrays.keys.size(); ++i) row_of.emplace(arrays.keys[i], i);
+  if (row_of.size() != arrays.keys.size()) return false;
+  std::fill(arrays.statuses.begin(), arrays.statuses.end(), Status::not_found);
+  Selection selection;
+  selection.where = [&](const void* key, const void*) {
+    std::uint64_t number;
+    std::memcpy(&number, key, 8);
+    const auto row = row_of.find(number);
+    if (row == row_of.end()) return false;
+    arrays.statuses[row->second] = Status::erased;
+    arrays.found[row->second] = true;
+    return true;
+  };
+  table.erase_if(selection);
+  return true;
+}
+
 void call_table(Table& table, const Plan& plan, Arrays& arrays) {
   switch (plan.call) {
     case Call::clear: return table.clear();
     case Call::reserve: return table.reserve(plan.reserve);
     case Call::sync: return table.sync();
-    default: table.run(batch_of(plan, arrays));
+    default:
+      if (plan.call == Call::batch && erase_by_predicate(table, plan, arrays)) return;
+      table.run(batch_of(plan, arrays));
   }
 }
 

@@ -126,6 +126,10 @@ class _ArrowWriter:
             self._out.close()
 
 
+_PLACE = (1 << 48) - 1
+"""The place in an export's cursor, from which another process goes on in an unchanged pool."""
+
+
 class _Resume:
     """The checkpoint of a CSV dump. The order of a table's items is that of its slots, so an unchanged pool goes on."""
 
@@ -233,7 +237,7 @@ def dump(
                     writer.write(keys, values)
                     if form == "csv" and items.cursor is not None:
                         file.flush()
-                        going_on.save(items.cursor, file.tell(), items.rows)
+                        going_on.save(items.cursor & _PLACE, file.tell(), items.rows)
                     if progress is not None:
                         progress(items.rows, items.total)
                 writer.finish()

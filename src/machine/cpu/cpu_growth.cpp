@@ -27,6 +27,7 @@ void CpuMachine::recover() {
 /// Adds a top level and drains the bottom one. The caller holds `geometry_` alone. Throws NoSpace; then nothing changed, or
 /// a level more was needed and the table refuses to work until it is opened again with more room.
 void CpuMachine::grow_index() {
+  exports_.list_rest(layout());
   const auto start = Clock::now();
   keeper_.add_level();
   last_resize_alloc_ms_ = ms_since(start);

@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{1} << 20;  // rows partitioned at once, so that 32-bit offsets do
 constexpr std::size_t kSubBatch = 4096;               // rows in one epoch: the unit of cell reuse and of stopping
 constexpr unsigned kSubBatchesBetweenStops = 8;
+constexpr std::size_t kExportPiece = 4096;       // items that changes wait for
+constexpr std::uint64_t kExportSlots = 1 << 16;  // or slots
 
 unsigned thread_count(unsigned asked) {
   if (asked != 0) return std::min(asked, 256u);
@@ -127,6 +129,7 @@ void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, s
 /// One thread's rows, sub-batch by sub-batch. `first`: this is the thread that called, which asks whether to stop.
 void CpuMachine::run_share(Work work, Share& share, bool first) {
   Tally tally;
+  MoveLog moved;
   std::size_t at = 0;
   {
     CellPurse purse(cells_);
@@ -142,10 +145,17 @@ void CpuMachine::run_share(Work work, Share& share, bool first) {
         const std::shared_lock lock(geometry_);
         require_whole();
         seen_growth = growth_;
+        std::shared_lock still(still_, std::defer_lock);
+        if (work.changes) still.lock();
+        tally.moved = exports_.want_moves() ? &moved : nullptr;
         const InEpoch inside(epochs_);
         const bool deny = at == denied;
         work.permits = {!deny, !deny};
         progress = driver_->run(work, at, deny ? at + 1 : std::min(at + kSubBatch, work.size), purse, tally);
+        if (!moved.moves().empty()) {
+          exports_.note(layout(), moved);
+          moved.clear();
+        }
       }
       purse.settle(false);
       at = progress.next;
@@ -193,29 +203,17 @@ bool CpuMachine::make_room(index::Outcome need, std::uint64_t seen_growth, CellP
 }
 
 std::size_t CpuMachine::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
-  // The cursor counts slots: the aside slot first, then those of each level, from the top.
-  const std::shared_lock lock(geometry_);
-  require_whole();
-  const InEpoch inside(epochs_);
-  const Layout& layout = keeper_.layout();
   auto* const to_keys = static_cast<std::byte*>(keys);
   auto* const to_values = static_cast<std::byte*>(values);
   std::size_t count = 0;
-  std::uint64_t before = 0;  // slots of the parts before this one
-  const auto part = [&](const index::Slot* first, std::uint64_t size) {
-    if (count < n && cursor < before + size) {
-      std::uint64_t slots = before + size - cursor;
-      std::byte* const room = to_values ? to_values + count * layout.value_bytes : nullptr;
-      count += driver_->copy_items(first + (cursor - before), slots, to_keys + 8 * count, room, n - count);
-      cursor += slots;
-    }
-    before += size;
-  };
-  part(layout.aside, 1);
-  for (unsigned rank = 0; rank < layout.shape.levels(); ++rank) {
-    part(layout.level[rank], layout.buckets(rank) * layout.shape.slots());
-  }
-  if (cursor >= before) cursor = ~std::uint64_t{0};
+  do {  // changes wait for a piece, searches for nothing
+    const std::shared_lock lock(geometry_);
+    require_whole();
+    const std::unique_lock still(still_);
+    std::byte* const room = to_values ? to_values + count * value_bytes_ : nullptr;
+    count +=
+        exports_.copy(layout(), cursor, to_keys + 8 * count, room, std::min(n - count, kExportPiece), kExportSlots);
+  } while (count < n && cursor != Exports::kEnd);
   return count;
 }
 

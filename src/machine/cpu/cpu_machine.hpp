@@ -15,6 +15,7 @@
 #include "machine/cpu/epochs.hpp"
 #include "machine/cpu/keeper.hpp"
 #include "machine/cpu/workers.hpp"
+#include "machine/exports.hpp"
 #include "machine/machine.hpp"
 
 namespace holdfast::machine::cpu {
@@ -25,6 +26,7 @@ class CpuMachine final : public Machine {
 
   BatchResult run(const Batch& batch) override;
   std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) override;
+  void end_export(std::uint64_t cursor) override { exports_.end(cursor); }
   void clear() override;
   void reserve(std::uint64_t items) override;
   void wait() override {}  // batches end before run returns
@@ -63,7 +65,9 @@ class CpuMachine final : public Machine {
   std::unique_ptr<Driver> driver_;
   Keeper<memory::Pool> keeper_;
 
-  mutable Gate geometry_;                 ///< shared by sub-batches, held alone by whoever changes the layout
+  mutable Gate geometry_;  ///< shared by sub-batches, held alone by whoever changes the layout
+  mutable Gate still_;     ///< after `geometry_`: shared by sub-batches that change, alone by who reads slots
+  Exports exports_;
   bool unfinished_ = false;               ///< a resize found no room: items lie where searches do not look
   std::atomic<std::uint64_t> growth_{0};  ///< counts resizes and heap growths, so that one need grows once
   std::atomic<std::int64_t> items_{0};

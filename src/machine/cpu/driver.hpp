@@ -65,11 +65,6 @@ class Driver {
   /// Runs rows [begin, end) of `work`; the caller is in an epoch. Stops early where the table must grow.
   virtual Progress run(const Work& work, std::size_t begin, std::size_t end, CellPurse& purse, Tally& tally) const = 0;
 
-  /// Copies the items in up to `slots` slots from `first` on, as searches see them, until `n` are copied; the caller is in an
-  /// epoch. `slots` returns how many slots it looked at. The reserved key is in the aside slot.
-  virtual std::size_t copy_items(const index::Slot* first, std::uint64_t& slots, std::byte* keys, std::byte* values,
-                                 std::size_t n) const = 0;
-
   /// Reads buckets [begin, end) of a rank, builds their tags, empties torn slots and marks live cells.
   virtual void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Cells& cells,
                     Scan& scan) const = 0;

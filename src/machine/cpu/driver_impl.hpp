@@ -99,27 +99,6 @@ class DriverImpl final : public Driver {
     return {end, index::Outcome::done};
   }
 
-  std::size_t copy_items(const Slot* first, std::uint64_t& slots, std::byte* keys, std::byte* values,
-                         std::size_t n) const override {
-    const CellFree reader(persist_);
-    Tally tally;
-    std::size_t count = 0;
-    std::uint64_t at = 0;
-    for (; at < slots && count < n; ++at) {
-      const std::uint64_t stored = reader.memory.load(&first[at].key);
-      if (stored == 0) continue;
-      const std::uint64_t key = first + at == view_.aside ? 0 : stored;
-      // The slot may change hands between its two words; a search of the key settles what it holds.
-      const Item item = find_settled(reader.memory, Candidate(view_, key), tally).item;
-      if (item.slot != first + at) continue;
-      std::memcpy(keys + 8 * count, &key, 8);
-      if (values != nullptr) copy_value(view_, reader.memory, values + count * view_.value_bytes, item);
-      ++count;
-    }
-    slots = at;
-    return count;
-  }
-
   void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Cells& cells,
             Scan& scan) const override {
     CellPurse purse(cells);

@@ -12,6 +12,7 @@
 #include "index/mutant.hpp"
 #include "index/slot.hpp"
 #include "machine/cpu/cells.hpp"
+#include "machine/move_log.hpp"
 #include "memory/persist.hpp"
 
 namespace holdfast::machine::cpu {
@@ -22,6 +23,7 @@ struct Tally {
   std::uint64_t moves = 0;
   std::uint64_t claim_misses = 0;
   std::uint64_t retries = 0;
+  MoveLog* moved = nullptr;  ///< which items, if an export wants to know
 };
 
 /// `Isa` only keeps code compiled for one instruction set from being linked into another's.
@@ -75,7 +77,10 @@ class CpuMemory {
   void retire_cell(std::uint64_t cell) const { cells_.retire(cell); }
 
   void count_items(int change) const { tally_.items += change; }
-  void count_move() const { ++tally_.moves; }
+  void note_move(const index::Slot* from, const index::Slot* to) const {
+    ++tally_.moves;
+    if (tally_.moved != nullptr) tally_.moved->add(from, to);
+  }
 
  private:
   const memory::Persist& persist_;

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "machine/cuda/cuda_machine.hpp"
-#include "machine/cuda/export.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -217,9 +216,16 @@ void CudaMachine::search_resident(const FindJob& job, cudaStream_t stream) {
 std::size_t CudaMachine::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
   const OnDevice on(options_.device);
   require_working();
-  const std::lock_guard lock(changing_);  // nothing changes meanwhile, so no cell is used again
+  const std::lock_guard lock(changing_);  // nothing changes meanwhile
   last_change_.wait("waiting for the batch before");
-  return export_items(layout_, cursor, keys, values, n);
+  auto* const to_keys = static_cast<std::byte*>(keys);
+  auto* const to_values = static_cast<std::byte*>(values);
+  std::size_t count = 0;
+  do {
+    std::byte* const room = to_values ? to_values + count * layout_.value_bytes : nullptr;
+    count += exports_.copy(layout_, cursor, to_keys + 8 * count, room, n - count, layout_.total_slots() + 1);
+  } while (count < n && cursor != Exports::kEnd);
+  return count;
 }
 
 void CudaMachine::wait() {

@@ -16,6 +16,10 @@ bool reads_values(const index::Rows& rows) {
 
 /// The caller holds `changing_`. `waited`: returns when all is done, having grown the table as far as it took.
 void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream) {
+  if (need.keys != 0 && exports_.want_moves()) {  // inserts move items, and kernels do not say which
+    last_change_.wait("waiting for the batch before");
+    exports_.list_rest(layout_);
+  }
   const bool may_phase = goes_in_phases(job);
   const bool orders = !unique || may_phase;  // a broken promise of unique keys would break the pool
   prepare_room(job.size, orders, may_phase, may_phase && reads_values(job.rows));

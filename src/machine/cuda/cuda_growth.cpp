@@ -225,6 +225,7 @@ void CudaMachine::drain_lower_levels(bool recovering) {
 bool CudaMachine::grow_index() {
   const std::lock_guard lock(launching_);
   finish_all();
+  exports_.list_rest(layout_);
   const auto start = Clock::now();
   const unsigned next = layout_.top_level + 1;
   auto tags = tags_for(next);

@@ -20,6 +20,7 @@
 #include "machine/cuda/search_rooms.hpp"
 #include "machine/cuda/staging.hpp"
 #include "machine/cuda/state.hpp"
+#include "machine/exports.hpp"
 #include "machine/layout.hpp"
 #include "machine/machine.hpp"
 
@@ -32,6 +33,7 @@ class CudaMachine final : public Machine {
 
   BatchResult run(const Batch& batch) override;
   std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) override;
+  void end_export(std::uint64_t cursor) override { exports_.end(cursor); }
   void clear() override;
   void reserve(std::uint64_t items) override;
   void wait() override;
@@ -121,6 +123,7 @@ class CudaMachine final : public Machine {
   std::vector<Event> spare_events_;
   Bounds bounds_;
   Stages stages_;
+  Exports exports_;
 
   // Room for the ordering of one changing batch at a time, and for what it leaves over.
   DeviceBuffer<std::uint64_t> hashes_, ordered_;

@@ -75,7 +75,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
   void return_cell(std::uint64_t cell) const { world().return_cell(cell); }
   void retire_cell(std::uint64_t cell) const { world().retire_cell(cell); }
   void count_items(int change) const { world().count_items(change); }
-  void count_move() const {}
+  void note_move(const index::Slot*, const index::Slot*) const {}
 
  private:
   model::World& world() const {

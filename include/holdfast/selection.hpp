@@ -1,0 +1,26 @@
+// selection.hpp: which items `erase_if`, `export_if` and `size_if` mean.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace holdfast {
+
+/// Items whose key lies in a range and which the predicates, if there are any, choose. Keys of 8 bytes are compared as
+/// unsigned numbers.
+///
+/// Predicates run on the host, on the calling thread, whichever machine the table has. They may search the table, must not
+/// change it (InvalidArgument), and may throw: what they throw comes out of the operation, the table is unharmed, and what
+/// was erased until then stays erased.
+struct Selection {
+  const void* first = nullptr;  ///< the least key; null: no limit
+  const void* last = nullptr;   ///< the greatest key, which belongs to the range; null: no limit
+  std::function<bool(const void* key, const void* value)> where;
+  /// The same for many items at once: keys (n, key_bytes), values (n, value_bytes); clears keep[i] for those it does not
+  /// choose.
+  std::function<void(const void* keys, const void* values, std::size_t n, bool* keep)> where_all;
+  /// Asked now and then on the calling thread; true: stop. What was done stands.
+  std::function<bool()> stop;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,55 @@
+"""Which items `erase_if`, `size_if` and `export_if` mean, as Python says it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import batch
+from .arrays import NUMPY
+from .batch import TableShape
+from .errors import InvalidArgument, InvalidType
+
+Where = Callable[[np.ndarray, Any], Any]
+NativeWhere = Callable[[memoryview, memoryview, memoryview], None]
+
+
+def key_bytes_of(name: str, key: Any, size: int) -> bytes | None:
+    """A key at an end of a range, as the bytes that the table has of it."""
+    if key is None:
+        return None
+    if isinstance(key, bytes | bytearray):
+        if len(key) != size:
+            raise InvalidArgument(f"{name} is {len(key)} bytes, and the table's keys have {size}")
+        return bytes(key)
+    if size != 8 or isinstance(key, bool) or not isinstance(key, int | np.integer):
+        expected = "a whole number" if size == 8 else f"{size} bytes"
+        raise InvalidType(f"{name} is {key!r}, of type {type(key).__name__}: give {expected}, or None for no limit")
+    if not 0 <= int(key) < 1 << 64:
+        raise InvalidArgument(f"{name} is {key}: give 0 to 2**64 - 1, or None for no limit")
+    return int(key).to_bytes(8, "little")
+
+
+def native_where(where: Where | None, shape: TableShape, dtype: Any) -> NativeWhere | None:
+    """`where` over arrays as one over the bytes of some items."""
+    if where is None:
+        return None
+    if not callable(where):
+        raise InvalidType(f"where is of type {type(where).__name__}: give a function of keys and values")
+    sizes, made = batch.result_rows(NUMPY, 0, dtype, None, shape.value_bytes)
+
+    def choose(keys: memoryview, values: memoryview, keep: memoryview) -> None:
+        n = len(keep)
+        raw = np.frombuffer(keys, np.uint8).copy()
+        given = raw.view(np.uint64) if shape.key_bytes == 8 else raw.reshape(n, shape.key_bytes)
+        rows = np.frombuffer(bytes(values), made).reshape(n, *sizes[1:])
+        chosen = np.asarray(where(given, rows))
+        if chosen.shape != (n,) or chosen.dtype != bool:
+            raise InvalidArgument(
+                f"where returned {chosen.dtype} of shape {chosen.shape}: give one bool for each of the {n:,} items"
+            )
+        np.frombuffer(keep, bool)[:] = chosen
+
+    return choose

@@ -1,0 +1,218 @@
+// exports.cpp: pieces of exports, read from slots that stand still.
+#include "machine/exports.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/bits.hpp"
+#include "index/address.hpp"
+
+namespace holdfast::machine {
+
+namespace {
+
+using Candidates = index::Candidates<index::RuntimeShape>;
+
+// A cursor: the position below, then the export's number, then whether its keys are listed. All ones is the end.
+constexpr unsigned kPositionBits = 48, kIdBits = 15;
+constexpr std::uint64_t kPositions = std::uint64_t{1} << kPositionBits;
+constexpr std::uint64_t kIds = (std::uint64_t{1} << kIdBits) - 1;  // the last is never given
+constexpr std::uint64_t kListed = std::uint64_t{1} << 63;
+
+std::uint64_t position_in(std::uint64_t cursor) { return cursor % kPositions; }
+std::uint64_t id_in(std::uint64_t cursor) { return cursor >> kPositionBits & kIds; }
+
+/// A slot that holds an item, as it stands.
+struct Held {
+  std::uint64_t key, word;
+};
+
+/// False if the slot is empty.
+bool read_slot(const Layout& layout, const index::Slot* slot, Held& held) {
+  held.key = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
+  if (held.key == 0) return false;
+  held.word = __atomic_load_n(&slot->word, __ATOMIC_ACQUIRE);
+  if (slot == layout.aside) held.key = 0;
+  return held.word != 0 || layout.in_slot();
+}
+
+/// Calls `visit(slot)` for the slots from `position` on, the aside slot first, then those of each level from the top, until
+/// it returns false. Returns the position of the slot that stopped it, or that behind the last.
+template <class Visit>
+std::uint64_t walk(const Layout& layout, std::uint64_t position, const Visit& visit) {
+  if (position == 0) {
+    if (!visit(layout.aside)) return position;
+    position = 1;
+  }
+  std::uint64_t begin = 1;
+  for (unsigned rank = 0; rank < layout.shape.levels(); ++rank) {
+    const std::uint64_t size = layout.buckets(rank) * layout.shape.slots();
+    for (; position < begin + size; ++position) {
+      if (!visit(layout.level[rank] + (position - begin))) return position;
+    }
+    begin += size;
+  }
+  return position;
+}
+
+std::uint64_t position_of(const Layout& layout, const index::Slot* slot) {
+  std::uint64_t begin = 1;
+  for (unsigned rank = 0; rank < layout.shape.levels(); ++rank) {
+    const std::uint64_t size = layout.buckets(rank) * layout.shape.slots();
+    if (slot >= layout.level[rank] && slot < layout.level[rank] + size) {
+      return begin + static_cast<std::uint64_t>(slot - layout.level[rank]);
+    }
+    begin += size;
+  }
+  return 0;
+}
+
+/// Looks a key up in a table that stands still.
+bool find_still(const Layout& layout, std::uint64_t key, Held& held) {
+  const Candidates candidates(layout, key);
+  for (LaneMask left = candidates.distinct(layout); left != 0; left &= left - 1) {
+    if (read_slot(layout, candidates.slot(layout, lowest_bit(left)), held) && held.key == key) return true;
+  }
+  return false;
+}
+
+void copy_item(const Layout& layout, const Held& held, std::byte* keys, std::byte* values, std::size_t at) {
+  std::memcpy(keys + 8 * at, &held.key, 8);
+  if (values == nullptr || layout.value_bytes == 0) return;
+  const void* const value = layout.in_slot() ? static_cast<const void*>(&held.word) : layout.cell(held.word - 1);
+  std::memcpy(values + at * layout.value_bytes, value, layout.value_bytes);
+}
+
+}  // namespace
+
+/// True if the key was not met before. Whatever it moved since its last meeting has then been seen to.
+bool Exports::is_new(Export& one, std::uint64_t key) {
+  if (one.ahead.empty()) return true;
+  const auto moved = one.ahead.find(key);
+  if (moved == one.ahead.end()) return true;
+  const bool again = moved->second > 0;
+  one.ahead.erase(moved);
+  return !again;
+}
+
+void Exports::list_fallen_behind(Export& one) {
+  for (const auto& [key, times] : one.ahead) {
+    if (times < 0) one.rest.push_back(key);
+  }
+  one.ahead.clear();
+  one.listed = true;
+  one.position = 0;
+}
+
+std::size_t Exports::copy_slots(const Layout& layout, Export& one, std::byte* keys, std::byte* values, std::size_t n,
+                                std::uint64_t slots) {
+  std::size_t count = 0;
+  one.position = walk(layout, one.position, [&](const index::Slot* slot) {
+    if (count == n || slots-- == 0) return false;
+    Held held;
+    if (read_slot(layout, slot, held) && is_new(one, held.key)) copy_item(layout, held, keys, values, count++);
+    return true;
+  });
+  return count;
+}
+
+std::size_t Exports::copy_listed(const Layout& layout, Export& one, std::byte* keys, std::byte* values, std::size_t n,
+                                 std::uint64_t most) {
+  std::size_t count = 0;
+  for (; count < n && most-- != 0 && one.position < one.rest.size(); ++one.position) {
+    Held held;
+    if (find_still(layout, one.rest[one.position], held)) copy_item(layout, held, keys, values, count++);
+  }
+  return count;
+}
+
+std::size_t Exports::copy(const Layout& layout, std::uint64_t& cursor, std::byte* keys, std::byte* values,
+                          std::size_t n, std::uint64_t slots) {
+  if (cursor == kEnd) return 0;
+  const std::lock_guard lock(mutex_);
+  Export& one = resume(cursor);
+  std::size_t count = 0;
+  if (!one.listed) {
+    count = copy_slots(layout, one, keys, values, n, slots);
+    if (one.position > layout.total_slots()) {
+      --walking_;
+      list_fallen_behind(one);
+    }
+  } else {
+    count = copy_listed(layout, one, keys, values, n, slots);
+  }
+  if (one.listed && one.position == one.rest.size()) {
+    exports_.pop_back();
+    cursor = kEnd;
+  } else {
+    cursor = one.cursor = one.position | one.id << kPositionBits | (one.listed ? kListed : 0);
+  }
+  return count;
+}
+
+/// The export that `cursor` names, as the one that was used last.
+Exports::Export& Exports::resume(std::uint64_t cursor) {
+  if (id_in(cursor) == 0) return begin(position_in(cursor));
+  const auto found =
+      std::find_if(exports_.begin(), exports_.end(), [&](const Export& one) { return one.cursor == cursor; });
+  if (found == exports_.end()) {
+    throw InvalidArgument(
+        "the cursor is of no export under way here: give the one that the call before returned, or 0 to "
+        "begin. Of all exports, the last " +
+        std::to_string(kMost) + " are remembered");
+  }
+  std::rotate(found, found + 1, exports_.end());
+  return exports_.back();
+}
+
+Exports::Export& Exports::begin(std::uint64_t position) {
+  if (exports_.size() == kMost) forget(exports_.begin());
+  Export& one = exports_.emplace_back();
+  one.id = 1 + begun_++ % (kIds - 1);
+  one.position = position;
+  ++walking_;
+  return one;
+}
+
+void Exports::forget(std::deque<Export>::iterator which) {
+  walking_ -= which->listed ? 0 : 1;
+  exports_.erase(which);
+}
+
+void Exports::end(std::uint64_t cursor) {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::find_if(exports_.begin(), exports_.end(), [&](const Export& one) { return one.id == id_in(cursor); });
+  if (cursor != kEnd && found != exports_.end()) forget(found);
+}
+
+void Exports::note(const Layout& layout, const MoveLog& log) {
+  const std::lock_guard lock(mutex_);
+  for (const MoveLog::Move& move : log.moves()) {
+    const std::uint64_t from = position_of(layout, move.from), to = position_of(layout, move.to);
+    for (Export& one : exports_) {
+      const int change = (to >= one.position) - (from >= one.position);
+      if (one.listed || change == 0) continue;
+      int& times = one.ahead[move.key];
+      times += change;
+      if (times == 0) one.ahead.erase(move.key);
+    }
+  }
+}
+
+void Exports::list_rest(const Layout& layout) {
+  if (!want_moves()) return;
+  const std::lock_guard lock(mutex_);
+  for (Export& one : exports_) {
+    if (one.listed) continue;
+    walk(layout, one.position, [&](const index::Slot* slot) {
+      Held held;
+      if (read_slot(layout, slot, held) && is_new(one, held.key)) one.rest.push_back(held.key);
+      return true;
+    });
+    list_fallen_behind(one);
+  }
+  walking_ = 0;
+}
+
+}  // namespace holdfast::machine

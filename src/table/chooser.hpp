@@ -1,0 +1,37 @@
+// chooser.hpp: the items of a piece of an export that a selection means.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "holdfast/selection.hpp"
+#include "machine/machine.hpp"
+
+namespace holdfast::table {
+
+class Chooser {
+ public:
+  Chooser(const Selection& selection, std::uint32_t key_bytes, std::uint32_t value_bytes)
+      : selection_(selection), key_bytes_(key_bytes), value_bytes_(value_bytes) {}
+
+  /// True if the predicates read values.
+  bool reads_values() const { return selection_.where || selection_.where_all; }
+  bool stops() const { return selection_.stop && selection_.stop(); }
+
+  /// Moves the chosen ones of `n` items to the front of the arrays, and returns how many they are. `values` may be null if
+  /// no predicate reads them.
+  std::size_t choose(std::byte* keys, std::byte* values, std::size_t n);
+
+ private:
+  bool in_range(const std::byte* key) const;
+  std::size_t keep_only(const bool* keep, std::byte* keys, std::byte* values, std::size_t n) const;
+
+  const Selection& selection_;
+  const std::uint32_t key_bytes_, value_bytes_;
+  std::unique_ptr<bool[]> keep_;
+  std::size_t kept_room_ = 0;
+};
+
+}  // namespace holdfast::table

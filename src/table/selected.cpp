@@ -1,0 +1,98 @@
+// selected.cpp: operations on the items that a selection means. Each walks the table as an export does.
+#include <algorithm>
+#include <vector>
+
+#include "machine/exports.hpp"
+#include "table/chooser.hpp"
+#include "table/impl.hpp"
+
+namespace holdfast {
+
+namespace {
+
+constexpr std::uint64_t kEnd = machine::Exports::kEnd;
+constexpr std::size_t kPiece = std::size_t{1} << 14;     // items that changes wait for while they are erased
+constexpr std::size_t kGpuPiece = std::size_t{1} << 19;  // a batch that is worth its launches
+constexpr std::size_t kPieceBytes = std::size_t{64} << 20;
+
+/// An export of one's own, over at the end of a scope.
+struct Walk {
+  explicit Walk(Table& table) : table_(table) {}
+  ~Walk() {
+    try {
+      table_.end_export(cursor);
+    } catch (const Error&) {  // closed meanwhile
+    }
+  }
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
+
+  std::uint64_t cursor = 0;
+
+ private:
+  Table& table_;
+};
+
+/// Arrays for one piece.
+struct Room {
+  Room(bool on_gpu, bool reads_values, std::uint32_t key_bytes, std::uint32_t value_bytes)
+      : size(std::min(on_gpu ? kGpuPiece : kPiece, std::max<std::size_t>(1, kPieceBytes / (key_bytes + value_bytes)))),
+        keys(size * key_bytes),
+        values(reads_values ? size * value_bytes + 1 : 0) {}
+  std::byte* values_or_null() { return values.empty() ? nullptr : values.data(); }
+  std::size_t size;
+  std::vector<std::byte> keys, values;
+};
+
+}  // namespace
+
+std::uint64_t Table::erase_if(const Selection& selection) {
+  table::Chooser chooser(selection, key_bytes(), value_bytes());
+  Room room(on_gpu(), chooser.reads_values(), key_bytes(), value_bytes());
+  Walk walk(*this);
+  std::uint64_t erased = 0;
+  while (walk.cursor != kEnd && !chooser.stops()) {
+    // Nothing changes between the look at an item and its end.
+    const auto still = impl_->keep_still();
+    impl_->about_to_change();
+    const Impl::Deciding deciding(*impl_);
+    std::size_t n = impl_->machine().export_batch(walk.cursor, room.keys.data(), room.values_or_null(), room.size);
+    n = chooser.choose(room.keys.data(), room.values_or_null(), n);
+    if (n == 0) continue;
+    Batch batch;
+    batch.op = Op::erase;
+    batch.keys = room.keys.data();
+    batch.size = n;
+    erased += impl_->machine().run(batch).of(Status::erased);
+  }
+  return erased;
+}
+
+std::uint64_t Table::size_if(const Selection& selection) {
+  table::Chooser chooser(selection, key_bytes(), value_bytes());
+  Room room(on_gpu(), chooser.reads_values(), key_bytes(), value_bytes());
+  Walk walk(*this);
+  std::uint64_t count = 0;
+  while (walk.cursor != kEnd && !chooser.stops()) {
+    const std::size_t n = export_batch(walk.cursor, room.keys.data(), room.values_or_null(), room.size);
+    count += chooser.choose(room.keys.data(), room.values_or_null(), n);
+  }
+  return count;
+}
+
+std::size_t Table::export_if(const Selection& selection, std::uint64_t& cursor, void* keys, void* values,
+                             std::size_t n) {
+  table::Chooser chooser(selection, key_bytes(), value_bytes());
+  std::vector<std::byte> scratch(values == nullptr && chooser.reads_values() ? n * value_bytes() + 1 : 0);
+  auto* const to_keys = static_cast<std::byte*>(keys);
+  auto* const to_values = values ? static_cast<std::byte*>(values) : scratch.empty() ? nullptr : scratch.data();
+  std::size_t count = 0;
+  while (count < n && cursor != kEnd && !chooser.stops()) {
+    std::byte* const key = to_keys + count * key_bytes();
+    std::byte* const value = to_values ? to_values + count * value_bytes() : nullptr;
+    count += chooser.choose(key, value, export_batch(cursor, key, value, n - count));
+  }
+  return count;
+}
+
+}  // namespace holdfast
