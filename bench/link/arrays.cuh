@@ -117,6 +117,26 @@ __global__ void status_kernel(const Status* statuses, std::uint64_t size, Status
     if (statuses[i] != a && statuses[i] != b) atomicAdd(wrong, 1ull);
 }
 
+/// Word w of every value is w + 1, or what takes that away again.
+__global__ void amount_kernel(std::uint64_t* values, std::uint64_t size, unsigned words, bool less) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < size * words;
+       i += gridDim.x * blockDim.x) {
+    const std::uint64_t amount = i % words + 1;
+    values[i] = less ? 0 - amount : amount;
+  }
+}
+
+/// True of all rows: each word of a value has grown by its amount, equally often, and at least once.
+__global__ void check_sums_kernel(const std::uint64_t* before, const std::uint64_t* after, std::uint64_t size,
+                                  unsigned words, unsigned long long* wrong) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < size; i += gridDim.x * blockDim.x) {
+    const std::uint64_t times = after[i * words] - before[i * words];
+    bool right = times >= 1 && times <= size;
+    for (unsigned w = 0; w < words; ++w) right &= after[i * words + w] - before[i * words + w] == times * (w + 1);
+    if (!right) atomicAdd(wrong, 1ull);
+  }
+}
+
 /// Of every twenty rows, `changes` at random are `change`, the others find.
 __global__ void mix_kernel(std::uint8_t* ops, std::uint64_t size, unsigned changes, Op change, std::uint64_t seed) {
   for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < size; i += gridDim.x * blockDim.x)

@@ -184,6 +184,53 @@ class Bench {
         [&] { expect_status(arrays, rows, Status::updated, Status::updated); });
   }
 
+  /// Adds to values, and takes it away again outside the clock.
+  void accumulate(const std::string& work, const Draw& from, std::uint64_t rows) {
+    Arrays arrays(rows, words_);
+    GpuArray<std::uint64_t> before(rows * words_);
+    const auto amounts = [&](bool less) {
+      amount_kernel<<<kBlocks, kThreads>>>(arrays.values.data(), rows, words_, less);
+      must(cudaGetLastError(), "making values");
+    };
+    repeat(
+        work, rows, rows, 3, 1,
+        [&] {
+          draw(from, arrays, rows, false);
+          read_into(before.data(), arrays, rows);
+          amounts(false);
+        },
+        [&] { change(Op::accumulate, arrays, rows); },
+        [&] {
+          expect_status(arrays, rows, Status::updated, Status::updated);
+          read_into(arrays.out.data(), arrays, rows);
+          check_sums_kernel<<<kBlocks, kThreads>>>(before.data(), arrays.out.data(), rows, words_, wrong_.data());
+          must(cudaGetLastError(), "checking answers");
+          amounts(true);
+          wait_all();
+          change(Op::accumulate, arrays, rows);
+        });
+  }
+
+  /// Of items that are all there.
+  void find_or_insert(const std::string& work, const Draw& from, std::uint64_t rows) {
+    Arrays arrays(rows, words_);
+    repeat(
+        work, rows, rows, 3, 1,
+        [&] {
+          draw(from, arrays, rows, false);
+          must(cudaMemset(arrays.out.data(), 0xee, rows * words_ * 8), "poisoning results");
+        },
+        [&] {
+          Batch batch = batch_of(arrays, rows, streams_[0]);
+          batch.op = Op::find_or_insert;
+          batch.values = arrays.values.data();
+          batch.out = arrays.out.data();
+          batch.found = arrays.found.data();
+          table_->run(batch);
+        },
+        [&] { check(arrays, arrays.out.data(), rows, false); });
+  }
+
   /// Erases the last items of the table, `batches` batches of them.
   void erase(const std::string& work, std::uint64_t rows, unsigned batches = 2) {
     Arrays arrays(rows, words_);
@@ -341,6 +388,15 @@ class Bench {
     if (takes_value(op)) batch.values = arrays.values.data();
     batch.statuses = arrays.statuses.data();
     table_->run(batch);
+  }
+
+  void read_into(std::uint64_t* out, const Arrays& arrays, std::uint64_t rows) {
+    wait_all();
+    Batch batch = batch_of(arrays, rows, streams_[0]);
+    batch.op = Op::find;
+    batch.out = out;
+    table_->run(batch);
+    wait_all();
   }
 
   void draw(const Draw& from, Arrays& arrays, std::uint64_t rows, bool absent) {

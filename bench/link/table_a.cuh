@@ -6,6 +6,13 @@
 
 namespace holdfast::bench {
 
+/// Operations that change, and need the values that are there.
+inline void change_with_values(Bench& bench, const Draw& skewed) {
+  bench.accumulate("accumulate", bench.uniform(), 4 * kMi);
+  bench.accumulate("accumulate zipfian", skewed, 4 * kMi);
+  bench.find_or_insert("find_or_insert", bench.uniform(), 4 * kMi);
+}
+
 inline Json table_a(Bench& bench, bool changes) {
   bench.make();
   bench.load();
@@ -21,6 +28,7 @@ inline Json table_a(Bench& bench, bool changes) {
   bench.update("update", uniform, 4 * kMi);
   bench.update("update zipfian", skewed, 4 * kMi);
   bench.mixed("ycsb A", skewed, 4 * kMi, 10);
+  change_with_values(bench, skewed);
   bench.find("find after updates", uniform, 4 * kMi);
   bench.erase("erase", 4 * kMi);
   bench.verify();
@@ -39,6 +47,7 @@ inline Json phases_study(Setup setup) {
   bench.update("update", bench.uniform(), 4 * kMi);
   bench.update("update zipfian", skewed, 4 * kMi);
   bench.mixed("ycsb A", skewed, 4 * kMi, 10);
+  change_with_values(bench, skewed);
   bench.erase("erase", 4 * kMi);
   bench.verify();
   Json result = bench.result();

@@ -9,49 +9,82 @@
 
 #include "core/both.hpp"
 #include "holdfast/status.hpp"
+#include "index/combine.hpp"
 #include "index/run.hpp"
 
 namespace holdfast::index {
 
-/// What a key holds at some point of a batch: the value of a row, by its number, or one of these.
+/// What a key holds at some point of a batch: the value of a row, by its number, or one of these. 31 bits.
 using Held = std::uint32_t;
-inline constexpr Held kNothing = ~Held{0};        ///< it is absent
-inline constexpr Held kOld = ~Held{0} - 1;        ///< the value from before the batch
-inline constexpr Held kUnsettled = ~Held{0} - 2;  ///< what only run.hpp can tell: the key is accumulated into
-inline constexpr std::size_t kMostEffectRows = kUnsettled;
+inline constexpr Held kNothing = 0x7fff'ffff;  ///< it is absent
+inline constexpr Held kOld = kNothing - 1;     ///< the value from before the batch
+inline constexpr Held kSum = kNothing - 2;     ///< what `after_row` makes of the rows up to here
+inline constexpr std::size_t kMostEffectRows = kSum;
 
 /// What a key holds after some operations, by whether it was there before them.
 struct Effect {
-  Held if_absent = kNothing;
+  Held if_absent : 31 = kNothing;
+  std::uint32_t sums : 1 = 0;  ///< one of them accumulates
   Held if_there = kOld;
 };
 static_assert(sizeof(Effect) == 8);
 
+HOLDFAST_BOTH constexpr Effect make_effect(Held if_absent, Held if_there, bool sums) {
+  return {if_absent & kNothing, sums ? 1u : 0u, if_there};
+}
+
 /// What a key holds after `effect` that held `before`.
 HOLDFAST_BOTH constexpr Held after(const Effect& effect, Held before) {
-  if (before == kUnsettled) return before;
   if (before == kNothing) return effect.if_absent;
   return effect.if_there == kOld ? before : effect.if_there;
 }
 
 /// The effect of `second` after `first`.
 HOLDFAST_BOTH constexpr Effect combined(const Effect& first, const Effect& second) {
-  return {after(second, first.if_absent), after(second, first.if_there)};
+  return make_effect(after(second, first.if_absent), after(second, first.if_there), (first.sums | second.sums) != 0);
 }
 
-HOLDFAST_BOTH constexpr Effect effect_of(Op op, Held row) {
+HOLDFAST_BOTH inline Effect effect_of(const Rows& rows, std::size_t number) {
+  const auto row = static_cast<Held>(number);
+  switch (rows.op_of(number)) {
+    case Op::find:
+    case Op::contains: break;
+    case Op::erase: return make_effect(kNothing, kNothing, false);
+    case Op::assign: return make_effect(kNothing, row, false);
+    case Op::insert:
+    case Op::insert_and_find:
+    case Op::find_or_insert: return make_effect(row, kOld, false);
+    case Op::insert_or_assign: return make_effect(row, row, false);
+    case Op::accumulate: return make_effect(rows.scale == 1 ? row : kSum, kSum, true);
+  }
+  return {};
+}
+
+/// One word of a key's value while rows are applied to it.
+struct Word {
+  bool there = false;
+  std::uint64_t bits = 0;
+};
+
+/// The word after a row of operation `op` that gives `given`. What `effect_of` says of the key, this says of its value.
+HOLDFAST_BOTH inline Word after_row(const Word& before, Op op, const Combining& how, std::uint64_t given) {
   switch (op) {
     case Op::find:
     case Op::contains: break;
-    case Op::erase: return {kNothing, kNothing};
-    case Op::assign: return {kNothing, row};
+    case Op::erase: return {};
+    case Op::assign: return before.there ? Word{true, given} : before;
     case Op::insert:
     case Op::insert_and_find:
-    case Op::find_or_insert: return {row, kOld};
-    case Op::insert_or_assign: return {row, row};
-    case Op::accumulate: return {kUnsettled, kUnsettled};
+    case Op::find_or_insert: return before.there ? before : Word{true, given};
+    case Op::insert_or_assign: return {true, given};
+    case Op::accumulate: {
+      if (!before.there && how.scale == 1) return {true, given};
+      Combining with = how;
+      with.alone = !before.there;
+      return {true, combine_word(before.there ? before.bits : 0, given, with)};
+    }
   }
-  return {};
+  return before;
 }
 
 /// The answer of an operation that finds room.
@@ -77,7 +110,7 @@ HOLDFAST_BOTH inline Held answer_row(const Rows& rows, std::size_t row, const Ef
   const Held held = after(before, there ? kOld : kNothing);
   if (rows.statuses) rows.statuses[row] = status_of(op, held != kNothing);
   if (rows.found) rows.found[row] = held != kNothing;
-  return after(effect_of(op, static_cast<Held>(row)), held);
+  return after(effect_of(rows, row), held);
 }
 
 }  // namespace holdfast::index

@@ -1,15 +1,15 @@
 // phases.hpp: the steps of run.hpp for a whole batch, phase by phase: a fence is paid for once a phase. RULES.md 12.
 //
 //   plan      volatile   each row's answer, and what each run will change; an add claims its slot
+//   sum       volatile   what runs accumulate
 //   place     durable    the new values, in fresh cells
-//   commit    durable    the slots, by whole lines of the pool
+//   commit    durable    the slots, by whole lines of the pool; values that are in slots first, and then keys
 //   publish   volatile   the copies of the slots, and their tags, to readers
 //
 // All of a phase is over, and fenced, before the next begins. The batch is alone in changing the table (RULES.md 14), and a
-// key has one run in it, so no key is claimed and no item moves: a run that finds no slot is left to run.hpp, and so is one
-// that accumulates. Readers look at copies of the slots (GPHash §3.3), which stay as they were until `publish`: a change that a
-// crash could take back is seen by nobody. Values are in cells. Cells that came out of their slots stay as they are until all
-// rows of the batch that read them are answered.
+// key has one run in it, so no key is claimed and no item moves: a run that finds no slot is left to run.hpp. Readers look at
+// copies of the slots (GPHash §3.3), which stay as they were until `publish`: a change that a crash could take back is seen by
+// nobody. Cells that came out of their slots stay as they are until all rows of the batch that read them are answered.
 //
 // A request over a GPU's link costs the same from 8 to 64 bytes, so each line that the batch touches is written whole, once:
 // the slots that it changes as they will be, and the others as their copies say. Every word of a copy equals the pool's, that
@@ -36,17 +36,17 @@ enum class Change : std::uint8_t {
 struct Plan {
   Change change = Change::none;
   std::uint8_t lane = 0;       ///< of the slot, among the key's candidates
-  std::size_t row = 0;         ///< whose value it gets
+  Held held = kNothing;        ///< what the key will hold: the value of a row, or a sum
   std::uint64_t old_word = 0;  ///< of an item that is replaced or removed
 };
 
-/// True if batches of this operation can be planned; mixed ones can.
-HOLDFAST_BOTH constexpr bool can_plan(Op op) { return changes(op) && op != Op::accumulate; }
-/// True if it can place a value, and if it can take one out of its slot.
+/// What rows of an operation can ask of the phases.
 HOLDFAST_BOTH constexpr bool may_place(Op op) { return takes_value(op); }
 HOLDFAST_BOTH constexpr bool may_retire(Op op) {
-  return op == Op::insert_or_assign || op == Op::assign || op == Op::erase;
+  return op == Op::insert_or_assign || op == Op::assign || op == Op::erase || op == Op::accumulate;
 }
+HOLDFAST_BOTH constexpr bool may_sum(Op op) { return op == Op::accumulate; }
+HOLDFAST_BOTH constexpr bool may_change_key(Op op) { return op != Op::assign && changes(op); }
 HOLDFAST_BOTH constexpr bool needs_cell(Change change) { return change == Change::add || change == Change::replace; }
 
 /// Says what a run is to do, by the effect of all its rows on the item that its key has, or has not. Outcomes other than `done`
@@ -56,7 +56,6 @@ HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory, const Vie
                                const Candidates<Shape>& candidates, const Item& old, Plan& plan) {
   plan = {};
   const Held held = after(whole, old ? kOld : kNothing);
-  if (held == kUnsettled) return Outcome::needs_slot;
   if (held == kOld || (held == kNothing && !old)) return Outcome::done;
   unsigned lane = old.lane;
   if (old) {
@@ -69,7 +68,7 @@ HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory, const Vie
     plan.change = Change::add;
   }
   plan.lane = static_cast<std::uint8_t>(lane);
-  plan.row = held;
+  plan.held = held;
   return Outcome::done;
 }
 
@@ -109,18 +108,26 @@ HOLDFAST_BOTH Slot* slot_at(const View<Shape>& view, std::uint64_t number) {
   return number == first ? view.aside : nullptr;
 }
 
-/// What the slot of a plan holds after the batch.
+/// The slots are written once where values are in cells. A value in its slot is durable before its key (RULES.md 3), so
+/// such slots are written twice: with the keys that were there, and with those that will be.
+enum class Pass : std::uint8_t { whole, values, keys };
+
+/// What the slot of a plan holds after a pass. A value stays in a slot that is emptied.
 template <class Shape>
-HOLDFAST_BOTH Slot slot_after(const Candidates<Shape>& candidates, const Plan& plan, std::uint64_t word) {
+HOLDFAST_BOTH Slot slot_after(const View<Shape>& view, const Candidates<Shape>& candidates, const Plan& plan,
+                              std::uint64_t word, Pass pass) {
   HOLDFAST_ASSERT(plan.change != Change::none);
-  return plan.change == Change::remove ? Slot{0, 0} : Slot{candidates.stored_key(), word};
+  const bool removes = plan.change == Change::remove;
+  const bool has_key = pass == Pass::values ? plan.change != Change::add : !removes;
+  const std::uint64_t left = view.in_slot() ? plan.old_word : 0;
+  return {has_key ? candidates.stored_key() : 0, removes ? left : word};
 }
 
-/// What one slot of a line holds after the batch. `changes` are the batch's, those of one line together: `size()`, `number(at)`
-/// of a change's slot, and what it holds `after(at)`. `first` is the first of this line.
+/// What one slot of a line holds after a pass. `changes` are the batch's, those of one line together: `size()`, `change(at)`, the
+/// `number(at)` of its slot, and what that holds `after(at)` the pass. `first` is the first of this line.
 template <class Memory, class Changes>
-HOLDFAST_BOTH Slot after_batch(const Memory& memory, const Slot* slot, std::uint64_t number, const Changes& changes,
-                               std::uint64_t first) {
+HOLDFAST_BOTH Slot after_pass(const Memory& memory, const Slot* slot, std::uint64_t number, const Changes& changes,
+                              std::uint64_t first) {
   const unsigned most = memory.keeps(Step::commit_all_of_line) ? kLineSlots : 1;
   for (std::uint64_t at = first; at < first + most && at < changes.size(); ++at) {
     if (line_of(changes.number(at)) != line_of(number)) break;
@@ -133,6 +140,18 @@ HOLDFAST_BOTH Slot after_batch(const Memory& memory, const Slot* slot, std::uint
 template <class Changes>
 HOLDFAST_BOTH bool leads_line(const Changes& changes, std::uint64_t at) {
   return at == 0 || line_of(changes.number(at - 1)) != line_of(changes.number(at));
+}
+
+/// True if a pass has something to write into the line whose first change is `first`.
+template <class Changes>
+HOLDFAST_BOTH bool changes_line(const Changes& changes, std::uint64_t first, Pass pass) {
+  for (std::uint64_t at = first; at < changes.size() && line_of(changes.number(at)) == line_of(changes.number(first));
+       ++at) {
+    const Change change = changes.change(at);
+    if (pass == Pass::whole || change == Change::add) return true;
+    if (pass == Pass::values ? change == Change::replace : change == Change::remove) return true;
+  }
+  return false;
 }
 
 /// Writes one slot of a line. It is durable when the phase is over.

@@ -1,4 +1,6 @@
 // accumulate_test.cpp: every element type and way to combine, on the GPU, with keys that repeat.
+#include <tuple>
+
 #include "fixture.hpp"
 
 namespace holdfast::test {
@@ -34,14 +36,16 @@ void put_elements(std::vector<std::uint8_t>& values, Element element, std::mt199
   }
 }
 
-class GpuAccumulate : public testing::TestWithParam<std::uint32_t> {};
+/// Values of so many bytes; one by one, or in phases from the first row on.
+class GpuAccumulate : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint64_t>> {};
 
 TEST_P(GpuAccumulate, SmallAllElementsAndCombinations) {
   HOLDFAST_NEEDS_GPU();
+  const auto [bytes, order_from] = GetParam();
   for (unsigned e = 0; e < kElements; ++e) {
     const auto element = static_cast<Element>(e);
-    if (GetParam() % element_bytes(element) != 0) continue;
-    GpuTable gpu({GetParam()});
+    if (bytes % element_bytes(element) != 0) continue;
+    GpuTable gpu({bytes, 2, 2, 8, order_from}, 4000);
     for (const Combine how : {Combine::add, Combine::min, Combine::max}) {
       Rows rows = gpu.some_rows(300, 40, false, Op::accumulate);
       put_elements(rows.values, element, gpu.random);
@@ -53,18 +57,20 @@ TEST_P(GpuAccumulate, SmallAllElementsAndCombinations) {
       ASSERT_NO_FATAL_FAILURE(gpu.compare(rows, batch)) << "element " << e << " combine " << int(how);
     }
     ASSERT_NO_FATAL_FAILURE(gpu.verify());
+    EXPECT_EQ(gpu.table->stats().phased_batches, order_from == 1 ? 3u : 0u);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Values, GpuAccumulate, testing::Values(2u, 4u, 6u, 8u, 12u, 16u, 128u, 1000u));
+INSTANTIATE_TEST_SUITE_P(Values, GpuAccumulate,
+                         testing::Combine(testing::Values(2u, 4u, 6u, 8u, 12u, 16u, 128u, 1000u),
+                                          testing::Values(0u, 1u)));
 
 /// Scaled sums, of new keys and old ones, repeated and not, are to the last bit those of the CPU.
-TEST(GpuAccumulate, ScaledSumsAreThoseOfTheCpu) {
-  HOLDFAST_NEEDS_GPU();
+void compare_scaled_sums(std::uint64_t order_from) {
   for (const std::uint32_t bytes : {4u, 8u, 24u, 256u}) {
     for (const Element element : {Element::f16, Element::bf16, Element::f32, Element::f64}) {
       if (bytes % element_bytes(element) != 0) continue;
-      GpuTable gpu({bytes});
+      GpuTable gpu({bytes, 2, 2, 8, order_from}, 4000);
       const PoolPath path("-cpu");
       Table cpu = Table::create(path.str(), {.value_bytes = bytes, .device = "cpu", .overwrite = true});
       for (int round = 0; round < 3; ++round) {
@@ -81,8 +87,19 @@ TEST(GpuAccumulate, ScaledSumsAreThoseOfTheCpu) {
         cpu.find(rows.keys.data(), there.data(), rows.keys.size());
         ASSERT_EQ(here, there) << bytes << " bytes, element " << int(element);
       }
+      ASSERT_EQ(gpu.table->stats().phased_batches, order_from == 1 ? 3u : 0u);
     }
   }
+}
+
+TEST(GpuAccumulate, ScaledSumsAreThoseOfTheCpu) {
+  HOLDFAST_NEEDS_GPU();
+  compare_scaled_sums(0);
+}
+
+TEST(GpuAccumulate, ScaledSumsInPhasesAreThoseOfTheCpu) {
+  HOLDFAST_NEEDS_GPU();
+  compare_scaled_sums(1);
 }
 
 TEST(GpuAccumulate, ManyRowsOfOneKey) {

@@ -10,6 +10,7 @@ const std::vector<std::vector<Op>> kMixes = {
     {Op::find, Op::contains, Op::insert, Op::insert_or_assign, Op::assign, Op::erase, Op::find_or_insert,
      Op::insert_and_find},
     {Op::find, Op::erase, Op::find_or_insert, Op::accumulate},
+    {Op::find, Op::assign, Op::accumulate},
 };
 
 void choose_ops(GpuTable& gpu, Rows& rows, const std::vector<Op>& mix) {
@@ -61,8 +62,8 @@ TEST_P(GpuPhases, BatchesOfOneKindWithHotKeys) {
   HOLDFAST_NEEDS_GPU();
   GpuTable gpu({GetParam()}, 200000);
   for (const std::uint64_t range : {2ull, 30000ull}) {
-    for (const Op op : {Op::find_or_insert, Op::insert_and_find, Op::assign, Op::erase, Op::insert, Op::find_or_insert,
-                        Op::insert_and_find, Op::insert_or_assign}) {
+    for (const Op op : {Op::accumulate, Op::find_or_insert, Op::insert_and_find, Op::assign, Op::erase, Op::insert,
+                        Op::accumulate, Op::find_or_insert, Op::insert_and_find, Op::insert_or_assign}) {
       const std::uint64_t before = gpu.table->stats().phased_batches;
       ASSERT_NO_FATAL_FAILURE(gpu.round(20000, range, false, op)) << int(op);
       EXPECT_EQ(gpu.table->stats().phased_batches, before + 1) << int(op);
@@ -71,7 +72,7 @@ TEST_P(GpuPhases, BatchesOfOneKindWithHotKeys) {
   gpu.verify();
 }
 
-INSTANTIATE_TEST_SUITE_P(Values, GpuPhases, testing::Values(12u, 16u, 128u, 1000u));
+INSTANTIATE_TEST_SUITE_P(Values, GpuPhases, testing::Values(0u, 4u, 8u, 12u, 16u, 128u, 1000u));
 
 /// Arrays in GPU memory, of two batches in flight.
 TEST(GpuPhases, MixedBatchesOfDeviceArrays) {

@@ -115,8 +115,8 @@ TEST_P(Mutants, IsNoticed) {
 
 /// The phases have fences of their own, at other places than the steps one by one.
 TEST(MutantsInPhases, AreNoticed) {
-  for (const Step step :
-       {Step::fence_after_place, Step::fence_after_commit, Step::raise_after_erase, Step::cell_limbo}) {
+  for (const Step step : {Step::fence_after_place, Step::order_value_before_key, Step::fence_after_commit,
+                          Step::raise_after_erase, Step::cell_limbo}) {
     const LeavingOut without(step);
     std::uint64_t states = 0;
     EXPECT_NE(killer_in_phases({}, states), "") << "nothing fails without step " << static_cast<int>(step);

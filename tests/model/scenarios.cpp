@@ -232,9 +232,9 @@ void add_runs(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) 
   to.push_back(scenario);
 }
 
-/// Batches in phases, under searches: of one operation, and mixed. Values in cells.
+/// Batches in phases, under searches: of one operation, and mixed.
 void add_phases(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
-  if (flavour != Flavour::resident || value_bytes != kInCells) return;
+  if (flavour != Flavour::resident) return;
   Shape shape = two_levels(value_bytes);
   shape.cells = 10;
   const auto k = colliding_keys(shape, 3);
@@ -283,8 +283,13 @@ void add_phases(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes
       {phased({find_or_insert(k[0], 4), find_or_insert(k[1], 8), find_or_insert(k[1], 16),
                find_or_insert(kReserved, 32)})});
   add("phases: inserts and finds", {there[0]}, {phased({both(k[0], 4), both(k[1], 8), both(k[1], 16)})});
-  add("phases, mixed: a sum is left over", {there[0], there[1]},
-      {phased({accumulate(k[0], 4), find(k[0]), assign(k[1], 8), accumulate(k[0], 16)})});
+  add("phases: sums, and the reserved key", {there[0]},
+      {phased({accumulate(k[0], 4), accumulate(k[1], 8), accumulate(k[1], 16), accumulate(kReserved, 32)})});
+  add("phases: a sum of a sum", {there[0], there[1]},
+      {phased({accumulate(k[0], 4), accumulate(k[0], 8)}), phased({accumulate(k[1], 16), accumulate(k[0], 32)})});
+  add("phases, mixed: sums that are read, and one that goes", {there[0], there[1]},
+      {phased({accumulate(k[0], 4), find(k[0]), assign(k[1], 8), accumulate(k[1], 16)}),
+       phased({accumulate(k[0], 32), find(k[0]), erase(k[0]), find_or_insert(k[0], 64)})});
 }
 
 /// All slots of one key's candidates are taken, by keys of which one can move.

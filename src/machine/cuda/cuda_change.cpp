@@ -1,6 +1,7 @@
 // cuda_change.cpp: enqueues changing batches, in phases or operation by operation, and makes room when one finds none.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "index/phases.hpp"
 #include "machine/cuda/cuda_machine.hpp"
@@ -8,21 +9,16 @@
 
 namespace holdfast::machine::cuda {
 
-namespace {
-bool reads_values(const index::Rows& rows) {
-  return rows.out != nullptr && rows.value_bytes != 0 && (rows.ops != nullptr || reads_value(rows.op));
-}
-}  // namespace
-
 /// The caller holds `changing_`. `waited`: returns when all is done, having grown the table as far as it took.
 void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream) {
   if (need.keys != 0 && exports_.want_moves()) {  // inserts move items, and kernels do not say which
     last_change_.wait("waiting for the batch before");
     exports_.list_rest(layout_);
   }
-  const bool may_phase = goes_in_phases(job);
+  const Phases phases = phases_of(job);
+  const bool may_phase = phases.any;
   const bool orders = !unique || may_phase;  // a broken promise of unique keys would break the pool
-  prepare_room(job.size, orders, may_phase, may_phase && reads_values(job.rows));
+  prepare_room(job.size, orders, phases);
   const bool has_room = (waited && !may_phase) || fits(need);  // who waits need not ask
   last_change_.hold(stream);
   times_.begin(stream);
@@ -44,7 +40,7 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
   job.ring = ring_;
   if (may_phase && has_room) {
     ++phased_batches_;
-    change_in_phases(job, stream);
+    change_in_phases(job, phases, stream);
     change_leftovers(job, waited, stream);
   } else if (waited || !has_room) {
     return change_and_wait(job, stream);
@@ -58,63 +54,108 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
   last_change_.record(stream);
 }
 
-/// True if index/phases.hpp can do it, and it is large enough to be worth some fifteen launches.
-bool CudaMachine::goes_in_phases(const ChangeJob& job) const {
-  return cache_.view().resident() && !layout_.in_slot() && (job.rows.ops != nullptr || index::can_plan(job.rows.op)) &&
-         job.size >= (options_.order_from != 0 ? options_.order_from : kSmallSearch) &&
-         index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells);
+/// Whether index/phases.hpp can do it, and it is large enough to be worth some fifteen launches; and which phases it takes.
+CudaMachine::Phases CudaMachine::phases_of(const ChangeJob& job) const {
+  Phases phases;
+  phases.any = cache_.view().resident() &&
+               job.size >= (options_.order_from != 0 ? options_.order_from : kSmallSearch) &&
+               index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells);
+  if (!phases.any) return phases;
+  const index::Rows& rows = job.rows;
+  const auto some = [&](bool (*may)(Op)) { return rows.ops != nullptr || may(rows.op); };
+  const bool in_slot = layout_.in_slot();
+  phases.values = some(index::may_place) && layout_.value_bytes != 0;
+  phases.keys = some(index::may_change_key);
+  phases.frees = some(index::may_retire) && !in_slot;
+  phases.sums = some(index::may_sum);
+  phases.reads = some(reads_value) && rows.out != nullptr && layout_.value_bytes != 0;
+  phases.gathers = phases.reads && !in_slot;
+  return phases;
 }
 
-void CudaMachine::change_in_phases(ChangeJob& job, cudaStream_t stream) {
-  const index::Rows& rows = job.rows;
-  const bool mixed = rows.ops != nullptr;
-  const bool places = mixed || index::may_place(rows.op);
-  const bool frees = mixed || index::may_retire(rows.op);
-  const bool reads = reads_values(rows);
+/// Where the phases of a batch work.
+ChangeRoom CudaMachine::change_room(const Phases& phases) {
   const std::size_t n = planned_.size();
-  std::uint32_t* const numbers = change_order_.data();
-  ChangeRoom room{planned_.data(),
-                  {numbers, numbers + n},
-                  {numbers + 2 * n, numbers + 3 * n},
-                  {numbers + 4 * n, numbers + 5 * n},
-                  effects_.data(),
-                  numbers + 6 * n,
-                  scratch_.data(),
-                  scratch_.size()};
+  std::uint32_t* at = change_order_.data();
+  const auto take = [&](std::uint32_t*& array) { array = std::exchange(at, at + n); };
+  ChangeRoom room;
+  room.planned = planned_.data();
+  room.effects = effects_.data();
+  for (auto& array : {&room.slots, &room.order, &room.freed}) {
+    take((*array)[0]);
+    take((*array)[1]);
+  }
+  if (phases.reads) take(room.copies);
+  if (phases.sums) {
+    room.sums[0] = sums_.data();
+    room.sums[1] = sums_.data() + n;
+    room.sum_cells[0] = sum_cells_.data();
+    room.sum_cells[1] = sum_cells_.data() + n;
+  }
+  room.scratch = scratch_.data();
+  room.scratch_bytes = scratch_.size();
+  return room;
+}
+
+void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, cudaStream_t stream) {
+  ChangeRoom room = change_room(phases);
   SearchRoom reading;
+  const auto fill = [&](void* array, int byte, std::size_t each) {
+    cuda::check(cudaMemsetAsync(array, byte, each * job.size, stream), "starting a change");
+  };
   cuda::check(cudaMemsetAsync(job.report, 0, sizeof(ChangeReport), stream), "starting a change");
-  cuda::check(cudaMemsetAsync(room.slots[0], 0xff, 4 * job.size, stream), "starting a change");  // kNoSlot
-  // Nobody uses what stands beside those, but the sort moves it, and initcheck cannot tell.
-  cuda::check(cudaMemsetAsync(room.order[0], 0, 4 * job.size, stream), "starting a change");
-  if (frees) cuda::check(cudaMemsetAsync(room.freed[0], 0xff, 4 * job.size, stream), "starting a change");
-  if (reads) {
+  fill(room.slots[0], 0xff, 4);  // kNoSlot
+  fill(room.order[0], 0, 4);  // nobody uses what stands beside those, but the sort moves it, and initcheck cannot tell
+  if (phases.frees) fill(room.freed[0], 0xff, 4);
+  if (phases.sums) {
+    fill(room.sum_cells[0], 0xff, 4);  // after all others
+    fill(room.sums[0], 0, sizeof(Sum));
+  }
+  if (phases.reads) fill(room.copies, 0xff, 4);  // kNoCopy
+  if (phases.gathers) {
     reading = read_room_->room();
     enter_search(job.state, reading, layout_.cells, stream);
-    cuda::check(cudaMemsetAsync(reading.cells, 0xff, 4 * job.size, stream), "starting a change");  // no place
-    cuda::check(cudaMemsetAsync(room.copies, 0xff, 4 * job.size, stream), "starting a change");    // kNoCopy
+    fill(reading.cells, 0xff, 4);  // no place
   }
   fold_effects(job, room, stream);
   kernels_->plan(job, room, reading, stream);
   times_.end("plan", stream);
   order_changes(room, job.size, index::slot_numbers(layout_), stream);
   times_.end("order changes", stream);
-  if (places) {
-    kernels_->place(job, room, stream);
-    times_.end("place", stream);
+  if (phases.sums) {
+    if (!layout_.in_slot()) order_sums(job, room, stream);
+    kernels_->sum(job, room, stream);
+    times_.end("sum", stream);
   }
-  kernels_->commit(job, room, stream);
-  times_.end("commit", stream);
+  commit_in_phases(job, room, phases, stream);
   kernels_->publish(job, room, stream);
   times_.end("publish", stream);
-  if (reads) read_in_phases(job, room, reading, stream);
-  if (!frees) return;
+  if (phases.gathers) gather_in_phases(job, reading, stream);
+  if (phases.reads) {
+    kernels_->copy_values(job, room, stream);
+    times_.end("read", stream);
+  }
+  if (!phases.frees) return;
   retire_cells(job, room, stream);
   times_.end("retire", stream);
 }
 
+/// The durable phases.
+void CudaMachine::commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases,
+                                   cudaStream_t stream) {
+  if (!layout_.in_slot()) {
+    if (phases.values) kernels_->place(job, room, stream);
+    if (phases.values) times_.end("place", stream);
+    kernels_->commit(job, room, index::Pass::whole, stream);
+  } else {
+    if (phases.values) kernels_->commit(job, room, index::Pass::values, stream);
+    if (phases.keys) kernels_->commit(job, room, index::Pass::keys, stream);
+  }
+  times_.end("commit", stream);
+}
+
 /// Before the cells that the batch took out of their slots come free.
-void CudaMachine::read_in_phases(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
-                                 cudaStream_t stream) {
+void CudaMachine::gather_in_phases(const ChangeJob& job, const SearchRoom& reading, cudaStream_t stream) {
   FindJob find;
   find.rows = job.rows;
   find.keys = job.keys;
@@ -122,12 +163,10 @@ void CudaMachine::read_in_phases(const ChangeJob& job, const ChangeRoom& room, c
   find.state = job.state;
   order_search(reading, job.size, layout_.cells, stream);
   kernels_->gather(find, reading, stream);
-  kernels_->copy_values(job, room, stream);
   leave_search(job.state, reading, stream);
-  times_.end("read", stream);
 }
 
-/// The runs that no phase had a slot for: one by one, moving items. And those that accumulate, in a mixed batch.
+/// The runs that no phase had a slot for: one by one, moving items.
 void CudaMachine::change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream) {
   job.again = job.leftovers;
   job.leftovers = leftovers_.data() + leftovers_.size() / 2;
@@ -135,8 +174,7 @@ void CudaMachine::change_leftovers(ChangeJob& job, bool waited, cudaStream_t str
   job.again_count = &job.report->leftovers;
   if (!waited) {
     job.last_try = true;
-    // For the size of the grid. Few find no slot.
-    if (job.rows.ops == nullptr) job.again_size = std::max<std::uint64_t>(1, job.size / 64);
+    job.again_size = std::max<std::uint64_t>(1, job.size / 64);  // for the size of the grid: few are expected
     kernels_->change(job, stream);
     return times_.end("leftovers", stream);
   }
@@ -214,20 +252,27 @@ bool CudaMachine::fits(Need need) {
   return holds();
 }
 
-/// Room for the order and the leftovers of `rows` rows, and for their phases; `reads`: which read values.
-void CudaMachine::prepare_room(std::uint64_t rows, bool ordered, bool phased, bool reads) {
+/// Room for the order and the leftovers of `rows` rows, and for their phases.
+void CudaMachine::prepare_room(std::uint64_t rows, bool ordered, const Phases& phases) {
   std::size_t scratch = ordered ? order_scratch_bytes(rows) : 0;
-  if (phased) scratch = std::max(scratch, change_scratch_bytes(rows));
+  if (phases.any) scratch = std::max(scratch, change_scratch_bytes(rows));
   if (leftovers_.size() >= 2 * rows && scratch_.size() >= scratch && (!ordered || hashes_.size() >= 2 * rows) &&
-      (!phased || planned_.size() >= rows) && (!reads || (read_room_ != nullptr && read_room_->rows() >= rows)))
+      (!phases.any || planned_.size() >= rows) && (!phases.sums || sums_.size() >= 2 * planned_.size()) &&
+      (!phases.gathers || (read_room_ != nullptr && read_room_->rows() >= rows)))
     return;
   last_change_.wait("waiting for the batch before");
   leftovers_.at_least(2 * rows);
   scratch_.at_least(scratch);
-  if (phased) planned_.at_least(rows);
-  if (phased) change_order_.at_least(7 * planned_.size());
-  if (phased) effects_.at_least(planned_.size());
-  if (reads && (read_room_ == nullptr || read_room_->rows() < rows)) {
+  if (phases.any) {
+    planned_.at_least(rows);
+    effects_.at_least(planned_.size());
+    change_order_.at_least(7 * planned_.size());
+  }
+  if (phases.sums) {
+    sums_.at_least(2 * planned_.size());
+    sum_cells_.at_least(2 * planned_.size());
+  }
+  if (phases.gathers && (read_room_ == nullptr || read_room_->rows() < rows)) {
     read_room_.reset();
     read_room_ = std::make_unique<SearchRooms::Room>(rows, false);
   }

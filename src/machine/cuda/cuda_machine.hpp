@@ -57,6 +57,15 @@ class CudaMachine final : public Machine {
     bool index = false, heap = false;
   };
 
+  /// Whether a batch goes in phases, and what its rows may ask of them.
+  struct Phases {
+    bool any = false;
+    bool values = false, keys = false;  ///< some are written
+    bool frees = false;                 ///< cells come out of their slots
+    bool sums = false, reads = false;
+    bool gathers = false;  ///< of what is read, some lies in cells
+  };
+
   // cuda_batch.cpp, cuda_change.cpp
   void run_on_device(const Batch& batch);
   BatchResult run_from_host(const Batch& batch);
@@ -64,15 +73,17 @@ class CudaMachine final : public Machine {
   void search(FindJob job, cudaStream_t stream);
   void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream);
   void change_and_wait(ChangeJob& job, cudaStream_t stream);
-  bool goes_in_phases(const ChangeJob& job) const;
-  void change_in_phases(ChangeJob& job, cudaStream_t stream);
-  void read_in_phases(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream);
+  Phases phases_of(const ChangeJob& job) const;
+  ChangeRoom change_room(const Phases& phases);
+  void change_in_phases(ChangeJob& job, const Phases& phases, cudaStream_t stream);
+  void commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases, cudaStream_t stream);
+  void gather_in_phases(const ChangeJob& job, const SearchRoom& reading, cudaStream_t stream);
   void change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream);
   bool make_room(const ChangeReport& report, Full& full);
   void search_resident(const FindJob& job, cudaStream_t stream);
   Need need_of(const Batch& batch, std::size_t size) const;
   bool fits(Need need);
-  void prepare_room(std::uint64_t rows, bool ordered, bool phased, bool reads);
+  void prepare_room(std::uint64_t rows, bool ordered, const Phases& phases);
   void require_reachable(const void* array, const char* name) const;
   FindJob find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
   ChangeJob change_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
@@ -132,6 +143,8 @@ class CudaMachine final : public Machine {
   // And for its phases.
   DeviceBuffer<Planned> planned_;
   DeviceBuffer<index::Effect> effects_;
+  DeviceBuffer<Sum> sums_;
+  DeviceBuffer<std::uint32_t> sum_cells_;
   DeviceBuffer<std::uint32_t> change_order_;
   std::unique_ptr<SearchRooms::Room> read_room_;  ///< for the values that changing rows read
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "index/phases.hpp"
 #include "machine/cuda/cache_view.hpp"
 #include "machine/cuda/state.hpp"
 #include "machine/layout.hpp"
@@ -24,12 +25,13 @@ class Kernels {
   virtual void resolve(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   virtual void gather(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   virtual void change(const ChangeJob& job, cudaStream_t stream) const = 0;
-  /// The phases of a change of resident buckets (phases.cuh); changes are ordered after the first. `reading.cells` is null where
-  /// no row reads a value. Those that read a cell are noted there as `resolve` does, for `order_search` and `gather`.
+  /// The phases of a change of resident buckets (phases.cuh); changes are ordered after the first. Rows that read a cell are
+  /// noted in `reading` as `resolve` does, for `order_search` and `gather`; none is where `room.copies` is null.
   virtual void plan(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
                     cudaStream_t stream) const = 0;
+  virtual void sum(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
   virtual void place(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
-  virtual void commit(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
+  virtual void commit(const ChangeJob& job, const ChangeRoom& room, index::Pass pass, cudaStream_t stream) const = 0;
   virtual void publish(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
   /// The values that rows read of the batch's own, and zeros.
   virtual void copy_values(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
@@ -78,6 +80,8 @@ inline bool is_wide(std::uint64_t cells) { return cells >= 0xffff'ffff; }
 
 /// The effects of ordered rows, for the first phase of their changes.
 void fold_effects(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream);
+/// Puts sums in the order of the cells that they come from, and gives them cells.
+void order_sums(const ChangeJob& job, ChangeRoom& room, cudaStream_t stream);
 /// Orders the changes that were planned by the lines of their slots, whose numbers are below `slots`.
 void order_changes(ChangeRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream);
 std::size_t change_scratch_bytes(std::uint64_t rows);

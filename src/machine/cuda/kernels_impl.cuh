@@ -6,6 +6,7 @@
 #include "machine/cuda/kernels.hpp"
 #include "machine/cuda/phases.cuh"
 #include "machine/cuda/search.cuh"
+#include "machine/cuda/sums.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -58,14 +59,30 @@ class KernelsImpl final : public Kernels {
     check_launch("planning a change");
   }
 
+  void sum(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
+    const auto launch = [&](auto* kernel) {
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, job, room);
+    };
+    const index::Rows& rows = job.rows;
+    const auto are = [](auto... address) { return ((reinterpret_cast<std::uintptr_t>(address) % 16 == 0) && ...); };
+    const bool wide =
+        rows.value_bytes % 16 == 0 && view_.cell_bytes % 16 == 0 && are(rows.values, rows.out, view_.heap);
+    if (view_.in_slot()) {
+      launch(sum_words_kernel<Shape>);
+    } else {
+      wide ? launch(sum_kernel<2, Shape>) : launch(sum_kernel<1, Shape>);
+    }
+    check_launch("summing a change");
+  }
+
   void place(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
     place_kernel<Shape><<<blocks_for(place_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, room);
     check_launch("placing values");
   }
 
-  void commit(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
+  void commit(const ChangeJob& job, const ChangeRoom& room, index::Pass pass, cudaStream_t stream) const override {
     const unsigned blocks = blocks_for(commit_kernel<Shape>, job.size * index::kLineSlots);
-    commit_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room);
+    commit_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room, pass);
     check_launch("committing a change");
   }
 

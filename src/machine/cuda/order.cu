@@ -15,6 +15,7 @@
 #include "index/phases.hpp"
 #include "machine/cuda/kernels.hpp"
 #include "machine/cuda/launch.cuh"
+#include "machine/cuda/numbered.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -101,7 +102,7 @@ struct EffectAt {
   __device__ index::Effect operator()(std::uint64_t at) const {
     if (at >= (job.ordered ? *job.ordered : job.size)) return {};
     const std::uint32_t row = job.order[at];
-    return index::effect_of(job.rows.op_of(row), row);
+    return index::effect_of(job.rows, row);
   }
 };
 struct CombineEffects {
@@ -138,6 +139,25 @@ void sort_cells(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64
   if (scratch != nullptr && cells.Current() != room.freed[0]) std::swap(room.freed[0], room.freed[1]);
 }
 
+/// Sums without an old value have 0, places without a sum all bits set.
+void sort_sums(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size, cudaStream_t stream) {
+  cub::DoubleBuffer<std::uint32_t> cells(room.sum_cells[0], room.sum_cells[1]);
+  cub::DoubleBuffer<Sum> sums(room.sums[0], room.sums[1]);
+  check(cub::DeviceRadixSort::SortPairs(scratch, bytes, cells, sums, size, 0, 32, stream), "ordering sums");
+  if (scratch == nullptr) return;
+  if (cells.Current() != room.sum_cells[0]) std::swap(room.sum_cells[0], room.sum_cells[1]);
+  if (sums.Current() != room.sums[0]) std::swap(room.sums[0], room.sums[1]);
+}
+
+/// Gives cells to sums, in the order of the cells that they come from.
+__global__ void __launch_bounds__(kThreads)
+    assign_kernel(const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
+  const std::uint64_t at = first_of_thread();
+  const bool takes = at < job.report->sums && room.sums[0][at].plan != kNoPlan;
+  const std::uint64_t cell_at = numbered(takes, reinterpret_cast<unsigned long long*>(&job.state->head));
+  if (takes) room.planned[room.sums[0][at].plan].word = job.ring.cells[cell_at % job.ring.capacity] + 1;
+}
+
 /// Puts the cells that the batch took out of their slots to rest: whoever takes one out, and no one else, frees it (RULES.md
 /// 5). They are in address order, so that the batch that takes them next writes in that order too.
 __global__ void __launch_bounds__(kThreads)
@@ -153,6 +173,14 @@ __global__ void retired_kernel(const __grid_constant__ ChangeJob job) { job.stat
 void fold_effects(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) {
   std::size_t bytes = room.scratch_bytes;
   scan_effects(job, room, room.scratch, bytes, job.size, stream);
+}
+
+void order_sums(const ChangeJob& job, ChangeRoom& room, cudaStream_t stream) {
+  std::size_t bytes = room.scratch_bytes;
+  sort_sums(room, room.scratch, bytes, job.size, stream);
+  const auto blocks = static_cast<unsigned>((job.size + kThreads - 1) / kThreads);
+  assign_kernel<<<blocks, kThreads, 0, stream>>>(job, room);
+  check_launch("ordering sums");
 }
 
 void order_changes(ChangeRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream) {
@@ -177,7 +205,9 @@ std::size_t change_scratch_bytes(std::uint64_t rows) {
   sort_cells(none, nullptr, cells, rows, nullptr);
   std::size_t effects = 0;
   scan_effects({}, none, nullptr, effects, rows, nullptr);
-  return std::max({bytes, cells, effects});
+  std::size_t sums = 0;
+  sort_sums(none, nullptr, sums, rows, nullptr);
+  return std::max({bytes, cells, effects, sums});
 }
 
 void skip_masked(const index::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream) {

@@ -2,9 +2,10 @@
 //
 //   fold      what the rows of each run do up to each of them (index/effect.hpp), by a scan
 //   plan      a thread a row: answers, slots and cells, all in GPU memory
+//   sum       what runs accumulate, and its place (sums.cuh)
 //   place     values into consecutive cells, warp by warp
 //   order     the changes by the lines that their slots lie in
-//   commit    each line once, in that order: host memory takes twenty times as many as in none
+//   commit    each line once, in that order: host memory takes twenty times as many as in none. Values in slots: twice
 //   publish   copies and tags
 //   read      the values that rows read: of cells, as a search does (search.cuh), or of rows of the batch
 //   retire    the cells that came free, in the order of their addresses
@@ -15,45 +16,64 @@
 #include "index/phases.hpp"
 #include "machine/cuda/batch.cuh"
 #include "machine/cuda/gather.cuh"
+#include "machine/cuda/numbered.cuh"
 #include "machine/cuda/thread_tile.cuh"
 
 namespace holdfast::machine::cuda {
 
-/// The places of a block's threads that want one, in an array that all blocks share: one addition a block. All threads call.
-template <class Counter>
-__device__ std::uint64_t numbered(bool wants, Counter* counter) {
-  __shared__ std::uint64_t first;
-  __shared__ unsigned before[kWarpsPerBlock];
-  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const unsigned mask = __ballot_sync(kAllLanes, wants);
-  if (lane == 0) before[warp] = count_bits(mask);
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    unsigned sum = 0;
-    for (unsigned& count : before) {
-      const unsigned mine = count;
-      count = sum;
-      sum += mine;
-    }
-    first = sum == 0 ? 0 : atomicAdd(counter, static_cast<Counter>(sum));
-  }
-  __syncthreads();
-  const std::uint64_t place = first + before[warp] + count_bits(mask & lanes(lane));
-  __syncthreads();
-  return place;
-}
-
 /// Notes where the value of a row comes from that reads one.
-__device__ inline void note_read(const ChangeRoom& room, const SearchRoom& reading, std::uint64_t row, index::Held held,
-                                 const Item& old) {
-  if (held == index::kUnsettled) return;
+template <class Shape>
+__device__ void note_read(const View<Shape>& view, const ChangeJob& job, const ChangeRoom& room,
+                          const SearchRoom& reading, std::uint64_t row, index::Held held, const Item& old) {
+  if (held == index::kSum) return;
   if (held != index::kOld) {
     room.copies[row] = held == index::kNothing ? 0 : held + 1;
-    return;
+  } else if (view.in_slot()) {
+    store_user(job.rows.result(row), old.word, job.rows.value_bytes);
+  } else {
+    const auto cell = static_cast<std::uint32_t>(old.word - 1);
+    static_cast<std::uint32_t*>(reading.cells)[row] = cell;
+    reading.ranks[row] = atomicAdd(&reading.counts[cell >> reading.shift], 1u);
   }
-  const auto cell = static_cast<std::uint32_t>(old.word - 1);
-  static_cast<std::uint32_t*>(reading.cells)[row] = cell;
-  reading.ranks[row] = atomicAdd(&reading.counts[cell >> reading.shift], 1u);
+}
+
+/// A row: its answer, and if it is the first of its run, what that changes, and whether it sums.
+template <class Shape>
+__device__ Planned plan_row(const PhaseMemory& memory, const View<Shape>& view, const ChangeJob& job,
+                            const ChangeRoom& room, const SearchRoom& reading, std::uint64_t ordered, std::uint64_t at,
+                            Sum& sum) {
+  Planned planned{};
+  const std::uint32_t row = job.order[at];
+  const Candidates<Shape> candidates(view, load_user(job.keys + 8 * std::uint64_t{row}, 8));
+  const Item old = index::find_claimed(ThreadTile{}, memory, view, candidates);
+  const bool leads = at == 0 || job.hashes[at - 1] != job.hashes[at];
+  const index::Effect before = leads ? index::Effect{} : room.effects[at - 1];
+  const index::Held held = index::answer_row(job.rows, row, before, static_cast<bool>(old));
+  const bool reads = room.copies != nullptr;
+  if (reads && reads_value(job.rows.op_of(row))) note_read(view, job, room, reading, row, held, old);
+  if (!leads) return planned;
+  const index::Effect whole = room.effects[at + run_length(job.hashes, at, ordered) - 1];
+  index::Plan plan;
+  if (index::plan_run(ThreadTile{}, memory, view, whole, candidates, old, plan) != index::Outcome::done) {
+    leave_over(job, at, index::Outcome::needs_slot);
+    return planned;
+  }
+  planned.old_word = plan.old_word;
+  planned.row = row;
+  planned.held = plan.held;
+  planned.change = static_cast<std::uint8_t>(plan.change);
+  planned.lane = plan.lane;
+  const bool places = index::needs_cell(plan.change);
+  if (view.in_slot() && places && plan.held != index::kSum)
+    planned.word = load_user(job.rows.value(plan.held), job.rows.value_bytes);
+  if (whole.sums != 0 && ((places && plan.held == index::kSum) || reads)) {
+    sum.old_word = old.word;
+    sum.plan = places && plan.held == index::kSum ? 0 : kNoPlan;
+    sum.at = static_cast<std::uint32_t>(at) & 0x7fff'ffff;
+    sum.there = old ? 1 : 0;
+    planned.sums = 1;
+  }
+  return planned;
 }
 
 template <class Shape>
@@ -64,39 +84,32 @@ __global__ void __launch_bounds__(kThreads)
   const PhaseMemory memory(job.state, &cache, job.ring);
   const std::uint64_t ordered = job.ordered ? *job.ordered : job.size;
   const std::uint64_t at = first_of_thread();
-  index::Plan plan;
   Planned planned{};
-  if (at < ordered) {
-    const std::uint32_t row = job.order[at];
-    const Candidates<Shape> candidates(view, load_user(job.keys + 8 * std::uint64_t{row}, 8));
-    const Item old = index::find_claimed(ThreadTile{}, memory, view, candidates);
-    const bool leads = at == 0 || job.hashes[at - 1] != job.hashes[at];
-    const index::Effect before = leads ? index::Effect{} : room.effects[at - 1];
-    const index::Held held = index::answer_row(job.rows, row, before, static_cast<bool>(old));
-    if (reading.cells != nullptr && reads_value(job.rows.op_of(row))) note_read(room, reading, row, held, old);
-    if (leads) {
-      const index::Effect whole = room.effects[at + run_length(job.hashes, at, ordered) - 1];
-      const index::Outcome outcome = index::plan_run(ThreadTile{}, memory, view, whole, candidates, old, plan);
-      if (outcome != index::Outcome::done) leave_over(job, at, index::Outcome::needs_slot);
-      planned.row = row;
-      planned.value_row = static_cast<std::uint32_t>(plan.row);
-      planned.old_word = plan.old_word;
-      planned.change = static_cast<std::uint8_t>(plan.change);
-      planned.lane = plan.lane;
-    }
+  Sum sum{};
+  if (at < ordered) planned = plan_row(memory, view, job, room, reading, ordered, at, sum);
+  const auto change = static_cast<index::Change>(planned.change);
+  if (!view.in_slot()) {
+    const bool takes = index::needs_cell(change) && planned.held != index::kSum;
+    const std::uint64_t cell_at = numbered(takes, reinterpret_cast<unsigned long long*>(&job.state->head));
+    if (takes) planned.word = job.ring.cells[cell_at % job.ring.capacity] + 1;
   }
-  const bool takes = index::needs_cell(plan.change);
-  const std::uint64_t cell_at = numbered(takes, reinterpret_cast<unsigned long long*>(&job.state->head));
-  if (takes) planned.word = job.ring.cells[cell_at % job.ring.capacity] + 1;
-  const std::uint64_t place = numbered(plan.change != index::Change::none, &job.report->changes);
-  if (plan.change != index::Change::none) {
-    const Candidates<Shape> candidates(view, load_user(job.keys + 8 * planned.row, 8));
+  const std::uint64_t place = numbered(change != index::Change::none, &job.report->changes);
+  if (change != index::Change::none) {
+    const Candidates<Shape> candidates(view, load_user(job.keys + 8 * std::uint64_t{planned.row}, 8));
     room.planned[place] = planned;
-    room.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, plan.lane));
+    room.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, planned.lane));
     room.order[0][place] = static_cast<std::uint32_t>(place);
   }
-  const int added = __syncthreads_count(plan.change == index::Change::add);
-  const int removed = __syncthreads_count(plan.change == index::Change::remove);
+  if (room.sums[0] != nullptr) {
+    const std::uint64_t sum_at = numbered(planned.sums != 0, &job.report->sums);
+    if (planned.sums != 0) {
+      if (sum.plan != kNoPlan) sum.plan = static_cast<std::uint32_t>(place);
+      room.sums[0][sum_at] = sum;
+      room.sum_cells[0][sum_at] = view.in_slot() ? 0 : static_cast<std::uint32_t>(sum.old_word);
+    }
+  }
+  const int added = __syncthreads_count(change == index::Change::add);
+  const int removed = __syncthreads_count(change == index::Change::remove);
   if (threadIdx.x == 0 && added != removed) memory.add_items(added - removed);
 }
 
@@ -112,9 +125,9 @@ __global__ void __launch_bounds__(kThreads)
     Wanted wanted;
     if (base + tile.lane() < changes) {
       const Planned& planned = room.planned[base + tile.lane()];
-      if (planned.word != 0) {
+      if (planned.word != 0 && planned.held != index::kSum) {
         wanted.row = planned.word - 1;
-        wanted.word = std::uint64_t{planned.value_row} + 1;
+        wanted.word = std::uint64_t{planned.held} + 1;
       }
     }
     if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather.to_cells(wanted);
@@ -130,6 +143,7 @@ __device__ void with_plan(const View<Shape>& view, const ChangeJob& job, const C
   index::Plan plan;
   plan.change = static_cast<index::Change>(planned.change);
   plan.lane = planned.lane;
+  plan.old_word = planned.old_word;
   act(Candidates<Shape>(view, load_user(job.keys + 8 * planned.row, 8)), plan, planned);
 }
 
@@ -140,14 +154,18 @@ struct OrderedChanges {
   const ChangeJob& job;
   const ChangeRoom& room;
   std::uint64_t count;
+  index::Pass pass;
 
   __device__ std::uint64_t size() const { return count; }
   __device__ std::uint64_t number(std::uint64_t at) const { return room.slots[0][at]; }
+  __device__ index::Change change(std::uint64_t at) const {
+    return static_cast<index::Change>(room.planned[room.order[0][at]].change);
+  }
   __device__ index::Slot after(std::uint64_t at) const {
     index::Slot slot{};
     with_plan(view, job, room, at,
               [&](const Candidates<Shape>& candidates, const index::Plan& plan, const Planned& planned) {
-                slot = index::slot_after(candidates, plan, planned.word);
+                slot = index::slot_after(view, candidates, plan, planned.word, pass);
               });
     return slot;
   }
@@ -157,21 +175,21 @@ struct OrderedChanges {
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     commit_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                  const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
+                  const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room, index::Pass pass) {
   static_assert(kWarp % index::kLineSlots == 0);
   const PhaseMemory memory(job.state, &cache);
-  const OrderedChanges<Shape> changes{view, job, room, job.report->changes};
+  const OrderedChanges<Shape> changes{view, job, room, job.report->changes, pass};
   const std::uint64_t lanes_in_all = changes.size() * index::kLineSlots;
   const std::uint64_t whole_warps = (lanes_in_all + kWarp - 1) / kWarp * kWarp;
   for (std::uint64_t i = first_of_thread(); i < whole_warps; i += all_threads()) {
     const std::uint64_t at = i / index::kLineSlots;
     index::Slot* slot = nullptr;
     index::Slot after{};
-    if (at < changes.size() && index::leads_line(changes, at)) {
+    if (at < changes.size() && index::leads_line(changes, at) && index::changes_line(changes, at, pass)) {
       const std::uint64_t line = index::line_of(changes.number(at));
       const std::uint64_t number = line * index::kLineSlots + i % index::kLineSlots;
       slot = index::slot_at(view, number);
-      if (slot != nullptr) after = index::after_batch(memory, slot, number, changes, at);
+      if (slot != nullptr) after = index::after_pass(memory, slot, number, changes, at);
     }
     __syncwarp();
     if (slot != nullptr) index::commit_slot(memory, slot, after);
@@ -190,7 +208,7 @@ __global__ void __launch_bounds__(kThreads)
     with_plan(view, job, room, at,
               [&](const Candidates<Shape>& candidates, const index::Plan& plan, const Planned& planned) {
                 index::publish_plan(memory, view, candidates, plan, planned.word);
-                old_word = planned.old_word;
+                if (!view.in_slot()) old_word = planned.old_word;
               });
   }
   const std::uint64_t place = numbered(old_word != 0, &job.report->freed);

@@ -48,6 +48,7 @@ struct ChangeReport {
   std::uint32_t needs_cell;
   std::uint32_t changes;  ///< of a batch in phases: planned
   std::uint32_t freed;    ///< and cells that it took out of their slots
+  std::uint32_t sums;     ///< runs whose value is a sum, or is one on the way
 };
 
 /// A slot that holds what cannot be.
@@ -135,9 +136,20 @@ struct Planned {
   std::uint64_t word;      ///< to be committed
   std::uint64_t old_word;  ///< of an item that is there
   std::uint32_t row;       ///< a row of the key
-  std::uint32_t value_row;
+  index::Held held;        ///< a row whose value it gets, or a sum
   std::uint8_t change, lane;
+  std::uint8_t sums;  ///< its run is among the sums
 };
+
+/// A run that accumulates.
+struct Sum {
+  std::uint64_t old_word;  ///< of the value that is there
+  std::uint32_t plan;  ///< that gets the sum; kNoPlan: rows read sums on the way, but the run ends with another value
+  std::uint32_t at : 31;  ///< where the run begins
+  std::uint32_t there : 1;
+};
+static_assert(sizeof(Sum) == 16);
+inline constexpr std::uint32_t kNoPlan = 0xffff'ffff;
 
 /// Where a change in phases works; all in GPU memory.
 struct ChangeRoom {
@@ -146,6 +158,8 @@ struct ChangeRoom {
   std::uint32_t* order[2] = {};      ///< (n,) which plan each is
   std::uint32_t* freed[2] = {};      ///< (n,) cells that came out of their slots
   index::Effect* effects = nullptr;  ///< (n,) of the rows of a run up to each, in the order of the job
+  Sum* sums[2] = {};                 ///< (n,) null where no row accumulates
+  std::uint32_t* sum_cells[2] = {};  ///< (n,) 1 + the cell of each sum's old value; 0: none
   std::uint32_t* copies = nullptr;   ///< (n,) of rows that read no cell: 1 + the row whose value it is; 0: zeros
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;

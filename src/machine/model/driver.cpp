@@ -30,28 +30,30 @@ class PhasedChanges {
   using View = index::View<index::RuntimeShape>;
   using Candidates = index::Candidates<index::RuntimeShape>;
   PhasedChanges(const View& view, const std::uint64_t* keys, const index::Plan* plans, const std::uint64_t* words,
-                unsigned count) {
+                unsigned count, index::Pass pass) {
     for (unsigned i = 0; i < count; ++i) {
       if (plans[i].change == index::Change::none) continue;
       const Candidates candidates(view, keys[i]);
+      const One one{index::slot_number(view, candidates, plans[i].lane), plans[i].change,
+                    index::slot_after(view, candidates, plans[i], words[i], pass)};
       unsigned at = size_++;
-      const std::uint64_t number = index::slot_number(view, candidates, plans[i].lane);
-      for (; at > 0 && number_[at - 1] > number; --at) {
-        number_[at] = number_[at - 1];
-        after_[at] = after_[at - 1];
-      }
-      number_[at] = number;
-      after_[at] = index::slot_after(candidates, plans[i], words[i]);
+      for (; at > 0 && all_[at - 1].number > one.number; --at) all_[at] = all_[at - 1];
+      all_[at] = one;
     }
   }
   unsigned size() const { return size_; }
-  std::uint64_t number(std::uint64_t at) const { return number_[at]; }
-  const index::Slot& after(std::uint64_t at) const { return after_[at]; }
+  std::uint64_t number(std::uint64_t at) const { return all_[at].number; }
+  index::Change change(std::uint64_t at) const { return all_[at].change; }
+  const index::Slot& after(std::uint64_t at) const { return all_[at].after; }
 
  private:
+  struct One {
+    std::uint64_t number;
+    index::Change change;
+    index::Slot after;
+  };
   unsigned size_ = 0;
-  std::uint64_t number_[kMaxPhased];
-  index::Slot after_[kMaxPhased];
+  One all_[kMaxPhased];
 };
 
 /// The runs of a batch: the rows of each key, in array order, and what they do together.
@@ -81,7 +83,7 @@ class PhasedRuns {
     std::uint32_t its[kMaxPhased];
     const unsigned size = rows_of(row, end, its);
     index::Effect effect;
-    for (unsigned i = 0; i < size; ++i) effect = index::combined(effect, index::effect_of(rows_.op_of(its[i]), its[i]));
+    for (unsigned i = 0; i < size; ++i) effect = index::combined(effect, index::effect_of(rows_, its[i]));
     return effect;
   }
 
@@ -90,41 +92,71 @@ class PhasedRuns {
   unsigned count_;
 };
 
-/// The value that a row reads (index/effect.hpp).
+/// The value that a row reads, which is no sum (index/effect.hpp).
 template <class Memory>
 void read_held(const Memory& memory, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
                std::size_t row, index::Held held, std::uint64_t old_word) {
   using Tile = ModelTile<Flavour::resident>;
   std::byte* const to = rows.result(row);
-  if (held == index::kUnsettled) return;
+  if (held == index::kSum) return;
   if (held == index::kNothing) return Tile{}.zero(to, rows.value_bytes);
-  if (held == index::kOld) return Tile{}.read_cell(memory, to, view.cell(old_word - 1), rows.value_bytes);
-  Tile{}.copy(to, rows.value(held), rows.value_bytes);
+  if (held != index::kOld) return Tile{}.copy(to, rows.value(held), rows.value_bytes);
+  if (view.in_slot()) return index::store_bytes(to, old_word, rows.value_bytes);
+  Tile{}.read_cell(memory, to, view.cell(old_word - 1), rows.value_bytes);
 }
 
-/// A run that the phases leave to run.hpp.
+constexpr unsigned kMaxWords = 2;
+
+/// The value that a run makes of the one from before the batch; its rows that read one on the way are answered.
 template <class Memory>
-void apply_left_over(const Memory& memory, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
-                     const PhasedRuns& runs, unsigned row, std::uint64_t key) {
-  std::uint32_t its[kMaxPhased];
-  const unsigned size = runs.all(row, its);
-  const auto outcome =
-      index::apply_run(ModelTile<Flavour::resident>{}, memory, view, rows, index::Run<std::uint32_t>{its, 0, size},
-                       index::Candidates<index::RuntimeShape>(view, key), index::Permits{});
-  HOLDFAST_ASSERT(outcome == index::Outcome::done);
-  static_cast<void>(outcome);
+void sum_run(const Memory& memory, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
+             const std::uint32_t* its, unsigned size, const index::Item& old, std::uint64_t* value) {
+  const unsigned words = rows.value_bytes / 8;
+  HOLDFAST_ASSERT(words <= kMaxWords);
+  if (old && view.in_slot()) value[0] = old.word;
+  if (old && !view.in_slot())
+    ModelTile<Flavour::resident>{}.read_cell(memory, reinterpret_cast<std::byte*>(value), view.cell(old.word - 1),
+                                             rows.value_bytes);
+  for (unsigned w = 0; w < words; ++w) {
+    index::Word now{static_cast<bool>(old), value[w]};
+    for (unsigned i = 0; i < size; ++i) {
+      const Op op = rows.op_of(its[i]);
+      now = index::after_row(now, op, rows.combining(), index::load_bytes(rows.value(its[i]) + 8 * w, 8));
+      if (reads_value(op)) index::store_bytes(rows.result(its[i]) + 8 * w, now.bits, 8);
+    }
+    value[w] = now.bits;
+  }
 }
 
 template <class Memory>
-void commit_lines(const Memory& memory, const index::View<index::RuntimeShape>& view, const PhasedChanges& changes) {
+void commit_lines(const Memory& memory, const index::View<index::RuntimeShape>& view, const PhasedChanges& changes,
+                  index::Pass pass) {
   for (unsigned at = 0; at < changes.size(); ++at) {
-    if (!index::leads_line(changes, at)) continue;
+    if (!index::leads_line(changes, at) || !index::changes_line(changes, at, pass)) continue;
     const std::uint64_t first = index::line_of(changes.number(at)) * index::kLineSlots;
     for (std::uint64_t number = first; number < first + index::kLineSlots; ++number) {
       index::Slot* const slot = index::slot_at(view, number);
-      if (slot != nullptr) index::commit_slot(memory, slot, index::after_batch(memory, slot, number, changes, at));
+      if (slot != nullptr) index::commit_slot(memory, slot, index::after_pass(memory, slot, number, changes, at));
     }
   }
+}
+
+/// The slots of a batch. The passes change places, and one fence goes, where the model leaves their order out.
+template <class Memory>
+void commit_slots(const Memory& memory, const index::View<index::RuntimeShape>& view, const std::uint64_t* keys,
+                  const index::Plan* plans, const std::uint64_t* words, unsigned count) {
+  using index::Pass;
+  const auto commit = [&](Pass pass) {
+    commit_lines(memory, view, PhasedChanges(view, keys, plans, words, count, pass), pass);
+  };
+  if (!view.in_slot()) {
+    commit(Pass::whole);
+  } else {
+    commit(Pass::values);
+    if (memory.keeps(index::Step::order_value_before_key)) memory.fence();
+    commit(Pass::keys);
+  }
+  if (memory.keeps(index::Step::fence_after_commit)) memory.fence();
 }
 
 }  // namespace
@@ -163,37 +195,43 @@ void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, c
   using Candidates = index::Candidates<index::RuntimeShape>;
   const cpu::CpuMemory<Tile, true> memory(kPersist, purse, tally);
   index::Plan plans[kMaxPhased];
-  PhasedRuns runs(rows, keys, count);
-  std::uint64_t words[kMaxPhased] = {}, old_words[kMaxPhased] = {};
+  const PhasedRuns runs(rows, keys, count);
+  index::Item old[kMaxPhased];
+  std::uint64_t words[kMaxPhased] = {}, sums[kMaxPhased][kMaxWords] = {};
   index::Held reads[kMaxPhased];
-  bool left_over[kMaxPhased] = {};
   for (unsigned i = 0; i < count; ++i) {
     const Candidates candidates(view, keys[i]);
-    const index::Item old = index::find_claimed(Tile{}, memory, view, candidates);
-    old_words[i] = old.word;
-    reads[i] = index::answer_row(rows, i, runs.before(i), static_cast<bool>(old));
+    old[i] = index::find_claimed(Tile{}, memory, view, candidates);
+    reads[i] = index::answer_row(rows, i, runs.before(i), static_cast<bool>(old[i]));
     if (!runs.leads(i)) continue;
-    const auto outcome = index::plan_run(Tile{}, memory, view, runs.whole(i), candidates, old, plans[i]);
-    left_over[i] = outcome != index::Outcome::done;
+    const auto outcome = index::plan_run(Tile{}, memory, view, runs.whole(i), candidates, old[i], plans[i]);
+    HOLDFAST_ASSERT(outcome == index::Outcome::done);
+    static_cast<void>(outcome);
     memory.count_items((plans[i].change == index::Change::add) - (plans[i].change == index::Change::remove));
-    if (index::needs_cell(plans[i].change)) words[i] = memory.take_cell(plans[i].change == index::Change::add) + 1;
+    if (index::needs_cell(plans[i].change) && !view.in_slot())
+      words[i] = memory.take_cell(plans[i].change == index::Change::add) + 1;
   }
   for (unsigned i = 0; i < count; ++i) {
-    if (words[i] != 0) Tile{}.write_cell(memory, view.cell(words[i] - 1), rows.value(plans[i].row), rows.value_bytes);
+    if (!runs.leads(i) || !runs.whole(i).sums) continue;
+    std::uint32_t its[kMaxPhased];
+    sum_run(memory, view, rows, its, runs.all(i, its), old[i], sums[i]);
   }
-  if (memory.keeps(index::Step::fence_after_place)) memory.fence();
-  commit_lines(memory, view, PhasedChanges(view, keys, plans, words, count));
-  if (memory.keeps(index::Step::fence_after_commit)) memory.fence();
+  for (unsigned i = 0; i < count; ++i) {
+    if (!index::needs_cell(plans[i].change)) continue;
+    const std::byte* const value =
+        plans[i].held == index::kSum ? reinterpret_cast<std::byte*>(sums[i]) : rows.value(plans[i].held);
+    if (view.in_slot()) words[i] = index::load_bytes(value, rows.value_bytes);
+    if (!view.in_slot()) Tile{}.write_cell(memory, view.cell(words[i] - 1), value, rows.value_bytes);
+  }
+  if (memory.keeps(index::Step::fence_after_place) && !view.in_slot()) memory.fence();
+  commit_slots(memory, view, keys, plans, words, count);
   for (unsigned i = 0; i < count; ++i) index::publish_plan(memory, view, Candidates(view, keys[i]), plans[i], words[i]);
   // The GPU answers rows beside the phases: this is as late as it can be.
   for (unsigned i = 0; i < count; ++i) {
-    if (reads_value(rows.op_of(i))) read_held(memory, view, rows, i, reads[i], old_words[i]);
+    if (reads_value(rows.op_of(i))) read_held(memory, view, rows, i, reads[i], old[i].word);
   }
   for (unsigned i = 0; i < count; ++i) {
-    if (plans[i].old_word != 0) memory.retire_cell(plans[i].old_word - 1);
-  }
-  for (unsigned i = 0; i < count; ++i) {
-    if (left_over[i]) apply_left_over(memory, view, rows, runs, i, keys[i]);
+    if (plans[i].old_word != 0 && !view.in_slot()) memory.retire_cell(plans[i].old_word - 1);
   }
 }
 

@@ -1,0 +1,197 @@
+// sums.cuh: the phase of a change in which runs accumulate (index/effect.hpp): the value that is there is read once, the rows of the
+// run are applied to it in array order, and the sum is written once.
+//
+// Sums come in the order of the cells of their old values, and have new cells in that order (order.cu), so both ends of the link
+// are used page by page. Several lanes share a run, 16 bytes each, and all old values of a warp's 32 runs are asked for before
+// the first is used. Values in slots are summed from copies of the slots, and no order matters.
+#pragma once
+
+#include "index/effect.hpp"
+#include "machine/cuda/batch.cuh"
+
+namespace holdfast::machine::cuda {
+
+/// Out of line: the code for all elements is large, and the loop around it is unrolled.
+__device__ __noinline__ inline index::Word sum_word(index::Word before, Op op, const index::Combining& how,
+                                                    std::uint64_t given) {
+  return index::after_row(before, op, how, given);
+}
+
+/// A part of a value: what one lane works on.
+template <unsigned kWords>
+struct Part {
+  std::uint64_t word[kWords];
+};
+
+/// The run that a lane brings.
+struct SumRun {
+  std::uint64_t old_word = 0, new_word = 0;  ///< 1 + cell, or 0
+  std::uint64_t at = 0, size = 0;
+};
+
+/// Applies runs to values, in parts of `kWords` words. All lanes of a warp call.
+template <unsigned kWords, class Shape>
+class Summing {
+ public:
+  __device__ Summing(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const ChangeJob& job)
+      : tile_(tile), memory_(memory), view_(view), rows_(job.rows), order_(job.order), how_(job.rows.combining()) {}
+
+  /// The runs of all lanes, from cells to cells.
+  __device__ void cells(const SumRun& mine) const {
+    const auto parts = static_cast<unsigned>((rows_.value_bytes + kPart - 1) / kPart);
+    const unsigned lane = tile_.lane();
+    unsigned shift = 0;  // 2^shift lanes share a run
+    while (shift < 5 && (1u << shift) < parts) ++shift;
+    const unsigned at_once = kWarp >> shift;
+    const unsigned first = lane & ((1u << shift) - 1);
+    for (unsigned part = first; part - first < parts; part += 1u << shift) {
+      for (unsigned base = 0; base < kWarp; base += at_once * kInFlight) {
+        Part<kWords> data[kInFlight];
+#pragma unroll
+        for (unsigned i = 0; i < kInFlight; ++i) {
+          const unsigned from = base + i * at_once + (lane >> shift);
+          const std::uint64_t old_word = tile_.from_lane(mine.old_word, from % kWarp);
+          data[i] = {};
+          if (from < kWarp && part < parts && old_word != 0) data[i] = load_cell(old_word - 1, part);
+        }
+#pragma unroll
+        for (unsigned i = 0; i < kInFlight; ++i) {
+          const unsigned from = base + i * at_once + (lane >> shift);
+          SumRun run;
+          run.old_word = tile_.from_lane(mine.old_word, from % kWarp);
+          run.new_word = tile_.from_lane(mine.new_word, from % kWarp);
+          run.at = tile_.from_lane(mine.at, from % kWarp);
+          run.size = tile_.from_lane(mine.size, from % kWarp);
+          if (from >= kWarp || part >= parts || run.size == 0) continue;
+          const Part<kWords> sum = apply(run, run.old_word != 0, data[i], part);
+          if (run.new_word != 0) store_cell(run.new_word - 1, part, sum);
+        }
+      }
+    }
+  }
+
+  /// A run, applied by one lane to part `number` of the value that is there. Rows that read are answered.
+  __device__ Part<kWords> apply(const SumRun& run, bool there, const Part<kWords>& old, unsigned number) const {
+    index::Word now[kWords];
+    for (unsigned w = 0; w < kWords; ++w) now[w] = {there, old.word[w]};
+    for (std::uint64_t base = 0; base < run.size; base += kAhead) {
+      std::uint32_t row[kAhead];
+      Part<kWords> given[kAhead];
+#pragma unroll
+      for (unsigned i = 0; i < kAhead; ++i) row[i] = base + i < run.size ? order_[run.at + base + i] : 0;
+#pragma unroll
+      for (unsigned i = 0; i < kAhead; ++i) {
+        given[i] = {};
+        if (base + i < run.size) given[i] = load_row(row[i], number);
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAhead; ++i) {
+        if (base + i >= run.size) continue;
+        const Op op = rows_.op_of(row[i]);
+#pragma unroll
+        for (unsigned w = 0; w < kWords; ++w) now[w] = sum_word(now[w], op, how_, given[i].word[w]);
+        if (reads_value(op) && rows_.out != nullptr) store_row(row[i], number, part_of(now));
+      }
+    }
+    return part_of(now);
+  }
+
+ private:
+  static constexpr std::size_t kPart = 8 * kWords;
+  static constexpr unsigned kInFlight = 8;  ///< old values of a lane
+  static constexpr unsigned kAhead = 8;     ///< rows of a run whose values are asked for at once
+
+  __device__ static Part<kWords> part_of(const index::Word (&words)[kWords]) {
+    Part<kWords> part;
+    for (unsigned w = 0; w < kWords; ++w) part.word[w] = words[w].bits;
+    return part;
+  }
+  __device__ Part<kWords> load_cell(std::uint64_t cell, unsigned number) const {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(view_.cell(cell)) + kWords * number;
+    if constexpr (kWords == 2) {
+      const ulonglong2 both = memory_.load_values(words);
+      return {{both.x, both.y}};
+    } else {
+      const std::size_t left = rows_.value_bytes - kPart * number;
+      const std::uint64_t word = memory_.load_value(words);
+      return {{left < 8 ? word & ((std::uint64_t{1} << (8 * left)) - 1) : word}};  // padding may hold anything
+    }
+  }
+  __device__ void store_cell(std::uint64_t cell, unsigned number, const Part<kWords>& part) const {
+    auto* const words = reinterpret_cast<std::uint64_t*>(view_.cell(cell)) + kWords * number;
+    if constexpr (kWords == 2) {
+      memory_.store_values(words, {part.word[0], part.word[1]});
+    } else {
+      memory_.store_value(words, part.word[0]);
+    }
+  }
+  __device__ Part<kWords> load_row(std::uint64_t row, unsigned number) const {
+    const std::byte* const from = rows_.value(row) + kPart * number;
+    if constexpr (kWords == 2) {
+      const ulonglong2 both = __ldcs(reinterpret_cast<const ulonglong2*>(from));
+      return {{both.x, both.y}};
+    } else {
+      return {{load_user(from, rows_.value_bytes - kPart * number)}};
+    }
+  }
+  __device__ void store_row(std::uint64_t row, unsigned number, const Part<kWords>& part) const {
+    std::byte* const to = rows_.out + row * rows_.value_bytes + kPart * number;
+    if constexpr (kWords == 2) {
+      *reinterpret_cast<ulonglong2*>(to) = {part.word[0], part.word[1]};
+    } else {
+      store_user(to, part.word[0], rows_.value_bytes - kPart * number);
+    }
+  }
+
+  const WarpTile& tile_;
+  const CudaMemory& memory_;
+  const View<Shape>& view_;
+  const index::Rows& rows_;
+  const std::uint32_t* order_;
+  const index::Combining how_;
+};
+
+template <class Shape>
+__device__ SumRun sum_run(const ChangeJob& job, const ChangeRoom& room, const Sum& sum) {
+  SumRun run;
+  run.old_word = sum.old_word;
+  run.at = sum.at;
+  run.size = run_length(job.hashes, run.at, job.ordered ? *job.ordered : job.size);
+  if (sum.plan != kNoPlan) run.new_word = room.planned[sum.plan].word;
+  return run;
+}
+
+/// Values in cells.
+template <unsigned kWords, class Shape>
+__global__ void __launch_bounds__(kThreads)
+    sum_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
+               const __grid_constant__ ChangeRoom room) {
+  const WarpTile tile;
+  const CudaMemory memory(job.state, nullptr);
+  const Summing<kWords, Shape> summing(tile, memory, view, job);
+  const std::uint64_t sums = job.report->sums;
+  for (std::uint64_t base = first_of_warp() * kWarp; base < sums; base += all_warps() * kWarp) {
+    SumRun mine;
+    if (base + tile.lane() < sums) mine = sum_run<Shape>(job, room, room.sums[0][base + tile.lane()]);
+    __syncwarp();
+    summing.cells(mine);
+  }
+  memory.fence();
+}
+
+/// Values in slots: a thread a run.
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    sum_words_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
+                     const __grid_constant__ ChangeRoom room) {
+  const WarpTile tile;
+  const CudaMemory memory(job.state, nullptr);
+  const Summing<1, Shape> summing(tile, memory, view, job);
+  for (std::uint64_t i = first_of_thread(); i < job.report->sums; i += all_threads()) {
+    const Sum sum = room.sums[0][i];
+    const Part<1> now = summing.apply(sum_run<Shape>(job, room, sum), sum.there != 0, {{sum.old_word}}, 0);
+    if (sum.plan != kNoPlan) room.planned[sum.plan].word = now.word[0];
+  }
+}
+
+}  // namespace holdfast::machine::cuda
