@@ -24,7 +24,7 @@ inline constexpr Minimum kMinimum[] = {
     {"bounded", "schedules", "process", 1997528, 3727, 2689},
     {"bounded", "schedules", "power", 2822556, 17286, 3001},
     {"bounded", "schedules", "gpu", 2381598, 11443, 3719},
-    {"bounded", "schedules", "resident", 3504331, 11814, 4799},
+    {"bounded", "schedules", "resident", 4357451, 12279, 5563},
     {"long", "pairs", "process", 418955, 14353, 37793},
     {"long", "pairs", "power", 501405, 46291, 37793},
     {"long", "pairs", "gpu", 463920, 32086, 46214},
