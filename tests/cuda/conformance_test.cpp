@@ -7,7 +7,10 @@ namespace {
 std::string name_of(const testing::TestParamInfo<Shape>& info) {
   const Shape& s = info.param;
   return "value" + std::to_string(s.value_bytes) + "_" + std::to_string(s.levels) + "L" + std::to_string(s.hashes) +
-         "H" + std::to_string(s.slots) + "S" + (s.order_from == 1 ? "_ordered" : "") +
+         "H" + std::to_string(s.slots) + "S" +
+         (s.order_from == 0   ? ""
+          : s.order_from == 1 ? "_phases"
+                              : "_unordered") +
          (s.gpu_memory == 0 ? "_uncached" : "");
 }
 
@@ -92,6 +95,7 @@ INSTANTIATE_TEST_SUITE_P(All, GpuConformance,
                                          Shape{128, 2, 2, 8}, Shape{1000, 2, 2, 8}, Shape{24, 4, 2, 4},
                                          Shape{8, 1, 4, 8}, Shape{16, 3, 3, 3}, Shape{12, 2, 2, 8, 1},
                                          Shape{128, 2, 2, 8, 1}, Shape{1000, 2, 2, 8, 1}, Shape{16, 3, 3, 3, 1},
+                                         Shape{12, 2, 2, 8, kNeverOrdered}, Shape{128, 2, 2, 8, kNeverOrdered},
                                          Shape{8, 2, 2, 8, 0, 0}, Shape{128, 2, 2, 8, 0, 0}, Shape{16, 3, 3, 3, 0, 0}),
                          name_of);
 

@@ -21,9 +21,11 @@ namespace holdfast::test {
 #define HOLDFAST_NEEDS_GPU() \
   if (std::string why; holdfast::cuda_devices(&why) == 0) GTEST_SKIP() << why
 
+inline constexpr std::uint64_t kNeverOrdered = ~std::uint64_t{0};
+
 struct Shape {
   std::uint32_t value_bytes = 8, levels = 2, hashes = 2, slots = 8;
-  std::uint64_t order_from = 0;            ///< 1: every search goes in phases
+  std::uint64_t order_from = 0;            ///< 0: few rows in one kernel, many in phases; 1: all in phases
   std::uint64_t gpu_memory = kHalfOfFree;  ///< 0: no bucket is cached
 };
 

@@ -191,17 +191,20 @@ void CudaMachine::search(FindJob job, cudaStream_t stream) {
   searches_.push_back(std::move(ended));
 }
 
-/// A search for values in the heap: in phases, or in one go (search.cuh).
+/// A search for values in the heap: in phases, of which small_search.cuh does the first in one, or unordered (search.cuh).
 void CudaMachine::search_resident(const FindJob& job, cudaStream_t stream) {
   SearchRooms::Room& lent = search_rooms_.lend(job.size, is_wide(layout_.cells), stream);
   SearchRoom room = lent.room();
-  const std::uint64_t order_from = options_.order_from != 0 ? options_.order_from : kSmallSearch;
-  if (job.size >= order_from) {
-    enter_search(job.state, room, layout_.cells, stream);
+  const std::uint64_t order_from = options_.order_from != 0 ? options_.order_from : kSmallSearch + 1;
+  const bool few = options_.order_from == 0 && job.size <= kSmallSearch;
+  divide_heap(room, layout_.cells, layout_.cell_bytes, few ? kClusterStretchBits : kStretchBits);
+  if (few && kernels_->resolve_small(job, room, stream)) {
+    kernels_->gather(job, room, stream);
+  } else if (job.size >= order_from) {
+    enter_search(job.state, room, stream);
     kernels_->resolve(job, room, stream);
     order_search(room, job.size, layout_.cells, stream);
     kernels_->gather(job, room, stream);
-    leave_search(job.state, room, stream);
   } else {
     Repeats repeats;
     if (job.size <= kSmallSearch) {

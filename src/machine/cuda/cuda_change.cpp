@@ -114,7 +114,8 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, cudaStr
   if (phases.reads) fill(room.copies, 0xff, 4);  // kNoCopy
   if (phases.gathers) {
     reading = read_room_->room();
-    enter_search(job.state, reading, layout_.cells, stream);
+    divide_heap(reading, layout_.cells, layout_.cell_bytes);
+    enter_search(job.state, reading, stream);
     fill(reading.cells, 0xff, 4);  // no place
   }
   fold_effects(job, room, stream);
@@ -163,7 +164,6 @@ void CudaMachine::gather_in_phases(const ChangeJob& job, const SearchRoom& readi
   find.state = job.state;
   order_search(reading, job.size, layout_.cells, stream);
   kernels_->gather(find, reading, stream);
-  leave_search(job.state, reading, stream);
 }
 
 /// The runs that no phase had a slot for: one by one, moving items.

@@ -23,6 +23,8 @@ class Kernels {
   virtual void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const = 0;
   /// Two phases of a search of resident buckets (search.cuh): the cell of each row, and, from ordered places, the values.
   virtual void resolve(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
+  /// All before the gather at once, for a few rows; false on a GPU that cannot.
+  virtual bool resolve_small(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   virtual void gather(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   virtual void change(const ChangeJob& job, cudaStream_t stream) const = 0;
   /// The phases of a change of resident buckets (phases.cuh); changes are ordered after the first. Rows that read a cell are
@@ -69,12 +71,19 @@ void mark_free_cells(const CellRing& ring, const DeviceState* state, std::uint32
 /// Copies the free cells of a ring without limbo into a larger one, and adds the cells from the old end on.
 void extend_ring(const CellRing& from, const CellRing& to, DeviceState* state, cudaStream_t stream);
 
+/// How an ordered search divides a heap: into 2^`most_bits` stretches at most.
+void divide_heap(SearchRoom& room, std::uint64_t cells, std::uint32_t cell_bytes, unsigned most_bits = kStretchBits);
 /// Other phases of an ordered search of a heap of `cells` cells.
-void enter_search(DeviceState* state, SearchRoom& room, std::uint64_t cells, cudaStream_t stream);
+void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream);
 /// Puts the rows that have a cell in their places, `size` at most.
 void order_search(const SearchRoom& room, std::uint64_t size, std::uint64_t cells, cudaStream_t stream);
-void leave_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream);
 std::size_t search_scratch_bytes();
+/// How many blocks gather, and how many rows each of them takes at once. Where rows lie far apart in the heap, the
+/// translation of addresses limits the link, and does best if little of the heap is being read at a time.
+struct GatherGrid {
+  unsigned blocks, rows;
+};
+GatherGrid gather_grid(std::uint64_t rows, std::uint64_t heap_bytes);
 /// True if 32 bits do not do for a cell's number.
 inline bool is_wide(std::uint64_t cells) { return cells >= 0xffff'ffff; }
 

@@ -6,6 +6,7 @@
 #include "machine/cuda/kernels.hpp"
 #include "machine/cuda/phases.cuh"
 #include "machine/cuda/search.cuh"
+#include "machine/cuda/small_search.cuh"
 #include "machine/cuda/sums.cuh"
 
 namespace holdfast::machine::cuda {
@@ -44,10 +45,21 @@ class KernelsImpl final : public Kernels {
     check_launch("starting a search");
   }
 
-  void gather(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const override {
+  bool resolve_small(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const override {
+    if (!has_clusters()) return false;
     const auto launch = [&](auto* kernel) {
-      const std::uint64_t windows = (job.size + kWindow - 1) / kWindow;
-      kernel<<<blocks_for(kernel, windows * kThreads), kThreads, 0, stream>>>(view_, job, room);
+      kernel<<<kClusterBlocks, kClusterThreads, 0, stream>>>(view_, cache_, job, room);
+    };
+    is_wide(view_.cells) ? launch(resolve_small_kernel<Shape, std::uint64_t>)
+                         : launch(resolve_small_kernel<Shape, std::uint32_t>);
+    check_launch("starting a search");
+    return true;
+  }
+
+  void gather(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const override {
+    const GatherGrid grid = gather_grid(job.size, view_.cells * view_.cell_bytes);
+    const auto launch = [&](auto* kernel) {
+      kernel<<<grid.blocks, kThreads, 0, stream>>>(view_, job, room, grid.rows);
     };
     is_wide(view_.cells) ? launch(gather_kernel<Shape, std::uint64_t>) : launch(gather_kernel<Shape, std::uint32_t>);
     check_launch("gathering values");

@@ -20,14 +20,25 @@ __device__ inline std::uint64_t all_threads() { return std::uint64_t{gridDim.x} 
 __device__ inline std::uint64_t first_of_warp() { return first_of_thread() / kWarp; }
 __device__ inline std::uint64_t all_warps() { return all_threads() / kWarp; }
 
+inline int attribute_of_gpu(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), "asking for the present GPU");
+  check(cudaDeviceGetAttribute(&value, attribute, device), "asking what the GPU can do");
+  return value;
+}
+
+/// The multiprocessors of the present GPU.
+inline unsigned processors() { return static_cast<unsigned>(attribute_of_gpu(cudaDevAttrMultiProcessorCount)); }
+
+/// True if blocks of the present GPU can share their memory in clusters.
+inline bool has_clusters() { return attribute_of_gpu(cudaDevAttrComputeCapabilityMajor) >= 9; }
+
 /// The blocks that the present GPU runs at once.
 template <class Kernel>
 unsigned resident_blocks(Kernel* kernel) {
-  int device = 0, processors = 0, each = 0;
-  check(cudaGetDevice(&device), "asking for the present GPU");
-  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device), "asking for the GPU's size");
+  int each = 0;
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, kThreads, 0), "planning a launch");
-  return static_cast<unsigned>(std::max(1, processors * each));
+  return std::max(1u, processors() * static_cast<unsigned>(each));
 }
 
 /// A grid for `size` elements, one a thread at a time, that stays resident.

@@ -12,8 +12,10 @@ namespace holdfast::machine::cuda {
 
 namespace {
 
-__global__ void enter_kernel(DeviceState* state, std::uint64_t* epoch) { *epoch = enter_epoch(state); }
-__global__ void leave_kernel(DeviceState* state, const std::uint64_t* epoch) { leave_epoch(state, *epoch); }
+__global__ void __launch_bounds__(kThreads) enter_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
+  if (first_of_thread() == 0) *room.epoch = enter_epoch(state);
+  for (std::uint64_t i = first_of_thread(); i <= room.stretches; i += all_threads()) room.counts[i] = 0;
+}
 
 /// `scratch` null: only says in `bytes` how much it takes.
 void add_up(const SearchRoom& room, void* scratch, std::size_t& bytes, cudaStream_t stream) {
@@ -23,19 +25,30 @@ void add_up(const SearchRoom& room, void* scratch, std::size_t& bytes, cudaStrea
 
 }  // namespace
 
-void enter_search(DeviceState* state, SearchRoom& room, std::uint64_t cells, cudaStream_t stream) {
+void divide_heap(SearchRoom& room, std::uint64_t cells, std::uint32_t cell_bytes, unsigned most_bits) {
   const std::uint64_t last = cells - 1;
   const auto bits = static_cast<unsigned>(std::bit_width(last));
-  room.shift = bits > kStretchBits ? bits - kStretchBits : 0;
+  const auto beyond = [](unsigned all, unsigned part) { return all > part ? all - part : 0; };
+  const unsigned page = beyond(kPageBits + 1, static_cast<unsigned>(std::bit_width(cell_bytes)));
+  room.shift = std::max(std::min(page, beyond(bits, kFewStretchBits)), beyond(bits, most_bits));
   room.stretches = static_cast<std::uint32_t>(last >> room.shift) + 1;
-  enter_kernel<<<1, 1, 0, stream>>>(state, room.epoch);
-  check_launch("starting a search");
-  check(cudaMemsetAsync(room.counts, 0, 4 * (std::size_t{room.stretches} + 1), stream), "starting a search");
 }
 
-void leave_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream) {
-  leave_kernel<<<1, 1, 0, stream>>>(state, room.epoch);
-  check_launch("ending a search");
+void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream) {
+  enter_kernel<<<blocks_for(enter_kernel, room.stretches), kThreads, 0, stream>>>(state, room);
+  check_launch("starting a search");
+}
+
+GatherGrid gather_grid(std::uint64_t rows, std::uint64_t heap_bytes) {
+  const unsigned every = processors(), few = std::max(every / 4, 1u);
+  constexpr std::uint64_t kFewRows = 1 << 19;
+  GatherGrid grid;
+  grid.rows = heap_bytes / rows < kDenseBytes ? kWindow : kSparseWindow;
+  grid.blocks = rows < kFewRows ? few : every;
+  while (grid.rows > kWarp && std::uint64_t{grid.blocks} * grid.rows >= 2 * rows) grid.rows /= 2;
+  const std::uint64_t windows = (rows + grid.rows - 1) / grid.rows;
+  grid.blocks = static_cast<unsigned>(std::min<std::uint64_t>(grid.blocks, windows));
+  return grid;
 }
 
 std::size_t search_scratch_bytes() {

@@ -1,7 +1,7 @@
 // search.cuh: searches of a table whose buckets are resident: keys are resolved to cells in GPU memory, a thread a key, and
 // host memory is touched once, for the value.
 //
-// A small batch is one kernel. A large one goes in phases, because host memory answers ten times faster in address order:
+// It goes in phases, because host memory answers ten times faster in address order:
 //
 //   enter     the search joins an epoch, so that no cell that it may read is used again (RULES.md 5)
 //   resolve   each row's cell, status and mark; rows without a cell are answered, the others counted, stretch by stretch
@@ -9,10 +9,12 @@
 //   order     the places of the rows that have one, stretch by stretch: what matters is which pages follow each other,
 //             so the order within a stretch is as it comes
 //   gather    the values, warp by warp through the heap. Of the rows that want one cell, one of a block reads it, the
-//             others copy: reads of one line of host memory wait for each other, a microsecond each
-//   leave     the epoch
+//             others copy: reads of one line of host memory wait for each other, a microsecond each. The last block leaves
+//             the epoch
 //
-// The host never learns how many rows have a cell. In a small batch a table of the cells asked for tells who is first.
+// The host never learns how many rows have a cell. All before the gather is one kernel if the batch is small
+// (small_search.cuh). A GPU that cannot do that has small batches unordered, in one kernel, in which a table of the cells
+// asked for tells who is first.
 #pragma once
 
 #include "machine/cuda/epochs.cuh"
@@ -149,26 +151,31 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-inline constexpr unsigned kWindow = 1024;  ///< places that a block takes at once, and of which no cell is read twice
+/// Places, at most, that a block takes at once, and of which no cell is read twice: of a heap of which each batch reads
+/// much, and of one of which it reads less.
+inline constexpr unsigned kWindow = 1024, kSparseWindow = 256;
+inline constexpr unsigned kDenseBytes = 2048;  ///< of the heap, for each row, where it reads much
 
-/// A block's window of the places.
+/// A block's window of the places. The threads of the block call together.
 template <class Cell>
 struct Window {
   Cell cell[kWindow];
   std::uint32_t row[kWindow];
   std::uint32_t first[2 * kWindow];  ///< a hash table of 1 + places, one a cell
+  std::uint16_t leader[kWindow];     ///< the place that reads the cell of this one
 
-  /// The threads of the block call together, and wait for each other afterwards.
-  __device__ void load(const Place<Cell>* places, std::uint64_t size) {
+  __device__ void load(const Place<Cell>* places, unsigned size) {
     for (unsigned i = threadIdx.x; i < 2 * kWindow; i += kThreads) first[i] = 0;
-    for (unsigned i = threadIdx.x; i < kWindow && i < size; i += kThreads) {
+    for (unsigned i = threadIdx.x; i < size; i += kThreads) {
       const Place<Cell> place = places[i];
       cell[i] = place.cell;
       row[i] = static_cast<std::uint32_t>(place.row);
     }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < size; i += kThreads) leader[i] = static_cast<std::uint16_t>(leader_of(i));
+    __syncthreads();
   }
 
-  /// The place that reads the cell of place `i`.
   __device__ unsigned leader_of(unsigned i) {
     const Cell wanted = cell[i];
     for (auto at = static_cast<unsigned>(wanted * 0x9e3779b97f4a7c15 >> 40);; ++at) {
@@ -179,49 +186,50 @@ struct Window {
   }
 };
 
-/// Each warp takes 32 places of the block's window at a time.
+/// The last block that ends a search leaves its epoch.
+__device__ inline void leave_after_all(DeviceState* state, const SearchRoom& room) {
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  const ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> ended(*room.ended);
+  if (ended.fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != gridDim.x) return;
+  ended.store(0, ::cuda::memory_order_relaxed);
+  leave_epoch(state, *room.epoch);
+}
+
+/// Blocks take windows of `rows` places, at most kWindow and a multiple of 32, and their warps 32 places at a time.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads)
     gather_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ FindJob job,
-                  const __grid_constant__ SearchRoom room) {
-  constexpr unsigned kEach = kWindow / kThreads;
+                  const __grid_constant__ SearchRoom room, unsigned rows) {
   __shared__ Window<Cell> window;
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   const auto* const places = static_cast<const Place<Cell>*>(room.places);
   const std::uint64_t all = room.starts[room.stretches];
-  for (std::uint64_t base = std::uint64_t{blockIdx.x} * kWindow; base < all;
-       base += std::uint64_t{gridDim.x} * kWindow) {
-    const std::uint64_t size = all - base;
+  for (std::uint64_t base = std::uint64_t{blockIdx.x} * rows; base < all; base += std::uint64_t{gridDim.x} * rows) {
+    const auto size = static_cast<unsigned>(min(std::uint64_t{rows}, all - base));
     window.load(places + base, size);
-    __syncthreads();
-    unsigned leader[kEach];
-#pragma unroll
-    for (unsigned e = 0; e < kEach; ++e) {
-      const unsigned i = e * kThreads + threadIdx.x;
+    for (unsigned i = threadIdx.x; i < rows; i += kThreads) {
       Wanted wanted;
-      leader[e] = i;
-      if (i < size) {
-        leader[e] = window.leader_of(i);
+      if (i < size && window.leader[i] == i) {
         wanted.row = window.row[i];
-        if (leader[e] == i) wanted.word = std::uint64_t{window.cell[i]} + 1;
+        wanted.word = std::uint64_t{window.cell[i]} + 1;
       }
       gather(wanted);
     }
     __syncthreads();  // all that the window wants has been read
-#pragma unroll
-    for (unsigned e = 0; e < kEach; ++e) {
-      const unsigned i = e * kThreads + threadIdx.x;
+    for (unsigned i = threadIdx.x; i < rows; i += kThreads) {
       Wanted wanted;
-      if (leader[e] != i) {
+      if (i < size && window.leader[i] != i) {
         wanted.row = window.row[i];
-        wanted.word = std::uint64_t{window.row[leader[e]]} + 1;
+        wanted.word = std::uint64_t{window.row[window.leader[i]]} + 1;
       }
-      if (tile.ballot(leader[e] != i) != 0) gather.from_rows(wanted);
+      if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather.from_rows(wanted);
     }
     __syncthreads();  // its arrays are used again
   }
+  leave_after_all(job.state, room);
 }
 
 }  // namespace holdfast::machine::cuda

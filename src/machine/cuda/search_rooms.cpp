@@ -28,6 +28,7 @@ SearchRooms::Room::Room(std::uint64_t rows, bool wide) : rows_(rows), wide_(wide
   const auto take_all = [&] {
     size = 0;
     take(room_.epoch, sizeof(std::uint64_t));
+    take(room_.ended, sizeof(std::uint32_t));
     take(room_.table, 2 * kSmallSearch * sizeof(std::uint64_t));
     take(room_.cells, rows * cell);
     take(room_.places, 2 * rows * cell);
@@ -39,6 +40,7 @@ SearchRooms::Room::Room(std::uint64_t rows, bool wide) : rows_(rows), wide_(wide
   take_all();  // what it comes to
   memory_ = DeviceBuffer<std::byte>(size);
   take_all();
+  check(cudaMemset(room_.ended, 0, sizeof(std::uint32_t)), "making room for a search");
 }
 
 void SearchRooms::Room::end(cudaStream_t stream) {

@@ -93,7 +93,10 @@ struct Repeats {
   std::uint32_t* leader = nullptr;  ///< (n,) the row that reads
 };
 
-inline constexpr unsigned kStretchBits = 18;  ///< of the heap's 2^18 stretches at most: enough to order its pages by
+/// The heap's stretches, by which searches are ordered, are pages of 64 KiB: as much as the GPU translates at once. They are
+/// larger where there would be too many, and smaller where there would be few, so that rows do not crowd in counters.
+inline constexpr unsigned kStretchBits = 20, kFewStretchBits = 16, kPageBits = 16;
+inline constexpr unsigned kClusterStretchBits = 12;  ///< of a small search, which counts in shared memory
 
 /// Where an ordered search works; all in GPU memory. The numbers of cells are 32 or 64 bits wide.
 struct SearchRoom {
@@ -105,6 +108,7 @@ struct SearchRoom {
   std::uint32_t stretches = 0;
   unsigned shift = 0;  ///< a stretch has 2^shift cells
   std::uint64_t* epoch = nullptr;
+  std::uint32_t* ended = nullptr;  ///< blocks of the last phase; 0 between searches
   std::uint64_t* table = nullptr;  ///< 2 × kSmallSearch words
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;
