@@ -41,6 +41,7 @@ struct Setup {
   std::uint32_t value_bytes = 128;
   std::string pool = "/dev/shm/holdfast-link-bench.hold";
   std::uint64_t order_from = 0, gpu_memory = kHalfOfFree;
+  CacheOptions cache;  ///< of values
   std::uint32_t levels = 2, hash_locations = 2, slots = 8;
   std::uint64_t capacity = 0;  ///< that the table is made for; 0: the items
   std::uint64_t spare = 0;     ///< cells beyond the items and a batch of updates
@@ -97,6 +98,7 @@ class Bench {
     options.overwrite = true;
     options.order_from = setup_.order_from;
     options.gpu_memory = setup_.gpu_memory;
+    options.cache = setup_.cache;
     const auto start = Clock::now();
     table_ = std::make_unique<Table>(Table::create(setup_.pool, options));
     if (setup_.spare != 0) table_->reserve(setup_.items + setup_.spare);
@@ -155,6 +157,43 @@ class Bench {
         [&] {
           for (const auto& a : arrays) check(*a, a->out.data(), rows, absent);
         });
+  }
+
+  /// Searches without a clock.
+  void search(const Draw& from, std::uint64_t rows, unsigned batches) {
+    rate_until(from, rows, [&] { return batches-- <= 1; });
+  }
+
+  /// Searches until `ended` says so, which is asked after each batch is enqueued, and returns M/s. It waits for its own stream
+  /// alone, so that whatever else the table does may go on.
+  template <class Ended>
+  double rate_until(const Draw& from, std::uint64_t rows, Ended ended) {
+    constexpr unsigned kArrays = 4;
+    std::vector<std::unique_ptr<Arrays>> arrays;
+    for (unsigned i = 0; i < kArrays; ++i) {
+      arrays.push_back(std::make_unique<Arrays>(rows, words_));
+      draw(from, *arrays[i], rows, false);
+    }
+    wait_all();
+    std::uint64_t batches = 0;
+    const auto start = Clock::now();
+    for (bool more = true; more; ++batches) {
+      const Arrays& next = *arrays[batches % kArrays];
+      if (batches % kArrays == 0) must(cudaStreamSynchronize(streams_[0]), "running a batch");
+      Batch batch = batch_of(next, rows, streams_[0]);
+      batch.op = Op::find;
+      batch.out = next.out.data();
+      batch.found = next.found.data();
+      table_->run(batch);
+      more = !ended();
+    }
+    must(cudaStreamSynchronize(streams_[0]), "running a batch");
+    const double seconds = seconds_since(start);
+    for (unsigned i = 0; i < std::min<std::uint64_t>(kArrays, batches); ++i)
+      check(*arrays[i], arrays[i]->out.data(), rows, false);
+    wait_all();
+    require_right("find");
+    return static_cast<double>(rows * batches) / seconds / 1e6;
   }
 
   /// The resolution alone: no value is read.
@@ -272,6 +311,16 @@ class Bench {
         });
   }
 
+  /// Adds to the last run noted.
+  void tell(const char* what, const Json& value) {
+    runs_.back()[what] = value;
+    say("    %s: %s", what, value.dump().c_str());
+  }
+  /// Rows of the last run, the warm-up among them.
+  std::uint64_t rows_searched() const { return rows_searched_; }
+  /// For the next opening.
+  void cache(const CacheOptions& options) { setup_.cache = options; }
+
   /// Verifies every slot and cell; the count of items too.
   void verify() {
     const auto start = Clock::now();
@@ -288,6 +337,7 @@ class Bench {
     options.device = "cuda";
     options.order_from = setup_.order_from;
     options.gpu_memory = setup_.gpu_memory;
+    options.cache = setup_.cache;
     const auto start = Clock::now();
     table_ = std::make_unique<Table>(Table::open(setup_.pool, options));
     say("opened in %.0f ms, of which recovery %.1f ms", seconds_since(start) * 1e3, table_->stats().recovery_ms);
@@ -298,6 +348,7 @@ class Bench {
   void repeat(const std::string& work, std::uint64_t batch, std::uint64_t operations, unsigned repetitions,
               unsigned streams, const Prepare& prepare, const Run& run, const Check& check) {
     std::vector<double> rates;
+    rows_searched_ = operations * (repetitions + 1);
     for (unsigned r = 0; r <= repetitions; ++r) {
       prepare();
       wait_all();
@@ -350,6 +401,8 @@ class Bench {
             {"cells", stats.cells},
             {"cached_ratio", stats.cached_ratio},
             {"cached_bytes", stats.cached_bytes},
+            {"cached_value_ratio", stats.cached_value_ratio},
+            {"cached_value_bytes", stats.cached_value_bytes},
             {"recovery_ms", stats.recovery_ms},
             {"map_ms", stats.map_ms},
             {"retries", stats.retries},
@@ -434,12 +487,12 @@ class Bench {
     must(cudaGetLastError(), "checking answers");
   }
 
-  const Setup setup_;
+  Setup setup_;
   const unsigned words_;
   GpuArray<unsigned long long> wrong_;
   cudaStream_t streams_[2] = {};
   std::unique_ptr<Table> table_;
-  std::uint64_t seed_ = 0, version_ = 1, erased_ = 0;
+  std::uint64_t seed_ = 0, version_ = 1, erased_ = 0, rows_searched_ = 0;
   Json runs_ = Json::array();
   std::map<std::string, PhaseTime> phases_before_;
   bool failed_ = false;

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "cache.cuh"
 #include "curves.cuh"
 #include "growth.cuh"
 #include "heaps.cuh"
@@ -16,12 +17,12 @@ namespace {
 int run(int count, char** words) {
   CLI::App app("Measures a table in shared memory that a GPU works on, from arrays in GPU memory.");
   Setup setup;
-  bool changes = true;
+  bool changes = true, curves = true;
   std::uint64_t most_slots = std::uint64_t{1} << 30;
   std::string study = "table-a";
   app.add_option("study", study, "what to measure")
-      ->check(CLI::IsMember(
-          {"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "shapes", "fill-and-die"}))
+      ->check(CLI::IsMember({"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "shapes",
+                             "cache", "fill-and-die"}))
       ->capture_default_str();
   app.add_option("--items", setup.items, "items in the table")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--value-bytes", setup.value_bytes, "a multiple of 8")
@@ -29,8 +30,11 @@ int run(int count, char** words) {
       ->capture_default_str();
   app.add_option("--pool", setup.pool, "the pool; it is replaced, and removed at the end")->capture_default_str();
   app.add_option("--order-from", setup.order_from, "rows from which a batch is ordered; 0: as the table decides");
+  app.add_option("--value-ratio", setup.cache.ratio, "of all values, the part whose copies are kept in GPU memory");
+  app.add_option("--load-every", setup.cache.load_every, "rows searched between two loads of them");
   app.add_option("--gpu-memory", setup.gpu_memory, "bytes for copies of buckets; half of what is free if not given");
   app.add_option("--changes", changes, "after the searches, updates, erases and a second opening");
+  app.add_option("--curves", curves, "cache: policies, sizes and skews too");
   app.add_option("--most-slots", most_slots, "recovery: of the largest table")->capture_default_str();
   CLI11_PARSE(app, count, words);
   if (setup.value_bytes % 8 != 0) {
@@ -57,6 +61,8 @@ int run(int count, char** words) {
     result = recovery_study(setup, most_slots);
   } else if (study == "batches") {
     result = batches_study(setup);
+  } else if (study == "cache") {
+    result = cache_study(setup, curves);
   } else if (study == "shapes") {
     result = shapes_study(setup);
   } else {

@@ -10,15 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "holdfast/cache.hpp"
 #include "holdfast/error.hpp"
 #include "holdfast/pool.hpp"
 #include "holdfast/selection.hpp"
 #include "holdfast/status.hpp"
 
 namespace holdfast {
-
-/// For `gpu_memory`: half of the GPU memory that is free when the table opens.
-inline constexpr std::uint64_t kHalfOfFree = ~std::uint64_t{0};
 
 /// The place in an export's cursor: `cursor & kExportPlace` begins another export there. In a pool that nobody changed
 /// meanwhile, it goes on where the one before was, in another process too.
@@ -44,6 +42,7 @@ struct CreateOptions {
   std::uint64_t gpu_memory = kHalfOfFree;
   std::uint64_t order_from = 0;  ///< rows from which a batch on the GPU is ordered by address; 0: as measured
   bool time_phases = false;      ///< count what the GPU spends in each phase of changing batches: Stats::phases
+  CacheOptions cache = {};       ///< of values, in GPU memory
 };
 
 struct OpenOptions {
@@ -61,6 +60,7 @@ struct OpenOptions {
   std::uint64_t gpu_memory = kHalfOfFree;
   std::uint64_t order_from = 0;
   bool time_phases = false;
+  CacheOptions cache = {};
 };
 
 /// How a snapshot is taken.
@@ -133,8 +133,14 @@ struct Stats {
   std::uint64_t repaired_slots = 0, finished_moves = 0, rehashed = 0;
   std::uint64_t left_out = 0;  ///< damaged slots that `salvage` left out of its private copy
   bool was_clean = false;
-  std::uint64_t cached_bytes = 0;  ///< of the pool's buckets, in GPU memory
-  double cached_ratio = 0;         ///< of all buckets: 1 is resident
+  std::uint64_t cached_bytes = 0;        ///< of the pool's buckets, in GPU memory
+  double cached_ratio = 0;               ///< of all buckets: 1 is resident
+  std::uint64_t cached_value_bytes = 0;  ///< of GPU memory, that copies of values take, and the maps of them
+  double cached_value_ratio = 0;         ///< of all cells, those that copies have room for: 1 is resident
+  std::uint64_t cached_values = 0;       ///< that have a copy now
+  std::uint64_t cache_hits = 0;          ///< rows of searches that were answered with a copy
+  std::uint64_t cache_loads = 0;         ///< begun
+  std::string cache_policy;              ///< lfu, lru or random; empty where no value is cached
   std::string flush_instruction, tile;
   unsigned threads = 1;
   std::vector<PhaseTime> phases;  ///< with `time_phases`; in the order in which they run
@@ -200,6 +206,10 @@ class Table {
   /// Throws PoolExists, PoolInUse, NoSpace, MediumError, SystemError, TableClosed; then there is no file, and the table is
   /// as it was.
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});
+
+  /// Takes the values that are searched for most (CacheOptions) into GPU memory, and waits until they are there; other
+  /// batches go on meanwhile. Without a value cache it does nothing. Throws TableClosed, DeviceError.
+  void load_cache();
 
   void sync();          ///< waits for batches; puts the file on its device; sets the clean mark
   void close();         ///< sync, unmap, unlock. Idempotent

@@ -38,10 +38,19 @@ T* at(std::uintptr_t address) {
   return reinterpret_cast<T*>(address);
 }
 
+CacheOptions cache_options(double ratio, std::optional<std::uint64_t> memory, const std::string& policy) {
+  CacheOptions options;
+  options.ratio = ratio;
+  options.memory = memory.value_or(kHalfOfFree);
+  options.policy = cache_policy_from(policy);
+  return options;
+}
+
 Table create(const std::string& path, std::uint32_t key, std::uint32_t value, std::uint64_t capacity,
              std::uint32_t levels, std::uint32_t hash_locations, std::uint32_t slots, const std::string& device,
              bool overwrite, unsigned threads, bool moves, std::uint32_t shared_bias, bool flush, std::uint64_t seed,
-             std::uint64_t max_bytes, std::optional<std::uint64_t> gpu_memory) {
+             std::uint64_t max_bytes, std::optional<std::uint64_t> gpu_memory, double value_cache,
+             std::optional<std::uint64_t> value_memory, const std::string& cache_policy) {
   CreateOptions options;
   options.key_bytes = key;
   options.value_bytes = value;
@@ -58,15 +67,18 @@ Table create(const std::string& path, std::uint32_t key, std::uint32_t value, st
   options.seed = seed;
   options.max_bytes = max_bytes;
   options.gpu_memory = gpu_memory.value_or(kHalfOfFree);
+  options.cache = cache_options(value_cache, value_memory, cache_policy);
   nb::gil_scoped_release released;
   return Table::create(path, options);
 }
 
 Table open(const std::string& path, const std::string& device, bool read_only, unsigned threads, bool moves,
            std::uint32_t shared_bias, bool flush, bool salvage, std::optional<std::uint32_t> key,
-           std::optional<std::uint32_t> value, std::optional<std::uint64_t> gpu_memory) {
+           std::optional<std::uint32_t> value, std::optional<std::uint64_t> gpu_memory, double value_cache,
+           std::optional<std::uint64_t> value_memory, const std::string& cache_policy) {
   OpenOptions options;
   options.gpu_memory = gpu_memory.value_or(kHalfOfFree);
+  options.cache = cache_options(value_cache, value_memory, cache_policy);
   options.device = device;
   options.read_only = read_only;
   options.threads = threads;
@@ -145,6 +157,12 @@ Dict stats(const Table& table) {
   result["retries"] = s.retries;
   result["cached_bytes"] = s.cached_bytes;
   result["cached_ratio"] = s.cached_ratio;
+  result["cached_value_bytes"] = s.cached_value_bytes;
+  result["cached_value_ratio"] = s.cached_value_ratio;
+  result["cached_values"] = s.cached_values;
+  result["cache_hits"] = s.cache_hits;
+  result["cache_loads"] = s.cache_loads;
+  result["cache_policy"] = s.cache_policy;
   result["map_ms"] = s.map_ms;
   result["recovery_ms"] = s.recovery_ms;
   result["last_resize_ms"] = s.last_resize_ms;
@@ -202,9 +220,10 @@ void bind_table(nb::module_& module) {
   table
       .def_static("create", &create, "path"_a, "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a,
                   "slots"_a, "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a,
-                  "max_bytes"_a, "gpu_memory"_a.none())
+                  "max_bytes"_a, "gpu_memory"_a.none(), "value_cache"_a, "value_memory"_a.none(), "cache_policy"_a)
       .def_static("open", &open, "path"_a, "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a,
-                  "flush"_a, "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none())
+                  "flush"_a, "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none(), "value_cache"_a,
+                  "value_memory"_a.none(), "cache_policy"_a)
       .def("run", &run, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a, "found"_a, "mask"_a,
            "combine"_a, "element"_a, "scale"_a, "unique"_a, "ordered"_a, "on_device"_a, "stream"_a, "interruptible"_a,
            "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")
@@ -220,6 +239,7 @@ void bind_table(nb::module_& module) {
       .def("on_gpu", &Table::on_gpu)
       .def("clear", &Table::clear, unlocked)
       .def("reserve", &Table::reserve, "items"_a, unlocked)
+      .def("load_cache", &Table::load_cache, unlocked)
       .def("snapshot", &snapshot, "path"_a, "overwrite"_a, "threads"_a, "progress"_a.none(),
            "Copies the table into a new pool file.")
       .def("sync", &Table::sync, unlocked)

@@ -109,6 +109,9 @@ class Table:
         seed: int = 0,
         max_bytes: int = 0,
         gpu_memory: int | None = None,
+        value_cache: float = 0,
+        value_memory: int | None = None,
+        cache_policy: str = "lfu",
     ) -> Table:
         """Makes a pool file with an empty table in it, readable by its owner alone, and opens it.
 
@@ -141,6 +144,15 @@ class Table:
         gpu_memory
             Bytes of GPU memory that copies of the pool's buckets may take: 16 a slot. If not all fit, none is kept, and
             searches read the pool. Default: half of what is free.
+        value_cache
+            The part of all values that have a copy in GPU memory, which searches read instead of the pool: 0 (none) to
+            1 (all, loaded at once). Changes are written to the pool first, and then to the copy. Ignored on the CPU.
+        value_memory
+            Bytes of GPU memory that these copies may take; where not all fit, fewer are kept. Default: half of what is
+            free.
+        cache_policy
+            Which values have a copy, where not all have: "lfu", those searched for most often; "lru", last; "random".
+            They are chosen by `load_cache()`, and by itself as searches go on; a table begins with none.
 
         Raises
         ------
@@ -164,6 +176,9 @@ class Table:
             seed=_whole("seed", seed, 0, _END),
             max_bytes=_whole("max_bytes", max_bytes, 0, _END),
             gpu_memory=None if gpu_memory is None else _whole("gpu_memory", gpu_memory, 0, _END),
+            value_cache=_number("value_cache", value_cache),
+            value_memory=None if value_memory is None else _whole("value_memory", value_memory, 0, _END - 1),
+            cache_policy=_policy(cache_policy),
         )
         return cls._wrap(native, text, "r+")
 
@@ -182,12 +197,15 @@ class Table:
         flush: bool = False,
         salvage: bool = False,
         gpu_memory: int | None = None,
+        value_cache: float = 0,
+        value_memory: int | None = None,
+        cache_policy: str = "lfu",
     ) -> Table:
         """Opens the table in a pool file, and recovers it first if it was not closed.
 
         Parameters
         ----------
-        path, device, threads, moves, shared_bias, flush, gpu_memory
+        path, device, threads, moves, shared_bias, flush, gpu_memory, value_cache, value_memory, cache_policy
             As for `create`.
         mode
             "r+" to change the table (one process at a time), "r" to read it (together with other readers).
@@ -216,6 +234,9 @@ class Table:
             key=None if key is None else _whole("key", key, 1, 65536),
             value=None if value is None else _whole("value", value, 0, 65536),
             gpu_memory=None if gpu_memory is None else _whole("gpu_memory", gpu_memory, 0, _END),
+            value_cache=_number("value_cache", value_cache),
+            value_memory=None if value_memory is None else _whole("value_memory", value_memory, 0, _END - 1),
+            cache_policy=_policy(cache_policy),
         )
         return cls._wrap(native, text, mode)
 
@@ -694,6 +715,13 @@ class Table:
         """Grows so that `items` items fit without another resize. Raises NoSpace."""
         self._native.reserve(_whole("items", items, 0, _END))
 
+    def load_cache(self) -> None:
+        """Copies the values that were searched for most (`value_cache`) into GPU memory, and waits until they are.
+
+        Other batches go on meanwhile. Without a value cache it does nothing.
+        """
+        self._native.load_cache()
+
     def snapshot(
         self,
         path: str | os.PathLike[str],
@@ -784,3 +812,9 @@ def _device(device: Any) -> str:
     if not isinstance(device, str):
         raise InvalidType(f"device is of type {type(device).__name__}: give 'auto', 'cpu', 'cuda' or 'cuda:N'")
     return device
+
+
+def _policy(policy: Any) -> str:
+    if not isinstance(policy, str):
+        raise InvalidType(f"cache_policy is of type {type(policy).__name__}: give 'lfu', 'lru' or 'random'")
+    return policy

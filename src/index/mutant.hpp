@@ -37,6 +37,9 @@ enum class Step : std::uint8_t {
   find_before_rehash,         ///< a rehash that was interrupted does not copy an item twice
   hide_word,                  ///< the copy of an emptied slot is zero in both words, as the slot is (phases.hpp)
   commit_all_of_line,         ///< a line carries every change that its batch has for it
+  fence_before_load,          ///< a loader looks at what it copies after it has said so (RULES.md 15)
+  swap_after_load,            ///< and shows its copy only if nobody has written there meanwhile
+  remap_after_write,          ///< a writer looks whether what it wrote is cached, or being loaded
   count
 };
 

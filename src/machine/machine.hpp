@@ -20,6 +20,7 @@ struct MachineOptions {
   std::uint64_t gpu_memory = kHalfOfFree;  ///< bytes of GPU memory that copies of the pool may take
   std::uint64_t order_from = 0;            ///< rows from which a batch is ordered by address; 0: the machine's choice
   bool time_phases = false;                ///< of changing batches, where the machine has phases
+  CacheOptions cache = {};                 ///< of values, in GPU memory
 };
 
 /// A machine has recovered its pool when it is constructed: throws PoolCorrupt if the slots are damaged.
@@ -42,6 +43,8 @@ class Machine {
   /// Fills in what the machine knows.
   virtual void stats(Stats& stats) const = 0;
   virtual bool on_gpu() const = 0;
+  /// Takes hot values into the machine's cache, if it has one, and waits until they are there.
+  virtual void load_cache() {}
 };
 
 /// `read_only`: the pool is clean, and nothing is repaired.

@@ -52,6 +52,16 @@ memory::PoolShape shape_for(const CreateOptions& options) {
   return shape;
 }
 
+void check_cache(const CacheOptions& options) {
+  if (!(options.ratio >= 0 && options.ratio <= 1)) {
+    refuse("value_cache is " + std::to_string(options.ratio) + ": give the part of all values, 0 (none) to 1 (all)");
+  }
+  if (options.policy > CachePolicy::random) {
+    refuse("cache_policy is number " + std::to_string(static_cast<unsigned>(options.policy)) +
+           ": give lfu, lru or random");
+  }
+}
+
 bool changes(const Batch& batch) {
   if (!batch.ops) return holdfast::changes(batch.op);
   if (batch.on_device) return true;  // the codes are not for the host to read

@@ -12,6 +12,9 @@ namespace holdfast::table {
 /// The geometry for `capacity` items at a load of 0.9 at most. Throws InvalidArgument for options that no pool can have.
 memory::PoolShape shape_for(const CreateOptions& options);
 
+/// Throws InvalidArgument for options that no cache can have.
+void check_cache(const CacheOptions& options);
+
 /// Throws InvalidArgument if `batch` does not fit a table with values of `value_bytes`.
 void check_batch(const Batch& batch, std::uint32_t value_bytes);
 

@@ -52,10 +52,11 @@ Table::~Table() = default;
 
 Table Table::create(const std::string& path, const CreateOptions& options) {
   const memory::PoolShape shape = table::shape_for(options);
+  table::check_cache(options.cache);
   table::check_device(options.device);
   auto pool = memory::Pool::create(path, shape, options.overwrite, options.flush);
   const machine::MachineOptions machine{options.threads,    options.moves,      options.shared_bias, 0,
-                                        options.gpu_memory, options.order_from, options.time_phases};
+                                        options.gpu_memory, options.order_from, options.time_phases, options.cache};
   try {
     return Table(std::make_unique<Impl>(std::move(pool), options.device, machine, false));
   } catch (...) {  // the device cannot work on this medium: leave no pool behind that nobody asked for
@@ -66,6 +67,7 @@ Table Table::create(const std::string& path, const CreateOptions& options) {
 }
 
 Table Table::open(const std::string& path, const OpenOptions& options) {
+  table::check_cache(options.cache);
   auto pool = memory::Pool::open(path, access_for(options), options.salvage, options.flush);
   const memory::Superblock& super = pool->superblock();
   if (options.key_bytes != 0) must_agree(path, "keys", options.key_bytes, super.key_bytes);
@@ -75,7 +77,7 @@ Table Table::open(const std::string& path, const OpenOptions& options) {
   const bool salvages = options.salvage && options.read_only;
   const std::uint64_t left_out = salvages ? table::leave_out_damage(*pool) : 0;
   const machine::MachineOptions machine{options.threads,    options.moves,      options.shared_bias, 0,
-                                        options.gpu_memory, options.order_from, options.time_phases};
+                                        options.gpu_memory, options.order_from, options.time_phases, options.cache};
   auto impl = std::make_unique<Impl>(std::move(pool), options.device, machine, options.read_only);
   impl->left_out = left_out;
   return Table(std::move(impl));
@@ -204,6 +206,11 @@ SnapshotResult Table::snapshot(const std::string& path, const SnapshotOptions& o
   if (!result.stopped) snapshot.finish();
   result.total_ms = ms_since(begun);
   return result;
+}
+
+void Table::load_cache() {
+  const auto use = impl_->use();
+  impl_->machine().load_cache();
 }
 
 void Table::sync() {

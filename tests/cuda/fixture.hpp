@@ -27,6 +27,7 @@ struct Shape {
   std::uint32_t value_bytes = 8, levels = 2, hashes = 2, slots = 8;
   std::uint64_t order_from = 0;            ///< 0: few rows in one kernel, many in phases; 1: all in phases
   std::uint64_t gpu_memory = kHalfOfFree;  ///< 0: no bucket is cached
+  CacheOptions cache = {};                 ///< of values
 };
 
 /// The arrays of a batch, in host memory.
@@ -83,6 +84,7 @@ class GpuTable {
     options.max_bytes = std::uint64_t{1} << 32;
     options.order_from = shape.order_from;
     options.gpu_memory = shape.gpu_memory;
+    options.cache = shape.cache;
     table = std::make_unique<Table>(Table::create(path.str(), options));
   }
 
@@ -92,6 +94,7 @@ class GpuTable {
     options.device = device;
     options.order_from = shape_.order_from;
     options.gpu_memory = shape_.gpu_memory;
+    options.cache = shape_.cache;
     table = std::make_unique<Table>(Table::open(path.str(), options));
   }
 

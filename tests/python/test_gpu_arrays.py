@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import GPUS, WHY_NO_GPU, Machine, Make
 
-from holdfast import InvalidArgument, InvalidType, Status, Table
+from holdfast import DeviceError, InvalidArgument, InvalidType, Status, Table
 
 pytestmark = pytest.mark.skipif(GPUS == 0, reason=f"no GPU: {WHY_NO_GPU}")
 N = 20_000
@@ -148,3 +148,29 @@ def test_mixed_batch_in_gpu_memory(table: Table, torch: Any) -> None:
     assert rows.dtype == torch.float32 and rows[1].tolist() == [2.5] * 4 and not rows[0].any()
     with pytest.raises(InvalidArgument, match="ops has the code 200"):
         table.apply(torch.full((1,), 200, dtype=torch.uint8, device="cuda"), keys[:1])
+
+
+@pytest.mark.parametrize("policy", ["lfu", "lru", "random"])
+def test_value_cache(make: Make, torch: Any, policy: str) -> None:
+    made = make(Machine("cuda"), value=16, capacity=N, value_cache=0.5, cache_policy=policy)
+    keys = torch.arange(N, device="cuda")
+    values = torch.rand(N, 4, device="cuda")
+    made.table.insert(keys, values)
+    hot = keys[: N // 10]
+    for _ in range(40):
+        made.table.find(hot)
+    made.table.load_cache()
+    stats = made.table.stats()
+    assert stats["cache_policy"] == policy and stats["cache_loads"] == 1
+    assert stats["cached_values"] > 0 and 0.4 < stats["cached_value_ratio"] <= 0.5
+    made.table.assign(hot, values[: N // 10] + 1)
+    values[: N // 10] += 1
+    rows, found = made.table.find(keys, dtype=torch.float32)
+    assert torch.equal(rows, values) and found.all()
+    assert made.table.stats()["cache_hits"] > stats["cache_hits"]
+    assert not made.table.check().errors
+
+
+def test_a_cache_of_more_memory_than_there_is(make: Make) -> None:
+    with pytest.raises(DeviceError, match=r"value_memory allows 1125899906842624 bytes, but [0-9]+ bytes .* are free"):
+        make(Machine("cuda"), value=16, value_cache=0.5, value_memory=1 << 50)

@@ -10,25 +10,42 @@
 #include "machine/cuda/launch.cuh"
 #include "machine/cuda/memory.cuh"
 #include "machine/cuda/tile.cuh"
+#include "machine/cuda/values.cuh"
 
 namespace holdfast::machine::cuda {
 
+/// True: with a copy.
 template <class Shape>
-__device__ void answer(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const index::Rows& rows,
-                       std::uint64_t row, const Item& item) {
+__device__ bool answer(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const index::Rows& rows,
+                       const ValueView& values, std::uint64_t row, const Item& item) {
   std::byte* const to = rows.op == Op::contains ? nullptr : rows.result(row);
-  if (to == nullptr) return;
-  if (!item) return tile.zero(to, rows.value_bytes);
-  if (!view.in_slot()) return tile.read_cell(memory, to, view.cell(item.word - 1), rows.value_bytes);
-  if (tile.lane() == 0) store_user(to, item.word, rows.value_bytes);
+  if (to == nullptr) return false;
+  if (!item) return tile.zero(to, rows.value_bytes), false;
+  if (view.in_slot()) {
+    if (tile.lane() == 0) store_user(to, item.word, rows.value_bytes);
+    return false;
+  }
+  const std::uint64_t cell = item.word - 1;
+  std::uint64_t position = kNoPosition;
+  if (values.any()) {
+    position = tile.once([&] {
+      note_use(values, cell, row);
+      return copy_of_cell(memory, values, cell);
+    });
+  }
+  const bool hit = position != kNoPosition;
+  tile.read_cell(memory, to, hit ? values.copies + position * view.cell_bytes : view.cell(cell), rows.value_bytes);
+  return hit;
 }
 
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
-    find_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ FindJob job, unsigned share) {
+    find_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
+                const __grid_constant__ FindJob job, unsigned share) {
   const InEpoch inside(job.state);
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
+  std::uint64_t hits = 0;
   for (std::uint64_t base = first_of_warp() * share; base < job.size; base += all_warps() * share) {
     const std::uint64_t mine = base + tile.lane();
     const bool brings = tile.lane() < share && mine < job.size && (job.mask == nullptr || job.mask[mine] != 0);
@@ -45,7 +62,7 @@ __global__ void __launch_bounds__(kThreads)
         memory.count_retry();
         continue;
       }
-      answer(tile, memory, view, job.rows, base + active, result.item);
+      hits += answer(tile, memory, view, job.rows, values, base + active, result.item);
       if (tile.lane() == active) {
         waits = false;
         found = static_cast<bool>(result.item);
@@ -56,6 +73,7 @@ __global__ void __launch_bounds__(kThreads)
     if (job.rows.found) job.rows.found[mine] = found;
   }
   if (tile.lane() == 0) memory.tell();
+  if (tile.lane() == 0 && hits != 0) memory.add(&values.state->hits, hits);
 }
 
 /// The run that a lane brings.
@@ -108,7 +126,7 @@ __global__ void __launch_bounds__(kThreads)
     change_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                   const __grid_constant__ ChangeJob job, unsigned share) {
   const WarpTile tile;
-  const CudaMemory memory(job.state, &cache, job.ring);
+  const ChangingMemory memory(job.state, &cache, job.ring, view.heap, view.cells * view.cell_bytes);
   const std::uint64_t ordered = job.ordered ? *job.ordered : job.size;
   const std::uint64_t turns = job.again_count ? *job.again_count : job.again ? job.again_size : ordered;
   for (std::uint64_t base = first_of_warp() * share; base < turns; base += all_warps() * share) {
@@ -124,6 +142,7 @@ __global__ void __launch_bounds__(kThreads)
       const index::Run<std::uint32_t> run{job.order ? job.order + at : nullptr, at, tile.from_lane(mine.size, active)};
       const index::Outcome outcome = index::apply_run(
           tile, memory, view, job.rows, run, Candidates<Shape>(view, tile.from_lane(mine.key, active)), permits);
+      memory.keep_copy(tile, view);
       if (outcome == index::Outcome::claim_missed) {
         memory.count_claim_miss();
         if ((waiting & (waiting - 1)) == 0) __nanosleep(200);  // the last in line need not hurry

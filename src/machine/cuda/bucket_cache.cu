@@ -49,10 +49,10 @@ void load_slots(const index::Slot* from, std::uint64_t size, std::uint64_t* keys
 }
 
 BucketCache::BucketCache(std::uint64_t budget) : budget_(budget) {
-  if (budget_ != kHalfOfFree) return;
   std::size_t free = 0, all = 0;
   cuda::check(cudaMemGetInfo(&free, &all), "asking for free GPU memory");
-  budget_ = free / 2;
+  if (budget_ == kHalfOfFree) budget_ = free / 2;
+  require_free("gpu_memory", budget_, free);
 }
 
 BucketCache::Part BucketCache::take(const index::Slot* of, std::uint64_t slots, bool fresh, cudaStream_t stream) {

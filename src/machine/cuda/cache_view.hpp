@@ -10,6 +10,7 @@
 #include "core/both.hpp"
 #include "index/geometry.hpp"
 #include "index/slot.hpp"
+#include "machine/cuda/value_view.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -25,6 +26,7 @@ struct CachedSlots {
 struct CacheView {
   unsigned parts = 0;  ///< the levels by rank, then the aside slot; 0: nothing is cached
   CachedSlots part[index::kMaxLevels + 1];
+  ValueView values;
 
   HOLDFAST_BOTH bool resident() const { return parts != 0; }
 

@@ -102,6 +102,7 @@ void CudaMachine::run_on_device(const Batch& batch) {
     const std::uint8_t* const mask = batch.mask ? batch.mask + base : nullptr;
     if (!may_change(batch)) {
       search(find_job(rows, keys + 8 * base, mask, size), stream);
+      load_if_due(size);
       continue;
     }
     const std::lock_guard lock(changing_);
@@ -161,6 +162,7 @@ void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t si
     change(change_job(rows, keys, mask, size), batch.unique, need_of(batch, size), true, stage.stream());
   } else {
     search(find_job(rows, keys, mask, size), stage.stream());
+    load_if_due(size);
   }
   std::vector<Status> scratch(host.statuses ? 0 : size);
   Status* const statuses = host.statuses ? host.statuses : scratch.data();
@@ -193,6 +195,7 @@ void CudaMachine::search(FindJob job, cudaStream_t stream) {
 
 /// A search for values in the heap: in phases, of which small_search.cuh does the first in one, or unordered (search.cuh).
 void CudaMachine::search_resident(const FindJob& job, cudaStream_t stream) {
+  if (values_.view().resident()) return kernels_->find(job, {}, stream);  // all values are near
   SearchRooms::Room& lent = search_rooms_.lend(job.size, is_wide(layout_.cells), stream);
   SearchRoom room = lent.room();
   const std::uint64_t order_from = options_.order_from != 0 ? options_.order_from : kSmallSearch + 1;
@@ -214,6 +217,39 @@ void CudaMachine::search_resident(const FindJob& job, cudaStream_t stream) {
     kernels_->find(job, repeats, stream);
   }
   lent.end(stream);
+}
+
+/// Begins a load of the value cache if it is time, or takes its next step, unless a change is being enqueued.
+void CudaMachine::load_if_due(std::uint64_t rows) {
+  {
+    const std::lock_guard lock(launching_);
+    if (!values_.is_due(rows)) return;
+  }
+  const std::unique_lock change(changing_, std::try_to_lock);
+  if (!change) return;
+  const std::lock_guard lock(launching_);
+  if (!values_.is_loading()) values_.begin_load(layout_, ring_, last_change_, state_.data());
+  values_.step(layout_, last_change_, state_.data(), true);
+}
+
+/// Holds nothing while it waits, so that batches go on.
+void CudaMachine::load_cache() {
+  const OnDevice on(options_.device);
+  std::uint64_t mine = 0;  // which load
+  for (bool more = true; more;) {
+    {
+      const std::lock_guard change(changing_);
+      const std::lock_guard lock(launching_);
+      require_working();
+      if (mine == 0) {
+        values_.begin_load(layout_, ring_, last_change_, state_.data());
+        mine = values_.loads();
+      }
+      if (values_.loads() == mine) values_.step(layout_, last_change_, state_.data(), false);
+      more = values_.loads() == mine && values_.is_loading();
+    }
+    values_.wait();
+  }
 }
 
 std::size_t CudaMachine::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
@@ -252,6 +288,7 @@ std::uint64_t CudaMachine::slots() const {
 void CudaMachine::stats(Stats& stats) const {
   const OnDevice on(options_.device);
   const DeviceState state = read_state();
+  const PositionState copies = read_positions();
   const std::lock_guard lock(launching_);
   stats.device_reason += ": " + gpu_;
   stats.size = counted(state.items);
@@ -273,6 +310,16 @@ void CudaMachine::stats(Stats& stats) const {
   stats.cached_ratio = cache_.view().resident() ? 1 : 0;
   stats.phased_batches = phased_batches_;
   stats.phases = times_.totals();
+  const ValueView& values = values_.view();
+  stats.cached_value_bytes = values_.bytes();
+  stats.cached_value_ratio =
+      values.any() ? static_cast<double>(values.positions) / static_cast<double>(layout_.cells) : 0;
+  stats.cached_values = values.resident()  ? values.positions
+                        : copies.tail == 0 ? 0
+                                           : values.positions - (copies.limbo_end - copies.head);
+  stats.cache_hits = copies.hits;
+  stats.cache_loads = values_.loads();
+  if (values.any()) stats.cache_policy = name(values_.policy());
   stats.tile = "warp";
   stats.threads = 1;
 }

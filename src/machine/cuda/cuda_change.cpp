@@ -137,6 +137,7 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, cudaStr
     times_.end("read", stream);
   }
   if (!phases.frees) return;
+  if (values_.view().map != nullptr) forget_copies(values_.view(), room.freed[0], &job.report->freed, job.size, stream);
   retire_cells(job, room, stream);
   times_.end("retire", stream);
 }

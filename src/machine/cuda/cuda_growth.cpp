@@ -38,6 +38,7 @@ CudaMachine::CudaMachine(memory::Pool& pool, const MachineOptions& options)
       kernels_(make_kernels({pool.superblock().levels, pool.superblock().hash_locations, pool.superblock().slots})),
       cache_(options.gpu_memory),
       times_(options.time_phases),
+      values_(options),
       state_(1),
       scan_report_(1),
       change_report_(1) {
@@ -79,6 +80,16 @@ DeviceState CudaMachine::read_state() const {
   return state;
 }
 
+PositionState CudaMachine::read_positions() const {
+  const std::lock_guard lock(reading_);
+  PositionState state;
+  cuda::check(cudaMemcpyAsync(&state, values_.state(), sizeof state, cudaMemcpyDeviceToHost, stream_for_state_),
+              "reading counts");
+  stream_for_state_.wait("reading counts");
+  state.head = std::min(state.head, state.tail);
+  return state;
+}
+
 void CudaMachine::settle() {
   settle_cells(state_.data(), stream_);
   stream_.wait("settling free cells");
@@ -93,6 +104,14 @@ void CudaMachine::finish_searches() {
 void CudaMachine::finish_all() {
   for (const Event& search : searches_) search.wait("waiting for searches");
   last_change_.wait("waiting for the batch before");
+  values_.wait();
+}
+
+/// The caller holds what keeps the layout still.
+CacheView CudaMachine::caches() const {
+  CacheView view = cache_.view();
+  view.values = values_.view();
+  return view;
 }
 
 DeviceBuffer<std::uint64_t> CudaMachine::tags_for(unsigned top_level) const {
@@ -118,7 +137,7 @@ void CudaMachine::set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> 
   layout_ = layout;
   cache_.cover(layout_, carry, stream_);  // a level that was added a moment ago is empty
   stream_.wait("loading the bucket cache");
-  kernels_->set_layout(layout_, cache_.view());
+  kernels_->set_layout(layout_, caches());
 }
 
 /// Builds everything volatile from the pool, and mends it. GPHash §3.2.3 "Recovery", as machine/cpu/keeper.hpp does it.
@@ -127,6 +146,7 @@ void CudaMachine::recover() {
   const unsigned top_level = pool_.superblock().top_level;
   DeviceState fresh{};
   fresh.epoch = 3;
+  fresh.positions = values_.state();
   cuda::check(cudaMemcpyAsync(state_.data(), &fresh, sizeof fresh, cudaMemcpyHostToDevice, stream_),
               "starting recovery");
   set_top_level(top_level, tags_for(top_level), false);
@@ -145,6 +165,8 @@ void CudaMachine::recover() {
   begin_cells(live);
   note_bounds();
   recovery_ms_ = ms_since(start);
+  values_.cover(layout_, items != 0, stream_);
+  kernels_->set_layout(layout_, caches());
 }
 
 /// Reads every addressed slot into empty tags: torn slots are emptied, second copies dropped. Throws PoolCorrupt.
@@ -272,7 +294,8 @@ bool CudaMachine::grow_heap(std::uint64_t at_least) {
     ring_cells_ = std::move(larger);
     ring_ = ring;
     layout_.cells = cells;
-    kernels_->set_layout(layout_, cache_.view());
+    values_.cover(layout_, true, stream_);
+    kernels_->set_layout(layout_, caches());
   } catch (const Error& error) {
     stuck_ = pool_.path() + " could not use its larger heap: " + error.what() + ". Close it and open it again";
     throw DeviceError(stuck_);
@@ -313,6 +336,7 @@ void CudaMachine::clear() {
   clear_slots(layout_.aside, 1, layout_.in_slot(), stream_);
   cuda::check(cudaMemsetAsync(layout_.tags, 0, layout_.tag_words() * 8, stream_), "clearing the table");
   cache_.clear(layout_.in_slot(), stream_);
+  values_.clear(stream_);
   cuda::check(cudaMemsetAsync(&state_.data()->items, 0, 8, stream_), "clearing the table");
   stream_.wait("clearing the table");
   begin_cells(live);
@@ -360,14 +384,15 @@ void CudaMachine::check_errors(CheckReport& report) {
     ~Elsewhere() { kernels_.set_layout(own_, cache_); }
     Kernels& kernels_;
     const Layout& own_;
-    const CacheView& cache_;
-  } elsewhere(*kernels_, layout_, cache_.view(), tags.data());
+    const CacheView cache_;
+  } elsewhere(*kernels_, layout_, caches(), tags.data());
   zero_report();
   kernels_->scan(false, live.data(), scan_report_.data(), stream_);
   const ScanReport slots = read_report();
   kernels_->compare_tags(layout_.tags, scan_report_.data(), stream_);
   kernels_->drop_copies(false, scan_report_.data(), stream_);
   cache_.compare(scan_report_.data(), stream_);
+  values_.compare(live.data(), layout_, scan_report_.data(), stream_);
   if (!layout_.in_slot()) mark_free_cells(ring_, state_.data(), live.data(), scan_report_.data(), stream_);
   const ScanReport all = read_report();
   const auto append = [&](const std::vector<std::string>& lines) {
@@ -381,6 +406,7 @@ void CudaMachine::check_errors(CheckReport& report) {
   expect(slots.torn == 0, std::to_string(slots.torn) + " slots are half-written");
   expect(all.second_copies == 0, std::to_string(all.second_copies) + " keys are in the table twice");
   expect(all.wrong_tags == 0, std::to_string(all.wrong_tags) + " tag words did not agree with their slots");
+  expect(all.wrong_values == 0, std::to_string(all.wrong_values) + " values of the value cache differ from the pool");
   expect(all.wrong_copies == 0, std::to_string(all.wrong_copies) + " slots of the bucket cache differ from the pool");
   expect(all.held_stripes == 0, std::to_string(all.held_stripes) + " claims were never ended");
   expect(all.shared == slots.shared,

@@ -20,6 +20,7 @@
 #include "machine/cuda/search_rooms.hpp"
 #include "machine/cuda/staging.hpp"
 #include "machine/cuda/state.hpp"
+#include "machine/cuda/value_cache.hpp"
 #include "machine/exports.hpp"
 #include "machine/layout.hpp"
 #include "machine/machine.hpp"
@@ -42,6 +43,7 @@ class CudaMachine final : public Machine {
   CheckReport check() override;
   void stats(Stats& stats) const override;
   bool on_gpu() const override { return true; }
+  void load_cache() override;
 
  private:
   /// What may be in the table when all that is enqueued has run: at most so many items, at least so many free cells.
@@ -80,6 +82,8 @@ class CudaMachine final : public Machine {
   void gather_in_phases(const ChangeJob& job, const SearchRoom& reading, cudaStream_t stream);
   void change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream);
   bool make_room(const ChangeReport& report, Full& full);
+  void load_if_due(std::uint64_t rows);
+  CacheView caches() const;
   void search_resident(const FindJob& job, cudaStream_t stream);
   Need need_of(const Batch& batch, std::size_t size) const;
   bool fits(Need need);
@@ -103,6 +107,7 @@ class CudaMachine final : public Machine {
   ScanReport read_report() const;
   void zero_report();
   DeviceState read_state() const;
+  PositionState read_positions() const;
   void settle();
   void finish_searches();
   void finish_all();
@@ -116,6 +121,7 @@ class CudaMachine final : public Machine {
   Layout layout_;
   BucketCache cache_;
   PhaseTimes times_;
+  ValueCache values_;
   Stream stream_;  ///< for what the machine does alone
   DeviceBuffer<std::uint64_t> tags_;
   DeviceBuffer<std::uint64_t> ring_cells_;

@@ -25,17 +25,21 @@ template <class Shape>
 class Gather {
  public:
   __device__ Gather(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const index::Rows& rows)
-      : tile_(tile), memory_(memory), view_(view), rows_(rows) {}
+      : Gather(tile, memory, view, rows, view.heap) {}
+  /// Cells that lie elsewhere than in the heap.
+  __device__ Gather(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const index::Rows& rows,
+                    std::byte* cells)
+      : tile_(tile), memory_(memory), view_(view), rows_(rows), cells_(cells) {}
 
   /// `wanted` of all lanes, out of their cells.
   __device__ void operator()(const Wanted& wanted) const {
     const std::size_t bytes = rows_.value_bytes;
     if (rows_.out == nullptr || bytes == 0) return;
     __syncwarp();
-    if (bytes % 16 == 0 && view_.cell_bytes % 16 == 0 && aligned(rows_.out, 16) && aligned(view_.heap, 16)) {
+    if (bytes % 16 == 0 && view_.cell_bytes % 16 == 0 && aligned(rows_.out, 16) && aligned(cells_, 16)) {
       const auto units = static_cast<unsigned>(bytes / 16);
       const auto load = [&](std::uint64_t cell, unsigned unit) {
-        return memory_.load_values(reinterpret_cast<const std::uint64_t*>(view_.cell(cell)) + 2 * unit);
+        return memory_.load_values(reinterpret_cast<const std::uint64_t*>(at_cell(cell)) + 2 * unit);
       };
       const auto store = [&](std::uint64_t row, unsigned unit, ulonglong2 data) {
         reinterpret_cast<ulonglong2*>(rows_.out + row * bytes)[unit] = data;
@@ -44,7 +48,7 @@ class Gather {
     } else {
       const auto units = static_cast<unsigned>((bytes + 7) / 8);
       const auto load = [&](std::uint64_t cell, unsigned unit) {
-        return memory_.load_value(reinterpret_cast<const std::uint64_t*>(view_.cell(cell)) + unit);
+        return memory_.load_value(reinterpret_cast<const std::uint64_t*>(at_cell(cell)) + unit);
       };
       const auto store = [&](std::uint64_t row, unsigned unit, std::uint64_t data) {
         store_user(rows_.out + row * bytes + 8 * unit, data, bytes - 8 * unit);
@@ -123,13 +127,13 @@ class Gather {
   __device__ void to_cells(const Wanted& wanted) const {
     const std::size_t bytes = rows_.value_bytes;
     __syncwarp();
-    if (bytes % 16 == 0 && view_.cell_bytes % 16 == 0 && aligned(rows_.values, 16) && aligned(view_.heap, 16)) {
+    if (bytes % 16 == 0 && view_.cell_bytes % 16 == 0 && aligned(rows_.values, 16) && aligned(cells_, 16)) {
       const auto units = static_cast<unsigned>(bytes / 16);
       const auto load = [&](std::uint64_t row, unsigned unit) {
         return __ldcs(reinterpret_cast<const ulonglong2*>(rows_.values) + row * units + unit);
       };
       const auto store = [&](std::uint64_t cell, unsigned unit, ulonglong2 data) {
-        memory_.store_values(reinterpret_cast<std::uint64_t*>(view_.cell(cell)) + 2 * unit, data);
+        memory_.store_values(reinterpret_cast<std::uint64_t*>(at_cell(cell)) + 2 * unit, data);
       };
       copy<ulonglong2>(wanted, units, load, store);
     } else {
@@ -137,7 +141,7 @@ class Gather {
         return load_user(rows_.value(row) + 8 * unit, bytes - 8 * unit);
       };
       const auto store = [&](std::uint64_t cell, unsigned unit, std::uint64_t data) {
-        memory_.store_value(reinterpret_cast<std::uint64_t*>(view_.cell(cell)) + unit, data);
+        memory_.store_value(reinterpret_cast<std::uint64_t*>(at_cell(cell)) + unit, data);
       };
       copy<std::uint64_t>(wanted, static_cast<unsigned>((bytes + 7) / 8), load, store);
     }
@@ -146,6 +150,8 @@ class Gather {
 
  private:
   static constexpr unsigned kInFlight = 8;  ///< of a lane
+
+  __device__ std::byte* at_cell(std::uint64_t cell) const { return cells_ + cell * view_.cell_bytes; }
 
   template <class Unit, class Load, class Store>
   __device__ void copy(const Wanted& wanted, unsigned units, const Load& load, const Store& store) const {
@@ -179,6 +185,7 @@ class Gather {
   const CudaMemory& memory_;
   const View<Shape>& view_;
   const index::Rows& rows_;
+  std::byte* cells_;
 };
 
 }  // namespace holdfast::machine::cuda

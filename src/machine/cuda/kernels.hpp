@@ -78,12 +78,6 @@ void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t strea
 /// Puts the rows that have a cell in their places, `size` at most.
 void order_search(const SearchRoom& room, std::uint64_t size, std::uint64_t cells, cudaStream_t stream);
 std::size_t search_scratch_bytes();
-/// How many blocks gather, and how many rows each of them takes at once. Where rows lie far apart in the heap, the
-/// translation of addresses limits the link, and does best if little of the heap is being read at a time.
-struct GatherGrid {
-  unsigned blocks, rows;
-};
-GatherGrid gather_grid(std::uint64_t rows, std::uint64_t heap_bytes);
 /// True if 32 bits do not do for a cell's number.
 inline bool is_wide(std::uint64_t cells) { return cells >= 0xffff'ffff; }
 

@@ -26,14 +26,18 @@ class KernelsImpl final : public Kernels {
 
   void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const override {
     if (cache_.resident()) {
-      const WarpGrid grid = warps_for(lookup_kernel<Shape>, job.size);
-      lookup_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, cache_, job, repeats, grid.share);
+      const Copies copies = copies_of(cache_.values);
+      auto* const kernel = copies == Copies::all    ? lookup_kernel<Shape, Copies::all>
+                           : copies == Copies::some ? lookup_kernel<Shape, Copies::some>
+                                                    : lookup_kernel<Shape, Copies::none>;
+      const WarpGrid grid = warps_for(kernel, job.size);
+      kernel<<<grid.blocks, kThreads, 0, stream>>>(view_, cache_, job, repeats, grid.share);
       if (repeats.table != nullptr)
         follow_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, job, repeats.leader, grid.share);
       return check_launch("starting a search");
     }
     const WarpGrid grid = warps_for(find_kernel<Shape>, job.size);
-    find_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, job, grid.share);
+    find_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, cache_.values, job, grid.share);
     check_launch("starting a search");
   }
 
@@ -41,7 +45,10 @@ class KernelsImpl final : public Kernels {
     const auto launch = [&](auto* kernel) {
       kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, room);
     };
-    is_wide(view_.cells) ? launch(resolve_kernel<Shape, std::uint64_t>) : launch(resolve_kernel<Shape, std::uint32_t>);
+    const auto pick = [&]<class Cell>(Cell) {
+      cache_.values.any() ? launch(resolve_kernel<Shape, Cell, true>) : launch(resolve_kernel<Shape, Cell, false>);
+    };
+    is_wide(view_.cells) ? pick(std::uint64_t{}) : pick(std::uint32_t{});
     check_launch("starting a search");
   }
 
@@ -50,17 +57,19 @@ class KernelsImpl final : public Kernels {
     const auto launch = [&](auto* kernel) {
       kernel<<<kClusterBlocks, kClusterThreads, 0, stream>>>(view_, cache_, job, room);
     };
-    is_wide(view_.cells) ? launch(resolve_small_kernel<Shape, std::uint64_t>)
-                         : launch(resolve_small_kernel<Shape, std::uint32_t>);
+    const auto pick = [&]<class Cell>(Cell) {
+      cache_.values.any() ? launch(resolve_small_kernel<Shape, Cell, true>)
+                          : launch(resolve_small_kernel<Shape, Cell, false>);
+    };
+    is_wide(view_.cells) ? pick(std::uint64_t{}) : pick(std::uint32_t{});
     check_launch("starting a search");
     return true;
   }
 
   void gather(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const override {
-    const GatherGrid grid = gather_grid(job.size, view_.cells * view_.cell_bytes);
-    const auto launch = [&](auto* kernel) {
-      kernel<<<grid.blocks, kThreads, 0, stream>>>(view_, job, room, grid.rows);
-    };
+    const unsigned all = processors();
+    const GatherGrid most = gather_grid(job.size, view_.cells * view_.cell_bytes, all);
+    const auto launch = [&](auto* kernel) { kernel<<<most.blocks, kThreads, 0, stream>>>(view_, job, room, all); };
     is_wide(view_.cells) ? launch(gather_kernel<Shape, std::uint64_t>) : launch(gather_kernel<Shape, std::uint32_t>);
     check_launch("gathering values");
   }
@@ -73,7 +82,7 @@ class KernelsImpl final : public Kernels {
 
   void sum(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
     const auto launch = [&](auto* kernel) {
-      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, job, room);
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_.values, job, room);
     };
     const index::Rows& rows = job.rows;
     const auto are = [](auto... address) { return ((reinterpret_cast<std::uintptr_t>(address) % 16 == 0) && ...); };
@@ -89,6 +98,10 @@ class KernelsImpl final : public Kernels {
 
   void place(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
     place_kernel<Shape><<<blocks_for(place_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, room);
+    if (cache_.values.any()) {
+      const unsigned blocks = blocks_for(keep_values_kernel<Shape>, job.size);
+      keep_values_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room);
+    }
     check_launch("placing values");
   }
 

@@ -27,6 +27,7 @@
 namespace holdfast::machine::cuda {
 
 using SystemWord = ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_system>;
+using DeviceHalf = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
 using DeviceWord = ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_device>;
 
 /// All lanes of a warp have equal copies, and count alike; `tell` adds the counts up once a warp.
@@ -79,6 +80,17 @@ class CudaMemory {
   }
   __device__ bool swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value) const {
     return DeviceWord(*word).compare_exchange_strong(seen, value, ::cuda::memory_order_acq_rel,
+                                                     ::cuda::memory_order_acquire);
+  }
+  // The same of 32 bits: the maps of caches.
+  __device__ std::uint32_t peek(const std::uint32_t* word) const {
+    return DeviceHalf(*const_cast<std::uint32_t*>(word)).load(::cuda::memory_order_acquire);
+  }
+  __device__ void poke(std::uint32_t* word, std::uint32_t value) const {
+    DeviceHalf(*word).store(value, ::cuda::memory_order_release);
+  }
+  __device__ bool swap(std::uint32_t* word, std::uint32_t seen, std::uint32_t value) const {
+    return DeviceHalf(*word).compare_exchange_strong(seen, value, ::cuda::memory_order_acq_rel,
                                                      ::cuda::memory_order_acquire);
   }
   __device__ void put_byte(std::uint64_t* word, unsigned byte, std::uint8_t from, std::uint8_t to) const {

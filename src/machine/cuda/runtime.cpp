@@ -57,6 +57,12 @@ void* allocate_device(std::size_t bytes) {
   return memory;
 }
 
+void require_free(const char* option, std::uint64_t budget, std::uint64_t free) {
+  if (budget <= free) return;
+  throw DeviceError(std::string(option) + " allows " + std::to_string(budget) + " bytes, but " + std::to_string(free) +
+                    " bytes of GPU memory are free: give less, or leave it out for half of what is free");
+}
+
 void free_device(void* memory) noexcept {
   if (memory != nullptr) static_cast<void>(cudaFree(memory));
 }

@@ -36,6 +36,9 @@ class OnDevice {
 void* allocate_device(std::size_t bytes);
 void free_device(void* memory) noexcept;
 
+/// Throws DeviceError if a budget of GPU memory is more than is `free`.
+void require_free(const char* option, std::uint64_t budget, std::uint64_t free);
+
 template <class T>
 class DeviceBuffer {
  public:

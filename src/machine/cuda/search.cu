@@ -39,18 +39,6 @@ void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t strea
   check_launch("starting a search");
 }
 
-GatherGrid gather_grid(std::uint64_t rows, std::uint64_t heap_bytes) {
-  const unsigned every = processors(), few = std::max(every / 4, 1u);
-  constexpr std::uint64_t kFewRows = 1 << 19;
-  GatherGrid grid;
-  grid.rows = heap_bytes / rows < kDenseBytes ? kWindow : kSparseWindow;
-  grid.blocks = rows < kFewRows ? few : every;
-  while (grid.rows > kWarp && std::uint64_t{grid.blocks} * grid.rows >= 2 * rows) grid.rows /= 2;
-  const std::uint64_t windows = (rows + grid.rows - 1) / grid.rows;
-  grid.blocks = static_cast<unsigned>(std::min<std::uint64_t>(grid.blocks, windows));
-  return grid;
-}
-
 std::size_t search_scratch_bytes() {
   SearchRoom largest;
   largest.stretches = 1u << kStretchBits;

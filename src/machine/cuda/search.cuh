@@ -4,8 +4,8 @@
 // It goes in phases, because host memory answers ten times faster in address order:
 //
 //   enter     the search joins an epoch, so that no cell that it may read is used again (RULES.md 5)
-//   resolve   each row's cell, status and mark; rows without a cell are answered, the others counted, stretch by stretch
-//             of the heap
+//   resolve   each row's cell, status and mark; rows without a cell, and those whose value has a copy in GPU memory, are
+//             answered, the others counted, stretch by stretch of the heap
 //   order     the places of the rows that have one, stretch by stretch: what matters is which pages follow each other,
 //             so the order within a stretch is as it comes
 //   gather    the values, warp by warp through the heap. Of the rows that want one cell, one of a block reads it, the
@@ -20,6 +20,7 @@
 #include "machine/cuda/epochs.cuh"
 #include "machine/cuda/gather.cuh"
 #include "machine/cuda/launch.cuh"
+#include "machine/cuda/near.cuh"
 #include "machine/cuda/thread_tile.cuh"
 
 namespace holdfast::machine::cuda {
@@ -65,17 +66,20 @@ __device__ inline std::uint64_t leader_of(const Repeats& repeats, const Wanted& 
 }
 
 /// In one kernel: 32 rows a warp, or fewer where warps would stand idle.
-template <class Shape>
+template <class Shape, Copies kCopies>
 __global__ void __launch_bounds__(kThreads)
     lookup_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                   const __grid_constant__ FindJob job, const __grid_constant__ Repeats repeats, unsigned share) {
   const InEpoch inside(job.state);
   const WarpTile tile;
   const ResidentMemory memory(job.state, &cache);
-  const Gather<Shape> gather(tile, memory, view, job.rows);
+  const Gather<Shape> gather(tile, memory, view, job.rows, kCopies == Copies::all ? cache.values.copies : view.heap);
+  Near<Shape> near(tile, memory, view, cache.values, job.rows);
   for (std::uint64_t base = first_of_warp() * share; base < job.size; base += all_warps() * share) {
     Wanted wanted;
     if (tile.lane() < share) wanted = look_up(memory, view, job, base + tile.lane());
+    if constexpr (kCopies == Copies::some) near(wanted);
+    if constexpr (kCopies == Copies::all) near.count(wanted.wants_cell());
     if (repeats.table != nullptr && tile.lane() < share && wanted.row < job.size) {
       std::uint64_t leader = wanted.row;
       if (wanted.wants_cell()) leader = leader_of(repeats, wanted);
@@ -84,6 +88,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather(wanted);
   }
+  if constexpr (kCopies != Copies::none) near.tell();
   memory.tell_retries();
 }
 
@@ -111,17 +116,19 @@ template <class Cell>
 inline constexpr Cell kNoPlace = ~Cell{0};
 
 /// The cell of each row, and how many rows of its stretch came before it.
-template <class Shape, class Cell>
+template <class Shape, class Cell, bool kNear>
 __global__ void __launch_bounds__(kThreads)
     resolve_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                    const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room) {
   const WarpTile tile;
   const ResidentMemory memory(job.state, &cache);
   const Gather<Shape> gather(tile, memory, view, job.rows);
+  Near<Shape> near(tile, memory, view, cache.values, job.rows);
   auto* const cells = static_cast<Cell*>(room.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
-    const Wanted wanted = look_up(memory, view, job, row);
+    Wanted wanted = look_up(memory, view, job, row);
+    if constexpr (kNear) near(wanted);
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);
@@ -130,6 +137,7 @@ __global__ void __launch_bounds__(kThreads)
     if (row < job.size) cells[row] = cell;
     gather.zeros(base, wanted.word == 0);
   }
+  if constexpr (kNear) near.tell();
   memory.tell_retries();
 }
 
@@ -155,6 +163,24 @@ __global__ void __launch_bounds__(kThreads)
 /// much, and of one of which it reads less.
 inline constexpr unsigned kWindow = 1024, kSparseWindow = 256;
 inline constexpr unsigned kDenseBytes = 2048;  ///< of the heap, for each row, where it reads much
+
+/// How many blocks gather, and how many rows each of them takes at once. Where rows lie far apart in the heap, the
+/// translation of addresses limits the link, and does best if little of the heap is being read at a time.
+struct GatherGrid {
+  unsigned blocks, rows;
+};
+HOLDFAST_BOTH inline GatherGrid gather_grid(std::uint64_t rows, std::uint64_t heap_bytes, unsigned processors) {
+  const unsigned few = processors < 4 ? 1 : processors / 4;
+  constexpr std::uint64_t kFewRows = 1 << 19;
+  GatherGrid grid{1, kSparseWindow};
+  if (rows == 0) return grid;
+  if (heap_bytes / rows < kDenseBytes) grid.rows = kWindow;
+  grid.blocks = rows < kFewRows ? few : processors;
+  while (grid.rows > kWarp && std::uint64_t{grid.blocks} * grid.rows >= 2 * rows) grid.rows /= 2;
+  const std::uint64_t windows = (rows + grid.rows - 1) / grid.rows;
+  if (windows < grid.blocks) grid.blocks = static_cast<unsigned>(windows);
+  return grid;
+}
 
 /// A block's window of the places. The threads of the block call together.
 template <class Cell>
@@ -196,18 +222,22 @@ __device__ inline void leave_after_all(DeviceState* state, const SearchRoom& roo
   leave_epoch(state, *room.epoch);
 }
 
-/// Blocks take windows of `rows` places, at most kWindow and a multiple of 32, and their warps 32 places at a time.
+/// Blocks take windows of places, at most kWindow and a multiple of 32, and their warps 32 places at a time. The grid is for all
+/// rows of the batch; how many want cells is known here.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads)
     gather_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ FindJob job,
-                  const __grid_constant__ SearchRoom room, unsigned rows) {
+                  const __grid_constant__ SearchRoom room, unsigned processors) {
   __shared__ Window<Cell> window;
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   const auto* const places = static_cast<const Place<Cell>*>(room.places);
   const std::uint64_t all = room.starts[room.stretches];
-  for (std::uint64_t base = std::uint64_t{blockIdx.x} * rows; base < all; base += std::uint64_t{gridDim.x} * rows) {
+  const GatherGrid grid = gather_grid(all, view.cells * view.cell_bytes, processors);
+  const unsigned rows = grid.rows, blocks = min(grid.blocks, gridDim.x);
+  std::uint64_t base = blockIdx.x < blocks ? std::uint64_t{blockIdx.x} * rows : all;
+  for (; base < all; base += std::uint64_t{blocks} * rows) {
     const auto size = static_cast<unsigned>(min(std::uint64_t{rows}, all - base));
     window.load(places + base, size);
     for (unsigned i = threadIdx.x; i < rows; i += kThreads) {

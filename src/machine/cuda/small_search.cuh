@@ -14,7 +14,7 @@ inline constexpr unsigned kClusterBlocks = 8, kClusterThreads = 512;
 static_assert(1u << kClusterStretchBits == kClusterBlocks * kClusterThreads, "a thread of the cluster counts one");
 
 /// Enters the epoch, and leaves the places of the rows that have a cell, stretch by stretch, as the phases do.
-template <class Shape, class Cell>
+template <class Shape, class Cell, bool kNear>
 __global__ void __cluster_dims__(kClusterBlocks) __launch_bounds__(kClusterThreads)
     resolve_small_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                          const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room) {
@@ -35,10 +35,12 @@ __global__ void __cluster_dims__(kClusterBlocks) __launch_bounds__(kClusterThrea
   const WarpTile tile;
   const ResidentMemory memory(job.state, &cache);
   const Gather<Shape> gather(tile, memory, view, job.rows);
+  Near<Shape> near(tile, memory, view, cache.values, job.rows);
   auto* const cells = static_cast<Cell*>(room.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
-    const Wanted wanted = look_up(memory, view, job, row);
+    Wanted wanted = look_up(memory, view, job, row);
+    if constexpr (kNear) near(wanted);
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);
@@ -64,6 +66,7 @@ __global__ void __cluster_dims__(kClusterBlocks) __launch_bounds__(kClusterThrea
     if (cell != kNoPlace<Cell>) places[*count_of(cell) + room.ranks[row]] = {cell, static_cast<Cell>(row)};
   }
   cluster.sync();  // no block ends while another looks into its counts
+  if constexpr (kNear) near.tell();
   memory.tell_retries();
 #endif
 }

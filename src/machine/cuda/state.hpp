@@ -8,6 +8,7 @@
 #include "index/effect.hpp"
 #include "index/recover.hpp"
 #include "index/run.hpp"
+#include "machine/cuda/value_view.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -36,6 +37,7 @@ struct DeviceState {
   // Epochs, as in machine/cpu/epochs.hpp: a block of readers enters when it begins and leaves when it ends.
   alignas(128) std::uint64_t epoch;
   std::uint64_t inside[3];
+  PositionState* positions;  ///< of the value cache: they rest as cells do
   // Counts.
   alignas(128) std::int64_t items;
   std::uint64_t moves, claim_misses, retries;
@@ -69,6 +71,7 @@ struct ScanReport {
   std::uint64_t wrong_tags;    ///< words of tags that do not say what the slots hold
   std::uint64_t held_stripes;  ///< claims that nobody ended
   std::uint64_t wrong_copies;  ///< slots of which the bucket cache holds something else
+  std::uint64_t wrong_values;  ///< cells of which the value cache does
   std::uint32_t needs_level;
   std::uint32_t aside_damaged, aside_shared;
   Damage damage[kDamages];

@@ -8,6 +8,7 @@
 
 #include "index/effect.hpp"
 #include "machine/cuda/batch.cuh"
+#include "machine/cuda/values.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -33,8 +34,15 @@ struct SumRun {
 template <unsigned kWords, class Shape>
 class Summing {
  public:
-  __device__ Summing(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const ChangeJob& job)
-      : tile_(tile), memory_(memory), view_(view), rows_(job.rows), order_(job.order), how_(job.rows.combining()) {}
+  __device__ Summing(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const ValueView& values,
+                     const ChangeJob& job)
+      : tile_(tile),
+        memory_(memory),
+        view_(view),
+        values_(values),
+        rows_(job.rows),
+        order_(job.order),
+        how_(job.rows.combining()) {}
 
   /// The runs of all lanes, from cells to cells.
   __device__ void cells(const SumRun& mine) const {
@@ -107,7 +115,10 @@ class Summing {
     return part;
   }
   __device__ Part<kWords> load_cell(std::uint64_t cell, unsigned number) const {
-    const auto* const words = reinterpret_cast<const std::uint64_t*>(view_.cell(cell)) + kWords * number;
+    const std::uint64_t position = values_.any() ? copy_of_cell(memory_, values_, cell) : kNoPosition;
+    const std::byte* const from =
+        position == kNoPosition ? view_.cell(cell) : values_.copies + position * view_.cell_bytes;
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(from) + kWords * number;
     if constexpr (kWords == 2) {
       const ulonglong2 both = memory_.load_values(words);
       return {{both.x, both.y}};
@@ -118,7 +129,11 @@ class Summing {
     }
   }
   __device__ void store_cell(std::uint64_t cell, unsigned number, const Part<kWords>& part) const {
-    auto* const words = reinterpret_cast<std::uint64_t*>(view_.cell(cell)) + kWords * number;
+    store(view_.cell(cell), number, part);
+    if (values_.resident()) store(values_.copies + cell * view_.cell_bytes, number, part);
+  }
+  __device__ void store(std::byte* to, unsigned number, const Part<kWords>& part) const {
+    auto* const words = reinterpret_cast<std::uint64_t*>(to) + kWords * number;
     if constexpr (kWords == 2) {
       memory_.store_values(words, {part.word[0], part.word[1]});
     } else {
@@ -146,6 +161,7 @@ class Summing {
   const WarpTile& tile_;
   const CudaMemory& memory_;
   const View<Shape>& view_;
+  const ValueView& values_;
   const index::Rows& rows_;
   const std::uint32_t* order_;
   const index::Combining how_;
@@ -164,11 +180,11 @@ __device__ SumRun sum_run(const ChangeJob& job, const ChangeRoom& room, const Su
 /// Values in cells.
 template <unsigned kWords, class Shape>
 __global__ void __launch_bounds__(kThreads)
-    sum_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
-               const __grid_constant__ ChangeRoom room) {
+    sum_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
+               const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
-  const Summing<kWords, Shape> summing(tile, memory, view, job);
+  const Summing<kWords, Shape> summing(tile, memory, view, values, job);
   const std::uint64_t sums = job.report->sums;
   for (std::uint64_t base = first_of_warp() * kWarp; base < sums; base += all_warps() * kWarp) {
     SumRun mine;
@@ -182,11 +198,11 @@ __global__ void __launch_bounds__(kThreads)
 /// Values in slots: a thread a run.
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
-    sum_words_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
-                     const __grid_constant__ ChangeRoom room) {
+    sum_words_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
+                     const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
-  const Summing<1, Shape> summing(tile, memory, view, job);
+  const Summing<1, Shape> summing(tile, memory, view, values, job);
   for (std::uint64_t i = first_of_thread(); i < job.report->sums; i += all_threads()) {
     const Sum sum = room.sums[0][i];
     const Part<1> now = summing.apply(sum_run<Shape>(job, room, sum), sum.there != 0, {{sum.old_word}}, 0);
