@@ -126,7 +126,7 @@ struct Stats {
   Domain domain = Domain::none;
   std::uint64_t size = 0, slots = 0, cells = 0, free_cells = 0;
   std::uint64_t moves = 0, resizes = 0, heap_growths = 0, claim_misses = 0, retries = 0;
-  std::uint64_t phased_batches = 0;  ///< changing batches that a GPU carried out phase by phase
+  std::uint64_t phased_batches = 0;  ///< changing batches, or parts of them, that a GPU carried out phase by phase
   double map_ms = 0, recovery_ms = 0;
   double last_resize_ms = 0;        ///< rehashing, without making room for the new level
   double last_resize_alloc_ms = 0;  ///< making that room

@@ -51,6 +51,37 @@ TEST(GpuSpace, SmallUpdatesOfAFullHeapGoInParts) {
   EXPECT_TRUE(report.errors.empty()) << report.errors.front();
 }
 
+/// Batches of more rows than there are free cells, which go in phases all the same.
+TEST(GpuSpace, LargeUpdatesOfAFullHeapGoInParts) {
+  HOLDFAST_NEEDS_GPU();
+  const PoolPath path;
+  Table table = bounded_table(path.str(), 400000);
+  const std::size_t n = table.stats().cells - table.stats().cells / 8;
+  const auto keys = first_keys(n);
+  std::vector<std::uint64_t> values(n * 8, 1);
+  ASSERT_EQ(table.insert(keys.data(), values.data(), n).of(Status::inserted), n);
+  for (const Op op : {Op::assign, Op::insert_or_assign, Op::accumulate}) {
+    std::uint64_t before = table.stats().phased_batches;
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = keys[i / 8] * static_cast<unsigned>(op) + i % 8;
+    Batch batch;
+    batch.size = n;
+    batch.keys = keys.data();
+    batch.values = values.data();
+    batch.op = op;
+    EXPECT_EQ(table.run(batch).of(Status::updated), n);
+    EXPECT_GT(table.stats().phased_batches, before + 1) << int(op);
+  }
+  EXPECT_EQ(table.stats().heap_growths, 0u);
+  std::vector<std::uint64_t> seen(values.size());
+  table.find(keys.data(), seen.data(), n);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const std::uint64_t assigned = keys[i / 8] * static_cast<unsigned>(Op::insert_or_assign) + i % 8;
+    ASSERT_EQ(seen[i], assigned + values[i]) << i;
+  }
+  const CheckReport report = table.check();
+  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+}
+
 TEST(GpuSpace, UpdatesNeverGrowTheHeapWithoutNeed) {
   HOLDFAST_NEEDS_GPU();
   const PoolPath path;

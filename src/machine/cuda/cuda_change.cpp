@@ -1,13 +1,32 @@
-// cuda_change.cpp: enqueues changing batches, in phases or operation by operation, and makes room when one finds none.
+// cuda_change.cpp: enqueues changing batches, whole or in parts, and makes room when one finds none.
 #include <algorithm>
 #include <limits>
-#include <utility>
 
-#include "index/phases.hpp"
 #include "machine/cuda/cuda_machine.hpp"
 #include "machine/fullness.hpp"
 
 namespace holdfast::machine::cuda {
+
+namespace {
+
+/// Rows [from, from + size) of a job that has no order yet.
+ChangeJob part_of(const ChangeJob& job, std::uint64_t from, std::uint64_t size) {
+  ChangeJob part = job;
+  const auto skip = [&](auto*& array, std::uint64_t each) {
+    if (array != nullptr) array += from * each;
+  };
+  skip(part.keys, 8);
+  skip(part.mask, 1);
+  skip(part.rows.values, job.rows.value_bytes);
+  skip(part.rows.out, job.rows.value_bytes);
+  skip(part.rows.statuses, 1);
+  skip(part.rows.found, 1);
+  skip(part.rows.ops, 1);
+  part.size = size;
+  return part;
+}
+
+}  // namespace
 
 /// The caller holds `changing_`. `waited`: returns when all is done, having grown the table as far as it took.
 void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream) {
@@ -20,6 +39,8 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
   const bool orders = !unique || may_phase;  // a broken promise of unique keys would break the pool
   prepare_room(job.size, orders, phases);
   const bool has_room = (waited && !may_phase) || fits(need);  // who waits need not ask
+  if (!has_room && may_phase && rows_that_fit(need, job.size, job.size) != 0)
+    return change_in_parts(job, unique, need, stream);
   last_change_.hold(stream);
   times_.begin(stream);
   settle_cells(state_.data(), stream);
@@ -54,118 +75,33 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
   last_change_.record(stream);
 }
 
-/// Whether index/phases.hpp can do it, and it is large enough to be worth some fifteen launches; and which phases it takes.
-CudaMachine::Phases CudaMachine::phases_of(const ChangeJob& job) const {
-  Phases phases;
-  phases.any = cache_.view().resident() &&
-               job.size >= (options_.order_from != 0 ? options_.order_from : kSmallSearch) &&
-               index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells);
-  if (!phases.any) return phases;
-  const index::Rows& rows = job.rows;
-  const auto some = [&](bool (*may)(Op)) { return rows.ops != nullptr || may(rows.op); };
-  const bool in_slot = layout_.in_slot();
-  phases.values = some(index::may_place) && layout_.value_bytes != 0;
-  phases.keys = some(index::may_change_key);
-  phases.frees = some(index::may_retire) && !in_slot;
-  phases.sums = some(index::may_sum);
-  phases.reads = some(reads_value) && rows.out != nullptr && layout_.value_bytes != 0;
-  phases.gathers = phases.reads && !in_slot;
-  return phases;
+/// A batch that might not fit as a whole goes in parts that do, each with the cells that those before it gave back (RULES.md 6).
+/// What fits no longer takes its chance operation by operation.
+void CudaMachine::change_in_parts(const ChangeJob& job, bool unique, Need need, cudaStream_t stream) {
+  for (std::uint64_t from = 0; from < job.size;) {
+    last_change_.wait("waiting for the batch before");
+    finish_searches();
+    settle();
+    note_bounds();
+    const std::uint64_t left = job.size - from, fit = rows_that_fit(need, left, job.size);
+    const std::uint64_t rows = fit != 0 ? fit : left;
+    change(part_of(job, from, rows), unique, {need.keys != 0 ? rows : 0, need.cells != 0 ? rows : 0}, true, stream);
+    from += rows;
+  }
 }
 
-/// Where the phases of a batch work.
-ChangeRoom CudaMachine::change_room(const Phases& phases) {
-  const std::size_t n = planned_.size();
-  std::uint32_t* at = change_order_.data();
-  const auto take = [&](std::uint32_t*& array) { array = std::exchange(at, at + n); };
-  ChangeRoom room;
-  room.planned = planned_.data();
-  room.effects = effects_.data();
-  for (auto& array : {&room.slots, &room.order, &room.freed}) {
-    take((*array)[0]);
-    take((*array)[1]);
-  }
-  if (phases.reads) take(room.copies);
-  if (phases.sums) {
-    room.sums[0] = sums_.data();
-    room.sums[1] = sums_.data() + n;
-    room.sum_cells[0] = sum_cells_.data();
-    room.sum_cells[1] = sum_cells_.data() + n;
-  }
-  room.scratch = scratch_.data();
-  room.scratch_bytes = scratch_.size();
-  return room;
+/// How many of `rows` rows surely find room, as far as the bounds tell; 0: too few to go in phases, for a batch of `of`.
+std::uint64_t CudaMachine::rows_that_fit(Need need, std::uint64_t rows, std::uint64_t of) const {
+  const auto beyond = [](std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; };
+  std::uint64_t fit = rows;
+  if (need.keys != 0)
+    fit = std::min(fit, beyond(sure_items(layout_.shape, layout_.total_slots(), layout_.may_move), bounds_.items));
+  if (need.cells != 0) fit = std::min(fit, beyond(bounds_.free_cells, reserve_of(need)));
+  return fit == rows || fit >= std::max(rows_from_phases(), of / 16) ? fit : 0;
 }
 
-void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, cudaStream_t stream) {
-  ChangeRoom room = change_room(phases);
-  SearchRoom reading;
-  const auto fill = [&](void* array, int byte, std::size_t each) {
-    cuda::check(cudaMemsetAsync(array, byte, each * job.size, stream), "starting a change");
-  };
-  cuda::check(cudaMemsetAsync(job.report, 0, sizeof(ChangeReport), stream), "starting a change");
-  fill(room.slots[0], 0xff, 4);  // kNoSlot
-  fill(room.order[0], 0, 4);  // nobody uses what stands beside those, but the sort moves it, and initcheck cannot tell
-  if (phases.frees) fill(room.freed[0], 0xff, 4);
-  if (phases.sums) {
-    fill(room.sum_cells[0], 0xff, 4);  // after all others
-    fill(room.sums[0], 0, sizeof(Sum));
-  }
-  if (phases.reads) fill(room.copies, 0xff, 4);  // kNoCopy
-  if (phases.gathers) {
-    reading = read_room_->room();
-    divide_heap(reading, layout_.cells, layout_.cell_bytes);
-    enter_search(job.state, reading, stream);
-    fill(reading.cells, 0xff, 4);  // no place
-  }
-  fold_effects(job, room, stream);
-  kernels_->plan(job, room, reading, stream);
-  times_.end("plan", stream);
-  order_changes(room, job.size, index::slot_numbers(layout_), stream);
-  times_.end("order changes", stream);
-  if (phases.sums) {
-    if (!layout_.in_slot()) order_sums(job, room, stream);
-    kernels_->sum(job, room, stream);
-    times_.end("sum", stream);
-  }
-  commit_in_phases(job, room, phases, stream);
-  kernels_->publish(job, room, stream);
-  times_.end("publish", stream);
-  if (phases.gathers) gather_in_phases(job, reading, stream);
-  if (phases.reads) {
-    kernels_->copy_values(job, room, stream);
-    times_.end("read", stream);
-  }
-  if (!phases.frees) return;
-  if (values_.view().map != nullptr) forget_copies(values_.view(), room.freed[0], &job.report->freed, job.size, stream);
-  retire_cells(job, room, stream);
-  times_.end("retire", stream);
-}
-
-/// The durable phases.
-void CudaMachine::commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases,
-                                   cudaStream_t stream) {
-  if (!layout_.in_slot()) {
-    if (phases.values) kernels_->place(job, room, stream);
-    if (phases.values) times_.end("place", stream);
-    kernels_->commit(job, room, index::Pass::whole, stream);
-  } else {
-    if (phases.values) kernels_->commit(job, room, index::Pass::values, stream);
-    if (phases.keys) kernels_->commit(job, room, index::Pass::keys, stream);
-  }
-  times_.end("commit", stream);
-}
-
-/// Before the cells that the batch took out of their slots come free.
-void CudaMachine::gather_in_phases(const ChangeJob& job, const SearchRoom& reading, cudaStream_t stream) {
-  FindJob find;
-  find.rows = job.rows;
-  find.keys = job.keys;
-  find.size = job.size;
-  find.state = job.state;
-  order_search(reading, job.size, layout_.cells, stream);
-  kernels_->gather(find, reading, stream);
-}
+/// The cells that a batch leaves to updates (RULES.md 6).
+std::uint64_t CudaMachine::reserve_of(Need need) const { return need.keys != 0 ? ring_.reserve : 0; }
 
 /// The runs that no phase had a slot for: one by one, moving items.
 void CudaMachine::change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream) {
@@ -244,7 +180,7 @@ bool CudaMachine::fits(Need need) {
   const auto holds = [&] {
     return (need.keys == 0 ||
             bounds_.items + need.keys <= sure_items(layout_.shape, layout_.total_slots(), layout_.may_move)) &&
-           (need.cells == 0 || bounds_.free_cells >= need.cells + ring_.reserve);
+           (need.cells == 0 || bounds_.free_cells >= need.cells + reserve_of(need));
   };
   if (holds()) return true;
   last_change_.wait("waiting for the batch before");
@@ -258,7 +194,7 @@ void CudaMachine::prepare_room(std::uint64_t rows, bool ordered, const Phases& p
   std::size_t scratch = ordered ? order_scratch_bytes(rows) : 0;
   if (phases.any) scratch = std::max(scratch, change_scratch_bytes(rows));
   if (leftovers_.size() >= 2 * rows && scratch_.size() >= scratch && (!ordered || hashes_.size() >= 2 * rows) &&
-      (!phases.any || planned_.size() >= rows) && (!phases.sums || sums_.size() >= 2 * planned_.size()) &&
+      (!phases.any || planned_.size() >= rows) && (!phases.sums || sums_.size() >= planned_.size()) &&
       (!phases.gathers || (read_room_ != nullptr && read_room_->rows() >= rows)))
     return;
   last_change_.wait("waiting for the batch before");
@@ -270,8 +206,8 @@ void CudaMachine::prepare_room(std::uint64_t rows, bool ordered, const Phases& p
     change_order_.at_least(7 * planned_.size());
   }
   if (phases.sums) {
-    sums_.at_least(2 * planned_.size());
-    sum_cells_.at_least(2 * planned_.size());
+    sums_.at_least(planned_.size());
+    sum_order_.at_least(4 * planned_.size());
   }
   if (phases.gathers && (read_room_ == nullptr || read_room_->rows() < rows)) {
     read_room_.reset();

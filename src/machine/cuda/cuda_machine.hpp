@@ -68,18 +68,24 @@ class CudaMachine final : public Machine {
     bool gathers = false;  ///< of what is read, some lies in cells
   };
 
-  // cuda_batch.cpp, cuda_change.cpp
+  // cuda_batch.cpp, cuda_change.cpp, cuda_phases.cpp
   void run_on_device(const Batch& batch);
   BatchResult run_from_host(const Batch& batch);
   void run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
   void search(FindJob job, cudaStream_t stream);
   void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream);
   void change_and_wait(ChangeJob& job, cudaStream_t stream);
+  void change_in_parts(const ChangeJob& job, bool unique, Need need, cudaStream_t stream);
+  std::uint64_t rows_that_fit(Need need, std::uint64_t rows, std::uint64_t of) const;
+  std::uint64_t reserve_of(Need need) const;
+  std::uint64_t rows_from_phases() const { return options_.order_from != 0 ? options_.order_from : kSmallSearch; }
   Phases phases_of(const ChangeJob& job) const;
   ChangeRoom change_room(const Phases& phases);
   void change_in_phases(ChangeJob& job, const Phases& phases, cudaStream_t stream);
   void commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases, cudaStream_t stream);
-  void gather_in_phases(const ChangeJob& job, const SearchRoom& reading, cudaStream_t stream);
+  void clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream);
+  void read_values(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, const Phases& phases,
+                   cudaStream_t stream);
   void change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream);
   bool make_room(const ChangeReport& report, Full& full);
   void load_if_due(std::uint64_t rows);
@@ -150,8 +156,10 @@ class CudaMachine final : public Machine {
   DeviceBuffer<Planned> planned_;
   DeviceBuffer<index::Effect> effects_;
   DeviceBuffer<Sum> sums_;
-  DeviceBuffer<std::uint32_t> sum_cells_;
+  DeviceBuffer<std::uint32_t> sum_order_;
   DeviceBuffer<std::uint32_t> change_order_;
+  Stream beside_;  ///< for what goes on beside other phases, between these moments
+  Event all_planned_, all_read_;
   std::unique_ptr<SearchRooms::Room> read_room_;  ///< for the values that changing rows read
 
   std::string stuck_;  ///< why nothing more can run, if so

@@ -83,8 +83,8 @@ inline bool is_wide(std::uint64_t cells) { return cells >= 0xffff'ffff; }
 
 /// The effects of ordered rows, for the first phase of their changes.
 void fold_effects(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream);
-/// Puts sums in the order of the cells that they come from, and gives them cells.
-void order_sums(const ChangeJob& job, ChangeRoom& room, cudaStream_t stream);
+/// Puts sums in the order of the cells that they come from, of a heap of `cells`, and gives them cells.
+void order_sums(const ChangeJob& job, ChangeRoom& room, std::uint64_t cells, cudaStream_t stream);
 /// Orders the changes that were planned by the lines of their slots, whose numbers are below `slots`.
 void order_changes(ChangeRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream);
 std::size_t change_scratch_bytes(std::uint64_t rows);

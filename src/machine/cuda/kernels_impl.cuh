@@ -4,10 +4,10 @@
 #include "machine/cuda/batch.cuh"
 #include "machine/cuda/growth.cuh"
 #include "machine/cuda/kernels.hpp"
+#include "machine/cuda/long_sums.cuh"
 #include "machine/cuda/phases.cuh"
 #include "machine/cuda/search.cuh"
 #include "machine/cuda/small_search.cuh"
-#include "machine/cuda/sums.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -93,6 +93,7 @@ class KernelsImpl final : public Kernels {
     } else {
       wide ? launch(sum_kernel<2, Shape>) : launch(sum_kernel<1, Shape>);
     }
+    launch(long_sum_kernel<Shape>);
     check_launch("summing a change");
   }
 

@@ -139,23 +139,28 @@ void sort_cells(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64
   if (scratch != nullptr && cells.Current() != room.freed[0]) std::swap(room.freed[0], room.freed[1]);
 }
 
-/// Sums without an old value have 0, places without a sum all bits set.
-void sort_sums(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size, cudaStream_t stream) {
-  cub::DoubleBuffer<std::uint32_t> cells(room.sum_cells[0], room.sum_cells[1]);
-  cub::DoubleBuffer<Sum> sums(room.sums[0], room.sums[1]);
-  check(cub::DeviceRadixSort::SortPairs(scratch, bytes, cells, sums, size, 0, 32, stream), "ordering sums");
+/// By the stretches that their cells lie in. Sums without an old value have 0, places without a sum all bits set, and come last
+/// because the sort is stable.
+void sort_sums(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size, std::uint64_t cells,
+               cudaStream_t stream) {
+  const int bits = static_cast<int>(std::bit_width(cells)), kept = static_cast<int>(kStretchBits);
+  cub::DoubleBuffer<std::uint32_t> keys(room.sum_cells[0], room.sum_cells[1]);
+  cub::DoubleBuffer<std::uint32_t> order(room.sum_order[0], room.sum_order[1]);
+  check(cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, order, size, std::max(bits - kept, 0), bits, stream),
+        "ordering sums");
   if (scratch == nullptr) return;
-  if (cells.Current() != room.sum_cells[0]) std::swap(room.sum_cells[0], room.sum_cells[1]);
-  if (sums.Current() != room.sums[0]) std::swap(room.sums[0], room.sums[1]);
+  if (keys.Current() != room.sum_cells[0]) std::swap(room.sum_cells[0], room.sum_cells[1]);
+  if (order.Current() != room.sum_order[0]) std::swap(room.sum_order[0], room.sum_order[1]);
 }
 
 /// Gives cells to sums, in the order of the cells that they come from.
 __global__ void __launch_bounds__(kThreads)
     assign_kernel(const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
   const std::uint64_t at = first_of_thread();
-  const bool takes = at < job.report->sums && room.sums[0][at].plan != kNoPlan;
+  const std::uint32_t plan = at < job.report->sums ? room.sums[room.sum_order[0][at]].plan : kNoPlan;
+  const bool takes = plan != kNoPlan;
   const std::uint64_t cell_at = numbered(takes, reinterpret_cast<unsigned long long*>(&job.state->head));
-  if (takes) room.planned[room.sums[0][at].plan].word = job.ring.cells[cell_at % job.ring.capacity] + 1;
+  if (takes) room.planned[plan].word = job.ring.cells[cell_at % job.ring.capacity] + 1;
 }
 
 /// Puts the cells that the batch took out of their slots to rest: whoever takes one out, and no one else, frees it (RULES.md
@@ -175,9 +180,9 @@ void fold_effects(const ChangeJob& job, const ChangeRoom& room, cudaStream_t str
   scan_effects(job, room, room.scratch, bytes, job.size, stream);
 }
 
-void order_sums(const ChangeJob& job, ChangeRoom& room, cudaStream_t stream) {
+void order_sums(const ChangeJob& job, ChangeRoom& room, std::uint64_t cells, cudaStream_t stream) {
   std::size_t bytes = room.scratch_bytes;
-  sort_sums(room, room.scratch, bytes, job.size, stream);
+  sort_sums(room, room.scratch, bytes, job.size, cells, stream);
   const auto blocks = static_cast<unsigned>((job.size + kThreads - 1) / kThreads);
   assign_kernel<<<blocks, kThreads, 0, stream>>>(job, room);
   check_launch("ordering sums");
@@ -206,7 +211,7 @@ std::size_t change_scratch_bytes(std::uint64_t rows) {
   std::size_t effects = 0;
   scan_effects({}, none, nullptr, effects, rows, nullptr);
   std::size_t sums = 0;
-  sort_sums(none, nullptr, sums, rows, nullptr);
+  sort_sums(none, nullptr, sums, rows, 0xffff'ffff, nullptr);
   return std::max({bytes, cells, effects, sums});
 }
 

@@ -100,12 +100,13 @@ __global__ void __launch_bounds__(kThreads)
     room.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, planned.lane));
     room.order[0][place] = static_cast<std::uint32_t>(place);
   }
-  if (room.sums[0] != nullptr) {
+  if (room.sums != nullptr) {
     const std::uint64_t sum_at = numbered(planned.sums != 0, &job.report->sums);
     if (planned.sums != 0) {
       if (sum.plan != kNoPlan) sum.plan = static_cast<std::uint32_t>(place);
-      room.sums[0][sum_at] = sum;
+      room.sums[sum_at] = sum;
       room.sum_cells[0][sum_at] = view.in_slot() ? 0 : static_cast<std::uint32_t>(sum.old_word);
+      room.sum_order[0][sum_at] = static_cast<std::uint32_t>(sum_at);
     }
   }
   const int added = __syncthreads_count(change == index::Change::add);

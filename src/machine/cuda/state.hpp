@@ -48,9 +48,10 @@ struct ChangeReport {
   std::uint32_t leftovers;   ///< runs that found no slot or no cell
   std::uint32_t needs_slot;  ///< of them
   std::uint32_t needs_cell;
-  std::uint32_t changes;  ///< of a batch in phases: planned
-  std::uint32_t freed;    ///< and cells that it took out of their slots
-  std::uint32_t sums;     ///< runs whose value is a sum, or is one on the way
+  std::uint32_t changes;    ///< of a batch in phases: planned
+  std::uint32_t freed;      ///< and cells that it took out of their slots
+  std::uint32_t sums;       ///< runs whose value is a sum, or is one on the way
+  std::uint32_t long_sums;  ///< of them, those of many rows
 };
 
 /// A slot that holds what cannot be.
@@ -165,8 +166,9 @@ struct ChangeRoom {
   std::uint32_t* order[2] = {};      ///< (n,) which plan each is
   std::uint32_t* freed[2] = {};      ///< (n,) cells that came out of their slots
   index::Effect* effects = nullptr;  ///< (n,) of the rows of a run up to each, in the order of the job
-  Sum* sums[2] = {};                 ///< (n,) null where no row accumulates
+  Sum* sums = nullptr;               ///< (n,) null where no row accumulates
   std::uint32_t* sum_cells[2] = {};  ///< (n,) 1 + the cell of each sum's old value; 0: none
+  std::uint32_t* sum_order[2] = {};  ///< (n,) which sum each is
   std::uint32_t* copies = nullptr;   ///< (n,) of rows that read no cell: 1 + the row whose value it is; 0: zeros
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;

@@ -3,7 +3,8 @@
 //
 // Sums come in the order of the cells of their old values, and have new cells in that order (order.cu), so both ends of the link
 // are used page by page. Several lanes share a run, 16 bytes each, and all old values of a warp's 32 runs are asked for before
-// the first is used. Values in slots are summed from copies of the slots, and no order matters.
+// the first is used. Values in slots are summed from copies of the slots, and no order matters. A run of many rows has a block
+// for itself (long_sums.cuh).
 #pragma once
 
 #include "index/effect.hpp"
@@ -177,6 +178,15 @@ __device__ SumRun sum_run(const ChangeJob& job, const ChangeRoom& room, const Su
   return run;
 }
 
+inline constexpr std::uint64_t kLongRun = 256;  ///< rows
+
+/// Leaves a long run to `long_sum_kernel`. `i`: which sum it is.
+__device__ inline bool is_long(const ChangeJob& job, const ChangeRoom& room, const SumRun& run, std::uint32_t i) {
+  if (run.size < kLongRun) return false;
+  room.sum_cells[1][atomicAdd(&job.report->long_sums, 1u)] = i;
+  return true;
+}
+
 /// Values in cells.
 template <unsigned kWords, class Shape>
 __global__ void __launch_bounds__(kThreads)
@@ -188,7 +198,11 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t sums = job.report->sums;
   for (std::uint64_t base = first_of_warp() * kWarp; base < sums; base += all_warps() * kWarp) {
     SumRun mine;
-    if (base + tile.lane() < sums) mine = sum_run<Shape>(job, room, room.sums[0][base + tile.lane()]);
+    if (base + tile.lane() < sums) {
+      const std::uint32_t i = room.sum_order[0][base + tile.lane()];
+      mine = sum_run<Shape>(job, room, room.sums[i]);
+      if (is_long(job, room, mine, i)) mine = {};
+    }
     __syncwarp();
     summing.cells(mine);
   }
@@ -204,8 +218,10 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(job.state, nullptr);
   const Summing<1, Shape> summing(tile, memory, view, values, job);
   for (std::uint64_t i = first_of_thread(); i < job.report->sums; i += all_threads()) {
-    const Sum sum = room.sums[0][i];
-    const Part<1> now = summing.apply(sum_run<Shape>(job, room, sum), sum.there != 0, {{sum.old_word}}, 0);
+    const Sum sum = room.sums[i];
+    const SumRun run = sum_run<Shape>(job, room, sum);
+    if (is_long(job, room, run, static_cast<std::uint32_t>(i))) continue;
+    const Part<1> now = summing.apply(run, sum.there != 0, {{sum.old_word}}, 0);
     if (sum.plan != kNoPlan) room.planned[sum.plan].word = now.word[0];
   }
 }
