@@ -38,8 +38,10 @@ Array<T> array_of(std::vector<T>&& values) {
 std::unique_ptr<Target> create(const std::string& path, std::uint32_t value_bytes, std::uint64_t capacity,
                                const std::string& device, unsigned threads, bool moves, std::uint32_t shared_bias,
                                bool flush, std::uint32_t levels, std::uint32_t hash_locations, std::uint32_t slots,
-                               std::uint64_t seed) {
+                               std::uint64_t seed, double value_cache, const std::string& cache_policy) {
   CreateOptions options;
+  options.cache.ratio = value_cache;
+  options.cache.policy = cache_policy_from(cache_policy);
   options.value_bytes = value_bytes;
   options.capacity = capacity;
   options.device = device;
@@ -203,7 +205,8 @@ NB_MODULE(_bench, m) {
           nb::call_guard<nb::gil_scoped_release>());
   m.def("create", &create, "path"_a, "value_bytes"_a = 8, "capacity"_a = 1 << 20, "device"_a = "cpu", "threads"_a = 0,
         "moves"_a = true, "shared_bias"_a = 2, "flush"_a = false, "levels"_a = 2, "hash_locations"_a = 2, "slots"_a = 8,
-        "seed"_a = 0, "A new Holdfast table; replaces an existing file.");
+        "seed"_a = 0, "value_cache"_a = 0.0, "cache_policy"_a = "lfu",
+        "A new Holdfast table; replaces an existing file.");
   m.def("open", &open, "path"_a, "device"_a = "cpu", "threads"_a = 0, "moves"_a = true);
   m.def("libcuckoo", &libcuckoo_target, "capacity"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("tbb", &tbb_target, "capacity"_a, nb::call_guard<nb::gil_scoped_release>());

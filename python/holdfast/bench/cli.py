@@ -92,6 +92,13 @@ def _series(
         options.finish(console, name, parameters, {"runs": runs}, json_file, save)
 
 
+def _extra(flush: bool, value_cache: float) -> str:
+    """What makes a run another one than that of its name."""
+    return "-".join(
+        part for part in ("flush" if flush else "", f"cache-{value_cache:g}" if value_cache else "") if part
+    )
+
+
 def _result_name(base: str, distribution: str, device: str, extra: str = "") -> str:
     return "-".join(part for part in (base, distribution, "" if device == "cpu" else "gpu", extra) if part)
 
@@ -109,6 +116,8 @@ def micro(
     theta: Theta = 0.99,
     device: options.Device = "cpu",
     on_device: OnDevice = False,
+    value_cache: options.ValueCache = 0,
+    cache_policy: options.CachePolicy = "lfu",
     unique: options.Unique = False,
     flush: options.Flush = False,
     repeat: options.Repetitions = 3,
@@ -121,8 +130,8 @@ def micro(
     load = Load(items, operations or items, 1, threads or machine.cores(), distribution, theta, unique, on_device)
     if quick:
         load, repeat = replace(load, items=20_000, operations=20_000), 1
-    table = Table(device=device, threads=table_threads, flush=flush)
-    name = _result_name("micro", distribution, device, "flush" if flush else "")
+    table = Table(device=device, threads=table_threads, flush=flush, value_cache=value_cache, cache_policy=cache_policy)
+    name = _result_name("micro", distribution, device, _extra(flush, value_cache))
     _series(
         name,
         _chosen(MICRO, workloads),
@@ -151,6 +160,8 @@ def ycsb(
     theta: Theta = 0.99,
     device: options.Device = "cpu",
     on_device: OnDevice = False,
+    value_cache: options.ValueCache = 0,
+    cache_policy: options.CachePolicy = "lfu",
     flush: options.Flush = False,
     repeat: options.Repetitions = 3,
     where: options.Where = None,
@@ -162,8 +173,8 @@ def ycsb(
     load = Load(items, operations or items, 1, threads or machine.cores(), distribution, theta, False, on_device)
     if quick:
         load, repeat = replace(load, items=20_000, operations=20_000), 1
-    table = Table(device=device, threads=table_threads, flush=flush)
-    name = _result_name("ycsb", distribution, device, "flush" if flush else "")
+    table = Table(device=device, threads=table_threads, flush=flush, value_cache=value_cache, cache_policy=cache_policy)
+    name = _result_name("ycsb", distribution, device, _extra(flush, value_cache))
     _series(
         name,
         _chosen(YCSB, workloads),

@@ -31,6 +31,8 @@ Inside = Annotated[int, typer.Option("--table-threads", help="Threads that the t
 Repetitions = Annotated[int, typer.Option("--repeat", help="Repetitions; results carry all of them.")]
 ValueBytes = Annotated[str, typer.Option("--value", metavar="BYTES[,…]", help="Value sizes, multiples of 8.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N or auto.")]
+ValueCache = Annotated[float, typer.Option(help="On a GPU: the part of all values with a copy in its memory, 0 to 1.")]
+CachePolicy = Annotated[str, typer.Option(help="Which values these are: lfu, lru or random.")]
 Where = Annotated[Path | None, typer.Option("--dir", help="Folder for the pools; default: shared memory.")]
 JsonFile = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Write the result there; a folder: by its name; -: print.")

@@ -24,6 +24,8 @@ class Table:
     levels: int = 2
     hash_locations: int = 2
     slots: int = 8
+    value_cache: float = 0
+    cache_policy: str = "lfu"
 
     def options(self) -> dict[str, Any]:
         return asdict(self)

@@ -202,12 +202,12 @@ void CudaMachine::search_resident(const FindJob& job, cudaStream_t stream) {
   const bool few = options_.order_from == 0 && job.size <= kSmallSearch;
   divide_heap(room, layout_.cells, layout_.cell_bytes, few ? kClusterStretchBits : kStretchBits);
   if (few && kernels_->resolve_small(job, room, stream)) {
-    kernels_->gather(job, room, stream);
+    kernels_->gather(job, room, false, stream);
   } else if (job.size >= order_from) {
     enter_search(job.state, room, stream);
     kernels_->resolve(job, room, stream);
     order_search(room, job.size, layout_.cells, stream);
-    kernels_->gather(job, room, stream);
+    kernels_->gather(job, room, false, stream);
   } else {
     Repeats repeats;
     if (job.size <= kSmallSearch) {

@@ -139,7 +139,7 @@ void CudaMachine::read_values(const ChangeJob& job, const ChangeRoom& room, cons
     find.size = job.size;
     find.state = job.state;
     order_search(reading, job.size, layout_.cells, stream);
-    kernels_->gather(find, reading, stream);
+    kernels_->gather(find, reading, true, stream);
   }
   kernels_->copy_values(job, room, stream);
 }

@@ -21,11 +21,12 @@ class Kernels {
 
   /// A search in one kernel, or two where the buckets are resident and `repeats` has a table.
   virtual void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const = 0;
-  /// Two phases of a search of resident buckets (search.cuh): the cell of each row, and, from ordered places, the values.
+  /// Two phases of a search of resident buckets (search.cuh): the cell of each row, and, from ordered places, the values; `near`:
+  /// out of copies where there are any, which `resolve` has done already.
   virtual void resolve(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   /// All before the gather at once, for a few rows; false on a GPU that cannot.
   virtual bool resolve_small(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
-  virtual void gather(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
+  virtual void gather(const FindJob& job, const SearchRoom& room, bool near, cudaStream_t stream) const = 0;
   virtual void change(const ChangeJob& job, cudaStream_t stream) const = 0;
   /// The phases of a change of resident buckets (phases.cuh); changes are ordered after the first. Rows that read a cell are
   /// noted in `reading` as `resolve` does, for `order_search` and `gather`; none is where `room.copies` is null.

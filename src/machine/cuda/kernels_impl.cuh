@@ -66,11 +66,17 @@ class KernelsImpl final : public Kernels {
     return true;
   }
 
-  void gather(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const override {
+  void gather(const FindJob& job, const SearchRoom& room, bool near, cudaStream_t stream) const override {
     const unsigned all = processors();
     const GatherGrid most = gather_grid(job.size, view_.cells * view_.cell_bytes, all);
-    const auto launch = [&](auto* kernel) { kernel<<<most.blocks, kThreads, 0, stream>>>(view_, job, room, all); };
-    is_wide(view_.cells) ? launch(gather_kernel<Shape, std::uint64_t>) : launch(gather_kernel<Shape, std::uint32_t>);
+    const auto launch = [&](auto* kernel) {
+      kernel<<<most.blocks, kThreads, 0, stream>>>(view_, cache_.values, job, room, all);
+    };
+    const bool asks = near && cache_.values.any();
+    const auto pick = [&]<class Cell>(Cell) {
+      asks ? launch(gather_kernel<Shape, Cell, true>) : launch(gather_kernel<Shape, Cell, false>);
+    };
+    is_wide(view_.cells) ? pick(std::uint64_t{}) : pick(std::uint32_t{});
     check_launch("gathering values");
   }
 

@@ -223,15 +223,16 @@ __device__ inline void leave_after_all(DeviceState* state, const SearchRoom& roo
 }
 
 /// Blocks take windows of places, at most kWindow and a multiple of 32, and their warps 32 places at a time. The grid is for all
-/// rows of the batch; how many want cells is known here.
-template <class Shape, class Cell>
+/// rows of the batch; how many want cells is known here. `kNear`: nobody has asked yet which of them have copies.
+template <class Shape, class Cell, bool kNear>
 __global__ void __launch_bounds__(kThreads)
-    gather_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ FindJob job,
-                  const __grid_constant__ SearchRoom room, unsigned processors) {
+    gather_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
+                  const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room, unsigned processors) {
   __shared__ Window<Cell> window;
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows);
+  Near<Shape> near(tile, memory, view, values, job.rows);
   const auto* const places = static_cast<const Place<Cell>*>(room.places);
   const std::uint64_t all = room.starts[room.stretches];
   const GatherGrid grid = gather_grid(all, view.cells * view.cell_bytes, processors);
@@ -246,6 +247,7 @@ __global__ void __launch_bounds__(kThreads)
         wanted.row = window.row[i];
         wanted.word = std::uint64_t{window.cell[i]} + 1;
       }
+      if constexpr (kNear) near(wanted);
       gather(wanted);
     }
     __syncthreads();  // all that the window wants has been read
@@ -259,6 +261,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();  // its arrays are used again
   }
+  if constexpr (kNear) near.tell();
   leave_after_all(job.state, room);
 }
 
