@@ -19,10 +19,10 @@ Shape cached(double ratio, CachePolicy policy, std::uint64_t order_from) {
   return shape;
 }
 
-class GpuValueCache : public testing::TestWithParam<std::tuple<double, CachePolicy, std::uint64_t>> {};
+class GpuValueCacheRounds : public testing::TestWithParam<std::tuple<double, CachePolicy, std::uint64_t>> {};
 
 /// `order_from` of 1: searches and changes of one kind go in phases; else operation by operation.
-TEST_P(GpuValueCache, ChangesNoAnswer) {
+TEST_P(GpuValueCacheRounds, ChangeNoAnswer) {
   HOLDFAST_NEEDS_GPU();
   const auto [ratio, policy, order_from] = GetParam();
   GpuTable gpu(cached(ratio, policy, order_from), 2000);
@@ -49,10 +49,30 @@ TEST_P(GpuValueCache, ChangesNoAnswer) {
   gpu.verify();
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GpuValueCache,
+INSTANTIATE_TEST_SUITE_P(All, GpuValueCacheRounds,
                          testing::Combine(testing::Values(0.2, 1.0),
                                           testing::Values(CachePolicy::lfu, CachePolicy::lru, CachePolicy::random),
                                           testing::Values(std::uint64_t{0}, std::uint64_t{1})));
+
+/// For the sanitizers, which are slow.
+TEST(GpuValueCache, SmallRoundsOfAllKinds) {
+  HOLDFAST_NEEDS_GPU();
+  for (const double ratio : {0.4, 1.0}) {
+    for (const std::uint64_t order_from : {std::uint64_t{0}, std::uint64_t{1}}) {
+      GpuTable gpu(cached(ratio, CachePolicy::lfu, order_from), 2000);
+      for (int i = 0; i < 2; ++i) {
+        ASSERT_NO_FATAL_FAILURE(gpu.round(200, 150, false, Op::insert_or_assign));
+        for (int j = 0; j < 8; ++j) ASSERT_NO_FATAL_FAILURE(gpu.round(200, 150, false, Op::find));
+        gpu.table->load_cache();
+        ASSERT_NO_FATAL_FAILURE(gpu.round(100, 150, false, Op::accumulate));
+        ASSERT_NO_FATAL_FAILURE(gpu.round(200, 150, true, Op::find));
+        ASSERT_NO_FATAL_FAILURE(gpu.round(50, 150, false, Op::erase));
+        ASSERT_NO_FATAL_FAILURE(gpu.round(200, 150, false, Op::find));
+      }
+      gpu.verify();
+    }
+  }
+}
 
 /// How a batch of distinct keys changes a table.
 struct Way {

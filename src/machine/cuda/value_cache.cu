@@ -150,10 +150,16 @@ void ValueCache::drop() {
   loading_ = false;
 }
 
-/// True: every cell has its copy.
+/// True: every cell has its copy. Where GPU memory has no room for those that are there and the new ones at once, all are loaded
+/// anew.
 bool ValueCache::make_resident(const Layout& layout, bool filled, cudaStream_t stream) {
   const std::uint64_t bytes = layout.cells * cell_bytes_;
-  if (ratio_ < 1 || bytes > budget_ || bytes > free_memory() || (covered_ != 0 && !view_.resident())) return false;
+  if (ratio_ < 1 || bytes > budget_ || (covered_ != 0 && !view_.resident())) return false;
+  if (bytes > free_memory() && covered_ != 0) {
+    drop();
+    filled = true;
+  }
+  if (bytes > free_memory()) return false;
   DeviceBuffer<std::byte> copies(bytes);
   const auto copy = [&](std::uint64_t from, std::uint64_t to) {
     const std::uint64_t first = from * cell_bytes_, words = (to - from) * cell_bytes_ / 8;
