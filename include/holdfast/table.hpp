@@ -96,7 +96,10 @@ struct Batch {
   const std::uint8_t* mask = nullptr;  ///< (n,) or null: 0 skips the operation (`not_run`)
   Combine combine = Combine::add;      ///< for accumulate
   Element element = Element::u64;      ///< for accumulate; value_bytes is a multiple of its size
-  double scale = 1;      ///< for accumulate: adds scale × value; not 1 only to add floating-point elements
+  double scale = 1;  ///< for accumulate: adds scale × value; not 1 only to add floating-point elements
+  /// Not 0: the batch is about bytes [column, column + column_bytes) of each value alone. Rows of `values` and `out` are so
+  /// long; the other bytes of a value stay as they are, and are zero for a new key. On the CPU only, in this version.
+  std::uint32_t column = 0, column_bytes = 0;
   bool unique = false;   ///< the caller promises that no key repeats
   bool ordered = false;  ///< in a mixed batch, reads too are in array order
   bool on_device = false;

@@ -8,6 +8,7 @@ array([0, 0], dtype=uint8)
 
 from . import errors, initial
 from ._native import version as __version__
+from .column import Column
 from .errors import *  # noqa: F403
 from .pool import CheckReport, Extent, PoolInfo, SnapshotReport, check, cuda_devices, inspect
 from .status import Op, Status
@@ -17,6 +18,7 @@ from .transfer import BadRow, DumpReport, LoadReport, dump, load
 __all__ = [
     "BadRow",
     "CheckReport",
+    "Column",
     "DumpReport",
     "Extent",
     "LoadReport",

@@ -98,8 +98,8 @@ using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
 
 Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys, std::uintptr_t values,
         std::uintptr_t out, std::uintptr_t statuses, std::uintptr_t found, std::uintptr_t mask, unsigned combine,
-        unsigned element, double scale, bool unique, bool ordered, bool on_device, std::uintptr_t stream,
-        bool interruptible) {
+        unsigned element, double scale, std::uint32_t column, std::uint32_t column_bytes, bool unique, bool ordered,
+        bool on_device, std::uintptr_t stream, bool interruptible) {
   Interrupt interrupt;
   Batch batch;
   batch.size = size;
@@ -114,6 +114,8 @@ Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::ui
   batch.combine = static_cast<Combine>(combine);
   batch.element = static_cast<Element>(element);
   batch.scale = scale;
+  batch.column = column;
+  batch.column_bytes = column_bytes;
   batch.unique = unique;
   batch.ordered = ordered;
   batch.on_device = on_device;
@@ -225,7 +227,8 @@ void bind_table(nb::module_& module) {
                   "flush"_a, "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none(), "value_cache"_a,
                   "value_memory"_a.none(), "cache_policy"_a)
       .def("run", &run, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a, "found"_a, "mask"_a,
-           "combine"_a, "element"_a, "scale"_a, "unique"_a, "ordered"_a, "on_device"_a, "stream"_a, "interruptible"_a,
+           "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a, "ordered"_a, "on_device"_a,
+           "stream"_a, "interruptible"_a,
            "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")
       .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "n"_a,
            "Returns (items written, next cursor).")

@@ -5,7 +5,7 @@ native table runs it. Every check comes before anything changes; each error says
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,14 @@ class TableShape:
     key_bytes: int
     value_bytes: int
     device: str
+    column: int = 0
+    """Where a row's bytes begin in a value."""
+    partial: bool = False
+    """Rows are a column of the values: `value_bytes` is its size."""
+
+    def column_of(self, start: int, stop: int) -> TableShape:
+        """The shape of a column of such values."""
+        return replace(self, value_bytes=stop - start, column=start, partial=True)
 
     @property
     def host_only(self) -> str:
@@ -406,6 +414,8 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         combine=COMBINES[request.combine],
         element=element,
         scale=request.scale,
+        column=shape.column,
+        column_bytes=shape.value_bytes if shape.partial else 0,
         unique=bool(request.unique),
         ordered=bool(request.ordered),
         on_device=place != HOST,

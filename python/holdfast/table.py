@@ -14,6 +14,7 @@ from . import batch, lookup, selection
 from ._native import Table as NativeTable
 from .arrays import HOST, NUMPY
 from .batch import Request, TableShape
+from .column import Column
 from .errors import Error, InvalidArgument, InvalidType
 from .pool import CheckReport, SnapshotReport, path_text, report_from
 from .status import Op
@@ -527,6 +528,18 @@ class Table:
 
     def _run(self, request: Request) -> batch.Results:
         return batch.run(self._native, request, self._shape)
+
+    # Parts of values.
+
+    def column(self, start: int, stop: int, dtype: Any = None) -> Column:
+        """Bytes [start, stop) of every value, with operations of their own. On the CPU only, in this version.
+
+        Parameters
+        ----------
+        dtype
+            Element type of the rows that it reads; bytes by default.
+        """
+        return Column(self, start, stop, dtype)
 
     # The whole table.
 

@@ -27,8 +27,10 @@ struct Rows {
   Op op = Op::find;
   Combine combine = Combine::add;
   Element element = Element::u64;
-  std::uint32_t value_bytes = 0;
-  double scale = 1;  ///< of what accumulate adds
+  std::uint32_t value_bytes = 0;  ///< of a row: of a whole value, or of the column
+  std::uint32_t column = 0;       ///< where in the value a row's bytes begin
+  bool partial = false;           ///< rows are a column: other bytes of a value stay, or are zero for a new key
+  double scale = 1;               ///< of what accumulate adds
 
   HOLDFAST_BOTH Op op_of(std::size_t row) const { return ops ? static_cast<Op>(ops[row]) : op; }
   HOLDFAST_BOTH const std::byte* value(std::size_t row) const { return values + row * value_bytes; }
@@ -88,14 +90,19 @@ class RunState {
         source_ = Source::absent;
         break;
       case Op::assign:
-        if (was_there) status = replace(row);
+        if (was_there && !replace(row, status)) return false;
         break;
       case Op::insert:
-      case Op::insert_and_find: status = was_there ? Status::exists : add(row); break;
-      case Op::find_or_insert:
-        if (!was_there) status = add(row);
+      case Op::insert_and_find:
+        status = Status::exists;
+        if (!was_there && !add(row, status)) return false;
         break;
-      case Op::insert_or_assign: status = was_there ? replace(row) : add(row); break;
+      case Op::find_or_insert:
+        if (!was_there && !add(row, status)) return false;
+        break;
+      case Op::insert_or_assign:
+        if (!(was_there ? replace(row, status) : add(row, status))) return false;
+        break;
       case Op::accumulate:
         if (!(was_there ? combine(row, status) : add_scaled(row, status))) return false;
         break;
@@ -140,27 +147,30 @@ class RunState {
     return load_bytes(rows_.value(row), rows_.value_bytes);
   }
 
-  HOLDFAST_BOTH Status add(std::size_t row) {
-    if (!permits_.new_key) return Status::no_space;
-    set_row(row);
-    return Status::inserted;
+  // False: a cell is needed and there is none.
+  HOLDFAST_BOTH bool add(std::size_t row, Status& status) {
+    status = permits_.new_key ? Status::inserted : Status::no_space;
+    return !permits_.new_key || set_row(row);
   }
-  HOLDFAST_BOTH Status replace(std::size_t row) {
-    if (!permits_.new_value && !view_.in_slot()) return Status::no_space;
-    set_row(row);
-    return Status::updated;
+  HOLDFAST_BOTH bool replace(std::size_t row, Status& status) {
+    const bool may = permits_.new_value || view_.in_slot();
+    status = may ? Status::updated : Status::no_space;
+    return !may || set_row(row);
   }
-  HOLDFAST_BOTH void set_row(std::size_t row) {
+  HOLDFAST_BOTH bool set_row(std::size_t row) {
+    if (Memory::kColumns && rows_.partial) return set_column(row);
     source_ = Source::row;
     row_ = row;
+    return true;
   }
 
   /// `add` of the row times the scale.
   HOLDFAST_BOTH bool add_scaled(std::size_t row, Status& status) {
-    status = add(row);
-    if (status == Status::no_space || rows_.scale == 1) return true;
+    if (!permits_.new_key || rows_.scale == 1) return add(row, status);
+    status = Status::inserted;
     Combining alone = rows_.combining();
     alone.alone = true;
+    if (Memory::kColumns && rows_.partial) return combine_column(row, alone);
     if (view_.in_slot()) {
       word_ = combine_word(0, row_word(row), alone);
     } else if (!take_cell()) {
@@ -174,14 +184,15 @@ class RunState {
 
   HOLDFAST_BOTH bool combine(std::size_t row, Status& status) {
     status = Status::updated;
+    if (!permits_.new_value && !view_.in_slot()) {
+      status = Status::no_space;
+      return true;
+    }
+    if (Memory::kColumns && rows_.partial) return combine_column(row, rows_.combining());
     if (view_.in_slot()) {
       const std::uint64_t now = source_ == Source::row ? row_word(row_) : word_;
       word_ = combine_word(now, row_word(row), rows_.combining());
       source_ = Source::fresh;
-      return true;
-    }
-    if (!permits_.new_value) {
-      status = Status::no_space;
       return true;
     }
     if (!take_cell()) return false;
@@ -193,13 +204,64 @@ class RunState {
     return true;
   }
 
+  // A column: the value so far is made whole in a fresh cell or in `word_`, and the row's bytes change in it.
+
+  HOLDFAST_BOTH std::uint64_t column_of(std::uint64_t word) const {
+    return load_bytes(reinterpret_cast<const std::byte*>(&word) + rows_.column, rows_.value_bytes);
+  }
+  HOLDFAST_BOTH void put_column(std::uint64_t value) {
+    store_bytes(reinterpret_cast<std::byte*>(&word_) + rows_.column, value, rows_.value_bytes);
+  }
+
+  /// False: no cell.
+  HOLDFAST_BOTH bool make_whole() {
+    if (view_.in_slot()) {
+      if (source_ == Source::absent) word_ = 0;
+    } else {
+      if (!take_cell()) return false;
+      std::byte* const fresh = view_.cell(cell_);
+      if (source_ == Source::absent) tile_.zero_cell(memory_, fresh, view_.value_bytes);
+      if (source_ == Source::pool) tile_.copy_cell(memory_, fresh, view_.cell(old_.word - 1), view_.value_bytes);
+    }
+    source_ = Source::fresh;
+    return true;
+  }
+
+  HOLDFAST_BOTH bool set_column(std::size_t row) {
+    if constexpr (Memory::kColumns) {
+      if (!make_whole()) return false;
+      if (view_.in_slot()) {
+        put_column(row_word(row));
+      } else {
+        tile_.write_cell(memory_, view_.cell(cell_) + rows_.column, rows_.value(row), rows_.value_bytes);
+      }
+    }
+    return true;
+  }
+
+  HOLDFAST_BOTH bool combine_column(std::size_t row, const Combining& how) {
+    if constexpr (Memory::kColumns) {
+      if (!make_whole()) return false;
+      if (view_.in_slot()) {
+        put_column(combine_word(column_of(word_), row_word(row), how));
+      } else {
+        tile_.combine_cell(memory_, view_.cell(cell_) + rows_.column, rows_.value(row), rows_.value_bytes, how);
+      }
+    }
+    return true;
+  }
+
   HOLDFAST_BOTH void read(std::size_t row) {
     std::byte* const to = rows_.result(row);
     if (to == nullptr) return;
     if (source_ == Source::absent) return tile_.zero(to, rows_.value_bytes);
     if (source_ == Source::row) return tile_.copy(to, rows_.value(row_), rows_.value_bytes);
-    if (view_.in_slot()) return tile_.once([&] { return store_bytes(to, word_, rows_.value_bytes), 0; }), void();
-    tile_.read_cell(memory_, to, view_.cell(source_ == Source::pool ? old_.word - 1 : cell_), rows_.value_bytes);
+    if (view_.in_slot()) {
+      const std::uint64_t word = Memory::kColumns && rows_.partial ? column_of(word_) : word_;
+      return tile_.once([&] { return store_bytes(to, word, rows_.value_bytes), 0; }), void();
+    }
+    const std::byte* const cell = view_.cell(source_ == Source::pool ? old_.word - 1 : cell_);
+    tile_.read_cell(memory_, to, cell + (Memory::kColumns ? rows_.column : 0), rows_.value_bytes);
   }
 
   HOLDFAST_BOTH bool take_cell() {

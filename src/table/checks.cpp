@@ -69,7 +69,23 @@ bool changes(const Batch& batch) {
                      [](std::uint8_t op) { return holdfast::changes(static_cast<Op>(op)); });
 }
 
-void check_batch(const Batch& batch, std::uint32_t value_bytes) {
+namespace {
+
+/// The bytes of a row of values.
+std::uint32_t row_bytes(const Batch& batch, std::uint32_t value_bytes) {
+  if (batch.column == 0 && batch.column_bytes == 0) return value_bytes;
+  if (batch.column_bytes == 0 || std::uint64_t{batch.column} + batch.column_bytes > value_bytes) {
+    refuse("the column is bytes " + std::to_string(batch.column) + " to " +
+           std::to_string(std::uint64_t{batch.column} + batch.column_bytes) + " of values of " +
+           std::to_string(value_bytes) + " bytes: give some that lie in them");
+  }
+  return batch.column_bytes;
+}
+
+}  // namespace
+
+void check_batch(const Batch& batch, std::uint32_t whole_value_bytes) {
+  const std::uint32_t value_bytes = row_bytes(batch, whole_value_bytes);
   if (batch.size == 0) return;
   if (!batch.keys) refuse("the batch has no keys: give an array of " + std::to_string(batch.size) + " keys");
   if (static_cast<unsigned>(batch.op) >= kOps) {

@@ -10,15 +10,15 @@ import pytest
 from typer.testing import CliRunner
 
 from holdfast import _bench
-from holdfast.bench import bars, measure, report, results
+from holdfast.bench import bars, measure, report, results, trace
 from holdfast.bench.cli import app
 from holdfast.bench.targets import Table, pool_folder, target
 from holdfast.bench.workloads import MICRO, YCSB
 
 
-def run(*arguments: str) -> None:
+def run(*arguments: str, status: int = 0) -> None:
     got = CliRunner().invoke(app, list(arguments))
-    assert got.exit_code == 0, f"{got.output}\n{got.exception!r}"
+    assert got.exit_code == status, f"{got.output}\n{got.exception!r}"
 
 
 # Generators
@@ -179,8 +179,32 @@ def test_stores(written: Path) -> None:
         best = max(targets[store]["mops"]["median"] for store in _bench.stores())
         ratio = results.field(content, f"results.ratio_to_best_peer.{workload}.median")
         assert ratio == pytest.approx(targets["holdfast"]["mops"]["median"] / best, rel=1e-4)
-    rewritten = report.rewrite("<!-- figures: compare result.json -->\n<!-- end -->", written.parent)
+    rewritten = report.rewrite("<!-- figures: stores result.json -->\n<!-- end -->", written.parent)
     assert "ratio to the better peer" in rewritten
+
+
+def test_cache_trace_of_made_up_distributions(written: Path, tmp_path: Path) -> None:
+    data = tmp_path / "made-up"
+    data.mkdir()
+    (data / "config.json").write_text('{"test_config": {"getRatio": 0.9, "loneGetRatio": 0.1}}')
+    (data / "pop.json").write_text('{"popularityWeights": [50, 50], "popularityBuckets": [10, 1000]}')
+    (data / "sizes.json").write_text('{"valSizeRange": [40, 64, 4000], "valSizeRangeProbability": [50, 30, 20]}')
+    run("cache-trace", "--quick", "--data", str(data), "--value", "64", "--json", str(written))
+    got = results.read(written)["results"]
+    assert got["keys"] == 1010
+    assert 5 < got["too_large_percent"]["median"] < 60
+    assert got["hit_percent"]["median"] > 30
+    assert 0 < got["percent_of_cells_used"] <= 100
+    (data / "pop.json").write_text("{}")
+    run("cache-trace", "--quick", "--data", str(data), status=2)
+
+
+@pytest.mark.skipif(not trace.FOLDER.is_dir(), reason=f"the trace's data is not here: {trace.FOLDER}")
+def test_cache_trace(written: Path) -> None:
+    run("cache-trace", "--quick", "--json", str(written))
+    got = results.read(written)["results"]
+    assert got["keys"] > 10_000_000
+    assert 10 < got["hit_percent"]["median"] < 90
 
 
 def test_load_factors(written: Path) -> None:
@@ -298,11 +322,12 @@ def test_the_projects_bars_are_well_formed() -> None:
 
 def test_report_rewrites_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOLDFAST_MACHINE", "here")
-    for command in ("resize", "layout", "limits", "load-factor", "recovery", "micro"):
+    for command in ("resize", "layout", "limits", "load-factor", "recovery", "micro", "snapshot"):
         run(command, "--quick", "--json", str(tmp_path))
     document = tmp_path / "d.md"
     kinds = {"resize": "resize", "layout": "layout", "limits": "limits", "load-factor": "load-factor",
-             "moves": "load-factor", "recovery": "recovery", "series": "micro-uniform"}  # fmt: skip
+             "moves": "load-factor", "recovery": "recovery", "series": "micro-uniform",
+             "snapshot": "snapshot"}  # fmt: skip
     marks = [f"<!-- figures: {kind} {file}.json -->\nold\n<!-- end -->\n" for kind, file in kinds.items()]
     inline = "It has <!-- figure: recovery.json results.sizes[0].slots , -->0<!-- end --> slots.\n"
     document.write_text("\n".join([*marks, inline]), encoding="utf-8")

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from holdfast import _bench
-from holdfast.bench import growth, machine, measure, options, plot, snapshots, study, text
+from holdfast.bench import growth, machine, measure, options, plot, snapshots, study, text, trace
 from holdfast.bench import recovery as recoveries
 from holdfast.bench.measure import Load
 from holdfast.bench.results import Json
@@ -297,6 +297,35 @@ def stores(
         options.finish(console, _result_name("stores", distribution, "cpu"), parameters, got, json_file, save)
 
 
+@app.command("cache-trace")
+def cache_trace(
+    data: Annotated[Path, typer.Option(help="Folder with config.json, pop.json and sizes.json.")] = trace.FOLDER,
+    gets: Annotated[int, typer.Option(parser=options.count, metavar="N", help="Gets a repetition.")] = 16_000_000,
+    batch: Annotated[int, typer.Option(parser=options.count, metavar="N", help="Gets a batch.")] = 4096,
+    value: Annotated[int, typer.Option(help="Bytes of a cell, a multiple of 8; larger values are not cached.")] = 512,
+    repeat: options.Repetitions = 3,
+    where: options.Where = None,
+    json_file: options.JsonFile = None,
+    save: options.Save = False,
+    quick: options.Quick = False,
+) -> None:
+    """A look-aside cache with the popularity and sizes of `kvcache_reg`: what a batch of gets misses is set."""
+    if quick:
+        gets, repeat = 100_000, 1
+    if value < 8 or value % 8:
+        raise typer.BadParameter(f"--value is {value}: give a multiple of 8")
+    with _running(json_file) as (console, progress), pool_folder(where) as folder:
+        try:
+            got = trace.cache(data, value, gets // batch * batch or batch, batch, repeat, folder, progress)
+        except (FileNotFoundError, ValueError) as error:
+            raise typer.BadParameter(f"no trace there: {error}", param_hint="--data") from error
+        rows = [(name.replace("_", " "), text.figure(entry) if isinstance(entry, dict) else f"{entry:,}")
+                for name, entry in got.items()]  # fmt: skip
+        text.print_rows(console, f"cache trace, cells of {value} bytes", ("", ""), rows)
+        parameters = {"gets": gets, "batch": batch, "value_bytes": value, "repetitions": repeat, "data": data.name}
+        options.finish(console, "cache-trace", parameters, got, json_file, save)
+
+
 @app.command("load-factor")
 def load_factor(
     slots: Annotated[int, typer.Option(parser=options.count, metavar="N", help="Slots of the table.")] = 12_582_912,
@@ -504,6 +533,8 @@ def everything(
     step(ycsb, items=4_000_000, repeat=2, distribution="uniform")
     if _bench.stores():
         step(stores)
+    if trace.FOLDER.is_dir():
+        step(cache_trace)
     step(load_factor)
     step(recovery)
     step(resize)

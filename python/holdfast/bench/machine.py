@@ -8,6 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+_LOAD_BEFORE = os.getloadavg()[0]
+"""Of the last minute before this program began: what else had work for the processors."""
+
 
 def _cpu_model() -> str:
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
@@ -55,6 +58,7 @@ def describe() -> dict[str, Any]:
         "name": name(),
         "cpu": _cpu_model(),
         "cores": cores(),
+        "load_average_before": round(_LOAD_BEFORE, 1),
         "memory_gib": round(memory / 2**30, 1),
         "kernel": platform.release(),
         "gpu": _gpu(),

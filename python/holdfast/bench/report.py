@@ -157,12 +157,28 @@ def _shapes(content: Json) -> str:
     return _grid(["configuration", "load factor at the first resize", "insert, M/s", "find", "absent"], rows)
 
 
+def _snapshot(content: Json) -> str:
+    got = content["results"]
+    disk = max(got["disk_mb_per_second"].items(), key=lambda way: way[1]["median"])
+    rows = [
+        ["snapshot, MB/s", _spread(got["snapshot_mb_per_second"])],
+        [f"the same bytes, plainly in order ({disk[0].replace('_', ' ')}), MB/s", _spread(disk[1])],
+        ["bytes that do not compress, MB/s", _spread(got["disk_incompressible_mb_per_second"])],
+        ["snapshot, of the disk's rate, %", _spread(got["percent_of_disk"])],
+        ["snapshot beside searches, MB/s", _spread(got["beside_searches_mb_per_second"])],
+        ["searches beside a snapshot, of their rate otherwise", _spread(got["searches_ratio"], 2)],
+    ]
+    return _grid([f"{got['size']['written'] / 1e6:,.0f} MB written", ""], rows)
+
+
 def _source(content: Json) -> str:
     where, parameters = content["machine"], content["parameters"]
     told = [f"{where['name']} ({where['cpu']}, {where['cores']} cores)", f"commit {content['commit'][:10]}"]
     if content["dirty"]:
         told.append("with uncommitted changes")
     told.append(content["date"][:10])
+    if (load := where.get("load_average_before", 0)) > where["cores"]:
+        told.append(f"beside other work (load average {load:g})")
     for key in ("items", "operations", "callers", "batch", "distribution", "repetitions"):
         if key in parameters:
             told.append(
@@ -185,6 +201,8 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "gpu-recovery": _gpu_recovery,
     "gpu-resize": _gpu_resize,
     "shapes": _shapes,
+    "snapshot": _snapshot,
+    "stores": _compare,
 }
 
 

@@ -71,7 +71,9 @@ BatchResult CpuMachine::run(const Batch& batch) {
   work.rows.combine = batch.combine;
   work.rows.element = batch.element;
   work.rows.scale = batch.scale;
-  work.rows.value_bytes = value_bytes_;
+  work.rows.value_bytes = batch.column_bytes != 0 ? batch.column_bytes : value_bytes_;
+  work.rows.column = batch.column;
+  work.rows.partial = batch.column_bytes != 0 && batch.column_bytes != value_bytes_;
   work.changes = batch.ops ? std::any_of(batch.ops, batch.ops + batch.size,
                                          [](std::uint8_t op) { return holdfast::changes(static_cast<Op>(op)); })
                            : holdfast::changes(batch.op);

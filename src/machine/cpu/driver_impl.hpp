@@ -307,8 +307,8 @@ class DriverImpl final : public Driver {
     for (std::size_t i = 0; i < ahead.count; ++i) Ask::line(ahead.address[i]);
   }
 
-  static void prefetch_value(const View<Shape>& view, const std::byte* cell) {
-    const std::size_t bytes = std::min<std::size_t>(view.value_bytes, kLinesAhead * memory::kLine);
+  static void prefetch_value(const index::Rows& rows, const std::byte* cell) {
+    const std::size_t bytes = std::min<std::size_t>(rows.value_bytes, kLinesAhead * memory::kLine);
     for (std::size_t at = 0; at < bytes; at += memory::kLine) Ask::line(cell + at);
     Ask::line(cell + bytes - 1);
   }
@@ -327,16 +327,16 @@ class DriverImpl final : public Driver {
     prefetch_all(ahead);
     const std::byte* cells[kGroup];
     std::size_t asked = 0;
-    const bool reads = !view.in_slot() && rows.out != nullptr;
+    const bool reads = !view.in_slot() && rows.out != nullptr && rows.value_bytes != 0;
     for (Flight* flight = flights; flight != flights + count; ++flight) {
       if (!kAside && flight->candidates.aside()) __builtin_unreachable();
       index::Found found = index::confirm(tile, memory, view, flight->candidates, flight->seen);
       if (!found.settled) found = find_settled(memory, flight->candidates, tally);
       flight->slot = found.item.slot;
       flight->word = found.item.word;
-      if (reads && found.item) cells[asked++] = view.cell(found.item.word - 1);
+      if (reads && found.item) cells[asked++] = view.cell(found.item.word - 1) + rows.column;
     }
-    for (std::size_t i = 0; i < asked; ++i) prefetch_value(view, cells[i]);
+    for (std::size_t i = 0; i < asked; ++i) prefetch_value(rows, cells[i]);
     for (const Flight* flight = flights; flight != flights + count; ++flight) {
       answer(view, memory, rows, flight->row, {flight->slot, flight->word, 0});
     }
@@ -360,20 +360,21 @@ class DriverImpl final : public Driver {
     std::byte* const to = rows.op_of(row) == Op::contains ? nullptr : rows.result(row);
     if (to == nullptr) return;
     if (item) {
-      copy_value(view, memory, to, item);
+      copy_value(view, memory, rows, to, item);
     } else {
       std::memset(to, 0, rows.value_bytes);
     }
   }
 
-  static void copy_value(const View<Shape>& view, const Memory& memory, std::byte* to, const Item& item) {
-    const std::size_t bytes = view.value_bytes;
+  static void copy_value(const View<Shape>& view, const Memory& memory, const index::Rows& rows, std::byte* to,
+                         const Item& item) {
+    const std::size_t bytes = rows.value_bytes;
     if (!view.in_slot()) {
-      memory.read_bytes(to, view.cell(item.word - 1), bytes);
+      memory.read_bytes(to, view.cell(item.word - 1) + rows.column, bytes);
     } else if (bytes == 8) {
       std::memcpy(to, &item.word, 8);
     } else {
-      index::store_bytes(to, item.word, bytes);
+      std::memcpy(to, reinterpret_cast<const std::byte*>(&item.word) + rows.column, bytes);
     }
   }
 

@@ -32,6 +32,8 @@ class CpuMemory {
  public:
   /// Where visible is not yet durable, readers under a claim flush what they saw (RULES.md 11).
   static constexpr bool kReadersFlush = kFlush;
+  /// Batches may be about a column of the values.
+  static constexpr bool kColumns = true;
 
   CpuMemory(const memory::Persist& persist, CellPurse& cells, Tally& tally)
       : persist_(persist), cells_(cells), tally_(tally) {}

@@ -78,6 +78,12 @@ struct TileBase {
     memory.write_bytes(cell, from, bytes);
   }
   template <class Memory>
+  void zero_cell(const Memory& memory, std::byte* cell, std::size_t bytes) const {
+    static constexpr std::byte kZeros[64] = {};
+    for (std::size_t at = 0; at < bytes; at += sizeof kZeros)
+      memory.write_bytes(cell + at, kZeros, bytes - at < sizeof kZeros ? bytes - at : sizeof kZeros);
+  }
+  template <class Memory>
   void read_cell(const Memory& memory, std::byte* to, const std::byte* cell, std::size_t bytes) const {
     memory.read_bytes(to, cell, bytes);
   }

@@ -36,6 +36,7 @@ class CudaMemory {
   /// An update, and the zeroes of an erase, can be seen before they have arrived: tags say only where to look. A search that
   /// finds its key under a claim fences, so that what it saw is in host memory before it answers (RULES.md 11).
   static constexpr bool kReadersFlush = true;
+  static constexpr bool kColumns = false;
 
   __device__ CudaMemory(DeviceState* state, const CacheView* cache, const CellRing& ring = {})
       : state_(state), cache_(cache), ring_(ring) {}

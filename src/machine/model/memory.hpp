@@ -25,6 +25,8 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
   /// Who reads copies sees what is durable.
   static constexpr bool kReadersFlush = F != model::Flavour::process && F != model::Flavour::resident;
 
+  static constexpr bool kColumns = true;
+
   CpuMemory(const memory::Persist&, CellPurse&, Tally& tally) : tally_(tally) {}
 
   static bool keeps(index::Step step) { return step != model::left_out; }
