@@ -313,6 +313,16 @@ class DriverImpl final : public Driver {
     Ask::line(cell + bytes - 1);
   }
 
+  /// For a read among changes: the value that its slots name now. Others may change them before it is read, so this is a hint.
+  static void prefetch_value_of(const View<Shape>& view, const Memory& memory, const index::Rows& rows,
+                                const Flight& flight) {
+    const Tile tile;
+    const auto tags = tile.load_tags(memory, view, flight.candidates);
+    const LaneMask hits = tile.match(view, flight.candidates, tags, flight.candidates.tag());
+    const Item item = tile.first_item(memory, view, flight.candidates, hits);
+    if (item && item.word - 1 < view.cells) prefetch_value(rows, view.cell(item.word - 1) + rows.column);
+  }
+
   /// `kAside`: the reserved key is among them; without it, nothing has to ask.
   template <bool kAside>
   [[gnu::flatten]] void find_group(const View<Shape>& view, const Memory& memory, const index::Rows& rows,
@@ -389,6 +399,11 @@ class DriverImpl final : public Driver {
       add_touched(view, memory, work.rows, flights[i], ahead);
     }
     prefetch_all(ahead);
+    if (Memory::kLooksAhead && work.rows.ops != nullptr && work.rows.out != nullptr && !view.in_slot()) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (reads_value(work.rows.op_of(flights[i].row))) prefetch_value_of(view, memory, work.rows, flights[i]);
+      }
+    }
     for (std::size_t i = 0; i < count; ++i) {
       if (!kAside && flights[i].candidates.aside()) __builtin_unreachable();
       outcome = change_one(view, memory, work, flights[i], tally);

@@ -34,6 +34,8 @@ class CpuMemory {
   static constexpr bool kReadersFlush = kFlush;
   /// Batches may be about a column of the values.
   static constexpr bool kColumns = true;
+  /// Slots are read just to know what to prefetch.
+  static constexpr bool kLooksAhead = true;
 
   CpuMemory(const memory::Persist& persist, CellPurse& cells, Tally& tally)
       : persist_(persist), cells_(cells), tally_(tally) {}
