@@ -74,6 +74,15 @@ TEST_P(GpuPhases, BatchesOfOneKindWithHotKeys) {
 
 INSTANTIATE_TEST_SUITE_P(Values, GpuPhases, testing::Values(0u, 4u, 8u, 12u, 16u, 128u, 1000u));
 
+TEST(GpuPhases, LargeInsertsIntoASmallTableGoInPhasesOnceItHasGrown) {
+  HOLDFAST_NEEDS_GPU();
+  GpuTable gpu({16}, 1000);
+  ASSERT_NO_FATAL_FAILURE(gpu.round(100000, 1ull << 40, false, Op::insert));
+  EXPECT_GT(gpu.table->stats().phased_batches, 0u);
+  ASSERT_NO_FATAL_FAILURE(mixed_round(gpu, 100000, 150000, kMixes[1]));
+  gpu.verify();
+}
+
 /// Arrays in GPU memory, of two batches in flight.
 TEST(GpuPhases, MixedBatchesOfDeviceArrays) {
   HOLDFAST_NEEDS_GPU();

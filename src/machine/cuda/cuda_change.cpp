@@ -28,19 +28,20 @@ ChangeJob part_of(const ChangeJob& job, std::uint64_t from, std::uint64_t size) 
 
 }  // namespace
 
-/// The caller holds `changing_`. `waited`: returns when all is done, having grown the table as far as it took.
-void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream) {
+/// The caller holds `changing_`. `waited`: returns when all is done, having grown the table as far as it took. `whole`: not in
+/// parts, whether it fits or not.
+void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream, bool whole) {
   if (need.keys != 0 && exports_.want_moves()) {  // inserts move items, and kernels do not say which
     last_change_.wait("waiting for the batch before");
     exports_.list_rest(layout_);
   }
   const Phases phases = phases_of(job);
   const bool may_phase = phases.any;
+  const bool has_room = (waited && !may_phase) || fits(need);  // who waits need not ask
+  const bool may_ever_fit = need.keys == 0 || sure_items() != 0;
+  if (!has_room && may_phase && !whole && may_ever_fit) return change_in_parts(job, unique, need, stream);
   const bool orders = !unique || may_phase;  // a broken promise of unique keys would break the pool
   prepare_room(job.size, orders, phases);
-  const bool has_room = (waited && !may_phase) || fits(need);  // who waits need not ask
-  if (!has_room && may_phase && rows_that_fit(need, job.size, job.size) != 0)
-    return change_in_parts(job, unique, need, stream);
   last_change_.hold(stream);
   times_.begin(stream);
   settle_cells(state_.data(), stream);
@@ -76,28 +77,33 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
 }
 
 /// A batch that might not fit as a whole goes in parts that do, each with the cells that those before it gave back (RULES.md 6).
-/// What fits no longer takes its chance operation by operation.
+/// Where too little fits, a small part takes its chance operation by operation, and the table grows if it must.
 void CudaMachine::change_in_parts(const ChangeJob& job, bool unique, Need need, cudaStream_t stream) {
   for (std::uint64_t from = 0; from < job.size;) {
     last_change_.wait("waiting for the batch before");
     finish_searches();
     settle();
     note_bounds();
-    const std::uint64_t left = job.size - from, fit = rows_that_fit(need, left, job.size);
-    const std::uint64_t rows = fit != 0 ? fit : left;
-    change(part_of(job, from, rows), unique, {need.keys != 0 ? rows : 0, need.cells != 0 ? rows : 0}, true, stream);
+    const std::uint64_t left = job.size - from, least = std::max(rows_from_phases(), job.size / 16);
+    const std::uint64_t rows = std::min(left, std::max(least, rows_that_fit(need)));
+    change(part_of(job, from, rows), unique, {need.keys != 0 ? rows : 0, need.cells != 0 ? rows : 0}, true, stream,
+           true);
     from += rows;
   }
 }
 
-/// How many of `rows` rows surely find room, as far as the bounds tell; 0: too few to go in phases, for a batch of `of`.
-std::uint64_t CudaMachine::rows_that_fit(Need need, std::uint64_t rows, std::uint64_t of) const {
+/// How many rows of such a batch surely find room, as far as the bounds tell.
+std::uint64_t CudaMachine::rows_that_fit(Need need) const {
   const auto beyond = [](std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; };
-  std::uint64_t fit = rows;
-  if (need.keys != 0)
-    fit = std::min(fit, beyond(sure_items(layout_.shape, layout_.total_slots(), layout_.may_move), bounds_.items));
+  std::uint64_t fit = std::numeric_limits<std::uint64_t>::max();
+  if (need.keys != 0) fit = std::min(fit, beyond(sure_items(), bounds_.items));
   if (need.cells != 0) fit = std::min(fit, beyond(bounds_.free_cells, reserve_of(need)));
-  return fit == rows || fit >= std::max(rows_from_phases(), of / 16) ? fit : 0;
+  return fit;
+}
+
+/// The items up to which every insert is sure to find a slot; 0: at no load.
+std::uint64_t CudaMachine::sure_items() const {
+  return machine::sure_items(layout_.shape, layout_.total_slots(), layout_.may_move);
 }
 
 /// The cells that a batch leaves to updates (RULES.md 6).
@@ -178,8 +184,7 @@ bool CudaMachine::make_room(const ChangeReport& report, Full& full) {
 /// True if the batch surely finds room. Waits for the batches before it only if the bounds do not tell.
 bool CudaMachine::fits(Need need) {
   const auto holds = [&] {
-    return (need.keys == 0 ||
-            bounds_.items + need.keys <= sure_items(layout_.shape, layout_.total_slots(), layout_.may_move)) &&
+    return (need.keys == 0 || bounds_.items + need.keys <= sure_items()) &&
            (need.cells == 0 || bounds_.free_cells >= need.cells + reserve_of(need));
   };
   if (holds()) return true;

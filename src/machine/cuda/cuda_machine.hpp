@@ -73,10 +73,11 @@ class CudaMachine final : public Machine {
   BatchResult run_from_host(const Batch& batch);
   void run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
   void search(FindJob job, cudaStream_t stream);
-  void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream);
+  void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream, bool whole = false);
   void change_and_wait(ChangeJob& job, cudaStream_t stream);
   void change_in_parts(const ChangeJob& job, bool unique, Need need, cudaStream_t stream);
-  std::uint64_t rows_that_fit(Need need, std::uint64_t rows, std::uint64_t of) const;
+  std::uint64_t rows_that_fit(Need need) const;
+  std::uint64_t sure_items() const;
   std::uint64_t reserve_of(Need need) const;
   std::uint64_t rows_from_phases() const { return options_.order_from != 0 ? options_.order_from : kSmallSearch; }
   Phases phases_of(const ChangeJob& job) const;
