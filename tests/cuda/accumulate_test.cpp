@@ -39,15 +39,14 @@ void put_elements(std::vector<std::uint8_t>& values, Element element, std::mt199
 /// Values of so many bytes; one by one, or in phases from the first row on.
 class GpuAccumulate : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint64_t>> {};
 
-TEST_P(GpuAccumulate, SmallAllElementsAndCombinations) {
-  HOLDFAST_NEEDS_GPU();
-  const auto [bytes, order_from] = GetParam();
+/// Every element and combination, in three batches of `rows` rows on `keys` keys.
+void check_all_elements(std::uint32_t bytes, std::uint64_t order_from, std::size_t n, std::uint64_t keys) {
   for (unsigned e = 0; e < kElements; ++e) {
     const auto element = static_cast<Element>(e);
     if (bytes % element_bytes(element) != 0) continue;
     GpuTable gpu({bytes, 2, 2, 8, order_from}, 4000);
     for (const Combine how : {Combine::add, Combine::min, Combine::max}) {
-      Rows rows = gpu.some_rows(300, 40, false, Op::accumulate);
+      Rows rows = gpu.some_rows(n, keys, false, Op::accumulate);
       put_elements(rows.values, element, gpu.random);
       Batch batch = rows.batch();
       batch.op = Op::accumulate;
@@ -61,12 +60,22 @@ TEST_P(GpuAccumulate, SmallAllElementsAndCombinations) {
   }
 }
 
+TEST_P(GpuAccumulate, SmallAllElementsAndCombinations) {
+  HOLDFAST_NEEDS_GPU();
+  check_all_elements(std::get<0>(GetParam()), std::get<1>(GetParam()), 300, 40);
+}
+
+TEST_P(GpuAccumulate, LongRunsOfAllElementsAndCombinations) {
+  HOLDFAST_NEEDS_GPU();
+  check_all_elements(std::get<0>(GetParam()), std::get<1>(GetParam()), 3000, 5);
+}
+
 INSTANTIATE_TEST_SUITE_P(Values, GpuAccumulate,
                          testing::Combine(testing::Values(2u, 4u, 6u, 8u, 12u, 16u, 128u, 1000u),
                                           testing::Values(0u, 1u)));
 
 /// Scaled sums, of new keys and old ones, repeated and not, are to the last bit those of the CPU.
-void compare_scaled_sums(std::uint64_t order_from) {
+void compare_scaled_sums(std::uint64_t order_from, std::size_t n, std::uint64_t keys) {
   for (const std::uint32_t bytes : {4u, 8u, 24u, 256u}) {
     for (const Element element : {Element::f16, Element::bf16, Element::f32, Element::f64}) {
       if (bytes % element_bytes(element) != 0) continue;
@@ -74,7 +83,7 @@ void compare_scaled_sums(std::uint64_t order_from) {
       const PoolPath path("-cpu");
       Table cpu = Table::create(path.str(), {.value_bytes = bytes, .device = "cpu", .overwrite = true});
       for (int round = 0; round < 3; ++round) {
-        Rows rows = gpu.some_rows(500, 60, false, Op::accumulate);
+        Rows rows = gpu.some_rows(n, keys, false, Op::accumulate);
         put_elements(rows.values, element, gpu.random);
         Batch batch = rows.batch();
         batch.op = Op::accumulate;
@@ -94,12 +103,17 @@ void compare_scaled_sums(std::uint64_t order_from) {
 
 TEST(GpuAccumulate, ScaledSumsAreThoseOfTheCpu) {
   HOLDFAST_NEEDS_GPU();
-  compare_scaled_sums(0);
+  compare_scaled_sums(0, 500, 60);
 }
 
 TEST(GpuAccumulate, ScaledSumsInPhasesAreThoseOfTheCpu) {
   HOLDFAST_NEEDS_GPU();
-  compare_scaled_sums(1);
+  compare_scaled_sums(1, 500, 60);
+}
+
+TEST(GpuAccumulate, ScaledSumsOfLongRunsAreThoseOfTheCpu) {
+  HOLDFAST_NEEDS_GPU();
+  compare_scaled_sums(1, 3000, 4);
 }
 
 TEST(GpuAccumulate, ManyRowsOfOneKey) {
