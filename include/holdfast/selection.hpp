@@ -7,7 +7,7 @@
 namespace holdfast {
 
 /// Items whose key lies in a range and which the predicates, if there are any, choose. Keys of 8 bytes are compared as
-/// unsigned numbers.
+/// unsigned numbers, wider ones byte by byte.
 ///
 /// Predicates run on the host, on the calling thread, whichever machine the table has. They may search the table, must not
 /// change it (InvalidArgument), and may throw: what they throw comes out of the operation, the table is unharmed, and what

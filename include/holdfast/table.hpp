@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kExportPlace = (std::uint64_t{1} << 48) - 1;
 
 /// How a table is made. `key_bytes`, `value_bytes` and the configuration never change afterwards.
 struct CreateOptions {
-  std::uint32_t key_bytes = 8;       ///< 8
+  std::uint32_t key_bytes = 8;       ///< 8, or another multiple of 8 up to 128; wider keys lie behind a fingerprint
   std::uint32_t value_bytes = 8;     ///< 0 (a set) to 65536; up to 8 live inside the slot
   std::uint64_t capacity = 1 << 20;  ///< items to make room for; the table grows past it
   std::uint32_t levels = 2;          ///< GPHash §3.1; levels × hash_locations × slots ≤ 32

@@ -80,6 +80,11 @@ class Operand:
         return f"{self.name} is {self.dtype_name} of shape {self.shape}"
 
 
+def _is_record(array: Any, size: int) -> bool:
+    """Whether an array is NumPy's, of records of so many bytes."""
+    return isinstance(array, np.ndarray) and array.dtype.names is not None and array.dtype.itemsize == size
+
+
 def _keys_from_list(values: list[Any]) -> np.ndarray:
     if values and all(isinstance(v, bytes) and len(v) == 8 for v in values):
         return np.frombuffer(b"".join(values), np.uint64).copy()
@@ -96,28 +101,47 @@ def _keys_from_list(values: list[Any]) -> np.ndarray:
     return np.array(values, dtype=np.uint64)
 
 
+def _wide_keys_from_list(values: list[Any], size: int) -> np.ndarray:
+    for position, value in enumerate(values):
+        if not isinstance(value, bytes | bytearray):
+            raise InvalidType(
+                f"keys[{position}] is {value!r}, of type {type(value).__name__}: give bytes, {size} of them, or an "
+                f"array of shape (n, {size}) of uint8"
+            )
+        if len(value) != size:
+            raise InvalidArgument(
+                f"keys[{position}] is {len(value)} bytes, and the table's keys have {size}: pad or hash it"
+            )
+    return np.frombuffer(b"".join(values), np.uint8).reshape(len(values), size).copy()
+
+
 def take_keys(keys: Any, shape: TableShape) -> tuple[Operand, int]:
-    """The keys as contiguous 8-byte words, and how many there are."""
+    """The keys as contiguous words, and how many keys there are."""
     imported = arrays.import_array("keys", keys, shape.host_only)
     if imported is None:
-        if isinstance(keys, int | np.integer):
+        wide = shape.key_bytes > 8
+        if isinstance(keys, int | np.integer) or (wide and isinstance(keys, bytes | bytearray)):
             keys = [keys]
         if not isinstance(keys, list | tuple | range):
-            raise InvalidType(
-                f"keys is of type {type(keys).__name__}: give an array of uint64 or int64, a list, or an int"
-            )
-        imported = _keys_from_list(list(keys)), NUMPY
+            kinds = "uint8, a list of bytes, or bytes" if wide else "uint64 or int64, a list, or an int"
+            raise InvalidType(f"keys is of type {type(keys).__name__}: give an array of {kinds}")
+        made = _wide_keys_from_list(list(keys), shape.key_bytes) if wide else _keys_from_list(list(keys))
+        imported = made, NUMPY
     operand = Operand("keys", *imported)
-    if operand.shape == () and operand.dtype_name in ("uint64", "int64"):
-        operand = Operand("keys", operand.array.reshape(1), operand.library)
     size = shape.key_bytes
-    words = len(operand.shape) == 1 and operand.dtype_name in ("uint64", "int64", f"bytes{size}")
+    numbers = ("uint64", "int64") if size == 8 else ()
+    if operand.shape == () and operand.dtype_name in (*numbers, f"bytes{size}"):
+        operand = Operand("keys", operand.array.reshape(1), operand.library)
+    words = len(operand.shape) == 1 and (
+        operand.dtype_name in (*numbers, f"bytes{size}") or _is_record(operand.array, size)
+    )
     raw = len(operand.shape) == 2 and operand.shape[1] == size and operand.dtype_name == "uint8"
     if not words and not raw:
         kind = InvalidArgument if operand.dtype_name in ("uint64", "int64", "uint8") else InvalidType
+        one = "uint64 or int64 (astype converts)" if size == 8 else f"dtype V{size} or S{size}"
         raise kind(
-            f"{operand.describe()}, but {shape.path} has keys of {size} bytes: give an array of shape (n,) of uint64 "
-            f"or int64 (astype converts), or of shape (n, {size}) of uint8"
+            f"{operand.describe()}, but {shape.path} has keys of {size} bytes: give an array of shape (n,) of {one}, "
+            f"or of shape (n, {size}) of uint8"
         )
     operand = operand.contiguous()
     if operand.place == HOST and operand.pointer % 8 != 0:  # a view into bytes may begin anywhere

@@ -54,7 +54,8 @@ class Table:
 
     keys
         Shape (n,) of uint64 or int64 (a negative key is the same 8 bytes as key + 2**64), or (n, 8) of uint8; or whole
-        numbers from 0 to 2**64 - 1 as a list, or one of them.
+        numbers from 0 to 2**64 - 1 as a list, or one of them. In a table of wider keys: shape (n, key_bytes) of uint8,
+        (n,) of V32, S32 or records of that size; or a list of bytes, each of that length, or one of them.
     values
         n rows of `value_bytes` bytes each: (n, value_bytes) of uint8, (n, 32) of float32 for 128 bytes, (n,) of int64
         for 8, ...; or bytes. None in a set, whose values have no bytes.
@@ -121,7 +122,8 @@ class Table:
         path
             Of the file. Its medium decides what the table survives: `stats()["domain"]`.
         key, value
-            Bytes of a key (8) and of a value (0, a set, to 65536; up to 8 live inside the slot). They never change.
+            Bytes of a key (8, or another multiple of 8 up to 128; wider than 8 on the CPU in this version) and of a
+            value (0, a set, to 65536; up to 8 live inside the slot). They never change.
         capacity
             Items to make room for; the table grows past it by itself.
         device
@@ -565,7 +567,7 @@ class Table:
         Returns
         -------
         keys
-            Shape (m,) of uint64, m ≤ n.
+            Shape (m,) of uint64, m ≤ n; of keys wider than 8 bytes (m, key_bytes) of uint8.
         values
             m rows, or None.
         cursor
@@ -602,7 +604,7 @@ class Table:
         Parameters
         ----------
         first, last
-            Keys, compared as unsigned numbers; None: no limit.
+            Keys, compared as unsigned numbers, wider ones than 8 bytes byte by byte; None: no limit.
         where
             Called as `where(keys, values)` with some items at a time; returns an array of bool. It runs on the host,
             may search the table and must not change it. What it raises comes out, and what was erased before stays
@@ -623,17 +625,17 @@ class Table:
         """How many items are meant, as for `erase_if`."""
         return int(self._native.size_if(*self._selected(first, last, where, dtype)))
 
-    def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[int, Any]]:
-        """Each item as (key, value), in no order; read `batch` at a time, with the promise of `export_batch`. Values
-        are bytes, or rows of `dtype`."""
+    def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[Any, Any]]:
+        """Each item as (key, value), in no order; read `batch` at a time, with the promise of `export_batch`. Keys of
+        8 bytes are ints, wider ones bytes; values are bytes, or rows of `dtype`."""
         for keys, values in self._pieces(batch, True, dtype):
-            for key, value in zip(keys.tolist(), values, strict=True):
+            for key, value in zip(_plain(keys), values, strict=True):
                 yield key, value.tobytes() if dtype is None else value
 
-    def __iter__(self) -> Iterator[int]:
-        """Each key, in no order."""
+    def __iter__(self) -> Iterator[Any]:
+        """Each key, in no order: an int, or bytes if keys are wider than 8."""
         for keys, _ in self._pieces(1 << 14, False, None):
-            yield from keys.tolist()
+            yield from _plain(keys)
 
     def _pieces(self, n: int, values: bool, dtype: Any) -> Iterator[tuple[np.ndarray, Any]]:
         cursor: int | None = 0
@@ -650,7 +652,7 @@ class Table:
         self, export: Callable[[int, int, int, int], tuple[int, int]], n: int, cursor: int, values: bool, dtype: Any
     ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
         n, cursor = _whole("n", n, 1, 1 << 40), _whole("cursor", cursor, 0, _END)
-        keys = np.empty(n, np.uint64)
+        keys = np.empty(n, np.uint64) if self.key_bytes == 8 else np.empty((n, self.key_bytes), np.uint8)
         rows = None
         if values:
             shape, made = batch.result_rows(NUMPY, n, dtype, None, self.value_bytes)
@@ -819,6 +821,11 @@ def _given(name: str, value: Any) -> Any:
             f"{name} is None: give an operation for each key, codes of holdfast.Op as uint8 or a list of them"
         )
     return value
+
+
+def _plain(keys: np.ndarray) -> list[Any]:
+    """Keys as Python has them: whole numbers, or bytes."""
+    return keys.tolist() if keys.ndim == 1 else [row.tobytes() for row in keys]
 
 
 def _device(device: Any) -> str:

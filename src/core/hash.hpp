@@ -20,6 +20,16 @@ HOLDFAST_BOTH constexpr std::uint64_t mix(std::uint64_t x) {
 /// The hash of an 8-byte key. `seed` is the pool's own, so that nobody can choose keys that collide.
 HOLDFAST_BOTH constexpr std::uint64_t hash_key(std::uint64_t key, std::uint64_t seed) { return mix(key + seed) ^ seed; }
 
+/// The hash of a key of `words` words, which `word(i)` gives: hash_key, over one word after the other. It is the key's
+/// fingerprint, so it is never 0, the state of an empty slot (RULES.md 3).
+template <class Word>
+HOLDFAST_BOTH constexpr std::uint64_t hash_words(unsigned words, std::uint64_t seed, const Word& word) {
+  std::uint64_t state = seed;
+  for (unsigned i = 0; i < words; ++i) state = mix(state + word(i));
+  const std::uint64_t hash = state ^ seed;
+  return hash != 0 ? hash : 1;
+}
+
 /// Hash location `j` of a key with hash `hash` (GPHash §3.1 "Multiple hash locations"); location 0 is the hash itself.
 HOLDFAST_BOTH constexpr std::uint64_t hash_location(std::uint64_t hash, unsigned j) {
   return j == 0 ? hash : mix(hash + j * 0x9e37'79b9'7f4a'7c15);

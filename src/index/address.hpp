@@ -7,6 +7,7 @@
 #include "core/both.hpp"
 #include "core/hash.hpp"
 #include "index/geometry.hpp"
+#include "index/key.hpp"
 #include "index/tags.hpp"
 
 namespace holdfast::index {
@@ -21,16 +22,26 @@ struct Place {
 /// The candidate slots of one key. Lane (rank × hashes + j) × slots + s is slot s of the bucket that hash location j
 /// addresses at that rank, so the lowest lane is the foremost: highest level first.
 template <class Shape>
-class Candidates {
+class Candidates : KeyBytes<Shape::kMayBeWide> {
  public:
-  HOLDFAST_BOTH Candidates(const View<Shape>& view, std::uint64_t key)
-      : hash_(hash_key(key, view.seed)),
+  HOLDFAST_BOTH Candidates(const View<Shape>& view, const Key& key)
+      : KeyBytes<Shape::kMayBeWide>(key),
+        hash_(view.wide() ? key.word : hash_key(key.word, view.seed)),
         second_(hash_location(hash_, 1)),
-        key_(key == 0 ? kAsideKey : key),
-        aside_(key == 0) {}
+        key_(key.word == 0 ? kAsideKey : key.word),
+        aside_(!view.wide() && key.word == 0) {}
 
   /// What stands in the key word of the slot that holds this key.
   HOLDFAST_BOTH std::uint64_t stored_key() const { return key_; }
+  /// Word `i` of a wide key.
+  template <class Memory>
+  HOLDFAST_BOTH std::uint64_t key_word(const Memory& memory, unsigned i) const {
+    if constexpr (Shape::kMayBeWide) {
+      const std::byte* const at = this->bytes + 8 * i;
+      return this->in_pool ? memory.load(reinterpret_cast<const std::uint64_t*>(at)) : Memory::given_word(at);
+    }
+    return key_;
+  }
   HOLDFAST_BOTH bool aside() const { return aside_; }
   HOLDFAST_BOTH std::uint8_t tag() const { return tag_of(hash_); }
   HOLDFAST_BOTH std::uint64_t hash() const { return hash_; }
@@ -53,7 +64,7 @@ class Candidates {
   HOLDFAST_BOTH Slot* slot(const View<Shape>& view, unsigned lane) const {
     if (aside_) return view.aside;
     const Split at = split(view, lane);
-    return view.bucket(at.rank, bucket(view, at.rank, at.j)) + at.slot;
+    return view.slot(at.rank, bucket(view, at.rank, at.j), at.slot);
   }
   HOLDFAST_BOTH std::uint64_t* tag_word(const View<Shape>& view, unsigned lane) const {
     if (aside_) return tags(view, 0, 0);
@@ -101,6 +112,17 @@ class Candidates {
   std::uint64_t hash_, second_, key_;
   bool aside_;
 };
+
+/// True if `slot` holds the candidates' key: first its fingerprint, then all of it.
+template <class Memory, class Shape>
+HOLDFAST_BOTH bool holds_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                             const Slot* slot) {
+  if (memory.load(&slot->key) != candidates.stored_key()) return false;
+  if constexpr (Shape::kMayBeWide) {
+    if (view.wide()) return memory.same_words(wide_key(slot), candidates, view.key_words());
+  }
+  return true;
+}
 
 /// Which of the empty lanes an insert takes: the first in the least loaded bucket that has one (GPHash §3.1 "Inter-level
 /// sharing"). Buckets of lower levels, which several upper ones share, count `shared_bias` items more.

@@ -2,7 +2,8 @@
 //
 //   claim    volatile   the key, then an empty slot in the least loaded candidate bucket
 //   place    durable    the value in a fresh cell
-//   commit   durable    the slot, by one write that a torn store leaves visibly empty
+//   commit   durable    the slot, by one write that a torn store leaves visibly empty; with wide keys all but the
+//                       fingerprint, and then that
 //   publish  volatile   the slot to readers, by its tag; the claim on the key ends
 //
 // A machine may keep copies of slots for readers (GPHash §3.3). They change when the slot is durable and not before:
@@ -20,6 +21,7 @@
 
 namespace holdfast::index {
 
+/// The two words that every slot has.
 template <class Memory>
 HOLDFAST_BOTH void flush_slot(const Memory& memory, const Slot* slot) {
   if (memory.keeps(Step::flush_slot)) memory.flush(slot, sizeof(Slot));
@@ -29,14 +31,38 @@ HOLDFAST_BOTH void flush_slot(const Memory& memory, const Slot* slot) {
 template <class Memory, class Shape>
 HOLDFAST_BOTH void hide_slot(const Memory& memory, const View<Shape>& view, Slot* slot) {
   memory.hide(slot);
-  if (!view.in_slot() && memory.keeps(Step::hide_word)) memory.show_word(slot, 0);
+  if (!view.key_decides() && memory.keeps(Step::hide_word)) memory.show_word(slot, 0);
+}
+
+/// Shows a slot that is durable to readers of its copy.
+template <class Memory, class Shape>
+HOLDFAST_BOTH void show_slot(const Memory& memory, const View<Shape>& view, Slot* slot,
+                             const Candidates<Shape>& candidates, std::uint64_t word) {
+  if (view.wide() && memory.keeps_copies()) {
+    for (unsigned i = 0; i < view.key_words(); ++i) memory.show_at(wide_key(slot) + i, candidates.key_word(memory, i));
+  }
+  memory.show(slot, candidates.stored_key(), word);
+}
+
+/// What must be durable before a wide slot's fingerprint is written, which makes it count.
+template <class Memory, class Shape>
+HOLDFAST_BOTH void write_behind_fingerprint(const Memory& memory, const View<Shape>& view, Slot* slot,
+                                            const Candidates<Shape>& candidates, std::uint64_t word) {
+  memory.store(&slot->word, word);
+  for (unsigned i = 0; i < view.key_words(); ++i) memory.store(wide_key(slot) + i, candidates.key_word(memory, i));
+  if (memory.keeps(Step::flush_slot)) memory.flush(&slot->word, view.slot_bytes() - sizeof(slot->key));
 }
 
 /// Writes key and word into an empty slot that the caller holds, and waits until they are durable.
 template <class Memory, class Shape>
-HOLDFAST_BOTH void write_slot(const Memory& memory, const View<Shape>& view, Slot* slot, std::uint64_t key,
-                              std::uint64_t word, Step fence) {
-  if (view.in_slot()) {
+HOLDFAST_BOTH void write_slot(const Memory& memory, const View<Shape>& view, Slot* slot,
+                              const Candidates<Shape>& candidates, std::uint64_t word, Step fence) {
+  const std::uint64_t key = candidates.stored_key();
+  if (view.wide()) {
+    write_behind_fingerprint(memory, view, slot, candidates, word);
+    if (memory.keeps(Step::order_key_before_fingerprint)) memory.fence();
+    memory.store(&slot->key, key);
+  } else if (view.in_slot()) {
     // The key word alone decides, so the value goes first.
     if (memory.keeps(Step::order_value_before_key)) {
       memory.store(&slot->word, word);
@@ -52,7 +78,7 @@ HOLDFAST_BOTH void write_slot(const Memory& memory, const View<Shape>& view, Slo
   }
   flush_slot(memory, slot);
   if (memory.keeps(fence)) memory.fence();
-  memory.show(slot, key, word);
+  show_slot(memory, view, slot, candidates, word);
 }
 
 /// Replaces the word of an item whose key the caller holds, and waits until it is durable.
@@ -68,7 +94,7 @@ HOLDFAST_BOTH void swap_word(const Memory& memory, Slot* slot, std::uint64_t wor
 /// stripe is raised.
 template <class Memory, class Shape>
 HOLDFAST_BOTH void clear_slot(const Memory& memory, const View<Shape>& view, Slot* slot, Step fence) {
-  if (!view.in_slot() && memory.keeps(Step::clear_word_before_key)) memory.store(&slot->word, 0);
+  if (!view.key_decides() && memory.keeps(Step::clear_word_before_key)) memory.store(&slot->word, 0);
   memory.store(&slot->key, 0);
   flush_slot(memory, slot);
   if (memory.keeps(fence)) memory.fence();
@@ -86,7 +112,7 @@ HOLDFAST_BOTH void commit_and_publish(const Tile& tile, const Memory& memory, co
     const unsigned in_bucket = candidates.slot_in_bucket(view, lane);
     const bool late = memory.keeps(Step::publish_after_commit);
     if (!late) retag(memory, tag_word, in_bucket, kTagClaimed, candidates.tag());
-    write_slot(memory, view, slot, candidates.stored_key(), word, fence);
+    write_slot(memory, view, slot, candidates, word, fence);
     if (late) retag(memory, tag_word, in_bucket, kTagClaimed, candidates.tag());
     return 0;
   });

@@ -13,9 +13,24 @@ namespace holdfast::index {
 inline constexpr unsigned kMaxLevels = 16;  ///< addressed at once
 inline constexpr unsigned kMaxLanes = 32;   ///< levels × hash locations × slots
 
+/// Keys of 8 bytes, which code compiled for them never asks about.
+struct NarrowKeys {
+  static constexpr bool kMayBeWide = false;
+  HOLDFAST_BOTH static constexpr unsigned key_words() { return 1; }
+  HOLDFAST_BOTH static constexpr bool wide() { return false; }
+};
+
+/// Keys of 2 to kMaxKeyWords words.
+struct WideKeys {
+  static constexpr bool kMayBeWide = true;
+  std::uint32_t key_words_ = 2;
+  HOLDFAST_BOTH unsigned key_words() const { return key_words_; }
+  HOLDFAST_BOTH static constexpr bool wide() { return true; }
+};
+
 /// A configuration that is known when the program is compiled. The default is 2L-2H-8S.
-template <unsigned Levels, unsigned Hashes, unsigned Slots>
-struct FixedShape {
+template <unsigned Levels, unsigned Hashes, unsigned Slots, class Keys = NarrowKeys>
+struct FixedShape : Keys {
   static_assert(Levels * Hashes * Slots <= kMaxLanes);
   static constexpr bool kFixed = true;
   HOLDFAST_BOTH static constexpr unsigned levels() { return Levels; }
@@ -23,15 +38,25 @@ struct FixedShape {
   HOLDFAST_BOTH static constexpr unsigned slots() { return Slots; }
 };
 using DefaultShape = FixedShape<2, 2, 8>;
+using DefaultWideShape = FixedShape<2, 2, 8, WideKeys>;
 
-/// Any configuration with at most 32 candidate slots.
+/// Any configuration with at most 32 candidate slots, and any keys.
 struct RuntimeShape {
   static constexpr bool kFixed = false;
+  static constexpr bool kMayBeWide = true;
   std::uint32_t levels_, hashes_, slots_;
+  std::uint32_t key_words_ = 1;
   HOLDFAST_BOTH unsigned levels() const { return levels_; }
   HOLDFAST_BOTH unsigned hashes() const { return hashes_; }
   HOLDFAST_BOTH unsigned slots() const { return slots_; }
+  HOLDFAST_BOTH unsigned key_words() const { return key_words_; }
+  HOLDFAST_BOTH bool wide() const { return key_words_ > 1; }
 };
+
+/// True if `shape` is the default configuration, whatever its keys.
+constexpr bool is_default(const RuntimeShape& shape) {
+  return shape.levels_ == 2 && shape.hashes_ == 2 && shape.slots_ == 8;
+}
 
 /// A table's geometry and addresses. Trivially copyable: it travels into kernels by value.
 ///
@@ -55,12 +80,28 @@ struct View {
   std::uint64_t* tags = nullptr;
 
   HOLDFAST_BOTH bool in_slot() const { return cell_bytes == 0; }
+  HOLDFAST_BOTH bool wide() const { return shape.wide(); }
+  HOLDFAST_BOTH unsigned key_words() const { return shape.key_words(); }
+  HOLDFAST_BOTH unsigned key_bytes() const { return 8 * shape.key_words(); }
+  HOLDFAST_BOTH unsigned slot_bytes() const { return index::slot_bytes(shape.key_words()); }
+  /// True if a slot's first word alone says whether it is occupied. Otherwise both do.
+  HOLDFAST_BOTH bool key_decides() const { return in_slot() || wide(); }
   HOLDFAST_BOTH unsigned bottom_level() const { return top_level + 1 - shape.levels(); }
   HOLDFAST_BOTH unsigned lane_count() const { return shape.levels() * shape.hashes() * shape.slots(); }
   HOLDFAST_BOTH unsigned words_per_bucket() const { return (shape.slots() + 7) / 8; }
   HOLDFAST_BOTH std::byte* cell(std::uint64_t number) const { return heap + number * cell_bytes; }
   HOLDFAST_BOTH std::uint64_t buckets(unsigned rank) const { return std::uint64_t{1} << (top_level - rank); }
-  HOLDFAST_BOTH Slot* bucket(unsigned rank, std::uint64_t number) const { return level[rank] + number * shape.slots(); }
+  /// The slot `n` after `first`.
+  HOLDFAST_BOTH Slot* after(Slot* first, std::uint64_t n) const {
+    if constexpr (!Shape::kMayBeWide) return first + n;
+    return reinterpret_cast<Slot*>(reinterpret_cast<std::byte*>(first) + n * slot_bytes());
+  }
+  HOLDFAST_BOTH Slot* bucket(unsigned rank, std::uint64_t number) const {
+    return after(level[rank], number * shape.slots());
+  }
+  HOLDFAST_BOTH Slot* slot(unsigned rank, std::uint64_t number, unsigned s) const {
+    return after(level[rank], number * shape.slots() + s);
+  }
 
   /// The tag word of slot 0 of a bucket; the others follow, eight slots a word.
   HOLDFAST_BOTH std::uint64_t tag_index(unsigned rank, std::uint64_t number) const {

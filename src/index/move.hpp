@@ -28,7 +28,7 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
   Slot* const slot = candidates.slot(view, lane);
   const std::uint64_t key = tile.once([&] { return memory.load(&slot->key); });
   if (key == 0) return false;
-  const Candidates<Shape> moved(view, key);
+  const Candidates<Shape> moved(view, slot_key(view, slot, key));
   {
     const auto tags = tile.load_tags(memory, view, moved);
     if ((tile.match(view, moved, tags, kTagEmpty) & moved.distinct(view)) == 0) return false;
@@ -44,7 +44,7 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
   if (target != kNoLane) {
     const bool publish_first = memory.keeps(Step::publish_copy_before_clear);
     tile.once([&] {
-      write_slot(memory, view, moved.slot(view, target), key, item.word, Step::fence_after_copy);
+      write_slot(memory, view, moved.slot(view, target), moved, item.word, Step::fence_after_copy);
       const auto publish = [&] {
         retag(memory, moved.tag_word(view, target), moved.slot_in_bucket(view, target), kTagClaimed, moved.tag());
       };

@@ -7,39 +7,40 @@ namespace holdfast::index {
 
 /// Shipping machines keep every step: their `Memory::keeps` is a constant true. docs/durability.md has the table.
 enum class Step : std::uint8_t {
-  claim_key,                  ///< hold the key while changing it (RULES.md 1)
-  fence_after_place,          ///< the value is durable before the slot names its cell
-  order_value_before_key,     ///< in-slot values: the value word is durable before the key word (RULES.md 3)
-  fence_after_commit,         ///< the slot is durable before it is published
-  publish_after_commit,       ///< the tag is published after the commit, not before
-  fence_after_update,         ///< the new word is durable before the claim ends
-  fence_after_erase,          ///< the zeroes are durable before the slot is free
-  clear_word_before_key,      ///< erase zeroes both words
-  raise_after_erase,          ///< a search that read a slot before it was erased looks again
-  fence_after_copy,           ///< a moved item's copy is durable before the old slot is cleared
-  publish_copy_before_clear,  ///< and visible
-  raise_before_move_clear,    ///< a search that looked before the copy was there looks again
-  raise_after_move_clear,     ///< and so does one that read the old slot before it was cleared
-  claim_moved_key,            ///< the mover holds the moved key too
-  fence_after_move_clear,     ///< the cleared slot is durable before it is taken
-  look_again,                 ///< a search whose stripe changed looks again
-  published_only,             ///< a search under a claim answers only what others can see too
-  reader_flush,               ///< a reader under a claim makes durable what it saw (RULES.md 11)
-  flush_value,                ///< values are written back
-  flush_slot,                 ///< slots are written back
-  cell_limbo,                 ///< a freed cell rests until no reader can see it (RULES.md 5)
-  clear_torn_slots,           ///< recovery empties half-written slots
-  drop_second_copies,         ///< recovery removes the second copy of an interrupted move
-  finish_resize,              ///< recovery finishes an interrupted resize
-  fence_after_rehash_copy,    ///< a rehashed item is durable above before it is cleared below
-  fence_after_rehash_clear,   ///< and there, before its level is released
-  fence_superblock_copy,      ///< one copy of the superblock is durable before the other is written (RULES.md 20)
-  find_before_rehash,         ///< a rehash that was interrupted does not copy an item twice
-  hide_word,                  ///< the copy of an emptied slot is zero in both words, as the slot is (phases.hpp)
-  commit_all_of_line,         ///< a line carries every change that its batch has for it
-  fence_before_load,          ///< a loader looks at what it copies after it has said so (RULES.md 15)
-  swap_after_load,            ///< and shows its copy only if nobody has written there meanwhile
-  remap_after_write,          ///< a writer looks whether what it wrote is cached, or being loaded
+  claim_key,                     ///< hold the key while changing it (RULES.md 1)
+  fence_after_place,             ///< the value is durable before the slot names its cell
+  order_value_before_key,        ///< in-slot values: the value word is durable before the key word (RULES.md 3)
+  order_key_before_fingerprint,  ///< wide keys: key and word are durable before the fingerprint (RULES.md 3)
+  fence_after_commit,            ///< the slot is durable before it is published
+  publish_after_commit,          ///< the tag is published after the commit, not before
+  fence_after_update,            ///< the new word is durable before the claim ends
+  fence_after_erase,             ///< the zeroes are durable before the slot is free
+  clear_word_before_key,         ///< erase zeroes both words
+  raise_after_erase,             ///< a search that read a slot before it was erased looks again
+  fence_after_copy,              ///< a moved item's copy is durable before the old slot is cleared
+  publish_copy_before_clear,     ///< and visible
+  raise_before_move_clear,       ///< a search that looked before the copy was there looks again
+  raise_after_move_clear,        ///< and so does one that read the old slot before it was cleared
+  claim_moved_key,               ///< the mover holds the moved key too
+  fence_after_move_clear,        ///< the cleared slot is durable before it is taken
+  look_again,                    ///< a search whose stripe changed looks again
+  published_only,                ///< a search under a claim answers only what others can see too
+  reader_flush,                  ///< a reader under a claim makes durable what it saw (RULES.md 11)
+  flush_value,                   ///< values are written back
+  flush_slot,                    ///< slots are written back
+  cell_limbo,                    ///< a freed cell rests until no reader can see it (RULES.md 5)
+  clear_torn_slots,              ///< recovery empties half-written slots
+  drop_second_copies,            ///< recovery removes the second copy of an interrupted move
+  finish_resize,                 ///< recovery finishes an interrupted resize
+  fence_after_rehash_copy,       ///< a rehashed item is durable above before it is cleared below
+  fence_after_rehash_clear,      ///< and there, before its level is released
+  fence_superblock_copy,         ///< one copy of the superblock is durable before the other is written (RULES.md 20)
+  find_before_rehash,            ///< a rehash that was interrupted does not copy an item twice
+  hide_word,                     ///< the copy of an emptied slot is zero in both words, as the slot is (phases.hpp)
+  commit_all_of_line,            ///< a line carries every change that its batch has for it
+  fence_before_load,             ///< a loader looks at what it copies after it has said so (RULES.md 15)
+  swap_after_load,               ///< and shows its copy only if nobody has written there meanwhile
+  remap_after_write,             ///< a writer looks whether what it wrote is cached, or being loaded
   count
 };
 

@@ -19,7 +19,7 @@ enum class SlotState : std::uint8_t {
   empty,
   occupied,
   torn,       ///< half-written by an insert or an erase that was never acknowledged
-  misplaced,  ///< occupied by a key that does not belong in this bucket: damage
+  misplaced,  ///< occupied by a key that does not belong in this bucket, or behind this fingerprint: damage
   no_cell     ///< names a cell that the heap does not have: damage
 };
 
@@ -29,12 +29,13 @@ HOLDFAST_BOTH SlotState inspect_slot(const Memory& memory, const View<Shape>& vi
                                      const Slot* slot, std::uint64_t& key, std::uint64_t& word, std::uint8_t& tag) {
   key = memory.load(&slot->key);
   word = memory.load(&slot->word);
-  if (key == 0 && (word == 0 || view.in_slot())) return SlotState::empty;
+  if (key == 0 && (word == 0 || view.key_decides())) return SlotState::empty;
   if (!view.in_slot()) {
-    if (key == 0 || word == 0) return SlotState::torn;
+    if (!view.wide() && (key == 0 || word == 0)) return SlotState::torn;
     if (word - 1 >= view.cells) return SlotState::no_cell;
   }
-  const Candidates<Shape> candidates(view, key);
+  if (view.wide() && !has_own_hash(memory, view, slot, key)) return SlotState::misplaced;
+  const Candidates<Shape> candidates(view, slot_key(view, slot, key));
   tag = candidates.tag();
   for (unsigned j = 0; j < view.shape.hashes(); ++j) {
     if (candidates.bucket(view, rank, j) == bucket) return SlotState::occupied;
@@ -42,9 +43,11 @@ HOLDFAST_BOTH SlotState inspect_slot(const Memory& memory, const View<Shape>& vi
   return SlotState::misplaced;
 }
 
-/// The same for the aside slot, whose key word says only that the reserved key is there.
+/// The same for the aside slot, whose key word says only that the reserved key is there. No wide key is reserved.
 template <class Memory, class Shape>
 HOLDFAST_BOTH SlotState inspect_aside(const Memory& memory, const View<Shape>& view, std::uint64_t& word) {
+  word = 0;
+  if (view.wide()) return SlotState::empty;
   const std::uint64_t key = memory.load(&view.aside->key);
   word = memory.load(&view.aside->word);
   if (key == 0 && (word == 0 || view.in_slot())) return SlotState::empty;
@@ -118,8 +121,8 @@ HOLDFAST_BOTH bool holds_copy(const Memory& memory, const View<Shape>& view, con
                               LaneMask hits) {
   for (; hits != 0; hits &= hits - 1) {
     const Slot* const slot = candidates.slot(view, lowest_bit(hits));
-    if (memory.load(&slot->key) != candidates.stored_key()) continue;
-    if (view.in_slot() || memory.load(&slot->word) != 0) return true;
+    if (!holds_key(memory, view, candidates, slot)) continue;
+    if (view.key_decides() || memory.load(&slot->word) != 0) return true;
   }
   return false;
 }
@@ -129,7 +132,7 @@ template <class Memory, class Shape>
 HOLDFAST_BOTH void drop_second_copy(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                                     const Place& place, unsigned j) {
   if (!memory.keeps(Step::drop_second_copies)) return;
-  clear_slot(memory, view, view.bucket(place.rank, place.bucket) + place.slot, Step::fence_after_move_clear);
+  clear_slot(memory, view, view.slot(place.rank, place.bucket, place.slot), Step::fence_after_move_clear);
   retag(memory, candidates.tags(view, place.rank, j) + place.slot / 8, place.slot, candidates.tag(), kTagEmpty);
 }
 

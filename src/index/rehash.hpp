@@ -28,11 +28,11 @@ template <class Tile, class Memory, class Shape>
 HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory, const View<Shape>& view, Slot* slot) {
   const std::uint64_t key = tile.once([&] { return memory.load(&slot->key); });
   const std::uint64_t word = tile.once([&] { return memory.load(&slot->word); });
-  if (key == 0 && (view.in_slot() || word == 0)) return Rehashed::empty;
-  const bool torn = !view.in_slot() && (key == 0 || word == 0);
+  if (key == 0 && (view.key_decides() || word == 0)) return Rehashed::empty;
+  const bool torn = !view.key_decides() && (key == 0 || word == 0);
   Rehashed result = Rehashed::cleared;
   if (!torn) {
-    const Candidates<Shape> candidates(view, key);
+    const Candidates<Shape> candidates(view, slot_key(view, slot, key));
     if (!tile.once([&] { return try_claim(memory, candidates.stripe(view)); })) return Rehashed::busy;
     const bool looks = memory.keeps(Step::find_before_rehash);
     if (!looks || !find_claimed(tile, memory, view, candidates)) {

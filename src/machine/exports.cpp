@@ -24,7 +24,9 @@ std::uint64_t id_in(std::uint64_t cursor) { return cursor >> kPositionBits & kId
 
 /// A slot that holds an item, as it stands.
 struct Held {
-  std::uint64_t key, word;
+  std::uint64_t key, word;        ///< of a wide key the fingerprint
+  const std::uint64_t* wide_key;  ///< null: `key` is it
+  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(wide_key ? wide_key : &key); }
 };
 
 /// False if the slot is empty.
@@ -33,6 +35,7 @@ bool read_slot(const Layout& layout, const index::Slot* slot, Held& held) {
   if (held.key == 0) return false;
   held.word = __atomic_load_n(&slot->word, __ATOMIC_ACQUIRE);
   if (slot == layout.aside) held.key = 0;
+  held.wide_key = layout.wide() ? index::wide_key(slot) : nullptr;
   return held.word != 0 || layout.in_slot();
 }
 
@@ -41,14 +44,14 @@ bool read_slot(const Layout& layout, const index::Slot* slot, Held& held) {
 template <class Visit>
 std::uint64_t walk(const Layout& layout, std::uint64_t position, const Visit& visit) {
   if (position == 0) {
-    if (!visit(layout.aside)) return position;
+    if (!layout.wide() && !visit(layout.aside)) return position;  // no wide key lies aside
     position = 1;
   }
   std::uint64_t begin = 1;
   for (unsigned rank = 0; rank < layout.shape.levels(); ++rank) {
     const std::uint64_t size = layout.buckets(rank) * layout.shape.slots();
     for (; position < begin + size; ++position) {
-      if (!visit(layout.level[rank] + (position - begin))) return position;
+      if (!visit(layout.after(layout.level[rank], position - begin))) return position;
     }
     begin += size;
   }
@@ -59,36 +62,51 @@ std::uint64_t position_of(const Layout& layout, const index::Slot* slot) {
   std::uint64_t begin = 1;
   for (unsigned rank = 0; rank < layout.shape.levels(); ++rank) {
     const std::uint64_t size = layout.buckets(rank) * layout.shape.slots();
-    if (slot >= layout.level[rank] && slot < layout.level[rank] + size) {
-      return begin + static_cast<std::uint64_t>(slot - layout.level[rank]);
-    }
+    const auto at = reinterpret_cast<std::uintptr_t>(slot) - reinterpret_cast<std::uintptr_t>(layout.level[rank]);
+    if (at < size * layout.slot_bytes()) return begin + at / layout.slot_bytes();
     begin += size;
   }
   return 0;
 }
 
+/// The hash of a key from its bytes, as the index asks for words.
+struct Given {
+  static std::uint64_t given_word(const std::byte* from) {
+    std::uint64_t word;
+    std::memcpy(&word, from, 8);
+    return word;
+  }
+};
+
 /// Looks a key up in a table that stands still.
-bool find_still(const Layout& layout, std::uint64_t key, Held& held) {
-  const Candidates candidates(layout, key);
+bool find_still(const Layout& layout, const std::byte* key, Held& held) {
+  const Candidates candidates(layout, index::given_key<Given>(layout, key));
   for (LaneMask left = candidates.distinct(layout); left != 0; left &= left - 1) {
-    if (read_slot(layout, candidates.slot(layout, lowest_bit(left)), held) && held.key == key) return true;
+    if (read_slot(layout, candidates.slot(layout, lowest_bit(left)), held) &&
+        std::memcmp(held.bytes(), key, layout.key_bytes()) == 0)
+      return true;
   }
   return false;
 }
 
 void copy_item(const Layout& layout, const Held& held, std::byte* keys, std::byte* values, std::size_t at) {
-  std::memcpy(keys + 8 * at, &held.key, 8);
+  std::memcpy(keys + layout.key_bytes() * at, held.bytes(), layout.key_bytes());
   if (values == nullptr || layout.value_bytes == 0) return;
   const void* const value = layout.in_slot() ? static_cast<const void*>(&held.word) : layout.cell(held.word - 1);
   std::memcpy(values + at * layout.value_bytes, value, layout.value_bytes);
 }
 
+void add_bytes(std::vector<std::byte>& to, const void* key, std::size_t bytes) {
+  const auto* const from = static_cast<const std::byte*>(key);
+  to.insert(to.end(), from, from + bytes);
+}
+
 }  // namespace
 
 /// True if the key was not met before. Whatever it moved since its last meeting has then been seen to.
-bool Exports::is_new(Export& one, std::uint64_t key) {
+bool Exports::is_new(Export& one, const std::byte* key, std::size_t bytes) {
   if (one.ahead.empty()) return true;
-  const auto moved = one.ahead.find(key);
+  const auto moved = one.ahead.find(std::string(reinterpret_cast<const char*>(key), bytes));
   if (moved == one.ahead.end()) return true;
   const bool again = moved->second > 0;
   one.ahead.erase(moved);
@@ -97,7 +115,7 @@ bool Exports::is_new(Export& one, std::uint64_t key) {
 
 void Exports::list_fallen_behind(Export& one) {
   for (const auto& [key, times] : one.ahead) {
-    if (times < 0) one.rest.push_back(key);
+    if (times < 0) add_bytes(one.rest, key.data(), key.size());
   }
   one.ahead.clear();
   one.listed = true;
@@ -110,7 +128,8 @@ std::size_t Exports::copy_slots(const Layout& layout, Export& one, std::byte* ke
   one.position = walk(layout, one.position, [&](const index::Slot* slot) {
     if (count == n || slots-- == 0) return false;
     Held held;
-    if (read_slot(layout, slot, held) && is_new(one, held.key)) copy_item(layout, held, keys, values, count++);
+    if (read_slot(layout, slot, held) && is_new(one, held.bytes(), layout.key_bytes()))
+      copy_item(layout, held, keys, values, count++);
     return true;
   });
   return count;
@@ -119,9 +138,11 @@ std::size_t Exports::copy_slots(const Layout& layout, Export& one, std::byte* ke
 std::size_t Exports::copy_listed(const Layout& layout, Export& one, std::byte* keys, std::byte* values, std::size_t n,
                                  std::uint64_t most) {
   std::size_t count = 0;
-  for (; count < n && most-- != 0 && one.position < one.rest.size(); ++one.position) {
+  const std::size_t key_bytes = layout.key_bytes();
+  for (; count < n && most-- != 0 && one.position < one.rest.size() / key_bytes; ++one.position) {
     Held held;
-    if (find_still(layout, one.rest[one.position], held)) copy_item(layout, held, keys, values, count++);
+    const std::byte* const key = one.rest.data() + one.position * key_bytes;
+    if (find_still(layout, key, held)) copy_item(layout, held, keys, values, count++);
   }
   return count;
 }
@@ -141,7 +162,7 @@ std::size_t Exports::copy(const Layout& layout, std::uint64_t& cursor, std::byte
   } else {
     count = copy_listed(layout, one, keys, values, n, slots);
   }
-  if (one.listed && one.position == one.rest.size()) {
+  if (one.listed && one.position == one.rest.size() / layout.key_bytes()) {
     exports_.pop_back();
     cursor = kEnd;
   } else {
@@ -207,7 +228,8 @@ void Exports::list_rest(const Layout& layout) {
     if (one.listed) continue;
     walk(layout, one.position, [&](const index::Slot* slot) {
       Held held;
-      if (read_slot(layout, slot, held) && is_new(one, held.key)) one.rest.push_back(held.key);
+      if (read_slot(layout, slot, held) && is_new(one, held.bytes(), layout.key_bytes()))
+        add_bytes(one.rest, held.bytes(), layout.key_bytes());
       return true;
     });
     list_fallen_behind(one);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -48,15 +49,15 @@ class Exports {
     std::uint64_t id = 0;
     std::uint64_t cursor = 0;  ///< what the call before returned
     bool listed = false;
-    std::uint64_t position = 0;                    ///< of slots, or, `listed`, of `rest`
-    std::unordered_map<std::uint64_t, int> ahead;  ///< how often a key moved ahead of it, less how often behind
-    std::vector<std::uint64_t> rest;
+    std::uint64_t position = 0;                  ///< of slots, or, `listed`, of `rest`
+    std::unordered_map<std::string, int> ahead;  ///< how often a key moved ahead of it, less how often behind
+    std::vector<std::byte> rest;                 ///< keys
   };
 
   Export& resume(std::uint64_t cursor);
   Export& begin(std::uint64_t position);
   void forget(std::deque<Export>::iterator which);
-  static bool is_new(Export& one, std::uint64_t key);
+  static bool is_new(Export& one, const std::byte* key, std::size_t bytes);
   static void list_fallen_behind(Export& one);
   static std::size_t copy_slots(const Layout& layout, Export& one, std::byte* keys, std::byte* values, std::size_t n,
                                 std::uint64_t slots);

@@ -16,6 +16,7 @@ template <class To>
 index::View<To> view_as(const Layout& from) {
   index::View<To> to;
   if constexpr (!To::kFixed) to.shape = from.shape;
+  if constexpr (To::kFixed && To::kMayBeWide) to.shape.key_words_ = from.shape.key_words_;
   to.top_level = from.top_level;
   to.value_bytes = from.value_bytes;
   to.cell_bytes = from.cell_bytes;
@@ -30,11 +31,15 @@ index::View<To> view_as(const Layout& from) {
   return to;
 }
 
+inline index::RuntimeShape shape_of(const memory::Superblock& super) {
+  return {super.levels, super.hash_locations, super.slots, super.key_bytes / 8};
+}
+
 /// The view that addresses `top_level` and the levels below it, without tags.
 inline Layout layout_of(const memory::Pool& pool, const MachineOptions& options, unsigned top_level) {
   const memory::Superblock& super = pool.superblock();
   Layout layout;
-  layout.shape = {super.levels, super.hash_locations, super.slots};
+  layout.shape = shape_of(super);
   layout.top_level = top_level;
   layout.value_bytes = super.value_bytes;
   layout.cell_bytes = static_cast<std::uint32_t>(super.cell_bytes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "index/slot.hpp"
@@ -12,17 +13,20 @@ namespace holdfast::machine {
 class MoveLog {
  public:
   struct Move {
-    std::uint64_t key;
+    std::string key;  ///< its bytes
     const index::Slot *from, *to;
   };
+  explicit MoveLog(std::uint32_t key_bytes) : key_bytes_(key_bytes) {}
   /// `to` has the item already.
   void add(const index::Slot* from, const index::Slot* to) {
-    moves_.push_back({__atomic_load_n(&to->key, __ATOMIC_RELAXED), from, to});
+    const std::uint64_t* const key = key_bytes_ == 8 ? &to->key : index::wide_key(to);
+    moves_.push_back({std::string(reinterpret_cast<const char*>(key), key_bytes_), from, to});
   }
   const std::vector<Move>& moves() const { return moves_; }
   void clear() { moves_.clear(); }
 
  private:
+  std::uint32_t key_bytes_;
   std::vector<Move> moves_;
 };
 

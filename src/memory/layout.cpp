@@ -109,7 +109,7 @@ void lay_out(Superblock& block, std::uint64_t granule) {
   std::fill(std::begin(block.extents), std::end(block.extents), Extent{});
   Layout layout(block);
   for (unsigned number = block.top_level + 1 - block.levels; number <= block.top_level; ++number) {
-    const std::uint64_t bytes = level_bytes(number, block.slots);
+    const std::uint64_t bytes = level_bytes(number, block.slots, block.key_bytes);
     layout.add_level(number, place_behind(layout.end(), bytes, 0, granule), bytes);
   }
   if (block.cells != 0) {

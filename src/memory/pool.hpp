@@ -51,7 +51,7 @@ class Pool {
   double map_ms() const;                            ///< spent mapping at open
   const std::vector<std::string>& repairs() const;  ///< what open had to mend: "copy A of the superblock"
 
-  index::Slot* level(unsigned number) const;  ///< 2^number × slots slots; null if there is no such level
+  index::Slot* level(unsigned number) const;  ///< the first of 2^number × slots slots; null if there is no such level
   index::Slot* aside() const;                 ///< one slot, for the reserved key value 0
   std::byte* heap() const;                    ///< cell c begins at heap() + c × cell_bytes
   std::uint64_t cells() const;

@@ -18,7 +18,8 @@ void require(bool condition, const std::string& message) {
 }
 
 void check_shape(const PoolShape& shape) {
-  require(shape.key_bytes == kMaxKeyBytes, "key_bytes is " + std::to_string(shape.key_bytes) + "; only 8 is possible");
+  require(is_key_bytes(shape.key_bytes),
+          "key_bytes is " + std::to_string(shape.key_bytes) + "; use 8 or another multiple of it up to 128");
   require(shape.value_bytes <= kMaxValueBytes,
           "value_bytes is " + std::to_string(shape.value_bytes) + "; at most 65536 are possible");
   require(shape.levels >= 1 && shape.levels <= kMaxLevels,
@@ -37,7 +38,7 @@ void check_shape(const PoolShape& shape) {
 Superblock first_superblock(const PoolShape& shape, Domain domain, std::uint64_t granule) {
   Superblock block = {};
   block.magic = kMagic;
-  block.version = kVersion;
+  block.version = version_for(shape.key_bytes);
   block.clean = 1;
   block.seed = shape.seed != 0 ? shape.seed : random_word();
   random_bytes(block.pool_id, sizeof block.pool_id);

@@ -50,7 +50,7 @@ void Pool::add_level(unsigned number) {
   const Layout before(block);
   if (before.entries() == kExtents) throw_too_many_pieces(impl_->path);
   Layout layout = before;
-  const std::uint64_t bytes = level_bytes(number, block.slots);
+  const std::uint64_t bytes = level_bytes(number, block.slots, block.key_bytes);
   const auto reused = layout.take_free(bytes, impl_->granule());
   const std::uint64_t offset = reused ? *reused : impl_->make_room(before, bytes, 0);
   Range range;

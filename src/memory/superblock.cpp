@@ -19,11 +19,13 @@ namespace {
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
 std::string flaw_in_shape(const Superblock& block) {
-  if (block.version != kVersion) return "version " + number(block.version) + " never existed";
+  if (block.version < 1 || block.version > kVersion) return "version " + number(block.version) + " never existed";
   if (block.clean > 1) return "its clean mark is " + number(block.clean);
   if (block.is_resizing > 1) return "its mark of a resize is " + number(block.is_resizing);
   if (block.generation == 0 || block.generation >> 63 != 0) return "generation " + number(block.generation);
-  if (block.key_bytes != kMaxKeyBytes) return "keys of " + number(block.key_bytes) + " bytes";
+  if (!is_key_bytes(block.key_bytes) || block.version != version_for(block.key_bytes)) {
+    return "keys of " + number(block.key_bytes) + " bytes in a pool of version " + number(block.version);
+  }
   if (block.value_bytes > kMaxValueBytes) return "values of " + number(block.value_bytes) + " bytes";
   if (block.cell_bytes != cell_bytes_of(block.value_bytes)) return "cells of " + number(block.cell_bytes) + " bytes";
   if (block.levels < 1 || block.levels > kMaxLevels) return number(block.levels) + " levels";
@@ -63,7 +65,7 @@ std::string flaw_in_extent(const Superblock& block, const Extent& extent, std::u
   }
   if (extent.kind != ExtentKind::level) return extent.level == 0 ? "" : "is no level, but has a level's number";
   if (extent.level > block.top_level) return "is level " + number(extent.level) + ", above the top level";
-  if (extent.bytes != level_bytes(extent.level, block.slots)) {
+  if (extent.bytes != level_bytes(extent.level, block.slots, block.key_bytes)) {
     return "is level " + number(extent.level) + ", but has " + number(extent.bytes) + " bytes";
   }
   return {};

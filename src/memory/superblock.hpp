@@ -9,14 +9,14 @@
 namespace holdfast::memory {
 
 inline constexpr std::uint64_t kMagic = 0x5453'4146'444c'4f48;  // "HOLDFAST", little endian
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;             // the newest; a pool has the oldest that knows what is in it
 inline constexpr std::uint64_t kSuperblockBytes = 4096;  // each of the two copies
 inline constexpr std::uint64_t kAsideOffset = 2 * kSuperblockBytes;
 inline constexpr std::uint64_t kFirstExtent = 3 * kSuperblockBytes;
 inline constexpr unsigned kExtents = 120;
-inline constexpr unsigned kMaxLevel = 40;     // level i has 2^i buckets
-inline constexpr std::uint64_t kPage = 4096;  // offsets and sizes of extents are multiples of it
-inline constexpr unsigned kMaxKeyBytes = 8;   // and the least: other key sizes come later
+inline constexpr unsigned kMaxLevel = 40;      // level i has 2^i buckets
+inline constexpr std::uint64_t kPage = 4096;   // offsets and sizes of extents are multiples of it
+inline constexpr unsigned kMaxKeyBytes = 128;  // all multiples of 8 up to it
 inline constexpr unsigned kMaxValueBytes = 65536;
 inline constexpr unsigned kInSlotBytes = 8;     // values up to this size live in their slots
 inline constexpr unsigned kMaxLevels = 5;       // addressed at once
@@ -75,9 +75,17 @@ static_assert(offsetof(Superblock, reserved) == 132 && offsetof(Superblock, exte
 static_assert(offsetof(Superblock, checksum) == 4088);
 static_assert(offsetof(Extent, bytes) == 8 && offsetof(Extent, kind) == 16 && offsetof(Extent, level) == 20);
 
+constexpr bool is_key_bytes(std::uint32_t bytes) { return bytes >= 8 && bytes <= kMaxKeyBytes && bytes % 8 == 0; }
+
+/// Version 2 is version 1 with keys of more than 8 bytes, and only pools that have them are of it.
+constexpr std::uint32_t version_for(std::uint32_t key_bytes) { return key_bytes == 8 ? 1 : 2; }
+
+/// The bytes of a slot: a key of 8 bytes and a word; or the fingerprint of a wider one, a word, and the key.
+constexpr std::uint64_t slot_bytes(std::uint32_t key_bytes) { return key_bytes == 8 ? 16 : 16 + key_bytes; }
+
 /// The bytes of level `number`, a multiple of 4096. `number` ≤ kMaxLevel, `slots` ≤ 32.
-constexpr std::uint64_t level_bytes(unsigned number, unsigned slots) {
-  const std::uint64_t bytes = (std::uint64_t{1} << number) * slots * 16;
+constexpr std::uint64_t level_bytes(unsigned number, unsigned slots, std::uint32_t key_bytes) {
+  const std::uint64_t bytes = (std::uint64_t{1} << number) * slots * slot_bytes(key_bytes);
   return (bytes + kPage - 1) / kPage * kPage;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "index/geometry.hpp"
+#include "memory/superblock.hpp"
 
 namespace holdfast::table {
 
@@ -22,8 +23,9 @@ std::uint64_t slots_of(const memory::PoolShape& shape) {
 }  // namespace
 
 memory::PoolShape shape_for(const CreateOptions& options) {
-  if (options.key_bytes != 8) {
-    refuse("key_bytes is " + std::to_string(options.key_bytes) + ": this version keeps keys of 8 bytes");
+  if (!memory::is_key_bytes(options.key_bytes)) {
+    refuse("key_bytes is " + std::to_string(options.key_bytes) +
+           ": keys have 8 bytes, or another multiple of 8 up to 128; pad shorter ones");
   }
   if (options.value_bytes > 65536) {
     refuse("value_bytes is " + std::to_string(options.value_bytes) + ": give 0 to 65536");

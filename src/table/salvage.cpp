@@ -1,6 +1,7 @@
 // salvage.cpp: one pass over the slots of every level to find the cells' owners, one to empty what does not verify.
 #include "table/salvage.hpp"
 
+#include <cstring>
 #include <vector>
 
 #include "index/recover.hpp"
@@ -15,14 +16,14 @@ using View = index::View<index::RuntimeShape>;
 
 /// Nobody else sees the private copy: plain loads do.
 struct Quiet {
-  std::uint64_t load(const std::uint64_t* word) const { return *word; }
+  static std::uint64_t load(const std::uint64_t* word) { return *word; }
 };
 
 /// The geometry with `top_level` on top. While a resize is unfinished there is one more level at the bottom.
 View view_of(const memory::Pool& pool, unsigned top_level) {
   const memory::Superblock& super = pool.superblock();
   View view;
-  view.shape = {super.levels, super.hash_locations, super.slots};
+  view.shape = {super.levels, super.hash_locations, super.slots, super.key_bytes / 8};
   view.top_level = top_level;
   view.value_bytes = super.value_bytes;
   view.cell_bytes = static_cast<std::uint32_t>(super.cell_bytes);
@@ -47,6 +48,7 @@ class Salvage {
  private:
   struct Owner {
     std::uint64_t key = 0;
+    const Slot* slot = nullptr;
     enum : std::uint8_t { nobody, one, several } count = nobody;
   };
 
@@ -70,7 +72,7 @@ class Salvage {
   void each_of_level(const View& view, unsigned rank, Visit visit) {
     for (std::uint64_t bucket = 0; bucket < view.buckets(rank); ++bucket) {
       for (unsigned s = 0; s < view.shape.slots(); ++s) {
-        Slot* const slot = view.bucket(rank, bucket) + s;
+        Slot* const slot = view.slot(rank, bucket, s);
         std::uint64_t key = 0, word = 0;
         std::uint8_t tag = 0;
         const SlotState state = index::inspect_slot(Quiet{}, view, rank, bucket, slot, key, word, tag);
@@ -85,8 +87,14 @@ class Salvage {
   void note_owner(Slot* slot, SlotState state, std::uint64_t key) {
     if (!has_cell(state)) return;
     Owner& owner = owners_[slot->word - 1];
-    const bool same = owner.count == Owner::nobody || (owner.count == Owner::one && owner.key == key);
-    owner = {key, same ? Owner::one : Owner::several};
+    const bool same = owner.count == Owner::nobody ||
+                      (owner.count == Owner::one && owner.key == key && same_wide_key(owner.slot, slot));
+    owner = {key, slot, same ? Owner::one : Owner::several};
+  }
+
+  bool same_wide_key(const Slot* a, const Slot* b) const {
+    const std::uint32_t bytes = pool_.superblock().key_bytes;
+    return bytes == 8 || std::memcmp(index::wide_key(a), index::wide_key(b), bytes) == 0;
   }
 
   void empty_if_damaged(Slot* slot, SlotState state) {

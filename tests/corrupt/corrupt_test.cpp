@@ -26,13 +26,15 @@ const std::string kPath = "/dev/shm/holdfast-corrupt-" + std::to_string(getpid()
 
 const std::string& pool_path() { return kPath; }
 
-/// The pools that are damaged: values in slots and in cells, closed and killed.
+/// The pools that are damaged: values in slots and in cells, closed and killed; and wide keys, pairs of which share a hash.
 const std::vector<Image>& images() {
   static const std::vector<Image> all = [] {
     std::vector<Image> made;
     for (const std::uint32_t value_bytes : {8u, 40u}) {
       for (const bool clean : {true, false}) made.push_back(make_image(pool_path(), value_bytes, 12, clean));
     }
+    for (const std::uint32_t value_bytes : {8u, 40u})
+      made.push_back(make_image(pool_path(), value_bytes, 12, false, 32));
     return made;
   }();
   return all;

@@ -50,7 +50,10 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   if (seed / 4 % 8 == 0) return size;
   std::string bytes(reinterpret_cast<const char*>(data), size);
   set_in_both(bytes, offsetof(holdfast::memory::Superblock, magic), holdfast::memory::kMagic);
-  set_in_both(bytes, offsetof(holdfast::memory::Superblock, version), holdfast::memory::kVersion);
+  std::uint32_t key_bytes = 0;
+  const std::size_t key_at = offsetof(holdfast::memory::Superblock, key_bytes);
+  if (size >= key_at + sizeof key_bytes) std::memcpy(&key_bytes, bytes.data() + key_at, sizeof key_bytes);
+  set_in_both(bytes, offsetof(holdfast::memory::Superblock, version), holdfast::memory::version_for(key_bytes));
   if (seed / 32 % 4 != 0 && size >= 2 * kSuperblockBytes) {
     bytes.replace(kSuperblockBytes, kSuperblockBytes, bytes, 0, kSuperblockBytes);
   }

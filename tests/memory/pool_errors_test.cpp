@@ -126,11 +126,11 @@ TEST_F(PoolErrors, FilesThatAreNoPools) {
 
 TEST_F(PoolErrors, NewerVersions) {
   create_closed(path);
-  edit_superblock(path, [](Superblock& block) { block.version = 2; });
-  expect_refused<PoolVersion>(path, "version 2");
+  edit_superblock(path, [](Superblock& block) { block.version = kVersion + 1; });
+  expect_refused<PoolVersion>(path, "version " + std::to_string(kVersion + 1));
   edit_superblock(
       path, [](Superblock& block) { block.checksum = 0; }, 3, false);
-  expect_refused<PoolVersion>(path, "version 2");
+  expect_refused<PoolVersion>(path, "version " + std::to_string(kVersion + 1));
 }
 
 TEST_F(PoolErrors, CutShortAnywhere) {

@@ -95,7 +95,7 @@ TEST_P(PoolGrow, ReleasedLevelsBecomeHeap) {
   resize(*pool);
   EXPECT_EQ(inspect(path).extents.size(), 4u);
   const std::uint64_t bytes = std::filesystem::file_size(path);
-  pool->grow_heap(level_bytes(7, 8) / 128 - 3);
+  pool->grow_heap(level_bytes(7, 8, 8) / 128 - 3);
   EXPECT_EQ(std::filesystem::file_size(path), bytes) << "the room of level 7 was enough";
   EXPECT_EQ(inspect(path).extents.size(), 4u);
   for (std::uint64_t at = 0; at < pool->cells() * 128; ++at) ASSERT_EQ(pool->heap()[at], std::byte{0});

@@ -34,8 +34,8 @@ TEST(Superblock, TheNewerIntactCopyCounts) {
 
 TEST(Superblock, ANewerVersionIsToldFromDamage) {
   Superblock a = sample();
-  a.version = 2;
-  EXPECT_EQ(choose_superblock(a, a).newer_version, 2u) << "even if its checksum is computed otherwise";
+  a.version = kVersion + 1;
+  EXPECT_EQ(choose_superblock(a, a).newer_version, kVersion + 1) << "even if its checksum is computed otherwise";
   EXPECT_EQ(choose_superblock(a, sample()).newer_version, 0u) << "one copy alone is a flipped bit";
 }
 
@@ -51,7 +51,11 @@ const std::vector<Lie> kLies = {
     {"mark of a resize", [](Superblock& s) { s.is_resizing = 7; }},
     {"generation", [](Superblock& s) { s.generation = 0; }},
     {"generation", [](Superblock& s) { s.generation = ~std::uint64_t{0}; }},
-    {"keys of 16 bytes", [](Superblock& s) { s.key_bytes = 16; }},
+    {"keys of 16 bytes in a pool of version 1", [](Superblock& s) { s.key_bytes = 16; }},
+    {"keys of 8 bytes in a pool of version 2", [](Superblock& s) { s.version = 2; }},
+    {"keys of 20 bytes", [](Superblock& s) { s.version = 2, s.key_bytes = 20; }},
+    {"keys of 136 bytes", [](Superblock& s) { s.version = 2, s.key_bytes = 136; }},
+    {"is level 7, but has", [](Superblock& s) { s.version = 2, s.key_bytes = 32; }},
     {"values of 65537 bytes", [](Superblock& s) { s.value_bytes = 65537; }},
     {"cells of", [](Superblock& s) { s.cell_bytes = 0; }},
     {"cells of", [](Superblock& s) { s.cell_bytes = 136; }},

@@ -133,7 +133,7 @@ TEST(Explorer, SaysWhatWentWrongInAPlantedProtocol) {
   // Without claims two inserts of one key both say `inserted`.
   Scenario scenario;
   scenario.name = "two inserts";
-  scenario.shape = two_levels(kInSlots);
+  scenario.shape = two_levels({kInSlots});
   scenario.callers = {{Submission{{insert(5, 1)}, false}}, {Submission{{insert(5, 2)}, false}}};
   EXPECT_EQ(explore(scenario).failure, "");
   left_out = index::Step::claim_key;
@@ -147,7 +147,7 @@ TEST(Explorer, TriesEverySchedule) {
   // A slot that is claimed, and two callers with n accesses each that meet in no word: every order leads to one end.
   Scenario scenario;
   scenario.name = "two searches of an empty table";
-  scenario.shape = two_levels(kInSlots);
+  scenario.shape = two_levels({kInSlots});
   scenario.callers = {{Submission{{find(5)}, false}}, {Submission{{find(5)}, false}}};
   const Verdict verdict = explore(scenario);
   EXPECT_EQ(verdict.failure, "");

@@ -29,6 +29,7 @@ constexpr Mutant kMutants[] = {
     MUTANT(claim_key),
     MUTANT(fence_after_place),
     MUTANT(order_value_before_key),
+    MUTANT(order_key_before_fingerprint),
     MUTANT(fence_after_commit),
     SURVIVOR(publish_after_commit,
              "a search that sees the tag early finds the key claimed, and makes durable what it saw"),

@@ -22,15 +22,22 @@ Operation made(Op op, std::uint64_t key, std::uint64_t value) {
 
 index::View<index::RuntimeShape> view_of(const Shape& shape) {
   index::View<index::RuntimeShape> view;
-  view.shape = {shape.levels, shape.hashes, shape.slots};
+  view.shape = {shape.levels, shape.hashes, shape.slots, shape.key_words};
   view.top_level = shape.top_level;
   view.seed = shape.seed;
   return view;
 }
 
+Candidates candidates_of(const Shape& shape, std::uint64_t key) {
+  std::uint64_t words[kKeyWords];
+  encode_key(key, shape, words);
+  const auto word = [&](unsigned i) { return words[i]; };
+  if (shape.key_words == 1) return {view_of(shape), key};
+  return {view_of(shape), {hash_words(shape.key_words, shape.seed, word), nullptr, false}};
+}
+
 std::uint64_t bucket(const Shape& shape, std::uint64_t key, unsigned rank, unsigned j) {
-  const auto view = view_of(shape);
-  return Candidates(view, key).bucket(view, rank, j);
+  return candidates_of(shape, key).bucket(view_of(shape), rank, j);
 }
 
 bool same_buckets(const Shape& shape, std::uint64_t a, std::uint64_t b) {
@@ -44,8 +51,9 @@ bool same_buckets(const Shape& shape, std::uint64_t a, std::uint64_t b) {
 
 Submission one(Operation operation) { return {{operation}, false}; }
 
-const char* suffix(const Shape& shape) {
-  return shape.value_bytes == kInSlots ? ", values in slots" : ", values in cells";
+std::string suffix(const Shape& shape) {
+  return std::string(shape.key_words > 1 ? ", wide keys" : "") +
+         (shape.value_bytes == kInSlots ? ", values in slots" : ", values in cells");
 }
 
 constexpr Op kAll[] = {Op::insert, Op::insert_or_assign, Op::assign,          Op::find,      Op::contains,
@@ -64,16 +72,18 @@ Operation erase(std::uint64_t key) { return made(Op::erase, key, 0); }
 Operation accumulate(std::uint64_t key, std::uint64_t value) { return made(Op::accumulate, key, value); }
 Operation find_or_insert(std::uint64_t key, std::uint64_t value) { return made(Op::find_or_insert, key, value); }
 
-Shape two_levels(unsigned value_bytes) {
+Shape two_levels(const Items& items) {
   Shape shape;
-  shape.value_bytes = value_bytes;
+  shape.value_bytes = items.value_bytes;
+  shape.key_words = items.key_words;
   return shape;
 }
 
-Shape one_level(unsigned value_bytes) {
+Shape one_level(const Items& items) {
   Shape shape;
   shape.levels = 1;
-  shape.value_bytes = value_bytes;
+  shape.value_bytes = items.value_bytes;
+  shape.key_words = items.key_words;
   return shape;
 }
 
@@ -87,18 +97,23 @@ std::vector<std::uint64_t> keys_where(
 }
 
 std::vector<std::uint64_t> colliding_keys(const Shape& shape, unsigned count) {
-  const auto view = view_of(shape);
+  if (shape.key_words > 1) {
+    auto keys = keys_where(
+        1, [&](const auto&, std::uint64_t key) { return bucket(shape, key, 0, 0) != bucket(shape, key, 0, 1); });
+    while (keys.size() < count) keys.push_back(keys[0] + (std::uint64_t{keys.size()} << 32));
+    return keys;
+  }
   return keys_where(count, [&](const std::vector<std::uint64_t>& before, std::uint64_t key) {
     if (bucket(shape, key, 0, 0) == bucket(shape, key, 0, 1)) return false;
-    return before.empty() ||
-           (same_buckets(shape, before[0], key) && Candidates(view, before[0]).tag() == Candidates(view, key).tag());
+    return before.empty() || (same_buckets(shape, before[0], key) &&
+                              candidates_of(shape, before[0]).tag() == candidates_of(shape, key).tag());
   });
 }
 
 std::vector<Scenario> pairs(Flavour flavour) {
   std::vector<Scenario> scenarios;
-  for (const unsigned value_bytes : {kInCells, kInSlots}) {
-    const Shape shape = two_levels(value_bytes);
+  for (const Items items : {Items{kInCells}, Items{kInSlots}, Items{kInCells, 2}}) {
+    const Shape shape = two_levels(items);
     const auto keys = colliding_keys(shape, 2);
     for (const Op a : kAll) {
       for (const Op b : kAll) {
@@ -129,8 +144,8 @@ std::vector<Scenario> quadruples(Flavour flavour, bool all) {
   static constexpr Op kFew[] = {Op::insert_or_assign, Op::erase, Op::find, Op::accumulate};
   std::vector<Scenario> scenarios;
   unsigned number = 0;
-  for (const unsigned value_bytes : {kInCells, kInSlots}) {
-    const Shape shape = two_levels(value_bytes);
+  for (const Items items : {Items{kInCells}, Items{kInSlots}, Items{kInCells, 2}}) {
+    const Shape shape = two_levels(items);
     const auto keys = colliding_keys(shape, 2);
     for (unsigned code = 0; code < 256; ++code) {
       const Op ops[] = {kFew[code & 3], kFew[code >> 2 & 3], kFew[code >> 4 & 3], kFew[code >> 6 & 3]};
@@ -165,8 +180,8 @@ Scenario blank(const char* name, Flavour flavour, const Shape& shape) {
   return scenario;
 }
 
-void add_reuse(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
-  const Shape shape = two_levels(value_bytes);
+void add_reuse(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
+  const Shape shape = two_levels(items);
   const auto k = colliding_keys(shape, 2);
   Scenario scenario = blank("a slot is erased and filled again under a search", flavour, shape);
   scenario.setup = {insert(k[0], 1)};
@@ -179,18 +194,17 @@ void add_reuse(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes)
   to.push_back(scenario);
 
   // Two keys of two stripes and one tag, so that what the tag of the one says can be taken for the other.
-  const Shape striped = one_level(value_bytes);
-  const auto view = view_of(striped);
+  const Shape striped = one_level(items);
   const auto twins = keys_where(2, [&](const std::vector<std::uint64_t>& before, std::uint64_t key) {
     if (bucket(striped, key, 0, 0) != before.size() || bucket(striped, key, 0, 1) != 0) return false;
-    return before.empty() || Candidates(view, before[0]).tag() == Candidates(view, key).tag();
+    return before.empty() || candidates_of(striped, before[0]).tag() == candidates_of(striped, key).tag();
   });
   scenario = blank("a key takes the slot of another with its tag", flavour, striped);
   scenario.setup = {insert(twins[0], 1)};
   scenario.callers = {{one(erase(twins[0])), one(insert(twins[1], 2))}, {one(find(twins[1])), one(find(twins[1]))}};
   to.push_back(scenario);
 
-  if (value_bytes != kInCells) return;
+  if (items.value_bytes != kInCells) return;
   scenario = blank("a cell is used again under a search", flavour, shape);
   scenario.setup = {insert(k[0], 1)};
   scenario.callers = {{one(find(k[0]))}, {one(assign(k[0], 2)), one(insert(k[1], 4))}};
@@ -204,8 +218,8 @@ void add_reuse(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes)
   to.push_back(scenario);
 }
 
-void add_runs(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
-  Shape shape = two_levels(value_bytes);
+void add_runs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
+  Shape shape = two_levels(items);
   shape.cells = 10;
   const auto k = colliding_keys(shape, 2);
   const std::vector<std::vector<Operation>> batches = {
@@ -225,6 +239,7 @@ void add_runs(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) 
       }
     }
   }
+  if (items.key_words > 1) return;  // tens of millions of states
   Scenario scenario = blank("batches of three on three keys", flavour, shape);
   scenario.setup = {insert(k[0], 1), insert(kReserved, 2)};
   scenario.callers = {{Submission{{insert(k[1], 4), erase(k[0]), assign(kReserved, 8)}, false}},
@@ -232,10 +247,10 @@ void add_runs(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) 
   to.push_back(scenario);
 }
 
-/// Batches in phases, under searches: of one operation, and mixed.
-void add_phases(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
-  if (flavour != Flavour::resident) return;
-  Shape shape = two_levels(value_bytes);
+/// Batches in phases, under searches: of one operation, and mixed. Keys of 8 bytes.
+void add_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
+  if (flavour != Flavour::resident || items.key_words > 1) return;
+  Shape shape = two_levels(items);
   shape.cells = 10;
   const auto k = colliding_keys(shape, 3);
   const auto phased = [](std::vector<Operation> operations) { return Submission{std::move(operations), false, true}; };
@@ -293,8 +308,8 @@ void add_phases(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes
 }
 
 /// All slots of one key's candidates are taken, by keys of which one can move.
-void add_moves(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
-  const Shape shape = one_level(value_bytes);
+void add_moves(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
+  const Shape shape = one_level(items);
   // Two buckets of two slots. x and m can lie in both; s lies in bucket 0 alone, so that bucket 1 keeps an empty slot.
   const auto at = [&](std::uint64_t key, std::uint64_t first, std::uint64_t second) {
     return bucket(shape, key, 0, 0) == first && bucket(shape, key, 0, 1) == second;
@@ -326,7 +341,8 @@ void add_moves(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes)
   scenario.may_be_full = true;
   scenario.setup = {insert(only1[0], 1), insert(only1[1], 2), insert(m0[0], 4), insert(only0[0], 8), erase(only1[1])};
   scenario.callers = {{one(insert(only0[1], 16)), one(erase(only0[1]))}, {one(find(m0[0])), one(assign(m0[0], 32))}};
-  to.push_back(scenario);
+  const bool few_states = items.key_words == 1 || items.value_bytes == kInSlots;
+  if (few_states) to.push_back(scenario);
   scenario = blank("no slot, and none can be made", flavour, shape);
   scenario.may_be_full = true;
   scenario.setup = {insert(only0[0], 1), insert(only0[1], 2)};
@@ -335,8 +351,8 @@ void add_moves(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes)
   to.push_back(scenario);
 }
 
-void add_growth(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes) {
-  Shape shape = two_levels(value_bytes);
+void add_growth(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
+  Shape shape = two_levels(items);
   shape.slots = 1;
   shape.spare_levels = 2;
   shape.cells = 10;
@@ -354,16 +370,16 @@ void add_growth(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes
                        Submission{{insert(keys[4], 16), insert(keys[5], 32), assign(keys[2], 256)}, false}}};
   to.push_back(scenario);
   // Keys of one bucket at the next level too: the resize finds no slot and needs a further level.
-  Shape deep = one_level(value_bytes);
+  Shape deep = one_level(items);
   deep.slots = 1;
   deep.top_level = 0;
   deep.spare_levels = 3;
   deep.hashes = 1;
   deep.cells = 8;
   const auto crowd = keys_where(2, [&](const std::vector<std::uint64_t>& before, std::uint64_t key) {
-    const std::uint64_t at = hash_key(key, deep.seed);
-    return before.empty() || (top_bits(hash_key(before[0], deep.seed), 2) == top_bits(at, 2) &&
-                              top_bits(hash_key(before[0], deep.seed), 3) != top_bits(at, 3));
+    if (before.empty()) return true;
+    const std::uint64_t one = candidates_of(deep, before[0]).hash(), other = candidates_of(deep, key).hash();
+    return top_bits(one, 2) == top_bits(other, 2) && top_bits(one, 3) != top_bits(other, 3);
   });
   scenario = blank("one insert grows the table by three levels", flavour, deep);
   scenario.grows = true;
@@ -377,8 +393,10 @@ void add_growth(std::vector<Scenario>& to, Flavour flavour, unsigned value_bytes
 std::vector<Scenario> schedules(Flavour flavour) {
   // Those with few states come first: most mutants die there.
   std::vector<Scenario> scenarios;
-  for (const auto& add : {add_growth, add_reuse, add_phases, add_moves, add_runs}) {
-    for (const unsigned value_bytes : {kInCells, kInSlots}) add(scenarios, flavour, value_bytes);
+  for (const unsigned key_words : {1u, 2u}) {
+    for (const auto& add : {add_growth, add_reuse, add_phases, add_moves, add_runs}) {
+      for (const unsigned value_bytes : {kInCells, kInSlots}) add(scenarios, flavour, {value_bytes, key_words});
+    }
   }
   return scenarios;
 }

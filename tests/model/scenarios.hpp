@@ -22,10 +22,16 @@ Operation find_or_insert(std::uint64_t key, std::uint64_t value);
 /// Values in cells of two words on two lines, or in their slots.
 inline constexpr unsigned kInCells = 16, kInSlots = 8;
 
-Shape two_levels(unsigned value_bytes);  ///< 2L-2H-2S with 2 + 1 buckets: all keys share one stripe
-Shape one_level(unsigned value_bytes);   ///< 1L-2H-2S with 2 buckets, a stripe each
+/// What an item is made of.
+struct Items {
+  unsigned value_bytes;
+  unsigned key_words = 1;
+};
 
-/// Keys that hash as they should: same candidate buckets in the same order, and the same tag.
+Shape two_levels(const Items& items);  ///< 2L-2H-2S with 2 + 1 buckets: all keys share one stripe
+Shape one_level(const Items& items);   ///< 1L-2H-2S with 2 buckets, a stripe each
+
+/// Keys that hash as they should: same candidate buckets in the same order, and the same tag; wide ones all 64 bits of the hash.
 std::vector<std::uint64_t> colliding_keys(const Shape& shape, unsigned count);
 /// `count` keys for which `fits(candidates so far, candidate)` holds.
 std::vector<std::uint64_t> keys_where(

@@ -91,6 +91,12 @@ def machine(request: pytest.FixtureRequest) -> Machine:
     return request.param
 
 
+@pytest.fixture(params=[8, 16, 32, 128], ids=lambda size: f"key{size}")
+def key(request: pytest.FixtureRequest) -> int:
+    """Bytes of a key."""
+    return request.param
+
+
 @pytest.fixture(params=["cpu", "cuda"] if GPUS else ["cpu"])
 def device(request: pytest.FixtureRequest) -> str:
     """The machines, for tests in which the kind of array does not matter."""
@@ -112,6 +118,17 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+def widened(keys: np.ndarray, size: int) -> np.ndarray:
+    """Numbers as keys of `size` bytes; those that differ below bit 40 alone have equal words but the last."""
+    if size == 8 or keys.ndim == 2:
+        return keys
+    numbers = keys.astype(np.uint64)
+    words = np.zeros((len(numbers), size // 8), np.uint64)
+    words[:, 0] = numbers >> np.uint64(40)
+    words[:, -1] = numbers
+    return words.view(np.uint8).reshape(len(numbers), size)
+
+
 @dataclass
 class Checked:
     """A table beside the dict that it must agree with."""
@@ -123,6 +140,7 @@ class Checked:
     def run(self, kind: hf.Op, keys: np.ndarray, values: np.ndarray | None = None, **options: Any) -> None:
         """The same batch on both, by the method of that name; everything that it returns must agree."""
         m, mask = self.machine, options.get("mask")
+        keys = widened(keys, self.table.key_bytes)
         expected = self.model.run(kind, keys, values, mask, options.get("op", "add"))
         if mask is not None:
             options["mask"] = m.put(mask)
@@ -154,7 +172,9 @@ class Checked:
         assert items == self.model.items
         assert len(self.table) == len(self.model.items)
         if self.model.items:
-            keys = np.array(list(self.model.items), np.uint64)
+            size, wide = self.table.key_bytes, b"".join(key for key in self.model.items if isinstance(key, bytes))
+            keys = np.array(list(self.model.items), np.uint64) if size == 8 else np.frombuffer(wide, np.uint8)
+            keys = keys if size == 8 else keys.reshape(-1, size)
             values, found = self.table.find(keys)
             assert found.all()
             assert values.tobytes() == b"".join(self.model.items.values())
@@ -172,6 +192,8 @@ def make(folder: Path) -> Iterator[Make]:
     made: list[hf.Table] = []
 
     def create(machine: Machine, value: int = 8, capacity: int = 1000, **options: Any) -> Checked:
+        if options.get("key", 8) != 8 and machine.device != "cpu":
+            pytest.skip("keys wider than 8 bytes work on the CPU in this version")
         path = folder / f"{len(made)}.hold"
         table = hf.Table.create(path, value=value, capacity=capacity, device=machine.device, **options)
         made.append(table)

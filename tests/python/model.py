@@ -29,9 +29,9 @@ class Answer:
 @dataclass
 class Model:
     value_bytes: int
-    items: dict[int, bytes] = field(default_factory=dict)
+    items: dict[int | bytes, bytes] = field(default_factory=dict)
 
-    def one(self, op: Op, key: int, value: bytes, combine: str, dtype: np.dtype) -> tuple[Status, bytes | None]:
+    def one(self, op: Op, key: int | bytes, value: bytes, combine: str, dtype: np.dtype) -> tuple[Status, bytes | None]:
         """Applies one operation; its status, and what it read."""
         old = self.items.get(key)
         if op in (Op.FIND, Op.CONTAINS):
@@ -71,7 +71,7 @@ class Model:
             if mask is not None and not mask[i]:
                 continue
             op = Op(ops if isinstance(ops, Op) else int(ops[i]))
-            key = int(keys[i].astype(np.uint64))
+            key = int(keys[i].astype(np.uint64)) if keys.ndim == 1 else keys[i].tobytes()
             answer.found[i] = key in self.items
             status, read = self.one(op, key, rows[i], combine, dtype)
             answer.statuses[i] = status

@@ -130,6 +130,8 @@ def test_gpu_arrays_on_a_cpu_table(make: Make) -> None:
 
 CREATE: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("key", {"key": 4}, InvalidArgument, "key_bytes is 4.*8 bytes"),
+    ("wide key", {"key": 136}, InvalidArgument, "key_bytes is 136.*up to 128"),
+    ("odd key", {"key": 20}, InvalidArgument, "key_bytes is 20.*multiple of 8"),
     ("value", {"value": 65537}, InvalidArgument, "value_bytes is 65537: give 0 to 65536"),
     ("negative value", {"value": -1}, InvalidArgument, "value is -1: give 0 to"),
     ("float value", {"value": 8.0}, InvalidType, "value is 8.0, of type float"),

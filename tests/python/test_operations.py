@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import Machine, Make
+from conftest import Machine, Make, widened
 
 from holdfast import Op, Status
 
@@ -20,10 +20,10 @@ def draw(rng: np.random.Generator, n: int, size: int, distinct: int) -> tuple[np
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("op", [op for op in Op if op is not Op.ACCUMULATE], ids=lambda op: op.name.lower())
-def test_against_a_dict(machine: Machine, make: Make, op: Op, size: int) -> None:
+def test_against_a_dict(machine: Machine, make: Make, op: Op, size: int, key: int) -> None:
     rng = np.random.default_rng([op, size])
     n = 40 if size == 65536 else 400
-    checked = make(machine, value=size, capacity=n)
+    checked = make(machine, value=size, capacity=n, key=key)
     pool, _ = draw(rng, n, size, n // 3)
     half = rng.choice(pool, n // 2)
     checked.run(Op.INSERT, half, rng.integers(0, 256, (len(half), size), np.uint8))
@@ -34,9 +34,9 @@ def test_against_a_dict(machine: Machine, make: Make, op: Op, size: int) -> None
 
 
 @pytest.mark.parametrize("op", [op for op in Op if op is not Op.ACCUMULATE], ids=lambda op: op.name.lower())
-def test_unique_promise(machine: Machine, make: Make, op: Op) -> None:
+def test_unique_promise(machine: Machine, make: Make, op: Op, key: int) -> None:
     rng = np.random.default_rng(op)
-    checked = make(machine, value=12)
+    checked = make(machine, value=12, key=key)
     keys = np.unique(rng.integers(0, 1000, 500).astype(np.uint64))
     values = rng.integers(0, 256, (len(keys), 12), np.uint8)
     checked.run(Op.INSERT, keys[::2], values[::2], unique=True)
@@ -44,8 +44,8 @@ def test_unique_promise(machine: Machine, make: Make, op: Op) -> None:
     checked.agree()
 
 
-def test_one_key_many_times(machine: Machine, make: Make) -> None:
-    checked = make(machine, value=16)
+def test_one_key_many_times(machine: Machine, make: Make, key: int) -> None:
+    checked = make(machine, value=16, key=key)
     keys = np.zeros(5000, np.uint64)
     values = np.arange(5000 * 2, dtype=np.uint64).reshape(5000, 2)
     for op in (Op.INSERT_OR_ASSIGN, Op.ERASE, Op.FIND_OR_INSERT, Op.ASSIGN, Op.INSERT_AND_FIND, Op.INSERT, Op.FIND):
@@ -65,9 +65,9 @@ def test_empty_batches(machine: Machine, make: Make, op: Op, size: int) -> None:
 
 @pytest.mark.parametrize("size", [0, 8, 128])
 @pytest.mark.parametrize("op", [op for op in Op if op is not Op.ACCUMULATE], ids=lambda op: op.name.lower())
-def test_masks(machine: Machine, make: Make, op: Op, size: int) -> None:
+def test_masks(machine: Machine, make: Make, op: Op, size: int, key: int) -> None:
     rng = np.random.default_rng([op, size, 1])
-    checked = make(machine, value=size)
+    checked = make(machine, value=size, key=key)
     keys, values = draw(rng, 300, size, 100)
     checked.run(Op.INSERT, keys[:60], values[:60])
     for mask in (
@@ -80,9 +80,9 @@ def test_masks(machine: Machine, make: Make, op: Op, size: int) -> None:
     checked.agree()
 
 
-def test_more_than_one_chunk(machine: Machine, make: Make) -> None:
+def test_more_than_one_chunk(machine: Machine, make: Make, key: int) -> None:
     rng = np.random.default_rng(3)
-    checked = make(machine, value=8, capacity=1000)
+    checked = make(machine, value=8, capacity=1000, key=key)
     n = 40_000
     keys = rng.integers(0, 20_000, n).astype(np.uint64)
     values = rng.integers(0, 2**63, (n, 1)).astype(np.uint64)
@@ -94,9 +94,9 @@ def test_more_than_one_chunk(machine: Machine, make: Make) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 8, 128])
-def test_clear_reserve_and_sync(machine: Machine, make: Make, size: int) -> None:
+def test_clear_reserve_and_sync(machine: Machine, make: Make, size: int, key: int) -> None:
     rng = np.random.default_rng(4)
-    checked = make(machine, value=size, capacity=100)
+    checked = make(machine, value=size, capacity=100, key=key)
     keys, values = draw(rng, 500, size, 300)
     checked.run(Op.INSERT, keys, values)
     checked.table.sync()
@@ -149,9 +149,11 @@ def test_the_sizes_of_a_table(machine: Machine, make: Make) -> None:
 @pytest.mark.parametrize(
     ("levels", "hash_locations", "slots"), [(1, 1, 8), (1, 2, 16), (1, 4, 8), (4, 2, 4), (3, 2, 5)]
 )
-def test_other_configurations(machine: Machine, make: Make, levels: int, hash_locations: int, slots: int) -> None:
+def test_other_configurations(
+    machine: Machine, make: Make, levels: int, hash_locations: int, slots: int, key: int
+) -> None:
     rng = np.random.default_rng(6)
-    checked = make(machine, value=16, capacity=100, levels=levels, hash_locations=hash_locations, slots=slots)
+    checked = make(machine, value=16, capacity=100, levels=levels, hash_locations=hash_locations, slots=slots, key=key)
     keys, values = draw(rng, 3000, 16, 2000)
     checked.run(Op.INSERT_OR_ASSIGN, keys, values)
     checked.run(Op.ERASE, keys[:1000])
@@ -159,9 +161,9 @@ def test_other_configurations(machine: Machine, make: Make, levels: int, hash_lo
     checked.agree()
 
 
-def test_no_space_leaves_the_rest_standing(machine: Machine, make: Make) -> None:
-    checked = make(machine, value=1000, capacity=16, max_bytes=1 << 20)
-    keys = np.arange(4000, dtype=np.uint64)
+def test_no_space_leaves_the_rest_standing(machine: Machine, make: Make, key: int) -> None:
+    checked = make(machine, value=1000, capacity=16, max_bytes=1 << 20, key=key)
+    keys = widened(np.arange(4000, dtype=np.uint64), key)
     values = np.random.default_rng(7).integers(0, 256, (4000, 1000), np.uint8)
     m = checked.machine
     statuses = m.get(checked.table.insert(m.put(keys), m.put(values)))

@@ -9,7 +9,7 @@ from pathlib import Path
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from conftest import GPUS, Checked, Machine, shared_memory
+from conftest import GPUS, Checked, Machine, shared_memory, widened
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from model import Model
@@ -28,10 +28,22 @@ class Program(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="holdfast-test-", dir=shared_memory()))
         self.count = 0
 
-    @initialize(size=SIZES, capacity=st.sampled_from([1, 16, 300]), seed=st.integers(1, 2**32), moves=st.booleans())
-    def create(self, size: int, capacity: int, seed: int, moves: bool) -> None:
+    @initialize(
+        size=SIZES,
+        capacity=st.sampled_from([1, 16, 300]),
+        seed=st.integers(1, 2**32),
+        moves=st.booleans(),
+        key=st.sampled_from([8, 16, 32, 128]),
+    )
+    def create(self, size: int, capacity: int, seed: int, moves: bool, key: int) -> None:
         table = Table.create(
-            self.folder / "p.hold", value=size, capacity=capacity, device=self.device, seed=seed, moves=moves
+            self.folder / "p.hold",
+            key=key if self.device == "cpu" else 8,
+            value=size,
+            capacity=capacity,
+            device=self.device,
+            seed=seed,
+            moves=moves,
         )
         self.checked = Checked(table, Model(size), Machine(self.device))
 
@@ -59,7 +71,7 @@ class Program(RuleBasedStateMachine):
     @rule(program=st.lists(st.tuples(st.sampled_from(list(Op)), KEYS), max_size=60))
     def mixed(self, program: list[tuple[Op, int]]) -> None:
         ops = np.array([op for op, _ in program], np.uint8)
-        keys = np.array([key for _, key in program], np.uint64)
+        keys = widened(np.array([key for _, key in program], np.uint64), self.checked.table.key_bytes)
         values = self.values(len(program))
         expected = self.checked.model.run(ops, keys, values)
         statuses, rows = self.checked.table.apply(ops, keys, values, ordered=True)

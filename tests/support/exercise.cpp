@@ -2,6 +2,7 @@
 #include "support/exercise.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -29,11 +30,27 @@ bool answers(Exercised& result, const char* what, const Work& work) {
   return false;
 }
 
+std::string in_hex(const std::string& key) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const char c : key)
+    (text += kDigits[static_cast<unsigned char>(c) / 16]) += kDigits[static_cast<unsigned char>(c) % 16];
+  return text;
+}
+
+/// A key of a table's width made of a number.
+std::string key_of(std::uint64_t number, std::size_t bytes) {
+  std::string key(bytes, '\0');
+  std::memcpy(key.data() + bytes - 8, &number, 8);
+  return key;
+}
+
 Items export_all(Table& table, Exercised& result) {
   Items items;
   const std::size_t bytes = table.value_bytes();
   constexpr std::size_t kPiece = 64;
-  std::vector<std::uint64_t> keys(kPiece);
+  const std::size_t key_bytes = table.key_bytes();
+  std::vector<char> keys(kPiece * key_bytes);
   std::vector<char> values(kPiece * bytes + 1);
   std::size_t count = 0;
   for (std::uint64_t cursor = 0; cursor != ~std::uint64_t{0};) {
@@ -43,8 +60,9 @@ Items export_all(Table& table, Exercised& result) {
       break;
     }
     for (std::size_t i = 0; i < got; ++i) {
-      const bool is_new = items.emplace(keys[i], std::string(values.data() + i * bytes, bytes)).second;
-      if (!is_new && !result.damage_reported) result.wrong += "key " + std::to_string(keys[i]) + " exported twice; ";
+      const std::string key(keys.data() + i * key_bytes, key_bytes);
+      const bool is_new = items.emplace(key, std::string(values.data() + i * bytes, bytes)).second;
+      if (!is_new && !result.damage_reported) result.wrong += "key " + in_hex(key) + " exported twice; ";
     }
   }
   return items;
@@ -53,18 +71,18 @@ Items export_all(Table& table, Exercised& result) {
 /// Finds every item; if no damage is reported, all of them must be there with their values.
 void find_all(Table& table, const Items& items, const char* when, Exercised& result) {
   const std::size_t bytes = table.value_bytes();
-  std::vector<std::uint64_t> keys;
-  for (const auto& item : items) keys.push_back(item.first);
-  std::vector<char> values(keys.size() * bytes + 1);
-  const std::unique_ptr<bool[]> found(new bool[keys.size() + 1]());
-  table.find(keys.data(), values.data(), keys.size(), found.get());
+  std::string keys;
+  for (const auto& item : items) keys += item.first;
+  std::vector<char> values(items.size() * bytes + 1);
+  const std::unique_ptr<bool[]> found(new bool[items.size() + 1]());
+  table.find(keys.data(), values.data(), items.size(), found.get());
   if (result.damage_reported) return;
   std::size_t i = 0;
   for (const auto& [key, value] : items) {
     if (!found[i])
-      result.wrong += std::string(when) + ": key " + std::to_string(key) + " is not found; ";
+      result.wrong += std::string(when) + ": key " + in_hex(key) + " is not found; ";
     else if (value.compare(0, bytes, values.data() + i * bytes, bytes) != 0) {
-      result.wrong += std::string(when) + ": key " + std::to_string(key) + " has another value; ";
+      result.wrong += std::string(when) + ": key " + in_hex(key) + " has another value; ";
     }
     ++i;
   }
@@ -77,22 +95,23 @@ void find_all(Table& table, const Items& items, const char* when, Exercised& res
 /// Inserts new keys and erases an old one, in the table and in `items`.
 void change(Table& table, Items& items, Exercised& result) {
   const std::size_t bytes = table.value_bytes();
-  std::vector<std::uint64_t> keys;
+  std::string keys;
   std::vector<char> values(kNewItems * bytes + 1);
   for (unsigned i = 0; i < kNewItems; ++i) {
-    keys.push_back(i == 0 ? 0 : mix(0x6e6577, i));
+    keys += key_of(i == 0 ? 0 : mix(0x6e6577, i), table.key_bytes());
     std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(i * bytes), bytes, static_cast<char>('a' + i));
   }
   std::vector<Status> statuses(kNewItems);
   table.insert_or_assign(keys.data(), values.data(), kNewItems, statuses.data());
   for (unsigned i = 0; i < kNewItems; ++i) {
     const bool stands = statuses[i] == Status::inserted || statuses[i] == Status::updated;
-    if (stands) items[keys[i]] = std::string(values.data() + i * bytes, bytes);
+    if (stands)
+      items[keys.substr(i * table.key_bytes(), table.key_bytes())] = std::string(values.data() + i * bytes, bytes);
     if (!stands && statuses[i] != Status::no_space && !result.damage_reported)
       result.wrong += "an insert did not run; ";
   }
-  const std::uint64_t victim = items.rbegin()->first;
-  table.erase(&victim, 1, statuses.data());
+  const std::string victim = items.rbegin()->first;
+  table.erase(victim.data(), 1, statuses.data());
   if (statuses[0] != Status::erased && !result.damage_reported) result.wrong += "a key could not be erased; ";
   items.erase(victim);
 }

@@ -7,7 +7,8 @@
 
 namespace holdfast::test {
 
-using Items = std::map<std::uint64_t, std::string>;
+/// Keys and values, both by their bytes.
+using Items = std::map<std::string, std::string>;
 
 struct Exercised {
   bool opened = false;

@@ -14,12 +14,15 @@
 #include "core/checksum.hpp"
 #include "holdfast/table.hpp"
 #include "memory/superblock.hpp"
+#include "support/numbers.hpp"
 #include "support/random.hpp"
 
 namespace holdfast::test {
 
-Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned items, bool clean) {
+Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned items, bool clean,
+                 std::uint32_t key_bytes) {
   CreateOptions options;
+  options.key_bytes = key_bytes;
   options.value_bytes = value_bytes;
   options.capacity = 16;
   options.device = "cpu";
@@ -28,13 +31,18 @@ Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned it
   options.seed = 12345;
   options.max_bytes = std::uint64_t{1} << 24;
   Image image;
-  image.name = std::to_string(value_bytes) + "-byte values, " + (clean ? "clean" : "unclean");
+  image.name = (key_bytes == 8 ? "" : std::to_string(key_bytes) + "-byte keys, ") + std::to_string(value_bytes) +
+               "-byte values, " + (clean ? "clean" : "unclean");
   Table table = Table::create(path, options);
   for (unsigned i = 0; i < items; ++i) {
-    const std::uint64_t key = i == 0 ? 0 : mix(77, i);
+    const auto key = keys_of(std::vector<std::uint64_t>{i == 0           ? 0
+                                                        : key_bytes == 8 ? mix(77, i)
+                                                                         : i}
+                                 .data(),
+                             1, key_bytes, options.seed);
     const std::string value(value_bytes, static_cast<char>('A' + i % 26));
-    table.insert(&key, value.data(), 1);
-    image.items[key] = value;
+    table.insert(key.data(), value.data(), 1);
+    image.items[std::string(reinterpret_cast<const char*>(key.data()), key_bytes)] = value;
   }
   if (clean) table.close();
   image.bytes = read_file(path);

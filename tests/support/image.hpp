@@ -20,7 +20,8 @@ struct Image {
 };
 
 /// Makes a pool of `items` items at `path` and reads the file, after closing it or, unclean, as a kill would leave it.
-Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned items, bool clean);
+Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned items, bool clean,
+                 std::uint32_t key_bytes = 8);
 
 /// Writes bytes to a file, over whatever it held.
 void write_file(const std::string& path, const std::string& bytes);

@@ -10,11 +10,13 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
+#include "support/numbers.hpp"
 
 namespace holdfast::test {
 namespace {
 
 constexpr std::uint32_t kBytes = 64;
+constexpr std::uint64_t kSeed = 9;  // makes wide keys whose hashes are equal
 
 /// A value that says which key and version it belongs to, in every word.
 void fill(std::uint64_t* value, std::uint64_t key, std::uint64_t version) {
@@ -27,25 +29,28 @@ bool is_whole(const std::uint64_t* value) {
   return true;
 }
 
-class Concurrency : public testing::Test {
+/// By bytes of a key.
+class Concurrency : public testing::TestWithParam<std::uint32_t> {
  protected:
   explicit Concurrency(std::uint32_t value_bytes = kBytes, std::uint64_t capacity = 64)
       : path_("/dev/shm/holdfast-threads-" + std::to_string(getpid()) + ".hold") {
     CreateOptions options;
+    options.key_bytes = GetParam();
+    options.seed = kSeed;
     options.value_bytes = value_bytes;
     options.capacity = capacity;
     options.device = "cpu";
     options.threads = 1;
     options.overwrite = true;
-    table_ = std::make_unique<Table>(Table::create(path_, options));
+    table_ = std::make_unique<NumberedTable>(Table::create(path_, options), kSeed);
   }
   ~Concurrency() override { unlink(path_.c_str()); }
 
   const std::string path_;
-  std::unique_ptr<Table> table_;
+  std::unique_ptr<NumberedTable> table_;
 };
 
-TEST_F(Concurrency, ReadersNeverSeeATornOrForeignValueWhileTheTableGrows) {
+TEST_P(Concurrency, ReadersNeverSeeATornOrForeignValueWhileTheTableGrows) {
   constexpr std::uint64_t kKeys = 4000;
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> read{0};
@@ -88,7 +93,7 @@ TEST_F(Concurrency, ReadersNeverSeeATornOrForeignValueWhileTheTableGrows) {
   EXPECT_TRUE(report.errors.empty()) << report.errors.front();
 }
 
-TEST_F(Concurrency, AKeyThatIsAlwaysThereIsAlwaysFoundWhileItemsMove) {
+TEST_P(Concurrency, AKeyThatIsAlwaysThereIsAlwaysFoundWhileItemsMove) {
   // Fills the table to the brim again and again, so that inserts move items about under the readers.
   std::vector<std::uint64_t> always(20);
   for (std::size_t i = 0; i < always.size(); ++i) always[i] = 1'000'000 + i;
@@ -121,7 +126,7 @@ TEST_F(Concurrency, AKeyThatIsAlwaysThereIsAlwaysFoundWhileItemsMove) {
   EXPECT_TRUE(report.errors.empty()) << report.errors.front();
 }
 
-TEST_F(Concurrency, AnExportedValueBelongsToItsKey) {
+TEST_P(Concurrency, AnExportedValueBelongsToItsKey) {
   std::atomic<bool> stop{false};
   std::thread exporter([&] {
     std::vector<std::uint64_t> keys(500), values(500 * kBytes / 8);
@@ -149,7 +154,7 @@ TEST_F(Concurrency, AnExportedValueBelongsToItsKey) {
   exporter.join();
 }
 
-TEST_F(Concurrency, SyncWaitsForTheBatchThatRuns) {
+TEST_P(Concurrency, SyncWaitsForTheBatchThatRuns) {
   // A clean mark over a batch that is still writing would keep the next open from mending what a crash left of it.
   std::vector<std::uint64_t> keys(1 << 17), values((1 << 17) * kBytes / 8);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i;
@@ -183,7 +188,7 @@ class Counting : public Concurrency {
   Counting() : Concurrency(8, 16) {}
 };
 
-TEST_F(Counting, NoIncrementIsLost) {
+TEST_P(Counting, NoIncrementIsLost) {
   constexpr unsigned kThreads = 4, kRounds = 300, kKeys = 50;
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < kThreads; ++t) {
@@ -203,7 +208,7 @@ TEST_F(Counting, NoIncrementIsLost) {
   EXPECT_EQ(table_->size(), kKeys);
 }
 
-TEST_F(Counting, OneInserterOfAKeyWins) {
+TEST_P(Counting, OneInserterOfAKeyWins) {
   constexpr unsigned kThreads = 4;
   std::atomic<std::uint64_t> inserted{0};
   std::vector<std::thread> threads;
@@ -221,6 +226,9 @@ TEST_F(Counting, OneInserterOfAKeyWins) {
   EXPECT_EQ(table_->size(), 5000u);
   EXPECT_TRUE(table_->check().errors.empty());
 }
+
+INSTANTIATE_TEST_SUITE_P(Keys, Concurrency, testing::Values(8u, 16u, 128u));
+INSTANTIATE_TEST_SUITE_P(Keys, Counting, testing::Values(8u, 32u));
 
 }  // namespace
 }  // namespace holdfast::test

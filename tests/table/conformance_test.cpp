@@ -6,6 +6,7 @@
 #include <string>
 
 #include "oracle.hpp"
+#include "support/numbers.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -15,12 +16,15 @@ struct Config {
   std::uint32_t levels, hashes, slots;
   unsigned threads;
   bool flush;
+  std::uint32_t key_bytes = 8;
 };
+constexpr std::uint64_t kSeed = 7;  // makes keys whose hashes are equal
 
 std::string name_of(const testing::TestParamInfo<Config>& info) {
   const Config& c = info.param;
   return "value" + std::to_string(c.value_bytes) + "_" + std::to_string(c.levels) + "L" + std::to_string(c.hashes) +
-         "H" + std::to_string(c.slots) + "S_" + std::to_string(c.threads) + "t" + (c.flush ? "_power" : "");
+         "H" + std::to_string(c.slots) + "S_" + std::to_string(c.threads) + "t" + (c.flush ? "_power" : "") +
+         (c.key_bytes == 8 ? "" : "_key" + std::to_string(c.key_bytes));
 }
 
 class Conformance : public testing::TestWithParam<Config> {
@@ -37,7 +41,9 @@ class Conformance : public testing::TestWithParam<Config> {
     options.threads = GetParam().threads;
     options.flush = GetParam().flush;
     options.overwrite = true;
-    table_ = std::make_unique<Table>(Table::create(path_, options));
+    options.key_bytes = GetParam().key_bytes;
+    options.seed = kSeed;
+    table_ = std::make_unique<NumberedTable>(Table::create(path_, options), kSeed);
   }
   ~Conformance() override { unlink(path_.c_str()); }
 
@@ -47,12 +53,13 @@ class Conformance : public testing::TestWithParam<Config> {
     options.device = "cpu";
     options.threads = GetParam().threads;
     options.flush = GetParam().flush;
-    table_ = std::make_unique<Table>(Table::open(path_, options));
+    options.key_bytes = GetParam().key_bytes;
+    table_ = std::make_unique<NumberedTable>(Table::open(path_, options), kSeed);
   }
 
   std::uint64_t some_key(std::uint64_t range) {
     const std::uint64_t k = random_() % range;
-    return k == 1 ? ~std::uint64_t{0} : k;  // 0 and all ones among them
+    return k == 1 && GetParam().key_bytes == 8 ? ~std::uint64_t{0} : k;  // 0 and all ones among them
   }
 
   /// One batch, of one kind of operation or of all, with repeated keys and masked rows.
@@ -123,7 +130,7 @@ class Conformance : public testing::TestWithParam<Config> {
 
   const std::string path_;
   Oracle oracle_;
-  std::unique_ptr<Table> table_;
+  std::unique_ptr<NumberedTable> table_;
   std::mt19937_64 random_{42};
 };
 
@@ -176,7 +183,12 @@ INSTANTIATE_TEST_SUITE_P(All, Conformance,
                                          Config{128, 2, 2, 8, 2, false}, Config{1000, 2, 2, 8, 1, false},
                                          Config{8, 1, 4, 8, 1, false}, Config{24, 4, 2, 4, 1, false},
                                          Config{8, 1, 1, 32, 1, false}, Config{16, 3, 3, 3, 2, false},
-                                         Config{8, 1, 32, 1, 1, false}, Config{8, 5, 3, 2, 1, false}),
+                                         Config{8, 1, 32, 1, 1, false}, Config{8, 5, 3, 2, 1, false},
+                                         Config{8, 2, 2, 8, 2, false, 16}, Config{128, 2, 2, 8, 2, false, 16},
+                                         Config{12, 2, 2, 8, 1, true, 16}, Config{0, 2, 2, 8, 1, false, 32},
+                                         Config{64, 2, 2, 8, 1, true, 32}, Config{8, 4, 2, 4, 1, false, 24},
+                                         Config{24, 3, 3, 3, 2, false, 64}, Config{4, 2, 2, 8, 2, true, 128},
+                                         Config{128, 2, 2, 8, 1, false, 128}, Config{8, 1, 1, 32, 1, false, 128}),
                          name_of);
 
 }  // namespace

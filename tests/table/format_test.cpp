@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
+#include "support/numbers.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -16,6 +17,12 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kBytes = 12;
 constexpr std::uint64_t kItems = 20;
+constexpr std::uint64_t kSeed = 12345;
+
+struct Fixture {
+  const char* file;
+  std::uint32_t version, key_bytes;
+};
 
 /// What the fixtures hold: keys 0 (the reserved one), 1000, 2000, …, erased ones in between.
 std::vector<std::uint64_t> fixture_keys() {
@@ -29,15 +36,16 @@ std::vector<std::uint8_t> fixture_values() {
   return values;
 }
 
-/// Writes a fixture with this version: HOLDFAST_WRITE_FIXTURE=PATH test_table --gtest_filter='Format.*'.
-void write_fixture(const std::string& path) {
+/// Writes a fixture with this version: HOLDFAST_WRITE_FIXTURE=PATH test_table --gtest_filter='*Format*/N'.
+void write_fixture(const std::string& path, std::uint32_t key_bytes) {
   CreateOptions options;
+  options.key_bytes = key_bytes;
   options.value_bytes = kBytes;
   options.capacity = kItems;
   options.device = "cpu";
-  options.seed = 12345;
+  options.seed = kSeed;
   options.max_bytes = 1 << 20;
-  Table table = Table::create(path, options);
+  NumberedTable table(Table::create(path, options), kSeed);
   auto keys = fixture_keys();
   table.insert(keys.data(), fixture_values().data(), kItems);
   for (std::uint64_t& key : keys) key += 1;
@@ -46,24 +54,26 @@ void write_fixture(const std::string& path) {
   table.close();
 }
 
-class Format : public testing::TestWithParam<const char*> {};
+class Format : public testing::TestWithParam<Fixture> {};
 
 TEST_P(Format, PoolsOfThisVersionOpenAndHoldTheirItems) {
-  const fs::path fixture = fs::path(HOLDFAST_TEST_DATA) / GetParam();
+  const fs::path fixture = fs::path(HOLDFAST_TEST_DATA) / GetParam().file;
   if (const char* const path = std::getenv("HOLDFAST_WRITE_FIXTURE")) {
-    write_fixture(path);
+    write_fixture(path, GetParam().key_bytes);
     GTEST_SKIP() << "wrote " << path;
   }
   const fs::path copy = fs::temp_directory_path() / ("holdfast-format-" + std::to_string(getpid()) + ".hold");
   fs::copy_file(fixture, copy, fs::copy_options::overwrite_existing);
   ASSERT_EQ(chmod(copy.c_str(), 0600), 0);
+  EXPECT_EQ(inspect(copy).version, GetParam().version);
   EXPECT_TRUE(check(copy).errors.empty());
   OpenOptions options;
   options.device = "cpu";
   {
-    Table table = Table::open(copy, options);
+    NumberedTable table(Table::open(copy, options), kSeed);
     EXPECT_EQ(table.size(), kItems);
-    EXPECT_EQ(table.value_bytes(), kBytes);
+    EXPECT_EQ(table.table().key_bytes(), GetParam().key_bytes);
+    EXPECT_EQ(table.table().value_bytes(), kBytes);
     std::vector<std::uint8_t> values(kItems * kBytes);
     bool found[kItems];
     table.find(fixture_keys().data(), values.data(), kItems, found);
@@ -78,7 +88,8 @@ TEST_P(Format, PoolsOfThisVersionOpenAndHoldTheirItems) {
   fs::remove(copy);
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, Format, testing::Values("pool-v1.hold"));
+INSTANTIATE_TEST_SUITE_P(Versions, Format,
+                         testing::Values(Fixture{"pool-v1.hold", 1, 8}, Fixture{"pool-v2.hold", 2, 32}));
 
 }  // namespace
 }  // namespace holdfast::test

@@ -14,7 +14,7 @@ from rich.progress import Progress
 
 from ..demo import unicode
 from ..errors import InvalidArgument
-from ..transfer.columns import BadCell, value_of
+from ..transfer.columns import BadCell, value_of, wide_key_of
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
@@ -35,8 +35,18 @@ def progress(what: str, total: int) -> Iterator[Any]:
         yield lambda done, total=None: bar.update(task, completed=done, total=total)
 
 
-def parse_key(text: str) -> int:
-    """128512, 0x1F600, U+1F600, or one character that is no digit: its code point."""
+def plain_key(key: int | bytes) -> int | str:
+    """A key as JSON has it: a wide one in hexadecimal."""
+    return key.hex() if isinstance(key, bytes) else key
+
+
+def parse_key(text: str, size: int = 8) -> int | bytes:
+    """128512, 0x1F600, U+1F600, or one character that is no digit: its code point. A wide key is in hexadecimal."""
+    if size != 8:
+        try:
+            return wide_key_of(text, size)
+        except BadCell as error:
+            raise InvalidArgument(str(error)) from None
     cleaned = text.strip().replace("_", "")
     try:
         key = int(cleaned[2:], 16) if cleaned[:2].upper() == "U+" else int(cleaned, 0)
@@ -81,11 +91,11 @@ def show(value: bytes) -> str:
     return as_hex(value) if text is None else text
 
 
-def describe_value(key: int, value: bytes | None) -> dict[str, Any]:
+def describe_value(key: int | bytes, value: bytes | None) -> dict[str, Any]:
     """One item for JSON."""
     if value is None:
-        return {"key": key, "found": False}
-    item: dict[str, Any] = {"key": key, "found": True, "hex": as_hex(value), "text": as_text(value)}
+        return {"key": plain_key(key), "found": False}
+    item: dict[str, Any] = {"key": plain_key(key), "found": True, "hex": as_hex(value), "text": as_text(value)}
     if (point := unicode.decode(value)) is not None:
         item["code_point"] = point.as_dict()
     return item

@@ -25,7 +25,7 @@ def _first_line(info: PoolInfo, items: int | None) -> str:
 
 def create(
     pool: PoolPath,
-    key: Annotated[int, typer.Option(help="Bytes of a key.")] = 8,
+    key: Annotated[int, typer.Option(help="Bytes of a key: 8, or another multiple of 8 up to 128.")] = 8,
     value: Annotated[int, typer.Option(help="Bytes of a value; 0: a set.")] = 128,
     capacity: Annotated[int, typer.Option(help="Items to make room for; the table grows past it.")] = 1 << 20,
     levels: int = 2,

@@ -10,10 +10,12 @@ import typer
 from ..errors import InvalidArgument
 from ..status import Status
 from ..table import Table
-from .output import AsJson, as_hex, describe_value, emit, parse_key, parse_value, show
+from .output import AsJson, as_hex, describe_value, emit, parse_key, parse_value, plain_key, show
 from .pools import PoolPath
 
-Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help="128512, 0x1F600, U+1F600 or a character.")]
+Keys = Annotated[
+    list[str], typer.Argument(metavar="KEY...", help="128512, 0x1F600, U+1F600 or a character; wide keys in hex.")
+]
 
 
 def get(
@@ -26,8 +28,8 @@ def get(
     """Show the values of keys. Exit status 1 if one is not there."""
     if sum((is_hex, raw, as_json)) > 1:
         raise InvalidArgument("--hex, --raw and --json exclude each other: give one of them")
-    wanted = [parse_key(key) for key in keys]
     with Table.open(pool, device="cpu", mode="r") as table:
+        wanted = [parse_key(key, table.key_bytes) for key in keys]
         rows, found = table.find(wanted)
     values = [row.tobytes() if there else None for row, there in zip(rows, found.tolist(), strict=True)]
     if raw:
@@ -49,19 +51,21 @@ def get(
 
 def put(
     pool: PoolPath,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="128512, 0x1F600, U+1F600 or a character.")],
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="128512, 0x1F600, U+1F600 or a character; wide keys in hex.")
+    ],
     value: Annotated[str, typer.Argument(metavar="VALUE", help="Text, padded with zeroes to the value's size.")] = "",
     is_hex: Annotated[bool, typer.Option("--hex", help="VALUE is hexadecimal.")] = False,
     only_new: Annotated[bool, typer.Option("--only-new", help="Keep the value of a key that is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Add a key with its value, or replace its value. Exit status 1 if --only-new found it there."""
-    wanted = parse_key(key)
     with Table.open(pool, device="cpu") as table:
+        wanted = parse_key(key, table.key_bytes)
         row = parse_value(value, is_hex, table.value_bytes)
         statuses = (table.insert if only_new else table.insert_or_assign)([wanted], row)
     status = Status(int(statuses[0]))
-    emit(as_json, {"path": pool, "key": wanted, "status": status.name.lower()}, f"{key}: {_words(status)}")
+    emit(as_json, {"path": pool, "key": plain_key(wanted), "status": status.name.lower()}, f"{key}: {_words(status)}")
     if status is Status.NO_SPACE:
         raise typer.Exit(2)
     if status is Status.EXISTS:
@@ -70,10 +74,12 @@ def put(
 
 def delete(pool: PoolPath, keys: Keys, as_json: AsJson = False) -> None:
     """Remove keys. Exit status 1 if one was not there."""
-    wanted = [parse_key(key) for key in keys]
     with Table.open(pool, device="cpu") as table:
+        wanted = [parse_key(key, table.key_bytes) for key in keys]
         statuses = [Status(int(status)) for status in table.erase(wanted)]
-    items = [{"key": key, "status": status.name.lower()} for key, status in zip(wanted, statuses, strict=True)]
+    items = [
+        {"key": plain_key(key), "status": status.name.lower()} for key, status in zip(wanted, statuses, strict=True)
+    ]
     lines = [f"{key}: {_words(status)}" for key, status in zip(keys, statuses, strict=True)]
     emit(as_json, {"path": pool, "items": items}, "\n".join(lines))
     if Status.NOT_FOUND in statuses:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgument
-from .columns import NUMBERS, BadCell, Columns, columns_for, key_of, value_of
+from .columns import NUMBERS, BadCell, Columns, columns_for, key_of, value_of, wide_key_of
 from .formats import pyarrow
 from .rows import BadRow, Rows
 
@@ -21,10 +21,18 @@ class ArrowSource:
     """Rows of a Parquet or Arrow IPC file: a key, and the columns of its value."""
 
     def __init__(
-        self, path: Path, form: str, value: str | None, names: Sequence[str] | None, value_bytes: int, table: str
+        self,
+        path: Path,
+        form: str,
+        value: str | None,
+        names: Sequence[str] | None,
+        value_bytes: int,
+        table: str,
+        key_bytes: int = 8,
     ) -> None:
         self._pa = pyarrow("pyarrow", path)
         self._path, self._form, self._table, self._size = path, form, table, value_bytes
+        self._key_bytes = key_bytes
         self._columns: Columns | None = columns_for(value, value_bytes, table) if value is not None else None
         self._close: Any = None
         try:
@@ -81,7 +89,13 @@ class ArrowSource:
         """The widths of the columns must make a value; refuses types before a row is read."""
         types = self._pa.types
         key = _plain(types, self._schema.field(self._key).type)
-        if not (types.is_integer(key) or types.is_string(key) or types.is_large_string(key)):
+        text = types.is_string(key) or types.is_large_string(key)
+        if self._key_bytes != 8:
+            binary = types.is_binary(key) or types.is_large_binary(key) or types.is_fixed_size_binary(key)
+            if not (text or binary):
+                what = f"and keys have {self._key_bytes} bytes: give binary of that size, or text in hexadecimal"
+                raise self._refuse(self._key, what)
+        elif not (types.is_integer(key) or text):
             raise self._refuse(self._key, "and keys are whole numbers: give integers, or text in decimal or 0x…")
         if self._is_cast():
             return
@@ -203,6 +217,8 @@ class ArrowSource:
 
     def _keys(self, column: Any, why: dict[int, str]) -> np.ndarray:
         column = self._decoded(column)
+        if self._key_bytes != 8:
+            return self._wide_keys(column, why)
         if self._pa.types.is_integer(column.type):
             # A negative key is the same 8 bytes as key + 2**64.
             numbers = self._filled(column, 0).to_numpy(zero_copy_only=False)
@@ -216,6 +232,22 @@ class ArrowSource:
                 except BadCell as error:
                     why[i] = str(error)
         return keys
+
+    def _wide_keys(self, column: Any, why: dict[int, str]) -> np.ndarray:
+        size = self._key_bytes
+        keys = []
+        for i, cell in enumerate(column.to_pylist()):
+            key = b""
+            if i not in why:
+                try:
+                    key = wide_key_of(cell, size) if isinstance(cell, str) else cell
+                    if len(key) != size:
+                        raise BadCell(f"the key is {len(key)} bytes, and the table's keys have {size}")
+                except BadCell as error:
+                    why[i] = str(error)
+                    key = b""
+            keys.append(key.ljust(size, b"\0"))
+        return np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), size)
 
     def _bytes(self, batch: Any, n: int, why: dict[int, str]) -> np.ndarray:
         blocks = []

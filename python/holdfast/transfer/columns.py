@@ -106,10 +106,21 @@ def key_of(text: str) -> int:
     return key
 
 
-def is_key(text: str) -> bool:
-    """Whether the text could be a key, and not a heading."""
+def wide_key_of(text: str, size: int) -> bytes:
+    """A key of so many bytes, in hexadecimal. Raises BadCell."""
     try:
-        whole(text)
+        key = bytes.fromhex(text.strip().removeprefix("0x"))
+    except ValueError:
+        raise BadCell(f"the key {text!r} is not hexadecimal: give {2 * size} digits") from None
+    if len(key) != size:
+        raise BadCell(f"the key {text!r} is {len(key)} bytes, and the table's keys have {size}: give {2 * size} digits")
+    return key
+
+
+def is_key(text: str, size: int = 8) -> bool:
+    """Whether the text could be a key of so many bytes, and not a heading."""
+    try:
+        whole(text) if size == 8 else wide_key_of(text, size)
     except BadCell:
         return False
     return True
@@ -176,8 +187,11 @@ def numbers_of(cells: Sequence[str], kind: str) -> np.ndarray:
     return np.frombuffer(b"".join(number_of(cell, kind).tobytes() for cell in cells), dtype)
 
 
-def keys_of(cells: Sequence[str]) -> np.ndarray:
-    """A column of keys. Raises BadCell, without saying where."""
+def keys_of(cells: Sequence[str], size: int = 8) -> np.ndarray:
+    """A column of keys: (n,) uint64; of wider ones, (n, size) uint8. Raises BadCell, without saying where."""
+    if size != 8:
+        keys = b"".join(wide_key_of(cell, size) for cell in cells)
+        return np.frombuffer(keys, np.uint8).reshape(len(cells), size)
     try:
         return np.array([int(cell) for cell in cells], np.uint64)
     except (ValueError, OverflowError):
@@ -223,8 +237,8 @@ def number_texts(column: np.ndarray) -> list[str]:
 
 
 def lines_of(columns: Columns, keys: np.ndarray, values: np.ndarray) -> str:
-    """The lines of a CSV file for items. Text is always quoted."""
-    names = keys.tolist()
+    """The lines of a CSV file for items. Text is always quoted; keys wider than 8 bytes are in hexadecimal."""
+    names = keys.tolist() if keys.ndim == 1 else [row.tobytes().hex() for row in keys]
     if columns.numeric:
         rows = np.ascontiguousarray(values).view(columns.dtype).reshape(len(names))
         texts = [number_texts(rows[name]) for name in columns.dtype.names or ()]

@@ -66,17 +66,23 @@ class CsvSource:
     """Rows of a CSV file: a key, and the columns of its value."""
 
     def __init__(
-        self, path: Path, value: str | None, names: Sequence[str] | None, value_bytes: int, table: str
+        self,
+        path: Path,
+        value: str | None,
+        names: Sequence[str] | None,
+        value_bytes: int,
+        table: str,
+        key_bytes: int = 8,
     ) -> None:
         self.total = path.stat().st_size
-        self._path = path
+        self._path, self._key_bytes = path, key_bytes
         self._lines = _Lines(path)
         self._hash = hashlib.sha256()
         self._bytes = 0  # hashed
         self._line = 0  # the last one of them
         head = self._heading()
         self._expected = len(head)
-        headed = head and not is_key(head[0])
+        headed = head and not is_key(head[0], key_bytes)
         if value is None and headed and not names and value_bytes:
             value = spec_of_headings(head[1:])
         self._columns: Columns = columns_for(value, value_bytes, table)
@@ -223,7 +229,7 @@ class CsvSource:
 
     def _convert(self, cells: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
         picked = [[row[i] for row in cells] for i in self._chosen]
-        return keys_of(picked[0]), values_of(self._columns, picked[1:], len(cells))
+        return keys_of(picked[0], self._key_bytes), values_of(self._columns, picked[1:], len(cells))
 
     def close(self) -> None:
         self._lines.close()

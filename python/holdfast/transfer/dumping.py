@@ -57,13 +57,15 @@ class _CsvWriter:
 
 
 class _ArrowWriter:
-    """Parquet or Arrow IPC: keys as uint64; values as binary, text, a number, a list of numbers, or several columns."""
+    """Parquet or Arrow IPC: keys as uint64, wider ones as binary of fixed size; values as binary, text, a number, a
+    list of numbers, or several columns."""
 
-    def __init__(self, file: BinaryIO, path: Path, form: str, columns: Columns) -> None:
+    def __init__(self, file: BinaryIO, path: Path, form: str, columns: Columns, key_bytes: int) -> None:
         self._pa = pa = pyarrow("pyarrow", path)
         self._path, self._columns = path, columns
         self._fields = self._values_fields()
-        self._schema = pa.schema([pa.field("key", pa.uint64(), False), *self._fields])
+        self._key = pa.uint64() if key_bytes == 8 else pa.binary(key_bytes)
+        self._schema = pa.schema([pa.field("key", self._key, False), *self._fields])
         if form == "parquet":
             self._out: Any = pyarrow("pyarrow.parquet", path).ParquetWriter(file, self._schema)
         else:
@@ -87,8 +89,14 @@ class _ArrowWriter:
     def write(self, keys: np.ndarray, values: np.ndarray) -> None:
         if not len(keys):
             return
-        arrays = [self._pa.array(keys), *self._arrays(keys, np.ascontiguousarray(values))]
+        arrays = [self._keys(keys), *self._arrays(keys, np.ascontiguousarray(values))]
         self._out.write_batch(self._pa.record_batch(arrays, schema=self._schema))
+
+    def _keys(self, keys: np.ndarray) -> Any:
+        if keys.ndim == 1:
+            return self._pa.array(keys)
+        data = self._pa.py_buffer(keys.tobytes())
+        return self._pa.FixedSizeBinaryArray.from_buffers(self._key, len(keys), [None, data])
 
     def _arrays(self, keys: np.ndarray, values: np.ndarray) -> list[Any]:
         pa, columns, n = self._pa, self._columns, len(keys)
@@ -108,7 +116,7 @@ class _ArrowWriter:
 
     def _texts(self, keys: np.ndarray, values: np.ndarray) -> list[str]:
         texts = []
-        for key, row in zip(keys.tolist(), values, strict=True):
+        for key, row in zip(keys if keys.ndim == 1 else (k.tobytes().hex() for k in keys), values, strict=True):
             try:
                 texts.append(row.tobytes().rstrip(b"\0").decode())
             except UnicodeDecodeError:
@@ -226,11 +234,13 @@ def dump(
     partial = path.with_name(path.name + ".partial")
     going_on = _Resume(partial, table, {"value": value})
     at = going_on.read() if resume and form == "csv" else None
-    items = _Items(table, rows_at_once(batch, table.value_bytes), at)
+    items = _Items(table, rows_at_once(batch, table.key_bytes + table.value_bytes), at)
     try:
         with _opened(partial, at["bytes"] if at else 0) as file:
             writer: _Writer = (
-                _CsvWriter(file, columns, at is not None) if form == "csv" else _ArrowWriter(file, path, form, columns)
+                _CsvWriter(file, columns, at is not None)
+                if form == "csv"
+                else _ArrowWriter(file, path, form, columns, table.key_bytes)
             )
             try:
                 for keys, values in items:

@@ -50,14 +50,20 @@ def checkpoint_path(source: Path, table: Table) -> Path:
 
 
 def open_source(
-    path: Path, form: str, value: str | None, columns: Sequence[str] | None, value_bytes: int, table: str
+    path: Path,
+    form: str,
+    value: str | None,
+    columns: Sequence[str] | None,
+    value_bytes: int,
+    table: str,
+    key_bytes: int = 8,
 ) -> Source:
-    """The file as rows for a table with such values."""
+    """The file as rows for a table with such keys and values."""
     if form == "csv":
-        return CsvSource(path, value, columns, value_bytes, table)
+        return CsvSource(path, value, columns, value_bytes, table, key_bytes)
     from .arrows import ArrowSource
 
-    return ArrowSource(path, form, value, columns, value_bytes, table)
+    return ArrowSource(path, form, value, columns, value_bytes, table, key_bytes)
 
 
 class _Load:
@@ -185,14 +191,14 @@ def load(
     NoSpace, MissingExtra, ReadOnly, OSError
     """
     path = Path(path_text(source))
-    rows = rows_at_once(batch, table.value_bytes)
+    rows = rows_at_once(batch, table.key_bytes + table.value_bytes)
     form = format_of(path, format)
     if not path.is_file():
         raise InvalidArgument(f"{path} is not a file: give one to load")
     if isinstance(columns, str):
         raise InvalidType("columns is a str: give a list of names")
     begun = time.perf_counter()
-    opened = open_source(path, form, value, columns, table.value_bytes, table.path)
+    opened = open_source(path, form, value, columns, table.value_bytes, table.path, table.key_bytes)
     where = Path(path_text(checkpoint)) if checkpoint is not None else checkpoint_path(path, table)
     how = {"format": form, "value": value, "columns": list(columns) if columns is not None else None,
            "only_new": only_new}  # fmt: skip

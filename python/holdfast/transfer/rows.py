@@ -14,10 +14,10 @@ _BATCH_BYTES = 16 << 20
 _MOST_ROWS = 1 << 16
 
 
-def rows_at_once(batch: int | None, value_bytes: int) -> int:
+def rows_at_once(batch: int | None, row_bytes: int) -> int:
     """As many as asked for; else as many as make 16 MiB, and 65,536 at most."""
     if batch is None:
-        return max(64, min(_MOST_ROWS, _BATCH_BYTES // (8 + value_bytes)))
+        return max(64, min(_MOST_ROWS, _BATCH_BYTES // row_bytes))
     if isinstance(batch, bool) or not isinstance(batch, int):
         raise InvalidType(f"batch is {batch!r}, of type {type(batch).__name__}: give a whole number")
     if batch < 1:
@@ -39,7 +39,7 @@ class Rows:
     """Some rows of a source, in its order."""
 
     keys: np.ndarray
-    """(n,) uint64."""
+    """(n,) uint64; of keys wider than 8 bytes (n, key_bytes) uint8."""
     values: np.ndarray
     """(n, value_bytes) uint8."""
     bad: list[BadRow]

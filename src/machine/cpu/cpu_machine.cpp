@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/hash.hpp"
+#include "machine/layout.hpp"
 
 namespace holdfast::machine::cpu {
 
@@ -24,10 +25,14 @@ unsigned thread_count(unsigned asked) {
 }
 
 /// The part of `n` that changes a key: the same for all operations on it.
-unsigned part_of_key(const std::byte* keys, std::size_t row, std::uint64_t seed, unsigned n) {
-  std::uint64_t key;
-  std::memcpy(&key, keys + 8 * row, 8);
-  return static_cast<unsigned>(((hash_key(key, seed) >> 32) * n) >> 32);
+unsigned part_of_key(const std::byte* key, std::uint32_t key_bytes, std::uint64_t seed, unsigned n) {
+  const auto word = [&](unsigned i) {
+    std::uint64_t part;
+    std::memcpy(&part, key + std::size_t{8} * i, 8);
+    return part;
+  };
+  const std::uint64_t hash = key_bytes == 8 ? hash_key(word(0), seed) : hash_words(key_bytes / 8, seed, word);
+  return static_cast<unsigned>(((hash >> 32) * n) >> 32);
 }
 
 }  // namespace
@@ -41,12 +46,12 @@ struct CpuMachine::Share {
 
 CpuMachine::CpuMachine(memory::Pool& pool, const MachineOptions& options)
     : pool_(pool),
+      key_bytes_(pool.superblock().key_bytes),
       value_bytes_(pool.superblock().value_bytes),
       seed_(pool.superblock().seed),
       options_(options),
       workers_(thread_count(options.threads)),
-      driver_(make_driver({pool.superblock().levels, pool.superblock().hash_locations, pool.superblock().slots},
-                          pool.persist())),
+      driver_(make_driver(shape_of(pool.superblock()), pool.persist())),
       keeper_(pool, {options.shared_bias, options.moves}, *driver_, cells_, workers_) {
   recover();
 }
@@ -120,7 +125,8 @@ void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, s
                            std::vector<std::size_t>& bounds) {
   std::vector<std::uint8_t> part(size);
   for (std::size_t i = 0; i < size; ++i) {
-    part[i] = static_cast<std::uint8_t>(part_of_key(work.keys, work.base + i, seed_, parts));
+    part[i] =
+        static_cast<std::uint8_t>(part_of_key(work.keys + (work.base + i) * key_bytes_, key_bytes_, seed_, parts));
     ++bounds[part[i] + 1];
   }
   for (unsigned p = 0; p < parts; ++p) bounds[p + 1] += bounds[p];
@@ -131,7 +137,7 @@ void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, s
 /// One thread's rows, sub-batch by sub-batch. `first`: this is the thread that called, which asks whether to stop.
 void CpuMachine::run_share(Work work, Share& share, bool first) {
   Tally tally;
-  MoveLog moved;
+  MoveLog moved(key_bytes_);
   std::size_t at = 0;
   {
     CellPurse purse(cells_);
@@ -213,8 +219,8 @@ std::size_t CpuMachine::export_batch(std::uint64_t& cursor, void* keys, void* va
     require_whole();
     const std::unique_lock still(still_);
     std::byte* const room = to_values ? to_values + count * value_bytes_ : nullptr;
-    count +=
-        exports_.copy(layout(), cursor, to_keys + 8 * count, room, std::min(n - count, kExportPiece), kExportSlots);
+    count += exports_.copy(layout(), cursor, to_keys + key_bytes_ * count, room, std::min(n - count, kExportPiece),
+                           kExportSlots);
   } while (count < n && cursor != Exports::kEnd);
   return count;
 }

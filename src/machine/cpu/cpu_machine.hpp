@@ -56,7 +56,7 @@ class CpuMachine final : public Machine {
   void check_errors(CheckReport& report);
 
   memory::Pool& pool_;
-  const std::uint32_t value_bytes_;  ///< of the pool, which never change: for use without `geometry_`
+  const std::uint32_t key_bytes_, value_bytes_;  ///< of the pool, which never change: for use without `geometry_`
   const std::uint64_t seed_;
   const MachineOptions options_;
   Epochs epochs_;

@@ -21,7 +21,7 @@ using Layout = index::View<index::RuntimeShape>;
 /// The rows that one thread works on: `order[0..size)` relative to `base`, or base, base + 1, … without `order`.
 struct Work {
   index::Rows rows;
-  const std::byte* keys = nullptr;  ///< (n, 8), unaligned
+  const std::byte* keys = nullptr;  ///< (n, key_bytes), unaligned
   const std::uint8_t* mask = nullptr;
   const std::uint32_t* order = nullptr;
   std::size_t base = 0;

@@ -22,6 +22,7 @@ template <class To>
 index::View<To> view_as(const Layout& from) {
   index::View<To> to;
   if constexpr (!To::kFixed) to.shape = from.shape;
+  if constexpr (To::kFixed && To::kMayBeWide) to.shape.key_words_ = from.shape.key_words_;
   to.top_level = from.top_level;
   to.value_bytes = from.value_bytes;
   to.cell_bytes = from.cell_bytes;
@@ -46,10 +47,8 @@ class DriverImpl final : public Driver {
 
   /// An operation between two stages.
   struct Flight {
-    Flight(std::size_t row_, std::uint64_t key_, const Candidate& candidates_)
-        : row(row_), key(key_), candidates(candidates_) {}
+    Flight(std::size_t row_, const Candidate& candidates_) : row(row_), candidates(candidates_) {}
     std::size_t row;
-    std::uint64_t key;
     Candidate candidates;
     index::Look seen;
     Slot* slot;  ///< null: not there
@@ -59,6 +58,7 @@ class DriverImpl final : public Driver {
  public:
   DriverImpl(const index::RuntimeShape& shape, const memory::Persist& persist) : persist_(persist) {
     if constexpr (!Shape::kFixed) view_.shape = shape;
+    if constexpr (Shape::kFixed && Shape::kMayBeWide) view_.shape.key_words_ = shape.key_words_;
     static_cast<void>(shape);
   }
 
@@ -81,10 +81,9 @@ class DriverImpl final : public Driver {
           skip(work.rows, row);
           continue;
         }
-        std::uint64_t key;
-        std::memcpy(&key, work.keys + 8 * row, 8);
-        Flight* const flight = new (flights + count++) Flight(row, key, Candidate(view, key));
-        aside |= key == 0;
+        const index::Key key = index::given_key<Memory>(view, work.keys + row * view.key_bytes());
+        Flight* const flight = new (flights + count++) Flight(row, Candidate(view, key));
+        aside |= flight->candidates.aside();
         Ask::tags(view, flight->candidates);
       }
       if (!work.changes) {
@@ -106,16 +105,16 @@ class DriverImpl final : public Driver {
     const Memory memory(persist_, purse, tally);
     const unsigned slots = view_.shape.slots();
     for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
-      Slot* const first = view_.bucket(rank, bucket);
       std::uint64_t words[index::kMaxLanes / 8] = {};
       for (unsigned s = 0; s < slots; ++s) {
         std::uint64_t key = 0, word = 0;
         std::uint8_t tag = 0;
-        const index::SlotState state = index::inspect_slot(memory, view_, rank, bucket, first + s, key, word, tag);
+        Slot* const slot = view_.slot(rank, bucket, s);
+        const index::SlotState state = index::inspect_slot(memory, view_, rank, bucket, slot, key, word, tag);
         if (state == index::SlotState::empty) continue;
         if (state == index::SlotState::torn) {
           ++scan.torn;
-          if (repair) index::clear_torn(memory, first + s);
+          if (repair) index::clear_torn(memory, slot);
           continue;
         }
         if (state != index::SlotState::occupied) {
@@ -124,7 +123,7 @@ class DriverImpl final : public Driver {
         }
         words[s / 8] |= std::uint64_t{tag} << (8 * (s & 7));
         ++scan.items;
-        if (!view_.in_slot() && !cells.mark_live(word - 1)) scan.shared_cells.push_back(first + s);
+        if (!view_.in_slot() && !cells.mark_live(word - 1)) scan.shared_cells.push_back(slot);
       }
       std::uint64_t* const tags = view_.tags + view_.tag_index(rank, bucket);
       for (unsigned i = 0; i < view_.words_per_bucket(); ++i) memory.poke(tags + i, words[i]);
@@ -135,10 +134,10 @@ class DriverImpl final : public Driver {
     CellFree reader(persist_);
     CopySearch<Tile, Memory, Shape> search(reader.memory, view_, repair, scan);
     for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
-      const Slot* const slots = view_.bucket(rank, bucket);
       for (unsigned s = 0; s < view_.shape.slots(); ++s) {
-        const std::uint64_t key = __atomic_load_n(&slots[s].key, __ATOMIC_RELAXED);
-        if (key != 0) search.add(Candidate(view_, key), {rank, bucket, s});
+        const Slot* const slot = view_.slot(rank, bucket, s);
+        const std::uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
+        if (key != 0) search.add(Candidate(view_, index::slot_key(view_, slot, key)), {rank, bucket, s});
       }
     }
     search.finish();
@@ -149,12 +148,12 @@ class DriverImpl final : public Driver {
     if (key == 0) return;  // dropped with another of its copies
     const std::uint64_t before = scan.second_copies;
     CellFree reader(persist_);
-    const Candidate candidates(view_, key);
+    const Candidate candidates(view_, index::slot_key(view_, slot, key));
     // Which copy counts is a matter of their places, whichever of the two the scan met first.
     for (LaneMask left = candidates.distinct(view_); left != 0; left &= left - 1) {
       const unsigned lane = lowest_bit(left);
       Slot* const other = candidates.slot(view_, lane);
-      if (__atomic_load_n(&other->key, __ATOMIC_RELAXED) == key &&
+      if (index::holds_key(reader.memory, view_, candidates, other) &&
           __atomic_load_n(&other->word, __ATOMIC_RELAXED) == __atomic_load_n(&slot->word, __ATOMIC_RELAXED)) {
         const auto [place, j] = candidates.place(view_, lane);
         const LaneMask hits =
@@ -185,12 +184,12 @@ class DriverImpl final : public Driver {
     const Memory& memory = owned.memory;
     const Tile tile;
     for (std::uint64_t i = begin; i < end; ++i) {
-      if (i + 2 * kLinesAhead < end) prefetch_tags_of(level_slots[i + 2 * kLinesAhead].key);
-      if (i + kLinesAhead < end) prefetch_target_of(memory, level_slots[i + kLinesAhead].key);
-      Slot* const slot = level_slots + i;
+      if (i + 2 * kLinesAhead < end) prefetch_tags_of(view_.after(level_slots, i + 2 * kLinesAhead));
+      if (i + kLinesAhead < end) prefetch_target_of(memory, view_.after(level_slots, i + kLinesAhead));
+      Slot* const slot = view_.after(level_slots, i);
       const std::uint64_t key = slot->key, word = slot->word;
-      if (key == 0 && (word == 0 || view_.in_slot())) continue;
-      if (recovering && !belongs(level, i / view_.shape.slots(), key, word, drained)) continue;
+      if (key == 0 && (word == 0 || view_.key_decides())) continue;
+      if (recovering && !belongs(memory, level, i / view_.shape.slots(), slot, drained)) continue;
       index::Rehashed result;
       while ((result = index::rehash_slot(tile, memory, view_, slot)) == index::Rehashed::busy) pause();
       drained.moved += result == index::Rehashed::moved;
@@ -230,11 +229,12 @@ class DriverImpl final : public Driver {
   void clear(Slot* first, std::uint64_t slots) const override {
     const CellFree owned(persist_);
     const Memory& memory = owned.memory;
-    for (Slot* slot = first; slot != first + slots; ++slot) {
-      if (!view_.in_slot()) memory.store(&slot->word, 0);
+    for (std::uint64_t i = 0; i < slots; ++i) {
+      Slot* const slot = view_.after(first, i);
+      if (!view_.key_decides()) memory.store(&slot->word, 0);
       memory.store(&slot->key, 0);
     }
-    memory.flush(first, slots * sizeof(Slot));
+    memory.flush(first, slots * view_.slot_bytes());
     memory.fence();
   }
 
@@ -266,12 +266,12 @@ class DriverImpl final : public Driver {
   }
 
   // Rehashing looks this far ahead: at the tags of an item, and later at the slot that it will likely take.
-  void prefetch_tags_of(std::uint64_t key) const {
-    if (key != 0) Ask::tags(view_, Candidate(view_, key));
+  void prefetch_tags_of(const Slot* slot) const {
+    if (slot->key != 0) Ask::tags(view_, Candidate(view_, index::slot_key(view_, slot, slot->key)));
   }
-  void prefetch_target_of(const Memory& memory, std::uint64_t key) const {
-    if (key == 0) return;
-    const Candidate candidates(view_, key);
+  void prefetch_target_of(const Memory& memory, const Slot* slot) const {
+    if (slot->key == 0) return;
+    const Candidate candidates(view_, index::slot_key(view_, slot, slot->key));
     const Tile tile;
     const LaneMask empty = tile.match(view_, candidates, tile.load_tags(memory, view_, candidates), index::kTagEmpty);
     if (empty != 0) Ask::line(candidates.slot(view_, index::choose_lane(view_, candidates, empty)));
@@ -280,13 +280,22 @@ class DriverImpl final : public Driver {
   /// Addresses of slots that a group will read, each of another line as a rule. One tag in twenty that matches is of
   /// another key, so a key may have several; those beyond the room are fetched when they are read.
   struct Ahead {
-    const void* address[2 * kGroup];
+    static constexpr std::size_t kRoom = (Shape::kMayBeWide ? 4 : 2) * kGroup;  // wide slots lie on up to four lines
+    const void* address[kRoom];
     std::size_t count = 0;
-    void add(const void* slot) {
-      if (count < 2 * kGroup) address[count++] = slot;
+    void add(const View<Shape>& view, const Slot* slot) {
+      const auto* const first = reinterpret_cast<const std::byte*>(slot);
+      if (count < kRoom) address[count++] = first;
+      if constexpr (Shape::kMayBeWide) {
+        const std::byte* const last = first + view.slot_bytes() - 1;
+        const auto line_of = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) / memory::kLine; };
+        for (const std::byte* at = first + memory::kLine; line_of(at) <= line_of(last) && count < kRoom;
+             at += memory::kLine)
+          address[count++] = at;
+      }
     }
     void add(const View<Shape>& view, const Candidate& candidates, LaneMask hits) {
-      for (; hits != 0; hits &= hits - 1) add(candidates.slot(view, lowest_bit(hits)));
+      for (; hits != 0; hits &= hits - 1) add(view, candidates.slot(view, lowest_bit(hits)));
     }
   };
 
@@ -298,7 +307,7 @@ class DriverImpl final : public Driver {
     ahead.add(view, flight.candidates, tile.match(view, flight.candidates, tags, flight.candidates.tag()));
     if (!takes_value(rows.op_of(flight.row))) return;
     const LaneMask empty = tile.match(view, flight.candidates, tags, index::kTagEmpty);
-    if (empty != 0) ahead.add(flight.candidates.slot(view, index::choose_lane(view, flight.candidates, empty)));
+    if (empty != 0) ahead.add(view, flight.candidates.slot(view, index::choose_lane(view, flight.candidates, empty)));
   }
 
   /// Asks for lines in a row. A prefetch whose page is not in the TLB holds up what comes after it until the page is
@@ -433,15 +442,21 @@ class DriverImpl final : public Driver {
     }
   }
 
+  std::string name_of(std::uint64_t key) const {
+    return view_.wide() ? "a key with fingerprint " + std::to_string(key) : "key " + std::to_string(key);
+  }
+
   /// False, with a report, if a slot of a drained level holds what cannot be.
-  bool belongs(unsigned level, std::uint64_t bucket, std::uint64_t key, std::uint64_t word, Drained& drained) const {
-    if (!view_.in_slot() && (key == 0 || word == 0)) return true;  // torn: rehash_slot empties it
-    const Candidate candidates(view_, key);
+  bool belongs(const Memory& memory, unsigned level, std::uint64_t bucket, const Slot* slot, Drained& drained) const {
+    const std::uint64_t key = slot->key, word = slot->word;
+    if (!view_.key_decides() && (key == 0 || word == 0)) return true;  // torn: rehash_slot empties it
+    const Candidate candidates(view_, index::slot_key(view_, slot, key));
     bool here = false;
     for (unsigned j = 0; j < view_.shape.hashes(); ++j) here |= top_bits(candidates.location(j), level) == bucket;
+    here &= !view_.wide() || index::has_own_hash(memory, view_, slot, key);
     if (here && (view_.in_slot() || word - 1 < view_.cells)) return true;
-    drained.damage.push_back("level " + std::to_string(level) + " bucket " + std::to_string(bucket) + " holds key " +
-                             std::to_string(key) + ", which does not belong there");
+    drained.damage.push_back("level " + std::to_string(level) + " bucket " + std::to_string(bucket) + " holds " +
+                             name_of(key) + ", which does not belong there");
     return false;
   }
 
@@ -452,7 +467,7 @@ class DriverImpl final : public Driver {
                               " slot " + std::to_string(slot);
     damage.push_back(state == index::SlotState::no_cell
                          ? where + " names cell " + std::to_string(word - 1) + " of " + std::to_string(view_.cells)
-                         : where + " holds key " + std::to_string(key) + ", which does not belong there");
+                         : where + " holds " + name_of(key) + ", which does not belong there");
   }
 
   index::View<Shape> view_;
@@ -461,12 +476,13 @@ class DriverImpl final : public Driver {
 
 template <class Tile>
 std::unique_ptr<Driver> make_driver_for(const index::RuntimeShape& shape, const memory::Persist& persist) {
-  const bool is_default = shape.levels_ == 2 && shape.hashes_ == 2 && shape.slots_ == 8;
-  if (is_default && persist.flushes())
-    return std::make_unique<DriverImpl<Tile, index::DefaultShape, true>>(shape, persist);
-  if (is_default) return std::make_unique<DriverImpl<Tile, index::DefaultShape, false>>(shape, persist);
-  if (persist.flushes()) return std::make_unique<DriverImpl<Tile, index::RuntimeShape, true>>(shape, persist);
-  return std::make_unique<DriverImpl<Tile, index::RuntimeShape, false>>(shape, persist);
+  const auto make = [&]<class Shape>(Shape) -> std::unique_ptr<Driver> {
+    if (persist.flushes()) return std::make_unique<DriverImpl<Tile, Shape, true>>(shape, persist);
+    return std::make_unique<DriverImpl<Tile, Shape, false>>(shape, persist);
+  };
+  if (!index::is_default(shape)) return make(index::RuntimeShape{});
+  if (shape.wide()) return make(index::DefaultWideShape{});
+  return make(index::DefaultShape{});
 }
 
 }  // namespace holdfast::machine::cpu

@@ -101,7 +101,7 @@ template <class Pool>
 Layout Keeper<Pool>::layout_for(unsigned top_level) const {
   const auto& super = pool_.superblock();
   Layout layout;
-  layout.shape = {super.levels, super.hash_locations, super.slots};
+  layout.shape = {super.levels, super.hash_locations, super.slots, super.key_bytes / 8};
   layout.top_level = top_level;
   layout.value_bytes = super.value_bytes;
   layout.cell_bytes = static_cast<std::uint32_t>(super.cell_bytes);

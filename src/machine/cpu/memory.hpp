@@ -57,7 +57,24 @@ class CpuMemory {
   void fence() const {
     if constexpr (kFlush) persist_.fence();
   }
+  /// A word of an operation's array, which may lie anywhere.
+  static std::uint64_t given_word(const std::byte* from) {
+    std::uint64_t word;
+    std::memcpy(&word, from, 8);
+    return word;
+  }
+  /// True if the `count` words of a slot's wide key are those of the candidates' key.
+  template <class Candidates>
+  bool same_words(const std::uint64_t* words, const Candidates& candidates, unsigned count) const {
+    for (unsigned i = 0; i < count; ++i) {
+      if (load(words + i) != candidates.key_word(*this, i)) return false;
+    }
+    return true;
+  }
+
   // Readers look at the pool itself: there is no copy to keep.
+  static constexpr bool keeps_copies() { return false; }
+  void show_at(std::uint64_t*, std::uint64_t) const {}
   void show(index::Slot*, std::uint64_t, std::uint64_t) const {}
   void show_word(index::Slot*, std::uint64_t) const {}
   void hide(index::Slot*) const {}

@@ -26,8 +26,8 @@ template <class Shape>
 struct TagWords {
   std::uint64_t word[index::kMaxLanes];
 };
-template <unsigned L, unsigned H, unsigned S>
-struct TagWords<index::FixedShape<L, H, S>> {
+template <unsigned L, unsigned H, unsigned S, class Keys>
+struct TagWords<index::FixedShape<L, H, S, Keys>> {
   std::uint64_t word[L * H * ((S + 7) / 8)];
 };
 
@@ -51,7 +51,7 @@ struct TileBase {
     for (; hits != 0; hits &= hits - 1) {
       const unsigned lane = lowest_bit(hits);
       Slot* const slot = candidates.slot(view, lane);
-      if (memory.load(&slot->key) != candidates.stored_key()) continue;
+      if (!index::holds_key(memory, view, candidates, slot)) continue;
       const std::uint64_t word = memory.load(&slot->word);
       if (word != 0 || view.in_slot()) return {slot, word, lane};
     }
@@ -61,7 +61,7 @@ struct TileBase {
   template <class Memory, class Shape>
   void flush_slots(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                    LaneMask hits) const {
-    for (; hits != 0; hits &= hits - 1) memory.flush(candidates.slot(view, lowest_bit(hits)), sizeof(Slot));
+    for (; hits != 0; hits &= hits - 1) memory.flush(candidates.slot(view, lowest_bit(hits)), view.slot_bytes());
   }
   template <class Memory>
   void flush(const Memory& memory, const void* address, std::size_t bytes) const {

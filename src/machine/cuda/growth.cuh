@@ -32,7 +32,7 @@ __device__ bool scan_slot(const CudaMemory& memory, const View<Shape>& view, uns
                           bool repair, std::uint32_t* live, ScanReport* report) {
   const std::uint64_t bucket = number / view.shape.slots();
   const auto in_bucket = static_cast<unsigned>(number % view.shape.slots());
-  Slot* const slot = view.bucket(rank, bucket) + in_bucket;
+  Slot* const slot = view.slot(rank, bucket, in_bucket);
   std::uint64_t key = 0, word = 0;
   std::uint8_t tag = 0;
   const index::SlotState state = index::inspect_slot(memory, view, rank, bucket, slot, key, word, tag);
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t slots = view.buckets(rank) * view.shape.slots();
   for (std::uint64_t number = first_of_thread(); number < slots; number += all_threads()) {
     const index::Place place{rank, number / view.shape.slots(), static_cast<unsigned>(number % view.shape.slots())};
-    const Slot* const slot = view.bucket(rank, 0) + number;
+    const Slot* const slot = view.after(view.level[rank], number);
     const std::uint64_t key = memory.load(&slot->key);
     if (key == 0 || (!view.in_slot() && memory.load(&slot->word) == 0)) continue;
     const Candidates<Shape> candidates(view, key);

@@ -23,6 +23,7 @@
 #include "index/tags.hpp"
 #include "machine/cuda/cache_view.hpp"
 #include "machine/cuda/state.hpp"
+#include "machine/cuda/tile.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -60,6 +61,21 @@ class CudaMemory {
   __device__ void flush(const void*, std::size_t) const {}
   __device__ void fence() const { __threadfence_system(); }
 
+  /// A word of an operation's array, which may lie anywhere.
+  __device__ static std::uint64_t given_word(const std::byte* from) { return load_user(from, 8); }
+  /// True if the `count` words of a slot's wide key are those of the candidates' key.
+  template <class Candidates>
+  __device__ bool same_words(const std::uint64_t* words, const Candidates& candidates, unsigned count) const {
+    for (unsigned i = 0; i < count; ++i) {
+      if (load(words + i) != candidates.key_word(*this, i)) return false;
+    }
+    return true;
+  }
+
+  __device__ bool keeps_copies() const { return cache_ != nullptr && cache_->resident(); }
+  __device__ void show_at(std::uint64_t* word, std::uint64_t value) const {
+    if (std::uint64_t* const copy = copy_of(word)) poke(copy, value);
+  }
   // The word comes before the key that makes it count, and goes after it: a search that has read the key reads a word that
   // was there with it, or is told by the stripe to look again.
   __device__ void show(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {

@@ -19,8 +19,8 @@ template <class Shape>
 struct ThreadTags {
   std::uint64_t word[index::kMaxLanes];
 };
-template <unsigned L, unsigned H, unsigned S>
-struct ThreadTags<index::FixedShape<L, H, S>> {
+template <unsigned L, unsigned H, unsigned S, class Keys>
+struct ThreadTags<index::FixedShape<L, H, S, Keys>> {
   std::uint64_t word[L * H * ((S + 7) / 8)];
 };
 
@@ -76,7 +76,7 @@ struct ThreadTile {
     for (; hits != 0; hits &= hits - 1) {
       const unsigned lane = lowest_bit(hits);
       index::Slot* const slot = candidates.slot(view, lane);
-      if (memory.load(&slot->key) != candidates.stored_key()) continue;
+      if (!index::holds_key(memory, view, candidates, slot)) continue;
       const std::uint64_t word = memory.load(&slot->word);
       if (word != 0 || view.in_slot()) return {slot, word, lane};
     }

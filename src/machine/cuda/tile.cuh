@@ -116,7 +116,7 @@ class WarpTile {
     __syncwarp();
     if ((hits >> lane_) & 1) {
       const Slot* const slot = candidates.slot(view, lane_);
-      if (memory.load(&slot->key) == candidates.stored_key()) {
+      if (index::holds_key(memory, view, candidates, slot)) {
         word = memory.load(&slot->word);
         matches = word != 0 || view.in_slot();
       }

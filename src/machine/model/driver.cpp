@@ -168,17 +168,19 @@ std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::Run
 }
 
 index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
-                         unsigned count, std::uint64_t key, const index::Permits& permits, cpu::Tally& tally) {
+                         unsigned count, const std::byte* key, const index::Permits& permits, cpu::Tally& tally) {
   return with_flavour(flavour, [&]<Flavour F>(std::integral_constant<Flavour, F>) {
     static cpu::Epochs epochs;
     static cpu::Cells none(epochs);
     static cpu::CellPurse purse(none);
-    const cpu::CpuMemory<ModelTile<F>, true> memory(kPersist, purse, tally);
+    using Memory = cpu::CpuMemory<ModelTile<F>, true>;
+    const Memory memory(kPersist, purse, tally);
     static constexpr std::uint32_t kIndices[] = {0, 1, 2, 3};
     const index::Run<std::uint32_t> run{kIndices, 0, count};
     for (;;) {
-      const auto outcome = index::apply_run(ModelTile<F>{}, memory, view, rows, run,
-                                            index::Candidates<index::RuntimeShape>(view, key), permits);
+      const auto outcome =
+          index::apply_run(ModelTile<F>{}, memory, view, rows, run,
+                           index::Candidates<index::RuntimeShape>(view, index::given_key<Memory>(view, key)), permits);
       if (outcome != index::Outcome::claim_missed) return outcome;
       ++tally.claim_misses;
     }
@@ -187,7 +189,7 @@ index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>
 
 void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
                 const std::uint64_t* keys, unsigned count, cpu::Tally& tally) {
-  HOLDFAST_ASSERT(flavour == Flavour::resident && count <= kMaxPhased);
+  HOLDFAST_ASSERT(flavour == Flavour::resident && count <= kMaxPhased && !view.wide());
   static cpu::Epochs epochs;
   static cpu::Cells none(epochs);
   static cpu::CellPurse purse(none);

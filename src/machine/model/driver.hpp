@@ -12,9 +12,9 @@ std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::Run
 
 /// Rows [0, count) as one run on one key (index/run.hpp), which the phased drivers use. Tries until the key can be claimed.
 index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
-                         unsigned count, std::uint64_t key, const index::Permits& permits, cpu::Tally& tally);
+                         unsigned count, const std::byte* key, const index::Permits& permits, cpu::Tally& tally);
 
-/// A batch in phases (index/phases.hpp), as the GPU's driver schedules it. Keys may repeat.
+/// A batch in phases (index/phases.hpp), as the GPU's driver schedules it. Keys have 8 bytes, and may repeat.
 void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
                 const std::uint64_t* keys, unsigned count, cpu::Tally& tally);
 

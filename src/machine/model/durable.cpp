@@ -153,7 +153,7 @@ void Durable::apply(Image& image, std::uint16_t line, unsigned stores) const {
 /// A bit for each cell that an occupied slot of `image` names.
 std::uint64_t Durable::named_cells(const Image& image) const {
   std::uint64_t named = 0;
-  for (unsigned i = regions_.slots_begin; i < regions_.heap_begin; i += 2) {
+  for (unsigned i = regions_.slots_begin; i < regions_.heap_begin; i += regions_.slot_words) {
     if (image[i] != 0 && image[i + 1] - 1 < 64) named |= std::uint64_t{1} << (image[i + 1] - 1);
   }
   return named;

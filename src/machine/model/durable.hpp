@@ -21,13 +21,14 @@ enum class Flavour : std::uint8_t {
 constexpr bool is_gpu(Flavour flavour) { return flavour == Flavour::gpu || flavour == Flavour::resident; }
 const char* name(Flavour flavour);
 
-/// Where things lie in the arena, in words. A line of slots holds one slot, and each word of the heap has a line of its own:
+/// Where things lie in the arena, in words. A line of slots holds two words, and each word of the heap has a line of its own:
 /// less order than real lines give, so every real image is among those tried.
 struct Regions {
   unsigned words = 0;
   unsigned slots_begin = 0;  ///< the aside slot, then those of all levels; before them the directory, a line a word
-  unsigned heap_begin = 0;   ///< to the end
-  unsigned cell_words = 0;   ///< 0: no heap
+  unsigned slot_words = 2;
+  unsigned heap_begin = 0;  ///< to the end
+  unsigned cell_words = 0;  ///< 0: no heap
 };
 
 inline constexpr std::uint64_t kMaxImages = 4096;  ///< 2^12 subsets; beyond that they are sampled

@@ -31,8 +31,8 @@ class Explorer : public Watcher {
         bounds_(bounds),
         recovery_(recovery),
         world_(scenario.flavour, scenario.shape),
-        driver_(
-            make_model_driver(scenario.flavour, {scenario.shape.levels, scenario.shape.hashes, scenario.shape.slots})),
+        driver_(make_model_driver(scenario.flavour, {scenario.shape.levels, scenario.shape.hashes, scenario.shape.slots,
+                                                     scenario.shape.key_words})),
         callers_(static_cast<unsigned>(scenario.callers.size())),
         fibers_(callers_) {
     HOLDFAST_ASSERT(callers_ <= kMaxCallers && (!scenario.grows || callers_ == 1));

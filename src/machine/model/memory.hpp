@@ -46,16 +46,28 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
   }
   void flush(const void* address, std::size_t bytes) const { world().flush(address, bytes); }
   void fence() const { world().fence(); }
+  static std::uint64_t given_word(const std::byte* from) {
+    std::uint64_t word;
+    std::memcpy(&word, from, 8);
+    return word;
+  }
+  template <class Candidates>
+  bool same_words(const std::uint64_t* words, const Candidates& candidates, unsigned count) const {
+    for (unsigned i = 0; i < count; ++i) {
+      if (load(words + i) != candidates.key_word(*this, i)) return false;
+    }
+    return true;
+  }
+  static bool keeps_copies() { return F == model::Flavour::resident; }
+  void show_at(std::uint64_t* word, std::uint64_t value) const {
+    if (std::uint64_t* const copy = world().copy_of(word)) world().poke(copy, value);
+  }
   void show(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
-    show_word(slot, word);
-    if (std::uint64_t* const copy = world().copy_of(&slot->key)) world().poke(copy, key);
+    show_at(&slot->word, word);
+    show_at(&slot->key, key);
   }
-  void show_word(index::Slot* slot, std::uint64_t word) const {
-    if (std::uint64_t* const copy = world().copy_of(&slot->word)) world().poke(copy, word);
-  }
-  void hide(index::Slot* slot) const {
-    if (std::uint64_t* const copy = world().copy_of(&slot->key)) world().poke(copy, 0);
-  }
+  void show_word(index::Slot* slot, std::uint64_t word) const { show_at(&slot->word, word); }
+  void hide(index::Slot* slot) const { show_at(&slot->key, 0); }
 
   std::uint64_t peek(const std::uint64_t* word) const { return world().peek(word); }
   void poke(std::uint64_t* word, std::uint64_t value) const { world().poke(word, value); }

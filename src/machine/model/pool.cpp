@@ -41,6 +41,7 @@ ModelPool::ModelPool(World& world) : world_(world) {
   super_.levels = shape.levels;
   super_.hash_locations = shape.hashes;
   super_.slots = shape.slots;
+  super_.key_bytes = 8 * shape.key_words;
   super_.value_bytes = shape.value_bytes;
   super_.cell_bytes = shape.value_bytes > 8 ? shape.value_bytes : 0;
   super_.seed = shape.seed;

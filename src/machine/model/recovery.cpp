@@ -7,6 +7,7 @@
 #include "index/address.hpp"
 #include "machine/cpu/keeper.hpp"
 #include "machine/model/driver.hpp"
+#include "machine/model/memory.hpp"
 #include "machine/model/pool.hpp"
 #include "machine/model/runner.hpp"
 
@@ -25,7 +26,7 @@ class Inspection {
     look(layout.aside, true);
     for (unsigned rank = 0; rank < layout.shape.levels(); ++rank) {
       const std::uint64_t slots = layout.buckets(rank) * layout.shape.slots();
-      for (std::uint64_t i = 0; i < slots; ++i) look(layout.level[rank] + i, false);
+      for (std::uint64_t i = 0; i < slots; ++i) look(layout.after(layout.level[rank], i), false);
     }
     if (static_cast<std::int64_t>(items_) != world.items()) {
       fail("the table counts " + std::to_string(world.items()) + " items, its slots hold " + std::to_string(items_));
@@ -41,11 +42,12 @@ class Inspection {
 
  private:
   void look(const index::Slot* slot, bool aside) {
-    if (slot->key == 0 && (slot->word == 0 || layout_.in_slot())) return;
+    if (slot->key == 0 && (slot->word == 0 || layout_.key_decides())) return;
     if (slot->key == 0 || (slot->word == 0 && !layout_.in_slot())) return fail("a slot is half-written");
-    const std::uint64_t key = aside ? 0 : slot->key;
-    const auto at = std::find(keys_.begin(), keys_.end(), key);
-    if (at == keys_.end()) return fail("a slot holds key " + std::to_string(key) + ", which nobody gave");
+    const auto at =
+        std::find_if(keys_.begin(), keys_.end(), [&](std::uint64_t key) { return is_key(slot, aside, key); });
+    if (at == keys_.end()) return fail("a slot holds key " + std::to_string(slot->key) + ", which nobody gave");
+    const std::uint64_t key = *at;
     State& state = lies_[static_cast<std::size_t>(at - keys_.begin())];
     if (state != kAbsent) fail("key " + std::to_string(key) + " is there twice");
     ++items_;
@@ -57,6 +59,13 @@ class Inspection {
     if (named_[slot->word - 1]) fail("two slots name one cell");
     named_[slot->word - 1] = true;
     state = decode(reinterpret_cast<const std::uint64_t*>(layout_.cell(slot->word - 1)), layout_.value_bytes);
+  }
+
+  bool is_key(const index::Slot* slot, bool aside, std::uint64_t number) const {
+    if (!layout_.wide()) return number == (aside ? 0 : slot->key);
+    std::uint64_t words[kKeyWords];
+    encode_key(number, world_.shape(), words);
+    return std::equal(words, words + layout_.key_words(), index::wide_key(slot));
   }
 
   void check_cells() {
@@ -156,7 +165,7 @@ Recovery::Recovery(Flavour flavour, const Shape& shape, std::vector<std::uint64_
       keys_(std::move(keys)),
       thorough_(thorough),
       world_(flavour, shape),
-      driver_(make_model_driver(flavour, {shape.levels, shape.hashes, shape.slots})) {}
+      driver_(make_model_driver(flavour, {shape.levels, shape.hashes, shape.slots, shape.key_words})) {}
 
 Recovery::~Recovery() = default;
 
@@ -242,7 +251,11 @@ std::string Recovery::second_round(const cpu::Layout& layout, const Recovered& b
 /// `no_space` is right only where every candidate slot is taken, or no cell is left.
 std::string Recovery::check_no_space(const cpu::Layout& layout, std::uint64_t key) const {
   if (!layout.in_slot() && world_.free_cells().size() <= shape_.reserve) return {};
-  const index::Candidates<index::RuntimeShape> candidates(layout, key);
+  std::uint64_t words[kKeyWords];
+  encode_key(key, shape_, words);
+  using Memory = cpu::CpuMemory<ModelTile<Flavour::process>, true>;
+  const index::Candidates<index::RuntimeShape> candidates(
+      layout, index::given_key<Memory>(layout, reinterpret_cast<const std::byte*>(words)));
   for (unsigned lane = 0; lane < candidates.lane_count(layout); ++lane) {
     const index::Slot* const slot = candidates.slot(layout, lane);
     if (slot->key == 0) return "key " + std::to_string(key) + " found no space, though a slot of its own is empty";
@@ -252,7 +265,7 @@ std::string Recovery::check_no_space(const cpu::Layout& layout, std::uint64_t ke
 
 bool Recovery::deserves_more(const Image& image, std::uint64_t hash) const {
   if (thorough_ || mix(hash) % kOneIn == 0) return true;
-  for (unsigned i = world_.regions().slots_begin; i < world_.regions().heap_begin; i += 2) {
+  for (unsigned i = world_.regions().slots_begin; i < world_.regions().heap_begin; i += world_.regions().slot_words) {
     if ((image[i] == 0) != (image[i + 1] == 0)) return true;
   }
   return false;

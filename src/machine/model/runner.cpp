@@ -20,7 +20,7 @@ cpu::CellPurse& no_purse() {
 }  // namespace
 
 struct Runner::Arrays {
-  std::uint64_t keys[kMaxBatch];
+  std::uint64_t keys[kKeyWords * kMaxBatch];
   std::uint64_t values[2 * kMaxBatch];
   std::uint64_t out[2 * kMaxBatch];
   Status statuses[kMaxBatch];
@@ -43,7 +43,7 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const cpu::
   cpu::Work work;
   const unsigned words = layout.value_bytes / 8;
   for (unsigned i = 0; i < count; ++i) {
-    arrays.keys[i] = operations[i].key;
+    encode_key(operations[i].key, world_.shape(), arrays.keys + i * layout.key_words());
     arrays.ops[i] = static_cast<std::uint8_t>(operations[i].op);
     encode(operations[i].value, arrays.values + i * words, layout.value_bytes);
     work.changes |= holdfast::changes(operations[i].op);
@@ -64,7 +64,7 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const cpu::
       run_phases(world_.flavour(), layout, work.rows, arrays.keys, count, tally_);
       progress = {count, index::Outcome::done};
     } else if (as_run) {
-      progress.outcome = apply_run(world_.flavour(), layout, work.rows, count, operations[0].key, work.permits, tally_);
+      progress.outcome = apply_run(world_.flavour(), layout, work.rows, count, work.keys, work.permits, tally_);
       progress.next = progress.outcome == index::Outcome::done ? count : 0;
     } else {
       progress = driver_.run(work, at, deny ? at + 1 : count, no_purse(), tally_);

@@ -17,13 +17,21 @@ Regions regions_of(const Shape& shape) {
   regions.slots_begin = kDirectoryWords;
   unsigned slots = 1;
   for (unsigned level = 0; level <= shape.top_level + shape.spare_levels; ++level) slots += shape.slots << level;
-  regions.heap_begin = regions.slots_begin + 2 * slots;
+  regions.slot_words = index::slot_bytes(shape.key_words) / 8;
+  regions.heap_begin = regions.slots_begin + regions.slot_words * slots;
   regions.cell_words = shape.value_bytes > 8 ? shape.value_bytes / 8 : 0;
   regions.words = regions.heap_begin + shape.cells * regions.cell_words;
   return regions;
 }
 
 }  // namespace
+
+void encode_key(std::uint64_t number, const Shape& shape, std::uint64_t* words) {
+  words[0] = number;
+  if (shape.key_words == 1) return;
+  const std::uint64_t first = number & 0xffff'ffff;
+  words[1] = mix(shape.seed + first) - mix(shape.seed + number);
+}
 
 const char* name(Access access) {
   constexpr const char* kNames[] = {"load", "store", "flush", "fence",     "peek",  "poke",
@@ -33,7 +41,7 @@ const char* name(Access access) {
 
 World::World(Flavour flavour, const Shape& shape)
     : flavour_(flavour), shape_(shape), durable_(flavour, regions_of(shape)), watcher_(&nobody) {
-  HOLDFAST_ASSERT(shape.value_bytes % 8 == 0 && shape.cells <= 64);
+  HOLDFAST_ASSERT(shape.value_bytes % 8 == 0 && shape.cells <= 64 && shape.key_words <= kKeyWords);
   copies_begin_ = layout(shape.top_level + shape.spare_levels).tag_words();
   const Regions& at = regions();
   volatile_.resize(copies_begin_ + (flavour == Flavour::resident ? at.heap_begin - at.slots_begin : 0), 0);
@@ -41,7 +49,7 @@ World::World(Flavour flavour, const Shape& shape)
 }
 
 unsigned World::level_begin(unsigned number) const {
-  return durable_.regions().slots_begin + 2 * (1 + shape_.slots * ((1u << number) - 1));
+  return durable_.regions().slots_begin + durable_.regions().slot_words * (1 + shape_.slots * ((1u << number) - 1));
 }
 
 index::Slot* World::level(unsigned number) {
@@ -50,7 +58,7 @@ index::Slot* World::level(unsigned number) {
 
 index::View<index::RuntimeShape> World::layout(unsigned top_level) {
   index::View<index::RuntimeShape> view;
-  view.shape = {shape_.levels, shape_.hashes, shape_.slots};
+  view.shape = {shape_.levels, shape_.hashes, shape_.slots, shape_.key_words};
   view.top_level = top_level;
   view.value_bytes = shape_.value_bytes;
   view.cell_bytes = shape_.value_bytes > 8 ? shape_.value_bytes : 0;
@@ -93,10 +101,12 @@ std::uint64_t* World::copy_of(const std::uint64_t* word) {
 
 bool World::copies_agree() {
   if (flavour_ != Flavour::resident) return true;
-  for (unsigned at = regions().slots_begin; at < regions().heap_begin; at += 2) {
+  for (unsigned at = regions().slots_begin; at < regions().heap_begin; at += regions().slot_words) {
     const std::uint64_t* const slot = durable_.words() + at;
     const std::uint64_t* const copy = copy_of(slot);
-    if (copy[0] != slot[0] || copy[1] != slot[1]) return false;
+    // Only what stands behind the fingerprint of an empty wide slot may differ: it means nothing.
+    const unsigned words = shape_.key_words == 1 || slot[0] != 0 ? regions().slot_words : 1;
+    if (!std::equal(copy, copy + words, slot)) return false;
   }
   return true;
 }
@@ -161,7 +171,11 @@ std::string World::describe(const Event& event) const {
   } else if (event.where < at.slots_begin) {
     where = " directory word " + std::to_string(event.where);
   } else {
-    where = " slot " + std::to_string((event.where - at.slots_begin) / 2) + (event.where % 2 == 0 ? " key" : " word");
+    const unsigned word = (event.where - at.slots_begin) % at.slot_words;
+    where = " slot " + std::to_string((event.where - at.slots_begin) / at.slot_words) +
+            (word == 0   ? " key"
+             : word == 1 ? " word"
+                         : " key word " + std::to_string(word - 2));
   }
   return "caller " + std::to_string(event.caller) + ": " + name(event.access) + where + " " +
          std::to_string(event.value);

@@ -21,12 +21,18 @@ inline constexpr std::uint64_t kNone = ~std::uint64_t{0};
 struct Shape {
   unsigned levels = 2, hashes = 2, slots = 2, top_level = 1;
   unsigned spare_levels = 0;  ///< room in the arena above the top level
+  unsigned key_words = 1;     ///< 2: wide keys
   unsigned value_bytes = 16;  ///< 16: two words on two lines of the heap; 8: in the slot
   unsigned cells = 6;
   unsigned reserve = 1;  ///< cells that inserts may not take (RULES.md 6)
   bool may_move = true;
   std::uint64_t seed = 1;
 };
+
+/// The words of a key that a scenario gives as a number. Of wide keys, those whose numbers agree in the lower 32 bits have one
+/// hash, all 64 bits of it (core/hash.hpp), so one fingerprint.
+void encode_key(std::uint64_t number, const Shape& shape, std::uint64_t* words);
+inline constexpr unsigned kKeyWords = 2;  ///< at most, of a key in the model
 
 /// What happens around the memory accesses of a world.
 class Watcher {
