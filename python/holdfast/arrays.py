@@ -324,6 +324,24 @@ def _from_cuda(name: str, value: Any) -> tuple[Any, Library]:
     return (cupy.from_dlpack(value) if hasattr(value, "__dlpack__") else cupy.asarray(value)), library
 
 
+def _is_fixed_binary(value: Any) -> bool:
+    """Whether it is Arrow's binary of fixed size, in one piece or several."""
+    arrow = sys.modules.get("pyarrow")
+    if arrow is None or not isinstance(value, arrow.Array | arrow.ChunkedArray):
+        return False
+    return bool(arrow.types.is_fixed_size_binary(value.type))
+
+
+def _from_fixed_binary(name: str, column: Any) -> tuple[Any, Library]:
+    """(n, size) of uint8; no copy of a column in one piece."""
+    if column.null_count:
+        raise InvalidArgument(f"{name} has {column.null_count} nulls: leave them out, {name}.drop_null()")
+    size, pieces = column.type.byte_width, getattr(column, "chunks", [column])
+    rows = [np.frombuffer(piece.buffers()[1], np.uint8)[piece.offset * size :][: len(piece) * size] for piece in pieces]
+    whole = rows[0] if len(rows) == 1 else np.concatenate([np.empty(0, np.uint8), *rows])
+    return whole.reshape(len(column), size), NUMPY
+
+
 def _in_gpu_memory(name: str, value: Any) -> bool:
     """Whether an array of no known library says that it is in GPU memory."""
     if hasattr(value, "__cuda_array_interface__"):
@@ -352,6 +370,8 @@ def import_array(name: str, value: Any, host_only: str = "") -> tuple[Any, Libra
         return _from_torch(name, value, torch)
     if cupy is not None and isinstance(value, cupy.ndarray):
         return value, CupyLibrary(cupy)
+    if _is_fixed_binary(value):
+        return _from_fixed_binary(name, value)
     if _in_gpu_memory(name, value):
         if host_only:
             raise InvalidArgument(not_on_host(name, "a GPU", host_only))

@@ -55,7 +55,8 @@ class Table:
     keys
         Shape (n,) of uint64 or int64 (a negative key is the same 8 bytes as key + 2**64), or (n, 8) of uint8; or whole
         numbers from 0 to 2**64 - 1 as a list, or one of them. In a table of wider keys: shape (n, key_bytes) of uint8,
-        (n,) of V32, S32 or records of that size; or a list of bytes, each of that length, or one of them.
+        (n,) of V32, S32 or records of that size, or Arrow's binary of fixed size; or a list of bytes, each of that
+        length, or one of them.
     values
         n rows of `value_bytes` bytes each: (n, value_bytes) of uint8, (n, 32) of float32 for 128 bytes, (n,) of int64
         for 8, ...; or bytes. None in a set, whose values have no bytes.

@@ -38,8 +38,9 @@ HOLDFAST_BOTH void hide_slot(const Memory& memory, const View<Shape>& view, Slot
 template <class Memory, class Shape>
 HOLDFAST_BOTH void show_slot(const Memory& memory, const View<Shape>& view, Slot* slot,
                              const Candidates<Shape>& candidates, std::uint64_t word) {
-  if (view.wide() && memory.keeps_copies()) {
-    for (unsigned i = 0; i < view.key_words(); ++i) memory.show_at(wide_key(slot) + i, candidates.key_word(memory, i));
+  if (view.wide()) {
+    const auto word_of_key = [&](unsigned i) { return candidates.key_word(memory, i); };
+    memory.show_words(wide_key(slot), view.key_words(), word_of_key);
   }
   memory.show(slot, candidates.stored_key(), word);
 }
@@ -48,9 +49,9 @@ HOLDFAST_BOTH void show_slot(const Memory& memory, const View<Shape>& view, Slot
 template <class Memory, class Shape>
 HOLDFAST_BOTH void write_behind_fingerprint(const Memory& memory, const View<Shape>& view, Slot* slot,
                                             const Candidates<Shape>& candidates, std::uint64_t word) {
-  memory.store(&slot->word, word);
-  for (unsigned i = 0; i < view.key_words(); ++i) memory.store(wide_key(slot) + i, candidates.key_word(memory, i));
-  if (memory.keeps(Step::flush_slot)) memory.flush(&slot->word, view.slot_bytes() - sizeof(slot->key));
+  const auto behind = [&](unsigned i) { return i == 0 ? word : candidates.key_word(memory, i - 1); };
+  memory.store_words(&slot->word, 1 + view.key_words(), behind);
+  if (memory.keeps(Step::flush_wide_key)) memory.flush(&slot->word, view.slot_bytes() - sizeof(slot->key));
 }
 
 /// Writes key and word into an empty slot that the caller holds, and waits until they are durable.

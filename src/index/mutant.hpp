@@ -28,6 +28,7 @@ enum class Step : std::uint8_t {
   reader_flush,                  ///< a reader under a claim makes durable what it saw (RULES.md 11)
   flush_value,                   ///< values are written back
   flush_slot,                    ///< slots are written back
+  flush_wide_key,                ///< and so is what stands behind a fingerprint, before that is written
   cell_limbo,                    ///< a freed cell rests until no reader can see it (RULES.md 5)
   clear_torn_slots,              ///< recovery empties half-written slots
   drop_second_copies,            ///< recovery removes the second copy of an interrupted move
@@ -37,6 +38,7 @@ enum class Step : std::uint8_t {
   fence_superblock_copy,         ///< one copy of the superblock is durable before the other is written (RULES.md 20)
   find_before_rehash,            ///< a rehash that was interrupted does not copy an item twice
   hide_word,                     ///< the copy of an emptied slot is zero in both words, as the slot is (phases.hpp)
+  fence_behind_fingerprints,     ///< in phases: keys and words are durable before any fingerprint of the batch
   commit_all_of_line,            ///< a line carries every change that its batch has for it
   fence_before_load,             ///< a loader looks at what it copies after it has said so (RULES.md 15)
   swap_after_load,               ///< and shows its copy only if nobody has written there meanwhile

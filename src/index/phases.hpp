@@ -3,7 +3,8 @@
 //   plan      volatile   each row's answer, and what each run will change; an add claims its slot
 //   sum       volatile   what runs accumulate
 //   place     durable    the new values, in fresh cells
-//   commit    durable    the slots, by whole lines of the pool; values that are in slots first, and then keys
+//   commit    durable    the slots, by whole lines of the pool; values that are in slots first, and then keys; what stands behind
+//                        fingerprints first, and then those
 //   publish   volatile   the copies of the slots, and their tags, to readers
 //
 // All of a phase is over, and fenced, before the next begins. The batch is alone in changing the table (RULES.md 14), and a
@@ -101,8 +102,10 @@ HOLDFAST_BOTH Slot* slot_at(const View<Shape>& view, std::uint64_t number) {
   std::uint64_t first = 0;
   for (unsigned rank = 0; rank < view.shape.levels(); ++rank) {
     const std::uint64_t next = first_number(view, rank + 1);
-    if (number < next)
-      return number - first < view.buckets(rank) * view.shape.slots() ? view.level[rank] + (number - first) : nullptr;
+    if (number < next) {
+      const bool is_slot = number - first < view.buckets(rank) * view.shape.slots();
+      return is_slot ? view.after(view.level[rank], number - first) : nullptr;
+    }
     first = next;
   }
   return number == first ? view.aside : nullptr;
@@ -161,6 +164,29 @@ HOLDFAST_BOTH void commit_slot(const Memory& memory, Slot* slot, const Slot& aft
   flush_slot(memory, slot);
 }
 
+// Wide slots are longer than a line may be shared for: what changes of them is written and nothing else, in two steps with a
+// fence between.
+
+/// Word `i` of what stands behind the fingerprint of a slot that is added: its word, and then those of its key.
+template <class Memory>
+HOLDFAST_BOTH void commit_behind(const Memory& memory, Slot* slot, unsigned i, std::uint64_t word,
+                                 const std::byte* key) {
+  memory.store_value(&slot->word + i, i == 0 ? word : Memory::given_word(key + 8 * (i - 1)));
+}
+
+/// The one word that makes a change of a wide slot count: the fingerprint, or the word of an item that is replaced.
+template <class Memory, class Shape>
+HOLDFAST_BOTH void commit_head(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                               const Plan& plan, std::uint64_t word) {
+  Slot* const slot = candidates.slot(view, plan.lane);
+  if (plan.change == Change::replace) {
+    memory.store_value(&slot->word, word);
+  } else {
+    memory.store_value(&slot->key, plan.change == Change::add ? candidates.stored_key() : 0);
+  }
+  flush_slot(memory, slot);
+}
+
 /// Shows it to readers. The caller frees the old cell.
 template <class Memory, class Shape>
 HOLDFAST_BOTH void publish_plan(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
@@ -171,7 +197,7 @@ HOLDFAST_BOTH void publish_plan(const Memory& memory, const View<Shape>& view, c
   switch (plan.change) {
     case Change::none: return;
     case Change::add:
-      memory.show(slot, candidates.stored_key(), word);
+      show_slot(memory, view, slot, candidates, word);
       retag(memory, tags, in_bucket, kTagClaimed, candidates.tag());
       return;
     case Change::replace: memory.show_word(slot, word); return;

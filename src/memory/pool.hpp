@@ -60,7 +60,7 @@ class Pool {
   /// `is_resizing` set (GPHash §3.2.3 "Resizing", RULES.md 17, 19). `number` is one above the top level.
   /// Throws NoSpace; then nothing changed.
   void add_level(unsigned number);
-  /// Takes level `number`, whose slots are all durably zero, out of the directory; its extent becomes free. `number` is the
+  /// Takes level `number`, whose slots are all durably empty, out of the directory; its extent becomes free. `number` is the
   /// lowest level, and one more than are addressed.
   void release_level(unsigned number);
   /// Off only when no more levels are left than are addressed.

@@ -58,7 +58,7 @@ void Pool::add_level(unsigned number) {
     range = impl_->writes_file() ? impl_->map_extent(offset, bytes, true)
                                  : Range{map_private(impl_->file, bytes), bytes, bytes};
     if (reused && impl_->writes_file()) {
-      // A free extent is zero, unless somebody made the pool to mislead.
+      // A free extent has only empty slots; but behind a wide one, or in a pool made to mislead, there may be anything.
       std::memset(range.address, 0, bytes);
       impl_->persist.flush(range.address, bytes);
       impl_->persist.fence();

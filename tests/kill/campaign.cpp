@@ -72,7 +72,8 @@ bool Campaign::over() const {
 
 void Campaign::violation(const std::string& what) {
   counts_.violations.push_back("pool seed " + std::to_string(pool_seed_) + ", life " + std::to_string(shared_->life) +
-                               ", value_bytes " + std::to_string(shared_->round.value_bytes) + ": " + what);
+                               ", key_bytes " + std::to_string(shared_->round.key_bytes) + ", value_bytes " +
+                               std::to_string(shared_->round.value_bytes) + ": " + what);
   std::fprintf(stderr, "VIOLATION %s\n", counts_.violations.back().c_str());
 }
 
@@ -84,7 +85,8 @@ Counts Campaign::run() {
 
 void Campaign::run_pool(std::uint64_t seed) {
   pool_seed_ = seed;
-  const Round round = make_round(seed, options_.large);
+  Round round = make_round(seed, options_.large);
+  if (options_.device != "cpu") round.key_bytes = 8;
   const bool on_disk = options_.folder.empty() && options_.device == "cpu" && random_.chance(25);
   const std::string folder = !options_.folder.empty() ? options_.folder
                              : on_disk                ? std::filesystem::temp_directory_path().string()

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
+#include "support/numbers.hpp"
 
 namespace holdfast::test::kill {
 namespace {
@@ -64,7 +65,7 @@ Batch batch_of(const Plan& plan, Arrays& arrays) {
 }
 
 /// Every other batch that only erases, and each of its keys once, is carried out by erase_if. False: another batch.
-bool erase_by_predicate(Table& table, const Plan& plan, Arrays& arrays) {
+bool erase_by_predicate(NumberedTable& table, const Plan& plan, Arrays& arrays) {
   if (plan.mixed || plan.masked || static_cast<Op>(plan.ops[0]) != Op::erase || plan.versions[0] % 2 == 0) return false;
   std::unordered_map<std::uint64_t, std::size_t> row_of;
   for (std::size_t i = 0; i < arrays.keys.size(); ++i) row_of.emplace(arrays.keys[i], i);
@@ -72,19 +73,17 @@ bool erase_by_predicate(Table& table, const Plan& plan, Arrays& arrays) {
   std::fill(arrays.statuses.begin(), arrays.statuses.end(), Status::not_found);
   Selection selection;
   selection.where = [&](const void* key, const void*) {
-    std::uint64_t number;
-    std::memcpy(&number, key, 8);
-    const auto row = row_of.find(number);
+    const auto row = row_of.find(table.number_of(key));
     if (row == row_of.end()) return false;
     arrays.statuses[row->second] = Status::erased;
     arrays.found[row->second] = true;
     return true;
   };
-  table.erase_if(selection);
+  table.table().erase_if(selection);
   return true;
 }
 
-void call_table(Table& table, const Plan& plan, Arrays& arrays) {
+void call_table(NumberedTable& table, const Plan& plan, Arrays& arrays) {
   switch (plan.call) {
     case Call::clear: return table.clear();
     case Call::reserve: return table.reserve(plan.reserve);
@@ -111,7 +110,7 @@ void acknowledge(Entry& entry, const Round& round, const Plan& plan, const Array
   std::atomic_ref(entry.acknowledged).store(1, std::memory_order_release);
 }
 
-void call_until_killed(Shared& shared, Table& table, unsigned thread) {
+void call_until_killed(Shared& shared, NumberedTable& table, unsigned thread) {
   Journal& journal = shared.journal[thread];
   const Round round = shared.round;
   for (std::uint64_t number = 1;; ++number) {
@@ -136,7 +135,7 @@ void call_until_killed(Shared& shared, Table& table, unsigned thread) {
   wait_to_be_killed();
 }
 
-Table open_for_recovery(Shared& shared) {
+NumberedTable open_for_recovery(Shared& shared) {
   OpenOptions options;
   options.device = shared.recovery_device;
   options.threads = shared.round.table_threads;
@@ -145,7 +144,7 @@ Table open_for_recovery(Shared& shared) {
   const std::uint64_t end = now_ns() + 120'000'000'000;
   for (;;) {
     try {
-      return Table::open(shared.path, options);
+      return {Table::open(shared.path, options), pool_seed(shared.round)};
     } catch (const PoolInUse&) {  // the killed process has not wholly gone yet
       if (now_ns() > end) throw;
       ++shared.found.in_use_retries;
@@ -155,7 +154,7 @@ Table open_for_recovery(Shared& shared) {
 }
 
 /// Reads everything the table has, by find, by contains and by export.
-void look(Table& table, const Round& round, Found& found) {
+void look(NumberedTable& table, const Round& round, Found& found) {
   std::vector<std::uint64_t> keys(round.keys);
   for (std::uint32_t i = 0; i < round.keys; ++i) keys[i] = key_of(round, i);
   found.size = table.size();
@@ -177,7 +176,7 @@ void look(Table& table, const Round& round, Found& found) {
 }
 
 /// Looks again after a while: a dead process's GPU must not have gone on storing (RULES.md 22).
-bool differs_later(Table& table, const Shared& shared) {
+bool differs_later(NumberedTable& table, const Shared& shared) {
   usleep(shared.again_ms * 1000);
   const auto again = std::make_unique<Found>();
   std::memset(static_cast<void*>(again.get()), 0, sizeof(Found));
@@ -188,7 +187,7 @@ bool differs_later(Table& table, const Shared& shared) {
          std::memcmp(again->values, shared.found.values, std::size_t{round.keys} * round.value_bytes) != 0;
 }
 
-void check_table(Table& table, Found& found) {
+void check_table(NumberedTable& table, Found& found) {
   const CheckReport report = table.check();
   found.check_items = report.items;
   std::string errors;
@@ -212,14 +211,16 @@ int write_until_killed(Shared& shared) try {
   open.moves = round.moves;
   open.flush = round.flush;
   CreateOptions create;
+  create.key_bytes = round.key_bytes;
   create.value_bytes = round.value_bytes;
   create.capacity = round.capacity;
   create.device = shared.device;
   create.threads = round.table_threads;
   create.moves = round.moves;
   create.flush = round.flush;
-  create.seed = round.seed | 1;
-  Table table = shared.create != 0 ? Table::create(shared.path, create) : Table::open(shared.path, open);
+  create.seed = pool_seed(round);
+  NumberedTable table(shared.create != 0 ? Table::create(shared.path, create) : Table::open(shared.path, open),
+                      pool_seed(round));
   shared.writing.store(2, std::memory_order_release);
   std::vector<std::thread> threads;
   for (unsigned thread = 0; thread < round.threads; ++thread) {
@@ -246,7 +247,7 @@ int reopen_and_report(Shared& shared) try {
   if (shared.wait != 0) wait_while(shared.go, 0, 600'000);
   shared.opening_ns = now_ns();
   shared.stage.store(static_cast<std::uint32_t>(Stage::opening), std::memory_order_release);
-  Table table = open_for_recovery(shared);
+  NumberedTable table = open_for_recovery(shared);
   shared.stage.store(static_cast<std::uint32_t>(Stage::open), std::memory_order_release);
   shared.opened_ns = now_ns();
   check_table(table, shared.found);

@@ -62,7 +62,9 @@ Round make_round(std::uint64_t seed, bool large) {
   Random random(mix(seed, 0x726f));
   constexpr std::array<std::uint32_t, 6> kValueBytes{0, 4, 8, 12, 128, 1000};
   Round round{};
+  constexpr std::array<std::uint32_t, 8> kKeyBytes{8, 8, 16, 8, 32, 8, 128, 24};
   round.seed = seed;
+  round.key_bytes = kKeyBytes[mix(seed, 0x6b62) % kKeyBytes.size()];
   round.value_bytes = kValueBytes[seed % kValueBytes.size()];
   round.keys = static_cast<std::uint32_t>(random.chance(50) ? 40 + random.below(200) : 500 + random.below(3000));
   round.capacity = static_cast<std::uint32_t>(16 + random.below(48));
@@ -76,6 +78,8 @@ Round make_round(std::uint64_t seed, bool large) {
   if (large) make_large(round, random);
   return round;
 }
+
+std::uint64_t pool_seed(const Round& round) { return round.seed | 1; }
 
 std::uint64_t key_of(const Round& round, std::uint32_t index) {
   constexpr std::array<std::uint64_t, 6> kSpecial{0, 1, 2, 3, ~std::uint64_t{0}, ~std::uint64_t{0} - 1};

@@ -18,6 +18,7 @@ inline constexpr unsigned kLargeBatch = 1 << 14;  ///< operations from which a G
 /// A pool and how it is used; fixed for all lives of the pool. Plain data: it lies in shared memory.
 struct Round {
   std::uint64_t seed;
+  std::uint32_t key_bytes;  ///< of wide keys, pairs share a hash (support/numbers.hpp)
   std::uint32_t value_bytes;
   std::uint32_t keys;           ///< size of the key universe
   std::uint32_t capacity;       ///< asked for at creation; far fewer than keys, so that the table grows
@@ -32,6 +33,8 @@ struct Round {
 
 Round make_round(std::uint64_t seed, bool large);
 
+/// The seed of a round's pools, which some keys depend on.
+std::uint64_t pool_seed(const Round& round);
 /// Key number `index` of a round. Key 0 is 0; the next are other words that an implementation could mistake for a state.
 std::uint64_t key_of(const Round& round, std::uint32_t index);
 /// The bytes that version `version` of any value has.

@@ -78,8 +78,23 @@ void count(const HistoryLog& log) {
   counts().crashed += pending != 0 || log.stage != 2 ? 1 : 0;
 }
 
+NumberedTable make_table(const std::string& path, std::uint64_t seed) {
+  const CreateOptions options = table_options(seed);
+  return {Table::create(path, options), options.seed};
+}
+
+NumberedTable open_table(const std::string& path, std::uint64_t seed) {
+  const CreateOptions made = table_options(seed);
+  OpenOptions options;
+  options.device = "cpu";
+  options.threads = made.threads;
+  options.flush = made.flush;
+  options.moves = made.moves;
+  return {Table::open(path, options), made.seed};
+}
+
 /// Reads the keys one by one, alone.
-std::vector<State> read_all(Table& table, const std::vector<std::uint64_t>& keys, bool& torn) {
+std::vector<State> read_all(NumberedTable& table, const std::vector<std::uint64_t>& keys, bool& torn) {
   const std::size_t bytes = table.value_bytes();
   std::vector<char> values(keys.size() * bytes + 1);
   const std::unique_ptr<bool[]> found(new bool[keys.size() + 1]());
@@ -99,7 +114,7 @@ TEST(History, ConcurrentCallersAreLinearizable) {
   const auto log = std::make_unique<HistoryLog>();
   const Patience patience;
   for (std::uint64_t seed = 1; seed <= 60 || (counts().overlapping < enough && patience.is_left()); ++seed) {
-    Table table = Table::create(path, table_options(seed));
+    NumberedTable table = make_table(path, seed);
     Verifier verifier;
     for (std::uint64_t number = 0; number < kPerTable; ++number) {
       std::memset(static_cast<void*>(log.get()), 0, sizeof(HistoryLog));
@@ -122,7 +137,7 @@ TEST(History, ConcurrentCallersAreLinearizable) {
 
 TEST(History, PlantedErrorsInRealLogsAreCaught) {
   const std::string path = pool_path("planted");
-  Table table = Table::create(path, table_options(7));
+  NumberedTable table = make_table(path, 7);
   const auto log = std::make_unique<HistoryLog>();
   unsigned planted = 0;
   for (std::uint64_t number = 0; number < 50 || (planted <= 10 && number < 5000); ++number) {
@@ -172,19 +187,9 @@ pid_t start_child(CrashLog& log, const Work& work) {
   _exit(log.error[0] == 0 ? 0 : 3);
 }
 
-OpenOptions open_options(const CreateOptions& made) {
-  OpenOptions options;
-  options.device = "cpu";
-  options.threads = made.threads;
-  options.flush = made.flush;
-  options.moves = made.moves;
-  return options;
-}
-
 /// Runs histories until it is killed.
 void live(CrashLog& log, const std::string& path, std::uint64_t seed, unsigned life) {
-  const CreateOptions made = table_options(seed);
-  Table table = life == 0 ? Table::create(path, made) : Table::open(path, open_options(made));
+  NumberedTable table = life == 0 ? make_table(path, seed) : open_table(path, seed);
   log.ready = 1;
   for (std::uint64_t i = 0; i < CrashLog::kHistories; ++i) {
     log.histories = static_cast<std::uint32_t>(i + 1);
@@ -195,7 +200,7 @@ void live(CrashLog& log, const std::string& path, std::uint64_t seed, unsigned l
 
 /// Reopens the pool of a killed child and reads every key.
 void look_after(CrashLog& log, const std::string& path, std::uint64_t seed) {
-  Table table = Table::open(path, open_options(table_options(seed)));
+  NumberedTable table = open_table(path, seed);
   const std::vector<std::uint64_t> keys(log.keys, log.keys + log.key_count);
   const std::vector<State> states = read_all(table, keys, log.torn);
   std::copy(states.begin(), states.end(), log.states);

@@ -23,7 +23,7 @@ Op pick_op(Random& random, bool accumulates) {
   return op == Op::accumulate && !accumulates ? Op::assign : op;
 }
 
-void disturb(Table& table, Random& random, std::uint64_t seed) {
+void disturb(NumberedTable& table, Random& random, std::uint64_t seed) {
   if (random.chance(20)) return table.reserve(table.size() + random.below(64));
   std::array<std::uint64_t, kFillers> keys{};
   std::vector<std::uint64_t> values(kFillers * (table.value_bytes() + 7) / 8 + 1);
@@ -80,7 +80,8 @@ std::uint32_t draw(Random& random, const HistoryLog& history, CallerLog& log, co
 
 /// One batch, logged before and after. `meet` waits for the other callers, at the last moment.
 template <class Meet>
-void call(Table& table, Random& random, HistoryLog& history, CallerLog& log, unsigned around, const Meet& meet) {
+void call(NumberedTable& table, Random& random, HistoryLog& history, CallerLog& log, unsigned around,
+          const Meet& meet) {
   const std::size_t bytes = table.value_bytes();
   const std::uint32_t first = log.count.load(std::memory_order_relaxed);
   const bool mixed = random.chance(50);
@@ -126,10 +127,12 @@ void call(Table& table, Random& random, HistoryLog& history, CallerLog& log, uns
 CreateOptions table_options(std::uint64_t seed) {
   Random random(mix(seed, 0x6c69));
   constexpr std::array<std::uint32_t, 4> kValueBytes{0, 8, 16, 128};
+  constexpr std::array<std::uint32_t, 4> kKeyBytes{8, 16, 32, 128};
   constexpr std::array<std::array<std::uint32_t, 3>, 4> kShapes{{{2, 2, 8}, {1, 1, 8}, {2, 2, 4}, {3, 2, 4}}};
   CreateOptions options;
   const auto& shape = kShapes[random.below(kShapes.size())];
   options.value_bytes = kValueBytes[random.below(8) < 1 ? 0 : 1 + random.below(3)];
+  options.key_bytes = kKeyBytes[random.chance(50) ? 0 : 1 + random.below(3)];
   options.levels = shape[0];
   options.hash_locations = shape[1];
   options.slots = shape[2];
@@ -143,12 +146,13 @@ CreateOptions table_options(std::uint64_t seed) {
   return options;
 }
 
-void run_history(Table& table, std::uint64_t seed, std::uint64_t number, HistoryLog& log) {
+void run_history(NumberedTable& table, std::uint64_t seed, std::uint64_t number, HistoryLog& log) {
   const std::uint64_t history_seed = mix(seed, number);
   Random random(history_seed);
   log.callers = static_cast<std::uint32_t>(2 + random.below(kMaxCallers - 1));
   log.keys = static_cast<std::uint32_t>(1 + random.below(kMaxKeys));
-  for (std::uint32_t i = 0; i < log.keys; ++i) log.key[i] = mix(history_seed, i);
+  // Wide keys of two neighbouring numbers have one hash (support/numbers.hpp).
+  for (std::uint32_t i = 0; i < log.keys; ++i) log.key[i] = i % 2 == 1 ? log.key[i - 1] ^ 1 : mix(history_seed, i);
   if (random.chance(30)) log.key[0] = 0;  // the reserved one, which lives aside
   const bool disturbs = random.chance(30), in_step = random.chance(75);
   const std::uint64_t calls = 2 + random.below(4);

@@ -11,6 +11,7 @@
 
 #include "checker.hpp"
 #include "holdfast/table.hpp"
+#include "support/numbers.hpp"
 
 namespace holdfast::test::linear {
 
@@ -48,7 +49,7 @@ struct HistoryLog {
 CreateOptions table_options(std::uint64_t seed);
 
 /// Runs history `number` of `seed` on the table and fills in `log`, which is all zero.
-void run_history(Table& table, std::uint64_t seed, std::uint64_t number, HistoryLog& log);
+void run_history(NumberedTable& table, std::uint64_t seed, std::uint64_t number, HistoryLog& log);
 
 /// A value of `bytes` bytes stands for one number: the number repeated. `torn` is set if it is not that.
 std::uint64_t number_in(const void* value, std::size_t bytes, bool& torn);

@@ -24,7 +24,7 @@ inline constexpr Minimum kMinimum[] = {
     {"bounded", "schedules", "process", 3200891, 7460, 6480},
     {"bounded", "schedules", "power", 4513984, 50380, 8026},
     {"bounded", "schedules", "gpu", 3807367, 33121, 8769},
-    {"bounded", "schedules", "resident", 5935010, 24077, 10613},
+    {"bounded", "schedules", "resident", 7020326, 24966, 11780},
     {"long", "pairs", "process", 418955, 14353, 37793},
     {"long", "pairs", "power", 501405, 46291, 37793},
     {"long", "pairs", "gpu", 463920, 32086, 46214},

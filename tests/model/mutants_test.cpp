@@ -48,6 +48,7 @@ constexpr Mutant kMutants[] = {
     MUTANT(reader_flush),
     MUTANT(flush_value),
     MUTANT(flush_slot),
+    MUTANT(flush_wide_key),
     MUTANT(cell_limbo),
     MUTANT(clear_torn_slots),
     MUTANT(drop_second_copies),
@@ -57,6 +58,7 @@ constexpr Mutant kMutants[] = {
     MUTANT(fence_superblock_copy),
     MUTANT(find_before_rehash),
     OF_PHASES(hide_word),
+    OF_PHASES(fence_behind_fingerprints),
     OF_PHASES(commit_all_of_line),
 };
 constexpr std::size_t kOfCacheMap = 3;  // the last steps: cache_map_test.cpp

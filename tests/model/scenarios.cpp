@@ -247,9 +247,9 @@ void add_runs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   to.push_back(scenario);
 }
 
-/// Batches in phases, under searches: of one operation, and mixed. Keys of 8 bytes.
+/// Batches in phases, under searches: of one operation, and mixed.
 void add_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
-  if (flavour != Flavour::resident || items.key_words > 1) return;
+  if (flavour != Flavour::resident) return;
   Shape shape = two_levels(items);
   shape.cells = 10;
   const auto k = colliding_keys(shape, 3);

@@ -55,6 +55,28 @@ def test_every_form_of_keys(folder: Path, size: int) -> None:
         assert table.check().ok
 
 
+@pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="needs pyarrow")
+def test_keys_from_arrow(folder: Path) -> None:
+    import pyarrow as pa
+
+    raw = make_keys(50, 32)
+    keys = pa.array([row.tobytes() for row in raw], pa.binary(32))
+    values = np.arange(50, dtype=np.uint64)
+    with Table.create(folder / "t.hold", key=32, value=8, device="cpu") as table:
+        assert (table.insert(keys, values) == Status.INSERTED).all()
+        for form in (keys, pa.chunked_array([keys[:20], keys[20:21], keys[21:]])):
+            rows, found = table.find(form, dtype=np.uint64)
+            assert found.all() and (rows == values).all()
+        rows, found = table.find(keys[7:9], dtype=np.uint64)
+        assert found.all() and rows.tolist() == [7, 8], "a slice begins inside its buffer"
+        for none in (keys[:0], pa.chunked_array([], pa.binary(32))):
+            assert len(table.contains(none)) == 0
+        with pytest.raises(InvalidArgument, match="keys has 1 nulls: leave them out"):
+            table.contains(pa.array([None, b"x" * 32], pa.binary(32)))
+        with pytest.raises(InvalidArgument, match=r"shape \(1, 16\), but .* has keys of 32 bytes"):
+            table.contains(pa.array([b"x" * 16], pa.binary(16)))
+
+
 WRONG: list[tuple[str, Any, type[Exception], str]] = [
     ("numbers", np.arange(4, dtype=np.uint64), InvalidArgument, r"keys is uint64 .* has keys of 32 bytes.*\(n, 32\)"),
     ("narrow", np.zeros((4, 16), np.uint8), InvalidArgument, r"shape \(4, 16\), but .* has keys of 32 bytes"),

@@ -43,8 +43,14 @@ class NumberedTable {
   NumberedTable(Table table, std::uint64_t seed) : table_(std::move(table)), seed_(seed) {}
 
   Table& table() { return table_; }
+  /// The number of a key of this table.
+  std::uint64_t number_of(const void* key) const {
+    return test::number_of(static_cast<const std::byte*>(key), table_.key_bytes(), seed_);
+  }
 
+  /// Keys in GPU memory are as keys_of made them already.
   BatchResult run(Batch batch) {
+    if (batch.on_device) return table_.run(batch);
     const auto keys = wide(static_cast<const std::uint64_t*>(batch.keys), batch.size);
     batch.keys = keys.data();
     return table_.run(batch);
@@ -76,9 +82,11 @@ class NumberedTable {
     const std::uint32_t bytes = table_.key_bytes();
     std::vector<std::byte> wide_keys(n * bytes + 1);
     const std::size_t got = table_.export_batch(cursor, wide_keys.data(), values, n);
-    for (std::size_t i = 0; i < got; ++i) keys[i] = number_of(wide_keys.data() + i * bytes, bytes, seed_);
+    for (std::size_t i = 0; i < got; ++i) keys[i] = number_of(wide_keys.data() + i * bytes);
     return got;
   }
+  bool on_gpu() const { return table_.on_gpu(); }
+  std::uint32_t value_bytes() const { return table_.value_bytes(); }
   std::uint64_t size() const { return table_.size(); }
   std::uint64_t slots() const { return table_.slots(); }
   void clear() { table_.clear(); }

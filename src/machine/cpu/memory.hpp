@@ -72,9 +72,15 @@ class CpuMemory {
     return true;
   }
 
+  /// `count` words of an empty slot, which another word makes count later; word(i) gives them.
+  template <class Word>
+  void store_words(std::uint64_t* to, unsigned count, const Word& word) const {
+    for (unsigned i = 0; i < count; ++i) store(to + i, word(i));
+  }
+
   // Readers look at the pool itself: there is no copy to keep.
-  static constexpr bool keeps_copies() { return false; }
-  void show_at(std::uint64_t*, std::uint64_t) const {}
+  template <class Word>
+  void show_words(std::uint64_t*, unsigned, const Word&) const {}
   void show(index::Slot*, std::uint64_t, std::uint64_t) const {}
   void show_word(index::Slot*, std::uint64_t) const {}
   void hide(index::Slot*) const {}

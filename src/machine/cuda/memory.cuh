@@ -72,9 +72,20 @@ class CudaMemory {
     return true;
   }
 
-  __device__ bool keeps_copies() const { return cache_ != nullptr && cache_->resident(); }
-  __device__ void show_at(std::uint64_t* word, std::uint64_t value) const {
-    if (std::uint64_t* const copy = copy_of(word)) poke(copy, value);
+  /// `count` words of an empty slot, which its fingerprint makes count later, behind a fence. They are released together, as
+  /// those of store_pair.
+  template <class Word>
+  __device__ void store_words(std::uint64_t* to, unsigned count, const Word& word) const {
+    __threadfence();
+    for (unsigned i = 0; i < count; ++i) store_value(to + i, word(i));
+  }
+  /// The copies of such words, before `show`.
+  template <class Word>
+  __device__ void show_words(std::uint64_t* words, unsigned count, const Word& word) const {
+    std::uint64_t* const copy = copy_of(words);
+    if (copy == nullptr) return;
+    __threadfence();
+    for (unsigned i = 0; i < count; ++i) DeviceWord(copy[i]).store(word(i), ::cuda::memory_order_relaxed);
   }
   // The word comes before the key that makes it count, and goes after it: a search that has read the key reads a word that
   // was there with it, or is told by the stripe to look again.

@@ -1,6 +1,8 @@
 // driver.cpp: compiles src/machine/cpu/driver_impl.hpp once for each flavour of the model.
 #include "machine/model/driver.hpp"
 
+#include <cstring>
+
 #include "index/phases.hpp"
 #include "machine/model/memory.hpp"
 // After the policy that it is compiled with:
@@ -24,16 +26,34 @@ auto with_flavour(Flavour flavour, const F& act) {
   return act(std::integral_constant<Flavour, Flavour::gpu>{});
 }
 
+/// The keys of a batch in phases.
+class PhasedKeys {
+ public:
+  using View = index::View<index::RuntimeShape>;
+  PhasedKeys(const View& view, const std::byte* keys) : view_(view), keys_(keys) {}
+
+  const std::byte* at(unsigned row) const { return keys_ + row * view_.key_bytes(); }
+  bool same(unsigned row, unsigned other) const { return std::memcmp(at(row), at(other), view_.key_bytes()) == 0; }
+  index::Candidates<index::RuntimeShape> candidates(unsigned row) const {
+    using Memory = cpu::CpuMemory<ModelTile<Flavour::resident>, true>;
+    return {view_, index::given_key<Memory>(view_, at(row))};
+  }
+
+ private:
+  const View& view_;
+  const std::byte* keys_;
+};
+
 /// The changes of a batch in phases, in the order of their slots (index/phases.hpp).
 class PhasedChanges {
  public:
   using View = index::View<index::RuntimeShape>;
   using Candidates = index::Candidates<index::RuntimeShape>;
-  PhasedChanges(const View& view, const std::uint64_t* keys, const index::Plan* plans, const std::uint64_t* words,
+  PhasedChanges(const View& view, const PhasedKeys& keys, const index::Plan* plans, const std::uint64_t* words,
                 unsigned count, index::Pass pass) {
     for (unsigned i = 0; i < count; ++i) {
       if (plans[i].change == index::Change::none) continue;
-      const Candidates candidates(view, keys[i]);
+      const Candidates candidates = keys.candidates(i);
       const One one{index::slot_number(view, candidates, plans[i].lane), plans[i].change,
                     index::slot_after(view, candidates, plans[i], words[i], pass)};
       unsigned at = size_++;
@@ -59,7 +79,7 @@ class PhasedChanges {
 /// The runs of a batch: the rows of each key, in array order, and what they do together.
 class PhasedRuns {
  public:
-  PhasedRuns(const index::Rows& rows, const std::uint64_t* keys, unsigned count)
+  PhasedRuns(const index::Rows& rows, const PhasedKeys& keys, unsigned count)
       : rows_(rows), keys_(keys), count_(count) {}
 
   bool leads(unsigned row) const { return rows_of(row, row) == 0; }
@@ -73,7 +93,7 @@ class PhasedRuns {
   unsigned rows_of(unsigned row, unsigned end, std::uint32_t* to = nullptr) const {
     unsigned size = 0;
     for (unsigned i = 0; i < end; ++i) {
-      if (keys_[i] != keys_[row]) continue;
+      if (!keys_.same(i, row)) continue;
       if (to != nullptr) to[size] = i;
       ++size;
     }
@@ -88,7 +108,7 @@ class PhasedRuns {
   }
 
   const index::Rows& rows_;
-  const std::uint64_t* keys_;
+  const PhasedKeys& keys_;
   unsigned count_;
 };
 
@@ -141,15 +161,32 @@ void commit_lines(const Memory& memory, const index::View<index::RuntimeShape>& 
   }
 }
 
+template <class Memory>
+void commit_wide(const Memory& memory, const index::View<index::RuntimeShape>& view, const PhasedKeys& keys,
+                 const index::Plan* plans, const std::uint64_t* words, unsigned count) {
+  for (unsigned i = 0; i < count; ++i) {
+    if (plans[i].change != index::Change::add) continue;
+    index::Slot* const slot = keys.candidates(i).slot(view, plans[i].lane);
+    for (unsigned w = 0; w <= view.key_words(); ++w) index::commit_behind(memory, slot, w, words[i], keys.at(i));
+  }
+  if (memory.keeps(index::Step::fence_behind_fingerprints)) memory.fence();
+  for (unsigned i = 0; i < count; ++i) {
+    if (plans[i].change != index::Change::none)
+      index::commit_head(memory, view, keys.candidates(i), plans[i], words[i]);
+  }
+}
+
 /// The slots of a batch. The passes change places, and one fence goes, where the model leaves their order out.
 template <class Memory>
-void commit_slots(const Memory& memory, const index::View<index::RuntimeShape>& view, const std::uint64_t* keys,
+void commit_slots(const Memory& memory, const index::View<index::RuntimeShape>& view, const PhasedKeys& keys,
                   const index::Plan* plans, const std::uint64_t* words, unsigned count) {
   using index::Pass;
   const auto commit = [&](Pass pass) {
     commit_lines(memory, view, PhasedChanges(view, keys, plans, words, count, pass), pass);
   };
-  if (!view.in_slot()) {
+  if (view.wide()) {
+    commit_wide(memory, view, keys, plans, words, count);
+  } else if (!view.in_slot()) {
     commit(Pass::whole);
   } else {
     commit(Pass::values);
@@ -188,8 +225,8 @@ index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>
 }
 
 void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
-                const std::uint64_t* keys, unsigned count, cpu::Tally& tally) {
-  HOLDFAST_ASSERT(flavour == Flavour::resident && count <= kMaxPhased && !view.wide());
+                const std::byte* given, unsigned count, cpu::Tally& tally) {
+  HOLDFAST_ASSERT(flavour == Flavour::resident && count <= kMaxPhased);
   static cpu::Epochs epochs;
   static cpu::Cells none(epochs);
   static cpu::CellPurse purse(none);
@@ -197,12 +234,13 @@ void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, c
   using Candidates = index::Candidates<index::RuntimeShape>;
   const cpu::CpuMemory<Tile, true> memory(kPersist, purse, tally);
   index::Plan plans[kMaxPhased];
+  const PhasedKeys keys(view, given);
   const PhasedRuns runs(rows, keys, count);
   index::Item old[kMaxPhased];
   std::uint64_t words[kMaxPhased] = {}, sums[kMaxPhased][kMaxWords] = {};
   index::Held reads[kMaxPhased];
   for (unsigned i = 0; i < count; ++i) {
-    const Candidates candidates(view, keys[i]);
+    const Candidates candidates = keys.candidates(i);
     old[i] = index::find_claimed(Tile{}, memory, view, candidates);
     reads[i] = index::answer_row(rows, i, runs.before(i), static_cast<bool>(old[i]));
     if (!runs.leads(i)) continue;
@@ -227,7 +265,7 @@ void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, c
   }
   if (memory.keeps(index::Step::fence_after_place) && !view.in_slot()) memory.fence();
   commit_slots(memory, view, keys, plans, words, count);
-  for (unsigned i = 0; i < count; ++i) index::publish_plan(memory, view, Candidates(view, keys[i]), plans[i], words[i]);
+  for (unsigned i = 0; i < count; ++i) index::publish_plan(memory, view, keys.candidates(i), plans[i], words[i]);
   // The GPU answers rows beside the phases: this is as late as it can be.
   for (unsigned i = 0; i < count; ++i) {
     if (reads_value(rows.op_of(i))) read_held(memory, view, rows, i, reads[i], old[i].word);

@@ -14,8 +14,8 @@ std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::Run
 index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
                          unsigned count, const std::byte* key, const index::Permits& permits, cpu::Tally& tally);
 
-/// A batch in phases (index/phases.hpp), as the GPU's driver schedules it. Keys have 8 bytes, and may repeat.
+/// A batch in phases (index/phases.hpp), as the GPU's driver schedules it. Keys may repeat.
 void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
-                const std::uint64_t* keys, unsigned count, cpu::Tally& tally);
+                const std::byte* keys, unsigned count, cpu::Tally& tally);
 
 }  // namespace holdfast::machine::model

@@ -37,6 +37,8 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
     return world().load(word);
   }
   void store(std::uint64_t* word, std::uint64_t value) const { world().store(word, value); }
+  /// Of a phase, which fences at its end.
+  void store_value(std::uint64_t* word, std::uint64_t value) const { store(word, value); }
   void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     store(&slot->key, key);
     store(&slot->word, word);
@@ -58,9 +60,17 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
     }
     return true;
   }
-  static bool keeps_copies() { return F == model::Flavour::resident; }
+  template <class Word>
+  void store_words(std::uint64_t* to, unsigned count, const Word& word) const {
+    for (unsigned i = 0; i < count; ++i) store(to + i, word(i));
+  }
   void show_at(std::uint64_t* word, std::uint64_t value) const {
     if (std::uint64_t* const copy = world().copy_of(word)) world().poke(copy, value);
+  }
+  template <class Word>
+  void show_words(std::uint64_t* to, unsigned count, const Word& word) const {
+    if (F != model::Flavour::resident) return;
+    for (unsigned i = 0; i < count; ++i) show_at(to + i, word(i));
   }
   void show(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     show_at(&slot->word, word);

@@ -61,7 +61,7 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const cpu::
     work.permits = {!deny, !deny};
     cpu::Progress progress;
     if (in_phases) {
-      run_phases(world_.flavour(), layout, work.rows, arrays.keys, count, tally_);
+      run_phases(world_.flavour(), layout, work.rows, work.keys, count, tally_);
       progress = {count, index::Outcome::done};
     } else if (as_run) {
       progress.outcome = apply_run(world_.flavour(), layout, work.rows, count, work.keys, work.permits, tally_);
