@@ -76,6 +76,13 @@ __global__ void draw_kernel(Draw draw, std::uint64_t* keys, std::uint64_t size, 
     keys[i] = key_of(base + drawn_item(draw, i), 1);
 }
 
+/// Wide keys of some numbers; the numbers are their first words.
+__global__ void widen_kernel(const std::uint64_t* keys, std::uint64_t* wide, std::uint64_t size, unsigned words) {
+  const std::uint64_t all = size * words;
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < all; i += gridDim.x * blockDim.x)
+    wide[i] = i % words == 0 ? keys[i / words] : mix(keys[i / words] + i % words);
+}
+
 __global__ void value_kernel(const std::uint64_t* keys, std::uint64_t* values, std::uint64_t size, unsigned words,
                              std::uint64_t version) {
   const std::uint64_t all = size * words;

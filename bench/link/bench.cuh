@@ -38,7 +38,7 @@ void say(const char* format, T... values) {
 /// How the table of a study is made.
 struct Setup {
   std::uint64_t items = 37'748'736;  // 0.75 of 3·2^24 slots
-  std::uint32_t value_bytes = 128;
+  std::uint32_t key_bytes = 8, value_bytes = 128;
   std::string pool = "/dev/shm/holdfast-link-bench.hold";
   std::uint64_t order_from = 0, gpu_memory = kHalfOfFree;
   CacheOptions cache;  ///< of values
@@ -50,9 +50,15 @@ struct Setup {
 
 /// The arrays of one batch.
 struct Arrays {
-  Arrays(std::uint64_t rows, unsigned words, bool mixed = false)
-      : keys(rows), values(rows * words), out(rows * words), statuses(rows), found(rows), ops(mixed ? rows : 0) {}
-  GpuArray<std::uint64_t> keys, values, out;
+  Arrays(std::uint64_t rows, unsigned words, unsigned key_words, bool mixed = false)
+      : keys(rows),
+        wide_keys(key_words == 1 ? 0 : rows * key_words),
+        values(rows * words),
+        out(rows * words),
+        statuses(rows),
+        found(rows),
+        ops(mixed ? rows : 0) {}
+  GpuArray<std::uint64_t> keys, wide_keys, values, out;  ///< of wide keys, `keys` are the first words
   GpuArray<Status> statuses;
   GpuArray<bool> found;
   GpuArray<std::uint8_t> ops;
@@ -72,7 +78,8 @@ inline Json spread_of(const std::vector<double>& all) {
 
 class Bench {
  public:
-  explicit Bench(const Setup& setup) : setup_(setup), words_(setup.value_bytes / 8), wrong_(1) {
+  explicit Bench(const Setup& setup)
+      : setup_(setup), words_(setup.value_bytes / 8), key_words_(setup.key_bytes / 8), wrong_(1) {
     for (cudaStream_t& stream : streams_)
       must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
     must(cudaMemset(wrong_.data(), 0, 8), "starting");
@@ -88,6 +95,7 @@ class Bench {
   /// An empty table with room for the items, and for a batch of updates.
   void make() {
     CreateOptions options;
+    options.key_bytes = setup_.key_bytes;
     options.value_bytes = setup_.value_bytes;
     options.capacity = setup_.capacity != 0 ? setup_.capacity : setup_.items;
     options.levels = setup_.levels;
@@ -107,7 +115,7 @@ class Bench {
 
   /// All items, in batches of `rows`; returns the rates of whole batches.
   void load(std::uint64_t rows = 4 * kMi, const char* work = "insert") {
-    Arrays arrays(rows, words_);
+    Arrays arrays(rows, words_, key_words_);
     std::vector<double> rates;
     for (std::uint64_t first = 0; first < setup_.items; first += rows) {
       const std::uint64_t n = std::min(rows, setup_.items - first);
@@ -123,7 +131,7 @@ class Bench {
 
   /// The items from `first` on, without a clock.
   void insert_items(std::uint64_t first, std::uint64_t rows) {
-    Arrays arrays(rows, words_);
+    Arrays arrays(rows, words_, key_words_);
     draw(each_from(first), arrays, rows, false);
     fill_values(arrays, rows);
     change(Op::insert, arrays, rows);
@@ -136,7 +144,7 @@ class Bench {
   void find(const std::string& work, const Draw& from, std::uint64_t rows, unsigned streams = 1, bool absent = false) {
     const auto each = static_cast<unsigned>(std::clamp<std::uint64_t>(4 * kMi / rows, streams == 1 ? 1 : 4, 64));
     std::vector<std::unique_ptr<Arrays>> arrays;
-    for (unsigned i = 0; i < each; ++i) arrays.push_back(std::make_unique<Arrays>(rows, words_));
+    for (unsigned i = 0; i < each; ++i) arrays.push_back(std::make_unique<Arrays>(rows, words_, key_words_));
     repeat(
         work, rows, rows * each, 5, streams,
         [&] {
@@ -171,7 +179,7 @@ class Bench {
     constexpr unsigned kArrays = 4;
     std::vector<std::unique_ptr<Arrays>> arrays;
     for (unsigned i = 0; i < kArrays; ++i) {
-      arrays.push_back(std::make_unique<Arrays>(rows, words_));
+      arrays.push_back(std::make_unique<Arrays>(rows, words_, key_words_));
       draw(from, *arrays[i], rows, false);
     }
     wait_all();
@@ -198,7 +206,7 @@ class Bench {
 
   /// The resolution alone: no value is read.
   void contains(const std::string& work, const Draw& from, std::uint64_t rows, bool absent) {
-    Arrays arrays(rows, 0);
+    Arrays arrays(rows, 0, key_words_);
     repeat(
         work, rows, rows, 5, 1, [&] { draw(from, arrays, rows, absent); },
         [&] {
@@ -211,7 +219,7 @@ class Bench {
   }
 
   void update(const std::string& work, const Draw& from, std::uint64_t rows, unsigned repetitions = 3) {
-    Arrays arrays(rows, words_);
+    Arrays arrays(rows, words_, key_words_);
     repeat(
         work, rows, rows, repetitions, 1,
         [&] {
@@ -225,7 +233,7 @@ class Bench {
 
   /// Adds to values, and takes it away again outside the clock.
   void accumulate(const std::string& work, const Draw& from, std::uint64_t rows) {
-    Arrays arrays(rows, words_);
+    Arrays arrays(rows, words_, key_words_);
     GpuArray<std::uint64_t> before(rows * words_);
     const auto amounts = [&](bool less) {
       amount_kernel<<<kBlocks, kThreads>>>(arrays.values.data(), rows, words_, less);
@@ -252,7 +260,7 @@ class Bench {
 
   /// Of items that are all there.
   void find_or_insert(const std::string& work, const Draw& from, std::uint64_t rows) {
-    Arrays arrays(rows, words_);
+    Arrays arrays(rows, words_, key_words_);
     repeat(
         work, rows, rows, 3, 1,
         [&] {
@@ -272,7 +280,7 @@ class Bench {
 
   /// Erases the last items of the table, `batches` batches of them.
   void erase(const std::string& work, std::uint64_t rows, unsigned batches = 2) {
-    Arrays arrays(rows, words_);
+    Arrays arrays(rows, words_, key_words_);
     std::vector<double> rates;
     for (unsigned r = 0; r < batches && erased_ + rows <= setup_.items; ++r) {
       draw(each_from(setup_.items - erased_ - rows), arrays, rows, false);
@@ -286,7 +294,7 @@ class Bench {
 
   /// A mixed batch: row i reads, but for `changes_in_20` rows of every twenty, which update. YCSB A is 10, B is 1.
   void mixed(const std::string& work, const Draw& from, std::uint64_t rows, unsigned changes_in_20) {
-    Arrays arrays(rows, words_, true);
+    Arrays arrays(rows, words_, key_words_, true);
     repeat(
         work, rows, rows, 4, 1,
         [&] {
@@ -396,6 +404,7 @@ class Bench {
   Json result() const {
     const Stats stats = table_->stats();
     return {{"items", setup_.items},
+            {"key_bytes", setup_.key_bytes},
             {"value_bytes", setup_.value_bytes},
             {"slots", stats.slots},
             {"cells", stats.cells},
@@ -429,7 +438,7 @@ class Bench {
   Batch batch_of(const Arrays& arrays, std::uint64_t rows, cudaStream_t stream) const {
     Batch batch;
     batch.size = rows;
-    batch.keys = arrays.keys.data();
+    batch.keys = key_words_ == 1 ? arrays.keys.data() : arrays.wide_keys.data();
     batch.on_device = true;
     batch.stream = stream;
     return batch;
@@ -456,6 +465,8 @@ class Bench {
     Draw next = from;
     next.seed = ++seed_;
     draw_kernel<<<kBlocks, kThreads>>>(next, arrays.keys.data(), rows, absent ? kAbsentItem : 0);
+    if (key_words_ > 1)
+      widen_kernel<<<kBlocks, kThreads>>>(arrays.keys.data(), arrays.wide_keys.data(), rows, key_words_);
     must(cudaGetLastError(), "drawing keys");
   }
 
@@ -488,7 +499,7 @@ class Bench {
   }
 
   Setup setup_;
-  const unsigned words_;
+  const unsigned words_, key_words_;
   GpuArray<unsigned long long> wrong_;
   cudaStream_t streams_[2] = {};
   std::unique_ptr<Table> table_;

@@ -1,4 +1,5 @@
-// curves.cuh: the studies `batches`, `skew` and `shapes`: throughput by batch size, by skew, and by configuration.
+// curves.cuh: the studies `batches`, `skew`, `keys` and `shapes`: throughput by batch size, by skew, by the bytes of a key, and
+// by configuration.
 #pragma once
 
 #include <utility>
@@ -44,6 +45,39 @@ inline Json skew_study(const Setup& setup) {
   result = bench.result();
   result["failed"] = bench.failed();
   return result;
+}
+
+/// GPHash Figure 12a: keys of 8 to 128 bytes. Each size has a table of its own, with the same items and values.
+inline Json keys_study(Setup setup) {
+  Json runs = Json::array();
+  bool failed = false;
+  for (const std::uint32_t bytes : {8u, 16u, 32u, 64u, 128u}) {
+    setup.key_bytes = bytes;
+    const std::string keys = ", keys of " + std::to_string(bytes) + " bytes";
+    Bench bench(setup);
+    bench.make();
+    bench.load(4 * kMi, ("insert" + keys).c_str());
+    for (const std::uint64_t rows : {4 * kMi, kMi, kMi / 256}) bench.find("find" + keys, bench.uniform(), rows);
+    bench.contains("contains" + keys, bench.uniform(), 4 * kMi, false);
+    bench.find("absent" + keys, bench.uniform(), 4 * kMi, 1, true);
+    bench.update("update" + keys, bench.uniform(), 4 * kMi);
+    bench.erase("erase" + keys, 4 * kMi);
+    bench.verify();
+    failed |= bench.failed();
+    for (const Json& run : bench.result()["runs"]) runs.push_back(run);
+  }
+  const auto rate_of = [&](const std::string& work) {
+    for (const Json& run : runs) {
+      if (run["work"] == work && run["batch"] == 4 * kMi) return run["mops"]["median"].get<double>();
+    }
+    return 0.0;
+  };
+  const double narrow = rate_of("find, keys of 8 bytes"), wide = rate_of("find, keys of 128 bytes");
+  return {{"items", setup.items},
+          {"value_bytes", setup.value_bytes},
+          {"failed", failed},
+          {"slower_by", 100 * (1 - wide / narrow)},  // %: finds with 128-byte keys, in batches of 4 Mi
+          {"runs", runs}};
 }
 
 /// How many items the table of a bench takes before it grows, in batches of 64 Ki.

@@ -21,8 +21,8 @@ int run(int count, char** words) {
   std::uint64_t most_slots = std::uint64_t{1} << 30;
   std::string study = "table-a";
   app.add_option("study", study, "what to measure")
-      ->check(CLI::IsMember({"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "shapes",
-                             "cache", "fill-and-die"}))
+      ->check(CLI::IsMember({"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "keys",
+                             "shapes", "cache", "fill-and-die"}))
       ->capture_default_str();
   app.add_option("--items", setup.items, "items in the table")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--value-bytes", setup.value_bytes, "a multiple of 8")
@@ -63,6 +63,8 @@ int run(int count, char** words) {
     result = batches_study(setup);
   } else if (study == "cache") {
     result = cache_study(setup, curves);
+  } else if (study == "keys") {
+    result = keys_study(setup);
   } else if (study == "shapes") {
     result = shapes_study(setup);
   } else {

@@ -123,8 +123,8 @@ class Table:
         path
             Of the file. Its medium decides what the table survives: `stats()["domain"]`.
         key, value
-            Bytes of a key (8, or another multiple of 8 up to 128; wider than 8 on the CPU in this version) and of a
-            value (0, a set, to 65536; up to 8 live inside the slot). They never change.
+            Bytes of a key (8, or another multiple of 8 up to 128) and of a value (0, a set, to 65536; up to 8 live
+            inside the slot). They never change.
         capacity
             Items to make room for; the table grows past it by itself.
         device

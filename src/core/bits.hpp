@@ -27,6 +27,12 @@ HOLDFAST_BOTH constexpr LaneMask lanes(unsigned n) { return n >= 32 ? ~LaneMask{
 /// The top `n` bits of `x`, n ≤ 63: the bucket that a hash addresses at level n.
 HOLDFAST_BOTH constexpr std::uint64_t top_bits(std::uint64_t x, unsigned n) { return n == 0 ? 0 : x >> (64 - n); }
 
+/// The upper 64 bits of a product.
+HOLDFAST_BOTH constexpr std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Product = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<Product>(a) * b >> 64);
+}
+
 HOLDFAST_BOTH constexpr std::uint64_t round_up(std::uint64_t x, std::uint64_t unit) {
   return (x + unit - 1) / unit * unit;
 }

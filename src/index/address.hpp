@@ -33,12 +33,12 @@ class Candidates : KeyBytes<Shape::kMayBeWide> {
 
   /// What stands in the key word of the slot that holds this key.
   HOLDFAST_BOTH std::uint64_t stored_key() const { return key_; }
-  /// Word `i` of a wide key.
+  /// Word `i` of a wide key. One that lies in a slot stays as it is: its mover holds it, or its level is drained.
   template <class Memory>
   HOLDFAST_BOTH std::uint64_t key_word(const Memory& memory, unsigned i) const {
     if constexpr (Shape::kMayBeWide) {
       const std::byte* const at = this->bytes + 8 * i;
-      return this->in_pool ? memory.load(reinterpret_cast<const std::uint64_t*>(at)) : Memory::given_word(at);
+      return this->in_pool ? memory.load_still(reinterpret_cast<const std::uint64_t*>(at)) : Memory::given_word(at);
     }
     return key_;
   }

@@ -30,7 +30,6 @@ int ordinal(const std::string& device) {
 
 Choice choose_automatically(const memory::Pool& pool) {
   if (pool.read_only()) return {-1, "read-only pools are searched on the CPU"};
-  if (pool.superblock().key_bytes != 8) return {-1, "keys of more than 8 bytes work on the CPU in this version"};
   if (pool.medium() == Medium::file) return {-1, "a pool on medium file works on the CPU until the journal exists"};
   std::string why;
   return cuda_devices(&why) > 0 ? Choice{0, "the first GPU"} : Choice{-1, why};
@@ -56,10 +55,6 @@ Choice choose_machine(const std::string& device, const memory::Pool& pool) {
   if (device == "auto") return choose_automatically(pool);
   if (pool.read_only()) {
     throw DeviceError(pool.path() + " is open read-only, which the GPU does not support: use device=\"cpu\"");
-  }
-  if (pool.superblock().key_bytes != 8) {
-    throw DeviceError(pool.path() + " has keys of " + std::to_string(pool.superblock().key_bytes) +
-                      " bytes, which work on the CPU in this version: use device=\"cpu\"");
   }
   return {ordinal(device), "asked for"};
 }

@@ -9,6 +9,9 @@ TEST(GpuCache, IsResidentByDefault) {
   GpuTable gpu({24}, 1000);
   EXPECT_EQ(gpu.table->stats().cached_ratio, 1);
   EXPECT_EQ(gpu.table->stats().cached_bytes, 16 * (gpu.table->slots() + 1));
+  GpuTable wide({24, 2, 2, 8, 0, kHalfOfFree, 128}, 1000);
+  EXPECT_EQ(wide.table->stats().cached_ratio, 1);
+  EXPECT_EQ(wide.table->stats().cached_bytes, 144 * wide.table->slots());
 }
 
 TEST(GpuCache, TakesNothingWithoutABudget) {
@@ -32,13 +35,29 @@ TEST(GpuCache, LetsGoWhereTheTableOutgrowsItsBudget) {
 /// Batches large enough to be ordered by default, with hot keys that whole warps want at once.
 TEST(GpuCache, LargeSearchesWithRepeatedKeysAnswerEveryRow) {
   HOLDFAST_NEEDS_GPU();
-  GpuTable gpu({48}, 60000);
-  ASSERT_NO_FATAL_FAILURE(gpu.round(40000, 50000, false, Op::insert_or_assign));
-  for (const std::uint64_t range : {1ull, 7ull, 1000ull, 100000ull}) {
-    ASSERT_NO_FATAL_FAILURE(gpu.round(50000, range, false, Op::find)) << range;
-    ASSERT_NO_FATAL_FAILURE(gpu.round(50000, range, false, Op::contains)) << range;
+  for (const std::uint32_t key_bytes : {8u, 32u}) {
+    GpuTable gpu({48, 2, 2, 8, 0, kHalfOfFree, key_bytes}, 60000);
+    ASSERT_NO_FATAL_FAILURE(gpu.round(40000, 50000, false, Op::insert_or_assign));
+    for (const std::uint64_t range : {1ull, 7ull, 1000ull, 100000ull}) {
+      ASSERT_NO_FATAL_FAILURE(gpu.round(50000, range, false, Op::find)) << range;
+      ASSERT_NO_FATAL_FAILURE(gpu.round(50000, range, false, Op::contains)) << range;
+    }
+    gpu.verify();
   }
-  gpu.verify();
+}
+
+/// Rows of keys with one hash come mixed, a few of them or thousands; each key's take effect in array order.
+TEST(GpuCache, KeysThatShareAHashAreToldApart) {
+  HOLDFAST_NEEDS_GPU();
+  for (const std::uint32_t key_bytes : {16u, 24u, 128u}) {
+    GpuTable gpu({24, 2, 2, 8, 0, kHalfOfFree, key_bytes}, 60000);
+    for (const std::uint64_t range : {2ull, 6ull, 1000ull, 40000ull}) {
+      for (const Op op : {Op::insert_or_assign, Op::find, Op::erase, Op::insert})
+        ASSERT_NO_FATAL_FAILURE(gpu.round(20000, range, false, op)) << range;
+      ASSERT_NO_FATAL_FAILURE(gpu.round(5000, range, true, Op::find)) << range;
+    }
+    ASSERT_NO_FATAL_FAILURE(gpu.verify());
+  }
 }
 
 /// More searches at once than there are rooms, of growing sizes, none of which may disturb another.

@@ -11,7 +11,7 @@ std::string name_of(const testing::TestParamInfo<Shape>& info) {
          (s.order_from == 0   ? ""
           : s.order_from == 1 ? "_phases"
                               : "_unordered") +
-         (s.gpu_memory == 0 ? "_uncached" : "");
+         (s.gpu_memory == 0 ? "_uncached" : "") + (s.key_bytes == 8 ? "" : "_key" + std::to_string(s.key_bytes));
 }
 
 class GpuConformance : public testing::TestWithParam<Shape> {};
@@ -97,6 +97,14 @@ INSTANTIATE_TEST_SUITE_P(All, GpuConformance,
                                          Shape{128, 2, 2, 8, 1}, Shape{1000, 2, 2, 8, 1}, Shape{16, 3, 3, 3, 1},
                                          Shape{12, 2, 2, 8, kNeverOrdered}, Shape{128, 2, 2, 8, kNeverOrdered},
                                          Shape{8, 2, 2, 8, 0, 0}, Shape{128, 2, 2, 8, 0, 0}, Shape{16, 3, 3, 3, 0, 0}),
+                         name_of);
+constexpr std::uint64_t kCached = kHalfOfFree;
+INSTANTIATE_TEST_SUITE_P(WideKeys, GpuConformance,
+                         testing::Values(Shape{0, 2, 2, 8, 0, kCached, 16}, Shape{8, 2, 2, 8, 0, kCached, 128},
+                                         Shape{128, 2, 2, 8, 0, kCached, 32}, Shape{12, 2, 2, 8, 1, kCached, 24},
+                                         Shape{128, 2, 2, 8, 1, kCached, 128}, Shape{16, 3, 3, 3, 1, kCached, 64},
+                                         Shape{8, 1, 4, 8, 0, kCached, 16}, Shape{128, 2, 2, 8, 0, 0, 128},
+                                         Shape{8, 2, 2, 8, 0, 0, 24}, Shape{16, 3, 3, 3, 0, 0, 32}),
                          name_of);
 
 }  // namespace

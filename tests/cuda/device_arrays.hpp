@@ -19,6 +19,7 @@ class OnGpu {
   OnGpu(const T* from, std::size_t n) : OnGpu(n) {
     EXPECT_EQ(cudaMemcpy(data_, from, n * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
   }
+  explicit OnGpu(const std::vector<T>& from) : OnGpu(from.data(), from.size()) {}
   ~OnGpu() { cudaFree(data_); }
   OnGpu(const OnGpu&) = delete;
   OnGpu& operator=(const OnGpu&) = delete;
@@ -40,8 +41,8 @@ struct TestStream {
 /// Rows copied to the GPU, and their answers back.
 class GpuRows {
  public:
-  explicit GpuRows(const Rows& rows)
-      : keys_(rows.keys.data(), rows.keys.size()),
+  GpuRows(const GpuTable& gpu, const Rows& rows)
+      : keys_(gpu.keys_of(rows.keys)),
         ops_(rows.ops.data(), rows.ops.size()),
         mask_(rows.mask.data(), rows.mask.size()),
         values_(rows.values.data(), rows.values.size()),
@@ -72,7 +73,7 @@ class GpuRows {
   }
 
  private:
-  OnGpu<std::uint64_t> keys_;
+  OnGpu<std::byte> keys_;
   OnGpu<std::uint8_t> ops_, mask_, values_, out_;
   OnGpu<Status> statuses_;
   OnGpu<bool> found_;

@@ -9,7 +9,7 @@ namespace {
 
 void round_on_gpu(GpuTable& gpu, const TestStream& stream, std::size_t n, std::uint64_t range, bool mixed, Op op) {
   Rows rows = gpu.some_rows(n, range, mixed, op);
-  const GpuRows there(rows);
+  const GpuRows there(gpu, rows);
   Batch batch = there.batch(stream.stream);
   batch.op = op;
   batch.ops = mixed ? there.ops() : nullptr;
@@ -20,11 +20,11 @@ void round_on_gpu(GpuTable& gpu, const TestStream& stream, std::size_t n, std::u
   gpu.compare(rows, batch);
 }
 
-class GpuArrays : public testing::TestWithParam<std::uint32_t> {};
+class GpuArrays : public testing::TestWithParam<Shape> {};
 
 TEST_P(GpuArrays, SmallEveryOperation) {
   HOLDFAST_NEEDS_GPU();
-  GpuTable gpu({GetParam()}, 2000);
+  GpuTable gpu(GetParam(), 2000);
   const TestStream stream;
   for (unsigned op = 0; op < kOps; ++op) {
     ASSERT_NO_FATAL_FAILURE(round_on_gpu(gpu, stream, 200, 150, false, static_cast<Op>(op)));
@@ -35,7 +35,7 @@ TEST_P(GpuArrays, SmallEveryOperation) {
 
 TEST_P(GpuArrays, GrowFromOneBatchToTheNext) {
   HOLDFAST_NEEDS_GPU();
-  GpuTable gpu({GetParam()}, 16);
+  GpuTable gpu(GetParam(), 16);
   const TestStream stream;
   for (int i = 0; i < 12; ++i) {
     ASSERT_NO_FATAL_FAILURE(round_on_gpu(gpu, stream, 3000, 30000, false, Op::insert_or_assign));
@@ -55,7 +55,10 @@ TEST(GpuShapes, GrowWhereInsertsFailAtAnyLoad) {
   gpu.verify();
 }
 
-INSTANTIATE_TEST_SUITE_P(Values, GpuArrays, testing::Values(0u, 8u, 12u, 128u));
+INSTANTIATE_TEST_SUITE_P(Values, GpuArrays,
+                         testing::Values(Shape{0}, Shape{8}, Shape{12}, Shape{128},
+                                         Shape{8, 2, 2, 8, 0, kHalfOfFree, 16},
+                                         Shape{128, 2, 2, 8, 0, kHalfOfFree, 128}));
 
 /// The values of one key are all its own, so a mix of two versions shows.
 void fill_values(std::vector<std::uint64_t>& values, const std::vector<std::uint64_t>& keys, std::uint64_t version) {
@@ -119,7 +122,8 @@ TEST_P(GpuSearches, OverlapChangesAndSeeWholeValues) {
   std::atomic<std::uint64_t> reads{0}, torn{0}, lost{0};
   std::thread reader([&] {
     const TestStream stream;
-    const OnGpu<std::uint64_t> gpu_keys(keys.data(), kRows), out(kRows * kWords);
+    const OnGpu<std::byte> gpu_keys(gpu.keys_of(keys));
+    const OnGpu<std::uint64_t> out(kRows * kWords);
     const OnGpu<bool> gpu_found(kRows);
     std::vector<std::uint64_t> seen(kRows * kWords);
     const auto found = std::make_unique<bool[]>(kRows);
@@ -165,7 +169,9 @@ TEST_P(GpuSearches, OverlapChangesAndSeeWholeValues) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, GpuSearches,
-                         testing::Values(Shape{64}, Shape{64, 2, 2, 8, 1}, Shape{64, 2, 2, 8, 0, 0}));
+                         testing::Values(Shape{64}, Shape{64, 2, 2, 8, 1}, Shape{64, 2, 2, 8, 0, 0},
+                                         Shape{64, 2, 2, 8, 0, kHalfOfFree, 32},
+                                         Shape{64, 2, 2, 8, 1, kHalfOfFree, 128}, Shape{64, 2, 2, 8, 0, 0, 128}));
 
 TEST(GpuStreams, SeveralHostThreadsShareATable) {
   HOLDFAST_NEEDS_GPU();

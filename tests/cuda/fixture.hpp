@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
+#include "support/numbers.hpp"
 #include "table/oracle.hpp"
 
 namespace holdfast::test {
@@ -27,8 +28,11 @@ struct Shape {
   std::uint32_t value_bytes = 8, levels = 2, hashes = 2, slots = 8;
   std::uint64_t order_from = 0;            ///< 0: few rows in one kernel, many in phases; 1: all in phases
   std::uint64_t gpu_memory = kHalfOfFree;  ///< 0: no bucket is cached
+  std::uint32_t key_bytes = 8;             ///< of wide keys, those of 2m and 2m + 1 share a hash (support/numbers.hpp)
   CacheOptions cache = {};                 ///< of values
 };
+
+inline constexpr std::uint64_t kSeed = 77;  ///< of every table's hash
 
 /// The arrays of a batch, in host memory.
 struct Rows {
@@ -74,6 +78,8 @@ class GpuTable {
  public:
   explicit GpuTable(const Shape& shape, std::uint64_t capacity = 16) : shape_(shape), oracle(shape.value_bytes) {
     CreateOptions options;
+    options.key_bytes = shape.key_bytes;
+    options.seed = kSeed;
     options.value_bytes = shape.value_bytes;
     options.levels = shape.levels;
     options.hash_locations = shape.hashes;
@@ -85,7 +91,7 @@ class GpuTable {
     options.order_from = shape.order_from;
     options.gpu_memory = shape.gpu_memory;
     options.cache = shape.cache;
-    table = std::make_unique<Table>(Table::create(path.str(), options));
+    table = std::make_unique<NumberedTable>(Table::create(path.str(), options), kSeed);
   }
 
   void reopen(const std::string& device) {
@@ -95,12 +101,12 @@ class GpuTable {
     options.order_from = shape_.order_from;
     options.gpu_memory = shape_.gpu_memory;
     options.cache = shape_.cache;
-    table = std::make_unique<Table>(Table::open(path.str(), options));
+    table = std::make_unique<NumberedTable>(Table::open(path.str(), options), kSeed);
   }
 
   std::uint64_t some_key(std::uint64_t range) {
     const std::uint64_t k = random() % range;
-    return k == 1 ? ~std::uint64_t{0} : k;  // 0 and all ones among them
+    return k == 1 && shape_.key_bytes == 8 ? ~std::uint64_t{0} : k;  // 0 and all ones among them
   }
 
   /// Fills in random rows: keys repeat, some are masked.
@@ -174,13 +180,18 @@ class GpuTable {
     ASSERT_EQ(report.items, oracle.items().size());
   }
 
+  /// As the table takes them.
+  std::vector<std::byte> keys_of(const std::vector<std::uint64_t>& keys) const {
+    return test::keys_of(keys.data(), keys.size(), shape_.key_bytes, kSeed);
+  }
+
  private:
   Shape shape_;
 
  public:
   PoolPath path;
   Oracle oracle;
-  std::unique_ptr<Table> table;
+  std::unique_ptr<NumberedTable> table;
   std::mt19937_64 random{42};
 };
 

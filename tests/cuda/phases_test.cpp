@@ -29,11 +29,13 @@ void mixed_round(GpuTable& gpu, std::size_t n, std::uint64_t key_range, const st
   gpu.compare(rows, batch);
 }
 
-class GpuPhases : public testing::TestWithParam<std::uint32_t> {};
+class GpuPhases : public testing::TestWithParam<Shape> {};
 
 TEST_P(GpuPhases, SmallMixedBatches) {
   HOLDFAST_NEEDS_GPU();
-  GpuTable gpu({GetParam(), 2, 2, 8, 1}, 4000);
+  Shape shape = GetParam();
+  shape.order_from = 1;
+  GpuTable gpu(shape, 4000);
   for (int i = 0; i < 8; ++i) {
     for (const auto& mix : kMixes) {
       const std::uint64_t before = gpu.table->stats().phased_batches;
@@ -46,7 +48,7 @@ TEST_P(GpuPhases, SmallMixedBatches) {
 
 TEST_P(GpuPhases, MixedBatchesWithHotKeys) {
   HOLDFAST_NEEDS_GPU();
-  GpuTable gpu({GetParam()}, 200000);
+  GpuTable gpu(GetParam(), 200000);
   for (const std::uint64_t range : {1ull, 3ull, 1000ull, 60000ull}) {
     for (const auto& mix : kMixes) {
       const std::uint64_t before = gpu.table->stats().phased_batches;
@@ -60,7 +62,7 @@ TEST_P(GpuPhases, MixedBatchesWithHotKeys) {
 
 TEST_P(GpuPhases, BatchesOfOneKindWithHotKeys) {
   HOLDFAST_NEEDS_GPU();
-  GpuTable gpu({GetParam()}, 200000);
+  GpuTable gpu(GetParam(), 200000);
   for (const std::uint64_t range : {2ull, 30000ull}) {
     for (const Op op : {Op::accumulate, Op::find_or_insert, Op::insert_and_find, Op::assign, Op::erase, Op::insert,
                         Op::accumulate, Op::find_or_insert, Op::insert_and_find, Op::insert_or_assign}) {
@@ -72,7 +74,12 @@ TEST_P(GpuPhases, BatchesOfOneKindWithHotKeys) {
   gpu.verify();
 }
 
-INSTANTIATE_TEST_SUITE_P(Values, GpuPhases, testing::Values(0u, 4u, 8u, 12u, 16u, 128u, 1000u));
+INSTANTIATE_TEST_SUITE_P(Values, GpuPhases,
+                         testing::Values(Shape{0}, Shape{4}, Shape{8}, Shape{12}, Shape{16}, Shape{128}, Shape{1000},
+                                         Shape{12, 2, 2, 8, 0, kHalfOfFree, 24}, Shape{8, 2, 2, 8, 0, kHalfOfFree, 128},
+                                         Shape{0, 2, 2, 8, 0, kHalfOfFree, 32}, Shape{128, 2, 2, 8, 0, kHalfOfFree, 16},
+                                         Shape{128, 2, 2, 8, 0, kHalfOfFree, 128},
+                                         Shape{16, 3, 3, 3, 0, kHalfOfFree, 32}));
 
 TEST(GpuPhases, LargeInsertsIntoASmallTableGoInPhasesOnceItHasGrown) {
   HOLDFAST_NEEDS_GPU();
@@ -90,7 +97,7 @@ TEST(GpuPhases, MixedBatchesOfDeviceArrays) {
   for (const auto& mix : kMixes) {
     Rows rows[2] = {gpu.some_rows(30000, 40000, true, Op::find), gpu.some_rows(30000, 40000, true, Op::find)};
     for (Rows& r : rows) choose_ops(gpu, r, mix);
-    const GpuRows on_gpu[2] = {GpuRows(rows[0]), GpuRows(rows[1])};
+    const GpuRows on_gpu[2] = {GpuRows(gpu, rows[0]), GpuRows(gpu, rows[1])};
     const TestStream streams[2];
     Batch batches[2];
     for (int i = 0; i < 2; ++i) {

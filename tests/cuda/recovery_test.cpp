@@ -1,5 +1,6 @@
 // recovery_test.cpp: what a crash or damage may leave in a pool, planted by hand, as the GPU's recovery finds it.
 #include <cstddef>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <set>
@@ -14,16 +15,23 @@ namespace {
 
 using machine::Layout;
 
+struct Items {
+  std::uint32_t value_bytes, key_bytes;
+};
+
 /// A closed pool with items, which the CPU wrote, and a way to plant what a crash could have left.
 class Planted {
  public:
-  explicit Planted(std::uint32_t value_bytes, std::size_t items = 300) : value_bytes_(value_bytes) {
+  explicit Planted(const Items& of, std::size_t items = 300) : key_bytes_(of.key_bytes) {
+    const std::uint32_t value_bytes = of.value_bytes;
     CreateOptions options;
+    options.key_bytes = of.key_bytes;
     options.value_bytes = value_bytes;
+    options.seed = kSeed;
     options.capacity = 400;
     options.device = "cpu";
     options.overwrite = true;
-    Table table = Table::create(path_.str(), options);
+    NumberedTable table(Table::create(path_.str(), options), kSeed);
     for (std::size_t i = 0; i < items; ++i) keys_.push_back(i * 0x9e3779b97f4a7c15);  // key 0 among them
     values_.resize(items * value_bytes);
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
@@ -46,10 +54,10 @@ class Planted {
     ASSERT_TRUE(file.good());
   }
 
-  std::unique_ptr<Table> open(const std::string& device) const {
+  std::unique_ptr<NumberedTable> open(const std::string& device) const {
     OpenOptions options;
     options.device = device;
-    return std::make_unique<Table>(Table::open(path_.str(), options));
+    return std::make_unique<NumberedTable>(Table::open(path_.str(), options), kSeed);
   }
 
   std::string refusal(const std::string& device) const {
@@ -62,7 +70,7 @@ class Planted {
   }
 
   /// Every item is there, and nothing else.
-  void verify(Table& table) const {
+  void verify(NumberedTable& table) const {
     ASSERT_EQ(table.size(), keys_.size());
     std::vector<std::uint8_t> seen(values_.size());
     const auto found = std::make_unique<bool[]>(keys_.size());
@@ -73,14 +81,30 @@ class Planted {
     ASSERT_TRUE(report.errors.empty()) << report.errors.front();
   }
 
-  std::uint64_t key(std::size_t i) const { return keys_[i]; }
+  /// A key as it lies in an array.
+  std::vector<std::byte> key(std::size_t i) const { return keys_of(&keys_[i], 1, key_bytes_, kSeed); }
 
  private:
-  const std::uint32_t value_bytes_;
+  const std::uint32_t key_bytes_;
   PoolPath path_{"-planted"};
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint8_t> values_;
 };
+
+/// The policy of one who is alone.
+struct Quiet {
+  static std::uint64_t load(const std::uint64_t* word) { return *word; }
+  static std::uint64_t load_still(const std::uint64_t* word) { return *word; }
+  static std::uint64_t given_word(const std::byte* at) {
+    std::uint64_t word;
+    std::memcpy(&word, at, 8);
+    return word;
+  }
+};
+
+bool is_empty(const Layout& layout, const index::Slot& slot) {
+  return slot.key == 0 && (slot.word == 0 || layout.key_decides());
+}
 
 /// The slot of a key, and an empty one among its candidates.
 struct Places {
@@ -89,29 +113,42 @@ struct Places {
   unsigned taken_lane = 0, empty_lane = 0;
 };
 
-Places places_of(const Layout& layout, std::uint64_t key) {
+Places places_of(const Layout& layout, const index::Key& key) {
   const index::Candidates<index::RuntimeShape> candidates(layout, key);
   Places places;
   for (LaneMask left = candidates.distinct(layout); left != 0; left &= left - 1) {
     const unsigned lane = lowest_bit(left);
     index::Slot* const slot = candidates.slot(layout, lane);
-    if (slot->key == key) places.taken = slot, places.taken_lane = lane;
-    if (slot->key == 0 && slot->word == 0) places.empty = slot, places.empty_lane = lane;
+    bool same = slot->key == candidates.stored_key();
+    for (unsigned i = 0; same && layout.wide() && i < layout.key_words(); ++i)
+      same = index::wide_key(slot)[i] == candidates.key_word(Quiet{}, i);
+    if (same) places.taken = slot, places.taken_lane = lane;
+    if (is_empty(layout, *slot)) places.empty = slot, places.empty_lane = lane;
   }
   return places;
 }
 
+void copy_slot(const Layout& layout, index::Slot* to, const index::Slot* from) {
+  std::memcpy(static_cast<void*>(to), from, layout.slot_bytes());
+}
+
 index::Slot* empty_slot(const Layout& layout, unsigned rank) {
   index::Slot* slot = layout.bucket(rank, 0);
-  while (slot->key != 0 || slot->word != 0) ++slot;
+  while (!is_empty(layout, *slot)) slot = layout.after(slot, 1);
   return slot;
 }
 
-class GpuRecovery : public testing::TestWithParam<std::uint32_t> {};
+index::Slot* taken_slot(const Layout& layout, index::Slot* from) {
+  while (from->key == 0) from = layout.after(from, 1);
+  return from;
+}
+
+class GpuRecovery : public testing::TestWithParam<Items> {};
 
 TEST_P(GpuRecovery, SmallTornSlotsAreEmptied) {
   HOLDFAST_NEEDS_GPU();
-  if (GetParam() <= 8) GTEST_SKIP() << "a value in its slot is never torn: the key decides";
+  if (GetParam().value_bytes <= 8 || GetParam().key_bytes > 8)
+    GTEST_SKIP() << "no slot is torn: its first word decides";
   Planted pool(GetParam());
   pool.plant([](memory::Pool&, const Layout& layout) {
     empty_slot(layout, 0)->key = 12345;
@@ -138,10 +175,10 @@ TEST_P(GpuRecovery, SmallSecondCopiesAreDropped) {
   std::uint64_t planted = 0;
   pool.plant([&](memory::Pool&, const Layout& layout) {
     for (std::size_t i = 1; i < 40; ++i) {
-      const Places places = places_of(layout, pool.key(i));
+      const Places places = places_of(layout, index::given_key<Quiet>(layout, pool.key(i).data()));
       ASSERT_NE(places.taken, nullptr);
       if (places.empty == nullptr) continue;
-      *places.empty = *places.taken;
+      copy_slot(layout, places.empty, places.taken);
       ++planted;
     }
   });
@@ -158,16 +195,16 @@ TEST_P(GpuRecovery, SmallAnInterruptedResizeIsFinished) {
   pool.plant([&](memory::Pool& opened, const Layout& layout) {
     const unsigned bottom = layout.shape.levels() - 1;
     const std::uint64_t slots = layout.buckets(bottom) * layout.shape.slots();
-    for (std::uint64_t i = 0; i < slots; ++i) below += layout.level[bottom][i].key != 0;
+    for (std::uint64_t i = 0; i < slots; ++i) below += layout.after(layout.level[bottom], i)->key != 0;
     opened.add_level(layout.top_level + 1);
     // One item was copied up already, and not cleared below.
     const Layout next = machine::layout_of(opened, {}, layout.top_level + 1);
     for (std::uint64_t i = 0; i < slots; ++i) {
-      const index::Slot& slot = layout.level[bottom][i];
-      if (slot.key == 0) continue;
-      const Places places = places_of(next, slot.key);
+      const index::Slot* const slot = layout.after(layout.level[bottom], i);
+      if (slot->key == 0) continue;
+      const Places places = places_of(next, index::slot_key(layout, slot, slot->key));
       if (places.empty == nullptr) continue;
-      *places.empty = slot;
+      copy_slot(layout, places.empty, slot);
       break;
     }
   });
@@ -181,7 +218,7 @@ TEST_P(GpuRecovery, SmallAnInterruptedResizeIsFinished) {
 
 TEST_P(GpuRecovery, SmallDamageIsRefusedInTheWordsOfTheCpu) {
   HOLDFAST_NEEDS_GPU();
-  const bool heap = GetParam() > 8;
+  const bool heap = GetParam().value_bytes > 8, wide = GetParam().key_bytes > 8;
   std::set<std::string> messages;
   const auto expect_refused = [&](const std::function<void(memory::Pool&, const Layout&)>& change) {
     Planted pool(GetParam());
@@ -191,35 +228,44 @@ TEST_P(GpuRecovery, SmallDamageIsRefusedInTheWordsOfTheCpu) {
     EXPECT_EQ(pool.refusal("cuda"), message);
     messages.insert(message);
   };
-  expect_refused([](memory::Pool&, const Layout& layout) {
-    // A key that hashes elsewhere, beside a cell that is free.
-    index::Slot* const slot = empty_slot(layout, 0);
-    slot->word = 1;
-    for (slot->key = 1;; ++slot->key) {
-      const index::Candidates<index::RuntimeShape> candidates(layout, slot->key);
-      const std::uint64_t here = static_cast<std::uint64_t>(slot - layout.level[0]) / layout.shape.slots();
-      if (candidates.bucket(layout, 0, 0) != here && candidates.bucket(layout, 0, 1) != here) break;
-    }
-  });
-  expect_refused([](memory::Pool&, const Layout& layout) { *layout.aside = {77, 1}; });
-  if (heap) {
+  if (wide) {
+    // A key behind a fingerprint that is not its own; and one in another's bucket.
+    expect_refused(
+        [](memory::Pool&, const Layout& layout) { ++*index::wide_key(taken_slot(layout, layout.level[0])); });
     expect_refused([](memory::Pool&, const Layout& layout) {
-      index::Slot* slot = layout.level[0];
-      while (slot->key == 0) ++slot;
-      slot->word = layout.cells + 5;
+      const index::Slot* const slot = taken_slot(layout, layout.level[0]);
+      const index::Candidates<index::RuntimeShape> candidates(layout, index::slot_key(layout, slot, slot->key));
+      for (std::uint64_t bucket = 0;; ++bucket) {
+        index::Slot* const other = layout.bucket(0, bucket);
+        const bool own = candidates.bucket(layout, 0, 0) == bucket || candidates.bucket(layout, 0, 1) == bucket;
+        if (!own && other->key == 0) return copy_slot(layout, other, slot);
+      }
     });
+  } else {
     expect_refused([](memory::Pool&, const Layout& layout) {
-      index::Slot* slot = layout.level[0];
-      while (slot->key == 0) ++slot;
-      index::Slot* other = slot + 1;
-      while (other->key == 0) ++other;
-      other->word = slot->word;
+      // A key that hashes elsewhere, beside a cell that is free.
+      index::Slot* const slot = empty_slot(layout, 0);
+      slot->word = 1;
+      for (slot->key = 1;; ++slot->key) {
+        const index::Candidates<index::RuntimeShape> candidates(layout, slot->key);
+        const std::uint64_t here = static_cast<std::uint64_t>(slot - layout.level[0]) / layout.shape.slots();
+        if (candidates.bucket(layout, 0, 0) != here && candidates.bucket(layout, 0, 1) != here) break;
+      }
+    });
+    expect_refused([](memory::Pool&, const Layout& layout) { *layout.aside = {77, 1}; });
+  }
+  if (heap) {
+    expect_refused(
+        [](memory::Pool&, const Layout& layout) { taken_slot(layout, layout.level[0])->word = layout.cells + 5; });
+    expect_refused([](memory::Pool&, const Layout& layout) {
+      const index::Slot* const slot = taken_slot(layout, layout.level[0]);
+      taken_slot(layout, layout.after(const_cast<index::Slot*>(slot), 1))->word = slot->word;
     });
   }
   EXPECT_EQ(messages.size(), heap ? 4u : 2u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Values, GpuRecovery, testing::Values(8u, 24u));
+INSTANTIATE_TEST_SUITE_P(Values, GpuRecovery, testing::Values(Items{8, 8}, Items{24, 8}, Items{8, 16}, Items{24, 128}));
 
 }  // namespace
 }  // namespace holdfast::test

@@ -85,8 +85,7 @@ Counts Campaign::run() {
 
 void Campaign::run_pool(std::uint64_t seed) {
   pool_seed_ = seed;
-  Round round = make_round(seed, options_.large);
-  if (options_.device != "cpu") round.key_bytes = 8;
+  const Round round = make_round(seed, options_.large);
   const bool on_disk = options_.folder.empty() && options_.device == "cpu" && random_.chance(25);
   const std::string folder = !options_.folder.empty() ? options_.folder
                              : on_disk                ? std::filesystem::temp_directory_path().string()

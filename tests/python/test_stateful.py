@@ -38,7 +38,7 @@ class Program(RuleBasedStateMachine):
     def create(self, size: int, capacity: int, seed: int, moves: bool, key: int) -> None:
         table = Table.create(
             self.folder / "p.hold",
-            key=key if self.device == "cpu" else 8,
+            key=key,
             value=size,
             capacity=capacity,
             device=self.device,

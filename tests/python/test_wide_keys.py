@@ -27,7 +27,7 @@ def make_keys(n: int, size: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("size", WIDE)
-def test_every_form_of_keys(folder: Path, size: int) -> None:
+def test_every_form_of_keys(folder: Path, device: str, size: int) -> None:
     raw = make_keys(50, size)
     record = np.dtype([("a", np.uint64), ("b", np.uint8, size - 8)])
     forms: list[Any] = [
@@ -38,7 +38,7 @@ def test_every_form_of_keys(folder: Path, size: int) -> None:
         [row.tobytes() for row in raw],
         np.concatenate([raw, raw], axis=1)[:, :size],
     ]
-    with Table.create(folder / "t.hold", key=size, value=8, device="cpu") as table:
+    with Table.create(folder / "t.hold", key=size, value=8, device=device) as table:
         assert table.key_bytes == size
         values = np.arange(50, dtype=np.uint64)
         assert (table.insert(raw, values) == Status.INSERTED).all()
@@ -56,13 +56,13 @@ def test_every_form_of_keys(folder: Path, size: int) -> None:
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="needs pyarrow")
-def test_keys_from_arrow(folder: Path) -> None:
+def test_keys_from_arrow(folder: Path, device: str) -> None:
     import pyarrow as pa
 
     raw = make_keys(50, 32)
     keys = pa.array([row.tobytes() for row in raw], pa.binary(32))
     values = np.arange(50, dtype=np.uint64)
-    with Table.create(folder / "t.hold", key=32, value=8, device="cpu") as table:
+    with Table.create(folder / "t.hold", key=32, value=8, device=device) as table:
         assert (table.insert(keys, values) == Status.INSERTED).all()
         for form in (keys, pa.chunked_array([keys[:20], keys[20:21], keys[21:]])):
             rows, found = table.find(form, dtype=np.uint64)
@@ -89,36 +89,36 @@ WRONG: list[tuple[str, Any, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("keys", "error", "message"), [w[1:] for w in WRONG], ids=[w[0] for w in WRONG])
-def test_wrong_widths(folder: Path, keys: Any, error: type[Exception], message: str) -> None:
-    with Table.create(folder / "t.hold", key=32, value=0, device="cpu") as table:
+def test_wrong_widths(folder: Path, device: str, keys: Any, error: type[Exception], message: str) -> None:
+    with Table.create(folder / "t.hold", key=32, value=0, device=device) as table:
         with pytest.raises(error, match=message):
             table.insert(keys)
         assert len(table) == 0
 
 
-def test_the_pool_knows_its_width(folder: Path) -> None:
+def test_the_pool_knows_its_width(folder: Path, device: str) -> None:
     path = folder / "t.hold"
-    Table.create(path, key=32, device="cpu").close()
+    Table.create(path, key=32, device=device).close()
     info = hf.inspect(path)
     assert (info.key_bytes, info.version) == (32, 2)
     with pytest.raises(hf.PoolMismatch, match="keys of 32 bytes"):
         Table.open(path, key=8)
-    with Table.open(path, key=32) as table:
-        assert table.key_bytes == 32 and table.device == "cpu"
+    with Table.open(path, key=32, device=device) as table:
+        assert table.key_bytes == 32
     Table.create(folder / "narrow.hold").close()
     assert hf.inspect(folder / "narrow.hold").version == 1, "an older program opens it"
 
 
-def test_grows_reopens_and_snapshots(folder: Path) -> None:
+def test_grows_reopens_and_snapshots(folder: Path, device: str) -> None:
     keys = make_keys(30_000, 32)
     values = np.random.default_rng(1).integers(0, 256, (len(keys), 20), np.uint8)
-    with Table.create(folder / "t.hold", key=32, value=20, capacity=100, device="cpu") as table:
+    with Table.create(folder / "t.hold", key=32, value=20, capacity=100, device=device) as table:
         table.insert(keys, values)
         table.erase(keys[::3])
         table.snapshot(folder / "s.hold")
         assert table.stats()["resizes"] > 3
     for name in ("t.hold", "s.hold"):
-        with Table.open(folder / name, device="cpu") as table:
+        with Table.open(folder / name, device=device) as table:
             rows, found = table.find(keys)
             assert (found == (np.arange(len(keys)) % 3 != 0)).all()
             assert (rows[found] == values[found]).all()
@@ -129,22 +129,22 @@ FORMATS = ["csv", *(["parquet", "arrow"] if importlib.util.find_spec("pyarrow") 
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_dump_and_load(folder: Path, form: str) -> None:
+def test_dump_and_load(folder: Path, device: str, form: str) -> None:
     keys = make_keys(300, 32)
-    with Table.create(folder / "a.hold", key=32, value=12, device="cpu") as table:
+    with Table.create(folder / "a.hold", key=32, value=12, device=device) as table:
         table.insert(keys, np.random.default_rng(2).integers(0, 256, (300, 12), np.uint8))
         items = dict(table.items())
         assert dump(table, folder / f"out.{form}").rows == 300
-    with Table.create(folder / "b.hold", key=32, value=12, device="cpu") as table:
+    with Table.create(folder / "b.hold", key=32, value=12, device=device) as table:
         assert load(table, folder / f"out.{form}").inserted == 300
         assert dict(table.items()) == items
-    with Table.create(folder / "c.hold", key=16, value=12, device="cpu") as table:
+    with Table.create(folder / "c.hold", key=16, value=12, device=device) as table:
         with pytest.raises(InvalidArgument, match="key"):
             load(table, folder / f"out.{form}")
         assert len(table) == 0
 
 
-def test_the_command_line(folder: Path) -> None:
+def test_the_command_line(folder: Path, device: str) -> None:
     pool, key = str(folder / "t.hold"), "00" * 15 + "ff"
 
     def run(*words: str) -> str:
@@ -152,7 +152,7 @@ def test_the_command_line(folder: Path) -> None:
         assert result.exit_code == 0, result.output
         return result.output
 
-    run("create", pool, "--key", "16", "--value", "8", "--device", "cpu")
+    run("create", pool, "--key", "16", "--value", "8", "--device", device)
     assert "keys of 16 bytes" in run("info", pool)
     assert "inserted" in run("put", pool, key, "hello")
     assert "hello" in run("get", pool, key)

@@ -92,6 +92,7 @@ class NumberedTable {
   void clear() { table_.clear(); }
   void reserve(std::uint64_t items) { table_.reserve(items); }
   void sync() { table_.sync(); }
+  void load_cache() { table_.load_cache(); }
   void close() { table_.close(); }
   CheckReport check() { return table_.check(); }
   Stats stats() const { return table_.stats(); }

@@ -57,6 +57,8 @@ class CpuMemory {
   void fence() const {
     if constexpr (kFlush) persist_.fence();
   }
+  /// A word that nobody changes meanwhile.
+  std::uint64_t load_still(const std::uint64_t* word) const { return load(word); }
   /// A word of an operation's array, which may lie anywhere.
   static std::uint64_t given_word(const std::byte* from) {
     std::uint64_t word;

@@ -14,6 +14,19 @@
 
 namespace holdfast::machine::cuda {
 
+/// The key of a row.
+template <class Shape>
+__device__ index::Key key_of_row(const View<Shape>& view, const std::byte* keys, std::uint64_t row) {
+  return index::given_key<CudaMemory>(view, keys + row * view.key_bytes());
+}
+/// The same where its word, of a wide key the hash, is known already.
+template <class Shape>
+__device__ index::Key key_of_row(const View<Shape>& view, const std::byte* keys, std::uint64_t row,
+                                 std::uint64_t word) {
+  if (!view.wide()) return word;
+  return {word, keys + row * view.key_bytes(), false};
+}
+
 /// True: with a copy.
 template <class Shape>
 __device__ bool answer(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const index::Rows& rows,
@@ -51,12 +64,13 @@ __global__ void __launch_bounds__(kThreads)
     const bool brings = tile.lane() < share && mine < job.size && (job.mask == nullptr || job.mask[mine] != 0);
     bool waits = brings;
     bool found = false;
-    const std::uint64_t my_key = waits ? load_user(job.keys + 8 * mine, 8) : 0;
+    const std::uint64_t my_key = waits ? key_of_row(view, job.keys, mine).word : 0;
     unsigned turn = 0;
     for (unsigned waiting; (waiting = tile.ballot(waits)) != 0;) {
       const unsigned active = next_in_line(waiting, turn);
       turn = active + 1;
-      const Candidates<Shape> candidates(view, tile.from_lane(my_key, active));
+      const Candidates<Shape> candidates(view,
+                                         key_of_row(view, job.keys, base + active, tile.from_lane(my_key, active)));
       const index::Found result = index::find(tile, memory, view, candidates);
       if (!result.settled) {
         memory.count_retry();
@@ -79,13 +93,13 @@ __global__ void __launch_bounds__(kThreads)
 /// The run that a lane brings.
 struct Waiting {
   bool waits = false;
-  std::uint64_t key = 0;
-  std::uint64_t at = 0;  ///< the first row: its place in the order, or the row itself
+  std::uint64_t key = 0;  ///< its word; of a wide key the hash
+  std::uint64_t at = 0;   ///< the first row: its place in the order, or the row itself
   std::uint64_t size = 1;
   unsigned denied = 0;  ///< on a last try: 1: no new keys, 2: no new values either
 };
 
-/// How many of the rows from `at` on have its hash: a hash is a bijection of the key.
+/// How many of the rows from `at` on have its hash, and so its key: what stands for a hash is one of a key (order.cu).
 __device__ inline std::uint64_t run_length(const std::uint64_t* hashes, std::uint64_t at, std::uint64_t end) {
   const std::uint64_t hash = hashes[at];
   std::uint64_t same = at, step = 1;  // `same` has the hash; what lies `step` further is looked at next
@@ -99,7 +113,8 @@ __device__ inline std::uint64_t run_length(const std::uint64_t* hashes, std::uin
   return same + 1 - at;
 }
 
-__device__ inline Waiting bring(const ChangeJob& job, std::uint64_t ordered, std::uint64_t turn) {
+template <class Shape>
+__device__ Waiting bring(const View<Shape>& view, const ChangeJob& job, std::uint64_t ordered, std::uint64_t turn) {
   Waiting run;
   run.at = job.again ? job.again[turn] : turn;
   std::uint64_t row = run.at;
@@ -111,7 +126,7 @@ __device__ inline Waiting bring(const ChangeJob& job, std::uint64_t ordered, std
   } else if (job.mask) {
     run.waits = job.mask[row] != 0;
   }
-  if (run.waits) run.key = load_user(job.keys + 8 * row, 8);
+  if (run.waits) run.key = key_of_row(view, job.keys, row).word;
   return run;
 }
 
@@ -131,7 +146,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t turns = job.again_count ? *job.again_count : job.again ? job.again_size : ordered;
   for (std::uint64_t base = first_of_warp() * share; base < turns; base += all_warps() * share) {
     Waiting mine;
-    if (tile.lane() < share && base + tile.lane() < turns) mine = bring(job, ordered, base + tile.lane());
+    if (tile.lane() < share && base + tile.lane() < turns) mine = bring(view, job, ordered, base + tile.lane());
     unsigned turn = 0;
     for (unsigned waiting; (waiting = tile.ballot(mine.waits)) != 0;) {
       const unsigned active = next_in_line(waiting, turn);
@@ -140,8 +155,9 @@ __global__ void __launch_bounds__(kThreads)
       const unsigned denied = tile.from_lane(mine.denied, active);
       const index::Permits permits{job.permits.new_key && denied < 1, job.permits.new_value && denied < 2};
       const index::Run<std::uint32_t> run{job.order ? job.order + at : nullptr, at, tile.from_lane(mine.size, active)};
-      const index::Outcome outcome = index::apply_run(
-          tile, memory, view, job.rows, run, Candidates<Shape>(view, tile.from_lane(mine.key, active)), permits);
+      const index::Key key = key_of_row(view, job.keys, run.row(0), tile.from_lane(mine.key, active));
+      const index::Outcome outcome =
+          index::apply_run(tile, memory, view, job.rows, run, Candidates<Shape>(view, key), permits);
       memory.keep_copy(tile, view);
       if (outcome == index::Outcome::claim_missed) {
         memory.count_claim_miss();

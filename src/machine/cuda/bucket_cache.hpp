@@ -20,8 +20,9 @@ class BucketCache {
   /// Caches what `layout` addresses: levels that it has not yet are copied from the pool at the speed of the link, or are
   /// empty if `fresh`. Beyond the budget, or where GPU memory does not suffice, it lets go of everything.
   void cover(const Layout& layout, bool fresh, cudaStream_t stream);
-  /// The pool's slots have been emptied as clear_slots does it. Each word of a copy equals the pool's (index/phases.hpp).
-  void clear(bool in_slot, cudaStream_t stream);
+  /// The pool's slots have been emptied as clear_slots does it. Each word of a copy equals the pool's (index/phases.hpp), but for
+  /// what stands behind the fingerprint of an empty slot.
+  void clear(bool key_decides, cudaStream_t stream);
   /// Counts the slots whose copies do not say what the pool does.
   void compare(ScanReport* report, cudaStream_t stream) const;
 
@@ -32,9 +33,10 @@ class BucketCache {
   struct Part {
     const index::Slot* of = nullptr;
     std::uint64_t slots = 0;
-    DeviceBuffer<std::uint64_t> words;  ///< keys, then words
+    DeviceBuffer<std::uint64_t> words;  ///< keys, then words, then wide keys
+    CachedSlots view(unsigned key_words) const;
   };
-  Part take(const index::Slot* of, std::uint64_t slots, bool fresh, cudaStream_t stream);
+  Part take(const index::Slot* of, std::uint64_t slots, unsigned key_words, bool fresh, cudaStream_t stream);
   void drop();
 
   std::uint64_t budget_;
@@ -42,8 +44,7 @@ class BucketCache {
   CacheView view_;
 };
 
-/// Copies `size` slots of host memory into keys and words. Waits until it is done.
-void load_slots(const index::Slot* from, std::uint64_t size, std::uint64_t* keys, std::uint64_t* words,
-                cudaStream_t stream);
+/// Copies slots of host memory into their arrays. Waits until it is done.
+void load_slots(const CachedSlots& to, unsigned key_words, cudaStream_t stream);
 
 }  // namespace holdfast::machine::cuda

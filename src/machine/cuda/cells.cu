@@ -39,11 +39,13 @@ __global__ void extended_kernel(DeviceState* state, std::uint64_t added) {
   begin_ring(state, state->tail - state->head + added);
 }
 
-__global__ void __launch_bounds__(kThreads) clear_kernel(index::Slot* first, std::uint64_t size, bool in_slot) {
+__global__ void __launch_bounds__(kThreads)
+    clear_kernel(index::Slot* first, std::uint64_t size, const __grid_constant__ Layout layout) {
   const CudaMemory memory(nullptr, nullptr);
   for (std::uint64_t i = first_of_thread(); i < size; i += all_threads()) {
-    if (!in_slot) memory.store(&first[i].word, 0);
-    memory.store(&first[i].key, 0);
+    index::Slot* const slot = layout.after(first, i);
+    if (!layout.key_decides()) memory.store(&slot->word, 0);
+    memory.store(&slot->key, 0);
   }
   memory.fence();
 }
@@ -69,8 +71,8 @@ void settle_cells(DeviceState* state, cudaStream_t stream) {
   check_launch("settling free cells");
 }
 
-void clear_slots(index::Slot* first, std::uint64_t size, bool in_slot, cudaStream_t stream) {
-  clear_kernel<<<blocks_for(clear_kernel, size), kThreads, 0, stream>>>(first, size, in_slot);
+void clear_slots(index::Slot* first, std::uint64_t size, const Layout& layout, cudaStream_t stream) {
+  clear_kernel<<<blocks_for(clear_kernel, size), kThreads, 0, stream>>>(first, size, layout);
   check_launch("emptying slots");
 }
 

@@ -95,18 +95,19 @@ void CudaMachine::run_on_device(const Batch& batch) {
                           " × " + std::to_string(layout_.value_bytes) + " bytes");
   }
   auto* const stream = static_cast<cudaStream_t>(batch.stream);
+  const std::size_t key_bytes = layout_.key_bytes();
   const auto* const keys = static_cast<const std::byte*>(batch.keys);
   for (std::size_t base = 0; base < batch.size; base += kDeviceRows) {
     const std::size_t size = std::min(kDeviceRows, batch.size - base);
     const index::Rows rows = rows_of(batch, base, layout_.value_bytes);
     const std::uint8_t* const mask = batch.mask ? batch.mask + base : nullptr;
     if (!may_change(batch)) {
-      search(find_job(rows, keys + 8 * base, mask, size), stream);
+      search(find_job(rows, keys + key_bytes * base, mask, size), stream);
       load_if_due(size);
       continue;
     }
     const std::lock_guard lock(changing_);
-    change(change_job(rows, keys + 8 * base, mask, size), batch.unique, need_of(batch, size), false, stream);
+    change(change_job(rows, keys + key_bytes * base, mask, size), batch.unique, need_of(batch, size), false, stream);
   }
 }
 
@@ -115,7 +116,7 @@ CudaMachine::Need CudaMachine::need_of(const Batch& batch, std::size_t size) con
 }
 
 BatchResult CudaMachine::run_from_host(const Batch& batch) {
-  const std::size_t each = 8 + 2 * std::size_t{layout_.value_bytes} + 4;
+  const std::size_t each = layout_.key_bytes() + 2 * std::size_t{layout_.value_bytes} + 4;
   const std::size_t most = batch.stop ? kHostRowsBetweenStops : kHostRows;
   const std::size_t chunk = std::clamp<std::size_t>(kHostBytes / each, 1, most);
   BatchResult result;
@@ -140,9 +141,10 @@ BatchResult CudaMachine::run_from_host(const Batch& batch) {
 /// Copies a chunk to the GPU, runs it, and copies its results back.
 void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result) {
   const index::Rows host = rows_of(batch, base, layout_.value_bytes);
-  const std::size_t bytes = size * layout_.value_bytes;
-  stage.begin(8 * size + 2 * bytes + 4 * size, 7);
-  const auto* const keys = stage.upload<std::byte>(static_cast<const std::byte*>(batch.keys) + 8 * base, 8 * size);
+  const std::size_t bytes = size * layout_.value_bytes, key_bytes = layout_.key_bytes();
+  stage.begin(key_bytes * size + 2 * bytes + 4 * size, 7);
+  const auto* const keys =
+      stage.upload<std::byte>(static_cast<const std::byte*>(batch.keys) + key_bytes * base, key_bytes * size);
   const auto* const mask = stage.upload<std::uint8_t>(batch.mask ? batch.mask + base : nullptr, size);
   index::Rows rows = host;
   rows.values = may_store(batch) ? stage.upload<std::byte>(host.values, bytes) : nullptr;
@@ -262,7 +264,8 @@ std::size_t CudaMachine::export_batch(std::uint64_t& cursor, void* keys, void* v
   std::size_t count = 0;
   do {
     std::byte* const room = to_values ? to_values + count * layout_.value_bytes : nullptr;
-    count += exports_.copy(layout_, cursor, to_keys + 8 * count, room, n - count, layout_.total_slots() + 1);
+    count += exports_.copy(layout_, cursor, to_keys + layout_.key_bytes() * count, room, n - count,
+                           layout_.total_slots() + 1);
   } while (count < n && cursor != Exports::kEnd);
   return count;
 }

@@ -10,12 +10,12 @@ namespace holdfast::machine::cuda {
 namespace {
 
 /// Rows [from, from + size) of a job that has no order yet.
-ChangeJob part_of(const ChangeJob& job, std::uint64_t from, std::uint64_t size) {
+ChangeJob part_of(const ChangeJob& job, std::uint32_t key_bytes, std::uint64_t from, std::uint64_t size) {
   ChangeJob part = job;
   const auto skip = [&](auto*& array, std::uint64_t each) {
     if (array != nullptr) array += from * each;
   };
-  skip(part.keys, 8);
+  skip(part.keys, key_bytes);
   skip(part.mask, 1);
   skip(part.rows.values, job.rows.value_bytes);
   skip(part.rows.out, job.rows.value_bytes);
@@ -53,7 +53,7 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
                          ordered_.data(),
                          scratch_.data(),
                          scratch_.size()};
-    order_rows(job, layout_.seed, room, stream);
+    order_rows(job, layout_.key_words(), layout_.seed, room, stream);
     times_.end("order", stream);
   }
   job.leftovers = leftovers_.data();
@@ -86,8 +86,8 @@ void CudaMachine::change_in_parts(const ChangeJob& job, bool unique, Need need, 
     note_bounds();
     const std::uint64_t left = job.size - from, least = std::max(rows_from_phases(), job.size / 16);
     const std::uint64_t rows = std::min(left, std::max(least, rows_that_fit(need)));
-    change(part_of(job, from, rows), unique, {need.keys != 0 ? rows : 0, need.cells != 0 ? rows : 0}, true, stream,
-           true);
+    change(part_of(job, layout_.key_bytes(), from, rows), unique,
+           {need.keys != 0 ? rows : 0, need.cells != 0 ? rows : 0}, true, stream, true);
     from += rows;
   }
 }

@@ -35,7 +35,7 @@ CudaMachine::CudaMachine(memory::Pool& pool, const MachineOptions& options)
       options_(options),
       gpu_(name_of(options.device)),
       registration_(pool),
-      kernels_(make_kernels({pool.superblock().levels, pool.superblock().hash_locations, pool.superblock().slots})),
+      kernels_(make_kernels(shape_of(pool.superblock()))),
       cache_(options.gpu_memory),
       times_(options.time_phases),
       values_(options),
@@ -179,7 +179,7 @@ ScanReport CudaMachine::scan_table(const DeviceBuffer<std::uint32_t>& live) {
     return read_report();
   };
   ScanReport report = scan(repair);
-  refuse_damage(describe(report, layout_.cells));
+  refuse_damage(describe(report, layout_));
   // Copies of an item with a cell share it, so a look at the cells has told whether there are any.
   if (!layout_.in_slot() && report.shared == 0) return report;
   kernels_->drop_copies(repair, scan_report_.data(), stream_);
@@ -229,7 +229,7 @@ void CudaMachine::drain_lower_levels(bool recovering) {
     kernels_->drain(slots, level, recovering, state_.data(), scan_report_.data(), stream_);
     const ScanReport report = read_report();
     rehashed_ += recovering ? report.moved + report.cleared : 0;
-    refuse_damage(describe(report, layout_.cells));
+    refuse_damage(describe(report, layout_));
     if (!report.needs_level) {
       pool_.release_level(level++);
       continue;
@@ -331,11 +331,11 @@ void CudaMachine::clear() {
   const DeviceBuffer<std::uint32_t> live(words_for_cells(layout_.cells));
   cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, stream_), "clearing the table");
   for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
-    clear_slots(layout_.level[rank], layout_.buckets(rank) * layout_.shape.slots(), layout_.in_slot(), stream_);
+    clear_slots(layout_.level[rank], layout_.buckets(rank) * layout_.shape.slots(), layout_, stream_);
   }
-  clear_slots(layout_.aside, 1, layout_.in_slot(), stream_);
+  if (!layout_.wide()) clear_slots(layout_.aside, 1, layout_, stream_);
   cuda::check(cudaMemsetAsync(layout_.tags, 0, layout_.tag_words() * 8, stream_), "clearing the table");
-  cache_.clear(layout_.in_slot(), stream_);
+  cache_.clear(layout_.key_decides(), stream_);
   values_.clear(stream_);
   cuda::check(cudaMemsetAsync(&state_.data()->items, 0, 8, stream_), "clearing the table");
   stream_.wait("clearing the table");
@@ -350,7 +350,7 @@ CheckReport CudaMachine::check() {
   require_working();
   finish_all();
   CheckReport report;
-  report.slots = layout_.total_slots() + 1;
+  report.slots = layout_.total_slots() + (layout_.wide() ? 0 : 1);
   report.cells = layout_.in_slot() ? 0 : layout_.cells;
   report.repaired_slots = torn_;
   report.finished_moves = second_copies_;
@@ -401,7 +401,7 @@ void CudaMachine::check_errors(CheckReport& report) {
   const auto expect = [&](bool holds, const std::string& what) {
     if (!holds) report.errors.push_back(what);
   };
-  append(describe(slots, layout_.cells));
+  append(describe(slots, layout_));
   append(describe_shared(slots));
   expect(slots.torn == 0, std::to_string(slots.torn) + " slots are half-written");
   expect(all.second_copies == 0, std::to_string(all.second_copies) + " keys are in the table twice");

@@ -123,9 +123,11 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, cudaStr
 void CudaMachine::commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases,
                                    cudaStream_t stream) {
   using index::Pass;
-  if (!layout_.in_slot()) kernels_->commit(job, room, Pass::whole, stream);
-  if (layout_.in_slot() && phases.values) kernels_->commit(job, room, Pass::values, stream);
-  if (layout_.in_slot() && phases.keys) kernels_->commit(job, room, Pass::keys, stream);
+  const bool once =
+      !layout_.in_slot() || layout_.wide();  // as far as the passes go: wide slots have steps of their own
+  if (once) kernels_->commit(job, room, Pass::whole, stream);
+  if (!once && phases.values) kernels_->commit(job, room, Pass::values, stream);
+  if (!once && phases.keys) kernels_->commit(job, room, Pass::keys, stream);
   times_.end("commit", stream);
 }
 

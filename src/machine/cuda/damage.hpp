@@ -7,22 +7,24 @@
 #include <vector>
 
 #include "machine/cuda/state.hpp"
+#include "machine/layout.hpp"
 
 namespace holdfast::machine::cuda {
 
-inline std::string describe(const Damage& damage, std::uint64_t cells) {
+inline std::string describe(const Damage& damage, const Layout& layout) {
   const std::string where = "level " + std::to_string(damage.level) + " bucket " + std::to_string(damage.bucket) +
                             " slot " + std::to_string(damage.slot);
   return damage.state == index::SlotState::no_cell
-             ? where + " names cell " + std::to_string(damage.word - 1) + " of " + std::to_string(cells)
-             : where + " holds key " + std::to_string(damage.key) + ", which does not belong there";
+             ? where + " names cell " + std::to_string(damage.word - 1) + " of " + std::to_string(layout.cells)
+             : where + " holds " + (layout.wide() ? "a key with fingerprint " : "key ") + std::to_string(damage.key) +
+                   ", which does not belong there";
 }
 
 /// The first few slots that hold what cannot be, and the aside slot.
-inline std::vector<std::string> describe(const ScanReport& report, std::uint64_t cells) {
+inline std::vector<std::string> describe(const ScanReport& report, const Layout& layout) {
   std::vector<std::string> lines;
   for (unsigned i = 0; i < std::min<std::uint64_t>(report.damages, kDamages); ++i) {
-    lines.push_back(describe(report.damage[i], cells));
+    lines.push_back(describe(report.damage[i], layout));
   }
   if (report.aside_damaged) lines.emplace_back("the aside slot is damaged");
   return lines;

@@ -107,8 +107,8 @@ __global__ void __launch_bounds__(kThreads)
     const index::Place place{rank, number / view.shape.slots(), static_cast<unsigned>(number % view.shape.slots())};
     const Slot* const slot = view.after(view.level[rank], number);
     const std::uint64_t key = memory.load(&slot->key);
-    if (key == 0 || (!view.in_slot() && memory.load(&slot->word) == 0)) continue;
-    const Candidates<Shape> candidates(view, key);
+    if (key == 0 || (!view.key_decides() && memory.load(&slot->word) == 0)) continue;
+    const Candidates<Shape> candidates(view, index::slot_key(view, slot, key));
     const unsigned j = index::location_of(view, candidates, place);
     const LaneMask hits = index::match_lanes(memory, view, candidates, index::lanes_before(view, place, j));
     if (!index::holds_copy(memory, view, candidates, hits)) continue;
@@ -119,13 +119,15 @@ __global__ void __launch_bounds__(kThreads)
 
 /// False, and reported, if a slot of a drained level holds what cannot be.
 template <class Shape>
-__device__ bool belongs(const View<Shape>& view, unsigned level, std::uint64_t number, std::uint64_t key,
-                        std::uint64_t word, ScanReport* report) {
-  if (!view.in_slot() && (key == 0 || word == 0)) return true;  // torn: rehash_slot empties it
+__device__ bool belongs(const CudaMemory& memory, const View<Shape>& view, unsigned level, std::uint64_t number,
+                        const Slot* slot, ScanReport* report) {
+  const std::uint64_t key = memory.load(&slot->key), word = memory.load(&slot->word);
+  if (!view.key_decides() && (key == 0 || word == 0)) return true;  // torn: rehash_slot empties it
   const std::uint64_t bucket = number / view.shape.slots();
-  const Candidates<Shape> candidates(view, key);
+  const Candidates<Shape> candidates(view, index::slot_key(view, slot, key));
   bool here = false;
   for (unsigned j = 0; j < view.shape.hashes(); ++j) here |= top_bits(candidates.location(j), level) == bucket;
+  here = here && (!view.wide() || index::has_own_hash(memory, view, slot, key));
   if (here && (view.in_slot() || word - 1 < view.cells)) return true;
   report_damage(report, {here ? index::SlotState::no_cell : index::SlotState::misplaced, level,
                          static_cast<std::uint32_t>(number % view.shape.slots()), bucket, key, word});
@@ -145,16 +147,15 @@ __global__ void __launch_bounds__(kThreads)
     const std::uint64_t mine = base + tile.lane();
     bool waits = false;
     if (mine < size) {
-      const std::uint64_t key = memory.load(&slots[mine].key);
-      const std::uint64_t word = memory.load(&slots[mine].word);
-      waits = key != 0 || (word != 0 && !view.in_slot());
-      if (waits && recovering) waits = belongs(view, level, mine, key, word, report);
+      const Slot* const slot = view.after(slots, mine);
+      waits = memory.load(&slot->key) != 0 || (!view.key_decides() && memory.load(&slot->word) != 0);
+      if (waits && recovering) waits = belongs(memory, view, level, mine, slot, report);
     }
     unsigned turn = 0;
     for (unsigned waiting; !stop && (waiting = tile.ballot(waits)) != 0;) {
       const unsigned active = next_in_line(waiting, turn);
       turn = active + 1;
-      const index::Rehashed result = index::rehash_slot(tile, memory, view, slots + base + active);
+      const index::Rehashed result = index::rehash_slot(tile, memory, view, view.after(slots, base + active));
       if (result == index::Rehashed::busy) continue;
       stop = result == index::Rehashed::needs_level;
       moved += result == index::Rehashed::moved;

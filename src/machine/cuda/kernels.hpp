@@ -54,14 +54,15 @@ class Kernels {
 
 std::unique_ptr<Kernels> make_kernels(const index::RuntimeShape& shape);
 std::unique_ptr<Kernels> make_default_kernels();
+std::unique_ptr<Kernels> make_wide_kernels();  ///< the default configuration, with wide keys
 std::unique_ptr<Kernels> make_runtime_kernels(const index::RuntimeShape& shape);
 
 // What does not depend on the configuration.
 
 /// Between two changing batches: frees cells (epochs.cuh).
 void settle_cells(DeviceState* state, cudaStream_t stream);
-/// Empties `size` slots, durably.
-void clear_slots(index::Slot* first, std::uint64_t size, bool in_slot, cudaStream_t stream);
+/// Empties `size` slots of a table, durably.
+void clear_slots(index::Slot* first, std::uint64_t size, const Layout& layout, cudaStream_t stream);
 /// The ring of the cells whose bit in `live` is 0, in address order. `scratch` of scratch_bytes(cells).
 void collect_free_cells(const std::uint32_t* live, const CellRing& ring, DeviceState* state, void* scratch,
                         std::size_t scratch_bytes, cudaStream_t stream);
@@ -102,8 +103,9 @@ struct OrderRoom {
 };
 std::size_t order_scratch_bytes(std::uint64_t rows);
 /// Orders rows by the hash of their keys, stably, so that equal keys stand together in array order, and the buckets that they
-/// hash to come in address order. Fills in `order`, `hashes` and `ordered` of the job.
-void order_rows(ChangeJob& job, std::uint64_t seed, const OrderRoom& room, cudaStream_t stream);
+/// hash to come in address order. Fills in `order`, `hashes` and `ordered` of the job: rows with one key have one value in
+/// `hashes`, and no others have it.
+void order_rows(ChangeJob& job, unsigned key_words, std::uint64_t seed, const OrderRoom& room, cudaStream_t stream);
 /// Answers the rows that the mask takes out: `not_run`, not found, zeros.
 void skip_masked(const index::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream);
 

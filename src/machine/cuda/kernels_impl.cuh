@@ -1,6 +1,8 @@
 // kernels_impl.cuh: launches the kernels of one configuration. Included by one file for each.
 #pragma once
 
+#include <bit>
+
 #include "machine/cuda/batch.cuh"
 #include "machine/cuda/growth.cuh"
 #include "machine/cuda/kernels.hpp"
@@ -16,7 +18,7 @@ class KernelsImpl final : public Kernels {
  public:
   explicit KernelsImpl(const index::RuntimeShape& shape) {
     if constexpr (!Shape::kFixed) view_.shape = shape;
-    static_cast<void>(shape);
+    static_cast<void>(shape);  // all else is known when a layout is set
   }
 
   void set_layout(const Layout& layout, const CacheView& cache) override {
@@ -113,6 +115,9 @@ class KernelsImpl final : public Kernels {
   }
 
   void commit(const ChangeJob& job, const ChangeRoom& room, index::Pass pass, cudaStream_t stream) const override {
+    if constexpr (Shape::kMayBeWide) {
+      if (view_.wide()) return commit_wide(job, room, stream);
+    }
     const unsigned blocks = blocks_for(commit_kernel<Shape>, job.size * index::kLineSlots);
     commit_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room, pass);
     check_launch("committing a change");
@@ -174,6 +179,17 @@ class KernelsImpl final : public Kernels {
   }
 
  private:
+  void commit_wide(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const {
+    if (job.rows.ops != nullptr || index::may_place(job.rows.op)) {
+      const auto shift = static_cast<unsigned>(std::bit_width(view_.key_words()));  // a lane for each word and one more
+      const unsigned blocks = blocks_for(commit_behind_kernel<Shape>, job.size << shift);
+      commit_behind_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, room, shift);
+    }
+    const unsigned blocks = blocks_for(commit_head_kernel<Shape>, job.size);
+    commit_head_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, room);
+    check_launch("committing a change");
+  }
+
   /// A thread for each of `size`.
   static unsigned all_blocks(std::uint64_t size) { return static_cast<unsigned>((size + kThreads - 1) / kThreads); }
 

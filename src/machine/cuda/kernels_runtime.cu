@@ -8,8 +8,8 @@ std::unique_ptr<Kernels> make_runtime_kernels(const index::RuntimeShape& shape) 
 }
 
 std::unique_ptr<Kernels> make_kernels(const index::RuntimeShape& shape) {
-  const bool is_default = shape.levels_ == 2 && shape.hashes_ == 2 && shape.slots_ == 8;
-  return is_default ? make_default_kernels() : make_runtime_kernels(shape);
+  if (!index::is_default(shape)) return make_runtime_kernels(shape);
+  return shape.wide() ? make_wide_kernels() : make_default_kernels();
 }
 
 }  // namespace holdfast::machine::cuda

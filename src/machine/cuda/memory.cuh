@@ -61,15 +61,27 @@ class CudaMemory {
   __device__ void flush(const void*, std::size_t) const {}
   __device__ void fence() const { __threadfence_system(); }
 
+  /// A word that nobody changes meanwhile: many are asked for at once.
+  __device__ std::uint64_t load_still(const std::uint64_t* word) const {
+    const std::uint64_t* const copy = copy_of(word);
+    return copy != nullptr ? DeviceWord(*const_cast<std::uint64_t*>(copy)).load(::cuda::memory_order_relaxed)
+                           : load_value(word);
+  }
   /// A word of an operation's array, which may lie anywhere.
   __device__ static std::uint64_t given_word(const std::byte* from) { return load_user(from, 8); }
-  /// True if the `count` words of a slot's wide key are those of the candidates' key.
+  /// True if the `count` words of a slot's wide key are those of the candidates' key. By one thread, two words at a time.
   template <class Candidates>
   __device__ bool same_words(const std::uint64_t* words, const Candidates& candidates, unsigned count) const {
-    for (unsigned i = 0; i < count; ++i) {
-      if (load(words + i) != candidates.key_word(*this, i)) return false;
+    const std::uint64_t* const copy = copy_of(words);
+    bool same = true;
+    unsigned i = 0;
+    for (; i + 2 <= count && same && count % 2 == 0; i += 2) {
+      const ulonglong2 two = copy != nullptr ? peek_two(copy + i) : load_two(words + i);
+      same = two.x == candidates.key_word(*this, i) && two.y == candidates.key_word(*this, i + 1);
     }
-    return true;
+    for (; i < count && same; ++i)
+      same = (copy != nullptr ? peek(copy + i) : load(words + i)) == candidates.key_word(*this, i);
+    return same;
   }
 
   /// `count` words of an empty slot, which its fingerprint makes count later, behind a fence. They are released together, as
@@ -77,7 +89,7 @@ class CudaMemory {
   template <class Word>
   __device__ void store_words(std::uint64_t* to, unsigned count, const Word& word) const {
     __threadfence();
-    for (unsigned i = 0; i < count; ++i) store_value(to + i, word(i));
+    in_groups(count, word, [&](unsigned i, std::uint64_t value) { store_value(to + i, value); });
   }
   /// The copies of such words, before `show`.
   template <class Word>
@@ -85,7 +97,8 @@ class CudaMemory {
     std::uint64_t* const copy = copy_of(words);
     if (copy == nullptr) return;
     __threadfence();
-    for (unsigned i = 0; i < count; ++i) DeviceWord(copy[i]).store(word(i), ::cuda::memory_order_relaxed);
+    in_groups(count, word,
+              [&](unsigned i, std::uint64_t value) { DeviceWord(copy[i]).store(value, ::cuda::memory_order_relaxed); });
   }
   // The word comes before the key that makes it count, and goes after it: a search that has read the key reads a word that
   // was there with it, or is told by the stripe to look again.
@@ -197,6 +210,33 @@ class CudaMemory {
   }
 
  private:
+  /// Takes words several at a time, so that their reads overlap, and puts each.
+  template <class Word, class Put>
+  __device__ static void in_groups(unsigned count, const Word& word, const Put& put) {
+    constexpr unsigned kGroup = 6;  // of up to 17 words
+    for (unsigned first = 0; first < count; first += kGroup) {
+      std::uint64_t values[kGroup];
+#pragma unroll
+      for (unsigned i = 0; i < kGroup; ++i) values[i] = first + i < count ? word(first + i) : 0;
+#pragma unroll
+      for (unsigned i = 0; i < kGroup; ++i) {
+        if (first + i < count) put(first + i, values[i]);
+      }
+    }
+  }
+
+  // Two neighbouring words, as `load` and `peek` read one.
+  __device__ static ulonglong2 load_two(const std::uint64_t* two) {
+    ulonglong2 words;
+    asm volatile("ld.acquire.sys.v2.u64 {%0, %1}, [%2];" : "=l"(words.x), "=l"(words.y) : "l"(two) : "memory");
+    return words;
+  }
+  __device__ static ulonglong2 peek_two(const std::uint64_t* two) {
+    ulonglong2 words;
+    asm volatile("ld.acquire.gpu.v2.u64 {%0, %1}, [%2];" : "=l"(words.x), "=l"(words.y) : "l"(two) : "memory");
+    return words;
+  }
+
   DeviceState* state_;
   const CacheView* cache_;  ///< null: as if nothing were cached
   CellRing ring_;

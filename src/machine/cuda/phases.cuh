@@ -5,7 +5,8 @@
 //   sum       what runs accumulate, and its place (sums.cuh)
 //   place     values into consecutive cells, warp by warp
 //   order     the changes by the lines that their slots lie in
-//   commit    each line once, in that order: host memory takes twenty times as many as in none. Values in slots: twice
+//   commit    each line once, in that order: host memory takes twenty times as many as in none. Values in slots: twice. Of wide
+//             slots what stands behind their fingerprints, and then those
 //   publish   copies and tags
 //   read      the values that rows read: of cells, as a search does (search.cuh), or of rows of the batch
 //   retire    the cells that came free, in the order of their addresses
@@ -44,7 +45,7 @@ __device__ Planned plan_row(const PhaseMemory& memory, const View<Shape>& view, 
                             Sum& sum) {
   Planned planned{};
   const std::uint32_t row = job.order[at];
-  const Candidates<Shape> candidates(view, load_user(job.keys + 8 * std::uint64_t{row}, 8));
+  const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
   const Item old = index::find_claimed(ThreadTile{}, memory, view, candidates);
   const bool leads = at == 0 || job.hashes[at - 1] != job.hashes[at];
   const index::Effect before = leads ? index::Effect{} : room.effects[at - 1];
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   const std::uint64_t place = numbered(change != index::Change::none, &job.report->changes);
   if (change != index::Change::none) {
-    const Candidates<Shape> candidates(view, load_user(job.keys + 8 * std::uint64_t{planned.row}, 8));
+    const Candidates<Shape> candidates(view, key_of_row(view, job.keys, planned.row));
     room.planned[place] = planned;
     room.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, planned.lane));
     room.order[0][place] = static_cast<std::uint32_t>(place);
@@ -145,7 +146,7 @@ __device__ void with_plan(const View<Shape>& view, const ChangeJob& job, const C
   plan.change = static_cast<index::Change>(planned.change);
   plan.lane = planned.lane;
   plan.old_word = planned.old_word;
-  act(Candidates<Shape>(view, load_user(job.keys + 8 * planned.row, 8)), plan, planned);
+  act(Candidates<Shape>(view, key_of_row(view, job.keys, planned.row)), plan, planned);
 }
 
 /// What index/phases.hpp asks about the changes of a batch.
@@ -194,6 +195,38 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncwarp();
     if (slot != nullptr) index::commit_slot(memory, slot, after);
+  }
+  memory.fence();
+}
+
+/// Neighbouring lanes, 2^shift of them, write one slot, a word each, so that it travels in few requests.
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    commit_behind_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
+                         const __grid_constant__ ChangeRoom room, unsigned shift) {
+  const PhaseMemory memory(job.state, nullptr);
+  const std::uint64_t lanes_in_all = std::uint64_t{job.report->changes} << shift;
+  for (std::uint64_t i = first_of_thread(); i < lanes_in_all; i += all_threads()) {
+    const auto word = static_cast<unsigned>(i & lanes(shift));
+    const Planned& planned = room.planned[room.order[0][i >> shift]];
+    if (word > view.key_words() || static_cast<index::Change>(planned.change) != index::Change::add) continue;
+    Slot* const slot = index::slot_at(view, room.slots[0][i >> shift]);
+    const std::byte* const key = job.keys + std::uint64_t{planned.row} * view.key_bytes();
+    index::commit_behind(memory, slot, word, planned.word, key);
+  }
+  memory.fence();
+}
+
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    commit_head_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
+                       const __grid_constant__ ChangeRoom room) {
+  const PhaseMemory memory(job.state, nullptr);
+  for (std::uint64_t at = first_of_thread(); at < job.report->changes; at += all_threads()) {
+    with_plan(view, job, room, at,
+              [&](const Candidates<Shape>& candidates, const index::Plan& plan, const Planned& planned) {
+                index::commit_head(memory, view, candidates, plan, planned.word);
+              });
   }
   memory.fence();
 }

@@ -32,7 +32,7 @@ __device__ Wanted look_up(const ResidentMemory& memory, const View<Shape>& view,
   Wanted wanted;
   wanted.row = row;
   if (row >= job.size || (job.mask != nullptr && job.mask[row] == 0)) return wanted;
-  const Candidates<Shape> candidates(view, load_user(job.keys + 8 * row, 8));
+  const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
   index::Found found = index::find(ThreadTile{}, memory, view, candidates);
   while (!found.settled) {
     memory.count_retry();

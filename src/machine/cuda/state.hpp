@@ -82,7 +82,7 @@ struct ScanReport {
 /// A search of `size` rows. All pointers are to memory that the GPU can reach.
 struct FindJob {
   index::Rows rows;
-  const std::byte* keys = nullptr;  ///< (n, 8), unaligned
+  const std::byte* keys = nullptr;  ///< (n, key_bytes), unaligned
   const std::uint8_t* mask = nullptr;
   std::uint64_t size = 0;
   DeviceState* state = nullptr;
@@ -125,7 +125,7 @@ struct ChangeJob {
   const std::uint8_t* mask = nullptr;  ///< only where there is no order: ordered rows are without the masked ones
   const std::uint32_t* order =
       nullptr;  ///< rows, those of one key together and in array order; null: each row is a run
-  const std::uint64_t* hashes = nullptr;   ///< of the rows in `order`
+  const std::uint64_t* hashes = nullptr;   ///< of the rows in `order`, or what stands for them: one a key
   const std::uint64_t* ordered = nullptr;  ///< how many rows `order` has; null: `size`
   std::uint64_t size = 0;
   const std::uint32_t* again = nullptr;  ///< only the runs that begin here: leftovers of an earlier launch

@@ -111,12 +111,15 @@ class WarpTile {
   __device__ Item first_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                              LaneMask hits) const {
     if (hits == 0) return {};
+    if constexpr (Shape::kMayBeWide) {
+      if (view.wide()) return first_wide_item(memory, view, candidates, hits);
+    }
     bool matches = false;
     std::uint64_t word = 0;
     __syncwarp();
     if ((hits >> lane_) & 1) {
       const Slot* const slot = candidates.slot(view, lane_);
-      if (index::holds_key(memory, view, candidates, slot)) {
+      if (memory.load(&slot->key) == candidates.stored_key()) {
         word = memory.load(&slot->word);
         matches = word != 0 || view.in_slot();
       }
@@ -204,6 +207,29 @@ class WarpTile {
   }
 
  private:
+  /// The lanes look at the fingerprints, each at one; then all at the key behind one that matches, each at a word.
+  template <class Memory, class Shape>
+  __device__ Item first_wide_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                                  LaneMask hits) const {
+    __syncwarp();
+    const bool mine = (hits >> lane_) & 1;
+    LaneMask left = ballot(mine && memory.load(&candidates.slot(view, lane_)->key) == candidates.stored_key());
+    for (; left != 0; left &= left - 1) {
+      const unsigned lane = lowest_bit(left);
+      Slot* const slot = candidates.slot(view, lane);
+      std::uint64_t word = 0;
+      bool differs = false;
+      if (lane_ < view.key_words())
+        differs = memory.load(index::wide_key(slot) + lane_) != candidates.key_word(memory, lane_);
+      if (lane_ == view.key_words()) word = memory.load(&slot->word);
+      if (ballot(differs) != 0) continue;
+      __syncwarp();
+      return {slot, from_lane(word, view.key_words()), lane};
+    }
+    __syncwarp();
+    return {};
+  }
+
   unsigned lane_;
 };
 

@@ -48,6 +48,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
   }
   void flush(const void* address, std::size_t bytes) const { world().flush(address, bytes); }
   void fence() const { world().fence(); }
+  std::uint64_t load_still(const std::uint64_t* word) const { return load(word); }
   static std::uint64_t given_word(const std::byte* from) {
     std::uint64_t word;
     std::memcpy(&word, from, 8);
