@@ -7,8 +7,8 @@ namespace {
 
 TEST(GpuExport, EachKeyAppearsOnceWhileItemsMove) {
   HOLDFAST_NEEDS_GPU();
-  for (const std::uint32_t value_bytes : {8u, 24u}) {
-    GpuTable gpu({value_bytes}, 40000);
+  for (const Shape& shape : {Shape{8}, Shape{24}, Shape{24, 2, 2, 8, 0, kHalfOfFree, 64}}) {
+    GpuTable gpu(shape, 40000);
     const auto at_load = [&](double load) {
       return static_cast<std::uint64_t>(load * static_cast<double>(gpu.table->slots()));
     };
@@ -46,11 +46,11 @@ TEST(GpuExport, SelectedItemsGo) {
   Selection range;
   range.first = &first;
   range.last = &last;
-  EXPECT_EQ(gpu.table->erase_if(range), 1000u);
+  EXPECT_EQ(gpu.table->table().erase_if(range), 1000u);
   Selection odd;
   odd.where = [](const void* key, const void*) { return *static_cast<const std::uint64_t*>(key) % 2 == 1; };
-  EXPECT_EQ(gpu.table->size_if(odd), (kKeys - 1000) / 2);
-  EXPECT_EQ(gpu.table->erase_if(odd), (kKeys - 1000) / 2);
+  EXPECT_EQ(gpu.table->table().size_if(odd), (kKeys - 1000) / 2);
+  EXPECT_EQ(gpu.table->table().erase_if(odd), (kKeys - 1000) / 2);
   EXPECT_EQ(gpu.table->size(), (kKeys - 1000) / 2);
   const CheckReport report = gpu.table->check();
   EXPECT_TRUE(report.errors.empty()) << report.errors.front();

@@ -393,8 +393,8 @@ void add_growth(std::vector<Scenario>& to, Flavour flavour, const Items& items) 
 std::vector<Scenario> schedules(Flavour flavour) {
   // Those with few states come first: most mutants die there.
   std::vector<Scenario> scenarios;
-  for (const unsigned key_words : {1u, 2u}) {
-    for (const auto& add : {add_growth, add_reuse, add_phases, add_moves, add_runs}) {
+  for (const auto& add : {add_growth, add_reuse, add_phases, add_moves, add_runs}) {
+    for (const unsigned key_words : {1u, 2u}) {
       for (const unsigned value_bytes : {kInCells, kInSlots}) add(scenarios, flavour, {value_bytes, key_words});
     }
   }

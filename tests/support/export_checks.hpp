@@ -15,8 +15,9 @@ namespace holdfast::test {
 inline constexpr std::uint64_t kExportEnd = ~std::uint64_t{0};
 
 /// How often each key appears in an export in pieces of `n` items, with `between` called between two pieces.
-inline std::unordered_map<std::uint64_t, unsigned> export_in_pieces(
-    Table& table, std::size_t n, const std::function<void()>& between = [] {}) {
+template <class AnyTable>
+std::unordered_map<std::uint64_t, unsigned> export_in_pieces(
+    AnyTable& table, std::size_t n, const std::function<void()>& between = [] {}) {
   std::unordered_map<std::uint64_t, unsigned> times;
   std::vector<std::uint64_t> keys(n);
   std::vector<std::uint8_t> values(n * table.value_bytes() + 1);
@@ -29,7 +30,8 @@ inline std::unordered_map<std::uint64_t, unsigned> export_in_pieces(
 }
 
 /// Inserts the keys [first, last), with zeros as values. All must be new.
-inline void insert_range(Table& table, std::uint64_t first, std::uint64_t last) {
+template <class AnyTable>
+void insert_range(AnyTable& table, std::uint64_t first, std::uint64_t last) {
   std::vector<std::uint64_t> keys;
   for (std::uint64_t key = first; key < last; ++key) keys.push_back(key);
   const std::vector<std::uint8_t> values(keys.size() * table.value_bytes() + 1);

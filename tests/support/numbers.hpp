@@ -85,6 +85,7 @@ class NumberedTable {
     for (std::size_t i = 0; i < got; ++i) keys[i] = number_of(wide_keys.data() + i * bytes);
     return got;
   }
+  void end_export(std::uint64_t cursor) { table_.end_export(cursor); }
   bool on_gpu() const { return table_.on_gpu(); }
   std::uint32_t value_bytes() const { return table_.value_bytes(); }
   std::uint64_t size() const { return table_.size(); }
