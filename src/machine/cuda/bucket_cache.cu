@@ -16,12 +16,13 @@ constexpr std::uint64_t kChunk = std::uint64_t{32} << 20;  // bytes: large enoug
 
 /// Slots `first` and up, `size` of them, which lie at `slots`. A thread takes a word.
 __global__ void __launch_bounds__(kThreads)
-    split_kernel(const std::uint64_t* slots, std::uint64_t size, const __grid_constant__ CachedSlots to,
-                 std::uint64_t first, unsigned key_words) {
+    split_kernel(const std::uint64_t* slots, unsigned size, const __grid_constant__ CachedSlots to, std::uint64_t first,
+                 unsigned key_words) {
   const unsigned slot_words = index::slot_bytes(key_words) / 8;
-  for (std::uint64_t i = first_of_thread(); i < size * slot_words; i += all_threads()) {
+  for (auto i = static_cast<unsigned>(first_of_thread()); i < size * slot_words;
+       i += static_cast<unsigned>(all_threads())) {
     const std::uint64_t slot = first + i / slot_words;
-    const auto at = static_cast<unsigned>(i % slot_words);
+    const unsigned at = i % slot_words;
     std::uint64_t* const copy = at == 0   ? to.keys + slot
                                 : at == 1 ? to.words + slot
                                           : to.wide + slot * key_words + (at - 2);
@@ -55,7 +56,8 @@ void load_slots(const CachedSlots& to, unsigned key_words, cudaStream_t stream) 
     const std::uint64_t n = std::min(most, size - at);
     const auto* const from = reinterpret_cast<const std::byte*>(to.of) + at * each;
     check(cudaMemcpyAsync(chunk.data(), from, n * each, cudaMemcpyHostToDevice, stream), doing);
-    split_kernel<<<blocks_for(split_kernel, n * each / 8), kThreads, 0, stream>>>(chunk.data(), n, to, at, key_words);
+    split_kernel<<<blocks_for(split_kernel, n * each / 8), kThreads, 0, stream>>>(
+        chunk.data(), static_cast<unsigned>(n), to, at, key_words);
     check_launch(doing);
   }
   check(cudaStreamSynchronize(stream), doing);
