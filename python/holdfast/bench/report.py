@@ -36,11 +36,11 @@ def _spread(entry: Json, digits: int = 1) -> str:
     return f"{entry['median']:,.{digits}f} ({entry['low']:,.{digits}f}–{entry['high']:,.{digits}f})"
 
 
-def _compare(content: Json) -> str:
+def _compare(content: Json, digits: int = 1) -> str:
     workloads, ratio = content["results"]["workloads"], content["results"]["ratio_to_best_peer"]
     names = list(next(iter(workloads.values())))
     rows = [
-        [workload, *(_spread(targets[name]["mops"]) for name in names), _spread(ratio[workload], 2)]
+        [workload, *(_spread(targets[name]["mops"], digits) for name in names), _spread(ratio[workload], 2)]
         for workload, targets in workloads.items()
     ]
     return _grid(["M operations/s", *names, "ratio to the better peer"], rows)
@@ -171,6 +171,16 @@ def _snapshot(content: Json) -> str:
     return _grid([f"{got['size']['written'] / 1e6:,.0f} MB written", ""], rows)
 
 
+def _cache_trace(content: Json) -> str:
+    got = content["results"]
+    names = {"get_mops": "gets, M/s", "together_mops": "gets and sets, M/s", "hit_percent": "gets that hit, %",
+             "too_large_percent": "gets of values too large for a cell, %"}  # fmt: skip
+    rows = [[text, _spread(got[name])] for name, text in names.items()]
+    rows.append(["items at the end", f"{got['items']:,}"])
+    rows.append(["bytes of cells that values use, %", f"{got['percent_of_cells_used']:.1f}"])
+    return _grid([f"{got['keys']:,} keys, batches of {content['parameters']['batch']:,}", ""], rows)
+
+
 def _source(content: Json) -> str:
     where, parameters = content["machine"], content["parameters"]
     told = [f"{where['name']} ({where['cpu']}, {where['cores']} cores)", f"commit {content['commit'][:10]}"]
@@ -202,7 +212,8 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "gpu-resize": _gpu_resize,
     "shapes": _shapes,
     "snapshot": _snapshot,
-    "stores": _compare,
+    "cache-trace": _cache_trace,
+    "stores": lambda content: _compare(content, 2),
 }
 
 

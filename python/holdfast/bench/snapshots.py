@@ -36,8 +36,8 @@ def _room(size: int) -> Iterator[memoryview]:
 
 
 def _read_steps(path: Path, into: memoryview) -> int:
-    """Reads what a snapshot wrote of its file, and returns how many bytes. Some disks take bytes that compress at twice
-    the rate of others, so a comparison must write the same ones."""
+    """Reads what a snapshot wrote of its file, and returns how many bytes. The disk is compared by the same ones, in
+    case it compresses."""
     zeros, at = bytes(_STEP), 0
     with path.open("rb", buffering=0) as file:
         while at + _STEP <= len(into) and (got := file.readinto(into[at : at + _STEP])):
