@@ -21,6 +21,20 @@ TEST(GpuCache, TakesNothingWithoutABudget) {
   EXPECT_EQ(gpu.table->stats().cached_bytes, 0u);
 }
 
+TEST(GpuCache, ABudgetBeyondTheGpuIsRefused) {
+  HOLDFAST_NEEDS_GPU();
+  const PoolPath path;
+  CreateOptions options;
+  options.device = "cuda";
+  options.gpu_memory = std::uint64_t{1} << 50;
+  try {
+    Table::create(path.str(), options);
+    ADD_FAILURE() << "created";
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find("give less"), std::string::npos) << error.what();
+  }
+}
+
 TEST(GpuCache, LetsGoWhereTheTableOutgrowsItsBudget) {
   HOLDFAST_NEEDS_GPU();
   GpuTable gpu({24, 2, 2, 8, 1, 16 * 3000}, 1000);

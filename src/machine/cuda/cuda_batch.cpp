@@ -83,6 +83,8 @@ ChangeJob CudaMachine::change_job(const index::Rows& rows, const void* keys, con
 }
 
 void CudaMachine::run_on_device(const Batch& batch) {
+  auto* const stream = static_cast<cudaStream_t>(batch.stream);
+  require_stream(stream, options_.device);
   require_reachable(batch.keys, "keys");
   require_reachable(batch.values, "values");
   require_reachable(batch.out, "out");
@@ -94,7 +96,6 @@ void CudaMachine::run_on_device(const Batch& batch) {
     throw InvalidArgument("a mixed batch in GPU memory has no values: give an array of " + std::to_string(batch.size) +
                           " × " + std::to_string(layout_.value_bytes) + " bytes");
   }
-  auto* const stream = static_cast<cudaStream_t>(batch.stream);
   const std::size_t key_bytes = layout_.key_bytes();
   const auto* const keys = static_cast<const std::byte*>(batch.keys);
   for (std::size_t base = 0; base < batch.size; base += kDeviceRows) {
@@ -185,9 +186,10 @@ void CudaMachine::search(FindJob job, cudaStream_t stream) {
   Event ended = std::move(spare_events_.back());
   spare_events_.pop_back();
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
-  const bool wants_cells = job.rows.out != nullptr && job.rows.op != Op::contains && !layout_.in_slot();
-  if (cache_.view().resident() && wants_cells) {
-    search_resident(job, stream);
+  if (goes_by_cells(job)) {
+    SearchRooms::Room& lent = search_rooms_.lend(job.size, is_wide(layout_.cells), stream);
+    search_resident(job, lent.room(), stream);
+    lent.end(stream);
   } else {
     kernels_->find(job, {}, stream);
   }
@@ -195,11 +197,14 @@ void CudaMachine::search(FindJob job, cudaStream_t stream) {
   searches_.push_back(std::move(ended));
 }
 
+/// True if it looks for values that may lie in the heap alone, in resident buckets.
+bool CudaMachine::goes_by_cells(const FindJob& job) const {
+  const bool wants_cells = job.rows.out != nullptr && job.rows.op != Op::contains && !layout_.in_slot();
+  return wants_cells && cache_.view().resident() && !values_.view().resident();
+}
+
 /// A search for values in the heap: in phases, of which small_search.cuh does the first in one, or unordered (search.cuh).
-void CudaMachine::search_resident(const FindJob& job, cudaStream_t stream) {
-  if (values_.view().resident()) return kernels_->find(job, {}, stream);  // all values are near
-  SearchRooms::Room& lent = search_rooms_.lend(job.size, is_wide(layout_.cells), stream);
-  SearchRoom room = lent.room();
+void CudaMachine::search_resident(const FindJob& job, SearchRoom room, cudaStream_t stream) {
   const std::uint64_t order_from = options_.order_from != 0 ? options_.order_from : kSmallSearch + 1;
   const bool few = options_.order_from == 0 && job.size <= kSmallSearch;
   divide_heap(room, layout_.cells, layout_.cell_bytes, few ? kClusterStretchBits : kStretchBits);
@@ -218,7 +223,6 @@ void CudaMachine::search_resident(const FindJob& job, cudaStream_t stream) {
     }
     kernels_->find(job, repeats, stream);
   }
-  lent.end(stream);
 }
 
 /// Begins a load of the value cache if it is time, or takes its next step, unless a change is being enqueued.

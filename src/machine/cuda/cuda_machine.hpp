@@ -91,7 +91,8 @@ class CudaMachine final : public Machine {
   bool make_room(const ChangeReport& report, Full& full);
   void load_if_due(std::uint64_t rows);
   CacheView caches() const;
-  void search_resident(const FindJob& job, cudaStream_t stream);
+  bool goes_by_cells(const FindJob& job) const;
+  void search_resident(const FindJob& job, SearchRoom room, cudaStream_t stream);
   Need need_of(const Batch& batch, std::size_t size) const;
   bool fits(Need need);
   void prepare_room(std::uint64_t rows, bool ordered, const Phases& phases);

@@ -17,6 +17,15 @@ bool is_sticky(cudaError_t code) {
     case cudaErrorHostMemoryAlreadyRegistered:
     case cudaErrorHostMemoryNotRegistered:
     case cudaErrorNotSupported:
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureMerge:
+    case cudaErrorStreamCaptureUnmatched:
+    case cudaErrorStreamCaptureUnjoined:
+    case cudaErrorStreamCaptureIsolation:
+    case cudaErrorStreamCaptureImplicit:
+    case cudaErrorCapturedEvent:
+    case cudaErrorStreamCaptureWrongThread:
     case cudaErrorNoDevice:
     case cudaErrorInvalidDevice:
     case cudaErrorInsufficientDriver: return false;
@@ -49,6 +58,21 @@ OnDevice::OnDevice(int device) {
 
 OnDevice::~OnDevice() {
   if (changed_) static_cast<void>(cudaSetDevice(before_));
+}
+
+void require_stream(cudaStream_t stream, int device) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), "asking whether the batch's stream is being captured");
+  if (status != cudaStreamCaptureStatusNone) {
+    throw InvalidArgument("stream is being captured into a CUDA graph, which cannot hold batches: run them outside it");
+  }
+  if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return;
+  int its = device;
+  check(cudaStreamGetDevice(stream, &its), "asking which GPU the batch's stream is on");
+  if (its != device) {
+    throw InvalidArgument("stream is on GPU " + std::to_string(its) + ", but the table is on GPU " +
+                          std::to_string(device) + ": give a stream of the table's GPU");
+  }
 }
 
 void* allocate_device(std::size_t bytes) {

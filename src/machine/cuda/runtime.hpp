@@ -32,6 +32,9 @@ class OnDevice {
   bool changed_ = false;
 };
 
+/// Throws InvalidArgument for a stream of a GPU other than `device`, or one that a CUDA graph is captured from.
+void require_stream(cudaStream_t stream, int device);
+
 /// Plain GPU memory. Throws DeviceError where there is not enough.
 void* allocate_device(std::size_t bytes);
 void free_device(void* memory) noexcept;

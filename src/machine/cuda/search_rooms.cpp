@@ -40,7 +40,9 @@ SearchRooms::Room::Room(std::uint64_t rows, bool wide) : rows_(rows), wide_(wide
   take_all();  // what it comes to
   memory_ = DeviceBuffer<std::byte>(size);
   take_all();
-  check(cudaMemset(room_.ended, 0, sizeof(std::uint32_t)), "making room for a search");
+  const Stream alone;
+  check(cudaMemsetAsync(room_.ended, 0, sizeof(std::uint32_t), alone), "making room for a search");
+  alone.wait("making room for a search");
 }
 
 void SearchRooms::Room::end(cudaStream_t stream) {
