@@ -9,6 +9,9 @@
 
 namespace holdfast {
 
+/// In place of the bytes of a key or a value: they are of any length, up to 65536.
+inline constexpr std::uint32_t kVariableBytes = ~std::uint32_t{0};
+
 /// Where a pool's bytes live. What each survives: docs/durability.md.
 enum class Medium : std::uint8_t { shm = 0, file = 1, dax = 2 };
 /// What a completed write survives.
@@ -38,7 +41,7 @@ struct PoolInfo {
   std::uint32_t slots = 0;      ///< a bucket
   std::uint32_t top_level = 0;  ///< level i has 2^i buckets
   std::uint64_t total_slots = 0;
-  std::uint64_t cells = 0;  ///< of the value heap; 0 if values live in their slots
+  std::uint64_t cells = 0;  ///< of the value heap, or slabs of 2 MiB; 0 if values live in their slots
   std::uint64_t cell_bytes = 0;
   std::uint64_t file_bytes = 0;
   std::uint64_t generation = 0;  ///< superblock writes so far

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "holdfast/blobs.hpp"
 #include "holdfast/cache.hpp"
 #include "holdfast/error.hpp"
 #include "holdfast/pool.hpp"
@@ -24,8 +25,9 @@ inline constexpr std::uint64_t kExportPlace = (std::uint64_t{1} << 48) - 1;
 
 /// How a table is made. `key_bytes`, `value_bytes` and the configuration never change afterwards.
 struct CreateOptions {
-  std::uint32_t key_bytes = 8;       ///< 8, or another multiple of 8 up to 128; wider keys lie behind a fingerprint
-  std::uint32_t value_bytes = 8;     ///< 0 (a set) to 65536; up to 8 live inside the slot
+  std::uint32_t key_bytes = 8;    ///< 8, or another multiple of 8 up to 128; wider keys lie behind a fingerprint
+  std::uint32_t value_bytes = 8;  ///< 0 (a set) to 65536; up to 8 live inside the slot
+  // Both kVariableBytes: keys and values of any length up to 65536. With a fixed length of one the other has one, too.
   std::uint64_t capacity = 1 << 20;  ///< items to make room for; the table grows past it
   std::uint32_t levels = 2;          ///< GPHash §3.1; levels × hash_locations × slots ≤ 32
   std::uint32_t hash_locations = 2;
@@ -100,8 +102,13 @@ struct Batch {
   /// Not 0: the batch is about bytes [column, column + column_bytes) of each value alone. Rows of `values` and `out` are so
   /// long; the other bytes of a value stay as they are, and are zero for a new key. On the CPU only, in this version.
   std::uint32_t column = 0, column_bytes = 0;
-  bool unique = false;   ///< the caller promises that no key repeats
-  bool ordered = false;  ///< in a mixed batch, reads too are in array order
+  // Of variable-length pairs, in host memory: the bytes of all rows lie one after another in `keys` and `values`, and these
+  // say where each begins and the last ends. Results of reads go to `blobs`, not to `out`.
+  const std::uint64_t* key_offsets = nullptr;    ///< (n + 1,)
+  const std::uint64_t* value_offsets = nullptr;  ///< (n + 1,)
+  Blobs* blobs = nullptr;                        ///< or null
+  bool unique = false;                           ///< the caller promises that no key repeats
+  bool ordered = false;                          ///< in a mixed batch, reads too are in array order
   bool on_device = false;
   void* stream = nullptr;  ///< a cudaStream_t; durable when the stream gets there
   /// Asked now and then on the calling thread; true: finish what runs, leave the rest `not_run`.
@@ -134,6 +141,8 @@ struct Stats {
   double last_resize_ms = 0;        ///< rehashing, without making room for the new level
   double last_resize_alloc_ms = 0;  ///< making that room
   std::uint64_t repaired_slots = 0, finished_moves = 0, rehashed = 0;
+  // Of variable-length pairs: the heap, its slabs with a live cell, the live cells, and what of those no pair fills.
+  std::uint64_t heap_bytes = 0, slab_bytes = 0, live_bytes = 0, rounding_bytes = 0;
   std::uint64_t left_out = 0;  ///< damaged slots that `salvage` left out of its private copy
   bool was_clean = false;
   std::uint64_t cached_bytes = 0;        ///< of the pool's buckets, in GPU memory
@@ -190,6 +199,9 @@ class Table {
   std::uint64_t size_if(const Selection& selection);  ///< how many they are
   /// As export_batch. If `where` or `where_all` throws, the items that this call had read are left out of the export.
   std::size_t export_if(const Selection& selection, std::uint64_t& cursor, void* keys, void* values, std::size_t n);
+
+  /// The same for variable-length pairs; what is null is not wanted.
+  std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n);
 
   std::uint64_t size() const;
   std::uint64_t slots() const;  ///< of all levels

@@ -16,6 +16,9 @@ void bind_errors(nanobind::module_& module);
 /// Adds the class `Table`.
 void bind_table(nanobind::module_& module);
 
+/// Adds the class `Blobs`, and to `Table` what runs over keys and values of any length.
+void bind_pairs(nanobind::module_& module, nanobind::class_<Table>& table);
+
 /// Adds the operations on selected items to it.
 void bind_selection(nanobind::class_<Table>& table);
 

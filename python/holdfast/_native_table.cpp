@@ -1,10 +1,10 @@
 // _native_table.cpp: the class holdfast._native.Table. Every call that may take long releases the interpreter lock.
 #include <nanobind/stl/optional.h>
 
-#include <chrono>
 #include <optional>
 
 #include "_native.hpp"
+#include "_native_interrupt.hpp"
 #include "holdfast/table.hpp"
 
 namespace nb = nanobind;
@@ -12,26 +12,6 @@ using namespace nb::literals;
 
 namespace holdfast::python {
 namespace {
-
-// Asks the interpreter for signals now and then while a batch runs. Python delivers them to its main thread only.
-class Interrupt {
- public:
-  bool operator()() {
-    const auto now = std::chrono::steady_clock::now();
-    if (error_ || now < next_) return error_.has_value();
-    next_ = now + kInterval;
-    nb::gil_scoped_acquire acquired;
-    if (PyErr_CheckSignals() != 0) error_.emplace();  // takes the error that the handler raised
-    return error_.has_value();
-  }
-  /// What the signal's handler raised, KeyboardInterrupt as a rule, or None.
-  nb::object raised() const { return error_ ? nb::borrow(error_->value()) : nb::none(); }
-
- private:
-  static constexpr auto kInterval = std::chrono::milliseconds(10);  // another thread may hold the lock: ask seldom
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kInterval;
-  std::optional<nb::python_error> error_;
-};
 
 template <class T>
 T* at(std::uintptr_t address) {
@@ -155,6 +135,10 @@ Dict stats(const Table& table) {
   result["moves"] = s.moves;
   result["resizes"] = s.resizes;
   result["heap_growths"] = s.heap_growths;
+  result["heap_bytes"] = s.heap_bytes;
+  result["slab_bytes"] = s.slab_bytes;
+  result["live_bytes"] = s.live_bytes;
+  result["rounding_bytes"] = s.rounding_bytes;
   result["claim_misses"] = s.claim_misses;
   result["retries"] = s.retries;
   result["cached_bytes"] = s.cached_bytes;
@@ -219,6 +203,7 @@ Dict check_table(Table& table) {
 void bind_table(nb::module_& module) {
   const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<Table> table(module, "Table");
+  bind_pairs(module, table);
   table
       .def_static("create", &create, "path"_a, "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a,
                   "slots"_a, "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a,

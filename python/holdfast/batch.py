@@ -19,7 +19,7 @@ ELEMENTS = {"int32": 0, "uint32": 1, "int64": 2, "uint64": 3, "float32": 4, "flo
             "float16": 6, "bfloat16": 7}  # fmt: skip
 COMBINES = {"add": 0, "min": 1, "max": 2}
 _KEY_LIMIT = 1 << 64
-_MAIN_THREAD = threading.main_thread().ident
+MAIN_THREAD = threading.main_thread().ident
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,11 @@ class TableShape:
     def column_of(self, start: int, stop: int) -> TableShape:
         """The shape of a column of such values."""
         return replace(self, value_bytes=stop - start, column=start, partial=True)
+
+    @property
+    def any_length(self) -> bool:
+        """Whether keys and values are bytes of any length (pairs.py)."""
+        return self.key_bytes == (1 << 32) - 1
 
     @property
     def host_only(self) -> str:
@@ -305,6 +310,7 @@ class Request:
     scale: float = 1.0
     unique: bool = False
     ordered: bool = False
+    as_arrow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +322,7 @@ class Results:
     found: Any = None
 
 
-def _needs_values(request: Request, ops: Operand | None) -> tuple[bool, bool]:
+def needs_values(request: Request, ops: Operand | None) -> tuple[bool, bool]:
     """Whether any operation takes a value, and whether any accumulates. Codes in GPU memory are copied to look."""
     if ops is None:
         return request.op.takes_value, request.op is Op.ACCUMULATE
@@ -380,13 +386,15 @@ def _streams(request: Request, operands: list[Operand], place: str, shape: Table
 def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
     """Checks the request, runs it, and returns its results. Interrupted, raises what the signal's handler raised, with
     the statuses so far as its attribute `statuses`."""
+    if request.as_arrow:
+        raise InvalidArgument(f"as_arrow is for values of any length, and {shape.path} has {shape.value_bytes} bytes")
     keys, n = take_keys(request.keys, shape)
     library, name = keys.library, request.op.name.lower()
     mask = take_bytes(
         "mask", request.mask, n, ("bool", "uint8"), "a mask of bool, true for the operations to run", shape
     )
     ops = take_ops(request.ops, n, shape) if request.ops is not None else None
-    takes, accumulates = _needs_values(request, ops)
+    takes, accumulates = needs_values(request, ops)
     values = None
     if takes or request.values is not None:
         values = take_values(request.values, n, "apply" if ops else name, shape)
@@ -444,7 +452,7 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         ordered=bool(request.ordered),
         on_device=place != HOST,
         stream=stream,
-        interruptible=threading.get_ident() == _MAIN_THREAD,
+        interruptible=threading.get_ident() == MAIN_THREAD,
     )
     for other in others:  # so that memory freed or results used there are not touched too early
         arrays.order_streams(stream, other, place)

@@ -10,7 +10,8 @@ from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 
-from . import batch, lookup, selection
+from . import batch, lookup, pairs, selection
+from ._native import Blobs
 from ._native import Table as NativeTable
 from .arrays import HOST, NUMPY
 from .batch import Request, TableShape
@@ -28,6 +29,11 @@ def _whole(name: str, value: Any, least: int, most: int) -> int:
     if not least <= value <= most:
         raise InvalidArgument(f"{name} is {value}: give {least} to {most:,}")
     return int(value)
+
+
+def _length(name: str, value: Any, most: int, least: int = 0) -> int:
+    """Of keys or values: a number of bytes, or the type `bytes` for any."""
+    return pairs.ANY if value is bytes else _whole(name, value, least, most)
 
 
 def _number(name: str, value: Any) -> float:
@@ -55,8 +61,9 @@ class Table:
     keys
         Shape (n,) of uint64 or int64 (a negative key is the same 8 bytes as key + 2**64), or (n, 8) of uint8; or whole
         numbers from 0 to 2**64 - 1 as a list, or one of them. In a table of wider keys: shape (n, key_bytes) of uint8,
-        (n,) of V32, S32 or records of that size, or Arrow's binary of fixed size; or a list of bytes, each of that
-        length, or one of them.
+        (n,) of V32, S32 or records of that size; an Arrow array of fixed-size binary; or a list of bytes, each of that
+        length, or one of them. In a table of any length (`create(path, bytes, bytes)`): a list or an object array of
+        bytes, an Arrow array of binary or large_binary, or bytes; values likewise.
     values
         n rows of `value_bytes` bytes each: (n, value_bytes) of uint8, (n, 32) of float32 for 128 bytes, (n,) of int64
         for 8, ...; or bytes. None in a set, whose values have no bytes.
@@ -96,8 +103,8 @@ class Table:
     def create(
         cls,
         path: str | os.PathLike[str],
-        key: int = 8,
-        value: int = 8,
+        key: int | type[bytes] = 8,
+        value: int | type[bytes] = 8,
         capacity: int = 1 << 20,
         device: str = "auto",
         overwrite: bool = False,
@@ -123,7 +130,8 @@ class Table:
         path
             Of the file. Its medium decides what the table survives: `stats()["domain"]`.
         key, value
-            Bytes of a key (8, or another multiple of 8 up to 128) and of a value (0, a set, to 65536; up to 8 live
+            `bytes` for both: byte strings of any length up to 65536, on the CPU in this version. Or the
+            bytes of a key (8, or another multiple of 8 up to 128) and of a value (0, a set, to 65536; up to 8 live
             inside the slot). They never change.
         capacity
             Items to make room for; the table grows past it by itself.
@@ -165,8 +173,8 @@ class Table:
         text = path_text(path)
         native = NativeTable.create(
             path=text,
-            key=_whole("key", key, 0, 65536),
-            value=_whole("value", value, 0, 1 << 31),
+            key=_length("key", key, 65536),
+            value=_length("value", value, 1 << 31),
             capacity=_whole("capacity", capacity, 0, _END),
             levels=_whole("levels", levels, 0, 1 << 16),
             hash_locations=_whole("hash_locations", hash_locations, 0, 1 << 16),
@@ -193,8 +201,8 @@ class Table:
         device: str = "auto",
         mode: str = "r+",
         *,
-        key: int | None = None,
-        value: int | None = None,
+        key: int | type[bytes] | None = None,
+        value: int | type[bytes] | None = None,
         threads: int = 0,
         moves: bool = True,
         shared_bias: int = 2,
@@ -214,7 +222,7 @@ class Table:
         mode
             "r+" to change the table (one process at a time), "r" to read it (together with other readers).
         key, value
-            Bytes of keys and values that the pool must have, if given.
+            Bytes of keys and values that the pool must have, or `bytes`, if given.
         salvage
             Open after a power cut all the same: items may be missing or damaged. With mode="r" a private copy in memory
             is recovered, what is damaged is left out (`stats()["left_out"]`), and the file is not written.
@@ -235,8 +243,8 @@ class Table:
             shared_bias=_whole("shared_bias", shared_bias, 0, 1 << 16),
             flush=bool(flush),
             salvage=bool(salvage),
-            key=None if key is None else _whole("key", key, 1, 65536),
-            value=None if value is None else _whole("value", value, 0, 65536),
+            key=None if key is None else _length("key", key, 65536, 1),
+            value=None if value is None else _length("value", value, 65536),
             gpu_memory=None if gpu_memory is None else _whole("gpu_memory", gpu_memory, 0, _END),
             value_cache=_number("value_cache", value_cache),
             value_memory=None if value_memory is None else _whole("value_memory", value_memory, 0, _END - 1),
@@ -348,12 +356,12 @@ class Table:
     @overload
     def find(
         self, keys: Any, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
-        stream: Any = None, missing: Literal[False] = False,
+        stream: Any = None, missing: Literal[False] = False, as_arrow: bool = False,
     ) -> tuple[Any, Any]: ...  # fmt: skip
     @overload
     def find(
         self, keys: Any, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
-        stream: Any = None, missing: Literal[True],
+        stream: Any = None, missing: Literal[True], as_arrow: bool = False,
     ) -> tuple[Any, Any, Any]: ...  # fmt: skip
     def find(
         self,
@@ -365,6 +373,7 @@ class Table:
         out: Any = None,
         stream: Any = None,
         missing: bool = False,
+        as_arrow: bool = False,
     ) -> Any:
         """Reads the value of each key.
 
@@ -377,11 +386,13 @@ class Table:
             given and it is of another floating-point type, they are converted on the way, rounded to nearest.
         missing
             Give the rows of absent keys too. With arrays in GPU memory the call waits for their count.
+        as_arrow
+            Values of any length as an Arrow array of large_binary, instead of an object array of bytes and None.
 
         Returns
         -------
         values
-            n rows of `value_bytes` bytes; zero where the key is absent.
+            n rows of `value_bytes` bytes; zero where the key is absent. Of any length: bytes, and None where it is.
         found
             Shape (n,) of bool.
         missing
@@ -389,7 +400,12 @@ class Table:
         """
         values, found = _pair(out)
         request = Request(Op.FIND, keys, mask=mask, dtype=dtype, stream=stream, unique=unique, out_values=values,
-                          out_found=found, give_values=True, give_found=True)  # fmt: skip
+                          out_found=found, give_values=True, give_found=True,
+                          as_arrow=as_arrow)  # fmt: skip
+        if self._shape.any_length:
+            result = self._run(request)
+            both = result.values, result.found
+            return (*both, np.flatnonzero(~result.found)) if missing else both
         if not missing and (values is None or dtype is None):
             result = self._run(request)
             return result.values, result.found
@@ -420,6 +436,7 @@ class Table:
         unique: bool = False,
         out: Any = None,
         stream: Any = None,
+        as_arrow: bool = False,
     ) -> tuple[Any, Any]:
         """Reads the value of each key, or adds the key with the value given, or with one that `init` makes.
 
@@ -433,6 +450,8 @@ class Table:
             Element type of the values; with `init`, needed unless `out` has it.
         out
             As for `find`: converted if it is of another floating-point type than `dtype`.
+        as_arrow
+            As for `find`.
 
         Returns
         -------
@@ -444,8 +463,13 @@ class Table:
         """
         rows, found = _pair(out)
         request = Request(Op.FIND_OR_INSERT, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
-                          out_values=rows, out_found=found, give_values=True, give_found=True)  # fmt: skip
+                          out_values=rows, out_found=found, give_values=True, give_found=True,
+                          as_arrow=as_arrow)  # fmt: skip
         if init is not None:
+            if self._shape.any_length:
+                raise InvalidArgument(
+                    f"init makes values of fixed length, and those of {self.path} have any: give values"
+                )
             result = lookup.find_or_insert(self._native, request, self._shape, init)
             return result.values, result.found
         result = self._run(request)
@@ -461,6 +485,7 @@ class Table:
         unique: bool = False,
         out: Any = None,
         stream: Any = None,
+        as_arrow: bool = False,
     ) -> tuple[Any, Any]:
         """Adds each key with its value if it is absent, and reads what is there afterwards.
 
@@ -474,7 +499,7 @@ class Table:
         rows, statuses = _pair(out)
         result = self._run(
             Request(Op.INSERT_AND_FIND, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
-                    out_values=rows, out_statuses=statuses, give_values=True)
+                    out_values=rows, out_statuses=statuses, give_values=True, as_arrow=as_arrow)
         )  # fmt: skip
         return result.values, result.statuses
 
@@ -491,6 +516,7 @@ class Table:
         unique: bool = False,
         out: Any = None,
         stream: Any = None,
+        as_arrow: bool = False,
     ) -> tuple[Any, Any]:
         """Runs a mixed batch: an operation of its own for each key.
 
@@ -517,7 +543,8 @@ class Table:
         statuses, rows = _pair(out)
         result = self._run(
             Request(Op.FIND, keys, values, ops=_given("ops", ops), mask=mask, dtype=dtype, stream=stream, unique=unique,
-                    ordered=ordered, combine=combine, out_values=rows, out_statuses=statuses, give_values=True)
+                    ordered=ordered, combine=combine, out_values=rows, out_statuses=statuses, give_values=True,
+                    as_arrow=as_arrow)
         )  # fmt: skip
         return result.statuses, result.values
 
@@ -530,7 +557,8 @@ class Table:
         return self._run(request).statuses
 
     def _run(self, request: Request) -> batch.Results:
-        return batch.run(self._native, request, self._shape)
+        run = pairs.run if self._shape.any_length else batch.run
+        return run(self._native, request, self._shape)
 
     # Parts of values.
 
@@ -547,8 +575,8 @@ class Table:
     # The whole table.
 
     def export_batch(
-        self, n: int = 1 << 16, cursor: int = 0, *, values: bool = True, dtype: Any = None
-    ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
+        self, n: int = 1 << 16, cursor: int = 0, *, values: bool = True, dtype: Any = None, as_arrow: bool = False
+    ) -> tuple[Any, Any, int | None]:
         """Copies up to `n` items to host memory.
 
         A key that is there from the first call to the last appears exactly once, with a value that it had meanwhile,
@@ -564,16 +592,23 @@ class Table:
             False to leave the values out.
         dtype
             Element type of the values, as for `find`.
+        as_arrow
+            As for `find`: keys and values of any length as Arrow arrays.
 
         Returns
         -------
         keys
-            Shape (m,) of uint64, m ≤ n; of keys wider than 8 bytes (m, key_bytes) of uint8.
+            Shape (m,) of uint64, m ≤ n; of keys wider than 8 bytes (m, key_bytes) of uint8; of those of any length an
+            object array of bytes.
         values
             m rows, or None.
         cursor
             Where to go on, or None at the end.
         """
+        if self._shape.any_length:
+            return self._exported_pairs(n, cursor, values, dtype, as_arrow)
+        if as_arrow:
+            raise InvalidArgument(f"as_arrow is for keys and values of any length, and those of {self.path} have not")
         return self._exported(self._native.export_batch, n, cursor, values, dtype)
 
     def export_if(
@@ -631,7 +666,7 @@ class Table:
         8 bytes are ints, wider ones bytes; values are bytes, or rows of `dtype`."""
         for keys, values in self._pieces(batch, True, dtype):
             for key, value in zip(_plain(keys), values, strict=True):
-                yield key, value.tobytes() if dtype is None else value
+                yield key, value if dtype is not None or self._shape.any_length else value.tobytes()
 
     def __iter__(self) -> Iterator[Any]:
         """Each key, in no order: an int, or bytes if keys are wider than 8."""
@@ -649,14 +684,25 @@ class Table:
                 with suppress(Error):  # closed meanwhile
                     self._native.end_export(cursor)
 
+    def _exported_pairs(
+        self, n: int, cursor: int, values: bool, dtype: Any, as_arrow: bool
+    ) -> tuple[Any, Any, int | None]:
+        if dtype is not None:
+            raise InvalidArgument(f"dtype is for values of fixed length, and those of {self.path} have any")
+        n, cursor = _whole("n", n, 1, 1 << 40), _whole("cursor", cursor, 0, _END)
+        keys, rows = Blobs(), Blobs() if values else None
+        _, following = self._native.export_pairs(cursor, keys, rows, n)
+        given = pairs.give(keys, as_arrow), pairs.give(rows, as_arrow) if rows is not None else None
+        return *given, None if following == _END else following
+
     def _exported(
         self, export: Callable[[int, int, int, int], tuple[int, int]], n: int, cursor: int, values: bool, dtype: Any
     ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
         n, cursor = _whole("n", n, 1, 1 << 40), _whole("cursor", cursor, 0, _END)
-        keys = np.empty(n, np.uint64) if self.key_bytes == 8 else np.empty((n, self.key_bytes), np.uint8)
+        keys = np.empty(n, np.uint64) if self._shape.key_bytes == 8 else np.empty((n, self._shape.key_bytes), np.uint8)
         rows = None
         if values:
-            shape, made = batch.result_rows(NUMPY, n, dtype, None, self.value_bytes)
+            shape, made = batch.result_rows(NUMPY, n, dtype, None, self._shape.value_bytes)
             rows = np.empty(shape, made)
         count, following = export(cursor, NUMPY.pointer(keys), NUMPY.pointer(rows) if rows is not None else 0, n)
         return keys[:count], rows[:count] if rows is not None else None, None if following == _END else following
@@ -664,9 +710,14 @@ class Table:
     def _selected(
         self, first: Any, last: Any, where: selection.Where | None, dtype: Any
     ) -> tuple[bytes | None, bytes | None, selection.NativeWhere | None]:
+        if self._shape.any_length:
+            raise InvalidArgument(
+                f"items of {self.path} have keys and values of any length, which are not selected in this version: "
+                "export them, choose, and erase the keys"
+            )
         return (
-            selection.key_bytes_of("first", first, self.key_bytes),
-            selection.key_bytes_of("last", last, self.key_bytes),
+            selection.key_bytes_of("first", first, self._shape.key_bytes),
+            selection.key_bytes_of("last", last, self._shape.key_bytes),
             selection.native_where(where, self._shape, dtype),
         )
 
@@ -695,13 +746,18 @@ class Table:
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of a key."""
-        return self._shape.key_bytes
+        """Bytes of a key; 0 with `any_length`."""
+        return 0 if self._shape.any_length else self._shape.key_bytes
 
     @property
     def value_bytes(self) -> int:
-        """Bytes of a value."""
-        return self._shape.value_bytes
+        """Bytes of a value; 0 with `any_length`."""
+        return 0 if self._shape.any_length else self._shape.value_bytes
+
+    @property
+    def any_length(self) -> bool:
+        """Whether keys and values are byte strings of any length."""
+        return self._shape.any_length
 
     @property
     def path(self) -> str:

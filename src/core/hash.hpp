@@ -30,6 +30,12 @@ HOLDFAST_BOTH constexpr std::uint64_t hash_words(unsigned words, std::uint64_t s
   return hash != 0 ? hash : 1;
 }
 
+/// The hash of a key of `bytes` bytes, any number of them, of which `word(i)` gives eight, the last padded with zeros.
+template <class Word>
+HOLDFAST_BOTH constexpr std::uint64_t hash_bytes(std::uint64_t bytes, std::uint64_t seed, const Word& word) {
+  return hash_words(static_cast<unsigned>((bytes + 7) / 8), mix(seed ^ bytes), word);
+}
+
 /// Hash location `j` of a key with hash `hash` (GPHash §3.1 "Multiple hash locations"); location 0 is the hash itself.
 HOLDFAST_BOTH constexpr std::uint64_t hash_location(std::uint64_t hash, unsigned j) {
   return j == 0 ? hash : mix(hash + j * 0x9e37'79b9'7f4a'7c15);

@@ -22,14 +22,16 @@ struct Place {
 /// The candidate slots of one key. Lane (rank × hashes + j) × slots + s is slot s of the bucket that hash location j
 /// addresses at that rank, so the lowest lane is the foremost: highest level first.
 template <class Shape>
-class Candidates : KeyBytes<Shape::kMayBeWide> {
+class Candidates : KeyBytes<Shape::kMayBeWide, Shape::kVariable> {
+  using Bytes = KeyBytes<Shape::kMayBeWide, Shape::kVariable>;
+
  public:
   HOLDFAST_BOTH Candidates(const View<Shape>& view, const Key& key)
-      : KeyBytes<Shape::kMayBeWide>(key),
-        hash_(view.wide() ? key.word : hash_key(key.word, view.seed)),
+      : Bytes(key),
+        hash_(view.has_fingerprints() ? key.word : hash_key(key.word, view.seed)),
         second_(hash_location(hash_, 1)),
         key_(key.word == 0 ? kAsideKey : key.word),
-        aside_(!view.wide() && key.word == 0) {}
+        aside_(!view.has_fingerprints() && key.word == 0) {}
 
   /// What stands in the key word of the slot that holds this key.
   HOLDFAST_BOTH std::uint64_t stored_key() const { return key_; }
@@ -42,6 +44,9 @@ class Candidates : KeyBytes<Shape::kMayBeWide> {
     }
     return key_;
   }
+  /// A key of variable length that was given; or, if its data is null, that of the item with the word `pair`.
+  Part key() const { return {this->bytes, this->size}; }
+  std::uint64_t pair() const { return Bytes::pair; }
   HOLDFAST_BOTH bool aside() const { return aside_; }
   HOLDFAST_BOTH std::uint8_t tag() const { return tag_of(hash_); }
   HOLDFAST_BOTH std::uint64_t hash() const { return hash_; }
@@ -113,11 +118,23 @@ class Candidates : KeyBytes<Shape::kMayBeWide> {
   bool aside_;
 };
 
+/// True if the pair of a slot whose fingerprint is the candidates' has their key.
+template <class Memory, class Shape>
+bool pair_has_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                  std::uint64_t word) {
+  if (candidates.pair() != 0) return word == candidates.pair();
+  if (word == 0) return false;
+  const Part stored = pair_at(memory, view, word).key;
+  const Part given = candidates.key();
+  return stored.size == given.size && memory.same_bytes(stored.data, given.data, given.size);
+}
+
 /// True if `slot` holds the candidates' key: first its fingerprint, then all of it.
 template <class Memory, class Shape>
 HOLDFAST_BOTH bool holds_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                              const Slot* slot) {
   if (memory.load(&slot->key) != candidates.stored_key()) return false;
+  if constexpr (Shape::kVariable) return pair_has_key(memory, view, candidates, memory.load(&slot->word));
   if constexpr (Shape::kMayBeWide) {
     if (view.wide()) return memory.same_words(wide_key(slot), candidates, view.key_words());
   }

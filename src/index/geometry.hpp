@@ -16,13 +16,20 @@ inline constexpr unsigned kMaxLanes = 32;   ///< levels × hash locations × slo
 /// Keys of 8 bytes, which code compiled for them never asks about.
 struct NarrowKeys {
   static constexpr bool kMayBeWide = false;
+  static constexpr bool kVariable = false;
   HOLDFAST_BOTH static constexpr unsigned key_words() { return 1; }
   HOLDFAST_BOTH static constexpr bool wide() { return false; }
+};
+
+/// Keys and values of any length, together in a pair of the heap (pair.hpp); the slot has the key's hash and the pair's place.
+struct VariableKeys : NarrowKeys {
+  static constexpr bool kVariable = true;
 };
 
 /// Keys of 2 to kMaxKeyWords words.
 struct WideKeys {
   static constexpr bool kMayBeWide = true;
+  static constexpr bool kVariable = false;
   std::uint32_t key_words_ = 2;
   HOLDFAST_BOTH unsigned key_words() const { return key_words_; }
   HOLDFAST_BOTH static constexpr bool wide() { return true; }
@@ -39,18 +46,32 @@ struct FixedShape : Keys {
 };
 using DefaultShape = FixedShape<2, 2, 8>;
 using DefaultWideShape = FixedShape<2, 2, 8, WideKeys>;
+using DefaultVariableShape = FixedShape<2, 2, 8, VariableKeys>;
 
-/// Any configuration with at most 32 candidate slots, and any keys.
+/// Any configuration with at most 32 candidate slots, and keys of 8 bytes or more. Of a table with variable-length pairs it
+/// says where the slots are; what is in them, RuntimeVariableShape knows.
 struct RuntimeShape {
   static constexpr bool kFixed = false;
   static constexpr bool kMayBeWide = true;
-  std::uint32_t levels_, hashes_, slots_;
+  static constexpr bool kVariable = false;
+  std::uint32_t levels_ = 2, hashes_ = 2, slots_ = 8;
   std::uint32_t key_words_ = 1;
+  bool variable_ = false;  ///< its slots name variable-length pairs
   HOLDFAST_BOTH unsigned levels() const { return levels_; }
   HOLDFAST_BOTH unsigned hashes() const { return hashes_; }
   HOLDFAST_BOTH unsigned slots() const { return slots_; }
   HOLDFAST_BOTH unsigned key_words() const { return key_words_; }
   HOLDFAST_BOTH bool wide() const { return key_words_ > 1; }
+};
+
+/// Any configuration, with variable-length pairs.
+struct RuntimeVariableShape : RuntimeShape {
+  static constexpr bool kMayBeWide = false;
+  static constexpr bool kVariable = true;
+  RuntimeVariableShape() = default;
+  explicit RuntimeVariableShape(const RuntimeShape& shape) : RuntimeShape(shape) {}
+  HOLDFAST_BOTH static constexpr unsigned key_words() { return 1; }
+  HOLDFAST_BOTH static constexpr bool wide() { return false; }
 };
 
 /// True if `shape` is the default configuration, whatever its keys.
@@ -69,11 +90,12 @@ struct View {
   Shape shape;
   std::uint32_t top_level = 0;
   std::uint32_t value_bytes = 0;
-  std::uint32_t cell_bytes = 0;   ///< 0: values live in their slots
+  std::uint32_t cell_bytes = 0;   ///< 0: values live in their slots; with variable-length pairs those of a slab
   std::uint32_t shared_bias = 0;  ///< added to the load of a lower level's bucket when an insert chooses
+  std::uint32_t slab_bits = 21;   ///< of variable-length pairs: a slab has 2^slab_bits bytes (slab.hpp)
   bool may_move = false;          ///< a full insert may move one item (RULES.md 26)
   std::uint64_t seed = 0;
-  std::uint64_t cells = 0;
+  std::uint64_t cells = 0;       ///< or slabs
   Slot* level[kMaxLevels] = {};  ///< by rank
   Slot* aside = nullptr;         ///< for the reserved key value 0 (RULES.md 4)
   std::byte* heap = nullptr;
@@ -81,6 +103,8 @@ struct View {
 
   HOLDFAST_BOTH bool in_slot() const { return cell_bytes == 0; }
   HOLDFAST_BOTH bool wide() const { return shape.wide(); }
+  /// True if a slot's first word is a hash of its key, and no key is reserved.
+  HOLDFAST_BOTH bool has_fingerprints() const { return Shape::kVariable || wide(); }
   HOLDFAST_BOTH unsigned key_words() const { return shape.key_words(); }
   HOLDFAST_BOTH unsigned key_bytes() const { return 8 * shape.key_words(); }
   HOLDFAST_BOTH unsigned slot_bytes() const { return index::slot_bytes(shape.key_words()); }

@@ -28,7 +28,10 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
   Slot* const slot = candidates.slot(view, lane);
   const std::uint64_t key = tile.once([&] { return memory.load(&slot->key); });
   if (key == 0) return false;
-  const Candidates<Shape> moved(view, slot_key(view, slot, key));
+  std::uint64_t word = 0;
+  if constexpr (Shape::kVariable) word = tile.once([&] { return memory.load(&slot->word); });
+  if (Shape::kVariable && word == 0) return false;
+  const Candidates<Shape> moved(view, slot_key(view, slot, key, word));
   {
     const auto tags = tile.load_tags(memory, view, moved);
     if ((tile.match(view, moved, tags, kTagEmpty) & moved.distinct(view)) == 0) return false;

@@ -40,6 +40,8 @@ enum class Step : std::uint8_t {
   hide_word,                     ///< the copy of an emptied slot is zero in both words, as the slot is (phases.hpp)
   fence_behind_fingerprints,     ///< in phases: keys and words are durable before any fingerprint of the batch
   commit_all_of_line,            ///< a line carries every change that its batch has for it
+  flush_directory,               ///< a slab's class is written back (slab.hpp)
+  fence_directory,               ///< and durable before anybody has a cell of the slab
   fence_before_load,             ///< a loader looks at what it copies after it has said so (RULES.md 15)
   swap_after_load,               ///< and shows its copy only if nobody has written there meanwhile
   remap_after_write,             ///< a writer looks whether what it wrote is cached, or being loaded

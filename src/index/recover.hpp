@@ -23,6 +23,13 @@ enum class SlotState : std::uint8_t {
   no_cell     ///< names a cell that the heap does not have: damage
 };
 
+/// True if the heap has the cell that an occupied slot's word names.
+template <class Memory, class Shape>
+HOLDFAST_BOTH bool has_cell(const Memory& memory, const View<Shape>& view, std::uint64_t word) {
+  if constexpr (Shape::kVariable) return names_cell(memory, view, word);
+  return word - 1 < view.cells;
+}
+
 /// What slot `slot` of a bucket holds. Reads only. `key` and `word` return its words.
 template <class Memory, class Shape>
 HOLDFAST_BOTH SlotState inspect_slot(const Memory& memory, const View<Shape>& view, unsigned rank, std::uint64_t bucket,
@@ -32,10 +39,10 @@ HOLDFAST_BOTH SlotState inspect_slot(const Memory& memory, const View<Shape>& vi
   if (key == 0 && (word == 0 || view.key_decides())) return SlotState::empty;
   if (!view.in_slot()) {
     if (!view.wide() && (key == 0 || word == 0)) return SlotState::torn;
-    if (word - 1 >= view.cells) return SlotState::no_cell;
+    if (!has_cell(memory, view, word)) return SlotState::no_cell;
   }
   if (view.wide() && !has_own_hash(memory, view, slot, key)) return SlotState::misplaced;
-  const Candidates<Shape> candidates(view, slot_key(view, slot, key));
+  const Candidates<Shape> candidates(view, slot_key(view, slot, key, word));
   tag = candidates.tag();
   for (unsigned j = 0; j < view.shape.hashes(); ++j) {
     if (candidates.bucket(view, rank, j) == bucket) return SlotState::occupied;
@@ -43,11 +50,11 @@ HOLDFAST_BOTH SlotState inspect_slot(const Memory& memory, const View<Shape>& vi
   return SlotState::misplaced;
 }
 
-/// The same for the aside slot, whose key word says only that the reserved key is there. No wide key is reserved.
+/// The same for the aside slot, whose key word says only that the reserved key is there. No key behind a fingerprint is.
 template <class Memory, class Shape>
 HOLDFAST_BOTH SlotState inspect_aside(const Memory& memory, const View<Shape>& view, std::uint64_t& word) {
   word = 0;
-  if (view.wide()) return SlotState::empty;
+  if (view.has_fingerprints()) return SlotState::empty;
   const std::uint64_t key = memory.load(&view.aside->key);
   word = memory.load(&view.aside->word);
   if (key == 0 && (word == 0 || view.in_slot())) return SlotState::empty;

@@ -32,7 +32,7 @@ HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory, const
   const bool torn = !view.key_decides() && (key == 0 || word == 0);
   Rehashed result = Rehashed::cleared;
   if (!torn) {
-    const Candidates<Shape> candidates(view, slot_key(view, slot, key));
+    const Candidates<Shape> candidates(view, slot_key(view, slot, key, word));
     if (!tile.once([&] { return try_claim(memory, candidates.stripe(view)); })) return Rehashed::busy;
     const bool looks = memory.keeps(Step::find_before_rehash);
     if (!looks || !find_claimed(tile, memory, view, candidates)) {

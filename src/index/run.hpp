@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "holdfast/blobs.hpp"
 #include "holdfast/status.hpp"
 #include "index/combine.hpp"
 #include "index/commit.hpp"
@@ -31,9 +32,17 @@ struct Rows {
   std::uint32_t column = 0;       ///< where in the value a row's bytes begin
   bool partial = false;           ///< rows are a column: other bytes of a value stay, or are zero for a new key
   double scale = 1;               ///< of what accumulate adds
+  // Of variable-length pairs, instead of `value_bytes` and `out`:
+  const std::uint64_t* value_offsets = nullptr;  ///< (n + 1,) where each of `values` begins
+  Blob* blobs = nullptr;                         ///< (n,) what reads return, or null
+  Arena* arena = nullptr;                        ///< where they lie
 
   HOLDFAST_BOTH Op op_of(std::size_t row) const { return ops ? static_cast<Op>(ops[row]) : op; }
   HOLDFAST_BOTH const std::byte* value(std::size_t row) const { return values + row * value_bytes; }
+  Part value_part(std::size_t row) const {
+    if (value_offsets == nullptr) return {};
+    return {values + value_offsets[row], static_cast<std::uint32_t>(value_offsets[row + 1] - value_offsets[row])};
+  }
   HOLDFAST_BOTH Combining combining() const { return {combine, element, scale}; }
   HOLDFAST_BOTH std::byte* result(std::size_t row) const { return out ? out + row * value_bytes : nullptr; }
 };
@@ -59,6 +68,16 @@ enum class Outcome : std::uint8_t {
   needs_slot,    ///< every candidate slot is taken; nothing was changed
   needs_cell,    ///< the heap has no cell to give; nothing was changed
 };
+
+/// Lets go of a cell that no slot ever named.
+template <class Memory, class Shape>
+HOLDFAST_BOTH void give_cell_back(const Memory& memory, const View<Shape>&, std::uint64_t cell) {
+  if constexpr (Shape::kVariable) {
+    memory.return_pair(cell);
+  } else {
+    memory.return_cell(cell);
+  }
+}
 
 /// The value that a key would have after the operations evaluated so far.
 enum class Source : std::uint8_t { absent, pool, row, fresh };
@@ -104,6 +123,7 @@ class RunState {
         if (!(was_there ? replace(row, status) : add(row, status))) return false;
         break;
       case Op::accumulate:
+        if constexpr (Shape::kVariable) break;  // refused before anything runs
         if (!(was_there ? combine(row, status) : add_scaled(row, status))) return false;
         break;
     }
@@ -121,7 +141,8 @@ class RunState {
   HOLDFAST_BOTH std::size_t row() const { return row_; }
 
   /// The word to commit: a value that fits a slot, or 1 + a fresh cell with the value in it, durable. False: no cell.
-  HOLDFAST_BOTH bool place(std::uint64_t& word) {
+  HOLDFAST_BOTH bool place(const Candidates<Shape>& candidates, std::uint64_t& word) {
+    if constexpr (Shape::kVariable) return place_pair(candidates.key(), rows_.value_part(row_), word);
     if (view_.in_slot()) {
       word = source_ == Source::row ? row_word(row_) : word_;
       return true;
@@ -138,11 +159,41 @@ class RunState {
   HOLDFAST_BOTH void keep_cell() { has_cell_ = false; }
   /// Gives a fresh cell back that no slot ever named.
   HOLDFAST_BOTH void drop_cell() {
-    if (has_cell_) tile_.once([&] { return memory_.return_cell(cell_), 0; });
+    if (has_cell_) tile_.once([&] { return give_cell_back(memory_, view_, cell_), 0; });
     has_cell_ = false;
   }
 
  private:
+  /// A pair of any length in a fresh cell of its class, durable.
+  bool place_pair(const Part& key, const Part& value, std::uint64_t& word) {
+    const bool adds_key = !old_;
+    const std::uint32_t bytes = pair_bytes(key.size, value.size);
+    const std::uint64_t pair = tile_.once([&] { return memory_.take_pair(view_, bytes, adds_key); });
+    if (pair == 0) return false;
+    cell_ = word = pair;
+    has_cell_ = true;
+    std::byte* const cell = view_.heap + PairWord{pair}.begin();
+    const PairHeader header = header_of(key, value);
+    tile_.write_cell(memory_, cell, reinterpret_cast<const std::byte*>(&header), sizeof header);
+    tile_.write_cell(memory_, cell + sizeof header, key.data, key.size);
+    tile_.write_cell(memory_, cell + sizeof header + key.size, value.data, value.size);
+    if (memory_.keeps(Step::flush_value)) tile_.flush(memory_, cell, bytes);
+    if (memory_.keeps(Step::fence_after_place)) memory_.fence();
+    return true;
+  }
+
+  void read_part(std::size_t row) {
+    if (rows_.blobs == nullptr || source_ == Source::absent) return;
+    const Part from = source_ == Source::row ? rows_.value_part(row_) : pair_at(memory_, view_, old_.word).value;
+    std::byte* const to = rows_.arena->take(from.size);
+    if (source_ == Source::row) {
+      tile_.copy(to, from.data, from.size);
+    } else {
+      tile_.read_cell(memory_, to, from.data, from.size);
+    }
+    rows_.blobs[row] = {to, from.size};
+  }
+
   HOLDFAST_BOTH std::uint64_t row_word(std::size_t row) const {
     return load_bytes(rows_.value(row), rows_.value_bytes);
   }
@@ -252,6 +303,7 @@ class RunState {
   }
 
   HOLDFAST_BOTH void read(std::size_t row) {
+    if constexpr (Shape::kVariable) return read_part(row);
     std::byte* const to = rows_.result(row);
     if (to == nullptr) return;
     if (source_ == Source::absent) return tile_.zero(to, rows_.value_bytes);
@@ -288,6 +340,16 @@ class RunState {
   bool has_cell_ = false;
 };
 
+/// Lets go of the cell that a slot named by `word`.
+template <class Memory, class Shape>
+HOLDFAST_BOTH void retire_cell(const Memory& memory, const View<Shape>&, std::uint64_t word) {
+  if constexpr (Shape::kVariable) {
+    memory.retire_pair(word);
+  } else {
+    memory.retire_cell(word - 1);
+  }
+}
+
 /// The durable part of a run on a key that is in the table: nothing, a new word, or its removal.
 template <class Tile, class Memory, class Shape>
 HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const View<Shape>& view,
@@ -306,12 +368,12 @@ HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const 
     state.drop_cell();
     memory.count_items(-1);
   } else {
-    if (!state.place(word)) return Outcome::needs_cell;
+    if (!state.place(candidates, word)) return Outcome::needs_cell;
     tile.once([&] { return swap_word(memory, old.slot, word), 0; });
     state.keep_cell();
   }
   // Whoever takes a cell out of its slot, and no one else, frees it (RULES.md 5).
-  if (!view.in_slot()) tile.once([&] { return memory.retire_cell(old.word - 1), 0; });
+  if (!view.in_slot()) tile.once([&] { return retire_cell(memory, view, old.word), 0; });
   return Outcome::done;
 }
 
@@ -325,7 +387,7 @@ HOLDFAST_BOTH Outcome add_item(const Tile& tile, const Memory& memory, const Vie
   unsigned lane = claim_empty(tile, memory, view, candidates, busy);
   if (lane == kNoLane && !busy) lane = claim_by_moving(tile, memory, view, candidates);
   if (lane == kNoLane) return state.drop_cell(), busy ? Outcome::claim_missed : Outcome::needs_slot;
-  if (!state.place(word)) {
+  if (!state.place(candidates, word)) {
     tile.once([&] {
       retag(memory, candidates.tag_word(view, lane), candidates.slot_in_bucket(view, lane), kTagClaimed, kTagEmpty);
       return 0;

@@ -22,21 +22,45 @@ constexpr std::uint64_t kListed = std::uint64_t{1} << 63;
 std::uint64_t position_in(std::uint64_t cursor) { return cursor % kPositions; }
 std::uint64_t id_in(std::uint64_t cursor) { return cursor >> kPositionBits & kIds; }
 
+/// Nothing changes meanwhile: what other threads wrote before is there.
+struct Still {
+  static std::uint64_t load(const std::uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+};
+
 /// A slot that holds an item, as it stands.
 struct Held {
-  std::uint64_t key, word;        ///< of a wide key the fingerprint
-  const std::uint64_t* wide_key;  ///< null: `key` is it
-  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(wide_key ? wide_key : &key); }
+  std::uint64_t head, word;  ///< `head` is the key, or the fingerprint of a wide one
+  index::Part key, value;
+
+  Held() = default;
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
 };
+
+index::Part part_of(const void* data, std::uint32_t bytes) { return {static_cast<const std::byte*>(data), bytes}; }
 
 /// False if the slot is empty.
 bool read_slot(const Layout& layout, const index::Slot* slot, Held& held) {
-  held.key = __atomic_load_n(&slot->key, __ATOMIC_ACQUIRE);
-  if (held.key == 0) return false;
-  held.word = __atomic_load_n(&slot->word, __ATOMIC_ACQUIRE);
-  if (slot == layout.aside) held.key = 0;
-  held.wide_key = layout.wide() ? index::wide_key(slot) : nullptr;
-  return held.word != 0 || layout.in_slot();
+  held.head = Still::load(&slot->key);
+  if (held.head == 0) return false;
+  held.word = Still::load(&slot->word);
+  if (held.word == 0 && !layout.in_slot()) return false;
+  if (layout.shape.variable_) {
+    const index::Pair pair = index::pair_at(Still{}, layout, held.word);
+    held.key = pair.key;
+    held.value = pair.value;
+    return true;
+  }
+  if (slot == layout.aside) held.head = 0;
+  const void* const key = layout.wide() ? static_cast<const void*>(index::wide_key(slot)) : &held.head;
+  const void* const value = layout.in_slot() ? static_cast<const void*>(&held.word) : layout.cell(held.word - 1);
+  held.key = part_of(key, layout.key_bytes());
+  held.value = part_of(value, layout.value_bytes);
+  return true;
+}
+
+bool same(const index::Part& a, const index::Part& b) {
+  return a.size == b.size && (a.size == 0 || std::memcmp(a.data, b.data, a.size) == 0);
 }
 
 /// Calls `visit(slot)` for the slots from `position` on, the aside slot first, then those of each level from the top, until
@@ -44,7 +68,8 @@ bool read_slot(const Layout& layout, const index::Slot* slot, Held& held) {
 template <class Visit>
 std::uint64_t walk(const Layout& layout, std::uint64_t position, const Visit& visit) {
   if (position == 0) {
-    if (!layout.wide() && !visit(layout.aside)) return position;  // no wide key lies aside
+    const bool aside = !layout.wide() && !layout.shape.variable_;  // no key behind a fingerprint lies there
+    if (aside && !visit(layout.aside)) return position;
     position = 1;
   }
   std::uint64_t begin = 1;
@@ -79,90 +104,119 @@ struct Given {
 };
 
 /// Looks a key up in a table that stands still.
-bool find_still(const Layout& layout, const std::byte* key, Held& held) {
-  const Candidates candidates(layout, index::given_key<Given>(layout, key));
-  for (LaneMask left = candidates.distinct(layout); left != 0; left &= left - 1) {
-    if (read_slot(layout, candidates.slot(layout, lowest_bit(left)), held) &&
-        std::memcmp(held.bytes(), key, layout.key_bytes()) == 0)
-      return true;
+template <class Shape>
+bool find_among(const Layout& layout, const index::View<Shape>& view, const index::Candidates<Shape>& candidates,
+                const index::Part& key, Held& held) {
+  for (LaneMask left = candidates.distinct(view); left != 0; left &= left - 1) {
+    if (read_slot(layout, candidates.slot(view, lowest_bit(left)), held) && same(held.key, key)) return true;
   }
   return false;
 }
 
-void copy_item(const Layout& layout, const Held& held, std::byte* keys, std::byte* values, std::size_t at) {
-  std::memcpy(keys + layout.key_bytes() * at, held.bytes(), layout.key_bytes());
-  if (values == nullptr || layout.value_bytes == 0) return;
-  const void* const value = layout.in_slot() ? static_cast<const void*>(&held.word) : layout.cell(held.word - 1);
-  std::memcpy(values + at * layout.value_bytes, value, layout.value_bytes);
+bool find_still(const Layout& layout, const index::Part& key, Held& held) {
+  if (!layout.shape.variable_)
+    return find_among(layout, layout, Candidates(layout, index::given_key<Given>(layout, key.data)), key, held);
+  const auto view = view_as<index::RuntimeVariableShape>(layout);
+  const index::Key given(index::hash_of(key, layout.seed), key);
+  return find_among(layout, view, index::Candidates<index::RuntimeVariableShape>(view, given), key, held);
 }
 
-void add_bytes(std::vector<std::byte>& to, const void* key, std::size_t bytes) {
-  const auto* const from = static_cast<const std::byte*>(key);
+void add_bytes(std::vector<std::byte>& to, const void* data, std::size_t bytes) {
+  const auto* const from = static_cast<const std::byte*>(data);
   to.insert(to.end(), from, from + bytes);
+}
+
+void add_key(const Layout& layout, std::vector<std::byte>& to, const index::Part& key) {
+  if (layout.shape.variable_) add_bytes(to, &key.size, sizeof key.size);
+  add_bytes(to, key.data, key.size);
+}
+
+/// The key at `position`, which goes on to the next.
+index::Part next_key(const Layout& layout, const std::vector<std::byte>& from, std::uint64_t& position) {
+  std::uint32_t bytes = layout.key_bytes();
+  if (layout.shape.variable_) {
+    std::memcpy(&bytes, from.data() + position, sizeof bytes);
+    position += sizeof bytes;
+  }
+  const index::Part key{from.data() + position, bytes};
+  position += bytes;
+  return key;
 }
 
 }  // namespace
 
 /// True if the key was not met before. Whatever it moved since its last meeting has then been seen to.
-bool Exports::is_new(Export& one, const std::byte* key, std::size_t bytes) {
+bool Exports::is_new(Export& one, const index::Part& key) {
   if (one.ahead.empty()) return true;
-  const auto moved = one.ahead.find(std::string(reinterpret_cast<const char*>(key), bytes));
+  const auto moved = one.ahead.find(std::string(reinterpret_cast<const char*>(key.data), key.size));
   if (moved == one.ahead.end()) return true;
   const bool again = moved->second > 0;
   one.ahead.erase(moved);
   return !again;
 }
 
-void Exports::list_fallen_behind(Export& one) {
+void Exports::list_fallen_behind(const Layout& layout, Export& one) {
   for (const auto& [key, times] : one.ahead) {
-    if (times < 0) add_bytes(one.rest, key.data(), key.size());
+    if (times < 0) add_key(layout, one.rest, part_of(key.data(), static_cast<std::uint32_t>(key.size())));
   }
   one.ahead.clear();
   one.listed = true;
   one.position = 0;
 }
 
-std::size_t Exports::copy_slots(const Layout& layout, Export& one, std::byte* keys, std::byte* values, std::size_t n,
+Exports::Take Exports::into(std::byte* keys, std::byte* values) {
+  return [keys, values](const Taken& item) mutable {
+    std::memcpy(keys, item.key.data, item.key.size);
+    keys += item.key.size;
+    if (values == nullptr || item.value.size == 0) return;
+    std::memcpy(values, item.value.data, item.value.size);
+    values += item.value.size;
+  };
+}
+
+std::size_t Exports::copy_slots(const Layout& layout, Export& one, const Take& take, std::size_t n,
                                 std::uint64_t slots) {
   std::size_t count = 0;
   one.position = walk(layout, one.position, [&](const index::Slot* slot) {
     if (count == n || slots-- == 0) return false;
     Held held;
-    if (read_slot(layout, slot, held) && is_new(one, held.bytes(), layout.key_bytes()))
-      copy_item(layout, held, keys, values, count++);
+    if (read_slot(layout, slot, held) && is_new(one, held.key)) {
+      take({held.key, held.value});
+      ++count;
+    }
     return true;
   });
   return count;
 }
 
-std::size_t Exports::copy_listed(const Layout& layout, Export& one, std::byte* keys, std::byte* values, std::size_t n,
+std::size_t Exports::copy_listed(const Layout& layout, Export& one, const Take& take, std::size_t n,
                                  std::uint64_t most) {
   std::size_t count = 0;
-  const std::size_t key_bytes = layout.key_bytes();
-  for (; count < n && most-- != 0 && one.position < one.rest.size() / key_bytes; ++one.position) {
+  while (count < n && most-- != 0 && one.position < one.rest.size()) {
     Held held;
-    const std::byte* const key = one.rest.data() + one.position * key_bytes;
-    if (find_still(layout, key, held)) copy_item(layout, held, keys, values, count++);
+    if (!find_still(layout, next_key(layout, one.rest, one.position), held)) continue;
+    take({held.key, held.value});
+    ++count;
   }
   return count;
 }
 
-std::size_t Exports::copy(const Layout& layout, std::uint64_t& cursor, std::byte* keys, std::byte* values,
-                          std::size_t n, std::uint64_t slots) {
+std::size_t Exports::copy(const Layout& layout, std::uint64_t& cursor, const Take& take, std::size_t n,
+                          std::uint64_t slots) {
   if (cursor == kEnd) return 0;
   const std::lock_guard lock(mutex_);
   Export& one = resume(cursor);
   std::size_t count = 0;
   if (!one.listed) {
-    count = copy_slots(layout, one, keys, values, n, slots);
+    count = copy_slots(layout, one, take, n, slots);
     if (one.position > layout.total_slots()) {
       --walking_;
-      list_fallen_behind(one);
+      list_fallen_behind(layout, one);
     }
   } else {
-    count = copy_listed(layout, one, keys, values, n, slots);
+    count = copy_listed(layout, one, take, n, slots);
   }
-  if (one.listed && one.position == one.rest.size() / layout.key_bytes()) {
+  if (one.listed && one.position == one.rest.size()) {
     exports_.pop_back();
     cursor = kEnd;
   } else {
@@ -228,11 +282,10 @@ void Exports::list_rest(const Layout& layout) {
     if (one.listed) continue;
     walk(layout, one.position, [&](const index::Slot* slot) {
       Held held;
-      if (read_slot(layout, slot, held) && is_new(one, held.bytes(), layout.key_bytes()))
-        add_bytes(one.rest, held.bytes(), layout.key_bytes());
+      if (read_slot(layout, slot, held) && is_new(one, held.key)) add_key(layout, one.rest, held.key);
       return true;
     });
-    list_fallen_behind(one);
+    list_fallen_behind(layout, one);
   }
   walking_ = 0;
 }

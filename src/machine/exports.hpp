@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -29,11 +30,18 @@ class Exports {
   static constexpr unsigned kMost =
       16;  ///< under way at once; the one that was longest unused is forgotten for a new one
 
-  /// Copies items from `cursor` on until `n` are copied or `slots` slots were looked at, and advances it, at the end to
-  /// kEnd. A cursor without an export's number begins one at its position: 0 at the first slot. `values` may be null.
+  /// An item, as it lies in the pool.
+  struct Taken {
+    index::Part key, value;
+  };
+  using Take = std::function<void(const Taken& item)>;
+  /// Into arrays of keys and, unless null, of values, which have fixed lengths.
+  static Take into(std::byte* keys, std::byte* values);
+
+  /// Gives `take` items from `cursor` on until it had `n` or `slots` slots were looked at, and advances the cursor, at the end to
+  /// kEnd. A cursor without an export's number begins one at its position: 0 at the first slot. Returns how many.
   /// Throws InvalidArgument if the export was forgotten, or went on with another cursor.
-  std::size_t copy(const Layout& layout, std::uint64_t& cursor, std::byte* keys, std::byte* values, std::size_t n,
-                   std::uint64_t slots);
+  std::size_t copy(const Layout& layout, std::uint64_t& cursor, const Take& take, std::size_t n, std::uint64_t slots);
   /// Forgets an export before its end.
   void end(std::uint64_t cursor);
 
@@ -49,19 +57,19 @@ class Exports {
     std::uint64_t id = 0;
     std::uint64_t cursor = 0;  ///< what the call before returned
     bool listed = false;
-    std::uint64_t position = 0;                  ///< of slots, or, `listed`, of `rest`
+    std::uint64_t position = 0;                  ///< of slots, or, `listed`, of bytes in `rest`
     std::unordered_map<std::string, int> ahead;  ///< how often a key moved ahead of it, less how often behind
-    std::vector<std::byte> rest;                 ///< keys
+    std::vector<std::byte> rest;                 ///< keys; those of variable length each behind its length
   };
 
   Export& resume(std::uint64_t cursor);
   Export& begin(std::uint64_t position);
   void forget(std::deque<Export>::iterator which);
-  static bool is_new(Export& one, const std::byte* key, std::size_t bytes);
-  static void list_fallen_behind(Export& one);
-  static std::size_t copy_slots(const Layout& layout, Export& one, std::byte* keys, std::byte* values, std::size_t n,
+  static bool is_new(Export& one, const index::Part& key);
+  static void list_fallen_behind(const Layout& layout, Export& one);
+  static std::size_t copy_slots(const Layout& layout, Export& one, const Take& take, std::size_t n,
                                 std::uint64_t slots);
-  static std::size_t copy_listed(const Layout& layout, Export& one, std::byte* keys, std::byte* values, std::size_t n,
+  static std::size_t copy_listed(const Layout& layout, Export& one, const Take& take, std::size_t n,
                                  std::uint64_t most);
 
   std::mutex mutex_;

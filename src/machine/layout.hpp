@@ -15,12 +15,13 @@ using Layout = index::View<index::RuntimeShape>;
 template <class To>
 index::View<To> view_as(const Layout& from) {
   index::View<To> to;
-  if constexpr (!To::kFixed) to.shape = from.shape;
+  if constexpr (!To::kFixed) to.shape = To(from.shape);
   if constexpr (To::kFixed && To::kMayBeWide) to.shape.key_words_ = from.shape.key_words_;
   to.top_level = from.top_level;
   to.value_bytes = from.value_bytes;
   to.cell_bytes = from.cell_bytes;
   to.shared_bias = from.shared_bias;
+  to.slab_bits = from.slab_bits;
   to.may_move = from.may_move;
   to.seed = from.seed;
   to.cells = from.cells;
@@ -32,7 +33,8 @@ index::View<To> view_as(const Layout& from) {
 }
 
 inline index::RuntimeShape shape_of(const memory::Superblock& super) {
-  return {super.levels, super.hash_locations, super.slots, super.key_bytes / 8};
+  return {super.levels, super.hash_locations, super.slots, memory::key_words(super.key_bytes),
+          super.key_bytes == memory::kVariable};
 }
 
 /// The view that addresses `top_level` and the levels below it, without tags.

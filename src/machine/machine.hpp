@@ -32,6 +32,8 @@ class Machine {
   virtual BatchResult run(const Batch& batch) = 0;
   virtual std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) = 0;
   virtual void end_export(std::uint64_t cursor) = 0;
+  /// The same for variable-length pairs; what is null is not wanted.
+  virtual std::size_t export_pairs(std::uint64_t&, Blobs*, Blobs*, std::size_t) { return 0; }
   virtual void clear() = 0;
   virtual void reserve(std::uint64_t items) = 0;
   /// Waits until nothing runs and all is durable.

@@ -1,10 +1,14 @@
 // move_log.hpp: which items moved, for exports under way (exports.hpp).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
+#include "holdfast/pool.hpp"
+#include "index/pair.hpp"
 #include "index/slot.hpp"
 
 namespace holdfast::machine {
@@ -16,9 +20,16 @@ class MoveLog {
     std::string key;  ///< its bytes
     const index::Slot *from, *to;
   };
-  explicit MoveLog(std::uint32_t key_bytes) : key_bytes_(key_bytes) {}
+  MoveLog(std::uint32_t key_bytes, const std::byte* heap) : key_bytes_(key_bytes), heap_(heap) {}
   /// `to` has the item already.
   void add(const index::Slot* from, const index::Slot* to) {
+    if (key_bytes_ == kVariableBytes) {
+      const std::byte* const pair = heap_ + index::PairWord{to->word}.begin();
+      std::uint32_t bytes;
+      std::memcpy(&bytes, pair, sizeof bytes);
+      moves_.push_back({std::string(reinterpret_cast<const char*>(pair) + sizeof(index::PairHeader), bytes), from, to});
+      return;
+    }
     const std::uint64_t* const key = key_bytes_ == 8 ? &to->key : index::wide_key(to);
     moves_.push_back({std::string(reinterpret_cast<const char*>(key), key_bytes_), from, to});
   }
@@ -27,6 +38,7 @@ class MoveLog {
 
  private:
   std::uint32_t key_bytes_;
+  const std::byte* heap_;  ///< in which variable-length pairs lie
   std::vector<Move> moves_;
 };
 

@@ -55,6 +55,7 @@ class Pool {
   index::Slot* aside() const;                 ///< one slot, for the reserved key value 0
   std::byte* heap() const;                    ///< cell c begins at heap() + c × cell_bytes
   std::uint64_t cells() const;
+  static constexpr unsigned slab_bits() { return kSlabBits; }
 
   /// Allocates, maps and zeroes level `number`, then names it in the directory, durably, as the new top level with
   /// `is_resizing` set (GPHash §3.2.3 "Resizing", RULES.md 17, 19). `number` is one above the top level.

@@ -20,7 +20,7 @@ void require(bool condition, const std::string& message) {
 void check_shape(const PoolShape& shape) {
   require(is_key_bytes(shape.key_bytes),
           "key_bytes is " + std::to_string(shape.key_bytes) + "; use 8 or another multiple of it up to 128");
-  require(shape.value_bytes <= kMaxValueBytes,
+  require(is_value_bytes(shape.key_bytes, shape.value_bytes),
           "value_bytes is " + std::to_string(shape.value_bytes) + "; at most 65536 are possible");
   require(shape.levels >= 1 && shape.levels <= kMaxLevels,
           "levels is " + std::to_string(shape.levels) + "; use 1 to " + std::to_string(kMaxLevels));

@@ -26,7 +26,7 @@ std::string flaw_in_shape(const Superblock& block) {
   if (!is_key_bytes(block.key_bytes) || block.version != version_for(block.key_bytes)) {
     return "keys of " + number(block.key_bytes) + " bytes in a pool of version " + number(block.version);
   }
-  if (block.value_bytes > kMaxValueBytes) return "values of " + number(block.value_bytes) + " bytes";
+  if (!is_value_bytes(block.key_bytes, block.value_bytes)) return "values of " + number(block.value_bytes) + " bytes";
   if (block.cell_bytes != cell_bytes_of(block.value_bytes)) return "cells of " + number(block.cell_bytes) + " bytes";
   if (block.levels < 1 || block.levels > kMaxLevels) return number(block.levels) + " levels";
   if (block.hash_locations < 1 || block.hash_locations > kMaxCandidates) {

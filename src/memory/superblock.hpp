@@ -6,10 +6,12 @@
 #include <cstring>
 #include <string>
 
+#include "holdfast/pool.hpp"
+
 namespace holdfast::memory {
 
 inline constexpr std::uint64_t kMagic = 0x5453'4146'444c'4f48;  // "HOLDFAST", little endian
-inline constexpr std::uint32_t kVersion = 2;             // the newest; a pool has the oldest that knows what is in it
+inline constexpr std::uint32_t kVersion = 3;             // the newest; a pool has the oldest that knows what is in it
 inline constexpr std::uint64_t kSuperblockBytes = 4096;  // each of the two copies
 inline constexpr std::uint64_t kAsideOffset = 2 * kSuperblockBytes;
 inline constexpr std::uint64_t kFirstExtent = 3 * kSuperblockBytes;
@@ -18,9 +20,11 @@ inline constexpr unsigned kMaxLevel = 40;      // level i has 2^i buckets
 inline constexpr std::uint64_t kPage = 4096;   // offsets and sizes of extents are multiples of it
 inline constexpr unsigned kMaxKeyBytes = 128;  // all multiples of 8 up to it
 inline constexpr unsigned kMaxValueBytes = 65536;
-inline constexpr unsigned kInSlotBytes = 8;     // values up to this size live in their slots
-inline constexpr unsigned kMaxLevels = 5;       // addressed at once
-inline constexpr unsigned kMaxCandidates = 32;  // levels × hash locations × slots
+inline constexpr std::uint32_t kVariable = holdfast::kVariableBytes;  // in place of a key's or a value's bytes
+inline constexpr unsigned kSlabBits = 21;                             // of the heap of variable-length pairs
+inline constexpr unsigned kInSlotBytes = 8;                           // values up to this size live in their slots
+inline constexpr unsigned kMaxLevels = 5;                             // addressed at once
+inline constexpr unsigned kMaxCandidates = 32;                        // levels × hash locations × slots
 inline constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kMaxHeapBytes = std::uint64_t{1} << 46;
 
@@ -51,8 +55,8 @@ struct Superblock {
   std::uint32_t top_level;
   std::uint32_t is_resizing;    ///< levels below top_level - levels + 1 are being rehashed (RULES.md 17)
   std::uint32_t score_bytes;    ///< a slot; reserved, 0
-  std::uint64_t cells;          ///< of the heap
-  std::uint64_t cell_bytes;     ///< value_bytes rounded up to 8, or 0 if values live in their slots
+  std::uint64_t cells;          ///< of the heap, or slabs
+  std::uint64_t cell_bytes;     ///< value_bytes rounded up to 8, or 0 if values live in their slots, or those of a slab
   std::uint64_t created;        ///< seconds since 1970
   std::uint64_t max_bytes;      ///< address space kept for the heap
   std::uint32_t domain;         ///< a holdfast::Domain: what writes survived when it was last changed (RULES.md 9, 21)
@@ -75,13 +79,26 @@ static_assert(offsetof(Superblock, reserved) == 132 && offsetof(Superblock, exte
 static_assert(offsetof(Superblock, checksum) == 4088);
 static_assert(offsetof(Extent, bytes) == 8 && offsetof(Extent, kind) == 16 && offsetof(Extent, level) == 20);
 
-constexpr bool is_key_bytes(std::uint32_t bytes) { return bytes >= 8 && bytes <= kMaxKeyBytes && bytes % 8 == 0; }
+constexpr bool is_key_bytes(std::uint32_t bytes) {
+  return bytes == kVariable || (bytes >= 8 && bytes <= kMaxKeyBytes && bytes % 8 == 0);
+}
+/// Keys and values are of variable length together, or neither are.
+constexpr bool is_value_bytes(std::uint32_t key_bytes, std::uint32_t bytes) {
+  return key_bytes == kVariable ? bytes == kVariable : bytes <= kMaxValueBytes;
+}
 
-/// Version 2 is version 1 with keys of more than 8 bytes, and only pools that have them are of it.
-constexpr std::uint32_t version_for(std::uint32_t key_bytes) { return key_bytes == 8 ? 1 : 2; }
+/// Version 2 is version 1 with keys of more than 8 bytes, version 3 with variable-length pairs, and only pools that have them
+/// are of it.
+constexpr std::uint32_t version_for(std::uint32_t key_bytes) {
+  return key_bytes == 8 ? 1 : key_bytes == kVariable ? 3 : 2;
+}
 
-/// The bytes of a slot: a key of 8 bytes and a word; or the fingerprint of a wider one, a word, and the key.
-constexpr std::uint64_t slot_bytes(std::uint32_t key_bytes) { return key_bytes == 8 ? 16 : 16 + key_bytes; }
+/// The words of a key in its slot, or of its hash.
+constexpr std::uint32_t key_words(std::uint32_t key_bytes) { return key_bytes == kVariable ? 1 : key_bytes / 8; }
+
+/// The bytes of a slot: a key of 8 bytes, or the hash of one of variable length, and a word; or the fingerprint of a wider one,
+/// a word, and the key.
+constexpr std::uint64_t slot_bytes(std::uint32_t key_bytes) { return key_words(key_bytes) == 1 ? 16 : 16 + key_bytes; }
 
 /// The bytes of level `number`, a multiple of 4096. `number` ≤ kMaxLevel, `slots` ≤ 32.
 constexpr std::uint64_t level_bytes(unsigned number, unsigned slots, std::uint32_t key_bytes) {
@@ -89,8 +106,9 @@ constexpr std::uint64_t level_bytes(unsigned number, unsigned slots, std::uint32
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-/// The bytes of one heap cell; 0 if values of this size live in their slots.
+/// The bytes of one heap cell, or of a slab; 0 if values of this size live in their slots.
 constexpr std::uint64_t cell_bytes_of(std::uint32_t value_bytes) {
+  if (value_bytes == kVariable) return std::uint64_t{1} << kSlabBits;
   return value_bytes <= kInSlotBytes ? 0 : (std::uint64_t{value_bytes} + 7) / 8 * 8;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "index/geometry.hpp"
+#include "index/pair.hpp"
 #include "memory/superblock.hpp"
 
 namespace holdfast::table {
@@ -20,6 +20,32 @@ std::uint64_t slots_of(const memory::PoolShape& shape) {
   return (2 * top - (top >> (shape.levels - 1))) * shape.slots;
 }
 
+/// `offsets` rise, by no more than a part may have.
+void check_offsets(const std::uint64_t* offsets, const void* bytes, std::size_t n, const char* what) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (offsets[i + 1] - offsets[i] <= index::kMaxPart) continue;
+    if (offsets[i + 1] < offsets[i]) {
+      refuse(std::string("the offsets of ") + what + "s fall from " + std::to_string(offsets[i]) + " to " +
+             std::to_string(offsets[i + 1]) + " at row " + std::to_string(i));
+    }
+    refuse(std::string(what) + " " + std::to_string(i) + " has " + std::to_string(offsets[i + 1] - offsets[i]) +
+           " bytes: a " + what + " has at most " + std::to_string(index::kMaxPart));
+  }
+  if (!bytes && offsets[n] != offsets[0]) refuse(std::string("the batch has offsets of ") + what + "s, but no bytes");
+}
+
+void check_parts(const Batch& batch, bool takes, bool accumulates) {
+  if (batch.column != 0 || batch.column_bytes != 0) refuse("values of any length have no columns: give whole ones");
+  if (batch.on_device) refuse("keys and values of any length are read from host memory: copy them there");
+  if (accumulates) refuse("accumulate: values of any length have no elements; find, combine and assign them");
+  if (batch.out) refuse("values of any length do not go to `out`: give `blobs`");
+  if (!batch.key_offsets) refuse("keys of this table are of any length: give `key_offsets`, where each begins");
+  check_offsets(batch.key_offsets, batch.keys, batch.size, "key");
+  if (!takes) return;
+  if (!batch.value_offsets) refuse("values of this table are of any length: give `value_offsets`, where each begins");
+  check_offsets(batch.value_offsets, batch.values, batch.size, "value");
+}
+
 }  // namespace
 
 memory::PoolShape shape_for(const CreateOptions& options) {
@@ -27,7 +53,12 @@ memory::PoolShape shape_for(const CreateOptions& options) {
     refuse("key_bytes is " + std::to_string(options.key_bytes) +
            ": keys have 8 bytes, or another multiple of 8 up to 128; pad shorter ones");
   }
-  if (options.value_bytes > 65536) {
+  if ((options.key_bytes == kVariableBytes) != (options.value_bytes == kVariableBytes)) {
+    refuse("one of keys and values is of any length, the other of " +
+           std::to_string(std::min(options.key_bytes, options.value_bytes)) +
+           " bytes: in this version both are of any length, or neither is");
+  }
+  if (options.value_bytes > 65536 && options.value_bytes != kVariableBytes) {
     refuse("value_bytes is " + std::to_string(options.value_bytes) + ": give 0 to 65536");
   }
   const std::uint64_t lanes = std::uint64_t{options.levels} * options.hash_locations * options.slots;
@@ -49,6 +80,9 @@ memory::PoolShape shape_for(const CreateOptions& options) {
   shape.top_level = options.levels;
   while (slots_of(shape) * 9 / 10 < options.capacity) ++shape.top_level;
   shape.cells = options.value_bytes > 8 ? options.capacity + options.capacity / 32 + 64 : 0;
+  if (options.value_bytes == kVariableBytes) {  // a directory, and as if pairs had 64 bytes; the heap grows by itself
+    shape.cells = 1 + std::max<std::uint64_t>(4, options.capacity / (index::kSlabBytes / 64));
+  }
   shape.seed = options.seed;
   shape.max_bytes = options.max_bytes;
   return shape;
@@ -86,10 +120,12 @@ std::uint32_t row_bytes(const Batch& batch, std::uint32_t value_bytes) {
 
 }  // namespace
 
-void check_batch(const Batch& batch, std::uint32_t whole_value_bytes) {
-  const std::uint32_t value_bytes = row_bytes(batch, whole_value_bytes);
+void check_batch(const Batch& batch, std::uint32_t key_bytes, std::uint32_t whole_value_bytes) {
+  const bool variable = key_bytes == kVariableBytes;
+  const std::uint32_t value_bytes = variable ? whole_value_bytes : row_bytes(batch, whole_value_bytes);
   if (batch.size == 0) return;
-  if (!batch.keys) refuse("the batch has no keys: give an array of " + std::to_string(batch.size) + " keys");
+  if (!batch.keys && !(variable && batch.key_offsets && batch.key_offsets[batch.size] == 0))
+    refuse("the batch has no keys: give an array of " + std::to_string(batch.size) + " keys");
   if (static_cast<unsigned>(batch.op) >= kOps) {
     refuse("op is " + std::to_string(static_cast<unsigned>(batch.op)) + ": give the code of an operation, 0 to " +
            std::to_string(kOps - 1));
@@ -105,6 +141,10 @@ void check_batch(const Batch& batch, std::uint32_t whole_value_bytes) {
       takes |= takes_value(static_cast<Op>(batch.ops[i]));
       accumulates |= static_cast<Op>(batch.ops[i]) == Op::accumulate;
     }
+  }
+  if (variable) return check_parts(batch, takes, accumulates);
+  if (batch.key_offsets || batch.value_offsets || batch.blobs) {
+    refuse("the batch has offsets, but keys and values of this table are of fixed length: give arrays of them");
   }
   if (takes && value_bytes != 0 && !batch.values) {
     refuse("the batch has no values: give an array of " + std::to_string(batch.size) + " × " +

@@ -15,8 +15,8 @@ memory::PoolShape shape_for(const CreateOptions& options);
 /// Throws InvalidArgument for options that no cache can have.
 void check_cache(const CacheOptions& options);
 
-/// Throws InvalidArgument if `batch` does not fit a table with values of `value_bytes`.
-void check_batch(const Batch& batch, std::uint32_t value_bytes);
+/// Throws InvalidArgument if `batch` does not fit a table with such keys and values.
+void check_batch(const Batch& batch, std::uint32_t key_bytes, std::uint32_t value_bytes);
 
 /// True if any operation of the batch changes the table.
 bool changes(const Batch& batch);

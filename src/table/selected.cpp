@@ -44,9 +44,17 @@ struct Room {
   std::vector<std::byte> keys, values;
 };
 
+void require_fixed(const Table& table) {
+  if (table.key_bytes() != kVariableBytes) return;
+  throw InvalidArgument(table.path() +
+                        " has keys and values of any length, from which none are selected in this version: export its "
+                        "items, choose, and erase the keys");
+}
+
 }  // namespace
 
 std::uint64_t Table::erase_if(const Selection& selection) {
+  require_fixed(*this);
   table::Chooser chooser(selection, key_bytes(), value_bytes());
   Room room(on_gpu(), chooser.reads_values(), key_bytes(), value_bytes());
   Walk walk(*this);
@@ -69,6 +77,7 @@ std::uint64_t Table::erase_if(const Selection& selection) {
 }
 
 std::uint64_t Table::size_if(const Selection& selection) {
+  require_fixed(*this);
   table::Chooser chooser(selection, key_bytes(), value_bytes());
   Room room(on_gpu(), chooser.reads_values(), key_bytes(), value_bytes());
   Walk walk(*this);
@@ -82,6 +91,7 @@ std::uint64_t Table::size_if(const Selection& selection) {
 
 std::size_t Table::export_if(const Selection& selection, std::uint64_t& cursor, void* keys, void* values,
                              std::size_t n) {
+  require_fixed(*this);
   table::Chooser chooser(selection, key_bytes(), value_bytes());
   std::vector<std::byte> scratch(values == nullptr && chooser.reads_values() ? n * value_bytes() + 1 : 0);
   auto* const to_keys = static_cast<std::byte*>(keys);

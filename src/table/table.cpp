@@ -39,7 +39,10 @@ memory::Access access_for(const OpenOptions& options) {
 
 void must_agree(const std::string& path, const char* what, std::uint32_t asked, std::uint32_t has) {
   if (asked == has) return;
-  throw PoolMismatch(path + " has " + what + " of " + std::to_string(has) + " bytes, not " + std::to_string(asked) +
+  const auto length = [](std::uint32_t bytes) {
+    return bytes == kVariableBytes ? "any length" : std::to_string(bytes) + " bytes";
+  };
+  throw PoolMismatch(path + " has " + what + " of " + length(has) + ", not " + length(asked) +
                      ": open it with its own sizes (holdfast info shows them), or create another pool");
 }
 
@@ -91,7 +94,7 @@ BatchResult Table::run(const Batch& batch) {
   } else {
     use.open = impl_->use();
   }
-  table::check_batch(batch, impl_->value_bytes);
+  table::check_batch(batch, impl_->key_bytes, impl_->value_bytes);
   if (batch.on_device && !impl_->machine().on_gpu()) {
     throw InvalidArgument("the arrays are in GPU memory, but " + impl_->path +
                           " is worked on by the CPU: copy them to the host, or open the table with device=\"cuda\"");
@@ -143,12 +146,26 @@ BatchResult Table::contains(const void* keys, std::size_t n, bool* found) {
 
 std::size_t Table::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
   const auto use = impl_->use();
+  if (impl_->key_bytes == kVariableBytes) {
+    throw InvalidArgument("keys and values of " + impl_->path + " are of any length: export them with export_pairs");
+  }
   return cursor == ~std::uint64_t{0} ? 0 : impl_->machine().export_batch(cursor, keys, values, n);
 }
 
 void Table::end_export(std::uint64_t cursor) {
   const auto use = impl_->use();
   impl_->machine().end_export(cursor);
+}
+
+std::size_t Table::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
+  const auto use = impl_->use();
+  if (impl_->key_bytes != kVariableBytes) {
+    throw InvalidArgument("keys and values of " + impl_->path + " are of fixed length: export them with export_batch");
+  }
+  for (Blobs* blobs : {keys, values}) {
+    if (blobs != nullptr) blobs->reset(0);
+  }
+  return cursor == ~std::uint64_t{0} ? 0 : impl_->machine().export_pairs(cursor, keys, values, n);
 }
 
 std::uint64_t Table::size() const {

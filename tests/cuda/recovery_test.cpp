@@ -202,7 +202,7 @@ TEST_P(GpuRecovery, SmallAnInterruptedResizeIsFinished) {
     for (std::uint64_t i = 0; i < slots; ++i) {
       const index::Slot* const slot = layout.after(layout.level[bottom], i);
       if (slot->key == 0) continue;
-      const Places places = places_of(next, index::slot_key(layout, slot, slot->key));
+      const Places places = places_of(next, index::slot_key(layout, slot, slot->key, slot->word));
       if (places.empty == nullptr) continue;
       copy_slot(layout, places.empty, slot);
       break;
@@ -234,7 +234,8 @@ TEST_P(GpuRecovery, SmallDamageIsRefusedInTheWordsOfTheCpu) {
         [](memory::Pool&, const Layout& layout) { ++*index::wide_key(taken_slot(layout, layout.level[0])); });
     expect_refused([](memory::Pool&, const Layout& layout) {
       const index::Slot* const slot = taken_slot(layout, layout.level[0]);
-      const index::Candidates<index::RuntimeShape> candidates(layout, index::slot_key(layout, slot, slot->key));
+      const index::Candidates<index::RuntimeShape> candidates(layout,
+                                                              index::slot_key(layout, slot, slot->key, slot->word));
       for (std::uint64_t bucket = 0;; ++bucket) {
         index::Slot* const other = layout.bucket(0, bucket);
         const bool own = candidates.bucket(layout, 0, 0) == bucket || candidates.bucket(layout, 0, 1) == bucket;

@@ -66,7 +66,9 @@ Batch batch_of(const Plan& plan, Arrays& arrays) {
 
 /// Every other batch that only erases, and each of its keys once, is carried out by erase_if. False: another batch.
 bool erase_by_predicate(NumberedTable& table, const Plan& plan, Arrays& arrays) {
-  if (plan.mixed || plan.masked || static_cast<Op>(plan.ops[0]) != Op::erase || plan.versions[0] % 2 == 0) return false;
+  if (table.any_length() || plan.mixed || plan.masked || static_cast<Op>(plan.ops[0]) != Op::erase ||
+      plan.versions[0] % 2 == 0)
+    return false;
   std::unordered_map<std::uint64_t, std::size_t> row_of;
   for (std::size_t i = 0; i < arrays.keys.size(); ++i) row_of.emplace(arrays.keys[i], i);
   if (row_of.size() != arrays.keys.size()) return false;
@@ -135,16 +137,21 @@ void call_until_killed(Shared& shared, NumberedTable& table, unsigned thread) {
   wait_to_be_killed();
 }
 
+/// GPUs do not work on keys and values of any length yet.
+const char* device_for(const Round& round, const char* device) {
+  return round.key_bytes == kVariableBytes ? "cpu" : device;
+}
+
 NumberedTable open_for_recovery(Shared& shared) {
   OpenOptions options;
-  options.device = shared.recovery_device;
+  options.device = device_for(shared.round, shared.recovery_device);
   options.threads = shared.round.table_threads;
   options.moves = shared.round.moves;
   options.flush = shared.round.flush;
   const std::uint64_t end = now_ns() + 120'000'000'000;
   for (;;) {
     try {
-      return {Table::open(shared.path, options), pool_seed(shared.round)};
+      return {Table::open(shared.path, options), pool_seed(shared.round), shared.round.value_bytes};
     } catch (const PoolInUse&) {  // the killed process has not wholly gone yet
       if (now_ns() > end) throw;
       ++shared.found.in_use_retries;
@@ -206,21 +213,21 @@ int write_until_killed(Shared& shared) try {
   cuda_devices();  // starts the device's driver, if there is one, before anything is timed
   shared.writing.store(1, std::memory_order_release);
   OpenOptions open;
-  open.device = shared.device;
+  open.device = device_for(round, shared.device);
   open.threads = round.table_threads;
   open.moves = round.moves;
   open.flush = round.flush;
   CreateOptions create;
   create.key_bytes = round.key_bytes;
-  create.value_bytes = round.value_bytes;
+  create.value_bytes = round.key_bytes == kVariableBytes ? kVariableBytes : round.value_bytes;
   create.capacity = round.capacity;
-  create.device = shared.device;
+  create.device = device_for(round, shared.device);
   create.threads = round.table_threads;
   create.moves = round.moves;
   create.flush = round.flush;
   create.seed = pool_seed(round);
   NumberedTable table(shared.create != 0 ? Table::create(shared.path, create) : Table::open(shared.path, open),
-                      pool_seed(round));
+                      pool_seed(round), round.value_bytes);
   shared.writing.store(2, std::memory_order_release);
   std::vector<std::thread> threads;
   for (unsigned thread = 0; thread < round.threads; ++thread) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "holdfast/pool.hpp"
 #include "support/random.hpp"
 
 namespace holdfast::test::kill {
@@ -75,7 +76,11 @@ Round make_round(std::uint64_t seed, bool large) {
   round.moves = random.chance(70);
   round.grows = random.chance(40);
   round.large = large;
-  if (large) make_large(round, random);
+  if (large) {
+    make_large(round, random);
+  } else if (mix(seed, 0x766c) % 4 == 0) {
+    round.key_bytes = kVariableBytes;
+  }
   return round;
 }
 
@@ -110,7 +115,7 @@ Plan make_plan(const Round& round, std::uint32_t life, unsigned thread, std::uin
   plan.call = reads_others ? Call::foreign_read : Call::batch;
 
   const Mix& mix_of_life = kMixes[mix(round.seed, life * 3 + 1) % kMixes.size()];
-  const bool accumulates = round.value_bytes > 0;
+  const bool accumulates = round.value_bytes > 0 && round.key_bytes != kVariableBytes;
   const std::uint32_t owner = reads_others ? 1 - thread : thread;
   const std::uint32_t share = round.keys / round.threads;
   const std::uint32_t hot = random.chance(30) ? 1 + static_cast<std::uint32_t>(random.below(4)) : share;

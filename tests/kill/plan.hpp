@@ -18,7 +18,7 @@ inline constexpr unsigned kLargeBatch = 1 << 14;  ///< operations from which a G
 /// A pool and how it is used; fixed for all lives of the pool. Plain data: it lies in shared memory.
 struct Round {
   std::uint64_t seed;
-  std::uint32_t key_bytes;  ///< of wide keys, pairs share a hash (support/numbers.hpp)
+  std::uint32_t key_bytes;  ///< of wide keys, pairs share a hash (support/numbers.hpp); or kVariableBytes
   std::uint32_t value_bytes;
   std::uint32_t keys;           ///< size of the key universe
   std::uint32_t capacity;       ///< asked for at creation; far fewer than keys, so that the table grows

@@ -79,8 +79,10 @@ void count(const HistoryLog& log) {
 }
 
 NumberedTable make_table(const std::string& path, std::uint64_t seed) {
-  const CreateOptions options = table_options(seed);
-  return {Table::create(path, options), options.seed};
+  CreateOptions options = table_options(seed);
+  const std::uint32_t width = options.value_bytes;
+  if (options.key_bytes == kVariableBytes) options.value_bytes = kVariableBytes;
+  return {Table::create(path, options), options.seed, width};
 }
 
 NumberedTable open_table(const std::string& path, std::uint64_t seed) {
@@ -90,7 +92,7 @@ NumberedTable open_table(const std::string& path, std::uint64_t seed) {
   options.threads = made.threads;
   options.flush = made.flush;
   options.moves = made.moves;
-  return {Table::open(path, options), made.seed};
+  return {Table::open(path, options), made.seed, made.value_bytes};
 }
 
 /// Reads the keys one by one, alone.

@@ -58,7 +58,7 @@ struct Arrays {
 
 /// Draws the logged operations of a batch; returns how many.
 std::uint32_t draw(Random& random, const HistoryLog& history, CallerLog& log, const Batch& batch, bool mixed,
-                   bool accumulates) {
+                   bool has_values, bool accumulates) {
   const std::uint32_t first = log.count.load(std::memory_order_relaxed);
   const auto n = static_cast<std::uint32_t>(1 + random.below(3));
   for (std::uint32_t i = first; i < first + n; ++i) {
@@ -66,7 +66,7 @@ std::uint32_t draw(Random& random, const HistoryLog& history, CallerLog& log, co
     record.key = static_cast<std::uint32_t>(random.below(history.keys));
     record.op = mixed ? pick_op(random, accumulates) : batch.op;
     record.combine = batch.combine;
-    record.given = accumulates ? random.next() >> 8 : 0;
+    record.given = has_values ? random.next() >> 8 : 0;
     record.after = kNone;
     const bool free = mixed && !batch.ordered && !changes(record.op);
     for (std::uint32_t j = first; j < i && !free; ++j) {
@@ -86,10 +86,11 @@ void call(NumberedTable& table, Random& random, HistoryLog& history, CallerLog& 
   const std::uint32_t first = log.count.load(std::memory_order_relaxed);
   const bool mixed = random.chance(50);
   Batch batch;
-  batch.op = pick_op(random, bytes != 0);
+  const bool accumulates = bytes != 0 && !table.any_length();
+  batch.op = pick_op(random, accumulates);
   batch.combine = static_cast<Combine>(random.below(3));
   batch.ordered = random.chance(50);
-  const std::uint32_t n = draw(random, history, log, batch, mixed, bytes != 0);
+  const std::uint32_t n = draw(random, history, log, batch, mixed, bytes != 0, accumulates);
   batch.size = n * (1 + around);
   Arrays arrays(batch.size, bytes);
   const auto row_of = [&](std::uint32_t i) { return i * (1 + around) + around / 2; };
@@ -133,6 +134,7 @@ CreateOptions table_options(std::uint64_t seed) {
   const auto& shape = kShapes[random.below(kShapes.size())];
   options.value_bytes = kValueBytes[random.below(8) < 1 ? 0 : 1 + random.below(3)];
   options.key_bytes = kKeyBytes[random.chance(50) ? 0 : 1 + random.below(3)];
+  if (mix(seed, 0x766c) % 5 == 0) options.key_bytes = kVariableBytes;
   options.levels = shape[0];
   options.hash_locations = shape[1];
   options.slots = shape[2];

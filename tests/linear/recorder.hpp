@@ -45,7 +45,8 @@ struct HistoryLog {
   CallerLog caller[kMaxCallers];
 };
 
-/// The table that the histories of one seed run on: small, so that keys collide and the table grows under them.
+/// The table that the histories of one seed run on: small, so that keys collide and the table grows under them. One of any
+/// length is given values of `value_bytes` (support/numbers.hpp).
 CreateOptions table_options(std::uint64_t seed);
 
 /// Runs history `number` of `seed` on the table and fills in `log`, which is all zero.

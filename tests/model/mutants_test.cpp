@@ -60,6 +60,8 @@ constexpr Mutant kMutants[] = {
     OF_PHASES(hide_word),
     OF_PHASES(fence_behind_fingerprints),
     OF_PHASES(commit_all_of_line),
+    MUTANT(flush_directory),
+    MUTANT(fence_directory),
 };
 constexpr std::size_t kOfCacheMap = 3;  // the last steps: cache_map_test.cpp
 static_assert(std::size(kMutants) + kOfCacheMap == static_cast<std::size_t>(Step::count), "every step has its mutant");

@@ -22,7 +22,8 @@ Operation made(Op op, std::uint64_t key, std::uint64_t value) {
 
 index::View<index::RuntimeShape> view_of(const Shape& shape) {
   index::View<index::RuntimeShape> view;
-  view.shape = {shape.levels, shape.hashes, shape.slots, shape.key_words};
+  // Here keys of variable length are no more than their hashes, as wide ones are.
+  view.shape = {shape.levels, shape.hashes, shape.slots, shape.variable ? kKeyWords : shape.key_words};
   view.top_level = shape.top_level;
   view.seed = shape.seed;
   return view;
@@ -32,6 +33,7 @@ Candidates candidates_of(const Shape& shape, std::uint64_t key) {
   std::uint64_t words[kKeyWords];
   encode_key(key, shape, words);
   const auto word = [&](unsigned i) { return words[i]; };
+  if (shape.variable) return {view_of(shape), {hash_bytes(sizeof words, shape.seed, word), nullptr, false}};
   if (shape.key_words == 1) return {view_of(shape), key};
   return {view_of(shape), {hash_words(shape.key_words, shape.seed, word), nullptr, false}};
 }
@@ -52,6 +54,7 @@ bool same_buckets(const Shape& shape, std::uint64_t a, std::uint64_t b) {
 Submission one(Operation operation) { return {{operation}, false}; }
 
 std::string suffix(const Shape& shape) {
+  if (shape.variable) return ", variable-length pairs";
   return std::string(shape.key_words > 1 ? ", wide keys" : "") +
          (shape.value_bytes == kInSlots ? ", values in slots" : ", values in cells");
 }
@@ -72,10 +75,18 @@ Operation erase(std::uint64_t key) { return made(Op::erase, key, 0); }
 Operation accumulate(std::uint64_t key, std::uint64_t value) { return made(Op::accumulate, key, value); }
 Operation find_or_insert(std::uint64_t key, std::uint64_t value) { return made(Op::find_or_insert, key, value); }
 
+namespace {
+void set_variable(Shape& shape, const Items& items) {
+  shape.variable = items.variable;
+  if (items.variable) shape.cells = 5;  // slabs: their directory, and four
+}
+}  // namespace
+
 Shape two_levels(const Items& items) {
   Shape shape;
   shape.value_bytes = items.value_bytes;
   shape.key_words = items.key_words;
+  set_variable(shape, items);
   return shape;
 }
 
@@ -84,6 +95,7 @@ Shape one_level(const Items& items) {
   shape.levels = 1;
   shape.value_bytes = items.value_bytes;
   shape.key_words = items.key_words;
+  set_variable(shape, items);
   return shape;
 }
 
@@ -97,7 +109,7 @@ std::vector<std::uint64_t> keys_where(
 }
 
 std::vector<std::uint64_t> colliding_keys(const Shape& shape, unsigned count) {
-  if (shape.key_words > 1) {
+  if (shape.key_words > 1 || shape.variable) {
     auto keys = keys_where(
         1, [&](const auto&, std::uint64_t key) { return bucket(shape, key, 0, 0) != bucket(shape, key, 0, 1); });
     while (keys.size() < count) keys.push_back(keys[0] + (std::uint64_t{keys.size()} << 32));
@@ -112,11 +124,12 @@ std::vector<std::uint64_t> colliding_keys(const Shape& shape, unsigned count) {
 
 std::vector<Scenario> pairs(Flavour flavour) {
   std::vector<Scenario> scenarios;
-  for (const Items items : {Items{kInCells}, Items{kInSlots}, Items{kInCells, 2}}) {
+  for (const Items items : {Items{kInCells}, Items{kInSlots}, Items{kInCells, 2}, kPairs}) {
     const Shape shape = two_levels(items);
     const auto keys = colliding_keys(shape, 2);
     for (const Op a : kAll) {
       for (const Op b : kAll) {
+        if (items.variable && (a == Op::accumulate || b == Op::accumulate)) continue;
         for (const std::uint64_t first : {keys[0], kReserved}) {
           for (const bool same : {true, false}) {
             for (const bool there : {true, false}) {
@@ -171,6 +184,11 @@ std::vector<Scenario> quadruples(Flavour flavour, bool all) {
 
 namespace {
 
+/// What changes a value that is there, and adds one that is not: values of any length are not summed.
+Operation (*combiner(const Items& items))(std::uint64_t, std::uint64_t) {
+  return items.variable ? insert_or_assign : accumulate;
+}
+
 /// A shape with its scenarios' common parts.
 Scenario blank(const char* name, Flavour flavour, const Shape& shape) {
   Scenario scenario;
@@ -211,7 +229,7 @@ void add_reuse(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   to.push_back(scenario);
 
   scenario = blank("few cells: inserts leave the last for updates", flavour, shape);
-  scenario.shape.cells = 3;
+  scenario.shape.cells = items.variable ? 2 : 3;
   scenario.may_be_full = true;
   scenario.setup = {insert(k[0], 1)};
   scenario.callers = {{one(insert(k[1], 2)), one(insert(kReserved, 4))}, {one(assign(k[0], 8)), one(assign(k[0], 16))}};
@@ -220,12 +238,13 @@ void add_reuse(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
 
 void add_runs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   Shape shape = two_levels(items);
-  shape.cells = 10;
+  shape.cells = items.variable ? 6 : 10;
   const auto k = colliding_keys(shape, 2);
+  const auto combine = combiner(items);
   const std::vector<std::vector<Operation>> batches = {
-      {insert(k[0], 2), accumulate(k[0], 4), erase(k[0])},
-      {erase(k[0]), insert(k[0], 2), accumulate(k[0], 4)},
-      {accumulate(k[0], 2), accumulate(k[0], 4), find(k[0])},
+      {insert(k[0], 2), combine(k[0], 4), erase(k[0])},
+      {erase(k[0]), insert(k[0], 2), combine(k[0], 4)},
+      {combine(k[0], 2), combine(k[0], 4), find(k[0])},
       {find_or_insert(k[0], 2), assign(k[0], 4), insert_or_assign(k[0], 8)},
   };
   for (std::size_t i = 0; i < batches.size(); ++i) {
@@ -239,7 +258,7 @@ void add_runs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
       }
     }
   }
-  if (items.key_words > 1) return;  // tens of millions of states
+  if (items.key_words > 1 || items.variable) return;  // tens of millions of states
   Scenario scenario = blank("batches of three on three keys", flavour, shape);
   scenario.setup = {insert(k[0], 1), insert(kReserved, 2)};
   scenario.callers = {{Submission{{insert(k[1], 4), erase(k[0]), assign(kReserved, 8)}, false}},
@@ -251,7 +270,7 @@ void add_runs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
 void add_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   if (flavour != Flavour::resident) return;
   Shape shape = two_levels(items);
-  shape.cells = 10;
+  shape.cells = items.variable ? 6 : 10;
   const auto k = colliding_keys(shape, 3);
   const auto phased = [](std::vector<Operation> operations) { return Submission{std::move(operations), false, true}; };
   const auto readers = [&] { return std::vector<Submission>{one(find(k[0])), one(find(k[0])), one(find(k[1]))}; };
@@ -333,7 +352,7 @@ void add_moves(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   add("an item moves under two searches", {one(find(m[0])), one(find(only0[1]))});
   add("an item moves under an update", {one(assign(m[0], 32))});
   add("an item moves under an erase", {one(erase(m[0])), one(insert(only1[1], 64))});
-  add("an item moves under an insert of its own key", {one(accumulate(m[0], 32)), one(find(m[0]))});
+  add("an item moves under an insert of its own key", {one(combiner(items)(m[0], 32)), one(find(m[0]))});
   add("two inserts move the same item", {one(insert(only0[2], 32))});
   add("an item moves and its old slot is taken", {one(find(m[0])), one(erase(only0[0]))});
   // The moved key's claim is the inserted key's own.
@@ -341,7 +360,7 @@ void add_moves(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   scenario.may_be_full = true;
   scenario.setup = {insert(only1[0], 1), insert(only1[1], 2), insert(m0[0], 4), insert(only0[0], 8), erase(only1[1])};
   scenario.callers = {{one(insert(only0[1], 16)), one(erase(only0[1]))}, {one(find(m0[0])), one(assign(m0[0], 32))}};
-  const bool few_states = items.key_words == 1 || items.value_bytes == kInSlots;
+  const bool few_states = (items.key_words == 1 && !items.variable) || items.value_bytes == kInSlots;
   if (few_states) to.push_back(scenario);
   scenario = blank("no slot, and none can be made", flavour, shape);
   scenario.may_be_full = true;
@@ -351,11 +370,37 @@ void add_moves(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   to.push_back(scenario);
 }
 
+/// Slabs get classes and change them. Values 1 and 4 are of one class, 2 and 8 of another.
+void add_slabs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
+  const Shape shape = two_levels(items);
+  const auto k = colliding_keys(shape, 3);
+  // Two keys of two stripes, whose inserts run side by side.
+  const Shape striped = one_level(items);
+  const auto apart = keys_where(2, [&](const std::vector<std::uint64_t>& before, std::uint64_t key) {
+    return bucket(striped, key, 0, 0) == before.size();
+  });
+  Scenario scenario = blank("two inserts enter one slab", flavour, striped);
+  scenario.callers = {{one(insert(apart[0], 1))}, {one(insert(apart[1], 4))}};
+  to.push_back(scenario);
+
+  scenario = blank("a slab changes its class under a search", flavour, shape);
+  scenario.shape.cells = 3;  // the directory, the slab, and one that inserts find too small
+  scenario.may_be_full = true;
+  scenario.setup = {insert(k[0], 1)};
+  scenario.callers = {{one(find(k[0]))}, {one(erase(k[0])), one(insert(k[1], 2)), one(insert(k[2], 8))}};
+  to.push_back(scenario);
+
+  scenario = blank("an update takes a cell of another class", flavour, shape);
+  scenario.setup = {insert(k[0], 1)};
+  scenario.callers = {{one(find(k[0])), one(find(k[0]))}, {one(assign(k[0], 2)), one(assign(k[0], 4))}};
+  to.push_back(scenario);
+}
+
 void add_growth(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   Shape shape = two_levels(items);
   shape.slots = 1;
   shape.spare_levels = 2;
-  shape.cells = 10;
+  shape.cells = items.variable ? 6 : 10;
   // Three slots in all: level 1 has two, level 0 one.
   const auto keys = keys_where(6, [&](const auto&, std::uint64_t) { return true; });
   Scenario scenario = blank("an insert grows the table", flavour, shape);
@@ -366,7 +411,7 @@ void add_growth(std::vector<Scenario>& to, Flavour flavour, const Items& items) 
   to.push_back(scenario);
   scenario.name = std::string("the reserved key grows with the table") + suffix(shape);
   scenario.setup.push_back(insert(kReserved, 64));
-  scenario.callers = {{one(insert(keys[2], 4)), one(insert(keys[3], 8)), one(accumulate(kReserved, 128)),
+  scenario.callers = {{one(insert(keys[2], 4)), one(insert(keys[3], 8)), one(combiner(items)(kReserved, 128)),
                        Submission{{insert(keys[4], 16), insert(keys[5], 32), assign(keys[2], 256)}, false}}};
   to.push_back(scenario);
   // Keys of one bucket at the next level too: the resize finds no slot and needs a further level.
@@ -375,7 +420,7 @@ void add_growth(std::vector<Scenario>& to, Flavour flavour, const Items& items) 
   deep.top_level = 0;
   deep.spare_levels = 3;
   deep.hashes = 1;
-  deep.cells = 8;
+  deep.cells = items.variable ? 5 : 8;
   const auto crowd = keys_where(2, [&](const std::vector<std::uint64_t>& before, std::uint64_t key) {
     if (before.empty()) return true;
     const std::uint64_t one = candidates_of(deep, before[0]).hash(), other = candidates_of(deep, key).hash();
@@ -393,11 +438,13 @@ void add_growth(std::vector<Scenario>& to, Flavour flavour, const Items& items) 
 std::vector<Scenario> schedules(Flavour flavour) {
   // Those with few states come first: most mutants die there.
   std::vector<Scenario> scenarios;
+  add_slabs(scenarios, flavour, kPairs);
   for (const auto& add : {add_growth, add_reuse, add_phases, add_moves, add_runs}) {
     for (const unsigned key_words : {1u, 2u}) {
       for (const unsigned value_bytes : {kInCells, kInSlots}) add(scenarios, flavour, {value_bytes, key_words});
     }
   }
+  for (const auto& add : {add_growth, add_reuse, add_moves, add_runs}) add(scenarios, flavour, kPairs);
   return scenarios;
 }
 

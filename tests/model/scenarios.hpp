@@ -26,7 +26,9 @@ inline constexpr unsigned kInCells = 16, kInSlots = 8;
 struct Items {
   unsigned value_bytes;
   unsigned key_words = 1;
+  bool variable = false;  ///< pairs of any length
 };
+inline constexpr Items kPairs{kInCells, 1, true};
 
 Shape two_levels(const Items& items);  ///< 2L-2H-2S with 2 + 1 buckets: all keys share one stripe
 Shape one_level(const Items& items);   ///< 1L-2H-2S with 2 buckets, a stripe each

@@ -147,7 +147,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    "command", ["micro", "ycsb", "load-factor", "recovery", "resize", "layout", "limits", "snapshot"]
+    "command", ["micro", "ycsb", "load-factor", "recovery", "pairs", "resize", "layout", "limits", "snapshot"]
 )
 def test_command_writes_a_result(command: str, written: Path) -> None:
     run(command, "--quick", "--json", str(written))

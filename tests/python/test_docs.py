@@ -40,7 +40,7 @@ def test_the_package(here: None) -> None:
 
 @pytest.mark.parametrize("example", sorted((GUIDE.parents[1] / "examples").glob("*.py")), ids=lambda path: path.stem)
 def test_the_examples(example: Path, folder: Path) -> None:
-    where = folder if example.stem == "files" else folder / "example.hold"
+    where = folder if example.stem in ("files", "words") else folder / "example.hold"
     done = subprocess.run(
         [sys.executable, str(example), str(where)], capture_output=True, text=True, timeout=PATIENCE_S
     )

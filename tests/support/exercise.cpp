@@ -45,7 +45,88 @@ std::string key_of(std::uint64_t number, std::size_t bytes) {
   return key;
 }
 
+bool any_length(const Table& table) { return table.key_bytes() == kVariableBytes; }
+
+/// A batch over byte strings, on a table of any length.
+void run(Table& table, Op op, const std::vector<std::string>& keys, const std::vector<std::string>& values,
+         Status* statuses, bool* found, Blobs* blobs) {
+  const auto pack = [](const std::vector<std::string>& strings, std::string& bytes) {
+    std::vector<std::uint64_t> offsets{0};
+    for (const std::string& string : strings) {
+      bytes += string;
+      offsets.push_back(bytes.size());
+    }
+    return offsets;
+  };
+  std::string key_bytes, value_bytes;
+  const auto key_offsets = pack(keys, key_bytes), value_offsets = pack(values, value_bytes);
+  Batch batch;
+  batch.op = op;
+  batch.size = keys.size();
+  batch.keys = key_bytes.data();
+  batch.key_offsets = key_offsets.data();
+  batch.values = value_bytes.data();
+  batch.value_offsets = values.empty() ? nullptr : value_offsets.data();
+  batch.statuses = statuses;
+  batch.found = found;
+  batch.blobs = blobs;
+  table.run(batch);
+}
+
+Items export_strings(Table& table, Exercised& result) {
+  Items items;
+  Blobs keys, values;
+  std::size_t count = 0;
+  for (std::uint64_t cursor = 0; cursor != ~std::uint64_t{0};) {
+    const std::size_t got = table.export_pairs(cursor, &keys, &values, 64);
+    if (got > 64 || (count += got) > kMostItems) {
+      result.wrong += "export does not end; ";
+      break;
+    }
+    for (std::size_t i = 0; i < got; ++i) {
+      const bool is_new = items.emplace(keys[i], values[i]).second;
+      if (!is_new && !result.damage_reported) result.wrong += "a key was exported twice; ";
+    }
+  }
+  return items;
+}
+
+void find_strings(Table& table, const Items& items, const char* when, Exercised& result) {
+  std::vector<std::string> keys;
+  for (const auto& item : items) keys.push_back(item.first);
+  Blobs blobs;
+  run(table, Op::find, keys, {}, nullptr, nullptr, &blobs);
+  if (result.damage_reported) return;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!blobs.has(i) || blobs[i] != items.at(keys[i])) {
+      result.wrong += std::string(when) + ": key " + in_hex(keys[i]) + " is not found, or has another value; ";
+    }
+  }
+  if (table.size() != items.size()) result.wrong += std::string(when) + ": size says something else; ";
+}
+
+void change_strings(Table& table, Items& items, Exercised& result) {
+  std::vector<std::string> keys, values;
+  for (unsigned i = 0; i < kNewItems; ++i) {
+    keys.push_back(i == 0 ? std::string() : key_of(mix(0x6e6577, i), 8 + i));
+    values.emplace_back(100 * i, static_cast<char>('a' + i));
+  }
+  std::vector<Status> statuses(kNewItems);
+  run(table, Op::insert_or_assign, keys, values, statuses.data(), nullptr, nullptr);
+  for (unsigned i = 0; i < kNewItems; ++i) {
+    const bool stands = statuses[i] == Status::inserted || statuses[i] == Status::updated;
+    if (stands) items[keys[i]] = values[i];
+    if (!stands && statuses[i] != Status::no_space && !result.damage_reported)
+      result.wrong += "an insert did not run; ";
+  }
+  const std::string victim = items.rbegin()->first;
+  run(table, Op::erase, {victim}, {}, statuses.data(), nullptr, nullptr);
+  if (statuses[0] != Status::erased && !result.damage_reported) result.wrong += "a key could not be erased; ";
+  items.erase(victim);
+}
+
 Items export_all(Table& table, Exercised& result) {
+  if (any_length(table)) return export_strings(table, result);
   Items items;
   const std::size_t bytes = table.value_bytes();
   constexpr std::size_t kPiece = 64;
@@ -70,6 +151,7 @@ Items export_all(Table& table, Exercised& result) {
 
 /// Finds every item; if no damage is reported, all of them must be there with their values.
 void find_all(Table& table, const Items& items, const char* when, Exercised& result) {
+  if (any_length(table)) return find_strings(table, items, when, result);
   const std::size_t bytes = table.value_bytes();
   std::string keys;
   for (const auto& item : items) keys += item.first;
@@ -94,6 +176,7 @@ void find_all(Table& table, const Items& items, const char* when, Exercised& res
 
 /// Inserts new keys and erases an old one, in the table and in `items`.
 void change(Table& table, Items& items, Exercised& result) {
+  if (any_length(table)) return change_strings(table, items, result);
   const std::size_t bytes = table.value_bytes();
   std::string keys;
   std::vector<char> values(kNewItems * bytes + 1);

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,10 +39,41 @@ inline std::uint64_t number_of(const std::byte* key, std::uint32_t bytes, std::u
   return std::memcmp(again, key, bytes) == 0 ? number : ~std::uint64_t{0};
 }
 
-/// A table that is given numbers for keys. `seed` is the table's.
+/// Byte strings one after another, as a table of any length takes them.
+struct Strings {
+  std::vector<std::byte> bytes;
+  std::vector<std::uint64_t> offsets{0};
+  void add(const void* data, std::size_t size) {
+    const auto* const from = static_cast<const std::byte*>(data);
+    bytes.insert(bytes.end(), from, from + size);
+    offsets.push_back(bytes.size());
+  }
+};
+
+/// A number as a key of 9 to 40 bytes, of which some pairs have one hash.
+inline std::string string_key(std::uint64_t number, std::uint64_t seed) {
+  std::byte key[40];
+  write_key(number, 40, holdfast::mix(seed ^ 40), key);
+  const std::size_t bytes = number / 2 % 3 == 0 ? 40 : 9 + number / 2 % 20;
+  if (bytes < 40) key[8] = static_cast<std::byte>(number % 2);
+  return {reinterpret_cast<const char*>(key), bytes};
+}
+
+/// A value of `bytes` bytes as one of any length: behind it come as many of its first byte as that says, a few times over.
+inline std::string string_value(const void* value, std::size_t bytes) {
+  std::string string(static_cast<const char*>(value), bytes);
+  const auto first = bytes == 0 ? 0u : static_cast<unsigned char>(string[0]);
+  return string + std::string(first % 8 * 37u, static_cast<char>(first));
+}
+
+/// A table that is given numbers for keys. `seed` is the table's. One of any length is given values of `width` bytes, and
+/// behaves as if its values had that length.
 class NumberedTable {
  public:
-  NumberedTable(Table table, std::uint64_t seed) : table_(std::move(table)), seed_(seed) {}
+  NumberedTable(Table table, std::uint64_t seed, std::uint32_t width = 0)
+      : table_(std::move(table)), seed_(seed), width_(width) {}
+
+  bool any_length() const { return table_.key_bytes() == kVariableBytes; }
 
   Table& table() { return table_; }
   /// The number of a key of this table.
@@ -51,34 +84,36 @@ class NumberedTable {
   /// Keys in GPU memory are as keys_of made them already.
   BatchResult run(Batch batch) {
     if (batch.on_device) return table_.run(batch);
+    if (any_length()) return run_strings(batch);
     const auto keys = wide(static_cast<const std::uint64_t*>(batch.keys), batch.size);
     batch.keys = keys.data();
     return table_.run(batch);
   }
   BatchResult insert(const std::uint64_t* keys, const void* values, std::size_t n, Status* statuses = nullptr) {
-    return table_.insert(wide(keys, n).data(), values, n, statuses);
+    return run(made(Op::insert, keys, values, nullptr, n, statuses, nullptr));
   }
   BatchResult insert_or_assign(const std::uint64_t* keys, const void* values, std::size_t n,
                                Status* statuses = nullptr) {
-    return table_.insert_or_assign(wide(keys, n).data(), values, n, statuses);
+    return run(made(Op::insert_or_assign, keys, values, nullptr, n, statuses, nullptr));
   }
   BatchResult assign(const std::uint64_t* keys, const void* values, std::size_t n, Status* statuses = nullptr) {
-    return table_.assign(wide(keys, n).data(), values, n, statuses);
+    return run(made(Op::assign, keys, values, nullptr, n, statuses, nullptr));
   }
   BatchResult find(const std::uint64_t* keys, void* values, std::size_t n, bool* found = nullptr) {
-    return table_.find(wide(keys, n).data(), values, n, found);
+    return run(made(Op::find, keys, nullptr, values, n, nullptr, found));
   }
   BatchResult contains(const std::uint64_t* keys, std::size_t n, bool* found) {
-    return table_.contains(wide(keys, n).data(), n, found);
+    return run(made(Op::contains, keys, nullptr, nullptr, n, nullptr, found));
   }
   BatchResult erase(const std::uint64_t* keys, std::size_t n, Status* statuses = nullptr) {
-    return table_.erase(wide(keys, n).data(), n, statuses);
+    return run(made(Op::erase, keys, nullptr, nullptr, n, statuses, nullptr));
   }
   BatchResult accumulate(const std::uint64_t* keys, const void* values, std::size_t n, Combine combine, Element element,
                          Status* statuses = nullptr) {
     return table_.accumulate(wide(keys, n).data(), values, n, combine, element, statuses);
   }
   std::size_t export_batch(std::uint64_t& cursor, std::uint64_t* keys, void* values, std::size_t n) {
+    if (any_length()) return export_strings(cursor, keys, static_cast<std::byte*>(values), n);
     const std::uint32_t bytes = table_.key_bytes();
     std::vector<std::byte> wide_keys(n * bytes + 1);
     const std::size_t got = table_.export_batch(cursor, wide_keys.data(), values, n);
@@ -87,7 +122,7 @@ class NumberedTable {
   }
   void end_export(std::uint64_t cursor) { table_.end_export(cursor); }
   bool on_gpu() const { return table_.on_gpu(); }
-  std::uint32_t value_bytes() const { return table_.value_bytes(); }
+  std::uint32_t value_bytes() const { return any_length() ? width_ : table_.value_bytes(); }
   std::uint64_t size() const { return table_.size(); }
   std::uint64_t slots() const { return table_.slots(); }
   void clear() { table_.clear(); }
@@ -102,12 +137,75 @@ class NumberedTable {
   }
 
  private:
+  static Batch made(Op op, const std::uint64_t* keys, const void* values, void* out, std::size_t n, Status* statuses,
+                    bool* found) {
+    Batch batch;
+    batch.op = op;
+    batch.keys = keys;
+    batch.values = values;
+    batch.out = out;
+    batch.size = n;
+    batch.statuses = statuses;
+    batch.found = found;
+    return batch;
+  }
+
+  /// The value in a byte string, or all 0xa5 if it is not as string_value made it.
+  void decode(std::string_view string, std::byte* value) const {
+    if (string.size() < width_ || string != string_value(string.data(), width_)) {
+      std::memset(value, 0xa5, width_);
+    } else if (width_ != 0) {
+      std::memcpy(value, string.data(), width_);
+    }
+  }
+
+  BatchResult run_strings(Batch batch) {
+    Strings keys, values;
+    const auto* const numbers = static_cast<const std::uint64_t*>(batch.keys);
+    for (std::size_t i = 0; i < batch.size; ++i) {
+      const std::string key = string_key(numbers[i], seed_);
+      keys.add(key.data(), key.size());
+      const auto* const value = static_cast<const std::byte*>(batch.values) + (batch.values ? i * width_ : 0);
+      const std::string string = batch.values || width_ == 0 ? string_value(value, width_) : std::string();
+      values.add(string.data(), string.size());
+    }
+    Blobs blobs;
+    auto* const out = static_cast<std::byte*>(batch.out);
+    batch.keys = keys.bytes.data();
+    batch.key_offsets = keys.offsets.data();
+    batch.values = values.bytes.data();
+    batch.value_offsets = values.offsets.data();
+    batch.out = nullptr;
+    batch.blobs = &blobs;
+    const BatchResult result = table_.run(batch);
+    for (std::size_t i = 0; out != nullptr && i < batch.size && width_ != 0; ++i) {
+      if (blobs.has(i)) {
+        decode(blobs[i], out + i * width_);
+      } else {
+        std::memset(out + i * width_, 0, width_);
+      }
+    }
+    return result;
+  }
+
+  std::size_t export_strings(std::uint64_t& cursor, std::uint64_t* keys, std::byte* values, std::size_t n) {
+    Blobs key_blobs, value_blobs;
+    const std::size_t got = table_.export_pairs(cursor, &key_blobs, &value_blobs, n);
+    for (std::size_t i = 0; i < got; ++i) {
+      std::memcpy(&keys[i], key_blobs[i].data(), 8);
+      if (key_blobs[i] != string_key(keys[i], seed_)) keys[i] = ~std::uint64_t{0} - 7;
+      if (values != nullptr) decode(value_blobs[i], values + i * width_);
+    }
+    return got;
+  }
+
   std::vector<std::byte> wide(const std::uint64_t* keys, std::size_t n) const {
     return keys_of(keys, n, table_.key_bytes(), seed_);
   }
 
   Table table_;
   std::uint64_t seed_;
+  std::uint32_t width_;
 };
 
 }  // namespace holdfast::test

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from holdfast import _bench
 from holdfast.bench import growth, machine, measure, options, plot, snapshots, study, text, trace
+from holdfast.bench import pairs as any_length
 from holdfast.bench import recovery as recoveries
 from holdfast.bench.measure import Load
 from holdfast.bench.results import Json
@@ -393,6 +394,33 @@ def recovery(
 
 
 @app.command()
+def pairs(
+    capacity: Annotated[int, typer.Option(parser=options.count, metavar="BYTES", help="Of the churned values.")] = 1
+    << 30,
+    items: Annotated[int, typer.Option(parser=options.count, metavar="N", help="Recovered.")] = 16_000_000,
+    repeat: options.Repetitions = 3,
+    where: options.Where = None,
+    json_file: options.JsonFile = None,
+    save: options.Save = False,
+    quick: options.Quick = False,
+) -> None:
+    """Keys and values of any length: the heap after churn with random sizes, and recovery after SIGKILL."""
+    capacity, items, repeat = (1 << 26, 20_000, 1) if quick else (capacity, items, repeat)
+    with _running(json_file) as (console, progress):
+        churned = any_length.churn(capacity, 10, where, progress)
+        recovered = any_length.recovery(items, repeat, where, progress)
+        shares = [f"{churned[name]:.1f}" for name in ("unused_percent", "worst_unused_percent", "rounding_percent")]
+        rows = [(f"{churned['slab_bytes']:,}", *shares)]
+        columns = ("slab bytes", "unused %", "worst %", "rounding %")
+        text.print_rows(console, "churn, sizes 1 to 4096, 10 times the capacity", columns, rows)
+        times = [(f"{items:,}", text.figure(recovered["recovery_ms"]))]
+        text.print_rows(console, "recovery after a kill", ("pairs", "recovery ms"), times)
+        parameters = {"capacity": capacity, "times": 10, "items": items, "repetitions": repeat}
+        measured = {"churn": churned, "recovery": recovered}
+        options.finish(console, "pairs", parameters, measured, json_file, save)
+
+
+@app.command()
 def resize(
     items: options.Items = 8_000_000,
     value: Annotated[int, typer.Option(help="Bytes of a value.")] = 8,
@@ -537,6 +565,7 @@ def everything(
         step(cache_trace)
     step(load_factor)
     step(recovery)
+    step(pairs)
     step(resize)
     step(snapshot)
     if save:

@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command("demo")(demo_command.run_demo)
 app.command("create")(pools.create)
 app.command("info")(pools.info)
+app.command("stats")(pools.stats)
 app.command("check")(pools.check)
 app.command("recover")(pools.recover)
 app.command("snapshot")(pools.snapshot)

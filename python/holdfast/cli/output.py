@@ -14,7 +14,8 @@ from rich.progress import Progress
 
 from ..demo import unicode
 from ..errors import InvalidArgument
-from ..transfer.columns import BadCell, value_of, wide_key_of
+from ..table import Table
+from ..transfer.columns import ANY, BadCell, strings_of, value_of, wide_key_of
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]
@@ -41,7 +42,10 @@ def plain_key(key: int | bytes) -> int | str:
 
 
 def parse_key(text: str, size: int = 8) -> int | bytes:
-    """128512, 0x1F600, U+1F600, or one character that is no digit: its code point. A wide key is in hexadecimal."""
+    """128512, 0x1F600, U+1F600, or one character that is no digit: its code point. A wide key is in hexadecimal, one
+    of any length is text, or hexadecimal behind 0x."""
+    if size == ANY:
+        return parse_string(text.removeprefix("0x"), text.startswith("0x"))[0]
     if size != 8:
         try:
             return wide_key_of(text, size)
@@ -59,6 +63,19 @@ def parse_key(text: str, size: int = 8) -> int | bytes:
     if not 0 <= key < 1 << 64:
         raise InvalidArgument(f"the key {text} does not fit into 8 bytes: give 0 to 2**64 - 1")
     return key
+
+
+def size_of(table: Table) -> int:
+    """Of its keys, for `parse_key`."""
+    return ANY if table.any_length else table.key_bytes
+
+
+def parse_string(text: str, is_hex: bool) -> list[bytes]:
+    """A byte string of any length: the text in UTF-8, or the bytes written in hexadecimal."""
+    try:
+        return [bytes(part) for part in strings_of([text], "hex" if is_hex else "text", "text")]
+    except BadCell as error:
+        raise InvalidArgument(str(error)) from None
 
 
 def parse_value(text: str, is_hex: bool, size: int) -> np.ndarray:

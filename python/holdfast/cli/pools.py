@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InvalidArgument, PoolCorrupt
+from ..pairs import ANY
 from ..pool import CheckReport, PoolInfo, inspect
 from ..pool import check as check_pool
 from ..table import Table
@@ -23,10 +24,30 @@ def _first_line(info: PoolInfo, items: int | None) -> str:
     return f"{info.path}: pool version {info.version}, {count}{info.total_slots:,} slots, survives {info.domain}"
 
 
+def _length(name: str, text: str) -> int | type[bytes]:
+    if text == "bytes":
+        return bytes
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidArgument(
+            f"--{name} is {text!r}: give a number of bytes, or the word bytes for any length"
+        ) from None
+
+
+def _sizes(info: PoolInfo) -> str:
+    if info.key_bytes == ANY:
+        return "keys and values of any length, in slabs"
+    where = "in cells" if info.cells else "inside their slots"
+    return f"keys of {info.key_bytes} bytes, values of {info.value_bytes} {where}"
+
+
 def create(
     pool: PoolPath,
-    key: Annotated[int, typer.Option(help="Bytes of a key: 8, or another multiple of 8 up to 128.")] = 8,
-    value: Annotated[int, typer.Option(help="Bytes of a value; 0: a set.")] = 128,
+    key: Annotated[
+        str, typer.Option(help="Bytes of a key: 8, or another multiple of 8 up to 128; or bytes: any.")
+    ] = "8",
+    value: Annotated[str, typer.Option(help="Bytes of a value; 0: a set; or bytes: any.")] = "128",
     capacity: Annotated[int, typer.Option(help="Items to make room for; the table grows past it.")] = 1 << 20,
     levels: int = 2,
     hash_locations: int = 2,
@@ -38,8 +59,8 @@ def create(
     """Make a pool with an empty table in it."""
     with Table.create(
         pool,
-        key,
-        value,
+        _length("key", key),
+        _length("value", value),
         capacity,
         device,
         overwrite,
@@ -52,15 +73,34 @@ def create(
     emit(as_json, stats, text + f"{stats['medium']}, survives {stats['domain']}")
 
 
+def stats(pool: PoolPath, as_json: AsJson = False) -> None:
+    """Open a pool and say how its table is filled. A pool that was not closed is recovered first, in its file."""
+    with open_for_reading(pool) as table:
+        data = table.stats()
+        any_length = table.any_length
+    lines = [
+        f"{pool}: {data['size']:,} items in {data['slots']:,} slots, load {data['size'] / data['slots']:.2f}",
+        f"{data['cells']:,} cells, {data['free_cells']:,} of them free",
+    ]
+    if any_length:
+        slabs, live, rounding = data["slab_bytes"], data["live_bytes"], data["rounding_bytes"]
+        lines[1] = (
+            f"heap of {data['heap_bytes']:,} bytes: slabs in use {slabs:,}, their live cells {live:,}, "
+            f"free in them {slabs - live:,}; of the live cells, rounding {rounding:,}"
+        )
+    lines.append(f"opened in {data['map_ms'] + data['recovery_ms']:.1f} ms")
+    emit(as_json, data, "\n".join(lines))
+
+
 def info(pool: PoolPath, as_json: AsJson = False) -> None:
     """Say what a pool says of itself. Works while it is open."""
     found = inspect(pool)
-    where = "in cells" if found.cells else "inside their slots"
+    cells = "slabs of 2 MiB" if found.key_bytes == ANY else "cells"
     lines = [
         _first_line(found, None),
-        f"keys of {found.key_bytes} bytes, values of {found.value_bytes} {where}; medium {found.medium}",
-        f"{found.levels}L-{found.hash_locations}H-{found.slots}S, top level {found.top_level}, {found.cells:,} cells, "
-        f"{found.file_bytes:,} bytes",
+        f"{_sizes(found)}; medium {found.medium}",
+        f"{found.levels}L-{found.hash_locations}H-{found.slots}S, top level {found.top_level}, "
+        f"{found.cells:,} {cells}, {found.file_bytes:,} bytes",
         f"clean shutdown: {'yes' if found.clean else 'no'}; open: {found.owner or 'no'}; same boot: "
         f"{'yes' if found.same_boot else 'no'}",
     ]

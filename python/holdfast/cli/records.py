@@ -10,11 +10,15 @@ import typer
 from ..errors import InvalidArgument
 from ..status import Status
 from ..table import Table
-from .output import AsJson, as_hex, describe_value, emit, parse_key, parse_value, plain_key, show
+from .output import AsJson, as_hex, describe_value, emit, parse_key, parse_string, parse_value, plain_key, show, size_of
 from .pools import PoolPath
 
 Keys = Annotated[
-    list[str], typer.Argument(metavar="KEY...", help="128512, 0x1F600, U+1F600 or a character; wide keys in hex.")
+    list[str],
+    typer.Argument(
+        metavar="KEY...",
+        help="128512, 0x1F600, U+1F600 or a character; wide keys in hex; those of any length as text, or 0x….",
+    ),
 ]
 
 
@@ -29,9 +33,9 @@ def get(
     if sum((is_hex, raw, as_json)) > 1:
         raise InvalidArgument("--hex, --raw and --json exclude each other: give one of them")
     with Table.open(pool, device="cpu", mode="r") as table:
-        wanted = [parse_key(key, table.key_bytes) for key in keys]
+        wanted = [parse_key(key, size_of(table)) for key in keys]
         rows, found = table.find(wanted)
-    values = [row.tobytes() if there else None for row, there in zip(rows, found.tolist(), strict=True)]
+    values = [bytes(row) if there else None for row, there in zip(rows, found.tolist(), strict=True)]
     if raw:
         sys.stdout.buffer.write(b"".join(value for value in values if value is not None))
         sys.stdout.buffer.flush()
@@ -52,7 +56,11 @@ def get(
 def put(
     pool: PoolPath,
     key: Annotated[
-        str, typer.Argument(metavar="KEY", help="128512, 0x1F600, U+1F600 or a character; wide keys in hex.")
+        str,
+        typer.Argument(
+            metavar="KEY",
+            help="128512, 0x1F600, U+1F600 or a character; wide keys in hex; those of any length as text, or 0x….",
+        ),
     ],
     value: Annotated[str, typer.Argument(metavar="VALUE", help="Text, padded with zeroes to the value's size.")] = "",
     is_hex: Annotated[bool, typer.Option("--hex", help="VALUE is hexadecimal.")] = False,
@@ -61,8 +69,8 @@ def put(
 ) -> None:
     """Add a key with its value, or replace its value. Exit status 1 if --only-new found it there."""
     with Table.open(pool, device="cpu") as table:
-        wanted = parse_key(key, table.key_bytes)
-        row = parse_value(value, is_hex, table.value_bytes)
+        wanted = parse_key(key, size_of(table))
+        row = parse_string(value, is_hex) if table.any_length else parse_value(value, is_hex, table.value_bytes)
         statuses = (table.insert if only_new else table.insert_or_assign)([wanted], row)
     status = Status(int(statuses[0]))
     emit(as_json, {"path": pool, "key": plain_key(wanted), "status": status.name.lower()}, f"{key}: {_words(status)}")
@@ -75,7 +83,7 @@ def put(
 def delete(pool: PoolPath, keys: Keys, as_json: AsJson = False) -> None:
     """Remove keys. Exit status 1 if one was not there."""
     with Table.open(pool, device="cpu") as table:
-        wanted = [parse_key(key, table.key_bytes) for key in keys]
+        wanted = [parse_key(key, size_of(table)) for key in keys]
         statuses = [Status(int(status)) for status in table.erase(wanted)]
     items = [
         {"key": plain_key(key), "status": status.name.lower()} for key, status in zip(wanted, statuses, strict=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgument
-from .columns import NUMBERS, BadCell, Columns, columns_for, key_of, value_of, wide_key_of
+from .columns import ANY, NUMBERS, BadCell, Columns, columns_for, key_of, must_fit, value_of, wide_key_of
 from .formats import pyarrow
 from .rows import BadRow, Rows
 
@@ -88,6 +88,9 @@ class ArrowSource:
     def _check_types(self) -> None:
         """The widths of the columns must make a value; refuses types before a row is read."""
         types = self._pa.types
+        if self._key_bytes == ANY:
+            self._check_strings()
+            return
         key = _plain(types, self._schema.field(self._key).type)
         text = types.is_string(key) or types.is_large_string(key)
         if self._key_bytes != 8:
@@ -111,6 +114,17 @@ class ArrowSource:
                 f"{self._path} has {total} bytes a row beside the key, and {self._table} has values of {self._size}: "
                 "name the columns to take, or load it into another table"
             )
+
+    def _check_strings(self) -> None:
+        """A key and a value of any length are a column each, of binary or of text."""
+        if len(self._values) != 1:
+            raise InvalidArgument(
+                f"{self._path} has {len(self._values)} columns beside the key, and {self._table} has values of any "
+                "length, which are one: name the columns to take"
+            )
+        for name in (self._key, *self._values):
+            if not self._is_bytes(name):
+                raise self._refuse(name, f"and {self._table} has byte strings: give binary or text")
 
     def _is_cast(self) -> bool:
         """Whether every column becomes a number of the type that was asked for."""
@@ -201,8 +215,12 @@ class ArrowSource:
             if column.null_count:
                 for i in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
                     why.setdefault(i, f"the column {name!r} is null")
-        keys = self._keys(batch.column(self._key), why)
-        values = self._bytes(batch, n, why)
+        if self._key_bytes == ANY:
+            keys = self._strings(batch.column(self._key), "key", why)
+            values = self._strings(batch.column(self._values[0]), "value", why)
+        else:
+            keys = self._keys(batch.column(self._key), why)
+            values = self._bytes(batch, n, why)
         good = np.ones(n, bool)
         good[list(why)] = False
         bad = [BadRow(f"row {first + i + 1}", why[i]) for i in sorted(why)]
@@ -214,6 +232,17 @@ class ArrowSource:
         self._row = first + end
         place = {"row": self._row, "file": self._identity()}
         return Rows(keys[good], values[good], bad, place, self._row)
+
+    def _strings(self, column: Any, what: str, why: dict[int, str]) -> np.ndarray:
+        """Byte strings of any length; text as its UTF-8."""
+        made = np.empty(len(column), object)
+        for i, cell in enumerate(self._decoded(column).to_pylist()):
+            made[i] = cell.encode() if isinstance(cell, str) else cell if cell is not None else b""
+            try:
+                must_fit(made[i], what)
+            except BadCell as error:
+                why.setdefault(i, str(error))
+        return made
 
     def _keys(self, column: Any, why: dict[int, str]) -> np.ndarray:
         column = self._decoded(column)

@@ -21,6 +21,8 @@ NUMBERS = {
 }  # fmt: skip
 HOW = "give hex, text, or types that fill a value, as float32 or int64,float64*3"
 KEY_LIMIT = 1 << 64
+ANY = (1 << 32) - 1
+"""In place of the bytes of a key or a value: any length."""
 _ODD_NAN = re.compile(r"nan\((0x[0-9a-fA-F]+)\)")
 
 
@@ -56,6 +58,8 @@ def columns_for(spec: str | None, value_bytes: int, path: str) -> Columns:
         if spec not in (None, ""):
             raise InvalidArgument(f"value is {spec!r}, and {path} is a set, whose values have no bytes: leave it out")
         return Columns((), 0)
+    if value_bytes == ANY and spec not in (None, "hex", "text"):
+        raise InvalidArgument(f"value is {spec!r}, and {path} has keys and values of any length: give hex or text")
     if spec in (None, "hex", "text"):
         return Columns((spec or "hex",), value_bytes)
     assert spec is not None
@@ -118,7 +122,9 @@ def wide_key_of(text: str, size: int) -> bytes:
 
 
 def is_key(text: str, size: int = 8) -> bool:
-    """Whether the text could be a key of so many bytes, and not a heading."""
+    """Whether the text could be a key of so many bytes, and not a heading. Above keys of any length there is one."""
+    if size == ANY:
+        return False
     try:
         whole(text) if size == 8 else wide_key_of(text, size)
     except BadCell:
@@ -213,6 +219,29 @@ def values_of(columns: Columns, cells: Sequence[Sequence[str]], rows: int) -> np
     return np.frombuffer(b"".join(value_of(text, kind, size) for text in texts), np.uint8).reshape(rows, size)
 
 
+def strings_of(cells: Sequence[str], kind: str, what: str) -> np.ndarray:
+    """A column of byte strings of any length: (n,) of bytes objects. Raises BadCell, without saying where."""
+    made = np.empty(len(cells), object)
+    for i, cell in enumerate(cells):
+        if kind == "text":
+            made[i] = cell.encode("utf-8", "surrogateescape")
+        else:
+            try:
+                made[i] = bytes.fromhex(cell.strip().removeprefix("0x"))
+            except ValueError:
+                raise BadCell(
+                    f"the {what} {cell!r} is not hexadecimal: give an even number of digits, as 00ff, or value text"
+                ) from None
+        must_fit(made[i], what)
+    return made
+
+
+def must_fit(data: bytes, what: str) -> None:
+    """Raises BadCell for a byte string that is too long for a table of any length."""
+    if len(data) > 65536:
+        raise BadCell(f"the {what} is {len(data)} bytes: a {what} has at most 65536")
+
+
 # To text.
 
 
@@ -238,6 +267,8 @@ def number_texts(column: np.ndarray) -> list[str]:
 
 def lines_of(columns: Columns, keys: np.ndarray, values: np.ndarray) -> str:
     """The lines of a CSV file for items. Text is always quoted; keys wider than 8 bytes are in hexadecimal."""
+    if columns.value_bytes == ANY:
+        return _string_lines(columns.kinds[0], keys.tolist(), values.tolist())
     names = keys.tolist() if keys.ndim == 1 else [row.tobytes().hex() for row in keys]
     if columns.numeric:
         rows = np.ascontiguousarray(values).view(columns.dtype).reshape(len(names))
@@ -254,3 +285,10 @@ def lines_of(columns: Columns, keys: np.ndarray, values: np.ndarray) -> str:
         for i in range(len(names))
     ]
     return "".join(f'{key},"{cell}"\n' for key, cell in zip(names, cells, strict=True))
+
+
+def _string_lines(kind: str, keys: list[bytes], values: list[bytes]) -> str:
+    if kind == "hex":
+        return "".join(f"{key.hex()},{value.hex()}\n" for key, value in zip(keys, values, strict=True))
+    texts = ([part.decode("utf-8", "surrogateescape").replace('"', '""') for part in parts] for parts in (keys, values))
+    return "".join(f'"{key}","{value}"\n' for key, value in zip(*texts, strict=True))

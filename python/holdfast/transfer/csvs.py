@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgument
-from .columns import BadCell, Columns, columns_for, is_key, keys_of, spec_of_headings, values_of
+from .columns import (
+    ANY,
+    BadCell,
+    Columns,
+    columns_for,
+    is_key,
+    keys_of,
+    rest_as_text,
+    spec_of_headings,
+    strings_of,
+    values_of,
+)
 from .rows import BadRow, Rows
 
 _MOST_BYTES = 16 << 20  # of text in a batch
@@ -229,6 +240,10 @@ class CsvSource:
 
     def _convert(self, cells: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
         picked = [[row[i] for row in cells] for i in self._chosen]
+        if self._key_bytes == ANY:
+            kind = self._columns.kinds[0]
+            texts = picked[1] if len(picked) == 2 else [rest_as_text(row) for row in zip(*picked[1:], strict=True)]
+            return strings_of(picked[0], kind, "key"), strings_of(texts, kind, "value")
         return keys_of(picked[0], self._key_bytes), values_of(self._columns, picked[1:], len(cells))
 
     def close(self) -> None:

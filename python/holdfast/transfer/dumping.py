@@ -16,9 +16,11 @@ from ..errors import InvalidArgument, PoolExists
 from ..pool import PoolInfo, inspect, path_text
 from ..table import Table
 from .checkpoint import Checkpoint, boot_id
-from .columns import Columns, columns_for, lines_of
+from .columns import ANY, Columns, columns_for, lines_of
 from .formats import format_of, pyarrow
 from .rows import rows_at_once
+
+_SOME_LENGTH = 1024  # bytes of an item of any length, to choose how many are read at once
 
 
 @dataclass(frozen=True)
@@ -63,16 +65,35 @@ class _ArrowWriter:
     def __init__(self, file: BinaryIO, path: Path, form: str, columns: Columns, key_bytes: int) -> None:
         self._pa = pa = pyarrow("pyarrow", path)
         self._path, self._columns = path, columns
+        self._any_length = columns.value_bytes == ANY
         self._fields = self._values_fields()
-        self._key = pa.uint64() if key_bytes == 8 else pa.binary(key_bytes)
+        self._key = (
+            self._strings_type() if self._any_length else pa.uint64() if key_bytes == 8 else pa.binary(key_bytes)
+        )
         self._schema = pa.schema([pa.field("key", self._key, False), *self._fields])
         if form == "parquet":
             self._out: Any = pyarrow("pyarrow.parquet", path).ParquetWriter(file, self._schema)
         else:
             self._out = pa.ipc.new_file(file, self._schema)
 
+    def _strings_type(self) -> Any:
+        return self._pa.binary() if self._columns.kinds[0] == "hex" else self._pa.string()
+
+    def _strings(self, parts: np.ndarray, what: str) -> Any:
+        """A column of byte strings of any length."""
+        if self._columns.kinds[0] == "hex":
+            return self._pa.array(parts.tolist(), self._pa.binary())
+        try:
+            return self._pa.array([part.decode() for part in parts], self._pa.string())
+        except UnicodeDecodeError:
+            raise InvalidArgument(
+                f"a {what} is not UTF-8, which a text column must be: dump it as hex, or as CSV"
+            ) from None
+
     def _values_fields(self) -> list[Any]:
         pa, kinds = self._pa, self._columns.kinds
+        if self._any_length:
+            return [pa.field("value", self._strings_type(), False)]
         if not kinds:
             return []
         if kinds[0] == "hex":
@@ -89,7 +110,10 @@ class _ArrowWriter:
     def write(self, keys: np.ndarray, values: np.ndarray) -> None:
         if not len(keys):
             return
-        arrays = [self._keys(keys), *self._arrays(keys, np.ascontiguousarray(values))]
+        if self._any_length:
+            arrays = [self._strings(keys, "key"), self._strings(values, "value")]
+        else:
+            arrays = [self._keys(keys), *self._arrays(keys, np.ascontiguousarray(values))]
         self._out.write_batch(self._pa.record_batch(arrays, schema=self._schema))
 
     def _keys(self, keys: np.ndarray) -> Any:
@@ -225,7 +249,7 @@ def dump(
     """
     path = Path(path_text(target))
     form = format_of(path, format)
-    columns = columns_for(value, table.value_bytes, table.path)
+    columns = columns_for(value, ANY if table.any_length else table.value_bytes, table.path)
     if form != "csv":
         pyarrow("pyarrow", path)
     if not overwrite and (path.exists() or path.is_symlink()):
@@ -234,7 +258,7 @@ def dump(
     partial = path.with_name(path.name + ".partial")
     going_on = _Resume(partial, table, {"value": value})
     at = going_on.read() if resume and form == "csv" else None
-    items = _Items(table, rows_at_once(batch, table.key_bytes + table.value_bytes), at)
+    items = _Items(table, rows_at_once(batch, table.key_bytes + table.value_bytes or _SOME_LENGTH), at)
     try:
         with _opened(partial, at["bytes"] if at else 0) as file:
             writer: _Writer = (

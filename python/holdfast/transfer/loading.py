@@ -17,11 +17,13 @@ from ..pool import inspect, path_text
 from ..status import Status
 from ..table import Table
 from .checkpoint import Checkpoint, boot_id
+from .columns import ANY
 from .csvs import CsvSource
 from .formats import format_of
 from .rows import BadRow, Rows, Source, rows_at_once
 
 _BAD_KEPT = 1000
+_SOME_LENGTH = 1024  # bytes of a row of any length, to choose how many are taken at once
 
 
 @dataclass
@@ -101,7 +103,7 @@ class _Load:
         """One batch. When this returns, the checkpoint knows of it."""
         report = self.report
         if len(rows.keys):
-            values = rows.values if self.table.value_bytes else None
+            values = rows.values if self.table.value_bytes or self.table.any_length else None
             statuses = (self.table.insert if only_new else self.table.insert_or_assign)(rows.keys, values)
             counts = np.bincount(statuses, minlength=len(Status))
             if missing := int(counts[Status.NO_SPACE]):
@@ -162,7 +164,8 @@ def load(
         a heading. Or, with PyArrow, a Parquet or Arrow IPC file with the key in the column "key", or in the first.
     value
         What the value's columns are: "hex" (the default), "text" (UTF-8, padded with zeroes; several columns are kept
-        as CSV), or number types that fill a value: "float32", "int64,float64*3". By default what `dump` wrote is known
+        as CSV), or number types that fill a value: "float32", "int64,float64*3"; in a table of any length its keys are
+        too, and nothing is padded. By default what `dump` wrote is known
         by its heading, and Parquet and Arrow columns are taken as they are.
     columns
         Names of the columns to take, the key's first.
@@ -191,14 +194,15 @@ def load(
     NoSpace, MissingExtra, ReadOnly, OSError
     """
     path = Path(path_text(source))
-    rows = rows_at_once(batch, table.key_bytes + table.value_bytes)
+    key_bytes, value_bytes = (ANY, ANY) if table.any_length else (table.key_bytes, table.value_bytes)
+    rows = rows_at_once(batch, table.key_bytes + table.value_bytes or _SOME_LENGTH)
     form = format_of(path, format)
     if not path.is_file():
         raise InvalidArgument(f"{path} is not a file: give one to load")
     if isinstance(columns, str):
         raise InvalidType("columns is a str: give a list of names")
     begun = time.perf_counter()
-    opened = open_source(path, form, value, columns, table.value_bytes, table.path, table.key_bytes)
+    opened = open_source(path, form, value, columns, value_bytes, table.path, key_bytes)
     where = Path(path_text(checkpoint)) if checkpoint is not None else checkpoint_path(path, table)
     how = {"format": form, "value": value, "columns": list(columns) if columns is not None else None,
            "only_new": only_new}  # fmt: skip

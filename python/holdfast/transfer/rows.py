@@ -39,9 +39,9 @@ class Rows:
     """Some rows of a source, in its order."""
 
     keys: np.ndarray
-    """(n,) uint64; of keys wider than 8 bytes (n, key_bytes) uint8."""
+    """(n,) uint64; of keys wider than 8 bytes (n, key_bytes) uint8; of any length (n,) bytes objects."""
     values: np.ndarray
-    """(n, value_bytes) uint8."""
+    """(n, value_bytes) uint8; of any length (n,) bytes objects."""
     bad: list[BadRow]
     """Those left out between them; without `skip_bad` one at most, which is the next after them."""
     place: dict[str, Any]

@@ -7,23 +7,37 @@
 #include <mutex>
 #include <vector>
 
+#include "index/geometry.hpp"
+
 namespace holdfast::machine::cpu {
 
 class Epochs;
+class PairPurse;
+using Layout = index::View<index::RuntimeShape>;
 
 inline constexpr std::uint64_t kNoCell = ~std::uint64_t{0};
 
+/// What recovery derives from the slots: which cells are live, and so which are free. Drivers know which of the two it is.
+class CellSet {
+ public:
+  virtual ~CellSet() = default;
+  /// Begins anew with the heap of a layout, no cell of it live.
+  virtual void begin(const Layout& layout) = 0;
+  /// Call once after the last `mark_live`.
+  virtual void count_free() = 0;
+};
+
 /// The free cells of a heap, a bit each, and those in limbo: freed, but perhaps still being read. Thread-safe.
-class Cells {
+class Cells final : public CellSet {
  public:
   explicit Cells(Epochs& epochs) : epochs_(epochs) {}
 
   /// Begins anew with `cells` cells, all of them free.
   void reset(std::uint64_t cells);
+  void begin(const Layout& layout) override { reset(layout.in_slot() ? 0 : layout.cells); }
   /// Marks a cell live, while recovering: any number of threads at once. False if it was live already.
   bool mark_live(std::uint64_t cell);
-  /// Call once after the last mark_live.
-  void count_free();
+  void count_free() override;
   /// The heap has grown: cells from the old end to `cells` are free.
   void extend(std::uint64_t cells);
 
@@ -78,6 +92,9 @@ class CellPurse {
 
   /// Hands retired cells over, and with `all` the unused ones too. Call it outside an epoch.
   void settle(bool all);
+
+  /// The same for variable-length pairs; null where cells are all of one size.
+  PairPurse* pairs = nullptr;
 
  private:
   bool refill(bool adds_key);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "core/hash.hpp"
@@ -24,24 +25,46 @@ unsigned thread_count(unsigned asked) {
   return std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
 }
 
-/// The part of `n` that changes a key: the same for all operations on it.
-unsigned part_of_key(const std::byte* key, std::uint32_t key_bytes, std::uint64_t seed, unsigned n) {
+std::uint64_t hash_of_key(const std::byte* key, std::uint32_t key_bytes, std::uint64_t seed) {
   const auto word = [&](unsigned i) {
     std::uint64_t part;
     std::memcpy(&part, key + std::size_t{8} * i, 8);
     return part;
   };
-  const std::uint64_t hash = key_bytes == 8 ? hash_key(word(0), seed) : hash_words(key_bytes / 8, seed, word);
-  return static_cast<unsigned>(((hash >> 32) * n) >> 32);
+  return key_bytes == 8 ? hash_key(word(0), seed) : hash_words(key_bytes / 8, seed, word);
 }
 
 }  // namespace
+
+namespace {
+
+Blob copy_of(const index::Part& part, Arena& arena) {
+  std::byte* const to = arena.take(part.size);
+  if (part.size != 0) std::memcpy(to, part.data, part.size);
+  return {to, part.size};
+}
+
+}  // namespace
+
+/// What one thread has taken and let go.
+struct CpuMachine::Purses {
+  Purses(Cells& of_cells, PairCells& of_pairs, bool variable) : cells(of_cells) {
+    if (variable) cells.pairs = &pairs.emplace(of_pairs);
+  }
+  CellPurse cells;
+  std::optional<PairPurse> pairs;
+  void settle(bool all) {
+    cells.settle(all);
+    if (pairs) pairs->settle(all);
+  }
+};
 
 /// What the threads of one batch share.
 struct CpuMachine::Share {
   const Batch& batch;
   std::atomic<bool> stop{false};
   std::atomic<bool> index_full{false}, heap_full{false};  // growth failed: do not try again in this batch
+  std::mutex blobs;
 };
 
 CpuMachine::CpuMachine(memory::Pool& pool, const MachineOptions& options)
@@ -50,9 +73,11 @@ CpuMachine::CpuMachine(memory::Pool& pool, const MachineOptions& options)
       value_bytes_(pool.superblock().value_bytes),
       seed_(pool.superblock().seed),
       options_(options),
+      variable_(key_bytes_ == kVariableBytes),
       workers_(thread_count(options.threads)),
-      driver_(make_driver(shape_of(pool.superblock()), pool.persist())),
-      keeper_(pool, {options.shared_bias, options.moves}, *driver_, cells_, workers_) {
+      driver_(make_driver(shape_of(pool.superblock()), variable_, pool.persist())),
+      keeper_(pool, {options.shared_bias, options.moves}, *driver_,
+              variable_ ? static_cast<CellSet&>(pair_cells_) : cells_, workers_) {
   recover();
 }
 
@@ -62,7 +87,7 @@ std::uint64_t CpuMachine::slots() const {
 }
 
 BatchResult CpuMachine::run(const Batch& batch) {
-  Share share{.batch = batch, .stop = {}, .index_full = {}, .heap_full = {}};
+  Share share{.batch = batch, .stop = {}, .index_full = {}, .heap_full = {}, .blobs = {}};
   std::vector<Status> scratch(batch.statuses ? 0 : batch.size);
   Work work;
   work.keys = static_cast<const std::byte*>(batch.keys);
@@ -79,6 +104,12 @@ BatchResult CpuMachine::run(const Batch& batch) {
   work.rows.value_bytes = batch.column_bytes != 0 ? batch.column_bytes : value_bytes_;
   work.rows.column = batch.column;
   work.rows.partial = batch.column_bytes != 0 && batch.column_bytes != value_bytes_;
+  work.key_offsets = batch.key_offsets;
+  work.rows.value_offsets = batch.value_offsets;
+  if (variable_ && batch.blobs != nullptr) {
+    batch.blobs->reset(batch.size);
+    work.rows.blobs = batch.blobs->rows();
+  }
   work.changes = batch.ops ? std::any_of(batch.ops, batch.ops + batch.size,
                                          [](std::uint8_t op) { return holdfast::changes(static_cast<Op>(op)); })
                            : holdfast::changes(batch.op);
@@ -125,8 +156,9 @@ void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, s
                            std::vector<std::size_t>& bounds) {
   std::vector<std::uint8_t> part(size);
   for (std::size_t i = 0; i < size; ++i) {
-    part[i] =
-        static_cast<std::uint8_t>(part_of_key(work.keys + (work.base + i) * key_bytes_, key_bytes_, seed_, parts));
+    const std::uint64_t hash = variable_ ? index::hash_of(work.key_part(work.base + i), seed_)
+                                         : hash_of_key(work.keys + (work.base + i) * key_bytes_, key_bytes_, seed_);
+    part[i] = static_cast<std::uint8_t>(((hash >> 32) * parts) >> 32);
     ++bounds[part[i] + 1];
   }
   for (unsigned p = 0; p < parts; ++p) bounds[p + 1] += bounds[p];
@@ -137,10 +169,12 @@ void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, s
 /// One thread's rows, sub-batch by sub-batch. `first`: this is the thread that called, which asks whether to stop.
 void CpuMachine::run_share(Work work, Share& share, bool first) {
   Tally tally;
-  MoveLog moved(key_bytes_);
+  MoveLog moved(key_bytes_, pool_.heap());
+  Arena arena;
+  work.rows.arena = &arena;
   std::size_t at = 0;
   {
-    CellPurse purse(cells_);
+    Purses purse(cells_, pair_cells_, variable_);
     std::size_t denied = ~std::size_t{0};  // a row for which there is no room
     for (unsigned turn = 1; at < work.size && !share.stop; ++turn) {
       if (first && share.batch.stop && turn % kSubBatchesBetweenStops == 0 && share.batch.stop()) {
@@ -159,7 +193,7 @@ void CpuMachine::run_share(Work work, Share& share, bool first) {
         const InEpoch inside(epochs_);
         const bool deny = at == denied;
         work.permits = {!deny, !deny};
-        progress = driver_->run(work, at, deny ? at + 1 : std::min(at + kSubBatch, work.size), purse, tally);
+        progress = driver_->run(work, at, deny ? at + 1 : std::min(at + kSubBatch, work.size), purse.cells, tally);
         if (!moved.moves().empty()) {
           exports_.note(layout(), moved);
           moved.clear();
@@ -181,24 +215,33 @@ void CpuMachine::run_share(Work work, Share& share, bool first) {
     if (work.rows.found) work.rows.found[row] = false;
     if (std::byte* const to = work.rows.result(row)) std::memset(to, 0, work.rows.value_bytes);
   }
+  if (work.rows.blobs != nullptr) {
+    const std::lock_guard lock(share.blobs);
+    share.batch.blobs->arena().adopt(std::move(arena));
+  }
   items_ += tally.items;
+  left_ += tally.left;
   moves_ += tally.moves;
   claim_misses_ += tally.claim_misses;
   retries_ += tally.retries;
 }
 
-/// Grows what was missing, unless somebody did since. False if the medium is full.
-bool CpuMachine::make_room(index::Outcome need, std::uint64_t seen_growth, CellPurse& purse) {
-  if (need == index::Outcome::needs_cell) {
-    // Cells in limbo come first: they are free as soon as the batches that may read them end.
-    purse.settle(true);
-    bool waited = false;
-    while (cells_.reclaim()) {
-      waited = true;
-      std::this_thread::yield();
-    }
-    if (waited || cells_.free() > cells_.total() / 64 + 1) return true;
+/// Cells that are free after all, once the batches that may read them end.
+bool CpuMachine::find_cells(Purses& purses) {
+  purses.settle(true);
+  bool waited = false;
+  while (variable_ ? pair_cells_.reclaim() : cells_.reclaim()) {
+    waited = true;
+    std::this_thread::yield();
   }
+  if (!variable_) return waited || cells_.free() > cells_.total() / 64 + 1;
+  const PairPurse::Missing& missing = purses.pairs->missing();
+  return pair_cells_.has(missing.size_class, missing.adds_key);
+}
+
+/// Grows what was missing, unless somebody did since. False if the medium is full.
+bool CpuMachine::make_room(index::Outcome need, std::uint64_t seen_growth, Purses& purses) {
+  if (need == index::Outcome::needs_cell && find_cells(purses)) return true;
   const std::unique_lock lock(geometry_);
   if (growth_ != seen_growth) return true;
   if (need == index::Outcome::needs_cell) return grow_heap(0);
@@ -210,18 +253,41 @@ bool CpuMachine::make_room(index::Outcome need, std::uint64_t seen_growth, CellP
   return true;
 }
 
-std::size_t CpuMachine::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
-  auto* const to_keys = static_cast<std::byte*>(keys);
-  auto* const to_values = static_cast<std::byte*>(values);
+/// Adds up to `n` items, a piece at a time: changes wait for a piece, searches for nothing.
+std::size_t CpuMachine::export_items(std::uint64_t& cursor, const Exports::Take& take, std::size_t n) {
   std::size_t count = 0;
-  do {  // changes wait for a piece, searches for nothing
+  do {
     const std::shared_lock lock(geometry_);
     require_whole();
     const std::unique_lock still(still_);
-    std::byte* const room = to_values ? to_values + count * value_bytes_ : nullptr;
-    count += exports_.copy(layout(), cursor, to_keys + key_bytes_ * count, room, std::min(n - count, kExportPiece),
-                           kExportSlots);
+    count += exports_.copy(layout(), cursor, take, std::min(n - count, kExportPiece), kExportSlots);
   } while (count < n && cursor != Exports::kEnd);
+  return count;
+}
+
+std::size_t CpuMachine::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
+  return export_items(cursor, Exports::into(static_cast<std::byte*>(keys), static_cast<std::byte*>(values)), n);
+}
+
+std::size_t CpuMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
+  std::size_t count = 0;
+  const auto keep = [&](Blobs* blobs, const index::Part& part) {
+    if (blobs != nullptr) blobs->rows()[count] = copy_of(part, blobs->arena());
+  };
+  for (Blobs* blobs : {keys, values}) {
+    if (blobs != nullptr) blobs->reset(n);
+  }
+  export_items(
+      cursor,
+      [&](const Exports::Taken& item) {
+        keep(keys, item.key);
+        keep(values, item.value);
+        ++count;
+      },
+      n);
+  for (Blobs* blobs : {keys, values}) {
+    if (blobs != nullptr) blobs->shrink(count);
+  }
   return count;
 }
 
@@ -231,6 +297,15 @@ void CpuMachine::stats(Stats& stats) const {
   stats.slots = layout().total_slots();
   stats.cells = layout().in_slot() ? 0 : layout().cells;
   stats.free_cells = cells_.free();
+  if (variable_) {
+    const HeapUse use = pair_cells_.use();
+    stats.cells = use.used_cells + use.free_cells;
+    stats.free_cells = use.free_cells;
+    stats.heap_bytes = layout().cells * layout().cell_bytes;
+    stats.slab_bytes = use.used_slabs * layout().cell_bytes;
+    stats.live_bytes = use.used_bytes;
+    stats.rounding_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, left_));
+  }
   stats.moves = moves_;
   stats.claim_misses = claim_misses_;
   stats.retries = retries_;

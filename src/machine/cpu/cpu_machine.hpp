@@ -27,6 +27,7 @@ class CpuMachine final : public Machine {
   BatchResult run(const Batch& batch) override;
   std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) override;
   void end_export(std::uint64_t cursor) override { exports_.end(cursor); }
+  std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) override;
   void clear() override;
   void reserve(std::uint64_t items) override;
   void wait() override {}  // batches end before run returns
@@ -39,13 +40,16 @@ class CpuMachine final : public Machine {
 
  private:
   struct Share;
+  struct Purses;
 
   // cpu_batch.cpp: batches
   void run_chunk(Work& work, std::size_t base, std::size_t size, Share& share);
   void run_share(Work work, Share& share, bool first);
   void partition(const Work& work, std::size_t size, unsigned parts, std::vector<std::uint32_t>& order,
                  std::vector<std::size_t>& bounds);
-  bool make_room(index::Outcome need, std::uint64_t seen_growth, CellPurse& purse);
+  bool make_room(index::Outcome need, std::uint64_t seen_growth, Purses& purses);
+  bool find_cells(Purses& purses);
+  std::size_t export_items(std::uint64_t& cursor, const Exports::Take& take, std::size_t n);
 
   // cpu_growth.cpp: recovery and resizing
   const Layout& layout() const { return keeper_.layout(); }
@@ -54,13 +58,16 @@ class CpuMachine final : public Machine {
   void require_whole() const;
   bool grow_heap(std::uint64_t at_least);
   void check_errors(CheckReport& report);
+  void check_cells(CheckReport& report, const Scan& scan, const PairCells& fresh);
 
   memory::Pool& pool_;
   const std::uint32_t key_bytes_, value_bytes_;  ///< of the pool, which never change: for use without `geometry_`
   const std::uint64_t seed_;
   const MachineOptions options_;
   Epochs epochs_;
+  const bool variable_;  ///< pairs of any length
   Cells cells_{epochs_};
+  PairCells pair_cells_{epochs_};  ///< in place of `cells_`
   Workers workers_;
   std::unique_ptr<Driver> driver_;
   Keeper<memory::Pool> keeper_;
@@ -71,6 +78,7 @@ class CpuMachine final : public Machine {
   bool unfinished_ = false;               ///< a resize found no room: items lie where searches do not look
   std::atomic<std::uint64_t> growth_{0};  ///< counts resizes and heap growths, so that one need grows once
   std::atomic<std::int64_t> items_{0};
+  std::atomic<std::int64_t> left_{0};  ///< bytes that variable-length pairs leave of their cells
   std::atomic<std::uint64_t> moves_{0}, claim_misses_{0}, retries_{0}, resizes_{0}, heap_growths_{0};
   double recovery_ms_ = 0, last_resize_ms_ = 0, last_resize_alloc_ms_ = 0;
 };

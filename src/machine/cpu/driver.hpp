@@ -16,12 +16,11 @@
 
 namespace holdfast::machine::cpu {
 
-using Layout = index::View<index::RuntimeShape>;
-
 /// The rows that one thread works on: `order[0..size)` relative to `base`, or base, base + 1, … without `order`.
 struct Work {
   index::Rows rows;
-  const std::byte* keys = nullptr;  ///< (n, key_bytes), unaligned
+  const std::byte* keys = nullptr;             ///< (n, key_bytes), unaligned
+  const std::uint64_t* key_offsets = nullptr;  ///< (n + 1,) of variable-length keys: where each begins
   const std::uint8_t* mask = nullptr;
   const std::uint32_t* order = nullptr;
   std::size_t base = 0;
@@ -29,6 +28,9 @@ struct Work {
   index::Permits permits;
   bool changes = false;
 
+  index::Part key_part(std::size_t row) const {
+    return {keys + key_offsets[row], static_cast<std::uint32_t>(key_offsets[row + 1] - key_offsets[row])};
+  }
   std::size_t row(std::size_t i) const { return base + (order ? order[i] : i); }
 };
 
@@ -43,6 +45,7 @@ struct Scan {
   std::uint64_t items = 0;
   std::uint64_t torn = 0;
   std::uint64_t second_copies = 0;
+  std::uint64_t left = 0;                  ///< bytes that variable-length pairs leave of their cells
   std::vector<index::Slot*> shared_cells;  ///< slots whose cell an earlier slot names too
   std::vector<std::string> damage;         ///< at most a few, in words
 };
@@ -65,11 +68,14 @@ class Driver {
   /// Runs rows [begin, end) of `work`; the caller is in an epoch. Stops early where the table must grow.
   virtual Progress run(const Work& work, std::size_t begin, std::size_t end, CellPurse& purse, Tally& tally) const = 0;
 
+  /// Reads every pair that buckets [begin, end) of a rank name, and reports those that are not as they were written.
+  virtual void check_pairs(unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) const = 0;
+
   /// Reads buckets [begin, end) of a rank, builds their tags, empties torn slots and marks live cells.
-  virtual void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Cells& cells,
+  virtual void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, CellSet& cells,
                     Scan& scan) const = 0;
   /// The same for the aside slot.
-  virtual void scan_aside(bool repair, Cells& cells, Scan& scan) const = 0;
+  virtual void scan_aside(bool repair, CellSet& cells, Scan& scan) const = 0;
   /// Drops second copies among buckets [begin, end) of a rank. For values in slots; else drop_shared.
   virtual void drop_copies(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Scan& scan) const = 0;
   /// Drops `slot`, or another of the same key and cell, if it is a second copy; if none is, keys share a cell: damage.
@@ -87,10 +93,13 @@ class Driver {
 };
 
 /// The driver for this CPU (or for HOLDFAST_TILE=portable|avx2|avx512 in the environment), this shape and these flushes.
-std::unique_ptr<Driver> make_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
+std::unique_ptr<Driver> make_driver(const index::RuntimeShape& shape, bool variable, const memory::Persist& persist);
 
-std::unique_ptr<Driver> make_portable_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
-std::unique_ptr<Driver> make_avx2_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
-std::unique_ptr<Driver> make_avx512_driver(const index::RuntimeShape& shape, const memory::Persist& persist);
+std::unique_ptr<Driver> make_portable_driver(const index::RuntimeShape& shape, bool variable,
+                                             const memory::Persist& persist);
+std::unique_ptr<Driver> make_avx2_driver(const index::RuntimeShape& shape, bool variable,
+                                         const memory::Persist& persist);
+std::unique_ptr<Driver> make_avx512_driver(const index::RuntimeShape& shape, bool variable,
+                                           const memory::Persist& persist);
 
 }  // namespace holdfast::machine::cpu

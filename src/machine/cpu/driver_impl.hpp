@@ -21,12 +21,13 @@ namespace holdfast::machine::cpu {
 template <class To>
 index::View<To> view_as(const Layout& from) {
   index::View<To> to;
-  if constexpr (!To::kFixed) to.shape = from.shape;
+  if constexpr (!To::kFixed) to.shape = To(from.shape);
   if constexpr (To::kFixed && To::kMayBeWide) to.shape.key_words_ = from.shape.key_words_;
   to.top_level = from.top_level;
   to.value_bytes = from.value_bytes;
   to.cell_bytes = from.cell_bytes;
   to.shared_bias = from.shared_bias;
+  to.slab_bits = from.slab_bits;
   to.may_move = from.may_move;
   to.seed = from.seed;
   to.cells = from.cells;
@@ -57,7 +58,7 @@ class DriverImpl final : public Driver {
 
  public:
   DriverImpl(const index::RuntimeShape& shape, const memory::Persist& persist) : persist_(persist) {
-    if constexpr (!Shape::kFixed) view_.shape = shape;
+    if constexpr (!Shape::kFixed) view_.shape = Shape(shape);
     if constexpr (Shape::kFixed && Shape::kMayBeWide) view_.shape.key_words_ = shape.key_words_;
     static_cast<void>(shape);
   }
@@ -81,8 +82,7 @@ class DriverImpl final : public Driver {
           skip(work.rows, row);
           continue;
         }
-        const index::Key key = index::given_key<Memory>(view, work.keys + row * view.key_bytes());
-        Flight* const flight = new (flights + count++) Flight(row, Candidate(view, key));
+        Flight* const flight = new (flights + count++) Flight(row, Candidate(view, key_of(view, work, row)));
         aside |= flight->candidates.aside();
         Ask::tags(view, flight->candidates);
       }
@@ -98,11 +98,29 @@ class DriverImpl final : public Driver {
     return {end, index::Outcome::done};
   }
 
-  void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Cells& cells,
+  void check_pairs(unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) const override {
+    if constexpr (Shape::kVariable) {
+      const CellFree reader(persist_);
+      for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
+        for (unsigned s = 0; s < view_.shape.slots(); ++s) {
+          std::uint64_t key = 0, word = 0;
+          std::uint8_t tag = 0;
+          const Slot* const slot = view_.slot(rank, bucket, s);
+          const auto state = index::inspect_slot(reader.memory, view_, rank, bucket, slot, key, word, tag);
+          if (state != index::SlotState::occupied || index::is_whole_pair(reader.memory, view_, key, word)) continue;
+          if (scan.damage.size() >= 16) return;
+          scan.damage.push_back("level " + std::to_string(view_.top_level - rank) + " bucket " +
+                                std::to_string(bucket) + " slot " + std::to_string(s) +
+                                " names a pair whose checksum is wrong");
+        }
+      }
+    }
+  }
+
+  void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, CellSet& cells,
             Scan& scan) const override {
-    CellPurse purse(cells);
-    Tally tally;
-    const Memory memory(persist_, purse, tally);
+    const CellFree owned(persist_);
+    const Memory& memory = owned.memory;
     const unsigned slots = view_.shape.slots();
     for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
       std::uint64_t words[index::kMaxLanes / 8] = {};
@@ -123,7 +141,7 @@ class DriverImpl final : public Driver {
         }
         words[s / 8] |= std::uint64_t{tag} << (8 * (s & 7));
         ++scan.items;
-        if (!view_.in_slot() && !cells.mark_live(word - 1)) scan.shared_cells.push_back(slot);
+        if (!view_.in_slot() && !mark_live(cells, word, scan)) scan.shared_cells.push_back(slot);
       }
       std::uint64_t* const tags = view_.tags + view_.tag_index(rank, bucket);
       for (unsigned i = 0; i < view_.words_per_bucket(); ++i) memory.poke(tags + i, words[i]);
@@ -137,7 +155,7 @@ class DriverImpl final : public Driver {
       for (unsigned s = 0; s < view_.shape.slots(); ++s) {
         const Slot* const slot = view_.slot(rank, bucket, s);
         const std::uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
-        if (key != 0) search.add(Candidate(view_, index::slot_key(view_, slot, key)), {rank, bucket, s});
+        if (key != 0) search.add(Candidate(view_, index::slot_key(view_, slot, key, slot->word)), {rank, bucket, s});
       }
     }
     search.finish();
@@ -148,7 +166,7 @@ class DriverImpl final : public Driver {
     if (key == 0) return;  // dropped with another of its copies
     const std::uint64_t before = scan.second_copies;
     CellFree reader(persist_);
-    const Candidate candidates(view_, index::slot_key(view_, slot, key));
+    const Candidate candidates(view_, index::slot_key(view_, slot, key, slot->word));
     // Which copy counts is a matter of their places, whichever of the two the scan met first.
     for (LaneMask left = candidates.distinct(view_); left != 0; left &= left - 1) {
       const unsigned lane = lowest_bit(left);
@@ -163,8 +181,7 @@ class DriverImpl final : public Driver {
       }
     }
     if (scan.second_copies == before) {
-      scan.damage.push_back("two keys share cell " +
-                            std::to_string(__atomic_load_n(&slot->word, __ATOMIC_RELAXED) - 1));
+      scan.damage.push_back("two keys share cell " + cell_name(__atomic_load_n(&slot->word, __ATOMIC_RELAXED)));
     }
   }
 
@@ -201,17 +218,16 @@ class DriverImpl final : public Driver {
     }
   }
 
-  void scan_aside(bool repair, Cells& cells, Scan& scan) const override {
-    CellPurse purse(cells);
-    Tally tally;
-    const Memory memory(persist_, purse, tally);
+  void scan_aside(bool repair, CellSet& cells, Scan& scan) const override {
+    const CellFree owned(persist_);
+    const Memory& memory = owned.memory;
     std::uint64_t word = 0;
     std::uint8_t tag = index::kTagEmpty;
     switch (index::inspect_aside(memory, view_, word)) {
       case index::SlotState::occupied:
         tag = Candidate(view_, 0).tag();
         ++scan.items;
-        if (!view_.in_slot() && !cells.mark_live(word - 1)) {
+        if (!view_.in_slot() && !mark_live(cells, word, scan)) {
           scan.damage.push_back("key 0 shares its cell with another key");
         }
         break;
@@ -253,6 +269,33 @@ class DriverImpl final : public Driver {
 
   static void pause() { __builtin_ia32_pause(); }
 
+  static index::Key key_of(const View<Shape>& view, const Work& work, std::size_t row) {
+    if constexpr (Shape::kVariable) {
+      const index::Part key = work.key_part(row);
+      return {index::hash_of(key, view.seed), key};
+    } else {
+      return index::given_key<Memory>(view, work.keys + row * view.key_bytes());
+    }
+  }
+
+  /// False if a slot that was read before names the cell, too.
+  static bool mark_live(CellSet& cells, std::uint64_t word, Scan& scan) {
+    if constexpr (Shape::kVariable) {
+      if (!static_cast<PairCells&>(cells).mark_live(word)) return false;
+      scan.left += index::PairWord{word}.left();
+      return true;
+    } else {
+      static_cast<void>(scan);
+      return static_cast<Cells&>(cells).mark_live(word - 1);
+    }
+  }
+
+  static Blob copy_part(const Memory& memory, const index::Part& part, Arena& arena) {
+    std::byte* const to = arena.take(part.size);
+    memory.read_bytes(to, part.data, part.size);
+    return {to, part.size};
+  }
+
   static void skip(const index::Rows& rows, std::size_t row) {
     rows.statuses[row] = Status::not_run;
     if (rows.found) rows.found[row] = false;
@@ -267,11 +310,11 @@ class DriverImpl final : public Driver {
 
   // Rehashing looks this far ahead: at the tags of an item, and later at the slot that it will likely take.
   void prefetch_tags_of(const Slot* slot) const {
-    if (slot->key != 0) Ask::tags(view_, Candidate(view_, index::slot_key(view_, slot, slot->key)));
+    if (slot->key != 0) Ask::tags(view_, Candidate(view_, index::slot_key(view_, slot, slot->key, slot->word)));
   }
   void prefetch_target_of(const Memory& memory, const Slot* slot) const {
     if (slot->key == 0) return;
-    const Candidate candidates(view_, index::slot_key(view_, slot, slot->key));
+    const Candidate candidates(view_, index::slot_key(view_, slot, slot->key, slot->word));
     const Tile tile;
     const LaneMask empty = tile.match(view_, candidates, tile.load_tags(memory, view_, candidates), index::kTagEmpty);
     if (empty != 0) Ask::line(candidates.slot(view_, index::choose_lane(view_, candidates, empty)));
@@ -332,6 +375,22 @@ class DriverImpl final : public Driver {
     if (item && item.word - 1 < view.cells) prefetch_value(rows, view.cell(item.word - 1) + rows.column);
   }
 
+  /// Asks for the pairs of the slots that have the key's fingerprint: those that a search compares. `whole`: it copies them, too.
+  static void prefetch_pairs(const View<Shape>& view, const Memory& memory, const Candidate& candidates, LaneMask hits,
+                             bool whole) {
+    for (; hits != 0; hits &= hits - 1) {
+      const Slot* const slot = candidates.slot(view, lowest_bit(hits));
+      if (memory.load(&slot->key) != candidates.stored_key()) continue;
+      const std::uint64_t word = memory.load(&slot->word);
+      if (word == 0) continue;
+      const index::PairWord pair{word};
+      const std::byte* const cell = view.heap + pair.begin();
+      const std::size_t lines = whole ? kLinesAhead : 2;
+      const std::size_t bytes = std::min<std::size_t>(pair.pair_bytes(), lines * memory::kLine);
+      for (std::size_t at = 0; at < bytes; at += memory::kLine) Ask::line(cell + at);
+    }
+  }
+
   /// `kAside`: the reserved key is among them; without it, nothing has to ask.
   template <bool kAside>
   [[gnu::flatten]] void find_group(const View<Shape>& view, const Memory& memory, const index::Rows& rows,
@@ -344,9 +403,14 @@ class DriverImpl final : public Driver {
       ahead.add(view, flight->candidates, flight->seen.hits);
     }
     prefetch_all(ahead);
+    if constexpr (Shape::kVariable) {
+      for (const Flight* flight = flights; flight != flights + count; ++flight) {
+        prefetch_pairs(view, memory, flight->candidates, flight->seen.hits, rows.blobs != nullptr);
+      }
+    }
     const std::byte* cells[kGroup];
     std::size_t asked = 0;
-    const bool reads = !view.in_slot() && rows.out != nullptr && rows.value_bytes != 0;
+    const bool reads = !Shape::kVariable && !view.in_slot() && rows.out != nullptr && rows.value_bytes != 0;
     for (Flight* flight = flights; flight != flights + count; ++flight) {
       if (!kAside && flight->candidates.aside()) __builtin_unreachable();
       index::Found found = index::confirm(tile, memory, view, flight->candidates, flight->seen);
@@ -376,6 +440,13 @@ class DriverImpl final : public Driver {
                      const Item& item) {
     rows.statuses[row] = item ? Status::found : Status::not_found;
     if (rows.found) rows.found[row] = static_cast<bool>(item);
+    if constexpr (Shape::kVariable) {
+      const bool wanted = rows.blobs != nullptr && rows.op_of(row) != Op::contains;
+      if (item && wanted) {
+        rows.blobs[row] = copy_part(memory, index::pair_at(memory, view, item.word).value, *rows.arena);
+      }
+      return;
+    }
     std::byte* const to = rows.op_of(row) == Op::contains ? nullptr : rows.result(row);
     if (to == nullptr) return;
     if (item) {
@@ -413,6 +484,14 @@ class DriverImpl final : public Driver {
         if (reads_value(work.rows.op_of(flights[i].row))) prefetch_value_of(view, memory, work.rows, flights[i]);
       }
     }
+    if constexpr (Shape::kVariable) {
+      const Tile tile;
+      for (std::size_t i = 0; i < count; ++i) {
+        const Candidate& candidates = flights[i].candidates;
+        const auto tags = tile.load_tags(memory, view, candidates);
+        prefetch_pairs(view, memory, candidates, tile.match(view, candidates, tags, candidates.tag()), false);
+      }
+    }
     for (std::size_t i = 0; i < count; ++i) {
       if (!kAside && flights[i].candidates.aside()) __builtin_unreachable();
       outcome = change_one(view, memory, work, flights[i], tally);
@@ -442,19 +521,27 @@ class DriverImpl final : public Driver {
     }
   }
 
+  std::string cell_name(std::uint64_t word) const {
+    if constexpr (Shape::kVariable) {
+      const index::PairWord pair{word};
+      return std::to_string(pair.begin()) + " of class " + std::to_string(pair.size_class());
+    }
+    return std::to_string(word - 1);
+  }
+
   std::string name_of(std::uint64_t key) const {
-    return view_.wide() ? "a key with fingerprint " + std::to_string(key) : "key " + std::to_string(key);
+    return view_.has_fingerprints() ? "a key with fingerprint " + std::to_string(key) : "key " + std::to_string(key);
   }
 
   /// False, with a report, if a slot of a drained level holds what cannot be.
   bool belongs(const Memory& memory, unsigned level, std::uint64_t bucket, const Slot* slot, Drained& drained) const {
     const std::uint64_t key = slot->key, word = slot->word;
     if (!view_.key_decides() && (key == 0 || word == 0)) return true;  // torn: rehash_slot empties it
-    const Candidate candidates(view_, index::slot_key(view_, slot, key));
+    const Candidate candidates(view_, index::slot_key(view_, slot, key, word));
     bool here = false;
     for (unsigned j = 0; j < view_.shape.hashes(); ++j) here |= top_bits(candidates.location(j), level) == bucket;
     here &= !view_.wide() || index::has_own_hash(memory, view_, slot, key);
-    if (here && (view_.in_slot() || word - 1 < view_.cells)) return true;
+    if (here && (view_.in_slot() || index::has_cell(memory, view_, word))) return true;
     drained.damage.push_back("level " + std::to_string(level) + " bucket " + std::to_string(bucket) + " holds " +
                              name_of(key) + ", which does not belong there");
     return false;
@@ -466,7 +553,8 @@ class DriverImpl final : public Driver {
     const std::string where = "level " + std::to_string(view_.top_level - rank) + " bucket " + std::to_string(bucket) +
                               " slot " + std::to_string(slot);
     damage.push_back(state == index::SlotState::no_cell
-                         ? where + " names cell " + std::to_string(word - 1) + " of " + std::to_string(view_.cells)
+                         ? where + " names cell " + cell_name(word) + " of " + std::to_string(view_.cells) +
+                               (Shape::kVariable ? " slabs" : "")
                          : where + " holds " + name_of(key) + ", which does not belong there");
   }
 
@@ -475,11 +563,14 @@ class DriverImpl final : public Driver {
 };
 
 template <class Tile>
-std::unique_ptr<Driver> make_driver_for(const index::RuntimeShape& shape, const memory::Persist& persist) {
+std::unique_ptr<Driver> make_driver_for(const index::RuntimeShape& shape, bool variable,
+                                        const memory::Persist& persist) {
   const auto make = [&]<class Shape>(Shape) -> std::unique_ptr<Driver> {
     if (persist.flushes()) return std::make_unique<DriverImpl<Tile, Shape, true>>(shape, persist);
     return std::make_unique<DriverImpl<Tile, Shape, false>>(shape, persist);
   };
+  if (variable && !index::is_default(shape)) return make(index::RuntimeVariableShape{});
+  if (variable) return make(index::DefaultVariableShape{});
   if (!index::is_default(shape)) return make(index::RuntimeShape{});
   if (shape.wide()) return make(index::DefaultWideShape{});
   return make(index::DefaultShape{});

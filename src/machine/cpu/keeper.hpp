@@ -16,6 +16,7 @@
 #include "machine/cpu/driver.hpp"
 #include "machine/cpu/tag_memory.hpp"
 #include "machine/cpu/workers.hpp"
+#include "memory/superblock.hpp"
 
 namespace holdfast::machine::cpu {
 
@@ -30,6 +31,7 @@ struct Mended {
   std::uint64_t torn = 0;
   std::uint64_t second_copies = 0;
   std::uint64_t rehashed = 0;  ///< slots of drained levels that an interrupted resize had left
+  std::uint64_t left = 0;      ///< bytes that variable-length pairs leave of their cells: nothing to mend
 };
 
 /// `Pool` is memory::Pool, or has the same: superblock, level, aside, heap, cells, read_only, path, add_level, release_level
@@ -37,7 +39,7 @@ struct Mended {
 template <class Pool>
 class Keeper {
  public:
-  Keeper(Pool& pool, const TableOptions& options, Driver& driver, Cells& cells, Workers& workers)
+  Keeper(Pool& pool, const TableOptions& options, Driver& driver, CellSet& cells, Workers& workers)
       : pool_(pool), options_(options), driver_(driver), cells_(cells), workers_(workers) {}
 
   const Layout& layout() const { return layout_; }
@@ -67,13 +69,15 @@ class Keeper {
   /// Forgets all tags: every slot was emptied.
   void reset_tags() { set_top_level(layout_.top_level, false); }
 
+  /// Reads every variable-length pair. Returns what is wrong with some of them.
+  std::vector<std::string> verify_pairs();
   /// Reads everything again, into other tags and `cells`, changing nothing. `wrong_tags`: words that did not agree.
-  Scan verify(Cells& cells, std::uint64_t& wrong_tags);
+  Scan verify(CellSet& cells, std::uint64_t& wrong_tags);
 
  private:
   Layout layout_for(unsigned top_level) const;
   void set_top_level(unsigned top_level, bool carry);
-  Scan scan_table(Cells& cells, bool repair);
+  Scan scan_table(CellSet& cells, bool repair);
   void drop_second_copies(bool repair, Scan& total);
   void drain_lower_levels(bool recovering);
   void refuse_damage(const std::vector<std::string>& damage) const;
@@ -81,7 +85,7 @@ class Keeper {
   Pool& pool_;
   const TableOptions options_;
   Driver& driver_;
-  Cells& cells_;
+  CellSet& cells_;
   Workers& workers_;
   Layout layout_;
   TagMemory tags_;
@@ -101,8 +105,10 @@ template <class Pool>
 Layout Keeper<Pool>::layout_for(unsigned top_level) const {
   const auto& super = pool_.superblock();
   Layout layout;
-  layout.shape = {super.levels, super.hash_locations, super.slots, super.key_bytes / 8};
+  layout.shape = {super.levels, super.hash_locations, super.slots, memory::key_words(super.key_bytes),
+                  super.key_bytes == memory::kVariable};
   layout.top_level = top_level;
+  layout.slab_bits = pool_.slab_bits();
   layout.value_bytes = super.value_bytes;
   layout.cell_bytes = static_cast<std::uint32_t>(super.cell_bytes);
   layout.shared_bias = options_.shared_bias;
@@ -138,8 +144,8 @@ void Keeper<Pool>::set_top_level(unsigned top_level, bool carry) {
 
 /// Reads every slot of the addressed levels and the aside slot: tags, live cells, torn slots, second copies.
 template <class Pool>
-Scan Keeper<Pool>::scan_table(Cells& cells, bool repair) {
-  cells.reset(layout_.in_slot() ? 0 : layout_.cells);
+Scan Keeper<Pool>::scan_table(CellSet& cells, bool repair) {
+  cells.begin(layout_);
   Scan total;
   std::mutex mutex;
   for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
@@ -151,6 +157,7 @@ Scan Keeper<Pool>::scan_table(Cells& cells, bool repair) {
       const std::lock_guard lock(mutex);
       total.items += scan.items;
       total.torn += scan.torn;
+      total.left += scan.left;
       total.shared_cells.insert(total.shared_cells.end(), scan.shared_cells.begin(), scan.shared_cells.end());
       total.damage.insert(total.damage.end(), scan.damage.begin(), scan.damage.end());
     });
@@ -187,7 +194,7 @@ std::uint64_t Keeper<Pool>::recover() {
   set_top_level(pool_.superblock().top_level, false);
   Scan scan = scan_table(cells_, repair);
   refuse_damage(scan.damage);
-  mended_ = {scan.torn, scan.second_copies, 0};
+  mended_ = {scan.torn, scan.second_copies, 0, 0};
   if (repair && pool_.superblock().is_resizing != 0 && driver_.keeps(index::Step::finish_resize)) {
     // An item can lie below and above; which cells are live is known when it no longer does.
     drain_lower_levels(true);
@@ -195,6 +202,7 @@ std::uint64_t Keeper<Pool>::recover() {
     scan = scan_table(cells_, repair);
     refuse_damage(scan.damage);
   }
+  mended_.left = scan.left;
   return scan.items;
 }
 
@@ -232,7 +240,7 @@ void Keeper<Pool>::drain_lower_levels(bool recovering) {
 }
 
 template <class Pool>
-Scan Keeper<Pool>::verify(Cells& cells, std::uint64_t& wrong_tags) {
+Scan Keeper<Pool>::verify(CellSet& cells, std::uint64_t& wrong_tags) {
   const Layout believed = layout_;
   const TagMemory old_tags = std::move(tags_);
   set_top_level(believed.top_level, false);
@@ -246,6 +254,23 @@ Scan Keeper<Pool>::verify(Cells& cells, std::uint64_t& wrong_tags) {
     }
   }
   return scan;
+}
+
+template <class Pool>
+std::vector<std::string> Keeper<Pool>::verify_pairs() {
+  std::vector<std::string> damage;
+  std::mutex mutex;
+  for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
+    const std::uint64_t buckets = layout_.buckets(rank);
+    workers_.run(threads_for(buckets * layout_.shape.slots()), [&](unsigned i, unsigned n) {
+      Scan scan;
+      const auto [begin, end] = part_of(buckets, i, n);
+      driver_.check_pairs(rank, begin, end, scan);
+      const std::lock_guard lock(mutex);
+      damage.insert(damage.end(), scan.damage.begin(), scan.damage.end());
+    });
+  }
+  return damage;
 }
 
 template <class Pool>

@@ -11,7 +11,7 @@
 
 #include "index/mutant.hpp"
 #include "index/slot.hpp"
-#include "machine/cpu/cells.hpp"
+#include "machine/cpu/pair_cells.hpp"
 #include "machine/move_log.hpp"
 #include "memory/persist.hpp"
 
@@ -24,6 +24,7 @@ struct Tally {
   std::uint64_t claim_misses = 0;
   std::uint64_t retries = 0;
   MoveLog* moved = nullptr;  ///< which items, if an export wants to know
+  std::int64_t left = 0;     ///< bytes that variable-length pairs leave of their cells
 };
 
 /// `Isa` only keeps code compiled for one instruction set from being linked into another's.
@@ -98,12 +99,41 @@ class CpuMemory {
   }
 
   // A cell that no slot names belongs to one thread; one that a slot names does not change until no reader can see it.
-  void write_bytes(std::byte* cell, const std::byte* from, std::size_t bytes) const { std::memcpy(cell, from, bytes); }
-  void read_bytes(std::byte* to, const std::byte* cell, std::size_t bytes) const { std::memcpy(to, cell, bytes); }
+  void write_bytes(std::byte* cell, const std::byte* from, std::size_t bytes) const {
+    if (bytes != 0) std::memcpy(cell, from, bytes);
+  }
+  void read_bytes(std::byte* to, const std::byte* cell, std::size_t bytes) const {
+    if (bytes != 0) std::memcpy(to, cell, bytes);
+  }
 
   std::uint64_t take_cell(bool adds_key) const { return cells_.take(adds_key); }
   void return_cell(std::uint64_t cell) const { cells_.give_back(cell); }
   void retire_cell(std::uint64_t cell) const { cells_.retire(cell); }
+
+  /// True if a part of a pair has these bytes.
+  static bool same_bytes(const std::byte* stored, const std::byte* given, std::size_t bytes) {
+    return bytes == 0 || std::memcmp(stored, given, bytes) == 0;
+  }
+  /// The word for a pair of `bytes` bytes in a fresh cell, or 0.
+  template <class Shape>
+  std::uint64_t take_pair(const index::View<Shape>& view, std::uint32_t bytes, bool adds_key) const {
+    const unsigned size_class = index::class_of(bytes);
+    const auto enter = [&](std::uint64_t slab, unsigned c) { index::enter_slab(*this, view, slab, c); };
+    const std::uint64_t begin = cells_.pairs->take(size_class, adds_key, enter);
+    if (begin == kNoCell) return 0;
+    const auto pair = index::PairWord::of(begin, size_class, bytes);
+    tally_.left += pair.left();
+    return pair.word;
+  }
+  void return_pair(std::uint64_t word) const {
+    const index::PairWord pair{word};
+    tally_.left -= pair.left();
+    cells_.pairs->give_back(pair.size_class(), pair.begin());
+  }
+  void retire_pair(std::uint64_t word) const {
+    tally_.left -= index::PairWord{word}.left();
+    cells_.pairs->retire(word);
+  }
 
   void count_items(int change) const { tally_.items += change; }
   void note_move(const index::Slot* from, const index::Slot* to) const {

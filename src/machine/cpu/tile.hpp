@@ -51,6 +51,13 @@ struct TileBase {
     for (; hits != 0; hits &= hits - 1) {
       const unsigned lane = lowest_bit(hits);
       Slot* const slot = candidates.slot(view, lane);
+      if constexpr (Shape::kVariable) {
+        // The pair that was compared is the one that is returned.
+        if (memory.load(&slot->key) != candidates.stored_key()) continue;
+        const std::uint64_t pair = memory.load(&slot->word);
+        if (!index::pair_has_key(memory, view, candidates, pair)) continue;
+        return {slot, pair, lane};
+      }
       if (!index::holds_key(memory, view, candidates, slot)) continue;
       const std::uint64_t word = memory.load(&slot->word);
       if (word != 0 || view.in_slot()) return {slot, word, lane};
@@ -100,7 +107,9 @@ struct TileBase {
       memory.write_bytes(cell + at, sum, n);
     }
   }
-  void copy(std::byte* to, const std::byte* from, std::size_t bytes) const { std::memmove(to, from, bytes); }
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) const {
+    if (bytes != 0) std::memmove(to, from, bytes);
+  }
   void zero(std::byte* to, std::size_t bytes) const { std::memset(to, 0, bytes); }
 };
 

@@ -263,13 +263,10 @@ std::size_t CudaMachine::export_batch(std::uint64_t& cursor, void* keys, void* v
   require_working();
   const std::lock_guard lock(changing_);  // nothing changes meanwhile
   last_change_.wait("waiting for the batch before");
-  auto* const to_keys = static_cast<std::byte*>(keys);
-  auto* const to_values = static_cast<std::byte*>(values);
+  const Exports::Take take = Exports::into(static_cast<std::byte*>(keys), static_cast<std::byte*>(values));
   std::size_t count = 0;
   do {
-    std::byte* const room = to_values ? to_values + count * layout_.value_bytes : nullptr;
-    count += exports_.copy(layout_, cursor, to_keys + layout_.key_bytes() * count, room, n - count,
-                           layout_.total_slots() + 1);
+    count += exports_.copy(layout_, cursor, take, n - count, layout_.total_slots() + 1);
   } while (count < n && cursor != Exports::kEnd);
   return count;
 }

@@ -107,8 +107,9 @@ __global__ void __launch_bounds__(kThreads)
     const index::Place place{rank, number / view.shape.slots(), static_cast<unsigned>(number % view.shape.slots())};
     const Slot* const slot = view.after(view.level[rank], number);
     const std::uint64_t key = memory.load(&slot->key);
-    if (key == 0 || (!view.key_decides() && memory.load(&slot->word) == 0)) continue;
-    const Candidates<Shape> candidates(view, index::slot_key(view, slot, key));
+    const std::uint64_t word = memory.load(&slot->word);
+    if (key == 0 || (!view.key_decides() && word == 0)) continue;
+    const Candidates<Shape> candidates(view, index::slot_key(view, slot, key, word));
     const unsigned j = index::location_of(view, candidates, place);
     const LaneMask hits = index::match_lanes(memory, view, candidates, index::lanes_before(view, place, j));
     if (!index::holds_copy(memory, view, candidates, hits)) continue;
@@ -124,7 +125,7 @@ __device__ bool belongs(const CudaMemory& memory, const View<Shape>& view, unsig
   const std::uint64_t key = memory.load(&slot->key), word = memory.load(&slot->word);
   if (!view.key_decides() && (key == 0 || word == 0)) return true;  // torn: rehash_slot empties it
   const std::uint64_t bucket = number / view.shape.slots();
-  const Candidates<Shape> candidates(view, index::slot_key(view, slot, key));
+  const Candidates<Shape> candidates(view, index::slot_key(view, slot, key, word));
   bool here = false;
   for (unsigned j = 0; j < view.shape.hashes(); ++j) here |= top_bits(candidates.location(j), level) == bucket;
   here = here && (!view.wide() || index::has_own_hash(memory, view, slot, key));

@@ -198,8 +198,11 @@ void commit_slots(const Memory& memory, const index::View<index::RuntimeShape>& 
 
 }  // namespace
 
-std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::RuntimeShape& shape) {
+std::unique_ptr<cpu::Driver> make_model_driver(Flavour flavour, const index::RuntimeShape& shape, bool variable) {
   return with_flavour(flavour, [&]<Flavour F>(std::integral_constant<Flavour, F>) -> std::unique_ptr<cpu::Driver> {
+    if (variable) {
+      return std::make_unique<cpu::DriverImpl<ModelTile<F>, index::RuntimeVariableShape, true>>(shape, kPersist);
+    }
     return std::make_unique<cpu::DriverImpl<ModelTile<F>, index::RuntimeShape, true>>(shape, kPersist);
   });
 }
@@ -214,13 +217,17 @@ index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>
     const Memory memory(kPersist, purse, tally);
     static constexpr std::uint32_t kIndices[] = {0, 1, 2, 3};
     const index::Run<std::uint32_t> run{kIndices, 0, count};
-    for (;;) {
-      const auto outcome =
-          index::apply_run(ModelTile<F>{}, memory, view, rows, run,
-                           index::Candidates<index::RuntimeShape>(view, index::given_key<Memory>(view, key)), permits);
-      if (outcome != index::Outcome::claim_missed) return outcome;
-      ++tally.claim_misses;
-    }
+    const auto apply = [&]<class Shape>(const index::View<Shape>& seen, const index::Key& given) {
+      for (;;) {
+        const auto outcome =
+            index::apply_run(ModelTile<F>{}, memory, seen, rows, run, index::Candidates<Shape>(seen, given), permits);
+        if (outcome != index::Outcome::claim_missed) return outcome;
+        ++tally.claim_misses;
+      }
+    };
+    if (rows.value_offsets == nullptr) return apply(view, index::given_key<Memory>(view, key));
+    const index::Part part{key, 8 * kKeyWords};
+    return apply(cpu::view_as<index::RuntimeVariableShape>(view), {index::hash_of(part, view.seed), part});
   });
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/both.hpp"
+#include "index/slab.hpp"
 
 namespace holdfast::machine::model {
 
@@ -150,21 +151,30 @@ void Durable::apply(Image& image, std::uint16_t line, unsigned stores) const {
   }
 }
 
-/// A bit for each cell that an occupied slot of `image` names.
-std::uint64_t Durable::named_cells(const Image& image) const {
-  std::uint64_t named = 0;
+/// The words of the heap that recovery may read: those of cells that an occupied slot of `image` names, and of the directory.
+std::vector<bool> Durable::named_words(const Image& image) const {
+  std::vector<bool> named(regions_.words - regions_.heap_begin, false);
+  const auto name = [&](std::uint64_t begin, std::uint64_t words) {
+    for (std::uint64_t i = begin; i < begin + words && i < named.size(); ++i) named[i] = true;
+  };
+  if (regions_.pairs) name(0, regions_.cell_words);
   for (unsigned i = regions_.slots_begin; i < regions_.heap_begin; i += regions_.slot_words) {
-    if (image[i] != 0 && image[i + 1] - 1 < 64) named |= std::uint64_t{1} << (image[i + 1] - 1);
+    const std::uint64_t word = image[i + 1];
+    if (image[i] == 0 || word == 0) continue;
+    const index::PairWord pair{word};
+    if (!regions_.pairs) {
+      if (word <= named.size()) name((word - 1) * regions_.cell_words, regions_.cell_words);
+    } else if (pair.size_class() < index::kClasses) {
+      name(pair.begin() / 8, index::class_bytes(pair.size_class()) / 8);
+    }
   }
   return named;
 }
 
 void Durable::visit_heap(Image& image, const std::vector<std::uint16_t>& lines,
                          const std::function<void(const Image&, std::uint64_t)>& visit, bool& complete) const {
-  const std::uint64_t named = named_cells(image);
-  const auto is_named = [&](unsigned word) {
-    return (named >> ((word - regions_.heap_begin) / regions_.cell_words)) & 1;
-  };
+  const std::vector<bool> named = named_words(image);
+  const auto is_named = [&](unsigned word) { return named[word - regions_.heap_begin]; };
   std::vector<std::uint16_t> read;
   std::vector<unsigned> radices;
   for (const std::uint16_t line : lines) {

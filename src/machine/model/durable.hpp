@@ -28,7 +28,8 @@ struct Regions {
   unsigned slots_begin = 0;  ///< the aside slot, then those of all levels; before them the directory, a line a word
   unsigned slot_words = 2;
   unsigned heap_begin = 0;  ///< to the end
-  unsigned cell_words = 0;  ///< 0: no heap
+  unsigned cell_words = 0;  ///< 0: no heap; of a slab, with variable-length pairs
+  bool pairs = false;       ///< variable-length ones: a slab is their directory, and slots name cells in the others
 };
 
 inline constexpr std::uint64_t kMaxImages = 4096;  ///< 2^12 subsets; beyond that they are sampled
@@ -81,7 +82,7 @@ class Durable {
   }
   unsigned index(const std::uint64_t* word) const { return static_cast<unsigned>(word - visible_.data()); }
   void settle_word(unsigned word, std::uint64_t value);
-  std::uint64_t named_cells(const Image& image) const;
+  std::vector<bool> named_words(const Image& image) const;
   void visit_heap(Image& image, const std::vector<std::uint16_t>& lines,
                   const std::function<void(const Image&, std::uint64_t)>& visit, bool& complete) const;
   void apply(Image& image, std::uint16_t line, unsigned stores) const;

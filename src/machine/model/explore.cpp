@@ -31,8 +31,10 @@ class Explorer : public Watcher {
         bounds_(bounds),
         recovery_(recovery),
         world_(scenario.flavour, scenario.shape),
-        driver_(make_model_driver(scenario.flavour, {scenario.shape.levels, scenario.shape.hashes, scenario.shape.slots,
-                                                     scenario.shape.key_words})),
+        driver_(make_model_driver(
+            scenario.flavour,
+            {scenario.shape.levels, scenario.shape.hashes, scenario.shape.slots, scenario.shape.key_words},
+            scenario.shape.variable)),
         callers_(static_cast<unsigned>(scenario.callers.size())),
         fibers_(callers_) {
     HOLDFAST_ASSERT(callers_ <= kMaxCallers && (!scenario.grows || callers_ == 1));
@@ -71,6 +73,7 @@ class Explorer : public Watcher {
   const cpu::Layout* table_ = &layout_;  // as it is now
   cpu::Epochs epochs_;
   cpu::Cells cells_{epochs_};
+  cpu::PairCells pair_cells_{epochs_};
   cpu::Workers workers_{1};
   std::unique_ptr<ModelPool> pool_;  // where the table grows
   std::unique_ptr<cpu::Keeper<ModelPool>> keeper_;
@@ -95,7 +98,7 @@ void Explorer::set_up() {
   driver_->set_layout(layout_);
   std::vector<std::uint64_t> cells;
   for (std::uint64_t cell = layout_.in_slot() ? 0 : layout_.cells; cell-- > 0;) cells.push_back(cell);
-  world_.set_free_cells(cells);
+  if (!scenario_.shape.variable) world_.set_free_cells(cells);
   begin_.keys = recovery_.keys();
   begin_.before.assign(begin_.keys.size(), kAbsent);
   begin_.may_be_full = scenario_.may_be_full;
@@ -158,8 +161,9 @@ void Explorer::restart() {
   if (!scenario_.grows) return;
   // Growth needs a keeper, and tags of its own: those that recovery builds.
   pool_ = std::make_unique<ModelPool>(world_);
-  keeper_ = std::make_unique<cpu::Keeper<ModelPool>>(*pool_, cpu::TableOptions{0, scenario_.shape.may_move}, *driver_,
-                                                     cells_, workers_);
+  keeper_ = std::make_unique<cpu::Keeper<ModelPool>>(
+      *pool_, cpu::TableOptions{0, scenario_.shape.may_move}, *driver_,
+      scenario_.shape.variable ? static_cast<cpu::CellSet&>(pair_cells_) : cells_, workers_);
   keeper_->recover();
   table_ = &keeper_->layout();
   grow_ = [this] { keeper_->grow(); };

@@ -4,6 +4,8 @@
 // a tile of its own and specializes the policy: what runs is the shipped driver over the shipped index, access by access.
 #pragma once
 
+#include <functional>
+
 #include "machine/cpu/memory.hpp"
 #include "machine/cpu/tile.hpp"
 #include "machine/model/world.hpp"
@@ -100,6 +102,21 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
   std::uint64_t take_cell(bool adds_key) const { return world().take_cell(adds_key); }
   void return_cell(std::uint64_t cell) const { world().return_cell(cell); }
   void retire_cell(std::uint64_t cell) const { world().retire_cell(cell); }
+  bool same_bytes(const std::byte* stored, const std::byte* given, std::size_t bytes) const {
+    for (std::size_t at = 0; at < bytes; at += 8) {
+      if (load(reinterpret_cast<const std::uint64_t*>(stored + at)) != given_word(given + at)) return false;
+    }
+    return true;
+  }
+  template <class Shape>
+  std::uint64_t take_pair(const index::View<Shape>& view, std::uint32_t bytes, bool adds_key) const {
+    const unsigned size_class = index::class_of(bytes);
+    const auto enter = [&](std::uint64_t slab) { index::enter_slab(*this, view, slab, size_class); };
+    const std::uint64_t begin = world().take_pair_cell(size_class, adds_key, std::cref(enter));
+    return begin == model::kNone ? 0 : index::PairWord::of(begin, size_class, bytes).word;
+  }
+  void return_pair(std::uint64_t word) const { world().return_cell(model::World::filled(word)); }
+  void retire_pair(std::uint64_t word) const { world().retire_cell(model::World::filled(word)); }
   void count_items(int change) const { world().count_items(change); }
   void note_move(const index::Slot*, const index::Slot*) const {}
 

@@ -44,6 +44,10 @@ ModelPool::ModelPool(World& world) : world_(world) {
   super_.key_bytes = 8 * shape.key_words;
   super_.value_bytes = shape.value_bytes;
   super_.cell_bytes = shape.value_bytes > 8 ? shape.value_bytes : 0;
+  if (shape.variable) {
+    super_.key_bytes = super_.value_bytes = memory::kVariable;
+    super_.cell_bytes = 1u << kModelSlabBits;
+  }
   super_.seed = shape.seed;
   super_.top_level = static_cast<std::uint32_t>(newer.levels & 0xff);
   super_.is_resizing = static_cast<std::uint32_t>(newer.levels >> 16);

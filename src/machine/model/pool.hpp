@@ -36,6 +36,7 @@ class ModelPool {
   index::Slot* aside() const { return world_.aside(); }
   std::byte* heap() const { return world_.heap(); }
   std::uint64_t cells() const { return world_.shape().cells; }
+  unsigned slab_bits() const { return kModelSlabBits; }
   bool read_only() const { return false; }
   std::string path() const { return "the model's pool"; }
 

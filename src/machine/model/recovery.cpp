@@ -2,6 +2,7 @@
 #include "machine/model/recovery.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "holdfast/error.hpp"
 #include "index/address.hpp"
@@ -10,6 +11,8 @@
 #include "machine/model/memory.hpp"
 #include "machine/model/pool.hpp"
 #include "machine/model/runner.hpp"
+// After the policy that it is compiled with:
+#include "machine/cpu/driver_impl.hpp"
 
 namespace holdfast::machine::model {
 
@@ -22,7 +25,11 @@ constexpr unsigned kOneIn = 16;   // images whose second round is crashed, where
 class Inspection {
  public:
   Inspection(World& world, const cpu::Layout& layout, const std::vector<std::uint64_t>& keys)
-      : world_(world), layout_(layout), keys_(keys), lies_(keys.size(), kAbsent), named_(layout.cells, false) {
+      : world_(world),
+        layout_(layout),
+        keys_(keys),
+        lies_(keys.size(), kAbsent),
+        named_(world.shape().variable ? 0 : layout.cells, false) {
     look(layout.aside, true);
     for (unsigned rank = 0; rank < layout.shape.levels(); ++rank) {
       const std::uint64_t slots = layout.buckets(rank) * layout.shape.slots();
@@ -31,7 +38,11 @@ class Inspection {
     if (static_cast<std::int64_t>(items_) != world.items()) {
       fail("the table counts " + std::to_string(world.items()) + " items, its slots hold " + std::to_string(items_));
     }
-    if (!layout.in_slot()) check_cells();
+    if (world.shape().variable) {
+      check_pair_cells();
+    } else if (!layout.in_slot()) {
+      check_cells();
+    }
   }
 
   State lies(std::size_t k) const { return lies_[k]; }
@@ -55,13 +66,48 @@ class Inspection {
       state = slot->word;
       return;
     }
+    if (world_.shape().variable) {
+      state = look_at_pair(slot);
+      return;
+    }
     if (slot->word - 1 >= layout_.cells) return fail("a slot names a cell that there is not");
     if (named_[slot->word - 1]) fail("two slots name one cell");
     named_[slot->word - 1] = true;
     state = decode(reinterpret_cast<const std::uint64_t*>(layout_.cell(slot->word - 1)), layout_.value_bytes);
   }
 
+  struct Quiet {
+    static std::uint64_t load(const std::uint64_t* word) { return *word; }
+  };
+
+  State look_at_pair(const index::Slot* slot) {
+    if (!index::names_cell(Quiet{}, layout_, slot->word)) return fail("a slot names a cell that there is not"), kTorn;
+    if (!index::is_whole_pair(Quiet{}, layout_, slot->key, slot->word)) fail("a pair is not as it was written");
+    const std::uint64_t cell = World::filled(slot->word);
+    if (std::find(pairs_.begin(), pairs_.end(), cell) != pairs_.end()) fail("two slots name one cell");
+    pairs_.push_back(cell);
+    const index::Part value = index::pair_at(Quiet{}, layout_, slot->word).value;
+    return decode_variable(value.data, value.size);
+  }
+
+  /// Every cell of a slab that has a class is free or named, once.
+  void check_pair_cells() {
+    if (!world_.limbo_is_empty()) fail("cells are in limbo though nobody is inside");
+    pairs_.insert(pairs_.end(), world_.free_cells().begin(), world_.free_cells().end());
+    std::vector<std::uint64_t> all = world_.all_pair_cells();
+    std::sort(pairs_.begin(), pairs_.end());
+    std::sort(all.begin(), all.end());
+    if (pairs_ != all) fail("a cell is neither free nor named, or both");
+  }
+
   bool is_key(const index::Slot* slot, bool aside, std::uint64_t number) const {
+    if (world_.shape().variable) {
+      if (!index::names_cell(Quiet{}, layout_, slot->word)) return false;
+      std::uint64_t words[kKeyWords];
+      encode_key(number, world_.shape(), words);
+      const index::Part key = index::pair_at(Quiet{}, layout_, slot->word).key;
+      return key.size == sizeof words && std::memcmp(key.data, words, sizeof words) == 0;
+    }
     if (!layout_.wide()) return number == (aside ? 0 : slot->key);
     std::uint64_t words[kKeyWords];
     encode_key(number, world_.shape(), words);
@@ -83,6 +129,7 @@ class Inspection {
   const std::vector<std::uint64_t>& keys_;
   std::vector<State> lies_;
   std::vector<bool> named_;
+  std::vector<std::uint64_t> pairs_;
   std::uint64_t items_ = 0;
   std::string error_;
 };
@@ -165,7 +212,7 @@ Recovery::Recovery(Flavour flavour, const Shape& shape, std::vector<std::uint64_
       keys_(std::move(keys)),
       thorough_(thorough),
       world_(flavour, shape),
-      driver_(make_model_driver(flavour, {shape.levels, shape.hashes, shape.slots, shape.key_words})) {}
+      driver_(make_model_driver(flavour, {shape.levels, shape.hashes, shape.slots, shape.key_words}, shape.variable)) {}
 
 Recovery::~Recovery() = default;
 
@@ -175,15 +222,19 @@ Recovered Recovery::run(std::vector<Check>* checks) {
   world_.set_caller(0);
   try {
     ModelPool pool(world_);
-    cpu::Keeper<ModelPool> keeper(pool, {0, shape_.may_move}, *driver_, cells_, workers_);
+    cpu::Keeper<ModelPool> keeper(pool, {0, shape_.may_move}, *driver_,
+                                  shape_.variable ? static_cast<cpu::CellSet&>(pair_cells_) : cells_, workers_);
     world_.set_items(static_cast<std::int64_t>(keeper.recover()));
     world_.set_watcher(nullptr);
     const cpu::Layout& layout = keeper.layout();
+    if (shape_.variable) {
+      world_.set_free_pairs([&](std::uint64_t cell) { return pair_cells_.is_free(cell); });
+    }
     std::vector<std::uint64_t> free;
-    for (std::uint64_t cell = layout.in_slot() ? 0 : layout.cells; cell-- > 0;) {
+    for (std::uint64_t cell = layout.in_slot() || shape_.variable ? 0 : layout.cells; cell-- > 0;) {
       if (cells_.is_free(cell)) free.push_back(cell);
     }
-    world_.set_free_cells(std::move(free));
+    if (!shape_.variable) world_.set_free_cells(std::move(free));
     Recovered result = inspect(world_, *driver_, layout, keys_);
     if (pool.superblock().is_resizing ||
         (layout.bottom_level() > 0 && pool.level(layout.bottom_level() - 1) != nullptr)) {
@@ -226,7 +277,7 @@ std::string Recovery::second_round(const cpu::Layout& layout, const Recovered& b
     last.invoked = true;
     last.earlier = static_cast<std::uint32_t>((std::uint64_t{1} << (history.operations.size() - 1)) - 1);
     writer.run(&last, 1, false, layout);
-    if (last.status == Status::no_space && error.empty()) error = check_no_space(layout, keys_[k]);
+    if (last.status == Status::no_space && error.empty()) error = check_no_space(layout, keys_[k], last.value);
   };
   for (std::size_t k = 0; k < keys_.size(); ++k) {
     if (before.states[k] == kAbsent) act(Op::insert, k);
@@ -249,10 +300,20 @@ std::string Recovery::second_round(const cpu::Layout& layout, const Recovered& b
 }
 
 /// `no_space` is right only where every candidate slot is taken, or no cell is left.
-std::string Recovery::check_no_space(const cpu::Layout& layout, std::uint64_t key) const {
-  if (!layout.in_slot() && world_.free_cells().size() <= shape_.reserve) return {};
+std::string Recovery::check_no_space(const cpu::Layout& layout, std::uint64_t key, State value) const {
+  if (!shape_.variable && !layout.in_slot() && world_.free_cells().size() <= shape_.reserve) return {};
   std::uint64_t words[kKeyWords];
   encode_key(key, shape_, words);
+  if (shape_.variable) {
+    if (!world_.has_pair_cell(index::class_of(index::pair_bytes(8 * kKeyWords, 8 * words_of(value))))) return {};
+    const index::Part part{reinterpret_cast<const std::byte*>(words), 8 * kKeyWords};
+    const auto view = cpu::view_as<index::RuntimeVariableShape>(layout);
+    const index::Candidates<index::RuntimeVariableShape> candidates(view, {index::hash_of(part, view.seed), part});
+    for (unsigned lane = 0; lane < candidates.lane_count(view); ++lane) {
+      if (candidates.slot(view, lane)->key == 0) return "a key found no space, though a slot of its own is empty";
+    }
+    return {};
+  }
   using Memory = cpu::CpuMemory<ModelTile<Flavour::process>, true>;
   const index::Candidates<index::RuntimeShape> candidates(
       layout, index::given_key<Memory>(layout, reinterpret_cast<const std::byte*>(words)));

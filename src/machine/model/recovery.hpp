@@ -68,7 +68,7 @@ class Recovery {
   Node recover(const Image& image, std::uint64_t hash, std::vector<Found>& found);
   Recovered run(std::vector<Check>* checks);
   std::string second_round(const cpu::Layout& layout, const Recovered& before, std::vector<Check>* checks);
-  std::string check_no_space(const cpu::Layout& layout, std::uint64_t key) const;
+  std::string check_no_space(const cpu::Layout& layout, std::uint64_t key, State value) const;
   bool deserves_more(const Image& image, std::uint64_t hash) const;
 
   Flavour flavour_;
@@ -78,6 +78,7 @@ class Recovery {
   World world_;
   cpu::Epochs epochs_;
   cpu::Cells cells_{epochs_};
+  cpu::PairCells pair_cells_{epochs_};
   cpu::Workers workers_{1};
   std::unique_ptr<cpu::Driver> driver_;
   std::unordered_map<std::uint64_t, Node> nodes_;

@@ -1,6 +1,8 @@
 // runner.cpp: one caller's batches, over the shipped driver.
 #include "machine/model/runner.hpp"
 
+#include <cstring>
+
 #include "core/both.hpp"
 #include "machine/cpu/epochs.hpp"
 #include "machine/model/driver.hpp"
@@ -23,6 +25,10 @@ struct Runner::Arrays {
   std::uint64_t keys[kKeyWords * kMaxBatch];
   std::uint64_t values[2 * kMaxBatch];
   std::uint64_t out[2 * kMaxBatch];
+  std::uint64_t key_offsets[kMaxBatch + 1] = {};
+  std::uint64_t value_offsets[kMaxBatch + 1] = {};
+  Blob blobs[kMaxBatch];
+  alignas(8) std::byte room[16 * kMaxBatch * 4];
   Status statuses[kMaxBatch];
   std::uint8_t ops[kMaxBatch];
 };
@@ -37,15 +43,30 @@ void encode(State value, std::uint64_t* words, unsigned value_bytes) {
   if (value_bytes > 8) words[1] = 3 * value;
 }
 
+unsigned words_of(State value) { return value % 3 == 2 ? 2 : 1; }
+
+State decode_variable(const void* bytes, std::size_t size) {
+  std::uint64_t words[2] = {};
+  if (size != 8 && size != 16) return kTorn;
+  std::memcpy(words, bytes, size);
+  return size == 8 * words_of(words[0]) ? decode(words, static_cast<unsigned>(size)) : kTorn;
+}
+
 void Runner::run(Operation* operations, unsigned count, bool as_run, const cpu::Layout& layout, bool in_phases) {
   HOLDFAST_ASSERT(count <= kMaxBatch);
   Arrays arrays;
   cpu::Work work;
-  const unsigned words = layout.value_bytes / 8;
+  const bool variable = world_.shape().variable;
+  const unsigned key_words = variable ? kKeyWords : layout.key_words();
+  Arena arena(arrays.room, sizeof arrays.room);
+  std::uint64_t at_value = 0;
   for (unsigned i = 0; i < count; ++i) {
-    encode_key(operations[i].key, world_.shape(), arrays.keys + i * layout.key_words());
+    encode_key(operations[i].key, world_.shape(), arrays.keys + i * key_words);
     arrays.ops[i] = static_cast<std::uint8_t>(operations[i].op);
-    encode(operations[i].value, arrays.values + i * words, layout.value_bytes);
+    const unsigned bytes = variable ? 8 * words_of(operations[i].value) : layout.value_bytes;
+    encode(operations[i].value, arrays.values + at_value / 8, bytes);
+    arrays.key_offsets[i + 1] = 8 * key_words * (i + 1);
+    arrays.value_offsets[i + 1] = at_value += bytes;
     work.changes |= holdfast::changes(operations[i].op);
   }
   work.keys = reinterpret_cast<const std::byte*>(arrays.keys);
@@ -55,6 +76,13 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const cpu::
   work.rows.statuses = arrays.statuses;
   work.rows.ops = arrays.ops;
   work.rows.value_bytes = layout.value_bytes;
+  if (variable) {
+    work.key_offsets = arrays.key_offsets;
+    work.rows.value_offsets = arrays.value_offsets;
+    work.rows.blobs = arrays.blobs;
+    work.rows.arena = &arena;
+    work.rows.out = nullptr;
+  }
   unsigned at = 0, denied = ~0u;
   while (at < count) {
     const bool deny = at == denied;
@@ -88,6 +116,11 @@ void Runner::answer(Operation* operations, unsigned count, const Arrays& arrays)
     operation.answered = true;
     operation.status = arrays.statuses[i];
     const bool there = operation.status != Status::not_found && operation.status != Status::no_space;
+    if (world_.shape().variable) {
+      const Blob& read = arrays.blobs[i];
+      operation.read = there && reads_value(operation.op) ? decode_variable(read.data, read.size) : kAbsent;
+      continue;
+    }
     operation.read =
         there && reads_value(operation.op) ? decode(arrays.out + i * words, world_.shape().value_bytes) : kAbsent;
   }

@@ -15,6 +15,9 @@ inline constexpr unsigned kMaxBatch = 4;
 /// Bit patterns of a value. The second word of a cell is three times the first, which sums keep.
 State decode(const std::uint64_t* words, unsigned value_bytes);
 void encode(State value, std::uint64_t* words, unsigned value_bytes);
+/// Of variable-length values: one word or two, so that an update often takes a cell of another class.
+unsigned words_of(State value);
+State decode_variable(const void* bytes, std::size_t size);
 
 /// One caller's batches. Holds no heap memory, so that it can be forgotten in the middle.
 class Runner {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/both.hpp"
+#include "index/slab.hpp"
 
 namespace holdfast::machine::model {
 
@@ -20,6 +21,8 @@ Regions regions_of(const Shape& shape) {
   regions.slot_words = index::slot_bytes(shape.key_words) / 8;
   regions.heap_begin = regions.slots_begin + regions.slot_words * slots;
   regions.cell_words = shape.value_bytes > 8 ? shape.value_bytes / 8 : 0;
+  if (shape.variable) regions.cell_words = (1u << kModelSlabBits) / 8;
+  regions.pairs = shape.variable;
   regions.words = regions.heap_begin + shape.cells * regions.cell_words;
   return regions;
 }
@@ -28,8 +31,13 @@ Regions regions_of(const Shape& shape) {
 
 void encode_key(std::uint64_t number, const Shape& shape, std::uint64_t* words) {
   words[0] = number;
-  if (shape.key_words == 1) return;
+  if (shape.key_words == 1 && !shape.variable) return;
   const std::uint64_t first = number & 0xffff'ffff;
+  if (shape.variable) {  // as index::hash_of begins
+    const std::uint64_t seed = mix(shape.seed ^ (8 * kKeyWords));
+    words[1] = mix(seed + first) - mix(seed + number);
+    return;
+  }
   words[1] = mix(shape.seed + first) - mix(shape.seed + number);
 }
 
@@ -42,6 +50,7 @@ const char* name(Access access) {
 World::World(Flavour flavour, const Shape& shape)
     : flavour_(flavour), shape_(shape), durable_(flavour, regions_of(shape)), watcher_(&nobody) {
   HOLDFAST_ASSERT(shape.value_bytes % 8 == 0 && shape.cells <= 64 && shape.key_words <= kKeyWords);
+  HOLDFAST_ASSERT(!shape.variable || shape.cells <= kMaxModelSlabs);
   copies_begin_ = layout(shape.top_level + shape.spare_levels).tag_words();
   const Regions& at = regions();
   volatile_.resize(copies_begin_ + (flavour == Flavour::resident ? at.heap_begin - at.slots_begin : 0), 0);
@@ -62,6 +71,8 @@ index::View<index::RuntimeShape> World::layout(unsigned top_level) {
   view.top_level = top_level;
   view.value_bytes = shape_.value_bytes;
   view.cell_bytes = shape_.value_bytes > 8 ? shape_.value_bytes : 0;
+  if (shape_.variable) view.cell_bytes = 1u << kModelSlabBits;
+  view.slab_bits = kModelSlabBits;
   view.may_move = shape_.may_move;
   view.seed = shape_.seed;
   view.cells = shape_.cells;
@@ -77,6 +88,7 @@ void World::load(const Image& image) {
   std::fill(volatile_.begin(), volatile_.end(), 0);
   volatile_hash_ = 0;
   free_.clear();
+  entered_.fill(0);
   limbo_.clear();
   inside_ = 0;
   items_ = 0;
@@ -116,7 +128,7 @@ void World::set_watcher(Watcher* watcher) { watcher_ = watcher ? watcher : &nobo
 World::Snapshot World::settle() {
   HOLDFAST_ASSERT(inside_ == 0 && limbo_.empty());
   durable_.settle();
-  return {durable_.settled(), volatile_, free_, items_};
+  return {durable_.settled(), volatile_, free_, entered_, items_};
 }
 
 void World::load(const Snapshot& snapshot) {
@@ -125,6 +137,7 @@ void World::load(const Snapshot& snapshot) {
   std::copy(snapshot.words.begin(), snapshot.words.end(), volatile_.begin());
   for (std::size_t i = 0; i < volatile_.size(); ++i) volatile_hash_ += word_hash(i, volatile_[i]);
   free_ = snapshot.free;
+  entered_ = snapshot.entered;
   items_ = snapshot.items;
 }
 
@@ -274,6 +287,99 @@ void World::add(std::uint64_t* word, std::uint64_t amount) {
   set_volatile(word, *word + amount);
 }
 
+namespace {
+// A free cell of a pair is noted as a slot's word would name it, if the pair filled it.
+std::uint64_t cell_of(std::uint64_t begin, unsigned size_class) {
+  return index::PairWord::of(begin, size_class, index::class_bytes(size_class)).word;
+}
+std::uint64_t slab_of(std::uint64_t cell) { return index::PairWord{cell}.begin() >> kModelSlabBits; }
+}  // namespace
+
+std::uint64_t World::filled(std::uint64_t word) {
+  const index::PairWord pair{word};
+  return cell_of(pair.begin(), pair.size_class());
+}
+
+/// The place in `free_` of the cell of a class that was freed last; its size if none may be taken.
+std::uint64_t World::find_free(unsigned size_class, bool adds_key) const {
+  std::size_t found = free_.size();
+  unsigned count = 0;
+  for (std::size_t i = 0; i < free_.size(); ++i) {
+    if (index::PairWord{free_[i]}.size_class() != size_class) continue;
+    found = i;
+    ++count;
+  }
+  return count > (adds_key ? shape_.reserve : 0) ? found : free_.size();
+}
+
+/// A slab in which no cell is taken, or kNone. The directory is slab 0.
+std::uint64_t World::free_slab() const {
+  for (std::uint64_t slab = shape_.cells - 1; slab > 0; --slab) {
+    const std::uint8_t entry = entered_[slab];
+    if (entry == 0) return slab;
+    const auto is_here = [&](std::uint64_t cell) { return slab_of(cell) == slab; };
+    const auto cells = (std::uint64_t{1} << kModelSlabBits) / index::class_bytes(entry - 1u);
+    if (static_cast<std::uint64_t>(std::count_if(free_.begin(), free_.end(), is_here)) == cells) return slab;
+  }
+  return kNone;
+}
+
+std::uint64_t World::take_pair_cell(unsigned size_class, bool adds_key,
+                                    const std::function<void(std::uint64_t slab)>& enter) {
+  before();
+  std::size_t found = find_free(size_class, adds_key);
+  while (found == free_.size()) {
+    const std::uint64_t slab = free_slab();
+    if (slab == kNone) break;
+    std::erase_if(free_, [&](std::uint64_t cell) { return slab_of(cell) == slab; });
+    entered_[slab] = static_cast<std::uint8_t>(size_class + 1);
+    enter(slab);
+    const std::uint64_t bytes = index::class_bytes(size_class), end = (slab + 1) << kModelSlabBits;
+    for (std::uint64_t at = slab << kModelSlabBits; at + bytes <= end; at += bytes)
+      free_.push_back(cell_of(at, size_class));
+    found = find_free(size_class, adds_key);
+  }
+  std::uint64_t begin = kNone;
+  if (found != free_.size()) {
+    begin = index::PairWord{free_[found]}.begin();
+    free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(found));
+  }
+  trace(Access::take, nullptr, begin);
+  note(begin);
+  return begin;
+}
+
+void World::set_free_pairs(const std::function<bool(std::uint64_t)>& is_free) {
+  const auto* const directory = reinterpret_cast<const std::uint64_t*>(heap());
+  free_.clear();
+  for (unsigned slab = 1; slab < shape_.cells; ++slab) {
+    entered_[slab] = static_cast<std::uint8_t>(directory[slab]);
+    if (entered_[slab] == 0) continue;
+    const unsigned size_class = entered_[slab] - 1u;
+    const std::size_t before = free_.size(),
+                      cells = (std::size_t{1} << kModelSlabBits) / index::class_bytes(size_class);
+    for (std::size_t i = 0; i < cells; ++i) {
+      const std::uint64_t cell =
+          cell_of((std::uint64_t{slab} << kModelSlabBits) + i * index::class_bytes(size_class), size_class);
+      if (is_free(cell)) free_.push_back(cell);
+    }
+    if (free_.size() - before != cells) continue;
+    free_.resize(before);
+    entered_[slab] = 0;
+  }
+}
+
+std::vector<std::uint64_t> World::all_pair_cells() const {
+  std::vector<std::uint64_t> cells;
+  for (std::uint64_t slab = 1; slab < shape_.cells; ++slab) {
+    if (entered_[slab] == 0) continue;
+    const std::uint64_t bytes = index::class_bytes(entered_[slab] - 1u), end = (slab + 1) << kModelSlabBits;
+    for (std::uint64_t at = slab << kModelSlabBits; at + bytes <= end; at += bytes)
+      cells.push_back(cell_of(at, entered_[slab] - 1u));
+  }
+  return cells;
+}
+
 std::uint64_t World::take_cell(bool adds_key) {
   before();
   std::uint64_t cell = kNone;
@@ -333,6 +439,7 @@ std::uint64_t World::hash() const {
   const auto add = [&](std::uint64_t value) { hash = mix(hash + value + 0x51ed'270b'7a03'9d1f); };
   for (const std::uint64_t cell : free_) add(cell);
   add(kNone);
+  for (unsigned slab = 0; shape_.variable && slab < shape_.cells; ++slab) add(entered_[slab]);
   for (const Limbo& limbo : limbo_) add(limbo.cell * 16 + limbo.readers);
   add(inside_);
   add(static_cast<std::uint64_t>(items_));

@@ -1,6 +1,7 @@
 // world.hpp: one small table in the model: its pool, its volatile words, its cells, and who is doing what.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,6 +24,7 @@ struct Shape {
   unsigned spare_levels = 0;  ///< room in the arena above the top level
   unsigned key_words = 1;     ///< 2: wide keys
   unsigned value_bytes = 16;  ///< 16: two words on two lines of the heap; 8: in the slot
+  bool variable = false;      ///< keys of two words and values of one or two, in pairs; `cells` are slabs
   unsigned cells = 6;
   unsigned reserve = 1;  ///< cells that inserts may not take (RULES.md 6)
   bool may_move = true;
@@ -33,6 +35,8 @@ struct Shape {
 /// hash, all 64 bits of it (core/hash.hpp), so one fingerprint.
 void encode_key(std::uint64_t number, const Shape& shape, std::uint64_t* words);
 inline constexpr unsigned kKeyWords = 2;  ///< at most, of a key in the model
+inline constexpr unsigned kMaxModelSlabs = 16;
+inline constexpr unsigned kModelSlabBits = 7;  ///< a slab holds three of the smaller pairs, or two of the larger
 
 /// What happens around the memory accesses of a world.
 class Watcher {
@@ -62,10 +66,13 @@ class World {
   /// The pool is `image`, and everything volatile is as after a restart: zero, with no cell free.
   void load(const Image& image);
 
+  using Entered = std::array<std::uint8_t, kMaxModelSlabs>;
+
   /// A quiet table, to begin at again and again.
   struct Snapshot {
     Image image;
     std::vector<std::uint64_t> words, free;
+    Entered entered;
     std::int64_t items = 0;
   };
   /// Makes everything durable and remembers it. Nobody is inside.
@@ -105,6 +112,9 @@ class World {
   bool swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value);
   void add(std::uint64_t* word, std::uint64_t amount);
   std::uint64_t take_cell(bool adds_key);
+  /// Where a free cell of a class begins, or kNone. `enter` makes a slab's class durable, before anybody has a cell of it.
+  std::uint64_t take_pair_cell(unsigned size_class, bool adds_key,
+                               const std::function<void(std::uint64_t slab)>& enter);
   void return_cell(std::uint64_t cell);
   void retire_cell(std::uint64_t cell);
   void write_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
@@ -115,7 +125,15 @@ class World {
 
   void set_items(std::int64_t items) { items_ = items; }
   std::int64_t items() const { return items_; }
+
   void set_free_cells(std::vector<std::uint64_t> cells);
+  // Cells of variable-length pairs are noted as a slot's word would name them, if their pairs filled them.
+  static std::uint64_t filled(std::uint64_t word);
+  void set_free_pairs(const std::function<bool(std::uint64_t)>& is_free);
+  bool has_pair_cell(unsigned size_class) const {  ///< for an insert
+    return find_free(size_class, true) != free_.size() || free_slab() != kNone;
+  }
+  std::vector<std::uint64_t> all_pair_cells() const;  ///< of slabs that have a class
   const std::vector<std::uint64_t>& free_cells() const { return free_; }
   bool limbo_is_empty() const { return limbo_.empty(); }
 
@@ -148,6 +166,8 @@ class World {
   void note_word(const std::uint64_t* word, std::uint64_t value);
   void set_volatile(std::uint64_t* word, std::uint64_t value);
   unsigned level_begin(unsigned number) const;
+  std::uint64_t find_free(unsigned size_class, bool adds_key) const;
+  std::uint64_t free_slab() const;
 
   Flavour flavour_;
   Shape shape_;
@@ -156,6 +176,7 @@ class World {
   std::uint64_t volatile_hash_ = 0;
   std::size_t copies_begin_ = 0;     // in volatile_
   std::vector<std::uint64_t> free_;  // the last is taken first: reuse comes as early as it can
+  Entered entered_{};                // 1 + the class of each slab that is not free for any
   std::vector<Limbo> limbo_;
   unsigned inside_ = 0;
   std::int64_t items_ = 0;

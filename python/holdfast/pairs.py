@@ -1,0 +1,172 @@
+"""Batches over keys and values of any length: lists of bytes or Arrow's binary arrays in; object arrays of bytes and
+None, or Arrow's, out.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _native, batch
+from .arrays import NUMPY
+from .batch import Operand, Request, Results, TableShape
+from .errors import InvalidArgument, InvalidType
+from .status import Op
+
+ANY = (1 << 32) - 1
+"""In place of a length: any, up to 65536."""
+
+_KINDS = "a list or an object array of bytes, an Arrow array of binary or large_binary, or bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Strings:
+    """Byte strings one after another, and where each begins and the last ends. Holds the memory."""
+
+    offsets: np.ndarray
+    address: int
+    memory: Any
+
+    @property
+    def n(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def pointers(self) -> tuple[int, int]:
+        return self.address, NUMPY.pointer(self.offsets)
+
+
+def _is_arrow(given: Any) -> bool:
+    return type(given).__module__.split(".")[0] == "pyarrow" and hasattr(given, "null_count")
+
+
+def _from_arrow(name: str, given: Any) -> Strings:
+    import pyarrow as pa
+
+    if isinstance(given, pa.ChunkedArray):
+        given = given.combine_chunks()
+        if isinstance(given, pa.ChunkedArray):  # as older versions give it
+            given = pa.concat_arrays(given.chunks) if given.num_chunks else pa.array([], given.type)
+    if pa.types.is_fixed_size_binary(given.type):
+        given = given.cast(pa.binary())
+    wide = pa.types.is_large_binary(given.type)
+    if not wide and not pa.types.is_binary(given.type):
+        raise InvalidType(f"{name} is an Arrow array of {given.type}: give binary or large_binary (cast converts)")
+    if given.null_count:
+        row = given.is_null().to_pylist().index(True)
+        raise InvalidArgument(f"{name}[{row}] is null: give bytes for each row, empty ones if you like")
+    _, offsets, data = given.buffers()
+    if len(given) == 0 or offsets is None:
+        return Strings(np.zeros(1, np.uint64), 0, given)
+    begins = np.frombuffer(offsets, np.int64 if wide else np.int32)[given.offset : given.offset + len(given) + 1]
+    return Strings(begins.astype(np.uint64), data.address if data is not None else 0, given)
+
+
+def take(name: str, given: Any) -> Strings:
+    """What the caller gave for keys or values."""
+    if isinstance(given, Strings):
+        return given
+    if _is_arrow(given):
+        return _from_arrow(name, given)
+    if isinstance(given, bytes | bytearray):
+        given = [given]
+    if isinstance(given, np.ndarray) and given.dtype == object and given.ndim == 1:
+        given = given.tolist()
+    if not isinstance(given, list | tuple):
+        what = f"an array of {given.dtype}" if isinstance(given, np.ndarray) else f"of type {type(given).__name__}"
+        raise InvalidType(f"{name} is {what}: give {_KINDS}")
+    for row, one in enumerate(given):
+        if not isinstance(one, bytes | bytearray):
+            what = "encode it" if isinstance(one, str) else f"give {_KINDS}"
+            raise InvalidType(f"{name}[{row}] is {one!r}, of type {type(one).__name__}: {what}")
+    offsets = np.zeros(len(given) + 1, np.uint64)
+    np.cumsum(np.fromiter(map(len, given), np.uint64, len(given)), out=offsets[1:])
+    data = np.frombuffer(b"".join(given) or b"\0", np.uint8)
+    return Strings(offsets, NUMPY.pointer(data), data)
+
+
+def give(blobs: _native.Blobs, as_arrow: bool) -> Any:
+    """Results as the caller wants them."""
+    if as_arrow:
+        return _to_arrow(blobs)
+    made = np.empty(len(blobs), object)
+    made[:] = blobs.to_list()
+    return made
+
+
+def _to_arrow(blobs: _native.Blobs) -> Any:
+    import pyarrow as pa
+
+    n = len(blobs)
+    offsets, data = np.zeros(n + 1, np.uint64), np.empty(max(1, blobs.total_bytes()), np.uint8)
+    blobs.pack(NUMPY.pointer(offsets), NUMPY.pointer(data))
+    present = np.zeros(n, bool)
+    if n:
+        blobs.present(NUMPY.pointer(present))
+    valid = pa.py_buffer(np.packbits(present, bitorder="little"))
+    buffers = [valid, pa.py_buffer(offsets.view(np.int64)), pa.py_buffer(data)]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), n, buffers)
+
+
+def _refuse(request: Request, shape: TableShape) -> None:
+    given = {"dtype": request.dtype, "stream": request.stream, "out": request.out_values}
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidArgument(f"{name} is for values of fixed length, and those of {shape.path} have any")
+    if request.op is Op.ACCUMULATE or request.scale != 1.0:
+        raise InvalidArgument(f"values of {shape.path} have any length, and no elements to accumulate: assign them")
+
+
+def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
+    """As `batch.run`."""
+    _refuse(request, shape)
+    keys = take("keys", request.keys)
+    n = keys.n
+    kinds = "a mask of bool, true for the operations to run"
+    mask = batch.take_bytes("mask", request.mask, n, ("bool", "uint8"), kinds, shape)
+    ops = batch.take_ops(request.ops, n, shape) if request.ops is not None else None
+    takes, accumulates = batch.needs_values(request, ops)
+    if accumulates:
+        raise InvalidArgument(f"values of {shape.path} have any length, and no elements to accumulate: assign them")
+    values = None
+    if takes or request.values is not None:
+        if request.values is None:
+            raise InvalidType(f"{request.op.name.lower()} takes a value for each key: give {_KINDS}")
+        values = take("values", request.values)
+        if values.n != n:
+            raise InvalidArgument(f"values has {values.n} rows, but keys has {n}: give one value for each key")
+
+    def result(out: Any, kind: str) -> Operand:
+        if out is not None:
+            return batch.take_out("out", out, n, 1, (kind,), shape)
+        return Operand("out", np.zeros(n, kind), NUMPY)
+
+    statuses = result(request.out_statuses, "uint8")
+    found = result(request.out_found, "bool") if request.give_found else None
+    blobs = _native.Blobs() if request.give_values else None
+    address, offsets = keys.pointers
+    value_address, value_offsets = values.pointers if values is not None else (0, 0)
+    _, raised = table.run_pairs(
+        size=n,
+        op=int(request.op),
+        ops=ops.pointer if ops else 0,
+        keys=address,
+        key_offsets=offsets,
+        values=value_address,
+        value_offsets=value_offsets,
+        blobs=blobs,
+        statuses=statuses.pointer,
+        found=found.pointer if found else 0,
+        mask=mask.pointer if mask else 0,
+        unique=bool(request.unique),
+        ordered=bool(request.ordered),
+        interruptible=threading.get_ident() == batch.MAIN_THREAD,
+    )
+    if raised is not None:
+        raised.statuses = statuses.array
+        raise raised
+    made = give(blobs, request.as_arrow) if blobs is not None else None
+    return Results(statuses.array, made, found.array if found else None)

@@ -1,0 +1,231 @@
+"""Keys and values of any length: every way to give and to get them, one error for what cannot be, files in and out."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from typer.testing import CliRunner
+
+import holdfast as hf
+from holdfast import InvalidArgument, InvalidType, Op, Status, Table
+from holdfast.cli.main import app
+from holdfast.transfer import dump, load
+
+has_arrow = pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="needs pyarrow")
+
+KEYS = [b"", b"\0", b"\0\0", b"key", b"k" * 65536, bytes(range(256)), "Schlüssel".encode()]
+VALUES = [b"v" * 65536, b"", b"\0", b"value", b"x" * 4096, b"\xff\xfe", b"1"]
+
+
+@pytest.fixture
+def table(folder: Path) -> Iterator[Table]:
+    with Table.create(folder / "t.hold", bytes, bytes, capacity=100, device="cpu") as made:
+        yield made
+
+
+def test_every_operation(table: Table) -> None:
+    assert table.any_length and table.key_bytes == 0
+    assert (table.insert(KEYS, VALUES) == Status.INSERTED).all()
+    assert (table.insert(KEYS, VALUES[::-1]) == Status.EXISTS).all()
+    found_values, found = table.find([*KEYS, b"absent"])
+    assert found_values.dtype == object and found_values.tolist() == [*VALUES, None]
+    assert found.tolist() == [True] * len(KEYS) + [False]
+    assert table.contains([b"", b"x"]).tolist() == [True, False]
+    assert (table.assign([b"", b"absent"], [b"new", b"new"]) == [Status.UPDATED, Status.NOT_FOUND]).all()
+    assert (table.insert_or_assign(KEYS, VALUES) == Status.UPDATED).all()
+    got, there = table.find_or_insert([b"", b"fresh"], [b"a", b"b"])
+    assert got.tolist() == [VALUES[0], b"b"] and there.tolist() == [True, False]
+    got, statuses = table.insert_and_find([b"", b"newer"], [b"a", b"b"])
+    assert got.tolist() == [VALUES[0], b"b"] and statuses.tolist() == [Status.EXISTS, Status.INSERTED]
+    statuses, got = table.apply(["erase", "find", "insert"], [b"newer", b"fresh", b"third"], [b"", b"", b"3"])
+    assert statuses.tolist() == [Status.ERASED, Status.FOUND, Status.INSERTED] and got.tolist() == [None, b"b", None]
+    assert (table.erase([b"fresh", b"third"]) == Status.ERASED).all()
+    *_, absent = table.find([b"no", b"key", b"none"], missing=True)
+    assert absent.tolist() == [0, 2]
+    assert dict(table.items()) == dict(zip(KEYS, VALUES, strict=True))
+    assert set(table) == set(KEYS) and len(table) == len(KEYS) and b"" in table and b"nothing" not in table
+    assert table.check().ok
+    table.clear()
+    assert dict(table.items()) == {}
+
+
+def test_masks_and_repeats(table: Table) -> None:
+    statuses = table.insert_or_assign([b"a", b"a", b"b"], [b"1", b"2", b"3"], mask=[True, True, False])
+    assert statuses.tolist() == [Status.INSERTED, Status.UPDATED, Status.NOT_RUN]
+    values, found = table.find([b"a", b"a", b"b"], mask=np.array([True, False, True]))
+    assert values.tolist() == [b"2", None, None] and found.tolist() == [True, False, False]
+    assert table.insert([], []).tolist() == [] and table.find([])[0].tolist() == []
+
+
+def test_every_form(table: Table) -> None:
+    objects = np.empty(2, object)
+    objects[:] = [b"one", b"two"]
+    for keys in ([b"one", b"two"], (b"one", bytearray(b"two")), objects):
+        assert (table.insert_or_assign(keys, objects) <= Status.UPDATED).all()
+        assert table.find(keys)[0].tolist() == [b"one", b"two"]
+    assert table.find(b"one")[0].tolist() == [b"one"]
+
+
+@has_arrow
+def test_arrow(table: Table) -> None:
+    import pyarrow as pa
+
+    for kind in (pa.binary(), pa.large_binary()):
+        keys, values = pa.array([b"skipped", *KEYS], kind)[1:], pa.chunked_array([[b"-"], VALUES], kind)[1:]
+        assert (table.insert_or_assign(keys, values) <= Status.UPDATED).all()
+        got, found = table.find(keys, as_arrow=True)
+        assert got.type == pa.large_binary() and got.to_pylist() == VALUES and found.all()
+    assert table.find(pa.array([b"ab", b"cd"], pa.binary(2)), as_arrow=True)[0].to_pylist() == [None, None]
+    keys, values, _ = table.export_batch(as_arrow=True)
+    assert dict(zip(keys.to_pylist(), values.to_pylist(), strict=True)) == dict(zip(KEYS, VALUES, strict=True))
+    with pytest.raises(InvalidArgument, match=r"keys\[1\] is null"):
+        table.find(pa.array([b"a", None]))
+    with pytest.raises(InvalidType, match="Arrow array of string: give binary"):
+        table.find(pa.array(["a"]))
+
+
+BAD: list[tuple[str, Any, Any, type[Exception], str]] = [
+    ("text", ["a"], [b""], InvalidType, r"keys\[0\] is 'a', of type str: encode it"),
+    ("number", [b"a", 7], [b"", b""], InvalidType, r"keys\[1\] is 7, of type int"),
+    ("array", np.arange(3), None, InvalidType, "keys is an array of int64: give a list"),
+    ("long key", [b"a", b"k" * 65537], [b"", b""], InvalidArgument, "key 1 has 65537 bytes: a key has at most 65536"),
+    ("long value", [b"a"], [b"v" * 65537], InvalidArgument, "value 0 has 65537 bytes"),
+    ("few values", [b"a", b"b"], [b"1"], InvalidArgument, "values has 1 rows, but keys has 2"),
+    ("no values", [b"a"], None, InvalidType, "insert takes a value for each key"),
+]
+
+
+@pytest.mark.parametrize(("keys", "values", "error", "message"), [b[1:] for b in BAD], ids=[b[0] for b in BAD])
+def test_bad_input(table: Table, keys: Any, values: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        table.insert(keys, values)
+    assert len(table) == 0
+
+
+def test_what_needs_fixed_lengths(table: Table, folder: Path) -> None:
+    with pytest.raises(InvalidArgument, match="dtype is for values of fixed length"):
+        table.find([b"a"], dtype=np.float32)
+    with pytest.raises(InvalidArgument, match="no elements to accumulate"):
+        table.accumulate([b"a"], [b"b"])
+    with pytest.raises(InvalidArgument, match="init makes values of fixed length"):
+        table.find_or_insert([b"a"], init=0)
+    with pytest.raises(InvalidArgument, match="not selected in this version"):
+        table.erase_if(b"a", b"b")
+    with pytest.raises(InvalidArgument, match="both are of any length, or neither is"):
+        Table.create(folder / "half.hold", key=bytes, value=8)
+    with (
+        Table.create(folder / "fixed.hold") as fixed,
+        pytest.raises(InvalidArgument, match="as_arrow is for values of"),
+    ):
+        fixed.find([1], as_arrow=True)
+
+
+def test_the_pool_knows(folder: Path) -> None:
+    path = folder / "t.hold"
+    Table.create(path, bytes, bytes, device="cpu").close()
+    assert hf.inspect(path).version == 3
+    with pytest.raises(hf.PoolMismatch, match="keys of any length, not 8 bytes"):
+        Table.open(path, key=8)
+    with Table.open(path, key=bytes, value=bytes) as table:
+        assert table.any_length and table.device == "cpu"
+    Table.create(folder / "fixed.hold", device="cpu").close()
+    with pytest.raises(hf.PoolMismatch, match="keys of 8 bytes, not any length"):
+        Table.open(folder / "fixed.hold", key=bytes)
+
+
+def test_grows_reopens_and_snapshots(folder: Path) -> None:
+    numbers = random.Random(1)
+    items = {str(i).encode() * (1 + i % 9): numbers.randbytes(numbers.randrange(3000)) for i in range(4000)}
+    keys, values = list(items), list(items.values())
+    with Table.create(folder / "t.hold", bytes, bytes, capacity=10, device="cpu") as table:
+        table.insert(keys, values)
+        table.erase(keys[::3])
+        table.snapshot(folder / "s.hold")
+        stats = table.stats()
+        assert stats["resizes"] > 3 and stats["heap_growths"] > 0
+        assert stats["heap_bytes"] >= stats["slab_bytes"] >= stats["live_bytes"] > stats["rounding_bytes"] > 0
+        exact = sum(len(k) + len(v) + 16 for i, (k, v) in enumerate(items.items()) if i % 3)
+        assert 0 <= stats["live_bytes"] - stats["rounding_bytes"] - exact < 8 * len(table)
+    for name in ("t.hold", "s.hold"):
+        with Table.open(folder / name, device="cpu") as table:
+            got, found = table.find(keys)
+            assert found.tolist() == [i % 3 != 0 for i in range(len(keys))]
+            assert all(value == got[i] for i, value in enumerate(values) if i % 3)
+            assert table.check().ok
+
+
+PART = st.one_of(st.binary(max_size=12), st.binary(min_size=60, max_size=300))
+
+
+@given(
+    batches=st.lists(
+        st.tuples(st.sampled_from([o for o in Op if o is not Op.ACCUMULATE]), st.lists(st.tuples(PART, PART))),
+        max_size=12,
+    )
+)
+def test_does_what_a_dict_does(tmp_path_factory: pytest.TempPathFactory, batches: Any) -> None:
+    path = tmp_path_factory.mktemp("pairs") / "t.hold"
+    model: dict[bytes, bytes] = {}
+    with Table.create(path, bytes, bytes, capacity=4, device="cpu") as table:
+        for op, rows in batches:
+            keys, values = [k for k, _ in rows], [v for _, v in rows]
+            statuses, got = table.apply([op] * len(rows), keys, values, ordered=True)
+            for i, (key, value) in enumerate(rows):
+                there = key in model
+                if (op in (Op.INSERT, Op.FIND_OR_INSERT, Op.INSERT_AND_FIND) and not there) or (
+                    op is Op.INSERT_OR_ASSIGN or (op is Op.ASSIGN and there)
+                ):
+                    model[key] = value
+                elif op is Op.ERASE:
+                    model.pop(key, None)
+                assert got[i] == (model.get(key) if op.reads_value else None)
+                assert (statuses[i] in (Status.EXISTS, Status.UPDATED, Status.ERASED, Status.FOUND)) == there
+    with Table.open(path, device="cpu") as table:
+        assert dict(table.items()) == model
+        assert table.check().ok
+
+
+FORMATS = ["csv", *(["parquet", "arrow"] if importlib.util.find_spec("pyarrow") else [])]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("value", ["hex", "text"])
+def test_dump_and_load(folder: Path, table: Table, form: str, value: str) -> None:
+    texts = [b"", b'a "quoted", key', "日本".encode(), b"long " * 1000, b"two\nlines"]
+    keys = texts if value == "text" else [*texts, *KEYS[1:3], KEYS[5]]
+    table.insert(keys, keys[::-1])
+    items = dict(table.items())
+    assert dump(table, folder / f"out.{form}", value=value).rows == len(keys)
+    with Table.create(folder / "b.hold", bytes, bytes, device="cpu") as other:
+        assert load(other, folder / f"out.{form}").inserted == len(keys)
+        assert dict(other.items()) == items
+
+
+def test_the_command_line(folder: Path) -> None:
+    pool = str(folder / "t.hold")
+    run = CliRunner().invoke
+    assert run(app, ["create", pool, "--key", "bytes", "--value", "bytes", "--device", "cpu"]).exit_code == 0
+    assert run(app, ["put", pool, "naïve", "its value"]).exit_code == 0
+    assert run(app, ["put", pool, "0x00ff", "00", "--hex"]).exit_code == 0
+    assert run(app, ["get", pool, "naïve"]).stdout == "its value\n"
+    assert json.loads(run(app, ["get", pool, "0x00ff", "--json"]).stdout)["items"][0]["hex"] == "00"
+    assert "keys and values of any length" in run(app, ["info", pool]).stdout
+    stats = run(app, ["stats", pool]).stdout
+    assert "2 items" in stats and "slabs in use" in stats and "rounding" in stats
+    assert run(app, ["check", pool]).exit_code == 0
+    assert run(app, ["del", pool, "naïve"]).exit_code == 0
+    (folder / "in.csv").write_text("key,text\na,b\nc\n")
+    result = run(app, ["load", pool, str(folder / "in.csv"), "--skip-bad"])
+    assert result.exit_code == 1 and "line 3" in result.output
+    assert run(app, ["get", pool, "a"]).stdout == "b\n"
+    wrong = run(app, ["create", str(folder / "x.hold"), "--key", "words"])
+    assert isinstance(wrong.exception, InvalidArgument) and "the word bytes for any length" in str(wrong.exception)

@@ -1,0 +1,356 @@
+// pairs_test.cpp: keys and values of any length: random batches against a map, reopening, growth, bad input, damage.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "holdfast/table.hpp"
+#include "index/slab.hpp"
+#include "support/exercise.hpp"
+
+namespace holdfast::test {
+namespace {
+
+/// Byte strings as a batch takes them.
+struct Strings {
+  std::string bytes;
+  std::vector<std::uint64_t> offsets{0};
+  void add(const std::string& one) {
+    bytes += one;
+    offsets.push_back(bytes.size());
+  }
+  std::size_t size() const { return offsets.size() - 1; }
+};
+
+struct Config {
+  std::uint32_t levels, hashes, slots;
+  unsigned threads;
+  bool flush;
+};
+
+class Pairs : public testing::TestWithParam<Config> {
+ protected:
+  Pairs() : path_("/dev/shm/holdfast-test-pairs-" + std::to_string(getpid()) + ".hold") {
+    CreateOptions options;
+    options.key_bytes = options.value_bytes = kVariableBytes;
+    options.levels = GetParam().levels;
+    options.hash_locations = GetParam().hashes;
+    options.slots = GetParam().slots;
+    options.threads = GetParam().threads;
+    options.flush = GetParam().flush;
+    options.capacity = 16;
+    options.device = "cpu";
+    options.overwrite = true;
+    table_ = std::make_unique<Table>(Table::create(path_, options));
+  }
+  ~Pairs() override { unlink(path_.c_str()); }
+
+  void reopen() {
+    table_->close();
+    OpenOptions options;
+    options.device = "cpu";
+    options.threads = GetParam().threads;
+    options.flush = GetParam().flush;
+    table_ = std::make_unique<Table>(Table::open(path_, options));
+  }
+
+  std::string some_bytes(std::size_t n) {
+    std::string bytes(n, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random_());
+    return bytes;
+  }
+  /// The empty key, short ones, some that differ in trailing zeros alone, and a few long ones.
+  std::string some_key(std::uint64_t range) {
+    const std::uint64_t k = random_() % range;
+    if (k < 20) return std::string(k, '\0');
+    const std::string number = std::to_string(k);
+    return k % 97 == 0 ? number + std::string(500 + k % 3000, 'x') : number;
+  }
+  std::string some_value() {
+    const std::uint64_t kind = random_() % 100;
+    return some_bytes(kind == 0 ? random_() % 65537 : kind < 10 ? random_() % 4097 : random_() % 100);
+  }
+
+  void round(std::size_t n, std::uint64_t key_range, bool mixed, Op op) {
+    Strings keys, values;
+    std::vector<std::string> key_list, value_list;
+    std::vector<std::uint8_t> ops(n), mask(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      key_list.push_back(some_key(key_range));
+      value_list.push_back(some_value());
+      keys.add(key_list.back());
+      values.add(value_list.back());
+      ops[i] = static_cast<std::uint8_t>(mixed ? random_() % 8 : static_cast<unsigned>(op));  // all but accumulate
+      mask[i] = random_() % 16 != 0;
+    }
+    std::vector<Status> statuses(n);
+    const auto found = std::make_unique<bool[]>(n);
+    Blobs blobs;
+    Batch batch;
+    batch.size = n;
+    batch.op = op;
+    batch.ops = mixed ? ops.data() : nullptr;
+    batch.keys = keys.bytes.data();
+    batch.key_offsets = keys.offsets.data();
+    batch.values = values.bytes.data();
+    batch.value_offsets = values.offsets.data();
+    batch.blobs = &blobs;
+    batch.statuses = statuses.data();
+    batch.found = found.get();
+    batch.mask = mask.data();
+    batch.ordered = true;
+    table_->run(batch);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!mask[i]) {
+        ASSERT_EQ(statuses[i], Status::not_run);
+        ASSERT_FALSE(blobs.has(i));
+        continue;
+      }
+      const Op one = static_cast<Op>(ops[i]);
+      const auto at = items_.find(key_list[i]);
+      const bool there = at != items_.end();
+      ASSERT_EQ(found[i], there) << "row " << i;
+      Status expected = there ? Status::found : Status::not_found;
+      switch (one) {
+        case Op::insert:
+        case Op::insert_and_find:
+          expected = there ? Status::exists : Status::inserted;
+          if (!there) items_[key_list[i]] = value_list[i];
+          break;
+        case Op::find_or_insert:
+          expected = there ? Status::found : Status::inserted;
+          if (!there) items_[key_list[i]] = value_list[i];
+          break;
+        case Op::insert_or_assign:
+          expected = there ? Status::updated : Status::inserted;
+          items_[key_list[i]] = value_list[i];
+          break;
+        case Op::assign:
+          if (there) at->second = value_list[i];
+          if (there) expected = Status::updated;
+          break;
+        case Op::erase:
+          if (there) items_.erase(at);
+          if (there) expected = Status::erased;
+          break;
+        default: break;
+      }
+      ASSERT_EQ(statuses[i], expected) << "row " << i << " op " << int{ops[i]};
+      const auto now = items_.find(key_list[i]);
+      ASSERT_EQ(blobs.has(i), reads_value(one) && now != items_.end()) << "row " << i << " op " << int{ops[i]};
+      if (blobs.has(i)) {
+        ASSERT_EQ(blobs[i], now->second) << "row " << i << " op " << int{ops[i]};
+      }
+    }
+  }
+
+  void verify() {
+    ASSERT_EQ(table_->size(), items_.size());
+    std::map<std::string, std::string> exported;
+    Blobs keys, values;
+    for (std::uint64_t cursor = 0; cursor != ~std::uint64_t{0};) {
+      const std::size_t n = table_->export_pairs(cursor, &keys, &values, 100);
+      ASSERT_EQ(keys.size(), n);
+      for (std::size_t i = 0; i < n; ++i) {
+        ASSERT_TRUE(exported.emplace(std::string(keys[i]), std::string(values[i])).second) << "twice";
+      }
+    }
+    ASSERT_TRUE(exported == items_);
+    const CheckReport report = table_->check();
+    ASSERT_TRUE(report.errors.empty()) << report.errors[0];
+  }
+
+  std::string path_;
+  std::unique_ptr<Table> table_;
+  std::map<std::string, std::string> items_;
+  std::mt19937_64 random_{5};
+};
+
+TEST_P(Pairs, DoesWhatAMapWould) {
+  for (int i = 0; i < 6; ++i) {
+    for (unsigned op = 0; op < 8; ++op) {
+      ASSERT_NO_FATAL_FAILURE(round(300, 300 * (i + 1), false, static_cast<Op>(op)));
+    }
+    ASSERT_NO_FATAL_FAILURE(round(1000, 400 * (i + 1), true, Op::find));
+    ASSERT_NO_FATAL_FAILURE(verify());
+    if (i % 2 == 1) reopen();
+  }
+  const std::string copy = path_ + ".copy";
+  table_->snapshot(copy, {.overwrite = true, .threads = 0, .progress = {}});
+  table_->close();
+  table_ = std::make_unique<Table>(Table::open(copy, {.device = "cpu"}));
+  ASSERT_NO_FATAL_FAILURE(verify());
+  unlink(copy.c_str());
+  table_->clear();
+  items_.clear();
+  ASSERT_NO_FATAL_FAILURE(round(500, 500, true, Op::find));
+  ASSERT_NO_FATAL_FAILURE(verify());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Pairs,
+                         testing::Values(Config{2, 2, 8, 1, false}, Config{2, 2, 8, 3, true}, Config{1, 2, 4, 2, false},
+                                         Config{3, 2, 4, 2, true}));
+
+class PairsBadInput : public testing::Test {
+ protected:
+  PairsBadInput() : path_("/dev/shm/holdfast-test-pairs-bad-" + std::to_string(getpid()) + ".hold") {}
+  ~PairsBadInput() override { unlink(path_.c_str()); }
+  Table make() {
+    CreateOptions options;
+    options.key_bytes = options.value_bytes = kVariableBytes;
+    options.device = "cpu";
+    options.overwrite = true;
+    options.capacity = 16;
+    return Table::create(path_, options);
+  }
+  static Status insert(Table& table, const std::string& key, const std::string& value) {
+    Strings keys, values;
+    keys.add(key);
+    values.add(value);
+    Status status = Status::not_run;
+    Batch batch;
+    batch.op = Op::insert_or_assign;
+    batch.size = 1;
+    batch.keys = keys.bytes.data();
+    batch.key_offsets = keys.offsets.data();
+    batch.values = values.bytes.data();
+    batch.value_offsets = values.offsets.data();
+    batch.statuses = &status;
+    table.run(batch);
+    return status;
+  }
+  std::string path_;
+};
+
+TEST_F(PairsBadInput, IsOneErrorAndNothingChanged) {
+  Table table = make();
+  EXPECT_EQ(insert(table, std::string(65536, 'k'), std::string(65536, 'v')), Status::inserted);
+  EXPECT_EQ(insert(table, "", ""), Status::inserted);
+  EXPECT_THROW(insert(table, std::string(65537, 'k'), "v"), InvalidArgument);
+  EXPECT_THROW(insert(table, "k", std::string(65537, 'v')), InvalidArgument);
+  const std::uint64_t falls[] = {0, 5, 3};
+  const std::string bytes(8, 'x');
+  Batch batch;
+  batch.size = 2;
+  batch.keys = bytes.data();
+  EXPECT_THROW(table.run(batch), InvalidArgument) << "no offsets";
+  batch.key_offsets = falls;
+  EXPECT_THROW(table.run(batch), InvalidArgument) << "offsets that fall";
+  std::uint64_t key = 1;
+  EXPECT_THROW(table.find(&key, &key, 1), InvalidArgument);
+  EXPECT_THROW(table.accumulate(&key, &key, 1, Combine::add, Element::u64), InvalidArgument);
+  std::uint64_t cursor = 0;
+  EXPECT_THROW(table.export_batch(cursor, &key, &key, 1), InvalidArgument);
+  EXPECT_EQ(table.size(), 2u);
+  EXPECT_TRUE(table.check().errors.empty());
+  table.close();
+  OpenOptions fixed;
+  fixed.key_bytes = 8;
+  EXPECT_THROW(Table::open(path_, fixed), PoolMismatch);
+  CreateOptions half;
+  half.key_bytes = kVariableBytes;
+  EXPECT_THROW(Table::create(path_ + "2", half), InvalidArgument);
+}
+
+TEST_F(PairsBadInput, FlippedBitsAreFoundByCheckAndLeftOutBySalvage) {
+  {
+    Table table = make();
+    ASSERT_EQ(insert(table, "the damaged key", "the value of it, which is long enough to be seen"), Status::inserted);
+    ASSERT_EQ(insert(table, "another key", "another value"), Status::inserted);
+  }
+  std::string file;
+  {
+    std::ifstream in(path_, std::ios::binary);
+    file.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  const std::size_t at = file.find("long enough");
+  ASSERT_NE(at, std::string::npos);
+  {
+    std::fstream out(path_, std::ios::binary | std::ios::in | std::ios::out);
+    out.seekp(static_cast<std::streamoff>(at));
+    out.put('L');
+  }
+  EXPECT_FALSE(check(path_).errors.empty());
+  OpenOptions salvage;
+  salvage.device = "cpu";
+  salvage.read_only = salvage.salvage = true;
+  Table table = Table::open(path_, salvage);
+  EXPECT_EQ(table.stats().left_out, 1u);
+  EXPECT_EQ(table.size(), 1u);
+}
+
+/// Whatever bit flips, of slots, of the directory, of pairs: an error, or a table that agrees with itself.
+TEST_F(PairsBadInput, FlippedBitsAnywhereDoNoMore) {
+  Items items;
+  {
+    Table table = make();
+    for (unsigned i = 0; i < 60; ++i) {
+      const std::string key = "key " + std::to_string(i), value(i * i, static_cast<char>(i));
+      ASSERT_EQ(insert(table, key, value), Status::inserted);
+      items[key] = value;
+    }
+  }
+  const PoolInfo info = inspect(path_);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;  // of the levels, of the directory, of the first slabs
+  for (const ExtentInfo& extent : info.extents) {
+    if (extent.kind == "heap") {
+      ranges.push_back({extent.offset, 64});
+      for (unsigned slab = 1; slab < 4; ++slab) ranges.push_back({extent.offset + slab * index::kSlabBytes, 4096});
+    } else {
+      ranges.push_back({extent.offset, extent.bytes});
+    }
+  }
+  std::string whole;
+  {
+    std::ifstream in(path_, std::ios::binary);
+    whole.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  std::mt19937_64 random(3);
+  for (unsigned i = 0; i < 40; ++i) {
+    std::string bytes = whole;
+    const auto& [offset, size] = ranges[random() % ranges.size()];
+    std::uint64_t at = offset + random() % size;
+    for (unsigned tries = 0; bytes[at] == 0 && tries < 200; ++tries) at = offset + random() % size;
+    bytes[at] = static_cast<char>(bytes[at] ^ (1 << (random() % 8)));
+    {
+      std::ofstream out(path_, std::ios::binary | std::ios::trunc);
+      out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    }
+    const Exercised result = exercise(path_);
+    ASSERT_EQ(result.wrong, "") << "byte " << at;
+  }
+}
+
+/// The whole heap is used up; updates go on, and what does not fit says so.
+TEST_F(PairsBadInput, AFullHeapRefusesInsertsAndTakesUpdates) {
+  CreateOptions options;
+  options.key_bytes = options.value_bytes = kVariableBytes;
+  options.device = "cpu";
+  options.overwrite = true;
+  options.capacity = 16;
+  options.max_bytes = 16 << 20;  // eight slabs
+  Table table = Table::create(path_, options);
+  unsigned inserted = 0;
+  while (insert(table, "key " + std::to_string(inserted), std::string(4000, 'a')) == Status::inserted) ++inserted;
+  EXPECT_GT(inserted, 2000u);
+  EXPECT_EQ(insert(table, "one more", std::string(4000, 'a')), Status::no_space);
+  for (unsigned round = 0; round < 3; ++round) {
+    for (unsigned i = 0; i < inserted; ++i) {
+      ASSERT_EQ(insert(table, "key " + std::to_string(i), std::string(4000, static_cast<char>('b' + round))),
+                Status::updated);
+    }
+  }
+  EXPECT_EQ(table.size(), inserted);
+  EXPECT_TRUE(table.check().errors.empty());
+  const Stats stats = table.stats();
+  EXPECT_EQ(stats.live_bytes, inserted * std::uint64_t{index::class_bytes(index::class_of(16 + 8 + 4000))});
+  EXPECT_LT(stats.rounding_bytes * 5, stats.live_bytes);
+}
+
+}  // namespace
+}  // namespace holdfast::test
