@@ -88,6 +88,7 @@ class LongSum {
 
   __device__ index::Word in_turn(Stretch (&stretches)[2], index::Word now) const {
     std::uint64_t given[Stretch::kEach];
+    __syncthreads();  // the words before these may still be looked at
     bring(given, stretches[0], 0);
     put(given, stretches[0]);
     __syncthreads();
