@@ -6,9 +6,11 @@ namespace {
 
 TEST(GpuCache, IsResidentByDefault) {
   HOLDFAST_NEEDS_GPU();
-  GpuTable gpu({24}, 1000);
-  EXPECT_EQ(gpu.table->stats().cached_ratio, 1);
-  EXPECT_EQ(gpu.table->stats().cached_bytes, 16 * (gpu.table->slots() + 1));
+  {
+    GpuTable gpu({24}, 1000);
+    EXPECT_EQ(gpu.table->stats().cached_ratio, 1);
+    EXPECT_EQ(gpu.table->stats().cached_bytes, 16 * (gpu.table->slots() + 1));
+  }
   GpuTable wide({24, 2, 2, 8, 0, kHalfOfFree, 128}, 1000);
   EXPECT_EQ(wide.table->stats().cached_ratio, 1);
   EXPECT_EQ(wide.table->stats().cached_bytes, 144 * wide.table->slots());

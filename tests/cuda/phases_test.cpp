@@ -81,11 +81,14 @@ INSTANTIATE_TEST_SUITE_P(Values, GpuPhases,
                                          Shape{128, 2, 2, 8, 0, kHalfOfFree, 128},
                                          Shape{16, 3, 3, 3, 0, kHalfOfFree, 32}));
 
-TEST(GpuPhases, LargeInsertsIntoASmallTableGoInPhasesOnceItHasGrown) {
+TEST(GpuPhases, LargeInsertsIntoASmallTableGrowItAndGoInPhasesWhereThereIsRoom) {
   HOLDFAST_NEEDS_GPU();
   GpuTable gpu({16}, 1000);
   ASSERT_NO_FATAL_FAILURE(gpu.round(100000, 1ull << 40, false, Op::insert));
-  EXPECT_GT(gpu.table->stats().phased_batches, 0u);
+  gpu.table->reserve(400000);
+  const std::uint64_t before = gpu.table->stats().phased_batches;
+  ASSERT_NO_FATAL_FAILURE(gpu.round(100000, 1ull << 40, false, Op::insert));
+  EXPECT_EQ(gpu.table->stats().phased_batches, before + 1);
   ASSERT_NO_FATAL_FAILURE(mixed_round(gpu, 100000, 150000, kMixes[1]));
   gpu.verify();
 }

@@ -236,11 +236,13 @@ TEST_P(GpuRecovery, SmallDamageIsRefusedInTheWordsOfTheCpu) {
       const index::Slot* const slot = taken_slot(layout, layout.level[0]);
       const index::Candidates<index::RuntimeShape> candidates(layout,
                                                               index::slot_key(layout, slot, slot->key, slot->word));
-      for (std::uint64_t bucket = 0;; ++bucket) {
-        index::Slot* const other = layout.bucket(0, bucket);
+      for (std::uint64_t i = 0; i < layout.buckets(0) * layout.shape.slots(); ++i) {
+        index::Slot* const other = layout.after(layout.level[0], i);
+        const std::uint64_t bucket = i / layout.shape.slots();
         const bool own = candidates.bucket(layout, 0, 0) == bucket || candidates.bucket(layout, 0, 1) == bucket;
-        if (!own && other->key == 0) return copy_slot(layout, other, slot);
+        if (!own && is_empty(layout, *other)) return copy_slot(layout, other, slot);
       }
+      FAIL() << "no other bucket has an empty slot";
     });
   } else {
     expect_refused([](memory::Pool&, const Layout& layout) {
