@@ -179,7 +179,7 @@ TEST(Superblock, TheSameBitOfBothCopiesIsRefused) {
     stream.seekp(0);
     stream.write(reinterpret_cast<const char*>(&block), sizeof block);
     stream.write(reinterpret_cast<const char*>(&block), sizeof block).flush();
-    const bool of_version = bit / 8 >= 8 && bit / 8 < 12 && bit != 64;
+    const bool of_version = block.version > kVersion;  // another that this build knows is damage
     try {
       open(path);
       FAIL() << "bit " << bit << " went unnoticed";
