@@ -8,6 +8,13 @@
 
 #include "machine/cuda/search.cuh"
 
+/// Older GPUs have no clusters, and their compilation refuses to hear of them; has_clusters keeps the kernel from running there.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define HOLDFAST_IN_CLUSTERS
+#else
+#define HOLDFAST_IN_CLUSTERS __cluster_dims__(holdfast::machine::cuda::kClusterBlocks)
+#endif
+
 namespace holdfast::machine::cuda {
 
 inline constexpr unsigned kClusterBlocks = 8, kClusterThreads = 512;
@@ -15,7 +22,7 @@ static_assert(1u << kClusterStretchBits == kClusterBlocks * kClusterThreads, "a 
 
 /// Enters the epoch, and leaves the places of the rows that have a cell, stretch by stretch, as the phases do.
 template <class Shape, class Cell, bool kNear>
-__global__ void __cluster_dims__(kClusterBlocks) __launch_bounds__(kClusterThreads)
+__global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
     resolve_small_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                          const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room) {
 #if __CUDA_ARCH__ >= 900
