@@ -569,10 +569,9 @@ std::unique_ptr<Driver> make_driver_for(const index::RuntimeShape& shape, bool v
     if (persist.flushes()) return std::make_unique<DriverImpl<Tile, Shape, true>>(shape, persist);
     return std::make_unique<DriverImpl<Tile, Shape, false>>(shape, persist);
   };
-  if (variable && !index::is_default(shape)) return make(index::RuntimeVariableShape{});
-  if (variable) return make(index::DefaultVariableShape{});
-  if (!index::is_default(shape)) return make(index::RuntimeShape{});
-  if (shape.wide()) return make(index::DefaultWideShape{});
+  // Each shape that is compiled takes half a minute, so only the keys of 8 bytes have one of their own.
+  if (variable) return make(index::RuntimeVariableShape{});
+  if (shape.wide() || !index::is_default(shape)) return make(index::RuntimeShape{});
   return make(index::DefaultShape{});
 }
 
