@@ -79,6 +79,7 @@ class Keeper {
   void set_top_level(unsigned top_level, bool carry);
   Scan scan_table(CellSet& cells, bool repair);
   void drop_second_copies(bool repair, Scan& total);
+  void look_for_copies(bool repair, Scan& total);
   void drain_lower_levels(bool recovering);
   void refuse_damage(const std::vector<std::string>& damage) const;
 
@@ -174,6 +175,12 @@ void Keeper<Pool>::drop_second_copies(bool repair, Scan& total) {
     for (index::Slot* const slot : total.shared_cells) driver_.drop_shared(slot, repair, total);
     return;
   }
+  look_for_copies(repair, total);
+}
+
+/// Every item is looked for in all slots that come before its own.
+template <class Pool>
+void Keeper<Pool>::look_for_copies(bool repair, Scan& total) {
   std::mutex mutex;
   for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
     const std::uint64_t buckets = layout_.buckets(rank);
@@ -245,6 +252,9 @@ Scan Keeper<Pool>::verify(CellSet& cells, std::uint64_t& wrong_tags) {
   const TagMemory old_tags = std::move(tags_);
   set_top_level(believed.top_level, false);
   Scan scan = scan_table(cells, false);
+  // Two items of one key with cells of their own come from no crash, so recovery does not look for them.
+  if (!layout_.in_slot() && !layout_.shape.variable_ && scan.damage.empty() && scan.shared_cells.empty())
+    look_for_copies(false, scan);
   wrong_tags = 0;
   for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
     for (std::uint64_t bucket = 0; bucket < layout_.buckets(rank); ++bucket) {
