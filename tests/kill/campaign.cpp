@@ -117,6 +117,14 @@ void Campaign::run_pool(std::uint64_t seed) {
   }
 }
 
+/// Most lives are short, since much happens early in one. A large batch takes milliseconds, and a process's first far
+/// more, so lives of those are of any length.
+std::uint64_t Campaign::life_us() {
+  constexpr std::uint64_t kSmall = 6'000, kLarge = 200'000;
+  const std::uint64_t longest = options_.life_us != 0 ? options_.life_us : options_.large ? kLarge : kSmall;
+  return options_.large ? random_.below(longest) : random_.below(1u << random_.below(14)) * longest / 8192;
+}
+
 void Campaign::kill_writer(Child& writer) {
   const auto how = random_.below(100);
   if (how < 4) {  // anywhere from its first instruction on
@@ -128,7 +136,7 @@ void Campaign::kill_writer(Child& writer) {
   } else {
     const std::uint64_t give_up = now_ns() + 60'000'000'000;
     while (shared_->writing.load(std::memory_order_acquire) < 2 && !writer.ended() && now_ns() < give_up) usleep(50);
-    usleep(static_cast<useconds_t>(random_.below(1u << random_.below(14)) * options_.life_us / 8192));
+    usleep(static_cast<useconds_t>(life_us()));
     const std::uint64_t in_the_end = now_ns() + 10'000'000'000;
     while (how < 60 && !any_inside(*shared_) && !all_full(*shared_) && !writer.ended() && now_ns() < in_the_end) {
     }

@@ -19,7 +19,7 @@ struct Options {
   std::string device = "cpu";  ///< of the writer
   std::string folder;          ///< of the pools; empty: /dev/shm, and at times the temporary folder
   unsigned again_ms = 0;       ///< a recovering child looks again after so long
-  unsigned life_us = 6000;     ///< a writer lives up to so long
+  unsigned life_us = 0;        ///< a writer lives up to so long; 0: 6 ms, with large batches 200 ms
   bool large = false;          ///< large batches: Round::large
   bool keep = false;           ///< leave the pool of a violation
   bool progress = false;
@@ -60,6 +60,7 @@ class Campaign {
   void run_pool(std::uint64_t seed);
   /// One writer, killed; one or more recoveries; returns false when the pool is not worth going on with.
   bool run_life(const Round& round, std::uint32_t life, Oracle& oracle, bool& exists);
+  std::uint64_t life_us();
   void kill_writer(Child& writer);
   /// True if the blow fell while the pool was being opened.
   bool kill_recovery(Child& recovery);
