@@ -13,11 +13,6 @@ set(wide_sources ${holdfast_sources})
 list(FILTER holdfast_sources EXCLUDE REGEX "_avx(2|512)\\.cpp$")
 list(FILTER wide_sources INCLUDE REGEX "_avx(2|512)\\.cpp$")
 list(SORT wide_sources ORDER DESCENDING)  # avx2 before avx512
-if(HOLDFAST_SANITIZE)  # a sanitizer takes minutes for a driver, and sees as much in those for portable and AVX2 tiles
-  list(FILTER wide_sources EXCLUDE REGEX "_avx512\\.cpp$")
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/machine/cpu/driver.cpp" PROPERTIES
-    COMPILE_DEFINITIONS HOLDFAST_WITHOUT_AVX512=1)
-endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   foreach(source IN LISTS wide_sources)
     if(source MATCHES "_avx2\\.cpp$")

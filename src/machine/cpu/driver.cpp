@@ -11,10 +11,8 @@ std::unique_ptr<Driver> make_driver(const index::RuntimeShape& shape, bool varia
   const std::string_view limit = asked ? asked : "avx512";
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
-#if !defined(HOLDFAST_WITHOUT_AVX512)  // cmake/Library.cmake
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
   if (avx512 && limit == "avx512") return make_avx512_driver(shape, variable, persist);
-#endif
   if (avx2 && limit != "portable") return make_avx2_driver(shape, variable, persist);
   return make_portable_driver(shape, variable, persist);
 }

@@ -16,6 +16,12 @@
 #include "machine/cpu/prefetch.hpp"
 #include "machine/cpu/tile.hpp"
 
+#if defined(HOLDFAST_SANITIZED)  // cmake/Defaults.cmake
+#define HOLDFAST_FLATTEN
+#else
+#define HOLDFAST_FLATTEN [[gnu::flatten]]
+#endif
+
 namespace holdfast::machine::cpu {
 
 template <class To>
@@ -45,6 +51,7 @@ class DriverImpl final : public Driver {
   using Ask = Prefetch<Tile, Shape>;
   static constexpr std::size_t kGroup = 64;  // operations in flight: enough for every line-fill buffer
   static constexpr std::size_t kLinesAhead = 16;
+  static constexpr bool kInlinesChanges = Shape::kFixed && !Shape::kMayBeWide;
 
   /// An operation between two stages.
   struct Flight {
@@ -88,11 +95,11 @@ class DriverImpl final : public Driver {
       }
       if (!work.changes) {
         aside ? find_group<true>(view, memory, work.rows, flights, count, tally)
-              : find_group<false>(view, memory, work.rows, flights, count, tally);
+              : inlined_find_group(view, memory, work.rows, flights, count, tally);
         continue;
       }
       const std::size_t stopped = aside ? change_group<true>(view, memory, work, flights, count, tally, outcome)
-                                        : change_group<false>(view, memory, work, flights, count, tally, outcome);
+                                        : inlined_change_group(view, memory, work, flights, count, tally, outcome);
       if (stopped != count) return {position(work, first, flights[stopped].row), outcome};
     }
     return {end, index::Outcome::done};
@@ -393,8 +400,8 @@ class DriverImpl final : public Driver {
 
   /// `kAside`: the reserved key is among them; without it, nothing has to ask.
   template <bool kAside>
-  [[gnu::flatten]] void find_group(const View<Shape>& view, const Memory& memory, const index::Rows& rows,
-                                   Flight* flights, std::size_t count, Tally& tally) const {
+  void find_group(const View<Shape>& view, const Memory& memory, const index::Rows& rows, Flight* flights,
+                  std::size_t count, Tally& tally) const {
     const Tile tile;
     Ahead ahead;
     for (Flight* flight = flights; flight != flights + count; ++flight) {
@@ -470,9 +477,8 @@ class DriverImpl final : public Driver {
 
   /// Where the group stopped, and why in `outcome`.
   template <bool kAside>
-  [[gnu::flatten]] std::size_t change_group(const View<Shape>& view, const Memory& memory, const Work& work,
-                                            Flight* flights, std::size_t count, Tally& tally,
-                                            index::Outcome& outcome) const {
+  std::size_t change_group(const View<Shape>& view, const Memory& memory, const Work& work, Flight* flights,
+                           std::size_t count, Tally& tally, index::Outcome& outcome) const {
     Ahead ahead;
     for (std::size_t i = 0; i < count; ++i) {
       if (!kAside && flights[i].candidates.aside()) __builtin_unreachable();
@@ -498,6 +504,28 @@ class DriverImpl final : public Driver {
       if (outcome != index::Outcome::done) return i;
     }
     return count;
+  }
+
+  // The groups that nearly all operations are in, as one function each with all that they call. It takes a compiler ten
+  // seconds and more for each, so the other configurations do without in changes, and a sanitized build altogether.
+  HOLDFAST_FLATTEN void inlined_find_group(const View<Shape>& view, const Memory& memory, const index::Rows& rows,
+                                           Flight* flights, std::size_t count, Tally& tally) const {
+    find_group<false>(view, memory, rows, flights, count, tally);
+  }
+
+  std::size_t inlined_change_group(const View<Shape>& view, const Memory& memory, const Work& work, Flight* flights,
+                                   std::size_t count, Tally& tally, index::Outcome& outcome) const {
+    if constexpr (kInlinesChanges) {
+      return flat_change_group(view, memory, work, flights, count, tally, outcome);
+    } else {
+      return change_group<false>(view, memory, work, flights, count, tally, outcome);
+    }
+  }
+
+  HOLDFAST_FLATTEN std::size_t flat_change_group(const View<Shape>& view, const Memory& memory, const Work& work,
+                                                 Flight* flights, std::size_t count, Tally& tally,
+                                                 index::Outcome& outcome) const {
+    return change_group<false>(view, memory, work, flights, count, tally, outcome);
   }
 
   index::Outcome change_one(const View<Shape>& view, const Memory& memory, const Work& work, const Flight& flight,
