@@ -7,13 +7,12 @@
 #include <mutex>
 #include <vector>
 
-#include "index/geometry.hpp"
+#include "machine/view.hpp"
 
 namespace holdfast::machine::cpu {
 
 class Epochs;
 class PairPurse;
-using Layout = index::View<index::RuntimeShape>;
 
 inline constexpr std::uint64_t kNoCell = ~std::uint64_t{0};
 

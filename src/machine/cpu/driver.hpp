@@ -42,12 +42,21 @@ struct Progress {
 
 /// What a scan of slots found.
 struct Scan {
-  std::uint64_t items = 0;
+  std::uint64_t items = 0;  ///< less those that were dropped; of a part it may be below zero, modulo 2^64
   std::uint64_t torn = 0;
   std::uint64_t second_copies = 0;
   std::uint64_t left = 0;                  ///< bytes that variable-length pairs leave of their cells
   std::vector<index::Slot*> shared_cells;  ///< slots whose cell an earlier slot names too
   std::vector<std::string> damage;         ///< at most a few, in words
+
+  void add(const Scan& other) {
+    items += other.items;
+    torn += other.torn;
+    second_copies += other.second_copies;
+    left += other.left;
+    shared_cells.insert(shared_cells.end(), other.shared_cells.begin(), other.shared_cells.end());
+    damage.insert(damage.end(), other.damage.begin(), other.damage.end());
+  }
 };
 
 /// What rehashing a range of a drained level did.

@@ -75,8 +75,9 @@ class Keeper {
   Scan verify(CellSet& cells, std::uint64_t& wrong_tags);
 
  private:
-  Layout layout_for(unsigned top_level) const;
   void set_top_level(unsigned top_level, bool carry);
+  template <class Act>
+  void each_part(Scan& total, const Act& act);
   Scan scan_table(CellSet& cells, bool repair);
   void drop_second_copies(bool repair, Scan& total);
   void look_for_copies(bool repair, Scan& total);
@@ -102,30 +103,10 @@ inline std::pair<std::uint64_t, std::uint64_t> part_of(std::uint64_t size, unsig
 /// One thread is quicker than two where there is little to do.
 inline unsigned threads_for(std::uint64_t slots) { return slots < (1 << 14) ? 1 : ~0u; }
 
-template <class Pool>
-Layout Keeper<Pool>::layout_for(unsigned top_level) const {
-  const auto& super = pool_.superblock();
-  Layout layout;
-  layout.shape = {super.levels, super.hash_locations, super.slots, memory::key_words(super.key_bytes),
-                  super.key_bytes == memory::kVariable};
-  layout.top_level = top_level;
-  layout.slab_bits = pool_.slab_bits();
-  layout.value_bytes = super.value_bytes;
-  layout.cell_bytes = static_cast<std::uint32_t>(super.cell_bytes);
-  layout.shared_bias = options_.shared_bias;
-  layout.may_move = options_.may_move;
-  layout.seed = super.seed;
-  layout.cells = pool_.cells();
-  for (unsigned rank = 0; rank < super.levels; ++rank) layout.level[rank] = pool_.level(top_level - rank);
-  layout.aside = pool_.aside();
-  layout.heap = pool_.heap();
-  return layout;
-}
-
 /// Addresses `top_level` from now on. `carry`: keeps the tags of the levels that both geometries address.
 template <class Pool>
 void Keeper<Pool>::set_top_level(unsigned top_level, bool carry) {
-  Layout layout = layout_for(top_level);
+  Layout layout = layout_of(pool_, options_.shared_bias, options_.may_move, top_level);
   TagMemory tags(layout.tag_words());
   layout.tags = tags.words();
   if (carry) {
@@ -143,26 +124,31 @@ void Keeper<Pool>::set_top_level(unsigned top_level, bool carry) {
   driver_.set_layout(layout_);
 }
 
-/// Reads every slot of the addressed levels and the aside slot: tags, live cells, torn slots, second copies.
+/// Gives all workers parts of all buckets, and adds up what act(rank, begin, end, scan) found.
 template <class Pool>
-Scan Keeper<Pool>::scan_table(CellSet& cells, bool repair) {
-  cells.begin(layout_);
-  Scan total;
+template <class Act>
+void Keeper<Pool>::each_part(Scan& total, const Act& act) {
   std::mutex mutex;
   for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
     const std::uint64_t buckets = layout_.buckets(rank);
     workers_.run(threads_for(buckets * layout_.shape.slots()), [&](unsigned i, unsigned n) {
       Scan scan;
       const auto [begin, end] = part_of(buckets, i, n);
-      driver_.scan(rank, begin, end, repair, cells, scan);
+      act(rank, begin, end, scan);
       const std::lock_guard lock(mutex);
-      total.items += scan.items;
-      total.torn += scan.torn;
-      total.left += scan.left;
-      total.shared_cells.insert(total.shared_cells.end(), scan.shared_cells.begin(), scan.shared_cells.end());
-      total.damage.insert(total.damage.end(), scan.damage.begin(), scan.damage.end());
+      total.add(scan);
     });
   }
+}
+
+/// Reads every slot of the addressed levels and the aside slot: tags, live cells, torn slots, second copies.
+template <class Pool>
+Scan Keeper<Pool>::scan_table(CellSet& cells, bool repair) {
+  cells.begin(layout_);
+  Scan total;
+  each_part(total, [&](unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) {
+    driver_.scan(rank, begin, end, repair, cells, scan);
+  });
   driver_.scan_aside(repair, cells, total);
   if (total.damage.empty()) drop_second_copies(repair, total);
   cells.count_free();
@@ -181,18 +167,9 @@ void Keeper<Pool>::drop_second_copies(bool repair, Scan& total) {
 /// Every item is looked for in all slots that come before its own.
 template <class Pool>
 void Keeper<Pool>::look_for_copies(bool repair, Scan& total) {
-  std::mutex mutex;
-  for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
-    const std::uint64_t buckets = layout_.buckets(rank);
-    workers_.run(threads_for(buckets * layout_.shape.slots()), [&](unsigned i, unsigned n) {
-      Scan scan;
-      const auto [begin, end] = part_of(buckets, i, n);
-      driver_.drop_copies(rank, begin, end, repair, scan);
-      const std::lock_guard lock(mutex);
-      total.items -= scan.second_copies;
-      total.second_copies += scan.second_copies;
-    });
-  }
+  each_part(total, [&](unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) {
+    driver_.drop_copies(rank, begin, end, repair, scan);
+  });
 }
 
 template <class Pool>
@@ -268,19 +245,11 @@ Scan Keeper<Pool>::verify(CellSet& cells, std::uint64_t& wrong_tags) {
 
 template <class Pool>
 std::vector<std::string> Keeper<Pool>::verify_pairs() {
-  std::vector<std::string> damage;
-  std::mutex mutex;
-  for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
-    const std::uint64_t buckets = layout_.buckets(rank);
-    workers_.run(threads_for(buckets * layout_.shape.slots()), [&](unsigned i, unsigned n) {
-      Scan scan;
-      const auto [begin, end] = part_of(buckets, i, n);
-      driver_.check_pairs(rank, begin, end, scan);
-      const std::lock_guard lock(mutex);
-      damage.insert(damage.end(), scan.damage.begin(), scan.damage.end());
-    });
-  }
-  return damage;
+  Scan total;
+  each_part(total, [&](unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) {
+    driver_.check_pairs(rank, begin, end, scan);
+  });
+  return total.damage;
 }
 
 template <class Pool>

@@ -14,26 +14,6 @@
 
 namespace holdfast::machine::cpu {
 
-template <class To>
-index::View<To> view_as(const Layout& from) {
-  index::View<To> to;
-  if constexpr (!To::kFixed) to.shape = To(from.shape);
-  if constexpr (To::kFixed && To::kMayBeWide) to.shape.key_words_ = from.shape.key_words_;
-  to.top_level = from.top_level;
-  to.value_bytes = from.value_bytes;
-  to.cell_bytes = from.cell_bytes;
-  to.shared_bias = from.shared_bias;
-  to.slab_bits = from.slab_bits;
-  to.may_move = from.may_move;
-  to.seed = from.seed;
-  to.cells = from.cells;
-  for (unsigned i = 0; i < index::kMaxLevels; ++i) to.level[i] = from.level[i];
-  to.aside = from.aside;
-  to.heap = from.heap;
-  to.tags = from.tags;
-  return to;
-}
-
 /// The half of a driver that works on ranges of slots instead of rows of a batch.
 template <class Tile, class Shape, bool kFlush>
 class Upkeep : public Driver {

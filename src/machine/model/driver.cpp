@@ -227,7 +227,7 @@ index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>
     };
     if (rows.value_offsets == nullptr) return apply(view, index::given_key<Memory>(view, key));
     const index::Part part{key, 8 * kKeyWords};
-    return apply(cpu::view_as<index::RuntimeVariableShape>(view), {index::hash_of(part, view.seed), part});
+    return apply(machine::view_as<index::RuntimeVariableShape>(view), {index::hash_of(part, view.seed), part});
   });
 }
 

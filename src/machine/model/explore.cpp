@@ -69,8 +69,8 @@ class Explorer : public Watcher {
   std::unique_ptr<cpu::Driver> driver_;
   const unsigned callers_;
   Fibers fibers_;
-  cpu::Layout layout_;
-  const cpu::Layout* table_ = &layout_;  // as it is now
+  machine::Layout layout_;
+  const machine::Layout* table_ = &layout_;  // as it is now
   cpu::Epochs epochs_;
   cpu::Cells cells_{epochs_};
   cpu::PairCells pair_cells_{epochs_};

@@ -24,7 +24,7 @@ constexpr unsigned kOneIn = 16;   // images whose second round is crashed, where
 /// What lies in the slots and cells of a quiet table.
 class Inspection {
  public:
-  Inspection(World& world, const cpu::Layout& layout, const std::vector<std::uint64_t>& keys)
+  Inspection(World& world, const machine::Layout& layout, const std::vector<std::uint64_t>& keys)
       : world_(world),
         layout_(layout),
         keys_(keys),
@@ -125,7 +125,7 @@ class Inspection {
   }
 
   World& world_;
-  const cpu::Layout& layout_;
+  const machine::Layout& layout_;
   const std::vector<std::uint64_t>& keys_;
   std::vector<State> lies_;
   std::vector<bool> named_;
@@ -144,7 +144,7 @@ Operation operation(Op op, std::uint64_t key, std::uint64_t value) {
 
 }  // namespace
 
-Recovered inspect(World& world, cpu::Driver& driver, const cpu::Layout& layout,
+Recovered inspect(World& world, cpu::Driver& driver, const machine::Layout& layout,
                   const std::vector<std::uint64_t>& keys) {
   Recovered result;
   Inspection seen(world, layout, keys);
@@ -226,7 +226,7 @@ Recovered Recovery::run(std::vector<Check>* checks) {
                                   shape_.variable ? static_cast<cpu::CellSet&>(pair_cells_) : cells_, workers_);
     world_.set_items(static_cast<std::int64_t>(keeper.recover()));
     world_.set_watcher(nullptr);
-    const cpu::Layout& layout = keeper.layout();
+    const machine::Layout& layout = keeper.layout();
     if (shape_.variable) {
       world_.set_free_pairs([&](std::uint64_t cell) { return pair_cells_.is_free(cell); });
     }
@@ -259,7 +259,7 @@ Recovery::Node Recovery::recover(const Image& image, std::uint64_t hash, std::ve
 }
 
 /// Fills the table, changes what was in it, and looks again.
-std::string Recovery::second_round(const cpu::Layout& layout, const Recovered& before, std::vector<Check>* checks) {
+std::string Recovery::second_round(const machine::Layout& layout, const Recovered& before, std::vector<Check>* checks) {
   ++counts_.second_rounds;
   std::vector<Check> none;
   SecondCrashes crashes(*this, checks ? *checks : none);
@@ -300,14 +300,14 @@ std::string Recovery::second_round(const cpu::Layout& layout, const Recovered& b
 }
 
 /// `no_space` is right only where every candidate slot is taken, or no cell is left.
-std::string Recovery::check_no_space(const cpu::Layout& layout, std::uint64_t key, State value) const {
+std::string Recovery::check_no_space(const machine::Layout& layout, std::uint64_t key, State value) const {
   if (!shape_.variable && !layout.in_slot() && world_.free_cells().size() <= shape_.reserve) return {};
   std::uint64_t words[kKeyWords];
   encode_key(key, shape_, words);
   if (shape_.variable) {
     if (!world_.has_pair_cell(index::class_of(index::pair_bytes(8 * kKeyWords, 8 * words_of(value))))) return {};
     const index::Part part{reinterpret_cast<const std::byte*>(words), 8 * kKeyWords};
-    const auto view = cpu::view_as<index::RuntimeVariableShape>(layout);
+    const auto view = machine::view_as<index::RuntimeVariableShape>(layout);
     const index::Candidates<index::RuntimeVariableShape> candidates(view, {index::hash_of(part, view.seed), part});
     for (unsigned lane = 0; lane < candidates.lane_count(view); ++lane) {
       if (candidates.slot(view, lane)->key == 0) return "a key found no space, though a slot of its own is empty";

@@ -52,7 +52,7 @@ State decode_variable(const void* bytes, std::size_t size) {
   return size == 8 * words_of(words[0]) ? decode(words, static_cast<unsigned>(size)) : kTorn;
 }
 
-void Runner::run(Operation* operations, unsigned count, bool as_run, const cpu::Layout& layout, bool in_phases) {
+void Runner::run(Operation* operations, unsigned count, bool as_run, const machine::Layout& layout, bool in_phases) {
   HOLDFAST_ASSERT(count <= kMaxBatch);
   Arrays arrays;
   cpu::Work work;

@@ -27,7 +27,7 @@ class Runner {
       : world_(world), driver_(driver), caller_(caller), grow_(grow) {}
 
   /// `as_run`: all operations are on one key, applied as one change (index/run.hpp). `in_phases`: as index/phases.hpp does.
-  void run(Operation* operations, unsigned count, bool as_run, const cpu::Layout& layout, bool in_phases = false);
+  void run(Operation* operations, unsigned count, bool as_run, const machine::Layout& layout, bool in_phases = false);
 
  private:
   struct Arrays;
