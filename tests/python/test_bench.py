@@ -159,6 +159,23 @@ def test_command_writes_a_result(command: str, written: Path) -> None:
     assert content["results"]
 
 
+def test_field() -> None:
+    runs = [{"work": "find, hot", "batch": 4096, "mops": 1.5}, {"work": "find", "batch": 4096, "mops": 2.5}]
+    content = {"runs": runs, "sizes": [1, 2]}
+    assert results.field(content, "runs[1].mops") == 2.5
+    assert results.field(content, "sizes[-1]") == 2
+    assert results.field(content, "runs[work='find, hot' batch=4096].mops") == 1.5
+    for path in (
+        "runs[batch=4096].mops",
+        "runs[work='erase'].mops",
+        "runs[speed=1].mops",
+        "runs[7].mops",
+        "sizes.mops",
+    ):
+        with pytest.raises(KeyError, match="no field"):
+            results.field(content, path)
+
+
 @pytest.mark.skipif(not _bench.peers(), reason="no peer is installed")
 def test_compare(written: Path) -> None:
     run("compare", "--quick", "--json", str(written))

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import re
 import statistics
 from collections.abc import Iterable
 from pathlib import Path
@@ -66,11 +67,25 @@ def read(path: Path) -> Json:
 
 
 def field(content: Json, path: str) -> Any:
-    """The value at a path like `results.find.ratio.median` or `results.sizes[-1].ms`. Raises KeyError."""
+    """The value at a path like `results.find.ratio.median` or `results.sizes[-1].ms`; of a list of objects also by what is in
+    them: `results.runs[work='find' batch=4096].mops.median`, which must be one. Raises KeyError."""
     value: Any = content
-    for part in path.replace("[", ".[").split("."):
+    for part in _PART.findall(path):
         try:
-            value = value[int(part[1:-1])] if part.startswith("[") else value[part]
+            value = _chosen(value, part[1:-1]) if part.startswith("[") else value[part]
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise KeyError(f"no field {path}") from error
     return value
+
+
+_PART = re.compile(r"\[[^]]*\]|[^.\[]+")
+_CONDITION = re.compile(r"(\w+)=(?:'([^']*)'|(-?[0-9.]+))")
+
+
+def _chosen(values: Any, which: str) -> Any:
+    """The element of a list at a position, or the only one that has these values."""
+    wanted = {name: text if number == "" else float(number) for name, text, number in _CONDITION.findall(which)}
+    if not wanted:
+        return values[int(which)]
+    (chosen,) = (value for value in values if all(value[name] == wanted[name] for name in wanted))
+    return chosen
