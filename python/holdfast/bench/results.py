@@ -67,8 +67,11 @@ def read(path: Path) -> Json:
 
 
 def field(content: Json, path: str) -> Any:
-    """The value at a path like `results.find.ratio.median` or `results.sizes[-1].ms`; of a list of objects also by what is in
-    them: `results.runs[work='find' batch=4096].mops.median`, which must be one. Raises KeyError."""
+    """The value at a path like `results.find.ratio.median` or `results.sizes[-1].ms`.
+
+    An object of a list may also be named by what is in it: `results.runs[work='find' batch=4096].mops.median`. Raises
+    KeyError, also if there are several.
+    """
     value: Any = content
     for part in _PART.findall(path):
         try:
