@@ -30,7 +30,8 @@ class Random {
   std::uint64_t next() { return mix(state_ += kOdd); }
   /// Uniform in [0, bound), by multiplication; the bias is below bound / 2^64.
   std::uint64_t below(std::uint64_t bound) {
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+    __extension__ using Product = unsigned __int128;
+    return static_cast<std::uint64_t>((static_cast<Product>(next()) * bound) >> 64);
   }
   /// Uniform in [0, 1).
   double real() { return static_cast<double>(next() >> 11) * 0x1p-53; }

@@ -4,77 +4,13 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
-#include "arrays.cuh"
-#include "holdfast/table.hpp"
+#include "setup.cuh"
 
 namespace holdfast::bench {
-
-using Json = nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
-inline constexpr std::uint64_t kMi = 1 << 20;
-inline constexpr unsigned kBlocks = 132 * 8, kThreads = 256;
-
-inline double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-template <class... T>
-void say(const char* format, T... values) {
-  std::fprintf(stderr, "link: ");
-  std::fprintf(stderr, format, values...);
-  std::fprintf(stderr, "\n");
-  std::fflush(stderr);
-}
-
-/// How the table of a study is made.
-struct Setup {
-  std::uint64_t items = 37'748'736;  // 0.75 of 3·2^24 slots
-  std::uint32_t key_bytes = 8, value_bytes = 128;
-  std::string pool = "/dev/shm/holdfast-link-bench.hold";
-  std::uint64_t order_from = 0, gpu_memory = kHalfOfFree;
-  CacheOptions cache;  ///< of values
-  std::uint32_t levels = 2, hash_locations = 2, slots = 8;
-  std::uint64_t capacity = 0;  ///< that the table is made for; 0: the items
-  std::uint64_t spare = 0;     ///< cells beyond the items and a batch of updates
-  bool time_phases = false;    ///< of changing batches; it slows them a little
-};
-
-/// The arrays of one batch.
-struct Arrays {
-  Arrays(std::uint64_t rows, unsigned words, unsigned key_words, bool mixed = false)
-      : keys(rows),
-        wide_keys(key_words == 1 ? 0 : rows * key_words),
-        values(rows * words),
-        out(rows * words),
-        statuses(rows),
-        found(rows),
-        ops(mixed ? rows : 0) {}
-  GpuArray<std::uint64_t> keys, wide_keys, values, out;  ///< of wide keys, `keys` are the first words
-  GpuArray<Status> statuses;
-  GpuArray<bool> found;
-  GpuArray<std::uint8_t> ops;
-};
-
-inline Draw uniform_draw(std::uint64_t items) {
-  Draw draw;
-  draw.items = items;
-  return draw;
-}
-
-inline Json spread_of(const std::vector<double>& all) {
-  std::vector<double> sorted = all;
-  std::sort(sorted.begin(), sorted.end());
-  return {{"median", sorted[sorted.size() / 2]}, {"low", sorted.front()}, {"high", sorted.back()}, {"all", all}};
-}
 
 class Bench {
  public:
@@ -102,7 +38,8 @@ class Bench {
     options.hash_locations = setup_.hash_locations;
     options.slots = setup_.slots;
     options.time_phases = setup_.time_phases;
-    options.device = "cuda";
+    options.device = setup_.device;
+    options.threads = setup_.threads;
     options.overwrite = true;
     options.order_from = setup_.order_from;
     options.gpu_memory = setup_.gpu_memory;
@@ -126,7 +63,7 @@ class Bench {
       expect_status(arrays, n, Status::inserted, Status::inserted);
     }
     require_right(work);
-    if (!rates.empty()) note(work, rows, 1, rates);
+    if (!rates.empty()) note(work, rows, 1, rates, rows);
   }
 
   /// The items from `first` on, without a clock.
@@ -141,31 +78,7 @@ class Bench {
   }
 
   /// Each repetition has fresh keys; the clock runs from the first call to the end of the last batch of the repetition.
-  void find(const std::string& work, const Draw& from, std::uint64_t rows, unsigned streams = 1, bool absent = false) {
-    const auto each = static_cast<unsigned>(std::clamp<std::uint64_t>(4 * kMi / rows, streams == 1 ? 1 : 4, 64));
-    std::vector<std::unique_ptr<Arrays>> arrays;
-    for (unsigned i = 0; i < each; ++i) arrays.push_back(std::make_unique<Arrays>(rows, words_, key_words_));
-    repeat(
-        work, rows, rows * each, 5, streams,
-        [&] {
-          for (auto& a : arrays) {
-            draw(from, *a, rows, absent);
-            must(cudaMemset(a->out.data(), 0xee, rows * words_ * 8), "poisoning results");
-          }
-        },
-        [&] {
-          for (unsigned i = 0; i < each; ++i) {
-            Batch batch = batch_of(*arrays[i], rows, streams_[i % streams]);
-            batch.op = Op::find;
-            batch.out = arrays[i]->out.data();
-            batch.found = arrays[i]->found.data();
-            table_->run(batch);
-          }
-        },
-        [&] {
-          for (const auto& a : arrays) check(*a, a->out.data(), rows, absent);
-        });
-  }
+  void find(const std::string& work, const Draw& from, std::uint64_t rows, unsigned streams = 1, bool absent = false);
 
   /// Searches without a clock.
   void search(const Draw& from, std::uint64_t rows, unsigned batches) {
@@ -175,149 +88,27 @@ class Bench {
   /// Searches until `ended` says so, which is asked after each batch is enqueued, and returns M/s. It waits for its own stream
   /// alone, so that whatever else the table does may go on.
   template <class Ended>
-  double rate_until(const Draw& from, std::uint64_t rows, Ended ended) {
-    constexpr unsigned kArrays = 4;
-    std::vector<std::unique_ptr<Arrays>> arrays;
-    for (unsigned i = 0; i < kArrays; ++i) {
-      arrays.push_back(std::make_unique<Arrays>(rows, words_, key_words_));
-      draw(from, *arrays[i], rows, false);
-    }
-    wait_all();
-    std::uint64_t batches = 0;
-    const auto start = Clock::now();
-    for (bool more = true; more; ++batches) {
-      const Arrays& next = *arrays[batches % kArrays];
-      if (batches % kArrays == 0) must(cudaStreamSynchronize(streams_[0]), "running a batch");
-      Batch batch = batch_of(next, rows, streams_[0]);
-      batch.op = Op::find;
-      batch.out = next.out.data();
-      batch.found = next.found.data();
-      table_->run(batch);
-      more = !ended();
-    }
-    must(cudaStreamSynchronize(streams_[0]), "running a batch");
-    const double seconds = seconds_since(start);
-    for (unsigned i = 0; i < std::min<std::uint64_t>(kArrays, batches); ++i)
-      check(*arrays[i], arrays[i]->out.data(), rows, false);
-    wait_all();
-    require_right("find");
-    return static_cast<double>(rows * batches) / seconds / 1e6;
-  }
+  double rate_until(const Draw& from, std::uint64_t rows, Ended ended);
 
   /// The resolution alone: no value is read.
-  void contains(const std::string& work, const Draw& from, std::uint64_t rows, bool absent) {
-    Arrays arrays(rows, 0, key_words_);
-    repeat(
-        work, rows, rows, 5, 1, [&] { draw(from, arrays, rows, absent); },
-        [&] {
-          Batch batch = batch_of(arrays, rows, streams_[0]);
-          batch.op = Op::contains;
-          batch.found = arrays.found.data();
-          table_->run(batch);
-        },
-        [&] { check(arrays, nullptr, rows, absent); });
-  }
+  void contains(const std::string& work, const Draw& from, std::uint64_t rows, bool absent);
 
-  void update(const std::string& work, const Draw& from, std::uint64_t rows, unsigned repetitions = 3) {
-    Arrays arrays(rows, words_, key_words_);
-    repeat(
-        work, rows, rows, repetitions, 1,
-        [&] {
-          draw(from, arrays, rows, false);
-          ++version_;
-          fill_values(arrays, rows);
-        },
-        [&] { change(Op::assign, arrays, rows); },
-        [&] { expect_status(arrays, rows, Status::updated, Status::updated); });
-  }
+  void update(const std::string& work, const Draw& from, std::uint64_t rows, unsigned repetitions = 3);
 
   /// Adds to values, and takes it away again outside the clock.
-  void accumulate(const std::string& work, const Draw& from, std::uint64_t rows) {
-    Arrays arrays(rows, words_, key_words_);
-    GpuArray<std::uint64_t> before(rows * words_);
-    const auto amounts = [&](bool less) {
-      amount_kernel<<<kBlocks, kThreads>>>(arrays.values.data(), rows, words_, less);
-      must(cudaGetLastError(), "making values");
-    };
-    repeat(
-        work, rows, rows, 3, 1,
-        [&] {
-          draw(from, arrays, rows, false);
-          read_into(before.data(), arrays, rows);
-          amounts(false);
-        },
-        [&] { change(Op::accumulate, arrays, rows); },
-        [&] {
-          expect_status(arrays, rows, Status::updated, Status::updated);
-          read_into(arrays.out.data(), arrays, rows);
-          check_sums_kernel<<<kBlocks, kThreads>>>(before.data(), arrays.out.data(), rows, words_, wrong_.data());
-          must(cudaGetLastError(), "checking answers");
-          amounts(true);
-          wait_all();
-          change(Op::accumulate, arrays, rows);
-        });
-  }
+  void accumulate(const std::string& work, const Draw& from, std::uint64_t rows);
 
   /// Of items that are all there.
-  void find_or_insert(const std::string& work, const Draw& from, std::uint64_t rows) {
-    Arrays arrays(rows, words_, key_words_);
-    repeat(
-        work, rows, rows, 3, 1,
-        [&] {
-          draw(from, arrays, rows, false);
-          must(cudaMemset(arrays.out.data(), 0xee, rows * words_ * 8), "poisoning results");
-        },
-        [&] {
-          Batch batch = batch_of(arrays, rows, streams_[0]);
-          batch.op = Op::find_or_insert;
-          batch.values = arrays.values.data();
-          batch.out = arrays.out.data();
-          batch.found = arrays.found.data();
-          table_->run(batch);
-        },
-        [&] { check(arrays, arrays.out.data(), rows, false); });
-  }
+  void find_or_insert(const std::string& work, const Draw& from, std::uint64_t rows);
 
   /// Erases the last items of the table, `batches` batches of them.
-  void erase(const std::string& work, std::uint64_t rows, unsigned batches = 2) {
-    Arrays arrays(rows, words_, key_words_);
-    std::vector<double> rates;
-    for (unsigned r = 0; r < batches && erased_ + rows <= setup_.items; ++r) {
-      draw(each_from(setup_.items - erased_ - rows), arrays, rows, false);
-      rates.push_back(static_cast<double>(rows) / timed([&] { change(Op::erase, arrays, rows); }) / 1e6);
-      expect_status(arrays, rows, Status::erased, Status::erased);
-      erased_ += rows;
-    }
-    require_right(work.c_str());
-    if (!rates.empty()) note(work, rows, 1, rates);
-  }
+  void erase(const std::string& work, std::uint64_t rows, unsigned batches = 2);
+
+  /// Puts erased items back.
+  void insert_erased(const std::string& work, std::uint64_t rows, unsigned batches = 2);
 
   /// A mixed batch: row i reads, but for `changes_in_20` rows of every twenty, which update. YCSB A is 10, B is 1.
-  void mixed(const std::string& work, const Draw& from, std::uint64_t rows, unsigned changes_in_20) {
-    Arrays arrays(rows, words_, key_words_, true);
-    repeat(
-        work, rows, rows, 4, 1,
-        [&] {
-          draw(from, arrays, rows, false);
-          ++version_;
-          fill_values(arrays, rows);
-          mix_kernel<<<kBlocks, kThreads>>>(arrays.ops.data(), rows, changes_in_20, Op::assign, seed_);
-          must(cudaMemset(arrays.out.data(), 0xee, rows * words_ * 8), "poisoning results");
-        },
-        [&] {
-          Batch batch = batch_of(arrays, rows, streams_[0]);
-          batch.ops = arrays.ops.data();
-          batch.values = arrays.values.data();
-          batch.out = arrays.out.data();
-          batch.statuses = arrays.statuses.data();
-          table_->run(batch);
-        },
-        [&] {
-          check_mixed_kernel<<<kBlocks, kThreads>>>(arrays.keys.data(), arrays.ops.data(), arrays.statuses.data(),
-                                                    arrays.out.data(), rows, words_, version_, wrong_.data());
-          must(cudaGetLastError(), "checking answers");
-        });
-  }
+  void mixed(const std::string& work, const Draw& from, std::uint64_t rows, unsigned changes_in_20);
 
   /// Adds to the last run noted.
   void tell(const char* what, const Json& value) {
@@ -328,6 +119,21 @@ class Bench {
   std::uint64_t rows_searched() const { return rows_searched_; }
   /// For the next opening.
   void cache(const CacheOptions& options) { setup_.cache = options; }
+  void open_with(std::uint64_t gpu_memory, std::uint64_t order_from) {
+    setup_.gpu_memory = gpu_memory;
+    setup_.order_from = order_from;
+  }
+  void open_on(const std::string& device, unsigned threads) {
+    setup_.device = device;
+    setup_.threads = threads;
+  }
+
+  /// Whose runs these are, from now on, and who carries out the batches of them: the table, if no `runner` is given.
+  void use(const std::string& by, std::function<void(const Batch&)> runner = nullptr) {
+    by_ = by;
+    runner_ = std::move(runner);
+    say("-- %s", by.c_str());
+  }
 
   /// Verifies every slot and cell; the count of items too.
   void verify() {
@@ -342,7 +148,8 @@ class Bench {
   void reopen() {
     if (table_) table_->close();
     OpenOptions options;
-    options.device = "cuda";
+    options.device = setup_.device;
+    options.threads = setup_.threads;
     options.order_from = setup_.order_from;
     options.gpu_memory = setup_.gpu_memory;
     options.cache = setup_.cache;
@@ -351,12 +158,19 @@ class Bench {
     say("opened in %.0f ms, of which recovery %.1f ms", seconds_since(start) * 1e3, table_->stats().recovery_ms);
   }
 
-  /// Draws, runs and checks `repetitions` times after one to warm up, and notes `operations` a repetition.
+  /// Draws, runs and checks `repetitions` times after one to warm up, and notes `operations` a repetition. False: there is no
+  /// time left for it.
   template <class Prepare, class Run, class Check>
-  void repeat(const std::string& work, std::uint64_t batch, std::uint64_t operations, unsigned repetitions,
+  bool repeat(const std::string& work, std::uint64_t batch, std::uint64_t operations, unsigned repetitions,
               unsigned streams, const Prepare& prepare, const Run& run, const Check& check) {
     std::vector<double> rates;
+    if (seconds_since(kBegun) > setup_.seconds) {
+      say("left out, for want of time: %s, %llu rows", work.c_str(), static_cast<unsigned long long>(batch));
+      left_out_.push_back(work + (by_.empty() ? "" : ", " + by_));
+      return false;
+    }
     rows_searched_ = operations * (repetitions + 1);
+    const auto start = Clock::now();
     for (unsigned r = 0; r <= repetitions; ++r) {
       prepare();
       wait_all();
@@ -364,9 +178,11 @@ class Bench {
       if (r != 0) rates.push_back(static_cast<double>(operations) / seconds / 1e6);
       check();
       wait_all();
+      if (r != 0 && seconds_since(start) > setup_.patience) break;
     }
     require_right(work.c_str());
-    note(work, batch, streams, rates);
+    note(work, batch, streams, rates, operations);
+    return true;
   }
 
   template <class Run>
@@ -378,12 +194,20 @@ class Bench {
     return seconds_since(start);
   }
 
-  void note(const std::string& work, std::uint64_t batch, unsigned streams, const std::vector<double>& rates) {
+  /// `operations` had each rate: where that is one batch, they say its latency too.
+  void note(const std::string& work, std::uint64_t batch, unsigned streams, const std::vector<double>& rates,
+            std::uint64_t operations = 0) {
     const Json mops = spread_of(rates);
     say("%-24s %9llu rows, %u streams: %8.1f M/s (%.1f to %.1f, %zu batches)", work.c_str(),
         static_cast<unsigned long long>(batch), streams, mops["median"].get<double>(), mops["low"].get<double>(),
         mops["high"].get<double>(), rates.size());
     runs_.push_back({{"work", work}, {"batch", batch}, {"streams", streams}, {"mops", mops}});
+    if (!by_.empty()) runs_.back()["by"] = by_;
+    if (operations == batch) {
+      std::vector<double> latencies;
+      for (const double rate : rates) latencies.push_back(static_cast<double>(batch) / rate);
+      runs_.back()["latency_us"] = spread_of(latencies);
+    }
     if (setup_.time_phases) note_phases(runs_.back());
   }
 
@@ -402,6 +226,8 @@ class Bench {
 
   /// What was measured, with what the table says of itself.
   Json result() const {
+    if (!table_)
+      return {{"items", setup_.items}, {"value_bytes", setup_.value_bytes}, {"runs", runs_}, {"left_out", left_out_}};
     const Stats stats = table_->stats();
     return {{"items", setup_.items},
             {"key_bytes", setup_.key_bytes},
@@ -415,7 +241,8 @@ class Bench {
             {"recovery_ms", stats.recovery_ms},
             {"map_ms", stats.map_ms},
             {"retries", stats.retries},
-            {"runs", runs_}};
+            {"runs", runs_},
+            {"left_out", left_out_}};
   }
 
   const Setup& setup() const { return setup_; }
@@ -444,12 +271,23 @@ class Bench {
     return batch;
   }
 
+  void run(const Batch& batch) {
+    if (runner_) {
+      runner_(batch);
+    } else {
+      table_->run(batch);
+    }
+  }
+
+  void search_once(const Arrays& arrays, std::uint64_t rows);
+  void note_latency(const Arrays& arrays, std::uint64_t rows);
+
   void change(Op op, const Arrays& arrays, std::uint64_t rows) {
     Batch batch = batch_of(arrays, rows, streams_[0]);
     batch.op = op;
     if (takes_value(op)) batch.values = arrays.values.data();
     batch.statuses = arrays.statuses.data();
-    table_->run(batch);
+    run(batch);
   }
 
   void read_into(std::uint64_t* out, const Arrays& arrays, std::uint64_t rows) {
@@ -457,7 +295,7 @@ class Bench {
     Batch batch = batch_of(arrays, rows, streams_[0]);
     batch.op = Op::find;
     batch.out = out;
-    table_->run(batch);
+    run(batch);
     wait_all();
   }
 
@@ -503,10 +341,14 @@ class Bench {
   GpuArray<unsigned long long> wrong_;
   cudaStream_t streams_[2] = {};
   std::unique_ptr<Table> table_;
+  std::function<void(const Batch&)> runner_;
+  std::string by_;
   std::uint64_t seed_ = 0, version_ = 1, erased_ = 0, rows_searched_ = 0;
-  Json runs_ = Json::array();
+  Json runs_ = Json::array(), left_out_ = Json::array();
   std::map<std::string, PhaseTime> phases_before_;
   bool failed_ = false;
 };
 
 }  // namespace holdfast::bench
+
+#include "work.cuh"

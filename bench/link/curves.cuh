@@ -1,5 +1,5 @@
-// curves.cuh: the studies `batches`, `skew`, `keys` and `shapes`: throughput by batch size, by skew, by the bytes of a key, and
-// by configuration.
+// curves.cuh: the studies `batches`, `skew`, `keys` and `shapes`: throughput by batch size (with keys of 8 and of 32 bytes), by
+// skew, by the bytes of a key, and by configuration.
 #pragma once
 
 #include <utility>
@@ -8,12 +8,9 @@
 
 namespace holdfast::bench {
 
-/// Throughput, and with it the latency of a batch, by batch size: the micro workloads and YCSB A, B, C and F, zipfian 0.99.
-inline Json batches_study(const Setup& setup) {
-  Bench bench(setup);
-  bench.make();
-  bench.load();
-  const Draw uniform = bench.uniform(), skewed = zipfian(setup.items, 0.99);
+/// Throughput, and the latency of a batch, by batch size: the micro workloads and YCSB A, B and C, zipfian 0.99.
+inline void by_batch_size(Bench& bench) {
+  const Draw uniform = bench.uniform(), skewed = zipfian(bench.setup().items, 0.99);
   for (std::uint64_t rows = 4096; rows <= 16 * kMi; rows *= 4) {
     bench.find("find", uniform, rows);
     bench.find("absent", uniform, rows, 1, true);
@@ -23,11 +20,31 @@ inline Json batches_study(const Setup& setup) {
     bench.mixed("ycsb A", skewed, rows, 10);
     bench.mixed("ycsb B", skewed, rows, 1);
   }
-  for (std::uint64_t rows = 4096; rows <= 4 * kMi; rows *= 4) bench.erase("erase", rows);
-  bench.verify();
-  Json result = bench.result();
-  result["failed"] = bench.failed();
-  return result;
+  for (std::uint64_t rows = 4096; rows <= 4 * kMi; rows *= 4) {
+    bench.erase("erase", rows);
+    bench.insert_erased("insert", rows);
+  }
+}
+
+/// GPHash Figures 5 and 6: keys of 8 bytes and of 32, a table each.
+inline Json batches_study(Setup setup) {
+  Json runs = Json::array();
+  bool failed = false;
+  for (const std::uint32_t bytes : {8u, 32u}) {
+    setup.key_bytes = bytes;
+    Bench bench(setup);
+    bench.make();
+    bench.use("keys of " + std::to_string(bytes) + " bytes");
+    bench.load(4 * kMi, "load");
+    by_batch_size(bench);
+    bench.verify();
+    failed |= bench.failed();
+    for (Json run : bench.result()["runs"]) {
+      run["key_bytes"] = bytes;
+      runs.push_back(std::move(run));
+    }
+  }
+  return {{"items", setup.items}, {"value_bytes", setup.value_bytes}, {"failed", failed}, {"runs", runs}};
 }
 
 /// GPHash Figure 12b: finds, zipfian from 0 to 1.2.

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "against.cuh"
 #include "cache.cuh"
 #include "curves.cuh"
 #include "growth.cuh"
@@ -22,7 +23,7 @@ int run(int count, char** words) {
   std::string study = "table-a";
   app.add_option("study", study, "what to measure")
       ->check(CLI::IsMember({"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "keys",
-                             "shapes", "cache", "fill-and-die"}))
+                             "shapes", "cache", "rivals", "factors", "fill-and-die"}))
       ->capture_default_str();
   app.add_option("--items", setup.items, "items in the table")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--value-bytes", setup.value_bytes, "a multiple of 8")
@@ -35,6 +36,7 @@ int run(int count, char** words) {
   app.add_option("--gpu-memory", setup.gpu_memory, "bytes for copies of buckets; half of what is free if not given");
   app.add_option("--changes", changes, "after the searches, updates, erases and a second opening");
   app.add_option("--curves", curves, "cache: policies, sizes and skews too");
+  app.add_option("--seconds", setup.seconds, "after which runs that have not begun are left out");
   app.add_option("--most-slots", most_slots, "recovery: of the largest table")->capture_default_str();
   CLI11_PARSE(app, count, words);
   if (setup.value_bytes % 8 != 0) {
@@ -65,6 +67,10 @@ int run(int count, char** words) {
     result = cache_study(setup, curves);
   } else if (study == "keys") {
     result = keys_study(setup);
+  } else if (study == "rivals") {
+    result = rivals_study(setup);
+  } else if (study == "factors") {
+    result = factors_study(setup);
   } else if (study == "shapes") {
     result = shapes_study(setup);
   } else {
