@@ -14,6 +14,11 @@
 
 namespace holdfast::bench {
 
+__global__ void zero_kernel(ulonglong2* words, std::uint64_t size) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < size; i += gridDim.x * blockDim.x)
+    words[i] = make_ulonglong2(0, 0);
+}
+
 class Arena {
  public:
   Arena(const std::string& path, std::size_t bytes) : path_(path), bytes_(bytes) {
@@ -35,9 +40,9 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// All zero, and everything in it free to take.
+  /// These bytes zero, and everything free to take.
   void clear(std::size_t zeroed) {
-    must(cudaMemset(data_, 0, std::min(zeroed, bytes_)), "clearing a rival's memory");
+    zero_kernel<<<kBlocks, kThreads>>>(static_cast<ulonglong2*>(data_), std::min(zeroed, bytes_) / sizeof(ulonglong2));
     must(cudaDeviceSynchronize(), "clearing a rival's memory");
     used_ = 0;
   }

@@ -32,16 +32,15 @@ static_assert(sizeof(UndoEntry) == 32);
 
 struct Slabs {
   Slab* slabs = nullptr;
-  std::uint64_t buckets = 0, slab_count = 0;  ///< below 2^32; the first slab of each bucket comes first, the others follow
-  std::uint32_t* locks = nullptr;             ///< (buckets,) in GPU memory
-  std::uint64_t* slabs_taken = nullptr;       ///< in GPU memory: of those that follow
-  UndoEntry* log = nullptr;                   ///< one for each tile that may run at a time
+  std::uint64_t buckets = 0,
+                slab_count = 0;          ///< below 2^32; the first slab of each bucket comes first, the others follow
+  std::uint32_t* locks = nullptr;        ///< (buckets,) in GPU memory
+  std::uint64_t* slabs_taken = nullptr;  ///< in GPU memory: of those that follow
+  UndoEntry* log = nullptr;              ///< one for each tile that may run at a time
   Cells cells;
   unsigned value_words = 0;
 
-  RIVAL_BOTH std::uint64_t bucket(std::uint64_t key) const {
-    return (mix(key ^ kOdd) >> 32) * buckets >> 32;
-  }
+  RIVAL_BOTH std::uint64_t bucket(std::uint64_t key) const { return (mix(key ^ kOdd) >> 32) * buckets >> 32; }
   /// One try.
   template <class Tile>
   RIVAL_BOTH bool lock(const Tile& tile, std::uint64_t key) const {
