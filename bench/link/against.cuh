@@ -10,6 +10,8 @@
 
 namespace holdfast::bench {
 
+/// Free cells of a rival, as many as a batch takes: from the second batch of updates on, they lie at random.
+inline constexpr std::uint64_t kFree = 4 * kMi;
 inline constexpr double kPatience = 0.8;  ///< seconds after which a run of these studies is not repeated
 
 /// Find, update, erase and insert, in batches of 4 Ki to 4 Mi.
@@ -32,13 +34,20 @@ void on_rival(const Setup& setup, const std::string& by, Json& runs, bool& faile
   bench.load(4 * kMi, "load");
   act(bench);
   failed |= bench.failed();
-  for (const Json& one : bench.result()["runs"]) runs.push_back(one);
+  bench.give_runs(runs);
+}
+
+/// The words of a value, of whose cells each begins on a boundary of 16 bytes.
+inline unsigned rival_words(const Setup& setup) {
+  if (setup.value_bytes % 16 != 0)
+    throw InvalidArgument("link: --value-bytes is no multiple of 16, as rivals have them");
+  return setup.value_bytes / 8;
 }
 
 inline Json rivals_study(Setup setup) {
   setup.patience = kPatience;
-  const unsigned words = setup.value_bytes / 8;
-  const std::uint64_t cells = setup.items + 2 * 4 * kMi;
+  const unsigned words = rival_words(setup);
+  const std::uint64_t cells = setup.items + kFree;
   const Draw skewed = zipfian(setup.items, 0.99);
   Json result, runs = Json::array();
   bool failed = false;
@@ -85,8 +94,8 @@ inline void measure_factor(Bench& bench, const Draw& skewed) {
 
 inline Json factors_study(Setup setup) {
   setup.patience = kPatience;
-  const unsigned words = setup.value_bytes / 8;
-  const std::uint64_t cells = setup.items + 2 * 4 * kMi;
+  const unsigned words = rival_words(setup);
+  const std::uint64_t cells = setup.items + kFree;
   const Draw skewed = zipfian(setup.items, 0.99);
   Json runs = Json::array();
   bool failed = false;
@@ -131,8 +140,8 @@ inline Json factors_study(Setup setup) {
   measure_factor(bench, skewed);
   bench.verify();
   failed |= bench.failed();
+  bench.give_runs(runs);
   Json result = bench.result();
-  for (const Json& one : result["runs"]) runs.push_back(one);
   result["runs"] = runs;
   result["failed"] = failed;
   return result;

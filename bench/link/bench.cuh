@@ -115,6 +115,14 @@ class Bench {
     runs_.back()[what] = value;
     say("    %s: %s", what, value.dump().c_str());
   }
+  /// Adds to all runs.
+  void tell_all(const char* what, const Json& value) {
+    for (Json& run : runs_) run[what] = value;
+  }
+  /// Appends what was measured.
+  void give_runs(Json& runs) const {
+    for (const Json& run : runs_) runs.push_back(run);
+  }
   /// Rows of the last run, the warm-up among them.
   std::uint64_t rows_searched() const { return rows_searched_; }
   /// For the next opening.

@@ -39,10 +39,8 @@ inline Json batches_study(Setup setup) {
     by_batch_size(bench);
     bench.verify();
     failed |= bench.failed();
-    for (Json run : bench.result()["runs"]) {
-      run["key_bytes"] = bytes;
-      runs.push_back(std::move(run));
-    }
+    bench.tell_all("key_bytes", bytes);
+    bench.give_runs(runs);
   }
   return {{"items", setup.items}, {"value_bytes", setup.value_bytes}, {"failed", failed}, {"runs", runs}};
 }
@@ -81,7 +79,7 @@ inline Json keys_study(Setup setup) {
     bench.erase("erase" + keys, 4 * kMi);
     bench.verify();
     failed |= bench.failed();
-    for (const Json& run : bench.result()["runs"]) runs.push_back(run);
+    bench.give_runs(runs);
   }
   const auto rate_of = [&](const std::string& work) {
     for (const Json& run : runs) {

@@ -25,7 +25,7 @@ struct Level {
   Cells cells;
   unsigned value_words = 0;
 
-  static constexpr unsigned kKeyWords = kInPlace ? 0 : 1;  ///< of a cell
+  static constexpr unsigned kKeyWords = kInPlace ? 0 : 2;  ///< of a cell: the key, and a word for alignment
   RIVAL_BOTH static std::uint64_t slot_count(unsigned upper_bits) { return (std::uint64_t{12} << upper_bits); }
 
   /// The numbers of a key's candidate slots.

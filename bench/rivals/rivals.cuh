@@ -58,9 +58,7 @@ void with_op(Op op, const Run& run) {
 template <bool kInPlace>
 class LevelRival {
  public:
-  static constexpr std::uint64_t cell_bytes(unsigned words) {
-    return (8 * (words + Level<kInPlace>::kKeyWords) + 15) / 16 * 16;
-  }
+  static constexpr std::uint64_t cell_bytes(unsigned words) { return 8 * (words + Level<kInPlace>::kKeyWords); }
   static unsigned bits_for(std::uint64_t items) {
     unsigned bits = 1;
     while (Level<kInPlace>::slot_count(bits) * 3 / 4 < items) ++bits;

@@ -141,8 +141,16 @@ struct Thread {
     }
     return masks;
   }
+  /// From and to places on boundaries of 16 bytes; four requests at a time.
   RIVAL_BOTH void copy(std::uint64_t* to, const std::uint64_t* from, unsigned words) const {
-    for (unsigned i = 0; i < words; ++i) to[i] = from[i];
+    unsigned i = 0;
+    for (; i + 8 <= words; i += 8) {
+      const auto* const source = reinterpret_cast<const Words*>(from + i);
+      auto* const target = reinterpret_cast<Words*>(to + i);
+      const Words some[4] = {source[0], source[1], source[2], source[3]};
+      for (unsigned k = 0; k < 4; ++k) target[k] = some[k];
+    }
+    for (; i < words; ++i) to[i] = from[i];
   }
   RIVAL_BOTH void fence() const { fence_thread(); }
   template <class Do>
