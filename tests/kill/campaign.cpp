@@ -117,12 +117,13 @@ void Campaign::run_pool(std::uint64_t seed) {
   }
 }
 
-/// Most lives are short, since much happens early in one. A large batch takes milliseconds, and a process's first far
-/// more, so lives of those are of any length.
+/// Most lives are short, since much happens early in one. A large batch takes milliseconds, and the first ones of a process
+/// with a GPU far more, so lives of those are of any length.
 std::uint64_t Campaign::life_us() {
-  constexpr std::uint64_t kSmall = 6'000, kLarge = 200'000;
-  const std::uint64_t longest = options_.life_us != 0 ? options_.life_us : options_.large ? kLarge : kSmall;
-  return options_.large ? random_.below(longest) : random_.below(1u << random_.below(14)) * longest / 8192;
+  constexpr std::uint64_t kShort = 6'000, kLong = 200'000;
+  const bool slow = options_.large || options_.device != "cpu";
+  const std::uint64_t longest = options_.life_us != 0 ? options_.life_us : slow ? kLong : kShort;
+  return slow ? random_.below(longest) : random_.below(1u << random_.below(14)) * longest / 8192;
 }
 
 void Campaign::kill_writer(Child& writer) {
@@ -140,8 +141,8 @@ void Campaign::kill_writer(Child& writer) {
     const std::uint64_t in_the_end = now_ns() + 10'000'000'000;
     while (how < 60 && !any_inside(*shared_) && !all_full(*shared_) && !writer.ended() && now_ns() < in_the_end) {
     }
-    // Large batches take longer: the blow may fall anywhere in one.
-    spin_ns(random_.below(1u << random_.below(options_.large ? 22 : 16)));
+    // Large batches take longer, and those of a GPU: the blow may fall anywhere in one.
+    spin_ns(random_.below(1u << random_.below(options_.large ? 22 : options_.device != "cpu" ? 20 : 16)));
   }
   writer.kill();
 }

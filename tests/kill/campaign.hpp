@@ -19,7 +19,7 @@ struct Options {
   std::string device = "cpu";  ///< of the writer
   std::string folder;          ///< of the pools; empty: /dev/shm, and at times the temporary folder
   unsigned again_ms = 0;       ///< a recovering child looks again after so long
-  unsigned life_us = 0;        ///< a writer lives up to so long; 0: 6 ms, with large batches 200 ms
+  unsigned life_us = 0;        ///< a writer lives up to so long; 0: 6 ms; with large batches or a GPU 200 ms
   bool large = false;          ///< large batches: Round::large
   bool keep = false;           ///< leave the pool of a violation
   bool progress = false;
