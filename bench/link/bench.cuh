@@ -44,6 +44,9 @@ class Bench {
     options.order_from = setup_.order_from;
     options.gpu_memory = setup_.gpu_memory;
     options.cache = setup_.cache;
+    table_.reset();
+    phases_before_.clear();
+    each_before_.clear();
     const auto start = Clock::now();
     table_ = std::make_unique<Table>(Table::create(setup_.pool, options));
     if (setup_.spare != 0) table_->reserve(setup_.items + setup_.spare);
@@ -54,16 +57,42 @@ class Bench {
   void load(std::uint64_t rows = 4 * kMi, const char* work = "insert") {
     Arrays arrays(rows, words_, key_words_);
     std::vector<double> rates;
+    Json each = Json::array();  // phases of each batch
     for (std::uint64_t first = 0; first < setup_.items; first += rows) {
       const std::uint64_t n = std::min(rows, setup_.items - first);
       draw(each_from(first), arrays, n, false);
       fill_values(arrays, n);
       const double seconds = timed([&] { change(Op::insert, arrays, n); });
       if (n == rows) rates.push_back(static_cast<double>(n) / seconds / 1e6);
+      if (setup_.time_phases) each.push_back(phases_since());
       expect_status(arrays, n, Status::inserted, Status::inserted);
     }
     require_right(work);
     if (!rates.empty()) note(work, rows, 1, rates, rows);
+    if (!rates.empty() && setup_.time_phases) tell("phase_ms_of_each", each);
+  }
+
+  /// All items in whole batches of `rows`, on two streams in turns, all enqueued at once: the clock runs from the first to the
+  /// end of the last.
+  void load_on_two_streams(std::uint64_t rows, const char* work) {
+    const std::uint64_t batches = setup_.items / rows;
+    std::vector<std::unique_ptr<Arrays>> arrays;
+    for (std::uint64_t i = 0; i < batches; ++i) {
+      arrays.push_back(std::make_unique<Arrays>(rows, words_, key_words_));
+      draw(each_from(i * rows), *arrays.back(), rows, false);
+      fill_values(*arrays.back(), rows);
+    }
+    // The first two make room.
+    const auto insert = [&](std::uint64_t from, std::uint64_t to) {
+      for (std::uint64_t i = from; i < to; ++i) change(Op::insert, *arrays[i], rows, streams_[i % 2]);
+    };
+    timed([&] { insert(0, 2); });
+    phases_since(phases_before_);
+    const double seconds = timed([&] { insert(2, batches); });
+    for (const auto& a : arrays) expect_status(*a, rows, Status::inserted, Status::inserted);
+    require_right(work);
+    note(work, rows, 2, {static_cast<double>((batches - 2) * rows) / seconds / 1e6}, (batches - 2) * rows);
+    if (table_->size() != batches * rows) fail("items are missing");
   }
 
   /// The items from `first` on, without a clock.
@@ -220,16 +249,22 @@ class Bench {
   }
 
   /// What each phase has taken a batch, of those since the last call.
-  void note_phases(Json& run) {
+  Json phases_since(std::map<std::string, PhaseTime>& last) {
+    Json phases = Json::object();
     for (const PhaseTime& phase : table_->stats().phases) {
-      PhaseTime& before = phases_before_[phase.phase];
+      PhaseTime& before = last[phase.phase];
       const std::uint64_t batches = phase.batches - before.batches;
-      if (batches == 0) continue;
-      const double ms = (phase.ms - before.ms) / static_cast<double>(batches);
-      say("    %-20s %8.3f ms", phase.phase.c_str(), ms);
-      run["phase_ms"][phase.phase] = ms;
+      if (batches != 0) phases[phase.phase] = (phase.ms - before.ms) / static_cast<double>(batches);
       before = phase;
     }
+    return phases;
+  }
+  Json phases_since() { return phases_since(each_before_); }
+
+  /// The same of the last run noted.
+  void note_phases(Json& run) {
+    run["phase_ms"] = phases_since(phases_before_);
+    for (const auto& [phase, ms] : run["phase_ms"].items()) say("    %-24s %8.3f ms", phase.c_str(), ms.get<double>());
   }
 
   /// What was measured, with what the table says of itself.
@@ -290,8 +325,9 @@ class Bench {
   void search_once(const Arrays& arrays, std::uint64_t rows);
   void note_latency(const Arrays& arrays, std::uint64_t rows);
 
-  void change(Op op, const Arrays& arrays, std::uint64_t rows) {
-    Batch batch = batch_of(arrays, rows, streams_[0]);
+  void change(Op op, const Arrays& arrays, std::uint64_t rows) { change(op, arrays, rows, streams_[0]); }
+  void change(Op op, const Arrays& arrays, std::uint64_t rows, cudaStream_t stream) {
+    Batch batch = batch_of(arrays, rows, stream);
     batch.op = op;
     if (takes_value(op)) batch.values = arrays.values.data();
     batch.statuses = arrays.statuses.data();
@@ -353,7 +389,7 @@ class Bench {
   std::string by_;
   std::uint64_t seed_ = 0, version_ = 1, erased_ = 0, rows_searched_ = 0;
   Json runs_ = Json::array(), left_out_ = Json::array();
-  std::map<std::string, PhaseTime> phases_before_;
+  std::map<std::string, PhaseTime> phases_before_, each_before_;
   bool failed_ = false;
 };
 

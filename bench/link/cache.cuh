@@ -78,6 +78,8 @@ inline Json cache_study(Setup setup, bool curves) {
     find_cached(bench, "find", bench.uniform(), 4 * kMi);
     bench.update("update zipfian", skewed, 4 * kMi);
     find_cached(bench, "find after updates", skewed, 4 * kMi);
+    for (const std::uint64_t rows : {kMi / 32, kMi / 64, kMi / 128}) find_cached(bench, "find zipfian", skewed, rows);
+    find_cached(bench, "find", bench.uniform(), kMi / 256);
     bench.verify();
     result = bench.result();
     result["failed"] = bench.failed();

@@ -13,6 +13,15 @@ inline void change_with_values(Bench& bench, const Draw& skewed) {
   bench.find_or_insert("find_or_insert", bench.uniform(), 4 * kMi);
 }
 
+/// The result so far, and inserts into another table.
+inline Json then_two_streams(Bench& bench) {
+  Json result = bench.result();
+  bench.make();
+  bench.load_on_two_streams(4 * kMi, "insert, 2 streams");
+  result["runs"] = bench.result()["runs"];
+  return result;
+}
+
 inline Json table_a(Bench& bench, bool changes) {
   bench.make();
   bench.load();
@@ -34,7 +43,7 @@ inline Json table_a(Bench& bench, bool changes) {
   bench.verify();
   bench.reopen();
   bench.find("find after reopening", bench.uniform(), 4 * kMi);
-  return bench.result();
+  return then_two_streams(bench);
 }
 
 /// The changes of the same table, with the time that each of their phases takes.
@@ -50,7 +59,7 @@ inline Json phases_study(Setup setup) {
   change_with_values(bench, skewed);
   bench.erase("erase", 4 * kMi);
   bench.verify();
-  Json result = bench.result();
+  Json result = then_two_streams(bench);
   result["failed"] = bench.failed();
   return result;
 }

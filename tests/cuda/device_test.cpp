@@ -208,23 +208,6 @@ TEST(GpuBadInput, HostPointersThatClaimToBeOnTheGpuAreRefused) {
   gpu.verify();
 }
 
-TEST(GpuBadInput, AStreamThatIsBeingCapturedIsRefused) {
-  HOLDFAST_NEEDS_GPU();
-  GpuTable gpu({8});
-  const TestStream stream;
-  const Rows rows = gpu.some_rows(40, 40, false, Op::insert);
-  const GpuRows there(gpu, rows);
-  Batch batch = there.batch(stream.stream);
-  batch.op = Op::insert;
-  ASSERT_EQ(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  EXPECT_THROW(gpu.table->run(batch), InvalidArgument);
-  cudaGraph_t graph = nullptr;
-  EXPECT_EQ(cudaStreamEndCapture(stream.stream, &graph), cudaSuccess);
-  cudaGraphDestroy(graph);
-  ASSERT_NO_FATAL_FAILURE(gpu.round(40, 40, false, Op::insert));
-  gpu.verify();
-}
-
 TEST(GpuBadInput, APoolOnAnOrdinaryFileSystemIsRefused) {
   HOLDFAST_NEEDS_GPU();
   const std::string path = "holdfast-cuda-test-" + std::to_string(getpid()) + ".hold";

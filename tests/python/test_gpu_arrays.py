@@ -139,6 +139,48 @@ def test_wrong_places(table: Table, torch: Any, make: Make) -> None:
     assert len(table) == len(host) == 0
 
 
+def test_a_graph_captures_a_search(table: Table, torch: Any) -> None:
+    keys = torch.arange(N, device="cuda")
+    table.reserve(3 * N)  # updates take cells of their own
+    table.insert(keys, torch.zeros(N, 4, device="cuda"))
+    out = torch.empty(N, 4, device="cuda")
+    found = torch.empty(N, dtype=torch.bool, device="cuda")
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        table.find(keys, out=(out, found))
+    for version in (1, 2):
+        table.assign(keys, torch.full((N, 4), float(version), device="cuda"))
+        graph.replay()
+        torch.cuda.synchronize()
+        assert found.all() and (out == version).all()
+    keys += N // 2  # what the graph looks for now
+    graph.replay()
+    torch.cuda.synchronize()
+    assert found.sum().item() == N - N // 2
+    table.reserve(100 * N)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert not found.any() and not out.any()  # captured for a table that has grown since
+
+
+def test_a_graph_captures_no_change(table: Table, torch: Any) -> None:
+    keys = torch.arange(N, device="cuda")
+    values = torch.zeros(N, 4, device="cuda")
+    there = torch.empty(N, dtype=torch.bool, device="cuda")
+    table.insert(keys, values)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        with pytest.raises(InvalidArgument, match="capture searches, and run changes outside of it"):
+            table.assign(keys, values)
+        table.contains(keys, out=there)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert there.all()
+    assert not table.check().errors
+
+
 def test_mixed_batch_in_gpu_memory(table: Table, torch: Any) -> None:
     ops = torch.tensor([0, 3, 5, 4], dtype=torch.uint8, device="cuda")
     keys = torch.tensor([9, 9, 9, 9], device="cuda")

@@ -61,7 +61,8 @@ __global__ void __launch_bounds__(kThreads)
   std::uint64_t hits = 0;
   for (std::uint64_t base = first_of_warp() * share; base < job.size; base += all_warps() * share) {
     const std::uint64_t mine = base + tile.lane();
-    const bool brings = tile.lane() < share && mine < job.size && (job.mask == nullptr || job.mask[mine] != 0);
+    const bool brings =
+        tile.lane() < share && mine < job.size && (job.mask == nullptr || job.mask[mine] != 0) && !outlived(job);
     bool waits = brings;
     bool found = false;
     const std::uint64_t my_key = waits ? key_of_row(view, job.keys, mine).word : 0;
@@ -99,16 +100,16 @@ struct Waiting {
   unsigned denied = 0;  ///< on a last try: 1: no new keys, 2: no new values either
 };
 
-/// How many of the rows from `at` on have its hash, and so its key: what stands for a hash is one of a key (order.cu).
-__device__ inline std::uint64_t run_length(const std::uint64_t* hashes, std::uint64_t at, std::uint64_t end) {
-  const std::uint64_t hash = hashes[at];
-  std::uint64_t same = at, step = 1;  // `same` has the hash; what lies `step` further is looked at next
-  while (same + step < end && hashes[same + step] == hash) {
+/// How many of the rows from `at` on have its key.
+__device__ inline std::uint64_t run_length(const std::uint32_t* begins, std::uint64_t at, std::uint64_t end) {
+  const std::uint32_t begin = begins[at];
+  std::uint64_t same = at, step = 1;  // `same` is in the run; what lies `step` further is looked at next
+  while (same + step < end && begins[same + step] == begin) {
     same += step;
     step *= 2;
   }
   for (; step != 0; step /= 2) {
-    if (same + step < end && hashes[same + step] == hash) same += step;
+    if (same + step < end && begins[same + step] == begin) same += step;
   }
   return same + 1 - at;
 }
@@ -121,8 +122,8 @@ __device__ Waiting bring(const View<Shape>& view, const ChangeJob& job, std::uin
   run.waits = true;
   if (job.order) {
     row = job.order[run.at];
-    if (!job.again) run.waits = run.at == 0 || job.hashes[run.at - 1] != job.hashes[run.at];
-    if (run.waits) run.size = run_length(job.hashes, run.at, ordered);
+    if (!job.again) run.waits = job.begins[run.at] == run.at;
+    if (run.waits) run.size = run_length(job.begins, run.at, ordered);
   } else if (job.mask) {
     run.waits = job.mask[row] != 0;
   }

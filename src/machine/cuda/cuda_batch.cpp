@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "machine/cuda/capture.hpp"
 #include "machine/cuda/cuda_machine.hpp"
 
 namespace holdfast::machine::cuda {
@@ -84,7 +85,13 @@ ChangeJob CudaMachine::change_job(const index::Rows& rows, const void* keys, con
 
 void CudaMachine::run_on_device(const Batch& batch) {
   auto* const stream = static_cast<cudaStream_t>(batch.stream);
-  require_stream(stream, options_.device);
+  const bool capturing = is_capturing(stream);
+  if (capturing && may_change(batch)) {
+    throw InvalidArgument("stream is being captured into a CUDA graph, and a graph cannot hold a batch that changes " +
+                          pool_.path() +
+                          ", whose room the host makes: capture searches, and run changes outside of it");
+  }
+  if (!capturing) require_stream(stream, options_.device);
   require_reachable(batch.keys, "keys");
   require_reachable(batch.values, "values");
   require_reachable(batch.out, "out");
@@ -102,6 +109,10 @@ void CudaMachine::run_on_device(const Batch& batch) {
     const std::size_t size = std::min(kDeviceRows, batch.size - base);
     const index::Rows rows = rows_of(batch, base, layout_.value_bytes);
     const std::uint8_t* const mask = batch.mask ? batch.mask + base : nullptr;
+    if (capturing) {
+      capture_search(find_job(rows, keys + key_bytes * base, mask, size), stream);
+      continue;
+    }
     if (!may_change(batch)) {
       search(find_job(rows, keys + key_bytes * base, mask, size), stream);
       load_if_due(size);
@@ -206,7 +217,9 @@ bool CudaMachine::goes_by_cells(const FindJob& job) const {
 /// A search for values in the heap: in phases, of which small_search.cuh does the first in one, or unordered (search.cuh).
 void CudaMachine::search_resident(const FindJob& job, SearchRoom room, cudaStream_t stream) {
   const std::uint64_t order_from = options_.order_from != 0 ? options_.order_from : kSmallSearch + 1;
-  const bool few = options_.order_from == 0 && job.size <= kSmallSearch;
+  // Of few rows that mostly have copies, too few are left to be worth an order.
+  const bool near = values_.view().any() && job.size <= kSmallNearSearch;
+  const bool few = options_.order_from == 0 && job.size <= kSmallSearch && !near;
   divide_heap(room, layout_.cells, layout_.cell_bytes, few ? kClusterStretchBits : kStretchBits);
   if (few && kernels_->resolve_small(job, room, stream)) {
     kernels_->gather(job, room, false, stream);
@@ -276,6 +289,7 @@ void CudaMachine::wait() {
   const std::lock_guard change(changing_);
   const std::lock_guard lock(launching_);
   finish_all();
+  free_what_graphs_kept();
   require_working();
 }
 

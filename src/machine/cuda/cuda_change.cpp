@@ -1,7 +1,9 @@
 // cuda_change.cpp: enqueues changing batches, whole or in parts, and makes room when one finds none.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
+#include "machine/cuda/capture.hpp"
 #include "machine/cuda/cuda_machine.hpp"
 #include "machine/fullness.hpp"
 
@@ -31,6 +33,7 @@ ChangeJob part_of(const ChangeJob& job, std::uint32_t key_bytes, std::uint64_t f
 /// The caller holds `changing_`. `waited`: returns when all is done, having grown the table as far as it took. `whole`: not in
 /// parts, whether it fits or not.
 void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream, bool whole) {
+  free_what_graphs_kept();
   if (need.keys != 0 && exports_.want_moves()) {  // inserts move items, and kernels do not say which
     last_change_.wait("waiting for the batch before");
     exports_.list_rest(layout_);
@@ -41,31 +44,25 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
   const bool may_ever_fit = need.keys == 0 || sure_items() != 0;
   if (!has_room && may_phase && !whole && may_ever_fit) return change_in_parts(job, unique, need, stream);
   const bool orders = !unique || may_phase;  // a broken promise of unique keys would break the pool
-  prepare_room(job.size, orders, phases);
-  last_change_.hold(stream);
+  prepare_room(job.size, phases);
+  Ordering& ordering = next_ordering(job.size);
   times_.begin(stream);
-  settle_cells(state_.data(), stream);
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
-  if (orders) {
-    const std::size_t n = hashes_.size() / 2;
-    const OrderRoom room{{hashes_.data(), hashes_.data() + n},
-                         {rows_.data(), rows_.data() + n},
-                         ordered_.data(),
-                         scratch_.data(),
-                         scratch_.size()};
-    order_rows(job, layout_.key_words(), layout_.seed, room, stream);
-    times_.end("order", stream);
-  }
+  if (orders) order(job, ordering, phases, stream);
+  last_change_.hold(stream);
+  times_.end("wait for the batch before", stream);
+  settle_cells(state_.data(), stream);
   job.leftovers = leftovers_.data();
   job.report = change_report_.data();
   job.state = state_.data();
   job.ring = ring_;
   if (may_phase && has_room) {
     ++phased_batches_;
-    change_in_phases(job, phases, stream);
+    change_in_phases(job, phases, ordering.effects.data(), stream);
     change_leftovers(job, waited, stream);
   } else if (waited || !has_room) {
-    return change_and_wait(job, stream);
+    change_and_wait(job, stream);
+    return ordering.ended.record(stream);
   } else {
     job.last_try = true;
     kernels_->change(job, stream);
@@ -74,6 +71,42 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
   bounds_.items += need.keys;
   bounds_.free_cells -= need.cells;
   last_change_.record(stream);
+  ordering.ended.record(stream);
+}
+
+/// A room other than the one that the batch before is ordered in, unless they would be very large.
+CudaMachine::Ordering& CudaMachine::next_ordering(std::uint64_t rows) {
+  constexpr std::uint64_t kMostRows = 1 << 24;
+  return orderings_[rows <= kMostRows ? orders_++ % std::size(orderings_) : 0];
+}
+
+/// What asks nothing of the table, and so goes on beside the batch before: the order of the rows, and what each run does.
+void CudaMachine::order(ChangeJob& job, Ordering& ordering, const Phases& phases, cudaStream_t stream) {
+  const std::uint64_t rows = job.size;
+  std::size_t scratch = order_scratch_bytes(rows);
+  if (phases.any) scratch = std::max(scratch, fold_scratch_bytes(rows));
+  if (ordering.rows.size() < 2 * rows || ordering.scratch.size() < scratch ||
+      (phases.any && ordering.effects.size() < rows)) {
+    ordering.ended.wait("waiting for the batch before");
+    ordering.prefixes.at_least(2 * rows);
+    ordering.rows.at_least(2 * rows);
+    ordering.scratch.at_least(scratch);
+    if (phases.any) ordering.effects.at_least(rows);
+  }
+  ordering.ended.hold(stream);
+  const std::size_t n = ordering.rows.size() / 2;
+  OrderRoom room;
+  room.prefixes[0] = ordering.prefixes.data();
+  room.prefixes[1] = ordering.prefixes.data() + n;
+  room.rows[0] = ordering.rows.data();
+  room.rows[1] = ordering.rows.data() + n;
+  room.ordered = ordering.ordered.data();
+  room.effects = ordering.effects.data();
+  room.scratch = ordering.scratch.data();
+  room.scratch_bytes = ordering.scratch.size();
+  order_rows(job, layout_.key_words(), layout_.seed, room, stream);
+  if (phases.any) fold_effects(job, room, stream);
+  times_.end("order", stream);
 }
 
 /// A batch that might not fit as a whole goes in parts that do, each with the cells that those before it gave back (RULES.md 6).
@@ -194,12 +227,11 @@ bool CudaMachine::fits(Need need) {
   return holds();
 }
 
-/// Room for the order and the leftovers of `rows` rows, and for their phases.
-void CudaMachine::prepare_room(std::uint64_t rows, bool ordered, const Phases& phases) {
-  std::size_t scratch = ordered ? order_scratch_bytes(rows) : 0;
-  if (phases.any) scratch = std::max(scratch, change_scratch_bytes(rows));
-  if (leftovers_.size() >= 2 * rows && scratch_.size() >= scratch && (!ordered || hashes_.size() >= 2 * rows) &&
-      (!phases.any || planned_.size() >= rows) && (!phases.sums || sums_.size() >= planned_.size()) &&
+/// Room for the leftovers of `rows` rows, and for their phases.
+void CudaMachine::prepare_room(std::uint64_t rows, const Phases& phases) {
+  const std::size_t scratch = phases.any ? change_scratch_bytes(rows) : 0;
+  if (leftovers_.size() >= 2 * rows && scratch_.size() >= scratch && (!phases.any || planned_.size() >= rows) &&
+      (!phases.sums || sums_.size() >= planned_.size()) &&
       (!phases.gathers || (read_room_ != nullptr && read_room_->rows() >= rows)))
     return;
   last_change_.wait("waiting for the batch before");
@@ -207,7 +239,6 @@ void CudaMachine::prepare_room(std::uint64_t rows, bool ordered, const Phases& p
   scratch_.at_least(scratch);
   if (phases.any) {
     planned_.at_least(rows);
-    effects_.at_least(planned_.size());
     change_order_.at_least(7 * planned_.size());
   }
   if (phases.sums) {
@@ -218,10 +249,6 @@ void CudaMachine::prepare_room(std::uint64_t rows, bool ordered, const Phases& p
     read_room_.reset();
     read_room_ = std::make_unique<SearchRooms::Room>(rows, false);
   }
-  if (!ordered) return;
-  hashes_.at_least(2 * rows);
-  rows_.at_least(hashes_.size());
-  ordered_.at_least(1);
 }
 
 }  // namespace holdfast::machine::cuda

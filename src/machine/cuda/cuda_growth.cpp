@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "machine/cuda/capture.hpp"
 #include "machine/cuda/cuda_machine.hpp"
 #include "machine/cuda/damage.hpp"
 
@@ -39,7 +40,8 @@ CudaMachine::CudaMachine(memory::Pool& pool, const MachineOptions& options)
       cache_(options.gpu_memory),
       times_(options.time_phases),
       values_(options),
-      state_(1),
+      shared_state_(std::make_shared<DeviceBuffer<DeviceState>>(1)),
+      state_(*shared_state_),
       scan_report_(1),
       change_report_(1) {
   recover();
@@ -48,6 +50,10 @@ CudaMachine::CudaMachine(memory::Pool& pool, const MachineOptions& options)
 CudaMachine::~CudaMachine() {
   try {
     wait();
+    const OnDevice on(options_.device);
+    const std::lock_guard lock(launching_);
+    end_captures();
+    free_what_graphs_kept();
   } catch (const std::exception&) {
     // After an error of the GPU nothing runs any more; the pool stays without a clean mark.
   }
@@ -147,6 +153,7 @@ void CudaMachine::recover() {
   DeviceState fresh{};
   fresh.epoch = 3;
   fresh.positions = values_.state();
+  fresh.generation = generation_;
   cuda::check(cudaMemcpyAsync(state_.data(), &fresh, sizeof fresh, cudaMemcpyHostToDevice, stream_),
               "starting recovery");
   set_top_level(top_level, tags_for(top_level), false);
@@ -247,6 +254,7 @@ void CudaMachine::drain_lower_levels(bool recovering) {
 bool CudaMachine::grow_index() {
   const std::lock_guard lock(launching_);
   finish_all();
+  end_captures();
   exports_.list_rest(layout_);
   const auto start = Clock::now();
   const unsigned next = layout_.top_level + 1;
@@ -282,6 +290,7 @@ bool CudaMachine::grow_heap(std::uint64_t at_least) {
   }
   const std::lock_guard lock(launching_);
   finish_all();
+  end_captures();
   try {
     registration_.require_complete();
     settle();  // nobody reads: limbo ends
@@ -328,6 +337,7 @@ void CudaMachine::clear() {
   const std::lock_guard lock(launching_);
   require_working();
   finish_all();
+  end_captures();
   const DeviceBuffer<std::uint32_t> live(words_for_cells(layout_.cells));
   cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, stream_), "clearing the table");
   for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {

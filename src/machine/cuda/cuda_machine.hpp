@@ -68,11 +68,21 @@ class CudaMachine final : public Machine {
     bool gathers = false;  ///< of what is read, some lies in cells
   };
 
-  // cuda_batch.cpp, cuda_change.cpp, cuda_phases.cpp
+  /// Where a changing batch is ordered while the one before it, in the other, changes the table.
+  struct Ordering {
+    DeviceBuffer<std::uint32_t> prefixes, rows;
+    DeviceBuffer<std::uint64_t> ordered{1};
+    DeviceBuffer<index::Effect> effects;
+    DeviceBuffer<std::byte> scratch;
+    Event ended;  ///< the batch that was last ordered here
+  };
+
+  // cuda_batch.cpp, cuda_change.cpp, cuda_phases.cpp, capture.cpp
   void run_on_device(const Batch& batch);
   BatchResult run_from_host(const Batch& batch);
   void run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
   void search(FindJob job, cudaStream_t stream);
+  void capture_search(FindJob job, cudaStream_t stream);
   void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream, bool whole = false);
   void change_and_wait(ChangeJob& job, cudaStream_t stream);
   void change_in_parts(const ChangeJob& job, bool unique, Need need, cudaStream_t stream);
@@ -82,7 +92,9 @@ class CudaMachine final : public Machine {
   std::uint64_t rows_from_phases() const { return options_.order_from != 0 ? options_.order_from : kSmallSearch; }
   Phases phases_of(const ChangeJob& job) const;
   ChangeRoom change_room(const Phases& phases);
-  void change_in_phases(ChangeJob& job, const Phases& phases, cudaStream_t stream);
+  Ordering& next_ordering(std::uint64_t rows);
+  void order(ChangeJob& job, Ordering& ordering, const Phases& phases, cudaStream_t stream);
+  void change_in_phases(ChangeJob& job, const Phases& phases, const index::Effect* effects, cudaStream_t stream);
   void commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases, cudaStream_t stream);
   void clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream);
   void read_values(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, const Phases& phases,
@@ -95,7 +107,7 @@ class CudaMachine final : public Machine {
   void search_resident(const FindJob& job, SearchRoom room, cudaStream_t stream);
   Need need_of(const Batch& batch, std::size_t size) const;
   bool fits(Need need);
-  void prepare_room(std::uint64_t rows, bool ordered, const Phases& phases);
+  void prepare_room(std::uint64_t rows, const Phases& phases);
   void require_reachable(const void* array, const char* name) const;
   FindJob find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
   ChangeJob change_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
@@ -119,6 +131,7 @@ class CudaMachine final : public Machine {
   void settle();
   void finish_searches();
   void finish_all();
+  void end_captures();
   void require_working() const;
 
   memory::Pool& pool_;
@@ -133,7 +146,8 @@ class CudaMachine final : public Machine {
   Stream stream_;  ///< for what the machine does alone
   DeviceBuffer<std::uint64_t> tags_;
   DeviceBuffer<std::uint64_t> ring_cells_;
-  DeviceBuffer<DeviceState> state_;
+  const std::shared_ptr<DeviceBuffer<DeviceState>> shared_state_;  ///< with graphs, which may outlive the table
+  DeviceBuffer<DeviceState>& state_;
   DeviceBuffer<ScanReport> scan_report_;
   DeviceBuffer<ChangeReport> change_report_;
   CellRing ring_;
@@ -144,19 +158,22 @@ class CudaMachine final : public Machine {
   Stream stream_for_state_;
   Event last_change_;
   std::deque<Event> searches_;  ///< that may still run, oldest first
+  std::uint64_t generation_ = 1;
+  bool captured_ = false;  ///< a search of this generation is in a graph
   SearchRooms search_rooms_;
   std::vector<Event> spare_events_;
   Bounds bounds_;
   Stages stages_;
   Exports exports_;
 
-  // Room for the ordering of one changing batch at a time, and for what it leaves over.
-  DeviceBuffer<std::uint64_t> hashes_, ordered_;
-  DeviceBuffer<std::uint32_t> rows_, leftovers_;
+  Ordering orderings_[2];
+  unsigned orders_ = 0;
+
+  // For one changing batch at a time: what it leaves over.
+  DeviceBuffer<std::uint32_t> leftovers_;
   DeviceBuffer<std::byte> scratch_;
-  // And for its phases.
+  // And its phases.
   DeviceBuffer<Planned> planned_;
-  DeviceBuffer<index::Effect> effects_;
   DeviceBuffer<Sum> sums_;
   DeviceBuffer<std::uint32_t> sum_order_;
   DeviceBuffer<std::uint32_t> change_order_;

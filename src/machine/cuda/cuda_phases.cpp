@@ -35,7 +35,6 @@ ChangeRoom CudaMachine::change_room(const Phases& phases) {
   const auto take = [&](std::uint32_t*& array) { array = std::exchange(at, at + n); };
   ChangeRoom room;
   room.planned = planned_.data();
-  room.effects = effects_.data();
   for (auto& array : {&room.slots, &room.order}) {
     take((*array)[0]);
     take((*array)[1]);
@@ -74,8 +73,11 @@ void CudaMachine::clear_room(const ChangeJob& job, const ChangeRoom& room, const
   fill(reading.cells, 0xff);  // no place
 }
 
-void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, cudaStream_t stream) {
+/// `effects`: of the batch's order.
+void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const index::Effect* effects,
+                                   cudaStream_t stream) {
   ChangeRoom room = change_room(phases);
+  room.effects = effects;
   SearchRoom reading;
   if (phases.gathers) {
     reading = read_room_->room();
@@ -83,7 +85,6 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, cudaStr
     enter_search(job.state, reading, stream);
   }
   clear_room(job, room, reading, stream);
-  fold_effects(job, room, stream);
   kernels_->plan(job, room, reading, stream);
   times_.end("plan", stream);
   order_changes(room, job.size, index::slot_numbers(layout_), stream);

@@ -25,6 +25,12 @@ __device__ inline void leave_epoch(DeviceState* state, std::uint64_t epoch) {
   DeviceWord(state->inside[epoch % 3]).fetch_sub(1, ::cuda::memory_order_seq_cst);
 }
 
+/// True if a search in a graph comes too late: what it would read is gone. It asks when it has joined an epoch, and whoever
+/// takes arrays away changes the generation first, and then waits until nobody is inside.
+__device__ inline bool outlived(const FindJob& job) {
+  return job.generation != 0 && DeviceWord(job.state->generation).load(::cuda::memory_order_seq_cst) != job.generation;
+}
+
 /// Membership of a block for a scope that all its threads begin and end together.
 class InEpoch {
  public:

@@ -83,8 +83,6 @@ std::size_t search_scratch_bytes();
 /// True if 32 bits do not do for a cell's number.
 inline bool is_wide(std::uint64_t cells) { return cells >= 0xffff'ffff; }
 
-/// The effects of ordered rows, for the first phase of their changes.
-void fold_effects(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream);
 /// Puts sums in the order of the cells that they come from, of a heap of `cells`, and gives them cells.
 void order_sums(const ChangeJob& job, ChangeRoom& room, std::uint64_t cells, cudaStream_t stream);
 /// Orders the changes that were planned by the lines of their slots, whose numbers are below `slots`.
@@ -95,18 +93,21 @@ void retire_cells(const ChangeJob& job, ChangeRoom& room, cudaStream_t stream);
 
 /// Where the ordering of a batch works; all in GPU memory.
 struct OrderRoom {
-  std::uint64_t* hashes[2];
-  std::uint32_t* rows[2];
-  std::uint64_t* ordered;  ///< the number of rows that no mask takes out
-  void* scratch;
-  std::size_t scratch_bytes;
+  std::uint32_t* prefixes[2] = {};   ///< (n,) of hashes
+  std::uint32_t* rows[2] = {};       ///< (n,)
+  std::uint64_t* ordered = nullptr;  ///< the number of rows that no mask takes out
+  index::Effect* effects = nullptr;  ///< (n,) for batches in phases
+  void* scratch = nullptr;
+  std::size_t scratch_bytes = 0;
 };
 std::size_t order_scratch_bytes(std::uint64_t rows);
 /// Orders rows by the hash of their keys, stably, so that equal keys stand together in array order, and the buckets that they
-/// hash to come in address order. Fills in `order`, `hashes` and `ordered` of the job: rows with one key have one value in
-/// `hashes`, and no others have it.
+/// hash to come in address order. Fills in `order`, `begins` and `ordered` of the job. It asks nothing of the table.
 void order_rows(ChangeJob& job, unsigned key_words, std::uint64_t seed, const OrderRoom& room, cudaStream_t stream);
-/// Answers the rows that the mask takes out: `not_run`, not found, zeros.
+/// The effects of ordered rows, for the first phase of their changes.
+void fold_effects(const ChangeJob& job, const OrderRoom& room, cudaStream_t stream);
+std::size_t fold_scratch_bytes(std::uint64_t rows);
+/// Answers the rows that the mask takes out, or all without a mask: `not_run`, not found, zeros.
 void skip_masked(const index::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream);
 
 }  // namespace holdfast::machine::cuda

@@ -106,7 +106,7 @@ class KernelsImpl final : public Kernels {
   }
 
   void place(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
-    place_kernel<Shape><<<blocks_for(place_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, room);
+    place_kernel<Shape><<<link_blocks(place_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, room);
     if (cache_.values.any()) {
       const unsigned blocks = blocks_for(keep_values_kernel<Shape>, job.size);
       keep_values_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room);

@@ -1,6 +1,7 @@
 // order.cu: puts the rows of a changing batch into runs of one key each, in array order, and in the order of their buckets.
 //
-// Keys of 8 bytes with one hash are equal. Wide keys are compared, whole, wherever neighbours in the order have one hash.
+// Rows are sorted by the first half of their hashes, for half the passes. Of millions of rows a few thousand then stand beside
+// another key's with the same prefix: keys are compared, whole, wherever neighbours in the order have one prefix.
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
@@ -24,6 +25,8 @@ namespace holdfast::machine::cuda {
 
 namespace {
 
+constexpr int kPrefixBits = 32;
+
 /// The keys of a batch.
 struct Keys {
   const std::byte* bytes;
@@ -42,35 +45,35 @@ struct Keys {
   }
 };
 
-/// The hashes of the `*picked` rows that `rows` names; without `picked`, of all, which it then names.
+/// The prefixes of the hashes of the `*picked` rows that `rows` names; without `picked`, of all, which it then names.
 __global__ void __launch_bounds__(kThreads)
-    hash_kernel(Keys keys, std::uint64_t size, const std::uint64_t* picked, std::uint64_t seed, std::uint64_t* hashes,
+    hash_kernel(Keys keys, std::uint64_t size, const std::uint64_t* picked, std::uint64_t seed, std::uint32_t* prefixes,
                 std::uint32_t* rows) {
   const std::uint64_t end = picked ? *picked : size;
   for (std::uint64_t i = first_of_thread(); i < end; i += all_threads()) {
     const std::uint64_t row = picked ? rows[i] : i;
     if (!picked) rows[i] = static_cast<std::uint32_t>(i);
-    hashes[i] = keys.hash(row, seed);
+    prefixes[i] = static_cast<std::uint32_t>(keys.hash(row, seed) >> (64 - kPrefixBits));
   }
 }
 
-/// Rows in the order of their hashes, and where the runs of one key begin.
+/// Rows in the order of their prefixes, and where the runs of one key begin.
 struct Runs {
   Keys keys;
-  const std::uint64_t* hashes;
+  const std::uint32_t* prefixes;
   std::uint32_t* rows;
-  std::uint32_t* spare;   ///< (n,) zero at first; then 1 where a hash begins whose keys are mixed
-  std::uint64_t* begins;  ///< (n,) the place itself where a key begins, else 0
+  std::uint32_t* spare;   ///< (n,) zero at first; then 1 where a prefix begins whose keys are mixed
+  std::uint32_t* begins;  ///< (n,) the place itself where a key begins, else 0
   std::uint64_t size;
   const std::uint64_t* ordered;  ///< null: `size`
 
   __device__ std::uint64_t end() const { return ordered ? *ordered : size; }
-  __device__ bool begins_hash(std::uint64_t at) const { return at == 0 || hashes[at - 1] != hashes[at]; }
-  /// The first place from `from` to `to` whose hash is at least, or is above, one.
-  __device__ std::uint64_t place_of(std::uint64_t hash, bool above, std::uint64_t from, std::uint64_t to) const {
+  __device__ bool begins_prefix(std::uint64_t at) const { return at == 0 || prefixes[at - 1] != prefixes[at]; }
+  /// The first place from `from` to `to` whose prefix is at least, or is above, one.
+  __device__ std::uint64_t place_of(std::uint32_t prefix, bool above, std::uint64_t from, std::uint64_t to) const {
     while (from < to) {
       const std::uint64_t middle = from + (to - from) / 2;
-      const bool before = above ? hashes[middle] <= hash : hashes[middle] < hash;
+      const bool before = above ? prefixes[middle] <= prefix : prefixes[middle] < prefix;
       (before ? from : to) = before ? middle + 1 : middle;
     }
     return from;
@@ -80,16 +83,16 @@ struct Runs {
 __global__ void __launch_bounds__(kThreads) begin_kernel(const __grid_constant__ Runs runs) {
   const std::uint64_t end = runs.end();
   for (std::uint64_t at = first_of_thread(); at < runs.size; at += all_threads()) {
-    bool begins = at < end && runs.begins_hash(at);
+    bool begins = at < end && runs.begins_prefix(at);
     if (at < end && !begins && !runs.keys.same(runs.rows[at - 1], runs.rows[at])) {
       begins = true;
-      runs.spare[runs.place_of(runs.hashes[at], false, 0, at)] = 1;
+      runs.spare[runs.place_of(runs.prefixes[at], false, 0, at)] = 1;
     }
-    runs.begins[at] = begins ? at : 0;
+    runs.begins[at] = begins ? static_cast<std::uint32_t>(at) : 0;
   }
 }
 
-/// Puts the rows from `from` to `end`, all of one hash, together by key, each key's in their order. A warp calls together.
+/// Puts the rows from `from` to `end`, all of one prefix, together by key, each key's in their order. A warp calls together.
 __device__ void group_rows(const WarpTile& tile, const Runs& runs, std::uint64_t from, std::uint64_t end) {
   const std::uint64_t first = from;
   const LaneMask before = lanes(tile.lane());
@@ -104,7 +107,7 @@ __device__ void group_rows(const WarpTile& tile, const Runs& runs, std::uint64_t
       if (same) {
         const std::uint64_t to = taken + count_bits(those & before);
         runs.rows[to] = row;
-        runs.begins[to] = to == from ? from : 0;
+        runs.begins[to] = to == from ? static_cast<std::uint32_t>(from) : 0;
       } else if (at < end) {
         runs.spare[left + count_bits(others & before)] = row;
       }
@@ -119,34 +122,34 @@ __device__ void group_rows(const WarpTile& tile, const Runs& runs, std::uint64_t
   }
 }
 
-/// Sorts out the hashes whose keys are mixed, a warp each. They are rare, unless somebody knows the pool's seed.
+/// Sorts out the prefixes whose keys are mixed, a warp each. They are small, unless somebody knows the pool's seed.
 __global__ void __launch_bounds__(kThreads) group_kernel(const __grid_constant__ Runs runs) {
   const WarpTile tile;
   const std::uint64_t end = runs.end();
   for (std::uint64_t base = first_of_warp() * kWarp; base < end; base += all_warps() * kWarp) {
     const std::uint64_t at = base + tile.lane();
-    // What `spare` has inside of a hash is rows, which its own warp puts there.
-    LaneMask mixed = tile.ballot(at < end && runs.begins_hash(at) && runs.spare[at] != 0);
+    // What `spare` has inside of a prefix is rows, which its own warp puts there.
+    LaneMask mixed = tile.ballot(at < end && runs.begins_prefix(at) && runs.spare[at] != 0);
     for (; mixed != 0; mixed &= mixed - 1) {
       const std::uint64_t first = base + lowest_bit(mixed);
-      group_rows(tile, runs, first, runs.place_of(runs.hashes[first], true, first, end));
+      group_rows(tile, runs, first, runs.place_of(runs.prefixes[first], true, first, end));
     }
   }
 }
 
 struct Later {
-  __host__ __device__ std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const { return a > b ? a : b; }
+  __host__ __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return a > b ? a : b; }
 };
 
 /// `scratch` null: only says in `bytes` how much it takes.
-void spread_begins(std::uint64_t* begins, std::uint64_t size, void* scratch, std::size_t& bytes, cudaStream_t stream) {
+void spread_begins(std::uint32_t* begins, std::uint64_t size, void* scratch, std::size_t& bytes, cudaStream_t stream) {
   check(cub::DeviceScan::InclusiveScan(scratch, bytes, begins, begins, Later{}, size, stream), "ordering a batch");
 }
 
 __global__ void __launch_bounds__(kThreads)
     skip_kernel(const __grid_constant__ index::Rows rows, const std::uint8_t* mask, std::uint64_t size) {
   for (std::uint64_t row = first_of_thread(); row < size; row += all_threads()) {
-    if (mask[row] != 0) continue;
+    if (mask != nullptr && mask[row] != 0) continue;
     if (rows.statuses) rows.statuses[row] = Status::not_run;
     if (rows.found) rows.found[row] = false;
     std::byte* const to = rows.result(row);
@@ -160,9 +163,7 @@ struct Unmasked {
   __host__ __device__ bool operator()(std::uint32_t row) const { return mask[row] != 0; }
 };
 
-constexpr int kHashBits = 64;
-
-cub::DoubleBuffer<std::uint64_t> hashes_of(const OrderRoom& room) { return {room.hashes[0], room.hashes[1]}; }
+cub::DoubleBuffer<std::uint32_t> prefixes_of(const OrderRoom& room) { return {room.prefixes[0], room.prefixes[1]}; }
 cub::DoubleBuffer<std::uint32_t> rows_of(const OrderRoom& room) { return {room.rows[0], room.rows[1]}; }
 
 }  // namespace
@@ -170,9 +171,9 @@ cub::DoubleBuffer<std::uint32_t> rows_of(const OrderRoom& room) { return {room.r
 std::size_t order_scratch_bytes(std::uint64_t rows) {
   std::size_t sort = 0, select = 0;
   OrderRoom none{};
-  auto hashes = hashes_of(none);
+  auto prefixes = prefixes_of(none);
   auto order = rows_of(none);
-  check(cub::DeviceRadixSort::SortPairs(nullptr, sort, hashes, order, rows, 0, kHashBits),
+  check(cub::DeviceRadixSort::SortPairs(nullptr, sort, prefixes, order, rows, 0, kPrefixBits),
         "planning the order of a batch");
   check(
       cub::DeviceSelect::If(nullptr, select, static_cast<std::uint32_t*>(nullptr), static_cast<std::uint32_t*>(nullptr),
@@ -185,7 +186,7 @@ std::size_t order_scratch_bytes(std::uint64_t rows) {
 
 namespace {
 
-/// What stands for the hash of each row from now on: the place where the run of its key begins.
+/// The place where the run of each row's key begins.
 void tell_keys_apart(ChangeJob& job, const Runs& runs, const OrderRoom& room, cudaStream_t stream) {
   const char* const doing = "ordering a batch";
   check(cudaMemsetAsync(runs.spare, 0, runs.size * sizeof(std::uint32_t), stream), doing);
@@ -194,7 +195,7 @@ void tell_keys_apart(ChangeJob& job, const Runs& runs, const OrderRoom& room, cu
   check_launch(doing);
   std::size_t bytes = room.scratch_bytes;
   spread_begins(runs.begins, job.size, room.scratch, bytes, stream);
-  job.hashes = runs.begins;
+  job.begins = runs.begins;
 }
 
 }  // namespace
@@ -203,28 +204,27 @@ void order_rows(ChangeJob& job, unsigned key_words, std::uint64_t seed, const Or
   const char* const doing = "ordering a batch";
   const Keys keys{job.keys, key_words};
   const unsigned blocks = blocks_for(hash_kernel, job.size);
-  hash_kernel<<<blocks, kThreads, 0, stream>>>(keys, job.size, nullptr, seed, room.hashes[0], room.rows[0]);
+  hash_kernel<<<blocks, kThreads, 0, stream>>>(keys, job.size, nullptr, seed, room.prefixes[0], room.rows[0]);
   check_launch(doing);
-  auto hashes = hashes_of(room);
+  auto prefixes = prefixes_of(room);
   auto rows = rows_of(room);
   std::size_t bytes = room.scratch_bytes;
-  check(cub::DeviceRadixSort::SortPairs(room.scratch, bytes, hashes, rows, job.size, 0, kHashBits, stream), doing);
+  check(cub::DeviceRadixSort::SortPairs(room.scratch, bytes, prefixes, rows, job.size, 0, kPrefixBits, stream), doing);
   job.ordered = nullptr;
   if (job.mask != nullptr) {
     std::uint64_t* const ordered = room.ordered;
     check(cub::DeviceSelect::If(room.scratch, bytes = room.scratch_bytes, rows.Current(), rows.Alternate(), ordered,
                                 job.size, Unmasked{job.mask}, stream),
           doing);
-    hash_kernel<<<blocks, kThreads, 0, stream>>>(keys, job.size, ordered, seed, hashes.Alternate(), rows.Alternate());
+    hash_kernel<<<blocks, kThreads, 0, stream>>>(keys, job.size, ordered, seed, prefixes.Alternate(), rows.Alternate());
     check_launch(doing);
-    hashes.selector ^= 1;
+    prefixes.selector ^= 1;
     rows.selector ^= 1;
     job.ordered = ordered;
   }
   job.order = rows.Current();
-  job.hashes = hashes.Current();
-  if (key_words == 1) return;
-  const Runs runs{keys, hashes.Current(), rows.Current(), rows.Alternate(), hashes.Alternate(), job.size, job.ordered};
+  const Runs runs{keys,     prefixes.Current(), rows.Current(), rows.Alternate(), prefixes.Alternate(),
+                  job.size, job.ordered};
   tell_keys_apart(job, runs, room, stream);
 }
 
@@ -244,11 +244,10 @@ struct CombineEffects {
   }
 };
 
-/// A hash is a bijection of the key, so a run has one hash and neighbours have others.
-void scan_effects(const ChangeJob& job, const ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size,
+void scan_effects(const ChangeJob& job, index::Effect* to, void* scratch, std::size_t& bytes, std::uint64_t size,
                   cudaStream_t stream) {
   const auto effects = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), EffectAt{job});
-  check(cub::DeviceScan::InclusiveScanByKey(scratch, bytes, job.hashes, effects, room.effects, CombineEffects{}, size,
+  check(cub::DeviceScan::InclusiveScanByKey(scratch, bytes, job.begins, effects, to, CombineEffects{}, size,
                                             ::cuda::std::equal_to<>{}, stream),
         "planning a change");
 }
@@ -308,9 +307,15 @@ __global__ void retired_kernel(const __grid_constant__ ChangeJob job) { job.stat
 
 }  // namespace
 
-void fold_effects(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) {
+std::size_t fold_scratch_bytes(std::uint64_t rows) {
+  std::size_t bytes = 0;
+  scan_effects({}, nullptr, nullptr, bytes, rows, nullptr);
+  return bytes;
+}
+
+void fold_effects(const ChangeJob& job, const OrderRoom& room, cudaStream_t stream) {
   std::size_t bytes = room.scratch_bytes;
-  scan_effects(job, room, room.scratch, bytes, job.size, stream);
+  scan_effects(job, room.effects, room.scratch, bytes, job.size, stream);
 }
 
 void order_sums(const ChangeJob& job, ChangeRoom& room, std::uint64_t cells, cudaStream_t stream) {
@@ -341,11 +346,9 @@ std::size_t change_scratch_bytes(std::uint64_t rows) {
   sort_changes(none, nullptr, bytes, rows, 32, nullptr);
   std::size_t cells = 0;
   sort_cells(none, nullptr, cells, rows, nullptr);
-  std::size_t effects = 0;
-  scan_effects({}, none, nullptr, effects, rows, nullptr);
   std::size_t sums = 0;
   sort_sums(none, nullptr, sums, rows, 0xffff'ffff, nullptr);
-  return std::max({bytes, cells, effects, sums});
+  return std::max({bytes, cells, sums});
 }
 
 void skip_masked(const index::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream) {

@@ -47,13 +47,13 @@ __device__ Planned plan_row(const PhaseMemory& memory, const View<Shape>& view, 
   const std::uint32_t row = job.order[at];
   const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
   const Item old = index::find_claimed(ThreadTile{}, memory, view, candidates);
-  const bool leads = at == 0 || job.hashes[at - 1] != job.hashes[at];
+  const bool leads = job.begins[at] == at;
   const index::Effect before = leads ? index::Effect{} : room.effects[at - 1];
   const index::Held held = index::answer_row(job.rows, row, before, static_cast<bool>(old));
   const bool reads = room.copies != nullptr;
   if (reads && reads_value(job.rows.op_of(row))) note_read(view, job, room, reading, row, held, old);
   if (!leads) return planned;
-  const index::Effect whole = room.effects[at + run_length(job.hashes, at, ordered) - 1];
+  const index::Effect whole = room.effects[at + run_length(job.begins, at, ordered) - 1];
   index::Plan plan;
   if (index::plan_run(ThreadTile{}, memory, view, whole, candidates, old, plan) != index::Outcome::done) {
     leave_over(job, at, index::Outcome::needs_slot);

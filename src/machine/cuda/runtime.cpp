@@ -51,21 +51,19 @@ void check(cudaError_t code, const char* doing) {
 
 OnDevice::OnDevice(int device) {
   check(cudaGetDevice(&before_), "asking for the present GPU");
-  if (before_ == device) return;
-  check(cudaSetDevice(device), "choosing the table's GPU");
-  changed_ = true;
+  if (before_ != device) {
+    check(cudaSetDevice(device), "choosing the table's GPU");
+    changed_ = true;
+  }
+  check(cudaThreadExchangeStreamCaptureMode(&mode_), "preparing for captures");
 }
 
 OnDevice::~OnDevice() {
+  static_cast<void>(cudaThreadExchangeStreamCaptureMode(&mode_));
   if (changed_) static_cast<void>(cudaSetDevice(before_));
 }
 
 void require_stream(cudaStream_t stream, int device) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  check(cudaStreamIsCapturing(stream, &status), "asking whether the batch's stream is being captured");
-  if (status != cudaStreamCaptureStatusNone) {
-    throw InvalidArgument("stream is being captured into a CUDA graph, which cannot hold batches: run them outside it");
-  }
   if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return;
   int its = device;
   check(cudaStreamGetDevice(stream, &its), "asking which GPU the batch's stream is on");

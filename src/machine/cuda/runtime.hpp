@@ -19,7 +19,8 @@ void check(cudaError_t code, const char* doing);
 /// True if this error has ended the CUDA context: every later call will fail, and only a new process helps.
 bool is_sticky(cudaError_t code);
 
-/// Makes `device` this thread's for a scope.
+/// Makes `device` this thread's for a scope, and lets it make room and wait although some stream is being captured into a CUDA
+/// graph, by this thread or another: nothing that the machine waits for is.
 class OnDevice {
  public:
   explicit OnDevice(int device);
@@ -30,9 +31,10 @@ class OnDevice {
  private:
   int before_ = 0;
   bool changed_ = false;
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  ///< that the thread had, while this lives
 };
 
-/// Throws InvalidArgument for a stream of a GPU other than `device`, or one that a CUDA graph is captured from.
+/// Throws InvalidArgument for a stream of a GPU other than `device`. Of one that is being captured CUDA does not tell.
 void require_stream(cudaStream_t stream, int device);
 
 /// Plain GPU memory. Throws DeviceError where there is not enough.

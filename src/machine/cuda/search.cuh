@@ -31,7 +31,7 @@ __device__ Wanted look_up(const ResidentMemory& memory, const View<Shape>& view,
                           std::uint64_t row) {
   Wanted wanted;
   wanted.row = row;
-  if (row >= job.size || (job.mask != nullptr && job.mask[row] == 0)) return wanted;
+  if (row >= job.size || (job.mask != nullptr && job.mask[row] == 0) || outlived(job)) return wanted;
   const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
   index::Found found = index::find(ThreadTile{}, memory, view, candidates);
   while (!found.settled) {

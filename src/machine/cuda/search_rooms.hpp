@@ -11,7 +11,7 @@
 
 namespace holdfast::machine::cuda {
 
-/// Rooms are kept, and lent again when the search before has ended, or to a search that its stream puts behind that.
+/// Rooms are lent, and lent again when the search before has ended, or to a search that its stream puts behind that.
 /// The caller lets one thread in at a time.
 class SearchRooms {
  public:

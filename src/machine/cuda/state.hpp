@@ -38,6 +38,7 @@ struct DeviceState {
   alignas(128) std::uint64_t epoch;
   std::uint64_t inside[3];
   PositionState* positions;  ///< of the value cache: they rest as cells do
+  std::uint64_t generation;  ///< of the arrays that searches read; another one ends the searches in graphs
   // Counts.
   alignas(128) std::int64_t items;
   std::uint64_t moves, claim_misses, retries;
@@ -86,9 +87,12 @@ struct FindJob {
   const std::uint8_t* mask = nullptr;
   std::uint64_t size = 0;
   DeviceState* state = nullptr;
+  std::uint64_t generation = 0;  ///< of a search in a graph, which comes when it likes; 0: one that the host waits for
 };
 
-inline constexpr std::uint64_t kSmallSearch = 1 << 14;  ///< rows, at most, of a search that goes without ordering
+inline constexpr std::uint64_t kSmallSearch = 1 << 14;  ///< rows, at most, of a search that one cluster orders
+inline constexpr std::uint64_t kSmallNearSearch = 1
+                                                  << 13;  ///< rows, at most, that go unordered where values have copies
 
 /// Which rows of a small search want a cell that another row reads.
 struct Repeats {
@@ -125,7 +129,7 @@ struct ChangeJob {
   const std::uint8_t* mask = nullptr;  ///< only where there is no order: ordered rows are without the masked ones
   const std::uint32_t* order =
       nullptr;  ///< rows, those of one key together and in array order; null: each row is a run
-  const std::uint64_t* hashes = nullptr;   ///< of the rows in `order`, or what stands for them: one a key
+  const std::uint32_t* begins = nullptr;   ///< of the rows in `order`: the place where the run of its key begins
   const std::uint64_t* ordered = nullptr;  ///< how many rows `order` has; null: `size`
   std::uint64_t size = 0;
   const std::uint32_t* again = nullptr;  ///< only the runs that begin here: leftovers of an earlier launch
@@ -161,15 +165,15 @@ inline constexpr std::uint32_t kNoPlan = 0xffff'ffff;
 
 /// Where a change in phases works; all in GPU memory.
 struct ChangeRoom {
-  Planned* planned = nullptr;        ///< (n,)
-  std::uint32_t* slots[2] = {};      ///< (n,) the numbers of their slots; and sorted by line
-  std::uint32_t* order[2] = {};      ///< (n,) which plan each is
-  std::uint32_t* freed[2] = {};      ///< (n,) cells that came out of their slots
-  index::Effect* effects = nullptr;  ///< (n,) of the rows of a run up to each, in the order of the job
-  Sum* sums = nullptr;               ///< (n,) null where no row accumulates
-  std::uint32_t* sum_cells[2] = {};  ///< (n,) 1 + the cell of each sum's old value; 0: none
-  std::uint32_t* sum_order[2] = {};  ///< (n,) which sum each is
-  std::uint32_t* copies = nullptr;   ///< (n,) of rows that read no cell: 1 + the row whose value it is; 0: zeros
+  Planned* planned = nullptr;              ///< (n,)
+  std::uint32_t* slots[2] = {};            ///< (n,) the numbers of their slots; and sorted by line
+  std::uint32_t* order[2] = {};            ///< (n,) which plan each is
+  std::uint32_t* freed[2] = {};            ///< (n,) cells that came out of their slots
+  const index::Effect* effects = nullptr;  ///< (n,) of the rows of a run up to each, in the order of the job
+  Sum* sums = nullptr;                     ///< (n,) null where no row accumulates
+  std::uint32_t* sum_cells[2] = {};        ///< (n,) 1 + the cell of each sum's old value; 0: none
+  std::uint32_t* sum_order[2] = {};        ///< (n,) which sum each is
+  std::uint32_t* copies = nullptr;         ///< (n,) of rows that read no cell: 1 + the row whose value it is; 0: zeros
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;
 };

@@ -173,7 +173,7 @@ __device__ SumRun sum_run(const ChangeJob& job, const ChangeRoom& room, const Su
   SumRun run;
   run.old_word = sum.old_word;
   run.at = sum.at;
-  run.size = run_length(job.hashes, run.at, job.ordered ? *job.ordered : job.size);
+  run.size = run_length(job.begins, run.at, job.ordered ? *job.ordered : job.size);
   if (sum.plan != kNoPlan) run.new_word = room.planned[sum.plan].word;
   return run;
 }
