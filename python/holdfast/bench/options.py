@@ -48,6 +48,11 @@ def counts(text: str) -> list[int]:
     return [count(part) for part in text.split(",")]
 
 
+def result_name(base: str, distribution: str, device: str, extra: str = "") -> str:
+    """The name of a result: what was measured, and how."""
+    return "-".join(part for part in (base, distribution, "" if device == "cpu" else "gpu", extra) if part)
+
+
 def finish(console: Console, name: str, parameters: Json, measured: Json, json_file: str | None, save: bool) -> None:
     """Writes the result where it was asked for."""
     content = results.result(name, parameters, measured)

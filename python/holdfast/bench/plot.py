@@ -3,11 +3,10 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
+from holdfast.bench import link_plots
+from holdfast.bench.figures import COLOURS, new_figure, save
 from holdfast.bench.results import Json, read
-
-_COLOURS = {"holdfast": "#0b6e75", "libcuckoo": "#c46a1b", "tbb": "#7a7f87", "rocksdb": "#c46a1b", "lmdb": "#7a7f87"}
 
 
 def peers_have_huge_pages() -> bool:
@@ -15,33 +14,9 @@ def peers_have_huge_pages() -> bool:
     return "glibc.malloc.hugetlb=1" in os.environ.get("GLIBC_TUNABLES", "")
 
 
-def _figure(title: str, machine: str) -> tuple[Any, Any]:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    pyplot.rcParams.update({"svg.hashsalt": "holdfast", "font.size": 10, "axes.spines.top": False,
-                            "axes.spines.right": False, "svg.fonttype": "none"})  # fmt: skip
-    figure, axes = pyplot.subplots(figsize=(7.2, 4.2), layout="constrained")
-    axes.set_title(f"{title} ({machine})", loc="left", fontsize=11)
-    axes.grid(True, axis="y", color="#e4e6e8", linewidth=0.8)
-    axes.set_axisbelow(True)
-    return figure, axes
-
-
-def _save(figure: Any, path: Path) -> Path:
-    from matplotlib import pyplot
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None})
-    pyplot.close(figure)
-    return path
-
-
 def throughput_latency(content: Json, path: Path) -> Path:
     """Median batch latency against throughput, a line a workload, a point a batch size."""
-    figure, axes = _figure("Throughput and latency by batch size", content["machine"]["name"])
+    figure, axes = new_figure("Throughput and latency by batch size", content["machine"]["name"])
     first = content["results"]["runs"][0]["value_bytes"]
     runs = [run for run in content["results"]["runs"] if run["value_bytes"] == first]
     for workload in runs[0]["workloads"]:
@@ -54,7 +29,7 @@ def throughput_latency(content: Json, path: Path) -> Path:
     axes.set_xlabel(f"M operations/s, batches of {run['batch']:,} to {last['batch']:,}, {first}-byte values")
     axes.set_ylabel("median latency of a batch, µs")
     axes.legend(frameon=False)
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def comparison(content: Json, path: Path) -> Path:
@@ -63,14 +38,14 @@ def comparison(content: Json, path: Path) -> Path:
     names = list(next(iter(workloads.values())))
     stores = content["benchmark"].startswith("stores")
     title = "Holdfast and durable stores, none synced" if stores else "Holdfast (durable) and volatile peers"
-    figure, axes = _figure(title, content["machine"]["name"])
+    figure, axes = new_figure(title, content["machine"]["name"])
     width = 0.8 / len(names)
     for index, name in enumerate(names):
         spreads = [targets[name]["mops"] for targets in workloads.values()]
         heights = [s["median"] for s in spreads]
         errors = [[s["median"] - s["low"] for s in spreads], [s["high"] - s["median"] for s in spreads]]
         places = [x + (index - (len(names) - 1) / 2) * width for x in range(len(workloads))]
-        axes.bar(places, heights, width * 0.92, yerr=errors, label=name, color=_COLOURS.get(name), capsize=2)
+        axes.bar(places, heights, width * 0.92, yerr=errors, label=name, color=COLOURS.get(name), capsize=2)
     axes.set_xticks(range(len(workloads)), list(workloads))
     parameters = content["parameters"]
     axes.set_ylabel("M operations/s")
@@ -81,24 +56,24 @@ def comparison(content: Json, path: Path) -> Path:
         f"{parameters['callers']} threads"
     )
     axes.legend(frameon=False)
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def loading(content: Json, path: Path) -> Path:
     """The load factor while a table grows."""
     curve = content["results"]["while_loading"]
-    figure, axes = _figure("Load factor while loading", content["machine"]["name"])
-    axes.plot([n / 1e6 for n in curve["items"]], curve["load_factor"], color=_COLOURS["holdfast"], linewidth=1.2)
+    figure, axes = new_figure("Load factor while loading", content["machine"]["name"])
+    axes.plot([n / 1e6 for n in curve["items"]], curve["load_factor"], color=COLOURS["holdfast"], linewidth=1.2)
     axes.set_xlabel("M items")
     axes.set_ylabel("items / slots")
     axes.set_ylim(0, 1)
-    return _save(figure, path)
+    return save(figure, path)
 
 
 def recovering(content: Json, path: Path) -> Path:
     """Recovery time by slots."""
     sizes = content["results"]["sizes"]
-    figure, axes = _figure("Recovery after SIGKILL", content["machine"]["name"])
+    figure, axes = new_figure("Recovery after SIGKILL", content["machine"]["name"])
     slots = [entry["slots"] / 1e6 for entry in sizes]
     for name, label in (("recovery_ms", "recovery"), ("map_ms", "mapping")):
         axes.plot(slots, [entry[name]["median"] for entry in sizes], marker="o", markersize=4, label=label)
@@ -106,41 +81,11 @@ def recovering(content: Json, path: Path) -> Path:
     axes.set_ylabel("ms")
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
-    return _save(figure, path)
-
-
-def by_batch(content: Json, path: Path) -> Path:
-    """Throughput by batch size, a line a workload."""
-    figure, axes = _figure("Throughput by batch size", content["machine"]["name"])
-    runs = [run for run in content["results"]["runs"] if run["work"] != "insert"]
-    for work in dict.fromkeys(run["work"] for run in runs):
-        points = [(run["batch"], run["mops"]["median"]) for run in runs if run["work"] == work]
-        axes.plot(*zip(*points, strict=True), marker="o", markersize=4, label=work)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlabel("operations a batch")
-    axes.set_ylabel("M operations/s")
-    axes.legend(frameon=False)
-    return _save(figure, path)
-
-
-def by_skew(content: Json, path: Path) -> Path:
-    """Finds by skew, a line a batch size."""
-    figure, axes = _figure("Finds by skew", content["machine"]["name"])
-    runs = [run for run in content["results"]["runs"] if "theta" in run["work"]]
-    for batch in dict.fromkeys(run["batch"] for run in runs):
-        points = [(float(r["work"].split()[-1]), r["mops"]["median"]) for r in runs if r["batch"] == batch]
-        axes.plot(*zip(*points, strict=True), marker="o", markersize=4, label=f"batches of {batch:,}")
-    axes.set_yscale("log")
-    axes.set_xlabel("zipfian θ")
-    axes.set_ylabel("M operations/s")
-    axes.legend(frameon=False)
-    return _save(figure, path)
+    return save(figure, path)
 
 
 _PLOTS = {
-    "link-batches": by_batch,
-    "link-skew": by_skew,
+    **link_plots.PLOTS,
     "micro": throughput_latency,
     "ycsb": throughput_latency,
     "compare": comparison,

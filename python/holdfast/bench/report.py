@@ -14,10 +14,11 @@ which are not as the files say, and exits with 1.
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from holdfast.bench import machine
+from holdfast.bench import link_tables, machine
+from holdfast.bench.markdown import grid, spread_text
 from holdfast.bench.results import Json, field, read
 
 _TABLE = re.compile(r"(<!-- figures: (\S+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -25,25 +26,14 @@ _FIGURE = re.compile(r"(<!-- figure: (\S+) (\S+) (\S+) -->)[^\n]*?(<!-- end -->)
 DOCUMENTS = ("README.md", "docs/performance.md", "docs/durability.md", "docs/architecture.md")
 
 
-def _grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(columns) + " |", "|---|" + "---:|" * (len(columns) - 1)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
-
-
-def _spread(entry: Json, digits: int = 1) -> str:
-    if len(entry.get("all", ())) == 1:
-        return f"{entry['median']:,.{digits}f}"
-    return f"{entry['median']:,.{digits}f} ({entry['low']:,.{digits}f}–{entry['high']:,.{digits}f})"
-
-
 def _compare(content: Json, digits: int = 1) -> str:
     workloads, ratio = content["results"]["workloads"], content["results"]["ratio_to_best_peer"]
     names = list(next(iter(workloads.values())))
     rows = [
-        [workload, *(_spread(targets[name]["mops"], digits) for name in names), _spread(ratio[workload], 2)]
+        [workload, *(spread_text(targets[name]["mops"], digits) for name in names), spread_text(ratio[workload], 2)]
         for workload, targets in workloads.items()
     ]
-    return _grid(["M operations/s", *names, "ratio to the better peer"], rows)
+    return grid(["M operations/s", *names, "ratio to the better peer"], rows)
 
 
 def _series(content: Json) -> str:
@@ -53,11 +43,11 @@ def _series(content: Json) -> str:
             got = targets["holdfast"]
             latency = got["latency_us"]
             rows.append([
-                workload, f"{run['value_bytes']}", f"{run['batch']:,}", _spread(got["mops"]),
+                workload, f"{run['value_bytes']}", f"{run['batch']:,}", spread_text(got["mops"]),
                 f"{latency['median']:,.0f}", f"{latency['p99']:,.0f}",
             ])  # fmt: skip
     columns = ["workload", "value bytes", "batch", "M operations/s", "batch p50, µs", "p99, µs"]
-    return _grid(columns, rows)
+    return grid(columns, rows)
 
 
 def _load_factor(content: Json) -> str:
@@ -67,118 +57,79 @@ def _load_factor(content: Json) -> str:
         "moves": "with one item moved (default)",
     }
     rows = [
-        [text, f"{e['slots']:,}", _spread(e["load_factor"], 4), _spread(e["moved"], 4)]
+        [text, f"{e['slots']:,}", spread_text(e["load_factor"], 4), spread_text(e["moved"], 4)]
         for text, e in ((text, content["results"][name]) for name, text in names.items())
     ]
-    return _grid(["rule", "slots", "load factor at the first resize", "items moved, of all"], rows)
+    return grid(["rule", "slots", "load factor at the first resize", "items moved, of all"], rows)
 
 
 def _moves(content: Json) -> str:
     cost = content["results"]["cost_of_moves"]
     rows = [
-        [band.replace("-", " to "), _spread(entry), _spread(cost["mops"]["no_moves"][band]) if band in
+        [band.replace("-", " to "), spread_text(entry), spread_text(cost["mops"]["no_moves"][band]) if band in
          cost["mops"]["no_moves"] else "–"]
         for band, entry in cost["mops"]["moves"].items()
     ]  # fmt: skip
-    return _grid(["load factor", "inserts with moves, M/s", "without, M/s"], rows)
+    return grid(["load factor", "inserts with moves, M/s", "without, M/s"], rows)
 
 
 def _recovery(content: Json) -> str:
     rows = [
-        [f"{e['items']:,}", f"{e['slots']:,}", _spread(e["recovery_ms"]), _spread(e["map_ms"], 2),
+        [f"{e['items']:,}", f"{e['slots']:,}", spread_text(e["recovery_ms"]), spread_text(e["map_ms"], 2),
          f"{e['nanoseconds_a_slot']:.2f}"]
         for e in content["results"]["sizes"]
     ]  # fmt: skip
-    return _grid(["items", "slots", "recovery, ms", "mapping, ms", "ns a slot"], rows)
+    return grid(["items", "slots", "recovery, ms", "mapping, ms", "ns a slot"], rows)
 
 
 def _resize(content: Json) -> str:
     got = content["results"]
     fields = ("seconds_without_allocation", "allocation_seconds", "total_seconds")
     rows = [[f"{got['items']:,}", f"{got['slots_before']:,} to {got['slots_after']:,}",
-             *(_spread(got[name], 3) for name in fields)]]  # fmt: skip
-    return _grid(["items", "slots", "seconds without allocation", "allocation", "together"], rows)
+             *(spread_text(got[name], 3) for name in fields)]]  # fmt: skip
+    return grid(["items", "slots", "seconds without allocation", "allocation", "together"], rows)
 
 
 def _layout(content: Json) -> str:
     rows = [
-        [name.replace("_", " "), *(f"{_spread(e['slots'][f'{op}_mops'])} / {_spread(e['together'][f'{op}_mops'])}"
-         for op in ("find", "absent", "insert"))]
+        [name.replace("_", " "), *(
+            " / ".join(spread_text(e[kind][f"{op}_mops"]) for kind in ("slots", "together"))
+            for op in ("find", "absent", "insert")
+        )]
         for name, e in content["results"].items()
     ]  # fmt: skip
-    return _grid(["16-byte slots / keys together, M/s", "find", "absent", "insert"], rows)
+    return grid(["16-byte slots / keys together, M/s", "find", "absent", "insert"], rows)
 
 
 def _limits(content: Json) -> str:
     memory = content["results"]["memory"]
     names = list(next(iter(memory.values())))
-    rows = [[name.replace("_", " "), *(_spread(entry[n]) for n in names)] for name, entry in memory.items()]
-    return _grid(["memory", *(n.replace("_mops", ", M/s").replace("_", " ") for n in names)], rows)
-
-
-def _link(content: Json) -> str:
-    # What one operation must move over the link: its value, or nothing that counts.
-    link, value = 55.5e9, content["parameters"]["value_bytes"]
-    rows = []
-    for run in content["results"]["runs"]:
-        moves_value = not any(word in run["work"] for word in ("contains", "absent", "erase", "zipfian", "ycsb"))
-        share = f"{100 * run['mops']['median'] * 1e6 * value / link:.0f}%" if moves_value else "–"
-        rows.append([run["work"], f"{run['batch']:,}", f"{run['streams']}", _spread(run["mops"]), share])
-    return _grid(["work", "batch", "streams", "M operations/s", "of the link"], rows)
-
-
-def _phases(content: Json) -> str:
-    runs = [run for run in content["results"]["runs"] if run.get("phase_ms", {}).get("commit")]
-    names = list(runs[0]["phase_ms"])
-    rows = [[run["work"], *(f"{run['phase_ms'].get(name, 0):.2f}" for name in names)] for run in runs]
-    return _grid([f"ms a batch of {runs[0]['batch']:,}", *names], rows)
-
-
-def _gpu_recovery(content: Json) -> str:
-    rows = [
-        [f"{e['items']:,}", f"{e['slots']:,}", f"{e['recovery_ms']:.1f}", f"{e['recovery_ms'] * 1e6 / e['slots']:.2f}"]
-        for e in content["results"]["sizes"]
-    ]
-    return _grid(["items", "slots", "recovery, ms", "ns a slot"], rows)
-
-
-def _gpu_resize(content: Json) -> str:
-    got = content["results"]
-    rows = [[f"{content['parameters']['items']:,}", _spread(got["rehash_ms"]), _spread(got["room_ms"])]]
-    return _grid(["items", "rehashing, ms", "allocating, zeroing and registering the new level, ms"], rows)
-
-
-def _shapes(content: Json) -> str:
-    rows = []
-    for shape in content["results"]["shapes"]:
-        mops = {run["work"]: _spread(run["mops"]) for run in shape["runs"]}
-        name = f"{shape['levels']}L-{shape['hash_locations']}H-{shape['slots_a_bucket']}S"
-        rows.append([name, f"{shape['load_factor']:.3f}", *(mops.get(w, "–") for w in ("insert", "find", "absent"))])
-    return _grid(["configuration", "load factor at the first resize", "insert, M/s", "find", "absent"], rows)
+    rows = [[name.replace("_", " "), *(spread_text(entry[n]) for n in names)] for name, entry in memory.items()]
+    return grid(["memory", *(n.replace("_mops", ", M/s").replace("_", " ") for n in names)], rows)
 
 
 def _snapshot(content: Json) -> str:
     got = content["results"]
     disk = max(got["disk_mb_per_second"].items(), key=lambda way: way[1]["median"])
     rows = [
-        ["snapshot, MB/s", _spread(got["snapshot_mb_per_second"])],
-        [f"the same bytes, plainly in order ({disk[0].replace('_', ' ')}), MB/s", _spread(disk[1])],
-        ["bytes that do not compress, MB/s", _spread(got["disk_incompressible_mb_per_second"])],
-        ["snapshot, of the disk's rate, %", _spread(got["percent_of_disk"])],
-        ["snapshot beside searches, MB/s", _spread(got["beside_searches_mb_per_second"])],
-        ["searches beside a snapshot, of their rate otherwise", _spread(got["searches_ratio"], 2)],
+        ["snapshot, MB/s", spread_text(got["snapshot_mb_per_second"])],
+        [f"the same bytes, plainly in order ({disk[0].replace('_', ' ')}), MB/s", spread_text(disk[1])],
+        ["bytes that do not compress, MB/s", spread_text(got["disk_incompressible_mb_per_second"])],
+        ["snapshot, of the disk's rate, %", spread_text(got["percent_of_disk"])],
+        ["snapshot beside searches, MB/s", spread_text(got["beside_searches_mb_per_second"])],
+        ["searches beside a snapshot, of their rate otherwise", spread_text(got["searches_ratio"], 2)],
     ]
-    return _grid([f"{got['size']['written'] / 1e6:,.0f} MB written", ""], rows)
+    return grid([f"{got['size']['written'] / 1e6:,.0f} MB written", ""], rows)
 
 
 def _cache_trace(content: Json) -> str:
     got = content["results"]
     names = {"get_mops": "gets, M/s", "together_mops": "gets and sets, M/s", "hit_percent": "gets that hit, %",
              "too_large_percent": "gets of values too large for a cell, %"}  # fmt: skip
-    rows = [[text, _spread(got[name])] for name, text in names.items()]
+    rows = [[text, spread_text(got[name])] for name, text in names.items()]
     rows.append(["items at the end", f"{got['items']:,}"])
     rows.append(["bytes of cells that values use, %", f"{got['percent_of_cells_used']:.1f}"])
-    return _grid([f"{got['keys']:,} keys, batches of {content['parameters']['batch']:,}", ""], rows)
+    return grid([f"{got['keys']:,} keys, batches of {content['parameters']['batch']:,}", ""], rows)
 
 
 def _source(content: Json) -> str:
@@ -206,11 +157,7 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "resize": _resize,
     "layout": _layout,
     "limits": _limits,
-    "link": _link,
-    "phases": _phases,
-    "gpu-recovery": _gpu_recovery,
-    "gpu-resize": _gpu_resize,
-    "shapes": _shapes,
+    **link_tables.TABLES,
     "snapshot": _snapshot,
     "cache-trace": _cache_trace,
     "stores": lambda content: _compare(content, 2),
