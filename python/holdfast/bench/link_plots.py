@@ -15,6 +15,10 @@ def _legend(axes: Any) -> None:
     axes.legend(frameon=False, fontsize=8)
 
 
+def _legend_beside(axes: Any) -> None:
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+
+
 def _link_line(axes: Any, value_bytes: int) -> None:
     """Where values at the speed of the link would be."""
     limit = LINK_BYTES / value_bytes / 1e6
@@ -158,7 +162,7 @@ def beside_rivals(content: Json, path: Path) -> Path:
     axes.tick_params(axis="x", labelsize=6)
     axes.set_yscale("log")
     axes.set_ylabel("M operations/s")
-    _legend(axes)
+    _legend_beside(axes)
     return save(figure, path)
 
 
@@ -172,7 +176,7 @@ def factor_analysis(content: Json, path: Path) -> Path:
     _link_line(axes, content["parameters"]["value_bytes"])
     axes.set_yscale("log")
     axes.set_ylabel(f"M operations/s, batches of {runs[-1]['batch']:,}")
-    _legend(axes)
+    _legend_beside(axes)
     return save(figure, path)
 
 
