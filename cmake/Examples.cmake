@@ -1,9 +1,16 @@
-# Examples.cmake: every examples/*.cpp is a program example_<name>, run as a test.
+# Examples.cmake: every examples/*.cpp is a program example_<name>, run as a test; and so, with CUDA, is every examples/*.cu.
 file(GLOB examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
+if(HOLDFAST_CUDA)
+  file(GLOB kernel_examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cu")
+  list(APPEND examples ${kernel_examples})
+endif()
 foreach(example IN LISTS examples)
   get_filename_component(stem "${example}" NAME_WE)
   add_executable(example_${stem} "${example}")
   target_link_libraries(example_${stem} PRIVATE holdfast::holdfast holdfast_options)
+  if(example MATCHES "\\.cu$")
+    target_link_libraries(example_${stem} PRIVATE holdfast::cuda)
+  endif()
   if(HOLDFAST_TESTS)
     add_test(NAME example.${stem} COMMAND example_${stem} "${CMAKE_CURRENT_BINARY_DIR}/example_${stem}.hold")
     set_tests_properties(example.${stem} PROPERTIES TIMEOUT 600 LABELS examples)

@@ -158,6 +158,8 @@ struct Stats {
   std::vector<PhaseTime> phases;  ///< with `time_phases`; in the order in which they run
 };
 
+class Session;
+
 /// A durable table in a pool file. Movable, not copyable. Batches may come from several host threads at once.
 class Table {
  public:
@@ -202,6 +204,12 @@ class Table {
 
   /// The same for variable-length pairs; what is null is not wanted.
   std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n);
+
+  /// Lets the caller's own kernels work on the table, on a GPU (session.hpp, table_ref.cuh): `max_changes` inserts, assigns and
+  /// accumulations at most, all kernels of the session together, for which it reserves slots and cells; the table grows if it must.
+  /// `stream`, a cudaStream_t of the table's GPU, is where the session begins: its kernels come after that. Returns without waiting
+  /// where the table surely has room. Throws InvalidArgument, NoSpace, ReadOnly, TableClosed, DeviceError.
+  Session session(void* stream, std::uint64_t max_changes);
 
   std::uint64_t size() const;
   std::uint64_t slots() const;  ///< of all levels

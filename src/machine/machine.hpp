@@ -7,6 +7,7 @@
 #include <string>
 
 #include "holdfast/pool.hpp"
+#include "holdfast/session.hpp"
 #include "holdfast/table.hpp"
 #include "memory/pool.hpp"
 
@@ -47,6 +48,15 @@ class Machine {
   virtual bool on_gpu() const = 0;
   /// Takes hot values into the machine's cache, if it has one, and waits until they are there.
   virtual void load_cache() {}
+
+  // One session at a time (RULES.md 23), where there are kernels. Nothing else changes the table between its begin and its end,
+  // which may come from another thread.
+  /// Makes room for `max_changes` changes. Throws NoSpace.
+  virtual SessionHandle begin_session(std::uint64_t, void*) { return {}; }
+  /// Ends it when `stream` gets there.
+  virtual void commit_session(void*) {}
+  /// Ends it now, once the GPU has done what it was given.
+  virtual void end_session() {}
 };
 
 /// `read_only`: the pool is clean, and nothing is repaired.

@@ -12,6 +12,7 @@ Table::Impl::Impl(std::unique_ptr<memory::Pool> pool, const std::string& device,
       key_bytes(pool->superblock().key_bytes),
       value_bytes(pool->superblock().value_bytes),
       read_only(only_read),
+      sessions(std::make_shared<SessionGate>(path)),
       pool_(std::move(pool)),
       choice_(table::choose_machine(device, *pool_)) {
   // Recovery may mend slots, which is a change. A clean pool needs no mending.
@@ -36,7 +37,9 @@ Table::Impl::~Impl() {
 void Table::Impl::close() {
   if (forked()) throw TableClosed(inherited());
   must_not_decide();
+  sessions->end();  // who waits for its end stands between the gates
   const std::unique_lock changing(changing_);
+  sessions->end();  // one that began meanwhile
   const std::unique_lock open(open_);
   if (!machine_) return;
   const std::unique_ptr<memory::Pool> pool = std::move(pool_);
@@ -51,11 +54,21 @@ bool Table::Impl::is_open() const {
   return machine_ != nullptr;
 }
 
+/// The first gate, with no session behind it.
+template <class Lock>
+Lock Table::Impl::pass_changing() const {
+  for (;;) {
+    sessions->wait();
+    Lock lock(changing_);
+    if (!sessions->is_open()) return lock;
+  }
+}
+
 template <class Use>
 Use Table::Impl::enter() const {
   if (forked()) throw TableClosed(inherited());
   must_not_decide();
-  Use use{decltype(Use::changing)(changing_), decltype(Use::open)(open_)};
+  Use use{pass_changing<decltype(Use::changing)>(), decltype(Use::open)(open_)};
   must_be_open();
   return use;
 }
@@ -67,15 +80,23 @@ std::shared_lock<Gate> Table::Impl::use() const {
   return lock;
 }
 
+std::shared_lock<Gate> Table::Impl::use_between_sessions() const {
+  if (forked()) throw TableClosed(inherited());
+  sessions->wait();
+  return use();
+}
+
 Table::Impl::Change Table::Impl::change() const { return enter<Change>(); }
 
 std::unique_lock<Gate> Table::Impl::keep_still() const {
   if (forked()) throw TableClosed(inherited());
   must_not_decide();
-  std::unique_lock lock(changing_);
+  auto lock = pass_changing<std::unique_lock<Gate>>();
   must_be_open();
   return lock;
 }
+
+Table::Impl::ChangeAlone Table::Impl::change_alone() const { return enter<ChangeAlone>(); }
 
 Table::Impl::Alone Table::Impl::use_alone() const { return enter<Alone>(); }
 

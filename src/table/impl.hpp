@@ -14,6 +14,7 @@
 #include "machine/machine.hpp"
 #include "memory/pool.hpp"
 #include "table/choice.hpp"
+#include "table/session_gate.hpp"
 
 namespace holdfast {
 
@@ -37,11 +38,20 @@ class Table::Impl {
   };
   /// Keeps the table open. Throws TableClosed, as all of these.
   std::shared_lock<Gate> use() const;
+  /// The same for what a session stands in the way of: waits until none is open, as all that follow do. They throw InvalidArgument
+  /// where this thread would wait for its own.
+  std::shared_lock<Gate> use_between_sessions() const;
   /// The same for what changes the table; waits until nobody keeps it still.
   Change change() const;
   /// The same for who needs its bytes to stand still: waits until no change runs. Searches go on, those of this thread too:
   /// it need not hold `open_`, since who would close the table takes `changing_` first.
   std::unique_lock<Gate> keep_still() const;
+  /// The same for who changes the table and lets nobody else do it.
+  struct ChangeAlone {
+    std::unique_lock<Gate> changing;
+    std::shared_lock<Gate> open;
+  };
+  ChangeAlone change_alone() const;
   /// While it lives, this thread keeps the table still and asks a user's predicate: a change by it throws InvalidArgument,
   /// where it would wait for itself.
   class Deciding {
@@ -67,10 +77,13 @@ class Table::Impl {
   const std::uint32_t key_bytes, value_bytes;
   std::uint64_t left_out = 0;  ///< of a salvaged pool: damaged slots
   const bool read_only;        ///< nothing may change, although recovery may have changed a private copy
+  const std::shared_ptr<SessionGate> sessions;
 
  private:
   template <class Use>
   Use enter() const;
+  template <class Lock>
+  Lock pass_changing() const;
   void must_be_open() const;
   void must_not_decide() const;
   bool forked() const { return pool_ && pool_->forked(); }

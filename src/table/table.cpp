@@ -145,7 +145,7 @@ BatchResult Table::contains(const void* keys, std::size_t n, bool* found) {
 }
 
 std::size_t Table::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
-  const auto use = impl_->use();
+  const auto use = impl_->use_between_sessions();
   if (impl_->key_bytes == kVariableBytes) {
     throw InvalidArgument("keys and values of " + impl_->path + " are of any length: export them with export_pairs");
   }
@@ -230,7 +230,7 @@ SnapshotResult Table::snapshot(const std::string& path, const SnapshotOptions& o
 }
 
 void Table::load_cache() {
-  const auto use = impl_->use();
+  const auto use = impl_->use_between_sessions();
   impl_->machine().load_cache();
 }
 

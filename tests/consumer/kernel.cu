@@ -1,36 +1,33 @@
-// kernel.cu: a user's own kernel that includes Holdfast's index, from the installed package alone. That it compiles is
-// the test; where there is a GPU, it must also agree with the host about where keys lie.
-#include <holdfast/pool.hpp>
+// kernel.cu: a user's own kernel that changes a table, from the installed package alone. That it compiles is the test; where
+// there is a GPU, it must also have counted right.
 #include <holdfast/table.hpp>
+#include <holdfast/table_ref.cuh>
 
 #include <cstdint>
 #include <cstdio>
 
-#include "index/address.hpp"
-#include "index/geometry.hpp"
-
-using View = holdfast::index::View<holdfast::index::DefaultShape>;
-
-__global__ void locate(View view, std::uint64_t* places, std::uint64_t keys) {
-  const std::uint64_t key = blockIdx.x * blockDim.x + threadIdx.x;
-  if (key < keys) places[key] = view.stripe_index(holdfast::hash_key(key, view.seed));
+__global__ void count_remainders(holdfast::TableRef<std::uint64_t, std::uint32_t> counts, unsigned numbers) {
+  const auto warp = cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block());
+  const unsigned warps = gridDim.x * warp.meta_group_size();
+  for (unsigned i = blockIdx.x * warp.meta_group_size() + warp.meta_group_rank(); i < numbers; i += warps)
+    counts.accumulate(warp, i % 10, 1u);
 }
 
-int main() {
+int main(int, char** argv) {
   if (holdfast::cuda_devices() == 0) {
     std::puts("compiled; there is no GPU to run it on");
     return 0;
   }
-  constexpr std::uint64_t kKeys = 1000;
-  View view;
-  view.top_level = 10;
-  view.seed = 42;
-  std::uint64_t* places = nullptr;
-  if (cudaMallocHost(&places, kKeys * sizeof(*places)) != cudaSuccess) return 1;
-  locate<<<8, 128>>>(view, places, kKeys);
-  if (cudaDeviceSynchronize() != cudaSuccess) return 1;
-  for (std::uint64_t key = 0; key < kKeys; ++key) {
-    if (places[key] != view.stripe_index(holdfast::hash_key(key, view.seed))) return 1;
+  auto table =
+      holdfast::Table::create(argv[1], {.value_bytes = 4, .capacity = 1000, .device = "cuda", .overwrite = true});
+  auto session = table.session(nullptr, 10);
+  count_remainders<<<8, 128>>>(session.ref<std::uint64_t, std::uint32_t>(), 1000);
+  session.commit(nullptr);
+  if (cudaDeviceSynchronize() != cudaSuccess || table.size() != 10) return 1;
+  for (std::uint64_t key = 0; key < 10; ++key) {
+    std::uint32_t count = 0;
+    table.find(&key, &count, 1);
+    if (count != 100) return 1;
   }
-  return cudaFreeHost(places) == cudaSuccess ? 0 : 1;
+  return 0;
 }

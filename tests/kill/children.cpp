@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
+#include "in_session.hpp"
 #include "support/numbers.hpp"
 
 namespace holdfast::test::kill {
@@ -85,6 +86,16 @@ bool erase_by_predicate(NumberedTable& table, const Plan& plan, Arrays& arrays) 
   return true;
 }
 
+/// On a GPU a third of the batches that a user's kernel can carry out is given to one.
+bool in_a_session(NumberedTable& table, const Plan& plan, Arrays& arrays) {
+#ifdef HOLDFAST_WITH_CUDA
+  return plan.versions[0] % 3 == 0 && run_in_session(table, batch_of(plan, arrays));
+#else
+  static_cast<void>(table), static_cast<void>(plan), static_cast<void>(arrays);
+  return false;
+#endif
+}
+
 void call_table(NumberedTable& table, const Plan& plan, Arrays& arrays) {
   switch (plan.call) {
     case Call::clear: return table.clear();
@@ -92,6 +103,7 @@ void call_table(NumberedTable& table, const Plan& plan, Arrays& arrays) {
     case Call::sync: return table.sync();
     default:
       if (plan.call == Call::batch && erase_by_predicate(table, plan, arrays)) return;
+      if (plan.call == Call::batch && in_a_session(table, plan, arrays)) return;
       table.run(batch_of(plan, arrays));
   }
 }

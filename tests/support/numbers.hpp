@@ -73,6 +73,7 @@ class NumberedTable {
   NumberedTable(Table table, std::uint64_t seed, std::uint32_t width = 0)
       : table_(std::move(table)), seed_(seed), width_(width) {}
 
+  std::vector<std::byte> bytes_of(const std::uint64_t* keys, std::size_t n) const { return wide(keys, n); }
   bool any_length() const { return table_.key_bytes() == kVariableBytes; }
 
   Table& table() { return table_; }

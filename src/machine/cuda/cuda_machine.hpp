@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "core/turn.hpp"
 #include "machine/cuda/bucket_cache.hpp"
+#include "machine/cuda/descriptor.hpp"
 #include "machine/cuda/kernels.hpp"
 #include "machine/cuda/phase_times.hpp"
 #include "machine/cuda/runtime.hpp"
@@ -44,6 +46,9 @@ class CudaMachine final : public Machine {
   void stats(Stats& stats) const override;
   bool on_gpu() const override { return true; }
   void load_cache() override;
+  SessionHandle begin_session(std::uint64_t max_changes, void* stream) override;
+  void commit_session(void* stream) override;
+  void end_session() override;
 
  private:
   /// What may be in the table when all that is enqueued has run: at most so many items, at least so many free cells.
@@ -112,6 +117,9 @@ class CudaMachine final : public Machine {
   FindJob find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
   ChangeJob change_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
 
+  // cuda_session.cpp
+  void make_session_room(Need need);
+
   // cuda_growth.cpp; the caller holds `changing_` and, except for `settle` and `read_state`, `launching_`
   void recover();
   void set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags, bool carry);
@@ -152,7 +160,7 @@ class CudaMachine final : public Machine {
   DeviceBuffer<ChangeReport> change_report_;
   CellRing ring_;
 
-  std::mutex changing_;           ///< held by whoever enqueues a change; taken before `launching_`
+  Turn changing_;                 ///< held by whoever enqueues a change, and by a session; taken before `launching_`
   mutable std::mutex launching_;  ///< held by whoever launches a search, or changes the layout
   mutable std::mutex reading_;    ///< of the state, by `stream_for_state_`
   Stream stream_for_state_;
@@ -165,6 +173,8 @@ class CudaMachine final : public Machine {
   Bounds bounds_;
   Stages stages_;
   Exports exports_;
+  DeviceBuffer<Descriptor> descriptor_;  ///< made for the first session
+  std::uint64_t sessions_ = 0;           ///< begun
 
   Ordering orderings_[2];
   unsigned orders_ = 0;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "memory/pool.hpp"
+
 namespace holdfast::machine::cuda {
 
 bool is_sticky(cudaError_t code) {

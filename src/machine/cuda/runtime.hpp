@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "holdfast/error.hpp"
-#include "memory/pool.hpp"
+
+namespace holdfast::memory {
+class Pool;
+}
 
 namespace holdfast::machine::cuda {
 

@@ -59,6 +59,7 @@ __device__ inline void store_user(std::byte* to, std::uint64_t word, std::size_t
 class WarpTile {
  public:
   __device__ WarpTile() : lane_(threadIdx.x % kWarp) {}
+  __device__ explicit WarpTile(unsigned lane) : lane_(lane) {}  ///< where blocks have other shapes
   __device__ unsigned lane() const { return lane_; }
 
   /// Runs `act` in one lane; all get its result.

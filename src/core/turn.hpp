@@ -1,0 +1,34 @@
+// turn.hpp: a lock that one thread may take and another give back: who holds it is no thread, but something that goes on.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+namespace holdfast {
+
+/// Meets the standard's Lockable requirements.
+class Turn {
+ public:
+  void lock() {
+    std::unique_lock lock(mutex_);
+    free_.wait(lock, [this] { return !taken_; });
+    taken_ = true;
+  }
+  bool try_lock() {
+    const std::lock_guard lock(mutex_);
+    if (taken_) return false;
+    return taken_ = true;
+  }
+  void unlock() {
+    const std::lock_guard lock(mutex_);
+    taken_ = false;
+    free_.notify_one();  // under the mutex: who takes it next may end it
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable free_;
+  bool taken_ = false;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,113 @@
+// in_session.cu: carries out a batch in a kernel of its own, for the writers of the kill test.
+#include "in_session.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "holdfast/table_ref.cuh"
+
+namespace holdfast::test::kill {
+namespace {
+
+template <std::size_t kWords>
+struct Words {
+  std::uint64_t word[kWords];
+};
+using Twelve = std::array<std::uint32_t, 3>;
+
+void must(cudaError_t code) {
+  if (code != cudaSuccess) throw std::runtime_error(std::string("in a session: ") + cudaGetErrorString(code));
+}
+
+/// An array of `n` that both sides see.
+template <class T>
+class Managed {
+ public:
+  explicit Managed(std::size_t n) { must(cudaMallocManaged(&data_, (n + 1) * sizeof(T))); }
+  ~Managed() { static_cast<void>(cudaFree(data_)); }
+  Managed(const Managed&) = delete;
+  Managed& operator=(const Managed&) = delete;
+  T* get() const { return data_; }
+
+ private:
+  T* data_ = nullptr;
+};
+
+template <class Key, class Value>
+struct KernelRows {
+  const Key* keys;
+  const Value* values;
+  Value* out;
+  Status* statuses;
+  bool* found;
+  std::uint64_t size;
+};
+
+/// Rows with equal keys go to one warp, in array order.
+template <class Ref, class Key, class Value>
+__global__ void carry_out(Ref table, KernelRows<Key, Value> rows, Op op, Combine how, Element element) {
+  namespace cg = cooperative_groups;
+  const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  const unsigned number = blockIdx.x * warp.meta_group_size() + warp.meta_group_rank();
+  const unsigned warps = gridDim.x * warp.meta_group_size();
+  for (std::uint64_t row = 0; row < rows.size; ++row) {
+    const Key& key = rows.keys[row];
+    if (reinterpret_cast<const std::uint64_t*>(rows.keys + row)[0] % warps != number) continue;
+    const Value& value = rows.values[row];
+    const bool found = op == Op::find ? table.copy(warp, key, rows.out + row) : table.contains(warp, key);
+    Status status = found ? Status::found : Status::not_found;
+    switch (op) {
+      case Op::insert: status = table.insert(warp, key, value); break;
+      case Op::insert_or_assign: status = table.insert_or_assign(warp, key, value); break;
+      case Op::assign: status = table.assign(warp, key, value); break;
+      case Op::erase: status = table.erase(warp, key); break;
+      case Op::accumulate: status = table.accumulate(warp, key, value, how, element); break;
+      default: break;
+    }
+    if (warp.thread_rank() != 0) continue;
+    rows.statuses[row] = status;
+    rows.found[row] = found;
+  }
+}
+
+template <class Key, class Value>
+bool run_as(Table& table, const std::vector<std::byte>& keys, const Batch& batch) {
+  if (table.key_bytes() != sizeof(Key) || table.value_bytes() != sizeof(Value)) return false;
+  const std::size_t n = batch.size;
+  const Managed<Key> its_keys(n);
+  const Managed<Value> values(n), out(n);
+  const Managed<Status> statuses(n);
+  const Managed<bool> found(n);
+  std::memcpy(static_cast<void*>(its_keys.get()), keys.data(), n * sizeof(Key));
+  if (batch.values) std::memcpy(static_cast<void*>(values.get()), batch.values, n * sizeof(Value));
+  std::memset(static_cast<void*>(out.get()), 0, n * sizeof(Value));
+  cudaStream_t stream = nullptr;
+  must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  Session session = table.session(stream, n);
+  const KernelRows<Key, Value> rows{its_keys.get(), values.get(), out.get(), statuses.get(), found.get(), n};
+  session.visit<Key, Value>(
+      [&](auto ref) { carry_out<<<8, 128, 0, stream>>>(ref, rows, batch.op, batch.combine, batch.element); });
+  session.commit(stream);
+  must(cudaStreamSynchronize(stream));
+  must(cudaStreamDestroy(stream));
+  std::memcpy(batch.statuses, statuses.get(), n * sizeof(Status));
+  std::memcpy(batch.found, found.get(), n);
+  if (batch.op == Op::find) std::memcpy(batch.out, static_cast<const void*>(out.get()), n * sizeof(Value));
+  return true;
+}
+
+}  // namespace
+
+bool run_in_session(NumberedTable& numbered, const Batch& batch) {
+  Table& table = numbered.table();
+  const bool knows = batch.op != Op::find_or_insert && batch.op != Op::insert_and_find;
+  if (!numbered.on_gpu() || numbered.any_length() || batch.ops || batch.mask || !knows) return false;
+  const auto keys = numbered.bytes_of(static_cast<const std::uint64_t*>(batch.keys), batch.size);
+  return run_as<std::uint64_t, std::uint64_t>(table, keys, batch) ||
+         run_as<std::uint64_t, Words<16>>(table, keys, batch) || run_as<std::uint64_t, Twelve>(table, keys, batch) ||
+         run_as<Words<2>, Words<16>>(table, keys, batch) || run_as<Words<4>, std::uint64_t>(table, keys, batch);
+}
+
+}  // namespace holdfast::test::kill
