@@ -149,8 +149,9 @@ class TableRef {
   /// Calls `use` with the word of the key's slot, or, of a value that is not in it, with where the value is.
   template <class Use>
   __device__ bool look_up(const Tile& tile, const Key& key, const Use& use) const;
-  __device__ Status change(const Tile& tile, Op op, const Key& key, const Value* value, Combine how = Combine::add,
-                           Element element = Element::u64) const;
+  /// One function for all kinds, which is called: it is long, and what it does takes longer than a call.
+  __device__ __noinline__ Status change(const Tile& tile, Op op, const Key& key, const Value* value,
+                                        Combine how = Combine::add, Element element = Element::u64) const;
 
   machine::cuda::Descriptor* table_;
   std::uint64_t session_;
