@@ -1,15 +1,31 @@
 // cuda_session.cpp: sessions of users' kernels: room for their changes, their turn among batches, and their end. RULES.md 23.
+#include "machine/cuda/capture.hpp"
 #include "machine/cuda/cuda_machine.hpp"
 
 namespace holdfast::machine::cuda {
+
+namespace {
+
+void require_session_stream(cudaStream_t stream, int device) {
+  if (is_capturing(stream)) {
+    throw InvalidArgument(
+        "stream is being captured into a CUDA graph, and a graph cannot hold the beginning or the end of a session, "
+        "whose "
+        "room the host makes: begin and commit it outside, and launch the graph in between");
+  }
+  require_stream(stream, device);
+}
+
+}  // namespace
 
 /// Takes the turn of a changing batch, which the session's end gives back.
 SessionHandle CudaMachine::begin_session(std::uint64_t max_changes, void* to) {
   const OnDevice on(options_.device);
   auto* const stream = static_cast<cudaStream_t>(to);
-  require_stream(stream, options_.device);
+  require_session_stream(stream, options_.device);
   std::unique_lock turn(changing_);
   require_working();
+  free_what_graphs_kept();
   if (max_changes != 0 && exports_.want_moves()) {  // inserts move items, and kernels do not say which
     last_change_.wait("waiting for the batch before");
     exports_.list_rest(layout_);
@@ -64,7 +80,7 @@ void CudaMachine::make_session_room(Need need) {
 void CudaMachine::commit_session(void* to) {
   const OnDevice on(options_.device);
   auto* const stream = static_cast<cudaStream_t>(to);
-  require_stream(stream, options_.device);
+  require_session_stream(stream, options_.device);
   close_session(descriptor_.data(), stream);
   last_change_.record(stream);
   changing_.unlock();
