@@ -113,6 +113,7 @@ SessionHandle Session::handle_for(std::uint64_t key_bytes, std::uint64_t value_b
 Session Table::session(void* stream, std::uint64_t max_changes) {
   const auto alone = impl_->change_alone();
   const std::string& path = impl_->path;
+  if (impl_->read_only) impl_->about_to_change();  // throws
   if (!impl_->machine().on_gpu()) {
     throw InvalidArgument("sessions are for kernels, and " + path +
                           " is worked on by the CPU: open the table with device=\"cuda\"");

@@ -40,6 +40,11 @@ TEST(Session, NeedsAGpu) {
   }
   table.close();
   EXPECT_THROW(static_cast<void>(table.session(nullptr, 10)), TableClosed);
+  OpenOptions read_only;
+  read_only.read_only = true;
+  read_only.device = "cpu";
+  Table reader = Table::open(path.str, read_only);
+  EXPECT_THROW(static_cast<void>(reader.session(nullptr, 10)), ReadOnly);
 }
 
 /// A machine that counts what becomes of its sessions.
