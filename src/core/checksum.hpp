@@ -1,24 +1,25 @@
 // checksum.hpp: a 64-bit checksum of a few kilobytes. It finds damage; it does not resist an attacker.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+
+#include "core/both.hpp"
 
 namespace holdfast {
 
 /// One step: a bijection of `state` for each `word`, and of `word` for each `state`, so that two ranges which differ in a
 /// single word never have the same checksum.
-constexpr std::uint64_t checksum_step(std::uint64_t state, std::uint64_t word) {
+HOLDFAST_BOTH constexpr std::uint64_t checksum_step(std::uint64_t state, std::uint64_t word) {
   state = (state ^ word) * 0x9e37'79b9'7f4a'7c15;
   state ^= state >> 32;
   state *= 0xd6e8'feb8'6659'fd93;
-  return std::rotl(state, 29);
+  return state << 29 | state >> 35;
 }
 
 /// The checksum of [data, data + bytes). Part of the pool's format (docs/format.md, "Checksum").
-inline std::uint64_t checksum(const void* data, std::size_t bytes) {
+HOLDFAST_BOTH inline std::uint64_t checksum(const void* data, std::size_t bytes) {
   const auto* at = static_cast<const unsigned char*>(data);
   std::uint64_t state = checksum_step(0x686f'6c64'6661'7374, bytes);
   for (; bytes >= 8; at += 8, bytes -= 8) {

@@ -45,8 +45,8 @@ class Candidates : KeyBytes<Shape::kMayBeWide, Shape::kVariable> {
     return key_;
   }
   /// A key of variable length that was given; or, if its data is null, that of the item with the word `pair`.
-  Part key() const { return {this->bytes, this->size}; }
-  std::uint64_t pair() const { return Bytes::pair; }
+  HOLDFAST_BOTH Part key() const { return {this->bytes, this->size}; }
+  HOLDFAST_BOTH std::uint64_t pair() const { return Bytes::pair; }
   HOLDFAST_BOTH bool aside() const { return aside_; }
   HOLDFAST_BOTH std::uint8_t tag() const { return tag_of(hash_); }
   HOLDFAST_BOTH std::uint64_t hash() const { return hash_; }
@@ -120,8 +120,8 @@ class Candidates : KeyBytes<Shape::kMayBeWide, Shape::kVariable> {
 
 /// True if the pair of a slot whose fingerprint is the candidates' has their key.
 template <class Memory, class Shape>
-bool pair_has_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
-                  std::uint64_t word) {
+HOLDFAST_BOTH bool pair_has_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                                std::uint64_t word) {
   if (candidates.pair() != 0) return word == candidates.pair();
   if (word == 0) return false;
   const Part stored = pair_at(memory, view, word).key;

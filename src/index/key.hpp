@@ -17,9 +17,9 @@ namespace holdfast::index {
 struct Key {
   HOLDFAST_BOTH Key(std::uint64_t narrow) : word(narrow) {}  // NOLINT(google-explicit-constructor): it is the key
   HOLDFAST_BOTH Key(std::uint64_t hash, const std::byte* at, bool of_slot) : word(hash), bytes(at), in_pool(of_slot) {}
-  Key(std::uint64_t hash, const Part& part) : word(hash), bytes(part.data), size(part.size) {}
+  HOLDFAST_BOTH Key(std::uint64_t hash, const Part& part) : word(hash), bytes(part.data), size(part.size) {}
   /// That of the item whose slot has these words.
-  static Key of_pair(std::uint64_t hash, std::uint64_t pair) {
+  HOLDFAST_BOTH static Key of_pair(std::uint64_t hash, std::uint64_t pair) {
     Key key(hash);
     key.in_pool = true;
     key.pair = pair;
@@ -40,7 +40,7 @@ struct KeyBytes {
 };
 template <>
 struct KeyBytes<false, true> {
-  explicit KeyBytes(const Key& key) : bytes(key.bytes), pair(key.pair), size(key.size) {}
+  HOLDFAST_BOTH explicit KeyBytes(const Key& key) : bytes(key.bytes), pair(key.pair), size(key.size) {}
   const std::byte* bytes;
   std::uint64_t pair;  ///< not 0: the item is known, not the bytes
   std::uint32_t size;

@@ -31,25 +31,45 @@ struct Part {
   std::uint32_t size = 0;
 };
 
-constexpr std::uint32_t pair_bytes(std::uint32_t key, std::uint32_t value) {
+HOLDFAST_BOTH constexpr std::uint32_t pair_bytes(std::uint32_t key, std::uint32_t value) {
   return static_cast<std::uint32_t>(sizeof(PairHeader)) + key + value;
 }
 
-inline PairHeader header_of(const Part& key, const Part& value) {
+HOLDFAST_BOTH inline PairHeader header_of(const Part& key, const Part& value) {
   const std::uint64_t lengths = key.size | std::uint64_t{value.size} << 32;
   const std::uint64_t sum = checksum_step(checksum(key.data, key.size), checksum(value.data, value.size));
   return {lengths, checksum_step(sum, lengths)};
 }
 
 /// Word `i` of a part, padded with zeros.
-inline std::uint64_t word_of(const Part& part, std::uint32_t i) {
+HOLDFAST_BOTH inline std::uint64_t word_of(const Part& part, std::uint32_t i) {
+  const std::size_t at = std::size_t{8} * i;
   std::uint64_t word = 0;
-  std::memcpy(&word, part.data + std::size_t{8} * i, std::min<std::size_t>(8, part.size - std::size_t{8} * i));
+  if (part.size >= at + 8) {
+    std::memcpy(&word, part.data + at, 8);
+  } else {
+    std::memcpy(&word, part.data + at, part.size - at);
+  }
   return word;
 }
 
-inline std::uint64_t hash_of(const Part& key, std::uint64_t seed) {
+HOLDFAST_BOTH inline std::uint64_t hash_of(const Part& key, std::uint64_t seed) {
   return hash_bytes(key.size, seed, [&](unsigned i) { return word_of(key, i); });
+}
+
+/// Word `i` of a pair as it lies in its cell, the last padded with zeros: the header's two, then the key, then the value.
+HOLDFAST_BOTH inline std::uint64_t pair_word(const PairHeader& header, const Part& key, const Part& value,
+                                             std::uint32_t i) {
+  if (i < 2) return i == 0 ? header.lengths : header.checksum;
+  const std::uint32_t at = 8 * (i - 2);
+  if (at + 8 <= key.size) return word_of(key, i - 2);
+  if (at >= key.size && (at - key.size) % 8 == 0) return word_of(value, (at - key.size) / 8);
+  std::uint64_t word = 0;
+  for (unsigned b = 0; b < 8 && at + b < key.size + value.size; ++b) {
+    const std::byte one = at + b < key.size ? key.data[at + b] : value.data[at + b - key.size];
+    word |= static_cast<std::uint64_t>(one) << (8 * b);
+  }
+  return word;
 }
 
 /// The parts of a pair that a slot names. They stay inside its cell, whatever the pair says of itself.
@@ -57,7 +77,7 @@ struct Pair {
   Part key, value;
 };
 template <class Memory, class Shape>
-Pair pair_at(const Memory& memory, const View<Shape>& view, std::uint64_t word) {
+HOLDFAST_BOTH Pair pair_at(const Memory& memory, const View<Shape>& view, std::uint64_t word) {
   const PairWord place{word};
   const std::byte* const at = view.heap + place.begin();
   const std::uint64_t lengths = memory.load(reinterpret_cast<const std::uint64_t*>(at));

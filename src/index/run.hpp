@@ -34,12 +34,12 @@ struct Rows {
   double scale = 1;               ///< of what accumulate adds
   // Of variable-length pairs, instead of `value_bytes` and `out`:
   const std::uint64_t* value_offsets = nullptr;  ///< (n + 1,) where each of `values` begins
-  Blob* blobs = nullptr;                         ///< (n,) what reads return, or null
-  Arena* arena = nullptr;                        ///< where they lie
+  Blob* blobs = nullptr;   ///< (n,) what reads return, or null; where memory notes reads, where that lies now
+  Arena* arena = nullptr;  ///< where they lie
 
   HOLDFAST_BOTH Op op_of(std::size_t row) const { return ops ? static_cast<Op>(ops[row]) : op; }
   HOLDFAST_BOTH const std::byte* value(std::size_t row) const { return values + row * value_bytes; }
-  Part value_part(std::size_t row) const {
+  HOLDFAST_BOTH Part value_part(std::size_t row) const {
     if (value_offsets == nullptr) return {};
     return {values + value_offsets[row], static_cast<std::uint32_t>(value_offsets[row + 1] - value_offsets[row])};
   }
@@ -165,7 +165,7 @@ class RunState {
 
  private:
   /// A pair of any length in a fresh cell of its class, durable.
-  bool place_pair(const Part& key, const Part& value, std::uint64_t& word) {
+  HOLDFAST_BOTH bool place_pair(const Part& key, const Part& value, std::uint64_t& word) {
     const bool adds_key = !old_;
     const std::uint32_t bytes = pair_bytes(key.size, value.size);
     const std::uint64_t pair = tile_.once([&] { return memory_.take_pair(view_, bytes, adds_key); });
@@ -174,24 +174,26 @@ class RunState {
     has_cell_ = true;
     std::byte* const cell = view_.heap + PairWord{pair}.begin();
     const PairHeader header = header_of(key, value);
-    tile_.write_cell(memory_, cell, reinterpret_cast<const std::byte*>(&header), sizeof header);
-    tile_.write_cell(memory_, cell + sizeof header, key.data, key.size);
-    tile_.write_cell(memory_, cell + sizeof header + key.size, value.data, value.size);
+    tile_.write_pair(memory_, cell, header, key, value);
     if (memory_.keeps(Step::flush_value)) tile_.flush(memory_, cell, bytes);
     if (memory_.keeps(Step::fence_after_place)) memory_.fence();
     return true;
   }
 
-  void read_part(std::size_t row) {
+  HOLDFAST_BOTH void read_part(std::size_t row) {
     if (rows_.blobs == nullptr || source_ == Source::absent) return;
     const Part from = source_ == Source::row ? rows_.value_part(row_) : pair_at(memory_, view_, old_.word).value;
-    std::byte* const to = rows_.arena->take(from.size);
-    if (source_ == Source::row) {
-      tile_.copy(to, from.data, from.size);
+    if constexpr (Memory::kNotesReads) {
+      tile_.once([&] { return rows_.blobs[row] = {from.data, from.size}, 0; });
     } else {
-      tile_.read_cell(memory_, to, from.data, from.size);
+      std::byte* const to = rows_.arena->take(from.size);
+      if (source_ == Source::row) {
+        tile_.copy(to, from.data, from.size);
+      } else {
+        tile_.read_cell(memory_, to, from.data, from.size);
+      }
+      rows_.blobs[row] = {to, from.size};
     }
-    rows_.blobs[row] = {to, from.size};
   }
 
   HOLDFAST_BOTH std::uint64_t row_word(std::size_t row) const {

@@ -30,9 +30,6 @@ int ordinal(const std::string& device) {
 
 Choice choose_automatically(const memory::Pool& pool) {
   if (pool.read_only()) return {-1, "read-only pools are searched on the CPU"};
-  if (pool.superblock().key_bytes == kVariableBytes) {
-    return {-1, "keys and values of any length work on the CPU in this version"};
-  }
   if (pool.medium() == Medium::file) return {-1, "a pool on medium file works on the CPU until the journal exists"};
   std::string why;
   return cuda_devices(&why) > 0 ? Choice{0, "the first GPU"} : Choice{-1, why};
@@ -58,10 +55,6 @@ Choice choose_machine(const std::string& device, const memory::Pool& pool) {
   if (device == "auto") return choose_automatically(pool);
   if (pool.read_only()) {
     throw DeviceError(pool.path() + " is open read-only, which the GPU does not support: use device=\"cpu\"");
-  }
-  if (pool.superblock().key_bytes == kVariableBytes) {
-    throw DeviceError(pool.path() +
-                      " has keys and values of any length, which work on the CPU in this version: use device=\"cpu\"");
   }
   return {ordinal(device), "asked for"};
 }

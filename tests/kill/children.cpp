@@ -149,14 +149,9 @@ void call_until_killed(Shared& shared, NumberedTable& table, unsigned thread) {
   wait_to_be_killed();
 }
 
-/// GPUs do not work on keys and values of any length yet.
-const char* device_for(const Round& round, const char* device) {
-  return round.key_bytes == kVariableBytes ? "cpu" : device;
-}
-
 NumberedTable open_for_recovery(Shared& shared) {
   OpenOptions options;
-  options.device = device_for(shared.round, shared.recovery_device);
+  options.device = shared.recovery_device;
   options.threads = shared.round.table_threads;
   options.moves = shared.round.moves;
   options.flush = shared.round.flush;
@@ -225,7 +220,7 @@ int write_until_killed(Shared& shared) try {
   cuda_devices();  // starts the device's driver, if there is one, before anything is timed
   shared.writing.store(1, std::memory_order_release);
   OpenOptions open;
-  open.device = device_for(round, shared.device);
+  open.device = shared.device;
   open.threads = round.table_threads;
   open.moves = round.moves;
   open.flush = round.flush;
@@ -233,7 +228,7 @@ int write_until_killed(Shared& shared) try {
   create.key_bytes = round.key_bytes;
   create.value_bytes = round.key_bytes == kVariableBytes ? kVariableBytes : round.value_bytes;
   create.capacity = round.capacity;
-  create.device = device_for(round, shared.device);
+  create.device = shared.device;
   create.threads = round.table_threads;
   create.moves = round.moves;
   create.flush = round.flush;

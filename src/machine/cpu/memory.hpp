@@ -35,6 +35,8 @@ class CpuMemory {
   static constexpr bool kReadersFlush = kFlush;
   /// Batches may be about a column of the values.
   static constexpr bool kColumns = true;
+  /// Reads of pairs say only where the bytes lie, which the driver copies before their cells can be used again.
+  static constexpr bool kNotesReads = false;
   /// Slots are read just to know what to prefetch.
   static constexpr bool kLooksAhead = true;
 

@@ -81,6 +81,13 @@ struct TileBase {
     memory.write_bytes(cell, from, bytes);
   }
   template <class Memory>
+  void write_pair(const Memory& memory, std::byte* cell, const index::PairHeader& header, const index::Part& key,
+                  const index::Part& value) const {
+    memory.write_bytes(cell, reinterpret_cast<const std::byte*>(&header), sizeof header);
+    memory.write_bytes(cell + sizeof header, key.data, key.size);
+    memory.write_bytes(cell + sizeof header + key.size, value.data, value.size);
+  }
+  template <class Memory>
   void copy_cell(const Memory& memory, std::byte* cell, const std::byte* from, std::size_t bytes) const {
     memory.write_bytes(cell, from, bytes);
   }

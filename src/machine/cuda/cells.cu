@@ -22,6 +22,8 @@ __device__ void begin_ring(DeviceState* state, std::uint64_t free) {
   for (std::uint64_t& before : state->limbo_before) before = free;
 }
 
+__global__ void begin_empty_kernel(DeviceState* state) { begin_ring(state, 0); }
+
 /// Takes the number of free cells from limbo_end.
 __global__ void begin_ring_kernel(DeviceState* state) { begin_ring(state, state->limbo_end); }
 
@@ -92,6 +94,11 @@ void collect_free_cells(const std::uint32_t* live, const CellRing& ring, DeviceS
         "collecting free cells");
   begin_ring_kernel<<<1, 1, 0, stream>>>(state);
   check_launch("collecting free cells");
+}
+
+void begin_empty_ring(DeviceState* state, cudaStream_t stream) {
+  begin_empty_kernel<<<1, 1, 0, stream>>>(state);
+  check_launch("freeing cells");
 }
 
 void mark_free_cells(const CellRing& ring, const DeviceState* state, std::uint32_t* live, ScanReport* report,

@@ -45,6 +45,7 @@ BatchResult CudaMachine::run(const Batch& batch) {
   if (batch.size == 0) return {};
   const OnDevice on(options_.device);
   require_working();
+  if (pairs_) return run_pairs(batch);
   if (!batch.on_device) return run_from_host(batch);
   run_on_device(batch);
   return {};
@@ -313,6 +314,15 @@ void CudaMachine::stats(Stats& stats) const {
   stats.slots = layout_.total_slots();
   stats.cells = layout_.in_slot() ? 0 : layout_.cells;
   stats.free_cells = state.limbo_end - std::min(state.head, state.tail);  // some of them rest for a batch more
+  if (pairs_) {
+    const SlabUse use = pairs_->use(stream_for_state_);
+    stats.cells = use.used_cells + use.free_cells;
+    stats.free_cells = use.free_cells;
+    stats.heap_bytes = layout_.cells * layout_.cell_bytes;
+    stats.slab_bytes = use.used_slabs * layout_.cell_bytes;
+    stats.live_bytes = use.used_bytes;
+    stats.rounding_bytes = static_cast<std::uint64_t>(pairs_->state(stream_for_state_).left);
+  }
   stats.moves = state.moves;
   stats.claim_misses = state.claim_misses;
   stats.retries = state.retries;

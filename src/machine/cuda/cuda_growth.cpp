@@ -5,6 +5,7 @@
 #include "machine/cuda/capture.hpp"
 #include "machine/cuda/cuda_machine.hpp"
 #include "machine/cuda/damage.hpp"
+#include "machine/pair_check.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -27,7 +28,7 @@ std::string name_of(int device) {
   return properties.name;
 }
 
-std::size_t words_for_cells(std::uint64_t cells) { return (cells + 31) / 32; }
+bool is_variable(const memory::Pool& pool) { return pool.superblock().key_bytes == kVariableBytes; }
 
 }  // namespace
 
@@ -36,7 +37,10 @@ CudaMachine::CudaMachine(memory::Pool& pool, const MachineOptions& options)
       options_(options),
       gpu_(name_of(options.device)),
       registration_(pool),
-      kernels_(make_kernels(shape_of(pool.superblock()))),
+      pairs_(is_variable(pool) ? std::make_unique<PairHeap>() : nullptr),
+      pair_kernels_(pairs_ ? make_pair_kernels(shape_of(pool.superblock())) : nullptr),
+      kernels_(pairs_ ? nullptr : make_kernels(shape_of(pool.superblock()))),
+      table_kernels_(pairs_ ? static_cast<TableKernels&>(*pair_kernels_) : *kernels_),
       cache_(options.gpu_memory),
       times_(options.time_phases),
       values_(options),
@@ -44,6 +48,10 @@ CudaMachine::CudaMachine(memory::Pool& pool, const MachineOptions& options)
       state_(*shared_state_),
       scan_report_(1),
       change_report_(1) {
+  if (pairs_ && options.cache.ratio != 0) {
+    throw InvalidArgument("value_cache is for values of fixed length, and those of " + pool.path() +
+                          " have any: leave it out");
+  }
   recover();
 }
 
@@ -132,7 +140,7 @@ void CudaMachine::set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> 
   cuda::check(cudaMemsetAsync(tags.data(), 0, layout.tag_words() * 8, stream_), "emptying tags");
   if (carry) {
     for (unsigned level = layout.bottom_level(); level <= layout_.top_level; ++level) {
-      kernels_->carry_tags(layout_, layout, level, stream_);
+      table_kernels_.carry_tags(layout_, layout, level, stream_);
     }
     cuda::check(cudaMemcpyAsync(layout.tags + layout.aside_index() + 1, layout_.tags + layout_.aside_index() + 1, 8,
                                 cudaMemcpyDeviceToDevice, stream_),
@@ -143,7 +151,7 @@ void CudaMachine::set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> 
   layout_ = layout;
   cache_.cover(layout_, carry, stream_);  // a level that was added a moment ago is empty
   stream_.wait("loading the bucket cache");
-  kernels_->set_layout(layout_, caches());
+  table_kernels_.set_layout(layout_, caches());
 }
 
 /// Builds everything volatile from the pool, and mends it. GPHash §3.2.3 "Recovery", as machine/cpu/keeper.hpp does it.
@@ -157,7 +165,10 @@ void CudaMachine::recover() {
   cuda::check(cudaMemcpyAsync(state_.data(), &fresh, sizeof fresh, cudaMemcpyHostToDevice, stream_),
               "starting recovery");
   set_top_level(top_level, tags_for(top_level), false);
-  const DeviceBuffer<std::uint32_t> live(words_for_cells(layout_.cells));
+  if (pairs_) pairs_->cover(layout_, stream_);
+  if (pairs_) pair_kernels_->set_slabs(pairs_->view());
+  const DeviceBuffer<std::uint32_t> bits = pairs_ ? DeviceBuffer<std::uint32_t>() : bits_for_cells();
+  const DeviceBuffer<std::uint32_t>& live = pairs_ ? pairs_->used() : bits;
   ScanReport report = scan_table(live);
   torn_ = report.torn;
   second_copies_ = report.second_copies;
@@ -169,11 +180,11 @@ void CudaMachine::recover() {
   }
   const std::uint64_t items = report.items - report.second_copies;
   cuda::check(cudaMemcpyAsync(&state_.data()->items, &items, 8, cudaMemcpyHostToDevice, stream_), "counting items");
-  begin_cells(live);
+  begin_cells(live, report.left);
   note_bounds();
   recovery_ms_ = ms_since(start);
-  values_.cover(layout_, items != 0, stream_);
-  kernels_->set_layout(layout_, caches());
+  if (!pairs_) values_.cover(layout_, items != 0, stream_);
+  table_kernels_.set_layout(layout_, caches());
 }
 
 /// Reads every addressed slot into empty tags: torn slots are emptied, second copies dropped. Throws PoolCorrupt.
@@ -182,19 +193,20 @@ ScanReport CudaMachine::scan_table(const DeviceBuffer<std::uint32_t>& live) {
   const auto scan = [&](bool mend) {
     zero_report();
     cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, stream_), "starting a scan");
-    kernels_->scan(mend, live.data(), scan_report_.data(), stream_);
+    table_kernels_.scan(mend, live.data(), scan_report_.data(), stream_);
     return read_report();
   };
   ScanReport report = scan(repair);
   refuse_damage(describe(report, layout_));
   // Copies of an item with a cell share it, so a look at the cells has told whether there are any.
   if (!layout_.in_slot() && report.shared == 0) return report;
-  kernels_->drop_copies(repair, scan_report_.data(), stream_);
+  table_kernels_.drop_copies(repair, scan_report_.data(), stream_);
   report = read_report();
   if (report.shared == 0) return report;
   // What still shares a cell is no copy.
   const ScanReport again = scan(false);
   refuse_damage(describe_shared(again));
+  report.left = again.left;
   return report;
 }
 
@@ -211,9 +223,18 @@ void CudaMachine::note_bounds() {
   bounds_ = {static_cast<std::uint64_t>(state.items), state.tail - std::min(state.head, state.tail)};
 }
 
-/// Begins the ring with the cells that are not in `live`.
-void CudaMachine::begin_cells(const DeviceBuffer<std::uint32_t>& live) {
+/// A bit for each cell of the heap.
+DeviceBuffer<std::uint32_t> CudaMachine::bits_for_cells() const {
+  return DeviceBuffer<std::uint32_t>(pairs_ ? pairs_->used().size() : (layout_.cells + 31) / 32);
+}
+
+/// The cells that are not in `live` are free. `left`: bytes that pairs leave of theirs.
+void CudaMachine::begin_cells(const DeviceBuffer<std::uint32_t>& live, std::uint64_t left) {
   if (layout_.in_slot()) return;
+  if (pairs_) {
+    pairs_->begin(static_cast<std::int64_t>(left), stream_);
+    return begin_rest(std::uint64_t{1} << 20);
+  }
   const std::uint64_t cells = layout_.cells;
   if (ring_cells_.size() < cells) ring_cells_ = DeviceBuffer<std::uint64_t>(cells);
   ring_ = {ring_cells_.data(), cells, std::max<std::uint64_t>(1, cells / 64)};
@@ -233,7 +254,7 @@ void CudaMachine::drain_lower_levels(bool recovering) {
       continue;
     }
     zero_report();
-    kernels_->drain(slots, level, recovering, state_.data(), scan_report_.data(), stream_);
+    table_kernels_.drain(slots, level, recovering, state_.data(), scan_report_.data(), stream_);
     const ScanReport report = read_report();
     rehashed_ += recovering ? report.moved + report.cleared : 0;
     refuse_damage(describe(report, layout_));
@@ -282,7 +303,7 @@ bool CudaMachine::grow_index() {
 
 /// Adds cells to the heap. No search is disturbed: cells do not move.
 bool CudaMachine::grow_heap(std::uint64_t at_least) {
-  const std::uint64_t wanted = std::max({at_least, pool_.cells() / 4, std::uint64_t{1024}});
+  const std::uint64_t wanted = std::max({at_least, pool_.cells() / 4, std::uint64_t{pairs_ ? 8u : 1024u}});
   try {
     pool_.grow_heap(wanted);
   } catch (const NoSpace&) {
@@ -293,24 +314,36 @@ bool CudaMachine::grow_heap(std::uint64_t at_least) {
   end_captures();
   try {
     registration_.require_complete();
-    settle();  // nobody reads: limbo ends
-    settle();
-    const std::uint64_t cells = pool_.cells();
-    DeviceBuffer<std::uint64_t> larger(cells);
-    const CellRing ring{larger.data(), cells, std::max<std::uint64_t>(1, cells / 64)};
-    extend_ring(ring_, ring, state_.data(), stream_);
-    stream_.wait("adding free cells");
-    ring_cells_ = std::move(larger);
-    ring_ = ring;
-    layout_.cells = cells;
-    values_.cover(layout_, true, stream_);
-    kernels_->set_layout(layout_, caches());
+    pairs_ ? take_slabs() : take_cells();
+    table_kernels_.set_layout(layout_, caches());
   } catch (const Error& error) {
     stuck_ = pool_.path() + " could not use its larger heap: " + error.what() + ". Close it and open it again";
     throw DeviceError(stuck_);
   }
   ++heap_growths_;
   return true;
+}
+
+/// The heap's new cells are free.
+void CudaMachine::take_cells() {
+  settle();  // nobody reads: limbo ends
+  settle();
+  const std::uint64_t cells = pool_.cells();
+  DeviceBuffer<std::uint64_t> larger(cells);
+  const CellRing ring{larger.data(), cells, std::max<std::uint64_t>(1, cells / 64)};
+  extend_ring(ring_, ring, state_.data(), stream_);
+  stream_.wait("adding free cells");
+  ring_cells_ = std::move(larger);
+  ring_ = ring;
+  layout_.cells = cells;
+  values_.cover(layout_, true, stream_);
+}
+
+/// The heap's new slabs are free. What rests goes on to rest.
+void CudaMachine::take_slabs() {
+  layout_.cells = pool_.cells();
+  pairs_->extend(layout_, stream_);
+  pair_kernels_->set_slabs(pairs_->view());
 }
 
 void CudaMachine::reserve(std::uint64_t items) {
@@ -325,7 +358,7 @@ void CudaMachine::reserve(std::uint64_t items) {
     if (!grow_index()) throw no_room(" items");
   }
   const std::uint64_t cells = items + items / 32 + 64;
-  while (!layout_.in_slot() && pool_.cells() < cells) {
+  while (!layout_.in_slot() && !pairs_ && pool_.cells() < cells) {
     if (!grow_heap(cells - pool_.cells())) throw no_room(" values");
   }
   note_bounds();
@@ -338,7 +371,8 @@ void CudaMachine::clear() {
   require_working();
   finish_all();
   end_captures();
-  const DeviceBuffer<std::uint32_t> live(words_for_cells(layout_.cells));
+  const DeviceBuffer<std::uint32_t> bits = pairs_ ? DeviceBuffer<std::uint32_t>() : bits_for_cells();
+  const DeviceBuffer<std::uint32_t>& live = pairs_ ? pairs_->used() : bits;
   cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, stream_), "clearing the table");
   for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
     clear_slots(layout_.level[rank], layout_.buckets(rank) * layout_.shape.slots(), layout_, stream_);
@@ -349,7 +383,7 @@ void CudaMachine::clear() {
   values_.clear(stream_);
   cuda::check(cudaMemsetAsync(&state_.data()->items, 0, 8, stream_), "clearing the table");
   stream_.wait("clearing the table");
-  begin_cells(live);
+  begin_cells(live, 0);
   note_bounds();
 }
 
@@ -360,7 +394,7 @@ CheckReport CudaMachine::check() {
   require_working();
   finish_all();
   CheckReport report;
-  report.slots = layout_.total_slots() + (layout_.wide() ? 0 : 1);
+  report.slots = layout_.total_slots() + (layout_.wide() || pairs_ ? 0 : 1);
   report.cells = layout_.in_slot() ? 0 : layout_.cells;
   report.repaired_slots = torn_;
   report.finished_moves = second_copies_;
@@ -380,7 +414,11 @@ void CudaMachine::check_errors(CheckReport& report) {
   const DeviceState state = read_state();
   report.items = static_cast<std::uint64_t>(state.items);
   report.free_cells = state.tail - state.head;
-  const DeviceBuffer<std::uint32_t> live(words_for_cells(report.cells));
+  if (pairs_) {
+    free_rested(pairs_->view(), ring_, state_.data(), stream_);
+    read_directory(pairs_->view(), layout_, 0, stream_);  // as the pool has it
+  }
+  const DeviceBuffer<std::uint32_t> live = bits_for_cells();
   const DeviceBuffer<std::uint64_t> tags = tags_for(layout_.top_level);
   cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, stream_), "checking the table");
   cuda::check(cudaMemsetAsync(tags.data(), 0, layout_.tag_words() * 8, stream_), "checking the table");
@@ -397,13 +435,17 @@ void CudaMachine::check_errors(CheckReport& report) {
     const CacheView cache_;
   } elsewhere(*kernels_, layout_, caches(), tags.data());
   zero_report();
-  kernels_->scan(false, live.data(), scan_report_.data(), stream_);
+  table_kernels_.scan(false, live.data(), scan_report_.data(), stream_);
   const ScanReport slots = read_report();
-  kernels_->compare_tags(layout_.tags, scan_report_.data(), stream_);
-  kernels_->drop_copies(false, scan_report_.data(), stream_);
+  table_kernels_.compare_tags(layout_.tags, scan_report_.data(), stream_);
+  table_kernels_.drop_copies(false, scan_report_.data(), stream_);
   cache_.compare(scan_report_.data(), stream_);
-  values_.compare(live.data(), layout_, scan_report_.data(), stream_);
-  if (!layout_.in_slot()) mark_free_cells(ring_, state_.data(), live.data(), scan_report_.data(), stream_);
+  if (pairs_) {
+    compare_cells(pairs_->view(), live.data(), scan_report_.data(), stream_);
+  } else {
+    values_.compare(live.data(), layout_, scan_report_.data(), stream_);
+  }
+  if (!layout_.in_slot() && !pairs_) mark_free_cells(ring_, state_.data(), live.data(), scan_report_.data(), stream_);
   const ScanReport all = read_report();
   const auto append = [&](const std::vector<std::string>& lines) {
     report.errors.insert(report.errors.end(), lines.begin(), lines.end());
@@ -423,11 +465,32 @@ void CudaMachine::check_errors(CheckReport& report) {
          std::to_string(all.shared - slots.shared) + " free cells are in use, or free twice");
   expect(slots.items == report.items,
          "the table counts " + std::to_string(report.items) + " items, its slots hold " + std::to_string(slots.items));
-  if (!layout_.in_slot()) {
+  if (pairs_) {
+    expect(all.wrong_cells == 0, std::to_string(all.wrong_cells) + " words of free cells do not say what slots name");
+    check_pairs(report, slots);
+  } else if (!layout_.in_slot()) {
     expect(report.free_cells + slots.items == report.cells, std::to_string(report.cells) + " cells, but " +
                                                                 std::to_string(slots.items) + " live and " +
                                                                 std::to_string(report.free_cells) + " free");
   }
+}
+
+/// How the heap is used, and whether every pair is as it was written, which the host reads.
+void CudaMachine::check_pairs(CheckReport& report, const ScanReport& found) {
+  const SlabUse use = pairs_->use(stream_);
+  report.cells = use.used_cells + use.free_cells;
+  report.free_cells = use.free_cells;
+  if (use.used_cells != found.items) {
+    report.errors.push_back("the table believes " + std::to_string(use.used_cells) +
+                            " cells to be in use, its slots name " + std::to_string(found.items));
+  }
+  const std::int64_t left = pairs_->state(stream_).left;
+  if (found.left != static_cast<std::uint64_t>(left)) {
+    report.errors.push_back("the table counts " + std::to_string(left) +
+                            " bytes that pairs leave of their cells, its slots " + std::to_string(found.left));
+  }
+  if (!report.errors.empty()) return;
+  report.errors = verify_pairs(layout_);
 }
 
 }  // namespace holdfast::machine::cuda

@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@
 #include "machine/cuda/bucket_cache.hpp"
 #include "machine/cuda/descriptor.hpp"
 #include "machine/cuda/kernels.hpp"
+#include "machine/cuda/pair_heap.hpp"
+#include "machine/cuda/pair_kernels.hpp"
 #include "machine/cuda/phase_times.hpp"
 #include "machine/cuda/runtime.hpp"
 #include "machine/cuda/search_rooms.hpp"
@@ -36,6 +39,7 @@ class CudaMachine final : public Machine {
 
   BatchResult run(const Batch& batch) override;
   std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) override;
+  std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) override;
   void end_export(std::uint64_t cursor) override { exports_.end(cursor); }
   void clear() override;
   void reserve(std::uint64_t items) override;
@@ -120,6 +124,21 @@ class CudaMachine final : public Machine {
   // cuda_session.cpp
   void make_session_room(Need need);
 
+  // cuda_pairs.cpp, cuda_pair_change.cpp
+  BatchResult run_pairs(const Batch& batch);
+  void run_pair_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
+  void find_pairs(const FindJob& job, cudaStream_t stream);
+  void collect(const PairResults& results, const Batch& batch, std::size_t base, std::size_t size, Stage& stage);
+  PairRoom prepare_pair_room(std::uint64_t rows);
+  void require_rest(std::uint64_t rows);
+  void begin_rest(std::uint64_t capacity);
+  void change_pairs(ChangeJob& job, cudaStream_t stream);
+  void change_pairs_in_phases(const ChangeJob& job, PairRoom room, Full& full, cudaStream_t stream);
+  void change_pairs_one_by_one(ChangeJob& job, const PairRoom& room, Full& full, cudaStream_t stream);
+  void reserve_pairs(const ChangeJob& job, Full& full, cudaStream_t stream);
+  void take_leftovers(ChangeJob& job, const ChangeReport& report);
+  ChangeReport read_change_report(cudaStream_t stream) const;
+
   // cuda_growth.cpp; the caller holds `changing_` and, except for `settle` and `read_state`, `launching_`
   void recover();
   void set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags, bool carry);
@@ -127,7 +146,11 @@ class CudaMachine final : public Machine {
   ScanReport scan_table(const DeviceBuffer<std::uint32_t>& live);
   void refuse_damage(const std::vector<std::string>& damage) const;
   void drain_lower_levels(bool recovering);
-  void begin_cells(const DeviceBuffer<std::uint32_t>& live);
+  void begin_cells(const DeviceBuffer<std::uint32_t>& live, std::uint64_t left);
+  void take_cells();
+  void take_slabs();
+  DeviceBuffer<std::uint32_t> bits_for_cells() const;
+  void check_pairs(CheckReport& report, const ScanReport& found);
   void note_bounds();
   bool grow_index();
   bool grow_heap(std::uint64_t at_least);
@@ -146,7 +169,10 @@ class CudaMachine final : public Machine {
   const MachineOptions options_;
   std::string gpu_;  ///< its name
   Registration registration_;
-  std::unique_ptr<Kernels> kernels_;
+  std::unique_ptr<PairHeap> pairs_;  ///< null: keys and values have fixed lengths
+  std::unique_ptr<PairKernels> pair_kernels_;
+  std::unique_ptr<Kernels> kernels_;  ///< null with pairs
+  TableKernels& table_kernels_;       ///< one of the two
   Layout layout_;
   BucketCache cache_;
   PhaseTimes times_;
@@ -165,6 +191,7 @@ class CudaMachine final : public Machine {
   mutable std::mutex reading_;    ///< of the state, by `stream_for_state_`
   Stream stream_for_state_;
   Event last_change_;
+  std::shared_mutex finding_;  ///< held by searches of pairs until what they found is gathered; taken after `changing_`
   std::deque<Event> searches_;  ///< that may still run, oldest first
   std::uint64_t generation_ = 1;
   bool captured_ = false;  ///< a search of this generation is in a graph
@@ -187,7 +214,9 @@ class CudaMachine final : public Machine {
   DeviceBuffer<Sum> sums_;
   DeviceBuffer<std::uint32_t> sum_order_;
   DeviceBuffer<std::uint32_t> change_order_;
-  Stream beside_;  ///< for what goes on beside other phases, between these moments
+  DeviceBuffer<PairPlan> pair_plans_;
+  std::uint64_t resting_ = 0;  ///< of pairs: cells that may rest, at most
+  Stream beside_;              ///< for what goes on beside other phases, between these moments
   Event all_planned_, all_read_;
   std::unique_ptr<SearchRooms::Room> read_room_;  ///< for the values that changing rows read
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "index/slab.hpp"
 #include "machine/cuda/state.hpp"
 #include "machine/layout.hpp"
 
@@ -14,10 +15,14 @@ namespace holdfast::machine::cuda {
 inline std::string describe(const Damage& damage, const Layout& layout) {
   const std::string where = "level " + std::to_string(damage.level) + " bucket " + std::to_string(damage.bucket) +
                             " slot " + std::to_string(damage.slot);
+  const bool variable = layout.shape.variable_;
+  const index::PairWord pair{damage.word};
+  const std::string cell = variable ? std::to_string(pair.begin()) + " of class " + std::to_string(pair.size_class())
+                                    : std::to_string(damage.word - 1);
   return damage.state == index::SlotState::no_cell
-             ? where + " names cell " + std::to_string(damage.word - 1) + " of " + std::to_string(layout.cells)
-             : where + " holds " + (layout.wide() ? "a key with fingerprint " : "key ") + std::to_string(damage.key) +
-                   ", which does not belong there";
+             ? where + " names cell " + cell + " of " + std::to_string(layout.cells) + (variable ? " slabs" : "")
+             : where + " holds " + (layout.wide() || variable ? "a key with fingerprint " : "key ") +
+                   std::to_string(damage.key) + ", which does not belong there";
 }
 
 /// The first few slots that hold what cannot be, and the aside slot.

@@ -5,6 +5,7 @@
 #include "index/rehash.hpp"
 #include "machine/cuda/launch.cuh"
 #include "machine/cuda/memory.cuh"
+#include "machine/cuda/slab_view.hpp"
 #include "machine/cuda/tile.cuh"
 
 namespace holdfast::machine::cuda {
@@ -26,14 +27,24 @@ __device__ inline void mark_live(std::uint32_t* live, std::uint64_t cell, ScanRe
   if (at < kDamages) report->shared_cell[at] = cell;
 }
 
-/// One slot of rank `rank`, by one thread: its tag, its cell. True if it holds an item.
+/// The bit that stands for the cell which a slot's word names.
 template <class Shape>
-__device__ bool scan_slot(const CudaMemory& memory, const View<Shape>& view, unsigned rank, std::uint64_t number,
-                          bool repair, std::uint32_t* live, ScanReport* report) {
+__device__ std::uint64_t bit_of_cell(const View<Shape>&, std::uint64_t word) {
+  if constexpr (Shape::kVariable) {
+    return SlabView::bit_of(word);
+  } else {
+    return word - 1;
+  }
+}
+
+/// One slot of rank `rank`, by one thread: its tag, its cell. The word of the item that it holds, if any.
+template <class Memory, class Shape>
+__device__ bool scan_slot(const Memory& memory, const View<Shape>& view, unsigned rank, std::uint64_t number,
+                          bool repair, std::uint32_t* live, ScanReport* report, std::uint64_t& word) {
   const std::uint64_t bucket = number / view.shape.slots();
   const auto in_bucket = static_cast<unsigned>(number % view.shape.slots());
   Slot* const slot = view.slot(rank, bucket, in_bucket);
-  std::uint64_t key = 0, word = 0;
+  std::uint64_t key = 0;
   std::uint8_t tag = 0;
   const index::SlotState state = index::inspect_slot(memory, view, rank, bucket, slot, key, word, tag);
   switch (state) {
@@ -50,7 +61,7 @@ __device__ bool scan_slot(const CudaMemory& memory, const View<Shape>& view, uns
   }
   // Slots of a word are read by several threads; each writes its own byte.
   reinterpret_cast<std::uint8_t*>(view.tags + view.tag_index(rank, bucket))[in_bucket] = tag;
-  if (!view.in_slot()) mark_live(live, word - 1, report);
+  if (!view.in_slot()) mark_live(live, bit_of_cell(view, word), report);
   return true;
 }
 
@@ -61,8 +72,9 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(nullptr, &cache);
   const std::uint64_t slots = view.buckets(rank) * view.shape.slots();
   std::uint64_t items = 0;
+  std::uint64_t word = 0;
   for (std::uint64_t number = first_of_thread(); number < slots; number += all_threads()) {
-    items += scan_slot(memory, view, rank, number, repair, live, report);
+    items += scan_slot(memory, view, rank, number, repair, live, report, word);
   }
   if (items != 0)
     atomicAdd(reinterpret_cast<unsigned long long*>(&report->items), static_cast<unsigned long long>(items));
@@ -129,7 +141,7 @@ __device__ bool belongs(const CudaMemory& memory, const View<Shape>& view, unsig
   bool here = false;
   for (unsigned j = 0; j < view.shape.hashes(); ++j) here |= top_bits(candidates.location(j), level) == bucket;
   here = here && (!view.wide() || index::has_own_hash(memory, view, slot, key));
-  if (here && (view.in_slot() || word - 1 < view.cells)) return true;
+  if (here && (view.in_slot() || index::has_cell(memory, view, word))) return true;
   report_damage(report, {here ? index::SlotState::no_cell : index::SlotState::misplaced, level,
                          static_cast<std::uint32_t>(number % view.shape.slots()), bucket, key, word});
   return false;

@@ -13,31 +13,13 @@
 
 namespace holdfast::machine::cuda {
 
-/// Launches the index's operations on one GPU. Thread-safe between calls of set_layout.
-class Kernels {
+/// What every table needs. Thread-safe between calls of set_layout.
+class TableKernels {
  public:
-  virtual ~Kernels() = default;
+  virtual ~TableKernels() = default;
   virtual void set_layout(const Layout& layout, const CacheView& cache) = 0;
-
-  /// A search in one kernel, or two where the buckets are resident and `repeats` has a table.
-  virtual void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const = 0;
-  /// Two phases of a search of resident buckets (search.cuh): the cell of each row, and, from ordered places, the values; `near`:
-  /// out of copies where there are any, which `resolve` has done already.
-  virtual void resolve(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
-  /// All before the gather at once, for a few rows; false on a GPU that cannot.
-  virtual bool resolve_small(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
-  virtual void gather(const FindJob& job, const SearchRoom& room, bool near, cudaStream_t stream) const = 0;
+  /// A batch, operation by operation.
   virtual void change(const ChangeJob& job, cudaStream_t stream) const = 0;
-  /// The phases of a change of resident buckets (phases.cuh); changes are ordered after the first. Rows that read a cell are
-  /// noted in `reading` as `resolve` does, for `order_search` and `gather`; none is where `room.copies` is null.
-  virtual void plan(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
-                    cudaStream_t stream) const = 0;
-  virtual void sum(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
-  virtual void place(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
-  virtual void commit(const ChangeJob& job, const ChangeRoom& room, index::Pass pass, cudaStream_t stream) const = 0;
-  virtual void publish(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
-  /// The values that rows read of the batch's own, and zeros.
-  virtual void copy_values(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
 
   // Alone on the table.
   /// Reads the addressed slots of every rank: tags, live cells (a bit each in `live`), torn slots, which `repair` empties.
@@ -50,6 +32,29 @@ class Kernels {
   virtual void carry_tags(const Layout& from, const Layout& to, unsigned level, cudaStream_t stream) const = 0;
   /// Compares the tags of the layout with `believed`, an array of the same shape.
   virtual void compare_tags(const std::uint64_t* believed, ScanReport* report, cudaStream_t stream) const = 0;
+};
+
+/// The operations on keys and values of fixed lengths; pair_kernels.hpp has those of others.
+class Kernels : public TableKernels {
+ public:
+  /// A search in one kernel, or two where the buckets are resident and `repeats` has a table.
+  virtual void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const = 0;
+  /// Two phases of a search of resident buckets (search.cuh): the cell of each row, and, from ordered places, the values; `near`:
+  /// out of copies where there are any, which `resolve` has done already.
+  virtual void resolve(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
+  /// All before the gather at once, for a few rows; false on a GPU that cannot.
+  virtual bool resolve_small(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
+  virtual void gather(const FindJob& job, const SearchRoom& room, bool near, cudaStream_t stream) const = 0;
+  /// The phases of a change of resident buckets (phases.cuh); changes are ordered after the first. Rows that read a cell are
+  /// noted in `reading` as `resolve` does, for `order_search` and `gather`; none is where `room.copies` is null.
+  virtual void plan(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
+                    cudaStream_t stream) const = 0;
+  virtual void sum(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
+  virtual void place(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
+  virtual void commit(const ChangeJob& job, const ChangeRoom& room, index::Pass pass, cudaStream_t stream) const = 0;
+  virtual void publish(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
+  /// The values that rows read of the batch's own, and zeros.
+  virtual void copy_values(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
 };
 
 std::unique_ptr<Kernels> make_kernels(const index::RuntimeShape& shape);
@@ -70,6 +75,8 @@ std::size_t collect_scratch_bytes(std::uint64_t cells);
 /// Marks the free cells of a ring without limbo in `live`; those that are marked already are `shared`.
 void mark_free_cells(const CellRing& ring, const DeviceState* state, std::uint32_t* live, ScanReport* report,
                      cudaStream_t stream);
+/// A ring in which nothing is free, and nothing rests.
+void begin_empty_ring(DeviceState* state, cudaStream_t stream);
 /// Copies the free cells of a ring without limbo into a larger one, and adds the cells from the old end on.
 void extend_ring(const CellRing& from, const CellRing& to, DeviceState* state, cudaStream_t stream);
 

@@ -10,21 +10,14 @@
 #include "machine/cuda/phases.cuh"
 #include "machine/cuda/search.cuh"
 #include "machine/cuda/small_search.cuh"
+#include "machine/cuda/table_kernels.cuh"
 
 namespace holdfast::machine::cuda {
 
 template <class Shape>
-class KernelsImpl final : public Kernels {
+class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
  public:
-  explicit KernelsImpl(const index::RuntimeShape& shape) {
-    if constexpr (!Shape::kFixed) view_.shape = shape;
-    static_cast<void>(shape);  // all else is known when a layout is set
-  }
-
-  void set_layout(const Layout& layout, const CacheView& cache) override {
-    view_ = view_as<Shape>(layout);
-    cache_ = cache;
-  }
+  using TableKernelsImpl<Shape, Kernels>::TableKernelsImpl;
 
   void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const override {
     if (cache_.resident()) {
@@ -149,35 +142,6 @@ class KernelsImpl final : public Kernels {
     check_launch("starting a scan");
   }
 
-  void drop_copies(bool repair, ScanReport* report, cudaStream_t stream) const override {
-    for (unsigned rank = 0; rank < view_.shape.levels(); ++rank) {
-      const std::uint64_t slots = view_.buckets(rank) * view_.shape.slots();
-      copies_kernel<Shape>
-          <<<blocks_for(copies_kernel<Shape>, slots), kThreads, 0, stream>>>(view_, cache_, rank, repair, report);
-    }
-    check_launch("starting the search for second copies");
-  }
-
-  void drain(index::Slot* slots, unsigned level, bool recovering, DeviceState* state, ScanReport* report,
-             cudaStream_t stream) const override {
-    const std::uint64_t size = (std::uint64_t{1} << level) * view_.shape.slots();
-    drain_kernel<Shape><<<blocks_for(drain_kernel<Shape>, size), kThreads, 0, stream>>>(view_, cache_, slots, level,
-                                                                                        recovering, state, report);
-    check_launch("starting to drain a level");
-  }
-
-  void carry_tags(const Layout& from, const Layout& to, unsigned level, cudaStream_t stream) const override {
-    const unsigned blocks = blocks_for(carry_kernel<Shape>, std::uint64_t{1} << level);
-    carry_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_as<Shape>(from), view_as<Shape>(to), level);
-    check_launch("starting to carry tags over");
-  }
-
-  void compare_tags(const std::uint64_t* believed, ScanReport* report, cudaStream_t stream) const override {
-    const unsigned blocks = blocks_for(compare_kernel<Shape>, view_.tag_words());
-    compare_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, believed, report);
-    check_launch("starting to compare tags");
-  }
-
  private:
   void commit_wide(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const {
     if (job.rows.ops != nullptr || index::may_place(job.rows.op)) {
@@ -190,11 +154,8 @@ class KernelsImpl final : public Kernels {
     check_launch("committing a change");
   }
 
-  /// A thread for each of `size`.
-  static unsigned all_blocks(std::uint64_t size) { return static_cast<unsigned>((size + kThreads - 1) / kThreads); }
-
-  View<Shape> view_;
-  CacheView cache_;
+  using TableKernelsImpl<Shape, Kernels>::view_;
+  using TableKernelsImpl<Shape, Kernels>::cache_;
 };
 
 }  // namespace holdfast::machine::cuda

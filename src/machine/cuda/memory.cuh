@@ -38,6 +38,8 @@ class CudaMemory {
   /// finds its key under a claim fences, so that what it saw is in host memory before it answers (RULES.md 11).
   static constexpr bool kReadersFlush = true;
   static constexpr bool kColumns = false;
+  /// What reads of pairs return is gathered after the kernel (blobs.cu).
+  static constexpr bool kNotesReads = true;
 
   __device__ CudaMemory(DeviceState* state, const CacheView* cache, const CellRing& ring = {})
       : state_(state), cache_(cache), ring_(ring) {}
@@ -81,6 +83,26 @@ class CudaMemory {
     }
     for (; i < count && same; ++i)
       same = (copy != nullptr ? peek(copy + i) : load(words + i)) == candidates.key_word(*this, i);
+    return same;
+  }
+
+  /// True if a part of a pair, which begins at a multiple of 8 bytes, has these bytes. By one thread.
+  __device__ bool same_bytes(const std::byte* stored, const std::byte* given, std::size_t bytes) const {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(stored);
+    constexpr unsigned kAhead = 4;  // reads of host memory overlap
+    bool same = true;
+    for (std::size_t at = 0; same && at < bytes; at += 8 * kAhead) {
+      std::uint64_t has[kAhead];
+#pragma unroll
+      for (unsigned i = 0; i < kAhead; ++i) has[i] = at + 8 * i < bytes ? load_value(words + at / 8 + i) : 0;
+#pragma unroll
+      for (unsigned i = 0; i < kAhead; ++i) {
+        if (at + 8 * i >= bytes) break;
+        const std::size_t left = bytes - at - 8 * i;
+        if (left < 8) has[i] &= (std::uint64_t{1} << (8 * left)) - 1;
+        same = same && has[i] == load_user(given + at + 8 * i, left);
+      }
+    }
     return same;
   }
 

@@ -30,14 +30,29 @@ constexpr int kPrefixBits = 32;
 /// The keys of a batch.
 struct Keys {
   const std::byte* bytes;
-  unsigned words;  ///< of each
+  unsigned words;                ///< of each
+  const std::uint64_t* offsets;  ///< not null: keys of any length, and where each begins
 
+  __device__ index::Part part(std::uint64_t row) const {
+    return {bytes + offsets[row], static_cast<std::uint32_t>(offsets[row + 1] - offsets[row])};
+  }
   __device__ const std::byte* at(std::uint64_t row) const { return bytes + std::uint64_t{8} * words * row; }
   __device__ std::uint64_t hash(std::uint64_t row, std::uint64_t seed) const {
+    if (offsets != nullptr) {
+      const index::Part key = part(row);
+      return hash_bytes(key.size, seed, [&](unsigned i) { return load_user(key.data + 8 * i, key.size - 8 * i); });
+    }
     const auto word = [key = at(row)](unsigned i) { return load_user(key + 8 * i, 8); };
     return words == 1 ? hash_key(word(0), seed) : hash_words(words, seed, word);
   }
   __device__ bool same(std::uint64_t row, std::uint64_t other) const {
+    if (offsets != nullptr) {
+      const index::Part one = part(row), two = part(other);
+      bool equal = one.size == two.size;
+      for (std::uint32_t i = 0; equal && i < one.size; i += 8)
+        equal = load_user(one.data + i, one.size - i) == load_user(two.data + i, one.size - i);
+      return equal;
+    }
     const std::byte *const a = at(row), *const b = at(other);
     bool same = true;
     for (unsigned i = 0; same && i < words; ++i) same = load_user(a + 8 * i, 8) == load_user(b + 8 * i, 8);
@@ -202,7 +217,7 @@ void tell_keys_apart(ChangeJob& job, const Runs& runs, const OrderRoom& room, cu
 
 void order_rows(ChangeJob& job, unsigned key_words, std::uint64_t seed, const OrderRoom& room, cudaStream_t stream) {
   const char* const doing = "ordering a batch";
-  const Keys keys{job.keys, key_words};
+  const Keys keys{job.keys, key_words, job.key_offsets};
   const unsigned blocks = blocks_for(hash_kernel, job.size);
   hash_kernel<<<blocks, kThreads, 0, stream>>>(keys, job.size, nullptr, seed, room.prefixes[0], room.rows[0]);
   check_launch(doing);

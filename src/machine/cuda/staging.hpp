@@ -34,6 +34,8 @@ class Stage {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "copying a batch to the GPU");
     return to;
   }
+  /// Room for `bytes` of results whose size was not known at the beginning. What it gave before is lost.
+  std::byte* results(std::size_t bytes) { return results_.at_least(bytes); }
   void download(void* to, const void* from, std::size_t bytes) {
     if (to == nullptr || bytes == 0) return;
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "copying results from the GPU");
@@ -42,7 +44,7 @@ class Stage {
  private:
   static constexpr std::size_t kAlign = 256;
   Stream stream_;
-  DeviceBuffer<std::byte> memory_;
+  DeviceBuffer<std::byte> memory_, results_;
   std::size_t used_ = 0;
 };
 

@@ -74,6 +74,8 @@ struct ScanReport {
   std::uint64_t held_stripes;  ///< claims that nobody ended
   std::uint64_t wrong_copies;  ///< slots of which the bucket cache holds something else
   std::uint64_t wrong_values;  ///< cells of which the value cache does
+  std::uint64_t wrong_cells;   ///< words of bits for cells of slabs that do not say what slots name
+  std::uint64_t left;          ///< bytes that variable-length pairs leave of their cells
   std::uint32_t needs_level;
   std::uint32_t aside_damaged, aside_shared;
   Damage damage[kDamages];
@@ -83,7 +85,8 @@ struct ScanReport {
 /// A search of `size` rows. All pointers are to memory that the GPU can reach.
 struct FindJob {
   index::Rows rows;
-  const std::byte* keys = nullptr;  ///< (n, key_bytes), unaligned
+  const std::byte* keys = nullptr;             ///< (n, key_bytes), unaligned
+  const std::uint64_t* key_offsets = nullptr;  ///< (n + 1,) of keys of any length, where each begins in `keys`
   const std::uint8_t* mask = nullptr;
   std::uint64_t size = 0;
   DeviceState* state = nullptr;
@@ -126,6 +129,7 @@ struct SearchRoom {
 struct ChangeJob {
   index::Rows rows;
   const std::byte* keys = nullptr;
+  const std::uint64_t* key_offsets = nullptr;
   const std::uint8_t* mask = nullptr;  ///< only where there is no order: ordered rows are without the masked ones
   const std::uint32_t* order =
       nullptr;  ///< rows, those of one key together and in array order; null: each row is a run

@@ -96,6 +96,13 @@ struct ThreadTile {
       memory.store_value(reinterpret_cast<std::uint64_t*>(cell + at), load_user(from + at, bytes - at));
   }
   template <class Memory>
+  __device__ void write_pair(const Memory& memory, std::byte* cell, const index::PairHeader& header,
+                             const index::Part& key, const index::Part& value) const {
+    const std::uint32_t words = (index::pair_bytes(key.size, value.size) + 7) / 8;
+    for (std::uint32_t i = 0; i < words; ++i)
+      memory.store_value(reinterpret_cast<std::uint64_t*>(cell) + i, index::pair_word(header, key, value, i));
+  }
+  template <class Memory>
   __device__ void copy_cell(const Memory& memory, std::byte* cell, const std::byte* from, std::size_t bytes) const {
     for (std::size_t at = 0; at < bytes; at += 8) {
       memory.store_value(reinterpret_cast<std::uint64_t*>(cell + at),

@@ -115,6 +115,16 @@ class WarpTile {
     if constexpr (Shape::kMayBeWide) {
       if (view.wide()) return first_wide_item(memory, view, candidates, hits);
     }
+    if constexpr (Shape::kVariable) {
+      return first_pair_item(memory, view, candidates, hits);
+    } else {
+      return first_narrow_item(memory, view, candidates, hits);
+    }
+  }
+
+  template <class Memory, class Shape>
+  __device__ Item first_narrow_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                                    LaneMask hits) const {
     bool matches = false;
     std::uint64_t word = 0;
     __syncwarp();
@@ -151,6 +161,17 @@ class WarpTile {
         memory.store_value(to + at, load_user(from + 8 * at, bytes - 8 * at));
       }
     }
+    __syncwarp();
+  }
+
+  template <class Memory>
+  __device__ void write_pair(const Memory& memory, std::byte* cell, const index::PairHeader& header,
+                             const index::Part& key, const index::Part& value) const {
+    auto* const to = reinterpret_cast<std::uint64_t*>(cell);
+    const std::uint32_t words = (index::pair_bytes(key.size, value.size) + 7) / 8;
+    __syncwarp();
+    for (std::uint32_t i = lane_; i < words; i += kWarp)
+      memory.store_value(to + i, index::pair_word(header, key, value, i));
     __syncwarp();
   }
 
@@ -208,6 +229,27 @@ class WarpTile {
   }
 
  private:
+  /// The lanes look at the fingerprints, each at one; then each that found its own at the pair behind it.
+  template <class Memory, class Shape>
+  __device__ Item first_pair_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                                  LaneMask hits) const {
+    std::uint64_t word = 0;
+    bool matches = false;
+    __syncwarp();
+    if ((hits >> lane_) & 1) {
+      const Slot* const slot = candidates.slot(view, lane_);
+      if (memory.load(&slot->key) == candidates.stored_key()) {
+        word = memory.load(&slot->word);
+        matches = index::pair_has_key(memory, view, candidates, word);
+      }
+    }
+    const LaneMask found = ballot(matches);
+    __syncwarp();
+    if (found == 0) return {};
+    const unsigned lane = lowest_bit(found);
+    return {candidates.slot(view, lane), from_lane(word, lane), lane};
+  }
+
   /// The lanes look at the fingerprints, each at one; then all at the key behind one that matches, each at a word.
   template <class Memory, class Shape>
   __device__ Item first_wide_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,

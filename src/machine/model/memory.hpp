@@ -28,6 +28,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
   static constexpr bool kReadersFlush = F != model::Flavour::process && F != model::Flavour::resident;
 
   static constexpr bool kColumns = true;
+  static constexpr bool kNotesReads = false;
   static constexpr bool kLooksAhead = false;  // it would multiply schedules, and decides nothing
 
   CpuMemory(const memory::Persist&, CellPurse&, Tally& tally) : tally_(tally) {}

@@ -1,0 +1,128 @@
+// blobs.cu: what a batch reads of variable-length pairs: measured, and gathered from wherever it lies.
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include "machine/cuda/epochs.cuh"
+#include "machine/cuda/launch.cuh"
+#include "machine/cuda/memory.cuh"
+#include "machine/cuda/pair_kernels.hpp"
+
+namespace holdfast::machine::cuda {
+
+namespace {
+
+/// The bytes of a row; none beyond the last.
+struct SizeAt {
+  const Blob* blobs;
+  std::uint64_t rows;
+  __host__ __device__ std::uint64_t operator()(std::uint64_t row) const { return row < rows ? blobs[row].size : 0; }
+};
+
+void scan_sizes(const Blob* blobs, std::uint64_t size, std::uint64_t* offsets, void* scratch, std::size_t& bytes,
+                cudaStream_t stream) {
+  const auto sizes = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), SizeAt{blobs, size});
+  check(cub::DeviceScan::ExclusiveSum(scratch, bytes, sizes, offsets, size + 1, stream), "measuring results");
+}
+
+__global__ void __launch_bounds__(kThreads) present_kernel(const Blob* blobs, std::uint64_t size, bool* present) {
+  for (std::uint64_t row = first_of_thread(); row < size; row += all_threads())
+    present[row] = blobs[row].data != nullptr;
+}
+
+/// Some bytes on their way: read by whole words of memory, and put together by what lies in two of them.
+struct Piece {
+  const std::uint64_t* from;
+  std::byte* to;
+  std::uint32_t size;
+  std::uint32_t skew;   ///< bytes of the first word that come before
+  std::uint32_t first;  ///< of its words among those of the warp
+};
+
+/// A warp takes 32 rows as one stretch of words.
+__global__ void __launch_bounds__(kThreads) gather_kernel(const Blob* blobs, const std::uint64_t* offsets,
+                                                          std::uint64_t first, std::uint64_t size, std::byte* to) {
+  __shared__ Piece all[kThreads];
+  const CudaMemory memory(nullptr, nullptr);
+  const unsigned lane = threadIdx.x % kWarp;
+  Piece* const pieces = all + (threadIdx.x - lane);
+  for (std::uint64_t base = first_of_warp() * kWarp; base < size; base += all_warps() * kWarp) {
+    Piece mine{};
+    std::uint32_t words = 0;
+    if (base + lane < size) {
+      const Blob blob = blobs[first + base + lane];
+      if (blob.size != 0) {
+        mine.skew = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(blob.data) % 8);
+        mine.from = reinterpret_cast<const std::uint64_t*>(blob.data - mine.skew);
+        mine.to = to + (offsets[first + base + lane] - offsets[first]);
+        mine.size = static_cast<std::uint32_t>(blob.size);
+        words = (mine.skew + mine.size + 7) / 8;
+      }
+    }
+    std::uint32_t end = words;
+    for (unsigned step = 1; step < kWarp; step *= 2) {
+      const std::uint32_t before = __shfl_up_sync(kAllLanes, end, step);
+      if (lane >= step) end += before;
+    }
+    mine.first = end - words;
+    pieces[lane] = mine;
+    const std::uint32_t total = __shfl_sync(kAllLanes, end, kWarp - 1);
+    __syncwarp();
+    for (std::uint32_t from = 0; from < total; from += kWarp) {
+      const std::uint32_t i = from + lane;
+      unsigned of = 0;  // the last that begins at or before word `i`
+      for (unsigned step = kWarp / 2; step != 0; step /= 2) {
+        if (pieces[of + step].first <= i) of += step;
+      }
+      const Piece piece = pieces[of];
+      const std::uint32_t word = i - piece.first, count = (piece.skew + piece.size + 7) / 8;
+      const std::uint64_t low = i < total ? memory.load_value(piece.from + word) : 0;
+      std::uint64_t high = __shfl_down_sync(kAllLanes, low, 1);
+      if (i >= total || 8 * word >= piece.size) continue;
+      if (piece.skew == 0) {
+        high = 0;
+      } else if (lane == kWarp - 1 && word + 1 < count) {
+        high = memory.load_value(piece.from + word + 1);
+      }
+      const std::uint64_t bytes = piece.skew == 0 ? low : low >> (8 * piece.skew) | high << (64 - 8 * piece.skew);
+      store_user(piece.to + std::size_t{8} * word, bytes, piece.size - std::size_t{8} * word);
+    }
+    __syncwarp();
+  }
+}
+
+__global__ void enter_kernel(DeviceState* state, std::uint64_t* epoch) { *epoch = enter_epoch(state); }
+__global__ void leave_kernel(DeviceState* state, const std::uint64_t* epoch) { leave_epoch(state, *epoch); }
+
+}  // namespace
+
+std::size_t measure_scratch_bytes(std::uint64_t size) {
+  std::size_t bytes = 0;
+  scan_sizes(nullptr, size, nullptr, nullptr, bytes, nullptr);
+  return bytes;
+}
+
+void measure_blobs(const Blob* blobs, std::uint64_t size, std::uint64_t* offsets, bool* present, void* scratch,
+                   std::size_t scratch_bytes, cudaStream_t stream) {
+  scan_sizes(blobs, size, offsets, scratch, scratch_bytes, stream);
+  present_kernel<<<blocks_for(present_kernel, size), kThreads, 0, stream>>>(blobs, size, present);
+  check_launch("measuring results");
+}
+
+void gather_blobs(const Blob* blobs, const std::uint64_t* offsets, std::uint64_t first, std::uint64_t size,
+                  std::byte* to, cudaStream_t stream) {
+  gather_kernel<<<blocks_for(gather_kernel, size), kThreads, 0, stream>>>(blobs, offsets, first, size, to);
+  check_launch("gathering results");
+}
+
+void enter_epoch_on(DeviceState* state, std::uint64_t* epoch, cudaStream_t stream) {
+  enter_kernel<<<1, 1, 0, stream>>>(state, epoch);
+  check_launch("starting a search");
+}
+
+void leave_epoch_on(DeviceState* state, const std::uint64_t* epoch, cudaStream_t stream) {
+  leave_kernel<<<1, 1, 0, stream>>>(state, epoch);
+  check_launch("ending a search");
+}
+
+}  // namespace holdfast::machine::cuda

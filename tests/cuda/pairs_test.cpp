@@ -1,0 +1,183 @@
+// pairs_test.cpp: keys and values of any length on the GPU: random batches against a map, growth, full heaps, both machines.
+#include <numeric>
+
+#include "fixture.hpp"
+#include "index/slab.hpp"
+#include "table/pairs_fixture.hpp"
+
+namespace holdfast::test {
+namespace {
+
+std::string name_of(const testing::TestParamInfo<Shape>& info) {
+  const Shape& s = info.param;
+  return std::to_string(s.levels) + "L" + std::to_string(s.hashes) + "H" + std::to_string(s.slots) + "S" +
+         (s.order_from == 1               ? "_phases"
+          : s.order_from == kNeverOrdered ? "_one_by_one"
+                                          : "") +
+         (s.gpu_memory == 0 ? "_uncached" : "");
+}
+
+class GpuPairs : public testing::TestWithParam<Shape>, protected PairsAndMap {
+ protected:
+  GpuPairs() : PairsAndMap("/dev/shm/holdfast-cuda-pairs-" + std::to_string(getpid()) + ".hold") {}
+
+  void begin(std::uint64_t capacity = 16) {
+    CreateOptions options;
+    options.levels = GetParam().levels;
+    options.hash_locations = GetParam().hashes;
+    options.slots = GetParam().slots;
+    options.order_from = GetParam().order_from;
+    options.gpu_memory = GetParam().gpu_memory;
+    options.capacity = capacity;
+    options.device = "cuda";
+    options.max_bytes = std::uint64_t{1} << 32;
+    create(options);
+  }
+  void reopen(const std::string& device) {
+    OpenOptions options;
+    options.device = device;
+    options.order_from = GetParam().order_from;
+    options.gpu_memory = GetParam().gpu_memory;
+    PairsAndMap::reopen(options);
+  }
+};
+
+TEST_P(GpuPairs, SmallEveryOperationOnFewKeys) {
+  HOLDFAST_NEEDS_GPU();
+  begin();
+  ASSERT_TRUE(table_->on_gpu());
+  for (unsigned op = 0; op < 8; ++op) ASSERT_NO_FATAL_FAILURE(round(50, 40, false, static_cast<Op>(op)));
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_NO_FATAL_FAILURE(round(1 + random_() % 60, 40, false, static_cast<Op>(random_() % 8)));
+  }
+  ASSERT_NO_FATAL_FAILURE(verify());
+  for (int i = 0; i < 3; ++i) ASSERT_NO_FATAL_FAILURE(round(1 + random_() % 300, 30, true, Op::find));
+  ASSERT_NO_FATAL_FAILURE(verify());
+  reopen("cuda");
+  ASSERT_NO_FATAL_FAILURE(verify());
+}
+
+TEST_P(GpuPairs, GrowsAndReopensOnBothMachines) {
+  HOLDFAST_NEEDS_GPU();
+  begin();
+  const std::uint64_t slots = table_->slots();
+  for (int i = 0; i < 4; ++i) {
+    for (const Op op : {Op::insert, Op::insert_or_assign, Op::assign, Op::erase, Op::find, Op::contains}) {
+      ASSERT_NO_FATAL_FAILURE(round(op == Op::erase ? 500 : 2000, 8000, false, op));
+    }
+    ASSERT_NO_FATAL_FAILURE(round(3000, 8000, true, Op::find));
+    ASSERT_NO_FATAL_FAILURE(verify());
+    reopen(i % 2 == 0 ? "cpu" : "cuda");
+    ASSERT_NO_FATAL_FAILURE(verify());
+    ASSERT_NO_FATAL_FAILURE(round(1000, 8000, true, Op::find));  // by the machine that has it now
+    ASSERT_NO_FATAL_FAILURE(round(1000, 8000, false, Op::insert_or_assign));
+    ASSERT_NO_FATAL_FAILURE(verify());
+    reopen("cuda");
+    ASSERT_NO_FATAL_FAILURE(verify());
+  }
+  EXPECT_GT(table_->slots(), slots);
+  EXPECT_GT(table_->stats().live_bytes, 0u);
+  table_->clear();
+  items_.clear();
+  ASSERT_NO_FATAL_FAILURE(verify());
+  ASSERT_NO_FATAL_FAILURE(round(1000, 8000, false, Op::insert));
+  ASSERT_NO_FATAL_FAILURE(verify());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GpuPairs,
+                         testing::Values(Shape{0, 2, 2, 8}, Shape{0, 2, 2, 8, 1}, Shape{0, 2, 2, 8, kNeverOrdered},
+                                         Shape{0, 2, 2, 8, 0, 0}, Shape{0, 3, 2, 4, 1}, Shape{0, 1, 4, 4, 0, 0}),
+                         name_of);
+
+/// Numbered keys and values of some lengths, as a batch takes them.
+struct Numbered {
+  Numbered(std::size_t n, std::size_t value_bytes, char fill) {
+    const std::string value(value_bytes, fill);
+    for (std::size_t i = 0; i < n; ++i) {
+      keys.add("key " + std::to_string(i));
+      values.add(value);
+    }
+  }
+  Batch batch(Op op, std::vector<Status>& statuses) const {
+    statuses.resize(keys.size());
+    Batch batch;
+    batch.op = op;
+    batch.size = keys.size();
+    batch.keys = keys.bytes.data();
+    batch.key_offsets = keys.offsets.data();
+    batch.values = values.bytes.data();
+    batch.value_offsets = values.offsets.data();
+    batch.statuses = statuses.data();
+    return batch;
+  }
+  ByteStrings keys, values;
+};
+
+/// The whole heap is used up; updates go on, in phases and one by one, and what does not fit says so.
+TEST(GpuPairsSpace, SmallUpdatesOfAFullHeap) {
+  HOLDFAST_NEEDS_GPU();
+  for (const std::uint64_t order_from : {std::uint64_t{1}, kNeverOrdered}) {
+    const PoolPath path;
+    CreateOptions options;
+    options.key_bytes = options.value_bytes = kVariableBytes;
+    options.device = "cuda";
+    options.overwrite = true;
+    options.capacity = 16;
+    options.max_bytes = 16 << 20;  // eight slabs
+    options.order_from = order_from;
+    Table table = Table::create(path.str(), options);
+    std::vector<Status> statuses;
+    const Numbered many(6000, 4000, 'a');
+    const BatchResult filled = table.run(many.batch(Op::insert, statuses));
+    const std::uint64_t inside = filled.of(Status::inserted);
+    EXPECT_GT(inside, 2000u);
+    EXPECT_EQ(inside + filled.of(Status::no_space), 6000u);
+    EXPECT_EQ(table.size(), inside);
+    const Numbered other(6000, 4000, 'b');
+    EXPECT_EQ(table.run(other.batch(Op::assign, statuses)).of(Status::updated), inside);
+    EXPECT_EQ(table.stats().live_bytes, inside * index::class_bytes(index::class_of(16 + 8 + 4000)));
+    const CheckReport report = table.check();
+    EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+    EXPECT_EQ(table.run(other.batch(Op::erase, statuses)).of(Status::erased), inside);
+    EXPECT_EQ(table.run(Numbered(6000, 100, 'c').batch(Op::insert, statuses)).of(Status::inserted), 6000u)
+        << "slabs change their class";
+    EXPECT_TRUE(table.check().errors.empty());
+  }
+}
+
+/// Batches that are large enough for phases by themselves.
+TEST(GpuPairsSpace, LargeBatchesGoInPhases) {
+  HOLDFAST_NEEDS_GPU();
+  const PoolPath path;
+  CreateOptions options;
+  options.key_bytes = options.value_bytes = kVariableBytes;
+  options.device = "cuda";
+  options.overwrite = true;
+  options.capacity = 300000;
+  options.seed = kSeed;
+  Table table = Table::create(path.str(), options);
+  std::vector<Status> statuses;
+  const std::size_t n = 200000;
+  EXPECT_EQ(table.run(Numbered(n, 20, 'a').batch(Op::insert, statuses)).of(Status::inserted), n);
+  EXPECT_EQ(table.run(Numbered(n, 30, 'b').batch(Op::insert, statuses)).of(Status::exists), n);
+  for (const char fill : {'c', 'd', 'e'}) {
+    EXPECT_EQ(table.run(Numbered(n, 90, fill).batch(Op::insert_or_assign, statuses)).of(Status::updated), n);
+  }
+  EXPECT_GE(table.stats().phased_batches, 5u);
+  Blobs blobs;
+  const Numbered expected(n, 90, 'e');
+  Batch find = expected.batch(Op::find, statuses);
+  find.blobs = &blobs;
+  EXPECT_EQ(table.run(find).of(Status::found), n);
+  for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(blobs[i], std::string(90, 'e')) << i;
+  EXPECT_TRUE(table.check().errors.empty());
+  EXPECT_EQ(table.run(Numbered(n / 2, 0, 'f').batch(Op::erase, statuses)).of(Status::erased), n / 2);
+  EXPECT_EQ(table.size(), n - n / 2);
+  const CheckReport report = table.check();
+  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+  table.close();
+  EXPECT_TRUE(check(path.str()).errors.empty()) << "as the CPU sees it";
+}
+
+}  // namespace
+}  // namespace holdfast::test
