@@ -10,6 +10,7 @@
 #include "curves.cuh"
 #include "growth.cuh"
 #include "heaps.cuh"
+#include "pairs.cuh"
 #include "table_a.cuh"
 
 namespace holdfast::bench {
@@ -23,7 +24,7 @@ int run(int count, char** words) {
   std::string study = "table-a";
   app.add_option("study", study, "what to measure")
       ->check(CLI::IsMember({"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "keys",
-                             "shapes", "cache", "rivals", "factors", "fill-and-die"}))
+                             "shapes", "cache", "rivals", "factors", "pairs", "fill-and-die"}))
       ->capture_default_str();
   app.add_option("--items", setup.items, "items in the table")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--value-bytes", setup.value_bytes, "a multiple of 8")
@@ -71,6 +72,8 @@ int run(int count, char** words) {
     result = rivals_study(setup);
   } else if (study == "factors") {
     result = factors_study(setup);
+  } else if (study == "pairs") {
+    result = pairs_study(setup);
   } else if (study == "shapes") {
     result = shapes_study(setup);
   } else {

@@ -36,14 +36,13 @@ void check_offsets(const std::uint64_t* offsets, const void* bytes, std::size_t 
 
 void check_parts(const Batch& batch, bool takes, bool accumulates) {
   if (batch.column != 0 || batch.column_bytes != 0) refuse("values of any length have no columns: give whole ones");
-  if (batch.on_device) refuse("keys and values of any length are read from host memory: copy them there");
   if (accumulates) refuse("accumulate: values of any length have no elements; find, combine and assign them");
   if (batch.out) refuse("values of any length do not go to `out`: give `blobs`");
   if (!batch.key_offsets) refuse("keys of this table are of any length: give `key_offsets`, where each begins");
-  check_offsets(batch.key_offsets, batch.keys, batch.size, "key");
+  if (!batch.on_device) check_offsets(batch.key_offsets, batch.keys, batch.size, "key");
   if (!takes) return;
   if (!batch.value_offsets) refuse("values of this table are of any length: give `value_offsets`, where each begins");
-  check_offsets(batch.value_offsets, batch.values, batch.size, "value");
+  if (!batch.on_device) check_offsets(batch.value_offsets, batch.values, batch.size, "value");
 }
 
 }  // namespace
@@ -124,7 +123,8 @@ void check_batch(const Batch& batch, std::uint32_t key_bytes, std::uint32_t whol
   const bool variable = key_bytes == kVariableBytes;
   const std::uint32_t value_bytes = variable ? whole_value_bytes : row_bytes(batch, whole_value_bytes);
   if (batch.size == 0) return;
-  if (!batch.keys && !(variable && batch.key_offsets && batch.key_offsets[batch.size] == 0))
+  const bool may_be_empty = variable && batch.key_offsets;  // arrays of a GPU are looked at there
+  if (!batch.keys && !(may_be_empty && (batch.on_device || batch.key_offsets[batch.size] == 0)))
     refuse("the batch has no keys: give an array of " + std::to_string(batch.size) + " keys");
   if (static_cast<unsigned>(batch.op) >= kOps) {
     refuse("op is " + std::to_string(static_cast<unsigned>(batch.op)) + ": give the code of an operation, 0 to " +

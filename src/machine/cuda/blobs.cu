@@ -91,6 +91,19 @@ __global__ void __launch_bounds__(kThreads) gather_kernel(const Blob* blobs, con
   }
 }
 
+__global__ void __launch_bounds__(kThreads)
+    check_kernel(const std::uint64_t* key_offsets, const std::uint64_t* value_offsets, const std::uint8_t* ops,
+                 std::uint64_t size, std::uint64_t* found) {
+  const auto note = [&](unsigned what, std::uint64_t row) {
+    atomicMin(reinterpret_cast<unsigned long long*>(&found[what]), static_cast<unsigned long long>(row));
+  };
+  for (std::uint64_t row = first_of_thread(); row < size; row += all_threads()) {
+    if (key_offsets[row + 1] - key_offsets[row] > index::kMaxPart) note(0, row);
+    if (value_offsets != nullptr && value_offsets[row + 1] - value_offsets[row] > index::kMaxPart) note(1, row);
+    if (ops != nullptr && (ops[row] >= kOps || static_cast<Op>(ops[row]) == Op::accumulate)) note(2, row);
+  }
+}
+
 __global__ void enter_kernel(DeviceState* state, std::uint64_t* epoch) { *epoch = enter_epoch(state); }
 __global__ void leave_kernel(DeviceState* state, const std::uint64_t* epoch) { leave_epoch(state, *epoch); }
 
@@ -113,6 +126,13 @@ void gather_blobs(const Blob* blobs, const std::uint64_t* offsets, std::uint64_t
                   std::byte* to, cudaStream_t stream) {
   gather_kernel<<<blocks_for(gather_kernel, size), kThreads, 0, stream>>>(blobs, offsets, first, size, to);
   check_launch("gathering results");
+}
+
+void check_rows(const std::uint64_t* key_offsets, const std::uint64_t* value_offsets, const std::uint8_t* ops,
+                std::uint64_t size, std::uint64_t* found, cudaStream_t stream) {
+  check(cudaMemsetAsync(found, 0xff, 24, stream), "checking a batch");
+  check_kernel<<<blocks_for(check_kernel, size), kThreads, 0, stream>>>(key_offsets, value_offsets, ops, size, found);
+  check_launch("checking a batch");
 }
 
 void enter_epoch_on(DeviceState* state, std::uint64_t* epoch, cudaStream_t stream) {

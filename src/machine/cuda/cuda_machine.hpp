@@ -128,7 +128,13 @@ class CudaMachine final : public Machine {
   BatchResult run_pairs(const Batch& batch);
   void run_pair_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
   void find_pairs(const FindJob& job, cudaStream_t stream);
-  void collect(const PairResults& results, const Batch& batch, std::size_t base, std::size_t size, Stage& stage);
+  void run_pairs_in_place(const Batch& batch, std::size_t base, std::size_t size, Stage& stage);
+  void run_pair_rows(const PairChunk& chunk, const Batch& batch, std::size_t base, Stage& stage, cudaStream_t stream);
+  void require_pairs(const Batch& batch, Stage& stage) const;
+  static PairResults results_in(Stage& stage, const Batch& batch, std::size_t size, cudaStream_t stream);
+  static std::size_t bytes_of_results(const Batch& batch, std::size_t size);
+  void collect(const PairResults& results, const Batch& batch, std::size_t base, std::size_t size, Stage& stage,
+               cudaStream_t stream);
   PairRoom prepare_pair_room(std::uint64_t rows);
   void require_rest(std::uint64_t rows);
   void begin_rest(std::uint64_t capacity);

@@ -56,6 +56,9 @@ std::size_t measure_scratch_bytes(std::uint64_t size);
 /// The bytes of rows [first, first + size), beginning at `to`.
 void gather_blobs(const Blob* blobs, const std::uint64_t* offsets, std::uint64_t first, std::uint64_t size,
                   std::byte* to, cudaStream_t stream);
+/// In `found`: the first row whose key, value or operation cannot be; all ones where there is none. What is null is not looked at.
+void check_rows(const std::uint64_t* key_offsets, const std::uint64_t* value_offsets, const std::uint8_t* ops,
+                std::uint64_t size, std::uint64_t* found, cudaStream_t stream);
 void enter_epoch_on(DeviceState* state, std::uint64_t* epoch, cudaStream_t stream);
 void leave_epoch_on(DeviceState* state, const std::uint64_t* epoch, cudaStream_t stream);
 
@@ -81,6 +84,15 @@ class ReadsInEpoch {
   DeviceState* state_;
   std::uint64_t* epoch_;
   cudaStream_t stream_;
+};
+
+/// Rows of a batch in memory that the GPU can reach.
+struct PairChunk {
+  index::Rows rows;  ///< without blobs
+  const std::byte* keys = nullptr;
+  const std::uint64_t* key_offsets = nullptr;
+  const std::uint8_t* mask = nullptr;
+  std::uint64_t size = 0;
 };
 
 /// Where the results of a batch are measured; all in GPU memory.

@@ -1,0 +1,202 @@
+// pairs.cuh: the study `pairs`: keys and values of any length, from arrays of GPU memory. Keys have 8 bytes; values have 8, so that
+// a pair with its header has 32, or 1 to 4096. What is read comes back to host memory, and is checked there.
+#pragma once
+
+#include <chrono>
+
+#include "bench.cuh"
+
+namespace holdfast::bench {
+
+/// The bytes of an item's value.
+__host__ __device__ inline std::uint64_t pair_size(std::uint64_t key, std::uint32_t most) {
+  return most == 8 ? 8 : 1 + mix(key + 1) % most;
+}
+
+__global__ void pair_size_kernel(const std::uint64_t* keys, std::uint64_t* offsets, std::uint64_t size,
+                                 std::uint32_t most) {
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < size; i += gridDim.x * blockDim.x)
+    offsets[i] = pair_size(keys[i], most);
+}
+
+__host__ __device__ inline std::uint8_t pair_byte(std::uint64_t key, std::uint64_t version, std::uint64_t at) {
+  return static_cast<std::uint8_t>(mix(key + version + at / 8) >> (at % 8 * 8));
+}
+
+__global__ void pair_value_kernel(const std::uint64_t* keys, const std::uint64_t* offsets, std::byte* values,
+                                  std::uint64_t size, std::uint64_t version) {
+  for (std::uint64_t row = blockIdx.x; row < size; row += gridDim.x) {
+    const std::uint64_t begin = offsets[row], end = offsets[row + 1];
+    for (std::uint64_t at = threadIdx.x; begin + at < end; at += blockDim.x)
+      values[begin + at] = static_cast<std::byte>(pair_byte(keys[row], version, at));
+  }
+}
+
+/// Batches of one operation after another on a table of such pairs.
+class PairBench {
+ public:
+  PairBench(const Setup& setup, std::uint32_t most, std::uint64_t items)
+      : most_(most),
+        items_(items),
+        path_(setup.pool),
+        table_(make(setup, items)),
+        keys_(kMi),
+        values_(room()),
+        key_offsets_(kMi + 1),
+        value_offsets_(kMi + 1),
+        statuses_(kMi),
+        wrong_(1) {
+    must(cudaMemset(wrong_.data(), 0, 8), "starting");
+    std::vector<std::uint64_t> eights(kMi + 1);
+    for (std::uint64_t i = 0; i <= kMi; ++i) eights[i] = 8 * i;
+    must(cudaMemcpy(key_offsets_.data(), eights.data(), 8 * (kMi + 1), cudaMemcpyHostToDevice), "starting");
+  }
+  ~PairBench() {
+    table_.close();
+    unlink(path_.c_str());
+  }
+
+  /// `count` batches of `rows` rows: the items from `first` on, or any.
+  void run(const char* work, Op op, std::uint64_t rows, unsigned count, std::uint64_t first, bool each, Status expected,
+           std::uint64_t version) {
+    std::vector<double> rates;
+    std::uint64_t bytes = 0;
+    for (unsigned b = 0; b < count; ++b) {
+      Draw draw;
+      draw.items = items_;
+      draw.each = each;
+      draw.first = first + b * rows;
+      draw.seed = 1000 * rows + b;
+      bytes += fill(draw, rows, version);
+      const auto start = std::chrono::steady_clock::now();
+      table_.run(batch(op, rows));
+      rates.push_back(static_cast<double>(rows) / 1e6 /
+                      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      status_kernel<<<256, 256>>>(statuses_.data(), rows, expected, expected, wrong_.data());
+      if (op == Op::find) check_blobs(rows, version);
+    }
+    unsigned long long wrong = 0;
+    must(cudaMemcpy(&wrong, wrong_.data(), 8, cudaMemcpyDeviceToHost), "checking answers");
+    failed_ |= wrong != 0;
+    const Json mops = spread_of(rates);
+    say("%-16s %7llu rows of values up to %4u: %8.2f M/s, %llu wrong", work, static_cast<unsigned long long>(rows),
+        most_, mops["median"].get<double>(), wrong);
+    runs_.push_back({{"work", work},
+                     {"batch", rows},
+                     {"mops", mops},
+                     {"value_bytes", static_cast<double>(bytes) / static_cast<double>(rows * count)}});
+    note_phases(runs_.back());
+  }
+
+  bool failed() const { return failed_; }
+  Json runs() const { return runs_; }
+  Table& table() { return table_; }
+
+ private:
+  static Table make(const Setup& setup, std::uint64_t items) {
+    CreateOptions options;
+    options.key_bytes = options.value_bytes = kVariableBytes;
+    options.capacity = items;
+    options.device = "cuda";
+    options.overwrite = true;
+    options.time_phases = true;
+    return Table::create(setup.pool, options);
+  }
+  std::uint64_t room() const { return most_ == 8 ? 8 * kMi : (std::uint64_t{most_} / 2 + 16) * kMi; }
+
+  /// The arrays of a batch. Returns the bytes of its values.
+  std::uint64_t fill(const Draw& draw, std::uint64_t rows, std::uint64_t version) {
+    draw_kernel<<<1024, 256>>>(draw, keys_.data(), rows, 0);
+    pair_size_kernel<<<1024, 256>>>(keys_.data(), value_offsets_.data(), rows, most_);
+    std::vector<std::uint64_t> offsets(rows + 1);
+    must(cudaMemcpy(offsets.data(), value_offsets_.data(), 8 * rows, cudaMemcpyDeviceToHost), "drawing a batch");
+    std::uint64_t at = 0;
+    for (std::uint64_t& offset : offsets) at += std::exchange(offset, at);
+    at = offsets[rows];
+    if (at > values_.size()) {
+      say("a batch of %llu bytes has no room", static_cast<unsigned long long>(at));
+      std::exit(1);
+    }
+    must(cudaMemcpy(value_offsets_.data(), offsets.data(), 8 * (rows + 1), cudaMemcpyHostToDevice), "drawing a batch");
+    pair_value_kernel<<<4096, 128>>>(keys_.data(), value_offsets_.data(), values_.data(), rows, version);
+    must(cudaDeviceSynchronize(), "drawing a batch");
+    return at;
+  }
+
+  Batch batch(Op op, std::uint64_t rows) {
+    Batch batch;
+    batch.size = rows;
+    batch.op = op;
+    batch.on_device = true;
+    batch.keys = keys_.data();
+    batch.key_offsets = key_offsets_.data();
+    batch.values = values_.data();
+    batch.value_offsets = value_offsets_.data();
+    batch.statuses = statuses_.data();
+    if (op == Op::find) batch.blobs = &blobs_;
+    return batch;
+  }
+
+  void check_blobs(std::uint64_t rows, std::uint64_t version) {
+    std::vector<std::uint64_t> keys(rows);
+    must(cudaMemcpy(keys.data(), keys_.data(), 8 * rows, cudaMemcpyDeviceToHost), "checking answers");
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      const std::uint64_t size = pair_size(keys[row], most_);
+      bool right = blobs_.has(row) && blobs_[row].size() == size;
+      for (std::uint64_t at = 0; right && at < size; at += 1 + size / 16)
+        right = static_cast<std::uint8_t>(blobs_[row][at]) == pair_byte(keys[row], version, at);
+      failed_ |= !right;
+    }
+  }
+
+  /// What each phase has taken a batch, of those since the last call.
+  void note_phases(Json& run) {
+    for (const PhaseTime& phase : table_.stats().phases) {
+      PhaseTime& before = before_[phase.phase];
+      const std::uint64_t batches = phase.batches - before.batches;
+      if (batches != 0) run["phase_us"][phase.phase] = 1000 * (phase.ms - before.ms) / static_cast<double>(batches);
+      before = phase;
+    }
+  }
+
+  std::uint32_t most_;
+  std::uint64_t items_;
+  std::string path_;
+  Table table_;
+  GpuArray<std::uint64_t> keys_;
+  GpuArray<std::byte> values_;
+  GpuArray<std::uint64_t> key_offsets_, value_offsets_;
+  GpuArray<Status> statuses_;
+  GpuArray<unsigned long long> wrong_;
+  Blobs blobs_;
+  std::map<std::string, PhaseTime> before_;
+  Json runs_ = Json::array();
+  bool failed_ = false;
+};
+
+inline Json pairs_study(const Setup& setup) {
+  Json all = Json::array();
+  bool failed = false;
+  for (const std::uint32_t most : {8u, 4080u}) {
+    const unsigned batches = most == 8 ? 8 : 2;
+    const std::uint64_t items = batches * kMi, small = 4096, few = 64;
+    PairBench bench(setup, most, items + small * few);
+    bench.run("insert", Op::insert, kMi, batches, 0, true, Status::inserted, 1);
+    bench.run("insert", Op::insert, small, few, items, true, Status::inserted, 1);
+    for (const std::uint64_t rows : {kMi, small}) {
+      const unsigned count = rows == small ? few : most == 8 ? 5 : 2;
+      bench.run("find", Op::find, rows, count, 0, false, Status::found, 1);
+    }
+    for (const std::uint64_t rows : {kMi, small}) {
+      const unsigned count = rows == small ? few : most == 8 ? 5 : 2;
+      bench.run("update", Op::assign, rows, count, 0, true, Status::updated, 2);
+    }
+    bench.run("erase", Op::erase, kMi, batches, 0, true, Status::erased, 2);
+    bench.run("erase", Op::erase, small, few, items, true, Status::erased, 2);
+    failed |= bench.failed() || bench.table().size() != 0 || !bench.table().check().errors.empty();
+    all.push_back({{"most_value_bytes", most}, {"runs", bench.runs()}});
+  }
+  return {{"failed", failed}, {"pairs", all}};
+}
+
+}  // namespace holdfast::bench
