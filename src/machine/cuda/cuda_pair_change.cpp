@@ -60,7 +60,7 @@ PairRoom CudaMachine::prepare_pair_room(std::uint64_t rows) {
   return room;
 }
 
-/// Room in the ring for the cells that `rows` rows may put to rest. What rests there already is counted only when that might be
+/// The caller holds `changing_`, and is in no epoch. Room in the ring for the cells that `rows` rows may put to rest. What rests there already is counted only when that might be
 /// too much; where it is, all searches end, and nothing rests.
 void CudaMachine::require_rest(std::uint64_t rows) {
   if (resting_ + rows <= ring_.capacity) {
@@ -72,8 +72,7 @@ void CudaMachine::require_rest(std::uint64_t rows) {
   resting_ = state.limbo_end - std::min(state.head, state.tail);
   if (resting_ + rows > ring_.capacity) {
     const std::unique_lock finding(finding_);
-    settle();
-    settle();
+    for (DeviceState now = state; now.limbo_end != now.tail; now = read_state()) settle();  // as the last readers leave
     free_rested(pairs_->view(), ring_, state_.data(), stream_);
     stream_.wait("freeing cells");
     begin_rest(std::max(4 * rows, std::uint64_t{1} << 20));
@@ -91,14 +90,13 @@ void CudaMachine::begin_rest(std::uint64_t capacity) {
 }
 
 /// The caller holds `changing_`. Returns when all is done, having grown the table as far as it took.
-void CudaMachine::change_pairs(ChangeJob& job, cudaStream_t stream) {
+void CudaMachine::change_pairs(ChangeJob& job, const PairRoom& room, cudaStream_t stream) {
   if (may_add(job.rows) && exports_.want_moves()) {  // inserts move items, and kernels do not say which
     last_change_.wait("waiting for the batch before");
     exports_.list_rest(layout_);
   }
   const bool phased = cache_.view().resident() && job.size >= rows_from_phases() && job.rows.blobs == nullptr &&
                       index::slot_numbers(layout_) < kNoSlot - index::kLineSlots;
-  const PairRoom room = prepare_pair_room(job.size);
   last_change_.hold(stream);
   times_.begin(stream);
   settle_cells(state_.data(), stream);

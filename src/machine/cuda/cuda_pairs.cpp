@@ -128,8 +128,9 @@ void CudaMachine::run_pair_rows(const PairChunk& chunk, const Batch& batch, std:
     const std::lock_guard lock(changing_);
     ChangeJob job = change_job(rows, chunk.keys, chunk.mask, chunk.size);
     job.key_offsets = chunk.key_offsets;
+    const PairRoom room = prepare_pair_room(chunk.size);
     const ReadsInEpoch inside(reads ? state_.data() : nullptr, epoch, stream);
-    change_pairs(job, stream);
+    change_pairs(job, room, stream);
     if (reads) collect(results, batch, base, chunk.size, stage, stream);
   } else {
     FindJob job = find_job(rows, chunk.keys, chunk.mask, chunk.size);
