@@ -423,17 +423,17 @@ void CudaMachine::check_errors(CheckReport& report) {
   cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, stream_), "checking the table");
   cuda::check(cudaMemsetAsync(tags.data(), 0, layout_.tag_words() * 8, stream_), "checking the table");
   struct Elsewhere {  // the kernels see the other tags, and the pool itself, as long as this lives
-    Elsewhere(Kernels& kernels, const Layout& own, const CacheView& cache, std::uint64_t* tags)
+    Elsewhere(TableKernels& kernels, const Layout& own, const CacheView& cache, std::uint64_t* tags)
         : kernels_(kernels), own_(own), cache_(cache) {
       Layout other = own;
       other.tags = tags;
       kernels_.set_layout(other, {});
     }
     ~Elsewhere() { kernels_.set_layout(own_, cache_); }
-    Kernels& kernels_;
+    TableKernels& kernels_;
     const Layout& own_;
     const CacheView cache_;
-  } elsewhere(*kernels_, layout_, caches(), tags.data());
+  } elsewhere(table_kernels_, layout_, caches(), tags.data());
   zero_report();
   table_kernels_.scan(false, live.data(), scan_report_.data(), stream_);
   const ScanReport slots = read_report();
