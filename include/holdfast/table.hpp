@@ -102,8 +102,9 @@ struct Batch {
   /// Not 0: the batch is about bytes [column, column + column_bytes) of each value alone. Rows of `values` and `out` are so
   /// long; the other bytes of a value stay as they are, and are zero for a new key. On the CPU only, in this version.
   std::uint32_t column = 0, column_bytes = 0;
-  // Of variable-length pairs, in host memory: the bytes of all rows lie one after another in `keys` and `values`, and these
-  // say where each begins and the last ends. Results of reads go to `blobs`, not to `out`.
+  // Of variable-length pairs: the bytes of all rows lie one after another in `keys` and `values`, and these say where each begins
+  // and the last ends. Results of reads go to `blobs`, in host memory, not to `out`. A batch of arrays in GPU memory has ended
+  // when `run` returns.
   const std::uint64_t* key_offsets = nullptr;    ///< (n + 1,)
   const std::uint64_t* value_offsets = nullptr;  ///< (n + 1,)
   Blobs* blobs = nullptr;                        ///< or null

@@ -130,7 +130,7 @@ class Table:
         path
             Of the file. Its medium decides what the table survives: `stats()["domain"]`.
         key, value
-            `bytes` for both: byte strings of any length up to 65536, on the CPU in this version. Or the
+            `bytes` for both: byte strings of any length up to 65536. Or the
             bytes of a key (8, or another multiple of 8 up to 128) and of a value (0, a set, to 65536; up to 8 live
             inside the slot). They never change.
         capacity

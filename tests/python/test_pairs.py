@@ -27,8 +27,8 @@ VALUES = [b"v" * 65536, b"", b"\0", b"value", b"x" * 4096, b"\xff\xfe", b"1"]
 
 
 @pytest.fixture
-def table(folder: Path) -> Iterator[Table]:
-    with Table.create(folder / "t.hold", bytes, bytes, capacity=100, device="cpu") as made:
+def table(folder: Path, device: str) -> Iterator[Table]:
+    with Table.create(folder / "t.hold", bytes, bytes, capacity=100, device=device) as made:
         yield made
 
 
