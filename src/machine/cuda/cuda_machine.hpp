@@ -145,7 +145,7 @@ class CudaMachine final : public Machine {
   void take_leftovers(ChangeJob& job, const ChangeReport& report);
   ChangeReport read_change_report(cudaStream_t stream) const;
 
-  // cuda_growth.cpp; the caller holds `changing_` and, except for `settle` and `read_state`, `launching_`
+  // cuda_growth.cpp, cuda_check.cpp; the caller holds `changing_` and, except for `settle` and `read_state`, `launching_`
   void recover();
   void set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags, bool carry);
   DeviceBuffer<std::uint64_t> tags_for(unsigned top_level) const;
