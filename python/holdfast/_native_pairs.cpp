@@ -22,8 +22,8 @@ using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
 
 Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys,
         std::uintptr_t key_offsets, std::uintptr_t values, std::uintptr_t value_offsets, Blobs* blobs,
-        std::uintptr_t statuses, std::uintptr_t found, std::uintptr_t mask, bool unique, bool ordered,
-        bool interruptible) {
+        std::uintptr_t statuses, std::uintptr_t found, std::uintptr_t mask, bool unique, bool ordered, bool on_device,
+        std::uintptr_t stream, bool interruptible) {
   Interrupt interrupt;
   Batch batch;
   batch.size = size;
@@ -39,6 +39,8 @@ Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::ui
   batch.mask = at<const std::uint8_t>(mask);
   batch.unique = unique;
   batch.ordered = ordered;
+  batch.on_device = on_device;
+  batch.stream = at<void>(stream);
   if (interruptible) batch.stop = [&interrupt] { return interrupt(); };
   BatchResult result;
   {
@@ -90,7 +92,8 @@ void bind_pairs(nb::module_& module, nb::class_<Table>& table) {
       .def("present", &present, "found"_a, "Writes (n,) bools to this address: the row has bytes.");
   table
       .def("run_pairs", &run, "size"_a, "op"_a, "ops"_a, "keys"_a, "key_offsets"_a, "values"_a, "value_offsets"_a,
-           "blobs"_a.none(), "statuses"_a, "found"_a, "mask"_a, "unique"_a, "ordered"_a, "interruptible"_a,
+           "blobs"_a.none(), "statuses"_a, "found"_a, "mask"_a, "unique"_a, "ordered"_a, "on_device"_a, "stream"_a,
+           "interruptible"_a,
            "Runs a batch over keys and values of any length; arrays are addresses, 0 for none. Returns (stopped, "
            "raised).")
       .def("export_pairs", &export_pairs, "cursor"_a, "keys"_a.none(), "values"_a.none(), "n"_a,

@@ -340,7 +340,7 @@ def _element(values: Operand | None, accumulates: bool, shape: TableShape) -> in
     raise InvalidType(f"values is {kind}, which accumulate cannot combine: give an array of {', '.join(ELEMENTS)}")
 
 
-def _one_place(operands: list[Operand], shape: TableShape) -> str:
+def one_place(operands: list[Operand], shape: TableShape) -> str:
     place = operands[0].place
     for operand in operands[1:]:
         if operand.place != place:
@@ -357,7 +357,7 @@ def _one_place(operands: list[Operand], shape: TableShape) -> str:
     return place
 
 
-def _no_overlap(written: list[Operand], read: list[Operand]) -> None:
+def no_overlap(written: list[Operand], read: list[Operand]) -> None:
     others = list(read)
     for target in written:
         for other in others:
@@ -368,7 +368,7 @@ def _no_overlap(written: list[Operand], read: list[Operand]) -> None:
         others.append(target)
 
 
-def _streams(request: Request, operands: list[Operand], place: str, shape: TableShape) -> tuple[int, list[int]]:
+def streams_of(request: Request, operands: list[Operand], place: str, shape: TableShape) -> tuple[int, list[int]]:
     """The stream that the batch runs on, and the other current streams of the arrays' libraries."""
     if shape.device == HOST:
         if request.stream is not None:
@@ -403,7 +403,7 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         raise InvalidArgument(f"op is {request.combine!r}: give 'add', 'min' or 'max'")
 
     read = [operand for operand in (keys, values, ops, mask) if operand is not None]
-    place = _one_place(read, shape)
+    place = one_place(read, shape)
     written: list[Operand] = []
     every_row = mask is None and ops is None  # is written by the batch
 
@@ -425,12 +425,12 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
     found = (
         result("out", request.out_found, (n,), library.dtype("bool")[0], ("bool",), 1) if request.give_found else None
     )
-    _one_place(read + written, shape)
-    _no_overlap(written, read)
+    one_place(read + written, shape)
+    no_overlap(written, read)
     if rows is not None and request.out_values is not None and not every_row:
         rows.library.clear(rows.array)
 
-    stream, others = _streams(request, read + written, place, shape)
+    stream, others = streams_of(request, read + written, place, shape)
     for other in others:
         arrays.order_streams(other, stream, place)
     _, _, raised = table.run(

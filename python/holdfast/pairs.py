@@ -1,5 +1,5 @@
-"""Batches over keys and values of any length: lists of bytes or Arrow's binary arrays in; object arrays of bytes and
-None, or Arrow's, out.
+"""Batches over keys and values of any length: lists of bytes, Arrow's binary arrays, or bytes and offsets in, which may
+lie in GPU memory; object arrays of bytes and None, or Arrow's, out.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, batch
-from .arrays import NUMPY
+from . import _native, arrays, batch
+from .arrays import HOST, NUMPY
 from .batch import Operand, Request, Results, TableShape
 from .errors import InvalidArgument, InvalidType
 from .status import Op
@@ -19,24 +19,27 @@ from .status import Op
 ANY = (1 << 32) - 1
 """In place of a length: any, up to 65536."""
 
-_KINDS = "a list or an object array of bytes, an Arrow array of binary or large_binary, or bytes"
+_KINDS = (
+    "a list or an object array of bytes, an Arrow array of binary or large_binary, bytes, or a tuple of two arrays: "
+    "all bytes as uint8, and (n + 1,) offsets as int64 or uint64"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Strings:
     """Byte strings one after another, and where each begins and the last ends. Holds the memory."""
 
-    offsets: np.ndarray
+    offsets: Operand
     address: int
     memory: Any
 
     @property
     def n(self) -> int:
-        return len(self.offsets) - 1
+        return self.offsets.shape[0] - 1
 
     @property
     def pointers(self) -> tuple[int, int]:
-        return self.address, NUMPY.pointer(self.offsets)
+        return self.address, self.offsets.pointer
 
 
 def _is_arrow(given: Any) -> bool:
@@ -60,15 +63,47 @@ def _from_arrow(name: str, given: Any) -> Strings:
         raise InvalidArgument(f"{name}[{row}] is null: give bytes for each row, empty ones if you like")
     _, offsets, data = given.buffers()
     if len(given) == 0 or offsets is None:
-        return Strings(np.zeros(1, np.uint64), 0, given)
+        return _on_host(name, np.zeros(1, np.uint64), 0, given)
     begins = np.frombuffer(offsets, np.int64 if wide else np.int32)[given.offset : given.offset + len(given) + 1]
-    return Strings(begins.astype(np.uint64), data.address if data is not None else 0, given)
+    return _on_host(name, begins.astype(np.uint64), data.address if data is not None else 0, given)
 
 
-def take(name: str, given: Any) -> Strings:
+def _on_host(name: str, offsets: np.ndarray, address: int, memory: Any) -> Strings:
+    return Strings(Operand(name, offsets, NUMPY), address, memory)
+
+
+def _from_arrays(name: str, given: tuple[Any, Any], shape: TableShape) -> Strings | None:
+    """All bytes, and where each string begins; None if these are no two arrays."""
+    if any(isinstance(one, bytes | bytearray | str) for one in given):
+        return None
+    imported = [arrays.import_array(name, one, shape.host_only) for one in given]
+    if imported[0] is None or imported[1] is None:
+        return None
+    data, offsets = Operand(name, *imported[0]).contiguous(), Operand(f"{name}[1]", *imported[1]).contiguous()
+    if data.dtype_name != "uint8" or len(data.shape) != 1:
+        raise InvalidType(f"{name}[0] is {data.dtype_name} of shape {data.shape}: give all bytes, (m,) of uint8")
+    if offsets.dtype_name not in ("int64", "uint64") or len(offsets.shape) != 1 or offsets.shape[0] == 0:
+        raise InvalidType(
+            f"{offsets.describe()}: give where each begins and the last ends, (n + 1,) of int64 or uint64"
+        )
+    batch.one_place([data, offsets], shape)
+    first, last = int(offsets.array[0]), int(offsets.array[-1])
+    if first < 0 or last > data.shape[0] or first > last:
+        raise InvalidArgument(
+            f"{offsets.name} goes from {first} to {last}, but {name}[0] has {data.shape[0]} bytes: give offsets "
+            "into them"
+        )
+    return Strings(offsets, data.pointer, data)
+
+
+def take(name: str, given: Any, shape: TableShape) -> Strings:
     """What the caller gave for keys or values."""
     if isinstance(given, Strings):
         return given
+    if isinstance(given, tuple) and len(given) == 2:
+        strings = _from_arrays(name, given, shape)
+        if strings is not None:
+            return strings
     if _is_arrow(given):
         return _from_arrow(name, given)
     if isinstance(given, bytes | bytearray):
@@ -85,7 +120,7 @@ def take(name: str, given: Any) -> Strings:
     offsets = np.zeros(len(given) + 1, np.uint64)
     np.cumsum(np.fromiter(map(len, given), np.uint64, len(given)), out=offsets[1:])
     data = np.frombuffer(b"".join(given) or b"\0", np.uint8)
-    return Strings(offsets, NUMPY.pointer(data), data)
+    return _on_host(name, offsets, NUMPY.pointer(data), data)
 
 
 def give(blobs: _native.Blobs, as_arrow: bool) -> Any:
@@ -112,7 +147,7 @@ def _to_arrow(blobs: _native.Blobs) -> Any:
 
 
 def _refuse(request: Request, shape: TableShape) -> None:
-    given = {"dtype": request.dtype, "stream": request.stream, "out": request.out_values}
+    given = {"dtype": request.dtype, "out": request.out_values}
     for name, value in given.items():
         if value is not None:
             raise InvalidArgument(f"{name} is for values of fixed length, and those of {shape.path} have any")
@@ -123,7 +158,7 @@ def _refuse(request: Request, shape: TableShape) -> None:
 def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
     """As `batch.run`."""
     _refuse(request, shape)
-    keys = take("keys", request.keys)
+    keys = take("keys", request.keys, shape)
     n = keys.n
     kinds = "a mask of bool, true for the operations to run"
     mask = batch.take_bytes("mask", request.mask, n, ("bool", "uint8"), kinds, shape)
@@ -135,17 +170,29 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
     if takes or request.values is not None:
         if request.values is None:
             raise InvalidType(f"{request.op.name.lower()} takes a value for each key: give {_KINDS}")
-        values = take("values", request.values)
+        values = take("values", request.values, shape)
         if values.n != n:
             raise InvalidArgument(f"values has {values.n} rows, but keys has {n}: give one value for each key")
 
+    read = [one for one in (keys.offsets, values.offsets if values else None, ops, mask) if one is not None]
+    place = batch.one_place(read, shape)
+    library = keys.offsets.library
+    written: list[Operand] = []
+
     def result(out: Any, kind: str) -> Operand:
         if out is not None:
-            return batch.take_out("out", out, n, 1, (kind,), shape)
-        return Operand("out", np.zeros(n, kind), NUMPY)
+            written.append(batch.take_out("out", out, n, 1, (kind,), shape))
+        else:
+            written.append(Operand("out", library.new((n,), library.dtype(kind)[0], place, zero=True), library))
+        return written[-1]
 
     statuses = result(request.out_statuses, "uint8")
     found = result(request.out_found, "bool") if request.give_found else None
+    batch.one_place(read + written, shape)
+    batch.no_overlap(written, read)
+    stream, others = batch.streams_of(request, read + written, place, shape)
+    for other in others:
+        arrays.order_streams(other, stream, place)
     blobs = _native.Blobs() if request.give_values else None
     address, offsets = keys.pointers
     value_address, value_offsets = values.pointers if values is not None else (0, 0)
@@ -163,6 +210,8 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         mask=mask.pointer if mask else 0,
         unique=bool(request.unique),
         ordered=bool(request.ordered),
+        on_device=place != HOST,
+        stream=stream,
         interruptible=threading.get_ident() == batch.MAIN_THREAD,
     )
     if raised is not None:

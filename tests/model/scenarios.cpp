@@ -396,6 +396,29 @@ void add_slabs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   to.push_back(scenario);
 }
 
+/// Batches of pairs in phases, under searches. Values whose remainder by 3 is 2 have two words, and so a larger class.
+void add_pair_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
+  if (flavour != Flavour::resident) return;
+  Shape shape = two_levels(items);
+  shape.cells = 6;
+  const auto k = colliding_keys(shape, 3);
+  const auto phased = [](std::vector<Operation> operations) { return Submission{std::move(operations), false, true}; };
+  const auto add = [&](const char* name, const std::vector<Operation>& setup, std::vector<Submission> changes) {
+    Scenario scenario = blank(name, flavour, shape);
+    scenario.setup = setup;
+    scenario.callers = {std::move(changes), {one(find(k[0])), one(find(k[1]))}};
+    to.push_back(scenario);
+  };
+  add("phases: two inserts of two classes", {}, {phased({insert(k[0], 4), insert(k[1], 8)})});
+  add("phases: updates change the class", {insert(k[0], 1), insert(k[1], 2)},
+      {phased({assign(k[0], 8), assign(k[1], 4)})});
+  add("phases: an update, an erase and an insert", {insert(k[0], 1), insert(k[1], 2)},
+      {phased({erase(k[0]), insert_or_assign(k[1], 4), insert(k[2], 8)})});
+  add("phases: cells are used again", {insert(k[0], 1)}, {phased({assign(k[0], 4)}), phased({assign(k[0], 16)})});
+  add("phases: a key repeats", {insert(k[0], 1)}, {phased({erase(k[0]), insert(k[0], 4), insert_or_assign(k[0], 8)})});
+  add("phases, then one by one", {insert(k[0], 1)}, {phased({insert(k[1], 4)}), one(assign(k[1], 8))});
+}
+
 void add_growth(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   Shape shape = two_levels(items);
   shape.slots = 1;
@@ -444,7 +467,7 @@ std::vector<Scenario> schedules(Flavour flavour) {
       for (const unsigned value_bytes : {kInCells, kInSlots}) add(scenarios, flavour, {value_bytes, key_words});
     }
   }
-  for (const auto& add : {add_growth, add_reuse, add_moves, add_runs}) add(scenarios, flavour, kPairs);
+  for (const auto& add : {add_growth, add_reuse, add_pair_phases, add_moves, add_runs}) add(scenarios, flavour, kPairs);
   return scenarios;
 }
 

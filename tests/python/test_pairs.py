@@ -12,6 +12,7 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from conftest import Machine
 from hypothesis import given
 from typer.testing import CliRunner
 
@@ -73,6 +74,42 @@ def test_every_form(table: Table) -> None:
         assert (table.insert_or_assign(keys, objects) <= Status.UPDATED).all()
         assert table.find(keys)[0].tolist() == [b"one", b"two"]
     assert table.find(b"one")[0].tolist() == [b"one"]
+
+
+def test_bytes_and_offsets(machine: Machine, folder: Path) -> None:
+    """In host memory, or in that of the GPU that has the table; what is read lies in host memory."""
+
+    def packed(rows: list[bytes], kind: str) -> tuple[Any, Any]:
+        data = np.frombuffer(b"".join(rows) or b"\0", np.uint8)
+        offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(kind)
+        return machine.put(data), machine.put(offsets)
+
+    rows = [b"first", b"", b"third", b"k" * 3000]
+    values = [b"", b"2" * 60000, b"three", b"4"]
+    with Table.create(folder / "t.hold", bytes, bytes, capacity=100, device=machine.device) as table:
+        for kind in ("int64", "uint64") if machine.library == "numpy" else ("int64",):
+            keys = packed(rows, kind)
+            statuses = table.insert_or_assign(keys, packed(values, kind))
+            assert (machine.get(statuses) <= Status.UPDATED).all()
+            found_values, found = table.find(keys)
+            assert found_values.tolist() == values and machine.get(found).all()
+            mask = machine.put(np.array([True, False, True, True]))
+            assert table.find(keys, mask=mask)[0].tolist() == [values[0], None, *values[2:]]
+        codes = machine.put(np.array([Op.ERASE, Op.FIND, Op.INSERT_OR_ASSIGN, Op.FIND], np.uint8))
+        statuses, read = table.apply(codes, keys, packed([b"", b"", b"new", b""], "int64"))
+        assert machine.get(statuses).tolist() == [Status.ERASED, Status.FOUND, Status.UPDATED, Status.FOUND]
+        assert read.tolist() == [None, values[1], None, values[3]]
+        assert dict(table.items()) == {rows[1]: values[1], rows[2]: b"new", rows[3]: values[3]}
+        with pytest.raises(InvalidArgument, match=r"goes from 0 to 9, but keys\[0\] has 3 bytes"):
+            table.find((machine.put(np.zeros(3, np.uint8)), machine.put(np.array([0, 9]))))
+        with pytest.raises(InvalidArgument, match="the offsets of keys fall from 3 to 1 at row 1"):
+            table.contains((machine.put(np.zeros(3, np.uint8)), machine.put(np.array([0, 3, 1, 3]))))
+        with pytest.raises(InvalidType, match="give all bytes"):
+            table.find((machine.put(np.zeros(3, np.int64)), machine.put(np.array([0, 3]))))
+        if machine.library != "numpy":
+            with pytest.raises(InvalidArgument, match="give all arrays of a call in one place"):
+                table.find(keys, mask=np.ones(4, bool))
+        assert table.check().ok
 
 
 @has_arrow

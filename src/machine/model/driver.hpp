@@ -17,5 +17,8 @@ index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>
 /// A batch in phases (index/phases.hpp), as the GPU's driver schedules it. Keys may repeat.
 void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
                 const std::byte* keys, unsigned count, cpu::Tally& tally);
+/// The same of variable-length pairs, whose keys have kKeyWords words, on resident buckets; no row reads.
+void run_pair_phases(const Layout& layout, const index::Rows& rows, const std::byte* keys, unsigned count,
+                     cpu::Tally& tally);
 
 }  // namespace holdfast::machine::model

@@ -88,7 +88,10 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const machi
     const bool deny = at == denied;
     work.permits = {!deny, !deny};
     cpu::Progress progress;
-    if (in_phases) {
+    if (in_phases && variable) {
+      run_pair_phases(layout, work.rows, work.keys, count, tally_);
+      progress = {count, index::Outcome::done};
+    } else if (in_phases) {
       run_phases(world_.flavour(), layout, work.rows, work.keys, count, tally_);
       progress = {count, index::Outcome::done};
     } else if (as_run) {
