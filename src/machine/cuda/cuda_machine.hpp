@@ -138,7 +138,7 @@ class CudaMachine final : public Machine {
   PairRoom prepare_pair_room(std::uint64_t rows);
   void require_rest(std::uint64_t rows);
   void begin_rest(std::uint64_t capacity);
-  void change_pairs(ChangeJob& job, const PairRoom& room, cudaStream_t stream);
+  void change_pairs(ChangeJob& job, PairRoom room, cudaStream_t stream);
   void change_pairs_in_phases(const ChangeJob& job, PairRoom room, Full& full, cudaStream_t stream);
   void change_pairs_one_by_one(ChangeJob& job, const PairRoom& room, Full& full, cudaStream_t stream);
   void reserve_pairs(const ChangeJob& job, Full& full, cudaStream_t stream);

@@ -31,18 +31,13 @@ bool may_add(const index::Rows& rows) { return rows.ops != nullptr || (takes_val
 
 /// Room for the order, the phases, the cells and the rest of `rows` rows.
 PairRoom CudaMachine::prepare_pair_room(std::uint64_t rows) {
-  const std::size_t scratch = std::max(order_scratch_bytes(rows), change_scratch_bytes(rows));
-  const bool small = leftovers_.size() < 2 * rows || scratch_.size() < scratch || hashes_.size() < 2 * rows ||
-                     pair_plans_.size() < rows || pairs_->list_needs(2 * rows);
-  if (small) {
+  const std::size_t scratch = change_scratch_bytes(rows);
+  if (leftovers_.size() < 2 * rows || scratch_.size() < scratch || pair_plans_.size() < rows ||
+      pairs_->list_needs(2 * rows)) {
     last_change_.wait("waiting for the batch before");
     leftovers_.at_least(2 * rows);
     scratch_.at_least(scratch);
-    hashes_.at_least(2 * rows);
-    rows_.at_least(hashes_.size());
-    ordered_.at_least(1);
     pair_plans_.at_least(rows);
-    effects_.at_least(pair_plans_.size());
     change_order_.at_least(4 * pair_plans_.size());
     pairs_->list_at_least(2 * rows);
     pair_kernels_->set_slabs(pairs_->view());
@@ -56,12 +51,11 @@ PairRoom CudaMachine::prepare_pair_room(std::uint64_t rows) {
   room.slots[1] = order + n;
   room.order[0] = order + 2 * n;
   room.order[1] = order + 3 * n;
-  room.effects = effects_.data();
   return room;
 }
 
-/// The caller holds `changing_`, and is in no epoch. Room in the ring for the cells that `rows` rows may put to rest. What rests there already is counted only when that might be
-/// too much; where it is, all searches end, and nothing rests.
+/// Room in the ring for the cells that `rows` rows may put to rest. What rests there already is counted only when that might be too
+/// much; where it is, all searches end, and nothing rests. The caller holds `changing_`, and is in no epoch.
 void CudaMachine::require_rest(std::uint64_t rows) {
   if (resting_ + rows <= ring_.capacity) {
     resting_ += rows;
@@ -90,30 +84,27 @@ void CudaMachine::begin_rest(std::uint64_t capacity) {
 }
 
 /// The caller holds `changing_`. Returns when all is done, having grown the table as far as it took.
-void CudaMachine::change_pairs(ChangeJob& job, const PairRoom& room, cudaStream_t stream) {
+void CudaMachine::change_pairs(ChangeJob& job, PairRoom room, cudaStream_t stream) {
   if (may_add(job.rows) && exports_.want_moves()) {  // inserts move items, and kernels do not say which
     last_change_.wait("waiting for the batch before");
     exports_.list_rest(layout_);
   }
   const bool phased = cache_.view().resident() && job.size >= rows_from_phases() && job.rows.blobs == nullptr &&
                       index::slot_numbers(layout_) < kNoSlot - index::kLineSlots;
-  last_change_.hold(stream);
+  Ordering& ordering = next_ordering(job.size);
   times_.begin(stream);
-  settle_cells(state_.data(), stream);
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
-  const std::size_t n = hashes_.size() / 2;
-  const OrderRoom order{{hashes_.data(), hashes_.data() + n},
-                        {rows_.data(), rows_.data() + n},
-                        ordered_.data(),
-                        scratch_.data(),
-                        scratch_.size()};
-  order_rows(job, 1, layout_.seed, order, stream);
-  times_.end("order", stream);
+  Phases folded;
+  folded.any = true;
+  order(job, ordering, folded, stream);
+  room.effects = ordering.effects.data();
+  last_change_.hold(stream);
+  times_.end("wait for the batch before", stream);
+  settle_cells(state_.data(), stream);
   job.leftovers = leftovers_.data();
   job.report = change_report_.data();
   job.state = state_.data();
   job.ring = ring_;
-  fold_effects(job, change_room_of(room, scratch_.data(), scratch_.size()), stream);
   cuda::check(cudaMemsetAsync(job.report, 0, sizeof(ChangeReport), stream), "starting a change");
   Full full;
   if (phased) {
@@ -128,6 +119,7 @@ void CudaMachine::change_pairs(ChangeJob& job, const PairRoom& room, cudaStream_
     change_pairs_one_by_one(job, room, full, stream);
   }
   last_change_.record(stream);
+  ordering.ended.record(stream);
 }
 
 ChangeReport CudaMachine::read_change_report(cudaStream_t stream) const {

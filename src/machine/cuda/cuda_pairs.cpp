@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "machine/cuda/capture.hpp"
 #include "machine/cuda/cuda_machine.hpp"
 
 namespace holdfast::machine::cuda {
@@ -67,6 +68,10 @@ BatchResult CudaMachine::run_pairs(const Batch& batch) {
 /// Arrays of GPU memory, which nobody has looked at yet.
 void CudaMachine::require_pairs(const Batch& batch, Stage& stage) const {
   auto* const stream = static_cast<cudaStream_t>(batch.stream);
+  if (is_capturing(stream)) {
+    throw InvalidArgument("stream is being captured into a CUDA graph, which cannot hold batches of " + pool_.path() +
+                          ", whose results the host makes room for: run them outside of it");
+  }
   require_stream(stream, options_.device);
   require_reachable(batch.keys, "keys");
   require_reachable(batch.key_offsets, "key_offsets");

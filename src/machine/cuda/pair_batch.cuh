@@ -129,8 +129,8 @@ __global__ inline void __launch_bounds__(kThreads)
   const std::uint64_t turns = job.again ? job.again_size : ordered;
   for (std::uint64_t turn = first_of_thread(); turn < turns; turn += all_threads()) {
     const std::uint64_t at = job.again ? job.again[turn] : turn;
-    if (!job.again && at != 0 && job.hashes[at - 1] == job.hashes[at]) continue;
-    const index::Effect whole = effects[at + run_length(job.hashes, at, ordered) - 1];
+    if (!job.again && job.begins[at] != at) continue;
+    const index::Effect whole = effects[at + run_length(job.begins, at, ordered) - 1];
     const index::Held absent = whole.if_absent, there = whole.if_there;
     const bool adds = absent < index::kSum, replaces = there < index::kSum;
     const unsigned of_absent = adds ? class_of_row(job, absent) : 0;
@@ -155,8 +155,8 @@ __global__ void __launch_bounds__(kThreads)
     const std::uint64_t brought = base + tile.lane();
     if (tile.lane() < share && brought < turns) {
       mine.at = job.again ? job.again[brought] : brought;
-      mine.waits = job.again || mine.at == 0 || job.hashes[mine.at - 1] != job.hashes[mine.at];
-      if (mine.waits) mine.size = run_length(job.hashes, mine.at, ordered);
+      mine.waits = job.again || job.begins[mine.at] == mine.at;
+      if (mine.waits) mine.size = run_length(job.begins, mine.at, ordered);
       if (mine.waits) mine.key = pair_key(view, job, job.order[mine.at]).word;
     }
     unsigned turn = 0;

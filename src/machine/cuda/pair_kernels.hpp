@@ -21,10 +21,10 @@ struct PairPlan {
 
 /// Where such a batch works; all in GPU memory.
 struct PairRoom {
-  PairPlan* planned = nullptr;       ///< (n,)
-  std::uint32_t* slots[2] = {};      ///< (n,) the numbers of their slots; and sorted by line
-  std::uint32_t* order[2] = {};      ///< (n,) which plan each is
-  index::Effect* effects = nullptr;  ///< (n,) of the rows of a run up to each
+  PairPlan* planned = nullptr;             ///< (n,)
+  std::uint32_t* slots[2] = {};            ///< (n,) the numbers of their slots; and sorted by line
+  std::uint32_t* order[2] = {};            ///< (n,) which plan each is
+  const index::Effect* effects = nullptr;  ///< (n,) of the rows of a run up to each
 };
 
 /// Calls enqueue work, and return.

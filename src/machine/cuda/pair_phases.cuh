@@ -45,10 +45,10 @@ __global__ void __launch_bounds__(kThreads)
     const std::uint32_t row = job.order[at];
     const Candidates<Shape> candidates(view, pair_key(view, job, row));
     const Item old = index::find_claimed(ThreadTile{}, memory, view, candidates);
-    const bool leads = at == 0 || job.hashes[at - 1] != job.hashes[at];
+    const bool leads = job.begins[at] == at;
     index::answer_row(job.rows, row, leads ? index::Effect{} : room.effects[at - 1], static_cast<bool>(old));
     if (leads) {
-      const index::Effect whole = room.effects[at + run_length(job.hashes, at, ordered) - 1];
+      const index::Effect whole = room.effects[at + run_length(job.begins, at, ordered) - 1];
       index::Plan plan;
       if (index::plan_run(ThreadTile{}, memory, view, whole, candidates, old, plan) != index::Outcome::done) {
         leave_over(job, at, index::Outcome::needs_slot);
