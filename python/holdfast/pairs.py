@@ -63,12 +63,13 @@ def _from_arrow(name: str, given: Any) -> Strings:
         raise InvalidArgument(f"{name}[{row}] is null: give bytes for each row, empty ones if you like")
     _, offsets, data = given.buffers()
     if len(given) == 0 or offsets is None:
-        return _on_host(name, np.zeros(1, np.uint64), 0, given)
+        return on_host(name, np.zeros(1, np.uint64), 0, given)
     begins = np.frombuffer(offsets, np.int64 if wide else np.int32)[given.offset : given.offset + len(given) + 1]
-    return _on_host(name, begins.astype(np.uint64), data.address if data is not None else 0, given)
+    return on_host(name, begins.astype(np.uint64), data.address if data is not None else 0, given)
 
 
-def _on_host(name: str, offsets: np.ndarray, address: int, memory: Any) -> Strings:
+def on_host(name: str, offsets: np.ndarray, address: int, memory: Any) -> Strings:
+    """Byte strings in host memory."""
     return Strings(Operand(name, offsets, NUMPY), address, memory)
 
 
@@ -120,7 +121,7 @@ def take(name: str, given: Any, shape: TableShape) -> Strings:
     offsets = np.zeros(len(given) + 1, np.uint64)
     np.cumsum(np.fromiter(map(len, given), np.uint64, len(given)), out=offsets[1:])
     data = np.frombuffer(b"".join(given) or b"\0", np.uint8)
-    return _on_host(name, offsets, NUMPY.pointer(data), data)
+    return on_host(name, offsets, NUMPY.pointer(data), data)
 
 
 def give(blobs: _native.Blobs, as_arrow: bool) -> Any:

@@ -16,7 +16,7 @@ from holdfast.arrays import NUMPY
 from holdfast.bench.measure import Progress, WrongAnswer
 from holdfast.bench.results import Json, rounded, spread
 from holdfast.bench.targets import pool_folder
-from holdfast.pairs import Strings
+from holdfast.pairs import Strings, on_host
 
 _STEP = 1 << 16
 _MOST = 4096
@@ -26,7 +26,7 @@ def _strings(lengths: np.ndarray, data: np.ndarray) -> Strings:
     """Byte strings of these lengths, cut from `data` one after another."""
     offsets = np.zeros(len(lengths) + 1, np.uint64)
     np.cumsum(lengths, out=offsets[1:])
-    return Strings(offsets, NUMPY.pointer(data), data)
+    return on_host("keys", offsets, NUMPY.pointer(data), data)
 
 
 def _keys(numbers: np.ndarray) -> Strings:
