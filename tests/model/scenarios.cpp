@@ -415,6 +415,10 @@ void add_pair_phases(std::vector<Scenario>& to, Flavour flavour, const Items& it
   add("phases: an update, an erase and an insert", {insert(k[0], 1), insert(k[1], 2)},
       {phased({erase(k[0]), insert_or_assign(k[1], 4), insert(k[2], 8)})});
   add("phases: cells are used again", {insert(k[0], 1)}, {phased({assign(k[0], 4)}), phased({assign(k[0], 16)})});
+  add("phases: a slot is erased and filled by another key", {insert(k[0], 1)},
+      {phased({erase(k[0])}), phased({insert(k[1], 4)})});
+  add("phases: a line is written again after an erase", {insert(k[0], 1), insert(k[1], 2)},
+      {phased({erase(k[0])}), phased({assign(k[1], 4)})});
   add("phases: a key repeats", {insert(k[0], 1)}, {phased({erase(k[0]), insert(k[0], 4), insert_or_assign(k[0], 8)})});
   add("phases, then one by one", {insert(k[0], 1)}, {phased({insert(k[1], 4)}), one(assign(k[1], 8))});
 }
