@@ -76,11 +76,8 @@ Round make_round(std::uint64_t seed, bool large) {
   round.moves = random.chance(70);
   round.grows = random.chance(40);
   round.large = large;
-  if (large) {
-    make_large(round, random);
-  } else if (mix(seed, 0x766c) % 4 == 0) {
-    round.key_bytes = kVariableBytes;
-  }
+  if (large) make_large(round, random);
+  if (mix(seed, 0x766c) % 4 == 0) round.key_bytes = kVariableBytes;
   return round;
 }
 
