@@ -42,7 +42,8 @@ inline Json table_a(Bench& bench, bool changes) {
   bench.erase("erase", 4 * kMi);
   bench.verify();
   bench.reopen();
-  bench.find("find after reopening", bench.uniform(), 4 * kMi);
+  for (const std::uint64_t batch : {4 * kMi, kMi / 16, kMi / 256})
+    bench.find("find after reopening", bench.uniform(), batch);
   return then_two_streams(bench);
 }
 

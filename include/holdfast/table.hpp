@@ -63,6 +63,7 @@ struct OpenOptions {
   std::uint64_t order_from = 0;
   bool time_phases = false;
   CacheOptions cache = {};
+  bool calibrate = true;  ///< measure, in some milliseconds, how searches of this pool go best on the GPU: Stats
 };
 
 /// How a snapshot is taken.
@@ -146,6 +147,11 @@ struct Stats {
   std::uint64_t heap_bytes = 0, slab_bytes = 0, live_bytes = 0, rounding_bytes = 0;
   std::uint64_t left_out = 0;  ///< damaged slots that `salvage` left out of its private copy
   bool was_clean = false;
+  // How searches of copied buckets go on a GPU: up to so many rows in one kernel and unordered; up to so many ordered by one
+  // cluster of blocks; and a part of the multiprocessors, 1 of so many, reads values that lie far apart.
+  std::uint64_t unordered_rows = 0, cluster_rows = 0;
+  unsigned gather_share = 0;
+  double calibration_ms = 0;             ///< that measuring these took at open; 0: they are the defaults
   std::uint64_t cached_bytes = 0;        ///< of the pool's buckets, in GPU memory
   double cached_ratio = 0;               ///< of all buckets: 1 is resident
   std::uint64_t cached_value_bytes = 0;  ///< of GPU memory, that copies of values take, and the maps of them

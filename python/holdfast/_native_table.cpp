@@ -141,6 +141,10 @@ Dict stats(const Table& table) {
   result["rounding_bytes"] = s.rounding_bytes;
   result["claim_misses"] = s.claim_misses;
   result["retries"] = s.retries;
+  result["unordered_rows"] = s.unordered_rows;
+  result["cluster_rows"] = s.cluster_rows;
+  result["gather_share"] = s.gather_share;
+  result["calibration_ms"] = s.calibration_ms;
   result["cached_bytes"] = s.cached_bytes;
   result["cached_ratio"] = s.cached_ratio;
   result["cached_value_bytes"] = s.cached_value_bytes;

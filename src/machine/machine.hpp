@@ -22,6 +22,7 @@ struct MachineOptions {
   std::uint64_t order_from = 0;            ///< rows from which a batch is ordered by address; 0: the machine's choice
   bool time_phases = false;                ///< of changing batches, where the machine has phases
   CacheOptions cache = {};                 ///< of values, in GPU memory
+  bool calibrate = true;                   ///< measure at open how searches go best, where the machine has a choice
 };
 
 /// A machine has recovered its pool when it is constructed: throws PoolCorrupt if the slots are damaged.

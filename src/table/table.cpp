@@ -80,7 +80,8 @@ Table Table::open(const std::string& path, const OpenOptions& options) {
   const bool salvages = options.salvage && options.read_only;
   const std::uint64_t left_out = salvages ? table::leave_out_damage(*pool) : 0;
   const machine::MachineOptions machine{options.threads,    options.moves,      options.shared_bias, 0,
-                                        options.gpu_memory, options.order_from, options.time_phases, options.cache};
+                                        options.gpu_memory, options.order_from, options.time_phases, options.cache,
+                                        options.calibrate};
   auto impl = std::make_unique<Impl>(std::move(pool), options.device, machine, options.read_only);
   impl->left_out = left_out;
   return Table(std::move(impl));

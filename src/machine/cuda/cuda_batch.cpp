@@ -217,14 +217,15 @@ bool CudaMachine::goes_by_cells(const FindJob& job) const {
 
 /// A search for values in the heap: in phases, of which small_search.cuh does the first in one, or unordered (search.cuh).
 void CudaMachine::search_resident(const FindJob& job, SearchRoom room, cudaStream_t stream) {
-  const std::uint64_t order_from = options_.order_from != 0 ? options_.order_from : kSmallSearch + 1;
   // Of few rows that mostly have copies, too few are left to be worth an order.
-  const bool near = values_.view().any() && job.size <= kSmallNearSearch;
-  const bool few = options_.order_from == 0 && job.size <= kSmallSearch && !near;
+  const std::uint64_t by_choice = std::max(choices_.unordered_rows, values_.view().any() ? kSmallNearSearch : 0);
+  const std::uint64_t unordered = options_.order_from != 0 ? options_.order_from - 1 : by_choice;
+  const bool few = options_.order_from == 0 && job.size > unordered && job.size <= choices_.cluster_rows;
   divide_heap(room, layout_.cells, layout_.cell_bytes, few ? kClusterStretchBits : kStretchBits);
+  room.gather_share = choices_.gather_share;
   if (few && kernels_->resolve_small(job, room, stream)) {
     kernels_->gather(job, room, false, stream);
-  } else if (job.size >= order_from) {
+  } else if (job.size > unordered) {
     enter_search(job.state, room, stream);
     kernels_->resolve(job, room, stream);
     order_search(room, job.size, layout_.cells, stream);
@@ -334,6 +335,10 @@ void CudaMachine::stats(Stats& stats) const {
   stats.repaired_slots = torn_;
   stats.finished_moves = second_copies_;
   stats.rehashed = rehashed_;
+  stats.unordered_rows = choices_.unordered_rows;
+  stats.cluster_rows = choices_.cluster_rows;
+  stats.gather_share = choices_.gather_share;
+  stats.calibration_ms = choices_.ms;
   stats.cached_bytes = cache_.bytes();
   stats.cached_ratio = cache_.view().resident() ? 1 : 0;
   stats.phased_batches = phased_batches_;

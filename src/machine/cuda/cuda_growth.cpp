@@ -184,6 +184,7 @@ void CudaMachine::recover() {
   recovery_ms_ = ms_since(start);
   if (!pairs_) values_.cover(layout_, items != 0, stream_);
   table_kernels_.set_layout(layout_, caches());
+  choose_searches(items);
 }
 
 /// Reads every addressed slot into empty tags: torn slots are emptied, second copies dropped. Throws PoolCorrupt.

@@ -16,6 +16,7 @@
 
 #include "core/turn.hpp"
 #include "machine/cuda/bucket_cache.hpp"
+#include "machine/cuda/choices.hpp"
 #include "machine/cuda/descriptor.hpp"
 #include "machine/cuda/kernels.hpp"
 #include "machine/cuda/pair_heap.hpp"
@@ -86,7 +87,7 @@ class CudaMachine final : public Machine {
     Event ended;  ///< the batch that was last ordered here
   };
 
-  // cuda_batch.cpp, cuda_change.cpp, cuda_phases.cpp, capture.cpp
+  // cuda_batch.cpp, cuda_change.cpp, cuda_phases.cpp, cuda_choices.cpp, capture.cpp
   void run_on_device(const Batch& batch);
   BatchResult run_from_host(const Batch& batch);
   void run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
@@ -114,6 +115,8 @@ class CudaMachine final : public Machine {
   CacheView caches() const;
   bool goes_by_cells(const FindJob& job) const;
   void search_resident(const FindJob& job, SearchRoom room, cudaStream_t stream);
+  void choose_searches(std::uint64_t items);
+  void measure_searches();
   Need need_of(const Batch& batch, std::size_t size) const;
   bool fits(Need need);
   void prepare_room(std::uint64_t rows, const Phases& phases);
@@ -201,6 +204,7 @@ class CudaMachine final : public Machine {
   std::deque<Event> searches_;  ///< that may still run, oldest first
   std::uint64_t generation_ = 1;
   bool captured_ = false;  ///< a search of this generation is in a graph
+  SearchChoices choices_;
   SearchRooms search_rooms_;
   std::vector<Event> spare_events_;
   Bounds bounds_;

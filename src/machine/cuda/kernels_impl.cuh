@@ -63,7 +63,7 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
 
   void gather(const FindJob& job, const SearchRoom& room, bool near, cudaStream_t stream) const override {
     const unsigned all = processors();
-    const GatherGrid most = gather_grid(job.size, view_.cells * view_.cell_bytes, all);
+    const GatherGrid most = gather_grid(job.size, view_.cells * view_.cell_bytes, all, room.gather_share);
     const auto launch = [&](auto* kernel) {
       kernel<<<most.blocks, kThreads, 0, stream>>>(view_, cache_.values, job, room, all);
     };

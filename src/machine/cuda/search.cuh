@@ -169,8 +169,9 @@ inline constexpr unsigned kDenseBytes = 2048;  ///< of the heap, for each row, w
 struct GatherGrid {
   unsigned blocks, rows;
 };
-HOLDFAST_BOTH inline GatherGrid gather_grid(std::uint64_t rows, std::uint64_t heap_bytes, unsigned processors) {
-  const unsigned few = processors < 4 ? 1 : processors / 4;
+HOLDFAST_BOTH inline GatherGrid gather_grid(std::uint64_t rows, std::uint64_t heap_bytes, unsigned processors,
+                                            unsigned share) {
+  const unsigned few = processors < share ? 1 : processors / share;
   constexpr std::uint64_t kFewRows = 1 << 19;
   GatherGrid grid{1, kSparseWindow};
   if (rows == 0) return grid;
@@ -235,7 +236,7 @@ __global__ void __launch_bounds__(kThreads)
   Near<Shape> near(tile, memory, view, values, job.rows);
   const auto* const places = static_cast<const Place<Cell>*>(room.places);
   const std::uint64_t all = room.starts[room.stretches];
-  const GatherGrid grid = gather_grid(all, view.cells * view.cell_bytes, processors);
+  const GatherGrid grid = gather_grid(all, view.cells * view.cell_bytes, processors, room.gather_share);
   const unsigned rows = grid.rows, blocks = min(grid.blocks, gridDim.x);
   std::uint64_t base = blockIdx.x < blocks ? std::uint64_t{blockIdx.x} * rows : all;
   for (; base < all; base += std::uint64_t{blocks} * rows) {

@@ -117,7 +117,8 @@ struct SearchRoom {
   std::uint32_t* counts = nullptr;  ///< (stretches + 1,) rows of each stretch; the last is 0
   std::uint32_t* starts = nullptr;  ///< (stretches + 1,) where their places begin; the last is how many there are
   std::uint32_t stretches = 0;
-  unsigned shift = 0;  ///< a stretch has 2^shift cells
+  unsigned shift = 0;         ///< a stretch has 2^shift cells
+  unsigned gather_share = 4;  ///< SearchChoices
   std::uint64_t* epoch = nullptr;
   std::uint32_t* ended = nullptr;  ///< blocks of the last phase; 0 between searches
   std::uint64_t* table = nullptr;  ///< 2 × kSmallSearch words
