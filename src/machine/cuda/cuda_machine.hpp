@@ -227,7 +227,7 @@ class CudaMachine final : public Machine {
   DeviceBuffer<PairPlan> pair_plans_;
   std::uint64_t resting_ = 0;  ///< of pairs: cells that may rest, at most
   Stream beside_;              ///< for what goes on beside other phases, between these moments
-  Event all_planned_, all_read_;
+  Event all_planned_, all_ordered_, all_read_;
   std::unique_ptr<SearchRooms::Room> read_room_;  ///< for the values that changing rows read
 
   std::string stuck_;  ///< why nothing more can run, if so

@@ -87,8 +87,17 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const i
   clear_room(job, room, reading, stream);
   kernels_->plan(job, room, reading, stream);
   times_.end("plan", stream);
-  order_changes(room, job.size, index::slot_numbers(layout_), stream);
-  times_.end("order changes", stream);
+  // The changes are put in order while the values go to their cells, unless more than that goes on.
+  const bool places = phases.values && !layout_.in_slot(), beside = places && !phases.sums && !phases.gathers;
+  if (beside) {
+    all_planned_.record(stream);
+    all_planned_.hold(beside_);
+    order_changes(room, job.size, index::slot_numbers(layout_), beside_);
+    all_ordered_.record(beside_);
+  } else {
+    order_changes(room, job.size, index::slot_numbers(layout_), stream);
+    times_.end("order changes", stream);
+  }
   if (phases.sums && !layout_.in_slot()) {
     order_sums(job, room, layout_.cells, stream);
     times_.end("order sums", stream);
@@ -103,8 +112,9 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const i
     kernels_->sum(job, room, stream);
     times_.end("sum", stream);
   }
-  if (phases.values && !layout_.in_slot()) {
-    kernels_->place(job, room, stream);
+  if (places) {
+    kernels_->place(job, room, beside, stream);
+    if (beside) all_ordered_.hold(stream);
     times_.end("place", stream);
   }
   commit_in_phases(job, room, phases, stream);

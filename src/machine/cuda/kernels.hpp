@@ -50,7 +50,8 @@ class Kernels : public TableKernels {
   virtual void plan(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
                     cudaStream_t stream) const = 0;
   virtual void sum(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
-  virtual void place(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
+  /// `part`: by a part of the GPU, which does where the values are most of what the batch moves, and leaves the rest to others.
+  virtual void place(const ChangeJob& job, const ChangeRoom& room, bool part, cudaStream_t stream) const = 0;
   virtual void commit(const ChangeJob& job, const ChangeRoom& room, index::Pass pass, cudaStream_t stream) const = 0;
   virtual void publish(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
   /// The values that rows read of the batch's own, and zeros.

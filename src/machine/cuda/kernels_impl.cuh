@@ -98,8 +98,12 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
     check_launch("summing a change");
   }
 
-  void place(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
-    place_kernel<Shape><<<link_blocks(place_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, room);
+  /// A quarter of the multiprocessors fills the link. What goes on beside it stands still on those that wait for the link, and goes
+  /// on on the others.
+  void place(const ChangeJob& job, const ChangeRoom& room, bool part, cudaStream_t stream) const override {
+    const unsigned all = blocks_for(place_kernel<Shape>, job.size);
+    const unsigned blocks = part ? std::min(all, std::max(1u, processors() / 4)) : all;
+    place_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, room);
     if (cache_.values.any()) {
       const unsigned blocks = blocks_for(keep_values_kernel<Shape>, job.size);
       keep_values_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room);

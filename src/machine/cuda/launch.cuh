@@ -47,13 +47,6 @@ unsigned blocks_for(Kernel* kernel, std::uint64_t size) {
   return static_cast<unsigned>(std::clamp<std::uint64_t>((size + kThreads - 1) / kThreads, 1, resident_blocks(kernel)));
 }
 
-/// The same of a kernel that writes whole values over the link, which a quarter of the GPU fills. What goes on beside it, the
-/// order of the next batch, stands still on the multiprocessors that wait for the link, and goes on on the others.
-template <class Kernel>
-unsigned link_blocks(Kernel* kernel, std::uint64_t size) {
-  return std::min(blocks_for(kernel, size), std::max(1u, processors() / 4));
-}
-
 /// A grid for `size` operations that warps carry out, and how many of them a warp takes at a time: all 32 lanes bring one
 /// where there is enough to do (GPHash §3.2.1), fewer where warps would stand idle.
 struct WarpGrid {

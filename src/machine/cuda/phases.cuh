@@ -4,9 +4,10 @@
 //   plan      a thread a row: answers, slots and cells, all in GPU memory
 //   sum       what runs accumulate, and its place (sums.cuh)
 //   place     values into consecutive cells, warp by warp
-//   order     the changes by the lines that their slots lie in
-//   commit    each line once, in that order: host memory takes twenty times as many as in none. Values in slots: twice. Of wide
-//             slots what stands behind their fingerprints, and then those
+//   order     the changes by the lines that their slots lie in, beside the values where it can
+//   commit    each line once, in that order: host memory takes twenty times as many as in none; and whole, since of half a line
+//             the host would have to read the rest. Values in slots: twice. Of wide slots what stands behind their
+//             fingerprints, and then those
 //   publish   copies and tags
 //   read      the values that rows read: of cells, as a search does (search.cuh), or of rows of the batch
 //   retire    the cells that came free, in the order of their addresses
