@@ -139,6 +139,9 @@ class Bench {
   /// A mixed batch: row i reads, but for `changes_in_20` rows of every twenty, which update. YCSB A is 10, B is 1.
   void mixed(const std::string& work, const Draw& from, std::uint64_t rows, unsigned changes_in_20);
 
+  /// YCSB F: reads all rows, and then updates half of them, by a batch of its own.
+  void read_modify_write(const std::string& work, const Draw& from, std::uint64_t rows);
+
   /// Adds to the last run noted.
   void tell(const char* what, const Json& value) {
     runs_.back()[what] = value;

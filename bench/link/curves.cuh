@@ -8,7 +8,7 @@
 
 namespace holdfast::bench {
 
-/// Throughput, and the latency of a batch, by batch size: the micro workloads and YCSB A, B and C, zipfian 0.99.
+/// Throughput, and the latency of a batch, by batch size: the micro workloads and YCSB A, B, C and F, zipfian 0.99.
 inline void by_batch_size(Bench& bench) {
   const Draw uniform = bench.uniform(), skewed = zipfian(bench.setup().items, 0.99);
   for (std::uint64_t rows = 4096; rows <= 16 * kMi; rows *= 4) {
@@ -19,6 +19,7 @@ inline void by_batch_size(Bench& bench) {
     bench.update("update", uniform, rows, 5);
     bench.mixed("ycsb A", skewed, rows, 10);
     bench.mixed("ycsb B", skewed, rows, 1);
+    bench.read_modify_write("ycsb F", skewed, rows);
   }
   for (std::uint64_t rows = 4096; rows <= 4 * kMi; rows *= 4) {
     bench.erase("erase", rows);

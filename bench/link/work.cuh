@@ -200,4 +200,24 @@ inline void Bench::mixed(const std::string& work, const Draw& from, std::uint64_
       });
 }
 
+inline void Bench::read_modify_write(const std::string& work, const Draw& from, std::uint64_t rows) {
+  Arrays arrays(rows, words_, key_words_);
+  repeat(
+      work, rows, rows, 4, 1,
+      [&] {
+        draw(from, arrays, rows, false);
+        ++version_;
+        fill_values(arrays, rows);
+        must(cudaMemset(arrays.out.data(), 0xee, rows * words_ * 8), "poisoning results");
+      },
+      [&] {
+        search_once(arrays, rows);
+        change(Op::assign, arrays, rows / 2);
+      },
+      [&] {
+        check(arrays, arrays.out.data(), rows, false);
+        expect_status(arrays, rows / 2, Status::updated, Status::updated);
+      });
+}
+
 }  // namespace holdfast::bench

@@ -1,5 +1,6 @@
 """The applications of the benchmarks: they read their data, generate what they say, and notice wrong answers."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,10 @@ def test_commands(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     pytest.importorskip("matplotlib")
     run("plot", "--results", str(tmp_path), "--out", str(tmp_path))
     assert (tmp_path / f"here-{command}.svg").exists()
+
+
+def test_a_gpu_without_its_arrays_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    got = CliRunner().invoke(app, ["dlrm", "--quick", "--device", "cuda"])
+    assert got.exit_code == 1
+    assert "CuPy" in got.output

@@ -19,10 +19,11 @@ def _legend_beside(axes: Any) -> None:
     axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
 
 
-def _link_line(axes: Any, value_bytes: int) -> None:
+def _link_line(axes: Any, value_bytes: int, upright: bool = False) -> None:
     """Where values at the speed of the link would be."""
-    limit = LINK_BYTES / value_bytes / 1e6
-    axes.axhline(limit, color="#b9bec4", linewidth=1, linestyle="--", label=f"{value_bytes}-byte values at link speed")
+    draw = axes.axvline if upright else axes.axhline
+    draw(LINK_BYTES / value_bytes / 1e6, color="#b9bec4", linewidth=1, linestyle="--",
+         label=f"{value_bytes}-byte values at link speed")  # fmt: skip
 
 
 def by_batch(content: Json, path: Path) -> Path:
@@ -36,7 +37,8 @@ def by_batch(content: Json, path: Path) -> Path:
     axes.set_yscale("log")
     axes.set_xlabel("operations a batch")
     axes.set_ylabel("M operations/s")
-    axes.legend(frameon=False)
+    _link_line(axes, content["parameters"].get("value_bytes", 128))
+    _legend(axes)
     return save(figure, path)
 
 
@@ -50,7 +52,8 @@ def by_skew(content: Json, path: Path) -> Path:
     axes.set_yscale("log")
     axes.set_xlabel("zipfian θ")
     axes.set_ylabel("M operations/s")
-    axes.legend(frameon=False)
+    _link_line(axes, content["parameters"].get("value_bytes", 128))
+    _legend(axes)
     return save(figure, path)
 
 
@@ -76,6 +79,7 @@ def latency(content: Json, path: Path) -> Path:
     sizes = [run["batch"] for run in runs]
     axes.set_xlabel(f"M operations/s, batches of {min(sizes):,} to {max(sizes):,}")
     axes.set_ylabel("latency of a batch, µs")
+    _link_line(axes, content["parameters"].get("value_bytes", 128), upright=True)
     axes.legend(frameon=False, fontsize=7, ncols=2)
     return save(figure, path)
 
@@ -103,10 +107,12 @@ def by_key_size(content: Json, path: Path) -> Path:
     return save(figure, path)
 
 
-def by_cache(content: Json, path: Path) -> Path:
-    """GPHash Figure 11: throughput and hits by the size of the value cache, a line a policy and skew."""
-    figure, axes = new_figure("Finds by size and policy of the value cache", content["machine"]["name"])
+def by_cache(content: Json, path: Path) -> Path | None:
+    """GPHash Figure 11: throughput by the size of the value cache, a line a policy and skew; none if not measured."""
     runs = [run for run in content["results"].get("curves", {}).get("runs", ()) if run["work"].startswith("find, ")]
+    if not runs:
+        return None
+    figure, axes = new_figure("Finds by size and policy of the value cache", content["machine"]["name"])
     parsed = []
     for run in runs:
         _, policy, ratio, skew = (part.strip() for part in run["work"].split(","))
@@ -213,7 +219,7 @@ def ranks(content: Json, path: Path) -> Path:
     return save(figure, path)
 
 
-PLOTS: dict[str, Callable[[Json, Path], Path]] = {
+PLOTS: dict[str, Callable[[Json, Path], Path | None]] = {
     "link-batches": latency,
     "link-skew": by_skew,
     "link-keys": by_key_size,

@@ -103,5 +103,6 @@ def draw_all(folder: Path, out: Path) -> Iterable[Path]:
         except ValueError:
             continue  # another program's: the kill test, the history checker
         draw = _PLOTS.get(content["benchmark"]) or _PLOTS.get(content["benchmark"].split("-")[0])
-        if draw is not None:
-            yield draw(content, out / f"{content['machine']['name']}-{path.stem}.svg")
+        drawn = None if draw is None else draw(content, out / f"{content['machine']['name']}-{path.stem}.svg")
+        if drawn is not None:
+            yield drawn

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import typer
 from rich.console import Console
 
+import holdfast
 from holdfast.bench import measure
 
 app = typer.Typer(
@@ -16,11 +17,14 @@ app = typer.Typer(
 
 @contextmanager
 def running(json_file: str | None) -> Iterator[tuple[Console, measure.Progress]]:
-    """The console, and a line that says what runs; wrong answers become exit status 1."""
+    """The console, and a line that says what runs; wrong answers and Holdfast's errors become exit status 1."""
     console = Console(stderr=json_file == "-")
     try:
         with console.status("starting") as status:
             yield console, lambda doing: status.update(doing)
     except measure.WrongAnswer as error:
         Console(stderr=True).print(f"[red]wrong answers:[/] {error}")
+        raise typer.Exit(1) from error
+    except holdfast.Error as error:
+        Console(stderr=True).print(f"[red]{type(error).__name__}:[/] {error}")
         raise typer.Exit(1) from error

@@ -1,0 +1,120 @@
+"""Tables and pictures of what GPUs measured, from figures made up here."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.bench import link_plots, link_tables, plot, results
+
+LINK_MOPS = 55.5e9 / 128 / 1e6  # 128-byte values at the speed of the link
+
+
+def spread(value: float) -> dict[str, Any]:
+    return {"median": value, "low": value * 0.9, "high": value * 1.1, "all": [value * 0.9, value, value * 1.1]}
+
+
+def run(work: str, batch: int, mops: float, **more: Any) -> dict[str, Any]:
+    return {"work": work, "batch": batch, "streams": 1, "mops": spread(mops), **more}
+
+
+def content(name: str, got: dict[str, Any]) -> dict[str, Any]:
+    made = results.result(name, {"items": 1000, "value_bytes": 128}, got)
+    made["machine"]["name"] = "made-up"
+    return made
+
+
+def rows_of(table: str) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_shares_of_the_link() -> None:
+    assert link_tables.share(run("find", 4096, LINK_MOPS), 128) == "100%"
+    assert link_tables.share(run("find zipfian", 4096, 2 * LINK_MOPS), 128) == "200%"
+    assert link_tables.share(run("erase", 4096, LINK_MOPS), 128) == "50%"  # a line of slots each
+    assert link_tables.share(run("absent", 4096, 9000), 128) == "–"
+    assert link_tables.share(run("contains, keys of 8 bytes", 4096, 9000), 128) == "–"
+
+
+def test_latency_stands_beside_throughput() -> None:
+    runs = [run("find", 4096, 40, latency_us=spread(102)), run("find", 8192, 50)]
+    rows = rows_of(link_tables.TABLES["link"](content("link-batches", {"runs": runs})))
+    assert [row[-1] for row in rows] == ["102", "–"]
+    bare = link_tables.TABLES["link"](content("link", {"runs": [run("find", 4096, 40)]}))
+    assert "µs" not in bare
+
+
+def test_rivals_are_compared_with_the_best() -> None:
+    runs = [
+        run("load", 4096, 1, by="Holdfast"),
+        *(run("find", 4096, mops, by=by) for by, mops in (("Holdfast", 90), ("a", 10), ("b", 30))),
+        run("erase", 64, 8, by="Holdfast"),
+    ]
+    rows = rows_of(link_tables.TABLES["rivals"](content("link-rivals", {"runs": runs})))
+    assert [row[0] for row in rows] == ["find", "erase"]
+    assert rows[0][-1] == "3.0"
+    assert rows[1][3:] == ["–", "–", "–"]
+
+
+def test_factors_are_rows() -> None:
+    runs = [run(work, 4096, 10 * n, by=by) for n, by in enumerate(("bare", "+ more"), 1) for work in ("find", "update")]
+    rows = rows_of(link_tables.TABLES["factors"](content("link-factors", {"runs": runs})))
+    assert [row[0] for row in rows] == ["bare", "+ more"]
+    assert rows[1][1] == "20.0, 5%"
+
+
+SIZES = (4096, 65536)
+MADE_UP: dict[str, dict[str, Any]] = {
+    "link-batches": {
+        "runs": [
+            run(work, batch, batch / 100, latency_us=spread(99), key_bytes=key)
+            for work in ("load", "find", "ycsb A")
+            for batch in SIZES
+            for key in (8, 32)
+        ]
+    },
+    "link-skew": {"runs": [run(f"find, theta {t:.2f}", b, 50) for t in (0, 0.99) for b in SIZES]},
+    "link-keys": {
+        "runs": [
+            run(f"{work}, keys of {key} bytes", batch, 100)
+            for work in ("insert", "find", "contains", "update")
+            for key in (8, 32)
+            for batch in SIZES
+        ]
+    },
+    "link-cache": {
+        "runs": [run("find zipfian", 4096, 5)],
+        "curves": {
+            "runs": [
+                run(f"find, {policy}, {ratio}%, theta {theta}", 4096, 10 + ratio)
+                for policy in ("lfu", "lru", "random")
+                for ratio in (5, 20)
+                for theta in ("0.60", "0.99")
+            ]
+        },
+    },
+    "link-rivals": {"runs": [run(w, b, 7, by=by) for w in ("load", "find") for b in SIZES for by in ("Holdfast", "x")]},
+    "link-factors": {"runs": [run(w, 4096, 7, by=by) for w in ("load", "find") for by in ("bare", "+ more")]},
+}
+
+
+@pytest.mark.parametrize("name", MADE_UP)
+def test_pictures(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    results.write(tmp_path / f"{name}.json", content(name, MADE_UP[name]))
+    (drawn,) = plot.draw_all(tmp_path, tmp_path)
+    text = drawn.read_text(encoding="utf-8")
+    assert drawn.name == f"made-up-{name}.svg"
+    assert "made-up" in text
+    labels = {"link-batches": "ycsb A, 32-byte keys", "link-skew": "batches of 65,536", "link-keys": "update",
+              "link-cache": "random, θ 0.99", "link-rivals": "Holdfast", "link-factors": "+ more"}  # fmt: skip
+    assert labels[name] in text
+
+
+def test_pictures_without_what_they_would_show(tmp_path: Path) -> None:
+    """Results of earlier versions of a study, or of parts of it."""
+    pytest.importorskip("matplotlib")
+    old = content("link-batches", {"runs": [run("find", batch, 50) for batch in SIZES]})
+    assert link_plots.latency(old, tmp_path / "a.svg").exists()
+    part = content("link-cache", {"runs": [run("find zipfian", 4096, 5)]})
+    assert link_plots.by_cache(part, tmp_path / "b.svg") is None
