@@ -37,11 +37,24 @@ struct Piece {
   std::uint32_t size;
   std::uint32_t skew;   ///< bytes of the first word that come before
   std::uint32_t first;  ///< of its words among those of the warp
+  bool whole;           ///< what lies beside it in its first and last words may be read too
+
+  __device__ std::uint32_t words() const { return (skew + size + 7) / 8; }
+  /// Word `i` of those that it lies in.
+  __device__ std::uint64_t load(const CudaMemory& memory, std::uint32_t i) const {
+    const std::uint32_t begin = i == 0 ? skew : 0, left = skew + size - 8 * i, end = left < 8 ? left : 8;
+    if (whole || (begin == 0 && end == 8)) return memory.load_value(from + i);
+    std::uint64_t word = 0;
+    for (std::uint32_t b = begin; b < end; ++b)
+      word |= std::uint64_t{reinterpret_cast<const std::uint8_t*>(from + i)[b]} << (8 * b);
+    return word;
+  }
 };
 
 /// A warp takes 32 rows as one stretch of words.
-__global__ void __launch_bounds__(kThreads) gather_kernel(const Blob* blobs, const std::uint64_t* offsets,
-                                                          std::uint64_t first, std::uint64_t size, std::byte* to) {
+__global__ void __launch_bounds__(kThreads)
+    gather_kernel(const std::byte* heap, std::uint64_t heap_bytes, const Blob* blobs, const std::uint64_t* offsets,
+                  std::uint64_t first, std::uint64_t size, std::byte* to) {
   __shared__ Piece all[kThreads];
   const CudaMemory memory(nullptr, nullptr);
   const unsigned lane = threadIdx.x % kWarp;
@@ -56,7 +69,8 @@ __global__ void __launch_bounds__(kThreads) gather_kernel(const Blob* blobs, con
         mine.from = reinterpret_cast<const std::uint64_t*>(blob.data - mine.skew);
         mine.to = to + (offsets[first + base + lane] - offsets[first]);
         mine.size = static_cast<std::uint32_t>(blob.size);
-        words = (mine.skew + mine.size + 7) / 8;
+        mine.whole = reinterpret_cast<std::uintptr_t>(blob.data) - reinterpret_cast<std::uintptr_t>(heap) < heap_bytes;
+        words = mine.words();
       }
     }
     std::uint32_t end = words;
@@ -75,14 +89,14 @@ __global__ void __launch_bounds__(kThreads) gather_kernel(const Blob* blobs, con
         if (pieces[of + step].first <= i) of += step;
       }
       const Piece piece = pieces[of];
-      const std::uint32_t word = i - piece.first, count = (piece.skew + piece.size + 7) / 8;
-      const std::uint64_t low = i < total ? memory.load_value(piece.from + word) : 0;
+      const std::uint32_t word = i - piece.first;
+      const std::uint64_t low = i < total ? piece.load(memory, word) : 0;
       std::uint64_t high = __shfl_down_sync(kAllLanes, low, 1);
       if (i >= total || 8 * word >= piece.size) continue;
       if (piece.skew == 0) {
         high = 0;
-      } else if (lane == kWarp - 1 && word + 1 < count) {
-        high = memory.load_value(piece.from + word + 1);
+      } else if (lane == kWarp - 1 && word + 1 < piece.words()) {
+        high = piece.load(memory, word + 1);
       }
       const std::uint64_t bytes = piece.skew == 0 ? low : low >> (8 * piece.skew) | high << (64 - 8 * piece.skew);
       store_user(piece.to + std::size_t{8} * word, bytes, piece.size - std::size_t{8} * word);
@@ -122,9 +136,10 @@ void measure_blobs(const Blob* blobs, std::uint64_t size, std::uint64_t* offsets
   check_launch("measuring results");
 }
 
-void gather_blobs(const Blob* blobs, const std::uint64_t* offsets, std::uint64_t first, std::uint64_t size,
-                  std::byte* to, cudaStream_t stream) {
-  gather_kernel<<<blocks_for(gather_kernel, size), kThreads, 0, stream>>>(blobs, offsets, first, size, to);
+void gather_blobs(const Layout& layout, const Blob* blobs, const std::uint64_t* offsets, std::uint64_t first,
+                  std::uint64_t size, std::byte* to, cudaStream_t stream) {
+  gather_kernel<<<blocks_for(gather_kernel, size), kThreads, 0, stream>>>(layout.heap, layout.cells << layout.slab_bits,
+                                                                          blobs, offsets, first, size, to);
   check_launch("gathering results");
 }
 

@@ -222,6 +222,10 @@ void CudaMachine::collect(const PairResults& results, const Batch& batch, std::s
   download(present.get(), results.present, size);
   cuda::check(cudaStreamSynchronize(stream), "measuring results");
   std::byte* const to = batch.blobs->arena().take(offsets[size]);
+  const Layout layout = [this] {
+    const std::lock_guard lock(launching_);
+    return layout_;
+  }();
   for (std::size_t first = 0; first < size;) {
     std::size_t last = first + 1;
     if (offsets[size] - offsets[first] <= kGatherBytes) {
@@ -234,7 +238,7 @@ void CudaMachine::collect(const PairResults& results, const Batch& batch, std::s
     const std::uint64_t bytes = offsets[last] - offsets[first];
     if (bytes != 0) {
       std::byte* const room = stage.results(bytes);
-      gather_blobs(results.blobs, results.offsets, first, last - first, room, stream);
+      gather_blobs(layout, results.blobs, results.offsets, first, last - first, room, stream);
       download(to + offsets[first], room, bytes);
       cuda::check(cudaStreamSynchronize(stream), "gathering results");
     }

@@ -14,9 +14,9 @@ struct PairPlan {
   std::uint64_t word;      ///< to be committed
   std::uint64_t old_word;  ///< of an item that is there
   std::uint64_t hash;
-  std::uint32_t at;  ///< where the run begins in the order
-  index::Held held;  ///< a row whose value it gets
-  std::uint8_t change, lane;
+  std::uint32_t at;            ///< where the run begins in the order
+  index::Held held;            ///< a row whose value it gets
+  std::uint32_t change, lane;  ///< as wide as they are so that nothing between them is never written
 };
 
 /// Where such a batch works; all in GPU memory.
@@ -53,9 +53,9 @@ std::unique_ptr<PairKernels> make_default_pair_kernels();
 void measure_blobs(const Blob* blobs, std::uint64_t size, std::uint64_t* offsets, bool* present, void* scratch,
                    std::size_t scratch_bytes, cudaStream_t stream);
 std::size_t measure_scratch_bytes(std::uint64_t size);
-/// The bytes of rows [first, first + size), beginning at `to`.
-void gather_blobs(const Blob* blobs, const std::uint64_t* offsets, std::uint64_t first, std::uint64_t size,
-                  std::byte* to, cudaStream_t stream);
+/// The bytes of rows [first, first + size), beginning at `to`. Those in the heap may be read by whole words.
+void gather_blobs(const Layout& layout, const Blob* blobs, const std::uint64_t* offsets, std::uint64_t first,
+                  std::uint64_t size, std::byte* to, cudaStream_t stream);
 /// In `found`: the first row whose key, value or operation cannot be; all ones where there is none. What is null is not looked at.
 void check_rows(const std::uint64_t* key_offsets, const std::uint64_t* value_offsets, const std::uint8_t* ops,
                 std::uint64_t size, std::uint64_t* found, cudaStream_t stream);

@@ -24,7 +24,7 @@ __device__ Candidates<Shape> candidates_of(const View<Shape>& view, const PairPl
 __device__ inline index::Plan plan_of(const PairPlan& planned) {
   index::Plan plan;
   plan.change = static_cast<index::Change>(planned.change);
-  plan.lane = planned.lane;
+  plan.lane = static_cast<std::uint8_t>(planned.lane);
   plan.old_word = planned.old_word;
   return plan;
 }
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kThreads)
                    candidates.hash(),
                    static_cast<std::uint32_t>(at),
                    plan.held,
-                   static_cast<std::uint8_t>(plan.change),
+                   static_cast<std::uint32_t>(plan.change),
                    plan.lane};
         number = static_cast<std::uint32_t>(index::slot_number(view, candidates, plan.lane));
         if (index::needs_cell(plan.change)) demand.add(class_of_row(job, plan.held));
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kThreads)
                    index::kTagClaimed, index::kTagEmpty);
     }
     leave_over(job, planned.at, index::Outcome::needs_cell);
-    planned.change = static_cast<std::uint8_t>(index::Change::none);
+    planned.change = static_cast<std::uint32_t>(index::Change::none);
     planned.old_word = 0;
     room.planned[at] = planned;
   } else if (takes) {
