@@ -187,6 +187,76 @@ TEST(GpuSession, SmallErrors) {
   session.commit(stream.stream);
 }
 
+/// Its beginning and its end are the host's; a graph of kernels can be launched in between.
+TEST(GpuSession, CapturedStreamsHoldNoSession) {
+  HOLDFAST_NEEDS_GPU();
+  const PoolPath path;
+  Table table = Table::create(path.str(), options_for(8, 1000));
+  const TestStream stream;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t launchable = nullptr;
+  const OnGpu<Status> statuses(100);
+  Session session = table.session(stream.stream, 100);
+  ASSERT_EQ(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_THROW(session.commit(stream.stream), InvalidArgument);
+  EXPECT_TRUE(session.is_open());
+  insert_range<<<4, 128, 0, stream.stream>>>(session.ref(), 0, 100, std::uint64_t{1}, statuses.get());
+  ASSERT_EQ(cudaStreamEndCapture(stream.stream, &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&launchable, graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphLaunch(launchable, stream.stream), cudaSuccess);
+  session.commit(stream.stream);
+  ASSERT_EQ(cudaGraphLaunch(launchable, stream.stream), cudaSuccess);  // too late: it does nothing
+  stream.wait();
+  EXPECT_EQ(table.size(), 100u);
+  ASSERT_EQ(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_THROW(static_cast<void>(table.session(stream.stream, 10)), InvalidArgument);
+  cudaGraph_t empty = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream.stream, &empty), cudaSuccess);
+  expect_in_order(table);  // nobody has its turn
+  cudaGraphExecDestroy(launchable);
+  cudaGraphDestroy(graph);
+  cudaGraphDestroy(empty);
+}
+
+/// Adds one to keys [0, n).
+template <class Ref>
+__global__ void add_one(Ref table, std::uint64_t n) {
+  const auto warp = this_warp();
+  const unsigned warps = gridDim.x * warp.meta_group_size();
+  for (std::uint64_t i = blockIdx.x * warp.meta_group_size() + warp.meta_group_rank(); i < n; i += warps)
+    table.accumulate(warp, i, std::uint64_t{1});
+}
+
+/// Batches on one stream and sessions on another take turns, and the host waits for none of them.
+TEST(GpuSession, SmallTurnsWithBatches) {
+  HOLDFAST_NEEDS_GPU();
+  const PoolPath path;
+  constexpr std::uint64_t kKeys = 1000, kRounds = 8;
+  Table table = Table::create(path.str(), options_for(8, 20 * kKeys));
+  const TestStream batches, sessions;
+  std::vector<std::uint64_t> keys(kKeys), values(kKeys);
+  std::iota(keys.begin(), keys.end(), std::uint64_t{0});
+  const OnGpu<std::uint64_t> gpu_keys(keys), tens(std::vector<std::uint64_t>(kKeys, 10));
+  Batch batch;
+  batch.size = kKeys;
+  batch.op = Op::accumulate;
+  batch.keys = gpu_keys.get();
+  batch.values = tens.get();
+  batch.on_device = true;
+  batch.stream = batches.stream;
+  for (std::uint64_t round = 0; round < kRounds; ++round) {
+    table.run(batch);
+    Session session = table.session(sessions.stream, kKeys);
+    add_one<<<8, 128, 0, sessions.stream>>>(session.ref(), kKeys);
+    session.commit(sessions.stream);
+  }
+  batches.wait();
+  sessions.wait();
+  table.find(keys.data(), values.data(), kKeys);
+  EXPECT_EQ(values, std::vector<std::uint64_t>(kKeys, 11 * kRounds));
+  expect_in_order(table);
+}
+
 /// A change of another thread comes after the session, whenever it was asked for.
 TEST(GpuSession, SmallChangesOfOthersWait) {
   HOLDFAST_NEEDS_GPU();
