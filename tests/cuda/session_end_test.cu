@@ -185,6 +185,10 @@ TEST(GpuSession, SmallErrors) {
   EXPECT_THROW(static_cast<void>(session.ref()), PoolMismatch);
   static_cast<void>(session.ref<std::uint64_t, std::uint64_t, AnyConfiguration>());
   session.commit(stream.stream);
+  four.close();
+  options.key_bytes = options.value_bytes = kVariableBytes;
+  Table pairs = Table::create(other.str(), options);
+  EXPECT_THROW(begin(pairs), InvalidArgument);
 }
 
 /// Its beginning and its end are the host's; a graph of kernels can be launched in between.
