@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "against.cuh"
+#include "buckets.cuh"
 #include "cache.cuh"
 #include "curves.cuh"
 #include "growth.cuh"
@@ -24,7 +25,7 @@ int run(int count, char** words) {
   std::string study = "table-a";
   app.add_option("study", study, "what to measure")
       ->check(CLI::IsMember({"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "keys",
-                             "shapes", "cache", "rivals", "factors", "pairs", "fill-and-die"}))
+                             "shapes", "cache", "buckets", "rivals", "factors", "pairs", "fill-and-die"}))
       ->capture_default_str();
   app.add_option("--items", setup.items, "items in the table")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--value-bytes", setup.value_bytes, "a multiple of 8")
@@ -35,6 +36,7 @@ int run(int count, char** words) {
   app.add_option("--value-ratio", setup.cache.ratio, "of all values, the part whose copies are kept in GPU memory");
   app.add_option("--load-every", setup.cache.load_every, "rows searched between two loads of them");
   app.add_option("--gpu-memory", setup.gpu_memory, "bytes for copies of buckets; half of what is free if not given");
+  app.add_option("--bucket-ratio", setup.cache.bucket_ratio, "of all buckets, the part that has copies at most");
   app.add_option("--changes", changes, "after the searches, updates, erases and a second opening");
   app.add_option("--curves", curves, "cache: policies, sizes and skews too");
   app.add_option("--seconds", setup.seconds, "after which runs that have not begun are left out");
@@ -66,6 +68,8 @@ int run(int count, char** words) {
     result = batches_study(setup);
   } else if (study == "cache") {
     result = cache_study(setup, curves);
+  } else if (study == "buckets") {
+    result = buckets_study(setup);
   } else if (study == "keys") {
     result = keys_study(setup);
   } else if (study == "rivals") {

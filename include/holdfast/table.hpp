@@ -40,11 +40,12 @@ struct CreateOptions {
   bool flush = false;             ///< run the protocol of domain `power` on any medium; claims no more for it
   std::uint64_t seed = 0;         ///< of the hash; 0: random
   std::uint64_t max_bytes = 0;    ///< address space kept for the value heap; 0: 1 TiB
-  /// Bytes of GPU memory that copies of the pool's buckets may take: all of them are kept there if they fit, else none.
+  /// Bytes of GPU memory that copies of the pool's buckets may take: of all of them if they fit, else of the largest part that does
+  /// (CacheOptions).
   std::uint64_t gpu_memory = kHalfOfFree;
   std::uint64_t order_from = 0;  ///< rows from which a batch on the GPU is ordered by address; 0: as measured
   bool time_phases = false;      ///< count what the GPU spends in each phase of changing batches: Stats::phases
-  CacheOptions cache = {};       ///< of values, in GPU memory
+  CacheOptions cache = {};       ///< of buckets and values, in GPU memory
 };
 
 struct OpenOptions {
@@ -154,12 +155,14 @@ struct Stats {
   double calibration_ms = 0;             ///< that measuring these took at open; 0: they are the defaults
   std::uint64_t cached_bytes = 0;        ///< of the pool's buckets, in GPU memory
   double cached_ratio = 0;               ///< of all buckets: 1 is resident
+  std::uint64_t bucket_hits = 0;         ///< where not all have a copy: items that searches found in one
+  std::uint64_t bucket_loads = 0;        ///< begun
   std::uint64_t cached_value_bytes = 0;  ///< of GPU memory, that copies of values take, and the maps of them
   double cached_value_ratio = 0;         ///< of all cells, those that copies have room for: 1 is resident
   std::uint64_t cached_values = 0;       ///< that have a copy now
   std::uint64_t cache_hits = 0;          ///< rows of searches that were answered with a copy
   std::uint64_t cache_loads = 0;         ///< begun
-  std::string cache_policy;              ///< lfu, lru or random; empty where no value is cached
+  std::string cache_policy;              ///< lfu, lru or random; empty where loads choose nothing
   std::string flush_instruction, tile;
   unsigned threads = 1;
   std::vector<PhaseTime> phases;  ///< with `time_phases`; in the order in which they run
@@ -237,8 +240,8 @@ class Table {
   /// as it was.
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});
 
-  /// Takes the values that are searched for most (CacheOptions) into GPU memory, and waits until they are there; other
-  /// batches go on meanwhile. Without a value cache it does nothing. Throws TableClosed, DeviceError.
+  /// Takes the buckets and values that are searched for most (CacheOptions) into GPU memory, and waits until they are there;
+  /// other batches go on meanwhile. Where all or nothing has a copy it does nothing. Throws TableClosed, DeviceError.
   void load_cache();
 
   void sync();          ///< waits for batches; puts the file on its device; sets the clean mark

@@ -18,8 +18,10 @@ T* at(std::uintptr_t address) {
   return reinterpret_cast<T*>(address);
 }
 
-CacheOptions cache_options(double ratio, std::optional<std::uint64_t> memory, const std::string& policy) {
+CacheOptions cache_options(double bucket_ratio, double ratio, std::optional<std::uint64_t> memory,
+                           const std::string& policy) {
   CacheOptions options;
+  options.bucket_ratio = bucket_ratio;
   options.ratio = ratio;
   options.memory = memory.value_or(kHalfOfFree);
   options.policy = cache_policy_from(policy);
@@ -29,7 +31,7 @@ CacheOptions cache_options(double ratio, std::optional<std::uint64_t> memory, co
 Table create(const std::string& path, std::uint32_t key, std::uint32_t value, std::uint64_t capacity,
              std::uint32_t levels, std::uint32_t hash_locations, std::uint32_t slots, const std::string& device,
              bool overwrite, unsigned threads, bool moves, std::uint32_t shared_bias, bool flush, std::uint64_t seed,
-             std::uint64_t max_bytes, std::optional<std::uint64_t> gpu_memory, double value_cache,
+             std::uint64_t max_bytes, std::optional<std::uint64_t> gpu_memory, double bucket_cache, double value_cache,
              std::optional<std::uint64_t> value_memory, const std::string& cache_policy) {
   CreateOptions options;
   options.key_bytes = key;
@@ -47,18 +49,18 @@ Table create(const std::string& path, std::uint32_t key, std::uint32_t value, st
   options.seed = seed;
   options.max_bytes = max_bytes;
   options.gpu_memory = gpu_memory.value_or(kHalfOfFree);
-  options.cache = cache_options(value_cache, value_memory, cache_policy);
+  options.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
   nb::gil_scoped_release released;
   return Table::create(path, options);
 }
 
 Table open(const std::string& path, const std::string& device, bool read_only, unsigned threads, bool moves,
            std::uint32_t shared_bias, bool flush, bool salvage, std::optional<std::uint32_t> key,
-           std::optional<std::uint32_t> value, std::optional<std::uint64_t> gpu_memory, double value_cache,
-           std::optional<std::uint64_t> value_memory, const std::string& cache_policy) {
+           std::optional<std::uint32_t> value, std::optional<std::uint64_t> gpu_memory, double bucket_cache,
+           double value_cache, std::optional<std::uint64_t> value_memory, const std::string& cache_policy) {
   OpenOptions options;
   options.gpu_memory = gpu_memory.value_or(kHalfOfFree);
-  options.cache = cache_options(value_cache, value_memory, cache_policy);
+  options.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
   options.device = device;
   options.read_only = read_only;
   options.threads = threads;
@@ -147,6 +149,8 @@ Dict stats(const Table& table) {
   result["calibration_ms"] = s.calibration_ms;
   result["cached_bytes"] = s.cached_bytes;
   result["cached_ratio"] = s.cached_ratio;
+  result["bucket_hits"] = s.bucket_hits;
+  result["bucket_loads"] = s.bucket_loads;
   result["cached_value_bytes"] = s.cached_value_bytes;
   result["cached_value_ratio"] = s.cached_value_ratio;
   result["cached_values"] = s.cached_values;
@@ -211,10 +215,11 @@ void bind_table(nb::module_& module) {
   table
       .def_static("create", &create, "path"_a, "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a,
                   "slots"_a, "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a,
-                  "max_bytes"_a, "gpu_memory"_a.none(), "value_cache"_a, "value_memory"_a.none(), "cache_policy"_a)
+                  "max_bytes"_a, "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a, "value_memory"_a.none(),
+                  "cache_policy"_a)
       .def_static("open", &open, "path"_a, "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a,
-                  "flush"_a, "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none(), "value_cache"_a,
-                  "value_memory"_a.none(), "cache_policy"_a)
+                  "flush"_a, "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none(), "bucket_cache"_a,
+                  "value_cache"_a, "value_memory"_a.none(), "cache_policy"_a)
       .def("run", &run, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a, "found"_a, "mask"_a,
            "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a, "ordered"_a, "on_device"_a,
            "stream"_a, "interruptible"_a,

@@ -119,6 +119,7 @@ class Table:
         seed: int = 0,
         max_bytes: int = 0,
         gpu_memory: int | None = None,
+        bucket_cache: float = 1,
         value_cache: float = 0,
         value_memory: int | None = None,
         cache_policy: str = "lfu",
@@ -154,8 +155,12 @@ class Table:
         max_bytes
             Address space kept for the value heap; 0: 1 TiB.
         gpu_memory
-            Bytes of GPU memory that copies of the pool's buckets may take: 16 a slot. If not all fit, none is kept, and
-            searches read the pool. Default: half of what is free.
+            Bytes of GPU memory that copies of the pool's buckets may take: 16 a slot of 8-byte keys. If not all fit,
+            as many are kept as do; of the others, searches read the slot that they need in the pool. Default: half of
+            what is free.
+        bucket_cache
+            The part of all buckets that have a copy at most, as far as `gpu_memory` goes: 0 (none) to 1 (all). Changes
+            of a table all of whose buckets have a copy are much faster. Ignored on the CPU.
         value_cache
             The part of all values that have a copy in GPU memory, which searches read instead of the pool: 0 (none) to
             1 (all, loaded at once). Changes are written to the pool first, and then to the copy. Ignored on the CPU.
@@ -163,8 +168,9 @@ class Table:
             Bytes of GPU memory that these copies may take; where not all fit, fewer are kept. Default: half of what is
             free.
         cache_policy
-            Which values have a copy, where not all have: "lfu", those searched for most often; "lru", last; "random".
-            They are chosen by `load_cache()`, and by itself as searches go on; a table begins with none.
+            Which buckets and values have a copy, where not all have: "lfu", those searched for most often; "lru", last;
+            "random". They are chosen by `load_cache()`, and by itself as searches go on. A table begins with copies of
+            the first buckets, and of no values.
 
         Raises
         ------
@@ -188,6 +194,7 @@ class Table:
             seed=_whole("seed", seed, 0, _END),
             max_bytes=_whole("max_bytes", max_bytes, 0, _END),
             gpu_memory=None if gpu_memory is None else _whole("gpu_memory", gpu_memory, 0, _END),
+            bucket_cache=_number("bucket_cache", bucket_cache),
             value_cache=_number("value_cache", value_cache),
             value_memory=None if value_memory is None else _whole("value_memory", value_memory, 0, _END - 1),
             cache_policy=_policy(cache_policy),
@@ -209,6 +216,7 @@ class Table:
         flush: bool = False,
         salvage: bool = False,
         gpu_memory: int | None = None,
+        bucket_cache: float = 1,
         value_cache: float = 0,
         value_memory: int | None = None,
         cache_policy: str = "lfu",
@@ -217,7 +225,8 @@ class Table:
 
         Parameters
         ----------
-        path, device, threads, moves, shared_bias, flush, gpu_memory, value_cache, value_memory, cache_policy
+        path, device, threads, moves, shared_bias, flush, gpu_memory, bucket_cache, value_cache, value_memory,
+        cache_policy
             As for `create`.
         mode
             "r+" to change the table (one process at a time), "r" to read it (together with other readers).
@@ -246,6 +255,7 @@ class Table:
             key=None if key is None else _length("key", key, 65536, 1),
             value=None if value is None else _length("value", value, 65536),
             gpu_memory=None if gpu_memory is None else _whole("gpu_memory", gpu_memory, 0, _END),
+            bucket_cache=_number("bucket_cache", bucket_cache),
             value_cache=_number("value_cache", value_cache),
             value_memory=None if value_memory is None else _whole("value_memory", value_memory, 0, _END - 1),
             cache_policy=_policy(cache_policy),
@@ -788,9 +798,10 @@ class Table:
         self._native.reserve(_whole("items", items, 0, _END))
 
     def load_cache(self) -> None:
-        """Copies the values that were searched for most (`value_cache`) into GPU memory, and waits until they are.
+        """Copies the buckets and values that were searched for most into GPU memory, and waits until they are there.
 
-        Other batches go on meanwhile. Without a value cache it does nothing.
+        How many is for `bucket_cache` and `value_cache` to say. Other batches go on meanwhile. Where all have a copy,
+        or none, it does nothing.
         """
         self._native.load_cache()
 

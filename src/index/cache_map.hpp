@@ -4,7 +4,8 @@
 // F(x) is a word for each part x (a cell of the heap); y is a position in the cache:
 //
 //   NOT_CACHED → LOADING(y) → y     the loader, by compare-and-swap, before and after it copies x
-//   anything → NOT_CACHED or y'     whoever has written x, when that is durable and before anybody is told of x
+//   anything → NOT_CACHED or y'     whoever has written x, when that is durable and before anybody is told of x: `remap`
+//   LOADING(y) → NOT_CACHED         the same where x may be cached and stays so, and y is written too: `write_through`
 //
 // The loader fences between its first swap and its first look at x, the writer between its last store to x and its look at
 // F(x). So the loader copies what the writer wrote, or the writer finds LOADING and takes it away, and the loader's second
@@ -30,7 +31,8 @@ struct Mapped {
   HOLDFAST_BOTH static constexpr Mapped loading(Word position) {
     return {static_cast<Word>(kLoading | (position + 1))};
   }
-  HOLDFAST_BOTH constexpr bool cached() const { return word != kNotCached && (word & kLoading) == 0; }
+  HOLDFAST_BOTH constexpr bool cached() const { return word != kNotCached && !being_loaded(); }
+  HOLDFAST_BOTH constexpr bool being_loaded() const { return (word & kLoading) != 0; }
   HOLDFAST_BOTH constexpr Word position() const { return static_cast<Word>((word & ~kLoading) - 1); }
 };
 
@@ -65,6 +67,24 @@ HOLDFAST_BOTH Mapped<Word> remap(const Memory& memory, Word* f, Mapped<Word> now
     const Mapped<Word> seen = mapped(memory, f);
     if (seen.word == now.word || memory.swap(f, seen.word, now.word)) return seen;
   }
+}
+
+/// For whoever has written x and fenced, and writes y too if x is cached: what F(x) is now, but for LOADING, which it takes away.
+template <class Memory, class Word>
+HOLDFAST_BOTH Mapped<Word> write_through(const Memory& memory, Word* f) {
+  if (!memory.keeps(Step::remap_after_write)) return {};
+  for (;;) {
+    const Mapped<Word> seen = mapped(memory, f);
+    if (!seen.being_loaded() || !memory.keeps(Step::end_load_after_write)) return seen;
+    if (memory.swap(f, seen.word, Word{kNotCached})) return {};
+  }
+}
+
+/// For whoever has looked into x because it was not cached, while somebody may have been writing there, and has fenced since.
+/// False: a copy is shown now that may lack what was seen in x; look again.
+template <class Memory, class Word>
+HOLDFAST_BOTH bool read_stands(const Memory& memory, Word* f) {
+  return !memory.keeps(Step::look_at_map_again) || !write_through(memory, f).cached();
 }
 
 }  // namespace holdfast::index

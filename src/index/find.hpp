@@ -62,6 +62,7 @@ HOLDFAST_BOTH Found confirm(const Tile& tile, const Memory& memory, const View<S
   if (Memory::kReadersFlush && seen.hits != 0 && memory.keeps(Step::reader_flush)) {
     tile.flush_slots(memory, view, candidates, seen.hits);
     memory.fence();
+    if (!tile.stands(memory, view, candidates, seen.hits)) return {item, false};
   }
   return {item, true};
 }

@@ -45,6 +45,8 @@ enum class Step : std::uint8_t {
   fence_before_load,             ///< a loader looks at what it copies after it has said so (RULES.md 15)
   swap_after_load,               ///< and shows its copy only if nobody has written there meanwhile
   remap_after_write,             ///< a writer looks whether what it wrote is cached, or being loaded
+  end_load_after_write,          ///< and lets no load of an older state come to its end
+  look_at_map_again,             ///< a reader of what changes makes sure that no older copy is shown to others
   count
 };
 

@@ -21,7 +21,7 @@ struct MachineOptions {
   std::uint64_t gpu_memory = kHalfOfFree;  ///< bytes of GPU memory that copies of the pool may take
   std::uint64_t order_from = 0;            ///< rows from which a batch is ordered by address; 0: the machine's choice
   bool time_phases = false;                ///< of changing batches, where the machine has phases
-  CacheOptions cache = {};                 ///< of values, in GPU memory
+  CacheOptions cache = {};                 ///< of buckets and values, in GPU memory
   bool calibrate = true;                   ///< measure at open how searches go best, where the machine has a choice
 };
 

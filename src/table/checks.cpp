@@ -91,6 +91,10 @@ void check_cache(const CacheOptions& options) {
   if (!(options.ratio >= 0 && options.ratio <= 1)) {
     refuse("value_cache is " + std::to_string(options.ratio) + ": give the part of all values, 0 (none) to 1 (all)");
   }
+  if (!(options.bucket_ratio >= 0 && options.bucket_ratio <= 1)) {
+    refuse("bucket_cache is " + std::to_string(options.bucket_ratio) +
+           ": give the part of all buckets, 0 (none) to 1 (all that fit gpu_memory)");
+  }
   if (options.policy > CachePolicy::random) {
     refuse("cache_policy is number " + std::to_string(static_cast<unsigned>(options.policy)) +
            ": give lfu, lru or random");

@@ -37,17 +37,6 @@ TEST(GpuCache, ABudgetBeyondTheGpuIsRefused) {
   }
 }
 
-TEST(GpuCache, LetsGoWhereTheTableOutgrowsItsBudget) {
-  HOLDFAST_NEEDS_GPU();
-  GpuTable gpu({24, 2, 2, 8, 1, 16 * 3000}, 1000);
-  ASSERT_EQ(gpu.table->stats().cached_ratio, 1);
-  for (int i = 0; i < 4; ++i) ASSERT_NO_FATAL_FAILURE(gpu.round(2000, 6000, false, Op::insert_or_assign));
-  ASSERT_GT(gpu.table->slots(), 3000u);
-  EXPECT_EQ(gpu.table->stats().cached_ratio, 0);
-  ASSERT_NO_FATAL_FAILURE(gpu.round(3000, 6000, false, Op::find));
-  gpu.verify();
-}
-
 /// Batches large enough to be ordered by default, with hot keys that whole warps want at once.
 TEST(GpuCache, LargeSearchesWithRepeatedKeysAnswerEveryRow) {
   HOLDFAST_NEEDS_GPU();

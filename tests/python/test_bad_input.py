@@ -142,6 +142,8 @@ CREATE: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("value_cache", {"value_cache": 1.5}, InvalidArgument, "value_cache is 1.5.*: give the part of all values, 0"),
     ("negative value_cache", {"value_cache": -0.1}, InvalidArgument, "value_cache is -0.1"),
     ("value_cache of text", {"value_cache": "all"}, InvalidType, "value_cache is 'all', of type str: give a number"),
+    ("bucket_cache", {"bucket_cache": 1.5}, InvalidArgument, "bucket_cache is 1.5.*: give the part of all buckets, 0"),
+    ("bucket_cache of text", {"bucket_cache": "all"}, InvalidType, "bucket_cache is 'all', of type str: give a number"),
     ("value_memory", {"value_memory": -1}, InvalidArgument, "value_memory is -1: give 0 to"),
     ("cache_policy", {"cache_policy": "mru"}, InvalidArgument, "cache_policy is 'mru': give 'lfu', 'lru' or 'random'"),
     ("no cache_policy", {"cache_policy": None}, InvalidType, "cache_policy is of type NoneType: give 'lfu'"),

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from holdfast import _bench
-from holdfast.bench import bars, measure, report, results, trace
+from holdfast.bench import bars, link_plots, measure, report, results, trace
 from holdfast.bench.cli import app
 from holdfast.bench.targets import Table, pool_folder, target
 from holdfast.bench.workloads import MICRO, YCSB
@@ -253,6 +253,15 @@ def test_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("plot", "--results", str(tmp_path), "--out", str(tmp_path / "img"))
     drawn = {path.name for path in (tmp_path / "img").glob("*.svg")}
     assert drawn == {"here-micro-uniform.svg", "here-load-factor.svg", "here-recovery.svg"}
+
+
+def test_plot_of_cached_buckets(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    works = ["insert", "find, uniform, lfu, 20%", "find, zipfian, lfu, 20%", "find, zipfian, no choice, 100%"]
+    runs = [{"work": work, "batch": 4096, "mops": {"median": 10.0 + i}} for i, work in enumerate(works)]
+    content: results.Json = {"machine": {"name": "here"}, "results": {"runs": runs}}
+    drawn = link_plots.by_ratio(content, tmp_path / "here.svg").read_text()
+    assert "zipfian, lfu" in drawn and "no choice" not in drawn
 
 
 # Bars and documents

@@ -213,6 +213,28 @@ def test_value_cache(make: Make, torch: Any, policy: str) -> None:
     assert not made.table.check().errors
 
 
+@pytest.mark.parametrize("policy", ["lfu", "lru", "random"])
+@pytest.mark.parametrize("value", [8, 16])
+def test_bucket_cache(make: Make, torch: Any, policy: str, value: int) -> None:
+    made = make(Machine("cuda"), value=value, capacity=N, bucket_cache=0.25, cache_policy=policy)
+    keys = torch.arange(N, device="cuda")
+    values = torch.rand(N, value // 4, device="cuda")
+    made.table.insert(keys, values)
+    hot = keys[: N // 50]
+    for _ in range(40):
+        made.table.find(hot)
+    made.table.load_cache()
+    stats = made.table.stats()
+    assert stats["cache_policy"] == policy and stats["bucket_loads"] == 1
+    assert 0.2 < stats["cached_ratio"] <= 0.25 and stats["bucket_hits"] > 0
+    made.table.assign(hot, values[: N // 50] + 1)
+    values[: N // 50] += 1
+    rows, found = made.table.find(keys, dtype=torch.float32)
+    assert torch.equal(rows, values) and found.all()
+    assert made.table.stats()["bucket_hits"] > stats["bucket_hits"]
+    assert not made.table.check().errors
+
+
 def test_a_cache_of_more_memory_than_there_is(make: Make) -> None:
     with pytest.raises(DeviceError, match=r"value_memory allows 1125899906842624 bytes, but [0-9]+ bytes .* are free"):
         make(Machine("cuda"), value=16, value_cache=0.5, value_memory=1 << 50)

@@ -219,11 +219,33 @@ def ranks(content: Json, path: Path) -> Path:
     return save(figure, path)
 
 
+def by_ratio(content: Json, path: Path) -> Path:
+    """Large finds by the part of the buckets that has copies: a line a policy and a distribution."""
+    figure, axes = new_figure("Finds by the buckets in GPU memory", content["machine"]["name"])
+    most = max(run["batch"] for run in content["results"]["runs"])
+    lines: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for run in content["results"]["runs"]:
+        words = run["work"].split(", ")
+        if words[0] == "find" and len(words) == 4 and run["batch"] == most:
+            lines.setdefault((words[1], words[2]), []).append((float(words[3].rstrip("%")), run["mops"]["median"]))
+    for (distribution, policy), points in lines.items():
+        if policy != "no choice":
+            ends = lines.get((distribution, "no choice"), [])
+            style = {"marker": "o", "markersize": 4, "linestyle": "-" if distribution == "zipfian" else "--"}
+            axes.plot(*zip(*sorted(points + ends), strict=True), label=f"{distribution}, {policy}", **style)
+    axes.set_yscale("log")
+    axes.set_xlabel(f"% of the buckets, batches of {most:,}")
+    axes.set_ylabel("M operations/s")
+    _legend(axes)
+    return save(figure, path)
+
+
 PLOTS: dict[str, Callable[[Json, Path], Path | None]] = {
     "link-batches": latency,
     "link-skew": by_skew,
     "link-keys": by_key_size,
     "link-cache": by_cache,
+    "link-buckets": by_ratio,
     "link-shapes": spectrum,
     "link-rivals": beside_rivals,
     "link-factors": factor_analysis,

@@ -66,6 +66,10 @@ struct TileBase {
   }
 
   template <class Memory, class Shape>
+  bool stands(const Memory&, const View<Shape>&, const Candidates<Shape>&, LaneMask) const {
+    return true;  // it has no copies of some slots
+  }
+  template <class Memory, class Shape>
   void flush_slots(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                    LaneMask hits) const {
     for (; hits != 0; hits &= hits - 1) memory.flush(candidates.slot(view, lowest_bit(hits)), view.slot_bytes());

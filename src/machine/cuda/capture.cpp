@@ -86,7 +86,7 @@ namespace {
 /// Of one captured search. The state has the word that says whether its table is still as it was.
 struct SearchInGraph {
   std::shared_ptr<DeviceBuffer<DeviceState>> state;
-  std::unique_ptr<SearchRooms::Room> room;
+  std::unique_ptr<SearchRooms::Room> cells, aims;
 };
 
 }  // namespace
@@ -97,16 +97,13 @@ void CudaMachine::capture_search(FindJob job, cudaStream_t stream) {
   const std::lock_guard lock(launching_);
   const auto kept = std::make_shared<SearchInGraph>();
   kept->state = shared_state_;
-  if (goes_by_cells(job)) kept->room = std::make_unique<SearchRooms::Room>(job.size, is_wide(layout_.cells));
+  if (goes_by_cells(job)) kept->cells = std::make_unique<SearchRooms::Room>(job.size, is_wide(layout_.cells));
+  if (goes_by_address(job)) kept->aims = std::make_unique<SearchRooms::Room>(job.size, false);
   keep_for_graph(stream, kept);
   job.generation = generation_;
   captured_ = true;
   skip_masked(job.rows, nullptr, job.size, stream);
-  if (kept->room != nullptr) {
-    search_resident(job, kept->room->room(), stream);
-  } else {
-    kernels_->find(job, {}, stream);
-  }
+  start_search(job, kept->cells.get(), kept->aims.get(), stream);
 }
 
 /// Tags and copies of buckets are about to go, or all cells to come free: searches in graphs do nothing from now on, and none

@@ -198,25 +198,56 @@ void CudaMachine::search(FindJob job, cudaStream_t stream) {
   Event ended = std::move(spare_events_.back());
   spare_events_.pop_back();
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
-  if (goes_by_cells(job)) {
-    SearchRooms::Room& lent = search_rooms_.lend(job.size, is_wide(layout_.cells), stream);
-    search_resident(job, lent.room(), stream);
-    lent.end(stream);
-  } else {
-    kernels_->find(job, {}, stream);
-  }
+  SearchRooms::Room* const cells =
+      goes_by_cells(job) ? &search_rooms_.lend(job.size, is_wide(layout_.cells), stream) : nullptr;
+  SearchRooms::Room* const aims = goes_by_address(job) ? &aim_rooms_.lend(job.size, false, stream) : nullptr;
+  start_search(job, cells, aims, stream);
+  if (cells != nullptr) cells->end(stream);
+  if (aims != nullptr) aims->end(stream);
   ended.record(stream);
   searches_.push_back(std::move(ended));
 }
 
-/// True if it looks for values that may lie in the heap alone, in resident buckets.
+/// True if it looks for values that may lie in the heap alone, in buckets that have copies.
 bool CudaMachine::goes_by_cells(const FindJob& job) const {
   const bool wants_cells = job.rows.out != nullptr && job.rows.op != Op::contains && !layout_.in_slot();
-  return wants_cells && cache_.view().resident() && !values_.view().resident();
+  return wants_cells && cache_.view().any() && !values_.view().resident();
+}
+
+/// True if many rows may read slots that have no copy.
+bool CudaMachine::goes_by_address(const FindJob& job) const {
+  return cache_.view().partial() && job.size >= order_from() && !is_wide(cache_.maps().parts());
+}
+
+/// In the rooms that it asks for.
+void CudaMachine::start_search(const FindJob& job, const SearchRooms::Room* cells, const SearchRooms::Room* aims,
+                               cudaStream_t stream) {
+  if (aims != nullptr) return search_far(job, aims->room(), cells != nullptr ? cells->room() : SearchRoom{}, stream);
+  if (cells != nullptr) return search_cells(job, cells->room(), stream);
+  kernels_->find(job, {}, stream);
+}
+
+/// The aims are ordered by bucket, and then, for values in the heap, rows by cell in their own room (far_search.cuh).
+void CudaMachine::search_far(const FindJob& job, SearchRoom aim, SearchRoom room, cudaStream_t stream) {
+  const std::uint64_t buckets = cache_.maps().parts();
+  const bool by_cells = room.cells != nullptr;
+  divide_heap(aim, buckets, layout_.slot_bytes() * layout_.shape.slots());
+  if (by_cells) {
+    divide_heap(room, layout_.cells, layout_.cell_bytes);
+    room.gather_share = choices_.gather_share;
+    cuda::check(cudaMemsetAsync(aim.counts, 0, 4 * (std::uint64_t{aim.stretches} + 1), stream), "starting a search");
+  }
+  enter_search(job.state, by_cells ? room : aim, stream);
+  kernels_->aim(job, aim, room, stream);
+  order_search(aim, job.size, buckets, stream);
+  kernels_->resolve_far(job, aim, room, stream);
+  if (!by_cells) return;
+  order_search(room, job.size, layout_.cells, stream);
+  kernels_->gather(job, room, false, stream);
 }
 
 /// A search for values in the heap: in phases, of which small_search.cuh does the first in one, or unordered (search.cuh).
-void CudaMachine::search_resident(const FindJob& job, SearchRoom room, cudaStream_t stream) {
+void CudaMachine::search_cells(const FindJob& job, SearchRoom room, cudaStream_t stream) {
   // Of few rows that mostly have copies, too few are left to be worth an order.
   const std::uint64_t by_choice = std::max(choices_.unordered_rows, values_.view().any() ? kSmallNearSearch : 0);
   const std::uint64_t unordered = options_.order_from != 0 ? options_.order_from - 1 : by_choice;
@@ -240,22 +271,46 @@ void CudaMachine::search_resident(const FindJob& job, SearchRoom room, cudaStrea
   }
 }
 
-/// Begins a load of the value cache if it is time, or takes its next step, unless a change is being enqueued.
+// Loads. `maps` are those of one of the caches.
+
+void CudaMachine::begin_load(const CacheMaps& maps) {
+  if (&maps == &cache_.maps()) return cache_.begin_load(last_change_, state_.data());
+  values_.begin_load(ring_, last_change_, state_.data());
+}
+
+void CudaMachine::step_load(const CacheMaps& maps, bool paced) {
+  if (&maps == &cache_.maps()) return cache_.step(last_change_, state_.data(), paced);
+  values_.step(layout_, last_change_, state_.data(), paced);
+}
+
+/// Begins a load of each cache if it is time, or takes its next step, unless a change is being enqueued.
 void CudaMachine::load_if_due(std::uint64_t rows) {
+  bool due[2];
   {
     const std::lock_guard lock(launching_);
-    if (!values_.is_due(rows)) return;
+    due[0] = cache_.maps().is_due(rows);
+    due[1] = values_.maps().is_due(rows);
+    if (!due[0] && !due[1]) return;
   }
   const std::unique_lock change(changing_, std::try_to_lock);
   if (!change) return;
   const std::lock_guard lock(launching_);
-  if (!values_.is_loading()) values_.begin_load(layout_, ring_, last_change_, state_.data());
-  values_.step(layout_, last_change_, state_.data(), true);
+  for (unsigned i = 0; i < 2; ++i) {
+    const CacheMaps& maps = i == 0 ? cache_.maps() : values_.maps();
+    if (!due[i]) continue;
+    if (!maps.is_loading()) begin_load(maps);
+    step_load(maps, true);
+  }
+}
+
+void CudaMachine::load_cache() {
+  const OnDevice on(options_.device);
+  load_and_wait(cache_.maps());
+  load_and_wait(values_.maps());
 }
 
 /// Holds nothing while it waits, so that batches go on.
-void CudaMachine::load_cache() {
-  const OnDevice on(options_.device);
+void CudaMachine::load_and_wait(const CacheMaps& maps) {
   std::uint64_t mine = 0;  // which load
   for (bool more = true; more;) {
     {
@@ -263,13 +318,13 @@ void CudaMachine::load_cache() {
       const std::lock_guard lock(launching_);
       require_working();
       if (mine == 0) {
-        values_.begin_load(layout_, ring_, last_change_, state_.data());
-        mine = values_.loads();
+        begin_load(maps);
+        mine = maps.loads();
       }
-      if (values_.loads() == mine) values_.step(layout_, last_change_, state_.data(), false);
-      more = values_.loads() == mine && values_.is_loading();
+      if (maps.loads() == mine) step_load(maps, false);
+      more = maps.loads() == mine && maps.is_loading();
     }
-    values_.wait();
+    maps.wait();
   }
 }
 
@@ -308,7 +363,7 @@ std::uint64_t CudaMachine::slots() const {
 void CudaMachine::stats(Stats& stats) const {
   const OnDevice on(options_.device);
   const DeviceState state = read_state();
-  const PositionState copies = read_positions();
+  const PositionState copies = read_positions(values_.maps()), buckets = read_positions(cache_.maps());
   const std::lock_guard lock(launching_);
   stats.device_reason += ": " + gpu_;
   stats.size = counted(state.items);
@@ -340,7 +395,9 @@ void CudaMachine::stats(Stats& stats) const {
   stats.gather_share = choices_.gather_share;
   stats.calibration_ms = choices_.ms;
   stats.cached_bytes = cache_.bytes();
-  stats.cached_ratio = cache_.view().resident() ? 1 : 0;
+  stats.cached_ratio = cache_.ratio();
+  stats.bucket_hits = buckets.hits;
+  stats.bucket_loads = cache_.maps().loads();
   stats.phased_batches = phased_batches_;
   stats.phases = times_.totals();
   const ValueView& values = values_.view();
@@ -351,8 +408,8 @@ void CudaMachine::stats(Stats& stats) const {
                         : copies.tail == 0 ? 0
                                            : values.positions - (copies.limbo_end - copies.head);
   stats.cache_hits = copies.hits;
-  stats.cache_loads = values_.loads();
-  if (values.any()) stats.cache_policy = name(values_.policy());
+  stats.cache_loads = values_.maps().loads();
+  if (values.any() || cache_.view().partial()) stats.cache_policy = name(values_.maps().policy());
   stats.tile = "warp";
   stats.threads = 1;
 }

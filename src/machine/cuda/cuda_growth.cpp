@@ -40,7 +40,7 @@ CudaMachine::CudaMachine(memory::Pool& pool, const MachineOptions& options)
       pair_kernels_(pairs_ ? make_pair_kernels(shape_of(pool.superblock())) : nullptr),
       kernels_(pairs_ ? nullptr : make_kernels(shape_of(pool.superblock()))),
       table_kernels_(pairs_ ? static_cast<TableKernels&>(*pair_kernels_) : *kernels_),
-      cache_(options.gpu_memory),
+      cache_(options),
       times_(options.time_phases),
       values_(options),
       shared_state_(std::make_shared<DeviceBuffer<DeviceState>>(1)),
@@ -93,10 +93,10 @@ DeviceState CudaMachine::read_state() const {
   return state;
 }
 
-PositionState CudaMachine::read_positions() const {
+PositionState CudaMachine::read_positions(const CacheMaps& maps) const {
   const std::lock_guard lock(reading_);
   PositionState state;
-  cuda::check(cudaMemcpyAsync(&state, values_.state(), sizeof state, cudaMemcpyDeviceToHost, stream_for_state_),
+  cuda::check(cudaMemcpyAsync(&state, maps.state(), sizeof state, cudaMemcpyDeviceToHost, stream_for_state_),
               "reading counts");
   stream_for_state_.wait("reading counts");
   state.head = std::min(state.head, state.tail);
@@ -117,7 +117,8 @@ void CudaMachine::finish_searches() {
 void CudaMachine::finish_all() {
   for (const Event& search : searches_) search.wait("waiting for searches");
   last_change_.wait("waiting for the batch before");
-  values_.wait();
+  values_.maps().wait();
+  cache_.maps().wait();
 }
 
 /// The caller holds what keeps the layout still.
@@ -159,7 +160,8 @@ void CudaMachine::recover() {
   const unsigned top_level = pool_.superblock().top_level;
   DeviceState fresh{};
   fresh.epoch = 3;
-  fresh.positions = values_.state();
+  fresh.positions[0] = values_.maps().state();
+  fresh.positions[1] = cache_.maps().state();
   fresh.generation = generation_;
   cuda::check(cudaMemcpyAsync(state_.data(), &fresh, sizeof fresh, cudaMemcpyHostToDevice, stream_),
               "starting recovery");

@@ -100,6 +100,8 @@ class CudaMachine final : public Machine {
   std::uint64_t sure_items() const;
   std::uint64_t reserve_of(Need need) const;
   std::uint64_t rows_from_phases() const { return options_.order_from != 0 ? options_.order_from : kSmallSearch; }
+  /// Rows from which searches are ordered.
+  std::uint64_t order_from() const { return options_.order_from != 0 ? options_.order_from : kSmallSearch + 1; }
   Phases phases_of(const ChangeJob& job) const;
   ChangeRoom change_room(const Phases& phases);
   Ordering& next_ordering(std::uint64_t rows);
@@ -112,9 +114,16 @@ class CudaMachine final : public Machine {
   void change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream);
   bool make_room(const ChangeReport& report, Full& full);
   void load_if_due(std::uint64_t rows);
+  void begin_load(const CacheMaps& maps);
+  void step_load(const CacheMaps& maps, bool paced);
+  void load_and_wait(const CacheMaps& maps);
   CacheView caches() const;
   bool goes_by_cells(const FindJob& job) const;
-  void search_resident(const FindJob& job, SearchRoom room, cudaStream_t stream);
+  bool goes_by_address(const FindJob& job) const;
+  void start_search(const FindJob& job, const SearchRooms::Room* cells, const SearchRooms::Room* aims,
+                    cudaStream_t stream);
+  void search_cells(const FindJob& job, SearchRoom room, cudaStream_t stream);
+  void search_far(const FindJob& job, SearchRoom aim, SearchRoom room, cudaStream_t stream);
   void choose_searches(std::uint64_t items);
   void measure_searches();
   Need need_of(const Batch& batch, std::size_t size) const;
@@ -167,7 +176,7 @@ class CudaMachine final : public Machine {
   ScanReport read_report() const;
   void zero_report();
   DeviceState read_state() const;
-  PositionState read_positions() const;
+  PositionState read_positions(const CacheMaps& maps) const;
   void settle();
   void finish_searches();
   void finish_all();
@@ -205,7 +214,7 @@ class CudaMachine final : public Machine {
   std::uint64_t generation_ = 1;
   bool captured_ = false;  ///< a search of this generation is in a graph
   SearchChoices choices_;
-  SearchRooms search_rooms_;
+  SearchRooms search_rooms_, aim_rooms_;
   std::vector<Event> spare_events_;
   Bounds bounds_;
   Stages stages_;

@@ -138,12 +138,15 @@ void CudaMachine::run_pair_rows(const PairChunk& chunk, const Batch& batch, std:
     change_pairs(job, room, stream);
     if (reads) collect(results, batch, base, chunk.size, stage, stream);
   } else {
-    FindJob job = find_job(rows, chunk.keys, chunk.mask, chunk.size);
-    job.key_offsets = chunk.key_offsets;
-    const std::shared_lock finding(finding_);
-    const ReadsInEpoch inside(state_.data(), epoch, stream);
-    find_pairs(job, stream);
-    if (reads) collect(results, batch, base, chunk.size, stage, stream);
+    {
+      FindJob job = find_job(rows, chunk.keys, chunk.mask, chunk.size);
+      job.key_offsets = chunk.key_offsets;
+      const std::shared_lock finding(finding_);
+      const ReadsInEpoch inside(state_.data(), epoch, stream);
+      find_pairs(job, stream);
+      if (reads) collect(results, batch, base, chunk.size, stage, stream);
+    }
+    load_if_due(chunk.size);
   }
 }
 

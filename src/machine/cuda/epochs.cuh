@@ -53,20 +53,23 @@ class InEpoch {
 /// Between two changing batches: begins new epochs as far as readers allow, and frees the cells that nobody reads any more.
 /// One thread calls it.
 __device__ inline void settle(DeviceState* state) {
-  PositionState* const positions = state->positions;
   if (state->head > state->tail) state->head = state->tail;
-  if (positions->head > positions->tail) positions->head = positions->tail;
+  for (PositionState* const positions : state->positions) {
+    if (positions->head > positions->tail) positions->head = positions->tail;
+  }
   for (int i = 0; i < 2; ++i) {
     const std::uint64_t epoch = state->epoch;
     if (DeviceWord(state->inside[(epoch + 2) % 3]).load(::cuda::memory_order_seq_cst) != 0) break;  // of epoch - 1
     state->limbo_before[epoch % 4] = state->limbo_end;
-    positions->limbo_before[epoch % 4] = positions->limbo_end;
+    for (PositionState* const positions : state->positions) positions->limbo_before[epoch % 4] = positions->limbo_end;
     DeviceWord(state->epoch).store(epoch + 1, ::cuda::memory_order_seq_cst);
   }
   const std::uint64_t freed = state->limbo_before[(state->epoch - 2) % 4];
   if (freed > state->tail) state->tail = freed;
-  const std::uint64_t rested = positions->limbo_before[(state->epoch - 2) % 4];
-  if (rested > positions->tail) DeviceWord(positions->tail).store(rested, ::cuda::memory_order_release);
+  for (PositionState* const positions : state->positions) {
+    const std::uint64_t rested = positions->limbo_before[(state->epoch - 2) % 4];
+    if (rested > positions->tail) DeviceWord(positions->tail).store(rested, ::cuda::memory_order_release);
+  }
 }
 
 }  // namespace holdfast::machine::cuda

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "machine/cuda/batch.cuh"
+#include "machine/cuda/far_search.cuh"
 #include "machine/cuda/growth.cuh"
 #include "machine/cuda/kernels.hpp"
 #include "machine/cuda/long_sums.cuh"
@@ -20,7 +21,7 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
   using TableKernelsImpl<Shape, Kernels>::TableKernelsImpl;
 
   void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const override {
-    if (cache_.resident()) {
+    if (cache_.any()) {
       const Copies copies = copies_of(cache_.values);
       auto* const kernel = copies == Copies::all    ? lookup_kernel<Shape, Copies::all>
                            : copies == Copies::some ? lookup_kernel<Shape, Copies::some>
@@ -59,6 +60,24 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
     is_wide(view_.cells) ? pick(std::uint64_t{}) : pick(std::uint32_t{});
     check_launch("starting a search");
     return true;
+  }
+
+  void aim(const FindJob& job, const SearchRoom& aim, const SearchRoom& room, cudaStream_t stream) const override {
+    const auto launch = [&](auto* kernel) {
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, aim, room);
+    };
+    is_wide(view_.cells) ? launch(aim_kernel<Shape, std::uint64_t>) : launch(aim_kernel<Shape, std::uint32_t>);
+    check_launch("starting a search");
+  }
+
+  void resolve_far(const FindJob& job, const SearchRoom& aim, const SearchRoom& room,
+                   cudaStream_t stream) const override {
+    const auto launch = [&](auto* kernel) {
+      const bool leaves = room.cells == nullptr;
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, aim, room, leaves);
+    };
+    is_wide(view_.cells) ? launch(far_kernel<Shape, std::uint64_t>) : launch(far_kernel<Shape, std::uint32_t>);
+    check_launch("searching the pool");
   }
 
   void gather(const FindJob& job, const SearchRoom& room, bool near, cudaStream_t stream) const override {

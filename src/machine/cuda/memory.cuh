@@ -11,13 +11,14 @@
 // Posted writes may arrive in any subset when the context dies, so two words are ordered only by a fence between them.
 //
 // Slots that the bucket cache holds are read there, and are changed there by `show`, `show_word` and `hide`, which come when
-// the pool's own words are durable.
+// the pool's own words are durable. Where it holds only some, each access asks its maps (index/cache_map.hpp).
 #pragma once
 
 #include <cuda/atomic>
 
 #include <cstdint>
 
+#include "index/cache_map.hpp"
 #include "index/mutant.hpp"
 #include "index/slot.hpp"
 #include "index/tags.hpp"
@@ -116,7 +117,7 @@ class CudaMemory {
   /// The copies of such words, before `show`.
   template <class Word>
   __device__ void show_words(std::uint64_t* words, unsigned count, const Word& word) const {
-    std::uint64_t* const copy = copy_of(words);
+    std::uint64_t* const copy = copy_to(words);
     if (copy == nullptr) return;
     __threadfence();
     in_groups(count, word,
@@ -126,13 +127,13 @@ class CudaMemory {
   // was there with it, or is told by the stripe to look again.
   __device__ void show(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     show_word(slot, word);
-    if (std::uint64_t* const copy = copy_of(&slot->key)) poke(copy, key);
+    if (std::uint64_t* const copy = copy_to(&slot->key)) poke(copy, key);
   }
   __device__ void show_word(index::Slot* slot, std::uint64_t word) const {
-    if (std::uint64_t* const copy = copy_of(&slot->word)) poke(copy, word);
+    if (std::uint64_t* const copy = copy_to(&slot->word)) poke(copy, word);
   }
   __device__ void hide(index::Slot* slot) const {
-    if (std::uint64_t* const copy = copy_of(&slot->key)) poke(copy, 0);
+    if (std::uint64_t* const copy = copy_to(&slot->key)) poke(copy, 0);
   }
 
   __device__ std::uint64_t peek(const std::uint64_t* word) const {
@@ -227,9 +228,39 @@ class CudaMemory {
     if (retries_ != 0) DeviceWord(state_->retries).fetch_add(retries_, ::cuda::memory_order_relaxed);
   }
 
+  /// The copy of a slot's word, for who reads it.
   __device__ std::uint64_t* copy_of(const std::uint64_t* word) const {
-    return cache_ == nullptr ? nullptr : cache_->copy_of(word);
+    if (cache_ == nullptr) return nullptr;
+    return cache_->copy_of(word, [this](std::uint64_t bucket) {
+      const auto seen = index::mapped(*this, cache_->buckets.map + bucket);
+      last_in_pool_ = !seen.cached();
+      if (seen.cached()) return std::uint64_t{seen.position()};
+      read_pool_ = true;
+      return kNoPosition;
+    });
   }
+  /// The same for who has written the word, durably.
+  __device__ std::uint64_t* copy_to(const std::uint64_t* word) const {
+    if (cache_ == nullptr) return nullptr;
+    return cache_->copy_of(word, [this](std::uint64_t bucket) {
+      const auto seen = index::write_through(*this, cache_->buckets.map + bucket);
+      return seen.cached() ? std::uint64_t{seen.position()} : kNoPosition;
+    });
+  }
+
+  /// False: a slot has a copy that it had not when it was read, and which may be older (index::read_stands).
+  __device__ bool stands(const index::Slot* slot) const {
+    if (!read_pool_) return true;
+    const std::uint64_t bucket = cache_->bucket_of(slot);
+    if (bucket == kNoPosition || index::read_stands(*this, cache_->buckets.map + bucket)) return true;
+    read_pool_ = false;
+    return false;
+  }
+  __device__ const CacheView* cache() const { return cache_; }
+
+ protected:
+  mutable bool read_pool_ = false;     ///< a slot that has no copy was read
+  mutable bool last_in_pool_ = false;  ///< and so was the last word
 
  private:
   /// Takes words several at a time, so that their reads overlap, and puts each.
@@ -266,18 +297,26 @@ class CudaMemory {
   mutable std::uint32_t moves_ = 0, claim_misses_ = 0, retries_ = 0;
 };
 
-/// The policy of a search that reads resident buckets only: what it sees is durable, so it flushes nothing (RULES.md 11).
-class ResidentMemory : public CudaMemory {
+/// The policy of a search by threads of their own, of buckets that have copies, all or some. What it sees in a copy is durable; for
+/// what it has read in the pool, a search that finds its key under a claim fences (RULES.md 11), and asks the maps again.
+class CopyMemory : public CudaMemory {
  public:
-  static constexpr bool kReadersFlush = false;
   using CudaMemory::CudaMemory;
+
+  /// Before each search.
+  __device__ void begin_row() const { read_pool_ = last_in_pool_ = false; }
+  __device__ void fence() const {
+    if (read_pool_) __threadfence_system();
+  }
+  /// Where the last word that it read was: for a search that has found an item, that of the item.
+  __device__ bool found_copy() const { return !last_in_pool_; }
 };
 
 /// The policy of a phase whose changes nobody sees before it has ended (index/phases.hpp): kernel boundaries order it, so that
 /// its own accesses need no order, and many are in flight.
-class PhaseMemory : public ResidentMemory {
+class PhaseMemory : public CudaMemory {
  public:
-  using ResidentMemory::ResidentMemory;
+  using CudaMemory::CudaMemory;
 
   __device__ std::uint64_t load(const std::uint64_t* word) const {
     const std::uint64_t* const copy = copy_of(word);

@@ -56,22 +56,26 @@ __device__ void answer_pair(const Memory& memory, const View<Shape>& view, const
   job.rows.blobs[row] = {value.data, value.size};
 }
 
-/// Of resident buckets: a thread a row.
+/// Of buckets that have copies, all or some: a thread a row.
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     find_pairs_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                       const __grid_constant__ FindJob job) {
-  const FindMemory<ResidentMemory> memory(job.state, &cache, view.heap, view.cells << view.slab_bits);
+  const FindMemory<CopyMemory> memory(job.state, &cache, view.heap, view.cells << view.slab_bits);
+  BucketHits hits(cache.buckets);
   for (std::uint64_t row = first_of_thread(); row < job.size; row += all_threads()) {
     if (job.mask != nullptr && job.mask[row] == 0) continue;
     const Candidates<Shape> candidates(view, pair_key(view, job, row));
+    memory.begin_row();
     index::Found found = index::find(ThreadTile{}, memory, view, candidates);
     while (!found.settled) {
       memory.count_retry();
       found = index::find(ThreadTile{}, memory, view, candidates);
     }
+    if (found.item) hits.note(memory, found.item.slot, row);
     answer_pair(memory, view, job, row, found.item);
   }
+  hits.tell();
   memory.tell_retries();
 }
 

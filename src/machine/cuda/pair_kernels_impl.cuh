@@ -15,7 +15,7 @@ class PairKernelsImpl final : public TableKernelsImpl<Shape, PairKernels> {
   void set_slabs(const SlabView& slabs) override { slabs_ = slabs; }
 
   void find(const FindJob& job, cudaStream_t stream) const override {
-    if (cache_.resident()) {
+    if (cache_.any()) {
       const unsigned blocks = blocks_for(find_pairs_kernel<Shape>, job.size);
       find_pairs_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job);
     } else {

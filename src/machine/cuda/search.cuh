@@ -1,5 +1,5 @@
-// search.cuh: searches of a table whose buckets are resident: keys are resolved to cells in GPU memory, a thread a key, and
-// host memory is touched once, for the value.
+// search.cuh: searches of a table whose buckets have copies in GPU memory, all of them (*resident*) or some: keys are resolved to cells
+// there, a thread a key, and host memory is touched once, for the value; and once for a slot that has no copy.
 //
 // It goes in phases, because host memory answers ten times faster in address order:
 //
@@ -20,6 +20,7 @@
 #include "machine/cuda/epochs.cuh"
 #include "machine/cuda/gather.cuh"
 #include "machine/cuda/launch.cuh"
+#include "machine/cuda/maps.cuh"
 #include "machine/cuda/near.cuh"
 #include "machine/cuda/thread_tile.cuh"
 
@@ -27,18 +28,20 @@ namespace holdfast::machine::cuda {
 
 /// One row, by one thread: its item, and the answers that are not values.
 template <class Shape>
-__device__ Wanted look_up(const ResidentMemory& memory, const View<Shape>& view, const FindJob& job,
+__device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view, const FindJob& job,
                           std::uint64_t row) {
   Wanted wanted;
   wanted.row = row;
   if (row >= job.size || (job.mask != nullptr && job.mask[row] == 0) || outlived(job)) return wanted;
   const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
+  memory.begin_row();
   index::Found found = index::find(ThreadTile{}, memory, view, candidates);
   while (!found.settled) {
     memory.count_retry();
     found = index::find(ThreadTile{}, memory, view, candidates);
   }
   const bool there = static_cast<bool>(found.item);
+  if (there) hits.note(memory, found.item.slot, row);
   if (job.rows.statuses) job.rows.statuses[row] = there ? Status::found : Status::not_found;
   if (job.rows.found) job.rows.found[row] = there;
   if (job.rows.op == Op::contains || job.rows.out == nullptr) return wanted;
@@ -72,12 +75,13 @@ __global__ void __launch_bounds__(kThreads)
                   const __grid_constant__ FindJob job, const __grid_constant__ Repeats repeats, unsigned share) {
   const InEpoch inside(job.state);
   const WarpTile tile;
-  const ResidentMemory memory(job.state, &cache);
+  const CopyMemory memory(job.state, &cache);
+  BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows, kCopies == Copies::all ? cache.values.copies : view.heap);
   Near<Shape> near(tile, memory, view, cache.values, job.rows);
   for (std::uint64_t base = first_of_warp() * share; base < job.size; base += all_warps() * share) {
     Wanted wanted;
-    if (tile.lane() < share) wanted = look_up(memory, view, job, base + tile.lane());
+    if (tile.lane() < share) wanted = look_up(memory, hits, view, job, base + tile.lane());
     if constexpr (kCopies == Copies::some) near(wanted);
     if constexpr (kCopies == Copies::all) near.count(wanted.wants_cell());
     if (repeats.table != nullptr && tile.lane() < share && wanted.row < job.size) {
@@ -89,6 +93,7 @@ __global__ void __launch_bounds__(kThreads)
     if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather(wanted);
   }
   if constexpr (kCopies != Copies::none) near.tell();
+  hits.tell();
   memory.tell_retries();
 }
 
@@ -121,13 +126,14 @@ __global__ void __launch_bounds__(kThreads)
     resolve_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                    const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room) {
   const WarpTile tile;
-  const ResidentMemory memory(job.state, &cache);
+  const CopyMemory memory(job.state, &cache);
+  BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   Near<Shape> near(tile, memory, view, cache.values, job.rows);
   auto* const cells = static_cast<Cell*>(room.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
-    Wanted wanted = look_up(memory, view, job, row);
+    Wanted wanted = look_up(memory, hits, view, job, row);
     if constexpr (kNear) near(wanted);
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
@@ -138,6 +144,7 @@ __global__ void __launch_bounds__(kThreads)
     gather.zeros(base, wanted.word == 0);
   }
   if constexpr (kNear) near.tell();
+  hits.tell();
   memory.tell_retries();
 }
 

@@ -40,13 +40,14 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
   cluster.sync();  // nobody looks before the search is in its epoch
 
   const WarpTile tile;
-  const ResidentMemory memory(job.state, &cache);
+  const CopyMemory memory(job.state, &cache);
+  BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   Near<Shape> near(tile, memory, view, cache.values, job.rows);
   auto* const cells = static_cast<Cell*>(room.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
-    Wanted wanted = look_up(memory, view, job, row);
+    Wanted wanted = look_up(memory, hits, view, job, row);
     if constexpr (kNear) near(wanted);
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
@@ -74,6 +75,7 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
   }
   cluster.sync();  // no block ends while another looks into its counts
   if constexpr (kNear) near.tell();
+  hits.tell();
   memory.tell_retries();
 #endif
 }

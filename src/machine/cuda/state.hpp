@@ -37,8 +37,8 @@ struct DeviceState {
   // Epochs, as in machine/cpu/epochs.hpp: a block of readers enters when it begins and leaves when it ends.
   alignas(128) std::uint64_t epoch;
   std::uint64_t inside[3];
-  PositionState* positions;  ///< of the value cache: they rest as cells do
-  std::uint64_t generation;  ///< of the arrays that searches read; another one ends the searches in graphs
+  PositionState* positions[2];  ///< of the caches of values and of buckets: they rest as cells do
+  std::uint64_t generation;     ///< of the arrays that searches read; another one ends the searches in graphs
   // Counts.
   alignas(128) std::int64_t items;
   std::uint64_t moves, claim_misses, retries;

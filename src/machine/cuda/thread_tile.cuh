@@ -88,6 +88,14 @@ struct ThreadTile {
                               LaneMask) const {}
   template <class Memory>
   __device__ void flush(const Memory&, const void*, std::size_t) const {}
+  template <class Memory, class Shape>
+  __device__ bool stands(const Memory& memory, const index::View<Shape>& view,
+                         const index::Candidates<Shape>& candidates, LaneMask hits) const {
+    for (; hits != 0; hits &= hits - 1) {
+      if (!memory.stands(candidates.slot(view, lowest_bit(hits)))) return false;
+    }
+    return true;
+  }
 
   // Values, word by word: for completeness. Batches whose values are worth a thought go through gather.cuh.
   template <class Memory>

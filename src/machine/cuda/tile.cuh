@@ -144,6 +144,14 @@ class WarpTile {
 
   template <class Memory, class Shape>
   __device__ void flush_slots(const Memory&, const View<Shape>&, const Candidates<Shape>&, LaneMask) const {}
+  template <class Memory, class Shape>
+  __device__ bool stands(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                         LaneMask hits) const {
+    bool stands = true;
+    __syncwarp();
+    if ((hits >> lane_) & 1) stands = memory.stands(candidates.slot(view, lane_));
+    return ballot(!stands) == 0;
+  }
   template <class Memory>
   __device__ void flush(const Memory&, const void*, std::size_t) const {}
 

@@ -15,10 +15,6 @@ namespace {
 
 using RuntimeView = View<index::RuntimeShape>;
 
-constexpr std::uint64_t kMostPositions = 0x7fff'fffe;  // that F has numbers for
-constexpr std::uint64_t kRowsPerPosition = 64;         // searched between two loads, where nobody says otherwise
-constexpr std::uint64_t kFewestRows = 1 << 22;
-
 /// Reads the heap itself, whose extents no single copy of the runtime's may span.
 __global__ void __launch_bounds__(kThreads)
     copy_heap_kernel(const std::uint64_t* heap, std::uint64_t* copies, std::uint64_t words) {
@@ -30,27 +26,6 @@ __global__ void __launch_bounds__(kThreads)
       memory.store_value(copies + i, memory.load_value(heap + i));
     }
   }
-}
-
-__global__ void begin_ring_kernel(const __grid_constant__ ValueView values) {
-  values.state->head = values.state->tail = 0;
-  values.state->returned = 0;
-}
-/// Nobody works on the table: the positions that no cell has are free.
-__global__ void __launch_bounds__(kThreads) fill_ring_kernel(const __grid_constant__ ValueView values) {
-  for (std::uint64_t i = first_of_thread(); i < values.positions; i += all_threads()) {
-    const std::uint64_t cell = values.cells[i];
-    if (cell != kNoPosition && values.map[cell] == MappedPosition::at(static_cast<std::uint32_t>(i)).word) continue;
-    values.cells[i] = kNoPosition;
-    values.ring[ticket(values.state->tail)] = static_cast<std::uint32_t>(i);
-  }
-}
-__global__ void end_ring_kernel(const __grid_constant__ ValueView values) {
-  PositionState& state = *values.state;
-  state.limbo_end = state.tail;
-  for (std::uint64_t& before : state.limbo_before) before = state.tail;
-  state.reserve = max(state.reserve, values.positions / 16);
-  state.now = max(state.now, 1u);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -85,25 +60,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-std::uint64_t free_memory() {
-  std::size_t free = 0, all = 0;
-  cuda::check(cudaMemGetInfo(&free, &all), "asking for free GPU memory");
-  return free;
-}
-
-/// An array with the elements of `from`, and zeroes behind them.
-template <class T>
-DeviceBuffer<T> longer(const DeviceBuffer<T>& from, std::size_t size, int fill, cudaStream_t stream) {
-  DeviceBuffer<T> to(size);
-  const std::size_t kept = std::min(size, from.size());
-  cuda::check(cudaMemcpyAsync(to.data(), from.data(), kept * sizeof(T), cudaMemcpyDeviceToDevice, stream),
-              "making the value cache larger");
-  cuda::check(cudaMemsetAsync(to.data() + kept, fill, (size - kept) * sizeof(T), stream),
-              "making the value cache larger");
-  cuda::check(cudaStreamSynchronize(stream), "making the value cache larger");
-  return to;
-}
-
 }  // namespace
 
 void forget_copies(const ValueView& values, const std::uint32_t* cells, const std::uint32_t* size, std::uint64_t most,
@@ -114,11 +70,8 @@ void forget_copies(const ValueView& values, const std::uint32_t* cells, const st
 
 ValueCache::ValueCache(const MachineOptions& options)
     : ratio_(options.cache.ratio),
-      policy_(options.cache.policy),
       budget_(options.cache.memory),
-      load_every_(options.cache.load_every),
-      state_(1) {
-  cuda::check(cudaMemset(state_.data(), 0, sizeof(PositionState)), "making the value cache");
+      maps_(options.cache.policy, options.cache.load_every, true) {
   if (ratio_ > 0 && budget_ != kHalfOfFree) require_free("value_memory", budget_, free_memory());
 }
 
@@ -144,10 +97,8 @@ void ValueCache::cover(const Layout& layout, bool filled, cudaStream_t stream) {
 void ValueCache::drop() {
   view_ = {};
   copies_ = {};
-  for (DeviceBuffer<std::uint32_t>* const array : {&map_, &heat_, &ring_, &returned_}) *array = {};
-  cells_ = {};
+  maps_.drop();
   covered_ = 0;
-  loading_ = false;
 }
 
 /// True: every cell has its copy. Where GPU memory has no room for those that are there and the new ones at once, all are loaded
@@ -181,14 +132,14 @@ bool ValueCache::make_resident(const Layout& layout, bool filled, cudaStream_t s
   view_ = {};
   view_.copies = copies_.data();
   view_.positions = layout.cells;
-  view_.state = state_.data();
-  view_.policy = policy_;
+  view_.state = maps_.state();
+  view_.policy = maps_.policy();
   return true;
 }
 
 /// How many positions the options allow, if the budget alone counts.
 std::uint64_t ValueCache::positions_for(std::uint64_t cells) const {
-  const std::uint64_t maps = cells * 8 + kScores * 4, each = cell_bytes_ + 16;
+  const std::uint64_t maps = CacheMaps::bytes_for(cells), each = cell_bytes_ + CacheMaps::kBytesPerPosition;
   const std::uint64_t fit = budget_ > maps ? (budget_ - maps) / each : 0;
   return std::min({static_cast<std::uint64_t>(ratio_ * static_cast<double>(cells)), fit, kMostPositions});
 }
@@ -198,61 +149,33 @@ void ValueCache::make_maps(const Layout& layout, cudaStream_t stream) {
   const std::uint64_t positions = positions_for(layout.cells);
   if (positions == 0) return;
   copies_ = DeviceBuffer<std::byte>(positions * cell_bytes_);
-  map_ = DeviceBuffer<std::uint32_t>(layout.cells);
-  heat_ = DeviceBuffer<std::uint32_t>(layout.cells);
-  cells_ = DeviceBuffer<std::uint64_t>(positions);
-  ring_ = DeviceBuffer<std::uint32_t>(positions);
-  returned_ = DeviceBuffer<std::uint32_t>(positions);
-  bins_ = DeviceBuffer<std::uint32_t>(kScores);
-  covered_ = layout.cells;
+  maps_.make(layout.cells, positions, false, stream);
   look_anew();
-  forget_all(stream);
 }
 
 void ValueCache::look_anew() {
-  view_ = {copies_.data(),   map_.data(),   cells_.data(), heat_.data(), ring_.data(),
-           returned_.data(), cells_.size(), state_.data(), policy_};
-  if (!own_pace_) return;
-  load_every_ = std::max(kFewestRows, kRowsPerPosition * view_.positions);
-}
-
-/// No cell has a copy, and nothing was searched for.
-void ValueCache::forget_all(cudaStream_t stream) {
-  const char* const doing = "emptying the value cache";
-  cuda::check(cudaMemsetAsync(map_.data(), 0, 4 * covered_, stream), doing);
-  cuda::check(cudaMemsetAsync(heat_.data(), 0, 4 * covered_, stream), doing);
-  cuda::check(cudaMemsetAsync(cells_.data(), 0xff, 8 * view_.positions, stream), doing);
-  begin_ring_kernel<<<1, 1, 0, stream>>>(view_);
-  fill_ring_kernel<<<blocks_for(fill_ring_kernel, view_.positions), kThreads, 0, stream>>>(view_);
-  end_ring_kernel<<<1, 1, 0, stream>>>(view_);
-  check_launch(doing);
-  cuda::check(cudaStreamSynchronize(stream), doing);
-  loading_ = false;
-  searched_ = 0;
+  static_cast<MapView&>(view_) = maps_.view();
+  view_.copies = copies_.data();
 }
 
 /// More cells, and more positions where the budget and GPU memory allow; the copies stay.
 void ValueCache::extend(const Layout& layout, cudaStream_t stream) {
-  map_ = longer(map_, layout.cells, 0, stream);
-  heat_ = longer(heat_, layout.cells, 0, stream);
-  const std::uint64_t positions = positions_for(layout.cells);
-  if (positions > view_.positions && positions * (cell_bytes_ + 16) < free_memory()) {
-    copies_ = longer(copies_, positions * cell_bytes_, 0, stream);
-    cells_ = longer(cells_, positions, 0xff, stream);
-    ring_ = DeviceBuffer<std::uint32_t>(positions);
-    returned_ = DeviceBuffer<std::uint32_t>(positions);
+  std::uint64_t positions = positions_for(layout.cells);
+  if (positions > view_.positions && positions * (cell_bytes_ + CacheMaps::kBytesPerPosition) < free_memory()) {
+    const char* const doing = "making the value cache larger";
+    DeviceBuffer<std::byte> copies(positions * cell_bytes_);
+    cuda::check(cudaMemcpyAsync(copies.data(), copies_.data(), copies_.size(), cudaMemcpyDeviceToDevice, stream),
+                doing);
+    cuda::check(cudaStreamSynchronize(stream), doing);
+    copies_ = std::move(copies);
+  } else {
+    positions = view_.positions;
   }
+  maps_.extend(layout.cells, positions, stream);
   look_anew();
-  begin_ring_kernel<<<1, 1, 0, stream>>>(view_);
-  fill_ring_kernel<<<blocks_for(fill_ring_kernel, view_.positions), kThreads, 0, stream>>>(view_);
-  end_ring_kernel<<<1, 1, 0, stream>>>(view_);
-  check_launch("making the value cache larger");
-  cuda::check(cudaStreamSynchronize(stream), "making the value cache larger");
 }
 
-void ValueCache::clear(cudaStream_t stream) {
-  if (view_.map != nullptr) forget_all(stream);
-}
+void ValueCache::clear(cudaStream_t stream) { maps_.forget_all(stream); }
 
 void ValueCache::compare(const std::uint32_t* live, const Layout& layout, ScanReport* report,
                          cudaStream_t stream) const {
@@ -264,7 +187,7 @@ void ValueCache::compare(const std::uint32_t* live, const Layout& layout, ScanRe
 
 std::uint64_t ValueCache::bytes() const {
   if (!view_.any()) return 0;
-  return copies_.size() + 4 * (map_.size() + heat_.size() + ring_.size() + returned_.size()) + 8 * cells_.size();
+  return copies_.size() + maps_.bytes();
 }
 
 }  // namespace holdfast::machine::cuda

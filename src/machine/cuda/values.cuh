@@ -6,29 +6,13 @@
 #include "index/cache_map.hpp"
 #include "machine/cuda/gather.cuh"
 #include "machine/cuda/launch.cuh"
+#include "machine/cuda/maps.cuh"
 #include "machine/cuda/memory.cuh"
 #include "machine/cuda/value_view.hpp"
 
 namespace holdfast::machine::cuda {
 
 using MappedPosition = index::Mapped<std::uint32_t>;
-
-/// A number for each thread that calls together, from a counter that all share: one addition for all of them.
-__device__ inline std::uint64_t ticket(std::uint64_t& counter) {
-  const unsigned callers = __activemask();
-  const unsigned lane = threadIdx.x % kWarp, first = lowest_bit(callers);
-  unsigned long long base = 0;
-  if (lane == first)
-    base = atomicAdd(reinterpret_cast<unsigned long long*>(&counter), static_cast<unsigned long long>(__popc(callers)));
-  base = __shfl_sync(callers, base, static_cast<int>(first));
-  return base + count_bits(callers & lanes(lane));
-}
-
-/// A position that a map no longer names rests until no reader can be at it. Called within a changing batch.
-__device__ inline void rest(const ValueView& values, std::uint32_t position) {
-  const std::uint64_t at = ticket(values.state->limbo_end);
-  values.ring[at % values.positions] = position;
-}
 
 /// Where the copy of a cell is; kNoPosition: in host memory alone.
 __device__ inline std::uint64_t copy_of_cell(const CudaMemory& memory, const ValueView& values, std::uint64_t cell) {
@@ -39,14 +23,7 @@ __device__ inline std::uint64_t copy_of_cell(const CudaMemory& memory, const Val
 
 /// Counts, for some rows, that their cell was wanted.
 __device__ inline void note_use(const ValueView& values, std::uint64_t cell, std::uint64_t row) {
-  if (values.heat == nullptr || values.policy == CachePolicy::random) return;
-  if ((static_cast<std::uint64_t>(clock64()) / 64 + row) % kSampled != 0) return;
-  if (values.policy == CachePolicy::lfu) {
-    atomicAdd(values.heat + cell, 1u);
-  } else {
-    const std::uint32_t now = values.state->now;
-    if (values.heat[cell] != now) values.heat[cell] = now;
-  }
+  if (is_sampled(values, row)) warm(values, cell);
 }
 
 /// A cell was written, durably, and is not yet shown; or it came out of its slot. It has no copy from now on. True: it had one.
@@ -124,7 +101,7 @@ class ChangingMemory : public CudaMemory {
       CudaMemory::store_value(to + i, load_value(from + i));
     tile.once([&] {
       const auto number = static_cast<std::uint32_t>(position);
-      values_.cells[position] = cell;
+      values_.owners[position] = cell;
       if (!index::end_load(*this, values_.map + cell, number)) rest(values_, number);
       return 0;
     });
@@ -194,7 +171,7 @@ __global__ void __launch_bounds__(kThreads)
     const MappedPosition now = kept ? MappedPosition::at(static_cast<std::uint32_t>(position)) : MappedPosition{};
     const MappedPosition was = index::remap(memory, values.map + cell, now);
     if (was.cached() && was.word != now.word) rest(values, was.position());
-    if (kept) values.cells[position] = cell;
+    if (kept) values.owners[position] = cell;
   }
 }
 
