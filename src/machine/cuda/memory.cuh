@@ -248,13 +248,14 @@ class CudaMemory {
     });
   }
 
-  /// False: a slot has a copy that it had not when it was read, and which may be older (index::read_stands).
+  /// A slot that has no copy was read since the search began.
+  __device__ bool has_read_pool() const { return read_pool_; }
+  /// Before a search, or another look.
+  __device__ void begin_look() const { read_pool_ = last_in_pool_ = false; }
+  /// Of a slot that was read in the pool. False: it has a copy by now, which may be older (index::read_stands).
   __device__ bool stands(const index::Slot* slot) const {
-    if (!read_pool_) return true;
     const std::uint64_t bucket = cache_->bucket_of(slot);
-    if (bucket == kNoPosition || index::read_stands(*this, cache_->buckets.map + bucket)) return true;
-    read_pool_ = false;
-    return false;
+    return bucket == kNoPosition || index::read_stands(*this, cache_->buckets.map + bucket);
   }
   __device__ const CacheView* cache() const { return cache_; }
 
@@ -303,8 +304,6 @@ class CopyMemory : public CudaMemory {
  public:
   using CudaMemory::CudaMemory;
 
-  /// Before each search.
-  __device__ void begin_row() const { read_pool_ = last_in_pool_ = false; }
   __device__ void fence() const {
     if (read_pool_) __threadfence_system();
   }

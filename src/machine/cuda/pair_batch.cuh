@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint64_t row = first_of_thread(); row < job.size; row += all_threads()) {
     if (job.mask != nullptr && job.mask[row] == 0) continue;
     const Candidates<Shape> candidates(view, pair_key(view, job, row));
-    memory.begin_row();
+    memory.begin_look();
     index::Found found = index::find(ThreadTile{}, memory, view, candidates);
     while (!found.settled) {
       memory.count_retry();

@@ -34,7 +34,7 @@ __device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View
   wanted.row = row;
   if (row >= job.size || (job.mask != nullptr && job.mask[row] == 0) || outlived(job)) return wanted;
   const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
-  memory.begin_row();
+  memory.begin_look();
   index::Found found = index::find(ThreadTile{}, memory, view, candidates);
   while (!found.settled) {
     memory.count_retry();

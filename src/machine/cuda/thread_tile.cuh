@@ -91,10 +91,11 @@ struct ThreadTile {
   template <class Memory, class Shape>
   __device__ bool stands(const Memory& memory, const index::View<Shape>& view,
                          const index::Candidates<Shape>& candidates, LaneMask hits) const {
-    for (; hits != 0; hits &= hits - 1) {
-      if (!memory.stands(candidates.slot(view, lowest_bit(hits)))) return false;
-    }
-    return true;
+    bool stands = true;
+    if (!memory.has_read_pool()) return stands;
+    for (; hits != 0; hits &= hits - 1) stands = stands && memory.stands(candidates.slot(view, lowest_bit(hits)));
+    if (!stands) memory.begin_look();
+    return stands;
   }
 
   // Values, word by word: for completeness. Batches whose values are worth a thought go through gather.cuh.

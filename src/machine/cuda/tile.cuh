@@ -147,10 +147,11 @@ class WarpTile {
   template <class Memory, class Shape>
   __device__ bool stands(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                          LaneMask hits) const {
-    bool stands = true;
-    __syncwarp();
-    if ((hits >> lane_) & 1) stands = memory.stands(candidates.slot(view, lane_));
-    return ballot(!stands) == 0;
+    if (ballot(memory.has_read_pool()) == 0) return true;
+    const bool stands = ((hits >> lane_) & 1) == 0 || memory.stands(candidates.slot(view, lane_));
+    const bool all = ballot(!stands) == 0;
+    if (!all) memory.begin_look();
+    return all;
   }
   template <class Memory>
   __device__ void flush(const Memory&, const void*, std::size_t) const {}
