@@ -54,23 +54,7 @@ class Bench {
   }
 
   /// All items, in batches of `rows`; returns the rates of whole batches.
-  void load(std::uint64_t rows = 4 * kMi, const char* work = "insert") {
-    Arrays arrays(rows, words_, key_words_);
-    std::vector<double> rates;
-    Json each = Json::array();  // phases of each batch
-    for (std::uint64_t first = 0; first < setup_.items; first += rows) {
-      const std::uint64_t n = std::min(rows, setup_.items - first);
-      draw(each_from(first), arrays, n, false);
-      fill_values(arrays, n);
-      const double seconds = timed([&] { change(Op::insert, arrays, n); });
-      if (n == rows) rates.push_back(static_cast<double>(n) / seconds / 1e6);
-      if (setup_.time_phases) each.push_back(phases_since());
-      expect_status(arrays, n, Status::inserted, Status::inserted);
-    }
-    require_right(work);
-    if (!rates.empty()) note(work, rows, 1, rates, rows);
-    if (!rates.empty() && setup_.time_phases) tell("phase_ms_of_each", each);
-  }
+  void load(std::uint64_t rows = 4 * kMi, const char* work = "insert");
 
   /// All items in whole batches of `rows`, on two streams in turns, all enqueued at once: the clock runs from the first to the
   /// end of the last.
@@ -96,15 +80,7 @@ class Bench {
   }
 
   /// The items from `first` on, without a clock.
-  void insert_items(std::uint64_t first, std::uint64_t rows) {
-    Arrays arrays(rows, words_, key_words_);
-    draw(each_from(first), arrays, rows, false);
-    fill_values(arrays, rows);
-    change(Op::insert, arrays, rows);
-    wait_all();
-    expect_status(arrays, rows, Status::inserted, Status::inserted);
-    require_right("insert");
-  }
+  void insert_items(std::uint64_t first, std::uint64_t rows);
 
   /// Each repetition has fresh keys; the clock runs from the first call to the end of the last batch of the repetition.
   void find(const std::string& work, const Draw& from, std::uint64_t rows, unsigned streams = 1, bool absent = false);

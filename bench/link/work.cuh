@@ -5,6 +5,34 @@
 
 namespace holdfast::bench {
 
+inline void Bench::load(std::uint64_t rows, const char* work) {
+  Arrays arrays(rows, words_, key_words_);
+  std::vector<double> rates;
+  Json each = Json::array();  // phases of each batch
+  for (std::uint64_t first = 0; first < setup_.items; first += rows) {
+    const std::uint64_t n = std::min(rows, setup_.items - first);
+    draw(each_from(first), arrays, n, false);
+    fill_values(arrays, n);
+    const double seconds = timed([&] { change(Op::insert, arrays, n); });
+    if (n == rows) rates.push_back(static_cast<double>(n) / seconds / 1e6);
+    if (setup_.time_phases) each.push_back(phases_since());
+    expect_status(arrays, n, Status::inserted, Status::inserted);
+  }
+  require_right(work);
+  if (!rates.empty()) note(work, rows, 1, rates, rows);
+  if (!rates.empty() && setup_.time_phases) tell("phase_ms_of_each", each);
+}
+
+inline void Bench::insert_items(std::uint64_t first, std::uint64_t rows) {
+  Arrays arrays(rows, words_, key_words_);
+  draw(each_from(first), arrays, rows, false);
+  fill_values(arrays, rows);
+  change(Op::insert, arrays, rows);
+  wait_all();
+  expect_status(arrays, rows, Status::inserted, Status::inserted);
+  require_right("insert");
+}
+
 inline void Bench::find(const std::string& work, const Draw& from, std::uint64_t rows, unsigned streams, bool absent) {
   const auto each = static_cast<unsigned>(std::clamp<std::uint64_t>(4 * kMi / rows, streams == 1 ? 1 : 4, 64));
   std::vector<std::unique_ptr<Arrays>> arrays;
