@@ -6,6 +6,7 @@
 
 #include "../rivals/rivals.cuh"
 #include "bench.cuh"
+#include "buckets.cuh"
 #include "cache.cuh"
 
 namespace holdfast::bench {
@@ -126,6 +127,12 @@ inline Json factors_study(Setup setup) {
   bench.load(4 * kMi, "load");
   measure_factor(bench, skewed);
   bench.open_with(kHalfOfFree, kNever);
+  bench.cache(cached_buckets(0.2, CachePolicy::lfu));
+  bench.reopen();
+  bench.use("+ bucket cache 20%");
+  train(bench, skewed, 2, 3);
+  measure_factor(bench, skewed);
+  bench.cache({});
   bench.reopen();
   bench.use("+ resident buckets");
   measure_factor(bench, skewed);
