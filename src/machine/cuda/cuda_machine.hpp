@@ -113,10 +113,6 @@ class CudaMachine final : public Machine {
                    cudaStream_t stream);
   void change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream);
   bool make_room(const ChangeReport& report, Full& full);
-  void load_if_due(std::uint64_t rows);
-  void begin_load(const CacheMaps& maps);
-  void step_load(const CacheMaps& maps, bool paced);
-  void load_and_wait(const CacheMaps& maps);
   CacheView caches() const;
   bool goes_by_cells(const FindJob& job) const;
   bool goes_by_address(const FindJob& job) const;
@@ -156,6 +152,12 @@ class CudaMachine final : public Machine {
   void reserve_pairs(const ChangeJob& job, Full& full, cudaStream_t stream);
   void take_leftovers(ChangeJob& job, const ChangeReport& report);
   ChangeReport read_change_report(cudaStream_t stream) const;
+
+  // cuda_loads.cpp. `maps` are those of one of the caches
+  void load_if_due(std::uint64_t rows);
+  void begin_load(const CacheMaps& maps);
+  void step_load(const CacheMaps& maps, bool paced);
+  void load_and_wait(const CacheMaps& maps);
 
   // cuda_growth.cpp, cuda_check.cpp; the caller holds `changing_` and, except for `settle` and `read_state`, `launching_`
   void recover();
