@@ -120,6 +120,7 @@ void rounds_against_the_oracle(const Shape& shape, std::size_t n = 300) {
     rounds.round(n, n / 2, blocks);
     if (testing::Test::HasFatalFailure()) return;
     rounds.gpu.round(n, n, true, Op::find);
+    rounds.gpu.table->load_cache();  // where there is one
     rounds.gpu.verify();
     if (testing::Test::HasFatalFailure()) return;
   }
@@ -140,6 +141,13 @@ TEST(GpuSession, SmallPoolWithoutCopiesAgainstTheOracle) {
   Shape shape;
   shape.gpu_memory = 0;
   rounds_against_the_oracle<std::uint64_t, Words<8>>(shape);
+}
+TEST(GpuSession, SmallCopiesOfSomeBucketsAgainstTheOracle) {
+  HOLDFAST_NEEDS_GPU();
+  Shape shape;
+  shape.cache.bucket_ratio = 0.3;
+  rounds_against_the_oracle<std::uint64_t, std::uint64_t>(shape);
+  rounds_against_the_oracle<Words<2>, Words<8>>(shape);
 }
 TEST(GpuSession, SmallWideKeysAgainstTheOracle) {
   HOLDFAST_NEEDS_GPU();
