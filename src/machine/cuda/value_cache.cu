@@ -101,6 +101,18 @@ void ValueCache::drop() {
   covered_ = 0;
 }
 
+namespace {
+
+/// Fills larger copies: `kept` bytes of those before, and zeros behind them, which a copy of all of them later reads too.
+void take_over(const DeviceBuffer<std::byte>& to, const DeviceBuffer<std::byte>& from, std::size_t kept,
+               cudaStream_t stream) {
+  const char* const doing = "making the value cache larger";
+  if (kept != 0) cuda::check(cudaMemcpyAsync(to.data(), from.data(), kept, cudaMemcpyDeviceToDevice, stream), doing);
+  cuda::check(cudaMemsetAsync(to.data() + kept, 0, to.size() - kept, stream), doing);
+}
+
+}  // namespace
+
 /// True: every cell has its copy. Where GPU memory has no room for those that are there and the new ones at once, all are loaded
 /// anew.
 bool ValueCache::make_resident(const Layout& layout, bool filled, cudaStream_t stream) {
@@ -120,12 +132,10 @@ bool ValueCache::make_resident(const Layout& layout, bool filled, cudaStream_t s
         reinterpret_cast<std::uint64_t*>(copies.data() + first), words);
     check_launch("loading the value cache");
   };
-  if (covered_ != 0) {
-    cuda::check(
-        cudaMemcpyAsync(copies.data(), copies_.data(), covered_ * cell_bytes_, cudaMemcpyDeviceToDevice, stream),
-        "making the value cache larger");
-  } else if (filled) {
+  if (covered_ == 0 && filled) {
     copy(0, layout.cells);
+  } else {
+    take_over(copies, copies_, covered_ * cell_bytes_, stream);
   }
   cuda::check(cudaStreamSynchronize(stream), "loading the value cache");
   copies_ = std::move(copies);
@@ -149,6 +159,7 @@ void ValueCache::make_maps(const Layout& layout, cudaStream_t stream) {
   const std::uint64_t positions = positions_for(layout.cells);
   if (positions == 0) return;
   copies_ = DeviceBuffer<std::byte>(positions * cell_bytes_);
+  take_over(copies_, {}, 0, stream);
   maps_.make(layout.cells, positions, false, stream);
   look_anew();
 }
@@ -162,11 +173,9 @@ void ValueCache::look_anew() {
 void ValueCache::extend(const Layout& layout, cudaStream_t stream) {
   std::uint64_t positions = positions_for(layout.cells);
   if (positions > view_.positions && positions * (cell_bytes_ + CacheMaps::kBytesPerPosition) < free_memory()) {
-    const char* const doing = "making the value cache larger";
     DeviceBuffer<std::byte> copies(positions * cell_bytes_);
-    cuda::check(cudaMemcpyAsync(copies.data(), copies_.data(), copies_.size(), cudaMemcpyDeviceToDevice, stream),
-                doing);
-    cuda::check(cudaStreamSynchronize(stream), doing);
+    take_over(copies, copies_, copies_.size(), stream);
+    cuda::check(cudaStreamSynchronize(stream), "making the value cache larger");
     copies_ = std::move(copies);
   } else {
     positions = view_.positions;
