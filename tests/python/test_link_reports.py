@@ -44,6 +44,30 @@ def test_latency_stands_beside_throughput() -> None:
     assert "µs" not in bare
 
 
+def test_works_are_rows_and_sizes_columns() -> None:
+    runs = [
+        run("find", batch, batch / 10, by=by) for by in ("keys of 8 bytes", "keys of 32 bytes") for batch in (64, 4096)
+    ]
+    runs.append(run("erase", 64, 5, by="keys of 8 bytes"))
+    table = link_tables.TABLES["by-batch"](content("link-batches", {"runs": runs}))
+    assert table.splitlines()[0].count("|") == 4
+    assert rows_of(table) == [
+        ["find, keys of 8 bytes", "6.4", "410"],
+        ["erase, keys of 8 bytes", "5.0", "–"],
+        ["find, keys of 32 bytes", "6.4", "410"],
+    ]
+    keys = [run(f"find, keys of {n} bytes", 64, n) for n in (8, 128)]
+    assert rows_of(link_tables.TABLES["by-key"](content("link-keys", {"runs": keys}))) == [
+        ["find, batch 64", "8.0", "128"]
+    ]
+    parts = [run(f"{work}, uniform, lfu, {part}%", 64, part) for part in (5, 20) for work in ("contains", "find")]
+    parts.append(run("update, uniform, 20%", 64, 1))
+    table = link_tables.TABLES["buckets"](content("link-buckets", {"runs": parts}))
+    assert rows_of(table) == [["5%, lfu", "5.0", "5.0"], ["20%, lfu", "20.0", "20.0"]]
+    sizes = [{"most_value_bytes": n, "runs": [run("insert", 64, n)]} for n in (8, 400)]
+    assert rows_of(link_tables.TABLES["pairs"](content("link-pairs", {"pairs": sizes}))) == [["insert", "8.0", "400"]]
+
+
 def test_rivals_are_compared_with_the_best() -> None:
     runs = [
         run("load", 4096, 1, by="Holdfast"),

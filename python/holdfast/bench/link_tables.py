@@ -32,6 +32,67 @@ def link(content: Json) -> str:
     return grid([*([""] if by else []), *columns], rows)
 
 
+def _table(corner: str, rows: list[str], columns: list[str], cells: dict[tuple[str, str], Json]) -> str:
+    """Rates by row and column; a dash where nothing was measured."""
+    rates = {where: _brief(run["mops"]["median"]) for where, run in cells.items()}
+    return grid([corner, *columns], [[row, *(rates.get((row, column), "–") for column in columns)] for row in rows])
+
+
+def _brief(mops: float) -> str:
+    return f"{mops:,.0f}" if mops >= 100 else f"{mops:.1f}"
+
+
+def by_batch(content: Json) -> str:
+    """A row a work, a column a batch size. Latencies are in the file and in the plot."""
+    runs = [run for run in content["results"]["runs"] if run["streams"] == 1]
+    batches = sorted({run["batch"] for run in runs})
+    name = {id(run): ", ".join(filter(None, (run["work"], run.get("by")))) for run in runs}
+    tables = list(dict.fromkeys(run.get("by") for run in runs))
+    rows = list(dict.fromkeys(name[id(run)] for run in sorted(runs, key=lambda run: tables.index(run.get("by")))))
+    cells = {(name[id(run)], f"{run['batch']:,}"): run for run in runs}
+    return _table("M operations/s, batches of", rows, [f"{batch:,}" for batch in batches], cells)
+
+
+def by_key(content: Json) -> str:
+    """A row a work and batch size, a column a key size (GPHash Figure 12a)."""
+    rows, columns, cells = [], [], {}
+    for run in content["results"]["runs"]:
+        work, _, keys = run["work"].partition(", keys of ")
+        row = f"{work}, batch {run['batch']:,}"
+        rows.append(row)
+        columns.append(keys)
+        cells[row, keys] = run
+    return _table("M operations/s, keys of", list(dict.fromkeys(rows)), list(dict.fromkeys(columns)), cells)
+
+
+def buckets(content: Json) -> str:
+    """A row a policy and part of the buckets, a column a work, draw and batch size (GPHash Figure 10)."""
+    rows, columns, cells = [], [], {}
+    for run in content["results"]["runs"]:
+        parts = run["work"].split(", ")
+        if len(parts) != 4:
+            continue
+        work, draw, policy, ratio = parts
+        row, column = f"{ratio}, {policy}", f"{work} {draw}, {run['batch']:,}"
+        rows.append(row)
+        columns.append(column)
+        cells[row, column] = run
+    columns = sorted(dict.fromkeys(columns), key=lambda column: column.partition(" ")[0], reverse=True)
+    return _table("M/s, by part and policy", list(dict.fromkeys(rows)), columns, cells)
+
+
+def pairs(content: Json) -> str:
+    """Keys and values of any length: a row a work, a column a size and batch."""
+    rows, columns, cells = [], [], {}
+    for table in content["results"]["pairs"]:
+        for run in table["runs"]:
+            column = f"values up to {table['most_value_bytes']} bytes, batch {run['batch']:,}"
+            rows.append(run["work"])
+            columns.append(column)
+            cells[run["work"], column] = run
+    return _table("M operations/s", list(dict.fromkeys(rows)), list(dict.fromkeys(columns)), cells)
+
+
 def rivals(content: Json) -> str:
     """Who does what how fast: a row a work and batch size, a column each; Holdfast over the best of the others."""
     value, runs = content["parameters"]["value_bytes"], content["results"]["runs"]
@@ -121,6 +182,10 @@ def shapes(content: Json) -> str:
 
 TABLES: dict[str, Callable[[Json], str]] = {
     "link": link,
+    "by-batch": by_batch,
+    "by-key": by_key,
+    "buckets": buckets,
+    "pairs": pairs,
     "phases": phases,
     "gpu-recovery": gpu_recovery,
     "gpu-resize": gpu_resize,
