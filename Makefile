@@ -41,7 +41,7 @@ endef
 	$(call install,checked,RelWithDebInfo,ON)
 
 build: .cache/installed-shipped-$(GPU) ## the package, as shipped, into .venv
-demo: .cache/installed-shipped-$(GPU) ## a table made, loaded, killed in mid-write, reopened and verified
+demo: .cache/installed-shipped-$(GPU) ## two tables made, loaded, killed in mid-write, reopened and verified
 	@holdfast demo
 
 test: .cache/installed-checked-$(GPU) ## every test, bounded; built once, with assertions

@@ -17,6 +17,7 @@ from test_cli import as_json, holdfast
 from holdfast import Error, Table, demo
 from holdfast.demo import unicode, worker
 from holdfast.demo.journal import Journal
+from holdfast.demo.lines import Lines
 from holdfast.demo.plan import Plan
 
 
@@ -24,11 +25,13 @@ def test_the_demo(folder: Path, device: str) -> None:
     path = folder / "demo.hold"
     text = holdfast("demo", "--quick", "--path", path, "--device", device).stdout
     assert "nothing acknowledged was lost, nothing is torn" in text
-    assert text.count("SIGKILL") == 2 and " M/s" in text
+    assert text.count("SIGKILL") == 4 and " M/s" in text  # of either part
     assert "GRINNING FACE" in holdfast("get", path, "0x1F600").stdout
     point = as_json("get", path, "U+0041")["items"][0]["code_point"]
     assert point["name"] == "LATIN CAPITAL LETTER A" and point["lower"] == 0x61 and point["category"] == "Lu"
     assert "<control>" in holdfast("get", path, 0).stdout
+    example = text.split()[-1]
+    assert example.endswith(".py:1") and holdfast("get", folder / "demo-lines.hold", example).stdout.strip()
     report = as_json("check", path)
     assigned = sum(unicodedata.category(chr(p)) not in ("Cn", "Cs", "Co") for p in range(0x110000))
     assert report["ok"] and report["items"] == assigned + 20_000
@@ -36,13 +39,16 @@ def test_the_demo(folder: Path, device: str) -> None:
 
 
 def test_the_demo_as_json(folder: Path) -> None:
-    outcome = as_json("demo", "--path", folder / "d.hold", "--items", 30_000, "--kills", 3, "--device", "cpu")
+    outcome = as_json(
+        "demo", "--path", folder / "d.hold", "--items", 30_000, "--kills", 3, "--lines", 0, "--device", "cpu"
+    )
     assert outcome["ok"] and outcome["random_items"] == 30_000
     assert len(outcome["kills"]) == 3
     for kill in outcome["kills"]:
         assert kill["verified"]["lost"] == kill["verified"]["torn"] == kill["verified"]["given_wrong"] == 0
         assert kill["written_at"].startswith("0x") and kill["verified"]["address"].startswith("0x")
     assert outcome["rates"]["load"] > 0
+    assert outcome["lines"] is None
 
 
 def test_the_demo_with_a_csv_file(folder: Path) -> None:
@@ -114,7 +120,7 @@ def test_the_verifier_sees_harm(folder: Path, harm: str) -> None:
     report = worker.verify(
         {
             "pool": str(path), "device": "cpu", "plan": plan.__dict__, "given": str(folder / "given.npz"),
-            "acknowledged": written, "begun": written + 1,
+            "lines": False, "acknowledged": written, "begun": written + 1,
         }
     )  # fmt: skip
     counts = {
@@ -124,6 +130,38 @@ def test_the_verifier_sees_harm(folder: Path, harm: str) -> None:
         "extra": report["unexpected_items"],
         "given": report["given_wrong"],
     }
+    assert report["pending_absent"] == 125 and report["pending_applied"] == 0
+    if harm == "none":
+        assert not any(counts.values())
+    else:
+        assert counts[harm] == 1
+
+
+@pytest.mark.parametrize("harm", ["none", "lost", "stale", "torn", "extra"])
+def test_the_verifier_of_lines_sees_harm(folder: Path, harm: str) -> None:
+    plan = Plan(items=2000, batch=100, value_bytes=16, seed=0)
+    lines = Lines(plan.items)
+    path = folder / "x.hold"
+    written = 8
+    with Table.create(path, key=bytes, value=bytes, capacity=4000, device="cpu") as table:
+        for batch in range(written):
+            table.insert_or_assign(*lines.rows(*plan.written_by(batch)))
+        (key,), (text,) = lines.rows(np.array([8]), np.array([1]))
+        assert table.find([key])[0][0] == lines.value(8, 2) != text
+        if harm == "lost":
+            table.erase([key])
+        elif harm == "stale":
+            table.assign([key], [text])
+        elif harm == "torn":
+            table.assign([key], [lines.value(8, 2)[:-1]])
+        elif harm == "extra":
+            table.insert([b"nowhere.py:1"], [b"pass"])
+    report = worker.verify({
+        "pool": str(path), "device": "cpu", "plan": plan.__dict__, "given": None, "lines": True,
+        "acknowledged": written, "begun": written + 1,
+    })  # fmt: skip
+    counts = {"lost": report["lost"], "torn": report["torn"], "extra": report["unexpected_items"]}
+    counts["stale"] = counts["lost"]
     assert report["pending_absent"] == 125 and report["pending_applied"] == 0
     if harm == "none":
         assert not any(counts.values())
@@ -144,7 +182,7 @@ def test_the_writer_waits_for_its_killer(folder: Path) -> None:
     path = folder / "x.hold"
     Table.create(path, value=16, capacity=2000, device="cpu").close()
     task = {
-        "do": "load", "pool": str(path), "device": "cpu", "plan": plan.__dict__, "first": 0,
+        "do": "load", "pool": str(path), "device": "cpu", "plan": plan.__dict__, "first": 0, "lines": False,
         "journal": str(folder / "j"), "address": str(folder / "address"),
     }  # fmt: skip
     with Journal(folder / "j", create=True) as journal:

@@ -21,8 +21,8 @@ def _default_path() -> Path:
 
 
 def _link_here(pool: Path) -> Path:
-    """A link demo.hold in this folder, so that `holdfast get demo.hold …` works; the pool itself if that cannot be."""
-    here = Path(_NAME)
+    """A link in this folder, so that `holdfast get demo.hold …` works; the pool itself if that cannot be."""
+    here = Path(pool.name)
     if here.absolute() == pool.absolute():
         return here
     if here.is_symlink() and here.readlink() == pool:
@@ -46,7 +46,13 @@ def run_demo(
     device: Device = "auto",
     items: Annotated[int, typer.Option(help="Random pairs that the killed process writes.", min=8)] = 1_000_000,
     kills: Annotated[int, typer.Option(help="How often it is killed.", min=1)] = 5,
-    quick: Annotated[bool, typer.Option("--quick", help="20,000 random pairs and 2 kills.")] = False,
+    lines: Annotated[
+        int,
+        typer.Option(
+            help="Lines of Python's library that it writes into a second pool; 0, and with --csv: none.", min=0
+        ),
+    ] = 300_000,
+    quick: Annotated[bool, typer.Option("--quick", help="20,000 random pairs, 5,000 lines and 2 kills.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file at --path.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -61,6 +67,7 @@ def run_demo(
         items=20_000 if quick else items,
         batch=512 if quick else 8192,
         kills=2 if quick else kills,
+        lines=0 if csv is not None else min(lines, 5_000) if quick else lines,
         overwrite=overwrite or path is None,
     )
     with Console(stderr=True).status("working") as status:  # shows on a terminal only
@@ -73,6 +80,10 @@ def run_demo(
         outcome = demo.run(options, say)
     shown = _link_here(pool) if path is None else pool
     example = "0x1F600" if csv is None else "KEY"
-    emit(as_json, outcome.as_dict(), f"look one up: holdfast get {shown} {example}   all of it: holdfast check {shown}")
+    hint = f"look one up: holdfast get {shown} {example}   all of it: holdfast check {shown}"
+    if outcome.lines is not None:
+        second = demo.lines_path(pool)
+        hint += f"\na line: holdfast get {_link_here(second) if path is None else second} {outcome.lines.example}"
+    emit(as_json, outcome.as_dict(), hint)
     if not outcome.ok:
         raise typer.Exit(1)

@@ -48,6 +48,11 @@ class Plan:
         np.multiply(base[:, None], 2 * np.arange(1, words.shape[1], dtype=np.uint64) + np.uint64(1), out=words[:, 1:])
         return words.view(np.uint8)[:, : self.value_bytes]
 
+    def rows(self, items: np.ndarray, versions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Keys and values of items at versions."""
+        keys = self.keys(items)
+        return keys, self.values(keys, versions)
+
     def written_by(self, batch: int) -> tuple[np.ndarray, np.ndarray]:
         """The items and versions of one batch."""
         added = np.arange(batch * self.batch, min((batch + 1) * self.batch, self.items))

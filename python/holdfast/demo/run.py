@@ -11,17 +11,18 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import Error
+from ..errors import Error, PoolExists
 from ..status import Status
 from ..table import Table
 from . import csvfile, unicode
 from .journal import Journal
+from .lines import Lines
 from .plan import Plan
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -33,7 +34,8 @@ _AHEAD = 3
 
 @dataclass(frozen=True)
 class Options:
-    """What to do. `items` random pairs are written in batches of `batch`, by a process that is killed `kills` times."""
+    """What to do. `items` random pairs are written in batches of `batch`, by a process that is killed `kills` times.
+    Then `lines` lines of text (0: none) likewise, into a second pool."""
 
     path: Path
     csv: Path | None = None
@@ -41,6 +43,7 @@ class Options:
     items: int = 1_000_000
     batch: int = 8192
     kills: int = 5
+    lines: int = 300_000
     overwrite: bool = False
     seed: int | None = None
 
@@ -58,11 +61,16 @@ class Outcome:
     """Operations a second, by name."""
     kills: list[dict[str, Any]] = field(default_factory=list)
     final: dict[str, Any] = field(default_factory=dict)
+    example: str = ""
+    """A key of the lines."""
+    lines: Outcome | None = None
 
     @property
     def ok(self) -> bool:
         """Nothing acknowledged is lost, nothing is torn, nothing is there that nobody wrote."""
-        return all(_is_whole(report) for report in [*(kill["verified"] for kill in self.kills), self.final])
+        return (self.lines is None or self.lines.ok) and all(
+            _is_whole(report) for report in [*(kill["verified"] for kill in self.kills), self.final]
+        )
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "ok": self.ok}
@@ -91,6 +99,9 @@ def _start(task: dict[str, Any], **pipes: Any) -> subprocess.Popen[str]:
 
 class Demo:
     """One run of it, in a folder of its own for the journal and what the children need to know."""
+
+    what = "random pairs"
+    lines = False
 
     def __init__(self, options: Options, say: Say, folder: Path) -> None:
         self.options = options
@@ -186,7 +197,8 @@ class Demo:
             "device": self.options.device,
             "plan": asdict(self._plan),
             "journal": str(self._journal),
-            "given": str(self._given),
+            "given": None if self.lines else str(self._given),
+            "lines": self.lines,
             "address": str(self._address),
         }
 
@@ -265,9 +277,9 @@ class Demo:
                 if child.wait() != 0:
                     raise self._child_error(child)
         self.outcome.random_items = self._plan.items
-        self.outcome.rates["random writes"] = journal.operations / (journal.nanoseconds / 1e9)
-        self.say(f"wrote the rest: {self._plan.items:,} random pairs in all, a quarter of them twice, "
-                 f"{self.outcome.rates['random writes'] / 1e6:.2f} M/s inside the batches")  # fmt: skip
+        self.outcome.rates["writes"] = journal.operations / (journal.nanoseconds / 1e9)
+        self.say(f"wrote the rest: {self._plan.items:,} {self.what} in all, a quarter of them twice, "
+                 f"{self.outcome.rates['writes'] / 1e6:.2f} M/s inside the batches")  # fmt: skip
 
     def _report_kill(self, number: int, kill: dict[str, Any]) -> None:
         seen = kill["verified"]
@@ -294,6 +306,32 @@ class Demo:
         self.say(f"{items:,} pairs verified after {len(kills)} kills, {inside} of them inside a batch: {verdict}")
 
 
+class LinesDemo(Demo):
+    """The same with keys and values of any length: each line of Python's standard library, by file and number."""
+
+    what = "lines"
+    lines = True
+
+    def _make_and_load(self) -> None:
+        options, lines = self.options, Lines(self.options.lines)
+        items = len(lines)
+        (first,), _ = lines.rows(np.array([0]), np.array([1]))
+        self.outcome.example = first.decode()
+        self._plan = Plan(items, min(options.batch, max(1, items // 16)), 16, 0)
+        with Table.create(
+            options.path, key=bytes, value=bytes, capacity=items, device=options.device, overwrite=options.overwrite
+        ) as table:
+            stats = table.stats()
+            self.outcome.device, self.outcome.domain = stats["device"], stats["domain"]
+            self.say(f"created {options.path}: keys and values of any length, on {stats['device']}; a process writes "
+                     f"{items:,} lines of Python's library, by file and number")  # fmt: skip
+
+
+def lines_path(path: Path) -> Path:
+    """Where the second part keeps its pool."""
+    return path.with_name(f"{path.stem}-lines{path.suffix}")
+
+
 def run(options: Options, say: Say = lambda line: None) -> Outcome:
     """Runs the demo; `say` gets a line of its report at a time. Leaves the pool behind.
 
@@ -305,5 +343,11 @@ def run(options: Options, say: Say = lambda line: None) -> Outcome:
         A child process failed, or the table gave something that was not asked for.
     """
     shared = str(SHARED_MEMORY) if SHARED_MEMORY.is_dir() else None
+    second = replace(options, path=lines_path(options.path), kills=min(options.kills, 3), batch=options.batch // 2)
+    if options.lines and not options.overwrite and second.path.exists():
+        raise PoolExists(f"{second.path} exists: open it, name another path, or pass overwrite=True")
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-", dir=shared) as folder:
-        return Demo(options, say, Path(folder)).run()
+        outcome = Demo(options, say, Path(folder)).run()
+        if options.lines:
+            outcome.lines = LinesDemo(second, say, Path(folder)).run()
+        return outcome

@@ -16,6 +16,7 @@ import numpy as np
 from ..status import Status
 from ..table import Table
 from .journal import Journal
+from .lines import Lines
 from .plan import Plan
 
 _CHUNK = 1 << 16
@@ -34,12 +35,12 @@ def mapped_at(pool: str) -> str | None:
 def load(task: dict[str, Any]) -> None:
     """Writes the plan's batches from `task["first"]` on, and notes each in the journal before and after."""
     plan = Plan(**task["plan"])
+    pairs = Lines(plan.items) if task["lines"] else plan
     with Table.open(task["pool"], device=task["device"]) as table, Journal(Path(task["journal"])) as journal:
         Path(task["address"]).write_text(mapped_at(task["pool"]) or "")
         for batch in range(task["first"], plan.batches):
             items, versions = plan.written_by(batch)
-            keys = plan.keys(items)
-            values = plan.values(keys, versions)
+            keys, values = pairs.rows(items, versions)
             while batch >= journal.limit:  # whoever is to kill this process is late
                 time.sleep(0.0002)
             journal.begin(batch)
@@ -71,17 +72,47 @@ def _compare_random(table: Table, plan: Plan, acknowledged: int, begun: int) -> 
     return result
 
 
+def _compare_lines(table: Table, plan: Plan, acknowledged: int, begun: int) -> dict[str, int]:
+    """The same for lines of text."""
+    lines = Lines(plan.items)
+    items = np.arange(plan.items)
+    before = plan.versions_after(items, acknowledged).tolist()
+    after = plan.versions_after(items, begun).tolist()
+    result = {"lost": 0, "torn": 0, "random_items": 0, "pending_applied": 0, "pending_absent": 0}
+    for first in range(0, plan.items, _CHUNK):
+        chunk = items[first : first + _CHUNK]
+        keys, _ = lines.rows(chunk, np.ones(len(chunk), np.uint64))
+        values, _ = table.find(keys)
+        for item, value in zip(chunk.tolist(), values, strict=True):
+            allowed = [lines.value(item, version) if version else None for version in (before[item], after[item])]
+            result["random_items"] += value is not None
+            if value not in allowed:
+                result["lost" if value in (None, lines.value(item, 1)) else "torn"] += 1
+            if before[item] != after[item]:
+                result["pending_applied"] += value == allowed[1]
+                result["pending_absent"] += value == allowed[0]
+    return result
+
+
+def _compare_given(table: Table, file: str | None) -> tuple[int, int]:
+    """How many pairs were there before the writer, and how many of them are not as they were."""
+    if file is None:
+        return 0, 0
+    given = np.load(file)
+    values, found = table.find(given["keys"])
+    return len(found), int((~found | (values != given["values"]).any(axis=1)).sum())
+
+
 def verify(task: dict[str, Any]) -> dict[str, Any]:
     """Opens the pool, which recovers it, and compares every pair with what the journal says."""
     plan = Plan(**task["plan"])
-    given = np.load(task["given"])
+    compare = _compare_lines if task["lines"] else _compare_random
     with Table.open(task["pool"], device=task["device"]) as table:
         address = mapped_at(task["pool"])
         stats = table.stats()
         report = table.check()
-        values, found = table.find(given["keys"])
-        result = _compare_random(table, plan, task["acknowledged"], task["begun"])
-        torn_or_lost = ~found | (values != given["values"]).any(axis=1)
+        given_items, given_wrong = _compare_given(table, task["given"])
+        result = compare(table, plan, task["acknowledged"], task["begun"])
         return {
             **result,
             "address": address,
@@ -92,9 +123,9 @@ def verify(task: dict[str, Any]) -> dict[str, Any]:
             "repaired_slots": stats["repaired_slots"],
             "finished_moves": stats["finished_moves"],
             "check_errors": list(report.errors),
-            "given_items": len(found),
-            "given_wrong": int(torn_or_lost.sum()),
-            "unexpected_items": len(table) - int(found.sum()) - result["random_items"],
+            "given_items": given_items,
+            "given_wrong": given_wrong,
+            "unexpected_items": len(table) - given_items - result["random_items"],
         }
 
 
