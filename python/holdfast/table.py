@@ -3,55 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Literal, NoReturn, overload
+from typing import Any, NoReturn
 
 import numpy as np
 
-from . import batch, lookup, pairs, selection
-from ._native import Blobs
 from ._native import Table as NativeTable
-from .arrays import HOST, NUMPY
-from .batch import Request, TableShape
+from .arrays import HOST
+from .batch import TableShape
+from .checked import MOST, device_of, length, number, policy_of, whole
 from .column import Column
-from .errors import Error, InvalidArgument, InvalidType
+from .contents import Contents
+from .errors import InvalidArgument, InvalidType
+from .operations import Operations
 from .pool import CheckReport, SnapshotReport, path_text, report_from
-from .status import Op
-
-_END = (1 << 64) - 1
 
 
-def _whole(name: str, value: Any, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidType(f"{name} is {value!r}, of type {type(value).__name__}: give a whole number")
-    if not least <= value <= most:
-        raise InvalidArgument(f"{name} is {value}: give {least} to {most:,}")
-    return int(value)
-
-
-def _length(name: str, value: Any, most: int, least: int = 0) -> int:
-    """Of keys or values: a number of bytes, or the type `bytes` for any."""
-    return pairs.ANY if value is bytes else _whole(name, value, least, most)
-
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InvalidType(f"{name} is {value!r}, of type {type(value).__name__}: give a number")
-    return float(value)
-
-
-def _pair(out: Any) -> tuple[Any, Any]:
-    """`out=` of an operation with two results: a pair, or the array for the first alone."""
-    if not isinstance(out, tuple):
-        return out, None
-    if len(out) != 2:
-        raise InvalidArgument(f"out has {len(out)} arrays: give one for the first result, or a pair")
-    return out
-
-
-class Table:
+class Table(Operations, Contents):
     """A durable key-value table in a pool file, made with `Table.create` or `Table.open`.
 
     Every operation is a batch over arrays and returns when all that it acknowledged is in the pool's persistence domain
@@ -179,25 +148,25 @@ class Table:
         text = path_text(path)
         native = NativeTable.create(
             path=text,
-            key=_length("key", key, 65536),
-            value=_length("value", value, 1 << 31),
-            capacity=_whole("capacity", capacity, 0, _END),
-            levels=_whole("levels", levels, 0, 1 << 16),
-            hash_locations=_whole("hash_locations", hash_locations, 0, 1 << 16),
-            slots=_whole("slots", slots, 0, 1 << 16),
-            device=_device(device),
+            key=length("key", key, 65536),
+            value=length("value", value, 1 << 31),
+            capacity=whole("capacity", capacity, 0, MOST),
+            levels=whole("levels", levels, 0, 1 << 16),
+            hash_locations=whole("hash_locations", hash_locations, 0, 1 << 16),
+            slots=whole("slots", slots, 0, 1 << 16),
+            device=device_of(device),
             overwrite=bool(overwrite),
-            threads=_whole("threads", threads, 0, 1 << 16),
+            threads=whole("threads", threads, 0, 1 << 16),
             moves=bool(moves),
-            shared_bias=_whole("shared_bias", shared_bias, 0, 1 << 16),
+            shared_bias=whole("shared_bias", shared_bias, 0, 1 << 16),
             flush=bool(flush),
-            seed=_whole("seed", seed, 0, _END),
-            max_bytes=_whole("max_bytes", max_bytes, 0, _END),
-            gpu_memory=None if gpu_memory is None else _whole("gpu_memory", gpu_memory, 0, _END),
-            bucket_cache=_number("bucket_cache", bucket_cache),
-            value_cache=_number("value_cache", value_cache),
-            value_memory=None if value_memory is None else _whole("value_memory", value_memory, 0, _END - 1),
-            cache_policy=_policy(cache_policy),
+            seed=whole("seed", seed, 0, MOST),
+            max_bytes=whole("max_bytes", max_bytes, 0, MOST),
+            gpu_memory=None if gpu_memory is None else whole("gpu_memory", gpu_memory, 0, MOST),
+            bucket_cache=number("bucket_cache", bucket_cache),
+            value_cache=number("value_cache", value_cache),
+            value_memory=None if value_memory is None else whole("value_memory", value_memory, 0, MOST - 1),
+            cache_policy=policy_of(cache_policy),
         )
         return cls._wrap(native, text, "r+")
 
@@ -245,330 +214,22 @@ class Table:
         text = path_text(path)
         native = NativeTable.open(
             path=text,
-            device=_device(device),
+            device=device_of(device),
             read_only=mode == "r",
-            threads=_whole("threads", threads, 0, 1 << 16),
+            threads=whole("threads", threads, 0, 1 << 16),
             moves=bool(moves),
-            shared_bias=_whole("shared_bias", shared_bias, 0, 1 << 16),
+            shared_bias=whole("shared_bias", shared_bias, 0, 1 << 16),
             flush=bool(flush),
             salvage=bool(salvage),
-            key=None if key is None else _length("key", key, 65536, 1),
-            value=None if value is None else _length("value", value, 65536),
-            gpu_memory=None if gpu_memory is None else _whole("gpu_memory", gpu_memory, 0, _END),
-            bucket_cache=_number("bucket_cache", bucket_cache),
-            value_cache=_number("value_cache", value_cache),
-            value_memory=None if value_memory is None else _whole("value_memory", value_memory, 0, _END - 1),
-            cache_policy=_policy(cache_policy),
+            key=None if key is None else length("key", key, 65536, 1),
+            value=None if value is None else length("value", value, 65536),
+            gpu_memory=None if gpu_memory is None else whole("gpu_memory", gpu_memory, 0, MOST),
+            bucket_cache=number("bucket_cache", bucket_cache),
+            value_cache=number("value_cache", value_cache),
+            value_memory=None if value_memory is None else whole("value_memory", value_memory, 0, MOST - 1),
+            cache_policy=policy_of(cache_policy),
         )
         return cls._wrap(native, text, mode)
-
-    # Operations.
-
-    def insert(
-        self,
-        keys: Any,
-        values: Any = None,
-        *,
-        mask: Any = None,
-        unique: bool = False,
-        out: Any = None,
-        stream: Any = None,
-    ) -> Any:
-        """Adds each key with its value; a key that is there keeps its value.
-
-        Returns
-        -------
-        statuses
-            Shape (n,) of uint8: INSERTED, EXISTS, NO_SPACE or NOT_RUN.
-        """
-        return self._change(Op.INSERT, keys, values, mask, unique, out, stream)
-
-    def insert_or_assign(
-        self,
-        keys: Any,
-        values: Any = None,
-        *,
-        mask: Any = None,
-        unique: bool = False,
-        out: Any = None,
-        stream: Any = None,
-    ) -> Any:
-        """Adds each key with its value, or replaces the value of a key that is there.
-
-        Returns
-        -------
-        statuses
-            Shape (n,) of uint8: INSERTED, UPDATED, NO_SPACE or NOT_RUN.
-        """
-        return self._change(Op.INSERT_OR_ASSIGN, keys, values, mask, unique, out, stream)
-
-    def assign(
-        self,
-        keys: Any,
-        values: Any = None,
-        *,
-        mask: Any = None,
-        unique: bool = False,
-        out: Any = None,
-        stream: Any = None,
-    ) -> Any:
-        """Replaces the value of each key that is there.
-
-        Returns
-        -------
-        statuses
-            Shape (n,) of uint8: UPDATED, NOT_FOUND, NO_SPACE or NOT_RUN.
-        """
-        return self._change(Op.ASSIGN, keys, values, mask, unique, out, stream)
-
-    def erase(self, keys: Any, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None) -> Any:
-        """Removes each key.
-
-        Returns
-        -------
-        statuses
-            Shape (n,) of uint8: ERASED, NOT_FOUND or NOT_RUN.
-        """
-        return self._change(Op.ERASE, keys, None, mask, unique, out, stream)
-
-    def accumulate(
-        self,
-        keys: Any,
-        values: Any = None,
-        *,
-        op: str = "add",
-        scale: float = 1.0,
-        mask: Any = None,
-        unique: bool = False,
-        out: Any = None,
-        stream: Any = None,
-    ) -> Any:
-        """Combines each value with the one that is there, element by element, or adds the key with it.
-
-        Parameters
-        ----------
-        values
-            Rows of int32, uint32, int64, uint64, float16, bfloat16, float32 or float64: that is what is combined.
-            Integers wrap. Sums of 16 bits are taken in fp32 and rounded to nearest, ties to even, once for each row.
-        op
-            "add", "min" or "max".
-        scale
-            What is added is `scale` times the value, to a new key's zero too: -0.1 subtracts a tenth of a gradient.
-            The product is not rounded before the sum. For "add" and floating-point elements.
-
-        Returns
-        -------
-        statuses
-            Shape (n,) of uint8: UPDATED, INSERTED, NO_SPACE or NOT_RUN.
-        """
-        return self._change(Op.ACCUMULATE, keys, values, mask, unique, out, stream, op, _number("scale", scale))
-
-    @overload
-    def find(
-        self, keys: Any, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
-        stream: Any = None, missing: Literal[False] = False, as_arrow: bool = False,
-    ) -> tuple[Any, Any]: ...  # fmt: skip
-    @overload
-    def find(
-        self, keys: Any, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
-        stream: Any = None, missing: Literal[True], as_arrow: bool = False,
-    ) -> tuple[Any, Any, Any]: ...  # fmt: skip
-    def find(
-        self,
-        keys: Any,
-        *,
-        dtype: Any = None,
-        mask: Any = None,
-        unique: bool = False,
-        out: Any = None,
-        stream: Any = None,
-        missing: bool = False,
-        as_arrow: bool = False,
-    ) -> Any:
-        """Reads the value of each key.
-
-        Parameters
-        ----------
-        dtype
-            Element type of the values; bytes by default. A value of one element gives the shape (n,).
-        out
-            An array for the values, or a pair for both results. Values are written straight into it. If `dtype` is
-            given and it is of another floating-point type, they are converted on the way, rounded to nearest.
-        missing
-            Give the rows of absent keys too. With arrays in GPU memory the call waits for their count.
-        as_arrow
-            Values of any length as an Arrow array of large_binary, instead of an object array of bytes and None.
-
-        Returns
-        -------
-        values
-            n rows of `value_bytes` bytes; zero where the key is absent. Of any length: bytes, and None where it is.
-        found
-            Shape (n,) of bool.
-        missing
-            If asked for: shape (m,) of int64, the numbers of the rows, rising, whose keys are absent.
-        """
-        values, found = _pair(out)
-        request = Request(Op.FIND, keys, mask=mask, dtype=dtype, stream=stream, unique=unique, out_values=values,
-                          out_found=found, give_values=True, give_found=True,
-                          as_arrow=as_arrow)  # fmt: skip
-        if self._shape.any_length:
-            result = self._run(request)
-            both = result.values, result.found
-            return (*both, np.flatnonzero(~result.found)) if missing else both
-        if not missing and (values is None or dtype is None):
-            result = self._run(request)
-            return result.values, result.found
-        result, absent = lookup.find(self._native, request, self._shape, missing)
-        return (result.values, result.found, absent) if missing else (result.values, result.found)
-
-    def contains(
-        self, keys: Any, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
-    ) -> Any:
-        """Asks for each key.
-
-        Returns
-        -------
-        found
-            Shape (n,) of bool.
-        """
-        request = Request(Op.CONTAINS, keys, mask=mask, stream=stream, unique=unique, out_found=out, give_found=True)
-        return self._run(request).found
-
-    def find_or_insert(
-        self,
-        keys: Any,
-        values: Any = None,
-        *,
-        init: Any = None,
-        dtype: Any = None,
-        mask: Any = None,
-        unique: bool = False,
-        out: Any = None,
-        stream: Any = None,
-        as_arrow: bool = False,
-    ) -> tuple[Any, Any]:
-        """Reads the value of each key, or adds the key with the value given, or with one that `init` makes.
-
-        Parameters
-        ----------
-        init
-            Instead of values: a number; `holdfast.initial.Uniform(low, high, seed)`, `Normal(std, mean, seed)` or
-            `Constant(value)`, drawn from each key; or a function that gets keys, and gives a row for each. It is
-            called with the missing keys, or, in GPU memory, with all, so that nothing waits for the host.
-        dtype
-            Element type of the values; with `init`, needed unless `out` has it.
-        out
-            As for `find`: converted if it is of another floating-point type than `dtype`.
-        as_arrow
-            As for `find`.
-
-        Returns
-        -------
-        values
-            What is there now: n rows, of the kind of the values given unless `dtype` says otherwise. Zero where there
-            was no space.
-        found
-            Shape (n,) of bool: the key was there before.
-        """
-        rows, found = _pair(out)
-        request = Request(Op.FIND_OR_INSERT, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
-                          out_values=rows, out_found=found, give_values=True, give_found=True,
-                          as_arrow=as_arrow)  # fmt: skip
-        if init is not None:
-            if self._shape.any_length:
-                raise InvalidArgument(
-                    f"init makes values of fixed length, and those of {self.path} have any: give values"
-                )
-            result = lookup.find_or_insert(self._native, request, self._shape, init)
-            return result.values, result.found
-        result = self._run(request)
-        return result.values, result.found
-
-    def insert_and_find(
-        self,
-        keys: Any,
-        values: Any = None,
-        *,
-        dtype: Any = None,
-        mask: Any = None,
-        unique: bool = False,
-        out: Any = None,
-        stream: Any = None,
-        as_arrow: bool = False,
-    ) -> tuple[Any, Any]:
-        """Adds each key with its value if it is absent, and reads what is there afterwards.
-
-        Returns
-        -------
-        values
-            As of `find_or_insert`.
-        statuses
-            Shape (n,) of uint8: INSERTED, EXISTS, NO_SPACE or NOT_RUN.
-        """
-        rows, statuses = _pair(out)
-        result = self._run(
-            Request(Op.INSERT_AND_FIND, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
-                    out_values=rows, out_statuses=statuses, give_values=True, as_arrow=as_arrow)
-        )  # fmt: skip
-        return result.values, result.statuses
-
-    def apply(
-        self,
-        ops: Any,
-        keys: Any,
-        values: Any = None,
-        *,
-        ordered: bool = False,
-        combine: str = "add",
-        dtype: Any = None,
-        mask: Any = None,
-        unique: bool = False,
-        out: Any = None,
-        stream: Any = None,
-        as_arrow: bool = False,
-    ) -> tuple[Any, Any]:
-        """Runs a mixed batch: an operation of its own for each key.
-
-        Parameters
-        ----------
-        ops
-            Shape (n,) of uint8, codes of `holdfast.Op`; or a list of them, or of their names.
-        values
-            A row for each key; ignored where the operation takes no value. None if no operation takes one.
-        ordered
-            The changes to a key are in array order. Its reads are too if true; else each sees the state before or after
-            any of the changes.
-        combine
-            How ACCUMULATE combines: "add", "min" or "max"; its element type is the values'.
-
-        Returns
-        -------
-        statuses
-            Shape (n,) of uint8.
-        values
-            n rows: what FIND, FIND_OR_INSERT and INSERT_AND_FIND read; zero for absent keys and for other
-            operations.
-        """
-        statuses, rows = _pair(out)
-        result = self._run(
-            Request(Op.FIND, keys, values, ops=_given("ops", ops), mask=mask, dtype=dtype, stream=stream, unique=unique,
-                    ordered=ordered, combine=combine, out_values=rows, out_statuses=statuses, give_values=True,
-                    as_arrow=as_arrow)
-        )  # fmt: skip
-        return result.statuses, result.values
-
-    def _change(
-        self, op: Op, keys: Any, values: Any, mask: Any, unique: bool, out: Any, stream: Any, combine: str = "add",
-        scale: float = 1.0,
-    ) -> Any:  # fmt: skip
-        request = Request(op, keys, values, mask=mask, unique=unique, out_statuses=out, stream=stream, combine=combine,
-                          scale=scale)  # fmt: skip
-        return self._run(request).statuses
-
-    def _run(self, request: Request) -> batch.Results:
-        run = pairs.run if self._shape.any_length else batch.run
-        return run(self._native, request, self._shape)
 
     # Parts of values.
 
@@ -582,154 +243,7 @@ class Table:
         """
         return Column(self, start, stop, dtype)
 
-    # The whole table.
-
-    def export_batch(
-        self, n: int = 1 << 16, cursor: int = 0, *, values: bool = True, dtype: Any = None, as_arrow: bool = False
-    ) -> tuple[Any, Any, int | None]:
-        """Copies up to `n` items to host memory.
-
-        A key that is there from the first call to the last appears exactly once, with a value that it had meanwhile,
-        whatever others do to the table; one that comes or goes meanwhile may or may not appear. Changes wait while some
-        thousand items are copied, and not between two calls. The table remembers the last 16 exports not yet at their
-        end; after a resize, and on a GPU after inserts, with 8 bytes for each key that is left.
-
-        Parameters
-        ----------
-        cursor
-            0 at first, then what the call before returned.
-        values
-            False to leave the values out.
-        dtype
-            Element type of the values, as for `find`.
-        as_arrow
-            As for `find`: keys and values of any length as Arrow arrays.
-
-        Returns
-        -------
-        keys
-            Shape (m,) of uint64, m ≤ n; of keys wider than 8 bytes (m, key_bytes) of uint8; of those of any length an
-            object array of bytes.
-        values
-            m rows, or None.
-        cursor
-            Where to go on, or None at the end.
-        """
-        if self._shape.any_length:
-            return self._exported_pairs(n, cursor, values, dtype, as_arrow)
-        if as_arrow:
-            raise InvalidArgument(f"as_arrow is for keys and values of any length, and those of {self.path} have not")
-        return self._exported(self._native.export_batch, n, cursor, values, dtype)
-
-    def export_if(
-        self,
-        first: Any = None,
-        last: Any = None,
-        *,
-        where: selection.Where | None = None,
-        n: int = 1 << 16,
-        cursor: int = 0,
-        values: bool = True,
-        dtype: Any = None,
-    ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
-        """Copies up to `n` of the items that are meant, as for `erase_if`, to host memory; else as `export_batch`."""
-
-        def export(at: int, keys: int, rows: int, most: int) -> tuple[int, int]:
-            return self._native.export_if(*self._selected(first, last, where, dtype), at, keys, rows, most)
-
-        return self._exported(export, n, cursor, values, dtype)
-
-    def erase_if(
-        self, first: Any = None, last: Any = None, *, where: selection.Where | None = None, dtype: Any = None
-    ) -> int:
-        """Erases the items with keys from `first` to `last`, both included, for which `where` is true.
-
-        Each erase is as durable and whole as one of `erase`, and all are durable when it returns. Other changes wait
-        while some thousand items are looked at and erased; searches go on.
-
-        Parameters
-        ----------
-        first, last
-            Keys, compared as unsigned numbers, wider ones than 8 bytes byte by byte; None: no limit.
-        where
-            Called as `where(keys, values)` with some items at a time; returns an array of bool. It runs on the host,
-            may search the table and must not change it. What it raises comes out, and what was erased before stays
-            erased.
-        dtype
-            Element type of the values that `where` gets, as for `find`.
-
-        Returns
-        -------
-        int
-            How many were erased.
-        """
-        return int(self._native.erase_if(*self._selected(first, last, where, dtype)))
-
-    def size_if(
-        self, first: Any = None, last: Any = None, *, where: selection.Where | None = None, dtype: Any = None
-    ) -> int:
-        """How many items are meant, as for `erase_if`."""
-        return int(self._native.size_if(*self._selected(first, last, where, dtype)))
-
-    def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[Any, Any]]:
-        """Each item as (key, value), in no order; read `batch` at a time, with the promise of `export_batch`. Keys of
-        8 bytes are ints, wider ones bytes; values are bytes, or rows of `dtype`."""
-        for keys, values in self._pieces(batch, True, dtype):
-            for key, value in zip(_plain(keys), values, strict=True):
-                yield key, value if dtype is not None or self._shape.any_length else value.tobytes()
-
-    def __iter__(self) -> Iterator[Any]:
-        """Each key, in no order: an int, or bytes if keys are wider than 8."""
-        for keys, _ in self._pieces(1 << 14, False, None):
-            yield from _plain(keys)
-
-    def _pieces(self, n: int, values: bool, dtype: Any) -> Iterator[tuple[np.ndarray, Any]]:
-        cursor: int | None = 0
-        try:
-            while cursor is not None:
-                keys, rows, cursor = self.export_batch(n, cursor, values=values, dtype=dtype)
-                yield keys, rows
-        finally:
-            if cursor:
-                with suppress(Error):  # closed meanwhile
-                    self._native.end_export(cursor)
-
-    def _exported_pairs(
-        self, n: int, cursor: int, values: bool, dtype: Any, as_arrow: bool
-    ) -> tuple[Any, Any, int | None]:
-        if dtype is not None:
-            raise InvalidArgument(f"dtype is for values of fixed length, and those of {self.path} have any")
-        n, cursor = _whole("n", n, 1, 1 << 40), _whole("cursor", cursor, 0, _END)
-        keys, rows = Blobs(), Blobs() if values else None
-        _, following = self._native.export_pairs(cursor, keys, rows, n)
-        given = pairs.give(keys, as_arrow), pairs.give(rows, as_arrow) if rows is not None else None
-        return *given, None if following == _END else following
-
-    def _exported(
-        self, export: Callable[[int, int, int, int], tuple[int, int]], n: int, cursor: int, values: bool, dtype: Any
-    ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
-        n, cursor = _whole("n", n, 1, 1 << 40), _whole("cursor", cursor, 0, _END)
-        keys = np.empty(n, np.uint64) if self._shape.key_bytes == 8 else np.empty((n, self._shape.key_bytes), np.uint8)
-        rows = None
-        if values:
-            shape, made = batch.result_rows(NUMPY, n, dtype, None, self._shape.value_bytes)
-            rows = np.empty(shape, made)
-        count, following = export(cursor, NUMPY.pointer(keys), NUMPY.pointer(rows) if rows is not None else 0, n)
-        return keys[:count], rows[:count] if rows is not None else None, None if following == _END else following
-
-    def _selected(
-        self, first: Any, last: Any, where: selection.Where | None, dtype: Any
-    ) -> tuple[bytes | None, bytes | None, selection.NativeWhere | None]:
-        if self._shape.any_length:
-            raise InvalidArgument(
-                f"items of {self.path} have keys and values of any length, which are not selected in this version: "
-                "export them, choose, and erase the keys"
-            )
-        return (
-            selection.key_bytes_of("first", first, self._shape.key_bytes),
-            selection.key_bytes_of("last", last, self._shape.key_bytes),
-            selection.native_where(where, self._shape, dtype),
-        )
+    # All of it.
 
     def __len__(self) -> int:
         return int(self._native.size())
@@ -770,11 +284,6 @@ class Table:
         return self._shape.any_length
 
     @property
-    def path(self) -> str:
-        """The pool file, as it was named."""
-        return self._shape.path
-
-    @property
     def device(self) -> str:
         """The machine that works on the table: "cpu" or "cuda:N"."""
         return self._shape.device
@@ -795,7 +304,7 @@ class Table:
 
     def reserve(self, items: int) -> None:
         """Grows so that `items` items fit without another resize. Raises NoSpace."""
-        self._native.reserve(_whole("items", items, 0, _END))
+        self._native.reserve(whole("items", items, 0, MOST))
 
     def load_cache(self) -> None:
         """Copies the buckets and values that were searched for most into GPU memory, and waits until they are there.
@@ -836,9 +345,7 @@ class Table:
         """
         if progress is not None and not callable(progress):
             raise InvalidType(f"progress is of type {type(progress).__name__}: give a function of two numbers")
-        taken = self._native.snapshot(
-            path_text(path), bool(overwrite), _whole("threads", threads, 0, 1 << 16), progress
-        )
+        taken = self._native.snapshot(path_text(path), bool(overwrite), whole("threads", threads, 0, 1 << 16), progress)
         return SnapshotReport(path=path_text(path), **taken)
 
     def sync(self) -> None:
@@ -881,28 +388,3 @@ class Table:
             "and open it there with holdfast.Table.open(path) after closing it here (several processes may read it, "
             'with mode="r")'
         )
-
-
-def _given(name: str, value: Any) -> Any:
-    if value is None:
-        raise InvalidType(
-            f"{name} is None: give an operation for each key, codes of holdfast.Op as uint8 or a list of them"
-        )
-    return value
-
-
-def _plain(keys: np.ndarray) -> list[Any]:
-    """Keys as Python has them: whole numbers, or bytes."""
-    return keys.tolist() if keys.ndim == 1 else [row.tobytes() for row in keys]
-
-
-def _device(device: Any) -> str:
-    if not isinstance(device, str):
-        raise InvalidType(f"device is of type {type(device).__name__}: give 'auto', 'cpu', 'cuda' or 'cuda:N'")
-    return device
-
-
-def _policy(policy: Any) -> str:
-    if not isinstance(policy, str):
-        raise InvalidType(f"cache_policy is of type {type(policy).__name__}: give 'lfu', 'lru' or 'random'")
-    return policy

@@ -1,0 +1,183 @@
+"""What a table holds: exports, iteration, and items chosen by ranges of keys and predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from . import batch, pairs, selection
+from ._native import Blobs
+from ._native import Table as NativeTable
+from .arrays import NUMPY
+from .batch import TableShape
+from .checked import MOST, whole
+from .errors import Error, InvalidArgument
+
+_END = MOST  # the cursor behind the last item
+
+
+class Contents:
+    """What `Table` does with all of its items, or with those that a condition chooses."""
+
+    _native: NativeTable
+    _shape: TableShape
+
+    @property
+    def path(self) -> str:
+        """The pool file, as it was named."""
+        return self._shape.path
+
+    def export_batch(
+        self, n: int = 1 << 16, cursor: int = 0, *, values: bool = True, dtype: Any = None, as_arrow: bool = False
+    ) -> tuple[Any, Any, int | None]:
+        """Copies up to `n` items to host memory.
+
+        A key that is there from the first call to the last appears exactly once, with a value that it had meanwhile,
+        whatever others do to the table; one that comes or goes meanwhile may or may not appear. Changes wait while some
+        thousand items are copied, and not between two calls. The table remembers the last 16 exports not yet at their
+        end; after a resize, and on a GPU after inserts, with 8 bytes for each key that is left.
+
+        Parameters
+        ----------
+        cursor
+            0 at first, then what the call before returned.
+        values
+            False to leave the values out.
+        dtype
+            Element type of the values, as for `find`.
+        as_arrow
+            As for `find`: keys and values of any length as Arrow arrays.
+
+        Returns
+        -------
+        keys
+            Shape (m,) of uint64, m ≤ n; of keys wider than 8 bytes (m, key_bytes) of uint8; of those of any length an
+            object array of bytes.
+        values
+            m rows, or None.
+        cursor
+            Where to go on, or None at the end.
+        """
+        if self._shape.any_length:
+            return self._exported_pairs(n, cursor, values, dtype, as_arrow)
+        if as_arrow:
+            raise InvalidArgument(f"as_arrow is for keys and values of any length, and those of {self.path} have not")
+        return self._exported(self._native.export_batch, n, cursor, values, dtype)
+
+    def export_if(
+        self,
+        first: Any = None,
+        last: Any = None,
+        *,
+        where: selection.Where | None = None,
+        n: int = 1 << 16,
+        cursor: int = 0,
+        values: bool = True,
+        dtype: Any = None,
+    ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
+        """Copies up to `n` of the items that are meant, as for `erase_if`, to host memory; else as `export_batch`."""
+
+        def export(at: int, keys: int, rows: int, most: int) -> tuple[int, int]:
+            return self._native.export_if(*self._selected(first, last, where, dtype), at, keys, rows, most)
+
+        return self._exported(export, n, cursor, values, dtype)
+
+    def erase_if(
+        self, first: Any = None, last: Any = None, *, where: selection.Where | None = None, dtype: Any = None
+    ) -> int:
+        """Erases the items with keys from `first` to `last`, both included, for which `where` is true.
+
+        Each erase is as durable and whole as one of `erase`, and all are durable when it returns. Other changes wait
+        while some thousand items are looked at and erased; searches go on.
+
+        Parameters
+        ----------
+        first, last
+            Keys, compared as unsigned numbers, wider ones than 8 bytes byte by byte; None: no limit.
+        where
+            Called as `where(keys, values)` with some items at a time; returns an array of bool. It runs on the host,
+            may search the table and must not change it. What it raises comes out, and what was erased before stays
+            erased.
+        dtype
+            Element type of the values that `where` gets, as for `find`.
+
+        Returns
+        -------
+        int
+            How many were erased.
+        """
+        return int(self._native.erase_if(*self._selected(first, last, where, dtype)))
+
+    def size_if(
+        self, first: Any = None, last: Any = None, *, where: selection.Where | None = None, dtype: Any = None
+    ) -> int:
+        """How many items are meant, as for `erase_if`."""
+        return int(self._native.size_if(*self._selected(first, last, where, dtype)))
+
+    def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[Any, Any]]:
+        """Each item as (key, value), in no order; read `batch` at a time, with the promise of `export_batch`. Keys of
+        8 bytes are ints, wider ones bytes; values are bytes, or rows of `dtype`."""
+        for keys, values in self._pieces(batch, True, dtype):
+            for key, value in zip(_plain(keys), values, strict=True):
+                yield key, value if dtype is not None or self._shape.any_length else value.tobytes()
+
+    def __iter__(self) -> Iterator[Any]:
+        """Each key, in no order: an int, or bytes if keys are wider than 8."""
+        for keys, _ in self._pieces(1 << 14, False, None):
+            yield from _plain(keys)
+
+    def _pieces(self, n: int, values: bool, dtype: Any) -> Iterator[tuple[np.ndarray, Any]]:
+        cursor: int | None = 0
+        try:
+            while cursor is not None:
+                keys, rows, cursor = self.export_batch(n, cursor, values=values, dtype=dtype)
+                yield keys, rows
+        finally:
+            if cursor:
+                with suppress(Error):  # closed meanwhile
+                    self._native.end_export(cursor)
+
+    def _exported_pairs(
+        self, n: int, cursor: int, values: bool, dtype: Any, as_arrow: bool
+    ) -> tuple[Any, Any, int | None]:
+        if dtype is not None:
+            raise InvalidArgument(f"dtype is for values of fixed length, and those of {self.path} have any")
+        n, cursor = whole("n", n, 1, 1 << 40), whole("cursor", cursor, 0, _END)
+        keys, rows = Blobs(), Blobs() if values else None
+        _, following = self._native.export_pairs(cursor, keys, rows, n)
+        given = pairs.give(keys, as_arrow), pairs.give(rows, as_arrow) if rows is not None else None
+        return *given, None if following == _END else following
+
+    def _exported(
+        self, export: Callable[[int, int, int, int], tuple[int, int]], n: int, cursor: int, values: bool, dtype: Any
+    ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
+        n, cursor = whole("n", n, 1, 1 << 40), whole("cursor", cursor, 0, _END)
+        keys = np.empty(n, np.uint64) if self._shape.key_bytes == 8 else np.empty((n, self._shape.key_bytes), np.uint8)
+        rows = None
+        if values:
+            shape, made = batch.result_rows(NUMPY, n, dtype, None, self._shape.value_bytes)
+            rows = np.empty(shape, made)
+        count, following = export(cursor, NUMPY.pointer(keys), NUMPY.pointer(rows) if rows is not None else 0, n)
+        return keys[:count], rows[:count] if rows is not None else None, None if following == _END else following
+
+    def _selected(
+        self, first: Any, last: Any, where: selection.Where | None, dtype: Any
+    ) -> tuple[bytes | None, bytes | None, selection.NativeWhere | None]:
+        if self._shape.any_length:
+            raise InvalidArgument(
+                f"items of {self.path} have keys and values of any length, which are not selected in this version: "
+                "export them, choose, and erase the keys"
+            )
+        return (
+            selection.key_bytes_of("first", first, self._shape.key_bytes),
+            selection.key_bytes_of("last", last, self._shape.key_bytes),
+            selection.native_where(where, self._shape, dtype),
+        )
+
+
+def _plain(keys: np.ndarray) -> list[Any]:
+    """Keys as Python has them: whole numbers, or bytes."""
+    return keys.tolist() if keys.ndim == 1 else [row.tobytes() for row in keys]
