@@ -63,9 +63,9 @@ def latency(content: Json, path: Path) -> Path:
     if not runs:
         return by_batch(content, path)
     figure, axes = new_figure("Throughput and latency by batch size", content["machine"]["name"])
-    works = list(dict.fromkeys(run["work"] for run in runs))
-    for key_bytes, style in zip(dict.fromkeys(run.get("key_bytes", 8) for run in runs), ("-", "--"), strict=False):
-        for work, colour in zip(works, _LINES, strict=False):
+    styles = dict(zip(dict.fromkeys(run.get("key_bytes", 8) for run in runs), ("-", "--"), strict=False))
+    for work, colour in zip(dict.fromkeys(run["work"] for run in runs), _LINES, strict=False):
+        for key_bytes, style in styles.items():
             points = [
                 (run["mops"]["median"], run["latency_us"]["median"])
                 for run in runs
@@ -73,14 +73,16 @@ def latency(content: Json, path: Path) -> Path:
             ]
             if points:
                 axes.plot(*zip(*points, strict=True), style, color=colour, marker="o", markersize=3, linewidth=1,
-                          label=f"{work}, {key_bytes}-byte keys")  # fmt: skip
+                          label=work if style == "-" else None)  # fmt: skip
+    for key_bytes, style in styles.items():
+        axes.plot([], [], style, color=_LINES[2], linewidth=1, label=f"{key_bytes}-byte keys")
     axes.set_xscale("log")
     axes.set_yscale("log")
     sizes = [run["batch"] for run in runs]
     axes.set_xlabel(f"M operations/s, batches of {min(sizes):,} to {max(sizes):,}")
     axes.set_ylabel("latency of a batch, µs")
     _link_line(axes, content["parameters"].get("value_bytes", 128), upright=True)
-    axes.legend(frameon=False, fontsize=7, ncols=2)
+    _legend_beside(axes)
     return save(figure, path)
 
 
@@ -100,6 +102,8 @@ def by_key_size(content: Json, path: Path) -> Path:
             axes.plot(*zip(*points, strict=True), color=colour, marker="o", markersize=4, label=work)
     _link_line(axes, content["parameters"]["value_bytes"])
     axes.set_xscale("log", base=2)
+    sizes = sorted({int(run["work"].split()[-2]) for run in runs})
+    axes.set_xticks(sizes, [f"{size}" for size in sizes])
     axes.set_ylim(bottom=0)
     axes.set_xlabel(f"bytes of a key, batches of {largest:,}")
     axes.set_ylabel("M operations/s")
@@ -228,11 +232,14 @@ def by_ratio(content: Json, path: Path) -> Path:
         words = run["work"].split(", ")
         if words[0] == "find" and len(words) == 4 and run["batch"] == most:
             lines.setdefault((words[1], words[2]), []).append((float(words[3].rstrip("%")), run["mops"]["median"]))
+    policies = dict.fromkeys(policy for _, policy in lines if policy != "no choice")
+    colours = dict(zip(policies, _LINES, strict=False))
     for (distribution, policy), points in lines.items():
         if policy != "no choice":
             ends = lines.get((distribution, "no choice"), [])
             style = {"marker": "o", "markersize": 4, "linestyle": "-" if distribution == "zipfian" else "--"}
-            axes.plot(*zip(*sorted(points + ends), strict=True), label=f"{distribution}, {policy}", **style)
+            axes.plot(*zip(*sorted(points + ends), strict=True), color=colours[policy],
+                      label=f"{distribution}, {policy}", **style)  # fmt: skip
     axes.set_yscale("log")
     axes.set_xlabel(f"% of the buckets, batches of {most:,}")
     axes.set_ylabel("M operations/s")
