@@ -12,8 +12,20 @@ function(holdfast_program name)
   if(HOLDFAST_HAS_CUDA_SOURCES)
     target_compile_definitions(${name} PRIVATE HOLDFAST_WITH_CUDA=1)
     target_link_libraries(${name} PRIVATE holdfast_cuda)
+    if(HOLDFAST_TESTED_ARCHITECTURE)
+      set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES "${HOLDFAST_TESTED_ARCHITECTURE}")
+    endif()
   endif()
 endfunction()
+
+# Where the library is compiled for several GPUs, kernels of tests are for the oldest of them, and compiled by the driver for a
+# newer one: each takes minutes.
+set(HOLDFAST_TESTED_ARCHITECTURE "")
+list(LENGTH CMAKE_CUDA_ARCHITECTURES architectures)
+if(architectures GREATER 1)
+  list(GET CMAKE_CUDA_ARCHITECTURES 0 oldest)
+  string(REPLACE "-real" "" HOLDFAST_TESTED_ARCHITECTURE "${oldest}")
+endif()
 
 function(holdfast_suite suite folder)
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
