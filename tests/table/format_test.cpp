@@ -1,6 +1,5 @@
 // format_test.cpp: a pool of every released version opens, and holds what was put into it. docs/format.md.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -8,7 +7,9 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
+#include "support/image.hpp"
 #include "support/numbers.hpp"
+#include "support/pages.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -36,22 +37,35 @@ std::vector<std::uint8_t> fixture_values() {
   return values;
 }
 
-/// Writes a fixture with this version: HOLDFAST_WRITE_FIXTURE=PATH test_table --gtest_filter='*Format*/N'.
+/// Writes a fixture with this version: HOLDFAST_WRITE_FIXTURE=PATH test_table --gtest_filter='*Format*/N'. One of format 3, whose
+/// heap is mebibytes of zeros, is packed (support/pages.hpp).
 void write_fixture(const std::string& path, std::uint32_t key_bytes) {
   CreateOptions options;
   options.key_bytes = key_bytes;
-  options.value_bytes = kBytes;
+  options.value_bytes = key_bytes == kVariableBytes ? kVariableBytes : kBytes;
   options.capacity = kItems;
   options.device = "cpu";
   options.seed = kSeed;
-  options.max_bytes = 1 << 20;
-  NumberedTable table(Table::create(path, options), kSeed);
+  options.max_bytes = key_bytes == kVariableBytes ? 1 << 24 : 1 << 20;
+  NumberedTable table(Table::create(path, options), kSeed, kBytes);
   auto keys = fixture_keys();
   table.insert(keys.data(), fixture_values().data(), kItems);
   for (std::uint64_t& key : keys) key += 1;
   table.insert(keys.data(), fixture_values().data(), kItems / 2);
   table.erase(keys.data(), kItems / 2);
   table.close();
+  if (key_bytes != kVariableBytes) return;
+  const std::string packed = pack_pages(read_file(path));
+  fs::remove(path);
+  write_file(path, packed);
+}
+
+/// The fixture's pool, as its user had it.
+void unpack(const fs::path& fixture, const fs::path& copy) {
+  const std::string bytes = read_file(fixture);
+  if (is_packed(bytes)) return write_pages(copy, bytes);
+  fs::copy_file(fixture, copy, fs::copy_options::overwrite_existing);
+  fs::permissions(copy, fs::perms::owner_read | fs::perms::owner_write);
 }
 
 class Format : public testing::TestWithParam<Fixture> {};
@@ -63,17 +77,16 @@ TEST_P(Format, PoolsOfThisVersionOpenAndHoldTheirItems) {
     GTEST_SKIP() << "wrote " << path;
   }
   const fs::path copy = fs::temp_directory_path() / ("holdfast-format-" + std::to_string(getpid()) + ".hold");
-  fs::copy_file(fixture, copy, fs::copy_options::overwrite_existing);
-  ASSERT_EQ(chmod(copy.c_str(), 0600), 0);
+  unpack(fixture, copy);
   EXPECT_EQ(inspect(copy).version, GetParam().version);
   EXPECT_TRUE(check(copy).errors.empty());
   OpenOptions options;
   options.device = "cpu";
   {
-    NumberedTable table(Table::open(copy, options), kSeed);
+    NumberedTable table(Table::open(copy, options), kSeed, kBytes);
     EXPECT_EQ(table.size(), kItems);
     EXPECT_EQ(table.table().key_bytes(), GetParam().key_bytes);
-    EXPECT_EQ(table.table().value_bytes(), kBytes);
+    EXPECT_EQ(table.table().value_bytes(), table.any_length() ? kVariableBytes : kBytes);
     std::vector<std::uint8_t> values(kItems * kBytes);
     bool found[kItems];
     table.find(fixture_keys().data(), values.data(), kItems, found);
@@ -89,7 +102,8 @@ TEST_P(Format, PoolsOfThisVersionOpenAndHoldTheirItems) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, Format,
-                         testing::Values(Fixture{"pool-v1.hold", 1, 8}, Fixture{"pool-v2.hold", 2, 32}));
+                         testing::Values(Fixture{"pool-v1.hold", 1, 8}, Fixture{"pool-v2.hold", 2, 32},
+                                         Fixture{"pool-v3.hold.pages", 3, kVariableBytes}));
 
 }  // namespace
 }  // namespace holdfast::test
