@@ -14,6 +14,7 @@
 #include "memory/superblock.hpp"
 #include "support/exercise.hpp"
 #include "support/image.hpp"
+#include "support/pages.hpp"
 #include "support/random.hpp"
 
 namespace holdfast::test::corrupt {
@@ -123,6 +124,41 @@ TEST(Corrupt, BitsOfSlotsAndCells) {
           return outcome_of(bytes, nullptr);
         },
         [&](std::uint64_t i) { return image.name + ", " + bit_name(bits[i]); });
+    expect_sound("random_bits", tally);
+  }
+}
+
+/// Pools of format 3 are large, and nearly all zeros: what is damaged here is their pages that are not.
+TEST(Corrupt, BitsOfPairs) {
+  const std::string path = pool_path() + "-case";
+  for (const bool clean : {true, false}) {
+    const Image image = make_pairs_image(pool_path(), 30, clean);
+    const std::string packed = pack_pages(image.bytes);
+    const auto outcome = [&](const std::string& bytes, const Items* expected) {
+      write_pages(path, bytes);
+      const Exercised result = exercise(path, expected);
+      return Outcome{result.opened, result.damage_reported || result.repaired, result.wrong};
+    };
+    const Tally whole = run_cases(
+        1, [&](std::uint64_t) { return outcome(packed, &image.items); }, [&](std::uint64_t) { return image.name; });
+    EXPECT_EQ(whole.opened, 1u) << image.name;
+    EXPECT_EQ(whole.reported, 0u) << image.name;
+    expect_sound("undamaged", whole);
+    Random random(99);
+    std::vector<std::uint64_t> bits;
+    const std::uint64_t first = memory::kAsideOffset, end = packed.size() / kPageBytes * kPageBytes;
+    while (bits.size() < (is_long() ? 4000u : 250u)) {
+      const std::uint64_t byte = first + random.below(end - first);
+      if (packed[byte] != 0 || bits.size() % 4 == 0) bits.push_back(byte * 8 + random.below(8));
+    }
+    const Tally tally = run_cases(
+        bits.size(),
+        [&](std::uint64_t i) {
+          std::string bytes = packed;
+          bytes[bits[i] / 8] = static_cast<char>(bytes[bits[i] / 8] ^ 1 << bits[i] % 8);
+          return outcome(bytes, nullptr);
+        },
+        [&](std::uint64_t i) { return image.name + ", packed, " + bit_name(bits[i]); });
     expect_sound("random_bits", tally);
   }
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "support/image.hpp"
+#include "support/pages.hpp"
 
 int main(int count, char** arguments) try {
   using holdfast::test::make_image;
@@ -27,6 +28,12 @@ int main(int count, char** arguments) try {
     const auto image = make_image(path, seed.value_bytes, seed.items, seed.clean, seed.key_bytes);
     holdfast::test::write_file(path, image.bytes);
     std::printf("%s: %zu bytes\n", path.c_str(), image.bytes.size());
+  }
+  for (const bool clean : {true, false}) {
+    const std::string path = std::string(arguments[1]) + (clean ? "/pairs" : "/pairs-killed");
+    const std::string packed = holdfast::test::pack_pages(holdfast::test::make_pairs_image(path, 30, clean).bytes);
+    holdfast::test::write_file(path, packed);
+    std::printf("%s: %zu bytes, packed\n", path.c_str(), packed.size());
   }
   return 0;
 } catch (const std::exception& error) {

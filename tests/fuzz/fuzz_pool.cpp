@@ -1,5 +1,6 @@
 // fuzz_pool.cpp: libFuzzer over pool images, since a pool may come from somebody else: open, recover, check, find, insert,
-// export. The mutator mends the superblock's checksums most of the time, so that the fuzzer gets past them.
+// export. The mutator mends the superblock's checksums most of the time, so that the fuzzer gets past them. An image may be packed
+// (support/pages.hpp), as those of format 3 are: the superblock comes first there too.
 #include <unistd.h>
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "memory/superblock.hpp"
 #include "support/exercise.hpp"
 #include "support/image.hpp"
+#include "support/pages.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
@@ -18,6 +20,7 @@ namespace {
 
 using holdfast::memory::kSuperblockBytes;
 constexpr std::size_t kMostBytes = 256 << 10;
+constexpr std::size_t kMostPages = 16384;  ///< of a packed image: 64 MiB
 
 /// A word at `offset` of either copy, set to what it must be for recovery to be reached.
 template <class Word>
@@ -68,7 +71,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::string path = "/dev/shm/holdfast-fuzz-" + std::to_string(getpid());
   static const int removed_at_exit = std::atexit([] { unlink(path.c_str()); });
   if (removed_at_exit != 0) return -1;
-  holdfast::test::write_file(path, std::string(reinterpret_cast<const char*>(data), size));
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  if (holdfast::test::is_packed(bytes)) {
+    holdfast::test::write_pages(path, bytes, kMostPages);
+  } else {
+    holdfast::test::write_file(path, bytes);
+  }
   const holdfast::test::Exercised result = holdfast::test::exercise(path, nullptr, true);
   if (result.wrong.empty()) return 0;
   std::fprintf(stderr, "wrong: %s\n", result.wrong.c_str());

@@ -52,6 +52,68 @@ Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned it
   return image;
 }
 
+namespace {
+
+void run_one(Table& table, Op op, const std::string& key, const std::string& value) {
+  const std::uint64_t key_offsets[] = {0, key.size()}, value_offsets[] = {0, value.size()};
+  Batch batch;
+  batch.op = op;
+  batch.size = 1;
+  batch.keys = key.data();
+  batch.key_offsets = key_offsets;
+  batch.values = value.data();
+  batch.value_offsets = value_offsets;
+  table.run(batch);
+}
+
+/// Inserts an item, and says where its slot is.
+std::uint64_t slot_of_insert(Table& table, const std::string& path, const std::string& key) {
+  const std::string before = read_file(path);
+  run_one(table, Op::insert, key, "half");
+  const std::string now = read_file(path);
+  for (const ExtentInfo& extent : inspect(path).extents) {
+    if (extent.kind.rfind("level", 0) != 0) continue;
+    for (std::uint64_t at = extent.offset; at < extent.offset + extent.bytes; at += 16) {
+      if (now.compare(at, 16, before, at, 16) != 0) return at;
+    }
+  }
+  throw std::runtime_error("no slot of " + path + " has changed");
+}
+
+}  // namespace
+
+Image make_pairs_image(const std::string& path, unsigned items, bool clean) {
+  CreateOptions options;
+  options.key_bytes = options.value_bytes = kVariableBytes;
+  options.capacity = 16;
+  options.device = "cpu";
+  options.threads = 1;
+  options.overwrite = true;
+  options.seed = 12345;
+  options.max_bytes = std::uint64_t{1} << 25;
+  Image image;
+  image.name = std::string("variable-length pairs, ") + (clean ? "clean" : "unclean");
+  Table table = Table::create(path, options);
+  for (unsigned i = 0; i < items; ++i) {
+    const std::string key = i == 0 ? "" : std::to_string(i) + std::string(i * i % 200, 'k');
+    const auto value_of = [i](unsigned bytes) { return std::string(bytes, static_cast<char>('A' + i % 26)); };
+    run_one(table, Op::insert, key, value_of(i * 37 % 300));
+    image.items[key] = value_of(i * 37 % 300);
+    if (i % 3 == 1) run_one(table, Op::assign, key, image.items[key] = value_of(i * 101 % 700));
+    if (i % 5 == 4) run_one(table, Op::erase, key, {});
+    if (i % 5 == 4) image.items.erase(key);
+  }
+  if (clean) table.close();
+  const std::uint64_t no_fingerprint = clean ? 0 : slot_of_insert(table, path, "without a fingerprint");
+  const std::uint64_t no_word = clean ? 0 : slot_of_insert(table, path, "without a word") + 8;
+  image.bytes = read_file(path);
+  image.extents = inspect(path).extents;
+  if (!clean) image.bytes.replace(no_fingerprint, 8, 8, '\0').replace(no_word, 8, 8, '\0');
+  table.close();
+  std::filesystem::remove(path);
+  return image;
+}
+
 void write_file(const std::string& path, const std::string& bytes) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   const bool written = file >= 0 && ftruncate(file, static_cast<off_t>(bytes.size())) == 0 &&
