@@ -144,6 +144,21 @@ TEST(MutantsInPhases, OfPairsAreNoticed) {
   }
 }
 
+/// An update of a column has the steps of any other, but needs them for more: what it keeps of the old value was read under the key's
+/// claim, and the whole of the fresh cell must be durable, not the bytes that it gives alone.
+TEST(MutantsInColumns, AreNoticed) {
+  for (const Step step : {Step::claim_key, Step::flush_value, Step::fence_after_place, Step::fence_after_update,
+                          Step::fence_after_erase, Step::cell_limbo}) {
+    const LeavingOut without(step);
+    bool noticed = false;
+    for (const Scenario& scenario : schedules(Flavour::power)) {
+      if (noticed || scenario.name.rfind("columns", 0) != 0) continue;
+      noticed = !explore(scenario).failure.empty();
+    }
+    EXPECT_TRUE(noticed) << "nothing fails without step " << static_cast<int>(step);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Mutants, testing::ValuesIn(kMutants),
                          [](const auto& instance) { return std::string(instance.param.name); });
 

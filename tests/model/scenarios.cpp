@@ -423,6 +423,52 @@ void add_pair_phases(std::vector<Scenario>& to, Flavour flavour, const Items& it
   add("phases, then one by one", {insert(k[0], 1)}, {phased({insert(k[1], 4)}), one(assign(k[1], 8))});
 }
 
+/// A value's columns change alone: what is there is copied into a fresh cell, or read from the slot, under the key's claim.
+void add_columns(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
+  if (items.key_words > 1) return;  // columns do not see keys
+  Shape shape = two_levels(items);
+  shape.columns = true;
+  const std::uint64_t k = colliding_keys(shape, 1)[0];
+  const auto of_column = [](unsigned column, Operation operation) {
+    operation.column = column;
+    return operation;
+  };
+  const auto first = [&](Operation operation) { return of_column(1, operation); };
+  const auto second = [&](Operation operation) { return of_column(2, operation); };
+  const Operation there = insert(k, both_columns(1, 2)), whole = assign(k, both_columns(16, 32));
+  const auto add = [&](const char* name, const std::vector<Operation>& setup, std::vector<Submission> one_caller,
+                       std::vector<Submission> other) {
+    Scenario scenario = blank(name, flavour, shape);
+    scenario.setup = setup;
+    scenario.callers = {std::move(one_caller), std::move(other)};
+    to.push_back(scenario);
+  };
+  add("columns: they change under searches", {there}, {one(first(assign(k, 4))), one(second(assign(k, 8)))},
+      {one(find(k)), one(find(k))});
+  add("columns: two of one value change", {there}, {one(first(assign(k, 4)))}, {one(second(assign(k, 8)))});
+  add("columns: two make one key", {}, {one(first(insert_or_assign(k, 4)))}, {one(second(insert_or_assign(k, 8)))});
+  add("columns: sums of two", {there}, {one(first(accumulate(k, 4))), one(find(k))}, {one(second(accumulate(k, 8)))});
+  add("columns: one changes, and the whole value", {there}, {one(first(assign(k, 4)))}, {one(whole), one(find(k))});
+  add("columns: an erased key comes back with one", {there}, {one(erase(k)), one(second(insert(k, 8)))},
+      {one(find(k)), one(find(k))});
+  add("columns: a run of changes of one", {there},
+      {Submission{{second(accumulate(k, 4)), second(erase(k)), second(insert(k, 8)), second(accumulate(k, 16))}, true}},
+      {one(find(k)), one(first(insert_or_assign(k, 32)))});
+}
+
+/// A piece of `erase_if`: a look at some items, and a batch of erases. Other changes wait from the one to the other; searches do not.
+void add_selected(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
+  if (items.key_words > 1) return;  // hundreds of thousands of states
+  const Shape shape = two_levels(items);
+  const auto k = colliding_keys(shape, 2);
+  Scenario scenario = blank("a piece is looked at and some of it erased, under searches", flavour, shape);
+  scenario.setup = {insert(k[0], 1), insert(k[1], 2), insert(kReserved, 4)};
+  scenario.callers = {{Submission{{find(k[0]), find(k[1]), find(kReserved)}, false},
+                       Submission{{erase(k[0]), erase(kReserved)}, false}, one(insert(k[0], 8))},
+                      {one(find(k[0])), one(find(kReserved))}};
+  to.push_back(scenario);
+}
+
 void add_growth(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   Shape shape = two_levels(items);
   shape.slots = 1;
@@ -466,7 +512,7 @@ std::vector<Scenario> schedules(Flavour flavour) {
   // Those with few states come first: most mutants die there.
   std::vector<Scenario> scenarios;
   add_slabs(scenarios, flavour, kPairs);
-  for (const auto& add : {add_growth, add_reuse, add_phases, add_moves, add_runs}) {
+  for (const auto& add : {add_growth, add_reuse, add_phases, add_moves, add_runs, add_columns, add_selected}) {
     for (const unsigned key_words : {1u, 2u}) {
       for (const unsigned value_bytes : {kInCells, kInSlots}) add(scenarios, flavour, {value_bytes, key_words});
     }

@@ -59,29 +59,41 @@ class Orders {
 
 }  // namespace
 
+namespace {
+
+/// The value that a change of `before`, 0 if the key is not there, leaves where it gives one.
+State given(const Operation& operation, State before) {
+  if (operation.column == 0) return operation.value;
+  const State other = operation.column == 1 ? before >> 32 : before & 0xffff'ffff;
+  return operation.column == 1 ? both_columns(operation.value, other) : both_columns(other, operation.value);
+}
+
+}  // namespace
+
 Status apply(const Operation& operation, State& state) {
   const bool there = state != kAbsent;
+  const State before = there ? state : 0;
   switch (operation.op) {
     case Op::find:
     case Op::contains: return there ? Status::found : Status::not_found;
     case Op::erase: state = kAbsent; return there ? Status::erased : Status::not_found;
     case Op::assign:
       if (!there) return Status::not_found;
-      state = operation.value;
+      state = given(operation, before);
       return Status::updated;
     case Op::insert:
     case Op::insert_and_find:
       if (there) return Status::exists;
-      state = operation.value;
+      state = given(operation, before);
       return Status::inserted;
     case Op::find_or_insert:
       if (there) return Status::found;
-      state = operation.value;
+      state = given(operation, before);
       return Status::inserted;
-    case Op::insert_or_assign: state = operation.value; return there ? Status::updated : Status::inserted;
+    case Op::insert_or_assign: state = given(operation, before); return there ? Status::updated : Status::inserted;
     case Op::accumulate: break;
   }
-  state = there ? state + operation.value : operation.value;
+  state = before + (operation.column == 2 ? both_columns(0, operation.value) : operation.value);
   return there ? Status::updated : Status::inserted;
 }
 
@@ -102,7 +114,9 @@ std::uint64_t History::hash() const {
 }
 
 std::string describe(State state) {
-  return state == kAbsent ? "absent" : state == kTorn ? "torn" : std::to_string(state);
+  if (state == kAbsent || state == kTorn) return state == kAbsent ? "absent" : "torn";
+  if (state >> 32 == 0) return std::to_string(state);
+  return std::to_string(state & 0xffff'ffff) + " and " + std::to_string(state >> 32);
 }
 
 std::string describe(const History& history) {
@@ -112,8 +126,9 @@ std::string describe(const History& history) {
   }
   for (const Operation& operation : history.operations) {
     text += "  caller " + std::to_string(operation.caller) + ": " + kOps[static_cast<unsigned>(operation.op)] + "(" +
-            std::to_string(operation.key) + (takes_value(operation.op) ? ", " + std::to_string(operation.value) : "") +
-            ") " +
+            std::to_string(operation.key) +
+            (operation.column != 0 ? ", column " + std::to_string(operation.column) : "") +
+            (takes_value(operation.op) ? ", " + std::to_string(operation.value) : "") + ") " +
             (operation.answered  ? kAnswers[static_cast<unsigned>(operation.status)]
              : operation.invoked ? "was running"
                                  : "had not begun");

@@ -18,13 +18,17 @@ inline constexpr State kTorn = ~State{0} - 1;  ///< a value that nobody wrote
 struct Operation {
   Op op = Op::find;
   std::uint64_t key = 0;
-  std::uint64_t value = 0;  ///< below 2^16, so that sums of them differ
+  std::uint64_t value = 0;  ///< below 2^16, so that sums of them differ; of two columns, each
+  unsigned column = 0;      ///< of a change: 0, the value is given whole; or its column 1 or 2 alone
   unsigned caller = 0;
   bool invoked = false, answered = false;
   std::uint32_t earlier = 0;  ///< a bit for each operation that had been answered when this one began
   Status status = Status::not_run;
   State read = kAbsent;  ///< what an operation that reads returned
 };
+
+/// A value of two columns, as a state.
+constexpr State both_columns(State first, State second) { return first | second << 32; }
 
 /// What `op` does to a key in `state`: its status, and the new state.
 Status apply(const Operation& operation, State& state);

@@ -73,7 +73,8 @@ class Inspection {
     if (slot->word - 1 >= layout_.cells) return fail("a slot names a cell that there is not");
     if (named_[slot->word - 1]) fail("two slots name one cell");
     named_[slot->word - 1] = true;
-    state = decode(reinterpret_cast<const std::uint64_t*>(layout_.cell(slot->word - 1)), layout_.value_bytes);
+    state = decode(reinterpret_cast<const std::uint64_t*>(layout_.cell(slot->word - 1)), layout_.value_bytes,
+                   world_.shape().columns);
   }
 
   struct Quiet {

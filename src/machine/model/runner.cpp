@@ -33,13 +33,19 @@ struct Runner::Arrays {
   std::uint8_t ops[kMaxBatch];
 };
 
-State decode(const std::uint64_t* words, unsigned value_bytes) {
+State decode(const std::uint64_t* words, unsigned value_bytes, bool columns) {
   if (value_bytes <= 8) return words[0];
+  if (columns) return words[0] >> 32 == 0 && words[1] >> 32 == 0 ? both_columns(words[0], words[1]) : kTorn;
   return words[1] == 3 * words[0] && words[0] != 0 ? words[0] : kTorn;
 }
 
-void encode(State value, std::uint64_t* words, unsigned value_bytes) {
+void encode(State value, std::uint64_t* words, unsigned value_bytes, bool columns) {
   words[0] = value;
+  if (value_bytes > 8 && columns) {
+    words[0] = value & 0xffff'ffff;
+    words[1] = value >> 32;
+    return;
+  }
   if (value_bytes > 8) words[1] = 3 * value;
 }
 
@@ -59,12 +65,18 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const machi
   const bool variable = world_.shape().variable;
   const unsigned key_words = variable ? kKeyWords : layout.key_words();
   Arena arena(arrays.room, sizeof arrays.room);
+  const unsigned column = operations[0].column;
+  const unsigned row_bytes = column == 0 ? layout.value_bytes : layout.value_bytes / 2;
   std::uint64_t at_value = 0;
   for (unsigned i = 0; i < count; ++i) {
     encode_key(operations[i].key, world_.shape(), arrays.keys + i * key_words);
     arrays.ops[i] = static_cast<std::uint8_t>(operations[i].op);
-    const unsigned bytes = variable ? 8 * words_of(operations[i].value) : layout.value_bytes;
-    encode(operations[i].value, arrays.values + at_value / 8, bytes);
+    HOLDFAST_ASSERT(operations[i].column == column && (column == 0 || !reads_value(operations[i].op)));
+    const unsigned bytes = variable ? 8 * words_of(operations[i].value) : row_bytes;
+    std::byte* const value = reinterpret_cast<std::byte*>(arrays.values) + at_value;
+    std::uint64_t words[2] = {operations[i].value};
+    if (column == 0) encode(operations[i].value, words, bytes, world_.shape().columns);
+    std::memcpy(value, words, bytes);
     arrays.key_offsets[i + 1] = 8 * key_words * (i + 1);
     arrays.value_offsets[i + 1] = at_value += bytes;
     work.changes |= holdfast::changes(operations[i].op);
@@ -75,7 +87,9 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const machi
   work.rows.out = reinterpret_cast<std::byte*>(arrays.out);
   work.rows.statuses = arrays.statuses;
   work.rows.ops = arrays.ops;
-  work.rows.value_bytes = layout.value_bytes;
+  work.rows.value_bytes = row_bytes;
+  work.rows.column = column == 2 ? row_bytes : 0;
+  work.rows.partial = column != 0;
   if (variable) {
     work.key_offsets = arrays.key_offsets;
     work.rows.value_offsets = arrays.value_offsets;
@@ -124,8 +138,9 @@ void Runner::answer(Operation* operations, unsigned count, const Arrays& arrays)
       operation.read = there && reads_value(operation.op) ? decode_variable(read.data, read.size) : kAbsent;
       continue;
     }
-    operation.read =
-        there && reads_value(operation.op) ? decode(arrays.out + i * words, world_.shape().value_bytes) : kAbsent;
+    operation.read = there && reads_value(operation.op)
+                         ? decode(arrays.out + i * words, world_.shape().value_bytes, world_.shape().columns)
+                         : kAbsent;
   }
 }
 

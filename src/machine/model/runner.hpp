@@ -12,9 +12,9 @@ namespace holdfast::machine::model {
 
 inline constexpr unsigned kMaxBatch = 4;
 
-/// Bit patterns of a value. The second word of a cell is three times the first, which sums keep.
-State decode(const std::uint64_t* words, unsigned value_bytes);
-void encode(State value, std::uint64_t* words, unsigned value_bytes);
+/// Bit patterns of a value. The second word of a cell is three times the first, which sums keep; or it is the second column.
+State decode(const std::uint64_t* words, unsigned value_bytes, bool columns = false);
+void encode(State value, std::uint64_t* words, unsigned value_bytes, bool columns = false);
 /// Of variable-length values: one word or two, so that an update often takes a cell of another class.
 unsigned words_of(State value);
 State decode_variable(const void* bytes, std::size_t size);
@@ -26,7 +26,8 @@ class Runner {
   Runner(World& world, cpu::Driver& driver, unsigned caller, const std::function<void()>* grow = nullptr)
       : world_(world), driver_(driver), caller_(caller), grow_(grow) {}
 
-  /// `as_run`: all operations are on one key, applied as one change (index/run.hpp). `in_phases`: as index/phases.hpp does.
+  /// All are about one column, or about whole values. `as_run`: all operations are on one key, applied as one change
+  /// (index/run.hpp). `in_phases`: as index/phases.hpp does.
   void run(Operation* operations, unsigned count, bool as_run, const machine::Layout& layout, bool in_phases = false);
 
  private:
