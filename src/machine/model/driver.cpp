@@ -5,6 +5,7 @@
 
 #include "index/phases.hpp"
 #include "machine/model/memory.hpp"
+#include "machine/model/ordered_changes.hpp"
 // After the policy that it is compiled with:
 #include "machine/cpu/driver_impl.hpp"
 
@@ -45,7 +46,7 @@ class PhasedKeys {
 };
 
 /// The changes of a batch in phases, in the order of their slots (index/phases.hpp).
-class PhasedChanges {
+class PhasedChanges : public OrderedChanges<kMaxPhased> {
  public:
   using View = index::View<index::RuntimeShape>;
   using Candidates = index::Candidates<index::RuntimeShape>;
@@ -54,26 +55,10 @@ class PhasedChanges {
     for (unsigned i = 0; i < count; ++i) {
       if (plans[i].change == index::Change::none) continue;
       const Candidates candidates = keys.candidates(i);
-      const One one{index::slot_number(view, candidates, plans[i].lane), plans[i].change,
-                    index::slot_after(view, candidates, plans[i], words[i], pass)};
-      unsigned at = size_++;
-      for (; at > 0 && all_[at - 1].number > one.number; --at) all_[at] = all_[at - 1];
-      all_[at] = one;
+      add(index::slot_number(view, candidates, plans[i].lane), plans[i].change,
+          index::slot_after(view, candidates, plans[i], words[i], pass));
     }
   }
-  unsigned size() const { return size_; }
-  std::uint64_t number(std::uint64_t at) const { return all_[at].number; }
-  index::Change change(std::uint64_t at) const { return all_[at].change; }
-  const index::Slot& after(std::uint64_t at) const { return all_[at].after; }
-
- private:
-  struct One {
-    std::uint64_t number;
-    index::Change change;
-    index::Slot after;
-  };
-  unsigned size_ = 0;
-  One all_[kMaxPhased];
 };
 
 /// The runs of a batch: the rows of each key, in array order, and what they do together.

@@ -6,6 +6,7 @@
 #include "machine/cpu/epochs.hpp"
 #include "machine/model/driver.hpp"
 #include "machine/model/memory.hpp"
+#include "machine/model/ordered_changes.hpp"
 #include "machine/view.hpp"
 
 namespace holdfast::machine::model {
@@ -57,33 +58,17 @@ struct PairRows {
 };
 
 /// In the order of their slots (index/phases.hpp).
-class OrderedPairs {
+class OrderedPairs : public OrderedChanges<kMost> {
  public:
   OrderedPairs(const PairRows& batch, const PhasedPair* pairs) {
     for (unsigned i = 0; i < batch.count; ++i) {
       const index::Plan& plan = pairs[i].plan;
       if (plan.change == index::Change::none) continue;
       const Candidates candidates = batch.candidates(i);
-      const One one{index::slot_number(batch.view, candidates, plan.lane), plan.change,
-                    index::slot_after(batch.view, candidates, plan, pairs[i].word, index::Pass::whole)};
-      unsigned at = size_++;
-      for (; at > 0 && all_[at - 1].number > one.number; --at) all_[at] = all_[at - 1];
-      all_[at] = one;
+      add(index::slot_number(batch.view, candidates, plan.lane), plan.change,
+          index::slot_after(batch.view, candidates, plan, pairs[i].word, index::Pass::whole));
     }
   }
-  unsigned size() const { return size_; }
-  std::uint64_t number(std::uint64_t at) const { return all_[at].number; }
-  index::Change change(std::uint64_t at) const { return all_[at].change; }
-  const index::Slot& after(std::uint64_t at) const { return all_[at].after; }
-
- private:
-  struct One {
-    std::uint64_t number;
-    index::Change change;
-    index::Slot after;
-  };
-  unsigned size_ = 0;
-  One all_[kMost];
 };
 
 void plan_pairs(const Memory& memory, const PairRows& batch, PhasedPair* pairs) {
