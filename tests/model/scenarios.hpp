@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
+#include "index/address.hpp"
 #include "machine/model/explore.hpp"
 
 namespace holdfast::machine::model {
@@ -18,6 +20,7 @@ Operation find(std::uint64_t key);
 Operation erase(std::uint64_t key);
 Operation accumulate(std::uint64_t key, std::uint64_t value);
 Operation find_or_insert(std::uint64_t key, std::uint64_t value);
+Operation insert_and_find(std::uint64_t key, std::uint64_t value);
 
 /// Values in cells of two words on two lines, or in their slots.
 inline constexpr unsigned kInCells = 16, kInSlots = 8;
@@ -32,6 +35,15 @@ inline constexpr Items kPairs{kInCells, 1, true};
 
 Shape two_levels(const Items& items);  ///< 2L-2H-2S with 2 + 1 buckets: all keys share one stripe
 Shape one_level(const Items& items);   ///< 1L-2H-2S with 2 buckets, a stripe each
+
+using Candidates = index::Candidates<index::RuntimeShape>;
+/// Where a key may lie.
+Candidates candidates_of(const Shape& shape, std::uint64_t key);
+std::uint64_t bucket(const Shape& shape, std::uint64_t key, unsigned rank, unsigned j);
+/// What a scenario's name says of its items.
+std::string suffix(const Shape& shape);
+/// A batch of one.
+Submission one(Operation operation);
 
 /// Keys that hash as they should: same candidate buckets in the same order, and the same tag; wide ones all 64 bits of the hash.
 std::vector<std::uint64_t> colliding_keys(const Shape& shape, unsigned count);
