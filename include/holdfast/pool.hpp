@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "holdfast/error.hpp"
+#include "holdfast/score.hpp"
 
 namespace holdfast {
 
@@ -43,6 +44,7 @@ struct PoolInfo {
   std::uint64_t total_slots = 0;
   std::uint64_t cells = 0;  ///< of the value heap, or slabs of 2 MiB; 0 if values live in their slots
   std::uint64_t cell_bytes = 0;
+  Score score = Score::none;  ///< what the last 8 bytes of each cell say
   std::uint64_t file_bytes = 0;
   std::uint64_t generation = 0;  ///< superblock writes so far
   bool clean = false;            ///< closed or synced, and not changed since

@@ -14,6 +14,7 @@
 #include "holdfast/cache.hpp"
 #include "holdfast/error.hpp"
 #include "holdfast/pool.hpp"
+#include "holdfast/score.hpp"
 #include "holdfast/selection.hpp"
 #include "holdfast/status.hpp"
 
@@ -28,6 +29,9 @@ struct CreateOptions {
   std::uint32_t key_bytes = 8;    ///< 8, or another multiple of 8 up to 128; wider keys lie behind a fingerprint
   std::uint32_t value_bytes = 8;  ///< 0 (a set) to 65536; up to 8 live inside the slot
   // Both kVariableBytes: keys and values of any length up to 65536. With a fixed length of one the other has one, too.
+  Score score = Score::
+      none;  ///< 8 bytes that the table keeps with each item (score.hpp); then all values lie in cells. On the CPU
+             ///< only, in this version, and not with kVariableBytes
   std::uint64_t capacity = 1 << 20;  ///< items to make room for; the table grows past it
   std::uint32_t levels = 2;          ///< GPHash §3.1; levels × hash_locations × slots ≤ 32
   std::uint32_t hash_locations = 2;
@@ -91,12 +95,13 @@ struct SnapshotResult {
 struct Batch {
   std::size_t size = 0;  ///< n
   Op op = Op::find;
-  const std::uint8_t* ops = nullptr;   ///< (n,) an `Op` each; overrides `op`
-  const void* keys = nullptr;          ///< (n, key_bytes)
-  const void* values = nullptr;        ///< (n, value_bytes), read by operations that take a value
-  void* out = nullptr;                 ///< (n, value_bytes), written by operations that read one; absent: zeros
-  Status* statuses = nullptr;          ///< (n,) or null
-  bool* found = nullptr;               ///< (n,) or null: the key was there before the operation
+  const std::uint8_t* ops = nullptr;  ///< (n,) an `Op` each; overrides `op`
+  const void* keys = nullptr;         ///< (n, key_bytes)
+  const void* values = nullptr;       ///< (n, value_bytes), read by operations that take a value
+  void* out = nullptr;                ///< (n, value_bytes), written by operations that read one; absent: zeros
+  Status* statuses = nullptr;         ///< (n,) or null
+  bool* found = nullptr;              ///< (n,) or null: the key was there before the operation
+  std::uint64_t* scores = nullptr;  ///< (n,) or null: of a batch that only searches, the items' scores; 0 where absent
   const std::uint8_t* mask = nullptr;  ///< (n,) or null: 0 skips the operation (`not_run`)
   Combine combine = Combine::add;      ///< for accumulate
   Element element = Element::u64;      ///< for accumulate; value_bytes is a multiple of its size
@@ -137,6 +142,7 @@ struct Stats {
   std::string path, device, device_reason;  ///< which machine, and why
   Medium medium = Medium::file;
   Domain domain = Domain::none;
+  Score score = Score::none;
   std::uint64_t size = 0, slots = 0, cells = 0, free_cells = 0;
   std::uint64_t moves = 0, resizes = 0, heap_growths = 0, claim_misses = 0, retries = 0;
   std::uint64_t phased_batches = 0;  ///< changing batches, or parts of them, that a GPU carried out phase by phase
@@ -190,17 +196,20 @@ class Table {
   BatchResult assign(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
   BatchResult find(const void* keys, void* values, std::size_t n, bool* found = nullptr);
   BatchResult contains(const void* keys, std::size_t n, bool* found);
+  /// The score of each key's item; 0 where it is absent. Throws InvalidArgument where the table keeps none.
+  BatchResult scores(const void* keys, std::uint64_t* scores, std::size_t n, bool* found = nullptr);
   BatchResult erase(const void* keys, std::size_t n, Status* statuses = nullptr);
   BatchResult accumulate(const void* keys, const void* values, std::size_t n, Combine combine, Element element,
                          Status* statuses = nullptr);
 
   /// Copies up to `n` items to host memory, from `cursor` (0 begins an export; advanced; ~0 at the end). `values` may be
-  /// null. A key that is there from the first call to the last appears exactly once, with a value that it had meanwhile,
+  /// null, and `scores` is where the table keeps none. A key that is there from the first call to the last appears exactly once, with a value that it had meanwhile,
   /// whatever others do to the table; one that comes or goes meanwhile may or may not appear. Changes wait while a few
   /// thousand items are copied; between two calls nothing waits. The table remembers the last 16 exports that have not come
   /// to their end: throws InvalidArgument for a cursor of another, or one that was used before. After a resize, and on a GPU
   /// after inserts, 8 bytes are kept for each key that is left.
-  std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n);
+  std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n,
+                           std::uint64_t* scores = nullptr);
   /// Forgets an export before its end.
   void end_export(std::uint64_t cursor);
 
@@ -210,7 +219,8 @@ class Table {
   std::uint64_t erase_if(const Selection& selection);
   std::uint64_t size_if(const Selection& selection);  ///< how many they are
   /// As export_batch. If `where` or `where_all` throws, the items that this call had read are left out of the export.
-  std::size_t export_if(const Selection& selection, std::uint64_t& cursor, void* keys, void* values, std::size_t n);
+  std::size_t export_if(const Selection& selection, std::uint64_t& cursor, void* keys, void* values, std::size_t n,
+                        std::uint64_t* scores = nullptr);
 
   /// The same for variable-length pairs; what is null is not wanted.
   std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n);
@@ -220,6 +230,12 @@ class Table {
   /// `stream`, a cudaStream_t of the table's GPU, is where the session begins: its kernels come after that. Returns without waiting
   /// where the table surely has room. Throws InvalidArgument, NoSpace, ReadOnly, TableClosed, DeviceError.
   Session session(void* stream, std::uint64_t max_changes);
+
+  Score score() const;  ///< what its scores say
+  /// Of a table with scores of steps: what changes set from now on. Volatile: 0 when the table is opened. A batch takes the step as of
+  /// its call. Throws InvalidArgument where scores are of another kind.
+  void set_step(std::uint64_t step);
+  std::uint64_t step() const;
 
   std::uint64_t size() const;
   std::uint64_t slots() const;  ///< of all levels

@@ -33,6 +33,7 @@ Dict describe(const PoolInfo& info) {
   result["total_slots"] = info.total_slots;
   result["cells"] = info.cells;
   result["cell_bytes"] = info.cell_bytes;
+  result["score"] = name(info.score);
   result["file_bytes"] = info.file_bytes;
   result["generation"] = info.generation;
   result["clean"] = info.clean;

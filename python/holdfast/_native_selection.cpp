@@ -22,11 +22,15 @@ nb::object view_of(const void* at, std::size_t bytes, int flags) {
   return nb::steal(view);
 }
 
+using Range = nb::typed<nb::tuple, std::uint64_t, std::uint64_t>;
+
 /// The selection that Python means. `where(keys, values, keep)` gets the bytes of some items, and writes a byte each.
-Selection select(const Table& table, const Key& first, const Key& last, const nb::object& where) {
+Selection select(const Table& table, const Key& first, const Key& last, const Range& score, const nb::object& where) {
   Selection selection;
   if (first) selection.first = first->c_str();
   if (last) selection.last = last->c_str();
+  selection.least_score = nb::cast<std::uint64_t>(score[0]);
+  selection.greatest_score = nb::cast<std::uint64_t>(score[1]);
   selection.stop = [] {
     const nb::gil_scoped_acquire acquired;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -42,27 +46,29 @@ Selection select(const Table& table, const Key& first, const Key& last, const nb
   return selection;
 }
 
-std::uint64_t erase_if(Table& table, const Key& first, const Key& last, const nb::object& where) {
-  const Selection selection = select(table, first, last, where);
+std::uint64_t erase_if(Table& table, const Key& first, const Key& last, const Range& score, const nb::object& where) {
+  const Selection selection = select(table, first, last, score, where);
   const nb::gil_scoped_release released;
   return table.erase_if(selection);
 }
 
-std::uint64_t size_if(Table& table, const Key& first, const Key& last, const nb::object& where) {
-  const Selection selection = select(table, first, last, where);
+std::uint64_t size_if(Table& table, const Key& first, const Key& last, const Range& score, const nb::object& where) {
+  const Selection selection = select(table, first, last, score, where);
   const nb::gil_scoped_release released;
   return table.size_if(selection);
 }
 
 using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
 
-Exported export_if(Table& table, const Key& first, const Key& last, const nb::object& where, std::uint64_t cursor,
-                   std::uintptr_t keys, std::uintptr_t values, std::size_t n) {
-  const Selection selection = select(table, first, last, where);
+Exported export_if(Table& table, const Key& first, const Key& last, const Range& score, const nb::object& where,
+                   std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values, std::uintptr_t scores,
+                   std::size_t n) {
+  const Selection selection = select(table, first, last, score, where);
   std::size_t count = 0;
   {
     const nb::gil_scoped_release released;
-    count = table.export_if(selection, cursor, reinterpret_cast<void*>(keys), reinterpret_cast<void*>(values), n);
+    count = table.export_if(selection, cursor, reinterpret_cast<void*>(keys), reinterpret_cast<void*>(values), n,
+                            reinterpret_cast<std::uint64_t*>(scores));
   }
   return nb::borrow<Exported>(nb::make_tuple(count, cursor));
 }
@@ -71,11 +77,11 @@ Exported export_if(Table& table, const Key& first, const Key& last, const nb::ob
 
 void bind_selection(nb::class_<Table>& table) {
   table
-      .def("erase_if", &erase_if, "first"_a.none(), "last"_a.none(), "where"_a.none(),
+      .def("erase_if", &erase_if, "first"_a.none(), "last"_a.none(), "score"_a, "where"_a.none(),
            "Erases the items with keys from first to last that `where(keys, values, keep)` leaves in.")
-      .def("size_if", &size_if, "first"_a.none(), "last"_a.none(), "where"_a.none())
-      .def("export_if", &export_if, "first"_a.none(), "last"_a.none(), "where"_a.none(), "cursor"_a, "keys"_a,
-           "values"_a, "n"_a, "Returns (items written, next cursor).");
+      .def("size_if", &size_if, "first"_a.none(), "last"_a.none(), "score"_a, "where"_a.none())
+      .def("export_if", &export_if, "first"_a.none(), "last"_a.none(), "score"_a, "where"_a.none(), "cursor"_a,
+           "keys"_a, "values"_a, "scores"_a, "n"_a, "Returns (items written, next cursor).");
 }
 
 }  // namespace holdfast::python

@@ -32,8 +32,9 @@ Table create(const std::string& path, std::uint32_t key, std::uint32_t value, st
              std::uint32_t levels, std::uint32_t hash_locations, std::uint32_t slots, const std::string& device,
              bool overwrite, unsigned threads, bool moves, std::uint32_t shared_bias, bool flush, std::uint64_t seed,
              std::uint64_t max_bytes, std::optional<std::uint64_t> gpu_memory, double bucket_cache, double value_cache,
-             std::optional<std::uint64_t> value_memory, const std::string& cache_policy) {
+             std::optional<std::uint64_t> value_memory, const std::string& cache_policy, const std::string& score) {
   CreateOptions options;
+  options.score = score_from(score);
   options.key_bytes = key;
   options.value_bytes = value;
   options.capacity = capacity;
@@ -81,7 +82,7 @@ using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
 Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys, std::uintptr_t values,
         std::uintptr_t out, std::uintptr_t statuses, std::uintptr_t found, std::uintptr_t mask, unsigned combine,
         unsigned element, double scale, std::uint32_t column, std::uint32_t column_bytes, bool unique, bool ordered,
-        bool on_device, std::uintptr_t stream, bool interruptible) {
+        bool on_device, std::uintptr_t stream, bool interruptible, std::uintptr_t scores) {
   Interrupt interrupt;
   Batch batch;
   batch.size = size;
@@ -92,6 +93,7 @@ Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::ui
   batch.out = at<void>(out);
   batch.statuses = at<Status>(statuses);
   batch.found = at<bool>(found);
+  batch.scores = at<std::uint64_t>(scores);
   batch.mask = at<const std::uint8_t>(mask);
   batch.combine = static_cast<Combine>(combine);
   batch.element = static_cast<Element>(element);
@@ -113,11 +115,12 @@ Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::ui
   return nb::borrow<Ran>(nb::make_tuple(counts, result.stopped, interrupt.raised()));
 }
 
-Exported export_batch(Table& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values, std::size_t n) {
+Exported export_batch(Table& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values,
+                      std::uintptr_t scores, std::size_t n) {
   std::size_t count = 0;
   {
     nb::gil_scoped_release released;
-    count = table.export_batch(cursor, at<void>(keys), at<void>(values), n);
+    count = table.export_batch(cursor, at<void>(keys), at<void>(values), n, at<std::uint64_t>(scores));
   }
   return nb::borrow<Exported>(nb::make_tuple(count, cursor));
 }
@@ -130,6 +133,7 @@ Dict stats(const Table& table) {
   result["device_reason"] = s.device_reason;
   result["medium"] = name(s.medium);
   result["domain"] = name(s.domain);
+  result["score"] = name(s.score);
   result["size"] = s.size;
   result["slots"] = s.slots;
   result["cells"] = s.cells;
@@ -216,15 +220,15 @@ void bind_table(nb::module_& module) {
       .def_static("create", &create, "path"_a, "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a,
                   "slots"_a, "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a,
                   "max_bytes"_a, "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a, "value_memory"_a.none(),
-                  "cache_policy"_a)
+                  "cache_policy"_a, "score"_a)
       .def_static("open", &open, "path"_a, "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a,
                   "flush"_a, "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none(), "bucket_cache"_a,
                   "value_cache"_a, "value_memory"_a.none(), "cache_policy"_a)
       .def("run", &run, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a, "found"_a, "mask"_a,
            "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a, "ordered"_a, "on_device"_a,
-           "stream"_a, "interruptible"_a,
+           "stream"_a, "interruptible"_a, "scores"_a,
            "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")
-      .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "n"_a,
+      .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "scores"_a, "n"_a,
            "Returns (items written, next cursor).")
       .def("end_export", &Table::end_export, "cursor"_a, unlocked)
       .def("size", &Table::size, unlocked)
@@ -232,6 +236,9 @@ void bind_table(nb::module_& module) {
       .def("load_factor", &Table::load_factor, unlocked)
       .def("key_bytes", &Table::key_bytes)
       .def("value_bytes", &Table::value_bytes)
+      .def("score", [](const Table& table) { return std::string(name(table.score())); })
+      .def("step", &Table::step)
+      .def("set_step", &Table::set_step, "step"_a, unlocked)
       .def("is_open", &Table::is_open)
       .def("on_gpu", &Table::on_gpu)
       .def("clear", &Table::clear, unlocked)

@@ -304,6 +304,8 @@ class Request:
     out_values: Any = None
     out_statuses: Any = None
     out_found: Any = None
+    out_scores: Any = None
+    give_scores: bool = False
     give_values: bool = False
     give_found: bool = False
     combine: str = "add"
@@ -320,6 +322,7 @@ class Results:
     statuses: Any
     values: Any = None
     found: Any = None
+    scores: Any = None
 
 
 def needs_values(request: Request, ops: Operand | None) -> tuple[bool, bool]:
@@ -338,6 +341,11 @@ def _element(values: Operand | None, accumulates: bool, shape: TableShape) -> in
         return ELEMENTS["uint32"]  # divides any size for which C++ asks; nothing is combined
     kind = "None" if values is None else values.dtype_name
     raise InvalidType(f"values is {kind}, which accumulate cannot combine: give an array of {', '.join(ELEMENTS)}")
+
+
+def _word(library: Library) -> str:
+    """The element type of scores: PyTorch does little with unsigned words."""
+    return "int64" if library.name == "torch" else "uint64"
 
 
 def one_place(operands: list[Operand], shape: TableShape) -> str:
@@ -425,6 +433,11 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
     found = (
         result("out", request.out_found, (n,), library.dtype("bool")[0], ("bool",), 1) if request.give_found else None
     )
+    scores = (
+        result("out", request.out_scores, (n,), library.dtype(_word(library))[0], ("uint64", "int64"), 8)
+        if request.give_scores
+        else None
+    )
     one_place(read + written, shape)
     no_overlap(written, read)
     if rows is not None and request.out_values is not None and not every_row:
@@ -453,10 +466,16 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         on_device=place != HOST,
         stream=stream,
         interruptible=threading.get_ident() == MAIN_THREAD,
+        scores=scores.pointer if scores else 0,
     )
     for other in others:  # so that memory freed or results used there are not touched too early
         arrays.order_streams(stream, other, place)
     if raised is not None:
         raised.statuses = statuses.array
         raise raised
-    return Results(statuses.array, rows.array if rows else None, found.array if found else None)
+    return Results(
+        statuses.array,
+        rows.array if rows else None,
+        found.array if found else None,
+        scores.array if scores else None,
+    )

@@ -55,6 +55,14 @@ def device_of(device: Any) -> str:
     return device
 
 
+def score_of(score: Any) -> str:
+    if score is None:
+        return "none"
+    if not isinstance(score, str):
+        raise InvalidType(f"score is of type {type(score).__name__}: give 'step', 'time', 'frequency' or None")
+    return score
+
+
 def policy_of(policy: Any) -> str:
     if not isinstance(policy, str):
         raise InvalidType(f"cache_policy is of type {type(policy).__name__}: give 'lfu', 'lru' or 'random'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from .checked import MOST, whole
 from .errors import Error, InvalidArgument
 
 _END = MOST  # the cursor behind the last item
+Score: TypeAlias = tuple[int | None, int | None] | None
 
 
 class Contents:
@@ -30,9 +31,26 @@ class Contents:
         """The pool file, as it was named."""
         return self._shape.path
 
+    @overload
     def export_batch(
-        self, n: int = 1 << 16, cursor: int = 0, *, values: bool = True, dtype: Any = None, as_arrow: bool = False
-    ) -> tuple[Any, Any, int | None]:
+        self, n: int = ..., cursor: int = ..., *, values: bool = ..., dtype: Any = ..., as_arrow: bool = ...,
+        scores: Literal[False] = ...,
+    ) -> tuple[Any, Any, int | None]: ...  # fmt: skip
+    @overload
+    def export_batch(
+        self, n: int = ..., cursor: int = ..., *, values: bool = ..., dtype: Any = ..., as_arrow: bool = ...,
+        scores: Literal[True],
+    ) -> tuple[Any, Any, np.ndarray, int | None]: ...  # fmt: skip
+    def export_batch(
+        self,
+        n: int = 1 << 16,
+        cursor: int = 0,
+        *,
+        values: bool = True,
+        dtype: Any = None,
+        as_arrow: bool = False,
+        scores: bool = False,
+    ) -> Any:
         """Copies up to `n` items to host memory.
 
         A key that is there from the first call to the last appears exactly once, with a value that it had meanwhile,
@@ -50,6 +68,8 @@ class Contents:
             Element type of the values, as for `find`.
         as_arrow
             As for `find`: keys and values of any length as Arrow arrays.
+        scores
+            Give the items' scores too, in a table that keeps them.
 
         Returns
         -------
@@ -58,14 +78,18 @@ class Contents:
             object array of bytes.
         values
             m rows, or None.
+        scores
+            If asked for: shape (m,) of uint64.
         cursor
             Where to go on, or None at the end.
         """
         if self._shape.any_length:
+            if scores:
+                raise InvalidArgument(f"{self.path} keeps no scores: keys and values of any length have none")
             return self._exported_pairs(n, cursor, values, dtype, as_arrow)
         if as_arrow:
             raise InvalidArgument(f"as_arrow is for keys and values of any length, and those of {self.path} have not")
-        return self._exported(self._native.export_batch, n, cursor, values, dtype)
+        return self._exported(self._native.export_batch, n, cursor, values, dtype, scores)
 
     def export_if(
         self,
@@ -77,18 +101,27 @@ class Contents:
         cursor: int = 0,
         values: bool = True,
         dtype: Any = None,
-    ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
+        score: Score = None,
+        scores: bool = False,
+    ) -> Any:
         """Copies up to `n` of the items that are meant, as for `erase_if`, to host memory; else as `export_batch`."""
 
-        def export(at: int, keys: int, rows: int, most: int) -> tuple[int, int]:
-            return self._native.export_if(*self._selected(first, last, where, dtype), at, keys, rows, most)
+        def export(at: int, keys: int, rows: int, marks: int, most: int) -> tuple[int, int]:
+            chosen = self._selected(first, last, score, where, dtype)
+            return self._native.export_if(*chosen, at, keys, rows, marks, most)
 
-        return self._exported(export, n, cursor, values, dtype)
+        return self._exported(export, n, cursor, values, dtype, scores)
 
     def erase_if(
-        self, first: Any = None, last: Any = None, *, where: selection.Where | None = None, dtype: Any = None
+        self,
+        first: Any = None,
+        last: Any = None,
+        *,
+        where: selection.Where | None = None,
+        dtype: Any = None,
+        score: Score = None,
     ) -> int:
-        """Erases the items with keys from `first` to `last`, both included, for which `where` is true.
+        """Erases the items with keys from `first` to `last` and a score in `score`, for which `where` is true.
 
         Each erase is as durable and whole as one of `erase`, and all are durable when it returns. Other changes wait
         while some thousand items are looked at and erased; searches go on.
@@ -96,45 +129,70 @@ class Contents:
         Parameters
         ----------
         first, last
-            Keys, compared as unsigned numbers, wider ones than 8 bytes byte by byte; None: no limit.
+            Keys that belong to the range, compared as unsigned numbers, wider ones than 8 bytes byte by byte; None: no
+            limit.
         where
             Called as `where(keys, values)` with some items at a time; returns an array of bool. It runs on the host,
             may search the table and must not change it. What it raises comes out, and what was erased before stays
             erased.
         dtype
             Element type of the values that `where` gets, as for `find`.
+        score
+            The least and the greatest score, which belong to the range, None for no limit: `(None, 100)`. In a table
+            that keeps scores.
 
         Returns
         -------
         int
             How many were erased.
         """
-        return int(self._native.erase_if(*self._selected(first, last, where, dtype)))
+        return int(self._native.erase_if(*self._selected(first, last, score, where, dtype)))
 
     def size_if(
-        self, first: Any = None, last: Any = None, *, where: selection.Where | None = None, dtype: Any = None
+        self,
+        first: Any = None,
+        last: Any = None,
+        *,
+        where: selection.Where | None = None,
+        dtype: Any = None,
+        score: Score = None,
     ) -> int:
         """How many items are meant, as for `erase_if`."""
-        return int(self._native.size_if(*self._selected(first, last, where, dtype)))
+        return int(self._native.size_if(*self._selected(first, last, score, where, dtype)))
 
-    def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[Any, Any]]:
+    @overload
+    def items(
+        self, *, dtype: Any = ..., batch: int = ..., scores: Literal[False] = ...
+    ) -> Iterator[tuple[Any, Any]]: ...
+    @overload
+    def items(self, *, dtype: Any = ..., batch: int = ..., scores: Literal[True]) -> Iterator[tuple[Any, Any, int]]: ...
+    def items(self, *, dtype: Any = None, batch: int = 1 << 12, scores: bool = False) -> Iterator[Any]:
         """Each item as (key, value), in no order; read `batch` at a time, with the promise of `export_batch`. Keys of
-        8 bytes are ints, wider ones bytes; values are bytes, or rows of `dtype`."""
-        for keys, values in self._pieces(batch, True, dtype):
-            for key, value in zip(_plain(keys), values, strict=True):
-                yield key, value if dtype is not None or self._shape.any_length else value.tobytes()
+        8 bytes are ints, wider ones bytes; values are bytes, or rows of `dtype`. With `scores` each is (key, value,
+        score)."""
+        plain = dtype is not None or self._shape.any_length
+        for keys, values, marks in self._pieces(batch, True, dtype, scores):
+            rows = values if plain else (value.tobytes() for value in values)
+            if marks is None:
+                yield from zip(_plain(keys), rows, strict=True)
+            else:
+                yield from zip(_plain(keys), rows, marks.tolist(), strict=True)
 
     def __iter__(self) -> Iterator[Any]:
         """Each key, in no order: an int, or bytes if keys are wider than 8."""
-        for keys, _ in self._pieces(1 << 14, False, None):
+        for keys, _, _ in self._pieces(1 << 14, False, None, False):
             yield from _plain(keys)
 
-    def _pieces(self, n: int, values: bool, dtype: Any) -> Iterator[tuple[np.ndarray, Any]]:
+    def _pieces(self, n: int, values: bool, dtype: Any, scores: bool) -> Iterator[tuple[np.ndarray, Any, Any]]:
         cursor: int | None = 0
         try:
             while cursor is not None:
-                keys, rows, cursor = self.export_batch(n, cursor, values=values, dtype=dtype)
-                yield keys, rows
+                marks = None
+                if scores:
+                    keys, rows, marks, cursor = self.export_batch(n, cursor, values=values, dtype=dtype, scores=True)
+                else:
+                    keys, rows, cursor = self.export_batch(n, cursor, values=values, dtype=dtype)
+                yield keys, rows, marks
         finally:
             if cursor:
                 with suppress(Error):  # closed meanwhile
@@ -152,20 +210,31 @@ class Contents:
         return *given, None if following == _END else following
 
     def _exported(
-        self, export: Callable[[int, int, int, int], tuple[int, int]], n: int, cursor: int, values: bool, dtype: Any
-    ) -> tuple[np.ndarray, np.ndarray | None, int | None]:
+        self,
+        export: Callable[[int, int, int, int, int], tuple[int, int]],
+        n: int,
+        cursor: int,
+        values: bool,
+        dtype: Any,
+        scores: bool,
+    ) -> Any:
         n, cursor = whole("n", n, 1, 1 << 40), whole("cursor", cursor, 0, _END)
         keys = np.empty(n, np.uint64) if self._shape.key_bytes == 8 else np.empty((n, self._shape.key_bytes), np.uint8)
         rows = None
         if values:
             shape, made = batch.result_rows(NUMPY, n, dtype, None, self._shape.value_bytes)
             rows = np.empty(shape, made)
-        count, following = export(cursor, NUMPY.pointer(keys), NUMPY.pointer(rows) if rows is not None else 0, n)
-        return keys[:count], rows[:count] if rows is not None else None, None if following == _END else following
+        marks = np.empty(n, np.uint64) if scores else None
+        at_rows = NUMPY.pointer(rows) if rows is not None else 0
+        at_marks = NUMPY.pointer(marks) if marks is not None else 0
+        count, following = export(cursor, NUMPY.pointer(keys), at_rows, at_marks, n)
+        items = keys[:count], rows[:count] if rows is not None else None
+        cursor_after = None if following == _END else following
+        return (*items, cursor_after) if marks is None else (*items, marks[:count], cursor_after)
 
     def _selected(
-        self, first: Any, last: Any, where: selection.Where | None, dtype: Any
-    ) -> tuple[bytes | None, bytes | None, selection.NativeWhere | None]:
+        self, first: Any, last: Any, score: Score, where: selection.Where | None, dtype: Any
+    ) -> tuple[bytes | None, bytes | None, tuple[int, int], selection.NativeWhere | None]:
         if self._shape.any_length:
             raise InvalidArgument(
                 f"items of {self.path} have keys and values of any length, which are not selected in this version: "
@@ -174,6 +243,7 @@ class Contents:
         return (
             selection.key_bytes_of("first", first, self._shape.key_bytes),
             selection.key_bytes_of("last", last, self._shape.key_bytes),
+            selection.score_range_of(score, str(self._native.score()), self.path),
             selection.native_where(where, self._shape, dtype),
         )
 

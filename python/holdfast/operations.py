@@ -193,6 +193,31 @@ class Operations:
         request = Request(Op.CONTAINS, keys, mask=mask, stream=stream, unique=unique, out_found=out, give_found=True)
         return self._run(request).found
 
+    def scores(
+        self, keys: Any, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
+    ) -> tuple[Any, Any]:
+        """Reads the score of each key's item, in a table that keeps scores.
+
+        Parameters
+        ----------
+        out
+            An array for the scores, or a pair for both results.
+
+        Returns
+        -------
+        scores
+            Shape (n,) of uint64 (PyTorch: the same 8 bytes as int64); 0 where the key is absent.
+        found
+            Shape (n,) of bool.
+        """
+        scores, found = pair_of(out)
+        request = Request(Op.CONTAINS, keys, mask=mask, stream=stream, unique=unique, out_scores=scores,
+                          out_found=found, give_scores=True, give_found=True)  # fmt: skip
+        if self._shape.any_length:
+            raise InvalidArgument(f"{self._shape.path} keeps no scores: keys and values of any length have none")
+        result = self._run(request)
+        return result.scores, result.found
+
     def find_or_insert(
         self,
         keys: Any,

@@ -45,6 +45,8 @@ class PoolInfo:
     cells: int
     """Of the value heap; 0 if values live in their slots."""
     cell_bytes: int
+    score: str
+    """What the last 8 bytes of each cell say: "step", "time" or "frequency"; "none" if nothing."""
     file_bytes: int
     generation: int
     """Writes of the superblock so far."""

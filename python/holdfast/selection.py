@@ -10,6 +10,7 @@ import numpy as np
 from . import batch
 from .arrays import NUMPY
 from .batch import TableShape
+from .checked import MOST, whole
 from .errors import InvalidArgument, InvalidType
 
 Where = Callable[[np.ndarray, Any], Any]
@@ -30,6 +31,23 @@ def key_bytes_of(name: str, key: Any, size: int) -> bytes | None:
     if not 0 <= int(key) < 1 << 64:
         raise InvalidArgument(f"{name} is {key}: give 0 to 2**64 - 1, or None for no limit")
     return int(key).to_bytes(8, "little")
+
+
+def score_range_of(score: Any, kind: str, path: str) -> tuple[int, int]:
+    """A range of scores, `(low, high)` with None for no limit, as two numbers; all of them for None."""
+    if score is None:
+        return 0, MOST
+    if not isinstance(score, tuple | list) or len(score) != 2:
+        raise InvalidType(f"score is {score!r}: give a pair, the least and the greatest score, or None for no limit")
+    if kind == "none":
+        raise InvalidArgument(
+            f"{path} keeps no scores: create a table with score='step', 'time' or 'frequency' to choose by them"
+        )
+    low, high = score
+    return (
+        0 if low is None else whole("score[0]", low, 0, MOST),
+        MOST if high is None else whole("score[1]", high, 0, MOST),
+    )
 
 
 def native_where(where: Where | None, shape: TableShape, dtype: Any) -> NativeWhere | None:

@@ -12,7 +12,7 @@ import numpy as np
 from ._native import Table as NativeTable
 from .arrays import HOST
 from .batch import TableShape
-from .checked import MOST, device_of, length, number, policy_of, whole
+from .checked import MOST, device_of, length, number, policy_of, score_of, whole
 from .column import Column
 from .contents import Contents
 from .errors import InvalidArgument, InvalidType
@@ -92,6 +92,7 @@ class Table(Operations, Contents):
         value_cache: float = 0,
         value_memory: int | None = None,
         cache_policy: str = "lfu",
+        score: str | None = None,
     ) -> Table:
         """Makes a pool file with an empty table in it, readable by its owner alone, and opens it.
 
@@ -140,6 +141,12 @@ class Table(Operations, Contents):
             Which buckets and values have a copy, where not all have: "lfu", those searched for most often; "lru", last;
             "random". They are chosen by `load_cache()`, and by itself as searches go on. A table begins with copies of
             the first buckets, and of no values.
+        score
+            Keep 8 more bytes with each item, by which `erase_if`, `export_if` and `size_if` can choose: "step" (`step`
+            of the table when a change was called), "time" (then, in nanoseconds since 1970) or "frequency" (1 for a new
+            item, one more for each change that writes it). Every change that writes a value sets its item's score;
+            searches change none. Values of up to 8 bytes lie in cells too. Not with keys and values of any length, and
+            on the CPU only, in this version.
 
         Raises
         ------
@@ -167,6 +174,7 @@ class Table(Operations, Contents):
             value_cache=number("value_cache", value_cache),
             value_memory=None if value_memory is None else whole("value_memory", value_memory, 0, MOST - 1),
             cache_policy=policy_of(cache_policy),
+            score=score_of(score),
         )
         return cls._wrap(native, text, "r+")
 
@@ -282,6 +290,21 @@ class Table(Operations, Contents):
     def any_length(self) -> bool:
         """Whether keys and values are byte strings of any length."""
         return self._shape.any_length
+
+    @property
+    def score(self) -> str | None:
+        """What the table's scores say: "step", "time" or "frequency"; None if it keeps none."""
+        kind = str(self._native.score())
+        return None if kind == "none" else kind
+
+    @property
+    def step(self) -> int:
+        """Of a table with scores of steps: what changes set from now on. 0 when the table is opened."""
+        return int(self._native.step())
+
+    @step.setter
+    def step(self, step: int) -> None:
+        self._native.set_step(whole("step", step, 0, MOST))
 
     @property
     def device(self) -> str:

@@ -6,6 +6,7 @@
 
 #include "core/bits.hpp"
 #include "core/both.hpp"
+#include "holdfast/score.hpp"
 #include "index/slot.hpp"
 
 namespace holdfast::index {
@@ -94,6 +95,7 @@ struct View {
   std::uint32_t shared_bias = 0;  ///< added to the load of a lower level's bucket when an insert chooses
   std::uint32_t slab_bits = 21;   ///< of variable-length pairs: a slab has 2^slab_bits bytes (slab.hpp)
   bool may_move = false;          ///< a full insert may move one item (RULES.md 26)
+  Score score = Score::none;      ///< what the last 8 bytes of each cell say
   std::uint64_t seed = 0;
   std::uint64_t cells = 0;       ///< or slabs
   Slot* level[kMaxLevels] = {};  ///< by rank
@@ -114,6 +116,12 @@ struct View {
   HOLDFAST_BOTH unsigned lane_count() const { return shape.levels() * shape.hashes() * shape.slots(); }
   HOLDFAST_BOTH unsigned words_per_bucket() const { return (shape.slots() + 7) / 8; }
   HOLDFAST_BOTH std::byte* cell(std::uint64_t number) const { return heap + number * cell_bytes; }
+  HOLDFAST_BOTH bool scored() const { return score != Score::none; }
+  /// Where in a cell its score lies.
+  HOLDFAST_BOTH std::uint32_t score_at() const { return cell_bytes - kScoreBytes; }
+  HOLDFAST_BOTH std::uint64_t* score_of(std::uint64_t number) const {
+    return reinterpret_cast<std::uint64_t*>(cell(number) + score_at());
+  }
   HOLDFAST_BOTH std::uint64_t buckets(unsigned rank) const { return std::uint64_t{1} << (top_level - rank); }
   /// The slot `n` after `first`.
   HOLDFAST_BOTH Slot* after(Slot* first, std::uint64_t n) const {

@@ -42,6 +42,7 @@ enum class Step : std::uint8_t {
   commit_all_of_line,            ///< a line carries every change that its batch has for it
   flush_directory,               ///< a slab's class is written back (slab.hpp)
   fence_directory,               ///< and durable before anybody has a cell of the slab
+  score_before_commit,           ///< a score is in its cell before a slot names the cell
   fence_before_load,             ///< a loader looks at what it copies after it has said so (RULES.md 15)
   swap_after_load,               ///< and shows its copy only if nobody has written there meanwhile
   remap_after_write,             ///< a writer looks whether what it wrote is cached, or being loaded

@@ -28,10 +28,12 @@ struct Rows {
   Op op = Op::find;
   Combine combine = Combine::add;
   Element element = Element::u64;
-  std::uint32_t value_bytes = 0;  ///< of a row: of a whole value, or of the column
-  std::uint32_t column = 0;       ///< where in the value a row's bytes begin
-  bool partial = false;           ///< rows are a column: other bytes of a value stay, or are zero for a new key
-  double scale = 1;               ///< of what accumulate adds
+  std::uint32_t value_bytes = 0;    ///< of a row: of a whole value, or of the column
+  std::uint32_t column = 0;         ///< where in the value a row's bytes begin
+  bool partial = false;             ///< rows are a column: other bytes of a value stay, or are zero for a new key
+  double scale = 1;                 ///< of what accumulate adds
+  std::uint64_t score = 0;          ///< of a table with scores that are no frequencies: what a change sets
+  std::uint64_t* scores = nullptr;  ///< (n,) or null, where nothing changes: the items' scores
   // Of variable-length pairs, instead of `value_bytes` and `out`:
   const std::uint64_t* value_offsets = nullptr;  ///< (n + 1,) where each of `values` begins
   Blob* blobs = nullptr;   ///< (n,) what reads return, or null; where memory notes reads, where that lies now
@@ -79,6 +81,11 @@ HOLDFAST_BOTH void give_cell_back(const Memory& memory, const View<Shape>&, std:
   }
 }
 
+/// The frequency `before`, and so many changes more.
+HOLDFAST_BOTH constexpr std::uint64_t more_frequent(std::uint64_t before, std::uint64_t changes) {
+  return before + changes < before ? ~std::uint64_t{0} : before + changes;
+}
+
 /// The value that a key would have after the operations evaluated so far.
 enum class Source : std::uint8_t { absent, pool, row, fresh };
 
@@ -107,6 +114,8 @@ class RunState {
       case Op::erase:
         if (was_there) status = Status::erased;
         source_ = Source::absent;
+        writes_ = 0;
+        goes_on_ = false;
         break;
       case Op::assign:
         if (was_there && !replace(row, status)) return false;
@@ -127,6 +136,7 @@ class RunState {
         if (!(was_there ? combine(row, status) : add_scaled(row, status))) return false;
         break;
     }
+    if (status == Status::inserted || status == Status::updated) ++writes_;
     if (reads_value(op)) read(row);
     tile_.once([&] {
       if (rows_.statuses) rows_.statuses[row] = status;
@@ -149,6 +159,7 @@ class RunState {
     }
     if (!take_cell()) return false;
     if (source_ == Source::row) tile_.write_cell(memory_, view_.cell(cell_), rows_.value(row_), rows_.value_bytes);
+    if (memory_.keeps(Step::score_before_commit)) place_score();
     if (memory_.keeps(Step::flush_value)) tile_.flush(memory_, view_.cell(cell_), view_.cell_bytes);
     if (memory_.keeps(Step::fence_after_place)) memory_.fence();
     word = cell_ + 1;
@@ -156,7 +167,10 @@ class RunState {
   }
 
   /// The fresh cell now belongs to a slot.
-  HOLDFAST_BOTH void keep_cell() { has_cell_ = false; }
+  HOLDFAST_BOTH void keep_cell() {
+    has_cell_ = false;
+    if (!memory_.keeps(Step::score_before_commit)) place_score();
+  }
   /// Gives a fresh cell back that no slot ever named.
   HOLDFAST_BOTH void drop_cell() {
     if (has_cell_) tile_.once([&] { return give_cell_back(memory_, view_, cell_), 0; });
@@ -164,6 +178,19 @@ class RunState {
   }
 
  private:
+  /// The score of what the run leaves, behind the value in the fresh cell.
+  HOLDFAST_BOTH void place_score() {
+    if constexpr (!Shape::kVariable) {
+      if (!view_.scored()) return;
+      tile_.once([&] { return memory_.store_value(view_.score_of(cell_), score()), 0; });
+    }
+  }
+  HOLDFAST_BOTH std::uint64_t score() const {
+    if (view_.score != Score::frequency) return rows_.score;
+    const std::uint64_t before = old_ && goes_on_ ? memory_.load_value(view_.score_of(old_.word - 1)) : 0;
+    return more_frequent(before, writes_);
+  }
+
   /// A pair of any length in a fresh cell of its class, durable.
   HOLDFAST_BOTH bool place_pair(const Part& key, const Part& value, std::uint64_t& word) {
     const bool adds_key = !old_;
@@ -340,6 +367,8 @@ class RunState {
   std::size_t row_ = 0;  ///< where source is row
   std::uint64_t cell_ = 0;
   bool has_cell_ = false;
+  bool goes_on_ = true;       ///< no erase: the old item, if there is one, is still the key's
+  std::uint64_t writes_ = 0;  ///< operations since then that changed the value
 };
 
 /// Lets go of the cell that a slot named by `word`.

@@ -31,6 +31,7 @@ struct Still {
 struct Held {
   std::uint64_t head, word;  ///< `head` is the key, or the fingerprint of a wide one
   index::Part key, value;
+  std::uint64_t score = 0;
 
   Held() = default;
   Held(const Held&) = delete;
@@ -56,6 +57,7 @@ bool read_slot(const Layout& layout, const index::Slot* slot, Held& held) {
   const void* const value = layout.in_slot() ? static_cast<const void*>(&held.word) : layout.cell(held.word - 1);
   held.key = part_of(key, layout.key_bytes());
   held.value = part_of(value, layout.value_bytes);
+  if (layout.scored()) held.score = Still::load(layout.score_of(held.word - 1));
   return true;
 }
 
@@ -164,13 +166,14 @@ void Exports::list_fallen_behind(const Layout& layout, Export& one) {
   one.position = 0;
 }
 
-Exports::Take Exports::into(std::byte* keys, std::byte* values) {
-  return [keys, values](const Taken& item) mutable {
-    std::memcpy(keys, item.key.data, item.key.size);
-    keys += item.key.size;
-    if (values == nullptr || item.value.size == 0) return;
-    std::memcpy(values, item.value.data, item.value.size);
-    values += item.value.size;
+Exports::Take Exports::into(const ExportArrays& arrays) {
+  return [to = arrays](const Taken& item) mutable {
+    std::memcpy(to.keys, item.key.data, item.key.size);
+    to.keys += item.key.size;
+    if (to.scores != nullptr) *to.scores++ = item.score;
+    if (to.values == nullptr || item.value.size == 0) return;
+    std::memcpy(to.values, item.value.data, item.value.size);
+    to.values += item.value.size;
   };
 }
 
@@ -181,7 +184,7 @@ std::size_t Exports::copy_slots(const Layout& layout, Export& one, const Take& t
     if (count == n || slots-- == 0) return false;
     Held held;
     if (read_slot(layout, slot, held) && is_new(one, held.key)) {
-      take({held.key, held.value});
+      take({held.key, held.value, held.score});
       ++count;
     }
     return true;
@@ -195,7 +198,7 @@ std::size_t Exports::copy_listed(const Layout& layout, Export& one, const Take& 
   while (count < n && most-- != 0 && one.position < one.rest.size()) {
     Held held;
     if (!find_still(layout, next_key(layout, one.rest, one.position), held)) continue;
-    take({held.key, held.value});
+    take({held.key, held.value, held.score});
     ++count;
   }
   return count;

@@ -33,10 +33,11 @@ class Exports {
   /// An item, as it lies in the pool.
   struct Taken {
     index::Part key, value;
+    std::uint64_t score = 0;  ///< where the table keeps one
   };
   using Take = std::function<void(const Taken& item)>;
-  /// Into arrays of keys and, unless null, of values, which have fixed lengths.
-  static Take into(std::byte* keys, std::byte* values);
+  /// Into arrays, of those that are not null.
+  static Take into(const ExportArrays& to);
 
   /// Gives `take` items from `cursor` on until it had `n` or `slots` slots were looked at, and advances the cursor, at the end to
   /// kEnd. A cursor without an export's number begins one at its position: 0 at the first slot. Returns how many.

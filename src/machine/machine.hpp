@@ -25,14 +25,22 @@ struct MachineOptions {
   bool calibrate = true;                   ///< measure at open how searches go best, where the machine has a choice
 };
 
+/// Where an export of keys and values of fixed length goes: (n,) rows each. Only keys are always wanted.
+struct ExportArrays {
+  std::byte* keys = nullptr;
+  std::byte* values = nullptr;
+  std::uint64_t* scores = nullptr;
+};
+
 /// A machine has recovered its pool when it is constructed: throws PoolCorrupt if the slots are damaged.
 class Machine {
  public:
   virtual ~Machine() = default;
 
   /// Runs a batch that the table has checked. The caller has durably cleared the pool's clean mark if it changes anything.
-  virtual BatchResult run(const Batch& batch) = 0;
-  virtual std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) = 0;
+  /// `score`: what its changes set, where the pool's scores are no frequencies.
+  virtual BatchResult run(const Batch& batch, std::uint64_t score) = 0;
+  virtual std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) = 0;
   virtual void end_export(std::uint64_t cursor) = 0;
   /// The same for variable-length pairs; what is null is not wanted.
   virtual std::size_t export_pairs(std::uint64_t&, Blobs*, Blobs*, std::size_t) { return 0; }

@@ -22,6 +22,7 @@ index::View<To> view_as(const Layout& from) {
   to.shared_bias = from.shared_bias;
   to.slab_bits = from.slab_bits;
   to.may_move = from.may_move;
+  to.score = from.score;
   to.seed = from.seed;
   to.cells = from.cells;
   for (unsigned i = 0; i < index::kMaxLevels; ++i) to.level[i] = from.level[i];
@@ -48,6 +49,7 @@ Layout layout_of(const Pool& pool, std::uint32_t shared_bias, bool may_move, uns
   layout.shared_bias = shared_bias;
   layout.slab_bits = pool.slab_bits();
   layout.may_move = may_move;
+  layout.score = static_cast<Score>(super.score);
   layout.seed = super.seed;
   layout.cells = pool.cells();
   for (unsigned rank = 0; rank < super.levels; ++rank) layout.level[rank] = pool.level(top_level - rank);

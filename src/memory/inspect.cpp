@@ -50,6 +50,7 @@ PoolInfo inspect(const std::string& path) {
   info.top_level = block.top_level;
   info.cells = block.cells;
   info.cell_bytes = block.cell_bytes;
+  info.score = static_cast<Score>(block.score);
   info.file_bytes = found.file_bytes;
   info.generation = block.generation;
   info.clean = block.clean == 1;

@@ -19,6 +19,7 @@ struct PoolShape {
   std::uint32_t key_bytes = 8, value_bytes = 8;
   std::uint32_t levels = 2, hash_locations = 2, slots = 8;
   std::uint32_t top_level = 4;  ///< at least levels - 1
+  Score score = Score::none;    ///< what cells keep behind their values
   std::uint64_t cells = 0;      ///< to begin with; ignored if values live in their slots
   std::uint64_t seed = 0;       ///< 0: random
   std::uint64_t max_bytes = 0;  ///< 0: 1 TiB

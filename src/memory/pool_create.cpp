@@ -22,6 +22,8 @@ void check_shape(const PoolShape& shape) {
           "key_bytes is " + std::to_string(shape.key_bytes) + "; use 8 or another multiple of it up to 128");
   require(is_value_bytes(shape.key_bytes, shape.value_bytes),
           "value_bytes is " + std::to_string(shape.value_bytes) + "; at most 65536 are possible");
+  require(is_score(shape.key_bytes, static_cast<std::uint32_t>(shape.score)),
+          "score is " + std::string(name(shape.score)) + ", and pairs of any length keep none");
   require(shape.levels >= 1 && shape.levels <= kMaxLevels,
           "levels is " + std::to_string(shape.levels) + "; use 1 to " + std::to_string(kMaxLevels));
   require(shape.hash_locations >= 1 && shape.hash_locations <= kMaxCandidates && shape.slots >= 1 &&
@@ -38,7 +40,7 @@ void check_shape(const PoolShape& shape) {
 Superblock first_superblock(const PoolShape& shape, Domain domain, std::uint64_t granule) {
   Superblock block = {};
   block.magic = kMagic;
-  block.version = version_for(shape.key_bytes);
+  block.version = version_for(shape.key_bytes, shape.score);
   block.clean = 1;
   block.seed = shape.seed != 0 ? shape.seed : random_word();
   random_bytes(block.pool_id, sizeof block.pool_id);
@@ -50,7 +52,8 @@ Superblock first_superblock(const PoolShape& shape, Domain domain, std::uint64_t
   block.hash_locations = shape.hash_locations;
   block.slots = shape.slots;
   block.top_level = shape.top_level;
-  block.cell_bytes = cell_bytes_of(shape.value_bytes);
+  block.score = static_cast<std::uint32_t>(shape.score);
+  block.cell_bytes = cell_bytes_of(shape.value_bytes, shape.score);
   block.cells = block.cell_bytes == 0 ? 0 : shape.cells;
   block.created = static_cast<std::uint64_t>(std::time(nullptr));
   block.max_bytes = shape.max_bytes == 0 ? kDefaultMaxBytes : round_up(shape.max_bytes, kPage);

@@ -23,11 +23,16 @@ std::string flaw_in_shape(const Superblock& block) {
   if (block.clean > 1) return "its clean mark is " + number(block.clean);
   if (block.is_resizing > 1) return "its mark of a resize is " + number(block.is_resizing);
   if (block.generation == 0 || block.generation >> 63 != 0) return "generation " + number(block.generation);
-  if (!is_key_bytes(block.key_bytes) || block.version != version_for(block.key_bytes)) {
-    return "keys of " + number(block.key_bytes) + " bytes in a pool of version " + number(block.version);
+  if (!is_key_bytes(block.key_bytes)) return "keys of " + number(block.key_bytes) + " bytes";
+  if (!is_score(block.key_bytes, block.score)) return "scores of kind " + number(block.score);
+  const auto score = static_cast<Score>(block.score);
+  if (block.version != version_for(block.key_bytes, score)) {
+    return "keys of " + number(block.key_bytes) + " bytes" + (score == Score::none ? "" : " and scores") +
+           " in a pool of version " + number(block.version);
   }
   if (!is_value_bytes(block.key_bytes, block.value_bytes)) return "values of " + number(block.value_bytes) + " bytes";
-  if (block.cell_bytes != cell_bytes_of(block.value_bytes)) return "cells of " + number(block.cell_bytes) + " bytes";
+  if (block.cell_bytes != cell_bytes_of(block.value_bytes, score))
+    return "cells of " + number(block.cell_bytes) + " bytes";
   if (block.levels < 1 || block.levels > kMaxLevels) return number(block.levels) + " levels";
   if (block.hash_locations < 1 || block.hash_locations > kMaxCandidates) {
     return number(block.hash_locations) + " hash locations";
@@ -39,7 +44,6 @@ std::string flaw_in_shape(const Superblock& block) {
   if (block.top_level > kMaxLevel || block.top_level + 1 < block.levels) {
     return "top level " + number(block.top_level);
   }
-  if (block.score_bytes != 0) return "scores of " + number(block.score_bytes) + " bytes";
   if (block.domain > static_cast<std::uint32_t>(Domain::power)) return "domain " + number(block.domain);
   if (block.max_bytes == 0 || block.max_bytes % kPage != 0 || block.max_bytes > kMaxHeapBytes) {
     return "a heap of at most " + number(block.max_bytes) + " bytes";

@@ -7,11 +7,12 @@
 #include <string>
 
 #include "holdfast/pool.hpp"
+#include "holdfast/score.hpp"
 
 namespace holdfast::memory {
 
 inline constexpr std::uint64_t kMagic = 0x5453'4146'444c'4f48;  // "HOLDFAST", little endian
-inline constexpr std::uint32_t kVersion = 3;             // the newest; a pool has the oldest that knows what is in it
+inline constexpr std::uint32_t kVersion = 4;             // the newest; a pool has the oldest that knows what is in it
 inline constexpr std::uint64_t kSuperblockBytes = 4096;  // each of the two copies
 inline constexpr std::uint64_t kAsideOffset = 2 * kSuperblockBytes;
 inline constexpr std::uint64_t kFirstExtent = 3 * kSuperblockBytes;
@@ -53,10 +54,11 @@ struct Superblock {
   std::uint32_t hash_locations;
   std::uint32_t slots;  ///< a bucket
   std::uint32_t top_level;
-  std::uint32_t is_resizing;    ///< levels below top_level - levels + 1 are being rehashed (RULES.md 17)
-  std::uint32_t score_bytes;    ///< a slot; reserved, 0
-  std::uint64_t cells;          ///< of the heap, or slabs
-  std::uint64_t cell_bytes;     ///< value_bytes rounded up to 8, or 0 if values live in their slots, or those of a slab
+  std::uint32_t is_resizing;  ///< levels below top_level - levels + 1 are being rehashed (RULES.md 17)
+  std::uint32_t score;        ///< a holdfast::Score: what the cells keep behind their values
+  std::uint64_t cells;        ///< of the heap, or slabs
+  std::uint64_t
+      cell_bytes;  ///< value_bytes rounded up to 8, and the score's, or 0 if values live in their slots, or of a slab
   std::uint64_t created;        ///< seconds since 1970
   std::uint64_t max_bytes;      ///< address space kept for the heap
   std::uint32_t domain;         ///< a holdfast::Domain: what writes survived when it was last changed (RULES.md 9, 21)
@@ -72,7 +74,7 @@ static_assert(offsetof(Superblock, boot_id) == 48 && offsetof(Superblock, key_by
 static_assert(offsetof(Superblock, value_bytes) == 68 && offsetof(Superblock, levels) == 72);
 static_assert(offsetof(Superblock, hash_locations) == 76 && offsetof(Superblock, slots) == 80);
 static_assert(offsetof(Superblock, top_level) == 84 && offsetof(Superblock, is_resizing) == 88);
-static_assert(offsetof(Superblock, score_bytes) == 92 && offsetof(Superblock, cells) == 96);
+static_assert(offsetof(Superblock, score) == 92 && offsetof(Superblock, cells) == 96);
 static_assert(offsetof(Superblock, cell_bytes) == 104 && offsetof(Superblock, created) == 112);
 static_assert(offsetof(Superblock, max_bytes) == 120 && offsetof(Superblock, domain) == 128);
 static_assert(offsetof(Superblock, reserved) == 132 && offsetof(Superblock, extents) == 1208);
@@ -87,10 +89,15 @@ constexpr bool is_value_bytes(std::uint32_t key_bytes, std::uint32_t bytes) {
   return key_bytes == kVariable ? bytes == kVariable : bytes <= kMaxValueBytes;
 }
 
-/// Version 2 is version 1 with keys of more than 8 bytes, version 3 with variable-length pairs, and only pools that have them
-/// are of it.
-constexpr std::uint32_t version_for(std::uint32_t key_bytes) {
+/// Version 2 is version 1 with keys of more than 8 bytes, version 3 with variable-length pairs, version 4 with scores, whatever
+/// the keys; and only pools that have them are of it.
+constexpr std::uint32_t version_for(std::uint32_t key_bytes, Score score) {
+  if (score != Score::none) return 4;
   return key_bytes == 8 ? 1 : key_bytes == kVariable ? 3 : 2;
+}
+/// Variable-length pairs have no scores.
+constexpr bool is_score(std::uint32_t key_bytes, std::uint32_t score) {
+  return score == 0 || (score < kScores && key_bytes != kVariable);
 }
 
 /// The words of a key in its slot, or of its hash.
@@ -106,10 +113,11 @@ constexpr std::uint64_t level_bytes(unsigned number, unsigned slots, std::uint32
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-/// The bytes of one heap cell, or of a slab; 0 if values of this size live in their slots.
-constexpr std::uint64_t cell_bytes_of(std::uint32_t value_bytes) {
+/// The bytes of one heap cell, or of a slab; 0 if values of this size live in their slots. A score is the last 8 bytes of its cell.
+constexpr std::uint64_t cell_bytes_of(std::uint32_t value_bytes, Score score) {
   if (value_bytes == kVariable) return std::uint64_t{1} << kSlabBits;
-  return value_bytes <= kInSlotBytes ? 0 : (std::uint64_t{value_bytes} + 7) / 8 * 8;
+  if (score == Score::none && value_bytes <= kInSlotBytes) return 0;
+  return (std::uint64_t{value_bytes} + 7) / 8 * 8 + (score == Score::none ? 0 : kScoreBytes);
 }
 
 /// Writes the checksum over the rest.

@@ -60,6 +60,14 @@ memory::PoolShape shape_for(const CreateOptions& options) {
   if (options.value_bytes > 65536 && options.value_bytes != kVariableBytes) {
     refuse("value_bytes is " + std::to_string(options.value_bytes) + ": give 0 to 65536");
   }
+  if (static_cast<unsigned>(options.score) >= kScores) {
+    refuse("score is number " + std::to_string(static_cast<unsigned>(options.score)) +
+           ": give none, step, time or frequency");
+  }
+  if (options.score != Score::none && options.key_bytes == kVariableBytes) {
+    refuse(std::string("score is \"") + name(options.score) +
+           "\", and keys and values are of any length, with which none is kept in this version: give both a length");
+  }
   const std::uint64_t lanes = std::uint64_t{options.levels} * options.hash_locations * options.slots;
   if (lanes == 0 || lanes > index::kMaxLanes || options.levels > index::kMaxLevels) {
     refuse("levels × hash_locations × slots is " + std::to_string(options.levels) + " × " +
@@ -78,7 +86,9 @@ memory::PoolShape shape_for(const CreateOptions& options) {
   shape.slots = options.slots;
   shape.top_level = options.levels;
   while (slots_of(shape) * 9 / 10 < options.capacity) ++shape.top_level;
-  shape.cells = options.value_bytes > 8 ? options.capacity + options.capacity / 32 + 64 : 0;
+  shape.score = options.score;
+  const bool in_cells = memory::cell_bytes_of(options.value_bytes, options.score) != 0;
+  shape.cells = in_cells ? options.capacity + options.capacity / 32 + 64 : 0;
   if (options.value_bytes == kVariableBytes) {  // a directory, and as if pairs had 64 bytes; the heap grows by itself
     shape.cells = 1 + std::max<std::uint64_t>(4, options.capacity / (index::kSlabBytes / 64));
   }

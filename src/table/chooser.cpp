@@ -24,39 +24,47 @@ bool Chooser::in_range(const std::byte* key) const {
          (selection_.last == nullptr || compare(key, selection_.last, key_bytes_) <= 0);
 }
 
-std::size_t Chooser::keep_only(const bool* keep, std::byte* keys, std::byte* values, std::size_t n) const {
+bool Chooser::may_choose_by_bounds(const machine::ExportArrays& items, std::size_t i) const {
+  if (!in_range(items.keys + i * key_bytes_)) return false;
+  return !reads_scores() || (selection_.least_score <= items.scores[i] && items.scores[i] <= selection_.greatest_score);
+}
+
+std::size_t Chooser::keep_only(const bool* keep, const machine::ExportArrays& items, std::size_t n) const {
+  const auto move = [](std::byte* rows, std::size_t to, std::size_t from, std::size_t bytes) {
+    if (rows != nullptr && bytes != 0) std::memcpy(rows + to * bytes, rows + from * bytes, bytes);
+  };
   std::size_t count = 0;
   for (std::size_t i = 0; i < n; ++i) {
     if (!keep[i]) continue;
     if (count != i) {
-      std::memcpy(keys + count * key_bytes_, keys + i * key_bytes_, key_bytes_);
-      if (values && value_bytes_ != 0)
-        std::memcpy(values + count * value_bytes_, values + i * value_bytes_, value_bytes_);
+      move(items.keys, count, i, key_bytes_);
+      move(items.values, count, i, value_bytes_);
+      if (items.scores != nullptr) items.scores[count] = items.scores[i];
     }
     ++count;
   }
   return count;
 }
 
-std::size_t Chooser::choose(std::byte* keys, std::byte* values, std::size_t n) {
+std::size_t Chooser::choose(const machine::ExportArrays& items, std::size_t n) {
   if (n > kept_room_) {
     keep_ = std::make_unique<bool[]>(n);
     kept_room_ = n;
   }
   bool* const keep = keep_.get();
-  if (selection_.first != nullptr || selection_.last != nullptr) {
-    for (std::size_t i = 0; i < n; ++i) keep[i] = in_range(keys + i * key_bytes_);
-    n = keep_only(keep, keys, values, n);
+  if (selection_.first != nullptr || selection_.last != nullptr || reads_scores()) {
+    for (std::size_t i = 0; i < n; ++i) keep[i] = may_choose_by_bounds(items, i);
+    n = keep_only(keep, items, n);
   }
-  const auto value = [&](std::size_t i) { return values + i * value_bytes_; };
   if (selection_.where) {
-    for (std::size_t i = 0; i < n; ++i) keep[i] = selection_.where(keys + i * key_bytes_, value(i));
-    n = keep_only(keep, keys, values, n);
+    for (std::size_t i = 0; i < n; ++i)
+      keep[i] = selection_.where(items.keys + i * key_bytes_, items.values + i * value_bytes_);
+    n = keep_only(keep, items, n);
   }
   if (selection_.where_all && n != 0) {
     std::fill_n(keep, n, true);
-    selection_.where_all(keys, values, n, keep);
-    n = keep_only(keep, keys, values, n);
+    selection_.where_all(items.keys, items.values, n, keep);
+    n = keep_only(keep, items, n);
   }
   return n;
 }

@@ -18,15 +18,18 @@ class Chooser {
 
   /// True if the predicates read values.
   bool reads_values() const { return selection_.where || selection_.where_all; }
+  /// True if the range of scores leaves some out.
+  bool reads_scores() const { return selection_.least_score != 0 || selection_.greatest_score != ~std::uint64_t{0}; }
   bool stops() const { return selection_.stop && selection_.stop(); }
 
-  /// Moves the chosen ones of `n` items to the front of the arrays, and returns how many they are. `values` may be null if
-  /// no predicate reads them.
-  std::size_t choose(std::byte* keys, std::byte* values, std::size_t n);
+  /// Moves the chosen ones of `n` items to the front of the arrays, and returns how many they are. `values` and `scores` may be
+  /// null if nobody reads them.
+  std::size_t choose(const machine::ExportArrays& items, std::size_t n);
 
  private:
   bool in_range(const std::byte* key) const;
-  std::size_t keep_only(const bool* keep, std::byte* keys, std::byte* values, std::size_t n) const;
+  bool may_choose_by_bounds(const machine::ExportArrays& items, std::size_t i) const;
+  std::size_t keep_only(const bool* keep, const machine::ExportArrays& items, std::size_t n) const;
 
   const Selection& selection_;
   const std::uint32_t key_bytes_, value_bytes_;

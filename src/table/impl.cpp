@@ -1,6 +1,7 @@
 // impl.cpp: how a table opens and closes.
 #include "table/impl.hpp"
 
+#include <chrono>
 #include <mutex>
 #include <utility>
 
@@ -11,6 +12,7 @@ Table::Impl::Impl(std::unique_ptr<memory::Pool> pool, const std::string& device,
     : path(pool->path()),
       key_bytes(pool->superblock().key_bytes),
       value_bytes(pool->superblock().value_bytes),
+      score(static_cast<Score>(pool->superblock().score)),
       read_only(only_read),
       sessions(std::make_shared<SessionGate>(path)),
       pool_(std::move(pool)),
@@ -113,6 +115,19 @@ void Table::Impl::must_not_decide() const {
 void Table::Impl::about_to_change() {
   if (read_only) throw ReadOnly(path + " is open read-only: open it with mode \"r+\" to change it");
   pool_->mark_changed(choice_.device >= 0);
+}
+
+std::uint64_t Table::Impl::score_now() const {
+  if (score == Score::step) return step.load(std::memory_order_relaxed);
+  if (score != Score::time) return 0;
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count());
+}
+
+void Table::Impl::require_scores() const {
+  if (score != Score::none) return;
+  throw InvalidArgument(path + " keeps no scores: create a table with score \"step\", \"time\" or \"frequency\"");
 }
 
 std::string Table::Impl::inherited() const {

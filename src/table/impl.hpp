@@ -69,12 +69,19 @@ class Table::Impl {
   /// Before the first change after a sync: the clean mark goes, durably. Throws ReadOnly.
   void about_to_change();
 
+  /// What changes of a batch that is given now set.
+  std::uint64_t score_now() const;
+  /// Throws InvalidArgument where the table keeps no scores.
+  void require_scores() const;
+
   memory::Pool& pool() { return *pool_; }
   machine::Machine& machine() { return *machine_; }
   const table::Choice& choice() const { return choice_; }
 
   const std::string path;
   const std::uint32_t key_bytes, value_bytes;
+  const Score score;
+  std::atomic<std::uint64_t> step{0};
   std::uint64_t left_out = 0;  ///< of a salvaged pool: damaged slots
   const bool read_only;        ///< nothing may change, although recovery may have changed a private copy
   const std::shared_ptr<SessionGate> sessions;

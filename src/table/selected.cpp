@@ -35,13 +35,17 @@ struct Walk {
 
 /// Arrays for one piece.
 struct Room {
-  Room(bool on_gpu, bool reads_values, std::uint32_t key_bytes, std::uint32_t value_bytes)
+  Room(bool on_gpu, const table::Chooser& chooser, std::uint32_t key_bytes, std::uint32_t value_bytes)
       : size(std::min(on_gpu ? kGpuPiece : kPiece, std::max<std::size_t>(1, kPieceBytes / (key_bytes + value_bytes)))),
         keys(size * key_bytes),
-        values(reads_values ? size * value_bytes + 1 : 0) {}
-  std::byte* values_or_null() { return values.empty() ? nullptr : values.data(); }
+        values(chooser.reads_values() ? size * value_bytes + 1 : 0),
+        scores(chooser.reads_scores() ? size : 0) {}
+  machine::ExportArrays arrays() {
+    return {keys.data(), values.empty() ? nullptr : values.data(), scores.empty() ? nullptr : scores.data()};
+  }
   std::size_t size;
   std::vector<std::byte> keys, values;
+  std::vector<std::uint64_t> scores;
 };
 
 void require_fixed(const Table& table) {
@@ -56,7 +60,8 @@ void require_fixed(const Table& table) {
 std::uint64_t Table::erase_if(const Selection& selection) {
   require_fixed(*this);
   table::Chooser chooser(selection, key_bytes(), value_bytes());
-  Room room(on_gpu(), chooser.reads_values(), key_bytes(), value_bytes());
+  if (chooser.reads_scores()) impl_->require_scores();
+  Room room(on_gpu(), chooser, key_bytes(), value_bytes());
   Walk walk(*this);
   std::uint64_t erased = 0;
   while (walk.cursor != kEnd && !chooser.stops()) {
@@ -64,14 +69,14 @@ std::uint64_t Table::erase_if(const Selection& selection) {
     const auto still = impl_->keep_still();
     impl_->about_to_change();
     const Impl::Deciding deciding(*impl_);
-    std::size_t n = impl_->machine().export_batch(walk.cursor, room.keys.data(), room.values_or_null(), room.size);
-    n = chooser.choose(room.keys.data(), room.values_or_null(), n);
+    std::size_t n = impl_->machine().export_batch(walk.cursor, room.arrays(), room.size);
+    n = chooser.choose(room.arrays(), n);
     if (n == 0) continue;
     Batch batch;
     batch.op = Op::erase;
     batch.keys = room.keys.data();
     batch.size = n;
-    erased += impl_->machine().run(batch).of(Status::erased);
+    erased += impl_->machine().run(batch, 0).of(Status::erased);
   }
   return erased;
 }
@@ -79,28 +84,33 @@ std::uint64_t Table::erase_if(const Selection& selection) {
 std::uint64_t Table::size_if(const Selection& selection) {
   require_fixed(*this);
   table::Chooser chooser(selection, key_bytes(), value_bytes());
-  Room room(on_gpu(), chooser.reads_values(), key_bytes(), value_bytes());
+  if (chooser.reads_scores()) impl_->require_scores();
+  Room room(on_gpu(), chooser, key_bytes(), value_bytes());
+  const machine::ExportArrays items = room.arrays();
   Walk walk(*this);
   std::uint64_t count = 0;
-  while (walk.cursor != kEnd && !chooser.stops()) {
-    const std::size_t n = export_batch(walk.cursor, room.keys.data(), room.values_or_null(), room.size);
-    count += chooser.choose(room.keys.data(), room.values_or_null(), n);
-  }
+  while (walk.cursor != kEnd && !chooser.stops())
+    count += chooser.choose(items, export_batch(walk.cursor, items.keys, items.values, room.size, items.scores));
   return count;
 }
 
-std::size_t Table::export_if(const Selection& selection, std::uint64_t& cursor, void* keys, void* values,
-                             std::size_t n) {
+std::size_t Table::export_if(const Selection& selection, std::uint64_t& cursor, void* keys, void* values, std::size_t n,
+                             std::uint64_t* scores) {
   require_fixed(*this);
   table::Chooser chooser(selection, key_bytes(), value_bytes());
-  std::vector<std::byte> scratch(values == nullptr && chooser.reads_values() ? n * value_bytes() + 1 : 0);
-  auto* const to_keys = static_cast<std::byte*>(keys);
-  auto* const to_values = values ? static_cast<std::byte*>(values) : scratch.empty() ? nullptr : scratch.data();
+  if (scores != nullptr || chooser.reads_scores()) impl_->require_scores();
+  std::vector<std::byte> own_values(values == nullptr && chooser.reads_values() ? n * value_bytes() + 1 : 0);
+  std::vector<std::uint64_t> own_scores(scores == nullptr && chooser.reads_scores() ? n : 0);
+  const machine::ExportArrays all{static_cast<std::byte*>(keys),
+                                  own_values.empty() ? static_cast<std::byte*>(values) : own_values.data(),
+                                  own_scores.empty() ? scores : own_scores.data()};
   std::size_t count = 0;
   while (count < n && cursor != kEnd && !chooser.stops()) {
-    std::byte* const key = to_keys + count * key_bytes();
-    std::byte* const value = to_values ? to_values + count * value_bytes() : nullptr;
-    count += chooser.choose(key, value, export_batch(cursor, key, value, n - count));
+    machine::ExportArrays rest = all;
+    rest.keys += count * key_bytes();
+    if (rest.values != nullptr) rest.values += count * value_bytes();
+    if (rest.scores != nullptr) rest.scores += count;
+    count += chooser.choose(rest, export_batch(cursor, rest.keys, rest.values, n - count, rest.scores));
   }
   return count;
 }

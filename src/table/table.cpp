@@ -104,8 +104,13 @@ BatchResult Table::run(const Batch& batch) {
     throw InvalidArgument("columns of values are for tables on the CPU in this version, and " + impl_->path +
                           " is worked on by a GPU: give whole values, or open the table with device=\"cpu\"");
   }
+  if (batch.scores) {
+    impl_->require_scores();
+    if (changing)
+      throw InvalidArgument("scores are read by batches that only search: give the changes one of their own");
+  }
   if (changing) impl_->about_to_change();
-  return batch.size == 0 ? BatchResult{} : impl_->machine().run(batch);
+  return batch.size == 0 ? BatchResult{} : impl_->machine().run(batch, changing ? impl_->score_now() : 0);
 }
 
 BatchResult Table::insert(const void* keys, const void* values, std::size_t n, Status* statuses) {
@@ -145,12 +150,22 @@ BatchResult Table::contains(const void* keys, std::size_t n, bool* found) {
   return run(batch);
 }
 
-std::size_t Table::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
+BatchResult Table::scores(const void* keys, std::uint64_t* scores, std::size_t n, bool* found) {
+  impl_->require_scores();
+  Batch batch = host_batch(Op::contains, keys, n);
+  batch.scores = scores;
+  batch.found = found;
+  return run(batch);
+}
+
+std::size_t Table::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n, std::uint64_t* scores) {
   const auto use = impl_->use_between_sessions();
   if (impl_->key_bytes == kVariableBytes) {
     throw InvalidArgument("keys and values of " + impl_->path + " are of any length: export them with export_pairs");
   }
-  return cursor == ~std::uint64_t{0} ? 0 : impl_->machine().export_batch(cursor, keys, values, n);
+  if (scores != nullptr) impl_->require_scores();
+  const machine::ExportArrays to{static_cast<std::byte*>(keys), static_cast<std::byte*>(values), scores};
+  return cursor == ~std::uint64_t{0} ? 0 : impl_->machine().export_batch(cursor, to, n);
 }
 
 void Table::end_export(std::uint64_t cursor) {
@@ -168,6 +183,19 @@ std::size_t Table::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* value
   }
   return cursor == ~std::uint64_t{0} ? 0 : impl_->machine().export_pairs(cursor, keys, values, n);
 }
+
+Score Table::score() const { return impl_->score; }
+
+void Table::set_step(std::uint64_t step) {
+  const auto use = impl_->use();
+  if (impl_->score != Score::step) {
+    throw InvalidArgument("scores of " + impl_->path + " are of kind \"" + name(impl_->score) +
+                          "\", which knows no steps: create a table with score \"step\"");
+  }
+  impl_->step.store(step, std::memory_order_relaxed);
+}
+
+std::uint64_t Table::step() const { return impl_->step.load(std::memory_order_relaxed); }
 
 std::uint64_t Table::size() const {
   const auto use = impl_->use();
@@ -259,6 +287,7 @@ Stats Table::stats() const {
   stats.domain = pool.domain(impl_->machine().on_gpu());
   stats.device = impl_->machine().on_gpu() ? "cuda:" + std::to_string(impl_->choice().device) : "cpu";
   stats.device_reason = impl_->choice().why;
+  stats.score = impl_->score;
   stats.map_ms = pool.map_ms();
   stats.left_out = impl_->left_out;
   stats.was_clean = pool.was_clean();

@@ -27,7 +27,7 @@ const std::string kPath = "/dev/shm/holdfast-corrupt-" + std::to_string(getpid()
 
 const std::string& pool_path() { return kPath; }
 
-/// The pools that are damaged: values in slots and in cells, closed and killed; and wide keys, pairs of which share a hash.
+/// The pools that are damaged: values in slots and in cells, closed and killed; wide keys, pairs of which share a hash; and scores.
 const std::vector<Image>& images() {
   static const std::vector<Image> all = [] {
     std::vector<Image> made;
@@ -36,6 +36,7 @@ const std::vector<Image>& images() {
     }
     for (const std::uint32_t value_bytes : {8u, 40u})
       made.push_back(make_image(pool_path(), value_bytes, 12, false, 32));
+    made.push_back(make_image(pool_path(), 8, 12, false, 8, Score::frequency));
     return made;
   }();
   return all;

@@ -18,14 +18,21 @@ int main(int count, char** arguments) try {
     unsigned items;
     bool clean;
     std::uint32_t key_bytes = 8;
+    holdfast::Score score = holdfast::Score::none;
   };
-  constexpr Seed kSeeds[] = {
-      {"set", 0, 20, true},          {"in-slot", 8, 12, true},       {"in-slot-killed", 8, 30, false},
-      {"one-item", 16, 1, true},     {"cells", 40, 20, true},        {"cells-killed", 16, 24, false},
-      {"empty-killed", 8, 0, false}, {"wide-keys", 8, 12, true, 32}, {"wide-keys-killed", 40, 20, false, 16}};
+  constexpr Seed kSeeds[] = {{"set", 0, 20, true},
+                             {"in-slot", 8, 12, true},
+                             {"in-slot-killed", 8, 30, false},
+                             {"one-item", 16, 1, true},
+                             {"cells", 40, 20, true},
+                             {"cells-killed", 16, 24, false},
+                             {"empty-killed", 8, 0, false},
+                             {"wide-keys", 8, 12, true, 32},
+                             {"wide-keys-killed", 40, 20, false, 16},
+                             {"scores-killed", 4, 20, false, 8, holdfast::Score::frequency}};
   for (const Seed& seed : kSeeds) {
     const std::string path = std::string(arguments[1]) + "/" + seed.name;
-    const auto image = make_image(path, seed.value_bytes, seed.items, seed.clean, seed.key_bytes);
+    const auto image = make_image(path, seed.value_bytes, seed.items, seed.clean, seed.key_bytes, seed.score);
     holdfast::test::write_file(path, image.bytes);
     std::printf("%s: %zu bytes\n", path.c_str(), image.bytes.size());
   }

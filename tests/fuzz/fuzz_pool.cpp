@@ -56,7 +56,11 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   std::uint32_t key_bytes = 0;
   const std::size_t key_at = offsetof(holdfast::memory::Superblock, key_bytes);
   if (size >= key_at + sizeof key_bytes) std::memcpy(&key_bytes, bytes.data() + key_at, sizeof key_bytes);
-  set_in_both(bytes, offsetof(holdfast::memory::Superblock, version), holdfast::memory::version_for(key_bytes));
+  std::uint32_t score = 0;
+  const std::size_t score_at = offsetof(holdfast::memory::Superblock, score);
+  if (size >= score_at + sizeof score) std::memcpy(&score, bytes.data() + score_at, sizeof score);
+  const auto kind = score == 0 ? holdfast::Score::none : holdfast::Score::step;
+  set_in_both(bytes, offsetof(holdfast::memory::Superblock, version), holdfast::memory::version_for(key_bytes, kind));
   if (seed / 32 % 4 != 0 && size >= 2 * kSuperblockBytes) {
     bytes.replace(kSuperblockBytes, kSuperblockBytes, bytes, 0, kSuperblockBytes);
   }

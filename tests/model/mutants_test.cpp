@@ -62,6 +62,7 @@ constexpr Mutant kMutants[] = {
     OF_PHASES(commit_all_of_line),
     MUTANT(flush_directory),
     MUTANT(fence_directory),
+    MUTANT(score_before_commit),
 };
 constexpr std::size_t kOfCacheMap = 5;  // the last steps: cache_map_test.cpp, bucket_map_test.cpp
 static_assert(std::size(kMutants) + kOfCacheMap == static_cast<std::size_t>(Step::count), "every step has its mutant");

@@ -44,6 +44,7 @@ Submission one(Operation operation) { return {{operation}, false}; }
 
 std::string suffix(const Shape& shape) {
   if (shape.variable) return ", variable-length pairs";
+  if (shape.score != Score::none) return std::string(", ") + name(shape.score);
   return std::string(shape.key_words > 1 ? ", wide keys" : "") +
          (shape.value_bytes == kInSlots ? ", values in slots" : ", values in cells");
 }

@@ -280,6 +280,50 @@ void add_columns(std::vector<Scenario>& to, Flavour flavour, const Items& items)
       {one(find(k)), one(first(insert_or_assign(k, 32)))});
 }
 
+/// Cells keep scores behind values of one word. A batch's step is 100 more than its first value.
+void add_scores(std::vector<Scenario>& to, Flavour flavour, Score score) {
+  Shape shape = two_levels({kInSlots});
+  shape.score = score;
+  const auto k = colliding_keys(shape, 2);
+  const auto stamp = [&](Operation& operation, std::uint64_t first) {
+    operation.score = score;
+    operation.step = 100 + first;
+  };
+  const auto add = [&](const char* name, const std::vector<Operation>& setup,
+                       const std::vector<std::vector<Submission>>& callers) {
+    Scenario scenario = blank(name, flavour, shape);
+    scenario.setup = setup;
+    scenario.callers = callers;
+    for (Operation& operation : scenario.setup) stamp(operation, operation.value);
+    for (auto& caller : scenario.callers) {
+      for (Submission& submission : caller) {
+        const std::uint64_t first = submission.operations[0].value;
+        for (Operation& operation : submission.operations) stamp(operation, first);
+      }
+    }
+    to.push_back(scenario);
+  };
+  const std::vector<Submission> searches = {one(find(k[0])), one(find(k[0]))};
+  const auto phased = [](std::vector<Operation> operations) { return Submission{std::move(operations), false, true}; };
+  add("scores: an update under searches", {insert(k[0], 1)}, {{one(assign(k[0], 4))}, searches});
+  add("scores: an erased key comes back", {insert(k[0], 1)}, {{one(erase(k[0])), one(insert(k[0], 2))}, searches});
+  add("scores: a cell is used again under a search", {insert(k[0], 1)},
+      {{one(assign(k[0], 2)), one(insert(k[1], 4))}, {one(find(k[0]))}});
+  add("scores: two callers change one key", {insert(k[0], 1)},
+      {{one(accumulate(k[0], 4)), one(find(k[0]))}, {one(insert_or_assign(k[0], 8))}});
+  add("scores: two callers make one key", {}, {{one(insert_or_assign(k[0], 4))}, {one(accumulate(k[0], 8))}});
+  add("scores: a run of changes", {insert(k[0], 1)},
+      {{Submission{{accumulate(k[0], 2), assign(k[0], 4), insert(k[0], 8)}, true}}, searches});
+  add("scores: a run with an erase", {insert(k[0], 1)},
+      {{Submission{{accumulate(k[0], 2), erase(k[0]), insert(k[0], 4), accumulate(k[0], 8)}, true}}, searches});
+  add("scores: a batch of three, and the reserved key", {insert(k[0], 1)},
+      {{Submission{{assign(k[0], 2), insert(kReserved, 4), accumulate(k[0], 8)}, false}}, searches});
+  if (flavour != Flavour::resident || score == Score::frequency) return;
+  add("phases: scores", {insert(k[0], 1)},
+      {{phased({assign(k[0], 4), insert(k[1], 8), insert(kReserved, 16)}), phased({accumulate(k[0], 32), erase(k[1])})},
+       searches});
+}
+
 /// A piece of `erase_if`: a look at some items, and a batch of erases. Other changes wait from the one to the other; searches do not.
 void add_selected(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   if (items.key_words > 1) return;  // hundreds of thousands of states
@@ -330,17 +374,40 @@ void add_growth(std::vector<Scenario>& to, Flavour flavour, const Items& items) 
   to.push_back(scenario);
 }
 
+/// An item moves, and a table grows: scores stay with their items.
+void add_moved_scores(std::vector<Scenario>& to, Flavour flavour) {
+  std::vector<Scenario> all;
+  add_moves(all, flavour, {kInSlots});
+  add_growth(all, flavour, {kInSlots});
+  for (Scenario& scenario : all) {
+    const bool few_states = scenario.grows || scenario.name.rfind("an item moves under a search", 0) == 0;
+    if (!few_states) continue;
+    const auto name_end = scenario.name.rfind(", values");
+    scenario.shape.score = Score::frequency;
+    scenario.name = "scores: " + scenario.name.substr(0, name_end) + suffix(scenario.shape);
+    for (Operation& operation : scenario.setup) operation.score = Score::frequency;
+    for (auto& caller : scenario.callers) {
+      for (Submission& submission : caller) {
+        for (Operation& operation : submission.operations) operation.score = Score::frequency;
+      }
+    }
+    to.push_back(scenario);
+  }
+}
+
 }  // namespace
 
 std::vector<Scenario> schedules(Flavour flavour) {
   // Those with few states come first: most mutants die there.
   std::vector<Scenario> scenarios;
   add_slabs(scenarios, flavour, kPairs);
+  for (const Score score : {Score::step, Score::frequency}) add_scores(scenarios, flavour, score);
   for (const auto& add : {add_growth, add_reuse, add_phases, add_moves, add_runs, add_columns, add_selected}) {
     for (const unsigned key_words : {1u, 2u}) {
       for (const unsigned value_bytes : {kInCells, kInSlots}) add(scenarios, flavour, {value_bytes, key_words});
     }
   }
+  add_moved_scores(scenarios, flavour);
   for (const auto& add : {add_growth, add_reuse, add_pair_phases, add_moves, add_runs}) add(scenarios, flavour, kPairs);
   return scenarios;
 }

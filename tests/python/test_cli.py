@@ -263,3 +263,12 @@ def test_check_finds_damage(folder: Path) -> None:
     assert (saved["items"], saved["left_out"], saved["errors"]) == (498, 2, [])
     assert len(out.read_text().splitlines()) == 499
     assert path.read_bytes() == before
+
+
+def test_scores(folder: Path) -> None:
+    path = folder / "scored.hold"
+    assert as_json("create", path, "--value", 4, "--score", "time", "--device", "cpu")["score"] == "time"
+    assert "values of 4 in cells, with scores of time" in holdfast("info", path).stdout
+    assert as_json("info", path)["score"] == "time"
+    holdfast("check", path)
+    assert "give 'none', 'step'" in holdfast("create", folder / "other.hold", "--score", "age", status=2).stderr

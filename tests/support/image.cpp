@@ -20,8 +20,9 @@
 namespace holdfast::test {
 
 Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned items, bool clean,
-                 std::uint32_t key_bytes) {
+                 std::uint32_t key_bytes, Score score) {
   CreateOptions options;
+  options.score = score;
   options.key_bytes = key_bytes;
   options.value_bytes = value_bytes;
   options.capacity = 16;
@@ -32,7 +33,7 @@ Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned it
   options.max_bytes = std::uint64_t{1} << 24;
   Image image;
   image.name = (key_bytes == 8 ? "" : std::to_string(key_bytes) + "-byte keys, ") + std::to_string(value_bytes) +
-               "-byte values, " + (clean ? "clean" : "unclean");
+               "-byte values, " + (score == Score::none ? "" : "scores, ") + (clean ? "clean" : "unclean");
   Table table = Table::create(path, options);
   for (unsigned i = 0; i < items; ++i) {
     const auto key = keys_of(std::vector<std::uint64_t>{i == 0           ? 0

@@ -21,7 +21,7 @@ struct Image {
 
 /// Makes a pool of `items` items at `path` and reads the file, after closing it or, unclean, as a kill would leave it.
 Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned items, bool clean,
-                 std::uint32_t key_bytes = 8);
+                 std::uint32_t key_bytes = 8, Score score = Score::none);
 /// The same with keys and values of any length, in cells of several classes; some were updated to another class, some erased. Unclean,
 /// two more inserts have stopped halfway, with the fingerprint or the word of their slot still zero.
 Image make_pairs_image(const std::string& path, unsigned items, bool clean);

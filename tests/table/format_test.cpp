@@ -19,10 +19,12 @@ namespace fs = std::filesystem;
 constexpr std::uint32_t kBytes = 12;
 constexpr std::uint64_t kItems = 20;
 constexpr std::uint64_t kSeed = 12345;
+constexpr std::uint64_t kFixtureScore = 4711;
 
 struct Fixture {
   const char* file;
   std::uint32_t version, key_bytes;
+  Score score = Score::none;
 };
 
 /// What the fixtures hold: keys 0 (the reserved one), 1000, 2000, …, erased ones in between.
@@ -39,8 +41,9 @@ std::vector<std::uint8_t> fixture_values() {
 
 /// Writes a fixture with this version: HOLDFAST_WRITE_FIXTURE=PATH test_table --gtest_filter='*Format*/N'. One of format 3, whose
 /// heap is mebibytes of zeros, is packed (support/pages.hpp).
-void write_fixture(const std::string& path, std::uint32_t key_bytes) {
+void write_fixture(const std::string& path, std::uint32_t key_bytes, Score score) {
   CreateOptions options;
+  options.score = score;
   options.key_bytes = key_bytes;
   options.value_bytes = key_bytes == kVariableBytes ? kVariableBytes : kBytes;
   options.capacity = kItems;
@@ -49,6 +52,7 @@ void write_fixture(const std::string& path, std::uint32_t key_bytes) {
   options.max_bytes = key_bytes == kVariableBytes ? 1 << 24 : 1 << 20;
   NumberedTable table(Table::create(path, options), kSeed, kBytes);
   auto keys = fixture_keys();
+  if (score != Score::none) table.table().set_step(kFixtureScore);
   table.insert(keys.data(), fixture_values().data(), kItems);
   for (std::uint64_t& key : keys) key += 1;
   table.insert(keys.data(), fixture_values().data(), kItems / 2);
@@ -73,7 +77,7 @@ class Format : public testing::TestWithParam<Fixture> {};
 TEST_P(Format, PoolsOfThisVersionOpenAndHoldTheirItems) {
   const fs::path fixture = fs::path(HOLDFAST_TEST_DATA) / GetParam().file;
   if (const char* const path = std::getenv("HOLDFAST_WRITE_FIXTURE")) {
-    write_fixture(path, GetParam().key_bytes);
+    write_fixture(path, GetParam().key_bytes, GetParam().score);
     GTEST_SKIP() << "wrote " << path;
   }
   const fs::path copy = fs::temp_directory_path() / ("holdfast-format-" + std::to_string(getpid()) + ".hold");
@@ -92,6 +96,12 @@ TEST_P(Format, PoolsOfThisVersionOpenAndHoldTheirItems) {
     table.find(fixture_keys().data(), values.data(), kItems, found);
     for (const bool there : found) EXPECT_TRUE(there);
     EXPECT_EQ(values, fixture_values());
+    EXPECT_EQ(table.table().score(), GetParam().score);
+    if (GetParam().score != Score::none) {
+      std::uint64_t scores[kItems];
+      table.table().scores(fixture_keys().data(), scores, kItems);
+      for (const std::uint64_t score : scores) EXPECT_EQ(score, kFixtureScore);
+    }
     const std::uint64_t one = 1;
     table.insert(&one, values.data(), 1);
   }
@@ -103,7 +113,8 @@ TEST_P(Format, PoolsOfThisVersionOpenAndHoldTheirItems) {
 
 INSTANTIATE_TEST_SUITE_P(Versions, Format,
                          testing::Values(Fixture{"pool-v1.hold", 1, 8}, Fixture{"pool-v2.hold", 2, 32},
-                                         Fixture{"pool-v3.hold.pages", 3, kVariableBytes}));
+                                         Fixture{"pool-v3.hold.pages", 3, kVariableBytes},
+                                         Fixture{"pool-v4.hold", 4, 8, Score::step}));
 
 }  // namespace
 }  // namespace holdfast::test

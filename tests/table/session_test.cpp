@@ -50,8 +50,8 @@ TEST(Session, NeedsAGpu) {
 /// A machine that counts what becomes of its sessions.
 class CountingMachine : public machine::Machine {
  public:
-  BatchResult run(const Batch&) override { return {}; }
-  std::size_t export_batch(std::uint64_t&, void*, void*, std::size_t) override { return 0; }
+  BatchResult run(const Batch&, std::uint64_t) override { return {}; }
+  std::size_t export_batch(std::uint64_t&, const machine::ExportArrays&, std::size_t) override { return 0; }
   void end_export(std::uint64_t) override {}
   void clear() override {}
   void reserve(std::uint64_t) override {}

@@ -38,8 +38,9 @@ def _length(name: str, text: str) -> int | type[bytes]:
 def _sizes(info: PoolInfo) -> str:
     if info.key_bytes == ANY:
         return "keys and values of any length, in slabs"
-    where = "in cells" if info.cells else "inside their slots"
-    return f"keys of {info.key_bytes} bytes, values of {info.value_bytes} {where}"
+    where = "in cells" if info.cell_bytes else "inside their slots"
+    scores = f", with scores of {info.score}" if info.score != "none" else ""
+    return f"keys of {info.key_bytes} bytes, values of {info.value_bytes} {where}{scores}"
 
 
 def create(
@@ -53,6 +54,9 @@ def create(
     hash_locations: int = 2,
     slots: Annotated[int, typer.Option(help="Of a bucket.")] = 8,
     device: Device = "auto",
+    score: Annotated[
+        str | None, typer.Option(help="Keep 8 bytes with each item: step, time or frequency; on the CPU only.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -67,6 +71,7 @@ def create(
         levels=levels,
         hash_locations=hash_locations,
         slots=slots,
+        score=score,
     ) as table:
         stats = table.stats()
     text = f"created {pool}: {stats['slots']:,} slots, on {stats['device']} ({stats['device_reason']}), medium "

@@ -86,7 +86,7 @@ std::uint64_t CpuMachine::slots() const {
   return layout().total_slots();
 }
 
-BatchResult CpuMachine::run(const Batch& batch) {
+BatchResult CpuMachine::run(const Batch& batch, std::uint64_t score) {
   Share share{.batch = batch, .stop = {}, .index_full = {}, .heap_full = {}, .blobs = {}};
   std::vector<Status> scratch(batch.statuses ? 0 : batch.size);
   Work work;
@@ -101,6 +101,8 @@ BatchResult CpuMachine::run(const Batch& batch) {
   work.rows.combine = batch.combine;
   work.rows.element = batch.element;
   work.rows.scale = batch.scale;
+  work.rows.score = score;
+  work.rows.scores = batch.scores;
   work.rows.value_bytes = batch.column_bytes != 0 ? batch.column_bytes : value_bytes_;
   work.rows.column = batch.column;
   work.rows.partial = batch.column_bytes != 0 && batch.column_bytes != value_bytes_;
@@ -213,6 +215,7 @@ void CpuMachine::run_share(Work work, Share& share, bool first) {
     const std::size_t row = work.row(at);
     work.rows.statuses[row] = Status::not_run;
     if (work.rows.found) work.rows.found[row] = false;
+    if (work.rows.scores) work.rows.scores[row] = 0;
     if (std::byte* const to = work.rows.result(row)) std::memset(to, 0, work.rows.value_bytes);
   }
   if (work.rows.blobs != nullptr) {
@@ -265,8 +268,8 @@ std::size_t CpuMachine::export_items(std::uint64_t& cursor, const Exports::Take&
   return count;
 }
 
-std::size_t CpuMachine::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
-  return export_items(cursor, Exports::into(static_cast<std::byte*>(keys), static_cast<std::byte*>(values)), n);
+std::size_t CpuMachine::export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) {
+  return export_items(cursor, Exports::into(to), n);
 }
 
 std::size_t CpuMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {

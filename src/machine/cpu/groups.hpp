@@ -51,6 +51,7 @@ struct Groups {
   static void skip(const index::Rows& rows, std::size_t row) {
     rows.statuses[row] = Status::not_run;
     if (rows.found) rows.found[row] = false;
+    if (rows.scores) rows.scores[row] = 0;
     if (std::byte* const to = rows.result(row)) std::memset(to, 0, rows.value_bytes);
   }
 
@@ -133,13 +134,16 @@ struct Groups {
     Ask::line(cell + bytes - 1);
   }
 
-  /// For a read among changes: the value that its slots name now. Others may change them before it is read, so this is a hint.
-  static void prefetch_value_of(const View& view, const Memory& memory, const index::Rows& rows, const Flight& flight) {
+  /// Among changes: the value that its slots name now, or its score. Others may change them before it is read, so this is a hint.
+  static void prefetch_cell_of(const View& view, const Memory& memory, const index::Rows& rows, const Flight& flight,
+                               bool reads) {
     const Tile tile;
     const auto tags = tile.load_tags(memory, view, flight.candidates);
     const LaneMask hits = tile.match(view, flight.candidates, tags, flight.candidates.tag());
     const Item item = tile.first_item(memory, view, flight.candidates, hits);
-    if (item && item.word - 1 < view.cells) prefetch_value(rows, view.cell(item.word - 1) + rows.column);
+    if (!item || item.word - 1 >= view.cells) return;
+    if (reads) prefetch_value(rows, view.cell(item.word - 1) + rows.column);
+    if (view.score == Score::frequency) Ask::line(view.score_of(item.word - 1));
   }
 
   /// Asks for the pairs of the slots that have the key's fingerprint: those that a search compares. `whole`: it copies them, too.
@@ -177,16 +181,21 @@ struct Groups {
     }
     const std::byte* cells[kGroup];
     std::size_t asked = 0;
-    const bool reads = !Shape::kVariable && !view.in_slot() && rows.out != nullptr && rows.value_bytes != 0;
+    const bool in_cells = !Shape::kVariable && !view.in_slot();
+    const bool reads = in_cells && rows.out != nullptr && rows.value_bytes != 0;
+    const bool scores = in_cells && rows.scores != nullptr;
     for (Flight* flight = flights; flight != flights + count; ++flight) {
       if (!kAside && flight->candidates.aside()) __builtin_unreachable();
       index::Found found = index::confirm(tile, memory, view, flight->candidates, flight->seen);
       if (!found.settled) found = find_settled(view, memory, flight->candidates, tally);
       flight->slot = found.item.slot;
       flight->word = found.item.word;
-      if (reads && found.item) cells[asked++] = view.cell(found.item.word - 1) + rows.column;
+      if ((reads || scores) && found.item) cells[asked++] = view.cell(found.item.word - 1);
     }
-    for (std::size_t i = 0; i < asked; ++i) prefetch_value(rows, cells[i]);
+    for (std::size_t i = 0; i < asked; ++i) {
+      if (reads) prefetch_value(rows, cells[i] + rows.column);
+      if (scores) Ask::line(cells[i] + view.score_at());
+    }
     for (const Flight* flight = flights; flight != flights + count; ++flight) {
       answer(view, memory, rows, flight->row, {flight->slot, flight->word, 0});
     }
@@ -215,6 +224,7 @@ struct Groups {
       }
       return;
     }
+    if (rows.scores) rows.scores[row] = item ? memory.load_value(view.score_of(item.word - 1)) : 0;
     std::byte* const to = rows.op_of(row) == Op::contains ? nullptr : rows.result(row);
     if (to == nullptr) return;
     if (item) {
@@ -245,9 +255,12 @@ struct Groups {
       add_touched(view, memory, work.rows, flights[i], ahead);
     }
     prefetch_all(ahead);
-    if (Memory::kLooksAhead && work.rows.ops != nullptr && work.rows.out != nullptr && !view.in_slot()) {
+    const bool reads = work.rows.ops != nullptr && work.rows.out != nullptr && !view.in_slot();
+    if (Memory::kLooksAhead && (reads || view.score == Score::frequency)) {
       for (std::size_t i = 0; i < count; ++i) {
-        if (reads_value(work.rows.op_of(flights[i].row))) prefetch_value_of(view, memory, work.rows, flights[i]);
+        const bool reads_this = reads && reads_value(work.rows.op_of(flights[i].row)) && work.rows.value_bytes != 0;
+        if (reads_this || view.score == Score::frequency)
+          prefetch_cell_of(view, memory, work.rows, flights[i], reads_this);
       }
     }
     if constexpr (Shape::kVariable) {

@@ -108,6 +108,10 @@ class CpuMemory {
     if (bytes != 0) std::memcpy(to, cell, bytes);
   }
 
+  // A word of a cell, which is as still as its bytes.
+  std::uint64_t load_value(const std::uint64_t* word) const { return *word; }
+  void store_value(std::uint64_t* word, std::uint64_t value) const { *word = value; }
+
   std::uint64_t take_cell(bool adds_key) const { return cells_.take(adds_key); }
   void return_cell(std::uint64_t cell) const { cells_.give_back(cell); }
   void retire_cell(std::uint64_t cell) const { cells_.retire(cell); }

@@ -41,7 +41,7 @@ bool may_store(const Batch& batch) { return batch.ops != nullptr || takes_value(
 
 }  // namespace
 
-BatchResult CudaMachine::run(const Batch& batch) {
+BatchResult CudaMachine::run(const Batch& batch, std::uint64_t) {  // there are no scores here yet
   if (batch.size == 0) return {};
   const OnDevice on(options_.device);
   require_working();
@@ -271,12 +271,12 @@ void CudaMachine::search_cells(const FindJob& job, SearchRoom room, cudaStream_t
   }
 }
 
-std::size_t CudaMachine::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
+std::size_t CudaMachine::export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) {
   const OnDevice on(options_.device);
   require_working();
   const std::lock_guard lock(changing_);  // nothing changes meanwhile
   last_change_.wait("waiting for the batch before");
-  const Exports::Take take = Exports::into(static_cast<std::byte*>(keys), static_cast<std::byte*>(values));
+  const Exports::Take take = Exports::into(to);
   std::size_t count = 0;
   do {
     count += exports_.copy(layout_, cursor, take, n - count, layout_.total_slots() + 1);

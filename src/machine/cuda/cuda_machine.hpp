@@ -38,8 +38,8 @@ class CudaMachine final : public Machine {
   CudaMachine(memory::Pool& pool, const MachineOptions& options);
   ~CudaMachine() override;
 
-  BatchResult run(const Batch& batch) override;
-  std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) override;
+  BatchResult run(const Batch& batch, std::uint64_t score) override;
+  std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) override;
   std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) override;
   void end_export(std::uint64_t cursor) override { exports_.end(cursor); }
   void clear() override;

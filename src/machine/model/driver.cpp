@@ -161,6 +161,15 @@ void commit_wide(const Memory& memory, const index::View<index::RuntimeShape>& v
   }
 }
 
+/// The scores behind the values of a batch, which are all one.
+template <class Memory>
+void place_scores(const Memory& memory, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
+                  const index::Plan* plans, const std::uint64_t* words, unsigned count) {
+  for (unsigned i = 0; view.scored() && i < count; ++i) {
+    if (index::needs_cell(plans[i].change)) memory.store_value(view.score_of(words[i] - 1), rows.score);
+  }
+}
+
 /// The slots of a batch. The passes change places, and one fence goes, where the model leaves their order out.
 template <class Memory>
 void commit_slots(const Memory& memory, const index::View<index::RuntimeShape>& view, const PhasedKeys& keys,
@@ -218,7 +227,7 @@ index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>
 
 void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
                 const std::byte* given, unsigned count, cpu::Tally& tally) {
-  HOLDFAST_ASSERT(flavour == Flavour::resident && count <= kMaxPhased);
+  HOLDFAST_ASSERT(flavour == Flavour::resident && count <= kMaxPhased && view.score != Score::frequency);
   static cpu::Epochs epochs;
   static cpu::Cells none(epochs);
   static cpu::CellPurse purse(none);
@@ -255,8 +264,11 @@ void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, c
     if (view.in_slot()) words[i] = index::load_bytes(value, rows.value_bytes);
     if (!view.in_slot()) Tile{}.write_cell(memory, view.cell(words[i] - 1), value, rows.value_bytes);
   }
+  const bool scores_first = memory.keeps(index::Step::score_before_commit);
+  if (scores_first) place_scores(memory, view, rows, plans, words, count);
   if (memory.keeps(index::Step::fence_after_place) && !view.in_slot()) memory.fence();
   commit_slots(memory, view, keys, plans, words, count);
+  if (!scores_first) place_scores(memory, view, rows, plans, words, count);
   for (unsigned i = 0; i < count; ++i) index::publish_plan(memory, view, keys.candidates(i), plans[i], words[i]);
   // The GPU answers rows beside the phases: this is as late as it can be.
   for (unsigned i = 0; i < count; ++i) {

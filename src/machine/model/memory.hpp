@@ -40,7 +40,8 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
     return world().load(word);
   }
   void store(std::uint64_t* word, std::uint64_t value) const { world().store(word, value); }
-  /// Of a phase, which fences at its end.
+  std::uint64_t load_value(const std::uint64_t* word) const { return load(word); }
+  /// Of a cell, or of a phase, which fences at its end.
   void store_value(std::uint64_t* word, std::uint64_t value) const { store(word, value); }
   void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     store(&slot->key, key);

@@ -68,9 +68,8 @@ State given(const Operation& operation, State before) {
   return operation.column == 1 ? both_columns(operation.value, other) : both_columns(other, operation.value);
 }
 
-}  // namespace
-
-Status apply(const Operation& operation, State& state) {
+/// What it does to the value.
+Status apply_to_value(const Operation& operation, State& state) {
   const bool there = state != kAbsent;
   const State before = there ? state : 0;
   switch (operation.op) {
@@ -95,6 +94,22 @@ Status apply(const Operation& operation, State& state) {
   }
   state = before + (operation.column == 2 ? both_columns(0, operation.value) : operation.value);
   return there ? Status::updated : Status::inserted;
+}
+
+}  // namespace
+
+Status apply(const Operation& operation, State& state) {
+  if (operation.score == Score::none) return apply_to_value(operation, state);
+  const bool there = state != kAbsent;
+  const std::uint64_t before = there ? state >> 32 : 0;
+  State value = there ? state & 0xffff'ffff : kAbsent;
+  const Status status = apply_to_value(operation, value);
+  if (status == Status::inserted || status == Status::updated) {
+    state = with_score(value, operation.score == Score::frequency ? before + 1 : operation.step);
+  } else if (value == kAbsent) {
+    state = kAbsent;
+  }
+  return status;
 }
 
 std::vector<State> History::allowed(unsigned k) const {

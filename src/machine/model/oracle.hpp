@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "holdfast/score.hpp"
 #include "holdfast/status.hpp"
 
 namespace holdfast::machine::model {
@@ -18,8 +19,10 @@ inline constexpr State kTorn = ~State{0} - 1;  ///< a value that nobody wrote
 struct Operation {
   Op op = Op::find;
   std::uint64_t key = 0;
-  std::uint64_t value = 0;  ///< below 2^16, so that sums of them differ; of two columns, each
-  unsigned column = 0;      ///< of a change: 0, the value is given whole; or its column 1 or 2 alone
+  std::uint64_t value = 0;    ///< below 2^16, so that sums of them differ; of two columns, each
+  unsigned column = 0;        ///< of a change: 0, the value is given whole; or its column 1 or 2 alone
+  Score score = Score::none;  ///< of the table
+  std::uint64_t step = 0;     ///< what a change sets there, if that is its kind
   unsigned caller = 0;
   bool invoked = false, answered = false;
   std::uint32_t earlier = 0;  ///< a bit for each operation that had been answered when this one began
@@ -27,8 +30,13 @@ struct Operation {
   State read = kAbsent;  ///< what an operation that reads returned
 };
 
-/// A value of two columns, as a state.
+/// A value of two columns, or one and its score, as a state.
 constexpr State both_columns(State first, State second) { return first | second << 32; }
+
+/// A value and its score, as a state.
+constexpr State with_score(State value, std::uint64_t score) {
+  return value >> 32 == 0 && score >> 32 == 0 ? both_columns(value, score) : kTorn;
+}
 
 /// What `op` does to a key in `state`: its status, and the new state.
 Status apply(const Operation& operation, State& state);

@@ -43,7 +43,8 @@ ModelPool::ModelPool(World& world) : world_(world) {
   super_.slots = shape.slots;
   super_.key_bytes = 8 * shape.key_words;
   super_.value_bytes = shape.value_bytes;
-  super_.cell_bytes = shape.value_bytes > 8 ? shape.value_bytes : 0;
+  super_.score = static_cast<std::uint32_t>(shape.score);
+  super_.cell_bytes = memory::cell_bytes_of(shape.value_bytes, shape.score);
   if (shape.variable) {
     super_.key_bytes = super_.value_bytes = memory::kVariable;
     super_.cell_bytes = 1u << kModelSlabBits;

@@ -75,6 +75,7 @@ class Inspection {
     named_[slot->word - 1] = true;
     state = decode(reinterpret_cast<const std::uint64_t*>(layout_.cell(slot->word - 1)), layout_.value_bytes,
                    world_.shape().columns);
+    if (layout_.scored()) state = with_score(state, *layout_.score_of(slot->word - 1));
   }
 
   struct Quiet {
@@ -275,6 +276,8 @@ std::string Recovery::second_round(const machine::Layout& layout, const Recovere
   const auto act = [&](Op op, std::size_t k) {
     history.operations.push_back(operation(op, keys_[k], kFresh + k));
     Operation& last = history.operations.back();
+    last.score = shape_.score;
+    last.step = kFresh + k;
     last.invoked = true;
     last.earlier = static_cast<std::uint32_t>((std::uint64_t{1} << (history.operations.size() - 1)) - 1);
     writer.run(&last, 1, false, layout);

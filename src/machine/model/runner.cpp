@@ -25,6 +25,7 @@ struct Runner::Arrays {
   std::uint64_t keys[kKeyWords * kMaxBatch];
   std::uint64_t values[2 * kMaxBatch];
   std::uint64_t out[2 * kMaxBatch];
+  std::uint64_t scores[kMaxBatch] = {};
   std::uint64_t key_offsets[kMaxBatch + 1] = {};
   std::uint64_t value_offsets[kMaxBatch + 1] = {};
   Blob blobs[kMaxBatch];
@@ -72,6 +73,7 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const machi
     encode_key(operations[i].key, world_.shape(), arrays.keys + i * key_words);
     arrays.ops[i] = static_cast<std::uint8_t>(operations[i].op);
     HOLDFAST_ASSERT(operations[i].column == column && (column == 0 || !reads_value(operations[i].op)));
+    HOLDFAST_ASSERT(operations[i].step == operations[0].step);
     const unsigned bytes = variable ? 8 * words_of(operations[i].value) : row_bytes;
     std::byte* const value = reinterpret_cast<std::byte*>(arrays.values) + at_value;
     std::uint64_t words[2] = {operations[i].value};
@@ -90,6 +92,8 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const machi
   work.rows.value_bytes = row_bytes;
   work.rows.column = column == 2 ? row_bytes : 0;
   work.rows.partial = column != 0;
+  work.rows.score = operations[0].step;
+  if (layout.scored() && !work.changes) work.rows.scores = arrays.scores;
   if (variable) {
     work.key_offsets = arrays.key_offsets;
     work.rows.value_offsets = arrays.value_offsets;
@@ -141,6 +145,9 @@ void Runner::answer(Operation* operations, unsigned count, const Arrays& arrays)
     operation.read = there && reads_value(operation.op)
                          ? decode(arrays.out + i * words, world_.shape().value_bytes, world_.shape().columns)
                          : kAbsent;
+    if (world_.shape().score == Score::none || operation.read == kAbsent) continue;
+    HOLDFAST_ASSERT(operation.op == Op::find);  // of a batch that only searches
+    operation.read = with_score(operation.read, arrays.scores[i]);
   }
 }
 

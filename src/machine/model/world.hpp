@@ -26,6 +26,7 @@ struct Shape {
   unsigned value_bytes = 16;  ///< 16: two words on two lines of the heap; 8: in the slot
   bool variable = false;      ///< keys of two words and values of one or two, in pairs; `cells` are slabs
   bool columns = false;       ///< values are two columns, which change alone (Operation::column)
+  Score score = Score::none;  ///< what cells keep behind their values
   unsigned cells = 6;
   unsigned reserve = 1;  ///< cells that inserts may not take (RULES.md 6)
   bool may_move = true;
