@@ -12,6 +12,7 @@
 #include "growth.cuh"
 #include "heaps.cuh"
 #include "pairs.cuh"
+#include "select.cuh"
 #include "table_a.cuh"
 
 namespace holdfast::bench {
@@ -25,7 +26,7 @@ int run(int count, char** words) {
   std::string study = "table-a";
   app.add_option("study", study, "what to measure")
       ->check(CLI::IsMember({"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "keys",
-                             "shapes", "cache", "buckets", "rivals", "factors", "pairs", "fill-and-die"}))
+                             "shapes", "cache", "buckets", "rivals", "factors", "pairs", "select", "fill-and-die"}))
       ->capture_default_str();
   app.add_option("--items", setup.items, "items in the table")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--value-bytes", setup.value_bytes, "a multiple of 8")
@@ -78,6 +79,8 @@ int run(int count, char** words) {
     result = factors_study(setup);
   } else if (study == "pairs") {
     result = pairs_study(setup);
+  } else if (study == "select") {
+    result = select_study(setup);
   } else if (study == "shapes") {
     result = shapes_study(setup);
   } else {

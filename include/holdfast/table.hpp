@@ -174,6 +174,7 @@ struct Stats {
   std::vector<PhaseTime> phases;  ///< with `time_phases`; in the order in which they run
 };
 
+class DeviceWalk;
 class Session;
 
 /// A durable table in a pool file. Movable, not copyable. Batches may come from several host threads at once.
@@ -213,7 +214,8 @@ class Table {
   /// Forgets an export before its end.
   void end_export(std::uint64_t cursor);
 
-  // On the items that a selection means (selection.hpp). A key that is there throughout is looked at exactly once.
+  // On the items that a selection means (selection.hpp); device_selection.cuh has the same by predicates that run on a GPU. A key
+  // that is there throughout is looked at exactly once.
   /// Erases them, and returns how many. Each erase is as durable and whole as one of a batch, and all are durable when it
   /// returns. Other changes wait while some thousand items are looked at and erased; searches go on.
   std::uint64_t erase_if(const Selection& selection);
@@ -266,6 +268,7 @@ class Table {
   Stats stats() const;
 
  private:
+  friend class DeviceWalk;
   class Impl;
   explicit Table(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

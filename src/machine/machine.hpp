@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "holdfast/device_walk.hpp"
 #include "holdfast/pool.hpp"
 #include "holdfast/session.hpp"
 #include "holdfast/table.hpp"
@@ -30,6 +31,14 @@ struct ExportArrays {
   std::byte* keys = nullptr;
   std::byte* values = nullptr;
   std::uint64_t* scores = nullptr;
+};
+
+/// A walk through a table (device_walk.hpp), which keeps changes out as long as it lives.
+class Walk {
+ public:
+  virtual ~Walk() = default;
+  virtual bool next(ItemArrays& items) = 0;
+  virtual Chosen finish() = 0;
 };
 
 /// A machine has recovered its pool when it is constructed: throws PoolCorrupt if the slots are damaged.
@@ -57,6 +66,9 @@ class Machine {
   virtual bool on_gpu() const = 0;
   /// Takes hot values into the machine's cache, if it has one, and waits until they are there.
   virtual void load_cache() {}
+
+  /// Where there are kernels, and keys and values of fixed length. The caller has seen to the plan's sizes.
+  virtual std::unique_ptr<Walk> walk(const WalkPlan&, void*) { return nullptr; }
 
   // One session at a time (RULES.md 23), where there are kernels. Nothing else changes the table between its begin and its end,
   // which may come from another thread.

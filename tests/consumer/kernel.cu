@@ -1,5 +1,6 @@
-// kernel.cu: a user's own kernel that changes a table, from the installed package alone. That it compiles is the test; where
-// there is a GPU, it must also have counted right.
+// kernel.cu: a user's own kernel that changes a table, and predicates of theirs, from the installed package alone. That it compiles is
+// the test; where there is a GPU, it must also have counted right.
+#include <holdfast/device_selection.cuh>
 #include <holdfast/table.hpp>
 #include <holdfast/table_ref.cuh>
 
@@ -12,6 +13,13 @@ __global__ void count_remainders(holdfast::TableRef<std::uint64_t, std::uint32_t
   for (unsigned i = blockIdx.x * warp.meta_group_size() + warp.meta_group_rank(); i < numbers; i += warps)
     counts.accumulate(warp, i % 10, 1u);
 }
+
+struct IsSmall {
+  __device__ bool operator()(const std::uint64_t& key) const { return key < 4; }
+};
+struct IsHundred {
+  __device__ bool operator()(const std::uint64_t&, const std::uint32_t* count) const { return *count == 100; }
+};
 
 int main(int, char** argv) {
   if (holdfast::cuda_devices() == 0) {
@@ -29,5 +37,7 @@ int main(int, char** argv) {
     table.find(&key, &count, 1);
     if (count != 100) return 1;
   }
+  if (holdfast::size_if<std::uint64_t, std::uint32_t>(table, nullptr, IsHundred{}) != 10) return 1;
+  if (holdfast::erase_if(table, nullptr, holdfast::by_key(IsSmall{})) != 4 || table.size() != 6) return 1;
   return 0;
 }

@@ -44,6 +44,21 @@ def test_latency_stands_beside_throughput() -> None:
     assert "µs" not in bare
 
 
+def test_selections_beside_their_limits() -> None:
+    runs = [
+        run("insert", 64, 250),
+        run("size_if by key", 1000, 1000, chosen=100, link_bytes=0, memory_bytes=16000),
+        run("erase_if by value", 1000, LINK_MOPS, chosen=100, link_bytes=128000, memory_bytes=0),
+        run("size_if by a Selection, on the host", 1000, 10, chosen=100, link_bytes=0, memory_bytes=0),
+    ]
+    got = {"runs": runs, "memory_bytes_a_second": 32e9}
+    rows = rows_of(link_tables.TABLES["select"](content("link-select", got)))
+    assert [row[0] for row in rows] == [one["work"] for one in runs[1:]]
+    assert [row[1] for row in rows] == ["100"] * 3
+    assert [row[-1] for row in rows] == ["50% of GPU memory", "100% of the link", "–"]
+    assert rows[2][3] == "0.10"  # ms
+
+
 def test_works_are_rows_and_sizes_columns() -> None:
     runs = [
         run("find", batch, batch / 10, by=by) for by in ("keys of 8 bytes", "keys of 32 bytes") for batch in (64, 4096)

@@ -93,6 +93,24 @@ def pairs(content: Json) -> str:
     return _table("M operations/s", list(dict.fromkeys(rows)), list(dict.fromkeys(columns)), cells)
 
 
+def select(content: Json) -> str:
+    """Selections by predicates on the GPU: how fast they look at all items, and what of their limit that is."""
+    got, rows = content["results"], []
+    limits = {"link_bytes": (LINK_BYTES, "the link"), "memory_bytes": (got["memory_bytes_a_second"], "GPU memory")}
+    for run in got["runs"]:
+        if "chosen" not in run:
+            continue
+        mops = run["mops"]["median"]
+        shares = [
+            f"{100 * run[name] * mops * 1e6 / run['batch'] / limit:.0f}% of {where}"
+            for name, (limit, where) in limits.items()
+            if run[name] != 0
+        ]
+        rows.append([run["work"], f"{run['chosen']:,}", spread_text(run["mops"]), f"{run['batch'] / mops / 1e3:,.2f}",
+                     ", ".join(shares) or "–"])  # fmt: skip
+    return grid([f"of {got['runs'][-1]['batch']:,} items", "chosen", "M items/s", "ms", "of its limit"], rows)
+
+
 def rivals(content: Json) -> str:
     """Who does what how fast: a row a work and batch size, a column each; Holdfast over the best of the others."""
     value, runs = content["parameters"]["value_bytes"], content["results"]["runs"]
@@ -186,6 +204,7 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "by-key": by_key,
     "buckets": buckets,
     "pairs": pairs,
+    "select": select,
     "phases": phases,
     "gpu-recovery": gpu_recovery,
     "gpu-resize": gpu_resize,

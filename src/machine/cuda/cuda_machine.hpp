@@ -54,8 +54,10 @@ class CudaMachine final : public Machine {
   SessionHandle begin_session(std::uint64_t max_changes, void* stream) override;
   void commit_session(void* stream) override;
   void end_session() override;
+  std::unique_ptr<Walk> walk(const WalkPlan& plan, void* stream) override;
 
  private:
+  friend class CudaWalk;  // cuda_walk.cpp: a changing batch in pieces, which a user's kernels choose
   /// What may be in the table when all that is enqueued has run: at most so many items, at least so many free cells.
   struct Bounds {
     std::uint64_t items = 0, free_cells = 0;

@@ -1,0 +1,212 @@
+// device_selection.cuh: erase_if, size_if and export_if by predicates that run on the GPU, beside the table.
+//
+//   // Sessions that have ended: `now` is captured, the lambda is compiled into a kernel of yours.
+//   auto gone = holdfast::erase_if<std::uint64_t, Visit>(table, stream,
+//       [=] __device__(const std::uint64_t& key, const Visit* visit) { return visit->expires < now; });
+//
+//   // A predicate that asks for the key alone: no value is read.
+//   auto even = holdfast::size_if(table, stream, holdfast::by_key([] __device__(const std::uint64_t& key) { return key % 2 == 0; }));
+//
+// A predicate is anything that is copied to the GPU and called there: an extended lambda (nvcc --extended-lambda) or a struct with
+// `__device__ bool operator()`. It gets
+//
+//   the key     as a `const Key&`, of the table's key size; or, where Key is void, as a `const void*` to its bytes, in multiples of 8
+//   the value   as a `const Value*` to GPU memory; `const std::byte*` if no type is said. Where values have 0 bytes, it means nothing
+//
+// It looks at each item once, from some thread, in no order, and must not change what it looks at, nor use the table. The host's
+// selections (selection.hpp) do the same on the calling thread, for tables on any machine.
+//
+// All of it sees the table as it is between two changing batches: these, sessions, and whatever else changes the table wait until it has
+// returned; searches go on. docs/kernels.md says what each costs.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/key_limits.hpp"
+#include "holdfast/device_walk.hpp"
+#include "holdfast/table.hpp"
+
+namespace holdfast {
+
+/// Which items a predicate is asked about, and what of their values it reads.
+struct DeviceSelection {
+  const void* first = nullptr;  ///< the least key, in host memory, as in Selection; null: no limit
+  const void* last = nullptr;   ///< the greatest, which belongs to the range; null: no limit
+  /// Not 0: the predicate reads bytes [column, column + column_bytes) of each value alone, and its pointer is to them. Of values in
+  /// host memory only the units of 16 bytes, or 8, that these lie in are read.
+  std::uint32_t column = 0, column_bytes = 0;
+};
+
+/// A predicate that asks for the key alone.
+template <class Predicate>
+struct ByKey {
+  Predicate predicate;
+};
+template <class Predicate>
+ByKey<Predicate> by_key(const Predicate& predicate) {
+  return {predicate};
+}
+
+namespace selecting {
+
+template <class Predicate>
+inline constexpr bool kReadsValue = true;
+template <class Predicate>
+inline constexpr bool kReadsValue<ByKey<Predicate>> = false;
+
+/// Asks a predicate about the item at a place.
+template <class Key, class Value>
+struct Ask {
+  static_assert(std::is_trivially_copyable_v<Key> && sizeof(Key) % 8 == 0 && sizeof(Key) <= 128,
+                "a Key has 8 bytes, or another multiple of 8 up to 128, and is trivially copyable");
+  template <class Predicate>
+  __device__ static bool about(Predicate& predicate, const std::uint64_t* words, const Value* value) {
+    alignas(Key) std::uint64_t copy[sizeof(Key) / 8];
+#pragma unroll
+    for (unsigned i = 0; i < sizeof(Key) / 8; ++i) copy[i] = words[i];
+    return ask(predicate, *reinterpret_cast<const Key*>(copy), value);
+  }
+  template <class Predicate>
+  __device__ static bool ask(Predicate& predicate, const Key& key, const Value* value) {
+    return predicate(key, value);
+  }
+  template <class Predicate>
+  __device__ static bool ask(ByKey<Predicate>& by, const Key& key, const Value*) {
+    return by.predicate(key);
+  }
+};
+template <class Value>
+struct Ask<void, Value> {
+  template <class Predicate>
+  __device__ static bool about(Predicate& predicate, const std::uint64_t* words, const Value* value) {
+    return predicate(static_cast<const void*>(words), value);
+  }
+  template <class Predicate>
+  __device__ static bool about(ByKey<Predicate>& by, const std::uint64_t* words, const Value*) {
+    return by.predicate(static_cast<const void*>(words));
+  }
+};
+
+/// A warp looks at 1,024 neighbours, a few of each lane's at once, and asks once for room in the list. Those that it chooses stand
+/// there in the order of their places, which is that of their values' addresses where values are read.
+template <class Key, class Value, class Predicate>
+__global__ void __launch_bounds__(ItemArrays::kThreads)
+    choose(ItemArrays items, const __grid_constant__ KeyLimits limits, Predicate predicate) {
+  constexpr unsigned kLanes = 32, kAll = 0xffff'ffff, kAtOnce = 4;
+  const unsigned lane = threadIdx.x % kLanes, warps = blockDim.x / kLanes;
+  unsigned long long counted = 0;
+  for (std::uint64_t base = (std::uint64_t{blockIdx.x} * warps + threadIdx.x / kLanes) * kLanes * kLanes;
+       base < items.size; base += std::uint64_t{gridDim.x} * warps * kLanes * kLanes) {
+    unsigned mine = 0;  // which lanes of round `lane` have chosen
+    for (unsigned first = 0; first < kLanes; first += kAtOnce) {
+      std::uint64_t head[kAtOnce];
+#pragma unroll
+      for (unsigned i = 0; i < kAtOnce; ++i) {
+        const std::uint64_t at = base + (first + i) * kLanes + lane;
+        head[i] = at < items.size ? items.heads[at] : 0;
+        if (items.words != nullptr && at < items.size && items.words[at] == 0) head[i] = 0;
+      }
+#pragma unroll
+      for (unsigned i = 0; i < kAtOnce; ++i) {
+        const std::uint64_t at = base + (first + i) * kLanes + lane;
+        bool chosen = false;
+        if (head[i] != 0) {
+          const auto* const key = reinterpret_cast<const std::uint64_t*>(items.keys + at * items.key_bytes);
+          const auto* const value = reinterpret_cast<const Value*>(items.values + at * items.value_stride);
+          chosen = (!limits.any() || limits.hold(key)) && Ask<Key, Value>::about(predicate, key, value);
+        }
+        const unsigned votes = __ballot_sync(kAll, chosen);
+        if (lane == first + i) mine = votes;
+      }
+    }
+    if (items.chosen == nullptr) {
+      counted += __popc(mine);
+      continue;
+    }
+    unsigned before = __popc(mine);
+    for (unsigned far = 1; far < kLanes; far *= 2) {
+      const unsigned those = __shfl_up_sync(kAll, before, far);
+      if (lane >= far) before += those;
+    }
+    const unsigned all = __shfl_sync(kAll, before, kLanes - 1);
+    if (all == 0) continue;
+    unsigned long long place = lane == 0 ? atomicAdd(items.count, static_cast<unsigned long long>(all)) : 0;
+    place = __shfl_sync(kAll, place, 0) + before - __popc(mine);
+    for (unsigned round = 0; round < kLanes; ++round) {
+      const unsigned votes = __shfl_sync(kAll, mine, round);
+      const unsigned long long from = __shfl_sync(kAll, place, round);
+      if ((votes >> lane & 1) != 0)
+        items.chosen[from + __popc(votes & ((1u << lane) - 1))] =
+            static_cast<std::uint32_t>(base + round * kLanes + lane);
+    }
+  }
+  for (unsigned far = kLanes / 2; far != 0; far /= 2) counted += __shfl_down_sync(kAll, counted, far);
+  if (lane == 0 && counted != 0) atomicAdd(items.count, counted);
+}
+
+template <class Key, class Value, class Predicate>
+Chosen walk(Table& table, cudaStream_t stream, const Predicate& predicate, const DeviceSelection& selection,
+            WalkPlan plan) {
+  static_assert(std::is_trivially_copyable_v<Value> && alignof(Value) <= 16,
+                "a Value is trivially copyable, and aligned to at most 16 bytes");
+  plan.reads_values = kReadsValue<Predicate>;
+  plan.first = selection.first;
+  plan.last = selection.last;
+  plan.column = selection.column;
+  plan.column_bytes = selection.column_bytes;
+  if constexpr (!std::is_void_v<Key>) plan.key_bytes = sizeof(Key);
+  if constexpr (kReadsValue<Predicate> && !std::is_same_v<Value, std::byte>) {
+    plan.value_bytes = std::is_empty_v<Value> ? 0 : sizeof(Value);
+    plan.value_align = alignof(Value);
+  }
+  DeviceWalk items(table, stream, plan);
+  const KeyLimits limits(selection.first, selection.last, items.key_bytes());
+  for (ItemArrays piece; items.next(piece);)
+    choose<Key, Value, Predicate><<<piece.blocks, ItemArrays::kThreads, 0, stream>>>(piece, limits, predicate);
+  return items.finish();
+}
+
+}  // namespace selecting
+
+// Each waits for `stream`, a stream of the table's GPU, and all that it was given. All throw InvalidArgument for a table on the CPU, one
+// with keys and values of any length, a stream that is being captured into a graph, and in the thread of a session that is open on
+// the table; PoolMismatch if Key or Value has another size than the table's; TableClosed; DeviceError, if a predicate faults too: the
+// process can use the GPU no more then, and the pool is as after a crash, recovered when it is opened again.
+
+/// How many items the predicate chooses.
+template <class Key = std::uint64_t, class Value = std::byte, class Predicate>
+std::uint64_t size_if(Table& table, cudaStream_t stream, const Predicate& predicate,
+                      const DeviceSelection& selection = {}) {
+  return selecting::walk<Key, Value>(table, stream, predicate, selection, {}).all;
+}
+
+/// Copies the items that the predicate chooses to arrays that the table's GPU reaches, one after another and in no order, up to `capacity`
+/// of them: keys (capacity, key_bytes), values (capacity, value_bytes); either may be null. `all` says how many there were, whether they
+/// fit or not; of those that did not, nothing is written.
+template <class Key = std::uint64_t, class Value = std::byte, class Predicate>
+Chosen export_if(Table& table, cudaStream_t stream, const Predicate& predicate, void* keys, void* values,
+                 std::uint64_t capacity, const DeviceSelection& selection = {}) {
+  WalkPlan plan;
+  plan.purpose = WalkPlan::Purpose::give;
+  plan.keys = keys;
+  plan.values = values;
+  plan.capacity = capacity;
+  return selecting::walk<Key, Value>(table, stream, predicate, selection, plan);
+}
+
+/// Erases the items that the predicate chooses, and returns how many. Nothing changes between the look at an item and its end. Each
+/// erase is as durable and whole as one of a batch, and all are durable when it returns; what was erased before a crash, or
+/// before an error, stays erased. Throws ReadOnly too.
+template <class Key = std::uint64_t, class Value = std::byte, class Predicate>
+std::uint64_t erase_if(Table& table, cudaStream_t stream, const Predicate& predicate,
+                       const DeviceSelection& selection = {}) {
+  WalkPlan plan;
+  plan.purpose = WalkPlan::Purpose::erase;
+  return selecting::walk<Key, Value>(table, stream, predicate, selection, plan).all;
+}
+
+}  // namespace holdfast

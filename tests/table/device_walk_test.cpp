@@ -1,0 +1,39 @@
+// device_walk_test.cpp: walks for kernels where there is no kernel to walk for (tests/cuda has the others).
+#include "holdfast/device_walk.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "holdfast/table.hpp"
+
+namespace holdfast::test {
+namespace {
+
+TEST(DeviceWalk, NeedsAGpu) {
+  const std::string path = "/dev/shm/holdfast-walk-" + std::to_string(getpid()) + ".hold";
+  CreateOptions options;
+  options.capacity = 1000;
+  options.device = "cpu";
+  options.overwrite = true;
+  Table table = Table::create(path, options);
+  WalkPlan plan;
+  for (const auto purpose : {WalkPlan::Purpose::count, WalkPlan::Purpose::give, WalkPlan::Purpose::erase}) {
+    plan.purpose = purpose;
+    try {
+      const DeviceWalk walk(table, nullptr, plan);
+      FAIL() << "a walk on a CPU";
+    } catch (const InvalidArgument& error) {
+      EXPECT_NE(std::string(error.what()).find("device=\"cuda\""), std::string::npos) << error.what();
+    }
+  }
+  const std::uint64_t key = 1, value = 2;
+  EXPECT_EQ(table.insert(&key, &value, 1).of(Status::inserted), 1u);  // nobody is kept out
+  table.close();
+  EXPECT_THROW(DeviceWalk(table, nullptr, plan), TableClosed);
+  unlink(path.c_str());
+}
+
+}  // namespace
+}  // namespace holdfast::test
