@@ -65,15 +65,38 @@ Batch batch_of(const Plan& plan, Arrays& arrays) {
   return batch;
 }
 
+using RowOf = std::unordered_map<std::uint64_t, std::size_t>;
+
+/// Half of what erase_if does on a GPU is chosen there.
+bool erase_on_gpu(NumberedTable& table, const Plan& plan, Arrays& arrays, const RowOf& row_of) {
+#ifdef HOLDFAST_WITH_CUDA
+  std::vector<std::uint64_t> numbers(arrays.keys.begin(), arrays.keys.end());
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<bool> found;
+  if (plan.versions[0] / 2 % 2 == 0 || !erase_listed(table, numbers, plan.versions[0] / 4 % 2 == 0, found))
+    return false;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!found[i]) continue;
+    arrays.statuses[row_of.at(numbers[i])] = Status::erased;
+    arrays.found[row_of.at(numbers[i])] = true;
+  }
+  return true;
+#else
+  static_cast<void>(table), static_cast<void>(plan), static_cast<void>(arrays), static_cast<void>(row_of);
+  return false;
+#endif
+}
+
 /// Every other batch that only erases, and each of its keys once, is carried out by erase_if. False: another batch.
 bool erase_by_predicate(NumberedTable& table, const Plan& plan, Arrays& arrays) {
   if (table.any_length() || plan.mixed || plan.masked || static_cast<Op>(plan.ops[0]) != Op::erase ||
       plan.versions[0] % 2 == 0)
     return false;
-  std::unordered_map<std::uint64_t, std::size_t> row_of;
+  RowOf row_of;
   for (std::size_t i = 0; i < arrays.keys.size(); ++i) row_of.emplace(arrays.keys[i], i);
   if (row_of.size() != arrays.keys.size()) return false;
   std::fill(arrays.statuses.begin(), arrays.statuses.end(), Status::not_found);
+  if (erase_on_gpu(table, plan, arrays, row_of)) return true;
   Selection selection;
   selection.where = [&](const void* key, const void*) {
     const auto row = row_of.find(table.number_of(key));

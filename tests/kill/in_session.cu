@@ -1,4 +1,4 @@
-// in_session.cu: carries out a batch in a kernel of its own, for the writers of the kill test.
+// in_session.cu: carries out a batch in a kernel of its own, or erases by a predicate there, for the writers of the kill test.
 #include "in_session.hpp"
 
 #include <cstdlib>
@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "holdfast/device_selection.cuh"
 #include "holdfast/table_ref.cuh"
 
 namespace holdfast::test::kill {
@@ -97,7 +98,40 @@ bool run_as(Table& table, const std::vector<std::byte>& keys, const Batch& batch
   return true;
 }
 
+/// Is a key among some numbers, which rise? It is noted there.
+struct IsListed {
+  const std::uint64_t* numbers;
+  std::uint64_t size;
+  bool* found;
+  __device__ bool operator()(const void* key) const {
+    const std::uint64_t number = *static_cast<const std::uint64_t*>(key);
+    std::uint64_t low = 0;
+    for (std::uint64_t high = size; low < high;) {
+      const std::uint64_t middle = (low + high) / 2;
+      numbers[middle] < number ? low = middle + 1 : high = middle;
+    }
+    if (low == size || numbers[low] != number) return false;
+    return found[low] = true;
+  }
+  __device__ bool operator()(const void* key, const std::byte*) const { return (*this)(key); }
+};
+
 }  // namespace
+
+bool erase_listed(NumberedTable& numbered, const std::vector<std::uint64_t>& numbers, bool reads,
+                  std::vector<bool>& found) {
+  if (!numbered.on_gpu()) return false;
+  const std::size_t n = numbers.size();
+  const Managed<std::uint64_t> listed(n);
+  const Managed<bool> there(n);
+  std::memcpy(listed.get(), numbers.data(), n * sizeof numbers[0]);
+  std::memset(there.get(), 0, n);
+  const IsListed predicate{listed.get(), n, there.get()};
+  reads ? erase_if<void>(numbered.table(), nullptr, predicate)
+        : erase_if<void>(numbered.table(), nullptr, by_key(predicate));
+  found.assign(there.get(), there.get() + n);
+  return true;
+}
 
 bool run_in_session(NumberedTable& numbered, const Batch& batch) {
   Table& table = numbered.table();

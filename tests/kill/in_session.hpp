@@ -1,5 +1,8 @@
-// in_session.hpp: carries out a batch in a kernel of its own, for the writers of the kill test.
+// in_session.hpp: carries out a batch in a kernel of its own, or erases by a predicate there, for the writers of the kill test.
 #pragma once
+
+#include <cstdint>
+#include <vector>
 
 #include "holdfast/table.hpp"
 #include "support/numbers.hpp"
@@ -8,5 +11,10 @@ namespace holdfast::test::kill {
 
 /// As NumberedTable::run, in a session. False, and nothing is done: the batch, the table, or this build is none for a session.
 bool run_in_session(NumberedTable& table, const Batch& batch);
+
+/// Erases the keys of `numbers`, which rise, by a predicate on the GPU, which reads values too if it `reads` them. `found` says which were
+/// there. False, and nothing is done: the table is not on a GPU.
+bool erase_listed(NumberedTable& table, const std::vector<std::uint64_t>& numbers, bool reads,
+                  std::vector<bool>& found);
 
 }  // namespace holdfast::test::kill
