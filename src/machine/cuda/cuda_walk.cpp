@@ -51,6 +51,7 @@ std::unique_lock<Turn> CudaWalk::take_turn() const {
 CudaWalk::~CudaWalk() {
   // Nobody may change what a kernel still looks at. After an error of the GPU nothing runs any more.
   static_cast<void>(cudaStreamSynchronize(stream_));
+  if (staging_) static_cast<void>(cudaStreamSynchronize(staging_->link));
 }
 
 void CudaWalk::make_room() {
@@ -69,7 +70,7 @@ void CudaWalk::make_room() {
     staged_from_ = some ? plan_.column / unit * unit : 0;
     staged_bytes_ =
         some ? (plan_.column + plan_.column_bytes + unit - 1) / unit * unit - staged_from_ : layout_.cell_bytes;
-    if (!copies.resident()) piece_cells_ = pieces_of(staged_bytes_);
+    if (!copies.resident()) piece_cells_ = pieces_of(2 * staged_bytes_);  // two at a time
   }
   if (is(WalkPlan::Purpose::erase)) {
     piece_slots_ = std::min(piece_slots_, pieces_of(layout_.key_bytes()));
@@ -91,7 +92,7 @@ void CudaWalk::make_arrays() {
     slots_ = DeviceBuffer<std::uint64_t>(std::min(piece_slots_, all_slots) * layout_.slot_bytes() / 8);
   if (!by_cells_) return;
   if (staged_bytes_ != 0 && !machine_.values_.view().resident())
-    values_ = DeviceBuffer<std::byte>(piece * staged_bytes_);
+    staging_ = std::make_unique<Staging>(piece * staged_bytes_);
   const std::uint64_t cells = std::min(layout_.cells, std::max(kWindowBytes / (8 * words_by_cell()), kMostItems));
   window_words_ = DeviceBuffer<std::uint64_t>(cells * words_by_cell());
   window_.heads = window_words_.data();
@@ -151,17 +152,24 @@ bool CudaWalk::next_slots(ItemArrays& items) {
 bool CudaWalk::next_cells(ItemArrays& items) {
   if (cell_ == layout_.cells) return false;
   if (cell_ == window_.first + window_.size) begin_window();
-  ByCell cells = window_;
-  const std::uint64_t at = cell_ - window_.first;
-  cells.first = cell_;
-  cells.size = items.size = std::min(piece_cells_, window_.size - at);
-  cells.heads += at;
-  if (layout_.wide()) cells.wide += at * layout_.key_words();
-  cell_ += items.size;
+  const ByCell cells = cells_at(cell_);
+  items.size = cells.size;
+  cell_ += cells.size;
   items.heads = cells.heads;
   items.keys = reinterpret_cast<const std::byte*>(layout_.wide() ? cells.wide : cells.heads);
   give_values(items, cells);
   return true;
+}
+
+/// Those of a piece that begins there, as far as the window goes.
+ByCell CudaWalk::cells_at(std::uint64_t cell) const {
+  const std::uint64_t at = cell - window_.first;
+  ByCell cells = window_;
+  cells.first = cell;
+  cells.size = std::min(piece_cells_, window_.size - at);
+  cells.heads += at;
+  if (layout_.wide()) cells.wide += at * layout_.key_words();
+  return cells;
 }
 
 /// The next cells find out which items name them. Where not all slots have copies, they come over the link for it.
@@ -182,15 +190,28 @@ void CudaWalk::begin_window() {
 void CudaWalk::give_values(ItemArrays& items, const ByCell& cells) {
   first_cell_ = cells.first;
   if (!plan_.reads_values) return;
-  const ValueView& copies = machine_.values_.view();
-  if (copies.resident()) {
-    items.values = copies.copies + cells.first * layout_.cell_bytes + plan_.column;
+  if (!staging_) {  // all have copies
+    items.values = machine_.values_.view().copies + cells.first * layout_.cell_bytes + plan_.column;
     items.value_stride = layout_.cell_bytes;
     return;
   }
-  stage_values(layout_, copies, cells, staged_from_, staged_bytes_, values_.data(), stream_);
-  items.values = values_.data() + (plan_.column - staged_from_);
+  if (!staging_->ahead) stage(cells);
+  Staging::Half& half = staging_->half();
+  ++staging_->turn;
+  items.values = half.values.data() + (plan_.column - staged_from_);
   items.value_stride = staged_bytes_;
+  staging_->ahead = cell_ < window_.first + window_.size;
+  if (staging_->ahead) stage(cells_at(cell_));
+  half.arrived.hold(stream_);
+}
+
+/// Into the half whose turn it is, when all that the caller's stream has been given by now is done.
+void CudaWalk::stage(const ByCell& cells) {
+  staging_->looked.record(stream_);
+  staging_->looked.hold(staging_->link);
+  stage_values(layout_, machine_.values_.view(), cells, staged_from_, staged_bytes_, staging_->half().values.data(),
+               staging_->link);
+  staging_->half().arrived.record(staging_->link);
 }
 
 /// The key 0, which lies in no level, by itself. The pool stands still, so the host reads it there.
@@ -201,7 +222,8 @@ bool CudaWalk::next_aside(ItemArrays& items) {
   const std::uint64_t words[3] = {__atomic_load_n(&layout_.aside->key, __ATOMIC_ACQUIRE),
                                   __atomic_load_n(&layout_.aside->word, __ATOMIC_ACQUIRE), 0};
   if (words[0] == 0 || (words[1] == 0 && !layout_.in_slot())) return false;
-  cuda::check(cudaMemcpy(aside_.data(), words, sizeof words, cudaMemcpyHostToDevice), "running a selection");
+  cuda::check(cudaMemcpyAsync(aside_.data(), words, sizeof words, cudaMemcpyHostToDevice, stream_),
+              "running a selection");
   items.size = 1;
   items.heads = aside_.data();
   items.keys = reinterpret_cast<const std::byte*>(aside_.data() + 2);

@@ -33,7 +33,9 @@ class CudaWalk final : public Walk {
   bool next_aside(ItemArrays& items);
   CachedSlots slots_at(unsigned rank, std::uint64_t first, std::uint64_t size);
   void begin_window();
+  ByCell cells_at(std::uint64_t cell) const;
   void give_values(ItemArrays& items, const ByCell& cells);
+  void stage(const ByCell& cells);
   void take_chosen();
   void give(std::uint64_t size);
   void erase_taken();
@@ -62,8 +64,24 @@ class CudaWalk final : public Walk {
   DeviceBuffer<std::uint32_t> list_;
   DeviceBuffer<unsigned long long> count_;
   DeviceBuffer<std::uint64_t> slots_;  ///< keys, words and wide keys, of buckets without copies
-  DeviceBuffer<std::byte> values_;
   DeviceBuffer<std::uint64_t> aside_;  ///< head, word, and the key 0
+  /// Values come over the link for one piece while the kernel of the one before looks at its own.
+  struct Staging {
+    struct Half {
+      DeviceBuffer<std::byte> values;
+      Event arrived;
+    };
+    explicit Staging(std::uint64_t bytes) {
+      for (Half& half : halves) half.values = DeviceBuffer<std::byte>(bytes);
+    }
+    Half& half() { return halves[turn % 2]; }
+    Half halves[2];
+    unsigned turn = 0;
+    bool ahead = false;  ///< the next piece's are on their way
+    Event looked;        ///< the caller's stream, when what its half held before is done with
+    Stream link;
+  };
+  std::unique_ptr<Staging> staging_;  ///< null: none come
   // Of many.
   ByCell window_;
   DeviceBuffer<std::uint64_t> window_words_;

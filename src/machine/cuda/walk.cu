@@ -1,6 +1,8 @@
 // walk.cu: puts a table's items in the order of their cells, brings their values over the link, and takes those that were chosen.
 #include "machine/cuda/walk.hpp"
 
+#include <algorithm>
+
 #include "machine/cuda/gather.cuh"
 #include "machine/cuda/launch.cuh"
 #include "machine/cuda/values.cuh"
@@ -90,7 +92,9 @@ void stage_values(const Layout& layout, const ValueView& values, const ByCell& c
   index::Rows rows;
   rows.out = to;
   rows.value_bytes = bytes;
-  stage_kernel<<<blocks_for(stage_kernel, cells.size), kThreads, 0, stream>>>(layout, values, cells, from, rows);
+  // A quarter of the multiprocessors fill the link, and leave the others to the kernels beside.
+  const unsigned blocks = std::min(blocks_for(stage_kernel, cells.size), (resident_blocks(stage_kernel) + 3) / 4);
+  stage_kernel<<<blocks, kThreads, 0, stream>>>(layout, values, cells, from, rows);
   check_launch("reading values");
 }
 
