@@ -216,8 +216,8 @@ TEST(GpuSelection, SmallOtherConfigurationsAgainstTheOracle) {
 }
 TEST(GpuSelection, ManyRowsAgainstTheOracle) {  // erases go in phases
   HOLDFAST_NEEDS_GPU();
-  selections_against_the_oracle<std::uint64_t>(of_values(24), 60000);
-  selections_against_the_oracle<Words<4>>(of_values(8), 60000);
+  selections_against_the_oracle<std::uint64_t>(of_values(24), 30000);
+  selections_against_the_oracle<Words<4>>(of_values(8), 30000);
 }
 
 template <class Value>
