@@ -141,26 +141,56 @@ HOLDFAST_BOTH bool holds_key(const Memory& memory, const View<Shape>& view, cons
   return true;
 }
 
+/// The least loaded of the candidate buckets that have a lane in `wanted`. Buckets of lower levels, which several upper ones share,
+/// count `shared_bias` items more.
+struct LeastLoaded {
+  unsigned bucket = 0;
+  unsigned load = ~0u;  ///< no bucket has one
+};
+template <class Shape>
+HOLDFAST_BOTH LeastLoaded least_loaded(const View<Shape>& view, LaneMask empty, LaneMask wanted) {
+  const unsigned slots = view.shape.slots();
+  const unsigned buckets = view.shape.levels() * view.shape.hashes();
+  LeastLoaded best;
+  for (unsigned i = 0; i < buckets; ++i) {
+    if (((wanted >> (i * slots)) & lanes(slots)) == 0) continue;
+    const unsigned free_slots = count_bits((empty >> (i * slots)) & lanes(slots));
+    const unsigned load = slots - free_slots + (i >= view.shape.hashes() ? view.shared_bias : 0);
+    if (load < best.load) best = {i, load};
+  }
+  return best;
+}
+template <class Shape>
+HOLDFAST_BOTH unsigned first_lane(const View<Shape>& view, unsigned bucket, LaneMask wanted) {
+  const unsigned slots = view.shape.slots();
+  return bucket * slots + lowest_bit((wanted >> (bucket * slots)) & lanes(slots));
+}
+
 /// Which of the empty lanes an insert takes: the first in the least loaded bucket that has one (GPHash §3.1 "Inter-level
-/// sharing"). Buckets of lower levels, which several upper ones share, count `shared_bias` items more.
+/// sharing").
 template <class Shape>
 HOLDFAST_BOTH unsigned choose_lane(const View<Shape>& view, const Candidates<Shape>& candidates, LaneMask empty) {
   HOLDFAST_ASSERT(empty != 0);
   if (candidates.aside()) return 0;
+  return first_lane(view, least_loaded(view, empty, empty).bucket, empty);
+}
+
+/// The same for an insert of a batch that writes whole lines: rather one in a line that it writes anyway, in which others of its
+/// inserts have claimed lanes, unless its bucket is much more loaded. How much grows with the room that is left, so a table that
+/// fills up ends as even as with choose_lane.
+template <class Shape>
+HOLDFAST_BOTH unsigned choose_lane_of_lines(const View<Shape>& view, const Candidates<Shape>& candidates,
+                                            LaneMask empty, LaneMask claimed) {
+  static_assert(kLineSlots == 4);
   const unsigned slots = view.shape.slots();
-  const unsigned buckets = view.shape.levels() * view.shape.hashes();
-  unsigned best = 0;
-  unsigned best_load = ~0u;
-  for (unsigned i = 0; i < buckets; ++i) {
-    const unsigned free_slots = count_bits((empty >> (i * slots)) & lanes(slots));
-    if (free_slots == 0) continue;
-    const unsigned load = slots - free_slots + (i >= view.shape.hashes() ? view.shared_bias : 0);
-    if (load < best_load) {
-      best_load = load;
-      best = i;
-    }
-  }
-  return best * slots + lowest_bit((empty >> (best * slots)) & lanes(slots));
+  if (claimed == 0 || candidates.aside() || slots % kLineSlots != 0) return choose_lane(view, candidates, empty);
+  const LaneMask pairs = (claimed | claimed >> 1) & 0x5555'5555;
+  const LaneMask lines = ((pairs | pairs >> 2) & 0x1111'1111) * 0xf;
+  const LeastLoaded least = least_loaded(view, empty, empty), near = least_loaded(view, empty, empty & lines);
+  const unsigned room = slots - (least.load < slots ? least.load : slots);
+  const unsigned more = room > slots / 2 ? slots / 4 : room > slots / 4 ? slots / 8 : 0;
+  if (near.load == LeastLoaded{}.load || near.load > least.load + more) return first_lane(view, least.bucket, empty);
+  return first_lane(view, near.bucket, empty & lines);
 }
 
 }  // namespace holdfast::index

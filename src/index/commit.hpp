@@ -122,8 +122,9 @@ HOLDFAST_BOTH void commit_and_publish(const Tile& tile, const Memory& memory, co
 inline constexpr int kSlotTries = 64;
 inline constexpr unsigned kNoLane = ~0u;
 
-/// Claims an empty candidate slot. kNoLane if there is none; `busy` if others kept winning.
-template <class Tile, class Memory, class Shape>
+/// Claims an empty candidate slot; `kLines`: for a batch that writes whole lines. kNoLane if there is none; `busy` if others kept
+/// winning.
+template <bool kLines = false, class Tile, class Memory, class Shape>
 HOLDFAST_BOTH unsigned claim_empty(const Tile& tile, const Memory& memory, const View<Shape>& view,
                                    const Candidates<Shape>& candidates, bool& busy) {
   const LaneMask distinct = candidates.distinct(view);
@@ -131,7 +132,8 @@ HOLDFAST_BOTH unsigned claim_empty(const Tile& tile, const Memory& memory, const
     const auto tags = tile.load_tags(memory, view, candidates);
     const LaneMask empty = tile.match(view, candidates, tags, kTagEmpty) & distinct;
     if (empty == 0) return kNoLane;
-    const unsigned lane = choose_lane(view, candidates, empty);
+    const LaneMask claimed = kLines && !view.wide() ? tile.match(view, candidates, tags, kTagClaimed) & distinct : 0;
+    const unsigned lane = choose_lane_of_lines(view, candidates, empty, claimed);
     const bool won = tile.once(
         [&] { return claim_tag(memory, candidates.tag_word(view, lane), candidates.slot_in_bucket(view, lane)); });
     if (won) return lane;

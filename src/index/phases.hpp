@@ -64,7 +64,7 @@ HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory, const Vie
     plan.old_word = old.word;
   } else {
     bool busy = false;
-    lane = claim_empty(tile, memory, view, candidates, busy);
+    lane = claim_empty<true>(tile, memory, view, candidates, busy);
     if (lane == kNoLane) return busy ? Outcome::claim_missed : Outcome::needs_slot;
     plan.change = Change::add;
   }
@@ -73,8 +73,6 @@ HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory, const Vie
   return Outcome::done;
 }
 
-/// Slots of a line of the pool.
-inline constexpr unsigned kLineSlots = 64 / sizeof(Slot);
 HOLDFAST_BOTH constexpr std::uint64_t line_of(std::uint64_t number) { return number / kLineSlots; }
 
 /// The number of a rank's first slot. Numbers go in the order of addresses, rank by rank, each of which begins a line; the aside

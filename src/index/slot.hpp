@@ -23,6 +23,8 @@ struct Slot {
   std::uint64_t word;  ///< 1 + the number of the value's cell; or the value itself, zero-padded
 };
 static_assert(sizeof(Slot) == 16 && alignof(Slot) == 8);
+/// Slots of a line of the pool.
+inline constexpr unsigned kLineSlots = 64 / sizeof(Slot);
 static_assert(offsetof(Slot, key) == 0 && offsetof(Slot, word) == 8);
 
 /// The words of a wide key.

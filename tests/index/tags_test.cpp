@@ -92,6 +92,28 @@ TEST(Address, AnInsertTakesTheLeastLoadedBucket) {
   EXPECT_EQ(choose_lane(view, candidates, 0xff00f0f0), 4u);
 }
 
+TEST(Address, AnInsertOfABatchOfLinesPrefersALineThatTheBatchWrites) {
+  View<DefaultShape> view;
+  view.top_level = 6;
+  const Candidates<DefaultShape> candidates(view, 5);
+  const auto choose = [&](LaneMask empty, LaneMask claimed) {
+    return choose_lane_of_lines(view, candidates, empty & ~claimed, claimed);
+  };
+  EXPECT_EQ(choose(0xffffffff, 0), 0u);
+  EXPECT_EQ(choose(0xffffffff, 1u << 9), 8u);       // one more than in the least loaded bucket
+  EXPECT_EQ(choose(0xffffffff, 3u << 9), 8u);       // two more
+  EXPECT_EQ(choose(0xffffffff, 7u << 9), 0u);       // three more are too many
+  EXPECT_EQ(choose(0xffffffff, 15u << 8), 0u);      // a full line
+  EXPECT_EQ(choose(0xffffffff, 1u << 9 | 1u), 1u);  // of two the less loaded; the first of equals
+  EXPECT_EQ(choose(0xffffffff, 1u << 9 | 3u), 8u);
+  EXPECT_EQ(choose(0xffffffff, 1u << 15), 12u);  // the line, not the bucket, is written
+  EXPECT_EQ(choose(0x0000f0f0, 1u << 4), 5u);    // at half of the load: one more, no longer two
+  EXPECT_EQ(choose(0x0000f0e0, 1u << 5), 12u);
+  EXPECT_EQ(choose(0x0000c080, 1u << 6), 14u);  // with two slots left, none more
+  EXPECT_EQ(choose(0x0000c0c0, 1u << 15), 6u);
+  EXPECT_EQ(choose(0x80000000, 1u << 1), 31u);  // the only one
+}
+
 TEST(Combine, WrapsIntegersAndKeepsPaddingZero) {
   EXPECT_EQ(combine_word(0xffffffff, 1, {Combine::add, Element::u32}), 0u);
   EXPECT_EQ(combine_word(~0ull, 2, {Combine::add, Element::i64}), 1u);

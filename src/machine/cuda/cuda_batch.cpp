@@ -220,10 +220,10 @@ bool CudaMachine::goes_by_address(const FindJob& job) const {
 }
 
 /// In the rooms that it asks for.
-void CudaMachine::start_search(const FindJob& job, const SearchRooms::Room* cells, const SearchRooms::Room* aims,
+void CudaMachine::start_search(const FindJob& job, SearchRooms::Room* cells, SearchRooms::Room* aims,
                                cudaStream_t stream) {
   if (aims != nullptr) return search_far(job, aims->room(), cells != nullptr ? cells->room() : SearchRoom{}, stream);
-  if (cells != nullptr) return search_cells(job, cells->room(), stream);
+  if (cells != nullptr) return search_cells(job, *cells, stream);
   kernels_->find(job, {}, stream);
 }
 
@@ -247,7 +247,8 @@ void CudaMachine::search_far(const FindJob& job, SearchRoom aim, SearchRoom room
 }
 
 /// A search for values in the heap: in phases, of which small_search.cuh does the first in one, or unordered (search.cuh).
-void CudaMachine::search_cells(const FindJob& job, SearchRoom room, cudaStream_t stream) {
+void CudaMachine::search_cells(const FindJob& job, SearchRooms::Room& lent, cudaStream_t stream) {
+  SearchRoom room = lent.room();
   // Of few rows that mostly have copies, too few are left to be worth an order.
   const std::uint64_t by_choice = std::max(choices_.unordered_rows, values_.view().any() ? kSmallNearSearch : 0);
   const std::uint64_t unordered = options_.order_from != 0 ? options_.order_from - 1 : by_choice;
@@ -258,9 +259,9 @@ void CudaMachine::search_cells(const FindJob& job, SearchRoom room, cudaStream_t
     kernels_->gather(job, room, false, stream);
   } else if (job.size > unordered) {
     enter_search(job.state, room, stream);
-    kernels_->resolve(job, room, stream);
-    order_search(room, job.size, layout_.cells, stream);
-    kernels_->gather(job, room, false, stream);
+    const std::uint64_t first = head_start_of(job);
+    first != 0 ? search_with_head_start(job, first, room, lent.head_start(), stream)
+               : search_in_order(job, room, stream);
   } else {
     Repeats repeats;
     if (job.size <= kSmallSearch) {
@@ -269,6 +270,12 @@ void CudaMachine::search_cells(const FindJob& job, SearchRoom room, cudaStream_t
     }
     kernels_->find(job, repeats, stream);
   }
+}
+
+void CudaMachine::search_in_order(const FindJob& job, const SearchRoom& room, cudaStream_t stream) {
+  kernels_->resolve(job, room, stream);
+  order_search(room, job.size, layout_.cells, stream);
+  kernels_->gather(job, room, false, stream);
 }
 
 std::size_t CudaMachine::export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) {

@@ -65,7 +65,7 @@ void CudaMachine::choose_searches(std::uint64_t items) {
 void CudaMachine::measure_searches() {
   const std::uint64_t rows = std::clamp<std::uint64_t>(kMostBytes / layout_.value_bytes, kSizes[0], kMostRows);
   const DeviceBuffer<std::byte> keys(rows * layout_.key_bytes()), out(rows * layout_.value_bytes);
-  const SearchRooms::Room room(rows, is_wide(layout_.cells));
+  SearchRooms::Room room(rows, is_wide(layout_.cells));
   sample_keys(cache_.view(), layout_.buckets(0) * layout_.shape.slots(), keys.data(), rows, stream_);
   Stopwatch watch;
   index::Rows answers;
@@ -80,7 +80,7 @@ void CudaMachine::measure_searches() {
     for (unsigned turn = 0; turn < kTurns; ++turn) {
       const std::uint64_t from = std::min(turn * size, rows - size);
       watch.start(stream_);
-      search_cells(find_job(answers, keys.data() + from * layout_.key_bytes(), nullptr, size), room.room(), stream_);
+      search_cells(find_job(answers, keys.data() + from * layout_.key_bytes(), nullptr, size), room, stream_);
       const double ms = watch.stop(stream_);
       if (turn != 0) best = std::min(best, ms);
     }

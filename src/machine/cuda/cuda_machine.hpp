@@ -111,6 +111,8 @@ class CudaMachine final : public Machine {
   void change_in_phases(ChangeJob& job, const Phases& phases, const index::Effect* effects, cudaStream_t stream);
   void commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases, cudaStream_t stream);
   void clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream);
+  PlanRange plan_with_head_start(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
+                                 cudaStream_t stream);
   void read_values(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, const Phases& phases,
                    cudaStream_t stream);
   void change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream);
@@ -118,9 +120,12 @@ class CudaMachine final : public Machine {
   CacheView caches() const;
   bool goes_by_cells(const FindJob& job) const;
   bool goes_by_address(const FindJob& job) const;
-  void start_search(const FindJob& job, const SearchRooms::Room* cells, const SearchRooms::Room* aims,
-                    cudaStream_t stream);
-  void search_cells(const FindJob& job, SearchRoom room, cudaStream_t stream);
+  void start_search(const FindJob& job, SearchRooms::Room* cells, SearchRooms::Room* aims, cudaStream_t stream);
+  void search_cells(const FindJob& job, SearchRooms::Room& lent, cudaStream_t stream);
+  void search_in_order(const FindJob& job, const SearchRoom& room, cudaStream_t stream);
+  std::uint64_t head_start_of(const FindJob& job) const;
+  void search_with_head_start(const FindJob& job, std::uint64_t first, const SearchRoom& room, HeadStart& head,
+                              cudaStream_t stream);
   void search_far(const FindJob& job, SearchRoom aim, SearchRoom room, cudaStream_t stream);
   void choose_searches(std::uint64_t items);
   void measure_searches();
@@ -241,6 +246,8 @@ class CudaMachine final : public Machine {
   std::uint64_t resting_ = 0;  ///< of pairs: cells that may rest, at most
   Stream beside_;              ///< for what goes on beside other phases, between these moments
   Event all_planned_, all_ordered_, all_read_;
+  Stream ahead_{true};  ///< for the values of a batch's first rows, between these moments
+  Event some_planned_, some_placed_;
   std::unique_ptr<SearchRooms::Room> read_room_;  ///< for the values that changing rows read
 
   std::string stuck_;  ///< why nothing more can run, if so

@@ -10,6 +10,9 @@
 
 namespace holdfast::machine::cuda {
 
+/// Of batches with so many times the rows from which phases pay, one row of eight is planned first, so that the link can begin.
+static constexpr std::uint64_t kPlanAheadTimes = 16, kPlanAheadPart = 8;
+
 /// Whether index/phases.hpp can do it, and it is large enough to be worth some fifteen launches; and which phases it takes.
 CudaMachine::Phases CudaMachine::phases_of(const ChangeJob& job) const {
   Phases phases;
@@ -85,10 +88,15 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const i
     enter_search(job.state, reading, stream);
   }
   clear_room(job, room, reading, stream);
-  kernels_->plan(job, room, reading, stream);
-  times_.end("plan", stream);
   // The changes are put in order while the values go to their cells, unless more than that goes on.
   const bool places = phases.values && !layout_.in_slot(), beside = places && !phases.sums && !phases.gathers;
+  PlanRange left{nullptr, &job.report->changes};
+  if (beside && job.size >= kPlanAheadTimes * rows_from_phases()) {
+    left = plan_with_head_start(job, room, reading, stream);
+  } else {
+    kernels_->plan(job, room, reading, {0, job.size}, stream);
+  }
+  times_.end("plan", stream);
   if (beside) {
     all_planned_.record(stream);
     all_planned_.hold(beside_);
@@ -113,7 +121,9 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const i
     times_.end("sum", stream);
   }
   if (places) {
-    kernels_->place(job, room, beside, stream);
+    if (left.begin != nullptr) some_placed_.hold(stream);
+    kernels_->place(job, room, left, beside, stream);
+    if (values_.view().any()) kernels_->keep_values(job, room, stream);
     if (beside) all_ordered_.hold(stream);
     times_.end("place", stream);
   }
@@ -128,6 +138,22 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const i
   if (values_.view().map != nullptr) forget_copies(values_.view(), room.freed[0], &job.report->freed, job.size, stream);
   retire_cells(job, room, stream);
   times_.end("retire", stream);
+}
+
+/// Plans all, and places the values of the first rows beside. Returns the plans whose values are left.
+PlanRange CudaMachine::plan_with_head_start(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
+                                            cudaStream_t stream) {
+  ChangeReport& report = *job.report;
+  const std::uint64_t first = job.size / kPlanAheadPart;
+  kernels_->plan(job, room, reading, {0, first}, stream);
+  cuda::check(cudaMemcpyAsync(&report.ahead, &report.changes, sizeof(report.changes), cudaMemcpyDeviceToDevice, stream),
+              "planning a change");
+  some_planned_.record(stream);
+  some_planned_.hold(ahead_);
+  kernels_->place(job, room, {nullptr, &report.ahead}, true, ahead_);
+  some_placed_.record(ahead_);
+  kernels_->plan(job, room, reading, {first, job.size}, stream);
+  return {&report.ahead, &report.changes};
 }
 
 /// The slots, durably.

@@ -52,11 +52,15 @@ class Kernels : public TableKernels {
                            cudaStream_t stream) const = 0;
   /// The phases of a change of resident buckets (phases.cuh); changes are ordered after the first. Rows that read a cell are
   /// noted in `reading` as `resolve` does, for `order_search` and `gather`; none is where `room.copies` is null.
-  virtual void plan(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
+  virtual void plan(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, RowRange part,
                     cudaStream_t stream) const = 0;
   virtual void sum(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
-  /// `part`: by a part of the GPU, which does where the values are most of what the batch moves, and leaves the rest to others.
-  virtual void place(const ChangeJob& job, const ChangeRoom& room, bool part, cudaStream_t stream) const = 0;
+  /// Of the plans of `span`. `part`: by a part of the GPU, which does where the values are most of what the batch moves, and
+  /// leaves the rest to others.
+  virtual void place(const ChangeJob& job, const ChangeRoom& room, PlanRange span, bool part,
+                     cudaStream_t stream) const = 0;
+  /// Copies of placed values for the value cache, of all plans.
+  virtual void keep_values(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
   virtual void commit(const ChangeJob& job, const ChangeRoom& room, index::Pass pass, cudaStream_t stream) const = 0;
   virtual void publish(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
   /// The values that rows read of the batch's own, and zeros.
@@ -93,6 +97,9 @@ void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t strea
 /// Puts the rows that have a cell in their places, `size` at most.
 void order_search(const SearchRoom& room, std::uint64_t size, std::uint64_t cells, cudaStream_t stream);
 std::size_t search_scratch_bytes();
+/// Of a search in two parts: what its rooms call the crowd, when the first rows are counted; and the start of the second part.
+void count_crowd(const SearchRoom& room, std::uint32_t* crowd, cudaStream_t stream);
+void begin_second_part(const SearchRoom& room, cudaStream_t stream);
 /// True if 32 bits do not do for a cell's number.
 inline bool is_wide(std::uint64_t cells) { return cells >= 0xffff'ffff; }
 

@@ -94,9 +94,10 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
     check_launch("gathering values");
   }
 
-  void plan(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
+  void plan(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, RowRange part,
             cudaStream_t stream) const override {
-    plan_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, room, reading);
+    const unsigned blocks = all_blocks(part.end - part.begin);
+    plan_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room, reading, part);
     check_launch("planning a change");
   }
 
@@ -119,14 +120,17 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
 
   /// A quarter of the multiprocessors fills the link. What goes on beside it stands still on those that wait for the link, and goes
   /// on on the others.
-  void place(const ChangeJob& job, const ChangeRoom& room, bool part, cudaStream_t stream) const override {
+  void place(const ChangeJob& job, const ChangeRoom& room, PlanRange span, bool part,
+             cudaStream_t stream) const override {
     const unsigned all = blocks_for(place_kernel<Shape>, job.size);
     const unsigned blocks = part ? std::min(all, std::max(1u, processors() / 4)) : all;
-    place_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, room);
-    if (cache_.values.any()) {
-      const unsigned blocks = blocks_for(keep_values_kernel<Shape>, job.size);
-      keep_values_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room);
-    }
+    place_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, room, span);
+    check_launch("placing values");
+  }
+
+  void keep_values(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
+    const unsigned blocks = blocks_for(keep_values_kernel<Shape>, job.size);
+    keep_values_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room);
     check_launch("placing values");
   }
 

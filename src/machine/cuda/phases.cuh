@@ -82,13 +82,13 @@ template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     plan_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                 const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room,
-                const __grid_constant__ SearchRoom reading) {
+                const __grid_constant__ SearchRoom reading, RowRange part) {
   const PhaseMemory memory(job.state, &cache, job.ring);
   const std::uint64_t ordered = job.ordered ? *job.ordered : job.size;
-  const std::uint64_t at = first_of_thread();
+  const std::uint64_t at = part.begin + first_of_thread();
   Planned planned{};
   Sum sum{};
-  if (at < ordered) planned = plan_row(memory, view, job, room, reading, ordered, at, sum);
+  if (at < part.end && at < ordered) planned = plan_row(memory, view, job, room, reading, ordered, at, sum);
   const auto change = static_cast<index::Change>(planned.change);
   if (!view.in_slot()) {
     const bool takes = index::needs_cell(change) && planned.held != index::kSum;
@@ -119,14 +119,14 @@ __global__ void __launch_bounds__(kThreads)
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     place_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
-                 const __grid_constant__ ChangeRoom room) {
+                 const __grid_constant__ ChangeRoom room, PlanRange span) {
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows);
-  const std::uint64_t changes = job.report->changes;
-  for (std::uint64_t base = first_of_warp() * kWarp; base < changes; base += all_warps() * kWarp) {
+  const std::uint64_t first = span.begin ? *span.begin : 0, end = *span.end;
+  for (std::uint64_t base = first + first_of_warp() * kWarp; base < end; base += all_warps() * kWarp) {
     Wanted wanted;
-    if (base + tile.lane() < changes) {
+    if (base + tile.lane() < end) {
       const Planned& planned = room.planned[base + tile.lane()];
       if (planned.word != 0 && planned.held != index::kSum) {
         wanted.row = planned.word - 1;

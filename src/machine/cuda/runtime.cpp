@@ -91,7 +91,11 @@ void free_device(void* memory) noexcept {
   if (memory != nullptr) static_cast<void>(cudaFree(memory));
 }
 
-Stream::Stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream"); }
+Stream::Stream(bool first) {
+  int least = 0, greatest = 0;
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "making a stream");
+  check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, first ? greatest : least), "making a stream");
+}
 Stream::~Stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
 
 Event::Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event"); }

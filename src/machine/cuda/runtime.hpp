@@ -82,7 +82,8 @@ class DeviceBuffer {
 /// A stream of the machine's own, which does not wait for the legacy default stream.
 class Stream {
  public:
-  Stream();
+  /// `first`: its blocks get the next multiprocessor that is free, before those of other streams.
+  explicit Stream(bool first = false);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;

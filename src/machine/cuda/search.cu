@@ -17,6 +17,20 @@ __global__ void __launch_bounds__(kThreads) enter_kernel(DeviceState* state, con
   for (std::uint64_t i = first_of_thread(); i <= room.stretches; i += all_threads()) room.counts[i] = 0;
 }
 
+/// How many rows fell to the stretch that most fell to.
+__global__ void __launch_bounds__(kThreads)
+    crowd_kernel(const std::uint32_t* counts, std::uint32_t stretches, std::uint32_t* crowd) {
+  std::uint32_t most = 0;
+  for (std::uint64_t i = first_of_thread(); i < stretches; i += all_threads()) most = max(most, counts[i]);
+  most = __reduce_max_sync(kAllLanes, most);
+  if (threadIdx.x % kWarp == 0) atomicMax(crowd, most);
+}
+
+__global__ void __launch_bounds__(kThreads) second_part_kernel(const __grid_constant__ SearchRoom room) {
+  if (!room.apart()) return;
+  for (std::uint64_t i = first_of_thread(); i <= room.stretches; i += all_threads()) room.counts[i] = 0;
+}
+
 /// `scratch` null: only says in `bytes` how much it takes.
 void add_up(const SearchRoom& room, void* scratch, std::size_t& bytes, cudaStream_t stream) {
   check(cub::DeviceScan::ExclusiveSum(scratch, bytes, room.counts, room.starts, room.stretches + 1, stream),
@@ -36,6 +50,17 @@ void divide_heap(SearchRoom& room, std::uint64_t cells, std::uint32_t cell_bytes
 
 void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream) {
   enter_kernel<<<blocks_for(enter_kernel, room.stretches), kThreads, 0, stream>>>(state, room);
+  check_launch("starting a search");
+}
+
+void count_crowd(const SearchRoom& room, std::uint32_t* crowd, cudaStream_t stream) {
+  check(cudaMemsetAsync(crowd, 0, sizeof(*crowd), stream), "starting a search");
+  crowd_kernel<<<blocks_for(crowd_kernel, room.stretches), kThreads, 0, stream>>>(room.counts, room.stretches, crowd);
+  check_launch("starting a search");
+}
+
+void begin_second_part(const SearchRoom& room, cudaStream_t stream) {
+  second_part_kernel<<<blocks_for(second_part_kernel, room.stretches), kThreads, 0, stream>>>(room);
   check_launch("starting a search");
 }
 

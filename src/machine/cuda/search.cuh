@@ -158,8 +158,9 @@ template <class Cell>
 __global__ void __launch_bounds__(kThreads)
     place_rows_kernel(const __grid_constant__ SearchRoom room, std::uint64_t size) {
   const auto* const cells = static_cast<const Cell*>(room.cells);
-  auto* const places = static_cast<Place<Cell>*>(room.places);
-  for (std::uint64_t row = first_of_thread(); row < size; row += all_threads()) {
+  const std::uint64_t first = room.answered();
+  auto* const places = static_cast<Place<Cell>*>(room.places) + first;
+  for (std::uint64_t row = first + first_of_thread(); row < size; row += all_threads()) {
     const Cell cell = cells[row];
     if (cell == kNoPlace<Cell>) continue;
     places[room.starts[cell >> room.shift] + room.ranks[row]] = {cell, static_cast<Cell>(row)};
@@ -241,8 +242,8 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   Near<Shape> near(tile, memory, view, values, job.rows);
-  const auto* const places = static_cast<const Place<Cell>*>(room.places);
-  const std::uint64_t all = room.starts[room.stretches];
+  const auto* const places = static_cast<const Place<Cell>*>(room.places) + room.answered();
+  const std::uint64_t all = room.ended == nullptr && !room.apart() ? 0 : room.starts[room.stretches];
   const GatherGrid grid = gather_grid(all, view.cells * view.cell_bytes, processors, room.gather_share);
   const unsigned rows = grid.rows, blocks = min(grid.blocks, gridDim.x);
   std::uint64_t base = blockIdx.x < blocks ? std::uint64_t{blockIdx.x} * rows : all;
@@ -270,7 +271,7 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();  // its arrays are used again
   }
   if constexpr (kNear) near.tell();
-  leave_after_all(job.state, room);
+  if (room.ended != nullptr) leave_after_all(job.state, room);
 }
 
 }  // namespace holdfast::machine::cuda

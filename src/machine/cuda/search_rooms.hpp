@@ -11,6 +11,14 @@
 
 namespace holdfast::machine::cuda {
 
+/// What lets the first rows of a large search be gathered while the others are resolved.
+struct HeadStart {
+  std::uint32_t* starts = nullptr;  ///< (stretches + 1,) of the first rows
+  std::uint32_t* crowd = nullptr;   ///< SearchRoom::crowd
+  Stream stream{true};
+  Event ordered, gathered;
+};
+
 /// Rooms are lent, and lent again when the search before has ended, or to a search that its stream puts behind that.
 /// The caller lets one thread in at a time.
 class SearchRooms {
@@ -20,6 +28,7 @@ class SearchRooms {
     Room(std::uint64_t rows, bool wide);
     SearchRoom room() const { return room_; }
     std::uint64_t rows() const { return rows_; }
+    HeadStart& head_start() { return head_start_; }
     /// Notes that the search has been enqueued.
     void end(cudaStream_t stream);
 
@@ -29,6 +38,7 @@ class SearchRooms {
     bool wide_;
     DeviceBuffer<std::byte> memory_;
     SearchRoom room_;
+    HeadStart head_start_;
     Event ended_;
     cudaStream_t last_ = nullptr;
   };

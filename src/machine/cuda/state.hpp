@@ -50,6 +50,7 @@ struct ChangeReport {
   std::uint32_t needs_slot;  ///< of them
   std::uint32_t needs_cell;
   std::uint32_t changes;    ///< of a batch in phases: planned
+  std::uint32_t ahead;      ///< of them, those of its first rows
   std::uint32_t freed;      ///< and cells that it took out of their slots
   std::uint32_t sums;       ///< runs whose value is a sum, or is one on the way
   std::uint32_t long_sums;  ///< of them, those of many rows
@@ -109,7 +110,8 @@ struct Repeats {
 inline constexpr unsigned kStretchBits = 20, kFewStretchBits = 16, kPageBits = 16;
 inline constexpr unsigned kClusterStretchBits = 12;  ///< of a small search, which counts in shared memory
 
-/// Where an ordered search works; all in GPU memory. The numbers of cells are 32 or 64 bits wide.
+/// Where an ordered search works, or the first or the second part of one (head_start.cpp); all in GPU memory. The numbers of cells are
+/// 32 or 64 bits wide.
 struct SearchRoom {
   void* cells = nullptr;            ///< (n,) of the rows; all bits set: none
   std::uint32_t* ranks = nullptr;   ///< (n,) how many rows came to its stretch before it
@@ -120,10 +122,18 @@ struct SearchRoom {
   unsigned shift = 0;         ///< a stretch has 2^shift cells
   unsigned gather_share = 4;  ///< SearchChoices
   std::uint64_t* epoch = nullptr;
-  std::uint32_t* ended = nullptr;  ///< blocks of the last phase; 0 between searches
+  std::uint32_t* ended = nullptr;  ///< blocks of the last phase; 0 between searches; null: this is the first part
   std::uint64_t* table = nullptr;  ///< 2 × kSmallSearch words
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;
+  std::uint64_t first = 0;               ///< of a search in two parts, the rows that go first
+  const std::uint32_t* crowd = nullptr;  ///< how many of them fell to the stretch that most fell to; null: one part
+  std::uint32_t crowd_limit = 0;         ///< if more did, all rows go together after all
+
+  /// Known when the crowd has been counted.
+  HOLDFAST_BOTH bool apart() const { return crowd != nullptr && *crowd <= crowd_limit; }
+  /// The rows that the other part has answered.
+  HOLDFAST_BOTH std::uint64_t answered() const { return ended != nullptr && apart() ? first : 0; }
 };
 
 /// A change of rows that are ordered into runs of one key each.
@@ -181,6 +191,15 @@ struct ChangeRoom {
   std::uint32_t* copies = nullptr;         ///< (n,) of rows that read no cell: 1 + the row whose value it is; 0: zeros
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;
+};
+/// Rows of a batch's order.
+struct RowRange {
+  std::uint64_t begin, end;
+};
+/// Plans, from one number to another, both in GPU memory; `begin` null: from the first.
+struct PlanRange {
+  const std::uint32_t* begin;
+  const std::uint32_t* end;
 };
 inline constexpr std::uint32_t kNoSlot = 0xffff'ffff;
 inline constexpr std::uint32_t kNoCopy = 0xffff'ffff;
