@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "against.cuh"
+#include "both.cuh"
 #include "buckets.cuh"
 #include "cache.cuh"
 #include "curves.cuh"
@@ -25,8 +26,9 @@ int run(int count, char** words) {
   std::uint64_t most_slots = std::uint64_t{1} << 30;
   std::string study = "table-a";
   app.add_option("study", study, "what to measure")
-      ->check(CLI::IsMember({"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "keys",
-                             "shapes", "cache", "buckets", "rivals", "factors", "pairs", "select", "fill-and-die"}))
+      ->check(
+          CLI::IsMember({"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "keys",
+                         "shapes", "cache", "buckets", "both", "rivals", "factors", "pairs", "select", "fill-and-die"}))
       ->capture_default_str();
   app.add_option("--items", setup.items, "items in the table")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--value-bytes", setup.value_bytes, "a multiple of 8")
@@ -71,6 +73,8 @@ int run(int count, char** words) {
     result = cache_study(setup, curves);
   } else if (study == "buckets") {
     result = buckets_study(setup);
+  } else if (study == "both") {
+    result = both_study(setup);
   } else if (study == "keys") {
     result = keys_study(setup);
   } else if (study == "rivals") {

@@ -129,16 +129,22 @@ HOLDFAST_BOTH bool pair_has_key(const Memory& memory, const View<Shape>& view, c
   return stored.size == given.size && memory.same_bytes(stored.data, given.data, given.size);
 }
 
-/// True if `slot` holds the candidates' key: first its fingerprint, then all of it.
+/// True if `slot`, whose first word was seen to be `first`, holds the candidates' key.
 template <class Memory, class Shape>
 HOLDFAST_BOTH bool holds_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
-                             const Slot* slot) {
-  if (memory.load(&slot->key) != candidates.stored_key()) return false;
+                             const Slot* slot, std::uint64_t first) {
+  if (first != candidates.stored_key()) return false;
   if constexpr (Shape::kVariable) return pair_has_key(memory, view, candidates, memory.load(&slot->word));
   if constexpr (Shape::kMayBeWide) {
     if (view.wide()) return memory.same_words(wide_key(slot), candidates, view.key_words());
   }
   return true;
+}
+/// The same of a slot that was not looked into: first its fingerprint, then all of it.
+template <class Memory, class Shape>
+HOLDFAST_BOTH bool holds_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                             const Slot* slot) {
+  return holds_key(memory, view, candidates, slot, memory.load(&slot->key));
 }
 
 /// The least loaded of the candidate buckets that have a lane in `wanted`. Buckets of lower levels, which several upper ones share,

@@ -51,6 +51,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint64_t i = first_of_thread(); i < part.bytes / (8 * slot_words); i += all_threads()) {
     std::uint64_t copy = i;
     if (part.mapped) {
+      if (cache.buckets.map == nullptr) return;
       const std::uint64_t bucket = part.first + i / cache.bucket_slots;
       const auto mapped = index::mapped(memory, cache.buckets.map + bucket);
       bool wrong = mapped.being_loaded();
@@ -129,7 +130,6 @@ void BucketCache::cover(const Layout& layout, bool fresh, cudaStream_t stream) {
     } catch (const DeviceError&) {
       drop();
     }
-    if (maps_.parts() == 0) return;  // no room for one
   }
 }
 
@@ -160,7 +160,8 @@ bool BucketCache::make_resident(const Layout& layout, bool fresh, cudaStream_t s
 }
 
 /// Copies of as many buckets as `room` bytes of GPU memory allow; at first of those that come first: where a key lies is random, so
-/// before anything was searched for, none is better than others.
+/// before anything was searched for, none is better than others. Where that is none, buckets have numbers all the same, by which
+/// searches are ordered.
 void BucketCache::make_maps(const Layout& layout, bool fresh, std::uint64_t room, cudaStream_t stream) {
   const unsigned levels = layout.shape.levels(), key_words = layout.key_words(), slots = layout.shape.slots();
   const std::uint64_t buckets = layout.total_slots() / slots;
@@ -168,10 +169,11 @@ void BucketCache::make_maps(const Layout& layout, bool fresh, std::uint64_t room
   const std::uint64_t fit = room > maps ? (room - maps) / (each + CacheMaps::kBytesPerPosition) : 0;
   const std::uint64_t positions =
       std::min({static_cast<std::uint64_t>(ratio_ * static_cast<double>(buckets)), fit, buckets, kMostPositions});
-  if (positions == 0) return;
-  maps_.make(buckets, positions, true, stream);
-  parts_[0].slots = positions * slots;
-  parts_[0].words = DeviceBuffer<std::uint64_t>(positions * each / 8);
+  if (positions != 0) {
+    maps_.make(buckets, positions, true, stream);
+    parts_[0].slots = positions * slots;
+    parts_[0].words = DeviceBuffer<std::uint64_t>(positions * each / 8);
+  }
   if (!layout.wide()) parts_[1] = take(layout.aside, 1, key_words, false, stream);
   const CachedSlots copies = parts_[0].view(key_words);
   CacheView view;
@@ -222,7 +224,7 @@ void BucketCache::compare(ScanReport* report, cudaStream_t stream) const {
 
 double BucketCache::ratio() const {
   if (!view_.partial()) return view_.any() ? 1 : 0;
-  return static_cast<double>(view_.buckets.positions) / static_cast<double>(maps_.parts());
+  return maps_.parts() == 0 ? 0 : static_cast<double>(view_.buckets.positions) / static_cast<double>(maps_.parts());
 }
 
 std::uint64_t BucketCache::bytes() const {

@@ -3,7 +3,7 @@
 // Keys and words stand in arrays of their own, so that a search reads one or two sectors where a bucket of the pool has four.
 // Of wide keys the fingerprints stand where keys do, and the keys themselves in a third array: a search reads one of them.
 // A copy changes only after the pool's words are durable (RULES.md 11): what a reader of the cache sees survives a crash.
-// Every addressed bucket has its copy (*resident*), or maps say which have (map_view.hpp); the aside slot always has one.
+// Every addressed bucket has its copy (*resident*), or maps say which have (map_view.hpp), if any has; the aside slot always has one.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct CachedSlots {
       nullptr;  ///< the slots' first words; of a level with maps those of position 0, and of all others
   std::uint64_t* words = nullptr;
   std::uint64_t* wide = nullptr;  ///< (slots, key_words) wide keys
-  bool mapped = false;            ///< maps say which of its buckets have a copy
+  bool mapped = false;            ///< maps say which of its buckets have a copy, if any has
   std::uint64_t first = 0;        ///< then the number of its first bucket
 };
 
@@ -41,7 +41,8 @@ struct CacheView {
   ValueView values;
 
   HOLDFAST_BOTH bool any() const { return parts != 0; }
-  HOLDFAST_BOTH bool partial() const { return buckets.map != nullptr; }
+  /// Buckets have numbers, and those that have a copy are in maps; without maps none has one.
+  HOLDFAST_BOTH bool partial() const { return parts != 0 && part[0].mapped; }
   HOLDFAST_BOTH bool resident() const { return any() && !partial(); }
   HOLDFAST_BOTH unsigned slot_words() const { return index::slot_bytes(key_words) / 8; }
   HOLDFAST_BOTH void set_shape(unsigned words_of_key, unsigned slots_of_bucket = 1) {
@@ -77,6 +78,15 @@ struct CacheView {
     for (unsigned i = 0; i < parts; ++i) {
       const std::uint64_t at = reinterpret_cast<std::uintptr_t>(slot) - reinterpret_cast<std::uintptr_t>(part[i].of);
       if (at < part[i].bytes && part[i].mapped) return part[i].first + bucket_at(slot_at(at / 8));
+    }
+    return kNoPosition;
+  }
+
+  /// The number of a slot, bucket by bucket; kNoPosition: it is in none.
+  HOLDFAST_BOTH std::uint64_t number_of(const index::Slot* slot) const {
+    for (unsigned i = 0; i < parts; ++i) {
+      const std::uint64_t at = reinterpret_cast<std::uintptr_t>(slot) - reinterpret_cast<std::uintptr_t>(part[i].of);
+      if (at < part[i].bytes && part[i].mapped) return part[i].first * bucket_slots + slot_at(at / 8);
     }
     return kNoPosition;
   }

@@ -216,22 +216,24 @@ bool CudaMachine::goes_by_cells(const FindJob& job) const {
 
 /// True if many rows may read slots that have no copy.
 bool CudaMachine::goes_by_address(const FindJob& job) const {
-  return cache_.view().partial() && job.size >= order_from() && !is_wide(cache_.maps().parts());
+  return cache_.view().partial() && job.size >= order_from() && !is_wide(layout_.total_slots());
 }
 
 /// In the rooms that it asks for.
 void CudaMachine::start_search(const FindJob& job, SearchRooms::Room* cells, SearchRooms::Room* aims,
                                cudaStream_t stream) {
-  if (aims != nullptr) return search_far(job, aims->room(), cells != nullptr ? cells->room() : SearchRoom{}, stream);
+  if (aims != nullptr) return search_far(job, *aims, cells != nullptr ? cells->room() : SearchRoom{}, stream);
   if (cells != nullptr) return search_cells(job, *cells, stream);
   kernels_->find(job, {}, stream);
 }
 
-/// The aims are ordered by bucket, and then, for values in the heap, rows by cell in their own room (far_search.cuh).
-void CudaMachine::search_far(const FindJob& job, SearchRoom aim, SearchRoom room, cudaStream_t stream) {
-  const std::uint64_t buckets = cache_.maps().parts();
-  const bool by_cells = room.cells != nullptr;
-  divide_heap(aim, buckets, layout_.slot_bytes() * layout_.shape.slots());
+/// The aims are ordered by slot, and then, for values in the heap, rows by cell in their own room (far_search.cuh). What copies in
+/// GPU memory answer goes on beside what waits for the link.
+void CudaMachine::search_far(const FindJob& job, const SearchRooms::Room& aims, SearchRoom room, cudaStream_t stream) {
+  const std::uint64_t slots = layout_.total_slots();
+  SearchRoom aim = aims.room();
+  const bool by_cells = room.cells != nullptr, near = by_cells && values_.view().any();
+  divide_heap(aim, slots, layout_.slot_bytes());
   if (by_cells) {
     divide_heap(room, layout_.cells, layout_.cell_bytes);
     room.gather_share = choices_.gather_share;
@@ -239,8 +241,13 @@ void CudaMachine::search_far(const FindJob& job, SearchRoom aim, SearchRoom room
   }
   enter_search(job.state, by_cells ? room : aim, stream);
   kernels_->aim(job, aim, room, stream);
-  order_search(aim, job.size, buckets, stream);
+  if (near) {
+    aims.fork(stream);
+    kernels_->answer_near(job, aim, aims.beside());
+  }
+  order_search(aim, job.size, slots, stream);
   kernels_->resolve_far(job, aim, room, stream);
+  if (near) aims.join(stream);
   if (!by_cells) return;
   order_search(room, job.size, layout_.cells, stream);
   kernels_->gather(job, room, false, stream);
@@ -359,7 +366,7 @@ void CudaMachine::stats(Stats& stats) const {
                                            : values.positions - (copies.limbo_end - copies.head);
   stats.cache_hits = copies.hits;
   stats.cache_loads = values_.maps().loads();
-  if (values.any() || cache_.view().partial()) stats.cache_policy = name(values_.maps().policy());
+  if (values.any() || cache_.view().buckets.map != nullptr) stats.cache_policy = name(values_.maps().policy());
   stats.tile = "warp";
   stats.threads = 1;
 }

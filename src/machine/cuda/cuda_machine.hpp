@@ -126,7 +126,7 @@ class CudaMachine final : public Machine {
   std::uint64_t head_start_of(const FindJob& job) const;
   void search_with_head_start(const FindJob& job, std::uint64_t first, const SearchRoom& room, HeadStart& head,
                               cudaStream_t stream);
-  void search_far(const FindJob& job, SearchRoom aim, SearchRoom room, cudaStream_t stream);
+  void search_far(const FindJob& job, const SearchRooms::Room& aims, SearchRoom room, cudaStream_t stream);
   void choose_searches(std::uint64_t items);
   void measure_searches();
   Need need_of(const Batch& batch, std::size_t size) const;

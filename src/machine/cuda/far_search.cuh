@@ -1,26 +1,31 @@
 // far_search.cuh: searches of many rows where some buckets have no copy. Rows that read a slot of the pool do so in the order of
 // addresses, in which host memory answers ten times faster; then values are gathered as in search.cuh.
 //
-//   aim    each row's tags: rows whose tags point to copies, or nowhere, are resolved at once; the others say which bucket they will
+//   aim    each row's tags: rows whose tags point to copies, or nowhere, are resolved at once; the others say which slot they will
 //          read
-//   order  stretch by stretch of the buckets, whose numbers go as their addresses
-//   far    looks those rows up again, whole, in this order: what was seen before only says where to look
+//   near   beside what follows: the values of resolved rows that have copies
+//   order  stretch by stretch of the slots, whose numbers go as their addresses
+//   far    looks those rows up again, whole, in this order: what was seen before only says where to look. Of the rows of one key, one
+//          of a window looks, and the others have its answer: reads of one line of host memory wait for each other
 #pragma once
 
 #include "machine/cuda/search.cuh"
 
 namespace holdfast::machine::cuda {
 
-/// The first bucket without a copy that a search will look into; kNoPosition: none.
+inline constexpr unsigned kNearBlocks = 4, kFarBlocks = 4;  ///< a multiprocessor
+
+/// The first slot without a copy that a search will look into, by its number; kNoPosition: none.
 template <class Shape>
-__device__ std::uint64_t bucket_without_copy(const CopyMemory& memory, const View<Shape>& view, const FindJob& job,
-                                             std::uint64_t row) {
-  if (row >= job.size || (job.mask != nullptr && job.mask[row] == 0) || outlived(job)) return kNoPosition;
+__device__ std::uint64_t slot_without_copy(const CopyMemory& memory, const View<Shape>& view, const FindJob& job,
+                                           std::uint64_t row) {
+  if (!is_asked(job, row)) return kNoPosition;
   const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
   const CacheView& cache = *memory.cache();
   for (LaneMask hits = index::look(ThreadTile{}, memory, view, candidates).hits; hits != 0; hits &= hits - 1) {
-    const std::uint64_t bucket = cache.bucket_of(candidates.slot(view, lowest_bit(hits)));
-    if (bucket != kNoPosition && !index::mapped(memory, cache.buckets.map + bucket).cached()) return bucket;
+    const index::Slot* const slot = candidates.slot(view, lowest_bit(hits));
+    const std::uint64_t bucket = cache.bucket_of(slot);
+    if (bucket != kNoPosition && !memory.mapped(bucket).cached()) return cache.number_of(slot);
   }
   return kNoPosition;
 }
@@ -31,53 +36,54 @@ class Resolve {
  public:
   __device__ Resolve(const WarpTile& tile, const CopyMemory& memory, const View<Shape>& view, const CacheView& cache,
                      const FindJob& job, const SearchRoom& room)
-      : tile_(tile),
-        memory_(memory),
-        view_(view),
-        job_(job),
+      : job_(job),
         room_(room),
         near_values_(cache.values.any()),
+        tile_(tile),
         gather_(tile, memory, view, job.rows),
-        near_(tile, memory, view, cache.values, job.rows),
-        hits_(cache.buckets) {}
+        near_(tile, memory, view, cache.values, job.rows) {}
 
-  /// A row a lane, or none if `row` is no row of the job. All lanes call.
-  __device__ void operator()(std::uint64_t row) {
-    Wanted wanted = look_up(memory_, hits_, view_, job_, row);
+  /// What the row of each lane wants, or no row of the job. All lanes call.
+  __device__ void operator()(Wanted wanted) {
     if (near_values_) near_(wanted);
-    Cell cell = kNoPlace<Cell>;
-    if (wanted.wants_cell()) {
-      cell = static_cast<Cell>(wanted.word - 1);
-      room_.ranks[row] = atomicAdd(&room_.counts[cell >> room_.shift], 1u);
-    }
-    if (room_.cells != nullptr && row < job_.size) static_cast<Cell*>(room_.cells)[row] = cell;
-    Wanted zeros;
-    zeros.row = row;
-    if (wanted.word == 0) zeros.word = 0;
-    if (tile_.ballot(wanted.word == 0) != 0) gather_(zeros);
+    rest(wanted);
+  }
+  /// The same, but that a value which has a copy is for later: 1 + where that is; 0: not so.
+  __device__ std::uint32_t but_near(Wanted wanted) {
+    const std::uint64_t position = near_values_ ? near_.position_of(wanted) : kNoPosition;
+    rest(wanted);
+    return position == kNoPosition ? 0 : static_cast<std::uint32_t>(position + 1);
   }
 
   /// What was counted. All threads of the block call, once.
   __device__ void tell() const {
     if (near_values_) near_.tell();
-    hits_.tell();
-    memory_.tell_retries();
   }
 
  private:
-  const WarpTile& tile_;
-  const CopyMemory& memory_;
-  const View<Shape>& view_;
+  __device__ void rest(const Wanted& wanted) const {
+    Cell cell = kNoPlace<Cell>;
+    if (wanted.wants_cell()) {
+      cell = static_cast<Cell>(wanted.word - 1);
+      room_.ranks[wanted.row] = atomicAdd(&room_.counts[cell >> room_.shift], 1u);
+    }
+    if (room_.cells != nullptr && wanted.row < job_.size) static_cast<Cell*>(room_.cells)[wanted.row] = cell;
+    Wanted zeros;
+    zeros.row = wanted.row;
+    if (wanted.word == 0) zeros.word = 0;
+    if (tile_.ballot(wanted.word == 0) != 0) gather_(zeros);
+  }
+
   const FindJob& job_;
   const SearchRoom& room_;
   const bool near_values_;
+  const WarpTile& tile_;
   const Gather<Shape> gather_;
   Near<Shape> near_;
-  BucketHits hits_;
 };
 
-/// `aim`: where rows that read the pool are ordered by bucket; `room`: where others are by cell, if values are wanted that may lie in
-/// the heap alone.
+/// `aim`: where rows that read the pool are ordered by slot; `room`: where others are by cell, if values are wanted that may lie in
+/// the heap alone. Then values that have copies are left to near_kernel, which learns from the ranks of rows that aim at nothing.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads)
     aim_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
@@ -85,36 +91,116 @@ __global__ void __launch_bounds__(kThreads)
                const __grid_constant__ SearchRoom room) {
   const WarpTile tile;
   const CopyMemory memory(job.state, &cache);
+  BucketHits hits(cache.buckets);
   Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, room);
-  auto* const buckets = static_cast<std::uint32_t*>(aim.cells);
+  auto* const slots = static_cast<std::uint32_t*>(aim.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
-    const std::uint64_t bucket = bucket_without_copy(memory, view, job, row);
-    if (bucket != kNoPosition) aim.ranks[row] = atomicAdd(&aim.counts[bucket >> aim.shift], 1u);
-    if (row < job.size)
-      buckets[row] = bucket != kNoPosition ? static_cast<std::uint32_t>(bucket) : kNoPlace<std::uint32_t>;
-    resolve(bucket != kNoPosition ? job.size : row);
+    const std::uint64_t slot = slot_without_copy(memory, view, job, row);
+    const bool aims = slot != kNoPosition;
+    std::uint32_t rank = aims ? atomicAdd(&aim.counts[slot >> aim.shift], 1u) : 0;
+    const Wanted wanted = look_up(memory, hits, view, job, aims ? job.size : row);
+    if (room.cells != nullptr) {
+      const std::uint32_t near = resolve.but_near(wanted);
+      if (!aims) rank = near;
+    } else {
+      resolve(wanted);
+    }
+    if (row >= job.size) continue;
+    aim.ranks[row] = rank;
+    slots[row] = aims ? static_cast<std::uint32_t>(slot) : kNoPlace<std::uint32_t>;
   }
   resolve.tell();
+  hits.tell();
+  memory.tell_retries();
 }
 
-/// `leaves`: nothing is gathered after it, so its last block leaves the epoch.
+/// The values that have copies, of the rows that aim_kernel has resolved.
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    near_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
+                const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim) {
+  const WarpTile tile;
+  const CudaMemory memory(job.state, nullptr);
+  const Gather<Shape> gather(tile, memory, view, job.rows, values.copies);
+  const auto* const slots = static_cast<const std::uint32_t*>(aim.cells);
+  for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
+    Wanted near;
+    near.row = base + tile.lane();
+    if (near.row < job.size && slots[near.row] == kNoPlace<std::uint32_t> && aim.ranks[near.row] != 0)
+      near.word = aim.ranks[near.row];
+    if (tile.ballot(near.word != Wanted::kNothing) != 0) gather(near);
+  }
+}
+
+/// True if two rows have one key.
+template <class Shape>
+__device__ bool same_key(const View<Shape>& view, const FindJob& job, std::uint64_t row, std::uint64_t other) {
+  const std::uint32_t bytes = view.key_bytes();
+  bool same = true;
+  for (std::uint32_t at = 0; same && at < bytes; at += 8)
+    same = CudaMemory::given_word(job.keys + row * bytes + at) == CudaMemory::given_word(job.keys + other * bytes + at);
+  return same;
+}
+
+/// What the rows of a window found that look for themselves.
+struct Answers {
+  std::uint64_t word[kWindow];
+  std::uint32_t bucket[kWindow];
+  bool there[kWindow];
+};
+
+/// Rows that a block takes at once, where all that look into the pool are so many.
+__device__ inline unsigned far_window(std::uint64_t all, unsigned processors) {
+  unsigned rows = kWindow;
+  while (rows > kWarp && std::uint64_t{processors} * kFarBlocks * rows >= 2 * all) rows /= 2;
+  return rows;
+}
+
+/// Where there is no `room`, nothing is gathered afterwards, so the last block leaves the epoch.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads)
     far_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim,
-               const __grid_constant__ SearchRoom room, bool leaves) {
+               const __grid_constant__ SearchRoom room, unsigned processors) {
+  __shared__ Window<std::uint32_t> window;
+  __shared__ Answers answers;
   const WarpTile tile;
   const CopyMemory memory(job.state, &cache);
+  BucketHits hits(cache.buckets);
   Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, room);
   const auto* const places = static_cast<const Place<std::uint32_t>*>(aim.places);
   const std::uint64_t all = aim.starts[aim.stretches];
-  for (std::uint64_t base = first_of_warp() * kWarp; base < all; base += all_warps() * kWarp) {
-    const std::uint64_t at = base + tile.lane();
-    resolve(at < all ? places[at].row : job.size);
+  const unsigned rows = far_window(all, processors);
+  for (std::uint64_t base = std::uint64_t{blockIdx.x} * rows; base < all; base += std::uint64_t{gridDim.x} * rows) {
+    const auto size = static_cast<unsigned>(min(std::uint64_t{rows}, all - base));
+    window.load(places + base, size);
+    for (unsigned i = threadIdx.x; i < size; i += kThreads) {
+      const unsigned leader = window.leader[i];
+      if (leader != i && same_key(view, job, window.row[i], window.row[leader])) continue;
+      window.leader[i] = static_cast<std::uint16_t>(i);
+      const Item item = item_of_row(memory, hits, view, job, window.row[i]);
+      answers.there[i] = static_cast<bool>(item);
+      answers.word[i] = item.word;
+      answers.bucket[i] = item ? static_cast<std::uint32_t>(cache.bucket_of(item.slot)) : 0;
+    }
+    __syncthreads();  // all have looked
+    for (unsigned i = threadIdx.x; i < rows; i += kThreads) {
+      Wanted wanted;
+      wanted.row = job.size;
+      if (i < size) {
+        const unsigned leader = window.leader[i];
+        if (leader != i && answers.there[leader]) hits.note_again(answers.bucket[leader], window.row[i]);
+        wanted = answer_row(view, job, window.row[i], answers.there[leader], answers.word[leader]);
+      }
+      resolve(wanted);
+    }
+    __syncthreads();  // the window's arrays are used again
   }
   resolve.tell();
-  if (leaves) leave_after_all(job.state, aim);
+  hits.tell();
+  memory.tell_retries();
+  if (room.cells == nullptr) leave_after_all(job.state, aim);
 }
 
 }  // namespace holdfast::machine::cuda

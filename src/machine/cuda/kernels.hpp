@@ -46,8 +46,10 @@ class Kernels : public TableKernels {
   virtual bool resolve_small(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   virtual void gather(const FindJob& job, const SearchRoom& room, bool near, cudaStream_t stream) const = 0;
   /// What `resolve` does where some buckets have no copy (far_search.cuh): before `aim` is ordered, and after. Without cells in `room`
-  /// no values are wanted that may lie in the heap alone, and the last leaves the epoch that `aim` has entered.
+  /// no values are wanted that may lie in the heap alone, and the last leaves the epoch that `aim` has entered. Between the two,
+  /// on any stream: the values that have copies, of rows that `aim` has resolved.
   virtual void aim(const FindJob& job, const SearchRoom& aim, const SearchRoom& room, cudaStream_t stream) const = 0;
+  virtual void answer_near(const FindJob& job, const SearchRoom& aim, cudaStream_t stream) const = 0;
   virtual void resolve_far(const FindJob& job, const SearchRoom& aim, const SearchRoom& room,
                            cudaStream_t stream) const = 0;
   /// The phases of a change of resident buckets (phases.cuh); changes are ordered after the first. Rows that read a cell are

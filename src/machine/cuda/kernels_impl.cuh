@@ -70,11 +70,22 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
     check_launch("starting a search");
   }
 
+  /// By half of the GPU's threads at most, which is enough for its memory, and leaves room for what waits for the link.
+  void answer_near(const FindJob& job, const SearchRoom& aim, cudaStream_t stream) const override {
+    const unsigned most = processors() * kNearBlocks;
+    const unsigned blocks = std::min(blocks_for(near_kernel<Shape>, job.size), most);
+    near_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_.values, job, aim);
+    check_launch("answering out of copies");
+  }
+
+  /// A block for each window of rows, as the GPU has room for them: how many there are is known there.
   void resolve_far(const FindJob& job, const SearchRoom& aim, const SearchRoom& room,
                    cudaStream_t stream) const override {
+    const unsigned all = processors();
     const auto launch = [&](auto* kernel) {
-      const bool leaves = room.cells == nullptr;
-      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, aim, room, leaves);
+      const std::uint64_t windows = (job.size + kWindow - 1) / kWindow;
+      const auto blocks = static_cast<unsigned>(std::max<std::uint64_t>(windows, all * kFarBlocks));
+      kernel<<<blocks, kThreads, 0, stream>>>(view_, cache_, job, aim, room, all);
     };
     is_wide(view_.cells) ? launch(far_kernel<Shape, std::uint64_t>) : launch(far_kernel<Shape, std::uint32_t>);
     check_launch("searching the pool");

@@ -55,6 +55,10 @@ class BucketHits {
     const std::uint64_t bucket = memory.cache()->bucket_of(slot);
     if (bucket != kNoPosition) warm(buckets_, bucket);
   }
+  /// The same of a row that another answers for, which has looked into this bucket.
+  __device__ void note_again(std::uint64_t bucket, std::uint64_t row) {
+    if (buckets_.map != nullptr && is_sampled(buckets_, row)) warm(buckets_, bucket);
+  }
   /// Adds a warp's hits to the cache's. All lanes call, once.
   __device__ void tell() const {
     if (buckets_.map == nullptr) return;

@@ -64,6 +64,29 @@ class CudaMemory {
   __device__ void flush(const void*, std::size_t) const {}
   __device__ void fence() const { __threadfence_system(); }
 
+  /// What a search reads first of a slot that may have no copy. Over the link both words come in one request, as they were at
+  /// one moment, which is as good as the key, and then the word; of a copy the key alone.
+  struct SeenSlot {
+    std::uint64_t key = 0, word = 0;
+    bool whole = false;  ///< the word is known
+  };
+  __device__ bool may_read_pool() const { return cache_ == nullptr || cache_->partial(); }
+  __device__ SeenSlot see_slot(const index::Slot* slot) const {
+    SeenSlot seen;
+    if (const std::uint64_t* const copy = copy_of(&slot->key)) {
+      seen.key = peek(copy);
+    } else if (reinterpret_cast<std::uintptr_t>(slot) % sizeof(index::Slot) == 0) {
+      seen.whole = true;
+      asm volatile("{\n\t.reg .b128 both;\n\tld.acquire.sys.b128 both, [%2];\n\tmov.b128 {%0, %1}, both;\n\t}"
+                   : "=l"(seen.key), "=l"(seen.word)
+                   : "l"(slot)
+                   : "memory");
+    } else {  // of wide keys, some
+      seen.key = SystemWord(const_cast<index::Slot*>(slot)->key).load(::cuda::memory_order_acquire);
+    }
+    return seen;
+  }
+
   /// A word that nobody changes meanwhile: many are asked for at once.
   __device__ std::uint64_t load_still(const std::uint64_t* word) const {
     const std::uint64_t* const copy = copy_of(word);
@@ -232,7 +255,7 @@ class CudaMemory {
   __device__ std::uint64_t* copy_of(const std::uint64_t* word) const {
     if (cache_ == nullptr) return nullptr;
     return cache_->copy_of(word, [this](std::uint64_t bucket) {
-      const auto seen = index::mapped(*this, cache_->buckets.map + bucket);
+      const auto seen = mapped(bucket);
       last_in_pool_ = !seen.cached();
       if (seen.cached()) return std::uint64_t{seen.position()};
       read_pool_ = true;
@@ -243,6 +266,7 @@ class CudaMemory {
   __device__ std::uint64_t* copy_to(const std::uint64_t* word) const {
     if (cache_ == nullptr) return nullptr;
     return cache_->copy_of(word, [this](std::uint64_t bucket) {
+      if (cache_->buckets.map == nullptr) return kNoPosition;
       const auto seen = index::write_through(*this, cache_->buckets.map + bucket);
       return seen.cached() ? std::uint64_t{seen.position()} : kNoPosition;
     });
@@ -254,8 +278,14 @@ class CudaMemory {
   __device__ void begin_look() const { read_pool_ = last_in_pool_ = false; }
   /// Of a slot that was read in the pool. False: it has a copy by now, which may be older (index::read_stands).
   __device__ bool stands(const index::Slot* slot) const {
+    if (cache_->buckets.map == nullptr) return true;
     const std::uint64_t bucket = cache_->bucket_of(slot);
     return bucket == kNoPosition || index::read_stands(*this, cache_->buckets.map + bucket);
+  }
+  /// Where the copy of a numbered bucket is, if it has one.
+  __device__ index::Mapped<std::uint32_t> mapped(std::uint64_t bucket) const {
+    if (cache_->buckets.map == nullptr) return {};
+    return index::mapped(*this, cache_->buckets.map + bucket);
   }
   __device__ const CacheView* cache() const { return cache_; }
 

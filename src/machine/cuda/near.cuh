@@ -27,17 +27,21 @@ class Near {
   __device__ void operator()(Wanted& wanted) {
     Wanted near;
     near.row = wanted.row;
-    if (wanted.wants_cell()) {
-      const std::uint64_t cell = wanted.word - 1;
-      const std::uint64_t position = copy_of_cell(memory_, values_, cell);
-      note_use(values_, cell, wanted.row);
-      if (position != kNoPosition) {
-        near.word = position + 1;
-        wanted.word = Wanted::kNothing;
-        count(true);
-      }
-    }
+    if (const std::uint64_t position = position_of(wanted); position != kNoPosition) near.word = position + 1;
     if (tile_.ballot(near.word != Wanted::kNothing) != 0) gather_(near);
+  }
+
+  /// Where the copy is that a lane's cell has, if it has one: the lane wants nothing more then, but that copy.
+  __device__ std::uint64_t position_of(Wanted& wanted) {
+    if (!wanted.wants_cell()) return kNoPosition;
+    const std::uint64_t cell = wanted.word - 1;
+    const std::uint64_t position = copy_of_cell(memory_, values_, cell);
+    note_use(values_, cell, wanted.row);
+    if (position != kNoPosition) {
+      wanted.word = Wanted::kNothing;
+      count(true);
+    }
+    return position;
   }
 
   __device__ void count(bool hit) { hits_ += hit; }

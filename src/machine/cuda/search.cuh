@@ -26,13 +26,15 @@
 
 namespace holdfast::machine::cuda {
 
-/// One row, by one thread: its item, and the answers that are not values.
+/// True if a row is to be answered.
+__device__ inline bool is_asked(const FindJob& job, std::uint64_t row) {
+  return row < job.size && (job.mask == nullptr || job.mask[row] != 0) && !outlived(job);
+}
+
+/// The item of a row's key, by one thread.
 template <class Shape>
-__device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view, const FindJob& job,
-                          std::uint64_t row) {
-  Wanted wanted;
-  wanted.row = row;
-  if (row >= job.size || (job.mask != nullptr && job.mask[row] == 0) || outlived(job)) return wanted;
+__device__ Item item_of_row(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view, const FindJob& job,
+                            std::uint64_t row) {
   const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
   memory.begin_look();
   index::Found found = index::find(ThreadTile{}, memory, view, candidates);
@@ -40,17 +42,36 @@ __device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View
     memory.count_retry();
     found = index::find(ThreadTile{}, memory, view, candidates);
   }
-  const bool there = static_cast<bool>(found.item);
-  if (there) hits.note(memory, found.item.slot, row);
+  if (found.item) hits.note(memory, found.item.slot, row);
+  return found.item;
+}
+
+/// The answers of a row that are not in cells, by the word of its item.
+template <class Shape>
+__device__ Wanted answer_row(const View<Shape>& view, const FindJob& job, std::uint64_t row, bool there,
+                             std::uint64_t word) {
+  Wanted wanted;
+  wanted.row = row;
   if (job.rows.statuses) job.rows.statuses[row] = there ? Status::found : Status::not_found;
   if (job.rows.found) job.rows.found[row] = there;
   if (job.rows.op == Op::contains || job.rows.out == nullptr) return wanted;
   if (view.in_slot()) {
-    store_user(job.rows.result(row), found.item.word, job.rows.value_bytes);  // no item has the word 0
+    store_user(job.rows.result(row), word, job.rows.value_bytes);  // no item has the word 0
   } else {
-    wanted.word = found.item.word;
+    wanted.word = word;
   }
   return wanted;
+}
+
+/// One row, by one thread: its item, and the answers that are not values.
+template <class Shape>
+__device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view, const FindJob& job,
+                          std::uint64_t row) {
+  Wanted wanted;
+  wanted.row = row;
+  if (!is_asked(job, row)) return wanted;
+  const Item item = item_of_row(memory, hits, view, job, row);
+  return answer_row(view, job, row, static_cast<bool>(item), item.word);
 }
 
 /// Of the rows that want one cell, the first to put it into the table reads it; the others learn its row. A lane calls for

@@ -52,6 +52,15 @@ void SearchRooms::Room::end(cudaStream_t stream) {
   ended_.record(stream);
 }
 
+void SearchRooms::Room::fork(cudaStream_t stream) const {
+  forked_.record(stream);
+  forked_.hold(beside_);
+}
+void SearchRooms::Room::join(cudaStream_t stream) const {
+  joined_.record(beside_);
+  joined_.hold(stream);
+}
+
 SearchRooms::Room& SearchRooms::lend(std::uint64_t rows, bool wide, cudaStream_t stream) {
   const auto fits = [&](const Room& room) { return room.rows_ >= rows && room.wide_ == wide; };
   for (const auto& room : rooms_) {

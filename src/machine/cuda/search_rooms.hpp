@@ -31,6 +31,10 @@ class SearchRooms {
     HeadStart& head_start() { return head_start_; }
     /// Notes that the search has been enqueued.
     void end(cudaStream_t stream);
+    /// A stream for what goes on beside the search's own, between these moments of that.
+    cudaStream_t beside() const { return beside_; }
+    void fork(cudaStream_t stream) const;
+    void join(cudaStream_t stream) const;
 
    private:
     friend class SearchRooms;
@@ -39,6 +43,8 @@ class SearchRooms {
     DeviceBuffer<std::byte> memory_;
     SearchRoom room_;
     HeadStart head_start_;
+    Stream beside_;
+    mutable Event forked_, joined_;
     Event ended_;
     cudaStream_t last_ = nullptr;
   };

@@ -76,8 +76,14 @@ struct ThreadTile {
     for (; hits != 0; hits &= hits - 1) {
       const unsigned lane = lowest_bit(hits);
       index::Slot* const slot = candidates.slot(view, lane);
-      if (!index::holds_key(memory, view, candidates, slot)) continue;
-      const std::uint64_t word = memory.load(&slot->word);
+      typename Memory::SeenSlot seen;
+      if (memory.may_read_pool()) {
+        seen = memory.see_slot(slot);
+      } else {
+        seen.key = memory.load(&slot->key);
+      }
+      if (!index::holds_key(memory, view, candidates, slot, seen.key)) continue;
+      const std::uint64_t word = seen.whole && !Shape::kVariable ? seen.word : memory.load(&slot->word);
       if (word != 0 || view.in_slot()) return {slot, word, lane};
     }
     return {};

@@ -1,0 +1,58 @@
+// both.cuh: the study `both`: copies of a part of the buckets and of a part of the values together: searches of skewed and of uniform keys
+// by how many rows a batch has, changes, and the same values with no bucket in GPU memory. GPHash §3.3.
+#pragma once
+
+#include "buckets.cuh"
+
+namespace holdfast::bench {
+
+inline CacheOptions cached_both(double buckets, double values) {
+  CacheOptions options = cached(values);
+  options.bucket_ratio = buckets;
+  return options;
+}
+
+/// A run of `search`, and which parts of its rows copies of buckets and of values answered.
+template <class Search>
+void with_both_hits(Bench& bench, const Search& search) {
+  const Stats before = bench.table().stats();
+  search();
+  const Stats now = bench.table().stats();
+  const auto rows = static_cast<double>(bench.rows_searched());
+  bench.tell("bucket_hits", static_cast<double>(now.bucket_hits - before.bucket_hits) / rows);
+  bench.tell("value_hits", static_cast<double>(now.cache_hits - before.cache_hits) / rows);
+}
+
+inline void search_both(Bench& bench, const std::string& how, const Draw& draw) {
+  for (const std::uint64_t rows : {4 * kMi, kMi, kMi / 16, kMi / 256})
+    with_both_hits(bench, [&] { bench.find("find, " + how, draw, rows); });
+  for (const std::uint64_t rows : {4 * kMi, kMi / 256})
+    with_both_hits(bench, [&] { bench.contains("contains, " + how, draw, rows, false); });
+}
+
+inline Json both_study(Setup setup) {
+  const Draw skewed = zipfian(setup.items, 0.99);
+  setup.cache = cached_both(0.2, 0.2);
+  Bench bench(setup);
+  bench.make();
+  bench.load();
+  train(bench, skewed, 150, 3);
+  search_both(bench, "zipfian", skewed);
+  with_both_hits(bench, [&] { bench.find("find, zipfian", skewed, 4 * kMi, 2); });
+  find_while_loading(bench, "find, zipfian", skewed, 4 * kMi);
+  search_both(bench, "uniform", bench.uniform());
+  bench.update("update, zipfian", skewed, 4 * kMi);
+  bench.update("update, uniform", bench.uniform(), 4 * kMi);
+  with_both_hits(bench, [&] { bench.find("find after updates, zipfian", skewed, 4 * kMi); });
+  bench.verify();
+  bench.cache(cached_both(0, 0.2));
+  bench.reopen();
+  train(bench, skewed, 60, 2);
+  search_both(bench, "zipfian, no bucket", skewed);
+  bench.verify();
+  Json result = bench.result();
+  result["failed"] = bench.failed();
+  return result;
+}
+
+}  // namespace holdfast::bench
