@@ -49,6 +49,7 @@ inline Json both_study(Setup setup) {
   bench.reopen();
   train(bench, skewed, 60, 2);
   search_both(bench, "zipfian, no bucket", skewed);
+  bench.update("update, zipfian, no bucket", skewed, 4 * kMi);
   bench.verify();
   Json result = bench.result();
   result["failed"] = bench.failed();

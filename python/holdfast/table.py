@@ -129,8 +129,8 @@ class Table(Operations, Contents):
             as many are kept as do; of the others, searches read the slot that they need in the pool. Default: half of
             what is free.
         bucket_cache
-            The part of all buckets that have a copy at most, as far as `gpu_memory` goes: 0 (none) to 1 (all). Changes
-            of a table all of whose buckets have a copy are much faster. Ignored on the CPU.
+            The part of all buckets that have a copy at most, as far as `gpu_memory` goes: 0 (none) to 1 (all). What
+            has no copy is read in the pool, over the link. Ignored on the CPU.
         value_cache
             The part of all values that have a copy in GPU memory, which searches read instead of the pool: 0 (none) to
             1 (all, loaded at once). Changes are written to the pool first, and then to the copy. Ignored on the CPU.

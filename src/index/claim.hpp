@@ -41,4 +41,17 @@ HOLDFAST_BOTH void release(const Memory& memory, std::uint64_t* stripe) {
   memory.poke(stripe, memory.peek(stripe) & ~std::uint64_t{1});
 }
 
+/// The same for a batch in phases, which is alone in changing the table: several of its keys may have one stripe, and each of them claims
+/// it, and releases it when all are shown.
+template <class Memory>
+HOLDFAST_BOTH void claim_shared(const Memory& memory, std::uint64_t* stripe) {
+  std::uint64_t seen = memory.peek(stripe);
+  while (!is_claimed(seen) && !memory.swap(stripe, seen, seen | 1)) seen = memory.peek(stripe);
+}
+template <class Memory>
+HOLDFAST_BOTH void release_shared(const Memory& memory, std::uint64_t* stripe) {
+  std::uint64_t seen = memory.peek(stripe);
+  while (is_claimed(seen) && !memory.swap(stripe, seen, seen & ~std::uint64_t{1})) seen = memory.peek(stripe);
+}
+
 }  // namespace holdfast::index

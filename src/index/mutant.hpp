@@ -40,6 +40,7 @@ enum class Step : std::uint8_t {
   hide_word,                     ///< the copy of an emptied slot is zero in both words, as the slot is (phases.hpp)
   fence_behind_fingerprints,     ///< in phases: keys and words are durable before any fingerprint of the batch
   commit_all_of_line,            ///< a line carries every change that its batch has for it
+  claim_in_phases,               ///< and where readers look into the pool, its keys are claimed until all are shown
   flush_directory,               ///< a slab's class is written back (slab.hpp)
   fence_directory,               ///< and durable before anybody has a cell of the slab
   score_before_commit,           ///< a score is in its cell before a slot names the cell

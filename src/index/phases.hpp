@@ -6,15 +6,21 @@
 //   commit    durable    the slots, by whole lines of the pool; values that are in slots first, and then keys; what stands behind
 //                        fingerprints first, and then those
 //   publish   volatile   the copies of the slots, and their tags, to readers
+//   release   volatile   the claims, if there are any
 //
 // All of a phase is over, and fenced, before the next begins. The batch is alone in changing the table (RULES.md 14), and a
-// key has one run in it, so no key is claimed and no item moves: a run that finds no slot is left to run.hpp. Readers look at
-// copies of the slots (GPHash §3.3), which stay as they were until `publish`: a change that a crash could take back is seen by
-// nobody. Cells that came out of their slots stay as they are until all rows of the batch that read them are answered.
+// key has one run in it, so none waits for another and no item moves: a run that finds no slot is left to run.hpp. Cells that came
+// out of their slots stay as they are until all rows of the batch that read them are answered.
+//
+// Where all slots have copies (GPHash §3.3), readers look at those, which stay as they were until `publish`: a change that a crash could
+// take back is seen by nobody, and no key is claimed. Where some have none, readers may look into the pool, as they may while run.hpp
+// works; so what protects them is the same. `plan` claims the keys that will change, before the first slot is written, and `release`
+// comes when the last is shown: in between, a reader that has looked there makes sure of what it saw, and that no older copy is shown
+// (find.hpp, RULES.md 11 and 15). To it each key goes the way of run.hpp: claim, store, fence, show, release.
 //
 // A request over a GPU's link costs the same from 8 to 64 bytes, so each line that the batch touches is written whole, once:
-// the slots that it changes as they will be, and the others as their copies say. Every word of a copy equals the pool's, that
-// of an empty slot too, and nobody else changes the table: what a crash leaves of such a line is, word by word, the old or the
+// the slots that it changes as they will be, and the others as their copies say, or the pool. Every word of a copy equals the pool's,
+// that of an empty slot too, and nobody else changes the table: what a crash leaves of such a line is, word by word, the old or the
 // new, as if the changed slots alone had been written.
 #pragma once
 
@@ -134,7 +140,7 @@ HOLDFAST_BOTH Slot after_pass(const Memory& memory, const Slot* slot, std::uint6
     if (line_of(changes.number(at)) != line_of(number)) break;
     if (changes.number(at) == number) return changes.after(at);
   }
-  return {memory.load(&slot->key), memory.load(&slot->word)};  // of the copy
+  return memory.load_slot(slot);  // of the copy, if there is one
 }
 
 /// True if a change is the first of its line: whoever has it writes the line.
@@ -183,6 +189,16 @@ HOLDFAST_BOTH void commit_head(const Memory& memory, const View<Shape>& view, co
     memory.store_value(&slot->key, plan.change == Change::add ? candidates.stored_key() : 0);
   }
   flush_slot(memory, slot);
+}
+
+/// Where readers may look into the pool: before anything of the batch is written there, and when all of it is shown.
+template <class Memory, class Shape>
+HOLDFAST_BOTH void claim_plan(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates) {
+  if (memory.keeps(Step::claim_in_phases)) claim_shared(memory, candidates.stripe(view));
+}
+template <class Memory, class Shape>
+HOLDFAST_BOTH void release_plan(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates) {
+  release_shared(memory, candidates.stripe(view));
 }
 
 /// Shows it to readers. The caller frees the old cell.

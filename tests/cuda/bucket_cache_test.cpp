@@ -33,7 +33,7 @@ void all_kinds(GpuTable& gpu, std::size_t rows, std::uint64_t keys) {
 
 class GpuBucketCacheRounds : public testing::TestWithParam<std::tuple<double, CachePolicy, std::uint64_t, Shape>> {};
 
-/// `order_from` of 1: searches go in phases.
+/// `order_from` of 1: batches go in phases.
 TEST_P(GpuBucketCacheRounds, ChangeNoAnswer) {
   HOLDFAST_NEEDS_GPU();
   auto [ratio, policy, order_from, shape] = GetParam();
@@ -45,6 +45,7 @@ TEST_P(GpuBucketCacheRounds, ChangeNoAnswer) {
   EXPECT_NEAR(stats.cached_ratio, ratio, 0.01);
   EXPECT_EQ(stats.bucket_hits != 0, ratio > 0 && ratio < 1);
   EXPECT_EQ(stats.bucket_loads != 0, ratio > 0 && ratio < 1);
+  EXPECT_EQ(stats.phased_batches != 0, order_from == 1);
   gpu.table->clear();
   gpu.oracle = Oracle(shape.value_bytes);
   ASSERT_NO_FATAL_FAILURE(gpu.round(3000, 4000, false, Op::insert));

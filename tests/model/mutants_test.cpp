@@ -60,6 +60,7 @@ constexpr Mutant kMutants[] = {
     OF_PHASES(hide_word),
     OF_PHASES(fence_behind_fingerprints),
     OF_PHASES(commit_all_of_line),
+    OF_PHASES(claim_in_phases),
     MUTANT(flush_directory),
     MUTANT(fence_directory),
     MUTANT(score_before_commit),
@@ -78,11 +79,13 @@ class LeavingOut {
 
 /// The first batch in phases, of those with `some` in their names, that fails without what is left out, or nothing.
 std::string killer_in_phases(const Bounds& bounds, std::uint64_t& states, const char* some = "") {
-  for (const Scenario& scenario : schedules(Flavour::resident)) {
-    if (scenario.name.rfind("phases", 0) != 0 || scenario.name.find(some) == std::string::npos) continue;
-    const Verdict verdict = explore(scenario, bounds);
-    states += verdict.counts.states;
-    if (!verdict.failure.empty()) return scenario.name + " (" + name(Flavour::resident) + ")";
+  for (const Flavour flavour : {Flavour::resident, Flavour::gpu}) {
+    for (const Scenario& scenario : schedules(flavour)) {
+      if (scenario.name.rfind("phases", 0) != 0 || scenario.name.find(some) == std::string::npos) continue;
+      const Verdict verdict = explore(scenario, bounds);
+      states += verdict.counts.states;
+      if (!verdict.failure.empty()) return scenario.name + " (" + name(flavour) + ")";
+    }
   }
   return {};
 }

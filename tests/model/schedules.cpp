@@ -90,9 +90,9 @@ void add_runs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   to.push_back(scenario);
 }
 
-/// Batches in phases, under searches: of one operation, and mixed.
+/// Batches in phases, under searches: of one operation, and mixed. Searches look at copies of slots, or into the pool.
 void add_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
-  if (flavour != Flavour::resident) return;
+  if (!is_gpu(flavour) || (items.variable && flavour != Flavour::resident)) return;
   Shape shape = two_levels(items);
   shape.cells = items.variable ? 6 : 10;
   const auto k = colliding_keys(shape, 3);

@@ -16,7 +16,7 @@ static constexpr std::uint64_t kPlanAheadTimes = 16, kPlanAheadPart = 8;
 /// Whether index/phases.hpp can do it, and it is large enough to be worth some fifteen launches; and which phases it takes.
 CudaMachine::Phases CudaMachine::phases_of(const ChangeJob& job) const {
   Phases phases;
-  phases.any = cache_.view().resident() && job.size >= rows_from_phases() &&
+  phases.any = cache_.view().any() && job.size >= rows_from_phases() &&
                index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells);
   if (!phases.any) return phases;
   const index::Rows& rows = job.rows;
@@ -81,6 +81,7 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const i
                                    cudaStream_t stream) {
   ChangeRoom room = change_room(phases);
   room.effects = effects;
+  room.claims = cache_.view().partial();
   SearchRoom reading;
   if (phases.gathers) {
     reading = read_room_->room();
@@ -129,6 +130,7 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const i
   }
   commit_in_phases(job, room, phases, stream);
   kernels_->publish(job, room, stream);
+  if (room.claims) kernels_->release(job, room, stream);
   times_.end("publish", stream);
   // Before the cells that the batch took out of their slots come free.
   if (phases.gathers) all_read_.hold(stream);

@@ -17,16 +17,36 @@ inline constexpr unsigned kNearBlocks = 4, kFarBlocks = 4;  ///< a multiprocesso
 
 /// The first slot without a copy that a search will look into, by its number; kNoPosition: none.
 template <class Shape>
-__device__ std::uint64_t slot_without_copy(const CopyMemory& memory, const View<Shape>& view, const FindJob& job,
-                                           std::uint64_t row) {
-  if (!is_asked(job, row)) return kNoPosition;
-  const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
+__device__ std::uint64_t slot_without_copy(const CopyMemory& memory, const View<Shape>& view,
+                                           const Candidates<Shape>& candidates, LaneMask hits) {
   const CacheView& cache = *memory.cache();
-  for (LaneMask hits = index::look(ThreadTile{}, memory, view, candidates).hits; hits != 0; hits &= hits - 1) {
+  for (; hits != 0; hits &= hits - 1) {
     const index::Slot* const slot = candidates.slot(view, lowest_bit(hits));
     const std::uint64_t bucket = cache.bucket_of(slot);
     if (bucket != kNoPosition && !memory.mapped(bucket).cached()) return cache.number_of(slot);
   }
+  return kNoPosition;
+}
+
+/// Looks a row up as far as copies go. Returns the slot without one that stands in its way, by its number; kNoPosition: it is answered
+/// but for its value, which `wanted` says, or is not asked for.
+template <class Shape>
+__device__ std::uint64_t look_near(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
+                                   const FindJob& job, std::uint64_t row, Wanted& wanted) {
+  wanted.row = row;
+  if (!is_asked(job, row)) return kNoPosition;
+  const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
+  memory.begin_look();
+  const index::Look seen = index::look(ThreadTile{}, memory, view, candidates);
+  const std::uint64_t far = slot_without_copy(memory, view, candidates, seen.hits);
+  if (far != kNoPosition) return far;
+  const index::Found found = index::confirm(ThreadTile{}, memory, view, candidates, seen);
+  if (!found.settled) {
+    wanted = look_up(memory, hits, view, job, row);
+    return kNoPosition;
+  }
+  if (found.item) hits.note(memory, found.item.slot, row);
+  wanted = answer_row(view, job, row, static_cast<bool>(found.item), found.item.word);
   return kNoPosition;
 }
 
@@ -96,10 +116,10 @@ __global__ void __launch_bounds__(kThreads)
   auto* const slots = static_cast<std::uint32_t*>(aim.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
-    const std::uint64_t slot = slot_without_copy(memory, view, job, row);
+    Wanted wanted;
+    const std::uint64_t slot = look_near(memory, hits, view, job, row, wanted);
     const bool aims = slot != kNoPosition;
     std::uint32_t rank = aims ? atomicAdd(&aim.counts[slot >> aim.shift], 1u) : 0;
-    const Wanted wanted = look_up(memory, hits, view, job, aims ? job.size : row);
     if (room.cells != nullptr) {
       const std::uint32_t near = resolve.but_near(wanted);
       if (!aims) rank = near;

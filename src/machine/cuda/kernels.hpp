@@ -52,7 +52,7 @@ class Kernels : public TableKernels {
   virtual void answer_near(const FindJob& job, const SearchRoom& aim, cudaStream_t stream) const = 0;
   virtual void resolve_far(const FindJob& job, const SearchRoom& aim, const SearchRoom& room,
                            cudaStream_t stream) const = 0;
-  /// The phases of a change of resident buckets (phases.cuh); changes are ordered after the first. Rows that read a cell are
+  /// The phases of a change where buckets have copies, all or some (phases.cuh); changes are ordered after the first. Rows that read a cell are
   /// noted in `reading` as `resolve` does, for `order_search` and `gather`; none is where `room.copies` is null.
   virtual void plan(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, RowRange part,
                     cudaStream_t stream) const = 0;
@@ -65,6 +65,8 @@ class Kernels : public TableKernels {
   virtual void keep_values(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
   virtual void commit(const ChangeJob& job, const ChangeRoom& room, index::Pass pass, cudaStream_t stream) const = 0;
   virtual void publish(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
+  /// Where `room.claims`.
+  virtual void release(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
   /// The values that rows read of the batch's own, and zeros.
   virtual void copy_values(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const = 0;
 };

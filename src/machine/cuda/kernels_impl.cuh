@@ -159,6 +159,11 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
     check_launch("publishing a change");
   }
 
+  void release(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
+    release_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, job, room);
+    check_launch("publishing a change");
+  }
+
   void copy_values(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
     copy_kernel<Shape><<<blocks_for(copy_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, room);
     check_launch("answering a change");

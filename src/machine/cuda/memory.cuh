@@ -93,6 +93,14 @@ class CudaMemory {
     return copy != nullptr ? DeviceWord(*const_cast<std::uint64_t*>(copy)).load(::cuda::memory_order_relaxed)
                            : load_value(word);
   }
+  /// Both words of a slot that nobody changes meanwhile; not of a wide one.
+  __device__ index::Slot load_slot(const index::Slot* slot) const {
+    if (may_read_pool() && copy_of(&slot->key) == nullptr) {
+      const ulonglong2 two = load_values(&slot->key);
+      return {two.x, two.y};
+    }
+    return {load_still(&slot->key), load_still(&slot->word)};
+  }
   /// A word of an operation's array, which may lie anywhere.
   __device__ static std::uint64_t given_word(const std::byte* from) { return load_user(from, 8); }
   /// True if the `count` words of a slot's wide key are those of the candidates' key. By one thread, two words at a time.

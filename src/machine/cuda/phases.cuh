@@ -1,4 +1,4 @@
-// phases.cuh: a batch of changes, phase by phase (index/phases.hpp), on a table whose buckets are resident.
+// phases.cuh: a batch of changes, phase by phase (index/phases.hpp), on a table whose buckets have copies, all of them or some.
 //
 //   fold      what the rows of each run do up to each of them (index/effect.hpp), by a scan
 //   plan      a thread a row: answers, slots and cells, all in GPU memory
@@ -9,6 +9,7 @@
 //             the host would have to read the rest. Values in slots: twice. Of wide slots what stands behind their
 //             fingerprints, and then those
 //   publish   copies and tags
+//   release   the claims that `plan` has made where some buckets have no copy
 //   read      the values that rows read: of cells, as a search does (search.cuh), or of rows of the batch
 //   retire    the cells that came free, in the order of their addresses
 //
@@ -39,15 +40,41 @@ __device__ void note_read(const View<Shape>& view, const ChangeJob& job, const C
   }
 }
 
+/// The item of each row's key. Where that may be read in the pool, one row of a run looks in each block, for all: reads of one line of host
+/// memory wait for each other. The threads of the block call together.
+template <class Shape>
+__device__ Item old_item(const PhaseMemory& memory, const View<Shape>& view, const ChangeJob& job,
+                         const ChangeRoom& room, std::uint64_t end, std::uint64_t at) {
+  __shared__ Slot* slots[kThreads];
+  __shared__ std::uint64_t words[kThreads];
+  __shared__ std::uint8_t in_lanes[kThreads];
+  const auto look = [&] {
+    const Candidates<Shape> candidates(view, key_of_row(view, job.keys, job.order[at]));
+    return index::find_claimed(ThreadTile{}, memory, view, candidates);
+  };
+  if (!room.claims) return at < end ? look() : Item{};
+  const std::uint64_t first = at - threadIdx.x;
+  const std::uint64_t begin = at < end ? max(std::uint64_t{job.begins[at]}, first) : at;
+  Item item;
+  if (at < end && begin == at) {
+    item = look();
+    slots[threadIdx.x] = item.slot;
+    words[threadIdx.x] = item.word;
+    in_lanes[threadIdx.x] = static_cast<std::uint8_t>(item.lane);
+  }
+  __syncthreads();
+  if (begin != at) item = {slots[begin - first], words[begin - first], in_lanes[begin - first]};
+  return item;
+}
+
 /// A row: its answer, and if it is the first of its run, what that changes, and whether it sums.
 template <class Shape>
 __device__ Planned plan_row(const PhaseMemory& memory, const View<Shape>& view, const ChangeJob& job,
                             const ChangeRoom& room, const SearchRoom& reading, std::uint64_t ordered, std::uint64_t at,
-                            Sum& sum) {
+                            const Item& old, Sum& sum) {
   Planned planned{};
   const std::uint32_t row = job.order[at];
   const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
-  const Item old = index::find_claimed(ThreadTile{}, memory, view, candidates);
   const bool leads = job.begins[at] == at;
   const index::Effect before = leads ? index::Effect{} : room.effects[at - 1];
   const index::Held held = index::answer_row(job.rows, row, before, static_cast<bool>(old));
@@ -88,7 +115,9 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t at = part.begin + first_of_thread();
   Planned planned{};
   Sum sum{};
-  if (at < part.end && at < ordered) planned = plan_row(memory, view, job, room, reading, ordered, at, sum);
+  const std::uint64_t end = min(part.end, ordered);
+  const Item old = old_item(memory, view, job, room, end, at);
+  if (at < end) planned = plan_row(memory, view, job, room, reading, ordered, at, old, sum);
   const auto change = static_cast<index::Change>(planned.change);
   if (!view.in_slot()) {
     const bool takes = index::needs_cell(change) && planned.held != index::kSum;
@@ -98,6 +127,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t place = numbered(change != index::Change::none, &job.report->changes);
   if (change != index::Change::none) {
     const Candidates<Shape> candidates(view, key_of_row(view, job.keys, planned.row));
+    if (room.claims) index::claim_plan(memory, view, candidates);
     room.planned[place] = planned;
     room.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, planned.lane));
     room.order[0][place] = static_cast<std::uint32_t>(place);
@@ -181,6 +211,7 @@ __global__ void __launch_bounds__(kThreads)
                   const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room, index::Pass pass) {
   static_assert(kWarp % index::kLineSlots == 0);
   const PhaseMemory memory(job.state, &cache);
+  if (room.claims) memory.fence();  // who sees what is written sees the claims
   const OrderedChanges<Shape> changes{view, job, room, job.report->changes, pass};
   const std::uint64_t lanes_in_all = changes.size() * index::kLineSlots;
   const std::uint64_t whole_warps = (lanes_in_all + kWarp - 1) / kWarp * kWarp;
@@ -206,6 +237,7 @@ __global__ void __launch_bounds__(kThreads)
     commit_behind_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
                          const __grid_constant__ ChangeRoom room, unsigned shift) {
   const PhaseMemory memory(job.state, nullptr);
+  if (room.claims) memory.fence();
   const std::uint64_t lanes_in_all = std::uint64_t{job.report->changes} << shift;
   for (std::uint64_t i = first_of_thread(); i < lanes_in_all; i += all_threads()) {
     const auto word = static_cast<unsigned>(i & lanes(shift));
@@ -223,6 +255,7 @@ __global__ void __launch_bounds__(kThreads)
     commit_head_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
                        const __grid_constant__ ChangeRoom room) {
   const PhaseMemory memory(job.state, nullptr);
+  if (room.claims) memory.fence();
   for (std::uint64_t at = first_of_thread(); at < job.report->changes; at += all_threads()) {
     with_plan(view, job, room, at,
               [&](const Candidates<Shape>& candidates, const index::Plan& plan, const Planned& planned) {
@@ -248,6 +281,17 @@ __global__ void __launch_bounds__(kThreads)
   }
   const std::uint64_t place = numbered(old_word != 0, &job.report->freed);
   if (old_word != 0) room.freed[0][place] = static_cast<std::uint32_t>(old_word - 1);
+}
+
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    release_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
+                   const __grid_constant__ ChangeRoom room) {
+  const CudaMemory memory(job.state, nullptr);
+  const std::uint64_t at = first_of_thread();
+  if (at >= job.report->changes) return;
+  const Planned& planned = room.planned[at];
+  index::release_plan(memory, view, Candidates<Shape>(view, key_of_row(view, job.keys, planned.row)));
 }
 
 /// Answers the rows that read a value of the batch itself, or none.

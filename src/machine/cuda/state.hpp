@@ -189,6 +189,7 @@ struct ChangeRoom {
   std::uint32_t* sum_cells[2] = {};        ///< (n,) 1 + the cell of each sum's old value; 0: none
   std::uint32_t* sum_order[2] = {};        ///< (n,) which sum each is
   std::uint32_t* copies = nullptr;         ///< (n,) of rows that read no cell: 1 + the row whose value it is; 0: zeros
+  bool claims = false;                     ///< readers may look into the pool, so keys are claimed
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;
 };

@@ -225,13 +225,18 @@ index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>
   });
 }
 
-void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
-                const std::byte* given, unsigned count, cpu::Tally& tally) {
-  HOLDFAST_ASSERT(flavour == Flavour::resident && count <= kMaxPhased && view.score != Score::frequency);
+namespace {
+
+/// Where slots have no copies, so that readers look into the pool, the keys are claimed.
+template <Flavour F>
+void run_phases_as(const index::View<index::RuntimeShape>& view, const index::Rows& rows, const std::byte* given,
+                   unsigned count, cpu::Tally& tally) {
+  HOLDFAST_ASSERT(is_gpu(F) && count <= kMaxPhased && view.score != Score::frequency);
+  constexpr bool kClaims = F != Flavour::resident;
   static cpu::Epochs epochs;
   static cpu::Cells none(epochs);
   static cpu::CellPurse purse(none);
-  using Tile = ModelTile<Flavour::resident>;
+  using Tile = ModelTile<F>;
   using Candidates = index::Candidates<index::RuntimeShape>;
   const cpu::CpuMemory<Tile, true> memory(kPersist, purse, tally);
   index::Plan plans[kMaxPhased];
@@ -251,6 +256,7 @@ void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, c
     memory.count_items((plans[i].change == index::Change::add) - (plans[i].change == index::Change::remove));
     if (index::needs_cell(plans[i].change) && !view.in_slot())
       words[i] = memory.take_cell(plans[i].change == index::Change::add) + 1;
+    if (kClaims && plans[i].change != index::Change::none) index::claim_plan(memory, view, candidates);
   }
   for (unsigned i = 0; i < count; ++i) {
     if (!runs.leads(i) || !runs.whole(i).sums) continue;
@@ -270,6 +276,9 @@ void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, c
   commit_slots(memory, view, keys, plans, words, count);
   if (!scores_first) place_scores(memory, view, rows, plans, words, count);
   for (unsigned i = 0; i < count; ++i) index::publish_plan(memory, view, keys.candidates(i), plans[i], words[i]);
+  for (unsigned i = 0; i < count; ++i) {
+    if (kClaims && plans[i].change != index::Change::none) index::release_plan(memory, view, keys.candidates(i));
+  }
   // The GPU answers rows beside the phases: this is as late as it can be.
   for (unsigned i = 0; i < count; ++i) {
     if (reads_value(rows.op_of(i))) read_held(memory, view, rows, i, reads[i], old[i].word);
@@ -277,6 +286,15 @@ void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, c
   for (unsigned i = 0; i < count; ++i) {
     if (plans[i].old_word != 0 && !view.in_slot()) memory.retire_cell(plans[i].old_word - 1);
   }
+}
+
+}  // namespace
+
+void run_phases(Flavour flavour, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
+                const std::byte* given, unsigned count, cpu::Tally& tally) {
+  with_flavour(flavour, [&]<Flavour F>(std::integral_constant<Flavour, F>) {
+    if constexpr (is_gpu(F)) run_phases_as<F>(view, rows, given, count, tally);
+  });
 }
 
 }  // namespace holdfast::machine::model

@@ -53,6 +53,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
   void flush(const void* address, std::size_t bytes) const { world().flush(address, bytes); }
   void fence() const { world().fence(); }
   std::uint64_t load_still(const std::uint64_t* word) const { return load(word); }
+  index::Slot load_slot(const index::Slot* slot) const { return {load(&slot->key), load(&slot->word)}; }
   static std::uint64_t given_word(const std::byte* from) {
     std::uint64_t word;
     std::memcpy(&word, from, 8);
