@@ -23,7 +23,7 @@ inline constexpr Minimum kMinimum[] = {
     {"bounded", "quadruples", "resident", 1698903, 26331, 9487},
     {"bounded", "schedules", "process", 5432215, 12200, 9097},
     {"bounded", "schedules", "power", 7591756, 71870, 10917},
-    {"bounded", "schedules", "gpu", 6431250, 48658, 12757},
+    {"bounded", "schedules", "gpu", 21059107, 1416490, 16356},
     {"bounded", "schedules", "resident", 10552831, 40328, 17605},
     {"long", "pairs", "process", 418955, 14353, 37793},
     {"long", "pairs", "power", 501405, 46291, 37793},

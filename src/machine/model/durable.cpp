@@ -87,7 +87,7 @@ void Durable::store(unsigned caller, std::uint64_t* word, std::uint64_t value) {
   const unsigned at = index(word);
   if (flavour_ == Flavour::process) return settle_word(at, value);
   // Lines are written whole: a word that durably is what it was has it, whether this store arrives or not.
-  const bool in_line = is_gpu(flavour_) && at >= regions_.slots_begin && at < regions_.heap_begin;
+  const bool in_line = flavour_ == Flavour::resident && at >= regions_.slots_begin && at < regions_.heap_begin;
   const auto is_pending = [&](const Store& store) { return store.word == at; };
   if (in_line && base_[at] == value && std::none_of(pending_.begin(), pending_.end(), is_pending)) return;
   pending_.push_back({static_cast<std::uint16_t>(line_of(at)), static_cast<std::uint16_t>(at), 0, value});
