@@ -111,6 +111,17 @@ HOLDFAST_BOTH inline std::uint64_t load_bytes(const std::byte* from, std::size_t
   return word;
 }
 
+/// `bytes` bytes of a word, from `from` on; they lie in it.
+HOLDFAST_BOTH constexpr std::uint64_t part_of_word(std::uint64_t word, unsigned from, std::size_t bytes) {
+  const std::uint64_t part = word >> (8 * from);
+  return bytes < 8 ? part & ((std::uint64_t{1} << (8 * bytes)) - 1) : part;
+}
+/// The word with such a part in their place.
+HOLDFAST_BOTH constexpr std::uint64_t with_part(std::uint64_t word, std::uint64_t part, unsigned from,
+                                                std::size_t bytes) {
+  return word ^ ((part_of_word(word, from, bytes) ^ part) << (8 * from));
+}
+
 HOLDFAST_BOTH inline void store_bytes(std::byte* to, std::uint64_t word, std::size_t bytes) {
   memcpy(to, &word, bytes < 8 ? bytes : 8);
 }

@@ -91,6 +91,8 @@ enum class Source : std::uint8_t { absent, pool, row, fresh };
 
 template <class Tile, class Memory, class Shape>
 class RunState {
+  static constexpr bool kColumns = Memory::kColumns && !Shape::kVariable;
+
  public:
   HOLDFAST_BOTH RunState(const Tile& tile, const Memory& memory, const View<Shape>& view, const Rows& rows,
                          const Permits& permits, const Item& old)
@@ -238,7 +240,7 @@ class RunState {
     return !may || set_row(row);
   }
   HOLDFAST_BOTH bool set_row(std::size_t row) {
-    if (Memory::kColumns && rows_.partial) return set_column(row);
+    if (kColumns && rows_.partial) return set_column(row);
     source_ = Source::row;
     row_ = row;
     return true;
@@ -250,7 +252,7 @@ class RunState {
     status = Status::inserted;
     Combining alone = rows_.combining();
     alone.alone = true;
-    if (Memory::kColumns && rows_.partial) return combine_column(row, alone);
+    if (kColumns && rows_.partial) return combine_column(row, alone);
     if (view_.in_slot()) {
       word_ = combine_word(0, row_word(row), alone);
     } else if (!take_cell()) {
@@ -268,7 +270,7 @@ class RunState {
       status = Status::no_space;
       return true;
     }
-    if (Memory::kColumns && rows_.partial) return combine_column(row, rows_.combining());
+    if (kColumns && rows_.partial) return combine_column(row, rows_.combining());
     if (view_.in_slot()) {
       const std::uint64_t now = source_ == Source::row ? row_word(row_) : word_;
       word_ = combine_word(now, row_word(row), rows_.combining());
@@ -287,10 +289,10 @@ class RunState {
   // A column: the value so far is made whole in a fresh cell or in `word_`, and the row's bytes change in it.
 
   HOLDFAST_BOTH std::uint64_t column_of(std::uint64_t word) const {
-    return load_bytes(reinterpret_cast<const std::byte*>(&word) + rows_.column, rows_.value_bytes);
+    return part_of_word(word, rows_.column, rows_.value_bytes);
   }
   HOLDFAST_BOTH void put_column(std::uint64_t value) {
-    store_bytes(reinterpret_cast<std::byte*>(&word_) + rows_.column, value, rows_.value_bytes);
+    word_ = with_part(word_, value, rows_.column, rows_.value_bytes);
   }
 
   /// False: no cell.
@@ -308,24 +310,24 @@ class RunState {
   }
 
   HOLDFAST_BOTH bool set_column(std::size_t row) {
-    if constexpr (Memory::kColumns) {
+    if constexpr (kColumns) {
       if (!make_whole()) return false;
       if (view_.in_slot()) {
         put_column(row_word(row));
       } else {
-        tile_.write_cell(memory_, view_.cell(cell_) + rows_.column, rows_.value(row), rows_.value_bytes);
+        tile_.write_column(memory_, view_.cell(cell_) + rows_.column, rows_.value(row), rows_.value_bytes);
       }
     }
     return true;
   }
 
   HOLDFAST_BOTH bool combine_column(std::size_t row, const Combining& how) {
-    if constexpr (Memory::kColumns) {
+    if constexpr (kColumns) {
       if (!make_whole()) return false;
       if (view_.in_slot()) {
         put_column(combine_word(column_of(word_), row_word(row), how));
       } else {
-        tile_.combine_cell(memory_, view_.cell(cell_) + rows_.column, rows_.value(row), rows_.value_bytes, how);
+        tile_.combine_column(memory_, view_.cell(cell_) + rows_.column, rows_.value(row), rows_.value_bytes, how);
       }
     }
     return true;
@@ -338,11 +340,11 @@ class RunState {
     if (source_ == Source::absent) return tile_.zero(to, rows_.value_bytes);
     if (source_ == Source::row) return tile_.copy(to, rows_.value(row_), rows_.value_bytes);
     if (view_.in_slot()) {
-      const std::uint64_t word = Memory::kColumns && rows_.partial ? column_of(word_) : word_;
+      const std::uint64_t word = kColumns && rows_.partial ? column_of(word_) : word_;
       return tile_.once([&] { return store_bytes(to, word, rows_.value_bytes), 0; }), void();
     }
     const std::byte* const cell = view_.cell(source_ == Source::pool ? old_.word - 1 : cell_);
-    tile_.read_cell(memory_, to, cell + (Memory::kColumns ? rows_.column : 0), rows_.value_bytes);
+    tile_.read_cell(memory_, to, cell + (kColumns ? rows_.column : 0), rows_.value_bytes);
   }
 
   HOLDFAST_BOTH bool take_cell() {

@@ -100,10 +100,6 @@ BatchResult Table::run(const Batch& batch) {
     throw InvalidArgument("the arrays are in GPU memory, but " + impl_->path +
                           " is worked on by the CPU: copy them to the host, or open the table with device=\"cuda\"");
   }
-  if (batch.column_bytes != 0 && impl_->machine().on_gpu()) {
-    throw InvalidArgument("columns of values are for tables on the CPU in this version, and " + impl_->path +
-                          " is worked on by a GPU: give whole values, or open the table with device=\"cpu\"");
-  }
   if (batch.scores) {
     impl_->require_scores();
     if (changing)

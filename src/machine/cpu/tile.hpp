@@ -118,6 +118,17 @@ struct TileBase {
       memory.write_bytes(cell + at, sum, n);
     }
   }
+  /// The same of bytes of a cell whose others stay.
+  template <class Memory>
+  void write_column(const Memory& memory, std::byte* to, const std::byte* from, std::size_t bytes) const {
+    write_cell(memory, to, from, bytes);
+  }
+  template <class Memory>
+  void combine_column(const Memory& memory, std::byte* to, const std::byte* row, std::size_t bytes,
+                      const index::Combining& how) const {
+    combine_cell(memory, to, row, bytes, how);
+  }
+
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) const {
     if (bytes != 0) std::memmove(to, from, bytes);
   }

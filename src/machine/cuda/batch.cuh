@@ -35,7 +35,7 @@ __device__ bool answer(const WarpTile& tile, const CudaMemory& memory, const Vie
   if (to == nullptr) return false;
   if (!item) return tile.zero(to, rows.value_bytes), false;
   if (view.in_slot()) {
-    if (tile.lane() == 0) store_user(to, item.word, rows.value_bytes);
+    if (tile.lane() == 0) store_user(to, item.word >> (8 * rows.column), rows.value_bytes);
     return false;
   }
   const std::uint64_t cell = item.word - 1;
@@ -47,7 +47,8 @@ __device__ bool answer(const WarpTile& tile, const CudaMemory& memory, const Vie
     });
   }
   const bool hit = position != kNoPosition;
-  tile.read_cell(memory, to, hit ? values.copies + position * view.cell_bytes : view.cell(cell), rows.value_bytes);
+  const std::byte* const from = hit ? values.copies + position * view.cell_bytes : view.cell(cell);
+  tile.read_cell(memory, to, from + rows.column, rows.value_bytes);
   return hit;
 }
 

@@ -15,10 +15,18 @@ constexpr std::size_t kHostRows = std::size_t{1} << 22;    // of host arrays cop
 constexpr std::size_t kHostRowsBetweenStops = std::size_t{1} << 17;
 constexpr std::size_t kHostBytes = std::size_t{512} << 20;
 
+/// Bytes of a row of values: of a whole one, or of a column.
+std::uint32_t row_bytes(const Batch& batch, std::uint32_t value_bytes) {
+  return batch.column_bytes != 0 ? batch.column_bytes : value_bytes;
+}
+
 /// The rows of `batch` from `base` on, as far as they are in its own arrays.
 index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_bytes) {
   index::Rows rows;
-  const auto offset = base * value_bytes;
+  rows.value_bytes = row_bytes(batch, value_bytes);
+  rows.column = batch.column;
+  rows.partial = rows.value_bytes != value_bytes;
+  const auto offset = base * rows.value_bytes;
   if (batch.values) rows.values = static_cast<const std::byte*>(batch.values) + offset;
   if (batch.out) rows.out = static_cast<std::byte*>(batch.out) + offset;
   if (batch.statuses) rows.statuses = batch.statuses + base;
@@ -28,7 +36,6 @@ index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_by
   rows.combine = batch.combine;
   rows.element = batch.element;
   rows.scale = batch.scale;
-  rows.value_bytes = value_bytes;
   return rows;
 }
 
@@ -102,7 +109,7 @@ void CudaMachine::run_on_device(const Batch& batch) {
   require_reachable(batch.mask, "mask");
   if (batch.ops && !batch.values && layout_.value_bytes != 0) {
     throw InvalidArgument("a mixed batch in GPU memory has no values: give an array of " + std::to_string(batch.size) +
-                          " × " + std::to_string(layout_.value_bytes) + " bytes");
+                          " × " + std::to_string(row_bytes(batch, layout_.value_bytes)) + " bytes");
   }
   const std::size_t key_bytes = layout_.key_bytes();
   const auto* const keys = static_cast<const std::byte*>(batch.keys);
@@ -129,7 +136,7 @@ CudaMachine::Need CudaMachine::need_of(const Batch& batch, std::size_t size) con
 }
 
 BatchResult CudaMachine::run_from_host(const Batch& batch) {
-  const std::size_t each = layout_.key_bytes() + 2 * std::size_t{layout_.value_bytes} + 4;
+  const std::size_t each = layout_.key_bytes() + 2 * std::size_t{row_bytes(batch, layout_.value_bytes)} + 4;
   const std::size_t most = batch.stop ? kHostRowsBetweenStops : kHostRows;
   const std::size_t chunk = std::clamp<std::size_t>(kHostBytes / each, 1, most);
   BatchResult result;
@@ -146,7 +153,7 @@ BatchResult CudaMachine::run_from_host(const Batch& batch) {
   const index::Rows rows = rows_of(batch, base, layout_.value_bytes);
   if (rows.statuses) std::fill_n(rows.statuses, rest, Status::not_run);
   if (rows.found) std::fill_n(rows.found, rest, false);
-  if (rows.out) std::memset(rows.out, 0, rest * layout_.value_bytes);
+  if (rows.out) std::memset(rows.out, 0, rest * rows.value_bytes);
   result.count[static_cast<unsigned>(Status::not_run)] += rest;
   return result;
 }
@@ -154,7 +161,7 @@ BatchResult CudaMachine::run_from_host(const Batch& batch) {
 /// Copies a chunk to the GPU, runs it, and copies its results back.
 void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result) {
   const index::Rows host = rows_of(batch, base, layout_.value_bytes);
-  const std::size_t bytes = size * layout_.value_bytes, key_bytes = layout_.key_bytes();
+  const std::size_t bytes = size * host.value_bytes, key_bytes = layout_.key_bytes();
   stage.begin(key_bytes * size + 2 * bytes + 4 * size, 7);
   const auto* const keys =
       stage.upload<std::byte>(static_cast<const std::byte*>(batch.keys) + key_bytes * base, key_bytes * size);

@@ -16,7 +16,7 @@ static constexpr std::uint64_t kPlanAheadTimes = 16, kPlanAheadPart = 8;
 /// Whether index/phases.hpp can do it, and it is large enough to be worth some fifteen launches; and which phases it takes.
 CudaMachine::Phases CudaMachine::phases_of(const ChangeJob& job) const {
   Phases phases;
-  phases.any = cache_.view().any() && job.size >= rows_from_phases() &&
+  phases.any = !job.rows.partial && cache_.view().any() && job.size >= rows_from_phases() &&
                index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells);
   if (!phases.any) return phases;
   const index::Rows& rows = job.rows;

@@ -31,27 +31,29 @@ class Gather {
                     std::byte* cells)
       : tile_(tile), memory_(memory), view_(view), rows_(rows), cells_(cells) {}
 
-  /// `wanted` of all lanes, out of their cells.
+  /// `wanted` of all lanes, out of their cells: the column that the rows are about, and nothing beside it but for the rest of a word.
   __device__ void operator()(const Wanted& wanted) const {
     const std::size_t bytes = rows_.value_bytes;
     if (rows_.out == nullptr || bytes == 0) return;
+    const unsigned skipped = rows_.column % 8;  // bytes of the first word
+    const auto words = [&](std::uint64_t cell) {
+      return reinterpret_cast<const std::uint64_t*>(at_cell(cell) + rows_.column - skipped);
+    };
     __syncwarp();
-    if (bytes % 16 == 0 && view_.cell_bytes % 16 == 0 && aligned(rows_.out, 16) && aligned(cells_, 16)) {
+    if (bytes % 16 == 0 && view_.cell_bytes % 16 == 0 && aligned(rows_.out, 16) && aligned(cells_ + rows_.column, 16)) {
       const auto units = static_cast<unsigned>(bytes / 16);
-      const auto load = [&](std::uint64_t cell, unsigned unit) {
-        return memory_.load_values(reinterpret_cast<const std::uint64_t*>(at_cell(cell)) + 2 * unit);
-      };
+      const auto load = [&](std::uint64_t cell, unsigned unit) { return memory_.load_values(words(cell) + 2 * unit); };
       const auto store = [&](std::uint64_t row, unsigned unit, ulonglong2 data) {
         reinterpret_cast<ulonglong2*>(rows_.out + row * bytes)[unit] = data;
       };
       copy<ulonglong2>(wanted, units, load, store);
     } else {
-      const auto units = static_cast<unsigned>((bytes + 7) / 8);
-      const auto load = [&](std::uint64_t cell, unsigned unit) {
-        return memory_.load_value(reinterpret_cast<const std::uint64_t*>(at_cell(cell)) + unit);
-      };
+      const auto units = static_cast<unsigned>((skipped + bytes + 7) / 8);
+      const auto load = [&](std::uint64_t cell, unsigned unit) { return memory_.load_value(words(cell) + unit); };
       const auto store = [&](std::uint64_t row, unsigned unit, std::uint64_t data) {
-        store_user(rows_.out + row * bytes + 8 * unit, data, bytes - 8 * unit);
+        const unsigned before = unit == 0 ? skipped : 0;  // bytes of this word
+        const std::size_t at = 8 * unit + before - skipped, left = bytes - at, most = 8 - before;
+        store_user(rows_.out + row * bytes + at, data >> (8 * before), left < most ? left : most);
       };
       copy<std::uint64_t>(wanted, units, load, store);
     }

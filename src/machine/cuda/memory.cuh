@@ -38,7 +38,7 @@ class CudaMemory {
   /// An update, and the zeroes of an erase, can be seen before they have arrived: tags say only where to look. A search that
   /// finds its key under a claim fences, so that what it saw is in host memory before it answers (RULES.md 11).
   static constexpr bool kReadersFlush = true;
-  static constexpr bool kColumns = false;
+  static constexpr bool kColumns = true;
   /// What reads of pairs return is gathered after the kernel (blobs.cu).
   static constexpr bool kNotesReads = true;
 
@@ -203,6 +203,19 @@ class CudaMemory {
   }
   __device__ void store_value(std::uint64_t* word, std::uint64_t value) const {
     SystemWord(*word).store(value, ::cuda::memory_order_relaxed);
+  }
+  /// Up to eight bytes of a cell that no slot names. Those beside them stay as they are.
+  __device__ void store_part(std::byte* to, std::uint64_t word, std::size_t bytes) const {
+    const auto at = reinterpret_cast<std::uintptr_t>(to);
+    if (bytes >= 8 && at % 8 == 0) return CudaMemory::store_value(reinterpret_cast<std::uint64_t*>(to), word);
+    const std::size_t all = bytes < 8 ? bytes : 8;
+    if (at % 4 == 0 && all % 4 == 0) {
+      for (unsigned i = 0; i < all; i += 4, word >>= 32)
+        asm volatile("st.relaxed.sys.u32 [%0], %1;" ::"l"(to + i), "r"(static_cast<std::uint32_t>(word)) : "memory");
+    } else {
+      for (unsigned i = 0; i < all; ++i, word >>= 8)
+        asm volatile("st.relaxed.sys.u8 [%0], %1;" ::"l"(to + i), "r"(static_cast<std::uint32_t>(word)) : "memory");
+    }
   }
   __device__ ulonglong2 load_values(const std::uint64_t* two) const {
     ulonglong2 words;

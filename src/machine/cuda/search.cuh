@@ -56,7 +56,8 @@ __device__ Wanted answer_row(const View<Shape>& view, const FindJob& job, std::u
   if (job.rows.found) job.rows.found[row] = there;
   if (job.rows.op == Op::contains || job.rows.out == nullptr) return wanted;
   if (view.in_slot()) {
-    store_user(job.rows.result(row), word, job.rows.value_bytes);  // no item has the word 0
+    // No item has the word 0.
+    store_user(job.rows.result(row), word >> (8 * job.rows.column), job.rows.value_bytes);
   } else {
     wanted.word = word;
   }

@@ -12,6 +12,8 @@ namespace holdfast::machine::cuda {
 /// was told that it fits.
 class SessionMemory : public ChangingMemory {
  public:
+  static constexpr bool kColumns = false;  // operations of kernels are about whole values
+
   template <class Shape>
   __device__ SessionMemory(Descriptor& table, const View<Shape>& view)
       : ChangingMemory(table.state, &table.cache, table.ring, view.heap, view.cells * view.cell_bytes),

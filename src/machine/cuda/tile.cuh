@@ -40,9 +40,23 @@ __device__ inline bool aligned(const void* address, std::size_t unit) {
   return reinterpret_cast<std::uintptr_t>(address) % unit == 0;
 }
 
+/// Up to eight bytes of a cell, zero-padded. They need not begin at a word of it.
+template <class Memory>
+__device__ std::uint64_t load_part(const Memory& memory, const std::byte* from, std::size_t bytes) {
+  const auto skipped = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 8);
+  const auto* const words = reinterpret_cast<const std::uint64_t*>(from - skipped);
+  std::uint64_t part = memory.load_value(words) >> (8 * skipped);
+  if (skipped != 0 && bytes > 8 - skipped) part |= memory.load_value(words + 1) << (64 - 8 * skipped);
+  return index::part_of_word(part, 0, bytes);
+}
+
 /// Up to eight bytes of a user's array, zero-padded.
 __device__ inline std::uint64_t load_user(const std::byte* from, std::size_t bytes) {
   if (bytes >= 8 && aligned(from, 8)) return *reinterpret_cast<const std::uint64_t*>(from);
+  if (bytes >= 8 && aligned(from, 4)) {
+    const auto* const halves = reinterpret_cast<const std::uint32_t*>(from);
+    return halves[0] | std::uint64_t{halves[1]} << 32;
+  }
   std::uint64_t word = 0;
   for (unsigned i = 0; i < 8 && i < bytes; ++i) word |= std::uint64_t{static_cast<std::uint8_t>(from[i])} << (8 * i);
   return word;
@@ -51,6 +65,11 @@ __device__ inline std::uint64_t load_user(const std::byte* from, std::size_t byt
 __device__ inline void store_user(std::byte* to, std::uint64_t word, std::size_t bytes) {
   if (bytes >= 8 && aligned(to, 8)) {
     *reinterpret_cast<std::uint64_t*>(to) = word;
+    return;
+  }
+  if (bytes >= 8 && aligned(to, 4)) {
+    reinterpret_cast<std::uint32_t*>(to)[0] = static_cast<std::uint32_t>(word);
+    reinterpret_cast<std::uint32_t*>(to)[1] = static_cast<std::uint32_t>(word >> 32);
     return;
   }
   for (unsigned i = 0; i < 8 && i < bytes; ++i) to[i] = static_cast<std::byte>(word >> (8 * i));
@@ -196,16 +215,44 @@ class WarpTile {
 
   template <class Memory>
   __device__ void read_cell(const Memory& memory, std::byte* to, const std::byte* cell, std::size_t bytes) const {
-    const auto* const from = reinterpret_cast<const std::uint64_t*>(cell);
     __syncwarp();
     if (aligned(cell, 16) && aligned(to, 16) && bytes % 16 == 0) {
+      const auto* const from = reinterpret_cast<const std::uint64_t*>(cell);
       for (std::size_t at = lane_; at < bytes / 16; at += kWarp) {
         reinterpret_cast<ulonglong2*>(to)[at] = memory.load_values(from + 2 * at);
       }
     } else {
       for (std::size_t at = lane_; at < (bytes + 7) / 8; at += kWarp) {
-        store_user(to + 8 * at, memory.load_value(from + at), bytes - 8 * at);
+        store_user(to + 8 * at, load_part(memory, cell + 8 * at, bytes - 8 * at), bytes - 8 * at);
       }
+    }
+    __syncwarp();
+  }
+
+  template <class Memory>
+  __device__ void zero_cell(const Memory& memory, std::byte* cell, std::size_t bytes) const {
+    auto* const to = reinterpret_cast<std::uint64_t*>(cell);
+    __syncwarp();
+    for (std::size_t at = lane_; at < (bytes + 7) / 8; at += kWarp) memory.store_value(to + at, 0);
+    __syncwarp();
+  }
+
+  // Bytes of a cell whose others stay: of a fresh one, which no slot names.
+  template <class Memory>
+  __device__ void write_column(const Memory& memory, std::byte* to, const std::byte* from, std::size_t bytes) const {
+    __syncwarp();
+    for (std::size_t at = 8 * lane_; at < bytes; at += 8 * kWarp)
+      memory.store_part(to + at, load_user(from + at, bytes - at), bytes - at);
+    __syncwarp();
+  }
+  template <class Memory>
+  __device__ void combine_column(const Memory& memory, std::byte* to, const std::byte* row, std::size_t bytes,
+                                 const index::Combining& how) const {
+    __syncwarp();
+    for (std::size_t at = 8 * lane_; at < bytes; at += 8 * kWarp) {
+      const std::size_t left = bytes - at;
+      const std::uint64_t now = load_part(memory, to + at, left);
+      memory.store_part(to + at, index::combine_word(now, load_user(row + at, left), how), left);
     }
     __syncwarp();
   }

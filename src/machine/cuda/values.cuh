@@ -77,6 +77,10 @@ class ChangingMemory : public CudaMemory {
     if (std::byte* const copy = copy_of_value(two))
       CudaMemory::store_values(reinterpret_cast<std::uint64_t*>(copy), words);
   }
+  __device__ void store_part(std::byte* to, std::uint64_t word, std::size_t bytes) const {
+    CudaMemory::store_part(to, word, bytes);
+    if (std::byte* const copy = copy_of_value(to)) CudaMemory::store_part(copy, word, bytes);
+  }
 
   /// After each operation, all lanes together.
   template <class Shape>
@@ -113,9 +117,9 @@ class ChangingMemory : public CudaMemory {
     written_ = word - 1;
     had_copy_ |= forget_copy(*this, values_, written_);
   }
-  __device__ std::byte* copy_of_value(const std::uint64_t* word) const {
+  __device__ std::byte* copy_of_value(const void* part) const {
     if (!values_.resident()) return nullptr;
-    const auto at = static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(word) - heap_);
+    const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(part) - heap_);
     return at < heap_bytes_ ? values_.copies + at : nullptr;
   }
 

@@ -1,0 +1,225 @@
+// column_test.cpp: batches about columns of values on the GPU: searches and changes of every kind, however values are found.
+#include "table/column_fixture.hpp"
+
+#include <thread>
+
+#include "device_arrays.hpp"
+
+namespace holdfast::test {
+namespace {
+
+std::string name_of(const testing::TestParamInfo<Shape>& info) {
+  const Shape& s = info.param;
+  std::string name = "value" + std::to_string(s.value_bytes) + "_" + std::to_string(s.levels) + "L";
+  if (s.order_from != 0) name += s.order_from == 1 ? "_phases" : "_unordered";
+  if (s.gpu_memory == 0) name += "_uncached";
+  if (s.cache.bucket_ratio < 1) name += "_some_buckets";
+  if (s.cache.ratio != 0) name += s.cache.ratio < 1 ? "_some_values" : "_all_values";
+  return name + (s.key_bytes == 8 ? "" : "_key" + std::to_string(s.key_bytes));
+}
+
+CreateOptions options_for(const Shape& shape, std::uint64_t capacity) {
+  CreateOptions options;
+  options.key_bytes = shape.key_bytes;
+  options.value_bytes = shape.value_bytes;
+  options.levels = shape.levels;
+  options.hash_locations = shape.hashes;
+  options.slots = shape.slots;
+  options.capacity = capacity;
+  options.device = "cuda";
+  options.max_bytes = std::uint64_t{1} << 32;
+  options.order_from = shape.order_from;
+  options.gpu_memory = shape.gpu_memory;
+  options.cache = shape.cache;
+  options.cache.load_every = 20000;  // often
+  return options;
+}
+
+OpenOptions reopening(const Shape& shape, const std::string& device) {
+  OpenOptions options;
+  options.device = device;
+  options.order_from = shape.order_from;
+  options.gpu_memory = shape.gpu_memory;
+  options.cache = shape.cache;
+  return options;
+}
+
+Shape with_caches(Shape shape, double values, double buckets = 1) {
+  shape.cache.ratio = values;
+  shape.cache.bucket_ratio = buckets;
+  return shape;
+}
+
+constexpr std::uint32_t kUnits[] = {1, 4, 8,
+                                    16};  ///< how columns begin and how long they are: at any byte, or at whole words
+
+class GpuColumns : public testing::TestWithParam<Shape> {
+ protected:
+  std::string path() const { return "/dev/shm/holdfast-cuda-column-" + std::to_string(getpid()) + ".hold"; }
+};
+
+TEST_P(GpuColumns, SmallEveryOperationAgreesWithAModel) {
+  HOLDFAST_NEEDS_GPU();
+  ColumnsAndMap columns(path(), options_for(GetParam(), 16));
+  for (int i = 0; i < 3; ++i) {
+    for (const std::uint32_t unit : kUnits) ASSERT_NO_FATAL_FAILURE(columns.rounds(60, 50, unit));
+  }
+  columns.verify();
+}
+
+TEST_P(GpuColumns, BatchesOfAllSizesAgreeWithAModel) {
+  HOLDFAST_NEEDS_GPU();
+  ColumnsAndMap columns(path(), options_for(GetParam(), 20000));
+  for (const std::uint32_t unit : kUnits) {
+    for (const std::uint64_t range : {100ull, 15000ull}) {
+      for (const std::size_t n : {std::size_t{3000}, std::size_t{20000}}) {
+        ASSERT_NO_FATAL_FAILURE(columns.round(n, range, false, Op::insert_or_assign, unit)) << n << " of " << range;
+        ASSERT_NO_FATAL_FAILURE(columns.rounds(n, range, unit)) << n << " of " << range;
+      }
+    }
+    columns.table().load_cache();
+    ASSERT_NO_FATAL_FAILURE(columns.round(9000, 20000, false, Op::find, unit));
+  }
+  ASSERT_NO_FATAL_FAILURE(columns.verify());
+  columns.reopen(reopening(GetParam(), "cpu"));
+  ASSERT_NO_FATAL_FAILURE(columns.verify());
+  ASSERT_NO_FATAL_FAILURE(columns.rounds(5000, 15000, 4));
+  columns.reopen(reopening(GetParam(), "cuda"));
+  ASSERT_NO_FATAL_FAILURE(columns.verify());
+}
+
+constexpr Shape kWide{128, 2, 2, 8, 0, kHalfOfFree, 32};
+INSTANTIATE_TEST_SUITE_P(
+    All, GpuColumns,
+    testing::Values(Shape{4}, Shape{8}, Shape{12}, Shape{24}, Shape{128}, Shape{300}, Shape{16, 3, 3, 3},
+                    Shape{8, 2, 2, 8, 1}, Shape{12, 2, 2, 8, 1}, Shape{128, 2, 2, 8, 1}, Shape{300, 2, 2, 8, 1},
+                    Shape{16, 3, 3, 3, 1}, Shape{128, 2, 2, 8, kNeverOrdered}, Shape{8, 2, 2, 8, 0, 0},
+                    Shape{128, 2, 2, 8, 0, 0}, with_caches({48}, 0.4), with_caches({48}, 1),
+                    with_caches({48, 2, 2, 8, 1}, 0.4), with_caches({128, 2, 2, 8, 1}, 1), with_caches({48}, 0, 0.4),
+                    with_caches({8}, 0, 0.4), with_caches({48, 2, 2, 8, 1}, 0.4, 0.4), kWide,
+                    Shape{8, 2, 2, 8, 0, kHalfOfFree, 128}, Shape{12, 2, 2, 8, 1, kHalfOfFree, 24}),
+    name_of);
+
+/// Arrays in GPU memory, of two batches in flight, in the places where columns are read by 16 bytes and where they are not.
+TEST(GpuColumns, BatchesOfDeviceArrays) {
+  HOLDFAST_NEEDS_GPU();
+  ColumnsAndMap columns("/dev/shm/holdfast-cuda-column-" + std::to_string(getpid()) + ".hold",
+                        options_for({128}, 60000));
+  for (const std::uint32_t unit : kUnits) {
+    for (int turn = 0; turn < 4; ++turn) {
+      ColumnRows rows[2];
+      std::unique_ptr<OnGpu<std::uint64_t>> keys[2];
+      std::unique_ptr<OnGpu<std::uint8_t>> ops[2], mask[2], values[2], out[2];
+      std::unique_ptr<OnGpu<Status>> statuses[2];
+      const TestStream streams[2];
+      for (int i = 0; i < 2; ++i) {
+        rows[i] = columns.some_rows(turn < 2 ? 2000 : 30000, 40000, i == 1, Op::insert_or_assign, unit);
+        keys[i] = std::make_unique<OnGpu<std::uint64_t>>(rows[i].keys);
+        ops[i] = std::make_unique<OnGpu<std::uint8_t>>(rows[i].ops);
+        mask[i] = std::make_unique<OnGpu<std::uint8_t>>(rows[i].mask);
+        values[i] = std::make_unique<OnGpu<std::uint8_t>>(rows[i].values);
+        out[i] = std::make_unique<OnGpu<std::uint8_t>>(rows[i].out);
+        statuses[i] = std::make_unique<OnGpu<Status>>(rows[i].statuses);
+        Batch batch = rows[i].batch();
+        batch.keys = keys[i]->get();
+        if (batch.ops != nullptr) batch.ops = ops[i]->get();
+        batch.mask = mask[i]->get();
+        batch.values = values[i]->get();
+        batch.out = out[i]->get();
+        batch.statuses = statuses[i]->get();
+        batch.on_device = true;
+        batch.stream = streams[i].stream;
+        columns.table().run(batch);
+      }
+      for (int i = 0; i < 2; ++i) {
+        streams[i].wait();
+        out[i]->copy_to(rows[i].out.data());
+        statuses[i]->copy_to(rows[i].statuses.data());
+        ASSERT_NO_FATAL_FAILURE(columns.compare(rows[i])) << i;
+      }
+    }
+  }
+  columns.verify();
+}
+
+/// Of each key 32 bytes of 128, captured into a graph, follow what changes.
+TEST(GpuColumns, SearchesInGraphs) {
+  HOLDFAST_NEEDS_GPU();
+  constexpr std::size_t kRows = 3000;
+  constexpr std::uint32_t kBytes = 32, kColumn = 64;
+  ColumnsAndMap columns("/dev/shm/holdfast-cuda-column-" + std::to_string(getpid()) + ".hold",
+                        options_for({128}, 2 * kRows));
+  std::vector<std::uint64_t> keys(kRows);
+  for (std::size_t i = 0; i < kRows; ++i) keys[i] = i;
+  const OnGpu<std::uint64_t> given(keys);
+  const OnGpu<std::uint8_t> out(kRows * kBytes);
+  const OnGpu<Status> statuses(kRows);
+  const TestStream stream;
+  Batch find;
+  find.op = Op::find;
+  find.size = kRows;
+  find.keys = given.get();
+  find.out = out.get();
+  find.statuses = statuses.get();
+  find.on_device = true;
+  find.stream = stream.stream;
+  find.column = kColumn;
+  find.column_bytes = kBytes;
+  ASSERT_EQ(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  ASSERT_NO_THROW(columns.table().run(find));
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t launched = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream.stream, &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&launched, graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  for (int turn = 0; turn < 3; ++turn) {
+    ASSERT_NO_FATAL_FAILURE(columns.round(kRows, kRows, false, Op::insert_or_assign, 16));
+    ASSERT_EQ(cudaGraphLaunch(launched, stream.stream), cudaSuccess);
+    stream.wait();
+    ColumnRows rows = columns.some_rows(kRows, kRows, false, Op::find, 16);
+    rows.keys = keys;
+    rows.mask.assign(kRows, 1);
+    rows.column = kColumn;
+    rows.bytes = kBytes;
+    rows.values.resize(kRows * kBytes);
+    rows.out.resize(kRows * kBytes);
+    out.copy_to(rows.out.data());
+    statuses.copy_to(rows.statuses.data());
+    ASSERT_NO_FATAL_FAILURE(columns.compare(rows)) << turn;
+  }
+  ASSERT_EQ(cudaGraphExecDestroy(launched), cudaSuccess);
+}
+
+/// Two threads, each with a column of its own of the same values: neither undoes what the other did.
+TEST(GpuColumns, ThreadsOfTwoColumnsLoseNothing) {
+  HOLDFAST_NEEDS_GPU();
+  constexpr unsigned kRounds = 50, kKeys = 40, kHalf = 16;
+  for (const std::uint64_t order_from : {std::uint64_t{0}, std::uint64_t{1}}) {
+    ColumnsAndMap columns("/dev/shm/holdfast-cuda-column-" + std::to_string(getpid()) + ".hold",
+                          options_for({2 * kHalf, 2, 2, 8, order_from}, 1000));
+    std::vector<std::uint64_t> keys(kKeys);
+    for (std::size_t i = 0; i < kKeys; ++i) keys[i] = i;
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 2; ++t) {
+      threads.emplace_back([&, t] {
+        const std::vector<std::uint32_t> ones(kKeys * kHalf / 4, 1);
+        Batch batch;
+        batch.size = kKeys;
+        batch.op = Op::accumulate;
+        batch.element = Element::u32;
+        batch.keys = keys.data();
+        batch.values = ones.data();
+        batch.column = t * kHalf;
+        batch.column_bytes = kHalf;
+        for (unsigned i = 0; i < kRounds; ++i) columns.table().run(batch);
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    std::vector<std::uint32_t> values(kKeys * 2 * kHalf / 4);
+    columns.table().find(keys.data(), values.data(), kKeys);
+    for (const std::uint32_t sum : values) ASSERT_EQ(sum, kRounds);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test
