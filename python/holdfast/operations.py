@@ -15,10 +15,13 @@ from .status import Op
 
 
 class Operations:
-    """What `Table` does with keys; its documentation says what the arguments are that all of them share."""
+    """What `Table` and `Column` do with keys; the documentation of `Table` says what the arguments are that all of
+    them share."""
 
     _native: NativeTable
     _shape: TableShape
+    _dtype: Any = None
+    """Element type of what is read, where the call gives none."""
 
     # Operations.
 
@@ -167,6 +170,7 @@ class Operations:
             If asked for: shape (m,) of int64, the numbers of the rows, rising, whose keys are absent.
         """
         values, found = pair_of(out)
+        dtype = self._dtype if dtype is None else dtype
         request = Request(Op.FIND, keys, mask=mask, dtype=dtype, stream=stream, unique=unique, out_values=values,
                           out_found=found, give_values=True, give_found=True,
                           as_arrow=as_arrow)  # fmt: skip
@@ -255,6 +259,7 @@ class Operations:
             Shape (n,) of bool: the key was there before.
         """
         rows, found = pair_of(out)
+        dtype = self._dtype if dtype is None else dtype
         request = Request(Op.FIND_OR_INSERT, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
                           out_values=rows, out_found=found, give_values=True, give_found=True,
                           as_arrow=as_arrow)  # fmt: skip
@@ -290,6 +295,7 @@ class Operations:
             Shape (n,) of uint8: INSERTED, EXISTS, NO_SPACE or NOT_RUN.
         """
         rows, statuses = pair_of(out)
+        dtype = self._dtype if dtype is None else dtype
         result = self._run(
             Request(Op.INSERT_AND_FIND, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
                     out_values=rows, out_statuses=statuses, give_values=True, as_arrow=as_arrow)
@@ -334,6 +340,7 @@ class Operations:
             operations.
         """
         statuses, rows = pair_of(out)
+        dtype = self._dtype if dtype is None else dtype
         result = self._run(
             Request(Op.FIND, keys, values, ops=given_of("ops", ops), mask=mask, dtype=dtype, stream=stream,
                     unique=unique, ordered=ordered, combine=combine, out_values=rows, out_statuses=statuses,

@@ -242,7 +242,7 @@ class Table(Operations, Contents):
     # Parts of values.
 
     def column(self, start: int, stop: int, dtype: Any = None) -> Column:
-        """Bytes [start, stop) of every value, with operations of their own. On the CPU only, in this version.
+        """Bytes [start, stop) of every value, with operations of their own.
 
         Parameters
         ----------

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..column import Column
 from ..errors import InvalidArgument, InvalidType
 from ..table import Table
 from . import ops
@@ -22,7 +23,8 @@ class Embedding(torch.nn.Module):
     Parameters
     ----------
     table
-        Open for writing, with values of `columns` elements. The module keeps it alive, and does not close it.
+        Open for writing, with values of `columns` elements; or such a column of one, whose values hold more: the state
+        of an optimiser, which other columns read and change. The module keeps it alive, and does not close it.
     columns
         Elements of a row.
     stored
@@ -38,7 +40,7 @@ class Embedding(torch.nn.Module):
 
     def __init__(
         self,
-        table: Table,
+        table: Table | Column,
         columns: int,
         *,
         stored: torch.dtype = torch.float32,

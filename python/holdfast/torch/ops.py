@@ -15,21 +15,22 @@ import torch
 from torch import Tensor
 
 from .. import initial
+from ..column import Column
 from ..errors import InvalidArgument, InvalidType, TableClosed
 from ..lookup import FLOATS
 from ..table import Table
 
 __all__ = ["FLOATS", "handle"]
 
-_tables: weakref.WeakValueDictionary[int, Table] = weakref.WeakValueDictionary()
-_handles: weakref.WeakKeyDictionary[Table, Tensor] = weakref.WeakKeyDictionary()
+_tables: weakref.WeakValueDictionary[int, Table | Column] = weakref.WeakValueDictionary()
+_handles: weakref.WeakKeyDictionary[Table | Column, Tensor] = weakref.WeakKeyDictionary()
 
 
-def handle(table: Table) -> Tensor:
-    """The tensor that names an open table to the operators: shape (2,) of int64, its number in this process and how
-    often they changed it. It does not keep the table open, nor alive."""
-    if not isinstance(table, Table):
-        raise InvalidType(f"table is of type {type(table).__name__}: give a holdfast.Table")
+def handle(table: Table | Column) -> Tensor:
+    """The tensor that names an open table, or a column of one, to the operators: shape (2,) of int64, its number in
+    this process and how often they changed it. It does not keep the table open, nor the table or column alive."""
+    if not isinstance(table, Table | Column):
+        raise InvalidType(f"table is of type {type(table).__name__}: give a holdfast.Table, or a column of one")
     if table not in _handles:
         number = secrets.randbits(62)
         _tables[number] = table
@@ -38,7 +39,7 @@ def handle(table: Table) -> Tensor:
     return _handles[table]
 
 
-def _table(handle: Tensor) -> Table:
+def _table(handle: Tensor) -> Table | Column:
     if handle.shape != (2,) or handle.dtype != torch.int64 or handle.device.type != "cpu":
         raise InvalidArgument(
             f"handle is {handle.dtype} of shape {tuple(handle.shape)} on {handle.device}: give "
@@ -65,7 +66,7 @@ def _rows(rows: Tensor, keys: Tensor, stored: torch.dtype) -> Tensor:
     return rows.detach().reshape(keys.numel(), rows.shape[-1]).to(stored)
 
 
-def check_row(table: Table, columns: int, stored: torch.dtype) -> None:
+def check_row(table: Table | Column, columns: int, stored: torch.dtype) -> None:
     """Raises InvalidArgument unless a row fills a value of the table."""
     if columns * stored.itemsize != table.value_bytes:
         raise InvalidArgument(
@@ -150,7 +151,7 @@ def find_or_insert(
 
 
 def _find_or_insert(
-    table: Table, keys: Tensor, columns: int, stored: torch.dtype, dtype: torch.dtype, init: initial.Initial
+    table: Table | Column, keys: Tensor, columns: int, stored: torch.dtype, dtype: torch.dtype, init: initial.Initial
 ) -> tuple[Tensor, Tensor]:
     check_row(table, columns, stored)
     rows, found = _empty(keys, columns, dtype), torch.empty(keys.shape, dtype=torch.bool, device=keys.device)
