@@ -155,6 +155,9 @@ class RunState {
   /// The word to commit: a value that fits a slot, or 1 + a fresh cell with the value in it, durable. False: no cell.
   HOLDFAST_BOTH bool place(const Candidates<Shape>& candidates, std::uint64_t& word) {
     if constexpr (Shape::kVariable) return place_pair(candidates.key(), rows_.value_part(row_), word);
+    if constexpr (kColumns) {
+      if (rows_.partial && source_ == Source::row && !make_whole()) return false;
+    }
     if (view_.in_slot()) {
       word = source_ == Source::row ? row_word(row_) : word_;
       return true;
@@ -240,7 +243,9 @@ class RunState {
     return !may || set_row(row);
   }
   HOLDFAST_BOTH bool set_row(std::size_t row) {
-    if (kColumns && rows_.partial) return set_column(row);
+    if constexpr (kColumns) {
+      if (rows_.partial) return set_column(row);
+    }
     source_ = Source::row;
     row_ = row;
     return true;
@@ -252,7 +257,9 @@ class RunState {
     status = Status::inserted;
     Combining alone = rows_.combining();
     alone.alone = true;
-    if (kColumns && rows_.partial) return combine_column(row, alone);
+    if constexpr (kColumns) {
+      if (rows_.partial) return combine_column(row, alone);
+    }
     if (view_.in_slot()) {
       word_ = combine_word(0, row_word(row), alone);
     } else if (!take_cell()) {
@@ -270,7 +277,9 @@ class RunState {
       status = Status::no_space;
       return true;
     }
-    if (kColumns && rows_.partial) return combine_column(row, rows_.combining());
+    if constexpr (kColumns) {
+      if (rows_.partial) return combine_column(row, rows_.combining());
+    }
     if (view_.in_slot()) {
       const std::uint64_t now = source_ == Source::row ? row_word(row_) : word_;
       word_ = combine_word(now, row_word(row), rows_.combining());
@@ -286,49 +295,57 @@ class RunState {
     return true;
   }
 
-  // A column: the value so far is made whole in a fresh cell or in `word_`, and the row's bytes change in it.
+  // A column: the value so far is made whole in a fresh cell or in `word_`, and the row's bytes change in it. Of a new key a row is a
+  // value with zeros around it: that waits until there is a slot.
 
   HOLDFAST_BOTH std::uint64_t column_of(std::uint64_t word) const {
     return part_of_word(word, rows_.column, rows_.value_bytes);
   }
-  HOLDFAST_BOTH void put_column(std::uint64_t value) {
-    word_ = with_part(word_, value, rows_.column, rows_.value_bytes);
+
+  /// The bytes of the column in the value that was made whole.
+  HOLDFAST_BOTH void put_column(std::size_t row) {
+    if (view_.in_slot()) {
+      word_ = with_part(word_, row_word(row), rows_.column, rows_.value_bytes);
+    } else {
+      tile_.write_column(memory_, view_.cell(cell_) + rows_.column, rows_.value(row), rows_.value_bytes);
+    }
   }
 
   /// False: no cell.
   HOLDFAST_BOTH bool make_whole() {
-    if (view_.in_slot()) {
-      if (source_ == Source::absent) word_ = 0;
-    } else {
-      if (!take_cell()) return false;
-      std::byte* const fresh = view_.cell(cell_);
-      if (source_ == Source::absent) tile_.zero_cell(memory_, fresh, view_.value_bytes);
-      if (source_ == Source::pool) tile_.copy_cell(memory_, fresh, view_.cell(old_.word - 1), view_.value_bytes);
-    }
+    if (!view_.in_slot() && !take_cell()) return false;
+    const Source from = source_;
+    const bool zeros = from == Source::absent || from == Source::row;
     source_ = Source::fresh;
+    if (view_.in_slot()) {
+      if (zeros) word_ = 0;
+    } else {
+      std::byte* const fresh = view_.cell(cell_);
+      if (zeros) tile_.zero_cell(memory_, fresh, view_.value_bytes);
+      if (from == Source::pool) tile_.copy_cell(memory_, fresh, view_.cell(old_.word - 1), view_.value_bytes);
+    }
+    if (from == Source::row) put_column(row_);
     return true;
   }
 
   HOLDFAST_BOTH bool set_column(std::size_t row) {
-    if constexpr (kColumns) {
-      if (!make_whole()) return false;
-      if (view_.in_slot()) {
-        put_column(row_word(row));
-      } else {
-        tile_.write_column(memory_, view_.cell(cell_) + rows_.column, rows_.value(row), rows_.value_bytes);
-      }
+    if (source_ == Source::absent || source_ == Source::row) {
+      source_ = Source::row;
+      row_ = row;
+      return true;
     }
+    if (!make_whole()) return false;
+    put_column(row);
     return true;
   }
 
   HOLDFAST_BOTH bool combine_column(std::size_t row, const Combining& how) {
-    if constexpr (kColumns) {
-      if (!make_whole()) return false;
-      if (view_.in_slot()) {
-        put_column(combine_word(column_of(word_), row_word(row), how));
-      } else {
-        tile_.combine_column(memory_, view_.cell(cell_) + rows_.column, rows_.value(row), rows_.value_bytes, how);
-      }
+    if (!make_whole()) return false;
+    if (view_.in_slot()) {
+      const std::uint64_t sum = combine_word(column_of(word_), row_word(row), how);
+      word_ = with_part(word_, sum, rows_.column, rows_.value_bytes);
+    } else {
+      tile_.combine_column(memory_, view_.cell(cell_) + rows_.column, rows_.value(row), rows_.value_bytes, how);
     }
     return true;
   }

@@ -176,10 +176,12 @@ void CudaMachine::change_and_wait(ChangeJob& job, cudaStream_t stream) {
     cuda::check(cudaStreamSynchronize(stream), "running a change");
     if (report.leftovers == 0) break;
     const bool grew = make_room(report, full);
-    if (!grew && report.leftovers >= before) {
+    const bool stuck = !grew && report.leftovers >= before;
+    if (stuck && (report.needs_cell == 0 || full.tried_freed)) {
       // What is left finds no room, and there is no more to be had.
       (job.permits.new_key ? job.permits.new_key : job.permits.new_value) = false;
     }
+    full.tried_freed = stuck;  // runs that found no slot the time before may have found no cell this time
     before = report.leftovers;
     job.ring = ring_;
     job.again = job.leftovers;

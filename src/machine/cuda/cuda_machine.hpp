@@ -69,6 +69,7 @@ class CudaMachine final : public Machine {
   /// Which growth has failed, so that it is not tried again for the same batch.
   struct Full {
     bool index = false, heap = false;
+    bool tried_freed = false;  ///< what is left has had a try with the cells that came free, and got no further
   };
 
   /// Whether a batch goes in phases, and what its rows may ask of them.
