@@ -151,6 +151,12 @@ class Bench {
     say("-- %s", by.c_str());
   }
 
+  /// Batches are about the first `bytes` bytes of each value from now on, a multiple of 8.
+  void use_column(std::uint32_t bytes) {
+    column_bytes_ = bytes;
+    words_ = bytes / 8;
+  }
+
   /// Verifies every slot and cell; the count of items too.
   void verify() {
     const auto start = Clock::now();
@@ -294,6 +300,7 @@ class Bench {
     batch.keys = key_words_ == 1 ? arrays.keys.data() : arrays.wide_keys.data();
     batch.on_device = true;
     batch.stream = stream;
+    batch.column_bytes = column_bytes_;
     return batch;
   }
 
@@ -364,7 +371,9 @@ class Bench {
   }
 
   Setup setup_;
-  const unsigned words_, key_words_;
+  unsigned words_;  ///< of a row of values
+  const unsigned key_words_;
+  std::uint32_t column_bytes_ = 0;  ///< 0: rows are whole values
   GpuArray<unsigned long long> wrong_;
   cudaStream_t streams_[2] = {};
   std::unique_ptr<Table> table_;

@@ -9,6 +9,7 @@
 #include "both.cuh"
 #include "buckets.cuh"
 #include "cache.cuh"
+#include "columns.cuh"
 #include "curves.cuh"
 #include "growth.cuh"
 #include "heaps.cuh"
@@ -26,9 +27,9 @@ int run(int count, char** words) {
   std::uint64_t most_slots = std::uint64_t{1} << 30;
   std::string study = "table-a";
   app.add_option("study", study, "what to measure")
-      ->check(
-          CLI::IsMember({"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "keys",
-                         "shapes", "cache", "buckets", "both", "rivals", "factors", "pairs", "select", "fill-and-die"}))
+      ->check(CLI::IsMember({"table-a", "phases", "heap", "large", "resize", "recovery", "batches", "skew", "keys",
+                             "shapes", "cache", "buckets", "both", "rivals", "factors", "pairs", "select", "columns",
+                             "fill-and-die"}))
       ->capture_default_str();
   app.add_option("--items", setup.items, "items in the table")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--value-bytes", setup.value_bytes, "a multiple of 8")
@@ -83,6 +84,8 @@ int run(int count, char** words) {
     result = factors_study(setup);
   } else if (study == "pairs") {
     result = pairs_study(setup);
+  } else if (study == "columns") {
+    result = columns_study(setup);
   } else if (study == "select") {
     result = select_study(setup);
   } else if (study == "shapes") {

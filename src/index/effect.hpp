@@ -18,19 +18,21 @@ namespace holdfast::index {
 using Held = std::uint32_t;
 inline constexpr Held kNothing = 0x7fff'ffff;  ///< it is absent
 inline constexpr Held kOld = kNothing - 1;     ///< the value from before the batch
-inline constexpr Held kSum = kNothing - 2;     ///< what `after_row` makes of the rows up to here
+inline constexpr Held kSum =
+    kNothing - 2;  ///< what `after_row` makes of the rows up to here: a sum, or a value with a new column
 inline constexpr std::size_t kMostEffectRows = kSum;
 
 /// What a key holds after some operations, by whether it was there before them.
 struct Effect {
   Held if_absent : 31 = kNothing;
-  std::uint32_t sums : 1 = 0;  ///< one of them accumulates
-  Held if_there = kOld;
+  std::uint32_t sums : 1 = 0;  ///< one of them accumulates, or gives a column of the value
+  Held if_there : 31 = kOld;
+  std::uint32_t erases : 1 = 0;  ///< one of them does: of the value from before them nothing stays, in no column
 };
 static_assert(sizeof(Effect) == 8);
 
-HOLDFAST_BOTH constexpr Effect make_effect(Held if_absent, Held if_there, bool sums) {
-  return {if_absent & kNothing, sums ? 1u : 0u, if_there};
+HOLDFAST_BOTH constexpr Effect make_effect(Held if_absent, Held if_there, bool sums, bool erases = false) {
+  return {if_absent & kNothing, sums ? 1u : 0u, if_there & kNothing, erases ? 1u : 0u};
 }
 
 /// What a key holds after `effect` that held `before`.
@@ -41,20 +43,22 @@ HOLDFAST_BOTH constexpr Held after(const Effect& effect, Held before) {
 
 /// The effect of `second` after `first`.
 HOLDFAST_BOTH constexpr Effect combined(const Effect& first, const Effect& second) {
-  return make_effect(after(second, first.if_absent), after(second, first.if_there), (first.sums | second.sums) != 0);
+  return make_effect(after(second, first.if_absent), after(second, first.if_there), (first.sums | second.sums) != 0,
+                     (first.erases | second.erases) != 0);
 }
 
 HOLDFAST_BOTH inline Effect effect_of(const Rows& rows, std::size_t number) {
-  const auto row = static_cast<Held>(number);
+  // A column is no value yet: the value that it belongs to is made as sums are.
+  const Held row = rows.partial ? kSum : static_cast<Held>(number);
   switch (rows.op_of(number)) {
     case Op::find:
     case Op::contains: break;
-    case Op::erase: return make_effect(kNothing, kNothing, false);
-    case Op::assign: return make_effect(kNothing, row, false);
+    case Op::erase: return make_effect(kNothing, kNothing, false, true);
+    case Op::assign: return make_effect(kNothing, row, rows.partial);
     case Op::insert:
     case Op::insert_and_find:
-    case Op::find_or_insert: return make_effect(row, kOld, false);
-    case Op::insert_or_assign: return make_effect(row, row, false);
+    case Op::find_or_insert: return make_effect(row, kOld, rows.partial);
+    case Op::insert_or_assign: return make_effect(row, row, rows.partial);
     case Op::accumulate: return make_effect(rows.scale == 1 ? row : kSum, kSum, true);
   }
   return {};
@@ -66,7 +70,8 @@ struct Word {
   std::uint64_t bits = 0;
 };
 
-/// The word after a row of operation `op` that gives `given`. What `effect_of` says of the key, this says of its value.
+/// The word after a row of operation `op` that gives `given`. What `effect_of` says of the key, this says of its value, or of the column
+/// that the rows are about.
 HOLDFAST_BOTH inline Word after_row(const Word& before, Op op, const Combining& how, std::uint64_t given) {
   switch (op) {
     case Op::find:

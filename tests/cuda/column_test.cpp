@@ -100,6 +100,48 @@ INSTANTIATE_TEST_SUITE_P(
                     Shape{8, 2, 2, 8, 0, kHalfOfFree, 128}, Shape{12, 2, 2, 8, 1, kHalfOfFree, 24}),
     name_of);
 
+class GpuColumnPhases : public GpuColumns {};
+
+/// Runs of one row, of a few, and of hundreds, which have a block of threads each.
+TEST_P(GpuColumnPhases, ChangesWithHotKeysGoInPhases) {
+  HOLDFAST_NEEDS_GPU();
+  ColumnsAndMap columns(path(), options_for(GetParam(), 100000));
+  const auto phased = [&] { return columns.table().stats().phased_batches; };
+  for (const std::uint32_t unit : kUnits) {
+    for (const std::uint64_t range : {1ull, 40ull, 30000ull}) {
+      for (const Op op : {Op::insert, Op::accumulate, Op::assign, Op::find_or_insert, Op::erase, Op::insert_or_assign,
+                          Op::insert_and_find}) {
+        const std::uint64_t before = phased();
+        ASSERT_NO_FATAL_FAILURE(columns.round(20000, range, false, op, unit)) << range;
+        EXPECT_EQ(phased(), before + 1) << int(op);
+      }
+      const std::uint64_t before = phased();
+      ASSERT_NO_FATAL_FAILURE(columns.round(20000, range, true, Op::find, unit)) << range;
+      EXPECT_EQ(phased(), before + 1);
+    }
+  }
+  columns.verify();
+}
+
+TEST_P(GpuColumnPhases, SmallChangesGoInPhases) {
+  HOLDFAST_NEEDS_GPU();
+  Shape shape = GetParam();
+  shape.order_from = 1;
+  ColumnsAndMap columns(path(), options_for(shape, 4000));
+  for (const std::uint32_t unit : kUnits) {
+    ASSERT_NO_FATAL_FAILURE(columns.rounds(400, 3, unit));
+    ASSERT_NO_FATAL_FAILURE(columns.rounds(200, 500, unit));
+  }
+  EXPECT_NE(columns.table().stats().phased_batches, 0u);
+  columns.verify();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GpuColumnPhases,
+                         testing::Values(Shape{4}, Shape{8}, Shape{12}, Shape{24}, Shape{128}, Shape{300},
+                                         Shape{16, 3, 3, 3}, with_caches({48}, 0.4), with_caches({128}, 1), kWide,
+                                         Shape{8, 2, 2, 8, 0, kHalfOfFree, 128}),
+                         name_of);
+
 /// Arrays in GPU memory, of two batches in flight, in the places where columns are read by 16 bytes and where they are not.
 TEST(GpuColumns, BatchesOfDeviceArrays) {
   HOLDFAST_NEEDS_GPU();

@@ -14,9 +14,9 @@ Operation (*combiner(const Items& items))(std::uint64_t, std::uint64_t) {
 }
 
 /// A shape with its scenarios' common parts.
-Scenario blank(const char* name, Flavour flavour, const Shape& shape) {
+Scenario blank(const std::string& name, Flavour flavour, const Shape& shape) {
   Scenario scenario;
-  scenario.name = std::string(name) + suffix(shape);
+  scenario.name = name + suffix(shape);
   scenario.flavour = flavour;
   scenario.shape = shape;
   return scenario;
@@ -280,6 +280,35 @@ void add_columns(std::vector<Scenario>& to, Flavour flavour, const Items& items)
       {one(find(k)), one(first(insert_or_assign(k, 32)))});
 }
 
+/// Columns change in phases: of each value that is there all is read before anything is written.
+void add_column_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
+  if (flavour != Flavour::resident || items.key_words > 1) return;
+  Shape shape = two_levels(items);
+  shape.columns = true;
+  const auto k = colliding_keys(shape, 2);
+  const auto phased = [](unsigned column, std::vector<Operation> operations) {
+    for (Operation& operation : operations) operation.column = column;
+    return Submission{std::move(operations), false, true};
+  };
+  const Operation there = insert(k[0], both_columns(1, 2));
+  const auto add = [&](const char* name, const std::vector<Operation>& setup, std::vector<Submission> changes) {
+    Scenario scenario = blank(std::string("phases of columns: ") + name, flavour, shape);
+    scenario.setup = setup;
+    scenario.callers = {std::move(changes), {one(find(k[0])), one(find(k[1]))}};
+    to.push_back(scenario);
+  };
+  add("two of one value, one after the other", {there}, {phased(2, {assign(k[0], 8)}), phased(1, {assign(k[0], 4)})});
+  add("a new key, and one that is there", {there}, {phased(1, {insert_or_assign(k[0], 4), insert(k[1], 8)})});
+  add("sums, and the rest stays", {there, insert(k[1], both_columns(4, 8))},
+      {phased(2, {accumulate(k[0], 16), accumulate(k[1], 32), accumulate(k[0], 64)})});
+  add("a key is erased and comes back", {there},
+      {phased(2, {accumulate(k[0], 4), erase(k[0]), insert(k[0], 8), accumulate(k[0], 16)})});
+  add("a key comes and goes", {}, {phased(1, {insert(k[0], 4), erase(k[0])}), phased(2, {insert(k[0], 8)})});
+  Operation second = assign(k[0], 8);
+  second.column = 2;
+  add("and one by one", {there}, {phased(1, {accumulate(k[0], 4)}), one(second)});
+}
+
 /// Cells keep scores behind values of one word. A batch's step is 100 more than its first value.
 void add_scores(std::vector<Scenario>& to, Flavour flavour, Score score) {
   Shape shape = two_levels({kInSlots});
@@ -402,7 +431,8 @@ std::vector<Scenario> schedules(Flavour flavour) {
   std::vector<Scenario> scenarios;
   add_slabs(scenarios, flavour, kPairs);
   for (const Score score : {Score::step, Score::frequency}) add_scores(scenarios, flavour, score);
-  for (const auto& add : {add_growth, add_reuse, add_phases, add_moves, add_runs, add_columns, add_selected}) {
+  for (const auto& add :
+       {add_growth, add_reuse, add_phases, add_moves, add_runs, add_columns, add_column_phases, add_selected}) {
     for (const unsigned key_words : {1u, 2u}) {
       for (const unsigned value_bytes : {kInCells, kInSlots}) add(scenarios, flavour, {value_bytes, key_words});
     }

@@ -44,6 +44,15 @@ def test_latency_stands_beside_throughput() -> None:
     assert "µs" not in bare
 
 
+def test_columns_beside_whole_values() -> None:
+    runs = [run("insert", 4096, 250), run("find, 128 of 128 bytes", 4096, 200), run("find, 32 of 128 bytes", 4096, 300),
+            run("assign, 128 of 128 bytes", 4096, 100)]  # fmt: skip
+    rows = rows_of(link_tables.TABLES["columns"](content("link-columns", {"runs": runs})))
+    assert [row[:2] for row in rows] == [["find", "4,096"], ["assign", "4,096"]]
+    assert [row[-1] for row in rows] == ["1.50", "–"]
+    assert rows[0][2].startswith("200") and rows[0][3].startswith("300") and rows[1][3] == "–"
+
+
 def test_selections_beside_their_limits() -> None:
     runs = [
         run("insert", 64, 250),

@@ -111,6 +111,20 @@ def select(content: Json) -> str:
     return grid([f"of {got['runs'][-1]['batch']:,} items", "chosen", "M items/s", "ms", "of its limit"], rows)
 
 
+def columns(content: Json) -> str:
+    """Columns of values beside whole ones: a row a work and batch, a column a part; times as fast."""
+    runs = [run for run in content["results"]["runs"] if ", " in run["work"]]
+    parts = list(dict.fromkeys(run["work"].partition(", ")[2] for run in runs))
+    rows = []
+    for work, batch in dict.fromkeys((run["work"].partition(", ")[0], run["batch"]) for run in runs):
+        got = {run["work"].partition(", ")[2]: run["mops"] for run in runs
+               if run["work"].startswith(f"{work}, ") and run["batch"] == batch}  # fmt: skip
+        ratio = got[parts[-1]]["median"] / got[parts[0]]["median"] if {parts[0], parts[-1]} <= got.keys() else None
+        cells = [spread_text(got[part]) if part in got else "–" for part in parts]
+        rows.append([work, f"{batch:,}", *cells, "–" if ratio is None else f"{ratio:.2f}"])
+    return grid(["M operations/s", "batch", *parts, "ratio"], rows)
+
+
 def rivals(content: Json) -> str:
     """Who does what how fast: a row a work and batch size, a column each; Holdfast over the best of the others."""
     value, runs = content["parameters"]["value_bytes"], content["results"]["runs"]
@@ -205,6 +219,7 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "buckets": buckets,
     "pairs": pairs,
     "select": select,
+    "columns": columns,
     "phases": phases,
     "gpu-recovery": gpu_recovery,
     "gpu-resize": gpu_resize,

@@ -16,7 +16,7 @@ static constexpr std::uint64_t kPlanAheadTimes = 16, kPlanAheadPart = 8;
 /// Whether index/phases.hpp can do it, and it is large enough to be worth some fifteen launches; and which phases it takes.
 CudaMachine::Phases CudaMachine::phases_of(const ChangeJob& job) const {
   Phases phases;
-  phases.any = !job.rows.partial && cache_.view().any() && job.size >= rows_from_phases() &&
+  phases.any = cache_.view().any() && job.size >= rows_from_phases() &&
                index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells);
   if (!phases.any) return phases;
   const index::Rows& rows = job.rows;
@@ -25,7 +25,7 @@ CudaMachine::Phases CudaMachine::phases_of(const ChangeJob& job) const {
   phases.values = some(index::may_place) && layout_.value_bytes != 0;
   phases.keys = some(index::may_change_key);
   phases.frees = some(index::may_retire) && !in_slot;
-  phases.sums = some(index::may_sum);
+  phases.sums = some(index::may_sum) || (rows.partial && phases.values);
   phases.reads = some(reads_value) && rows.out != nullptr && layout_.value_bytes != 0;
   phases.gathers = phases.reads && !in_slot;
   return phases;

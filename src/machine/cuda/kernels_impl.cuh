@@ -113,17 +113,25 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
   }
 
   void sum(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
-    const auto launch = [&](auto* kernel) {
-      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_.values, job, room);
-    };
     const index::Rows& rows = job.rows;
+    const std::uint32_t value_bytes = view_.value_bytes;
+    const auto launch = [&](auto* kernel, auto... parts) {
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_.values, job, room, parts...);
+    };
     const auto are = [](auto... address) { return ((reinterpret_cast<std::uintptr_t>(address) % 16 == 0) && ...); };
-    const bool wide =
-        rows.value_bytes % 16 == 0 && view_.cell_bytes % 16 == 0 && are(rows.values, rows.out, view_.heap);
+    const bool wide = value_bytes % 16 == 0 && rows.column % 16 == 0 && rows.value_bytes % 16 == 0 &&
+                      view_.cell_bytes % 16 == 0 && are(rows.values, rows.out, view_.heap);
+    const bool in_words =
+        rows.column % 8 == 0 && (rows.value_bytes % 8 == 0 || rows.column + rows.value_bytes == value_bytes);
     if (view_.in_slot()) {
       launch(sum_words_kernel<Shape>);
+    } else if (wide) {
+      launch(sum_kernel<2, Shape>, SumParts::together(rows, value_bytes, 16));
+    } else if (in_words) {
+      launch(sum_kernel<1, Shape>, SumParts::together(rows, value_bytes, 8));
     } else {
-      wide ? launch(sum_kernel<2, Shape>) : launch(sum_kernel<1, Shape>);
+      launch(sum_kernel<1, Shape>, SumParts::others(value_bytes));
+      launch(sum_kernel<1, Shape>, SumParts::alone(rows));
     }
     launch(long_sum_kernel<Shape>);
     check_launch("summing a change");

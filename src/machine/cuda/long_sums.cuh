@@ -1,5 +1,5 @@
 // long_sums.cuh: sums of runs of many rows (sums.cuh), a block a run: whose threads bring the next rows while a few of them apply
-// these, in array order. Sums of integers do not depend on the order, and are made by all threads at once.
+// these, in array order. Of a value whose column changes the rest is there already. Sums of integers do not depend on the order, and are made by all threads at once.
 #pragma once
 
 #include <type_traits>
@@ -51,9 +51,8 @@ class LongSum {
 
  private:
   /// True if all rows accumulate integers, and a thread meets one word only.
-  __device__ bool any_order() const {
-    return rows_.ops == nullptr && !is_float(how_.element) && kThreads % words_ == 0;
-  }
+  __device__ bool any_order() const { return all_accumulate() && !is_float(how_.element) && kThreads % words_ == 0; }
+  __device__ bool all_accumulate() const { return rows_.ops == nullptr && rows_.op == Op::accumulate; }
 
   /// Each thread sums what it meets of a word, and then one for each word sums what all have.
   __device__ index::Word at_once(Stretch& stretch, index::Word now) const {
@@ -124,7 +123,7 @@ class LongSum {
   }
 
   __device__ index::Word apply(const Stretch& stretch, unsigned size, index::Word now) const {
-    if (rows_.ops != nullptr) return apply_mixed(stretch, size, now);
+    if (!all_accumulate()) return apply_mixed(stretch, size, now);
     return with_element(how_.element, [&](auto element) {
       index::Combining how = how_;
       how.element = element;
@@ -165,25 +164,31 @@ struct SumWords {
   const View<Shape>& view;
   const CudaMemory& memory;
   const ValueView& values;
+  const index::Rows& rows;
 
+  /// `left`: bytes of the rows from there on.
   __device__ std::uint64_t old(const Sum& sum, unsigned word, std::size_t left) const {
-    if (view.in_slot()) return sum.old_word;
+    if (view.in_slot()) return index::part_of_word(sum.old_word, rows.column, rows.value_bytes);
     const std::uint64_t cell = sum.old_word - 1,
                         position = values.any() ? copy_of_cell(memory, values, cell) : kNoPosition;
     const std::byte* const from =
         position == kNoPosition ? view.cell(cell) : values.copies + position * view.cell_bytes;
-    const std::uint64_t bits = memory.load_value(reinterpret_cast<const std::uint64_t*>(from) + word);
-    return left < 8 ? bits & ((std::uint64_t{1} << (8 * left)) - 1) : bits;  // padding may hold anything
+    return load_part(memory, from + rows.column + 8 * word, left);  // padding may hold anything
   }
-  __device__ void store(Planned& planned, unsigned word, std::uint64_t bits) const {
+  __device__ void store(const Sum& sum, bool keeps, Planned& planned, unsigned word, std::uint64_t bits,
+                        std::size_t left) const {
     if (view.in_slot()) {
-      planned.word = bits;
+      planned.word = index::with_part(keeps ? sum.old_word : 0, bits, rows.column, rows.value_bytes);
       return;
     }
     const std::uint64_t cell = planned.word - 1;
-    memory.store_value(reinterpret_cast<std::uint64_t*>(view.cell(cell)) + word, bits);
-    if (values.resident())
-      memory.store_value(reinterpret_cast<std::uint64_t*>(values.copies + cell * view.cell_bytes) + word, bits);
+    store_at(view.cell(cell), word, bits, left);
+    if (values.resident()) store_at(values.copies + cell * view.cell_bytes, word, bits, left);
+  }
+  __device__ void store_at(std::byte* cell, unsigned word, std::uint64_t bits, std::size_t left) const {
+    std::byte* const to = cell + rows.column + 8 * word;
+    if (rows.partial) return memory.store_part(to, bits, left);
+    memory.store_value(reinterpret_cast<std::uint64_t*>(to), bits);
   }
 };
 
@@ -194,7 +199,7 @@ __global__ void __launch_bounds__(kThreads)
   constexpr unsigned kMost = 64;  ///< words at once
   __shared__ Stretch stretches[2];
   const CudaMemory memory(job.state, nullptr);
-  const SumWords<Shape> words{view, memory, values};
+  const SumWords<Shape> words{view, memory, values, job.rows};
   const std::size_t bytes = job.rows.value_bytes;
   const auto all = static_cast<unsigned>((bytes + 7) / 8);
   for (std::uint64_t i = blockIdx.x; i < job.report->long_sums; i += gridDim.x) {
@@ -204,9 +209,10 @@ __global__ void __launch_bounds__(kThreads)
       const unsigned some = all - first < kMost ? all - first : kMost, word = first + threadIdx.x;
       const bool mine = threadIdx.x < some;
       index::Word now{sum.there != 0, 0};
-      if (mine && now.there) now.bits = words.old(sum, word, bytes - 8 * std::size_t{word});
+      const std::size_t left = bytes - 8 * std::size_t{word};
+      if (mine && now.there) now.bits = words.old(sum, word, left);
       now = LongSum(job, run, first, some)(stretches, now);
-      if (mine && sum.plan != kNoPlan) words.store(room.planned[sum.plan], word, now.bits);
+      if (mine && sum.plan != kNoPlan) words.store(sum, run.keeps, room.planned[sum.plan], word, now.bits, left);
     }
   }
   memory.fence();

@@ -2,7 +2,7 @@
 //
 //   fold      what the rows of each run do up to each of them (index/effect.hpp), by a scan
 //   plan      a thread a row: answers, slots and cells, all in GPU memory
-//   sum       what runs accumulate, and its place (sums.cuh)
+//   sum       what runs accumulate or make of a column, and its place (sums.cuh)
 //   place     values into consecutive cells, warp by warp
 //   order     the changes by the lines that their slots lie in, beside the values where it can
 //   commit    each line once, in that order: host memory takes twenty times as many as in none; and whole, since of half a line
@@ -32,7 +32,7 @@ __device__ void note_read(const View<Shape>& view, const ChangeJob& job, const C
   if (held != index::kOld) {
     room.copies[row] = held == index::kNothing ? 0 : held + 1;
   } else if (view.in_slot()) {
-    store_user(job.rows.result(row), old.word, job.rows.value_bytes);
+    store_user(job.rows.result(row), old.word >> (8 * job.rows.column), job.rows.value_bytes);
   } else {
     const auto cell = static_cast<std::uint32_t>(old.word - 1);
     static_cast<std::uint32_t*>(reading.cells)[row] = cell;
@@ -95,11 +95,13 @@ __device__ Planned plan_row(const PhaseMemory& memory, const View<Shape>& view, 
   const bool places = index::needs_cell(plan.change);
   if (view.in_slot() && places && plan.held != index::kSum)
     planned.word = load_user(job.rows.value(plan.held), job.rows.value_bytes);
-  if (whole.sums != 0 && ((places && plan.held == index::kSum) || reads)) {
+  const bool kept = old && plan.change == index::Change::none;  // all that rows read is as it was
+  if (whole.sums != 0 && ((places && plan.held == index::kSum) || (reads && !kept))) {
     sum.old_word = old.word;
     sum.plan = places && plan.held == index::kSum ? 0 : kNoPlan;
-    sum.at = static_cast<std::uint32_t>(at) & 0x7fff'ffff;
+    sum.at = static_cast<std::uint32_t>(at) & 0x3fff'ffff;
     sum.there = old ? 1 : 0;
+    sum.erased = whole.erases;
     planned.sums = 1;
   }
   return planned;

@@ -168,12 +168,13 @@ struct Planned {
   std::uint8_t sums;  ///< its run is among the sums
 };
 
-/// A run that accumulates.
+/// A run that accumulates, or changes a column of the value.
 struct Sum {
   std::uint64_t old_word;  ///< of the value that is there
   std::uint32_t plan;  ///< that gets the sum; kNoPlan: rows read sums on the way, but the run ends with another value
-  std::uint32_t at : 31;  ///< where the run begins
+  std::uint32_t at : 30;  ///< where the run begins
   std::uint32_t there : 1;
+  std::uint32_t erased : 1;  ///< on the way: of the old value nothing stays outside of the column
 };
 static_assert(sizeof(Sum) == 16);
 inline constexpr std::uint32_t kNoPlan = 0xffff'ffff;

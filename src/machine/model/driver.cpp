@@ -106,31 +106,36 @@ void read_held(const Memory& memory, const index::View<index::RuntimeShape>& vie
   if (held == index::kSum) return;
   if (held == index::kNothing) return Tile{}.zero(to, rows.value_bytes);
   if (held != index::kOld) return Tile{}.copy(to, rows.value(held), rows.value_bytes);
-  if (view.in_slot()) return index::store_bytes(to, old_word, rows.value_bytes);
-  Tile{}.read_cell(memory, to, view.cell(old_word - 1), rows.value_bytes);
+  if (view.in_slot()) return index::store_bytes(to, old_word >> (8 * rows.column), rows.value_bytes);
+  Tile{}.read_cell(memory, to, view.cell(old_word - 1) + rows.column, rows.value_bytes);
 }
 
 constexpr unsigned kMaxWords = 2;
 
-/// The value that a run makes of the one from before the batch; its rows that read one on the way are answered.
+/// The value that a run makes of the one from before the batch; its rows that read one on the way are answered. `erased`: on the way, so
+/// that of a value whose column they give nothing else stays.
 template <class Memory>
 void sum_run(const Memory& memory, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
-             const std::uint32_t* its, unsigned size, const index::Item& old, std::uint64_t* value) {
-  const unsigned words = rows.value_bytes / 8;
-  HOLDFAST_ASSERT(words <= kMaxWords);
+             const std::uint32_t* its, unsigned size, const index::Item& old, bool erased, std::uint64_t* value) {
+  HOLDFAST_ASSERT(view.value_bytes <= 8 * kMaxWords);
+  auto* const whole = reinterpret_cast<std::byte*>(value);
   if (old && view.in_slot()) value[0] = old.word;
   if (old && !view.in_slot())
-    ModelTile<Flavour::resident>{}.read_cell(memory, reinterpret_cast<std::byte*>(value), view.cell(old.word - 1),
-                                             rows.value_bytes);
+    ModelTile<Flavour::resident>{}.read_cell(memory, whole, view.cell(old.word - 1), view.value_bytes);
+  index::Word now[kMaxWords];
+  const unsigned words = (rows.value_bytes + 7) / 8;
   for (unsigned w = 0; w < words; ++w) {
-    index::Word now{static_cast<bool>(old), value[w]};
+    const std::size_t left = rows.value_bytes - 8 * w;
+    now[w] = {static_cast<bool>(old), index::load_bytes(whole + rows.column + 8 * w, left)};
     for (unsigned i = 0; i < size; ++i) {
       const Op op = rows.op_of(its[i]);
-      now = index::after_row(now, op, rows.combining(), index::load_bytes(rows.value(its[i]) + 8 * w, 8));
-      if (reads_value(op)) index::store_bytes(rows.result(its[i]) + 8 * w, now.bits, 8);
+      now[w] = index::after_row(now[w], op, rows.combining(), index::load_bytes(rows.value(its[i]) + 8 * w, left));
+      if (reads_value(op)) index::store_bytes(rows.result(its[i]) + 8 * w, now[w].bits, left);
     }
-    value[w] = now.bits;
   }
+  if (erased) std::memset(whole, 0, view.value_bytes);
+  for (unsigned w = 0; w < words; ++w)
+    index::store_bytes(whole + rows.column + 8 * w, now[w].bits, rows.value_bytes - 8 * w);
 }
 
 template <class Memory>
@@ -261,14 +266,14 @@ void run_phases_as(const index::View<index::RuntimeShape>& view, const index::Ro
   for (unsigned i = 0; i < count; ++i) {
     if (!runs.leads(i) || !runs.whole(i).sums) continue;
     std::uint32_t its[kMaxPhased];
-    sum_run(memory, view, rows, its, runs.all(i, its), old[i], sums[i]);
+    sum_run(memory, view, rows, its, runs.all(i, its), old[i], runs.whole(i).erases != 0, sums[i]);
   }
   for (unsigned i = 0; i < count; ++i) {
     if (!index::needs_cell(plans[i].change)) continue;
     const std::byte* const value =
         plans[i].held == index::kSum ? reinterpret_cast<std::byte*>(sums[i]) : rows.value(plans[i].held);
-    if (view.in_slot()) words[i] = index::load_bytes(value, rows.value_bytes);
-    if (!view.in_slot()) Tile{}.write_cell(memory, view.cell(words[i] - 1), value, rows.value_bytes);
+    if (view.in_slot()) words[i] = index::load_bytes(value, view.value_bytes);
+    if (!view.in_slot()) Tile{}.write_cell(memory, view.cell(words[i] - 1), value, view.value_bytes);
   }
   const bool scores_first = memory.keeps(index::Step::score_before_commit);
   if (scores_first) place_scores(memory, view, rows, plans, words, count);
