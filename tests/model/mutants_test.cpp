@@ -151,8 +151,8 @@ TEST(MutantsInPhases, OfPairsAreNoticed) {
 /// Those of columns write whole values, of which a part was read: all of it needs what the value of a row needs.
 TEST(MutantsInPhases, OfColumnsAreNoticed) {
   std::uint64_t states = 0;
-  for (const Step step : {Step::fence_after_place, Step::order_value_before_key, Step::fence_after_commit,
-                          Step::raise_after_erase, Step::cell_limbo}) {
+  for (const Step step :
+       {Step::fence_after_place, Step::order_value_before_key, Step::fence_after_commit, Step::cell_limbo}) {
     const LeavingOut without(step);
     EXPECT_NE(killer_in_phases({}, states, "of columns"), "")
         << "nothing fails without step " << static_cast<int>(step);

@@ -46,6 +46,18 @@ def rows_of(keys: Any, columns: int = 4, init: initial.Initial = FIRST) -> Any:
     return init.rows(keys.reshape(-1), columns, TorchLibrary(torch)).reshape(*keys.shape, columns)
 
 
+def test_an_embedding_in_a_column_of_the_values(place: str, make: Make) -> None:
+    table = make(Where(place), value=24).table
+    embedding = hft.Embedding(table.column(8, 24), 4, init=FIRST, lr=0.5)
+    keys = torch.tensor([3, 4, 3], device=place)
+    embedding.to(place)(keys).sum().backward()
+    values = table.find(keys, dtype=F32)[0]
+    expected = rows_of(keys) - 0.5 * torch.tensor([[2.0], [1.0], [2.0]], device=place)  # key 3 has two gradients
+    assert torch.allclose(values[:, 2:], expected) and not values[:, :2].any()
+    with pytest.raises(InvalidArgument, match="has values of 16 bytes"):
+        hft.Embedding(table.column(8, 24), 6)
+
+
 @pytest.mark.parametrize("stored", [F16, BF16, F32, F64], ids=str)
 @pytest.mark.parametrize("wanted", [F16, BF16, F32, F64], ids=str)
 def test_find_converts(place: str, make: Make, stored: Any, wanted: Any) -> None:

@@ -1,5 +1,6 @@
 // long_sums.cuh: sums of runs of many rows (sums.cuh), a block a run: whose threads bring the next rows while a few of them apply
-// these, in array order. Of a value whose column changes the rest is there already. Sums of integers do not depend on the order, and are made by all threads at once.
+// these, in array order. Sums of integers do not depend on the order, and are made by all threads at once. Of a value whose column
+// changes the rest is there already.
 #pragma once
 
 #include <type_traits>
