@@ -1,5 +1,6 @@
 // pairs.cuh: the study `pairs`: keys and values of any length, from arrays of GPU memory. Keys have 8 bytes; values have 8, so that
-// a pair with its header has 32, or 1 to 4096. What is read comes back to host memory, and is checked there.
+// a pair with its header has 32, or 1 to 600, or 1 to 4080. What is read comes back to host memory, or stays in that of the GPU; it is
+// checked there.
 #pragma once
 
 #include <chrono>
@@ -32,6 +33,18 @@ __global__ void pair_value_kernel(const std::uint64_t* keys, const std::uint64_t
   }
 }
 
+__global__ void check_blob_kernel(const std::uint64_t* keys, const std::uint64_t* offsets, const std::byte* values,
+                                  std::uint64_t size, std::uint64_t version, std::uint32_t most,
+                                  unsigned long long* wrong) {
+  for (std::uint64_t row = blockIdx.x; row < size; row += gridDim.x) {
+    const std::uint64_t begin = offsets[row], end = offsets[row + 1];
+    if (threadIdx.x == 0 && end - begin != pair_size(keys[row], most)) atomicAdd(wrong, 1ull);
+    for (std::uint64_t at = threadIdx.x; begin + at < end; at += blockDim.x) {
+      if (values[begin + at] != static_cast<std::byte>(pair_byte(keys[row], version, at))) atomicAdd(wrong, 1ull);
+    }
+  }
+}
+
 /// Batches of one operation after another on a table of such pairs.
 class PairBench {
  public:
@@ -56,9 +69,12 @@ class PairBench {
     unlink(path_.c_str());
   }
 
+  /// Where the values go that are read.
+  enum class To : std::uint8_t { host, gpu };
+
   /// `count` batches of `rows` rows: the items from `first` on, or any.
   void run(const char* work, Op op, std::uint64_t rows, unsigned count, std::uint64_t first, bool each, Status expected,
-           std::uint64_t version) {
+           std::uint64_t version, To to = To::host) {
     std::vector<double> rates;
     std::uint64_t bytes = 0;
     for (unsigned b = 0; b < count; ++b) {
@@ -69,11 +85,12 @@ class PairBench {
       draw.seed = 1000 * rows + b;
       bytes += fill(draw, rows, version);
       const auto start = std::chrono::steady_clock::now();
-      table_.run(batch(op, rows));
+      table_.run(batch(op, rows, to));
       rates.push_back(static_cast<double>(rows) / 1e6 /
                       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       status_kernel<<<256, 256>>>(statuses_.data(), rows, expected, expected, wrong_.data());
-      if (op == Op::find) check_blobs(rows, version);
+      if (op == Op::find && to == To::host) check_blobs(rows, version);
+      if (op == Op::find && to == To::gpu) check_device_blobs(rows, version);
     }
     unsigned long long wrong = 0;
     must(cudaMemcpy(&wrong, wrong_.data(), 8, cudaMemcpyDeviceToHost), "checking answers");
@@ -123,7 +140,7 @@ class PairBench {
     return at;
   }
 
-  Batch batch(Op op, std::uint64_t rows) {
+  Batch batch(Op op, std::uint64_t rows, To to) {
     Batch batch;
     batch.size = rows;
     batch.op = op;
@@ -133,7 +150,8 @@ class PairBench {
     batch.values = values_.data();
     batch.value_offsets = value_offsets_.data();
     batch.statuses = statuses_.data();
-    if (op == Op::find) batch.blobs = &blobs_;
+    if (op == Op::find && to == To::host) batch.blobs = &blobs_;
+    if (op == Op::find && to == To::gpu) batch.device_blobs = &device_blobs_;
     return batch;
   }
 
@@ -147,6 +165,14 @@ class PairBench {
         right = static_cast<std::uint8_t>(blobs_[row][at]) == pair_byte(keys[row], version, at);
       failed_ |= !right;
     }
+  }
+
+  void check_device_blobs(std::uint64_t rows, std::uint64_t version) {
+    failed_ |= device_blobs_.size() != rows;
+    if (failed_) return;
+    check_blob_kernel<<<4096, 128>>>(keys_.data(), device_blobs_.offsets(), device_blobs_.bytes(), rows, version, most_,
+                                     wrong_.data());
+    must(cudaDeviceSynchronize(), "checking answers");
   }
 
   /// What each phase has taken a batch, of those since the last call.
@@ -169,6 +195,7 @@ class PairBench {
   GpuArray<Status> statuses_;
   GpuArray<unsigned long long> wrong_;
   Blobs blobs_;
+  DeviceBlobs device_blobs_;
   std::map<std::string, PhaseTime> before_;
   Json runs_ = Json::array();
   bool failed_ = false;
@@ -177,20 +204,25 @@ class PairBench {
 inline Json pairs_study(const Setup& setup) {
   Json all = Json::array();
   bool failed = false;
-  for (const std::uint32_t most : {8u, 4080u}) {
-    const unsigned batches = most == 8 ? 8 : 2;
-    const std::uint64_t items = batches * kMi, small = 4096, few = 64;
+  using To = PairBench::To;
+  for (const std::uint32_t most : {8u, 600u, 4080u}) {
+    const unsigned batches = most == 8 ? 8 : most == 600 ? 4 : 2;
+    const std::uint64_t items = batches * kMi, middle = 64 << 10, small = 4096, few = 64;
+    const auto count_of = [&](std::uint64_t rows) -> unsigned {
+      return rows < kMi ? few : most == 8 ? 5 : most == 600 ? 3 : 2;
+    };
     PairBench bench(setup, most, items + small * few);
     bench.run("insert", Op::insert, kMi, batches, 0, true, Status::inserted, 1);
     bench.run("insert", Op::insert, small, few, items, true, Status::inserted, 1);
-    for (const std::uint64_t rows : {kMi, small}) {
-      const unsigned count = rows == small ? few : most == 8 ? 5 : 2;
+    for (const std::uint64_t rows : {kMi, middle, small}) {
+      const unsigned count = count_of(rows);
+      if (rows == kMi) bench.run("first find", Op::find, rows, 1, 0, false, Status::found, 1);
       bench.run("find", Op::find, rows, count, 0, false, Status::found, 1);
+      bench.run("find, values stay on the GPU", Op::find, rows, count, 0, false, Status::found, 1, To::gpu);
+      bench.run("contains", Op::contains, rows, count, 0, false, Status::found, 1);
     }
-    for (const std::uint64_t rows : {kMi, small}) {
-      const unsigned count = rows == small ? few : most == 8 ? 5 : 2;
-      bench.run("update", Op::assign, rows, count, 0, true, Status::updated, 2);
-    }
+    for (const std::uint64_t rows : {kMi, small})
+      bench.run("update", Op::assign, rows, count_of(rows), 0, true, Status::updated, 2);
     bench.run("erase", Op::erase, kMi, batches, 0, true, Status::erased, 2);
     bench.run("erase", Op::erase, small, few, items, true, Status::erased, 2);
     failed |= bench.failed() || bench.table().size() != 0 || !bench.table().check().errors.empty();

@@ -38,54 +38,105 @@ class Arena {
     for (auto& chunk : other.chunks_) chunks_.push_back(std::move(chunk));
     other = Arena();
   }
+  /// Memory that rows lie in, and that somebody else has made, lives as long as this.
+  void keep(std::shared_ptr<void> memory) { chunks_.push_back(std::move(memory)); }
 
  private:
   static constexpr std::size_t kChunk = std::size_t{256} << 10;
   void grow(std::size_t bytes) {
     left_ = bytes > kChunk ? bytes : kChunk;
-    chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(left_));
-    at_ = chunks_.back().get();
+    std::shared_ptr<std::byte[]> chunk(std::make_unique_for_overwrite<std::byte[]>(left_));
+    at_ = chunk.get();
+    chunks_.push_back(std::move(chunk));
   }
 
   std::byte* at_ = nullptr;
   std::size_t left_ = 0;
-  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  std::vector<std::shared_ptr<void>> chunks_;
 };
 
 /// The results of a batch's rows, and the memory that they lie in.
 class Blobs {
  public:
   Blobs() = default;
-  Blobs(Blobs&&) = default;
-  Blobs& operator=(Blobs&&) = default;
+  Blobs(Blobs&& other) noexcept { *this = std::move(other); }
+  Blobs& operator=(Blobs&& other) noexcept {
+    rows_ = std::move(other.rows_);
+    size_ = std::exchange(other.size_, 0);
+    arena_ = std::move(other.arena_);
+    return *this;
+  }
 
   /// `rows` rows without bytes; what was there before is gone.
   void reset(std::size_t rows) {
-    rows_.assign(rows, Blob{});
-    arena_ = Arena();
+    *this = Blobs();
+    rows_.reset(new Blob[rows]());
+    size_ = rows;
   }
 
-  std::size_t size() const { return rows_.size(); }
+  std::size_t size() const { return size_; }
   bool has(std::size_t row) const { return rows_[row].data != nullptr; }
   std::string_view operator[](std::size_t row) const {
     return {reinterpret_cast<const char*>(rows_[row].data), rows_[row].size};
   }
   std::uint64_t total_bytes() const {
     std::uint64_t bytes = 0;
-    for (const Blob& row : rows_) bytes += row.size;
+    for (std::size_t row = 0; row < size_; ++row) bytes += rows_[row].size;
     return bytes;
   }
   /// Writes all rows one after another to `bytes`, and where each begins, and the last ends, to `offsets`: (n + 1,).
   void pack(std::uint64_t* offsets, std::byte* bytes) const;
 
   // How machines fill it in.
-  Blob* rows() { return rows_.data(); }
-  void shrink(std::size_t rows) { rows_.resize(rows); }
+  Blob* rows() { return rows_.get(); }
+  void shrink(std::size_t rows) { size_ = rows; }
   Arena& arena() { return arena_; }
+  /// `rows` rows in memory of the machine's, which it writes.
+  void reset(std::size_t rows, std::shared_ptr<Blob[]> memory) {
+    *this = Blobs();
+    rows_ = std::move(memory);
+    size_ = rows;
+  }
 
  private:
-  std::vector<Blob> rows_;
+  std::shared_ptr<Blob[]> rows_;
+  std::size_t size_ = 0;
   Arena arena_;
+};
+
+/// The results of a batch's rows in memory of the table's GPU, which lives as long as this.
+class DeviceBlobs {
+ public:
+  std::size_t size() const { return size_; }
+  /// (n + 1,) where the bytes of each row begin, and those of the last end; in GPU memory, as all that follows.
+  const std::uint64_t* offsets() const { return offsets_; }
+  /// (n,) true for rows that have bytes, which may be none.
+  const bool* present() const { return present_; }
+  const std::byte* bytes() const { return bytes_; }
+  std::uint64_t total_bytes() const { return total_bytes_; }
+  int device() const { return device_; }  ///< the GPU's number
+
+  // How machines fill it in.
+  /// `memory` is where all of it lies.
+  void reset(std::shared_ptr<void> memory, std::size_t rows, const std::uint64_t* offsets, const bool* present,
+             const std::byte* bytes, std::uint64_t total_bytes, int device) {
+    memory_ = std::move(memory);
+    size_ = rows;
+    offsets_ = offsets;
+    present_ = present;
+    bytes_ = bytes;
+    total_bytes_ = total_bytes;
+    device_ = device;
+  }
+
+ private:
+  std::shared_ptr<void> memory_;
+  std::size_t size_ = 0;
+  const std::uint64_t* offsets_ = nullptr;
+  const bool* present_ = nullptr;
+  const std::byte* bytes_ = nullptr;
+  std::uint64_t total_bytes_ = 0;
+  int device_ = 0;
 };
 
 }  // namespace holdfast

@@ -111,11 +111,12 @@ struct Batch {
   /// columns that begin and end at multiples of 16 bytes are the fastest, and then those at multiples of 8.
   std::uint32_t column = 0, column_bytes = 0;
   // Of variable-length pairs: the bytes of all rows lie one after another in `keys` and `values`, and these say where each begins
-  // and the last ends. Results of reads go to `blobs`, in host memory, not to `out`. A batch of arrays in GPU memory has ended
-  // when `run` returns.
+  // and the last ends. Results of reads go to `blobs`, in host memory, not to `out`; with `on_device` they can stay in GPU memory.
+  // A batch of arrays in GPU memory has ended when `run` returns.
   const std::uint64_t* key_offsets = nullptr;    ///< (n + 1,)
   const std::uint64_t* value_offsets = nullptr;  ///< (n + 1,)
   Blobs* blobs = nullptr;                        ///< or null
+  DeviceBlobs* device_blobs = nullptr;           ///< instead, with `on_device`, for at most 2^30 rows
   bool unique = false;                           ///< the caller promises that no key repeats
   bool ordered = false;                          ///< in a mixed batch, reads too are in array order
   bool on_device = false;

@@ -5,6 +5,8 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <cstdint>
+
 #include "holdfast/pool.hpp"
 #include "holdfast/table.hpp"
 
@@ -24,6 +26,12 @@ void bind_selection(nanobind::class_<Table>& table);
 
 /// Adds `order_streams` and `pointer_device`, which need CUDA and say so where the build has none.
 void bind_cuda(nanobind::module_& module);
+
+/// What lies at an address that Python gave.
+template <class T>
+T* at(std::uintptr_t address) {
+  return reinterpret_cast<T*>(address);
+}
 
 using Dict = nanobind::typed<nanobind::dict, nanobind::str, nanobind::any>;
 

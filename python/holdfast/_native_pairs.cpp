@@ -12,18 +12,13 @@ using namespace nb::literals;
 namespace holdfast::python {
 namespace {
 
-template <class T>
-T* at(std::uintptr_t address) {
-  return reinterpret_cast<T*>(address);
-}
-
 using Ran = nb::typed<nb::tuple, bool, nb::any>;
 using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
 
 Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys,
         std::uintptr_t key_offsets, std::uintptr_t values, std::uintptr_t value_offsets, Blobs* blobs,
-        std::uintptr_t statuses, std::uintptr_t found, std::uintptr_t mask, bool unique, bool ordered, bool on_device,
-        std::uintptr_t stream, bool interruptible) {
+        DeviceBlobs* device_blobs, std::uintptr_t statuses, std::uintptr_t found, std::uintptr_t mask, bool unique,
+        bool ordered, bool on_device, std::uintptr_t stream, bool interruptible) {
   Interrupt interrupt;
   Batch batch;
   batch.size = size;
@@ -34,6 +29,7 @@ Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::ui
   batch.values = at<const void>(values);
   batch.value_offsets = at<const std::uint64_t>(value_offsets);
   batch.blobs = blobs;
+  batch.device_blobs = device_blobs;
   batch.statuses = at<Status>(statuses);
   batch.found = at<bool>(found);
   batch.mask = at<const std::uint8_t>(mask);
@@ -90,10 +86,20 @@ void bind_pairs(nb::module_& module, nb::class_<Table>& table) {
       .def("to_list", &to_list, "A list of bytes, and of None for rows that have none.")
       .def("pack", &pack, "offsets"_a, "bytes"_a, "Writes (n + 1,) offsets and all bytes to these addresses.")
       .def("present", &present, "found"_a, "Writes (n,) bools to this address: the row has bytes.");
+  nb::class_<DeviceBlobs>(module, "DeviceBlobs")
+      .def(nb::init<>())
+      .def("__len__", &DeviceBlobs::size)
+      .def("total_bytes", &DeviceBlobs::total_bytes)
+      .def(
+          "offsets_at", [](const DeviceBlobs& blobs) { return reinterpret_cast<std::uintptr_t>(blobs.offsets()); },
+          "The address of (n + 1,) offsets in GPU memory.")
+      .def(
+          "bytes_at", [](const DeviceBlobs& blobs) { return reinterpret_cast<std::uintptr_t>(blobs.bytes()); },
+          "The address of all bytes there.");
   table
       .def("run_pairs", &run, "size"_a, "op"_a, "ops"_a, "keys"_a, "key_offsets"_a, "values"_a, "value_offsets"_a,
-           "blobs"_a.none(), "statuses"_a, "found"_a, "mask"_a, "unique"_a, "ordered"_a, "on_device"_a, "stream"_a,
-           "interruptible"_a,
+           "blobs"_a.none(), "device_blobs"_a.none(), "statuses"_a, "found"_a, "mask"_a, "unique"_a, "ordered"_a,
+           "on_device"_a, "stream"_a, "interruptible"_a,
            "Runs a batch over keys and values of any length; arrays are addresses, 0 for none. Returns (stopped, "
            "raised).")
       .def("export_pairs", &export_pairs, "cursor"_a, "keys"_a.none(), "values"_a.none(), "n"_a,

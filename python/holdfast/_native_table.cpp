@@ -13,11 +13,6 @@ using namespace nb::literals;
 namespace holdfast::python {
 namespace {
 
-template <class T>
-T* at(std::uintptr_t address) {
-  return reinterpret_cast<T*>(address);
-}
-
 CacheOptions cache_options(double bucket_ratio, double ratio, std::optional<std::uint64_t> memory,
                            const std::string& policy) {
   CacheOptions options;

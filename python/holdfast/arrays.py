@@ -311,6 +311,18 @@ def _from_numpy(name: str, array: Any) -> tuple[Any, Library]:
     return array, NUMPY
 
 
+def adopt(memory: Any, library: Library, place: str) -> Any:
+    """GPU memory with a `__cuda_array_interface__` as an array of this library, which keeps it alive. No copy."""
+    if isinstance(library, TorchLibrary):
+        import torch
+
+        return torch.as_tensor(memory, device=place)
+    import cupy
+
+    with cupy.cuda.Device(device_number(place)):
+        return cupy.asarray(memory)
+
+
 def _from_cuda(name: str, value: Any) -> tuple[Any, Library]:
     library = _gpu_library(name)
     if isinstance(library, TorchLibrary):

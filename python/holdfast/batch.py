@@ -313,6 +313,7 @@ class Request:
     unique: bool = False
     ordered: bool = False
     as_arrow: bool = False
+    as_device: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +324,13 @@ class Results:
     values: Any = None
     found: Any = None
     scores: Any = None
+
+
+def rows_where(mask: Any) -> Any:
+    """The numbers of the rows where a result is true, in its library."""
+    imported = arrays.import_array("mask", mask)
+    assert imported is not None
+    return imported[1].rows_where(imported[0])
 
 
 def needs_values(request: Request, ops: Operand | None) -> tuple[bool, bool]:
@@ -394,8 +402,9 @@ def streams_of(request: Request, operands: list[Operand], place: str, shape: Tab
 def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
     """Checks the request, runs it, and returns its results. Interrupted, raises what the signal's handler raised, with
     the statuses so far as its attribute `statuses`."""
-    if request.as_arrow:
-        raise InvalidArgument(f"as_arrow is for values of any length, and {shape.path} has {shape.value_bytes} bytes")
+    for kind in ("as_arrow", "as_device"):
+        if getattr(request, kind):
+            raise InvalidArgument(f"{kind} is for values of any length, and {shape.path} has {shape.value_bytes} bytes")
     keys, n = take_keys(request.keys, shape)
     library, name = keys.library, request.op.name.lower()
     mask = take_bytes(

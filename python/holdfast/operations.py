@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
-import numpy as np
-
 from . import batch, lookup, pairs
 from ._native import Table as NativeTable
 from .batch import Request, TableShape
@@ -128,11 +126,12 @@ class Operations:
     def find(
         self, keys: Any, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
         stream: Any = None, missing: Literal[False] = False, as_arrow: bool = False,
+        as_device: bool = False,
     ) -> tuple[Any, Any]: ...  # fmt: skip
     @overload
     def find(
         self, keys: Any, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
-        stream: Any = None, missing: Literal[True], as_arrow: bool = False,
+        stream: Any = None, missing: Literal[True], as_arrow: bool = False, as_device: bool = False,
     ) -> tuple[Any, Any, Any]: ...  # fmt: skip
     def find(
         self,
@@ -145,6 +144,7 @@ class Operations:
         stream: Any = None,
         missing: bool = False,
         as_arrow: bool = False,
+        as_device: bool = False,
     ) -> Any:
         """Reads the value of each key.
 
@@ -159,6 +159,9 @@ class Operations:
             Give the rows of absent keys too. With arrays in GPU memory the call waits for their count.
         as_arrow
             Values of any length as an Arrow array of large_binary, instead of an object array of bytes and None.
+        as_device
+            Values of any length as a pair of arrays in GPU memory, where the keys must be: all bytes, and (n + 1,)
+            offsets. A row without value has no bytes.
 
         Returns
         -------
@@ -173,11 +176,11 @@ class Operations:
         dtype = self._dtype if dtype is None else dtype
         request = Request(Op.FIND, keys, mask=mask, dtype=dtype, stream=stream, unique=unique, out_values=values,
                           out_found=found, give_values=True, give_found=True,
-                          as_arrow=as_arrow)  # fmt: skip
+                          as_arrow=as_arrow, as_device=as_device)  # fmt: skip
         if self._shape.any_length:
             result = self._run(request)
             both = result.values, result.found
-            return (*both, np.flatnonzero(~result.found)) if missing else both
+            return (*both, batch.rows_where(~result.found)) if missing else both
         if not missing and (values is None or dtype is None):
             result = self._run(request)
             return result.values, result.found
@@ -234,6 +237,7 @@ class Operations:
         out: Any = None,
         stream: Any = None,
         as_arrow: bool = False,
+        as_device: bool = False,
     ) -> tuple[Any, Any]:
         """Reads the value of each key, or adds the key with the value given, or with one that `init` makes.
 
@@ -247,7 +251,7 @@ class Operations:
             Element type of the values; with `init`, needed unless `out` has it.
         out
             As for `find`: converted if it is of another floating-point type than `dtype`.
-        as_arrow
+        as_arrow, as_device
             As for `find`.
 
         Returns
@@ -262,7 +266,7 @@ class Operations:
         dtype = self._dtype if dtype is None else dtype
         request = Request(Op.FIND_OR_INSERT, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
                           out_values=rows, out_found=found, give_values=True, give_found=True,
-                          as_arrow=as_arrow)  # fmt: skip
+                          as_arrow=as_arrow, as_device=as_device)  # fmt: skip
         if init is not None:
             if self._shape.any_length:
                 raise InvalidArgument(
@@ -284,6 +288,7 @@ class Operations:
         out: Any = None,
         stream: Any = None,
         as_arrow: bool = False,
+        as_device: bool = False,
     ) -> tuple[Any, Any]:
         """Adds each key with its value if it is absent, and reads what is there afterwards.
 
@@ -298,7 +303,7 @@ class Operations:
         dtype = self._dtype if dtype is None else dtype
         result = self._run(
             Request(Op.INSERT_AND_FIND, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
-                    out_values=rows, out_statuses=statuses, give_values=True, as_arrow=as_arrow)
+                    out_values=rows, out_statuses=statuses, give_values=True, as_arrow=as_arrow, as_device=as_device)
         )  # fmt: skip
         return result.values, result.statuses
 
@@ -316,6 +321,7 @@ class Operations:
         out: Any = None,
         stream: Any = None,
         as_arrow: bool = False,
+        as_device: bool = False,
     ) -> tuple[Any, Any]:
         """Runs a mixed batch: an operation of its own for each key.
 
@@ -344,7 +350,7 @@ class Operations:
         result = self._run(
             Request(Op.FIND, keys, values, ops=given_of("ops", ops), mask=mask, dtype=dtype, stream=stream,
                     unique=unique, ordered=ordered, combine=combine, out_values=rows, out_statuses=statuses,
-                    give_values=True, as_arrow=as_arrow)
+                    give_values=True, as_arrow=as_arrow, as_device=as_device)
         )  # fmt: skip
         return result.statuses, result.values
 

@@ -1,5 +1,5 @@
 """Batches over keys and values of any length: lists of bytes, Arrow's binary arrays, or bytes and offsets in, which may
-lie in GPU memory; object arrays of bytes and None, or Arrow's, out.
+lie in GPU memory; object arrays of bytes and None, or Arrow's, or bytes and offsets in GPU memory, out.
 """
 
 from __future__ import annotations
@@ -147,11 +147,34 @@ def _to_arrow(blobs: _native.Blobs) -> Any:
     return pa.LargeBinaryArray.from_buffers(pa.large_binary(), n, buffers)
 
 
+class _GpuMemory:
+    """A piece of what a batch has left in GPU memory, as array libraries take it. Holds the memory."""
+
+    def __init__(self, blobs: _native.DeviceBlobs, address: int, n: int, kind: str) -> None:
+        self.blobs = blobs
+        self.__cuda_array_interface__ = {
+            "shape": (n,), "typestr": kind, "data": (address, False), "strides": None, "version": 3,
+        }  # fmt: skip
+
+
+def _give_on_gpu(blobs: _native.DeviceBlobs, library: arrays.Library, place: str) -> tuple[Any, Any]:
+    """All bytes, and (n + 1,) offsets, of which those of a row without bytes are the same."""
+
+    def array(address: int, n: int, kind: str) -> Any:
+        if address == 0 or n == 0:
+            return library.new((n,), library.dtype("uint8" if kind == "|u1" else "int64")[0], place, zero=True)
+        return arrays.adopt(_GpuMemory(blobs, address, n, kind), library, place)
+
+    return array(blobs.bytes_at(), blobs.total_bytes(), "|u1"), array(blobs.offsets_at(), len(blobs) + 1, "<i8")
+
+
 def _refuse(request: Request, shape: TableShape) -> None:
     given = {"dtype": request.dtype, "out": request.out_values}
     for name, value in given.items():
         if value is not None:
             raise InvalidArgument(f"{name} is for values of fixed length, and those of {shape.path} have any")
+    if request.as_arrow and request.as_device:
+        raise InvalidArgument("as_arrow and as_device are both given: Arrow's arrays lie in host memory")
     if request.op is Op.ACCUMULATE or request.scale != 1.0:
         raise InvalidArgument(f"values of {shape.path} have any length, and no elements to accumulate: assign them")
 
@@ -194,7 +217,13 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
     stream, others = batch.streams_of(request, read + written, place, shape)
     for other in others:
         arrays.order_streams(other, stream, place)
-    blobs = _native.Blobs() if request.give_values else None
+    if request.as_device and place == HOST:
+        raise InvalidArgument(
+            "as_device leaves values in the memory of the GPU that has the keys, and they are in host memory: give "
+            "keys as (data, offsets) in that of the table's GPU"
+        )
+    blobs = _native.Blobs() if request.give_values and not request.as_device else None
+    left = _native.DeviceBlobs() if request.give_values and request.as_device else None
     address, offsets = keys.pointers
     value_address, value_offsets = values.pointers if values is not None else (0, 0)
     _, raised = table.run_pairs(
@@ -206,6 +235,7 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         values=value_address,
         value_offsets=value_offsets,
         blobs=blobs,
+        device_blobs=left,
         statuses=statuses.pointer,
         found=found.pointer if found else 0,
         mask=mask.pointer if mask else 0,
@@ -219,4 +249,6 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         raised.statuses = statuses.array
         raise raised
     made = give(blobs, request.as_arrow) if blobs is not None else None
+    if left is not None:
+        made = _give_on_gpu(left, library, place)
     return Results(statuses.array, made, found.array if found else None)

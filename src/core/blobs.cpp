@@ -7,12 +7,12 @@ namespace holdfast {
 
 void Blobs::pack(std::uint64_t* offsets, std::byte* bytes) const {
   std::uint64_t at = 0;
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
+  for (std::size_t i = 0; i < size_; ++i) {
     offsets[i] = at;
     if (rows_[i].size != 0) std::memcpy(bytes + at, rows_[i].data, rows_[i].size);
     at += rows_[i].size;
   }
-  offsets[rows_.size()] = at;
+  offsets[size_] = at;
 }
 
 }  // namespace holdfast

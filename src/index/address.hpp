@@ -118,6 +118,12 @@ class Candidates : KeyBytes<Shape::kMayBeWide, Shape::kVariable> {
   bool aside_;
 };
 
+/// A memory policy that takes keys of any length with one hash for the same: its driver compares them later.
+template <class Memory>
+concept TrustsHashes = requires {
+  requires Memory::kTrustsHashes;
+};
+
 /// True if the pair of a slot whose fingerprint is the candidates' has their key.
 template <class Memory, class Shape>
 HOLDFAST_BOTH bool pair_has_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
@@ -134,7 +140,9 @@ template <class Memory, class Shape>
 HOLDFAST_BOTH bool holds_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                              const Slot* slot, std::uint64_t first) {
   if (first != candidates.stored_key()) return false;
-  if constexpr (Shape::kVariable) return pair_has_key(memory, view, candidates, memory.load(&slot->word));
+  if constexpr (Shape::kVariable) {
+    return TrustsHashes<Memory> || pair_has_key(memory, view, candidates, memory.load(&slot->word));
+  }
   if constexpr (Shape::kMayBeWide) {
     if (view.wide()) return memory.same_words(wide_key(slot), candidates, view.key_words());
   }

@@ -6,6 +6,7 @@
 
 #include "core/bits.hpp"
 #include "index/address.hpp"
+#include "machine/host_words.hpp"
 
 namespace holdfast::machine {
 
@@ -97,13 +98,7 @@ std::uint64_t position_of(const Layout& layout, const index::Slot* slot) {
 }
 
 /// The hash of a key from its bytes, as the index asks for words.
-struct Given {
-  static std::uint64_t given_word(const std::byte* from) {
-    std::uint64_t word;
-    std::memcpy(&word, from, 8);
-    return word;
-  }
-};
+class Given : public HostWords<Given> {};
 
 /// Looks a key up in a table that stands still.
 template <class Shape>

@@ -12,6 +12,7 @@ namespace holdfast::table {
 namespace {
 
 constexpr std::uint64_t kMostItems = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMostDeviceBlobs = std::uint64_t{1} << 30;
 
 [[noreturn]] void refuse(const std::string& what) { throw InvalidArgument(what); }
 
@@ -38,6 +39,12 @@ void check_parts(const Batch& batch, bool takes, bool accumulates) {
   if (batch.column != 0 || batch.column_bytes != 0) refuse("values of any length have no columns: give whole ones");
   if (accumulates) refuse("accumulate: values of any length have no elements; find, combine and assign them");
   if (batch.out) refuse("values of any length do not go to `out`: give `blobs`");
+  if (batch.device_blobs) {
+    if (!batch.on_device) refuse("`device_blobs` are for arrays in GPU memory (on_device): give `blobs`");
+    if (batch.blobs) refuse("the batch has `blobs` and `device_blobs`: give one of them");
+    if (batch.size > kMostDeviceBlobs)
+      refuse("the batch has " + std::to_string(batch.size) + " rows: give at most 2^30 with `device_blobs`");
+  }
   if (!batch.key_offsets) refuse("keys of this table are of any length: give `key_offsets`, where each begins");
   if (!batch.on_device) check_offsets(batch.key_offsets, batch.keys, batch.size, "key");
   if (!takes) return;
@@ -157,7 +164,7 @@ void check_batch(const Batch& batch, std::uint32_t key_bytes, std::uint32_t whol
     }
   }
   if (variable) return check_parts(batch, takes, accumulates);
-  if (batch.key_offsets || batch.value_offsets || batch.blobs) {
+  if (batch.key_offsets || batch.value_offsets || batch.blobs || batch.device_blobs) {
     refuse("the batch has offsets, but keys and values of this table are of fixed length: give arrays of them");
   }
   if (takes && value_bytes != 0 && !batch.values) {

@@ -145,6 +145,58 @@ TEST(GpuPairsSpace, SmallUpdatesOfAFullHeap) {
   }
 }
 
+/// The same where rows read too: what they read is gathered before the cells are used again.
+TEST(GpuPairsSpace, ReadsAndUpdatesOfAFullHeap) {
+  HOLDFAST_NEEDS_GPU();
+  const PoolPath path;
+  CreateOptions options;
+  options.key_bytes = options.value_bytes = kVariableBytes;
+  options.device = "cuda";
+  options.overwrite = true;
+  options.capacity = 16;
+  options.max_bytes = 16 << 20;
+  Table table = Table::create(path.str(), options);
+  std::vector<Status> statuses;
+  const Numbered many(6000, 4000, 'a');
+  table.run(many.batch(Op::insert, statuses));
+  std::vector<std::string> inside;
+  for (std::size_t i = 0; i < statuses.size(); ++i) {
+    if (statuses[i] == Status::inserted) inside.push_back("key " + std::to_string(i));
+  }
+  ByteStrings keys, values;
+  std::vector<std::uint8_t> ops;
+  for (const std::string& key : inside) {
+    for (const Op op : {Op::find, Op::assign, Op::find}) {
+      keys.add(key);
+      values.add(op == Op::assign ? std::string(3990, 'b') : "");
+      ops.push_back(static_cast<std::uint8_t>(op));
+    }
+  }
+  statuses.assign(ops.size(), Status::not_run);
+  Blobs blobs;
+  Batch batch;
+  batch.size = ops.size();
+  batch.ops = ops.data();
+  batch.keys = keys.bytes.data();
+  batch.key_offsets = keys.offsets.data();
+  batch.values = values.bytes.data();
+  batch.value_offsets = values.offsets.data();
+  batch.statuses = statuses.data();
+  batch.blobs = &blobs;
+  batch.ordered = true;
+  const BatchResult result = table.run(batch);
+  EXPECT_EQ(result.of(Status::updated), inside.size());
+  EXPECT_EQ(result.of(Status::found), 2 * inside.size());
+  EXPECT_EQ(result.of(Status::no_space), 0u);
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    ASSERT_EQ(blobs[3 * i], std::string(4000, 'a')) << i;
+    ASSERT_FALSE(blobs.has(3 * i + 1)) << i;
+    ASSERT_EQ(blobs[3 * i + 2], std::string(3990, 'b')) << i;
+  }
+  const CheckReport report = table.check();
+  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+}
+
 /// Batches that are large enough for phases by themselves.
 TEST(GpuPairsSpace, LargeBatchesGoInPhases) {
   HOLDFAST_NEEDS_GPU();

@@ -22,14 +22,16 @@ void must(cudaError_t code) {
   if (code != cudaSuccess) throw std::runtime_error(std::string("in a session: ") + cudaGetErrorString(code));
 }
 
-/// An array of `n` that both sides see.
+/// An array of `n` in host memory that the GPU sees too.
 template <class T>
-class Managed {
+class Mapped {
  public:
-  explicit Managed(std::size_t n) { must(cudaMallocManaged(&data_, (n + 1) * sizeof(T))); }
-  ~Managed() { static_cast<void>(cudaFree(data_)); }
-  Managed(const Managed&) = delete;
-  Managed& operator=(const Managed&) = delete;
+  explicit Mapped(std::size_t n) {
+    must(cudaHostAlloc(reinterpret_cast<void**>(&data_), (n + 1) * sizeof(T), cudaHostAllocMapped));
+  }
+  ~Mapped() { static_cast<void>(cudaFreeHost(data_)); }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
   T* get() const { return data_; }
 
  private:
@@ -77,10 +79,10 @@ template <class Key, class Value>
 bool run_as(Table& table, const std::vector<std::byte>& keys, const Batch& batch) {
   if (table.key_bytes() != sizeof(Key) || table.value_bytes() != sizeof(Value)) return false;
   const std::size_t n = batch.size;
-  const Managed<Key> its_keys(n);
-  const Managed<Value> values(n), out(n);
-  const Managed<Status> statuses(n);
-  const Managed<bool> found(n);
+  const Mapped<Key> its_keys(n);
+  const Mapped<Value> values(n), out(n);
+  const Mapped<Status> statuses(n);
+  const Mapped<bool> found(n);
   std::memcpy(static_cast<void*>(its_keys.get()), keys.data(), n * sizeof(Key));
   if (batch.values) std::memcpy(static_cast<void*>(values.get()), batch.values, n * sizeof(Value));
   std::memset(static_cast<void*>(out.get()), 0, n * sizeof(Value));

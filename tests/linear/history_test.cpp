@@ -78,8 +78,9 @@ void count(const HistoryLog& log) {
   counts().crashed += pending != 0 || log.stage != 2 ? 1 : 0;
 }
 
-NumberedTable make_table(const std::string& path, std::uint64_t seed) {
+NumberedTable make_table(const std::string& path, std::uint64_t seed, const std::string& device = "cpu") {
   CreateOptions options = table_options(seed);
+  options.device = device;
   const std::uint32_t width = options.value_bytes;
   if (options.key_bytes == kVariableBytes) options.value_bytes = kVariableBytes;
   return {Table::create(path, options), options.seed, width};
@@ -109,32 +110,54 @@ std::vector<State> read_all(NumberedTable& table, const std::vector<std::uint64_
   return states;
 }
 
+constexpr unsigned kPerTable = 25;
+
+/// Some histories on one table, and what it holds after them.
+void check_table(std::uint64_t seed, const std::string& device, HistoryLog& log) {
+  const std::string path = pool_path("live");
+  NumberedTable table = make_table(path, seed, device);
+  Verifier verifier;
+  for (std::uint64_t number = 0; number < kPerTable; ++number) {
+    std::memset(static_cast<void*>(&log), 0, sizeof(HistoryLog));
+    run_history(table, seed, number, log);
+    count(log);
+    ASSERT_EQ(verifier.add(log), "") << "table " << seed << ", history " << number;
+  }
+  const std::vector<std::uint64_t> keys = verifier.keys();
+  bool torn = false;
+  const std::vector<State> states = read_all(table, keys, torn);
+  ASSERT_FALSE(torn);
+  for (std::size_t i = 0; i < keys.size(); ++i)
+    ASSERT_EQ(verifier.add_read(keys[i], states[i]), "") << "table " << seed;
+  ASSERT_TRUE(table.check().errors.empty()) << table.check().errors.front();
+  std::filesystem::remove(path);
+}
+
 TEST(History, ConcurrentCallersAreLinearizable) {
   const std::uint64_t enough = is_long() ? 10'000 : 200;
-  constexpr unsigned kPerTable = 25;
-  const std::string path = pool_path("live");
   const auto log = std::make_unique<HistoryLog>();
   const Patience patience;
-  for (std::uint64_t seed = 1; seed <= 60 || (counts().overlapping < enough && patience.is_left()); ++seed) {
-    NumberedTable table = make_table(path, seed);
-    Verifier verifier;
-    for (std::uint64_t number = 0; number < kPerTable; ++number) {
-      std::memset(static_cast<void*>(log.get()), 0, sizeof(HistoryLog));
-      run_history(table, seed, number, *log);
-      count(*log);
-      ASSERT_EQ(verifier.add(*log), "") << "table " << seed << ", history " << number;
-    }
-    const std::vector<std::uint64_t> keys = verifier.keys();
-    bool torn = false;
-    const std::vector<State> states = read_all(table, keys, torn);
-    ASSERT_FALSE(torn);
-    for (std::size_t i = 0; i < keys.size(); ++i)
-      ASSERT_EQ(verifier.add_read(keys[i], states[i]), "") << "table " << seed;
-    ASSERT_TRUE(table.check().errors.empty()) << table.check().errors.front();
-  }
-  std::filesystem::remove(path);
+  for (std::uint64_t seed = 1; seed <= 60 || (counts().overlapping < enough && patience.is_left()); ++seed)
+    ASSERT_NO_FATAL_FAILURE(check_table(seed, "cpu", *log));
   EXPECT_GE(counts().histories, 60 * kPerTable);
   EXPECT_GE(counts().overlapping, enough) << "the callers hardly ever met";
+}
+
+/// As many tables of keys and values of any length as of others.
+TEST(History, ConcurrentCallersOfAGpuAreLinearizable) {
+  if (std::string why; cuda_devices(&why) == 0) GTEST_SKIP() << why;
+  const std::uint64_t before = counts().overlapping, enough = is_long() ? 2'000 : 100;
+  const auto log = std::make_unique<HistoryLog>();
+  const Patience patience;
+  unsigned fixed = 0, variable = 0;
+  for (std::uint64_t seed = 1; variable < 12 || (counts().overlapping < before + enough && patience.is_left());
+       ++seed) {
+    const bool any_length = table_options(seed).key_bytes == kVariableBytes;
+    if (!any_length && fixed > variable) continue;
+    ++(any_length ? variable : fixed);
+    ASSERT_NO_FATAL_FAILURE(check_table(seed, "cuda", *log));
+  }
+  EXPECT_GE(counts().overlapping, before + enough) << "the callers hardly ever met";
 }
 
 TEST(History, PlantedErrorsInRealLogsAreCaught) {

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,42 @@ def test_bytes_and_offsets(machine: Machine, folder: Path) -> None:
             with pytest.raises(InvalidArgument, match="give all arrays of a call in one place"):
                 table.find(keys, mask=np.ones(4, bool))
         assert table.check().ok
+
+
+def test_values_that_stay_on_the_gpu(machine: Machine, folder: Path) -> None:
+    """Values as bytes and offsets where the keys are, which another batch takes as they come."""
+    n = 300
+    rows = [b"%d" % i for i in range(n)]
+    values = [b"v" * (i * 37 % 2000) for i in range(n)]
+
+    def packed(given: list[bytes]) -> tuple[Any, Any]:
+        data = np.frombuffer(b"".join(given), np.uint8)
+        offsets = np.concatenate([[0], np.cumsum([len(row) for row in given])]).astype(np.int64)
+        return machine.put(data), machine.put(offsets)
+
+    with Table.create(folder / "t.hold", bytes, bytes, capacity=1000, device=machine.device) as table:
+        keys = packed(rows)
+        table.insert(keys, packed(values), mask=machine.put(np.arange(n) % 3 != 0))
+        if machine.library == "numpy":
+            with pytest.raises(InvalidArgument, match="as_device leaves values in the memory of the GPU"):
+                table.find(keys, as_device=True)
+            return
+        (data, offsets), found, missing = table.find(keys, as_device=True, missing=True)
+        assert type(data) is type(keys[0]) and data.device == keys[0].device
+        expected = [value if i % 3 else b"" for i, value in enumerate(values)]
+        ends = machine.get(offsets)
+        assert [machine.get(data)[a:b].tobytes() for a, b in pairwise(ends)] == expected
+        assert machine.get(found).tolist() == [i % 3 != 0 for i in range(n)]
+        assert machine.get(missing).tolist() == list(range(0, n, 3))
+        table.erase(keys)
+        assert (machine.get(table.insert(keys, (data, offsets))) == Status.INSERTED).all()
+        (data, offsets), found = table.find_or_insert(keys, packed(values), as_device=True)
+        assert machine.get(found).all() and machine.get(offsets).tolist() == ends.tolist()
+        with pytest.raises(InvalidArgument, match="Arrow's arrays lie in host memory"):
+            table.find(keys, as_device=True, as_arrow=True)
+        (data, offsets), found = table.find(packed([b"none"]), as_device=True)
+        assert machine.get(offsets).tolist() == [0, 0] and len(data) == 0
+    assert ends[-1] == sum(map(len, expected))
 
 
 @has_arrow

@@ -12,6 +12,7 @@
 #include "index/mutant.hpp"
 #include "index/slot.hpp"
 #include "machine/cpu/pair_cells.hpp"
+#include "machine/host_words.hpp"
 #include "machine/move_log.hpp"
 #include "memory/persist.hpp"
 
@@ -29,7 +30,7 @@ struct Tally {
 
 /// `Isa` only keeps code compiled for one instruction set from being linked into another's.
 template <class Isa, bool kFlush>
-class CpuMemory {
+class CpuMemory : public HostWords<CpuMemory<Isa, kFlush>> {
  public:
   /// Where visible is not yet durable, readers under a claim flush what they saw (RULES.md 11).
   static constexpr bool kReadersFlush = kFlush;
@@ -60,29 +61,6 @@ class CpuMemory {
   void fence() const {
     if constexpr (kFlush) persist_.fence();
   }
-  /// A word that nobody changes meanwhile.
-  std::uint64_t load_still(const std::uint64_t* word) const { return load(word); }
-  /// A word of an operation's array, which may lie anywhere.
-  static std::uint64_t given_word(const std::byte* from) {
-    std::uint64_t word;
-    std::memcpy(&word, from, 8);
-    return word;
-  }
-  /// True if the `count` words of a slot's wide key are those of the candidates' key.
-  template <class Candidates>
-  bool same_words(const std::uint64_t* words, const Candidates& candidates, unsigned count) const {
-    for (unsigned i = 0; i < count; ++i) {
-      if (load(words + i) != candidates.key_word(*this, i)) return false;
-    }
-    return true;
-  }
-
-  /// `count` words of an empty slot, which another word makes count later; word(i) gives them.
-  template <class Word>
-  void store_words(std::uint64_t* to, unsigned count, const Word& word) const {
-    for (unsigned i = 0; i < count; ++i) store(to + i, word(i));
-  }
-
   // Readers look at the pool itself: there is no copy to keep.
   template <class Word>
   void show_words(std::uint64_t*, unsigned, const Word&) const {}

@@ -1,4 +1,4 @@
-// blobs.cu: what a batch reads of variable-length pairs: measured, and gathered from wherever it lies.
+// blobs.cu: what a batch of variable-length pairs reads: measured, cut into parts, and gathered from wherever it lies.
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -7,6 +7,7 @@
 #include "machine/cuda/launch.cuh"
 #include "machine/cuda/memory.cuh"
 #include "machine/cuda/pair_kernels.hpp"
+#include "machine/cuda/stretch.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -25,9 +26,31 @@ void scan_sizes(const Blob* blobs, std::uint64_t size, std::uint64_t* offsets, v
   check(cub::DeviceScan::ExclusiveSum(scratch, bytes, sizes, offsets, size + 1, stream), "measuring results");
 }
 
-__global__ void __launch_bounds__(kThreads) present_kernel(const Blob* blobs, std::uint64_t size, bool* present) {
-  for (std::uint64_t row = first_of_thread(); row < size; row += all_threads())
-    present[row] = blobs[row].data != nullptr;
+__global__ void __launch_bounds__(kThreads)
+    finish_kernel(const Blob* blobs, const std::uint64_t* offsets, std::uint64_t first, std::uint64_t size,
+                  const std::byte* at, Blob* results, bool* present) {
+  const std::uint64_t begin = offsets[first];
+  for (std::uint64_t row = first + first_of_thread(); row < first + size; row += all_threads()) {
+    const bool there = blobs[row].data != nullptr;
+    if (present != nullptr) present[row] = there;
+    if (results != nullptr && there) results[row] = {at + (offsets[row] - begin), blobs[row].size};
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) cut_kernel(const std::uint64_t* offsets, std::uint64_t size,
+                                                       std::uint64_t bytes, std::uint64_t parts, ResultPart* begins) {
+  for (std::uint64_t part = first_of_thread(); part < parts; part += all_threads()) {
+    std::uint64_t low = 0, high = size;  // the first that begins there or later
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      if (offsets[middle] < part * bytes) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    begins[part] = {low, offsets[low]};
+  }
 }
 
 /// Some bytes on their way: read by whole words of memory, and put together by what lies in two of them.
@@ -53,8 +76,8 @@ struct Piece {
 
 /// A warp takes 32 rows as one stretch of words.
 __global__ void __launch_bounds__(kThreads)
-    gather_kernel(const std::byte* heap, std::uint64_t heap_bytes, const Blob* blobs, const std::uint64_t* offsets,
-                  std::uint64_t first, std::uint64_t size, std::byte* to) {
+    gather_kernel(const std::byte* memory_begin, std::uint64_t memory_bytes, const Blob* blobs,
+                  const std::uint64_t* offsets, std::uint64_t first, std::uint64_t size, std::byte* to) {
   __shared__ Piece all[kThreads];
   const CudaMemory memory(nullptr, nullptr);
   const unsigned lane = threadIdx.x % kWarp;
@@ -69,26 +92,18 @@ __global__ void __launch_bounds__(kThreads)
         mine.from = reinterpret_cast<const std::uint64_t*>(blob.data - mine.skew);
         mine.to = to + (offsets[first + base + lane] - offsets[first]);
         mine.size = static_cast<std::uint32_t>(blob.size);
-        mine.whole = reinterpret_cast<std::uintptr_t>(blob.data) - reinterpret_cast<std::uintptr_t>(heap) < heap_bytes;
+        mine.whole =
+            reinterpret_cast<std::uintptr_t>(blob.data) - reinterpret_cast<std::uintptr_t>(memory_begin) < memory_bytes;
         words = mine.words();
       }
     }
-    std::uint32_t end = words;
-    for (unsigned step = 1; step < kWarp; step *= 2) {
-      const std::uint32_t before = __shfl_up_sync(kAllLanes, end, step);
-      if (lane >= step) end += before;
-    }
-    mine.first = end - words;
+    std::uint32_t total = 0;
+    mine.first = words_before(words, total);
     pieces[lane] = mine;
-    const std::uint32_t total = __shfl_sync(kAllLanes, end, kWarp - 1);
     __syncwarp();
     for (std::uint32_t from = 0; from < total; from += kWarp) {
       const std::uint32_t i = from + lane;
-      unsigned of = 0;  // the last that begins at or before word `i`
-      for (unsigned step = kWarp / 2; step != 0; step /= 2) {
-        if (pieces[of + step].first <= i) of += step;
-      }
-      const Piece piece = pieces[of];
+      const Piece piece = pieces[piece_of(pieces, i)];
       const std::uint32_t word = i - piece.first;
       const std::uint64_t low = i < total ? piece.load(memory, word) : 0;
       std::uint64_t high = __shfl_down_sync(kAllLanes, low, 1);
@@ -129,17 +144,28 @@ std::size_t measure_scratch_bytes(std::uint64_t size) {
   return bytes;
 }
 
-void measure_blobs(const Blob* blobs, std::uint64_t size, std::uint64_t* offsets, bool* present, void* scratch,
+void measure_blobs(const Blob* blobs, std::uint64_t size, std::uint64_t* offsets, void* scratch,
                    std::size_t scratch_bytes, cudaStream_t stream) {
   scan_sizes(blobs, size, offsets, scratch, scratch_bytes, stream);
-  present_kernel<<<blocks_for(present_kernel, size), kThreads, 0, stream>>>(blobs, size, present);
-  check_launch("measuring results");
 }
 
-void gather_blobs(const Layout& layout, const Blob* blobs, const std::uint64_t* offsets, std::uint64_t first,
-                  std::uint64_t size, std::byte* to, cudaStream_t stream) {
-  gather_kernel<<<blocks_for(gather_kernel, size), kThreads, 0, stream>>>(layout.heap, layout.cells << layout.slab_bits,
-                                                                          blobs, offsets, first, size, to);
+void gather_blobs(const std::byte* memory, std::uint64_t bytes, const Blob* blobs, const std::uint64_t* offsets,
+                  std::uint64_t first, std::uint64_t size, std::byte* to, cudaStream_t stream) {
+  gather_kernel<<<blocks_for(gather_kernel, size), kThreads, 0, stream>>>(memory, bytes, blobs, offsets, first, size,
+                                                                          to);
+  check_launch("gathering results");
+}
+
+void finish_blobs(const Blob* blobs, const std::uint64_t* offsets, std::uint64_t first, std::uint64_t size,
+                  const std::byte* at, Blob* results, bool* present, cudaStream_t stream) {
+  finish_kernel<<<blocks_for(finish_kernel, size), kThreads, 0, stream>>>(blobs, offsets, first, size, at, results,
+                                                                          present);
+  check_launch("gathering results");
+}
+
+void cut_results(const std::uint64_t* offsets, std::uint64_t size, std::uint64_t bytes, std::uint64_t parts,
+                 ResultPart* begins, cudaStream_t stream) {
+  cut_kernel<<<blocks_for(cut_kernel, parts), kThreads, 0, stream>>>(offsets, size, bytes, parts, begins);
   check_launch("gathering results");
 }
 

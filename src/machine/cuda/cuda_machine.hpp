@@ -21,7 +21,9 @@
 #include "machine/cuda/kernels.hpp"
 #include "machine/cuda/pair_heap.hpp"
 #include "machine/cuda/pair_kernels.hpp"
+#include "machine/cuda/pair_results.hpp"
 #include "machine/cuda/phase_times.hpp"
+#include "machine/cuda/pinned.hpp"
 #include "machine/cuda/runtime.hpp"
 #include "machine/cuda/search_rooms.hpp"
 #include "machine/cuda/staging.hpp"
@@ -133,30 +135,39 @@ class CudaMachine final : public Machine {
   Need need_of(const Batch& batch, std::size_t size) const;
   bool fits(Need need);
   void prepare_room(std::uint64_t rows, const Phases& phases);
-  void require_reachable(const void* array, const char* name) const;
+  void require_reachable(const Batch& batch) const;
   FindJob find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
   ChangeJob change_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
 
   // cuda_session.cpp
   void make_session_room(Need need);
 
-  // cuda_pairs.cpp, cuda_pair_change.cpp
+  // cuda_pairs.cpp, cuda_pair_results.cpp, cuda_pair_change.cpp
   BatchResult run_pairs(const Batch& batch);
+  BatchResult run_pair_chunks(const Batch& batch);
   void run_pair_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
-  void find_pairs(const FindJob& job, cudaStream_t stream);
   void run_pairs_in_place(const Batch& batch, std::size_t base, std::size_t size, Stage& stage);
-  void run_pair_rows(const PairChunk& chunk, const Batch& batch, std::size_t base, Stage& stage, cudaStream_t stream);
+  void run_pair_rows(const PairChunk& chunk, const ResultsOf& to, Stage& stage, cudaStream_t stream);
   void require_pairs(const Batch& batch, Stage& stage) const;
-  static PairResults results_in(Stage& stage, const Batch& batch, std::size_t size, cudaStream_t stream);
-  static std::size_t bytes_of_results(const Batch& batch, std::size_t size);
-  void collect(const PairResults& results, const Batch& batch, std::size_t base, std::size_t size, Stage& stage,
-               cudaStream_t stream);
+  void search_pairs(const FindJob& job, const ResultsOf& to, Stage& stage, cudaStream_t stream);
+  bool search_pairs_once(const FindJob& job, const ResultsOf& to, PairSearchRoom room, bool exact, Stage& stage,
+                         cudaStream_t stream);
+  Layout resolve_pairs(const FindJob& job, const PairSearchRoom& room, bool exact, cudaStream_t stream);
+  void gather_reads(ReadsOfChange& reads, cudaStream_t stream);
+  void give_reads(const ReadsOfChange& reads, cudaStream_t stream);
+  PinnedParts bring_results(const LaidOut& laid, Stage& stage, cudaStream_t stream);
+  static void bring_rows(const Blob* results, std::size_t size, const ResultsOf& to, cudaStream_t stream);
+  void bring_parts(const LaidOut& laid, PinnedParts& brought, Stage& stage, cudaStream_t stream);
+  void leave_results(const Scattered& from, const ResultsOf& to, cudaStream_t stream);
   PairRoom prepare_pair_room(std::uint64_t rows);
   void require_rest(std::uint64_t rows);
+  bool end_rest();
+  bool free_cells_of_batch(ReadsOfChange* reads, cudaStream_t stream);
   void begin_rest(std::uint64_t capacity);
-  void change_pairs(ChangeJob& job, PairRoom room, cudaStream_t stream);
+  void change_pairs(ChangeJob& job, PairRoom room, ReadsOfChange* reads, cudaStream_t stream);
   void change_pairs_in_phases(const ChangeJob& job, PairRoom room, Full& full, cudaStream_t stream);
-  void change_pairs_one_by_one(ChangeJob& job, const PairRoom& room, Full& full, cudaStream_t stream);
+  void change_pairs_one_by_one(ChangeJob& job, const PairRoom& room, Full& full, ReadsOfChange* reads,
+                               cudaStream_t stream);
   void reserve_pairs(const ChangeJob& job, Full& full, cudaStream_t stream);
   void take_leftovers(ChangeJob& job, const ChangeReport& report);
   ChangeReport read_change_report(cudaStream_t stream) const;
@@ -244,6 +255,7 @@ class CudaMachine final : public Machine {
   DeviceBuffer<std::uint32_t> sum_order_;
   DeviceBuffer<std::uint32_t> change_order_;
   DeviceBuffer<PairPlan> pair_plans_;
+  const std::shared_ptr<PinnedMemory> pinned_ = std::make_shared<PinnedMemory>();  ///< for what rows of pairs read
   std::uint64_t resting_ = 0;  ///< of pairs: cells that may rest, at most
   Stream beside_;              ///< for what goes on beside other phases, between these moments
   Event all_planned_, all_ordered_, all_read_;

@@ -65,13 +65,22 @@ void CudaMachine::require_rest(std::uint64_t rows) {
   const DeviceState state = read_state();
   resting_ = state.limbo_end - std::min(state.head, state.tail);
   if (resting_ + rows > ring_.capacity) {
-    const std::unique_lock finding(finding_);
-    for (DeviceState now = state; now.limbo_end != now.tail; now = read_state()) settle();  // as the last readers leave
+    end_rest();
     free_rested(pairs_->view(), ring_, state_.data(), stream_);
     stream_.wait("freeing cells");
     begin_rest(std::max(4 * rows, std::uint64_t{1} << 20));
   }
   resting_ += rows;
+}
+
+/// Waits until nobody reads a cell that has come out of its slot. False: there was none. The caller holds `changing_`, is in no
+/// epoch, and has nothing running that changes the table.
+bool CudaMachine::end_rest() {
+  const std::unique_lock finding(finding_);
+  DeviceState now = read_state();
+  if (now.limbo_end == now.tail) return false;
+  for (; now.limbo_end != now.tail; now = read_state()) settle();  // as the last readers leave
+  return true;
 }
 
 /// An empty ring of cells at rest.
@@ -83,8 +92,9 @@ void CudaMachine::begin_rest(std::uint64_t capacity) {
   stream_.wait("freeing cells");
 }
 
-/// The caller holds `changing_`. Returns when all is done, having grown the table as far as it took.
-void CudaMachine::change_pairs(ChangeJob& job, PairRoom room, cudaStream_t stream) {
+/// The caller holds `changing_`. Returns when all is done, having grown the table as far as it took. `reads`: what the rows read,
+/// within an epoch of the batch's own; or null.
+void CudaMachine::change_pairs(ChangeJob& job, PairRoom room, ReadsOfChange* reads, cudaStream_t stream) {
   if (may_add(job.rows) && exports_.want_moves()) {  // inserts move items, and kernels do not say which
     last_change_.wait("waiting for the batch before");
     exports_.list_rest(layout_);
@@ -113,10 +123,10 @@ void CudaMachine::change_pairs(ChangeJob& job, PairRoom room, cudaStream_t strea
     const ChangeReport report = read_change_report(stream);
     if (report.leftovers != 0) {
       take_leftovers(job, report);
-      change_pairs_one_by_one(job, room, full, stream);
+      change_pairs_one_by_one(job, room, full, reads, stream);
     }
   } else {
-    change_pairs_one_by_one(job, room, full, stream);
+    change_pairs_one_by_one(job, room, full, reads, stream);
   }
   last_change_.record(stream);
   ordering.ended.record(stream);
@@ -157,7 +167,8 @@ void CudaMachine::reserve_pairs(const ChangeJob& job, Full& full, cudaStream_t s
 }
 
 /// Again and again, with more room or fewer permits, until no run is left over.
-void CudaMachine::change_pairs_one_by_one(ChangeJob& job, const PairRoom& room, Full& full, cudaStream_t stream) {
+void CudaMachine::change_pairs_one_by_one(ChangeJob& job, const PairRoom& room, Full& full, ReadsOfChange* reads,
+                                          cudaStream_t stream) {
   std::uint32_t before = std::numeric_limits<std::uint32_t>::max();
   for (unsigned turn = 0;; ++turn) {
     cuda::check(cudaMemsetAsync(job.report, 0, sizeof(ChangeReport), stream), "starting a change");
@@ -179,13 +190,25 @@ void CudaMachine::change_pairs_one_by_one(ChangeJob& job, const PairRoom& room, 
       grew |= resized;
     }
     settle();  // what this turn let go is free for the next, unless somebody reads it
-    if (!grew && report.leftovers >= before) {
+    if (!grew && report.leftovers >= before && !free_cells_of_batch(reads, stream)) {
       // What is left finds no room, and there is no more to be had.
       (job.permits.new_key ? job.permits.new_key : job.permits.new_value) = false;
     }
     before = report.leftovers;
     take_leftovers(job, report);
   }
+}
+
+/// Makes an end of the batch so far: what it has read is gathered, and the cells that it let go are free for the rest of it (RULES.md
+/// 6). False: there are none.
+bool CudaMachine::free_cells_of_batch(ReadsOfChange* reads, cudaStream_t stream) {
+  if (reads == nullptr) return end_rest();
+  gather_reads(*reads, stream);
+  reads->epoch.leave();
+  cuda::check(cudaStreamSynchronize(stream), "gathering results");
+  const bool some = end_rest();
+  reads->epoch.enter();
+  return some;
 }
 
 void CudaMachine::change_pairs_in_phases(const ChangeJob& job, PairRoom room, Full& full, cudaStream_t stream) {

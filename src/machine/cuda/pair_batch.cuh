@@ -1,4 +1,4 @@
-// pair_batch.cuh: batches of variable-length pairs, operation by operation: batch.cuh for keys that lie one after another, and
+// pair_batch.cuh: changes of variable-length pairs, operation by operation: batch.cuh for keys that lie one after another, and
 // for values that are gathered when the host knows how long they are (blobs.cu).
 #pragma once
 
@@ -19,83 +19,6 @@ template <class Job, class Shape>
 __device__ index::Key pair_key(const View<Shape>& view, const Job& job, std::uint64_t row) {
   const index::Part part = key_part(job, row);
   return {index::hash_of(part, view.seed), part};
-}
-
-/// A search's memory, which asks the pool once for what stands before a pair: a pair does not change while it may be read.
-template <class Base>
-class FindMemory : public Base {
- public:
-  __device__ FindMemory(DeviceState* state, const CacheView* cache, const std::byte* heap, std::uint64_t bytes)
-      : Base(state, cache), heap_(heap), bytes_(bytes) {}
-  __device__ std::uint64_t load(const std::uint64_t* word) const {
-    const std::uint64_t at = reinterpret_cast<std::uintptr_t>(word) - reinterpret_cast<std::uintptr_t>(heap_);
-    if (at >= bytes_) return Base::load(word);
-    if (last_ != word) {
-      last_ = word;
-      lengths_ = this->load_value(word);
-    }
-    return lengths_;
-  }
-
- private:
-  const std::byte* heap_;
-  std::uint64_t bytes_;
-  mutable const std::uint64_t* last_ = nullptr;
-  mutable std::uint64_t lengths_ = 0;
-};
-
-/// Says where the value lies that a row asks for, and answers all else.
-template <class Memory, class Shape>
-__device__ void answer_pair(const Memory& memory, const View<Shape>& view, const FindJob& job, std::uint64_t row,
-                            const Item& item) {
-  const bool there = static_cast<bool>(item);
-  if (job.rows.statuses) job.rows.statuses[row] = there ? Status::found : Status::not_found;
-  if (job.rows.found) job.rows.found[row] = there;
-  if (!there || job.rows.blobs == nullptr || job.rows.op == Op::contains) return;
-  const index::Part value = index::pair_at(memory, view, item.word).value;
-  job.rows.blobs[row] = {value.data, value.size};
-}
-
-/// Of buckets that have copies, all or some: a thread a row.
-template <class Shape>
-__global__ void __launch_bounds__(kThreads)
-    find_pairs_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                      const __grid_constant__ FindJob job) {
-  const FindMemory<CopyMemory> memory(job.state, &cache, view.heap, view.cells << view.slab_bits);
-  BucketHits hits(cache.buckets);
-  for (std::uint64_t row = first_of_thread(); row < job.size; row += all_threads()) {
-    if (job.mask != nullptr && job.mask[row] == 0) continue;
-    const Candidates<Shape> candidates(view, pair_key(view, job, row));
-    memory.begin_look();
-    index::Found found = index::find(ThreadTile{}, memory, view, candidates);
-    while (!found.settled) {
-      memory.count_retry();
-      found = index::find(ThreadTile{}, memory, view, candidates);
-    }
-    if (found.item) hits.note(memory, found.item.slot, row);
-    answer_pair(memory, view, job, row, found.item);
-  }
-  hits.tell();
-  memory.tell_retries();
-}
-
-/// In the pool: a warp a row.
-template <class Shape>
-__global__ void __launch_bounds__(kThreads)
-    find_pairs_in_pool_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ FindJob job) {
-  const WarpTile tile;
-  const FindMemory<CudaMemory> memory(job.state, nullptr, view.heap, view.cells << view.slab_bits);
-  for (std::uint64_t row = first_of_warp(); row < job.size; row += all_warps()) {
-    if (job.mask != nullptr && job.mask[row] == 0) continue;
-    const Candidates<Shape> candidates(view, pair_key(view, job, row));
-    index::Found found = index::find(tile, memory, view, candidates);
-    while (!found.settled) {
-      memory.count_retry();
-      found = index::find(tile, memory, view, candidates);
-    }
-    if (tile.lane() == 0) answer_pair(memory, view, job, row, found.item);
-  }
-  if (tile.lane() == 0) memory.tell();
 }
 
 /// Counts what threads of a block ask of each class. All its threads call each.

@@ -3,6 +3,7 @@
 
 #include "machine/cuda/pair_growth.cuh"
 #include "machine/cuda/pair_phases.cuh"
+#include "machine/cuda/pair_search.cuh"
 #include "machine/cuda/table_kernels.cuh"
 
 namespace holdfast::machine::cuda {
@@ -14,13 +15,19 @@ class PairKernelsImpl final : public TableKernelsImpl<Shape, PairKernels> {
 
   void set_slabs(const SlabView& slabs) override { slabs_ = slabs; }
 
-  void find(const FindJob& job, cudaStream_t stream) const override {
+  void resolve(const FindJob& job, const PairSearchRoom& room, bool exact, cudaStream_t stream) const override {
+    const auto by_thread = [&](auto* kernel) {
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, room);
+    };
+    const auto by_warp = [&](auto* kernel) {
+      kernel<<<blocks_for(kernel, job.size * kWarp), kThreads, 0, stream>>>(view_, job, room);
+    };
     if (cache_.any()) {
-      const unsigned blocks = blocks_for(find_pairs_kernel<Shape>, job.size);
-      find_pairs_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job);
+      exact ? by_thread(resolve_pairs_kernel<Shape, ExactMemory<CopyMemory>>)
+            : by_thread(resolve_pairs_kernel<Shape, HashMemory<CopyMemory>>);
     } else {
-      const unsigned blocks = blocks_for(find_pairs_in_pool_kernel<Shape>, job.size * kWarp);
-      find_pairs_in_pool_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job);
+      exact ? by_warp(resolve_pairs_in_pool_kernel<Shape, ExactMemory<CudaMemory>>)
+            : by_warp(resolve_pairs_in_pool_kernel<Shape, HashMemory<CudaMemory>>);
     }
     check_launch("starting a search");
   }

@@ -9,9 +9,11 @@
 #pragma once
 
 #include "index/phases.hpp"
+#include "machine/cuda/commit_lines.cuh"
 #include "machine/cuda/numbered.cuh"
 #include "machine/cuda/pair_batch.cuh"
 #include "machine/cuda/pair_kernels.hpp"
+#include "machine/cuda/stretch.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -162,21 +164,12 @@ __global__ void __launch_bounds__(kThreads)
         words = (index::pair_bytes(mine.key.size, mine.value.size) + 7) / 8;
       }
     }
-    std::uint32_t end = words;
-    for (unsigned step = 1; step < kWarp; step *= 2) {
-      const std::uint32_t before = __shfl_up_sync(kAllLanes, end, step);
-      if (lane >= step) end += before;
-    }
-    mine.first = end - words;
+    std::uint32_t total = 0;
+    mine.first = words_before(words, total);
     pairs[lane] = mine;
-    const std::uint32_t total = __shfl_sync(kAllLanes, end, kWarp - 1);
     __syncwarp();
     for (std::uint32_t i = lane; i < total; i += kWarp) {
-      unsigned of = 0;  // the last that begins at or before word `i`
-      for (unsigned step = kWarp / 2; step != 0; step /= 2) {
-        if (pairs[of + step].first <= i) of += step;
-      }
-      const PlacedPair& pair = pairs[of];
+      const PlacedPair& pair = pairs[piece_of(pairs, i)];
       const std::uint32_t word = i - pair.first;
       memory.store_value(pair.cell + word, index::pair_word(pair.header, pair.key, pair.value, word));
     }
@@ -185,51 +178,18 @@ __global__ void __launch_bounds__(kThreads)
   memory.fence();
 }
 
-/// What index/phases.hpp asks about the changes of a batch.
-template <class Shape>
-struct OrderedPairs {
-  const View<Shape>& view;
-  const PhaseMemory& memory;
-  const PairRoom& room;
-  std::uint64_t count;
-
-  __device__ std::uint64_t size() const { return count; }
-  __device__ std::uint64_t number(std::uint64_t at) const { return room.slots[0][at]; }
-  __device__ index::Change change(std::uint64_t at) const {
-    return static_cast<index::Change>(room.planned[room.order[0][at]].change);
-  }
-  __device__ index::Slot after(std::uint64_t at) const {
-    const PairPlan planned = room.planned[room.order[0][at]];
-    const Candidates<Shape> candidates = candidates_of(view, planned);
-    if (static_cast<index::Change>(planned.change) != index::Change::none)
-      return index::slot_after(view, candidates, plan_of(planned), planned.word, index::Pass::whole);
-    const Slot* const slot = candidates.slot(view, planned.lane);
-    return {memory.load(&slot->key), memory.load(&slot->word)};
-  }
-};
-
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     commit_pairs_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                         const __grid_constant__ ChangeJob job, const __grid_constant__ PairRoom room) {
-  static_assert(kWarp % index::kLineSlots == 0);
   const PhaseMemory memory(job.state, &cache);
-  const OrderedPairs<Shape> changes{view, memory, room, job.report->changes};
-  const std::uint64_t lanes_in_all = changes.size() * index::kLineSlots;
-  const std::uint64_t whole_warps = (lanes_in_all + kWarp - 1) / kWarp * kWarp;
-  for (std::uint64_t i = first_of_thread(); i < whole_warps; i += all_threads()) {
-    const std::uint64_t at = i / index::kLineSlots;
-    index::Slot* slot = nullptr;
-    index::Slot after{};
-    if (at < changes.size() && index::leads_line(changes, at)) {
-      const std::uint64_t number = index::line_of(changes.number(at)) * index::kLineSlots + i % index::kLineSlots;
-      slot = index::slot_at(view, number);
-      if (slot != nullptr) after = index::after_pass(memory, slot, number, changes, at);
-    }
-    __syncwarp();
-    if (slot != nullptr) index::commit_slot(memory, slot, after);
-  }
-  memory.fence();
+  commit_lines(memory, view, room, job.report->changes, index::Pass::whole, [&](const PairPlan& planned) {
+    const Candidates<Shape> candidates = candidates_of(view, planned);
+    if (static_cast<index::Change>(planned.change) != index::Change::none)
+      return index::slot_after(view, candidates, plan_of(planned), planned.word, index::Pass::whole);
+    const Slot* const slot = candidates.slot(view, planned.lane);
+    return index::Slot{memory.load(&slot->key), memory.load(&slot->word)};
+  });
 }
 
 /// Shows the changes to readers, and puts the cells that came out of their slots to rest.

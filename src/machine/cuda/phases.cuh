@@ -18,6 +18,7 @@
 
 #include "index/phases.hpp"
 #include "machine/cuda/batch.cuh"
+#include "machine/cuda/commit_lines.cuh"
 #include "machine/cuda/gather.cuh"
 #include "machine/cuda/numbered.cuh"
 #include "machine/cuda/thread_tile.cuh"
@@ -170,67 +171,27 @@ __global__ void __launch_bounds__(kThreads)
   memory.fence();
 }
 
-/// The change at a place of the order.
+/// What a change that was planned is about.
 template <class Shape, class Act>
-__device__ void with_plan(const View<Shape>& view, const ChangeJob& job, const ChangeRoom& room, std::uint64_t at,
-                          const Act& act) {
-  const Planned planned = room.planned[room.order[0][at]];
+__device__ auto with_plan(const View<Shape>& view, const ChangeJob& job, const Planned& planned, const Act& act) {
   index::Plan plan;
   plan.change = static_cast<index::Change>(planned.change);
   plan.lane = planned.lane;
   plan.old_word = planned.old_word;
-  act(Candidates<Shape>(view, key_of_row(view, job.keys, planned.row)), plan, planned);
+  return act(Candidates<Shape>(view, key_of_row(view, job.keys, planned.row)), plan);
 }
 
-/// What index/phases.hpp asks about the changes of a batch.
-template <class Shape>
-struct OrderedChanges {
-  const View<Shape>& view;
-  const ChangeJob& job;
-  const ChangeRoom& room;
-  std::uint64_t count;
-  index::Pass pass;
-
-  __device__ std::uint64_t size() const { return count; }
-  __device__ std::uint64_t number(std::uint64_t at) const { return room.slots[0][at]; }
-  __device__ index::Change change(std::uint64_t at) const {
-    return static_cast<index::Change>(room.planned[room.order[0][at]].change);
-  }
-  __device__ index::Slot after(std::uint64_t at) const {
-    index::Slot slot{};
-    with_plan(view, job, room, at,
-              [&](const Candidates<Shape>& candidates, const index::Plan& plan, const Planned& planned) {
-                slot = index::slot_after(view, candidates, plan, planned.word, pass);
-              });
-    return slot;
-  }
-};
-
-/// Neighbouring lanes, as many as a line has slots, write it together, so that it travels as one request.
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     commit_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                   const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room, index::Pass pass) {
-  static_assert(kWarp % index::kLineSlots == 0);
   const PhaseMemory memory(job.state, &cache);
   if (room.claims) memory.fence();  // who sees what is written sees the claims
-  const OrderedChanges<Shape> changes{view, job, room, job.report->changes, pass};
-  const std::uint64_t lanes_in_all = changes.size() * index::kLineSlots;
-  const std::uint64_t whole_warps = (lanes_in_all + kWarp - 1) / kWarp * kWarp;
-  for (std::uint64_t i = first_of_thread(); i < whole_warps; i += all_threads()) {
-    const std::uint64_t at = i / index::kLineSlots;
-    index::Slot* slot = nullptr;
-    index::Slot after{};
-    if (at < changes.size() && index::leads_line(changes, at) && index::changes_line(changes, at, pass)) {
-      const std::uint64_t line = index::line_of(changes.number(at));
-      const std::uint64_t number = line * index::kLineSlots + i % index::kLineSlots;
-      slot = index::slot_at(view, number);
-      if (slot != nullptr) after = index::after_pass(memory, slot, number, changes, at);
-    }
-    __syncwarp();
-    if (slot != nullptr) index::commit_slot(memory, slot, after);
-  }
-  memory.fence();
+  commit_lines(memory, view, room, job.report->changes, pass, [&](const Planned& planned) {
+    return with_plan(view, job, planned, [&](const Candidates<Shape>& candidates, const index::Plan& plan) {
+      return index::slot_after(view, candidates, plan, planned.word, pass);
+    });
+  });
 }
 
 /// Neighbouring lanes, 2^shift of them, write one slot, a word each, so that it travels in few requests.
@@ -259,10 +220,10 @@ __global__ void __launch_bounds__(kThreads)
   const PhaseMemory memory(job.state, nullptr);
   if (room.claims) memory.fence();
   for (std::uint64_t at = first_of_thread(); at < job.report->changes; at += all_threads()) {
-    with_plan(view, job, room, at,
-              [&](const Candidates<Shape>& candidates, const index::Plan& plan, const Planned& planned) {
-                index::commit_head(memory, view, candidates, plan, planned.word);
-              });
+    const Planned planned = room.planned[room.order[0][at]];
+    with_plan(view, job, planned, [&](const Candidates<Shape>& candidates, const index::Plan& plan) {
+      index::commit_head(memory, view, candidates, plan, planned.word);
+    });
   }
   memory.fence();
 }
@@ -275,11 +236,11 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t at = first_of_thread();
   std::uint64_t old_word = 0;
   if (at < job.report->changes) {
-    with_plan(view, job, room, at,
-              [&](const Candidates<Shape>& candidates, const index::Plan& plan, const Planned& planned) {
-                index::publish_plan(memory, view, candidates, plan, planned.word);
-                if (!view.in_slot()) old_word = planned.old_word;
-              });
+    const Planned planned = room.planned[room.order[0][at]];
+    with_plan(view, job, planned, [&](const Candidates<Shape>& candidates, const index::Plan& plan) {
+      index::publish_plan(memory, view, candidates, plan, planned.word);
+    });
+    if (!view.in_slot()) old_word = planned.old_word;
   }
   const std::uint64_t place = numbered(old_word != 0, &job.report->freed);
   if (old_word != 0) room.freed[0][place] = static_cast<std::uint32_t>(old_word - 1);

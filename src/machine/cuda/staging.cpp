@@ -14,6 +14,7 @@ Stages::Lease Stages::lend() {
 Stages::Lease::~Lease() {
   // A batch that ended in an error may have left copies under way.
   static_cast<void>(cudaStreamSynchronize(stage_->stream()));
+  static_cast<void>(cudaStreamSynchronize(stage_->copying()));
   const std::lock_guard lock(stages_.mutex_);
   stages_.idle_.push_back(std::move(stage_));
 }

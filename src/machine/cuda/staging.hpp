@@ -36,6 +36,12 @@ class Stage {
   }
   /// Room for `bytes` of results whose size was not known at the beginning. What it gave before is lost.
   std::byte* results(std::size_t bytes) { return results_.at_least(bytes); }
+  /// For copies beside the stream's own work, of two pieces in turn.
+  const Stream& copying() const { return copying_; }
+  struct Half {
+    Event gathered, copied;
+  };
+  Half& half(unsigned i) { return halves_[i]; }
   void download(void* to, const void* from, std::size_t bytes) {
     if (to == nullptr || bytes == 0) return;
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "copying results from the GPU");
@@ -43,7 +49,8 @@ class Stage {
 
  private:
   static constexpr std::size_t kAlign = 256;
-  Stream stream_;
+  Stream stream_, copying_;
+  Half halves_[2];
   DeviceBuffer<std::byte> memory_, results_;
   std::size_t used_ = 0;
 };

@@ -304,7 +304,7 @@ class WarpTile {
       const Slot* const slot = candidates.slot(view, lane_);
       if (memory.load(&slot->key) == candidates.stored_key()) {
         word = memory.load(&slot->word);
-        matches = index::pair_has_key(memory, view, candidates, word);
+        matches = index::TrustsHashes<Memory> ? word != 0 : index::pair_has_key(memory, view, candidates, word);
       }
     }
     const LaneMask found = ballot(matches);

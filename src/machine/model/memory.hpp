@@ -22,7 +22,7 @@ struct ModelTile : cpu::PortableTile {
 namespace holdfast::machine::cpu {
 
 template <model::Flavour F, bool kFlush>
-class CpuMemory<model::ModelTile<F>, kFlush> {
+class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model::ModelTile<F>, kFlush>> {
  public:
   /// Who reads copies sees what is durable.
   static constexpr bool kReadersFlush = F != model::Flavour::process && F != model::Flavour::resident;
@@ -52,24 +52,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
   }
   void flush(const void* address, std::size_t bytes) const { world().flush(address, bytes); }
   void fence() const { world().fence(); }
-  std::uint64_t load_still(const std::uint64_t* word) const { return load(word); }
   index::Slot load_slot(const index::Slot* slot) const { return {load(&slot->key), load(&slot->word)}; }
-  static std::uint64_t given_word(const std::byte* from) {
-    std::uint64_t word;
-    std::memcpy(&word, from, 8);
-    return word;
-  }
-  template <class Candidates>
-  bool same_words(const std::uint64_t* words, const Candidates& candidates, unsigned count) const {
-    for (unsigned i = 0; i < count; ++i) {
-      if (load(words + i) != candidates.key_word(*this, i)) return false;
-    }
-    return true;
-  }
-  template <class Word>
-  void store_words(std::uint64_t* to, unsigned count, const Word& word) const {
-    for (unsigned i = 0; i < count; ++i) store(to + i, word(i));
-  }
   void show_at(std::uint64_t* word, std::uint64_t value) const {
     if (std::uint64_t* const copy = world().copy_of(word)) world().poke(copy, value);
   }
@@ -107,7 +90,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> {
   void retire_cell(std::uint64_t cell) const { world().retire_cell(cell); }
   bool same_bytes(const std::byte* stored, const std::byte* given, std::size_t bytes) const {
     for (std::size_t at = 0; at < bytes; at += 8) {
-      if (load(reinterpret_cast<const std::uint64_t*>(stored + at)) != given_word(given + at)) return false;
+      if (load(reinterpret_cast<const std::uint64_t*>(stored + at)) != this->given_word(given + at)) return false;
     }
     return true;
   }
