@@ -89,7 +89,11 @@ def test_works_are_rows_and_sizes_columns() -> None:
     table = link_tables.TABLES["buckets"](content("link-buckets", {"runs": parts}))
     assert rows_of(table) == [["5%, lfu", "5.0", "5.0"], ["20%, lfu", "20.0", "20.0"]]
     sizes = [{"most_value_bytes": n, "runs": [run("insert", 64, n)]} for n in (8, 400)]
-    assert rows_of(link_tables.TABLES["pairs"](content("link-pairs", {"pairs": sizes}))) == [["insert", "8.0", "400"]]
+    sizes[1]["runs"].append(run("find", 64, 10) | {"value_bytes": 1086})
+    assert rows_of(link_tables.TABLES["pairs"](content("link-pairs", {"pairs": sizes}))) == [
+        ["values up to 8 bytes, batch 64", "8.0", "–"],
+        ["values up to 400 bytes, batch 64", "400", "10.0 (20%)"],
+    ]
 
 
 def test_rivals_are_compared_with_the_best() -> None:

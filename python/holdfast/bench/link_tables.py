@@ -7,6 +7,7 @@ from holdfast.bench.places import LINK_BYTES
 from holdfast.bench.results import Json
 
 _NOTHING_CROSSES = ("contains", "absent")
+_PAIR_BYTES = 24  #: of a pair of the study `pairs`, beside its value: a header and a key of 8 bytes
 _SLOT_LINE = 64  #: bytes that an erase writes: the line of a slot
 
 
@@ -81,16 +82,26 @@ def buckets(content: Json) -> str:
     return _table("M/s, by part and policy", list(dict.fromkeys(rows)), columns, cells)
 
 
+def _pair_cell(run: Json) -> str:
+    """A rate; of a search, what its pairs are of the link as well."""
+    rate = _brief(run["mops"]["median"])
+    if "find" not in run["work"]:
+        return rate
+    crossing = run["value_bytes"] + _PAIR_BYTES
+    return f"{rate} ({100 * run['mops']['median'] * 1e6 * crossing / LINK_BYTES:.0f}%)"
+
+
 def pairs(content: Json) -> str:
-    """Keys and values of any length: a row a work, a column a size and batch."""
-    rows, columns, cells = [], [], {}
-    for table in content["results"]["pairs"]:
-        for run in table["runs"]:
-            column = f"values up to {table['most_value_bytes']} bytes, batch {run['batch']:,}"
-            rows.append(run["work"])
-            columns.append(column)
-            cells[run["work"], column] = run
-    return _table("M operations/s", list(dict.fromkeys(rows)), list(dict.fromkeys(columns)), cells)
+    """Keys and values of any length: a row a size and batch, a column a work."""
+    runs = [
+        (f"values up to {table['most_value_bytes']:,} bytes, batch {run['batch']:,}", run)
+        for table in content["results"]["pairs"]
+        for run in table["runs"]
+    ]
+    works = list(dict.fromkeys(run["work"] for _, run in runs))
+    cells = {(row, run["work"]): _pair_cell(run) for row, run in runs}
+    rows = [[row, *(cells.get((row, work), "–") for work in works)] for row in dict.fromkeys(row for row, _ in runs)]
+    return grid(["M operations/s (of the link)", *works], rows)
 
 
 def select(content: Json) -> str:

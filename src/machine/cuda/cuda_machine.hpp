@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -155,7 +156,7 @@ class CudaMachine final : public Machine {
   Layout resolve_pairs(const FindJob& job, const PairSearchRoom& room, bool exact, cudaStream_t stream);
   void gather_reads(ReadsOfChange& reads, cudaStream_t stream);
   void give_reads(const ReadsOfChange& reads, cudaStream_t stream);
-  PinnedParts bring_results(const LaidOut& laid, Stage& stage, cudaStream_t stream);
+  PinnedParts bring_results(const LaidOut& laid, Stage& stage, cudaStream_t stream, const std::function<void()>& last);
   static void bring_rows(const Blob* results, std::size_t size, const ResultsOf& to, cudaStream_t stream);
   void bring_parts(const LaidOut& laid, PinnedParts& brought, Stage& stage, cudaStream_t stream);
   void leave_results(const Scattered& from, const ResultsOf& to, cudaStream_t stream);

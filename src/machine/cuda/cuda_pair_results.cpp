@@ -1,6 +1,7 @@
 // cuda_pair_results.cpp: searches of variable-length pairs, and the way of what a batch reads of them to its caller: cut into parts,
 // of which the GPU gathers one while another crosses the link to pinned host memory; or left in GPU memory, all in one piece.
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -11,9 +12,17 @@ namespace holdfast::machine::cuda {
 
 namespace {
 
-constexpr std::size_t kPartRoom = std::size_t{32} << 20;
-constexpr std::size_t kPart = kPartRoom - (std::size_t{128} << 10);  // a part ends behind the row that fills it
-static_assert(kPartRoom - kPart > index::kMaxPart + 8);
+// Results come in parts, at most so large: few enough that what each costs does not matter, many enough that the first and the last,
+// which cross the link in one direction alone, are a small part of all.
+constexpr std::size_t kSmallestPart = std::size_t{4} << 20, kLargestPart = std::size_t{32} << 20;
+constexpr std::size_t kFewParts = 8;
+constexpr std::size_t kBeyond = std::size_t{128} << 10;  // a part ends behind the row that fills it
+static_assert(kBeyond > index::kMaxPart + 8);
+
+std::size_t part_room(std::uint64_t bytes) {
+  return std::bit_ceil(std::clamp<std::size_t>(bytes / kFewParts, kSmallestPart, kLargestPart));
+}
+
 constexpr std::uint64_t kOrderPairsFrom = 1024;  // rows of a search
 
 /// A word that a kernel has written. Waits.
@@ -85,7 +94,7 @@ bool CudaMachine::search_pairs_once(const FindJob& job, const ResultsOf& to, Pai
   const std::uint64_t order_from = options_.order_from != 0 ? options_.order_from : kOrderPairsFrom;
   if (job.size >= order_from) order_pairs(room, job.size, layout.cells << layout.slab_bits, stream);
   if (room.offsets == nullptr) {
-    gather_pairs(room, job, layout.heap, 0, job.size, nullptr, stream);
+    gather_pairs(room, job, layout.heap, 0, job.size, 0, nullptr, stream);
     finish_pairs(room, job, 0, job.size, nullptr, stream);
     return read_word(room.wrong, stream) == 0;
   }
@@ -94,22 +103,26 @@ bool CudaMachine::search_pairs_once(const FindJob& job, const ResultsOf& to, Pai
   laid.offsets = room.offsets;
   laid.size = job.size;
   laid.bytes = read_word(room.offsets + job.size, stream);
-  laid.gather = [&](std::uint64_t first, std::uint64_t size, std::byte* at) {
-    gather_pairs(room, job, layout.heap, first, size, at, stream);
+  laid.gather = [&](std::uint64_t first, std::uint64_t size, std::uint64_t bytes, std::byte* at) {
+    gather_pairs(room, job, layout.heap, first, size, bytes, at, stream);
   };
   laid.finish = [&](std::uint64_t first, std::uint64_t size, const std::byte* at) {
     finish_pairs(room, job, first, size, at, stream);
   };
   if (to.batch.device_blobs == nullptr) {
-    const PinnedParts parts = bring_results(laid, stage, stream);
-    bring_rows(room.blobs, job.size, to, stream);
-    if (read_word(room.wrong, stream) != 0) return false;
+    std::uint32_t wrong = 0;
+    const PinnedParts parts = bring_results(laid, stage, stream, [&] {
+      bring_rows(room.blobs, job.size, to, stream);
+      cuda::check(cudaMemcpyAsync(&wrong, room.wrong, sizeof wrong, cudaMemcpyDeviceToHost, stream),
+                  "gathering results");
+    });
+    if (wrong != 0) return false;
     for (const auto& part : parts) to.batch.blobs->arena().keep(part);
     return true;
   }
   const std::size_t room_bytes = std::max<std::size_t>(laid.bytes, 8);
   std::byte* const gathered = stage.results(room_bytes);
-  laid.gather(0, job.size, gathered);
+  laid.gather(0, job.size, laid.bytes, gathered);
   laid.finish(0, job.size, gathered);
   if (read_word(room.wrong, stream) != 0) return false;
   leave_results({room.blobs, job.size, gathered, room_bytes, room.offsets, room.scratch, room.scratch_bytes}, to,
@@ -140,17 +153,17 @@ void CudaMachine::gather_reads(ReadsOfChange& reads, cudaStream_t stream) {
   laid.offsets = room.offsets;
   laid.size = reads.size;
   laid.bytes = read_word(room.offsets + reads.size, stream);
-  laid.gather = [&](std::uint64_t first, std::uint64_t rows, std::byte* at) {
+  laid.gather = [&](std::uint64_t first, std::uint64_t rows, std::uint64_t, std::byte* at) {
     gather_blobs(layout.heap, layout.cells << layout.slab_bits, room.blobs, room.offsets, first, rows, at, stream);
   };
   laid.finish = [&](std::uint64_t first, std::uint64_t rows, const std::byte* at) {
     finish_blobs(room.blobs, room.offsets, first, rows, at, room.results, nullptr, stream);
   };
   if (reads.to.batch.device_blobs == nullptr) {
-    for (const auto& part : bring_results(laid, reads.stage, stream)) reads.to.batch.blobs->arena().keep(part);
+    for (const auto& part : bring_results(laid, reads.stage, stream, [] {})) reads.to.batch.blobs->arena().keep(part);
   } else {
     std::byte* const at = reads.gathered.emplace_back(std::max<std::size_t>(laid.bytes, 1)).data();
-    laid.gather(0, reads.size, at);
+    laid.gather(0, reads.size, laid.bytes, at);
     laid.finish(0, reads.size, at);
   }
   cuda::check(cudaMemsetAsync(room.blobs, 0, sizeof(Blob) * reads.size, stream), "gathering results");
@@ -167,11 +180,13 @@ void CudaMachine::give_reads(const ReadsOfChange& reads, cudaStream_t stream) {
   cuda::check(cudaStreamSynchronize(stream), "gathering results");
 }
 
-/// Copies results to pinned memory. Waits.
-PinnedParts CudaMachine::bring_results(const LaidOut& laid, Stage& stage, cudaStream_t stream) {
+/// Copies results to pinned memory. Waits for that, and for what `last` enqueues.
+PinnedParts CudaMachine::bring_results(const LaidOut& laid, Stage& stage, cudaStream_t stream,
+                                       const std::function<void()>& last) {
   PinnedParts brought;
   try {
     bring_parts(laid, brought, stage, stream);
+    last();
     cuda::check(cudaStreamSynchronize(stream), "gathering results");
     stage.copying().wait("copying results from the GPU");
   } catch (...) {  // nobody else gets this memory while something is still being copied to it
@@ -190,30 +205,40 @@ void CudaMachine::bring_rows(const Blob* results, std::size_t size, const Result
 }
 
 void CudaMachine::bring_parts(const LaidOut& laid, PinnedParts& brought, Stage& stage, cudaStream_t stream) {
-  const std::uint64_t parts = std::max<std::uint64_t>((laid.bytes + kPart - 1) / kPart, 1);
-  const std::size_t cuts = sizeof(ResultPart) * parts;
-  std::byte* const room = stage.results(parts == 1 ? std::max<std::size_t>(laid.bytes, 8) : 2 * kPartRoom + cuts);
-  std::vector<ResultPart> begins(parts);
-  if (parts > 1) {
-    auto* const found = reinterpret_cast<ResultPart*>(room + 2 * kPartRoom);
-    cut_results(laid.offsets, laid.size, kPart, parts, found, stream);
-    cuda::check(cudaMemcpyAsync(begins.data(), found, cuts, cudaMemcpyDeviceToHost, stream), "gathering results");
-    cuda::check(cudaStreamSynchronize(stream), "gathering results");
+  const std::size_t room = part_room(laid.bytes), most = room - kBeyond;
+  const auto download = [&](const std::byte* from, std::size_t bytes, cudaStream_t on) {
+    cuda::check(cudaMemcpyAsync(brought.back().get(), from, bytes, cudaMemcpyDeviceToHost, on),
+                "copying results from the GPU");
+  };
+  if (laid.bytes <= most) {
+    std::byte* const at = stage.results(room);
+    brought.push_back(pinned_->take(std::max<std::size_t>(laid.bytes, 1)));
+    laid.gather(0, laid.size, laid.bytes, at);
+    laid.finish(0, laid.size, brought.back().get());
+    return download(at, laid.bytes, stream);
   }
+  const std::uint64_t parts = (laid.bytes + most - 1) / most;
+  std::vector<ResultPart> begins(parts);
+  const std::size_t cuts = sizeof(ResultPart) * parts;
+  std::byte* const halves = stage.results(2 * room + cuts);
+  auto* const found = reinterpret_cast<ResultPart*>(halves + 2 * room);
+  cut_results(laid.offsets, laid.size, most, parts, found, stream);
+  cuda::check(cudaMemcpyAsync(begins.data(), found, cuts, cudaMemcpyDeviceToHost, stream), "gathering results");
+  cuda::check(cudaStreamSynchronize(stream), "gathering results");
   begins.push_back({laid.size, laid.bytes});
   for (std::uint64_t part = 0; part < parts; ++part) {
     const std::uint64_t first = begins[part].first, size = begins[part + 1].first - first;
     const std::uint64_t bytes = begins[part + 1].offset - begins[part].offset;
-    brought.push_back(pinned_->take(std::max<std::size_t>(bytes, 1)));
-    std::byte* const at = room + part % 2 * kPartRoom;
+    if (size == 0) continue;
+    brought.push_back(pinned_->take(bytes));
+    std::byte* const at = halves + part % 2 * room;
     Stage::Half& half = stage.half(part % 2);
     if (part >= 2) half.copied.hold(stream);
-    laid.gather(first, size, at);
+    laid.gather(first, size, bytes, at);
     laid.finish(first, size, brought.back().get());
     half.gathered.record(stream);
     half.gathered.hold(stage.copying());
-    cuda::check(cudaMemcpyAsync(brought.back().get(), at, bytes, cudaMemcpyDeviceToHost, stage.copying()),
-                "copying results from the GPU");
+    download(at, bytes, stage.copying());
     half.copied.record(stage.copying());
   }
 }

@@ -73,9 +73,10 @@ std::size_t pair_search_scratch_bytes(std::uint64_t rows);
 void order_pairs(PairSearchRoom& room, std::uint64_t size, std::uint64_t heap_bytes, cudaStream_t stream);
 /// Where the values begin, with room for all that their pairs may hold of them.
 void lay_out_pairs(const PairSearchRoom& room, const FindJob& job, cudaStream_t stream);
-/// Reads the pairs of places [first, first + size): compares keys, and copies values, which begin at `to`, if they are wanted.
+/// Reads the pairs of places [first, first + size): compares keys, and copies values, which begin at `to` and have `bytes` bytes in
+/// all, if they are wanted.
 void gather_pairs(const PairSearchRoom& room, const FindJob& job, const std::byte* heap, std::uint64_t first,
-                  std::uint64_t size, std::byte* to, cudaStream_t stream);
+                  std::uint64_t size, std::uint64_t bytes, std::byte* to, cudaStream_t stream);
 /// Then: keys that ask for one pair are compared with each other, and blobs say where the values are if the first is at `at`.
 void finish_pairs(const PairSearchRoom& room, const FindJob& job, std::uint64_t first, std::uint64_t size,
                   const std::byte* at, cudaStream_t stream);

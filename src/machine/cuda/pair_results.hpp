@@ -44,8 +44,8 @@ struct ResultsOf {
 struct LaidOut {
   const std::uint64_t* offsets = nullptr;  ///< (n + 1,) where each place begins among all bytes
   std::uint64_t size = 0, bytes = 0;
-  /// Some places into one piece of GPU memory.
-  std::function<void(std::uint64_t first, std::uint64_t size, std::byte* to)> gather;
+  /// Some places, of so many bytes, into one piece of GPU memory.
+  std::function<void(std::uint64_t first, std::uint64_t size, std::uint64_t bytes, std::byte* to)> gather;
   /// Notes where they are if that piece is at `at`.
   std::function<void(std::uint64_t first, std::uint64_t size, const std::byte* at)> finish;
 };

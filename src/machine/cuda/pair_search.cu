@@ -104,20 +104,21 @@ __device__ bool take_word(const ReadPair& pair, std::uint32_t i, std::uint64_t w
   return same;
 }
 
-/// A warp takes 32 places as one stretch of words.
+/// A warp takes up to 32 places, `share` of them, as one stretch of words.
 __global__ void __launch_bounds__(kThreads)
     gather_pairs_kernel(const __grid_constant__ PairSearchRoom room, const __grid_constant__ FindJob job,
-                        const std::byte* heap, std::uint64_t first, std::uint64_t size, std::byte* to) {
+                        const std::byte* heap, std::uint64_t first, std::uint64_t size, std::byte* to, unsigned share) {
   __shared__ ReadPair all[kThreads];
   const CudaMemory memory(nullptr, nullptr);
   const unsigned lane = threadIdx.x % kWarp;
   ReadPair* const pairs = all + (threadIdx.x - lane);
   const std::uint64_t begin = room.offsets != nullptr ? room.offsets[first] : 0;
   bool same = true;
-  for (std::uint64_t base = first_of_warp() * kWarp; base < size; base += all_warps() * kWarp) {
+  for (std::uint64_t base = first_of_warp() * share; base < size; base += all_warps() * share) {
     ReadPair mine{};
     const std::uint64_t place = first + base + lane;
-    if (base + lane < size && room.words[0][place] != 0 && !is_repeated(room.words[0], place, job.size)) {
+    if (lane < share && base + lane < size && room.words[0][place] != 0 &&
+        !is_repeated(room.words[0], place, job.size)) {
       const index::PairWord pair{room.words[0][place]};
       const index::Part key = key_part(job, room.rows[0][place]);
       mine.cell = reinterpret_cast<const std::uint64_t*>(heap + pair.begin());
@@ -220,8 +221,18 @@ void lay_out_pairs(const PairSearchRoom& room, const FindJob& job, cudaStream_t 
 }
 
 void gather_pairs(const PairSearchRoom& room, const FindJob& job, const std::byte* heap, std::uint64_t first,
-                  std::uint64_t size, std::byte* to, cudaStream_t stream) {
-  gather_pairs_kernel<<<blocks_for(gather_pairs_kernel, size), kThreads, 0, stream>>>(room, job, heap, first, size, to);
+                  std::uint64_t size, std::uint64_t bytes, std::byte* to, cudaStream_t stream) {
+  // What is being read at a time should be little of the heap, for the sake of the translation of addresses, and yet enough for the
+  // link. So warps take as many places as have some KiB, and a few blocks of them run on each multiprocessor.
+  constexpr std::uint64_t kBytesOfWarp = 4096;
+  constexpr unsigned kBlocksOfProcessor = 2;
+  const std::uint64_t each = bytes / size + sizeof(index::PairHeader);
+  auto share = static_cast<unsigned>(std::clamp<std::uint64_t>(kBytesOfWarp / each, 1, kWarp));
+  const std::uint64_t warps = std::uint64_t{kBlocksOfProcessor} * processors() * kWarpsPerBlock;
+  while (share > 1 && size / share < warps) share /= 2;  // of few places each warp takes fewer
+  const std::uint64_t blocks = ((size + share - 1) / share + kWarpsPerBlock - 1) / kWarpsPerBlock;
+  const auto grid = static_cast<unsigned>(std::min(blocks, warps / kWarpsPerBlock));
+  gather_pairs_kernel<<<grid, kThreads, 0, stream>>>(room, job, heap, first, size, to, share);
   check_launch("gathering results");
 }
 
