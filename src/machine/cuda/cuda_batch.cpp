@@ -59,23 +59,27 @@ BatchResult CudaMachine::run(const Batch& batch, std::uint64_t) {  // there are 
 }
 
 /// A kernel that is given a pointer which the GPU cannot follow would end the process's use of it.
+void CudaMachine::require_reachable(const void* array, const char* name) const {
+  if (array == nullptr) return;
+  cudaPointerAttributes attributes{};
+  cuda::check(cudaPointerGetAttributes(&attributes, array), "asking where an array is");
+  const bool other_gpu = attributes.type == cudaMemoryTypeDevice && attributes.device != options_.device;
+  if (attributes.type != cudaMemoryTypeUnregistered && !other_gpu) return;
+  throw InvalidArgument(std::string(name) + " is not in memory of GPU " + std::to_string(options_.device) +
+                        (other_gpu ? " but of GPU " + std::to_string(attributes.device) : " but of the host") +
+                        ": give arrays of the table's GPU, or arrays of the host without on_device");
+}
+
 void CudaMachine::require_reachable(const Batch& batch) const {
-  const std::pair<const void*, const char*> arrays[] = {
-      {batch.keys, "keys"},     {batch.key_offsets, "key_offsets"},
-      {batch.values, "values"}, {batch.value_offsets, "value_offsets"},
-      {batch.out, "out"},       {batch.statuses, "statuses"},
-      {batch.found, "found"},   {batch.ops, "ops"},
-      {batch.mask, "mask"}};
-  for (const auto& [array, name] : arrays) {
-    if (array == nullptr) continue;
-    cudaPointerAttributes attributes{};
-    cuda::check(cudaPointerGetAttributes(&attributes, array), "asking where an array is");
-    const bool other_gpu = attributes.type == cudaMemoryTypeDevice && attributes.device != options_.device;
-    if (attributes.type != cudaMemoryTypeUnregistered && !other_gpu) continue;
-    throw InvalidArgument(std::string(name) + " is not in memory of GPU " + std::to_string(options_.device) +
-                          (other_gpu ? " but of GPU " + std::to_string(attributes.device) : " but of the host") +
-                          ": give arrays of the table's GPU, or arrays of the host without on_device");
-  }
+  require_reachable(batch.keys, "keys");
+  require_reachable(batch.key_offsets, "key_offsets");
+  require_reachable(batch.values, "values");
+  require_reachable(batch.value_offsets, "value_offsets");
+  require_reachable(batch.out, "out");
+  require_reachable(batch.statuses, "statuses");
+  require_reachable(batch.found, "found");
+  require_reachable(batch.ops, "ops");
+  require_reachable(batch.mask, "mask");
 }
 
 FindJob CudaMachine::find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask,

@@ -136,6 +136,7 @@ class CudaMachine final : public Machine {
   Need need_of(const Batch& batch, std::size_t size) const;
   bool fits(Need need);
   void prepare_room(std::uint64_t rows, const Phases& phases);
+  void require_reachable(const void* array, const char* name) const;
   void require_reachable(const Batch& batch) const;
   FindJob find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
   ChangeJob change_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
