@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from . import _native, arrays
-from .arrays import HOST, NUMPY, Library
 from .errors import InvalidArgument, InvalidType
+from .libraries import HOST, NUMPY, Library
 from .status import Op
 
 ELEMENTS = {"int32": 0, "uint32": 1, "int64": 2, "uint64": 3, "float32": 4, "float64": 5,

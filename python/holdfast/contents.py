@@ -11,10 +11,10 @@ import numpy as np
 from . import batch, pairs, selection
 from ._native import Blobs
 from ._native import Table as NativeTable
-from .arrays import NUMPY
 from .batch import TableShape
 from .checked import MOST, whole
 from .errors import Error, InvalidArgument
+from .libraries import NUMPY
 
 _END = MOST  # the cursor behind the last item
 Score: TypeAlias = tuple[int | None, int | None] | None

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import HOST, Library
 from .errors import InvalidArgument, InvalidType
+from .libraries import HOST, Library
 
 _WORD = 1 << 64
 _QUANTILE_BITS = 14

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from . import _native, arrays, batch
-from .arrays import HOST, Library
 from .batch import Operand, Request, Results, TableShape
 from .errors import InvalidArgument, InvalidType
 from .initial import Constant, Initial
+from .libraries import HOST, Library
 from .status import Op, Status
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from . import _native, arrays, batch
-from .arrays import HOST, NUMPY
 from .batch import Operand, Request, Results, TableShape
 from .errors import InvalidArgument, InvalidType
+from .libraries import HOST, NUMPY, Library
 from .status import Op
 
 ANY = (1 << 32) - 1
@@ -157,7 +157,7 @@ class _GpuMemory:
         }  # fmt: skip
 
 
-def _give_on_gpu(blobs: _native.DeviceBlobs, library: arrays.Library, place: str) -> tuple[Any, Any]:
+def _give_on_gpu(blobs: _native.DeviceBlobs, library: Library, place: str) -> tuple[Any, Any]:
     """All bytes, and (n + 1,) offsets, of which those of a row without bytes are the same."""
 
     def array(address: int, n: int, kind: str) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from . import batch
-from .arrays import NUMPY
 from .batch import TableShape
 from .checked import MOST, whole
 from .errors import InvalidArgument, InvalidType
+from .libraries import NUMPY
 
 Where = Callable[[np.ndarray, Any], Any]
 NativeWhere = Callable[[memoryview, memoryview, memoryview], None]

@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ._native import Table as NativeTable
-from .arrays import HOST
 from .batch import TableShape
 from .checked import MOST, device_of, length, number, policy_of, score_of, whole
 from .column import Column
 from .contents import Contents
 from .errors import InvalidArgument, InvalidType
+from .libraries import HOST
 from .operations import Operations
 from .pool import CheckReport, SnapshotReport, path_text, report_from
 

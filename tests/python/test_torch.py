@@ -41,7 +41,7 @@ def fresh_compiler() -> Iterator[None]:
 
 
 def rows_of(keys: Any, columns: int = 4, init: initial.Initial = FIRST) -> Any:
-    from holdfast.arrays import TorchLibrary
+    from holdfast.libraries import TorchLibrary
 
     return init.rows(keys.reshape(-1), columns, TorchLibrary(torch)).reshape(*keys.shape, columns)
 
@@ -77,7 +77,7 @@ def test_find_converts(place: str, make: Make, stored: Any, wanted: Any) -> None
 def test_first_rows_are_those_of_numpy(place: str) -> None:
     keys = torch.arange(-500, 500, device=place)
     for kind in (FIRST, initial.Normal(0.02, seed=9), initial.Constant(4)):
-        ours = kind.rows(keys.cpu().numpy(), 19, hf.arrays.NUMPY)
+        ours = kind.rows(keys.cpu().numpy(), 19, hf.libraries.NUMPY)
         np.testing.assert_array_equal(rows_of(keys, 19, kind).cpu().numpy(), ours)
 
 

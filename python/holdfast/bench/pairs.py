@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast import Status
 from holdfast import Table as Pairs
-from holdfast.arrays import NUMPY
+from holdfast.libraries import NUMPY
 from holdfast.bench.measure import Progress, WrongAnswer
 from holdfast.bench.results import Json, rounded, spread
 from holdfast.bench.targets import pool_folder
