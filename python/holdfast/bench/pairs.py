@@ -12,10 +12,10 @@ import numpy as np
 
 from holdfast import Status
 from holdfast import Table as Pairs
-from holdfast.libraries import NUMPY
 from holdfast.bench.measure import Progress, WrongAnswer
 from holdfast.bench.results import Json, rounded, spread
 from holdfast.bench.targets import pool_folder
+from holdfast.libraries import NUMPY
 from holdfast.pairs import Strings, on_host
 
 _STEP = 1 << 16

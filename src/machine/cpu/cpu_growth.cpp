@@ -1,22 +1,12 @@
 // cpu_growth.cpp: what the CPU machine does alone on the table: growth, emptying, verification.
 #include <algorithm>
-#include <chrono>
 #include <mutex>
 #include <thread>
 
+#include "core/clock.hpp"
 #include "machine/cpu/cpu_machine.hpp"
 
 namespace holdfast::machine::cpu {
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-}  // namespace
 
 void CpuMachine::recover() {
   const auto start = Clock::now();

@@ -180,7 +180,7 @@ class CudaMachine final : public Machine {
   void step_load(const CacheMaps& maps, bool paced);
   void load_and_wait(const CacheMaps& maps);
 
-  // cuda_growth.cpp, cuda_check.cpp; the caller holds `changing_` and, except for `settle` and `read_state`, `launching_`
+  // cuda_recovery.cpp, cuda_growth.cpp, cuda_check.cpp; the caller holds `changing_` and, except for `settle` and `read_state`, `launching_`
   void recover();
   void set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags, bool carry);
   DeviceBuffer<std::uint64_t> tags_for(unsigned top_level) const;
