@@ -25,7 +25,7 @@ void sort_pairs(PairSearchRoom& room, std::uint64_t size, std::uint64_t heap_byt
                 cudaStream_t stream) {
   cub::DoubleBuffer<std::uint64_t> words(room.words[0], room.words[1]);
   cub::DoubleBuffer<std::uint32_t> rows(room.rows[0], room.rows[1]);
-  const int end = kFirstBit + std::max(1, static_cast<int>(std::bit_width((heap_bytes - 1) / 32)));
+  const int end = std::clamp(kFirstBit + static_cast<int>(std::bit_width((heap_bytes - 1) / 32)), kFirstBit + 1, 64);
   check(cub::DeviceRadixSort::SortPairs(scratch, bytes, words, rows, static_cast<int>(size), kFirstBit, end, stream),
         "ordering a search");
   if (words.Current() != room.words[0]) std::swap(room.words[0], room.words[1]);
