@@ -124,8 +124,8 @@ bool erase_listed(NumberedTable& numbered, const std::vector<std::uint64_t>& num
                   std::vector<bool>& found) {
   if (!numbered.on_gpu()) return false;
   const std::size_t n = numbers.size();
-  const Managed<std::uint64_t> listed(n);
-  const Managed<bool> there(n);
+  const Mapped<std::uint64_t> listed(n);
+  const Mapped<bool> there(n);
   std::memcpy(listed.get(), numbers.data(), n * sizeof numbers[0]);
   std::memset(there.get(), 0, n);
   const IsListed predicate{listed.get(), n, there.get()};
