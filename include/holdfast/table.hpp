@@ -29,9 +29,8 @@ struct CreateOptions {
   std::uint32_t key_bytes = 8;    ///< 8, or another multiple of 8 up to 128; wider keys lie behind a fingerprint
   std::uint32_t value_bytes = 8;  ///< 0 (a set) to 65536; up to 8 live inside the slot
   // Both kVariableBytes: keys and values of any length up to 65536. With a fixed length of one the other has one, too.
-  Score score = Score::
-      none;  ///< 8 bytes that the table keeps with each item (score.hpp); then all values lie in cells. On the CPU
-             ///< only, in this version, and not with kVariableBytes
+  /// What the table keeps with each item (score.hpp); then all values lie in cells. Not with kVariableBytes.
+  Score score = Score::none;
   std::uint64_t capacity = 1 << 20;  ///< items to make room for; the table grows past it
   std::uint32_t levels = 2;          ///< GPHash §3.1; levels × hash_locations × slots ≤ 32
   std::uint32_t hash_locations = 2;
@@ -206,11 +205,12 @@ class Table {
                          Status* statuses = nullptr);
 
   /// Copies up to `n` items to host memory, from `cursor` (0 begins an export; advanced; ~0 at the end). `values` may be
-  /// null, and `scores` is where the table keeps none. A key that is there from the first call to the last appears exactly once, with a value that it had meanwhile,
-  /// whatever others do to the table; one that comes or goes meanwhile may or may not appear. Changes wait while a few
-  /// thousand items are copied; between two calls nothing waits. The table remembers the last 16 exports that have not come
-  /// to their end: throws InvalidArgument for a cursor of another, or one that was used before. After a resize, and on a GPU
-  /// after inserts, 8 bytes are kept for each key that is left.
+  /// null, and so may `scores`, which it is where the table keeps none. A key that is there from the first call to the last
+  /// appears exactly once, with a value that it had meanwhile, whatever others do to the table; one that comes or goes
+  /// meanwhile may or may not appear. Changes wait while a few thousand items are copied; between two calls nothing waits.
+  /// The table remembers the last 16 exports that have not come to their end: throws InvalidArgument for a cursor of
+  /// another, or one that was used before. After a resize, and on a GPU after inserts, 8 bytes are kept for each key that
+  /// is left.
   std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n,
                            std::uint64_t* scores = nullptr);
   /// Forgets an export before its end.

@@ -76,11 +76,11 @@ class TableRef {
                   "values of more than 256 bytes are copied to memory that the lanes share: copy()");
     return look_up(tile, key, [&](const auto&, const auto& memory, std::uint64_t word, const std::byte* cell) {
       auto* const to = reinterpret_cast<std::byte*>(&value);
-      if constexpr (kInSlot) {
+      if (kMayLieInSlot && cell == nullptr) {
         index::store_bytes(to, word, kValueBytes);
       } else {
         const auto* const words = reinterpret_cast<const std::uint64_t*>(cell);
-        for (std::uint32_t i = 0; 8 * i < kValueBytes; ++i)
+        for (std::uint32_t i = 0; i != (kValueBytes + 7) / 8; ++i)
           index::store_bytes(to + 8 * i, memory.load_value(words + i), kValueBytes - 8 * i);
       }
     });
@@ -90,7 +90,7 @@ class TableRef {
   __device__ bool copy(const Tile& tile, const Key& key, Value* to) const {
     return look_up(tile, key, [&](const auto& warp, const auto& memory, std::uint64_t word, const std::byte* cell) {
       auto* const bytes = reinterpret_cast<std::byte*>(to);
-      if constexpr (!kInSlot) {
+      if (!kMayLieInSlot || cell != nullptr) {
         warp.read_cell(memory, bytes, cell, kValueBytes);
       } else if (warp.lane() == 0) {
         index::store_bytes(bytes, word, kValueBytes);
@@ -131,7 +131,7 @@ class TableRef {
   friend class Session;
   using Warp = machine::cuda::WarpTile;
   using Memory = machine::cuda::SessionMemory;
-  static constexpr bool kInSlot = kValueBytes <= 8;
+  static constexpr bool kMayLieInSlot = kValueBytes <= 8;  ///< it does, unless the table keeps scores
 
   explicit TableRef(const SessionHandle& handle)
       : table_(static_cast<machine::cuda::Descriptor*>(handle.descriptor)), session_(handle.number) {}
@@ -170,7 +170,7 @@ __device__ bool TableRef<Key, Value, Configuration>::look_up(const Tile& tile, c
   while (!found.settled) found = index::find(warp, memory, view, candidates);
   if (!found.item) return false;
   const std::byte* value = nullptr;
-  if constexpr (!kInSlot) {
+  if (!kMayLieInSlot || !view.in_slot()) {
     const std::uint64_t cell = found.item.word - 1;
     const machine::cuda::ValueView& copies = table_->cache.values;
     std::uint64_t position = machine::cuda::kNoPosition;
@@ -197,9 +197,11 @@ __device__ Status TableRef<Key, Value, Configuration>::change(const Tile& tile, 
   rows.combine = how;
   rows.element = element;
   rows.value_bytes = kValueBytes;
+  rows.score = table_->score;
   // Cells count as they are taken. Where values lie in slots only a new key counts, and whether it is new is seen first.
+  const bool in_slot = kMayLieInSlot && view.in_slot();
   index::Permits permits;
-  permits.new_key = !kInSlot;
+  permits.new_key = !in_slot;
   bool charged = false;
   for (unsigned pause = 64;;) {
     const index::Outcome outcome =
@@ -213,7 +215,7 @@ __device__ Status TableRef<Key, Value, Configuration>::change(const Tile& tile, 
       (permits.new_key ? permits.new_key : permits.new_value) = false;
     } else {
       status = warp.from_lane(status, 0);
-      if (!kInSlot || status != Status::no_space || charged) break;
+      if (!in_slot || status != Status::no_space || charged) break;
       charged = permits.new_key = warp.once([&] { return memory.charge(); });
       if (!charged) break;
     }

@@ -72,8 +72,8 @@ class Machine {
 
   // One session at a time (RULES.md 23), where there are kernels. Nothing else changes the table between its begin and its end,
   // which may come from another thread.
-  /// Makes room for `max_changes` changes. Throws NoSpace.
-  virtual SessionHandle begin_session(std::uint64_t, void*) { return {}; }
+  /// Makes room for `max_changes` changes, which set `score` as those of a batch do. Throws NoSpace.
+  virtual SessionHandle begin_session(std::uint64_t /*max_changes*/, std::uint64_t /*score*/, void*) { return {}; }
   /// Ends it when `stream` gets there.
   virtual void commit_session(void*) {}
   /// Ends it now, once the GPU has done what it was given.

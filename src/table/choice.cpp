@@ -28,13 +28,11 @@ int ordinal(const std::string& device) {
   return std::stoi(digits);
 }
 
-/// Scores are the CPU's to keep, until a GPU's changes write them.
-bool has_scores(const memory::Pool& pool) { return pool.superblock().score != 0; }
-
 Choice choose_automatically(const memory::Pool& pool) {
-  if (has_scores(pool)) return {-1, "tables with scores work on the CPU in this version"};
   if (pool.read_only()) return {-1, "read-only pools are searched on the CPU"};
   if (pool.medium() == Medium::file) return {-1, "a pool on medium file works on the CPU until the journal exists"};
+  // What a GPU does with them has been compiled, and never run: it is for those who ask.
+  if (pool.superblock().score != 0) return {-1, "tables with scores work on the CPU, unless a GPU is asked for"};
   std::string why;
   return cuda_devices(&why) > 0 ? Choice{0, "the first GPU"} : Choice{-1, why};
 }
@@ -59,10 +57,6 @@ Choice choose_machine(const std::string& device, const memory::Pool& pool) {
   if (device == "auto") return choose_automatically(pool);
   if (pool.read_only()) {
     throw DeviceError(pool.path() + " is open read-only, which the GPU does not support: use device=\"cpu\"");
-  }
-  if (has_scores(pool)) {
-    throw DeviceError(pool.path() +
-                      " keeps scores, which the GPU does not support in this version: use device=\"cpu\"");
   }
   return {ordinal(device), "asked for"};
 }

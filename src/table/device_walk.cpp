@@ -14,7 +14,8 @@ std::string in_bytes(const char* what, std::uint64_t bytes) {
   return std::string(what) + " of " + std::to_string(bytes) + " bytes";
 }
 
-void must_agree(const WalkPlan& plan, const std::string& path, std::uint32_t key_bytes, std::uint32_t value_bytes) {
+void must_agree(const WalkPlan& plan, const std::string& path, std::uint32_t key_bytes, std::uint32_t value_bytes,
+                std::uint64_t cell_bytes) {
   if (plan.key_bytes != WalkPlan::kAnySize && plan.key_bytes != key_bytes) {
     throw PoolMismatch(path + " has " + in_bytes("keys", key_bytes) + ", and the predicate asks about keys of " +
                        std::to_string(plan.key_bytes) + ": give a Key of that size, or void");
@@ -31,7 +32,7 @@ void must_agree(const WalkPlan& plan, const std::string& path, std::uint32_t key
                        ", and its Value has " + std::to_string(plan.value_bytes) +
                        ": give a Value of that size, or std::byte");
   }
-  const std::uint32_t apart = value_bytes <= 8 ? 8 : (value_bytes + 7) / 8 * 8;
+  const std::uint64_t apart = cell_bytes == 0 ? 8 : cell_bytes;
   if (plan.reads_values && (plan.column % plan.value_align != 0 || apart % plan.value_align != 0)) {
     throw InvalidArgument("values of " + path + " lie " + std::to_string(apart) +
                           " bytes apart, and the predicate's at " + std::to_string(plan.column) +
@@ -68,7 +69,7 @@ DeviceWalk::DeviceWalk(Table& table, void* stream, const WalkPlan& plan) : state
         " has keys and values of any length, from which none are selected in this version: export its "
         "items, choose, and erase the keys");
   }
-  must_agree(plan, impl.path, impl.key_bytes, impl.value_bytes);
+  must_agree(plan, impl.path, impl.key_bytes, impl.value_bytes, impl.pool().superblock().cell_bytes);
   if (erases) impl.about_to_change();
   state_->key_bytes = impl.key_bytes;
   state_->walk = impl.machine().walk(plan, stream);

@@ -129,7 +129,7 @@ Session Table::session(void* stream, std::uint64_t max_changes) {
   }
   impl_->about_to_change();
   Session::About about;
-  about.handle = impl_->machine().begin_session(max_changes, stream);
+  about.handle = impl_->machine().begin_session(max_changes, impl_->score_now(), stream);
   about.key_bytes = impl_->key_bytes;
   about.value_bytes = impl_->value_bytes;
   about.default_configuration = index::is_default(machine::shape_of(impl_->pool().superblock()));

@@ -30,6 +30,7 @@ struct Shape {
   std::uint64_t gpu_memory = kHalfOfFree;  ///< 0: no bucket is cached
   std::uint32_t key_bytes = 8;             ///< of wide keys, those of 2m and 2m + 1 share a hash (support/numbers.hpp)
   CacheOptions cache = {};                 ///< of values
+  Score score = Score::none;
 };
 
 inline constexpr std::uint64_t kSeed = 77;  ///< of every table's hash
@@ -80,6 +81,7 @@ class GpuTable {
     CreateOptions options;
     options.key_bytes = shape.key_bytes;
     options.seed = kSeed;
+    options.score = shape.score;
     options.value_bytes = shape.value_bytes;
     options.levels = shape.levels;
     options.hash_locations = shape.hashes;

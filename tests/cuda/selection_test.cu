@@ -204,6 +204,15 @@ TEST(GpuSelection, SmallCopiesOfValuesAgainstTheOracle) {
     selections_against_the_oracle<std::uint64_t>(shape);
   }
 }
+TEST(GpuSelection, SmallTablesWithScoresAgainstTheOracle) {
+  HOLDFAST_NEEDS_GPU();
+  for (const std::uint32_t bytes : {8u, 16u}) {
+    Shape shape = of_values(bytes);
+    shape.score = Score::step;
+    selections_against_the_oracle<std::uint64_t>(shape);
+    selections_against_the_oracle<Words<2>>(shape);
+  }
+}
 TEST(GpuSelection, SmallOtherConfigurationsAgainstTheOracle) {
   HOLDFAST_NEEDS_GPU();
   Shape shape = of_values(12);

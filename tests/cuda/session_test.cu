@@ -1,4 +1,5 @@
 // session_test.cu: sessions of users' kernels against the oracle, and all warps on the same keys.
+#include "score_oracle.hpp"
 #include "sessions.cuh"
 
 namespace holdfast::test {
@@ -56,8 +57,8 @@ class SessionRounds {
 
   SessionRounds(Shape shape, std::uint64_t capacity) : gpu(with_sizes(shape), capacity) {}
 
-  /// A session of one kernel, of `blocks` blocks.
-  void round(std::size_t n, std::uint64_t range, unsigned blocks) {
+  /// A session of one kernel, of `blocks` blocks. Returns what it did, which is right.
+  Rows round(std::size_t n, std::uint64_t range, unsigned blocks) {
     Rows rows(n, kValueBytes);
     constexpr Op kDone[] = {Op::insert, Op::insert_or_assign, Op::assign,    Op::erase,
                             Op::find,   Op::contains,         Op::accumulate};
@@ -88,6 +89,7 @@ class SessionRounds {
     gpu_statuses.copy_to(rows.statuses.data());
     if (kValueBytes != 0) std::memcpy(rows.out.data(), static_cast<const void*>(out.data()), n * kValueBytes);
     compare(rows, how, element);
+    return rows;
   }
 
   void compare(const Rows& rows, Combine how, Element element) {
@@ -180,6 +182,35 @@ TEST(GpuSession, ManyRowsAgainstTheOracle) {
   HOLDFAST_NEEDS_GPU();
   rounds_against_the_oracle<std::uint64_t, std::uint64_t>({}, 20000);
   rounds_against_the_oracle<Words<2>, Words<8>>({}, 20000);
+}
+
+template <class Key, class Value>
+void sessions_set_scores(Score score, double value_cache) {
+  Shape shape;
+  shape.score = score;
+  shape.cache.ratio = value_cache;
+  SessionRounds<Key, Value> rounds(shape, 16);
+  ScoreOracle scores(score);
+  for (const unsigned blocks : {1u, 7u, 20u}) {
+    const std::uint64_t step = rounds.gpu.random();
+    if (score == Score::step) rounds.gpu.table->table().set_step(step);
+    scores.note(rounds.round(300, 150, blocks), step);
+    if (testing::Test::HasFatalFailure()) return;
+    scores.verify(rounds.gpu);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  rounds.gpu.verify();
+}
+
+/// Values that would lie in slots lie in cells then.
+TEST(GpuSession, SmallTablesWithScoresAgainstTheOracle) {
+  HOLDFAST_NEEDS_GPU();
+  for (const Score score : {Score::step, Score::frequency}) {
+    sessions_set_scores<std::uint64_t, std::uint64_t>(score, 0);
+    sessions_set_scores<std::uint64_t, Nothing>(score, 0);
+    sessions_set_scores<Words<2>, Words<8>>(score, 0);
+    sessions_set_scores<std::uint64_t, Words<8>>(score, 1);
+  }
 }
 
 /// Every warp adds `one` to every key, beginning at different ones; and inserts the key a thousand further.

@@ -55,7 +55,7 @@ def create(
     slots: Annotated[int, typer.Option(help="Of a bucket.")] = 8,
     device: Device = "auto",
     score: Annotated[
-        str | None, typer.Option(help="Keep 8 bytes with each item: step, time or frequency; on the CPU only.")
+        str | None, typer.Option(help="Keep 8 bytes with each item, to choose by: step, time or frequency.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
     as_json: AsJson = False,

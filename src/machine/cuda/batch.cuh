@@ -27,10 +27,17 @@ __device__ index::Key key_of_row(const View<Shape>& view, const std::byte* keys,
   return {word, keys + row * view.key_bytes(), false};
 }
 
+/// Of an item whose slot says `word`. Its cell does not change as long as the search is in its epoch.
+template <class Shape>
+__device__ std::uint64_t score_of_item(const View<Shape>& view, std::uint64_t word) {
+  return SystemWord(*view.score_of(word - 1)).load(::cuda::memory_order_relaxed);
+}
+
 /// True: with a copy.
 template <class Shape>
 __device__ bool answer(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const index::Rows& rows,
                        const ValueView& values, std::uint64_t row, const Item& item) {
+  if (rows.scores && tile.lane() == 0) rows.scores[row] = item ? score_of_item(view, item.word) : 0;
   std::byte* const to = rows.op == Op::contains ? nullptr : rows.result(row);
   if (to == nullptr) return false;
   if (!item) return tile.zero(to, rows.value_bytes), false;

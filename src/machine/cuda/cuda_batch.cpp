@@ -31,6 +31,7 @@ index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_by
   if (batch.out) rows.out = static_cast<std::byte*>(batch.out) + offset;
   if (batch.statuses) rows.statuses = batch.statuses + base;
   if (batch.found) rows.found = batch.found + base;
+  if (batch.scores) rows.scores = batch.scores + base;
   if (batch.ops) rows.ops = batch.ops + base;
   rows.op = batch.op;
   rows.combine = batch.combine;
@@ -48,13 +49,13 @@ bool may_store(const Batch& batch) { return batch.ops != nullptr || takes_value(
 
 }  // namespace
 
-BatchResult CudaMachine::run(const Batch& batch, std::uint64_t) {  // there are no scores here yet
+BatchResult CudaMachine::run(const Batch& batch, std::uint64_t score) {
   if (batch.size == 0) return {};
   const OnDevice on(options_.device);
   require_working();
   if (pairs_) return run_pairs(batch);
-  if (!batch.on_device) return run_from_host(batch);
-  run_on_device(batch);
+  if (!batch.on_device) return run_from_host(batch, score);
+  run_on_device(batch, score);
   return {};
 }
 
@@ -78,6 +79,7 @@ void CudaMachine::require_reachable(const Batch& batch) const {
   require_reachable(batch.out, "out");
   require_reachable(batch.statuses, "statuses");
   require_reachable(batch.found, "found");
+  require_reachable(batch.scores, "scores");
   require_reachable(batch.ops, "ops");
   require_reachable(batch.mask, "mask");
 }
@@ -103,7 +105,7 @@ ChangeJob CudaMachine::change_job(const index::Rows& rows, const void* keys, con
   return job;
 }
 
-void CudaMachine::run_on_device(const Batch& batch) {
+void CudaMachine::run_on_device(const Batch& batch, std::uint64_t score) {
   auto* const stream = static_cast<cudaStream_t>(batch.stream);
   const bool capturing = is_capturing(stream);
   if (capturing && may_change(batch)) {
@@ -121,7 +123,8 @@ void CudaMachine::run_on_device(const Batch& batch) {
   const auto* const keys = static_cast<const std::byte*>(batch.keys);
   for (std::size_t base = 0; base < batch.size; base += kDeviceRows) {
     const std::size_t size = std::min(kDeviceRows, batch.size - base);
-    const index::Rows rows = rows_of(batch, base, layout_.value_bytes);
+    index::Rows rows = rows_of(batch, base, layout_.value_bytes);
+    rows.score = score;
     const std::uint8_t* const mask = batch.mask ? batch.mask + base : nullptr;
     if (capturing) {
       capture_search(find_job(rows, keys + key_bytes * base, mask, size), stream);
@@ -141,7 +144,7 @@ CudaMachine::Need CudaMachine::need_of(const Batch& batch, std::size_t size) con
   return {may_add(batch) ? size : 0, may_store(batch) && !layout_.in_slot() ? size : 0};
 }
 
-BatchResult CudaMachine::run_from_host(const Batch& batch) {
+BatchResult CudaMachine::run_from_host(const Batch& batch, std::uint64_t score) {
   const std::size_t each = layout_.key_bytes() + 2 * std::size_t{row_bytes(batch, layout_.value_bytes)} + 4;
   const std::size_t most = batch.stop ? kHostRowsBetweenStops : kHostRows;
   const std::size_t chunk = std::clamp<std::size_t>(kHostBytes / each, 1, most);
@@ -150,7 +153,7 @@ BatchResult CudaMachine::run_from_host(const Batch& batch) {
   std::size_t base = 0;
   while (base < batch.size && !result.stopped) {
     const std::size_t size = std::min(chunk, batch.size - base);
-    run_chunk(batch, base, size, *stage, result);
+    run_chunk(batch, base, size, score, *stage, result);
     base += size;
     result.stopped = batch.stop && batch.stop();
   }
@@ -159,24 +162,28 @@ BatchResult CudaMachine::run_from_host(const Batch& batch) {
   const index::Rows rows = rows_of(batch, base, layout_.value_bytes);
   if (rows.statuses) std::fill_n(rows.statuses, rest, Status::not_run);
   if (rows.found) std::fill_n(rows.found, rest, false);
+  if (rows.scores) std::fill_n(rows.scores, rest, 0);
   if (rows.out) std::memset(rows.out, 0, rest * rows.value_bytes);
   result.count[static_cast<unsigned>(Status::not_run)] += rest;
   return result;
 }
 
 /// Copies a chunk to the GPU, runs it, and copies its results back.
-void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result) {
+void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t size, std::uint64_t score, Stage& stage,
+                            BatchResult& result) {
   const index::Rows host = rows_of(batch, base, layout_.value_bytes);
   const std::size_t bytes = size * host.value_bytes, key_bytes = layout_.key_bytes();
-  stage.begin(key_bytes * size + 2 * bytes + 4 * size, 7);
+  stage.begin(key_bytes * size + 2 * bytes + (host.scores ? 12 : 4) * size, 8);
   const auto* const keys =
       stage.upload<std::byte>(static_cast<const std::byte*>(batch.keys) + key_bytes * base, key_bytes * size);
   const auto* const mask = stage.upload<std::uint8_t>(batch.mask ? batch.mask + base : nullptr, size);
   index::Rows rows = host;
+  rows.score = score;
   rows.values = may_store(batch) ? stage.upload<std::byte>(host.values, bytes) : nullptr;
   rows.ops = stage.upload<std::uint8_t>(host.ops, size);
   rows.statuses = stage.take<Status>(size);
   rows.found = host.found ? stage.take<bool>(size) : nullptr;
+  rows.scores = host.scores ? stage.take<std::uint64_t>(size) : nullptr;
   rows.out = nullptr;
   if (host.out && bytes != 0 && (host.ops || reads_value(batch.op))) {
     rows.out = stage.take<std::byte>(bytes);
@@ -196,6 +203,7 @@ void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t si
   Status* const statuses = host.statuses ? host.statuses : scratch.data();
   stage.download(statuses, rows.statuses, size);
   if (host.found) stage.download(host.found, rows.found, size);
+  if (host.scores) stage.download(host.scores, rows.scores, size);
   if (rows.out) stage.download(host.out, rows.out, bytes);
   stage.stream().wait("running a batch");
   for (std::size_t i = 0; i < size; ++i) ++result.count[static_cast<unsigned>(statuses[i]) % kStatuses];

@@ -50,7 +50,8 @@ class Stopwatch {
 void CudaMachine::choose_searches(std::uint64_t items) {
   choices_ = default_choices();
   const bool wanted = options_.calibrate && options_.order_from == 0 && items >= kFewItems;
-  if (!wanted || pairs_ || !cache_.view().resident() || layout_.in_slot() || values_.view().any()) return;
+  const bool in_cells = !layout_.in_slot() && layout_.value_bytes != 0;
+  if (!wanted || pairs_ || !cache_.view().resident() || !in_cells || values_.view().any()) return;
   const auto start = std::chrono::steady_clock::now();
   const SearchChoices before = choices_;
   try {

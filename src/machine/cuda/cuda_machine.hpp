@@ -54,7 +54,7 @@ class CudaMachine final : public Machine {
   void stats(Stats& stats) const override;
   bool on_gpu() const override { return true; }
   void load_cache() override;
-  SessionHandle begin_session(std::uint64_t max_changes, void* stream) override;
+  SessionHandle begin_session(std::uint64_t max_changes, std::uint64_t score, void* stream) override;
   void commit_session(void* stream) override;
   void end_session() override;
   std::unique_ptr<Walk> walk(const WalkPlan& plan, void* stream) override;
@@ -94,9 +94,10 @@ class CudaMachine final : public Machine {
   };
 
   // cuda_batch.cpp, cuda_change.cpp, cuda_phases.cpp, cuda_choices.cpp, capture.cpp
-  void run_on_device(const Batch& batch);
-  BatchResult run_from_host(const Batch& batch);
-  void run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
+  void run_on_device(const Batch& batch, std::uint64_t score);
+  BatchResult run_from_host(const Batch& batch, std::uint64_t score);
+  void run_chunk(const Batch& batch, std::size_t base, std::size_t size, std::uint64_t score, Stage& stage,
+                 BatchResult& result);
   void search(FindJob job, cudaStream_t stream);
   void capture_search(FindJob job, cudaStream_t stream);
   void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream, bool whole = false);

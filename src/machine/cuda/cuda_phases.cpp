@@ -17,12 +17,13 @@ static constexpr std::uint64_t kPlanAheadTimes = 16, kPlanAheadPart = 8;
 CudaMachine::Phases CudaMachine::phases_of(const ChangeJob& job) const {
   Phases phases;
   phases.any = cache_.view().any() && job.size >= rows_from_phases() &&
-               index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells);
+               index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells) &&
+               layout_.score != Score::frequency;  // effects (index/effect.hpp) do not say how often a run writes
   if (!phases.any) return phases;
   const index::Rows& rows = job.rows;
   const auto some = [&](bool (*may)(Op)) { return rows.ops != nullptr || may(rows.op); };
   const bool in_slot = layout_.in_slot();
-  phases.values = some(index::may_place) && layout_.value_bytes != 0;
+  phases.values = some(index::may_place) && (layout_.value_bytes != 0 || layout_.scored());
   phases.keys = some(index::may_change_key);
   phases.frees = some(index::may_retire) && !in_slot;
   phases.sums = some(index::may_sum) || (rows.partial && phases.values);

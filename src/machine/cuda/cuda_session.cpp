@@ -19,7 +19,7 @@ void require_session_stream(cudaStream_t stream, int device) {
 }  // namespace
 
 /// Takes the turn of a changing batch, which the session's end gives back.
-SessionHandle CudaMachine::begin_session(std::uint64_t max_changes, void* to) {
+SessionHandle CudaMachine::begin_session(std::uint64_t max_changes, std::uint64_t score, void* to) {
   const OnDevice on(options_.device);
   auto* const stream = static_cast<cudaStream_t>(to);
   require_session_stream(stream, options_.device);
@@ -39,6 +39,7 @@ SessionHandle CudaMachine::begin_session(std::uint64_t max_changes, void* to) {
   session.state = state_.data();
   session.ring = ring_;
   session.cache = caches();
+  session.score = score;
   session.any = layout_;
   session.narrow = view_as<index::DefaultShape>(layout_);
   session.wide = view_as<index::DefaultWideShape>(layout_);

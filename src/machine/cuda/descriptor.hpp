@@ -18,6 +18,7 @@ struct Descriptor {
   DeviceState* state = nullptr;
   CellRing ring;
   CacheView cache;
+  std::uint64_t score = 0;  ///< what its changes set, where scores are no frequencies
   // The table, as code for each shape sees it; what is not of its own shape means nothing.
   index::View<index::DefaultShape> narrow;
   index::View<index::DefaultWideShape> wide;

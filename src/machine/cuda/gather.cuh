@@ -125,7 +125,7 @@ class Gather {
     }
   }
 
-  /// Writes values into cells: `wanted.row` is the cell, `wanted.word` 1 + the row of the value.
+  /// Writes values into cells, and the batch's score behind each: `wanted.row` is the cell, `wanted.word` 1 + the row of the value.
   __device__ void to_cells(const Wanted& wanted) const {
     const std::size_t bytes = rows_.value_bytes;
     __syncwarp();
@@ -138,14 +138,15 @@ class Gather {
         memory_.store_values(reinterpret_cast<std::uint64_t*>(at_cell(cell)) + 2 * unit, data);
       };
       copy<ulonglong2>(wanted, units, load, store);
-    } else {
+    } else {  // so do all values with scores: a multiple of 16 bytes and 8 more is none of 16
+      const auto units = static_cast<unsigned>((bytes + 7) / 8), with_score = units + (view_.scored() ? 1 : 0);
       const auto load = [&](std::uint64_t row, unsigned unit) {
-        return load_user(rows_.value(row) + 8 * unit, bytes - 8 * unit);
+        return unit == units ? rows_.score : load_user(rows_.value(row) + 8 * unit, bytes - 8 * unit);
       };
       const auto store = [&](std::uint64_t cell, unsigned unit, std::uint64_t data) {
         memory_.store_value(reinterpret_cast<std::uint64_t*>(at_cell(cell)) + unit, data);
       };
-      copy<std::uint64_t>(wanted, static_cast<unsigned>((bytes + 7) / 8), load, store);
+      copy<std::uint64_t>(wanted, with_score, load, store);
     }
     __syncwarp();
   }

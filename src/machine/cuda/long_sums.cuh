@@ -176,6 +176,11 @@ struct SumWords {
         position == kNoPosition ? view.cell(cell) : values.copies + position * view.cell_bytes;
     return load_part(memory, from + rows.column + 8 * word, left);  // padding may hold anything
   }
+  __device__ void store_score(std::uint64_t cell, std::uint64_t score) const {
+    memory.store_value(view.score_of(cell), score);
+    std::byte* const copy = values.copies + cell * view.cell_bytes + view.score_at();
+    if (values.resident()) memory.store_value(reinterpret_cast<std::uint64_t*>(copy), score);
+  }
   __device__ void store(const Sum& sum, bool keeps, Planned& planned, unsigned word, std::uint64_t bits,
                         std::size_t left) const {
     if (view.in_slot()) {
@@ -215,6 +220,8 @@ __global__ void __launch_bounds__(kThreads)
       now = LongSum(job, run, first, some)(stretches, now);
       if (mine && sum.plan != kNoPlan) words.store(sum, run.keeps, room.planned[sum.plan], word, now.bits, left);
     }
+    if (view.scored() && threadIdx.x == 0 && sum.plan != kNoPlan)
+      words.store_score(room.planned[sum.plan].word - 1, job.rows.score);
   }
   memory.fence();
 }

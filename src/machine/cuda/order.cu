@@ -167,6 +167,7 @@ __global__ void __launch_bounds__(kThreads)
     if (mask != nullptr && mask[row] != 0) continue;
     if (rows.statuses) rows.statuses[row] = Status::not_run;
     if (rows.found) rows.found[row] = false;
+    if (rows.scores) rows.scores[row] = 0;
     std::byte* const to = rows.result(row);
     for (std::size_t at = 0; to != nullptr && at < rows.value_bytes; at += 8)
       store_user(to + at, 0, rows.value_bytes - at);

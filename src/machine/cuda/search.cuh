@@ -54,6 +54,7 @@ __device__ Wanted answer_row(const View<Shape>& view, const FindJob& job, std::u
   wanted.row = row;
   if (job.rows.statuses) job.rows.statuses[row] = there ? Status::found : Status::not_found;
   if (job.rows.found) job.rows.found[row] = there;
+  if (job.rows.scores) job.rows.scores[row] = there ? score_of_item(view, word) : 0;
   if (job.rows.op == Op::contains || job.rows.out == nullptr) return wanted;
   if (view.in_slot()) {
     // No item has the word 0.

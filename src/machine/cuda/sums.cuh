@@ -111,6 +111,7 @@ class Summing {
         }
       }
     }
+    if (view_.scored() && mine.new_word != 0) store_score(mine.new_word - 1);
   }
 
   /// A run, applied by one lane to part `number` of the rows. Rows that read are answered.
@@ -162,6 +163,11 @@ class Summing {
       if (!parts_.is_row(number)) return {{memory_.load_value(words)}};
       return {{load_part(memory_, part, left(number))}};  // padding may hold anything
     }
+  }
+  __device__ void store_score(std::uint64_t cell) const {
+    memory_.store_value(view_.score_of(cell), rows_.score);
+    auto* const copy = values_.copies + cell * view_.cell_bytes + view_.score_at();
+    if (values_.resident()) memory_.store_value(reinterpret_cast<std::uint64_t*>(copy), rows_.score);
   }
   __device__ void store_cell(std::uint64_t cell, unsigned number, const Part<kWords>& part) const {
     store(view_.cell(cell), number, part);
