@@ -183,7 +183,7 @@ void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t si
   rows.ops = stage.upload<std::uint8_t>(host.ops, size);
   rows.statuses = stage.take<Status>(size);
   rows.found = host.found ? stage.take<bool>(size) : nullptr;
-  rows.scores = host.scores ? stage.take<std::uint64_t>(size) : nullptr;
+  rows.scores = host.scores ? stage.take<std::uint64_t>(sizeof(std::uint64_t) * size) : nullptr;
   rows.out = nullptr;
   if (host.out && bytes != 0 && (host.ops || reads_value(batch.op))) {
     rows.out = stage.take<std::byte>(bytes);
@@ -203,7 +203,7 @@ void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t si
   Status* const statuses = host.statuses ? host.statuses : scratch.data();
   stage.download(statuses, rows.statuses, size);
   if (host.found) stage.download(host.found, rows.found, size);
-  if (host.scores) stage.download(host.scores, rows.scores, size);
+  if (host.scores) stage.download(host.scores, rows.scores, sizeof(std::uint64_t) * size);
   if (rows.out) stage.download(host.out, rows.out, bytes);
   stage.stream().wait("running a batch");
   for (std::size_t i = 0; i < size; ++i) ++result.count[static_cast<unsigned>(statuses[i]) % kStatuses];
