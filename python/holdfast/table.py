@@ -145,8 +145,8 @@ class Table(Operations, Contents):
             Keep 8 more bytes with each item, by which `erase_if`, `export_if` and `size_if` can choose: "step" (`step`
             of the table when a change was called), "time" (then, in nanoseconds since 1970) or "frequency" (1 for a new
             item, one more for each change that writes it). Every change that writes a value sets its item's score;
-            searches change none. Values of up to 8 bytes lie in cells too, and "auto" takes the CPU. Not with keys and
-            values of any length, in this version.
+            searches change none. Values of up to 8 bytes lie in cells too. Not with keys and values of any length, in
+            this version.
 
         Raises
         ------

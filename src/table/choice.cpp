@@ -31,8 +31,6 @@ int ordinal(const std::string& device) {
 Choice choose_automatically(const memory::Pool& pool) {
   if (pool.read_only()) return {-1, "read-only pools are searched on the CPU"};
   if (pool.medium() == Medium::file) return {-1, "a pool on medium file works on the CPU until the journal exists"};
-  // What a GPU does with them has been compiled, and never run: it is for those who ask.
-  if (pool.superblock().score != 0) return {-1, "tables with scores work on the CPU, unless a GPU is asked for"};
   std::string why;
   return cuda_devices(&why) > 0 ? Choice{0, "the first GPU"} : Choice{-1, why};
 }

@@ -15,6 +15,7 @@ std::string name_of(const testing::TestParamInfo<Shape>& info) {
   if (s.gpu_memory == 0) name += "_uncached";
   if (s.cache.bucket_ratio < 1) name += "_some_buckets";
   if (s.cache.ratio != 0) name += s.cache.ratio < 1 ? "_some_values" : "_all_values";
+  if (s.score != Score::none) name += std::string("_") + holdfast::name(s.score);
   return name + (s.key_bytes == 8 ? "" : "_key" + std::to_string(s.key_bytes));
 }
 
@@ -22,6 +23,7 @@ CreateOptions options_for(const Shape& shape, std::uint64_t capacity) {
   CreateOptions options;
   options.key_bytes = shape.key_bytes;
   options.value_bytes = shape.value_bytes;
+  options.score = shape.score;
   options.levels = shape.levels;
   options.hash_locations = shape.hashes;
   options.slots = shape.slots;
@@ -47,6 +49,11 @@ OpenOptions reopening(const Shape& shape, const std::string& device) {
 Shape with_caches(Shape shape, double values, double buckets = 1) {
   shape.cache.ratio = values;
   shape.cache.bucket_ratio = buckets;
+  return shape;
+}
+
+Shape with_scores(Shape shape, Score score) {
+  shape.score = score;
   return shape;
 }
 
@@ -89,16 +96,18 @@ TEST_P(GpuColumns, BatchesOfAllSizesAgreeWithAModel) {
 }
 
 constexpr Shape kWide{128, 2, 2, 8, 0, kHalfOfFree, 32};
-INSTANTIATE_TEST_SUITE_P(
-    All, GpuColumns,
-    testing::Values(Shape{4}, Shape{8}, Shape{12}, Shape{24}, Shape{128}, Shape{300}, Shape{16, 3, 3, 3},
-                    Shape{8, 2, 2, 8, 1}, Shape{12, 2, 2, 8, 1}, Shape{128, 2, 2, 8, 1}, Shape{300, 2, 2, 8, 1},
-                    Shape{16, 3, 3, 3, 1}, Shape{128, 2, 2, 8, kNeverOrdered}, Shape{8, 2, 2, 8, 0, 0},
-                    Shape{128, 2, 2, 8, 0, 0}, with_caches({48}, 0.4), with_caches({48}, 1),
-                    with_caches({48, 2, 2, 8, 1}, 0.4), with_caches({128, 2, 2, 8, 1}, 1), with_caches({48}, 0, 0.4),
-                    with_caches({8}, 0, 0.4), with_caches({48, 2, 2, 8, 1}, 0.4, 0.4), kWide,
-                    Shape{8, 2, 2, 8, 0, kHalfOfFree, 128}, Shape{12, 2, 2, 8, 1, kHalfOfFree, 24}),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(All, GpuColumns,
+                         testing::Values(Shape{4}, Shape{8}, Shape{12}, Shape{24}, Shape{128}, Shape{300},
+                                         Shape{16, 3, 3, 3}, Shape{8, 2, 2, 8, 1}, Shape{12, 2, 2, 8, 1},
+                                         Shape{128, 2, 2, 8, 1}, Shape{300, 2, 2, 8, 1}, Shape{16, 3, 3, 3, 1},
+                                         Shape{128, 2, 2, 8, kNeverOrdered}, Shape{8, 2, 2, 8, 0, 0},
+                                         Shape{128, 2, 2, 8, 0, 0}, with_caches({48}, 0.4), with_caches({48}, 1),
+                                         with_caches({48, 2, 2, 8, 1}, 0.4), with_caches({128, 2, 2, 8, 1}, 1),
+                                         with_caches({48}, 0, 0.4), with_caches({8}, 0, 0.4),
+                                         with_caches({48, 2, 2, 8, 1}, 0.4, 0.4), kWide,
+                                         Shape{8, 2, 2, 8, 0, kHalfOfFree, 128}, Shape{12, 2, 2, 8, 1, kHalfOfFree, 24},
+                                         with_scores({4}, Score::step), with_scores({48}, Score::frequency)),
+                         name_of);
 
 class GpuColumnPhases : public GpuColumns {};
 
@@ -139,7 +148,9 @@ TEST_P(GpuColumnPhases, SmallChangesGoInPhases) {
 INSTANTIATE_TEST_SUITE_P(All, GpuColumnPhases,
                          testing::Values(Shape{4}, Shape{8}, Shape{12}, Shape{24}, Shape{128}, Shape{300},
                                          Shape{16, 3, 3, 3}, with_caches({48}, 0.4), with_caches({128}, 1), kWide,
-                                         Shape{8, 2, 2, 8, 0, kHalfOfFree, 128}),
+                                         Shape{8, 2, 2, 8, 0, kHalfOfFree, 128}, with_scores({8}, Score::step),
+                                         with_scores({300}, Score::step),
+                                         with_scores(with_caches({128}, 1), Score::step)),
                          name_of);
 
 /// Arrays in GPU memory, of two batches in flight, in the places where columns are read by 16 bytes and where they are not.

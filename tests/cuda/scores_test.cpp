@@ -27,6 +27,11 @@ Shape with_buckets(Shape shape, double ratio) {
   return shape;
 }
 
+Shape without_copies(Shape shape) {
+  shape.gpu_memory = 0;
+  return shape;
+}
+
 class GpuScores : public testing::TestWithParam<Scored> {
  protected:
   /// A batch of one kind, or of all, from host memory.
@@ -74,7 +79,7 @@ TEST_P(GpuScores, EveryOperationSetsThem) {
   gpu.table->reserve(400000);
   const std::uint64_t before = gpu.table->stats().phased_batches;
   ASSERT_NO_FATAL_FAILURE(round(gpu, 20000, 60000, false, Op::insert_or_assign));
-  const bool phased = GetParam().score != Score::frequency && GetParam().shape.cache.bucket_ratio != 0;
+  const bool phased = GetParam().score != Score::frequency && GetParam().shape.gpu_memory != 0;
   EXPECT_EQ(gpu.table->stats().phased_batches != before, phased);
   gpu.table->load_cache();
   ASSERT_NO_FATAL_FAILURE(scores_.verify(gpu));
@@ -115,6 +120,32 @@ TEST_P(GpuScores, AreReadIntoGpuMemory) {
   }
 }
 
+TEST_P(GpuScores, ChangesOfColumnsSetThem) {
+  HOLDFAST_NEEDS_GPU();
+  constexpr std::uint32_t kColumn = 4, kBytes = 4;
+  if (GetParam().shape.value_bytes < kColumn + kBytes) return;
+  GpuTable gpu(shape(), 40000);
+  for (const std::size_t n : {300u, 20000u}) {
+    for (const std::uint64_t range : {std::uint64_t{3}, std::uint64_t{n}}) {
+      for (const Op op :
+           {Op::insert, Op::accumulate, Op::assign, Op::find_or_insert, Op::erase, Op::insert_or_assign}) {
+        Rows rows(n, kBytes);
+        for (std::uint64_t& key : rows.keys) key = gpu.some_key(range);
+        Batch batch = rows.batch();
+        batch.op = op;
+        batch.element = Element::u32;
+        batch.column = kColumn;
+        batch.column_bytes = kBytes;
+        const std::uint64_t step = next_step(gpu);
+        gpu.table->run(batch);
+        scores_.note(rows, step);
+      }
+      ASSERT_NO_FATAL_FAILURE(scores_.verify(gpu));
+    }
+  }
+  EXPECT_TRUE(gpu.table->check().errors.empty());
+}
+
 TEST_P(GpuScores, ItemsAreErasedByThem) {
   HOLDFAST_NEEDS_GPU();
   if (GetParam().score != Score::step) return;
@@ -149,10 +180,49 @@ INSTANTIATE_TEST_SUITE_P(Kinds, GpuScores,
                                          Scored{Score::step, with_value_cache(shape_of(24), 0.3)},
                                          Scored{Score::step, with_buckets(shape_of(8), 0.4)},
                                          Scored{Score::step, with_buckets(shape_of(12), 0)},
+                                         Scored{Score::step, without_copies(shape_of(12))},
                                          Scored{Score::frequency, shape_of(4)},
                                          Scored{Score::frequency, shape_of(24, 16)},
                                          Scored{Score::frequency, with_value_cache(shape_of(8), 1)},
                                          Scored{Score::frequency, with_value_cache(shape_of(8), 0.3)}));
+
+/// A search that was captured into a graph reads what they are when it is launched.
+TEST(GpuScoresInGraphs, FollowChanges) {
+  HOLDFAST_NEEDS_GPU();
+  constexpr std::size_t kRows = 3000;
+  Shape shape = shape_of(16);
+  shape.score = Score::step;
+  GpuTable gpu(shape, 2 * kRows);
+  Table& table = gpu.table->table();
+  std::vector<std::uint64_t> keys(kRows), read(kRows);
+  for (std::size_t i = 0; i < kRows; ++i) keys[i] = i;
+  const std::vector<std::uint8_t> values(kRows * 16, 1);
+  const OnGpu<std::uint64_t> given(keys), scores(kRows);
+  const TestStream stream;
+  Batch search;
+  search.op = Op::contains;
+  search.size = kRows;
+  search.keys = given.get();
+  search.scores = scores.get();
+  search.on_device = true;
+  search.stream = stream.stream;
+  ASSERT_EQ(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  ASSERT_NO_THROW(table.run(search));
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t launched = nullptr;
+  ASSERT_EQ(cudaStreamEndCapture(stream.stream, &graph), cudaSuccess);
+  ASSERT_EQ(cudaGraphInstantiate(&launched, graph, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  for (std::uint64_t step = 1; step < 4; ++step) {
+    table.set_step(step);
+    table.insert_or_assign(keys.data(), values.data(), step * 1000);
+    ASSERT_EQ(cudaGraphLaunch(launched, stream.stream), cudaSuccess);
+    stream.wait();
+    scores.copy_to(read.data());
+    for (std::size_t i = 0; i < kRows; ++i) ASSERT_EQ(read[i], i < step * 1000 ? step : 0) << "row " << i;
+  }
+  ASSERT_EQ(cudaGraphExecDestroy(launched), cudaSuccess);
+}
 
 /// By one search, so they belong to each other.
 TEST(GpuScoresAndValues, AreReadTogether) {

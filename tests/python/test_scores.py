@@ -61,8 +61,8 @@ def test_frequencies(folder: Path, device: str) -> None:
         assert (np.delete(scores, np.s_[5:10]) == 3).all()
 
 
-def test_changes_of_columns(folder: Path) -> None:
-    with hf.Table.create(folder / "t.hold", value=8, score="frequency", device="cpu") as table:
+def test_changes_of_columns(folder: Path, device: str) -> None:
+    with hf.Table.create(folder / "t.hold", value=8, score="frequency", device=device) as table:
         table.insert(KEYS, KEYS)
         table.column(0, 4).assign(KEYS[:5], np.ones(5, np.int32))
         scores, _ = table.scores(KEYS)
@@ -122,6 +122,43 @@ def test_arguments_of_scores(folder: Path, device: str) -> None:
         assert there is found
         assert (scores == np.where(mask, 3, 0)).all()
         assert (found == mask).all()
+
+
+def test_the_machine_is_chosen_as_for_other_tables(folder: Path) -> None:
+    devices = []
+    for score in (None, "step", "frequency"):
+        with hf.Table.create(folder / "t.hold", score=score, overwrite=True) as table:
+            stats = table.stats()
+            devices.append((stats["device"], stats["device_reason"]))
+    assert devices[0] == devices[1] == devices[2]
+
+
+def test_large_batches(folder: Path, device: str) -> None:
+    """Batches and selections so large that a GPU takes them in phases, by scores, by keys and by functions."""
+    n = 40_000
+    keys = np.arange(n, dtype=np.uint64)
+    with hf.Table.create(folder / "t.hold", value=16, score="step", device=device) as table:
+        values = np.stack([keys, keys], axis=1)
+        for table.step in range(1, 4):
+            mine = slice((table.step - 1) * 10_000, n)
+            table.insert_or_assign(keys[mine], values[mine])
+        table.step = 4
+        table.accumulate(keys[:100], values[:100], op="max")
+        expected = np.minimum(1 + keys // 10_000, 3)
+        expected[:100] = 4
+        scores, found = table.scores(keys)
+        assert found.all()
+        np.testing.assert_array_equal(scores, expected)
+        assert table.size_if(score=(2, 3)) == n - 10_000
+        assert table.size_if(last=5000, score=(4, None)) == 100
+        chosen, _, marks, _ = table.export_if(score=(None, 2), where=lambda k, _v: k % 2 == 0, n=n, scores=True)
+        assert sorted(chosen.tolist()) == list(range(100, 20_000, 2))
+        np.testing.assert_array_equal(marks, expected[chosen])
+        assert table.erase_if(score=(None, 1)) == 9_900
+        assert table.erase_if(score=(3, 3), where=lambda k, _v: k < 30_000) == 10_000
+        left = sorted(key for key, _, _ in table.items(scores=True))
+        assert left == [*range(100), *range(10_000, 20_000), *range(30_000, n)]
+        assert table.check().ok
 
 
 def test_gpu_arrays(folder: Path, machine: Machine) -> None:
