@@ -73,6 +73,8 @@ def load(
         counts.append(f"{report.exists:,} kept")
     if report.bad:
         counts.append(f"{plural(report.bad, 'bad row')} left out")
+    if report.scores_left_out:
+        counts.append("scores left out")
     text = f"{pool}: {plural(report.rows, 'row')} of {file}: {', '.join(counts)} in {report.seconds:.2f} s"
     emit(as_json, {"pool": pool, **asdict(report)}, text + (" (resumed)" if report.resumed else ""))
     if report.bad:
@@ -84,6 +86,9 @@ def dump(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV; Parquet or Arrow IPC with holdfast[arrow].")],
     value: Value = None,
     format: Format = None,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Write scores too, as a last column; no load sets them.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
     resume: Resume = False,
     as_json: AsJson = False,
@@ -91,7 +96,7 @@ def dump(
     """Write a pool's items into a file that load reads back bit by bit. A pool that was not closed is recovered."""
     with open_for_reading(pool) as table, progress("dumping", max(1, len(table))) as done:
         report = dump_table(
-            table, file, value=value, format=format, overwrite=overwrite, resume=resume, progress=done
+            table, file, value=value, format=format, scores=scores, overwrite=overwrite, resume=resume, progress=done
         )  # fmt: skip
     text = f"{file}: {plural(report.rows, 'item')} of {pool}, {report.bytes:,} bytes in {report.seconds:.2f} s"
     emit(as_json, {"pool": pool, **asdict(report)}, text + (" (resumed)" if report.resumed else ""))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgument
-from .columns import ANY, NUMBERS, BadCell, Columns, columns_for, key_of, must_fit, value_of, wide_key_of
+from .columns import ANY, NUMBERS, SCORE, BadCell, Columns, columns_for, key_of, must_fit, value_of, wide_key_of
 from .formats import pyarrow
 from .rows import BadRow, Rows
 
@@ -41,6 +41,7 @@ class ArrowSource:
             raise InvalidArgument(f"{path} cannot be read as {form}: {error}") from None
         try:
             self._choose(names)
+            self.leaves_out_scores = names is None and self._fits_without_scores()
             self._check_types()
         except BaseException:
             self.close()
@@ -81,6 +82,21 @@ class ArrowSource:
             raise InvalidArgument(f"{self._path} has no columns: give a file with a key")
         self._key = "key" if "key" in has else has[0]
         self._values = [name for name in has if name != self._key]
+
+    def _fits_without_scores(self) -> bool:
+        """Whether these are the columns of a dump with scores, whose others make a value. Then those are chosen."""
+        chosen, types = self._values, self._pa.types
+        if self._key != "key" or not chosen or chosen[-1] != SCORE:
+            return False
+        numbered = [f"v{i}" for i in range(len(chosen) - 1)]
+        if not types.is_uint64(self._schema.field(SCORE).type) or chosen[:-1] not in ([], ["value"], numbered):
+            return False
+        self._values = chosen[:-1]
+        try:
+            self._check_types()
+        except InvalidArgument:
+            self._values = chosen
+        return self._values is not chosen
 
     def _refuse(self, name: str, what: str) -> InvalidArgument:
         return InvalidArgument(f"{self._path}: column {name!r} is of type {self._schema.field(name).type}, {what}")

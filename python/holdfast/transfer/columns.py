@@ -23,6 +23,8 @@ HOW = "give hex, text, or types that fill a value, as float32 or int64,float64*3
 KEY_LIMIT = 1 << 64
 ANY = (1 << 32) - 1
 """In place of the bytes of a key or a value: any length."""
+SCORE = "score"
+"""The last column of a dump with scores."""
 _ODD_NAN = re.compile(r"nan\((0x[0-9a-fA-F]+)\)")
 
 
@@ -85,6 +87,16 @@ def spec_of_headings(headings: Sequence[str]) -> str | None:
     if names and all(name in NUMBERS for name in names):
         return ",".join(f"{name}*1" for name in names)
     return None
+
+
+def columns_beside_scores(headings: Sequence[str], spec: str | None, value_bytes: int, path: str) -> Columns | None:
+    """The columns of a value, if these are the headings of a dump whose last column has scores; else None."""
+    names = [heading.strip() for heading in headings]
+    if len(names) < 2 or names[0] != "key" or names[-1] != SCORE:
+        return None
+    spec = spec if spec is not None or not value_bytes else spec_of_headings(names[1:-1])
+    columns = columns_for(spec, value_bytes, path)
+    return columns if columns.headings == names[1:-1] else None
 
 
 # From text.
@@ -265,30 +277,36 @@ def number_texts(column: np.ndarray) -> list[str]:
     return [float_text(number) for number in column]
 
 
-def lines_of(columns: Columns, keys: np.ndarray, values: np.ndarray) -> str:
+def lines_of(columns: Columns, keys: np.ndarray, values: np.ndarray, scores: np.ndarray | None = None) -> str:
     """The lines of a CSV file for items. Text is always quoted; keys wider than 8 bytes are in hexadecimal."""
     if columns.value_bytes == ANY:
         return _string_lines(columns.kinds[0], keys.tolist(), values.tolist())
     names = keys.tolist() if keys.ndim == 1 else [row.tobytes().hex() for row in keys]
+    ends = ["\n"] * len(names) if scores is None else [f",{score}\n" for score in scores.tolist()]
     if columns.numeric:
         rows = np.ascontiguousarray(values).view(columns.dtype).reshape(len(names))
         texts = [number_texts(rows[name]) for name in columns.dtype.names or ()]
-        return "".join(f"{','.join(row)}\n" for row in zip(map(str, names), *texts, strict=True))
+        numbers = (",".join(row) for row in zip(map(str, names), *texts, strict=True))
+        return "".join(f"{row}{end}" for row, end in zip(numbers, ends, strict=True))
     if not columns.kinds:
-        return "".join(f"{key}\n" for key in names)
+        return "".join(f"{key}{end}" for key, end in zip(names, ends, strict=True))
     size, data = columns.value_bytes, values.tobytes()
     if columns.kinds[0] == "hex":
         digits = data.hex()
-        return "".join(f"{key},{digits[2 * size * i : 2 * size * (i + 1)]}\n" for i, key in enumerate(names))
-    cells = [
-        data[size * i : size * (i + 1)].rstrip(b"\0").decode("utf-8", "surrogateescape").replace('"', '""')
-        for i in range(len(names))
-    ]
-    return "".join(f'{key},"{cell}"\n' for key, cell in zip(names, cells, strict=True))
+        cells = [digits[at : at + 2 * size] for at in range(0, len(digits), 2 * size)]
+    else:
+        cells = [f'"{_quoted(data[at : at + size].rstrip(_ZERO))}"' for at in range(0, len(data), size)]
+    return "".join(f"{key},{cell}{end}" for key, cell, end in zip(names, cells, ends, strict=True))
+
+
+_ZERO = b"\0"
+
+
+def _quoted(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape").replace('"', '""')
 
 
 def _string_lines(kind: str, keys: list[bytes], values: list[bytes]) -> str:
     if kind == "hex":
         return "".join(f"{key.hex()},{value.hex()}\n" for key, value in zip(keys, values, strict=True))
-    texts = ([part.decode("utf-8", "surrogateescape").replace('"', '""') for part in parts] for parts in (keys, values))
-    return "".join(f'"{key}","{value}"\n' for key, value in zip(*texts, strict=True))
+    return "".join(f'"{_quoted(key)}","{_quoted(value)}"\n' for key, value in zip(keys, values, strict=True))

@@ -16,6 +16,7 @@ from .columns import (
     ANY,
     BadCell,
     Columns,
+    columns_beside_scores,
     columns_for,
     is_key,
     keys_of,
@@ -94,9 +95,11 @@ class CsvSource:
         head = self._heading()
         self._expected = len(head)
         headed = head and not is_key(head[0], key_bytes)
+        beside = columns_beside_scores(head, value, value_bytes, table) if headed and names is None else None
+        self.leaves_out_scores = beside is not None
         if value is None and headed and not names and value_bytes:
             value = spec_of_headings(head[1:])
-        self._columns: Columns = columns_for(value, value_bytes, table)
+        self._columns: Columns = beside or columns_for(value, value_bytes, table)
         self._chosen = self._choose(head if headed else None, names)
         if not headed:
             self._lines.close()
@@ -123,6 +126,8 @@ class CsvSource:
         """The places of the key and of the value's columns."""
         if names is None:
             chosen = list(range(self._expected or 1 + len(self._columns.kinds)))
+            if self.leaves_out_scores:
+                chosen.pop()
         else:
             if head is None:
                 raise InvalidArgument(f"{self._path} has no heading, so its columns have no names: leave columns out")

@@ -16,7 +16,7 @@ from ..errors import InvalidArgument, PoolExists
 from ..pool import PoolInfo, inspect, path_text
 from ..table import Table
 from .checkpoint import Checkpoint, boot_id
-from .columns import ANY, Columns, columns_for, lines_of
+from .columns import ANY, SCORE, Columns, columns_for, lines_of
 from .formats import format_of, pyarrow
 from .rows import rows_at_once
 
@@ -40,19 +40,19 @@ class DumpReport:
 class _Writer(Protocol):
     """A file of one format under its temporary name."""
 
-    def write(self, keys: np.ndarray, values: np.ndarray) -> None: ...
+    def write(self, keys: np.ndarray, values: np.ndarray, scores: np.ndarray | None) -> None: ...
     def finish(self) -> None: ...
     def abandon(self) -> None: ...
 
 
 class _CsvWriter:
-    def __init__(self, file: BinaryIO, columns: Columns, begun: bool) -> None:
+    def __init__(self, file: BinaryIO, columns: Columns, scores: bool, begun: bool) -> None:
         self._file, self._columns = file, columns
         if not begun:
-            file.write(f"{','.join(['key', *columns.headings])}\n".encode())
+            file.write(f"{','.join(['key', *columns.headings, *([SCORE] if scores else [])])}\n".encode())
 
-    def write(self, keys: np.ndarray, values: np.ndarray) -> None:
-        self._file.write(lines_of(self._columns, keys, values).encode("utf-8", "surrogateescape"))
+    def write(self, keys: np.ndarray, values: np.ndarray, scores: np.ndarray | None) -> None:
+        self._file.write(lines_of(self._columns, keys, values, scores).encode("utf-8", "surrogateescape"))
 
     def finish(self) -> None: ...
     def abandon(self) -> None: ...
@@ -60,9 +60,9 @@ class _CsvWriter:
 
 class _ArrowWriter:
     """Parquet or Arrow IPC: keys as uint64, wider ones as binary of fixed size; values as binary, text, a number, a
-    list of numbers, or several columns."""
+    list of numbers, or several columns; scores as uint64."""
 
-    def __init__(self, file: BinaryIO, path: Path, form: str, columns: Columns, key_bytes: int) -> None:
+    def __init__(self, file: BinaryIO, path: Path, form: str, columns: Columns, key_bytes: int, scores: bool) -> None:
         self._pa = pa = pyarrow("pyarrow", path)
         self._path, self._columns = path, columns
         self._any_length = columns.value_bytes == ANY
@@ -70,7 +70,8 @@ class _ArrowWriter:
         self._key = (
             self._strings_type() if self._any_length else pa.uint64() if key_bytes == 8 else pa.binary(key_bytes)
         )
-        self._schema = pa.schema([pa.field("key", self._key, False), *self._fields])
+        behind = [pa.field(SCORE, pa.uint64(), False)] if scores else []
+        self._schema = pa.schema([pa.field("key", self._key, False), *self._fields, *behind])
         if form == "parquet":
             self._out: Any = pyarrow("pyarrow.parquet", path).ParquetWriter(file, self._schema)
         else:
@@ -107,13 +108,14 @@ class _ArrowWriter:
             return [pa.field("value", pa.list_(types[0], len(types)), False)]
         return [pa.field(f"v{i}", kind, False) for i, kind in enumerate(types)]
 
-    def write(self, keys: np.ndarray, values: np.ndarray) -> None:
+    def write(self, keys: np.ndarray, values: np.ndarray, scores: np.ndarray | None) -> None:
         if not len(keys):
             return
         if self._any_length:
             arrays = [self._strings(keys, "key"), self._strings(values, "value")]
         else:
             arrays = [self._keys(keys), *self._arrays(keys, np.ascontiguousarray(values))]
+            arrays += [self._pa.array(scores)] if scores is not None else []
         self._out.write_batch(self._pa.record_batch(arrays, schema=self._schema))
 
     def _keys(self, keys: np.ndarray) -> Any:
@@ -192,20 +194,24 @@ def _state_of(info: PoolInfo) -> dict[str, Any]:
 
 
 class _Items:
-    """A table's items in batches, from where a checkpoint ends."""
+    """A table's items in batches, from where a checkpoint ends; with their scores, or None."""
 
-    def __init__(self, table: Table, batch: int, at: dict[str, Any] | None) -> None:
-        self._table, self._batch = table, batch
+    def __init__(self, table: Table, batch: int, scores: bool, at: dict[str, Any] | None) -> None:
+        self._table, self._batch, self._scores = table, batch, scores
         self.cursor: int | None = at["cursor"] if at else 0
         self.rows: int = at["rows"] if at else 0
         self.total = len(table)
 
-    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
         while self.cursor is not None:
-            keys, values, self.cursor = self._table.export_batch(self._batch, self.cursor)
+            marks = None
+            if self._scores:
+                keys, values, marks, self.cursor = self._table.export_batch(self._batch, self.cursor, scores=True)
+            else:
+                keys, values, self.cursor = self._table.export_batch(self._batch, self.cursor)
             assert values is not None
             self.rows += len(keys)
-            yield keys, values
+            yield keys, values, marks
 
 
 def dump(
@@ -214,6 +220,7 @@ def dump(
     *,
     value: str | None = None,
     format: str | None = None,
+    scores: bool = False,
     overwrite: bool = False,
     resume: bool = False,
     batch: int | None = None,
@@ -233,6 +240,9 @@ def dump(
         pad it), or number types that fill a value: "float32", "int64,float64*3".
     format
         "csv", "parquet" or "arrow"; by default as the name ends.
+    scores
+        Write the items' scores too, of a table that keeps them: a last column "score". `load` leaves it out: what it
+        writes has the score of its own change.
     overwrite
         Replace an existing file.
     resume
@@ -250,25 +260,27 @@ def dump(
     path = Path(path_text(target))
     form = format_of(path, format)
     columns = columns_for(value, ANY if table.any_length else table.value_bytes, table.path)
+    if scores and table.score is None:
+        raise InvalidArgument(f"{table.path} keeps no scores: dump it without them")
     if form != "csv":
         pyarrow("pyarrow", path)
     if not overwrite and (path.exists() or path.is_symlink()):
         raise PoolExists(f"{path} exists already: name another file, or overwrite it")
     begun = time.perf_counter()
     partial = path.with_name(path.name + ".partial")
-    going_on = _Resume(partial, table, {"value": value})
+    going_on = _Resume(partial, table, {"value": value, "scores": scores})
     at = going_on.read() if resume and form == "csv" else None
-    items = _Items(table, rows_at_once(batch, table.key_bytes + table.value_bytes or _SOME_LENGTH), at)
+    items = _Items(table, rows_at_once(batch, table.key_bytes + table.value_bytes or _SOME_LENGTH), scores, at)
     try:
         with _opened(partial, at["bytes"] if at else 0) as file:
             writer: _Writer = (
-                _CsvWriter(file, columns, at is not None)
+                _CsvWriter(file, columns, scores, at is not None)
                 if form == "csv"
-                else _ArrowWriter(file, path, form, columns, table.key_bytes)
+                else _ArrowWriter(file, path, form, columns, table.key_bytes, scores)
             )
             try:
-                for keys, values in items:
-                    writer.write(keys, values)
+                for keys, values, marks in items:
+                    writer.write(keys, values, marks)
                     if form == "csv" and items.cursor is not None:
                         file.flush()
                         going_on.save(items.cursor & _PLACE, file.tell(), items.rows)

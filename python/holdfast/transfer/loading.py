@@ -41,6 +41,8 @@ class LoadReport:
     """Left out: `skip_bad`."""
     bad_rows: list[BadRow] = field(default_factory=list)
     """The first thousand of them, of this call."""
+    scores_left_out: bool = False
+    """The file is a dump with scores: items have those of this load."""
     resumed: bool = False
     """It went on where another one ended."""
     seconds: float = 0.0
@@ -165,8 +167,8 @@ def load(
     value
         What the value's columns are: "hex" (the default), "text" (UTF-8, padded with zeroes; several columns are kept
         as CSV), or number types that fill a value: "float32", "int64,float64*3"; in a table of any length its keys are
-        too, and nothing is padded. By default what `dump` wrote is known
-        by its heading, and Parquet and Arrow columns are taken as they are.
+        too, and nothing is padded. By default what `dump` wrote is known by its heading, and Parquet and Arrow columns
+        are taken as they are. The column of scores of a dump is left out: what is loaded has the score of its change.
     columns
         Names of the columns to take, the key's first.
     format
@@ -230,5 +232,6 @@ def load(
     finally:
         opened.close()
     one.checkpoint.remove()
+    one.report.scores_left_out = opened.leaves_out_scores
     one.report.seconds = time.perf_counter() - begun
     return one.report

@@ -56,6 +56,9 @@ class Source(Protocol):
     total: int
     """Bytes or rows, for a progress bar."""
 
+    leaves_out_scores: bool
+    """It is a dump with a column of scores, which is not among the rows."""
+
     def go_on(self, place: dict[str, Any]) -> None:
         """Continues behind rows that an earlier source of the same file gave. Raises InvalidArgument if it changed."""
 
