@@ -7,11 +7,16 @@
 //   // A predicate that asks for the key alone: no value is read.
 //   auto even = holdfast::size_if(table, stream, holdfast::by_key([] __device__(const std::uint64_t& key) { return key % 2 == 0; }));
 //
+//   // One that asks for the key and the score (score.hpp); `with_score`: for the value between them, too.
+//   auto old = holdfast::erase_if(table, stream,
+//       holdfast::by_score([=] __device__(const std::uint64_t&, std::uint64_t step) { return step < now; }));
+//
 // A predicate is anything that is copied to the GPU and called there: an extended lambda (nvcc --extended-lambda) or a struct with
 // `__device__ bool operator()`. It gets
 //
 //   the key     as a `const Key&`, of the table's key size; or, where Key is void, as a `const void*` to its bytes, in multiples of 8
 //   the value   as a `const Value*` to GPU memory; `const std::byte*` if no type is said. Where values have 0 bytes, it means nothing
+//   the score   as a std::uint64_t
 //
 // It looks at each item once, from some thread, in no order, and must not change what it looks at, nor use the table. The host's
 // selections (selection.hpp) do the same on the calling thread, for tables on any machine.
@@ -51,43 +56,83 @@ ByKey<Predicate> by_key(const Predicate& predicate) {
   return {predicate};
 }
 
+/// A predicate that asks for the key and the score: `predicate(key, score)`.
+template <class Predicate>
+struct ByScore {
+  Predicate predicate;
+};
+template <class Predicate>
+ByScore<Predicate> by_score(const Predicate& predicate) {
+  return {predicate};
+}
+
+/// A predicate that asks for all: `predicate(key, value, score)`.
+template <class Predicate>
+struct WithScore {
+  Predicate predicate;
+};
+template <class Predicate>
+WithScore<Predicate> with_score(const Predicate& predicate) {
+  return {predicate};
+}
+
 namespace selecting {
 
+/// What a predicate reads, and how it is asked about an item.
 template <class Predicate>
-inline constexpr bool kReadsValue = true;
-template <class Predicate>
-inline constexpr bool kReadsValue<ByKey<Predicate>> = false;
-
-/// Asks a predicate about the item at a place.
-template <class Key, class Value>
-struct Ask {
-  static_assert(std::is_trivially_copyable_v<Key> && sizeof(Key) % 8 == 0 && sizeof(Key) <= 128,
-                "a Key has 8 bytes, or another multiple of 8 up to 128, and is trivially copyable");
-  template <class Predicate>
-  __device__ static bool about(Predicate& predicate, const std::uint64_t* words, const Value* value) {
-    alignas(Key) std::uint64_t copy[sizeof(Key) / 8];
-#pragma unroll
-    for (unsigned i = 0; i < sizeof(Key) / 8; ++i) copy[i] = words[i];
-    return ask(predicate, *reinterpret_cast<const Key*>(copy), value);
-  }
-  template <class Predicate>
-  __device__ static bool ask(Predicate& predicate, const Key& key, const Value* value) {
+struct Asking {
+  static constexpr bool kReadsValue = true, kReadsScore = false;
+  template <class Key, class Value>
+  __device__ static bool about(Predicate& predicate, const Key& key, const Value* value, const std::uint64_t*) {
     return predicate(key, value);
   }
-  template <class Predicate>
-  __device__ static bool ask(ByKey<Predicate>& by, const Key& key, const Value*) {
+};
+template <class Predicate>
+struct Asking<ByKey<Predicate>> {
+  static constexpr bool kReadsValue = false, kReadsScore = false;
+  template <class Key, class Value>
+  __device__ static bool about(ByKey<Predicate>& by, const Key& key, const Value*, const std::uint64_t*) {
     return by.predicate(key);
   }
 };
-template <class Value>
-struct Ask<void, Value> {
-  template <class Predicate>
-  __device__ static bool about(Predicate& predicate, const std::uint64_t* words, const Value* value) {
-    return predicate(static_cast<const void*>(words), value);
+template <class Predicate>
+struct Asking<ByScore<Predicate>> {
+  static constexpr bool kReadsValue = false, kReadsScore = true;
+  template <class Key, class Value>
+  __device__ static bool about(ByScore<Predicate>& by, const Key& key, const Value*, const std::uint64_t* score) {
+    return by.predicate(key, *score);
   }
-  template <class Predicate>
-  __device__ static bool about(ByKey<Predicate>& by, const std::uint64_t* words, const Value*) {
-    return by.predicate(static_cast<const void*>(words));
+};
+template <class Predicate>
+struct Asking<WithScore<Predicate>> {
+  static constexpr bool kReadsValue = true, kReadsScore = true;
+  template <class Key, class Value>
+  __device__ static bool about(WithScore<Predicate>& with, const Key& key, const Value* value,
+                               const std::uint64_t* score) {
+    return with.predicate(key, value, *score);
+  }
+};
+
+/// Asks about the item whose key lies at a place, as a Key or, for void, as bytes.
+template <class Key>
+struct Ask {
+  static_assert(std::is_trivially_copyable_v<Key> && sizeof(Key) % 8 == 0 && sizeof(Key) <= 128,
+                "a Key has 8 bytes, or another multiple of 8 up to 128, and is trivially copyable");
+  template <class Value, class Predicate>
+  __device__ static bool about(Predicate& predicate, const std::uint64_t* words, const Value* value,
+                               const std::uint64_t* score) {
+    alignas(Key) std::uint64_t copy[sizeof(Key) / 8];
+#pragma unroll
+    for (unsigned i = 0; i < sizeof(Key) / 8; ++i) copy[i] = words[i];
+    return Asking<Predicate>::about(predicate, *reinterpret_cast<const Key*>(copy), value, score);
+  }
+};
+template <>
+struct Ask<void> {
+  template <class Value, class Predicate>
+  __device__ static bool about(Predicate& predicate, const std::uint64_t* words, const Value* value,
+                               const std::uint64_t* score) {
+    return Asking<Predicate>::about(predicate, static_cast<const void*>(words), value, score);
   }
 };
 
@@ -117,7 +162,8 @@ __global__ void __launch_bounds__(ItemArrays::kThreads)
         if (head[i] != 0) {
           const auto* const key = reinterpret_cast<const std::uint64_t*>(items.keys + at * items.key_bytes);
           const auto* const value = reinterpret_cast<const Value*>(items.values + at * items.value_stride);
-          chosen = (!limits.any() || limits.hold(key)) && Ask<Key, Value>::about(predicate, key, value);
+          const auto* const score = reinterpret_cast<const std::uint64_t*>(items.scores + at * items.value_stride);
+          chosen = (!limits.any() || limits.hold(key)) && Ask<Key>::about(predicate, key, value, score);
         }
         const unsigned votes = __ballot_sync(kAll, chosen);
         if (lane == first + i) mine = votes;
@@ -153,13 +199,14 @@ Chosen walk(Table& table, cudaStream_t stream, const Predicate& predicate, const
             WalkPlan plan) {
   static_assert(std::is_trivially_copyable_v<Value> && alignof(Value) <= 16,
                 "a Value is trivially copyable, and aligned to at most 16 bytes");
-  plan.reads_values = kReadsValue<Predicate>;
+  plan.reads_values = Asking<Predicate>::kReadsValue;
+  plan.reads_scores = Asking<Predicate>::kReadsScore;
   plan.first = selection.first;
   plan.last = selection.last;
   plan.column = selection.column;
   plan.column_bytes = selection.column_bytes;
   if constexpr (!std::is_void_v<Key>) plan.key_bytes = sizeof(Key);
-  if constexpr (kReadsValue<Predicate> && !std::is_same_v<Value, std::byte>) {
+  if constexpr (Asking<Predicate>::kReadsValue && !std::is_same_v<Value, std::byte>) {
     plan.value_bytes = std::is_empty_v<Value> ? 0 : sizeof(Value);
     plan.value_align = alignof(Value);
   }
@@ -173,9 +220,10 @@ Chosen walk(Table& table, cudaStream_t stream, const Predicate& predicate, const
 }  // namespace selecting
 
 // Each waits for `stream`, a stream of the table's GPU, and all that it was given. All throw InvalidArgument for a table on the CPU, one
-// with keys and values of any length, a stream that is being captured into a graph, and in the thread of a session that is open on
-// the table; PoolMismatch if Key or Value has another size than the table's; TableClosed; DeviceError, if a predicate faults too: the
-// process can use the GPU no more then, and the pool is as after a crash, recovered when it is opened again.
+// with keys and values of any length, one without scores where they are asked for, a stream that is being captured into a graph, and in
+// the thread of a session that is open on the table; PoolMismatch if Key or Value has another size than the table's; TableClosed;
+// DeviceError, if a predicate faults too: the process can use the GPU no more then, and the pool is as after a crash, recovered when it
+// is opened again.
 
 /// How many items the predicate chooses.
 template <class Key = std::uint64_t, class Value = std::byte, class Predicate>
@@ -185,15 +233,16 @@ std::uint64_t size_if(Table& table, cudaStream_t stream, const Predicate& predic
 }
 
 /// Copies the items that the predicate chooses to arrays that the table's GPU reaches, one after another and in no order, up to `capacity`
-/// of them: keys (capacity, key_bytes), values (capacity, value_bytes); either may be null. `all` says how many there were, whether they
-/// fit or not; of those that did not, nothing is written.
+/// of them: keys (capacity, key_bytes), values (capacity, value_bytes), and in a table with scores, scores (capacity,); each may be null.
+/// `all` says how many there were, whether they fit or not; of those that did not, nothing is written.
 template <class Key = std::uint64_t, class Value = std::byte, class Predicate>
 Chosen export_if(Table& table, cudaStream_t stream, const Predicate& predicate, void* keys, void* values,
-                 std::uint64_t capacity, const DeviceSelection& selection = {}) {
+                 std::uint64_t capacity, const DeviceSelection& selection = {}, std::uint64_t* scores = nullptr) {
   WalkPlan plan;
   plan.purpose = WalkPlan::Purpose::give;
   plan.keys = keys;
   plan.values = values;
+  plan.scores = scores;
   plan.capacity = capacity;
   return selecting::walk<Key, Value>(table, stream, predicate, selection, plan);
 }

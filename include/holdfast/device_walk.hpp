@@ -22,6 +22,7 @@ struct ItemArrays {
   std::uint32_t key_bytes = 8;
   std::uint32_t value_stride = 8;
   const std::byte* values = nullptr;  ///< `value_stride` apart; null: they were not asked for
+  const std::byte* scores = nullptr;  ///< 8 bytes each, as far apart as values; null: they were not asked for
   // Where kernels answer. Neither kernel nor caller need clear anything.
   std::uint32_t* chosen = nullptr;  ///< (size,) the places of the items that were chosen; null: they are counted alone
   unsigned long long* count = nullptr;  ///< how many these are
@@ -36,13 +37,15 @@ struct WalkPlan {
 
   Purpose purpose = Purpose::count;
   bool reads_values = false;                     ///< the kernels do
+  bool reads_scores = false;                     ///< the same
   const void *first = nullptr, *last = nullptr;  ///< limits of keys, as in Selection; what lies beyond may be left out
   std::uint32_t column = 0, column_bytes = 0;    ///< not 0: of the values, kernels read these bytes alone
   std::uint32_t key_bytes = kAnySize;            ///< what the kernels think that keys have,
   std::uint32_t value_bytes = kAnySize;          ///< and values, or the bytes of them that they read
   std::uint32_t value_align = 1;                 ///< of them
   void *keys = nullptr,
-       *values = nullptr;  ///< give: (capacity, key_bytes) and (capacity, value_bytes); either may be null
+       *values = nullptr;           ///< give: (capacity, key_bytes) and (capacity, value_bytes); either may be null
+  std::uint64_t* scores = nullptr;  ///< give: (capacity,); may be null
   std::uint64_t capacity = 0;
 };
 
@@ -58,7 +61,8 @@ struct Chosen {
 class DeviceWalk {
  public:
   /// Of a table on a GPU with keys and values of fixed length; on `stream`, a cudaStream_t of that GPU. The thread's device is the
-  /// table's as long as the walk lives. Throws InvalidArgument, PoolMismatch, ReadOnly, TableClosed, DeviceError.
+  /// table's as long as the walk lives. Throws InvalidArgument (where the table keeps no scores that are asked for, too), PoolMismatch,
+  /// ReadOnly, TableClosed, DeviceError.
   DeviceWalk(Table& table, void* stream, const WalkPlan& plan);
   ~DeviceWalk();
   DeviceWalk(const DeviceWalk&) = delete;

@@ -35,6 +35,27 @@ struct OddAndFirst {
   }
 };
 
+/// Of scores below a limit.
+struct Below {
+  std::uint64_t limit;
+  template <class Key>
+  __device__ bool operator()(const Key&, std::uint64_t score) const {
+    return score < limit;
+  }
+};
+
+/// By the score and the first and last byte of what it sees of the value.
+struct ByAll {
+  std::uint32_t bytes;
+  bool holds(const std::uint8_t* value, std::uint64_t score) const {
+    return (value[0] + value[bytes - 1] + score) % 3 == 0;
+  }
+  template <class Key>
+  __device__ bool operator()(const Key&, const std::byte* value, std::uint64_t score) const {
+    return (static_cast<unsigned>(value[0]) + static_cast<unsigned>(value[bytes - 1]) + score) % 3 == 0;
+  }
+};
+
 struct Every {
   template <class... Any>
   __device__ bool operator()(const Any&...) const {

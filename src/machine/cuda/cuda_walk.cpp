@@ -29,7 +29,7 @@ CudaWalk::CudaWalk(CudaMachine& machine, const WalkPlan& plan, cudaStream_t stre
       turn_(take_turn()),
       layout_(machine.layout_),
       limits_(plan.first, plan.last, layout_.key_bytes()),
-      by_cells_(!layout_.in_slot() && (plan.reads_values || plan.values != nullptr)) {
+      by_cells_(!layout_.in_slot() && (reads_cells() || plan.values != nullptr || plan.scores != nullptr)) {
   machine.require_working();
   free_what_graphs_kept();
   machine.last_change_.wait("waiting for the batch before");
@@ -45,6 +45,7 @@ std::unique_lock<Turn> CudaWalk::take_turn() const {
   require_stream(stream_, machine_.options_.device);
   machine_.require_reachable(plan_.keys, "keys");
   machine_.require_reachable(plan_.values, "values");
+  machine_.require_reachable(plan_.scores, "scores");
   return std::unique_lock(machine_.changing_);
 }
 
@@ -63,20 +64,29 @@ void CudaWalk::make_room() {
   const std::uint64_t most = lists || by_cells_ ? kMostItems : kAllAtOnce;
   piece_slots_ = resident ? most : pieces_of(layout_.slot_bytes());
   piece_cells_ = kMostItems;
-  const ValueView& copies = machine_.values_.view();
-  if (by_cells_ && plan_.reads_values) {
-    const std::uint32_t unit = layout_.cell_bytes % 16 == 0 ? 16 : 8;
-    const bool some = plan_.column_bytes != 0;
-    staged_from_ = some ? plan_.column / unit * unit : 0;
-    staged_bytes_ =
-        some ? (plan_.column + plan_.column_bytes + unit - 1) / unit * unit - staged_from_ : layout_.cell_bytes;
-    if (!copies.resident()) piece_cells_ = pieces_of(2 * staged_bytes_);  // two at a time
+  if (by_cells_ && reads_cells()) {
+    choose_staged();
+    if (!machine_.values_.view().resident()) piece_cells_ = pieces_of(2 * staged_bytes_);  // two at a time
   }
   if (is(WalkPlan::Purpose::erase)) {
     piece_slots_ = std::min(piece_slots_, pieces_of(layout_.key_bytes()));
     piece_cells_ = std::min(piece_cells_, pieces_of(layout_.key_bytes()));
   }
   make_arrays();
+}
+
+/// One stretch of each cell, in whole units: with a score it goes to the end of the cell.
+void CudaWalk::choose_staged() {
+  const std::uint32_t unit = layout_.cell_bytes % 16 == 0 ? 16 : 8;
+  std::uint32_t from = 0, to = layout_.cell_bytes;
+  if (!plan_.reads_values) {
+    from = layout_.score_at();
+  } else if (plan_.column_bytes != 0) {
+    from = plan_.column;
+    if (!plan_.reads_scores) to = plan_.column + plan_.column_bytes;
+  }
+  staged_from_ = from / unit * unit;
+  staged_bytes_ = (to + unit - 1) / unit * unit - staged_from_;
 }
 
 void CudaWalk::make_arrays() {
@@ -189,16 +199,20 @@ void CudaWalk::begin_window() {
 /// Where the values of some cells are; over the link, if they have to be.
 void CudaWalk::give_values(ItemArrays& items, const ByCell& cells) {
   first_cell_ = cells.first;
-  if (!plan_.reads_values) return;
+  if (!reads_cells()) return;
+  const auto point = [&](const std::byte* at, std::uint32_t from) {  // at that byte of the first cell
+    if (plan_.reads_values) items.values = at + (plan_.column - from);
+    if (plan_.reads_scores) items.scores = at + (layout_.score_at() - from);
+  };
   if (!staging_) {  // all have copies
-    items.values = machine_.values_.view().copies + cells.first * layout_.cell_bytes + plan_.column;
+    point(machine_.values_.view().copies + cells.first * layout_.cell_bytes, 0);
     items.value_stride = layout_.cell_bytes;
     return;
   }
   if (!staging_->ahead) stage(cells);
   Staging::Half& half = staging_->half();
   ++staging_->turn;
-  items.values = half.values.data() + (plan_.column - staged_from_);
+  point(half.values.data(), staged_from_);
   items.value_stride = staged_bytes_;
   staging_->ahead = cell_ < window_.first + window_.size;
   if (staging_->ahead) stage(cells_at(cell_));
@@ -272,6 +286,12 @@ void CudaWalk::give(std::uint64_t size) {
     } else {
       take_values(layout_, layout_.heap + first_cell_ * layout_.cell_bytes, list_.data(), size, to, stream_);
     }
+  }
+  if (plan_.scores != nullptr) {
+    std::uint64_t* const to = plan_.scores + chosen_.given;
+    const std::byte* const in_pool = layout_.cell(first_cell_) + layout_.score_at();
+    piece_.scores != nullptr ? take_scores(piece_.scores, piece_.value_stride, list_.data(), size, to, stream_)
+                             : take_scores(in_pool, layout_.cell_bytes, list_.data(), size, to, stream_);
   }
   chosen_.given += size;
 }

@@ -2,8 +2,8 @@
 //
 // A walk takes the turn of a changing batch, so that all that it reads stands still, and waits for the batch before. What kernels do not
 // read of values, or what lies in slots, it gives slot by slot: out of the copies where all buckets have one, else as the slots come over
-// the link. Values in cells come in the order of the cells, since only that order goes at the speed of the link: all heads and keys
-// are first put where their cells are. What was chosen to be erased goes, some million keys at a time, in batches like any other.
+// the link. Values in cells, and the scores behind them, come in the order of the cells, since only that order goes at the speed of the
+// link: all heads and keys are first put where their cells are. What was chosen to be erased goes, some million keys at a time, in batches like any other.
 #pragma once
 
 #include <mutex>
@@ -23,10 +23,12 @@ class CudaWalk final : public Walk {
 
  private:
   bool is(WalkPlan::Purpose purpose) const { return plan_.purpose == purpose; }
+  bool reads_cells() const { return plan_.reads_values || plan_.reads_scores; }
   std::unique_lock<Turn> take_turn() const;
   /// Of a window, for each cell.
   std::uint64_t words_by_cell() const { return 1 + (layout_.wide() ? layout_.key_words() : 0); }
   void make_room();
+  void choose_staged();
   void make_arrays();
   bool next_slots(ItemArrays& items);
   bool next_cells(ItemArrays& items);

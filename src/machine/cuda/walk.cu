@@ -79,6 +79,13 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+__global__ void __launch_bounds__(kThreads)
+    take_scores_kernel(const std::byte* scores, std::uint64_t stride, const std::uint32_t* chosen, std::uint64_t size,
+                       std::uint64_t* to) {
+  for (std::uint64_t i = first_of_thread(); i < size; i += all_threads())
+    to[i] = *reinterpret_cast<const std::uint64_t*>(scores + chosen[i] * stride);
+}
+
 }  // namespace
 
 void place_by_cell(const CachedSlots& slots, std::uint64_t size, const KeyLimits& limits, const ByCell& to,
@@ -118,6 +125,12 @@ void take_values(const Layout& layout, std::byte* values, const std::uint32_t* c
   rows.value_bytes = layout.value_bytes;
   take_values_kernel<<<blocks_for(take_values_kernel, size), kThreads, 0, stream>>>(layout, values, chosen, size, rows);
   check_launch("copying values");
+}
+
+void take_scores(const std::byte* scores, std::uint64_t stride, const std::uint32_t* chosen, std::uint64_t size,
+                 std::uint64_t* to, cudaStream_t stream) {
+  take_scores_kernel<<<blocks_for(take_scores_kernel, size), kThreads, 0, stream>>>(scores, stride, chosen, size, to);
+  check_launch("copying scores");
 }
 
 }  // namespace holdfast::machine::cuda

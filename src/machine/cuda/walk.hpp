@@ -36,5 +36,8 @@ void take_words(const std::uint64_t* words, std::uint32_t value_bytes, const std
 /// The same of values at multiples of the layout's cells from `values` on.
 void take_values(const Layout& layout, std::byte* values, const std::uint32_t* chosen, std::uint64_t size,
                  std::byte* to, cudaStream_t stream);
+/// The same of scores, `stride` bytes apart from `scores` on.
+void take_scores(const std::byte* scores, std::uint64_t stride, const std::uint32_t* chosen, std::uint64_t size,
+                 std::uint64_t* to, cudaStream_t stream);
 
 }  // namespace holdfast::machine::cuda
