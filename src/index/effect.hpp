@@ -108,6 +108,39 @@ HOLDFAST_BOTH constexpr Status status_of(Op op, bool was_there) {
   return was_there ? Status::found : Status::not_found;
 }
 
+/// How often operations on one key write its value since the last erase among them, by whether it was there before them. A scan finds
+/// them as it does effects; scores that are frequencies count them.
+struct Writes {
+  std::uint32_t if_absent = 0;
+  std::uint32_t if_there : 31 = 0;
+  std::uint32_t erases : 1 = 0;  ///< one of them does: what was counted before them goes
+};
+static_assert(sizeof(Writes) == 8);
+
+/// Those of `second` after `first`.
+HOLDFAST_BOTH constexpr Writes combined(const Writes& first, const Writes& second) {
+  if (second.erases != 0) return second;
+  return {first.if_absent + second.if_absent, (first.if_there + second.if_there) & 0x7fff'ffffu, first.erases};
+}
+
+/// Of one row. `before`: the effect of the key's rows before it.
+HOLDFAST_BOTH inline Writes writes_of(const Rows& rows, std::size_t row, const Effect& before) {
+  const Op op = rows.op_of(row);
+  if (op == Op::erase) return {0, 0, 1};
+  const auto writes = [op](Held held) {
+    const Status status = status_of(op, held != kNothing);
+    return status == Status::inserted || status == Status::updated ? 1u : 0u;
+  };
+  return {writes(after(before, kNothing)), writes(after(before, kOld)) & 1u, 0};
+}
+
+/// Of operations on a key, by whether it was there.
+HOLDFAST_BOTH constexpr std::uint64_t count_of(const Writes& writes, bool there) {
+  return there ? writes.if_there : writes.if_absent;
+}
+/// True if what they write goes on counting from the item's score.
+HOLDFAST_BOTH constexpr bool counts_on(const Writes& writes, bool there) { return there && writes.erases == 0; }
+
 /// Answers a row, but for its value, and says whose value that is: what the key holds after the row. `before`: the effect of the
 /// key's rows before it. `there`: whether the batch found the key.
 HOLDFAST_BOTH inline Held answer_row(const Rows& rows, std::size_t row, const Effect& before, bool there) {

@@ -79,7 +79,7 @@ TEST_P(GpuScores, EveryOperationSetsThem) {
   gpu.table->reserve(400000);
   const std::uint64_t before = gpu.table->stats().phased_batches;
   ASSERT_NO_FATAL_FAILURE(round(gpu, 20000, 60000, false, Op::insert_or_assign));
-  const bool phased = GetParam().score != Score::frequency && GetParam().shape.gpu_memory != 0;
+  const bool phased = GetParam().shape.gpu_memory != 0;
   EXPECT_EQ(gpu.table->stats().phased_batches != before, phased);
   gpu.table->load_cache();
   ASSERT_NO_FATAL_FAILURE(scores_.verify(gpu));

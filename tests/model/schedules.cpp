@@ -347,10 +347,14 @@ void add_scores(std::vector<Scenario>& to, Flavour flavour, Score score) {
       {{Submission{{accumulate(k[0], 2), erase(k[0]), insert(k[0], 4), accumulate(k[0], 8)}, true}}, searches});
   add("scores: a batch of three, and the reserved key", {insert(k[0], 1)},
       {{Submission{{assign(k[0], 2), insert(kReserved, 4), accumulate(k[0], 8)}, false}}, searches});
-  if (flavour != Flavour::resident || score == Score::frequency) return;
+  if (flavour != Flavour::resident) return;
   add("phases: scores", {insert(k[0], 1)},
       {{phased({assign(k[0], 4), insert(k[1], 8), insert(kReserved, 16)}), phased({accumulate(k[0], 32), erase(k[1])})},
        searches});
+  add("phases: scores of runs", {insert(k[0], 1)},
+      {{phased({accumulate(k[0], 4), insert(k[0], 8), assign(k[0], 16), insert(k[1], 32)}),
+        phased({accumulate(k[0], 64), erase(k[0]), insert_or_assign(k[0], 2), accumulate(k[0], 8)})},
+       {one(find(k[0]))}});
 }
 
 /// A piece of `erase_if`: a look at some items, and a batch of erases. Other changes wait from the one to the other; searches do not.

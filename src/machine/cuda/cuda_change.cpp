@@ -58,7 +58,7 @@ void CudaMachine::change(ChangeJob job, bool unique, Need need, bool waited, cud
   job.ring = ring_;
   if (may_phase && has_room) {
     ++phased_batches_;
-    change_in_phases(job, phases, ordering.effects.data(), stream);
+    change_in_phases(job, phases, ordering, stream);
     change_leftovers(job, waited, stream);
   } else if (waited || !has_room) {
     change_and_wait(job, stream);
@@ -86,12 +86,13 @@ void CudaMachine::order(ChangeJob& job, Ordering& ordering, const Phases& phases
   std::size_t scratch = order_scratch_bytes(rows);
   if (phases.any) scratch = std::max(scratch, fold_scratch_bytes(rows));
   if (ordering.rows.size() < 2 * rows || ordering.scratch.size() < scratch ||
-      (phases.any && ordering.effects.size() < rows)) {
+      (phases.any && ordering.effects.size() < rows) || (phases.counts && ordering.writes.size() < rows)) {
     ordering.ended.wait("waiting for the batch before");
     ordering.prefixes.at_least(2 * rows);
     ordering.rows.at_least(2 * rows);
     ordering.scratch.at_least(scratch);
     if (phases.any) ordering.effects.at_least(rows);
+    if (phases.counts) ordering.writes.at_least(rows);
   }
   ordering.ended.hold(stream);
   const std::size_t n = ordering.rows.size() / 2;
@@ -102,6 +103,7 @@ void CudaMachine::order(ChangeJob& job, Ordering& ordering, const Phases& phases
   room.rows[1] = ordering.rows.data() + n;
   room.ordered = ordering.ordered.data();
   room.effects = ordering.effects.data();
+  if (phases.counts) room.writes = ordering.writes.data();
   room.scratch = ordering.scratch.data();
   room.scratch_bytes = ordering.scratch.size();
   order_rows(job, layout_.key_words(), layout_.seed, room, stream);
@@ -233,7 +235,7 @@ bool CudaMachine::fits(Need need) {
 void CudaMachine::prepare_room(std::uint64_t rows, const Phases& phases) {
   const std::size_t scratch = phases.any ? change_scratch_bytes(rows) : 0;
   if (leftovers_.size() >= 2 * rows && scratch_.size() >= scratch && (!phases.any || planned_.size() >= rows) &&
-      (!phases.sums || sums_.size() >= planned_.size()) &&
+      (!phases.sums || sums_.size() >= planned_.size()) && (!phases.counts || scores_.size() >= planned_.size()) &&
       (!phases.gathers || (read_room_ != nullptr && read_room_->rows() >= rows)))
     return;
   last_change_.wait("waiting for the batch before");
@@ -246,6 +248,10 @@ void CudaMachine::prepare_room(std::uint64_t rows, const Phases& phases) {
   if (phases.sums) {
     sums_.at_least(planned_.size());
     sum_order_.at_least(4 * planned_.size());
+  }
+  if (phases.counts) {
+    scores_.at_least(planned_.size());
+    score_order_.at_least(4 * planned_.size());
   }
   if (phases.gathers && (read_room_ == nullptr || read_room_->rows() < rows)) {
     read_room_.reset();

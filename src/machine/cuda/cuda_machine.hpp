@@ -82,6 +82,7 @@ class CudaMachine final : public Machine {
     bool frees = false;                 ///< cells come out of their slots
     bool sums = false, reads = false;
     bool gathers = false;  ///< of what is read, some lies in cells
+    bool counts = false;   ///< scores are frequencies, and some are written
   };
 
   /// Where a changing batch is ordered while the one before it, in the other, changes the table.
@@ -89,6 +90,7 @@ class CudaMachine final : public Machine {
     DeviceBuffer<std::uint32_t> prefixes, rows;
     DeviceBuffer<std::uint64_t> ordered{1};
     DeviceBuffer<index::Effect> effects;
+    DeviceBuffer<index::Writes> writes;
     DeviceBuffer<std::byte> scratch;
     Event ended;  ///< the batch that was last ordered here
   };
@@ -113,7 +115,7 @@ class CudaMachine final : public Machine {
   ChangeRoom change_room(const Phases& phases);
   Ordering& next_ordering(std::uint64_t rows);
   void order(ChangeJob& job, Ordering& ordering, const Phases& phases, cudaStream_t stream);
-  void change_in_phases(ChangeJob& job, const Phases& phases, const index::Effect* effects, cudaStream_t stream);
+  void change_in_phases(ChangeJob& job, const Phases& phases, const Ordering& ordering, cudaStream_t stream);
   void commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases, cudaStream_t stream);
   void clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream);
   PlanRange plan_with_head_start(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
@@ -256,6 +258,8 @@ class CudaMachine final : public Machine {
   DeviceBuffer<Planned> planned_;
   DeviceBuffer<Sum> sums_;
   DeviceBuffer<std::uint32_t> sum_order_;
+  DeviceBuffer<std::uint64_t> scores_;
+  DeviceBuffer<std::uint32_t> score_order_;
   DeviceBuffer<std::uint32_t> change_order_;
   DeviceBuffer<PairPlan> pair_plans_;
   const std::shared_ptr<PinnedMemory> pinned_ = std::make_shared<PinnedMemory>();  ///< for what rows of pairs read

@@ -17,8 +17,7 @@ static constexpr std::uint64_t kPlanAheadTimes = 16, kPlanAheadPart = 8;
 CudaMachine::Phases CudaMachine::phases_of(const ChangeJob& job) const {
   Phases phases;
   phases.any = cache_.view().any() && job.size >= rows_from_phases() &&
-               index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells) &&
-               layout_.score != Score::frequency;  // effects (index/effect.hpp) do not say how often a run writes
+               index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells);
   if (!phases.any) return phases;
   const index::Rows& rows = job.rows;
   const auto some = [&](bool (*may)(Op)) { return rows.ops != nullptr || may(rows.op); };
@@ -29,6 +28,7 @@ CudaMachine::Phases CudaMachine::phases_of(const ChangeJob& job) const {
   phases.sums = some(index::may_sum) || (rows.partial && phases.values);
   phases.reads = some(reads_value) && rows.out != nullptr && layout_.value_bytes != 0;
   phases.gathers = phases.reads && !in_slot;
+  phases.counts = phases.values && layout_.score == Score::frequency;
   return phases;
 }
 
@@ -56,6 +56,14 @@ ChangeRoom CudaMachine::change_room(const Phases& phases) {
       take((*array)[1]);
     }
   }
+  if (phases.counts) {
+    room.scores = scores_.data();
+    at = score_order_.data();
+    for (auto& array : {&room.score_cells, &room.score_order}) {
+      take((*array)[0]);
+      take((*array)[1]);
+    }
+  }
   room.scratch = scratch_.data();
   room.scratch_bytes = scratch_.size();
   return room;
@@ -73,15 +81,17 @@ void CudaMachine::clear_room(const ChangeJob& job, const ChangeRoom& room, const
   fill(room.freed[0], 0xff);
   fill(room.sum_cells[0], 0xff);  // after all others
   fill(room.sum_order[0], 0);
+  fill(room.score_cells[0], 0xff);  // kNoScoreCell
+  fill(room.score_order[0], 0);
   fill(room.copies, 0xff);    // kNoCopy
   fill(reading.cells, 0xff);  // no place
 }
 
-/// `effects`: of the batch's order.
-void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const index::Effect* effects,
+void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const Ordering& ordering,
                                    cudaStream_t stream) {
   ChangeRoom room = change_room(phases);
-  room.effects = effects;
+  room.effects = ordering.effects.data();
+  if (phases.counts) room.writes = ordering.writes.data();
   room.claims = cache_.view().partial();
   SearchRoom reading;
   if (phases.gathers) {
@@ -91,7 +101,8 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const i
   }
   clear_room(job, room, reading, stream);
   // The changes are put in order while the values go to their cells, unless more than that goes on.
-  const bool places = phases.values && !layout_.in_slot(), beside = places && !phases.sums && !phases.gathers;
+  const bool places = phases.values && !layout_.in_slot(),
+             beside = places && !phases.sums && !phases.gathers && !phases.counts;
   PlanRange left{nullptr, &job.report->changes};
   if (beside && job.size >= kPlanAheadTimes * rows_from_phases()) {
     left = plan_with_head_start(job, room, reading, stream);
@@ -107,6 +118,10 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const i
   } else {
     order_changes(room, job.size, index::slot_numbers(layout_), stream);
     times_.end("order changes", stream);
+  }
+  if (phases.counts) {
+    add_old_scores(layout_, job, room, stream);
+    times_.end("count", stream);
   }
   if (phases.sums && !layout_.in_slot()) {
     order_sums(job, room, layout_.cells, stream);

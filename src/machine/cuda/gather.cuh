@@ -125,8 +125,9 @@ class Gather {
     }
   }
 
-  /// Writes values into cells, and the batch's score behind each: `wanted.row` is the cell, `wanted.word` 1 + the row of the value.
-  __device__ void to_cells(const Wanted& wanted) const {
+  /// Writes values into cells, and a score behind each: `wanted.row` is the cell, `wanted.word` 1 + the row of the value, and of the score
+  /// among `scores`; null: all are that of the batch.
+  __device__ void to_cells(const Wanted& wanted, const std::uint64_t* scores) const {
     const std::size_t bytes = rows_.value_bytes;
     __syncwarp();
     if (bytes % 16 == 0 && view_.cell_bytes % 16 == 0 && aligned(rows_.values, 16) && aligned(cells_, 16)) {
@@ -141,7 +142,8 @@ class Gather {
     } else {  // so do all values with scores: a multiple of 16 bytes and 8 more is none of 16
       const auto units = static_cast<unsigned>((bytes + 7) / 8), with_score = units + (view_.scored() ? 1 : 0);
       const auto load = [&](std::uint64_t row, unsigned unit) {
-        return unit == units ? rows_.score : load_user(rows_.value(row) + 8 * unit, bytes - 8 * unit);
+        if (unit == units) return scores != nullptr ? scores[row] : rows_.score;
+        return load_user(rows_.value(row) + 8 * unit, bytes - 8 * unit);
       };
       const auto store = [&](std::uint64_t cell, unsigned unit, std::uint64_t data) {
         memory_.store_value(reinterpret_cast<std::uint64_t*>(at_cell(cell)) + unit, data);

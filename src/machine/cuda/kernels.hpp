@@ -121,6 +121,7 @@ struct OrderRoom {
   std::uint32_t* rows[2] = {};       ///< (n,)
   std::uint64_t* ordered = nullptr;  ///< the number of rows that no mask takes out
   index::Effect* effects = nullptr;  ///< (n,) for batches in phases
+  index::Writes* writes = nullptr;   ///< (n,) for those that set frequencies, too
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;
 };
@@ -128,7 +129,9 @@ std::size_t order_scratch_bytes(std::uint64_t rows);
 /// Orders rows by the hash of their keys, stably, so that equal keys stand together in array order, and the buckets that they
 /// hash to come in address order. Fills in `order`, `begins` and `ordered` of the job. It asks nothing of the table.
 void order_rows(ChangeJob& job, unsigned key_words, std::uint64_t seed, const OrderRoom& room, cudaStream_t stream);
-/// The effects of ordered rows, for the first phase of their changes.
+/// Adds the scores of the items that were there to what their runs count, in the order of their cells.
+void add_old_scores(const Layout& layout, const ChangeJob& job, ChangeRoom& room, cudaStream_t stream);
+/// The effects of ordered rows, and how often they write, for the first phase of their changes.
 void fold_effects(const ChangeJob& job, const OrderRoom& room, cudaStream_t stream);
 std::size_t fold_scratch_bytes(std::uint64_t rows);
 /// Answers the rows that the mask takes out, or all without a mask: `not_run`, not found, zeros.

@@ -220,8 +220,7 @@ __global__ void __launch_bounds__(kThreads)
       now = LongSum(job, run, first, some)(stretches, now);
       if (mine && sum.plan != kNoPlan) words.store(sum, run.keeps, room.planned[sum.plan], word, now.bits, left);
     }
-    if (view.scored() && threadIdx.x == 0 && sum.plan != kNoPlan)
-      words.store_score(room.planned[sum.plan].word - 1, job.rows.score);
+    if (view.scored() && threadIdx.x == 0 && sum.plan != kNoPlan) words.store_score(run.new_word - 1, run.score);
   }
   memory.fence();
 }

@@ -18,6 +18,7 @@
 #include "index/phases.hpp"
 #include "machine/cuda/kernels.hpp"
 #include "machine/cuda/launch.cuh"
+#include "machine/cuda/memory.cuh"
 #include "machine/cuda/numbered.cuh"
 #include "machine/cuda/tile.cuh"
 
@@ -254,16 +255,28 @@ struct EffectAt {
     return index::effect_of(job.rows, row);
   }
 };
-struct CombineEffects {
-  __device__ index::Effect operator()(const index::Effect& first, const index::Effect& second) const {
+/// How often it writes.
+struct WritesAt {
+  ChangeJob job;
+  const index::Effect* effects;
+  __device__ index::Writes operator()(std::uint64_t at) const {
+    if (at >= (job.ordered ? *job.ordered : job.size)) return {};
+    return index::writes_of(job.rows, job.order[at], job.begins[at] == at ? index::Effect{} : effects[at - 1]);
+  }
+};
+struct Combined {
+  template <class T>
+  __device__ T operator()(const T& first, const T& second) const {
     return index::combined(first, second);
   }
 };
 
-void scan_effects(const ChangeJob& job, index::Effect* to, void* scratch, std::size_t& bytes, std::uint64_t size,
-                  cudaStream_t stream) {
-  const auto effects = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), EffectAt{job});
-  check(cub::DeviceScan::InclusiveScanByKey(scratch, bytes, job.begins, effects, to, CombineEffects{}, size,
+/// What the rows of each run are together, up to each of them.
+template <class At, class T>
+void scan_runs(const ChangeJob& job, const At& of_row, T* to, void* scratch, std::size_t& bytes, std::uint64_t size,
+               cudaStream_t stream) {
+  const auto each = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), of_row);
+  check(cub::DeviceScan::InclusiveScanByKey(scratch, bytes, job.begins, each, to, Combined{}, size,
                                             ::cuda::std::equal_to<>{}, stream),
         "planning a change");
 }
@@ -287,18 +300,17 @@ void sort_cells(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64
   if (scratch != nullptr && cells.Current() != room.freed[0]) std::swap(room.freed[0], room.freed[1]);
 }
 
-/// By the stretches that their cells lie in. Sums without an old value have 0, places without a sum all bits set, and come last
+/// By the stretches that their cells lie in. Sums without an old value have 0, places without a cell all bits set, and come last
 /// because the sort is stable.
-void sort_sums(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size, std::uint64_t cells,
-               cudaStream_t stream) {
-  const int bits = static_cast<int>(std::bit_width(cells)), kept = static_cast<int>(kStretchBits);
-  cub::DoubleBuffer<std::uint32_t> keys(room.sum_cells[0], room.sum_cells[1]);
-  cub::DoubleBuffer<std::uint32_t> order(room.sum_order[0], room.sum_order[1]);
-  check(cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, order, size, std::max(bits - kept, 0), bits, stream),
-        "ordering sums");
+void sort_by_cell(std::uint32_t* (&cells)[2], std::uint32_t* (&order)[2], void* scratch, std::size_t& bytes,
+                  std::uint64_t size, std::uint64_t all_cells, cudaStream_t stream) {
+  const int bits = static_cast<int>(std::bit_width(all_cells)), kept = static_cast<int>(kStretchBits);
+  cub::DoubleBuffer<std::uint32_t> keys(cells[0], cells[1]), which(order[0], order[1]);
+  check(cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, which, size, std::max(bits - kept, 0), bits, stream),
+        "ordering a change by cells");
   if (scratch == nullptr) return;
-  if (keys.Current() != room.sum_cells[0]) std::swap(room.sum_cells[0], room.sum_cells[1]);
-  if (order.Current() != room.sum_order[0]) std::swap(room.sum_order[0], room.sum_order[1]);
+  if (keys.Current() != cells[0]) std::swap(cells[0], cells[1]);
+  if (which.Current() != order[0]) std::swap(order[0], order[1]);
 }
 
 /// Gives cells to sums, in the order of the cells that they come from.
@@ -309,6 +321,18 @@ __global__ void __launch_bounds__(kThreads)
   const bool takes = plan != kNoPlan;
   const std::uint64_t cell_at = numbered(takes, reinterpret_cast<unsigned long long*>(&job.state->head));
   if (takes) room.planned[plan].word = job.ring.cells[cell_at % job.ring.capacity] + 1;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    add_scores_kernel(const __grid_constant__ View<index::RuntimeShape> view, const __grid_constant__ ChangeJob job,
+                      const __grid_constant__ ChangeRoom room) {
+  const CudaMemory memory(job.state, nullptr);
+  for (std::uint64_t at = first_of_thread(); at < job.size; at += all_threads()) {
+    const std::uint32_t cell = room.score_cells[0][at];
+    if (cell == kNoScoreCell) continue;
+    std::uint64_t& score = room.scores[room.planned[room.score_order[0][at]].score_row()];
+    score = index::more_frequent(memory.load_value(view.score_of(cell)), score);
+  }
 }
 
 /// Puts the cells that the batch took out of their slots to rest: whoever takes one out, and no one else, frees it (RULES.md
@@ -324,19 +348,30 @@ __global__ void retired_kernel(const __grid_constant__ ChangeJob job) { job.stat
 }  // namespace
 
 std::size_t fold_scratch_bytes(std::uint64_t rows) {
-  std::size_t bytes = 0;
-  scan_effects({}, nullptr, nullptr, bytes, rows, nullptr);
-  return bytes;
+  std::size_t effects = 0, writes = 0;
+  scan_runs({}, EffectAt{}, static_cast<index::Effect*>(nullptr), nullptr, effects, rows, nullptr);
+  scan_runs({}, WritesAt{}, static_cast<index::Writes*>(nullptr), nullptr, writes, rows, nullptr);
+  return std::max(effects, writes);
 }
 
 void fold_effects(const ChangeJob& job, const OrderRoom& room, cudaStream_t stream) {
   std::size_t bytes = room.scratch_bytes;
-  scan_effects(job, room.effects, room.scratch, bytes, job.size, stream);
+  scan_runs(job, EffectAt{job}, room.effects, room.scratch, bytes, job.size, stream);
+  if (room.writes == nullptr) return;
+  bytes = room.scratch_bytes;
+  scan_runs(job, WritesAt{job, room.effects}, room.writes, room.scratch, bytes, job.size, stream);
+}
+
+void add_old_scores(const Layout& layout, const ChangeJob& job, ChangeRoom& room, cudaStream_t stream) {
+  std::size_t bytes = room.scratch_bytes;
+  sort_by_cell(room.score_cells, room.score_order, room.scratch, bytes, job.size, layout.cells, stream);
+  add_scores_kernel<<<blocks_for(add_scores_kernel, job.size), kThreads, 0, stream>>>(layout, job, room);
+  check_launch("counting changes");
 }
 
 void order_sums(const ChangeJob& job, ChangeRoom& room, std::uint64_t cells, cudaStream_t stream) {
   std::size_t bytes = room.scratch_bytes;
-  sort_sums(room, room.scratch, bytes, job.size, cells, stream);
+  sort_by_cell(room.sum_cells, room.sum_order, room.scratch, bytes, job.size, cells, stream);
   const auto blocks = static_cast<unsigned>((job.size + kThreads - 1) / kThreads);
   assign_kernel<<<blocks, kThreads, 0, stream>>>(job, room);
   check_launch("ordering sums");
@@ -363,7 +398,7 @@ std::size_t change_scratch_bytes(std::uint64_t rows) {
   std::size_t cells = 0;
   sort_cells(none, nullptr, cells, rows, nullptr);
   std::size_t sums = 0;
-  sort_sums(none, nullptr, sums, rows, 0xffff'ffff, nullptr);
+  sort_by_cell(none.sum_cells, none.sum_order, nullptr, sums, rows, 0xffff'ffff, nullptr);
   return std::max({bytes, cells, sums});
 }
 

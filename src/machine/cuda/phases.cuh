@@ -2,6 +2,7 @@
 //
 //   fold      what the rows of each run do up to each of them (index/effect.hpp), by a scan
 //   plan      a thread a row: answers, slots and cells, all in GPU memory
+//   count     where scores are frequencies, those that items had, and how often their runs write
 //   sum       what runs accumulate or make of a column, and its place (sums.cuh)
 //   place     values into consecutive cells, warp by warp
 //   order     the changes by the lines that their slots lie in, beside the values where it can
@@ -96,6 +97,12 @@ __device__ Planned plan_row(const PhaseMemory& memory, const View<Shape>& view, 
   const bool places = index::needs_cell(plan.change);
   if (view.in_slot() && places && plan.held != index::kSum)
     planned.word = load_user(job.rows.value(plan.held), job.rows.value_bytes);
+  if (room.writes != nullptr && places) {
+    const index::Writes writes = room.writes[at + run_length(job.begins, at, ordered) - 1];
+    const bool there = static_cast<bool>(old);
+    room.scores[planned.score_row()] = index::count_of(writes, there);
+    planned.counts_on = index::counts_on(writes, there);
+  }
   const bool kept = old && plan.change == index::Change::none;  // all that rows read is as it was
   if (whole.sums != 0 && ((places && plan.held == index::kSum) || (reads && !kept))) {
     sum.old_word = old.word;
@@ -134,6 +141,10 @@ __global__ void __launch_bounds__(kThreads)
     room.planned[place] = planned;
     room.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, planned.lane));
     room.order[0][place] = static_cast<std::uint32_t>(place);
+    if (room.writes != nullptr) {
+      if (planned.counts_on != 0) room.score_cells[0][place] = static_cast<std::uint32_t>(planned.old_word - 1);
+      room.score_order[0][place] = static_cast<std::uint32_t>(place);
+    }
   }
   if (room.sums != nullptr) {
     const std::uint64_t sum_at = numbered(planned.sums != 0, &job.report->sums);
@@ -166,7 +177,7 @@ __global__ void __launch_bounds__(kThreads)
         wanted.word = std::uint64_t{planned.held} + 1;
       }
     }
-    if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather.to_cells(wanted);
+    if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather.to_cells(wanted, room.scores);
   }
   memory.fence();
 }

@@ -165,7 +165,11 @@ struct Planned {
   std::uint32_t row;       ///< a row of the key
   index::Held held;        ///< a row whose value it gets, or a sum
   std::uint8_t change, lane;
-  std::uint8_t sums;  ///< its run is among the sums
+  std::uint8_t sums;       ///< its run is among the sums
+  std::uint8_t counts_on;  ///< where scores are frequencies: from that of the item that is there
+
+  /// The row of its own at which its score is noted: the one whose value it gets, if it is a row's.
+  HOLDFAST_BOTH std::uint32_t score_row() const { return held == index::kSum ? row : held; }
 };
 
 /// A run that accumulates, or changes a column of the value.
@@ -189,6 +193,10 @@ struct ChangeRoom {
   Sum* sums = nullptr;                     ///< (n,) null where no row accumulates
   std::uint32_t* sum_cells[2] = {};        ///< (n,) 1 + the cell of each sum's old value; 0: none
   std::uint32_t* sum_order[2] = {};        ///< (n,) which sum each is
+  const index::Writes* writes = nullptr;   ///< (n,) as effects, where scores are frequencies; null: elsewhere
+  std::uint64_t* scores = nullptr;         ///< (n,) of changes, at their score_row(); null: all are that of the batch
+  std::uint32_t* score_cells[2] = {};      ///< (n,) the cells whose scores go on; all bits set: none
+  std::uint32_t* score_order[2] = {};      ///< (n,) which plan's each is
   std::uint32_t* copies = nullptr;         ///< (n,) of rows that read no cell: 1 + the row whose value it is; 0: zeros
   bool claims = false;                     ///< readers may look into the pool, so keys are claimed
   void* scratch = nullptr;
@@ -205,5 +213,6 @@ struct PlanRange {
 };
 inline constexpr std::uint32_t kNoSlot = 0xffff'ffff;
 inline constexpr std::uint32_t kNoCopy = 0xffff'ffff;
+inline constexpr std::uint32_t kNoScoreCell = 0xffff'ffff;
 
 }  // namespace holdfast::machine::cuda

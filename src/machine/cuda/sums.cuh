@@ -32,7 +32,8 @@ struct Part {
 struct SumRun {
   std::uint64_t old_word = 0, new_word = 0;  ///< 1 + cell, or 0
   std::uint64_t at = 0, size = 0;
-  bool keeps = false;  ///< the old value, outside of the column
+  bool keeps = false;       ///< the old value, outside of the column
+  std::uint64_t score = 0;  ///< of the sum
 };
 
 /// Which parts of a value a pass goes over: `all` of them from byte `begin` on. Those in [first, last) are the rows', the others come as
@@ -111,7 +112,7 @@ class Summing {
         }
       }
     }
-    if (view_.scored() && mine.new_word != 0) store_score(mine.new_word - 1);
+    if (view_.scored() && mine.new_word != 0) store_score(mine.new_word - 1, mine.score);
   }
 
   /// A run, applied by one lane to part `number` of the rows. Rows that read are answered.
@@ -164,10 +165,10 @@ class Summing {
       return {{load_part(memory_, part, left(number))}};  // padding may hold anything
     }
   }
-  __device__ void store_score(std::uint64_t cell) const {
-    memory_.store_value(view_.score_of(cell), rows_.score);
+  __device__ void store_score(std::uint64_t cell, std::uint64_t score) const {
+    memory_.store_value(view_.score_of(cell), score);
     auto* const copy = values_.copies + cell * view_.cell_bytes + view_.score_at();
-    if (values_.resident()) memory_.store_value(reinterpret_cast<std::uint64_t*>(copy), rows_.score);
+    if (values_.resident()) memory_.store_value(reinterpret_cast<std::uint64_t*>(copy), score);
   }
   __device__ void store_cell(std::uint64_t cell, unsigned number, const Part<kWords>& part) const {
     store(view_.cell(cell), number, part);
@@ -221,7 +222,11 @@ __device__ SumRun sum_run(const ChangeJob& job, const ChangeRoom& room, const Su
   run.at = sum.at;
   run.size = run_length(job.begins, run.at, job.ordered ? *job.ordered : job.size);
   run.keeps = sum.there != 0 && sum.erased == 0;
-  if (sum.plan != kNoPlan) run.new_word = room.planned[sum.plan].word;
+  if (sum.plan != kNoPlan) {
+    const Planned& planned = room.planned[sum.plan];
+    run.new_word = planned.word;
+    run.score = room.scores != nullptr ? room.scores[planned.score_row()] : job.rows.score;
+  }
   return run;
 }
 

@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(kThreads)
         }
       }
     }
-    if (tile.ballot(row.word != Wanted::kNothing) != 0) from_rows.to_cells(row);
+    if (tile.ballot(row.word != Wanted::kNothing) != 0) from_rows.to_cells(row, room.scores);
     if (tile.ballot(sum.word != Wanted::kNothing) != 0) from_cells(sum);
     if (resident || cell == kNoPosition) continue;
     const bool kept = position != kNoPosition;

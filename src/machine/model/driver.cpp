@@ -71,6 +71,15 @@ class PhasedRuns {
   /// Of the rows with this row's key that come before it, and of all.
   index::Effect before(unsigned row) const { return of_rows(row, row); }
   index::Effect whole(unsigned row) const { return of_rows(row, count_); }
+  /// How often they write (index/effect.hpp).
+  index::Writes writes(unsigned row) const {
+    std::uint32_t its[kMaxPhased];
+    const unsigned size = rows_of(row, count_, its);
+    index::Writes writes;
+    for (unsigned i = 0; i < size; ++i)
+      writes = index::combined(writes, index::writes_of(rows_, its[i], before(its[i])));
+    return writes;
+  }
   unsigned all(unsigned row, std::uint32_t* to) const { return rows_of(row, count_, to); }
 
  private:
@@ -166,12 +175,21 @@ void commit_wide(const Memory& memory, const index::View<index::RuntimeShape>& v
   }
 }
 
-/// The scores behind the values of a batch, which are all one.
+/// The scores behind the values of a batch: all one, or frequencies that go on from those of the items before.
 template <class Memory>
 void place_scores(const Memory& memory, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
-                  const index::Plan* plans, const std::uint64_t* words, unsigned count) {
+                  const PhasedRuns& runs, const index::Plan* plans, const std::uint64_t* words, unsigned count) {
   for (unsigned i = 0; view.scored() && i < count; ++i) {
-    if (index::needs_cell(plans[i].change)) memory.store_value(view.score_of(words[i] - 1), rows.score);
+    if (!index::needs_cell(plans[i].change)) continue;
+    std::uint64_t score = rows.score;
+    if (view.score == Score::frequency) {
+      const index::Writes writes = runs.writes(i);
+      const std::uint64_t old_word = plans[i].old_word;
+      const bool there = old_word != 0;
+      const std::uint64_t before = index::counts_on(writes, there) ? memory.load_value(view.score_of(old_word - 1)) : 0;
+      score = index::more_frequent(before, index::count_of(writes, there));
+    }
+    memory.store_value(view.score_of(words[i] - 1), score);
   }
 }
 
@@ -236,7 +254,7 @@ namespace {
 template <Flavour F>
 void run_phases_as(const index::View<index::RuntimeShape>& view, const index::Rows& rows, const std::byte* given,
                    unsigned count, cpu::Tally& tally) {
-  HOLDFAST_ASSERT(is_gpu(F) && count <= kMaxPhased && view.score != Score::frequency);
+  HOLDFAST_ASSERT(is_gpu(F) && count <= kMaxPhased);
   constexpr bool kClaims = F != Flavour::resident;
   static cpu::Epochs epochs;
   static cpu::Cells none(epochs);
@@ -276,10 +294,10 @@ void run_phases_as(const index::View<index::RuntimeShape>& view, const index::Ro
     if (!view.in_slot()) Tile{}.write_cell(memory, view.cell(words[i] - 1), value, view.value_bytes);
   }
   const bool scores_first = memory.keeps(index::Step::score_before_commit);
-  if (scores_first) place_scores(memory, view, rows, plans, words, count);
+  if (scores_first) place_scores(memory, view, rows, runs, plans, words, count);
   if (memory.keeps(index::Step::fence_after_place) && !view.in_slot()) memory.fence();
   commit_slots(memory, view, keys, plans, words, count);
-  if (!scores_first) place_scores(memory, view, rows, plans, words, count);
+  if (!scores_first) place_scores(memory, view, rows, runs, plans, words, count);
   for (unsigned i = 0; i < count; ++i) index::publish_plan(memory, view, keys.candidates(i), plans[i], words[i]);
   for (unsigned i = 0; i < count; ++i) {
     if (kClaims && plans[i].change != index::Change::none) index::release_plan(memory, view, keys.candidates(i));
