@@ -168,6 +168,7 @@ struct Stats {
   double cached_value_ratio = 0;         ///< of all cells, those that copies have room for: 1 is resident
   std::uint64_t cached_values = 0;       ///< that have a copy now
   std::uint64_t cache_hits = 0;          ///< rows of searches that were answered with a copy
+  std::uint64_t known_hits = 0;          ///< of them those of keys known to have one, without a look into a bucket
   std::uint64_t cache_loads = 0;         ///< begun
   std::string cache_policy;              ///< lfu, lru or random; empty where loads choose nothing
   std::string flush_instruction, tile;

@@ -154,6 +154,7 @@ Dict stats(const Table& table) {
   result["cached_value_ratio"] = s.cached_value_ratio;
   result["cached_values"] = s.cached_values;
   result["cache_hits"] = s.cache_hits;
+  result["known_hits"] = s.known_hits;
   result["cache_loads"] = s.cache_loads;
   result["cache_policy"] = s.cache_policy;
   result["map_ms"] = s.map_ms;

@@ -162,16 +162,17 @@ class Versions {
   std::vector<std::uint64_t> least_;
 };
 
-class GpuBucketCacheLoads : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint64_t>> {};
+class GpuBucketCacheLoads : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint64_t, double>> {};
 
 /// Loads go on while keys change and are searched for: who has seen a change never sees less.
 TEST_P(GpuBucketCacheLoads, RunBesideBatches) {
   HOLDFAST_NEEDS_GPU();
   constexpr std::size_t kItems = 30000, kChanging = kItems / 3;
   constexpr int kLoads = 40;
-  const auto [bytes, order_from] = GetParam();
+  const auto [bytes, order_from, values] = GetParam();
   Shape shape = cached(0.3, CachePolicy::lfu, {bytes});
   shape.order_from = order_from;
+  shape.cache.ratio = values;
   GpuTable gpu(shape, kItems);
   Rows all = numbered_rows(kItems, bytes, 0);
   run(gpu, all, Op::insert);
@@ -205,13 +206,18 @@ TEST_P(GpuBucketCacheLoads, RunBesideBatches) {
   EXPECT_EQ(versions.wrong, 0u);
   EXPECT_EQ(versions.went_back, 0u);
   EXPECT_GE(gpu.table->stats().bucket_loads, static_cast<std::uint64_t>(kLoads));
+  EXPECT_EQ(gpu.table->stats().known_hits != 0, values != 0);
   const CheckReport report = gpu.table->check();
   ASSERT_TRUE(report.errors.empty()) << report.errors.front();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GpuBucketCacheLoads,
                          testing::Combine(testing::Values(8u, 48u),
-                                          testing::Values(std::uint64_t{0}, std::uint64_t{1})));
+                                          testing::Values(std::uint64_t{0}, std::uint64_t{1}), testing::Values(0.0)));
+/// Keys that change are known, too, and no more.
+INSTANTIATE_TEST_SUITE_P(WithValues, GpuBucketCacheLoads,
+                         testing::Combine(testing::Values(48u), testing::Values(std::uint64_t{0}, std::uint64_t{1}),
+                                          testing::Values(0.5)));
 
 /// Beside a value cache, which has maps of its own.
 TEST(GpuBucketCache, GoesWithAValueCache) {

@@ -123,6 +123,7 @@ void rounds_against_the_oracle(const Shape& shape, std::size_t n = 300) {
     if (testing::Test::HasFatalFailure()) return;
     rounds.gpu.round(n, n, true, Op::find);
     rounds.gpu.table->load_cache();  // where there is one
+    for (int i = 0; i < 3; ++i) rounds.gpu.round(n, n, false, Op::find);
     rounds.gpu.verify();
     if (testing::Test::HasFatalFailure()) return;
   }
@@ -173,9 +174,12 @@ TEST(GpuSession, OtherConfigurationsAgainstTheOracle) {
 TEST(GpuSession, CopiesOfValuesAgainstTheOracle) {
   HOLDFAST_NEEDS_GPU();
   for (const double part : {0.3, 1.0}) {
-    Shape shape;
-    shape.cache.ratio = part;
-    rounds_against_the_oracle<std::uint64_t, Words<8>>(shape);
+    for (const double buckets : {0.3, 1.0}) {
+      Shape shape;
+      shape.cache.ratio = part;
+      shape.cache.bucket_ratio = buckets;
+      rounds_against_the_oracle<std::uint64_t, Words<8>>(shape);
+    }
   }
 }
 TEST(GpuSession, ManyRowsAgainstTheOracle) {

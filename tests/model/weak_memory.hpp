@@ -19,7 +19,7 @@
 
 namespace holdfast::machine::model {
 
-inline constexpr unsigned kMostWords = 6, kMostActors = 3;
+inline constexpr unsigned kMostWords = 6, kMostActors = 4;
 inline constexpr unsigned kMostValues = 8;  // of a word in one execution
 
 struct View {
@@ -125,6 +125,7 @@ struct MapMemory {
     return weak->swap(where(word), seen, value);
   }
   void fence() const { weak->fence(); }
+  void fence_readers() const { weak->fence(); }
   static inline std::uint64_t words[kMostWords] = {};
 };
 
@@ -144,7 +145,8 @@ struct Play {
   std::function<void(WeakMemory&)> end = [](WeakMemory&) {};
 };
 
-inline Executions run_all(const Play& play) {
+/// `until_wrong`: no further than the first execution that goes wrong.
+inline Executions run_all(const Play& play, bool until_wrong = false) {
   Executions seen;
   Choices choices;
   Fibers fibers(play.actors);
@@ -179,15 +181,15 @@ inline Executions run_all(const Play& play) {
     ++seen.executions;
     seen.wrong += memory.wrong ? 1 : 0;
     seen.cached += memory.cached ? 1 : 0;
-  } while (choices.next());
+  } while (!(until_wrong && seen.wrong != 0) && choices.next());
   weak = nullptr;
   return seen;
 }
 
-/// What goes wrong without a step.
+/// Not 0: something goes wrong without a step.
 inline std::uint64_t wrong_without(index::Step step, const Play& play) {
   left_out = step;
-  const Executions seen = run_all(play);
+  const Executions seen = run_all(play, true);
   left_out = index::Step::count;
   return seen.wrong;
 }

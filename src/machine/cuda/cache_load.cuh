@@ -78,6 +78,7 @@ __device__ inline void end_copy(const CudaMemory& memory, const MapView& maps, s
                                 std::uint64_t position) {
   const auto number = static_cast<std::uint32_t>(position);
   maps.owners[position] = part;
+  begin_known(memory, maps, position);
   if (!index::end_load(memory, maps.map + part, number)) give_position_back(maps, number);
 }
 

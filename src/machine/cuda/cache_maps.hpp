@@ -20,10 +20,10 @@ class CacheMaps {
   CacheMaps(CachePolicy policy, std::uint64_t load_every, bool spares);
 
   // Alone on the table.
-  /// `filled`: the first parts are cached, in their order; else none is.
-  void make(std::uint64_t parts, std::uint64_t positions, bool filled, cudaStream_t stream);
+  /// `filled`: the first parts are cached, in their order; else none is. `known_words`: of what is kept about the key of each position.
+  void make(std::uint64_t parts, std::uint64_t positions, bool filled, cudaStream_t stream, unsigned known_words = 0);
   /// More parts, and positions if they are more; what is cached stays.
-  void extend(std::uint64_t parts, std::uint64_t positions, cudaStream_t stream);
+  void extend(std::uint64_t parts, std::uint64_t positions, cudaStream_t stream, unsigned known_words = 0);
   /// Nothing is cached, and nothing was searched for.
   void forget_all(cudaStream_t stream);
   void drop();
@@ -62,13 +62,14 @@ class CacheMaps {
 
  private:
   void look_anew(cudaStream_t stream);
+  void set_view(unsigned known_words);
 
   const CachePolicy policy_;
   const bool spares_;
   std::uint64_t load_every_;
   const bool own_pace_ = load_every_ == 0;
   DeviceBuffer<std::uint32_t> map_, heat_, ring_, returned_, bins_;
-  DeviceBuffer<std::uint64_t> owners_;
+  DeviceBuffer<std::uint64_t> owners_, known_;
   DeviceBuffer<PositionState> state_;
   MapView view_;
   Stream stream_;  ///< of loads

@@ -386,6 +386,7 @@ void CudaMachine::stats(Stats& stats) const {
                         : copies.tail == 0 ? 0
                                            : values.positions - (copies.limbo_end - copies.head);
   stats.cache_hits = copies.hits;
+  stats.known_hits = copies.known_hits;
   stats.cache_loads = values_.maps().loads();
   if (values.any() || cache_.view().buckets.map != nullptr) stats.cache_policy = name(values_.maps().policy());
   stats.tile = "warp";

@@ -188,7 +188,7 @@ void CudaMachine::take_cells() {
   ring_cells_ = std::move(larger);
   ring_ = ring;
   layout_.cells = cells;
-  values_.cover(layout_, true, stream_);
+  values_.cover(layout_, true, cache_.view().partial(), stream_);
 }
 
 /// The heap's new slabs are free. What rests goes on to rest.

@@ -90,7 +90,7 @@ void CudaMachine::recover() {
   begin_cells(live, report.left);
   note_bounds();
   recovery_ms_ = ms_since(start);
-  if (!pairs_) values_.cover(layout_, items != 0, stream_);
+  if (!pairs_) values_.cover(layout_, items != 0, cache_.view().partial(), stream_);
   table_kernels_.set_layout(layout_, caches());
   choose_searches(items);
 }

@@ -28,13 +28,20 @@ __device__ std::uint64_t slot_without_copy(const CopyMemory& memory, const View<
   return kNoPosition;
 }
 
-/// Looks a row up as far as copies go. Returns the slot without one that stands in its way, by its number; kNoPosition: it is answered
+/// Looks a row up as far as copies go; one whose key is known not even there (look_up). Returns the slot without one that stands in its way, by its number; kNoPosition: it is answered
 /// but for its value, which `wanted` says, or is not asked for.
 template <class Shape>
 __device__ std::uint64_t look_near(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
-                                   const FindJob& job, std::uint64_t row, Wanted& wanted) {
+                                   const KnownKeys<Shape>& keys, const FindJob& job, std::uint64_t row, Wanted& wanted,
+                                   std::uint64_t& known) {
   wanted.row = row;
+  known = kNoPosition;
   if (!is_asked(job, row)) return kNoPosition;
+  const Asked asked = keys.ask(row);
+  if (asked.known) {
+    known = answer_known(view, job, row, asked);
+    return kNoPosition;
+  }
   const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
   memory.begin_look();
   const index::Look seen = index::look(ThreadTile{}, memory, view, candidates);
@@ -42,10 +49,13 @@ __device__ std::uint64_t look_near(const CopyMemory& memory, BucketHits& hits, c
   if (far != kNoPosition) return far;
   const index::Found found = index::confirm(ThreadTile{}, memory, view, candidates, seen);
   if (!found.settled) {
-    wanted = look_up(memory, hits, view, job, row);
+    wanted = look_up(memory, hits, view, keys, job, row, known);
     return kNoPosition;
   }
-  if (found.item) hits.note(memory, found.item.slot, row);
+  if (found.item) {
+    hits.note(memory, found.item.slot, row);
+    keys.learn(row, asked, found.item.word - 1);
+  }
   wanted = answer_row(view, job, row, static_cast<bool>(found.item), found.item.word);
   return kNoPosition;
 }
@@ -64,13 +74,13 @@ class Resolve {
         near_(tile, memory, view, cache.values, job.rows) {}
 
   /// What the row of each lane wants, or no row of the job. All lanes call.
-  __device__ void operator()(Wanted wanted) {
-    if (near_values_) near_(wanted);
+  __device__ void operator()(Wanted wanted, std::uint64_t known = kNoPosition) {
+    if (near_values_) near_(wanted, known);
     rest(wanted);
   }
   /// The same, but that a value which has a copy is for later: 1 + where that is; 0: not so.
-  __device__ std::uint32_t but_near(Wanted wanted) {
-    const std::uint64_t position = near_values_ ? near_.position_of(wanted) : kNoPosition;
+  __device__ std::uint32_t but_near(Wanted wanted, std::uint64_t known) {
+    const std::uint64_t position = near_values_ ? near_.position_of(wanted, known) : kNoPosition;
     rest(wanted);
     return position == kNoPosition ? 0 : static_cast<std::uint32_t>(position + 1);
   }
@@ -113,18 +123,20 @@ __global__ void __launch_bounds__(kThreads)
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
   Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, room);
+  const KnownKeys<Shape> keys(memory, view, cache, job);
   auto* const slots = static_cast<std::uint32_t*>(aim.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
     Wanted wanted;
-    const std::uint64_t slot = look_near(memory, hits, view, job, row, wanted);
+    std::uint64_t known;
+    const std::uint64_t slot = look_near(memory, hits, view, keys, job, row, wanted, known);
     const bool aims = slot != kNoPosition;
     std::uint32_t rank = aims ? atomicAdd(&aim.counts[slot >> aim.shift], 1u) : 0;
     if (room.cells != nullptr) {
-      const std::uint32_t near = resolve.but_near(wanted);
+      const std::uint32_t near = resolve.but_near(wanted, known);
       if (!aims) rank = near;
     } else {
-      resolve(wanted);
+      resolve(wanted, known);
     }
     if (row >= job.size) continue;
     aim.ranks[row] = rank;
@@ -189,6 +201,7 @@ __global__ void __launch_bounds__(kThreads)
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
   Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, room);
+  const KnownKeys<Shape> keys(memory, view, cache, job);
   const auto* const places = static_cast<const Place<std::uint32_t>*>(aim.places);
   const std::uint64_t all = aim.starts[aim.stretches];
   const unsigned rows = far_window(all, processors);
@@ -199,7 +212,9 @@ __global__ void __launch_bounds__(kThreads)
       const unsigned leader = window.leader[i];
       if (leader != i && same_key(view, job, window.row[i], window.row[leader])) continue;
       window.leader[i] = static_cast<std::uint16_t>(i);
+      const Asked asked = keys.ask(window.row[i]);
       const Item item = item_of_row(memory, hits, view, job, window.row[i]);
+      if (item) keys.learn(window.row[i], asked, item.word - 1);
       answers.there[i] = static_cast<bool>(item);
       answers.word[i] = item.word;
       answers.bucket[i] = item ? static_cast<std::uint32_t>(cache.bucket_of(item.slot)) : 0;

@@ -18,6 +18,7 @@ struct PositionState {
   alignas(128) std::uint64_t tail;
   std::uint64_t limbo_before[4];
   alignas(128) std::uint64_t hits;  ///< rows answered from the cache
+  std::uint64_t known_hits;         ///< and of them those by a key that was known (known_keys.cuh)
   std::uint64_t reserve;            ///< positions that loads leave to changes of cached keys
   std::uint32_t starved;            ///< changes that found none since the last load
   std::uint32_t returned;           ///< positions that the last step of a load took in vain
@@ -40,6 +41,8 @@ struct MapView {
   std::uint64_t positions = 0;
   PositionState* state = nullptr;
   CachePolicy policy = CachePolicy::lfu;
+  std::uint64_t* known = nullptr;  ///< (positions, known_words) of which key a copy is (index/known_key.hpp); null: nobody says
+  unsigned known_words = 0;        ///< a state and the key
 };
 
 }  // namespace holdfast::machine::cuda

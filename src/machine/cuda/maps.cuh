@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "index/cache_map.hpp"
+#include "index/known_key.hpp"
 #include "machine/cuda/launch.cuh"
 #include "machine/cuda/map_view.hpp"
 #include "machine/cuda/memory.cuh"
@@ -21,8 +22,18 @@ __device__ inline std::uint64_t ticket(std::uint64_t& counter) {
   return base + count_bits(callers & lanes(lane));
 }
 
+/// The word that says what is known of the key whose value is at a position.
+__device__ inline std::uint64_t* known_of(const MapView& maps, std::uint64_t position) {
+  return maps.known + position * maps.known_words;
+}
+/// For whoever fills a position, before a map names it.
+__device__ inline void begin_known(const CudaMemory& memory, const MapView& maps, std::uint64_t position) {
+  if (maps.known != nullptr) memory.poke(known_of(maps, position), std::uint64_t{index::kBlank});
+}
+
 /// A position that a map no longer names rests until no reader can be at it. Called within a changing batch.
 __device__ inline void rest(const MapView& maps, std::uint32_t position) {
+  if (maps.known != nullptr) DeviceWord(*known_of(maps, position)).store(index::kGone, ::cuda::memory_order_release);
   const std::uint64_t at = ticket(maps.state->limbo_end);
   maps.ring[at % maps.positions] = position;
 }

@@ -63,6 +63,8 @@ class CudaMemory {
   __device__ void order(const index::Slot*) const { __threadfence_system(); }
   __device__ void flush(const void*, std::size_t) const {}
   __device__ void fence() const { __threadfence_system(); }
+  /// Among threads of the GPU, about what lies in its memory.
+  __device__ void fence_readers() const { __threadfence(); }
 
   /// What a search reads first of a slot that may have no copy. Over the link both words come in one request, as they were at
   /// one moment, which is as good as the key, and then the word; of a copy the key alone.

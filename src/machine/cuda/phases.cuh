@@ -137,7 +137,10 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t place = numbered(change != index::Change::none, &job.report->changes);
   if (change != index::Change::none) {
     const Candidates<Shape> candidates(view, key_of_row(view, job.keys, planned.row));
-    if (room.claims) index::claim_plan(memory, view, candidates);
+    if (room.claims) {
+      index::claim_plan(memory, view, candidates);
+      if (planned.old_word != 0 && !view.in_slot()) forget_key(memory, cache.values, planned.old_word - 1);
+    }
     room.planned[place] = planned;
     room.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, planned.lane));
     room.order[0][place] = static_cast<std::uint32_t>(place);

@@ -19,6 +19,7 @@
 
 #include "machine/cuda/epochs.cuh"
 #include "machine/cuda/gather.cuh"
+#include "machine/cuda/known_keys.cuh"
 #include "machine/cuda/launch.cuh"
 #include "machine/cuda/maps.cuh"
 #include "machine/cuda/near.cuh"
@@ -65,14 +66,36 @@ __device__ Wanted answer_row(const View<Shape>& view, const FindJob& job, std::u
   return wanted;
 }
 
-/// One row, by one thread: its item, and the answers that are not values.
+/// True if the row's value is asked for, and lies in a cell.
 template <class Shape>
-__device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view, const FindJob& job,
-                          std::uint64_t row) {
+__device__ bool wants_value(const View<Shape>& view, const FindJob& job) {
+  return job.rows.op != Op::contains && job.rows.out != nullptr && !view.in_slot();
+}
+
+/// The answers of a row whose key is known, but for the value. Returns where its copy is; kNoPosition: nobody wants it.
+template <class Shape>
+__device__ std::uint64_t answer_known(const View<Shape>& view, const FindJob& job, std::uint64_t row,
+                                      const Asked& asked) {
+  answer_row(view, job, row, true, Wanted::kNothing);
+  return wants_value(view, job) ? asked.position : kNoPosition;
+}
+
+/// One row, by one thread: its item, and the answers that are not values. Of a row whose key is known, `known` says where the copy of the
+/// value is, and nothing else is wanted.
+template <class Shape>
+__device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
+                          const KnownKeys<Shape>& keys, const FindJob& job, std::uint64_t row, std::uint64_t& known) {
   Wanted wanted;
   wanted.row = row;
+  known = kNoPosition;
   if (!is_asked(job, row)) return wanted;
+  const Asked asked = keys.ask(row);
+  if (asked.known) {
+    known = answer_known(view, job, row, asked);
+    return wanted;
+  }
   const Item item = item_of_row(memory, hits, view, job, row);
+  if (item) keys.learn(row, asked, item.word - 1);
   return answer_row(view, job, row, static_cast<bool>(item), item.word);
 }
 
@@ -102,10 +125,12 @@ __global__ void __launch_bounds__(kThreads)
   BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows, kCopies == Copies::all ? cache.values.copies : view.heap);
   Near<Shape> near(tile, memory, view, cache.values, job.rows);
+  const KnownKeys<Shape> keys(memory, view, cache, job);
   for (std::uint64_t base = first_of_warp() * share; base < job.size; base += all_warps() * share) {
     Wanted wanted;
-    if (tile.lane() < share) wanted = look_up(memory, hits, view, job, base + tile.lane());
-    if constexpr (kCopies == Copies::some) near(wanted);
+    std::uint64_t known = kNoPosition;
+    if (tile.lane() < share) wanted = look_up(memory, hits, view, keys, job, base + tile.lane(), known);
+    if constexpr (kCopies == Copies::some) near(wanted, known);
     if constexpr (kCopies == Copies::all) near.count(wanted.wants_cell());
     if (repeats.table != nullptr && tile.lane() < share && wanted.row < job.size) {
       std::uint64_t leader = wanted.row;
@@ -153,11 +178,13 @@ __global__ void __launch_bounds__(kThreads)
   BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   Near<Shape> near(tile, memory, view, cache.values, job.rows);
+  const KnownKeys<Shape> keys(memory, view, cache, job);
   auto* const cells = static_cast<Cell*>(room.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
-    Wanted wanted = look_up(memory, hits, view, job, row);
-    if constexpr (kNear) near(wanted);
+    std::uint64_t known;
+    Wanted wanted = look_up(memory, hits, view, keys, job, row, known);
+    if constexpr (kNear) near(wanted, known);
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);

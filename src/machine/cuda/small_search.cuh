@@ -44,11 +44,13 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
   BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   Near<Shape> near(tile, memory, view, cache.values, job.rows);
+  const KnownKeys<Shape> keys(memory, view, cache, job);
   auto* const cells = static_cast<Cell*>(room.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
-    Wanted wanted = look_up(memory, hits, view, job, row);
-    if constexpr (kNear) near(wanted);
+    std::uint64_t known;
+    Wanted wanted = look_up(memory, hits, view, keys, job, row, known);
+    if constexpr (kNear) near(wanted, known);
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);

@@ -3,8 +3,10 @@
 #include "machine/cuda/value_cache.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
+#include "machine/cuda/known_keys.cuh"
 #include "machine/cuda/launch.cuh"
 #include "machine/cuda/values.cuh"
 #include "machine/machine.hpp"
@@ -75,8 +77,9 @@ ValueCache::ValueCache(const MachineOptions& options)
   if (ratio_ > 0 && budget_ != kHalfOfFree) require_free("value_memory", budget_, free_memory());
 }
 
-void ValueCache::cover(const Layout& layout, bool filled, cudaStream_t stream) {
+void ValueCache::cover(const Layout& layout, bool filled, bool knows, cudaStream_t stream) {
   cell_bytes_ = layout.cell_bytes;
+  known_words_ = knows ? 1 + layout.key_words() : 0;
   if (ratio_ == 0 || layout.in_slot() || layout.cells == 0 || layout.cells == covered_) return;
   if (budget_ == kHalfOfFree) budget_ = free_memory() / 2;
   const ValueView before = view_;
@@ -97,6 +100,7 @@ void ValueCache::cover(const Layout& layout, bool filled, cudaStream_t stream) {
 void ValueCache::drop() {
   view_ = {};
   copies_ = {};
+  hints_ = {};
   maps_.drop();
   covered_ = 0;
 }
@@ -149,7 +153,9 @@ bool ValueCache::make_resident(const Layout& layout, bool filled, cudaStream_t s
 
 /// How many positions the options allow, if the budget alone counts.
 std::uint64_t ValueCache::positions_for(std::uint64_t cells) const {
-  const std::uint64_t maps = CacheMaps::bytes_for(cells), each = cell_bytes_ + CacheMaps::kBytesPerPosition;
+  const std::uint64_t maps = CacheMaps::bytes_for(cells);
+  std::uint64_t each = cell_bytes_ + CacheMaps::kBytesPerPosition;
+  if (known_words_ != 0) each += 8 * known_words_ + 4 * kHintsForPosition;
   const std::uint64_t fit = budget_ > maps ? (budget_ - maps) / each : 0;
   return std::min({static_cast<std::uint64_t>(ratio_ * static_cast<double>(cells)), fit, kMostPositions});
 }
@@ -160,13 +166,20 @@ void ValueCache::make_maps(const Layout& layout, cudaStream_t stream) {
   if (positions == 0) return;
   copies_ = DeviceBuffer<std::byte>(positions * cell_bytes_);
   take_over(copies_, {}, 0, stream);
-  maps_.make(layout.cells, positions, false, stream);
-  look_anew();
+  maps_.make(layout.cells, positions, false, stream, known_words_);
+  look_anew(stream);
 }
 
-void ValueCache::look_anew() {
+void ValueCache::look_anew(cudaStream_t stream) {
   static_cast<MapView&>(view_) = maps_.view();
   view_.copies = copies_.data();
+  view_.hints = nullptr;
+  if (known_words_ == 0) return;
+  const std::uint64_t sets = std::bit_floor(std::max<std::uint64_t>(1, view_.positions * kHintsForPosition / kHintsOfSet));
+  hints_ = DeviceBuffer<std::uint32_t>(sets * kHintsOfSet);
+  cuda::check(cudaMemsetAsync(hints_.data(), 0, 4 * hints_.size(), stream), "making a cache");
+  view_.hints = hints_.data();
+  view_.last_set = sets - 1;
 }
 
 /// More cells, and more positions where the budget and GPU memory allow; the copies stay.
@@ -180,11 +193,11 @@ void ValueCache::extend(const Layout& layout, cudaStream_t stream) {
   } else {
     positions = view_.positions;
   }
-  maps_.extend(layout.cells, positions, stream);
-  look_anew();
+  maps_.extend(layout.cells, positions, stream, known_words_);
+  look_anew(stream);
 }
 
-void ValueCache::clear(cudaStream_t stream) { maps_.forget_all(stream); }
+void ValueCache::clear(cudaStream_t stream) { maps_.forget_all(stream); }  // hints say nothing of blank positions
 
 void ValueCache::compare(const std::uint32_t* live, const Layout& layout, ScanReport* report,
                          cudaStream_t stream) const {
@@ -196,7 +209,7 @@ void ValueCache::compare(const std::uint32_t* live, const Layout& layout, ScanRe
 
 std::uint64_t ValueCache::bytes() const {
   if (!view_.any()) return 0;
-  return copies_.size() + maps_.bytes();
+  return copies_.size() + maps_.bytes() + 4 * hints_.size();
 }
 
 }  // namespace holdfast::machine::cuda

@@ -17,8 +17,9 @@ class ValueCache {
  public:
   explicit ValueCache(const MachineOptions& options);
 
-  /// Alone on the table: makes room for the cells of `layout`, whose values `filled` says are worth copying at once.
-  void cover(const Layout& layout, bool filled, cudaStream_t stream);
+  /// Alone on the table: makes room for the cells of `layout`, whose values `filled` says are worth copying at once. `knows`: searches
+  /// are to know whose values have copies, since some buckets have none.
+  void cover(const Layout& layout, bool filled, bool knows, cudaStream_t stream);
   /// Alone on the table: no key is left.
   void clear(cudaStream_t stream);
   /// Counts the cells in `live` (a bit each) whose copies do not say what the pool does.
@@ -37,7 +38,7 @@ class ValueCache {
   bool make_resident(const Layout& layout, bool filled, cudaStream_t stream);
   void make_maps(const Layout& layout, cudaStream_t stream);
   void extend(const Layout& layout, cudaStream_t stream);
-  void look_anew();
+  void look_anew(cudaStream_t stream);
   void drop();
   std::uint64_t positions_for(std::uint64_t cells) const;
 
@@ -45,7 +46,9 @@ class ValueCache {
   std::uint64_t budget_;
   std::uint64_t covered_ = 0;     ///< cells
   std::uint64_t cell_bytes_ = 0;  ///< of one
+  unsigned known_words_ = 0;      ///< of a position; 0: nobody knows
   DeviceBuffer<std::byte> copies_;
+  DeviceBuffer<std::uint32_t> hints_;
   CacheMaps maps_;
   ValueView view_;
 };

@@ -34,6 +34,12 @@ __device__ inline bool forget_copy(const CudaMemory& memory, const ValueView& va
   return was.cached();
 }
 
+/// The slot that names a cell will change, whose key is claimed: no search answers for the key with the cell's copy from now on.
+__device__ inline void forget_key(const CudaMemory& memory, const ValueView& values, std::uint64_t cell) {
+  if (values.known == nullptr) return;
+  index::forget_key(memory, values.map + cell, [&](std::uint32_t position) { return known_of(values, position); });
+}
+
 /// A spare position for a change. kNoPosition: there is none.
 __device__ inline std::uint64_t take_position(const ValueView& values) {
   const std::uint64_t at = ticket(values.state->head);
@@ -51,6 +57,7 @@ class ChangingMemory : public CudaMemory {
                             std::uint64_t heap_bytes)
       : CudaMemory(state, cache, ring), values_(cache->values), heap_(heap), heap_bytes_(heap_bytes) {}
 
+  __device__ void begin_change(std::uint64_t word) const { forget_key(*this, values_, word - 1); }
   __device__ void show(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     note_written(word);
     CudaMemory::show(slot, key, word);
@@ -106,6 +113,7 @@ class ChangingMemory : public CudaMemory {
     tile.once([&] {
       const auto number = static_cast<std::uint32_t>(position);
       values_.owners[position] = cell;
+      begin_known(*this, values_, position);
       if (!index::end_load(*this, values_.map + cell, number)) rest(values_, number);
       return 0;
     });
@@ -172,6 +180,7 @@ __global__ void __launch_bounds__(kThreads)
     if (tile.ballot(sum.word != Wanted::kNothing) != 0) from_cells(sum);
     if (resident || cell == kNoPosition) continue;
     const bool kept = position != kNoPosition;
+    if (kept) begin_known(memory, values, position);
     const MappedPosition now = kept ? MappedPosition::at(static_cast<std::uint32_t>(position)) : MappedPosition{};
     const MappedPosition was = index::remap(memory, values.map + cell, now);
     if (was.cached() && was.word != now.word) rest(values, was.position());

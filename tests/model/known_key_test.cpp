@@ -1,0 +1,127 @@
+// known_key_test.cpp: two searches for a key, one after the other in each of two threads, a change of the key, and a load that copies its
+// cell, in every order with few preemptions, over memory as weak as a GPU's (weak_memory.hpp). index/known_key.hpp is the code that
+// ships; the change goes the way of index/run.hpp. RULES.md 11, 15, 25.
+#include "index/known_key.hpp"
+
+#include <iterator>
+
+#include "weak_memory.hpp"
+
+namespace holdfast::machine::model {
+
+namespace {
+
+enum Where : unsigned { kMap, kState, kStripe, kSlot, kSeen, kWords };
+enum Who : unsigned { kWriter, kReader, kOtherReader, kLoader, kActors };
+static_assert(kWords <= kMostWords && kActors <= kMostActors);
+
+// The cells that the slot names, before the change and after. A copy of the first says what it says.
+constexpr std::uint64_t kOld = 1, kNew = 2;
+
+/// What the position holds at first.
+enum class First : std::uint8_t { nothing, blank, noted, known };
+
+std::uint64_t* state_word(std::uint64_t) { return MapMemory::word(kState); }
+
+void load_cell() {
+  const MapMemory memory;
+  if (!index::begin_load(memory, memory.word(kMap), std::uint64_t{0})) return;
+  memory.poke(memory.word(kState), index::kBlank);
+  if (!index::end_load(memory, memory.word(kMap), std::uint64_t{0})) memory.poke(memory.word(kState), index::kGone);
+}
+
+/// An update: the slot names another cell, and the copy of the one before goes.
+void change_key(bool forgets_late) {
+  const MapMemory memory;
+  const auto forget = [&] { index::forget_key(memory, memory.word(kMap), state_word); };
+  if (!index::try_claim(memory, memory.word(kStripe))) return;
+  if (!forgets_late) forget();
+  memory.poke(memory.word(kSlot), kNew);
+  if (forgets_late) forget();
+  memory.fence();
+  const auto was = index::remap(memory, memory.word(kMap), index::Mapped<std::uint64_t>{});
+  if (was.cached()) memory.poke(memory.word(kState), index::kGone);
+  index::release(memory, memory.word(kStripe));
+}
+
+/// `at_once`: a search says that a key is known when it finds it, with nobody's confirmation.
+std::uint64_t search(bool at_once) {
+  const MapMemory memory;
+  std::uint64_t* const state = memory.word(kState);
+  const std::uint64_t seen = memory.peek(state);
+  if (seen == index::kKnown) {
+    weak->cached = true;
+    return kOld;
+  }
+  const bool confirms = seen == index::kNoted && index::may_confirm(memory, memory.word(kStripe));
+  const std::uint64_t cell = memory.peek(memory.word(kSlot));
+  if (cell == kOld && index::mapped(memory, memory.word(kMap)).cached()) {
+    if (!confirms) index::note_key(memory, state, [] {});
+    if (confirms || at_once) index::confirm_key(memory, state);
+  }
+  return cell;
+}
+
+/// Who has found the new cell, or was told by somebody who has, finds the old one no more.
+void read_twice(bool at_once) {
+  const MapMemory memory;
+  bool new_before = memory.peek(memory.word(kSeen)) != 0;
+  for (int i = 0; i < 2; ++i) {
+    const std::uint64_t cell = search(at_once);
+    weak->wrong |= new_before && cell == kOld;
+    new_before |= cell == kNew;
+  }
+  if (new_before) memory.poke(memory.word(kSeen), 1);
+}
+
+Play play_of(First first, bool forgets_late = false, bool at_once = false) {
+  Play play;
+  const bool loads = first == First::nothing;
+  play.actors = loads ? kActors : kLoader;
+  play.preemptions = loads ? 1 : 2;
+  play.begin = [first](WeakMemory& memory) {
+    memory.begin(kSlot, kOld);
+    if (first != First::nothing) memory.begin(kMap, index::Mapped<std::uint64_t>::at(0).word);
+    memory.begin(kState, static_cast<std::uint64_t>(first));
+  };
+  play.act = [=](unsigned who) {
+    if (who == kLoader) return load_cell();
+    who == kWriter ? change_key(forgets_late) : read_twice(at_once);
+  };
+  play.end = [](WeakMemory& memory) {
+    memory.wrong |= memory.newest(kState) == index::kKnown && memory.newest(kSlot) == kNew;  // for all who come later
+  };
+  return play;
+}
+
+constexpr First kFirsts[] = {First::nothing, First::blank, First::noted, First::known};
+
+/// True if something goes wrong, whatever the position holds at first.
+bool fails(const std::function<std::uint64_t(First)>& wrong) {
+  return std::any_of(std::begin(kFirsts), std::end(kFirsts), [&](First first) { return wrong(first) != 0; });
+}
+
+TEST(KnownKey, SearchesAChangeAndALoadAgree) {
+  for (const First first : kFirsts) {
+    const Executions seen = run_all(play_of(first));
+    EXPECT_EQ(seen.wrong, 0u) << "of " << seen.executions << ", " << static_cast<int>(first);
+    EXPECT_GT(seen.executions, 1'000u);
+    if (first != First::nothing) EXPECT_GT(seen.cached, 0u) << "no search ever used a copy";
+  }
+}
+
+TEST(KnownKey, EveryStepIsNeeded) {
+  for (const index::Step step : {index::Step::forget_before_change, index::Step::fence_before_forgetting,
+                                 index::Step::fence_before_stripe, index::Step::confirm_unclaimed}) {
+    EXPECT_TRUE(fails([&](First first) { return wrong_without(step, play_of(first)); }))
+        << "nothing fails without step " << static_cast<int>(step);
+  }
+  EXPECT_TRUE(fails([](First first) { return run_all(play_of(first, true), true).wrong; }))
+      << "nothing fails where a change forgets the key after it has written";
+  EXPECT_TRUE(fails([](First first) { return run_all(play_of(first, false, true), true).wrong; }))
+      << "nothing fails where one search alone says that a key is known";
+}
+
+}  // namespace
+
+}  // namespace holdfast::machine::model
