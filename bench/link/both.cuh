@@ -12,7 +12,8 @@ inline CacheOptions cached_both(double buckets, double values) {
   return options;
 }
 
-/// A run of `search`, and which parts of its rows copies of buckets and of values answered.
+/// A run of `search`, and which parts of its rows copies of buckets and of values answered, and of those of values which without a look
+/// into a bucket.
 template <class Search>
 void with_both_hits(Bench& bench, const Search& search) {
   const Stats before = bench.table().stats();
@@ -21,6 +22,7 @@ void with_both_hits(Bench& bench, const Search& search) {
   const auto rows = static_cast<double>(bench.rows_searched());
   bench.tell("bucket_hits", static_cast<double>(now.bucket_hits - before.bucket_hits) / rows);
   bench.tell("value_hits", static_cast<double>(now.cache_hits - before.cache_hits) / rows);
+  bench.tell("known_hits", static_cast<double>(now.known_hits - before.known_hits) / rows);
 }
 
 inline void search_both(Bench& bench, const std::string& how, const Draw& draw) {
