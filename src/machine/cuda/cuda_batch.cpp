@@ -261,12 +261,17 @@ void CudaMachine::search_far(const FindJob& job, const SearchRooms::Room& aims, 
     cuda::check(cudaMemsetAsync(aim.counts, 0, 4 * (std::uint64_t{aim.stretches} + 1), stream), "starting a search");
   }
   enter_search(job.state, by_cells ? room : aim, stream);
-  kernels_->aim(job, aim, room, stream);
+  RowsLeft left;
+  if (values_.view().known != nullptr) {
+    left = {static_cast<std::uint32_t*>(aim.places), reinterpret_cast<std::uint32_t*>(aim.table)};
+    kernels_->answer_known(job, aim, room, left, stream);
+  }
+  kernels_->aim(job, aim, room, left, stream);
+  order_search(aim, job.size, slots, stream);
   if (near) {
     aims.fork(stream);
     kernels_->answer_near(job, aim, aims.beside());
   }
-  order_search(aim, job.size, slots, stream);
   kernels_->resolve_far(job, aim, room, stream);
   if (near) aims.join(stream);
   if (!by_cells) return;

@@ -1,6 +1,7 @@
 // far_search.cuh: searches of many rows where some buckets have no copy. Rows that read a slot of the pool do so in the order of
 // addresses, in which host memory answers ten times faster; then values are gathered as in search.cuh.
 //
+//   known  rows whose keys are known to have a copy of their value (known_keys.cuh) are answered; the others go on
 //   aim    each row's tags: rows whose tags point to copies, or nowhere, are resolved at once; the others say which slot they will
 //          read
 //   near   beside what follows: the values of resolved rows that have copies
@@ -9,6 +10,7 @@
 //          of a window looks, and the others have its answer: reads of one line of host memory wait for each other
 #pragma once
 
+#include "machine/cuda/numbered.cuh"
 #include "machine/cuda/search.cuh"
 
 namespace holdfast::machine::cuda {
@@ -112,21 +114,57 @@ class Resolve {
   Near<Shape> near_;
 };
 
+/// Rows whose keys are known, and those that are not asked for, are left to near_kernel, or to nobody; the others are listed. A kernel of its
+/// own, since most rows need no more than these few reads, which overlap best where threads are many.
+template <class Shape, class Cell>
+__global__ void __launch_bounds__(kThreads)
+    known_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                 const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim,
+                 const __grid_constant__ SearchRoom room, RowsLeft left) {
+  const WarpTile tile;
+  const CopyMemory memory(job.state, &cache);
+  const KnownKeys<Shape> keys(memory, view, cache, job);
+  Near<Shape> near(tile, memory, view, cache.values, job.rows);
+  for (std::uint64_t base = std::uint64_t{blockIdx.x} * kThreads; base < job.size; base += all_threads()) {
+    Wanted wanted;
+    wanted.row = base + threadIdx.x;
+    Asked asked;
+    const bool is_row = is_asked(job, wanted.row);
+    if (is_row) asked = keys.ask_known(wanted.row);
+    const bool goes_on = is_row && !asked.known;
+    const std::uint64_t place = numbered(goes_on, left.size);
+    if (goes_on) left.rows[place] = static_cast<std::uint32_t>(wanted.row);
+    if (goes_on || wanted.row >= job.size) continue;
+    const std::uint64_t known = asked.known ? answer_known(view, job, wanted.row, asked) : kNoPosition;
+    const std::uint64_t position = near.position_of(wanted, known);
+    aim.ranks[wanted.row] = static_cast<std::uint32_t>(position + 1);
+    static_cast<std::uint32_t*>(aim.cells)[wanted.row] = kNoPlace<std::uint32_t>;
+    if (room.cells != nullptr) static_cast<Cell*>(room.cells)[wanted.row] = kNoPlace<Cell>;
+  }
+  near.tell();
+}
+
 /// `aim`: where rows that read the pool are ordered by slot; `room`: where others are by cell, if values are wanted that may lie in
 /// the heap alone. Then values that have copies are left to near_kernel, which learns from the ranks of rows that aim at nothing.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads)
     aim_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim,
-               const __grid_constant__ SearchRoom room) {
+               const __grid_constant__ SearchRoom room, RowsLeft left) {
   const WarpTile tile;
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
   Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, room);
   const KnownKeys<Shape> keys(memory, view, cache, job);
   auto* const slots = static_cast<std::uint32_t*>(aim.cells);
-  for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
-    const std::uint64_t row = base + tile.lane();
+  const std::uint64_t size = left.rows != nullptr ? *left.size : job.size;
+  for (std::uint64_t base = first_of_warp() * kWarp; base < size; base += all_warps() * kWarp) {
+    std::uint64_t row = base + tile.lane();
+    if (row >= size) {
+      row = job.size;
+    } else if (left.rows != nullptr) {
+      row = left.rows[row];
+    }
     Wanted wanted;
     std::uint64_t known;
     const std::uint64_t slot = look_near(memory, hits, view, keys, job, row, wanted, known);

@@ -46,9 +46,13 @@ class Kernels : public TableKernels {
   virtual bool resolve_small(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   virtual void gather(const FindJob& job, const SearchRoom& room, bool near, cudaStream_t stream) const = 0;
   /// What `resolve` does where some buckets have no copy (far_search.cuh): before `aim` is ordered, and after. Without cells in `room`
-  /// no values are wanted that may lie in the heap alone, and the last leaves the epoch that `aim` has entered. Between the two,
-  /// on any stream: the values that have copies, of rows that `aim` has resolved.
-  virtual void aim(const FindJob& job, const SearchRoom& aim, const SearchRoom& room, cudaStream_t stream) const = 0;
+  /// no values are wanted that may lie in the heap alone, and the last leaves the epoch that `aim` has entered. Before it, rows whose
+  /// keys are known need not take part: `left` gets the others, and `aim` is about those. Between the two, on any stream: the values that
+  /// have copies, of rows that are resolved.
+  virtual void answer_known(const FindJob& job, const SearchRoom& aim, const SearchRoom& room, const RowsLeft& left,
+                            cudaStream_t stream) const = 0;
+  virtual void aim(const FindJob& job, const SearchRoom& aim, const SearchRoom& room, const RowsLeft& left,
+                   cudaStream_t stream) const = 0;
   virtual void answer_near(const FindJob& job, const SearchRoom& aim, cudaStream_t stream) const = 0;
   virtual void resolve_far(const FindJob& job, const SearchRoom& aim, const SearchRoom& room,
                            cudaStream_t stream) const = 0;

@@ -62,9 +62,20 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
     return true;
   }
 
-  void aim(const FindJob& job, const SearchRoom& aim, const SearchRoom& room, cudaStream_t stream) const override {
+  void answer_known(const FindJob& job, const SearchRoom& aim, const SearchRoom& room, const RowsLeft& left,
+                    cudaStream_t stream) const override {
+    check(cudaMemsetAsync(left.size, 0, sizeof(*left.size), stream), "starting a search");
     const auto launch = [&](auto* kernel) {
-      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, aim, room);
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, aim, room, left);
+    };
+    is_wide(view_.cells) ? launch(known_kernel<Shape, std::uint64_t>) : launch(known_kernel<Shape, std::uint32_t>);
+    check_launch("starting a search");
+  }
+
+  void aim(const FindJob& job, const SearchRoom& aim, const SearchRoom& room, const RowsLeft& left,
+           cudaStream_t stream) const override {
+    const auto launch = [&](auto* kernel) {
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, aim, room, left);
     };
     is_wide(view_.cells) ? launch(aim_kernel<Shape, std::uint64_t>) : launch(aim_kernel<Shape, std::uint32_t>);
     check_launch("starting a search");

@@ -37,23 +37,14 @@ class KnownKeys {
 
   /// Before a look for the slot of a row's key.
   __device__ Asked ask(std::uint64_t row) const {
-    Asked asked;
-    if (!asks_) return asked;
     const index::Key key = key_of(row);
-    std::uint32_t hints[kHintsOfSet];
-    load_set(set_of(key), hints);
-#pragma unroll
-    for (const std::uint32_t hint : hints) {
-      if (hint == 0 || asked.position != kNoPosition) continue;
-      const std::uint64_t state = state_if_of(hint - 1, key, row);
-      if (state < index::kNoted) continue;
-      asked.position = hint - 1;
-      asked.known = state == index::kKnown;
-    }
+    Asked asked = ask_known(row, key);
     if (asked.position != kNoPosition && !asked.known)
       asked.confirms = index::may_confirm(memory_, Candidates<Shape>(view_, key).stripe(view_));
     return asked;
   }
+  /// The same for who will not confirm anything.
+  __device__ Asked ask_known(std::uint64_t row) const { return ask_known(row, key_of(row)); }
 
   /// When that look has found the cell of an item.
   __device__ void learn(std::uint64_t row, const Asked& asked, std::uint64_t cell) const {
@@ -74,6 +65,21 @@ class KnownKeys {
   }
 
  private:
+  __device__ Asked ask_known(std::uint64_t row, const index::Key& key) const {
+    Asked asked;
+    if (!asks_) return asked;
+    std::uint32_t hints[kHintsOfSet];
+    load_set(set_of(key), hints);
+#pragma unroll
+    for (const std::uint32_t hint : hints) {
+      if (hint == 0 || asked.position != kNoPosition) continue;
+      const std::uint64_t state = state_if_of(hint - 1, key, row);
+      if (state < index::kNoted) continue;
+      asked.position = hint - 1;
+      asked.known = state == index::kKnown;
+    }
+    return asked;
+  }
   __device__ index::Key key_of(std::uint64_t row) const {
     return index::given_key<CudaMemory>(view_, keys_ + row * view_.key_bytes());
   }

@@ -229,8 +229,9 @@ struct GatherGrid {
 };
 HOLDFAST_BOTH inline GatherGrid gather_grid(std::uint64_t rows, std::uint64_t heap_bytes, unsigned processors,
                                             unsigned share) {
-  const unsigned few = processors < share ? 1 : processors / share;
   constexpr std::uint64_t kFewRows = 1 << 19;
+  unsigned few = processors < share ? 1 : processors / share;
+  if (rows >= kFewRows / 2) few += few / 3;
   GatherGrid grid{1, kSparseWindow};
   if (rows == 0) return grid;
   if (heap_bytes / rows < kDenseBytes) grid.rows = kWindow;

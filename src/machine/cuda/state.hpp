@@ -136,6 +136,12 @@ struct SearchRoom {
   HOLDFAST_BOTH std::uint64_t answered() const { return ended != nullptr && apart() ? first : 0; }
 };
 
+/// The rows of a batch that are left for the next phase.
+struct RowsLeft {
+  std::uint32_t* rows = nullptr;  ///< null: all
+  std::uint32_t* size = nullptr;
+};
+
 /// A change of rows that are ordered into runs of one key each.
 struct ChangeJob {
   index::Rows rows;
