@@ -38,7 +38,7 @@ inline Json both_study(Setup setup) {
   Bench bench(setup);
   bench.make();
   bench.load();
-  train(bench, skewed, 150, 3);
+  train(bench, skewed, 100, 6);
   search_both(bench, "zipfian", skewed);
   with_both_hits(bench, [&] { bench.find("find, zipfian", skewed, 4 * kMi, 2); });
   find_while_loading(bench, "find, zipfian", skewed, 4 * kMi);

@@ -406,7 +406,8 @@ HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const 
                                   const Candidates<Shape>& candidates, const Item& old,
                                   RunState<Tile, Memory, Shape>& state) {
   if (state.source() == Source::pool) return state.drop_cell(), Outcome::done;
-  if constexpr (requires { memory.begin_change(old.word); }) tile.once([&] { return memory.begin_change(old.word), 0; });
+  if constexpr (requires { memory.begin_change(old.word); })
+    tile.once([&] { return memory.begin_change(old.word), 0; });
   std::uint64_t word = 0;
   if (state.source() == Source::absent) {
     tile.once([&] {

@@ -212,8 +212,8 @@ TEST_P(GpuBucketCacheLoads, RunBesideBatches) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GpuBucketCacheLoads,
-                         testing::Combine(testing::Values(8u, 48u),
-                                          testing::Values(std::uint64_t{0}, std::uint64_t{1}), testing::Values(0.0)));
+                         testing::Combine(testing::Values(8u, 48u), testing::Values(std::uint64_t{0}, std::uint64_t{1}),
+                                          testing::Values(0.0)));
 /// Keys that change are known, too, and no more.
 INSTANTIATE_TEST_SUITE_P(WithValues, GpuBucketCacheLoads,
                          testing::Combine(testing::Values(48u), testing::Values(std::uint64_t{0}, std::uint64_t{1}),

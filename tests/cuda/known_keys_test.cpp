@@ -105,7 +105,12 @@ TEST(GpuKnownKeysOnce, AreKnownUntilTheyChange) {
     for (int i = 0; i < 3; ++i) gpu.table->load_cache();
     EXPECT_EQ(known(), 0u) << "nobody has said so";
     EXPECT_EQ(known(), 0u) << "nobody has confirmed it";
-    const std::uint64_t all = known();
+    const auto known_at_last =
+        [&] {  // hints that are written at one moment can push one another out, and are written anew
+          for (int i = 0; i < 10; ++i) known();
+          return known();
+        };
+    const std::uint64_t all = known_at_last();
     EXPECT_GT(all, kHot * 9 / 10);  // a few may have no copy, since one of four rows is counted, by chance
     EXPECT_EQ(known(), all);
     run(kChanged, Op::assign, 2);
@@ -114,8 +119,7 @@ TEST(GpuKnownKeysOnce, AreKnownUntilTheyChange) {
     EXPECT_LE(others, all - kChanged * 8 / 10);
     const Rows now = run(kHot, Op::find, 0);
     for (std::size_t i = 0; i < kHot; ++i) ASSERT_EQ(now.out[i * kBytes], i < kChanged ? 2 : 1) << i;
-    known();
-    EXPECT_EQ(known(), all) << "the new values have copies, which are known in turn";
+    EXPECT_EQ(known_at_last(), all) << "the new values have copies, which are known in turn";
     run(kChanged, Op::erase, 0);
     const Rows left = run(kHot, Op::find, 0);
     for (std::size_t i = 0; i < kHot; ++i) ASSERT_EQ(left.found[i], i >= kChanged) << i;

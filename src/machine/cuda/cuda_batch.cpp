@@ -268,15 +268,18 @@ void CudaMachine::search_far(const FindJob& job, const SearchRooms::Room& aims, 
   }
   kernels_->aim(job, aim, room, left, stream);
   order_search(aim, job.size, slots, stream);
+  kernels_->resolve_far(job, aim, room, stream);
+  if (!by_cells) return;
+  room.is_left_by_others = near;
   if (near) {
     aims.fork(stream);
     kernels_->answer_near(job, aim, aims.beside());
   }
-  kernels_->resolve_far(job, aim, room, stream);
-  if (near) aims.join(stream);
-  if (!by_cells) return;
   order_search(room, job.size, layout_.cells, stream);
   kernels_->gather(job, room, false, stream);
+  if (!near) return;
+  aims.join(stream);
+  leave_search(job.state, room, stream);
 }
 
 /// A search for values in the heap: in phases, of which small_search.cuh does the first in one, or unordered (search.cuh).

@@ -4,10 +4,10 @@
 //   known  rows whose keys are known to have a copy of their value (known_keys.cuh) are answered; the others go on
 //   aim    each row's tags: rows whose tags point to copies, or nowhere, are resolved at once; the others say which slot they will
 //          read
-//   near   beside what follows: the values of resolved rows that have copies
 //   order  stretch by stretch of the slots, whose numbers go as their addresses
 //   far    looks those rows up again, whole, in this order: what was seen before only says where to look. Of the rows of one key, one
 //          of a window looks, and the others have its answer: reads of one line of host memory wait for each other
+//   near   the values of resolved rows that have copies, beside the gather, which waits for the link
 #pragma once
 
 #include "machine/cuda/numbered.cuh"

@@ -47,7 +47,7 @@ class Kernels : public TableKernels {
   virtual void gather(const FindJob& job, const SearchRoom& room, bool near, cudaStream_t stream) const = 0;
   /// What `resolve` does where some buckets have no copy (far_search.cuh): before `aim` is ordered, and after. Without cells in `room`
   /// no values are wanted that may lie in the heap alone, and the last leaves the epoch that `aim` has entered. Before it, rows whose
-  /// keys are known need not take part: `left` gets the others, and `aim` is about those. Between the two, on any stream: the values that
+  /// keys are known need not take part: `left` gets the others, and `aim` is about those. After `aim`, on any stream: the values that
   /// have copies, of rows that are resolved.
   virtual void answer_known(const FindJob& job, const SearchRoom& aim, const SearchRoom& room, const RowsLeft& left,
                             cudaStream_t stream) const = 0;
@@ -102,6 +102,8 @@ void extend_ring(const CellRing& from, const CellRing& to, DeviceState* state, c
 void divide_heap(SearchRoom& room, std::uint64_t cells, std::uint32_t cell_bytes, unsigned most_bits = kStretchBits);
 /// Other phases of an ordered search of a heap of `cells` cells.
 void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream);
+/// Where the last phase does not (SearchRoom::is_left_by_others).
+void leave_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream);
 /// Puts the rows that have a cell in their places, `size` at most.
 void order_search(const SearchRoom& room, std::uint64_t size, std::uint64_t cells, cudaStream_t stream);
 std::size_t search_scratch_bytes();

@@ -41,8 +41,9 @@ struct MapView {
   std::uint64_t positions = 0;
   PositionState* state = nullptr;
   CachePolicy policy = CachePolicy::lfu;
-  std::uint64_t* known = nullptr;  ///< (positions, known_words) of which key a copy is (index/known_key.hpp); null: nobody says
-  unsigned known_words = 0;        ///< a state and the key
+  std::uint64_t* known =
+      nullptr;  ///< (positions, known_words) of which key a copy is (index/known_key.hpp); null: nobody says
+  unsigned known_words = 0;  ///< a state and the key
 };
 
 }  // namespace holdfast::machine::cuda

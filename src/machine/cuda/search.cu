@@ -17,6 +17,10 @@ __global__ void __launch_bounds__(kThreads) enter_kernel(DeviceState* state, con
   for (std::uint64_t i = first_of_thread(); i <= room.stretches; i += all_threads()) room.counts[i] = 0;
 }
 
+__global__ void leave_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
+  leave_epoch(state, *room.epoch);
+}
+
 /// How many rows fell to the stretch that most fell to.
 __global__ void __launch_bounds__(kThreads)
     crowd_kernel(const std::uint32_t* counts, std::uint32_t stretches, std::uint32_t* crowd) {
@@ -51,6 +55,11 @@ void divide_heap(SearchRoom& room, std::uint64_t cells, std::uint32_t cell_bytes
 void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream) {
   enter_kernel<<<blocks_for(enter_kernel, room.stretches), kThreads, 0, stream>>>(state, room);
   check_launch("starting a search");
+}
+
+void leave_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream) {
+  leave_kernel<<<1, 1, 0, stream>>>(state, room);
+  check_launch("ending a search");
 }
 
 void count_crowd(const SearchRoom& room, std::uint32_t* crowd, cudaStream_t stream) {

@@ -229,9 +229,8 @@ struct GatherGrid {
 };
 HOLDFAST_BOTH inline GatherGrid gather_grid(std::uint64_t rows, std::uint64_t heap_bytes, unsigned processors,
                                             unsigned share) {
+  const unsigned few = processors < share ? 1 : processors / share;
   constexpr std::uint64_t kFewRows = 1 << 19;
-  unsigned few = processors < share ? 1 : processors / share;
-  if (rows >= kFewRows / 2) few += few / 3;
   GatherGrid grid{1, kSparseWindow};
   if (rows == 0) return grid;
   if (heap_bytes / rows < kDenseBytes) grid.rows = kWindow;
@@ -274,6 +273,7 @@ struct Window {
 
 /// The last block that ends a search leaves its epoch.
 __device__ inline void leave_after_all(DeviceState* state, const SearchRoom& room) {
+  if (room.is_left_by_others) return;
   __syncthreads();
   if (threadIdx.x != 0) return;
   const ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> ended(*room.ended);

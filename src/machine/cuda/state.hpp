@@ -123,6 +123,7 @@ struct SearchRoom {
   unsigned gather_share = 4;  ///< SearchChoices
   std::uint64_t* epoch = nullptr;
   std::uint32_t* ended = nullptr;  ///< blocks of the last phase; 0 between searches; null: this is the first part
+  bool is_left_by_others = false;  ///< something goes on beside the last phase: leave_search comes after both
   std::uint64_t* table = nullptr;  ///< 2 × kSmallSearch words
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;

@@ -175,7 +175,8 @@ void ValueCache::look_anew(cudaStream_t stream) {
   view_.copies = copies_.data();
   view_.hints = nullptr;
   if (known_words_ == 0) return;
-  const std::uint64_t sets = std::bit_floor(std::max<std::uint64_t>(1, view_.positions * kHintsForPosition / kHintsOfSet));
+  const std::uint64_t sets =
+      std::bit_floor(std::max<std::uint64_t>(1, view_.positions * kHintsForPosition / kHintsOfSet));
   hints_ = DeviceBuffer<std::uint32_t>(sets * kHintsOfSet);
   cuda::check(cudaMemsetAsync(hints_.data(), 0, 4 * hints_.size(), stream), "making a cache");
   view_.hints = hints_.data();

@@ -15,8 +15,9 @@ namespace holdfast::machine::cuda {
 
 /// Trivially copyable: it travels into kernels by value.
 struct ValueView : MapView {
-  std::byte* copies = nullptr;      ///< (positions, cell_bytes); null: no value is cached
-  std::uint32_t* hints = nullptr;   ///< sets of 1 + positions, where records are by the hashes of their keys (known_keys.cuh)
+  std::byte* copies = nullptr;  ///< (positions, cell_bytes); null: no value is cached
+  std::uint32_t* hints =
+      nullptr;  ///< sets of 1 + positions, where records are by the hashes of their keys (known_keys.cuh)
   std::uint64_t last_set = 0;
 
   HOLDFAST_BOTH bool any() const { return copies != nullptr; }
