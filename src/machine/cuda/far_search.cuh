@@ -30,8 +30,8 @@ __device__ std::uint64_t slot_without_copy(const CopyMemory& memory, const View<
   return kNoPosition;
 }
 
-/// Looks a row up as far as copies go; one whose key is known not even there (look_up). Returns the slot without one that stands in its way, by its number; kNoPosition: it is answered
-/// but for its value, which `wanted` says, or is not asked for.
+/// Looks a row up as far as copies go; one whose key is known not even there (look_up). Returns the slot without one that stands in its
+/// way, by its number; kNoPosition: it is answered but for its value, which `wanted` says, or is not asked for.
 template <class Shape>
 __device__ std::uint64_t look_near(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
                                    const KnownKeys<Shape>& keys, const FindJob& job, std::uint64_t row, Wanted& wanted,
