@@ -24,7 +24,11 @@ class OnGpu {
   OnGpu(const OnGpu&) = delete;
   OnGpu& operator=(const OnGpu&) = delete;
   T* get() const { return data_; }
-  void copy_to(T* to) const { EXPECT_EQ(cudaMemcpy(to, data_, n_ * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess); }
+  void copy_to(T* to) const { copy_to(to, n_); }
+  /// The first `n`; others may never have been written.
+  void copy_to(T* to, std::size_t n) const {
+    EXPECT_EQ(cudaMemcpy(to, data_, n * sizeof(T), cudaMemcpyDeviceToHost), cudaSuccess);
+  }
 
  private:
   T* data_ = nullptr;

@@ -109,9 +109,9 @@ class ScoredSelections {
     std::vector<std::byte> keys(room * sizeof(Key) + 1);
     std::vector<std::uint8_t> values(room * bytes_ + 1);
     std::vector<std::uint64_t> scores(room + 1);
-    gpu_keys.copy_to(keys.data());
-    gpu_values.copy_to(values.data());
-    gpu_scores.copy_to(scores.data());
+    gpu_keys.copy_to(keys.data(), all * sizeof(Key));
+    gpu_values.copy_to(values.data(), all * bytes_);
+    gpu_scores.copy_to(scores.data(), all);
     for (const auto& [number, item] : items_of(all, keys, values, scores)) {
       const auto right = items_.find(number);
       ASSERT_NE(right, items_.end()) << "key " << number;

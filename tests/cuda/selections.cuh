@@ -89,7 +89,7 @@ Items exported(GpuTable& gpu, cudaStream_t stream, const Predicate& predicate, s
   EXPECT_EQ(chosen.complete(), all <= capacity);
   std::vector<std::byte> got_keys((capacity + 1) * key_bytes);
   std::vector<std::uint8_t> got_values((capacity + 1) * bytes + 1);
-  keys.copy_to(reinterpret_cast<Key*>(got_keys.data()));
+  keys.copy_to(reinterpret_cast<Key*>(got_keys.data()), chosen.given);
   values.copy_to(got_values.data());
   Items items;
   for (std::uint64_t i = 0; i < chosen.given; ++i) {
