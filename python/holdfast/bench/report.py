@@ -22,7 +22,7 @@ from holdfast.bench.markdown import grid, spread_text
 from holdfast.bench.results import Json, field, read
 
 _TABLE = re.compile(r"(<!-- figures: (\S+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_FIGURE = re.compile(r"(<!-- figure: (\S+) (\S+) (\S+) -->)[^\n]*?(<!-- end -->)")
+_FIGURE = re.compile(r"(<!-- figure: (\S+) ([^\n]+?) (\S+) -->)[^\n]*?(<!-- end -->)")  # a path may have spaces
 DOCUMENTS = ("README.md", "docs/performance.md", "docs/durability.md", "docs/architecture.md")
 
 
