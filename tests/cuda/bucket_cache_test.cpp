@@ -10,7 +10,14 @@
 namespace holdfast::test {
 namespace {
 
-Shape cached(double ratio, CachePolicy policy, Shape shape = {48}) { return with_copies(ratio, 0, policy, shape); }
+constexpr std::uint64_t kByHand = ~std::uint64_t{0};  ///< no load begins by itself
+
+Shape cached(double ratio, CachePolicy policy, Shape shape = {48}) {
+  shape.cache.bucket_ratio = ratio;
+  shape.cache.policy = policy;
+  shape.cache.load_every = 20000;  // often
+  return shape;
+}
 
 void all_kinds(GpuTable& gpu, std::size_t rows, std::uint64_t keys) {
   ASSERT_NO_FATAL_FAILURE(gpu.round(rows, keys, false, Op::insert_or_assign));

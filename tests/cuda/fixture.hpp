@@ -33,17 +33,6 @@ struct Shape {
   Score score = Score::none;
 };
 
-inline constexpr std::uint64_t kByHand = ~std::uint64_t{0};  ///< CacheOptions::load_every: no load begins by itself
-
-/// `shape` with copies of a part of the buckets and of a part of the values, which are chosen anew often.
-inline Shape with_copies(double buckets, double values, CachePolicy policy, Shape shape) {
-  shape.cache.bucket_ratio = buckets;
-  shape.cache.ratio = values;
-  shape.cache.policy = policy;
-  shape.cache.load_every = 20000;
-  return shape;
-}
-
 inline constexpr std::uint64_t kSeed = 77;  ///< of every table's hash
 
 /// The arrays of a batch, in host memory.

@@ -8,11 +8,16 @@ namespace holdfast::test {
 namespace {
 
 constexpr std::uint32_t kBytes = 48;
+constexpr std::uint64_t kByHand = ~std::uint64_t{0};  ///< no load begins by itself
 
 Shape cached(double buckets, double values, CachePolicy policy, std::uint32_t key_bytes = 8) {
   Shape shape{kBytes};
   shape.key_bytes = key_bytes;
-  return with_copies(buckets, values, policy, shape);
+  shape.cache.bucket_ratio = buckets;
+  shape.cache.ratio = values;
+  shape.cache.policy = policy;
+  shape.cache.load_every = 20000;  // often
+  return shape;
 }
 
 void all_kinds(GpuTable& gpu, std::size_t rows, std::uint64_t keys) {

@@ -12,7 +12,11 @@ namespace {
 constexpr std::uint32_t kBytes = 48;
 
 Shape cached(double ratio, CachePolicy policy, std::uint64_t order_from) {
-  return with_copies(1, ratio, policy, {kBytes, 2, 2, 8, order_from});
+  Shape shape{kBytes, 2, 2, 8, order_from};
+  shape.cache.ratio = ratio;
+  shape.cache.policy = policy;
+  shape.cache.load_every = 20000;  // often
+  return shape;
 }
 
 class GpuValueCacheRounds : public testing::TestWithParam<std::tuple<double, CachePolicy, std::uint64_t>> {};
