@@ -11,11 +11,12 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "core/checksum.hpp"
 #include "holdfast/error.hpp"
+#include "memory/system.hpp"
 
 namespace holdfast::memory {
 
@@ -43,7 +44,9 @@ Locker locker_of(const FileFacts& facts) {
   char wanted[64];
   std::snprintf(wanted, sizeof wanted, "%02x:%02x:%lu", major(facts.device), minor(facts.device),
                 static_cast<unsigned long>(facts.inode));
-  std::ifstream locks("/proc/locks");
+  std::string text;
+  system::text("/proc/locks", text);
+  std::istringstream locks(text);
   for (std::string line; std::getline(locks, line);) {
     // Number, kind, advisory or not, access, process, file. Not by a stream: process.cpp says why.
     char kind[8] = {}, access[8] = {}, file[64] = {};
@@ -57,11 +60,9 @@ Locker locker_of(const FileFacts& facts) {
 }
 
 bool try_lock(const File& file, LockKind kind) {
-  for (;;) {
-    if (flock(file.fd(), (kind == LockKind::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return true;
-    if (errno == EWOULDBLOCK) return false;
-    if (errno != EINTR) throw SystemError(system_message(file.path(), "cannot be locked", errno));
-  }
+  if (system::flock(file.fd(), (kind == LockKind::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  throw SystemError(system_message(file.path(), "cannot be locked", errno));
 }
 
 [[noreturn]] void throw_written(const File& file, const std::string& owner, Life life) {

@@ -1,8 +1,6 @@
 // pool.cpp: what can be asked of an open pool, its clean mark, and its end.
 #include "memory/pool.hpp"
 
-#include <sys/mman.h>
-
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -13,6 +11,7 @@
 #include "core/both.hpp"
 #include "memory/owner.hpp"
 #include "memory/pool_impl.hpp"
+#include "memory/system.hpp"
 
 namespace holdfast::memory {
 
@@ -23,7 +22,7 @@ void SuperblockMemory::store(std::uint64_t* address, std::uint64_t value) const 
 void SuperblockMemory::fence() const {
   persist_.fence();
   if (medium_ != Medium::file) return;
-  if (msync(header_, 2 * kSuperblockBytes, MS_SYNC) != 0) {
+  if (system::msync(header_, 2 * kSuperblockBytes) != 0) {
     throw SystemError(system_message(file_.path(), "has a superblock that cannot be put on its device", errno));
   }
 }

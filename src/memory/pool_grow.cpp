@@ -1,10 +1,9 @@
 // pool_grow.cpp: levels come and go. Room first, then the mapping, then the durable word that names it. RULES.md 17, 19.
-#include <sys/mman.h>
-
 #include <cerrno>
 #include <cstring>
 
 #include "memory/pool_impl.hpp"
+#include "memory/system.hpp"
 
 namespace holdfast::memory {
 
@@ -24,7 +23,7 @@ std::uint64_t Pool::Impl::make_room(const Layout& layout, std::uint64_t bytes, s
 void Pool::Impl::settle_room(const Range& range) const {
   if (!writes_file() || medium.medium == Medium::shm) return;
   // Of this range alone: the rest of the file may be gigabytes that nobody asked to write.
-  if (msync(range.address, range.mapped, MS_SYNC) != 0) {
+  if (system::msync(range.address, range.mapped) != 0) {
     throw SystemError(system_message(path, "cannot be put on its device", errno));
   }
 }

@@ -2,11 +2,10 @@
 #include "holdfast/table.hpp"
 
 #include <chrono>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "memory/snapshot.hpp"
+#include "memory/system.hpp"
 #include "table/checks.hpp"
 #include "table/choice.hpp"
 #include "table/impl.hpp"
@@ -63,8 +62,7 @@ Table Table::create(const std::string& path, const CreateOptions& options) {
   try {
     return Table(std::make_unique<Impl>(std::move(pool), options.device, machine, false));
   } catch (...) {  // the device cannot work on this medium: leave no pool behind that nobody asked for
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
+    memory::system::unlink(path.c_str());
     throw;
   }
 }

@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include "memory/system.hpp"
+
 namespace holdfast::machine::cpu {
 
 class TagMemory {
@@ -16,10 +18,11 @@ class TagMemory {
   explicit TagMemory(std::uint64_t words) : bytes_(round(words * sizeof(std::uint64_t))) {
     // A huge page is used only where one fits, so ask for room to align to it.
     mapped_ = bytes_ + kHuge;
-    base_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    base_ = memory::system::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                                 -1, 0);
     if (base_ == MAP_FAILED) throw std::bad_alloc();
     words_ = reinterpret_cast<std::uint64_t*>((reinterpret_cast<std::uintptr_t>(base_) + kHuge - 1) / kHuge * kHuge);
-    madvise(words_, bytes_, MADV_HUGEPAGE);
+    memory::system::madvise(words_, bytes_, MADV_HUGEPAGE);
   }
   TagMemory(TagMemory&& other) noexcept { swap(other); }
   TagMemory& operator=(TagMemory&& other) noexcept {
@@ -27,7 +30,7 @@ class TagMemory {
     return *this;
   }
   ~TagMemory() {
-    if (words_ != nullptr) munmap(base_, mapped_);
+    if (words_ != nullptr) memory::system::munmap(base_, mapped_);
   }
 
   std::uint64_t* words() const { return words_; }
