@@ -1,5 +1,5 @@
 # Library.cmake: the library `holdfast` from what lies in the rooms, and `holdfast_model` for the tests.
-set(rooms core memory index machine machine/cpu log structures table server)
+set(rooms core memory index gphash machine machine/cpu log structures table server)
 set(holdfast_sources "")
 foreach(room IN LISTS rooms)
   file(GLOB room_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")

@@ -3,12 +3,12 @@
 
 #include "machine/machine.hpp"
 #include "machine/view.hpp"
-#include "memory/pool.hpp"
+#include "gphash/table_object.hpp"
 
 namespace holdfast::machine {
 
 /// The view that addresses `top_level` and the levels below it, without tags.
-inline Layout layout_of(const memory::Pool& pool, const MachineOptions& options, unsigned top_level) {
+inline Layout layout_of(const gphash::TableObject& pool, const MachineOptions& options, unsigned top_level) {
   return layout_of(pool, options.shared_bias, options.moves, top_level);
 }
 

@@ -10,7 +10,7 @@
 #include "holdfast/pool.hpp"
 #include "holdfast/session.hpp"
 #include "holdfast/table.hpp"
-#include "memory/pool.hpp"
+#include "gphash/table_object.hpp"
 
 namespace holdfast::machine {
 
@@ -81,7 +81,7 @@ class Machine {
 };
 
 /// `read_only`: the pool is clean, and nothing is repaired.
-std::unique_ptr<Machine> make_cpu_machine(memory::Pool& pool, const MachineOptions& options);
-std::unique_ptr<Machine> make_cuda_machine(memory::Pool& pool, const MachineOptions& options);
+std::unique_ptr<Machine> make_cpu_machine(gphash::TableObject& pool, const MachineOptions& options);
+std::unique_ptr<Machine> make_cuda_machine(gphash::TableObject& pool, const MachineOptions& options);
 
 }  // namespace holdfast::machine

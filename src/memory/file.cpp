@@ -214,6 +214,10 @@ void File::allocate(std::uint64_t offset, std::uint64_t bytes) const {
   }
 }
 
+void File::punch(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  static_cast<void>(system::punch_hole(fd_, offset, bytes));
+}
+
 void File::sync_data() const {
   if (system::fdatasync(fd_) != 0) throw SystemError(system_message(path_, "cannot be put on its device", errno));
 }

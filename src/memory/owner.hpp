@@ -12,7 +12,6 @@
 
 namespace holdfast::memory {
 
-inline constexpr std::uint64_t kOwnerOffset = kAsideOffset + 2048;   // in the aside slot's page
 inline constexpr std::uint64_t kOwnerMagic = 0x5245'4e57'4f20'4648;  // "HF OWNER", little endian
 
 /// The note as it lies in the pool (docs/format.md, "Owner"). All zero: nobody.

@@ -32,6 +32,7 @@ enum class Call : std::uint8_t {
   text,
   ftruncate,
   posix_fallocate,
+  punch_hole,
   pread,
   pwrite,
   sync_file_range,
@@ -100,6 +101,7 @@ int text(const char* path, std::string& text);
 
 int ftruncate(int fd, std::uint64_t bytes);
 int posix_fallocate(int fd, std::uint64_t offset, std::uint64_t bytes);  ///< returns 0 or the error
+int punch_hole(int fd, std::uint64_t offset, std::uint64_t bytes);       ///< fallocate(FALLOC_FL_PUNCH_HOLE)
 ssize_t pread(int fd, void* data, std::size_t bytes, std::uint64_t offset);
 ssize_t pwrite(int fd, const void* data, std::size_t bytes, std::uint64_t offset);
 int sync_file_range(int fd, std::uint64_t offset, std::uint64_t bytes);  ///< begins to write, and does not wait

@@ -67,15 +67,15 @@ struct CpuMachine::Share {
   std::mutex blobs;
 };
 
-CpuMachine::CpuMachine(memory::Pool& pool, const MachineOptions& options)
+CpuMachine::CpuMachine(gphash::TableObject& pool, const MachineOptions& options)
     : pool_(pool),
-      key_bytes_(pool.superblock().key_bytes),
-      value_bytes_(pool.superblock().value_bytes),
-      seed_(pool.superblock().seed),
+      key_bytes_(pool.shape().key_bytes),
+      value_bytes_(pool.shape().value_bytes),
+      seed_(pool.shape().seed),
       options_(options),
       variable_(key_bytes_ == kVariableBytes),
       workers_(thread_count(options.threads)),
-      driver_(make_driver(shape_of(pool.superblock()), variable_, pool.persist())),
+      driver_(make_driver(shape_of(pool.shape()), variable_, pool.persist())),
       keeper_(pool, {options.shared_bias, options.moves}, *driver_,
               variable_ ? static_cast<CellSet&>(pair_cells_) : cells_, workers_) {
   recover();
@@ -328,7 +328,7 @@ void CpuMachine::stats(Stats& stats) const {
 
 namespace holdfast::machine {
 
-std::unique_ptr<Machine> make_cpu_machine(memory::Pool& pool, const MachineOptions& options) {
+std::unique_ptr<Machine> make_cpu_machine(gphash::TableObject& pool, const MachineOptions& options) {
   return std::make_unique<cpu::CpuMachine>(pool, options);
 }
 

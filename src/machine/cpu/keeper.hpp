@@ -16,7 +16,7 @@
 #include "machine/cpu/driver.hpp"
 #include "machine/cpu/tag_memory.hpp"
 #include "machine/cpu/workers.hpp"
-#include "memory/superblock.hpp"
+#include "gphash/table_shape.hpp"
 
 namespace holdfast::machine::cpu {
 
@@ -34,8 +34,8 @@ struct Mended {
   std::uint64_t left = 0;      ///< bytes that variable-length pairs leave of their cells: nothing to mend
 };
 
-/// `Pool` is memory::Pool, or has the same: superblock, level, aside, heap, cells, read_only, path, add_level, release_level
-/// and set_resizing.
+/// `Pool` is gphash::TableObject, or has the same: shape, level, aside, heap, cells, read_only, path, add_level and
+/// release_level.
 template <class Pool>
 class Keeper {
  public:
@@ -64,6 +64,7 @@ class Keeper {
   /// The heap has grown.
   void take_cells() {
     layout_.cells = pool_.cells();
+    layout_.heap = pool_.heap();
     driver_.set_layout(layout_);
   }
   /// Forgets all tags: every slot was emptied.
@@ -175,11 +176,11 @@ void Keeper<Pool>::look_for_copies(bool repair, Scan& total) {
 template <class Pool>
 std::uint64_t Keeper<Pool>::recover() {
   const bool repair = !pool_.read_only();
-  set_top_level(pool_.superblock().top_level, false);
+  set_top_level(pool_.shape().top_level, false);
   Scan scan = scan_table(cells_, repair);
   refuse_damage(scan.damage);
   mended_ = {scan.torn, scan.second_copies, 0, 0};
-  if (repair && pool_.superblock().is_resizing != 0 && driver_.keeps(index::Step::finish_resize)) {
+  if (repair && pool_.shape().is_resizing && driver_.keeps(index::Step::finish_resize)) {
     // An item can lie below and above; which cells are live is known when it no longer does.
     drain_lower_levels(true);
     reset_tags();
@@ -220,7 +221,6 @@ void Keeper<Pool>::drain_lower_levels(bool recovering) {
     }
     pool_.release_level(level++);
   }
-  pool_.set_resizing(false);
 }
 
 template <class Pool>

@@ -1,0 +1,53 @@
+// object_page.cpp: checks the page of an object that may be damaged, half-written or made to mislead.
+#include "memory/object_page.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "holdfast/pool.hpp"
+#include "memory/process.hpp"
+
+namespace holdfast::memory {
+
+bool is_intact(const ObjectPage& page) { return page.magic == kPageMagic && page.checksum == checksum_of(page); }
+
+std::string flaw(const ObjectPage& page, std::uint32_t number) {
+  const auto text = [](std::uint64_t value) { return std::to_string(value); };
+  if (page.number != number) return "its page is that of object " + text(page.number);
+  if (page.clean > 1) return "its clean mark is " + text(page.clean);
+  if (page.domain > static_cast<std::uint32_t>(Domain::power)) return "its domain is " + text(page.domain);
+  if (page.generation == 0 || page.generation >> 63 != 0) return "its page has generation " + text(page.generation);
+  if (page.header_bytes > kHeaderBytes) return "its header has " + text(page.header_bytes) + " bytes";
+  const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
+  if (!std::all_of(page.header + page.header_bytes, std::end(page.header), is_zero) ||
+      !std::all_of(std::begin(page.reserved), std::end(page.reserved), is_zero)) {
+    return "reserved bytes of its page are not zero";
+  }
+  return {};
+}
+
+bool is_of_this_boot(const ObjectPage& page) {
+  const BootId boot = boot_id();
+  return std::memcmp(page.boot_id, boot.data(), boot.size()) == 0;
+}
+
+FoundPage choose_page(const ObjectPage& a, const ObjectPage& b, std::uint32_t number) {
+  FoundPage found;
+  found.choice = choose_copy(a, b, [](const ObjectPage& page) { return is_intact(page); });
+  if (found.choice.copy < 0) {
+    found.damage = "both copies of its page are damaged";
+    return found;
+  }
+  found.page = found.choice.copy == 0 ? a : b;
+  found.damage = flaw(found.page, number);
+  return found;
+}
+
+FoundPage read_page(const File& file, const Extent& pages) {
+  ObjectPage copies[2] = {};
+  file.read(copies, sizeof copies, pages.offset);
+  return choose_page(copies[0], copies[1], pages.object);
+}
+
+}  // namespace holdfast::memory
