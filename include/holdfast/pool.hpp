@@ -83,7 +83,7 @@ PoolInfo inspect(const std::string& path);
 
 /// How a snapshot is taken.
 struct SnapshotOptions {
-  bool overwrite = false;  ///< replace an existing file, unless it is a pool that somebody has open
+  bool overwrite = false;         ///< replace an existing file, unless it is a pool that somebody has open
   bool wait_for_sessions = true;  ///< false: throw InvalidArgument where a session is open
   unsigned threads = 0;           ///< that write; 0: 4, which mostly wait for the disk
   /// Asked on the calling thread at the beginning, every few hundredths of a second, and at the end, with the bytes copied
@@ -124,8 +124,8 @@ struct OpenOptions;
 /// How a pool is opened.
 struct PoolOptions {
   bool read_only = false;  ///< shares the pool with other readers
-  bool salvage = false;    ///< open objects after a power cut all the same (PowerLost otherwise); with read_only, recover
-                           ///< private copies in memory: the file is not written
+  bool salvage = false;  ///< open objects after a power cut all the same (PowerLost otherwise); with read_only, recover
+                         ///< private copies in memory: the file is not written
 };
 
 /// A pool that is open, and the objects in it. A handle: copies are of the same pool, which stays open, and locked, until `close`

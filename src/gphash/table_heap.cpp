@@ -59,13 +59,16 @@ void TableObject::unmap_heap_from(std::size_t range) noexcept {
 
 /// The bytes that `more` cells take, as far as the heap may grow.
 std::uint64_t TableObject::bytes_for(std::uint64_t more) const {
-  const std::uint64_t most = (shape_.max_bytes != 0 ? shape_.max_bytes : kMaxHeapBytes) / pool().granule() * pool().granule();
+  const std::uint64_t most =
+      (shape_.max_bytes != 0 ? shape_.max_bytes : kMaxHeapBytes) / pool().granule() * pool().granule();
   const std::uint64_t wanted = std::min(checked_add(shape_.cells, more).value_or(kMaxCells), kMaxCells);
   const std::uint64_t bytes = pool().rounded(checked_mul(wanted, shape_.cell_bytes).value_or(kMaxHeapBytes));
   return std::max(std::min(bytes, most), heap_mapped_) - heap_mapped_;
 }
 
-bool TableObject::has_address_space(std::uint64_t more) const { return heap_mapped_ + bytes_for(more) <= heap_reserved_; }
+bool TableObject::has_address_space(std::uint64_t more) const {
+  return heap_mapped_ + bytes_for(more) <= heap_reserved_;
+}
 
 void TableObject::grow_heap(std::uint64_t more) {
   if (shape_.cell_bytes == 0 || more == 0) throw InvalidArgument("this table has no heap to grow, or by no cells");

@@ -45,8 +45,8 @@ void require_table(const memory::ObjectEntry& entry, const std::string& label) {
   }
   if (entry.type_version > kTableVersion || entry.required != 0) {
     throw PoolVersion(label + " is a table of version " + std::to_string(entry.type_version) + " with features " +
-                      std::to_string(entry.required) + "; this Holdfast knows version " + std::to_string(kTableVersion) +
-                      " without any: install a newer one");
+                      std::to_string(entry.required) + "; this Holdfast knows version " +
+                      std::to_string(kTableVersion) + " without any: install a newer one");
   }
 }
 
@@ -83,13 +83,15 @@ void TableObject::make(Edit& edit, const TableShape& shape) {
   if (shape.max_bytes != 0) shape_.max_bytes = std::max(round_up(shape.max_bytes, memory::kPage), heap_bytes);
   const TableHeader header = header_of(shape_);
   make_pages(edit, kPagesBytes, std::as_bytes(std::span(&header, 1)));
-  for (unsigned level = shape.top_level + 1 - shape.levels; level <= shape.top_level; ++level) add_level_to(edit, level);
+  for (unsigned level = shape.top_level + 1 - shape.levels; level <= shape.top_level; ++level)
+    add_level_to(edit, level);
   if (heap_bytes == 0) return;
   reserve_heap(heap_bytes);
   const std::vector<Extent> pieces = edit.extend(number(), kHeapRole, heap_bytes, 0);
   std::uint64_t bytes = 0;
   for (const Extent& piece : pieces) bytes += piece.bytes;
-  if (bytes < heap_bytes) throw NoSpace(path() + ": its medium has no room for a heap of " + std::to_string(heap_bytes) + " bytes");
+  if (bytes < heap_bytes)
+    throw NoSpace(path() + ": its medium has no room for a heap of " + std::to_string(heap_bytes) + " bytes");
   map_heap_pieces(pieces);
   settle_heap_from(0);
   shape_.cells = std::min(heap_bytes / shape_.cell_bytes, kMaxCells);
@@ -166,7 +168,8 @@ void TableObject::add_level(unsigned number) {
 void TableObject::release_level(unsigned number) {
   require_writable();
   const unsigned bottom = shape_.top_level + 1 - shape_.levels;
-  if (number >= bottom || levels_[number].address == nullptr || (number > 0 && levels_[number - 1].address != nullptr)) {
+  if (number >= bottom || levels_[number].address == nullptr ||
+      (number > 0 && levels_[number - 1].address != nullptr)) {
     throw InvalidArgument("level " + std::to_string(number) + " is addressed, or is not the lowest one");
   }
   Edit edit(pool());

@@ -19,7 +19,8 @@ struct TableUse {
   std::string label;     ///< for messages
   bool flush = false;    ///< run the protocol of domain `power` on any medium
   bool salvage = false;  ///< open it after a power cut all the same
-  std::uint64_t reserve = std::uint64_t{16} << 30;  ///< address space for the heap, at least, where no maximum is declared
+  std::uint64_t reserve = std::uint64_t{16}
+                          << 30;  ///< address space for the heap, at least, where no maximum is declared
 };
 
 /// An open, mapped table. Nothing in it moves while it is open, but the heap where it outgrows its address space. Not
@@ -41,7 +42,9 @@ class TableObject : public memory::Object {
 
   index::Slot* level(unsigned number) const;  ///< the first of 2^number × slots slots; null if there is no such level
   index::Slot* aside() const;                 ///< one slot, for the reserved key value 0
-  std::byte* heap() const { return heap_; }   ///< cell c begins at heap() + c × cell_bytes; null if values live in their slots
+  std::byte* heap() const {
+    return heap_;
+  }  ///< cell c begins at heap() + c × cell_bytes; null if values live in their slots
   std::uint64_t cells() const { return shape_.cells; }
   static constexpr unsigned slab_bits() { return kSlabBits; }
   /// Where a range of an extent is mapped.

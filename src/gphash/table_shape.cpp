@@ -19,7 +19,8 @@ void require(bool condition, const std::string& message) {
 std::string flaw_in_sizes(const TableHeader& header) {
   if (!is_key_bytes(header.key_bytes)) return "keys of " + number(header.key_bytes) + " bytes";
   if (!is_score(header.key_bytes, header.score)) return "scores of kind " + number(header.score);
-  if (!is_value_bytes(header.key_bytes, header.value_bytes)) return "values of " + number(header.value_bytes) + " bytes";
+  if (!is_value_bytes(header.key_bytes, header.value_bytes))
+    return "values of " + number(header.value_bytes) + " bytes";
   if (header.cell_bytes != cell_bytes_of(header.value_bytes, static_cast<Score>(header.score))) {
     return "cells of " + number(header.cell_bytes) + " bytes";
   }
@@ -39,7 +40,8 @@ std::string flaw_in_sizes(const TableHeader& header) {
 
 /// The levels are there without a gap, as many as are addressed, or more, of which the lowest are being rehashed.
 std::string read_levels(const std::vector<memory::Extent>& levels, TableShape& shape) {
-  if (levels.size() < shape.levels) return "it has " + number(levels.size()) + " levels and needs " + number(shape.levels);
+  if (levels.size() < shape.levels)
+    return "it has " + number(levels.size()) + " levels and needs " + number(shape.levels);
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const memory::Extent& level = levels[i];
     if (level.index > kMaxLevel) return "it has a level " + number(level.index);

@@ -27,9 +27,9 @@ inline constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kMaxHeapBytes = std::uint64_t{1} << 46;
 
 // What a table's extents are for. The first page behind the object's own is its aside slot's.
-inline constexpr std::uint16_t kLevelRole = 1;                          ///< the index is the number of the level
+inline constexpr std::uint16_t kLevelRole = 1;                           ///< the index is the number of the level
 inline constexpr std::uint16_t kHeapRole = 2 | memory::kPiecesOfARange;  ///< the value heap, or its slabs
-inline constexpr std::uint64_t kAsideOffset = 2 * memory::kPage;        // in the object's first extent
+inline constexpr std::uint64_t kAsideOffset = 2 * memory::kPage;         // in the object's first extent
 inline constexpr std::uint64_t kPagesBytes = kAsideOffset + memory::kPage;
 
 /// What never changes of a table, as it lies in its object's page.

@@ -1,9 +1,9 @@
 // layout.hpp: how a machine sees the pool that it was given, with the options that it was given.
 #pragma once
 
+#include "gphash/table_object.hpp"
 #include "machine/machine.hpp"
 #include "machine/view.hpp"
-#include "gphash/table_object.hpp"
 
 namespace holdfast::machine {
 

@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
+#include "gphash/table_object.hpp"
 #include "holdfast/device_walk.hpp"
 #include "holdfast/pool.hpp"
 #include "holdfast/session.hpp"
 #include "holdfast/table.hpp"
-#include "gphash/table_object.hpp"
 
 namespace holdfast::machine {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "index/geometry.hpp"
 #include "gphash/table_shape.hpp"
+#include "index/geometry.hpp"
 
 namespace holdfast::machine {
 

@@ -20,7 +20,10 @@ std::size_t character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
   if (first < 0x80) return first < 0x20 || first == 0x7f ? 0 : 1;
-  const std::size_t bytes = first >= 0xf0 && first < 0xf5 ? 4 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xc2 && first < 0xe0 ? 2 : 0;
+  const std::size_t bytes = first >= 0xf0 && first < 0xf5   ? 4
+                            : first >= 0xe0 && first < 0xf0 ? 3
+                            : first >= 0xc2 && first < 0xe0 ? 2
+                                                            : 0;
   if (bytes == 0 || text.size() < bytes) return 0;
   std::uint32_t code = first & (0xffu >> (bytes + 1));
   for (std::size_t i = 1; i < bytes; ++i) {
@@ -75,7 +78,8 @@ std::string flaw_in_extents(const Directory& directory, std::uint64_t file_bytes
     const std::string which = "extent " + number(i);
     if (const std::string what = flaw_in_extent(extent, from, file_bytes); !what.empty()) return which + " " + what;
     from = extent.end();
-    if (directory.find(extent.object) == nullptr) return which + " is of object " + number(extent.object) + ", which is not there";
+    if (directory.find(extent.object) == nullptr)
+      return which + " is of object " + number(extent.object) + ", which is not there";
     if (!seen.insert({extent.object, extent.role, extent.index}).second) return which + " is there twice";
   }
   for (const ObjectEntry& entry : directory.objects) {
@@ -90,7 +94,8 @@ std::string flaw_in_extents(const Directory& directory, std::uint64_t file_bytes
 }  // namespace
 
 const ObjectEntry* Directory::find(std::string_view name) const {
-  const auto found = std::find_if(objects.begin(), objects.end(), [&](const ObjectEntry& e) { return e.title() == name; });
+  const auto found =
+      std::find_if(objects.begin(), objects.end(), [&](const ObjectEntry& e) { return e.title() == name; });
   return found == objects.end() ? nullptr : &*found;
 }
 
@@ -152,7 +157,8 @@ std::vector<std::byte> encode(const Directory& directory) {
   const std::size_t object_bytes = directory.objects.size() * sizeof(ObjectEntry);
   std::vector<std::byte> area(sizeof header + extent_bytes + object_bytes);
   if (extent_bytes != 0) std::memcpy(area.data() + sizeof header, directory.extents.data(), extent_bytes);
-  if (object_bytes != 0) std::memcpy(area.data() + sizeof header + extent_bytes, directory.objects.data(), object_bytes);
+  if (object_bytes != 0)
+    std::memcpy(area.data() + sizeof header + extent_bytes, directory.objects.data(), object_bytes);
   std::memcpy(area.data(), &header, sizeof header);  // its checksum is zero in what is summed
   header.checksum = checksum(area.data(), area.size());
   std::memcpy(area.data(), &header, sizeof header);
@@ -180,7 +186,8 @@ std::string decode(const std::byte* area, std::uint64_t generation, std::uint64_
   directory.extents.resize(header.extents);
   directory.objects.resize(header.objects);
   if (extent_bytes != 0) std::memcpy(directory.extents.data(), bytes.data() + sizeof header, extent_bytes);
-  if (object_bytes != 0) std::memcpy(directory.objects.data(), bytes.data() + sizeof header + extent_bytes, object_bytes);
+  if (object_bytes != 0)
+    std::memcpy(directory.objects.data(), bytes.data() + sizeof header + extent_bytes, object_bytes);
   const std::string what = flaw_in_objects(directory);
   return what.empty() ? flaw_in_extents(directory, file_bytes) : what;
 }

@@ -19,8 +19,10 @@ inline constexpr unsigned kNameBytes = 63;
 enum class ObjectType : std::uint32_t { table = 1, journal = 2 /**< kept for it */ };
 
 /// What an object's extents are for: role 0 is the pool's, the others mean something to the type.
-inline constexpr std::uint16_t kPagesRole = 0;  ///< the object's two pages (object_page.hpp), and what its type adds behind
-inline constexpr std::uint16_t kPiecesOfARange = 0x8000;  ///< set in a role whose extents, by index, are one range in pieces
+inline constexpr std::uint16_t kPagesRole =
+    0;  ///< the object's two pages (object_page.hpp), and what its type adds behind
+inline constexpr std::uint16_t kPiecesOfARange =
+    0x8000;  ///< set in a role whose extents, by index, are one range in pieces
 
 /// A range of the file that belongs to an object. No two of an object have the same role and index.
 struct Extent {

@@ -46,13 +46,15 @@ void Edit::require_name(std::string_view name) const {
                           ": give 1 to 63 bytes of UTF-8 without '/', ':' and control characters");
   }
   if (next_.find(name) == nullptr) return;
-  throw ObjectExists(pool_.path() + " has an object \"" + std::string(name) + "\" already; open it, or give another name");
+  throw ObjectExists(pool_.path() + " has an object \"" + std::string(name) +
+                     "\" already; open it, or give another name");
 }
 
 std::uint32_t Edit::create(const NewObject& object) {
   require_name(object.name);
   if (next_.objects.size() == kObjects) {
-    throw NoSpace(pool_.path() + " has " + std::to_string(kObjects) + " objects, the most there are; drop one, or use a second pool");
+    throw NoSpace(pool_.path() + " has " + std::to_string(kObjects) +
+                  " objects, the most there are; drop one, or use a second pool");
   }
   ObjectEntry entry = {};
   entry.number = next_.next_number++;

@@ -25,7 +25,9 @@ class Object {
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
 
-  const std::string& path() const { return label_; }  ///< for messages: the pool's, and the object's name if it has others
+  const std::string& path() const {
+    return label_;
+  }  ///< for messages: the pool's, and the object's name if it has others
   std::uint32_t number() const { return number_; }
   PoolFile& pool() const { return *pool_; }
   Medium medium() const { return pool_->medium().medium; }
@@ -73,7 +75,7 @@ class Object {
   std::vector<std::string> repairs_;
 
   std::mutex page_mutex_;
-  ObjectPage page_ = {};  ///< equal to both copies in the file between changes
+  ObjectPage page_ = {};              ///< equal to both copies in the file between changes
   std::atomic<bool> broken_ = false;  ///< a write of the page failed half-way
   std::atomic<int> marked_ = -1;      ///< the Domain noted with the cleared clean mark; -1: the mark stands
 };

@@ -25,8 +25,7 @@ void HeaderMemory::flush(const void* address, std::size_t bytes) {
 
 void HeaderMemory::fence() {
   persist_.fence();
-  if (medium_ == Medium::file && begin_ < end_ &&
-      system::msync(reinterpret_cast<void*>(begin_), end_ - begin_) != 0) {
+  if (medium_ == Medium::file && begin_ < end_ && system::msync(reinterpret_cast<void*>(begin_), end_ - begin_) != 0) {
     throw SystemError(system_message(path_, "has a header that cannot be put on its device", errno));
   }
   begin_ = ~std::uintptr_t{0};
@@ -43,9 +42,7 @@ PoolFile::~PoolFile() {
   unmap(header_.address, header_.mapped);
 }
 
-Domain PoolFile::domain(bool gpu) const {
-  return access_ == Access::scratch ? Domain::none : domain_of(medium_, gpu);
-}
+Domain PoolFile::domain(bool gpu) const { return access_ == Access::scratch ? Domain::none : domain_of(medium_, gpu); }
 
 Persist PoolFile::persist(bool flush) const {
   const bool needed = flush || domain_of(medium_, false) == Domain::power;

@@ -27,8 +27,9 @@ bool is_retired_or_newer(std::uint32_t version) { return version != 0 && version
 
 [[noreturn]] void throw_no_copy(const std::string& path, const Superblock (&copies)[2]) {
   const bool is_pool = copies[0].magic == kMagic || copies[1].magic == kMagic;
-  throw PoolCorrupt(path + (is_pool ? " is a pool, but both copies of its superblock are damaged; restore it from a copy"
-                                    : " is not a pool; give the path of one"));
+  throw PoolCorrupt(path + (is_pool
+                                ? " is a pool, but both copies of its superblock are damaged; restore it from a copy"
+                                : " is not a pool; give the path of one"));
 }
 
 /// The superblock that counts, and the area that it names, if they can be read whole. Says what is wrong.

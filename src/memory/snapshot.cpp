@@ -54,12 +54,12 @@ std::vector<Copied> copied_extents(const Directory& directory, std::uint32_t obj
   std::vector<Extent> own;
   std::copy_if(directory.extents.begin(), directory.extents.end(), std::back_inserter(own),
                [&](const Extent& e) { return e.object == object; });
-  std::sort(own.begin(), own.end(), [](const Extent& a, const Extent& b) {
-    return a.role != b.role ? a.role < b.role : a.index < b.index;
-  });
+  std::sort(own.begin(), own.end(),
+            [](const Extent& a, const Extent& b) { return a.role != b.role ? a.role < b.role : a.index < b.index; });
   std::vector<Copied> copied;
   for (const Extent& extent : own) {
-    const bool goes_on = (extent.role & kPiecesOfARange) != 0 && !copied.empty() && copied.back().to.role == extent.role;
+    const bool goes_on =
+        (extent.role & kPiecesOfARange) != 0 && !copied.empty() && copied.back().to.role == extent.role;
     if (goes_on) {
       copied.back().to.bytes += extent.bytes;
       copied.back().from.push_back(extent);
@@ -99,7 +99,8 @@ void Snapshot::plan_pages(const Extent& to, const std::byte* from, const Object*
   parts_.push_back({pages.data()->bytes, to.bytes, to.offset});
 }
 
-bool Snapshot::copy(PoolFile& pool, const std::vector<const Object*>& open, unsigned threads, const Progress& progress) {
+bool Snapshot::copy(PoolFile& pool, const std::vector<const Object*>& open, unsigned threads,
+                    const Progress& progress) {
   const auto source = pool.directory();
   directory_ = *source;
   directory_.generation = 1;

@@ -92,11 +92,11 @@ int read_text(const char* path, std::string& text) {
 
 const char* name(Call call) {
   constexpr const char* kNames[] = {
-      "open",      "close",   "flock",           "fcntl",     "fchmod", "fstat",     "stat",
-      "lstat",     "fstatfs", "realpath",        "entries",   "text",   "ftruncate", "posix_fallocate",
-      "punch_hole", "pread",     "pwrite",  "sync_file_range", "fdatasync", "fsync",  "msync",     "rename",
-      "renameat2", "link",    "unlink",          "mmap",      "munmap", "madvise",   "pidfd_open",
-      "poll"};
+      "open",       "close",     "flock",    "fcntl",           "fchmod",    "fstat",     "stat",
+      "lstat",      "fstatfs",   "realpath", "entries",         "text",      "ftruncate", "posix_fallocate",
+      "punch_hole", "pread",     "pwrite",   "sync_file_range", "fdatasync", "fsync",     "msync",
+      "rename",     "renameat2", "link",     "unlink",          "mmap",      "munmap",    "madvise",
+      "pidfd_open", "poll"};
   static_assert(sizeof kNames / sizeof *kNames == kCalls);
   return kNames[static_cast<unsigned>(call)];
 }
@@ -182,9 +182,8 @@ int posix_fallocate(int fd, std::uint64_t offset, std::uint64_t bytes) {
 }
 
 int punch_hole(int fd, std::uint64_t offset, std::uint64_t bytes) {
-  return whole({.call = Call::punch_hole, .fd = fd, .offset = offset, .bytes = bytes}, [&] {
-    return ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off(offset), off(bytes));
-  });
+  return whole({.call = Call::punch_hole, .fd = fd, .offset = offset, .bytes = bytes},
+               [&] { return ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off(offset), off(bytes)); });
 }
 
 ssize_t pread(int fd, void* data, std::size_t bytes, std::uint64_t offset) {

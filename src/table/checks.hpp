@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "holdfast/table.hpp"
 #include "gphash/table_object.hpp"
+#include "holdfast/table.hpp"
 
 namespace holdfast::table {
 

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "core/gate.hpp"
+#include "gphash/table_object.hpp"
 #include "holdfast/table.hpp"
 #include "machine/machine.hpp"
-#include "gphash/table_object.hpp"
 #include "table/choice.hpp"
 #include "table/session_gate.hpp"
 

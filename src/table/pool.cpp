@@ -127,12 +127,13 @@ std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, con
   const memory::ObjectEntry& entry = require(*directory, name);
   require_closed(entry.number, name, "opens once at a time");
   table::Choice choice = table::choose_machine(wanted.device, *pool);
-  auto object = gphash::TableObject::open(pool, entry, use_for(label, choice, wanted.flush, wanted.salvage || options.salvage));
+  auto object =
+      gphash::TableObject::open(pool, entry, use_for(label, choice, wanted.flush, wanted.salvage || options.salvage));
   must_agree(*object, wanted);
   const std::uint64_t left_out = pool->access() == memory::Access::scratch ? table::leave_out_damage(*object) : 0;
-  auto opened = std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
-                                              machine_options(wanted, wanted.calibrate),
-                                              wanted.read_only || options.read_only);
+  auto opened =
+      std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
+                                    machine_options(wanted, wanted.calibrate), wanted.read_only || options.read_only);
   opened->left_out = left_out;
   tables_[entry.number] = opened;
   return opened;
@@ -162,7 +163,8 @@ void Pool::Impl::close() {
   {
     const std::lock_guard guard(mutex_);
     if (file_ && file_->forked()) {
-      throw TableClosed(path + " was opened by the parent of this process: open it here after the parent has closed it");
+      throw TableClosed(path +
+                        " was opened by the parent of this process: open it here after the parent has closed it");
     }
     tables = open_tables();
   }

@@ -22,7 +22,8 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   /// `label` is how messages name the table. `replace`: it may take the place of an object that nobody has open.
   std::shared_ptr<Table::Impl> create_table(const std::string& name, const CreateOptions& options,
                                             const std::string& label);
-  std::shared_ptr<Table::Impl> open_table(const std::string& name, const OpenOptions& options, const std::string& label);
+  std::shared_ptr<Table::Impl> open_table(const std::string& name, const OpenOptions& options,
+                                          const std::string& label);
   void rename(const std::string& name, const std::string& to);
   void drop(const std::string& name);
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options);

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "core/bits.hpp"
+#include "gphash/table_shape.hpp"
 #include "holdfast/error.hpp"
 #include "machine/cpu/cells.hpp"
 #include "machine/cpu/driver.hpp"
 #include "machine/cpu/tag_memory.hpp"
 #include "machine/cpu/workers.hpp"
-#include "gphash/table_shape.hpp"
 
 namespace holdfast::machine::cpu {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "machine/model/world.hpp"
 #include "gphash/table_shape.hpp"
+#include "machine/model/world.hpp"
 
 namespace holdfast::machine::model {
 
