@@ -19,9 +19,13 @@ constexpr std::uint64_t kReserveFactor = 4;
 
 }  // namespace
 
+std::uint64_t TableObject::reserve_for(std::uint64_t bytes) const {
+  if (shape_.max_bytes != 0) return shape_.max_bytes;
+  return std::min(kMaxHeapBytes, std::max(least_reserve_, kReserveFactor * bytes));
+}
+
 void TableObject::reserve_heap(std::uint64_t bytes) {
-  const std::uint64_t most = shape_.max_bytes != 0 ? shape_.max_bytes : kMaxHeapBytes;
-  heap_reserved_ = shape_.max_bytes != 0 ? most : std::min(most, std::max(least_reserve_, kReserveFactor * bytes));
+  heap_reserved_ = reserve_for(bytes);
   heap_ = memory::reserve(pool().file(), heap_reserved_, bytes, pool().granule());
 }
 
@@ -66,64 +70,74 @@ std::uint64_t TableObject::bytes_for(std::uint64_t more) const {
   return std::max(std::min(bytes, most), heap_mapped_) - heap_mapped_;
 }
 
-bool TableObject::has_address_space(std::uint64_t more) const {
-  return heap_mapped_ + bytes_for(more) <= heap_reserved_;
-}
-
 void TableObject::grow_heap(std::uint64_t more) {
   if (shape_.cell_bytes == 0 || more == 0) throw InvalidArgument("this table has no heap to grow, or by no cells");
   require_writable();
-  const std::uint64_t missing = bytes_for(more);
-  if (missing == 0) {
+  const std::uint64_t one_more = pool().rounded((shape_.cells + 1) * shape_.cell_bytes);
+  std::uint64_t missing = bytes_for(more);
+  HeapSpace space = heap_mapped_ + missing > heap_reserved_ ? larger_space(heap_mapped_ + missing) : HeapSpace{};
+  if (!space.address)
+    missing = std::min(missing, (heap_reserved_ - heap_mapped_) / pool().granule() * pool().granule());
+  if (heap_mapped_ + missing < one_more) {
     throw NoSpace(path() + " has no address space left for more cells; create a table with a larger max_bytes");
   }
   Edit edit(pool());
-  const std::vector<Extent> pieces = edit.extend(number(), kHeapRole, missing, heap_mapped_);
-  std::uint64_t bytes = heap_mapped_;
-  for (const Extent& piece : pieces) bytes += piece.bytes;
-  const std::uint64_t cells = std::min(bytes / shape_.cell_bytes, kMaxCells);
-  if (cells <= shape_.cells) throw NoSpace(path() + ": its medium has no room for one more cell");
-  if (bytes > heap_reserved_) return move_heap(edit, bytes, cells);
+  const std::vector<Extent> pieces = edit.extend(number(), kHeapRole, missing, one_more - heap_mapped_, heap_mapped_);
+  if (space.address) {
+    move_heap(edit, space);
+  } else {
+    extend_heap(edit, pieces);
+  }
+  shape_.cells = std::min(heap_mapped_ / shape_.cell_bytes, kMaxCells);
+}
+
+/// Maps new pieces behind the others, and commits.
+void TableObject::extend_heap(Edit& edit, const std::vector<Extent>& pieces) {
   const std::size_t before = heap_ranges_.size();
+  const std::uint64_t from = heap_mapped_;
   map_heap_pieces(pieces);
   try {
-    settle_heap_from(shape_.cells * shape_.cell_bytes);
+    settle_heap_from(from);
     edit.commit();
   } catch (...) {
     unmap_heap_from(before);
     throw;
   }
-  shape_.cells = cells;
   for (std::size_t i = before; i < heap_ranges_.size(); ++i) announce(heap_ranges_[i]);
 }
 
-/// Maps the whole heap, which has new pieces, where there is more address space.
-void TableObject::move_heap(Edit& edit, std::uint64_t bytes, std::uint64_t cells) {
-  std::byte* const old_heap = heap_;
-  const std::uint64_t old_reserved = heap_reserved_, old_mapped = heap_mapped_;
-  std::vector<Range> old_ranges = std::exchange(heap_ranges_, {});
-  heap_mapped_ = 0;
-  const auto take_back = [&] {
-    if (heap_ != old_heap) memory::unmap(heap_, heap_reserved_);
-    heap_ = old_heap;
-    heap_reserved_ = old_reserved;
-    heap_mapped_ = old_mapped;
-    heap_ranges_ = std::move(old_ranges);
-  };
+/// Address space for a heap of `bytes` bytes; none if the process has not so much.
+TableObject::HeapSpace TableObject::larger_space(std::uint64_t bytes) const {
+  HeapSpace space;
+  space.bytes = reserve_for(bytes);
   try {
-    reserve_heap(bytes);
+    space.address = memory::reserve(pool().file(), space.bytes, bytes, pool().granule());
+  } catch (const SystemError&) {
+    space.address = nullptr;
+  }
+  return space;
+}
+
+/// Maps the whole heap, which has new pieces, in `space`, commits, and lets go of where it was.
+void TableObject::move_heap(Edit& edit, HeapSpace& space) {
+  std::vector<Range> ranges = std::exchange(heap_ranges_, {});
+  const std::uint64_t mapped = std::exchange(heap_mapped_, 0);
+  std::swap(heap_, space.address);
+  std::swap(heap_reserved_, space.bytes);
+  try {
     map_heap_pieces(edit.directory().extents_of(number(), kHeapRole));
-    settle_heap_from(old_mapped);
+    settle_heap_from(mapped);
     edit.commit();
-  } catch (...) {
-    take_back();
+  } catch (...) {  // `space` ends with what was mapped there
+    std::swap(heap_, space.address);
+    std::swap(heap_reserved_, space.bytes);
+    heap_ranges_ = std::move(ranges);
+    heap_mapped_ = mapped;
     throw;
   }
-  shape_.cells = cells;
-  for (const Range& range : old_ranges) {
+  for (const Range& range : ranges) {
     if (unmapping_) unmapping_(range.address, range.bytes);
   }
-  memory::unmap(old_heap, old_reserved);
   for (const Range& range : heap_ranges_) announce(range);
 }
 

@@ -87,11 +87,7 @@ void TableObject::make(Edit& edit, const TableShape& shape) {
     add_level_to(edit, level);
   if (heap_bytes == 0) return;
   reserve_heap(heap_bytes);
-  const std::vector<Extent> pieces = edit.extend(number(), kHeapRole, heap_bytes, 0);
-  std::uint64_t bytes = 0;
-  for (const Extent& piece : pieces) bytes += piece.bytes;
-  if (bytes < heap_bytes)
-    throw NoSpace(path() + ": its medium has no room for a heap of " + std::to_string(heap_bytes) + " bytes");
+  const std::vector<Extent> pieces = edit.extend(number(), kHeapRole, heap_bytes, heap_bytes, 0);
   map_heap_pieces(pieces);
   settle_heap_from(0);
   shape_.cells = std::min(heap_bytes / shape_.cell_bytes, kMaxCells);

@@ -56,10 +56,9 @@ class TableObject : public memory::Object {
   /// Takes level `number`, whose slots are all durably empty, out of the directory; its extent becomes free. `number` is the
   /// lowest level, and one more than are addressed. With the last such level the resize has ended.
   void release_level(unsigned number);
-  /// Adds at least one and up to `more` cells. Throws NoSpace if there is no room for one. Where `has_address_space(more)` is
-  /// false the heap moves to other addresses: then nobody may use it meanwhile.
+  /// Adds at least one and up to `more` cells, or a few more, as pages are whole. Throws NoSpace if there is no room for one.
+  /// Nobody else uses the heap meanwhile, since it moves where the address space kept for it is too small.
   void grow_heap(std::uint64_t more);
-  bool has_address_space(std::uint64_t more) const;
 
   /// Called with every range of mapped pool memory: once for each now, and for each added later. For CUDA registration.
   /// `unmapping` is called for each before it goes, in the destructor too. Empty functions end it.
@@ -75,7 +74,18 @@ class TableObject : public memory::Object {
   void settle_heap_from(std::uint64_t byte) const;
   void unmap_heap_from(std::size_t range) noexcept;
   void reserve_heap(std::uint64_t bytes);
-  void move_heap(memory::Edit& edit, std::uint64_t bytes, std::uint64_t cells);
+  /// Address space for a heap: given back at the end, whatever is mapped in it.
+  struct HeapSpace {
+    std::byte* address = nullptr;
+    std::uint64_t bytes = 0;
+    HeapSpace() = default;
+    HeapSpace(HeapSpace&& other) noexcept : address(other.address), bytes(other.bytes) { other.address = nullptr; }
+    ~HeapSpace() { memory::unmap(address, bytes); }
+  };
+  std::uint64_t reserve_for(std::uint64_t bytes) const;
+  HeapSpace larger_space(std::uint64_t bytes) const;
+  void extend_heap(memory::Edit& edit, const std::vector<memory::Extent>& pieces);
+  void move_heap(memory::Edit& edit, HeapSpace& space);
   std::uint64_t bytes_for(std::uint64_t more) const;
   void announce(const memory::Range& range) const;
   void withdraw(memory::Range& range) const;  ///< announces the end of a range, and unmaps it

@@ -113,6 +113,15 @@ std::vector<Extent> Directory::extents_of(std::uint32_t object, std::uint16_t ro
   return found;
 }
 
+std::vector<Extent> Directory::extents_of(std::uint32_t object) const {
+  std::vector<Extent> found;
+  std::copy_if(extents.begin(), extents.end(), std::back_inserter(found),
+               [&](const Extent& e) { return e.object == object; });
+  std::sort(found.begin(), found.end(),
+            [](const Extent& a, const Extent& b) { return a.role != b.role ? a.role < b.role : a.index < b.index; });
+  return found;
+}
+
 std::uint64_t Directory::bytes_of(std::uint32_t object) const {
   std::uint64_t bytes = 0;
   for (const Extent& extent : extents) bytes += extent.object == object ? extent.bytes : 0;

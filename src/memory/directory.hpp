@@ -81,6 +81,8 @@ struct Directory {
 
   const ObjectEntry* find(std::string_view name) const;
   const ObjectEntry* find(std::uint32_t number) const;
+  /// Those of an object, by role and index.
+  std::vector<Extent> extents_of(std::uint32_t object) const;
   /// Those of an object with a role, by index.
   std::vector<Extent> extents_of(std::uint32_t object, std::uint16_t role) const;
   std::uint64_t bytes_of(std::uint32_t object) const;

@@ -152,6 +152,7 @@ void Edit::extend_behind(Extension& extension) {
     }
     const FileRange range = space_.take_behind({bytes, extension.address});
     extension.parts.push_back(append(extension.object, extension.role, range));
+    extension.missing -= bytes;
     return;
   }
 }
@@ -164,7 +165,8 @@ void Edit::take(Extension& extension, const FileRange& range) {
   extension.address += range.bytes;
 }
 
-std::vector<Extent> Edit::extend(std::uint32_t object, std::uint16_t role, std::uint64_t bytes, std::uint64_t address) {
+std::vector<Extent> Edit::extend(std::uint32_t object, std::uint16_t role, std::uint64_t bytes, std::uint64_t least,
+                                 std::uint64_t address) {
   Extension extension{.object = object, .role = role, .missing = bytes, .address = address};
   try {
     extend_in_gaps(extension);
@@ -172,7 +174,7 @@ std::vector<Extent> Edit::extend(std::uint32_t object, std::uint16_t role, std::
   } catch (const NoSpace& error) {
     extension.reason = error.what();
   }
-  if (extension.parts.empty()) throw NoSpace(extension.reason);
+  if (bytes - extension.missing < least) throw NoSpace(extension.reason);
   return std::move(extension.parts);
 }
 

@@ -44,10 +44,11 @@ class Edit {
   /// Gives an extent of one piece to an object: zero if it is new in the file (`is_fresh`), else of any content.
   /// Throws NoSpace, MediumError.
   Extent add(std::uint32_t object, std::uint16_t role, std::uint16_t index, std::uint64_t bytes);
-  /// Gives `bytes`, a multiple of the granule, or as much of it as there is, in one or several pieces, behind those that the
-  /// object has of this role; `address` is where the first will be mapped, and the others behind it. Returns the new pieces; the
-  /// first may extend the last one that was there (then it has its index). Throws NoSpace if there is nothing.
-  std::vector<Extent> extend(std::uint32_t object, std::uint16_t role, std::uint64_t bytes, std::uint64_t address);
+  /// Gives `bytes`, a multiple of the granule, or as much of it as there is but at least `least`, in one or several pieces,
+  /// behind those that the object has of this role; `address` is where the first will be mapped, and the others behind it.
+  /// Returns the new pieces; the first may extend the last one that was there (then it has its index). Throws NoSpace.
+  std::vector<Extent> extend(std::uint32_t object, std::uint16_t role, std::uint64_t bytes, std::uint64_t least,
+                             std::uint64_t address);
   void free(std::uint32_t object, std::uint16_t role, std::uint16_t index);
   bool is_fresh(const Extent& extent) const { return extent.offset >= fresh_from_; }
 

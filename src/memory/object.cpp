@@ -107,9 +107,12 @@ void Object::write_page(ObjectPage next) {
   seal(next);
   if (pool_->writes_file()) {
     HeaderMemory memory = pool_->header_memory(persist_);
-    broken_ = true;
-    write_copies(memory, copies_at(pages_), next);
-    broken_ = false;
+    try {
+      write_copies(memory, copies_at(pages_), next);
+    } catch (...) {
+      broken_ = true;  // nobody knows which copy counts
+      throw;
+    }
   }
   page_ = next;
 }

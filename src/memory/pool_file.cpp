@@ -105,9 +105,12 @@ void PoolFile::commit(Directory next) {
   if (writes_file()) {
     const std::vector<std::byte> bytes = encode(next);
     HeaderMemory memory = header_memory(persist(false));
-    broken_ = true;
-    commit_directory(memory, area(block.area), bytes.data(), bytes.size(), copies(), block);
-    broken_ = false;
+    try {
+      commit_directory(memory, area(block.area), bytes.data(), bytes.size(), copies(), block);
+    } catch (...) {
+      broken_ = true;  // nobody knows which directory counts
+      throw;
+    }
   }
   const std::lock_guard guard(mutex_);
   block_ = block;

@@ -51,13 +51,8 @@ struct Copied {
   std::vector<Extent> from;
 };
 std::vector<Copied> copied_extents(const Directory& directory, std::uint32_t object) {
-  std::vector<Extent> own;
-  std::copy_if(directory.extents.begin(), directory.extents.end(), std::back_inserter(own),
-               [&](const Extent& e) { return e.object == object; });
-  std::sort(own.begin(), own.end(),
-            [](const Extent& a, const Extent& b) { return a.role != b.role ? a.role < b.role : a.index < b.index; });
   std::vector<Copied> copied;
-  for (const Extent& extent : own) {
+  for (const Extent& extent : directory.extents_of(object)) {
     const bool goes_on =
         (extent.role & kPiecesOfARange) != 0 && !copied.empty() && copied.back().to.role == extent.role;
     if (goes_on) {

@@ -8,6 +8,13 @@
 
 namespace holdfast::memory {
 
+namespace {
+
+constexpr std::uint64_t kLarge = 4 * kHugePage;     // from here on extents fit huge pages: smaller ones gain little
+constexpr std::uint64_t kLargest = 16 * kHugePage;  // from here on they do so even if the file grows by it
+
+}  // namespace
+
 Space::Space(const Directory& directory, std::uint64_t granule)
     : end_(round_up(directory.end(), granule)), granule_(granule) {
   std::uint64_t from = kFirstExtent;
@@ -22,7 +29,7 @@ Space::Space(const Directory& directory, std::uint64_t granule)
 /// The first offset from `from` on where `wanted` may begin.
 std::uint64_t Space::first_fit(std::uint64_t from, const Wanted& wanted) const {
   const std::uint64_t offset = round_up(from, granule_);
-  if (wanted.bytes < kHugePage || granule_ > kHugePage) return offset;
+  if (wanted.bytes < kLarge || granule_ > kHugePage) return offset;
   return offset + (wanted.address % kHugePage + kHugePage - offset % kHugePage) % kHugePage;
 }
 
@@ -35,14 +42,23 @@ void Space::cut(std::size_t index, const FileRange& taken) {
   gaps_.insert(at, rest.begin(), rest.end());
 }
 
-std::optional<FileRange> Space::take_gap(const Wanted& wanted) {
+std::optional<std::size_t> Space::best_gap(const Wanted& wanted, bool aligned) const {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < gaps_.size(); ++i) {
-    if (first_fit(gaps_[i].offset, wanted) + wanted.bytes > gaps_[i].end()) continue;
+    const std::uint64_t offset = aligned ? first_fit(gaps_[i].offset, wanted) : gaps_[i].offset;
+    if (offset + wanted.bytes > gaps_[i].end()) continue;
     if (!best || gaps_[i].bytes < gaps_[*best].bytes) best = i;
   }
+  return best;
+}
+
+std::optional<FileRange> Space::take_gap(const Wanted& wanted) {
+  const std::optional<std::size_t> fitting = best_gap(wanted, true);
+  // A few huge pages less are a better bargain than a larger file.
+  const std::optional<std::size_t> best = fitting || wanted.bytes >= kLargest ? fitting : best_gap(wanted, false);
   if (!best) return std::nullopt;
-  const FileRange taken{first_fit(gaps_[*best].offset, wanted), wanted.bytes};
+  const std::uint64_t offset = fitting ? first_fit(gaps_[*best].offset, wanted) : gaps_[*best].offset;
+  const FileRange taken{offset, wanted.bytes};
   cut(*best, taken);
   return taken;
 }
@@ -51,11 +67,9 @@ std::optional<FileRange> Space::take_part(const Wanted& wanted, std::uint64_t le
   const auto largest = std::max_element(gaps_.begin(), gaps_.end(),
                                         [](const FileRange& a, const FileRange& b) { return a.bytes < b.bytes; });
   if (largest == gaps_.end()) return std::nullopt;
-  Wanted part = wanted;
-  part.bytes = std::min(wanted.bytes, largest->bytes);
-  const std::uint64_t offset = first_fit(largest->offset, part);
+  const std::uint64_t offset = first_fit(largest->offset, wanted);
   if (offset >= largest->end()) return std::nullopt;
-  const FileRange taken{offset, std::min(part.bytes, largest->end() - offset) / granule_ * granule_};
+  const FileRange taken{offset, std::min(wanted.bytes, largest->end() - offset) / granule_ * granule_};
   if (taken.bytes < least || taken.bytes == 0) return std::nullopt;
   cut(static_cast<std::size_t>(largest - gaps_.begin()), taken);
   return taken;

@@ -27,7 +27,7 @@ class Space {
   /// `granule`: offsets are multiples of it, the page size of the medium.
   Space(const Directory& directory, std::uint64_t granule);
 
-  /// The smallest gap that has room for all of it.
+  /// The smallest gap that has room for all of it; aligned as wanted if there is one.
   std::optional<FileRange> take_gap(const Wanted& wanted);
   /// As much of it as the largest gap has, at least `least` bytes.
   std::optional<FileRange> take_part(const Wanted& wanted, std::uint64_t least);
@@ -42,6 +42,7 @@ class Space {
 
  private:
   std::uint64_t first_fit(std::uint64_t from, const Wanted& wanted) const;
+  std::optional<std::size_t> best_gap(const Wanted& wanted, bool aligned) const;
   void cut(std::size_t gap, const FileRange& taken);
   std::vector<FileRange> gaps_;
   std::uint64_t end_, granule_;

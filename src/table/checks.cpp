@@ -97,7 +97,7 @@ gphash::TableShape shape_for(const CreateOptions& options) {
   const bool in_cells = gphash::cell_bytes_of(options.value_bytes, options.score) != 0;
   shape.cells = in_cells ? options.capacity + options.capacity / 32 + 64 : 0;
   if (options.value_bytes == kVariableBytes) {  // a directory, and as if pairs had 64 bytes; the heap grows by itself
-    shape.cells = 1 + std::max<std::uint64_t>(4, options.capacity / (index::kSlabBytes / 64));
+    shape.cells = 1 + std::max<std::uint64_t>(1, options.capacity / (index::kSlabBytes / 64));
   }
   shape.seed = options.seed;
   shape.max_bytes = options.max_bytes;

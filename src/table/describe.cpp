@@ -72,9 +72,8 @@ ObjectInfo describe(const memory::File& file, const memory::Directory& directory
   info.type = type_of(entry);
   info.type_version = entry.type_version;
   info.bytes = directory.bytes_of(entry.number);
-  for (const memory::Extent& extent : directory.extents) {
-    if (extent.object == entry.number)
-      info.extents.push_back({kind_of(extent, is_table(entry)), extent.offset, extent.bytes});
+  for (const memory::Extent& extent : directory.extents_of(entry.number)) {
+    info.extents.push_back({kind_of(extent, is_table(entry)), extent.offset, extent.bytes});
   }
   const memory::FoundPage found = memory::read_page(file, directory.extents_of(entry.number, memory::kPagesRole).at(0));
   info.damage = found.damage;
