@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -58,12 +59,15 @@ Items fill_pairs(Table& table, unsigned count) {
   return items;
 }
 
+/// Of the one object of a pool.
+std::vector<ExtentInfo> extents_of(const std::string& path) { return inspect(path).objects.at(0).extents; }
+
 /// Inserts an item, and says where its slot is.
 std::uint64_t slot_of_insert(Table& table, const std::string& path, const std::string& key) {
   const std::string before = read_file(path);
   run_one(table, Op::insert, key, "half");
   const std::string now = read_file(path);
-  for (const ExtentInfo& extent : inspect(path).objects.at(0).extents) {
+  for (const ExtentInfo& extent : extents_of(path)) {
     if (extent.kind.rfind("level", 0) != 0) continue;
     for (std::uint64_t at = extent.offset; at < extent.offset + extent.bytes; at += 16) {
       if (now.compare(at, 16, before, at, 16) != 0) return at;
@@ -102,7 +106,7 @@ Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned it
   image.items = fill(table, items, kSeed);
   if (clean) table.close();
   image.bytes = read_file(path);
-  image.extents = inspect(path).objects.at(0).extents;
+  image.extents = extents_of(path);
   table.close();
   std::filesystem::remove(path);
   return image;
@@ -120,7 +124,7 @@ Image make_pairs_image(const std::string& path, unsigned items, bool clean) {
   const std::uint64_t no_fingerprint = clean ? 0 : slot_of_insert(table, path, "without a fingerprint");
   const std::uint64_t no_word = clean ? 0 : slot_of_insert(table, path, "without a word") + 8;
   image.bytes = read_file(path);
-  image.extents = inspect(path).objects.at(0).extents;
+  image.extents = extents_of(path);
   if (!clean) image.bytes.replace(no_fingerprint, 8, 8, '\0').replace(no_word, 8, 8, '\0');
   table.close();
   std::filesystem::remove(path);
@@ -135,9 +139,20 @@ void write_file(const std::string& path, const std::string& bytes) {
   if (!written) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));
 }
 
+void write_at(const std::string& path, std::uint64_t offset, const std::string& bytes) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush();
+  if (!file) throw std::runtime_error("cannot write " + path);
+}
+
 std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  std::string bytes(static_cast<std::size_t>(std::max<std::streamoff>(in.tellg(), 0)), '\0');
+  in.seekg(0);
+  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.append(std::istreambuf_iterator<char>(in), {});  // a file of /proc does not tell its size
+  return bytes;
 }
 
 }  // namespace holdfast::test

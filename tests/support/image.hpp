@@ -31,6 +31,7 @@ Image make_pairs_image(const std::string& path, unsigned items, bool clean);
 
 /// Writes bytes to a file, over whatever it held.
 void write_file(const std::string& path, const std::string& bytes);
+void write_at(const std::string& path, std::uint64_t offset, const std::string& bytes);
 std::string read_file(const std::string& path);
 
 }  // namespace holdfast::test
