@@ -58,8 +58,9 @@ std::vector<Copied> copied_extents(const Directory& directory, std::uint32_t obj
             [](const Extent& a, const Extent& b) { return a.role != b.role ? a.role < b.role : a.index < b.index; });
   std::vector<Copied> copied;
   for (const Extent& extent : own) {
-    const bool goes_on =
-        (extent.role & kPiecesOfARange) != 0 && !copied.empty() && copied.back().to.role == extent.role;
+    // Pieces of one range are joined; where one is missing, as in a damaged object, the copy lacks it too.
+    const bool goes_on = (extent.role & kPiecesOfARange) != 0 && !copied.empty() &&
+                         copied.back().to.role == extent.role && copied.back().from.back().index + 1 == extent.index;
     if (goes_on) {
       copied.back().to.bytes += extent.bytes;
       copied.back().from.push_back(extent);
