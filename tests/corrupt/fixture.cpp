@@ -58,10 +58,14 @@ Outcome as_outcome(const PoolExercised& result) {
 
 }  // namespace
 
-Outcome outcome_of_objects(const std::string& bytes, const std::set<std::uint32_t>& victims) {
+PoolExercised exercise_bytes(const std::string& bytes, const std::set<std::uint32_t>& victims) {
   const std::string path = pool_path() + "-case";
   write_file(path, bytes);
-  return as_outcome(exercise_pool(path, all_but(victims)));
+  return exercise_pool(path, all_but(victims));
+}
+
+Outcome outcome_of_objects(const std::string& bytes, const std::set<std::uint32_t>& victims) {
+  return as_outcome(exercise_bytes(bytes, victims));
 }
 
 PoolExercised glance_at_bytes(const std::string& bytes, const std::set<std::uint32_t>& victims, std::uint64_t turn) {

@@ -27,6 +27,7 @@ std::map<std::uint32_t, Items> all_but(const std::set<std::uint32_t>& victims);
 /// Writes the damaged image of one table and does with it all that a user could.
 Outcome outcome_of(const std::string& bytes, const Items* expected);
 /// The same with a pool of several objects, of which all but the victims must be intact, unless the pool is refused.
+PoolExercised exercise_bytes(const std::string& bytes, const std::set<std::uint32_t>& victims);
 Outcome outcome_of_objects(const std::string& bytes, const std::set<std::uint32_t>& victims);
 /// A small part of that, for thousands of cases: reads the victims and, in turn, another table.
 PoolExercised glance_at_bytes(const std::string& bytes, const std::set<std::uint32_t>& victims, std::uint64_t turn);
