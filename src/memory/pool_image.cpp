@@ -7,8 +7,12 @@ namespace holdfast::memory {
 
 namespace {
 
-/// The version that both copies of something like a superblock tell, in whatever way its checksum is computed; else 0.
+/// The version that an intact copy tells, or both copies of something like a superblock, in whatever way its checksum is
+/// computed; else 0.
 std::uint32_t told_version(const Superblock (&copies)[2]) {
+  for (const Superblock& copy : copies) {
+    if (is_intact(copy)) return copy.version;
+  }
   const bool alike = copies[0].magic == kMagic && copies[1].magic == kMagic && copies[0].version == copies[1].version;
   return alike ? copies[0].version : 0;
 }

@@ -53,8 +53,9 @@ struct Copied {
 std::vector<Copied> copied_extents(const Directory& directory, std::uint32_t object) {
   std::vector<Copied> copied;
   for (const Extent& extent : directory.extents_of(object)) {
-    const bool goes_on =
-        (extent.role & kPiecesOfARange) != 0 && !copied.empty() && copied.back().to.role == extent.role;
+    // Pieces of one range are joined; where one is missing, as in a damaged object, the copy lacks it too.
+    const bool goes_on = (extent.role & kPiecesOfARange) != 0 && !copied.empty() &&
+                         copied.back().to.role == extent.role && copied.back().from.back().index + 1 == extent.index;
     if (goes_on) {
       copied.back().to.bytes += extent.bytes;
       copied.back().from.push_back(extent);
