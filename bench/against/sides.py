@@ -93,6 +93,11 @@ class Side:
         return whole.hexdigest()[:12]
 
 
+def tools_first() -> dict[str, str]:
+    """The environment with the tools beside this Python first, so that one build takes the same ones in each call."""
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
 def built(name: str, source: Path, device: str, jobs: int) -> Side:
     """Configures and builds a side as it ships. Raises Failed."""
     side = Side(name, source, FOLDER / f"{name}-{device}")
@@ -109,7 +114,7 @@ def built(name: str, source: Path, device: str, jobs: int) -> Side:
         shutil.rmtree(side.build)
     for command in (["cmake", "-S", str(source), "-B", str(side.build), *options],
                     ["cmake", "--build", str(side.build), "--parallel", str(jobs), "--target", *targets]):  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=tools_first())
         if done.returncode != 0:
             raise Failed(f"{' '.join(command)}\n{(done.stdout + done.stderr)[-4000:]}")
     return side
