@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from test_transfer import FORMATS, items, same, write
 
-import holdfast as hf
-from holdfast import Table
+import holdfastdb as hf
+from holdfastdb import Table
 
 
 def test_no_room(folder: Path, tmp_path: Path) -> None:
     """A full medium: an error, what was loaded stays, and the load goes on when there is room."""
     code = """
-import resource, sys, holdfast as hf
+import resource, sys, holdfastdb as hf
 with hf.Table.open(sys.argv[1], device="cpu") as table:
     resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 20, resource.RLIM_INFINITY))
     try:
@@ -40,7 +40,7 @@ with hf.Table.open(sys.argv[1], device="cpu") as table:
 
 
 KILLED = """
-import os, sys, holdfast as hf
+import os, sys, holdfastdb as hf
 table = hf.Table.open(sys.argv[1], device="cpu", mode=sys.argv[4])
 calls = []
 def progress(done, total):
