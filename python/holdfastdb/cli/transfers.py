@@ -49,7 +49,7 @@ def load(
     only_new: Annotated[bool, typer.Option("--only-new", help="Keep the value of a key that is there.")] = False,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out rows that cannot be read.")] = False,
     resume: Resume = False,
-    checkpoint: Annotated[Path | None, typer.Option(help="Its checkpoint; default: beside FILE.")] = None,
+    resume_file: Annotated[Path | None, typer.Option(help="Its resume file; default: beside FILE.")] = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -64,7 +64,7 @@ def load(
             only_new=only_new,
             skip_bad=skip_bad,
             resume=resume,
-            checkpoint=checkpoint,
+            resume_file=resume_file,
             progress=done,
             on_bad=_Complaints(file),
         )

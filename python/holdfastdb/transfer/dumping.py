@@ -15,9 +15,9 @@ import numpy as np
 from ..errors import InvalidArgument, PoolExists
 from ..pool import PoolInfo, inspect, path_text
 from ..table import Table
-from .checkpoint import Checkpoint, boot_id
 from .columns import ANY, SCORE, Columns, columns_for, lines_of
 from .formats import format_of, pyarrow
+from .resume_file import ResumeFile, boot_id
 from .rows import rows_at_once
 
 _SOME_LENGTH = 1024  # bytes of an item of any length, to choose how many are read at once
@@ -165,10 +165,10 @@ _PLACE = (1 << 48) - 1
 
 
 class _Resume:
-    """The checkpoint of a CSV dump. The order of a table's items is that of its slots, so an unchanged pool goes on."""
+    """The resume file of a CSV dump. A table's items are in the order of its slots, so an unchanged pool goes on."""
 
     def __init__(self, partial: Path, table: Table, how: dict[str, Any]) -> None:
-        self.checkpoint = Checkpoint(partial.with_name(partial.name + ".checkpoint"))
+        self.resume_file = ResumeFile(partial.with_name(partial.name + ".resume"))
         info = inspect(table.path)
         self.possible = table.mode == "r" and info.clean
         self._partial = partial
@@ -176,7 +176,7 @@ class _Resume:
 
     def read(self) -> dict[str, Any] | None:
         """Where to go on: cursor, bytes, rows; None: from the start."""
-        found = self.checkpoint.read() if self.possible else None
+        found = self.resume_file.read() if self.possible else None
         if found is None or any(found.get(name) != value for name, value in self._task.items()):
             return None
         with suppress(FileNotFoundError):
@@ -186,7 +186,7 @@ class _Resume:
 
     def save(self, cursor: int, size: int, rows: int) -> None:
         if self.possible:
-            self.checkpoint.write({**self._task, "cursor": cursor, "bytes": size, "rows": rows})
+            self.resume_file.write({**self._task, "cursor": cursor, "bytes": size, "rows": rows})
 
 
 def _state_of(info: PoolInfo) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def _state_of(info: PoolInfo) -> dict[str, Any]:
 
 
 class _Items:
-    """A table's items in batches, from where a checkpoint ends; with their scores, or None."""
+    """A table's items in batches, from where a resume file ends; with their scores, or None."""
 
     def __init__(self, table: Table, batch: int, scores: bool, at: dict[str, Any] | None) -> None:
         self._table, self._batch, self._scores = table, batch, scores
@@ -296,15 +296,15 @@ def dump(
     except BaseException as error:
         if isinstance(error, Exception) or form != "csv" or not going_on.possible:  # an interrupted one may go on
             partial.unlink(missing_ok=True)
-            going_on.checkpoint.remove()
+            going_on.resume_file.remove()
         raise
     _give_name(partial, path, overwrite)
-    going_on.checkpoint.remove()
+    going_on.resume_file.remove()
     return DumpReport(str(path), items.rows, size, at is not None, time.perf_counter() - begun)
 
 
 def _opened(partial: Path, size: int) -> BinaryIO:
-    """The file under its temporary name, as private as the pool, cut to what a checkpoint knows of."""
+    """The file under its temporary name, as private as the pool, cut to what a resume file knows of."""
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     os.fchmod(descriptor, 0o600)
     os.ftruncate(descriptor, size)

@@ -16,10 +16,10 @@ from ..errors import Error, InvalidArgument, InvalidType, NoSpace
 from ..pool import inspect, path_text
 from ..status import Status
 from ..table import Table
-from .checkpoint import Checkpoint, boot_id
 from .columns import ANY
 from .csvs import CsvSource
 from .formats import format_of
+from .resume_file import ResumeFile, boot_id
 from .rows import BadRow, Rows, Source, rows_at_once
 
 _BAD_KEPT = 1000
@@ -48,9 +48,9 @@ class LoadReport:
     seconds: float = 0.0
 
 
-def checkpoint_path(source: Path, table: Table) -> Path:
-    """Where a load of `source` keeps its checkpoint by default: beside it, with the first digits of the pool's id."""
-    return source.with_name(f"{source.name}.{inspect(table.path).pool_id[:8]}.checkpoint")
+def resume_path(source: Path, table: Table) -> Path:
+    """Where a load of `source` keeps its resume file by default: beside it, with the first digits of the pool's id."""
+    return source.with_name(f"{source.name}.{inspect(table.path).pool_id[:8]}.resume")
 
 
 def open_source(
@@ -71,30 +71,30 @@ def open_source(
 
 
 class _Load:
-    """One load, its counts, and its checkpoint."""
+    """One load, its counts, and its resume file."""
 
-    def __init__(self, table: Table, source: Source, path: Path, checkpoint: Checkpoint, how: dict[str, Any]) -> None:
+    def __init__(self, table: Table, source: Source, path: Path, resume_file: ResumeFile, how: dict[str, Any]) -> None:
         info = inspect(table.path)
-        self.table, self.source, self.checkpoint = table, source, checkpoint
+        self.table, self.source, self.resume_file = table, source, resume_file
         self.report = LoadReport(str(path))
         self.survives_power = info.domain == "power"
         self.task = {"source": path.name, "pool_id": info.pool_id, **how}
         self.place: dict[str, Any] | None = None
 
     def go_on(self) -> None:
-        """Takes up the counts and the place of the checkpoint, if there is one."""
-        found = self.checkpoint.read()
+        """Takes up the counts and the place of the resume file, if there is one."""
+        found = self.resume_file.read()
         if found is None:
             return
         for name, value in self.task.items():
             if found.get(name) != value:
                 raise InvalidArgument(
-                    f"{self.checkpoint.path} is of a load with another {name.replace('_', ' ')}: load from the start, "
+                    f"{self.resume_file.path} is of a load with another {name.replace('_', ' ')}: load from the start, "
                     "without resume"
                 )
         if not found["synced"] and not self.survives_power and found["boot_id"] != boot_id():
             raise InvalidArgument(
-                f"{self.checkpoint.path} is from before the machine restarted, and what was loaded then may not have "
+                f"{self.resume_file.path} is from before the machine restarted, and what was loaded then may not have "
                 "reached the device: load from the start, without resume"
             )
         self.source.go_on(found["place"])
@@ -102,7 +102,7 @@ class _Load:
         self.report = LoadReport(**{**found["counts"], "source": self.report.source, "resumed": True})
 
     def take(self, rows: Rows, only_new: bool) -> None:
-        """One batch. When this returns, the checkpoint knows of it."""
+        """One batch. When this returns, the resume file knows of it."""
         report = self.report
         if len(rows.keys):
             values = rows.values if self.table.value_bytes or self.table.any_length else None
@@ -127,13 +127,13 @@ class _Load:
         names = ("rows", "inserted", "updated", "exists", "bad")
         counts = {name: getattr(self.report, name) for name in names}
         content = {**self.task, "place": self.place, "counts": counts, "boot_id": boot_id(), "synced": synced}
-        self.checkpoint.write(content, lasting=synced)
+        self.resume_file.write(content, lasting=synced)
 
     def interrupted(self) -> None:
-        """Leaves the pool and a checkpoint that agree even after the machine restarts."""
+        """Leaves the pool and a resume file that agree even after the machine restarts."""
         if self.place is None or self.table.closed or not self.report.rows + self.report.bad:
             return
-        with suppress(Error, OSError):  # the checkpoint before stands, and there is another error to tell
+        with suppress(Error, OSError):  # the resume file before stands, and there is another error to tell
             self.table.sync()
             self.save(synced=True)
 
@@ -148,15 +148,15 @@ def load(
     only_new: bool = False,
     skip_bad: bool = False,
     resume: bool = False,
-    checkpoint: str | os.PathLike[str] | None = None,
+    resume_file: str | os.PathLike[str] | None = None,
     batch: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     on_bad: Callable[[BadRow], object] | None = None,
 ) -> LoadReport:
     """Loads the rows of a file into a table: keys that are there get the file's value, of equal keys the last one's.
 
-    Each batch is durable before the next, and a checkpoint beside the source remembers it until the load has ended
-    well. After a kill, an error or an interrupt `resume=True` goes on behind the last batch that the checkpoint knows
+    Each batch is durable before the next, and a resume file beside the source remembers it until the load has ended
+    well. After a kill, an error or an interrupt `resume=True` goes on behind the last batch that the resume file knows
     of; the one after it may be in already, and is written again, which changes nothing unless somebody else changed it.
 
     Parameters
@@ -179,8 +179,8 @@ def load(
         Leave out rows that are ragged or not what their columns want. Otherwise the first one is an error that names
         its line; the rows before it are loaded, and a load with `resume` begins with it.
     resume
-        Go on where a load of the same file into the same pool ended; without a checkpoint, begin.
-    checkpoint
+        Go on where a load of the same file into the same pool ended; without a resume file, begin.
+    resume_file
         Its path; by default beside the source.
     batch
         Rows at a time; by default as many as make 16 MiB, and 65,536 at most.
@@ -205,10 +205,10 @@ def load(
         raise InvalidType("columns is a str: give a list of names")
     begun = time.perf_counter()
     opened = open_source(path, form, value, columns, value_bytes, table.path, key_bytes)
-    where = Path(path_text(checkpoint)) if checkpoint is not None else checkpoint_path(path, table)
+    where = Path(path_text(resume_file)) if resume_file is not None else resume_path(path, table)
     how = {"format": form, "value": value, "columns": list(columns) if columns is not None else None,
            "only_new": only_new}  # fmt: skip
-    one = _Load(table, opened, path, Checkpoint(where), how)
+    one = _Load(table, opened, path, ResumeFile(where), how)
     try:
         if resume:
             one.go_on()
@@ -231,7 +231,7 @@ def load(
         raise
     finally:
         opened.close()
-    one.checkpoint.remove()
+    one.resume_file.remove()
     one.report.scores_left_out = opened.leaves_out_scores
     one.report.seconds = time.perf_counter() - begun
     return one.report
