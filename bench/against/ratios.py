@@ -1,7 +1,7 @@
 """What alternating runs say: of each row the ratio of the new rate to the baseline's, its interval, and a verdict.
 
-A row is judged only if the baseline against itself stays within 2%. It passes unless its whole 95% interval lies below
-0.97; all judged rows together pass if the geometric mean of their ratios is 0.99 or more.
+A row is judged only with ten pairs or more, and if the baseline against itself stays within 2%. It passes unless its
+whole 95% interval lies below 0.97; all judged rows together pass if the geometric mean of their ratios is 0.99 or more.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ LEAST_MEAN = 0.99
 LEAST_ROW = 0.97
 QUIET = 0.02
 """How far from 1 the interval of the baseline against itself may reach."""
+LEAST_PAIRS = 10
 RESAMPLES = 10_000
 
 
@@ -60,8 +61,8 @@ class Row:
 
     @property
     def judged(self) -> bool:
-        """Whether the machine was quiet enough."""
-        return self.same.low >= 1 - QUIET and self.same.high <= 1 + QUIET
+        """Whether there are pairs enough, and the machine was quiet enough."""
+        return len(self.base) >= LEAST_PAIRS and self.same.low >= 1 - QUIET and self.same.high <= 1 + QUIET
 
     @property
     def slower(self) -> bool:
@@ -90,10 +91,13 @@ class Verdict:
     mean_of_all: float
     slower: tuple[str, ...]
     judged: int
+    pairs: int
 
     @property
     def text(self) -> str:
         if self.mean is None:
+            if self.pairs < LEAST_PAIRS:
+                return f"not judged: {self.pairs} pairs of runs, and {LEAST_PAIRS} are needed"
             return "not judged: no row of the baseline agrees with itself within 2%: run more, on a quieter machine"
         if self.slower:
             return f"slower: {', '.join(self.slower)}"
@@ -112,7 +116,7 @@ def verdict(rows: Sequence[Row]) -> Verdict:
 
     judged = [one for one in rows if one.judged]
     slower = tuple(one.name for one in rows if one.slower)
-    return Verdict(mean(judged) if judged else None, mean(rows), slower, len(judged))
+    return Verdict(mean(judged) if judged else None, mean(rows), slower, len(judged), len(rows[0].base))
 
 
 def table(rows: Sequence[Row]) -> str:

@@ -51,6 +51,12 @@ def test_a_noisy_row_is_shown_and_not_judged() -> None:
     assert "not judged" in ratios.table([one])
 
 
+def test_few_pairs_are_not_judged() -> None:
+    one = ratios.row("find", [100.0, 100.0], [50.0, 50.0])
+    assert one.same.low == one.same.high == 1 and not one.judged
+    assert "2 pairs of runs, and 10 are needed" in ratios.verdict([one]).text
+
+
 def test_noise_of_the_new_side_excuses_nothing() -> None:
     one = ratios.row("find", rates(100, 0.002, 1), rates(80, 0.06, 2))
     assert one.judged and one.verdict == "slower"
