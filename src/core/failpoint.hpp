@@ -33,9 +33,10 @@ enum class Failpoint : std::uint32_t {
   level_drained,    ///< all of a level; it is not released
   level_released,   ///< a level; `is_resizing` stands
   // Batches in phases, on a GPU (index/phases.hpp).
-  phase_placed,     ///< all values; no slot is written
-  phase_half_done,  ///< what stands before keys or fingerprints; those are not written
-  phase_committed,  ///< all slots; nothing is published
+  phase_placed,        ///< all values; no slot is written
+  phase_half_written,  ///< one of the two words of slots that are written
+  phase_half_done,     ///< what stands before keys or fingerprints; those are not written
+  phase_committed,     ///< all slots; nothing is published
   // The pool (memory/).
   heap_allocated,           ///< room for cells that no superblock names
   superblock_half_written,  ///< copy A, durably, and not copy B

@@ -15,8 +15,8 @@ namespace holdfast::test::kill {
 
 struct Options {
   std::uint64_t kills = 60;  ///< of writers; up to ten times as many, until enough of them have hit something
-  unsigned stops = 60;       ///< of a hundred of them, those that are to stop at a failpoint first
-  double seconds = 0;        ///< stop after so long; 0: only after `kills`
+  unsigned stops = ~0u;  ///< of a hundred of them, those that are to stop at a failpoint first; more: as many as usual
+  double seconds = 0;    ///< stop after so long; 0: only after `kills`
   std::uint64_t seed = 1;
   std::string device = "cpu";  ///< of the writer
   std::string folder;          ///< of the pools; empty: /dev/shm, and at times the temporary folder
@@ -58,7 +58,7 @@ struct Counts {
   std::uint64_t pending_kept = 0, pending_lost = 0;  ///< keys of unacknowledged calls that hold a new or the old state
   std::uint64_t reads_bound = 0;                     ///< reads of unacknowledged changes that had to survive
   std::uint64_t repaired = 0, moved = 0, rehashed = 0;  ///< slots that recoveries mended
-  std::uint64_t continued = 0;                          ///< resizes of which they rehashed some
+  std::uint64_t continued = 0;                          ///< resizes in which a writer had stopped
   AtFailpoint at[kFailpoints];
   std::uint64_t largest = 0;  ///< items in a pool
   double max_recovery_ms = 0;
@@ -124,6 +124,7 @@ class Campaign {
   std::uint64_t last_address_ = 0;
   std::uint64_t began_ns_;
   std::uint64_t pool_seed_ = 0;
+  bool stopped_in_resize_ = false;  ///< the last writer
   std::uint64_t kills_of_[kThemes][kKinds] = {};
 };
 

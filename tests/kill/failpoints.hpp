@@ -14,6 +14,7 @@ inline constexpr auto kFailpoints = static_cast<unsigned>(Failpoint::count);
 struct FailpointFacts {
   const char* name;
   Theme theme;               ///< of the pools whose writers stop there; none: recoveries alone do
+  unsigned weight;           ///< how much oftener writers stop there than at others of the theme: where much is to mend
   unsigned skip_bits;        ///< fewer than 2^skip_bits threads pass it before one stops
   bool first_life;           ///< it is passed by the first writer of a pool, and seldom later
   bool (*on)(const Round&);  ///< which tables have it

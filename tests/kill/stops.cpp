@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "campaign.hpp"
+#include "holdfast/pool.hpp"
 
 namespace holdfast::test::kill {
 namespace {
@@ -29,11 +30,13 @@ Failpoint Campaign::choose_failpoint(const Round& round, bool exists) {
     const auto at = static_cast<Failpoint>(i);
     const FailpointFacts& facts = facts_of(at);
     if (facts.theme != round.theme || !facts.on(round) || (facts.first_life && exists)) continue;
-    // Where many writers do not come to, few are sent.
-    const std::uint64_t tries = 2 * counts_.at[i].kills[kind] + counts_.at[i].missed[kind];
-    const std::uint64_t weight = 8 * tries + random_.below(8);
-    if (weight >= fewest) continue;
-    fewest = weight;
+    // Those that few were sent to, of this kind and of all; and fewer where many do not come to.
+    const AtFailpoint& there = counts_.at[i];
+    const std::uint64_t of_kind = 2 * there.kills[kind] + there.missed[kind];
+    const std::uint64_t of_all = 2 * there.all_kills() + there.all_missed();
+    const std::uint64_t tries = (64 * of_kind + 16 * of_all) / facts.weight + random_.below(16);
+    if (tries >= fewest) continue;
+    fewest = tries;
     least = at;
   }
   return least;
@@ -72,6 +75,7 @@ bool Campaign::wait_for_stop(Child& child, std::uint64_t patience_us, const Begu
 void Campaign::kill_at_failpoint(Child& writer, Failpoint at, Kind kind) {
   const bool slow = options_.device != "cpu" || shared_->round.large;
   const bool stopped = wait_for_stop(writer, slow ? 3'000'000 : 60'000, [&] { return shared_->writing.load() == 2; });
+  stopped_in_resize_ = stopped && shared_->round.theme == Theme::resizes && inspect(shared_->path).resizing;
   if (stopped) usleep(static_cast<useconds_t>(random_.below(1u << random_.below(10))));  // the other threads go on
   writer.kill();
   AtFailpoint& there = counts_.at[static_cast<unsigned>(at)];
