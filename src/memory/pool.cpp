@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/both.hpp"
+#include "core/failpoint.hpp"
 #include "memory/owner.hpp"
 #include "memory/pool_impl.hpp"
 #include "memory/system.hpp"
@@ -156,6 +157,7 @@ void Pool::mark_changed(bool gpu) {
   const BootId boot = boot_id();
   std::memcpy(next.boot_id, boot.data(), boot.size());
   impl_->commit(next);
+  HOLDFAST_FAILPOINT(mark_cleared);
   impl_->marked.store(wanted, std::memory_order_release);
 }
 
@@ -164,6 +166,7 @@ void Pool::sync() {
   impl_->require_writable();
   if (impl_->block.clean == 1) return;
   if (impl_->writes_file() && impl_->medium.medium != Medium::shm) impl_->file.sync_data();
+  HOLDFAST_FAILPOINT(synced_without_mark);
   Superblock next = impl_->block;
   next.clean = 1;
   impl_->commit(next);

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "core/failpoint.hpp"
 #include "core/random.hpp"
 #include "memory/named_file.hpp"
 #include "memory/owner.hpp"
@@ -108,6 +109,7 @@ std::unique_ptr<Pool> Pool::create(const std::string& path, const PoolShape& sha
   impl->commit(first);
   if (impl->medium.medium != Medium::shm) impl->file.sync_data();
   impl->take_ownership();
+  HOLDFAST_FAILPOINT(pool_unnamed);
   if (!in_place) {
     give_name(temporary.path, target, overwrite);
     if (overwrite) temporary.path.clear();

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/failpoint.hpp"
 #include "memory/pool_impl.hpp"
 #include "memory/system.hpp"
 
@@ -68,6 +69,7 @@ void Pool::add_level(unsigned number) {
     impl_->drop_room(before);
     throw;
   }
+  HOLDFAST_FAILPOINT(level_allocated);
   layout.add_level(number, offset, bytes);
   Superblock next = block;
   layout.store(next);
@@ -75,6 +77,7 @@ void Pool::add_level(unsigned number) {
   next.is_resizing = 1;
   impl_->levels[number] = range;
   impl_->commit(next);
+  HOLDFAST_FAILPOINT(level_added);
   impl_->announce(range);
 }
 
@@ -85,10 +88,12 @@ void Pool::release_level(unsigned number) {
   if (layout.levels().size() <= impl_->block.levels || layout.levels().front().level != number) {
     throw InvalidArgument("level " + std::to_string(number) + " is addressed, or is not the lowest one");
   }
+  HOLDFAST_FAILPOINT(level_drained);
   layout.free_lowest_level();
   Superblock next = impl_->block;
   layout.store(next);
   impl_->commit(next);
+  HOLDFAST_FAILPOINT(level_released);
   impl_->withdraw(impl_->levels[number]);
 }
 

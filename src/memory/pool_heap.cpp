@@ -3,6 +3,7 @@
 
 #include "core/both.hpp"
 #include "core/checked.hpp"
+#include "core/failpoint.hpp"
 #include "memory/pool_impl.hpp"
 
 namespace holdfast::memory {
@@ -67,6 +68,7 @@ void Pool::grow_heap(std::uint64_t more) {
   growth.layout.store(next);
   const std::size_t ranges_before = impl_->heap_ranges.size();
   impl_->map_heap_parts(before, growth.parts);
+  HOLDFAST_FAILPOINT(heap_allocated);
   impl_->commit(next);
   for (std::size_t i = ranges_before; i < impl_->heap_ranges.size(); ++i) impl_->announce(impl_->heap_ranges[i]);
 }

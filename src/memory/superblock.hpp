@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/failpoint.hpp"
 #include "holdfast/pool.hpp"
 #include "holdfast/score.hpp"
 
@@ -157,6 +158,7 @@ void write_copy(Memory& memory, Block* copy, const Block& next) {
 template <class Memory, class Block>
 void write_superblock(Memory& memory, Block* a, Block* b, const Block& next) {
   write_copy(memory, a, next);
+  HOLDFAST_FAILPOINT(superblock_half_written);
   write_copy(memory, b, next);
 }
 
