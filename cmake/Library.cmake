@@ -36,20 +36,24 @@ if(HOLDFAST_CUDA)
   endif()
 endif()
 
-add_library(holdfast STATIC ${holdfast_sources} ${wide_sources})
+# The library under a name: Tests.cmake builds another, with failpoints.
+function(holdfast_library name)
+  add_library(${name} STATIC ${holdfast_sources} ${wide_sources})
+  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION})
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_include_directories(${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_compile_definitions(${name} PRIVATE HOLDFAST_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(${name} PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:holdfast_options>)
+  if(HOLDFAST_HAS_CUDA_SOURCES)
+    # Defined where the cuda machine is part of the library: `#ifdef HOLDFAST_WITH_CUDA` in src/table.
+    target_compile_definitions(${name} PRIVATE HOLDFAST_WITH_CUDA=1)
+    target_link_libraries(${name} PRIVATE CUDA::cudart_static)
+  endif()
+endfunction()
+holdfast_library(holdfast)
 add_library(holdfast::holdfast ALIAS holdfast)
-set_target_properties(holdfast PROPERTIES VERSION ${PROJECT_VERSION})
-target_compile_features(holdfast PUBLIC cxx_std_20)
-target_include_directories(holdfast
-  PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
-  PRIVATE "${PROJECT_SOURCE_DIR}/src")
-target_compile_definitions(holdfast PRIVATE HOLDFAST_VERSION="${PROJECT_VERSION}")
-target_link_libraries(holdfast PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:holdfast_options>)
-if(HOLDFAST_HAS_CUDA_SOURCES)
-  # Defined where the cuda machine is part of the library: `#ifdef HOLDFAST_WITH_CUDA` in src/table.
-  target_compile_definitions(holdfast PRIVATE HOLDFAST_WITH_CUDA=1)
-  target_link_libraries(holdfast PRIVATE CUDA::cudart_static)
-endif()
 
 # What a user's kernels need: the CUDA headers, and the rooms that table_ref.cuh includes.
 if(HOLDFAST_CUDA)

@@ -84,6 +84,26 @@ foreach(folder IN LISTS folders)
   holdfast_suite(${suite} "${folder}")
 endforeach()
 
+# What the kill test kills at failpoints (src/core/failpoint.hpp): its own sources, with a library that has them.
+if(TARGET holdfast-kill-test)
+  holdfast_library(holdfast_failpoints)
+  target_compile_definitions(holdfast_failpoints PUBLIC HOLDFAST_FAILPOINTS=1)
+  get_target_property(sources holdfast-kill-test SOURCES)
+  add_executable(holdfast-kill-child ${sources} "${PROJECT_SOURCE_DIR}/tests/support/results.cpp")
+  target_include_directories(holdfast-kill-child PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(holdfast-kill-child PRIVATE holdfast_failpoints holdfast_options)
+  if(HOLDFAST_HAS_CUDA_SOURCES)
+    target_compile_definitions(holdfast-kill-child PRIVATE HOLDFAST_WITH_CUDA=1)
+    target_compile_options(holdfast-kill-child PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+    target_link_libraries(holdfast-kill-child PRIVATE CUDA::cudart_static)
+    if(HOLDFAST_TESTED_ARCHITECTURE)
+      set_target_properties(holdfast_failpoints holdfast-kill-child PROPERTIES
+        CUDA_ARCHITECTURES "${HOLDFAST_TESTED_ARCHITECTURE}")
+    endif()
+  endif()
+  add_dependencies(holdfast-kill-test holdfast-kill-child)
+endif()
+
 # A bounded run of the kills; `make kill-test` does 1,000.
 if(TARGET holdfast-kill-test)
   add_test(NAME kill.bounded COMMAND holdfast-kill-test --kills 40 --seed 1)

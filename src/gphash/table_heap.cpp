@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "core/failpoint.hpp"
 #include "gphash/table_object.hpp"
 #include "holdfast/error.hpp"
 
@@ -98,6 +99,7 @@ void TableObject::extend_heap(Edit& edit, const std::vector<Extent>& pieces) {
   map_heap_pieces(pieces);
   try {
     settle_heap_from(from);
+    HOLDFAST_FAILPOINT(heap_allocated);
     edit.commit();
   } catch (...) {
     unmap_heap_from(before);

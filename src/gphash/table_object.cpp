@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "core/failpoint.hpp"
 #include "core/random.hpp"
 #include "holdfast/error.hpp"
 
@@ -150,12 +151,14 @@ void TableObject::add_level(unsigned number) {
   Edit edit(pool());
   try {
     add_level_to(edit, number);
+    HOLDFAST_FAILPOINT(level_allocated);
     edit.commit();
   } catch (...) {
     memory::unmap(levels_[number].address, levels_[number].mapped);
     levels_[number] = {};
     throw;
   }
+  HOLDFAST_FAILPOINT(level_added);
   shape_.top_level = number;
   shape_.is_resizing = true;
   announce(levels_[number]);
@@ -170,7 +173,9 @@ void TableObject::release_level(unsigned number) {
   }
   Edit edit(pool());
   edit.free(this->number(), kLevelRole, static_cast<std::uint16_t>(number));
+  HOLDFAST_FAILPOINT(level_drained);
   edit.commit();
+  HOLDFAST_FAILPOINT(level_released);
   withdraw(levels_[number]);
   shape_.is_resizing = number + 1 < bottom;
 }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include "core/failpoint.hpp"
 #include "memory/copies.hpp"
 
 namespace holdfast::memory {
@@ -18,6 +19,7 @@ void commit_directory(Memory& memory, std::byte* area, const std::byte* director
                       const Block& next) {
   store_words(memory, area, directory, bytes);
   memory.fence();
+  HOLDFAST_FAILPOINT(directory_written);
   write_copies(memory, copies, next);
 }
 

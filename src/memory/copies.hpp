@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/checksum.hpp"
+#include "core/failpoint.hpp"
 
 namespace holdfast::memory {
 
@@ -69,6 +70,7 @@ void write_copy(Memory& memory, Block* copy, const Block& next) {
 template <class Memory, class Block>
 void write_copies(Memory& memory, Block* copies, const Block& next) {
   write_copy(memory, copies, next);
+  HOLDFAST_FAILPOINT(copy_half_written);
   write_copy(memory, copies + 1, next);
 }
 

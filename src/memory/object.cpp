@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/both.hpp"
+#include "core/failpoint.hpp"
 #include "holdfast/error.hpp"
 #include "memory/process.hpp"
 
@@ -130,6 +131,7 @@ void Object::mark_changed(bool gpu) {
   next.domain = static_cast<std::uint32_t>(wanted);
   note_boot(next);
   write_page(next);
+  HOLDFAST_FAILPOINT(mark_cleared);
   marked_.store(wanted, std::memory_order_release);
 }
 
@@ -138,6 +140,7 @@ void Object::sync() {
   require_writable();
   if (page_.clean == 1) return;
   pool_->sync_data();
+  HOLDFAST_FAILPOINT(synced_without_mark);
   ObjectPage next = page_;
   next.clean = 1;
   write_page(next);

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "core/failpoint.hpp"
 #include "core/random.hpp"
 #include "memory/owner.hpp"
 #include "memory/pool_file.hpp"
@@ -57,6 +58,7 @@ NewPool::NewPool(const std::string& path, bool overwrite) : overwrite_(overwrite
 void NewPool::publish() {
   pool_->sync_data();
   if (in_place_) return;
+  HOLDFAST_FAILPOINT(pool_unnamed);
   give_name(temporary_.path, target_, overwrite_);
   if (overwrite_) temporary_.path.clear();
   if (pool_->medium().medium != Medium::shm) sync_folder(target_);

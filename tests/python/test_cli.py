@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from conftest import PATIENCE_S
 
-from holdfast import NoSpace, PoolCorrupt, Table
+from holdfastdb import NoSpace, PoolCorrupt, Table
 
-RUN = [sys.executable, "-c", "from holdfast.cli import main; main()"]
+RUN = [sys.executable, "-c", "from holdfastdb.cli import main; main()"]
 
 
 def holdfast(*arguments: object, status: int = 0, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -133,7 +133,7 @@ def test_usage() -> None:
 def killed(path: Path) -> None:
     """A pool whose writer did not close it."""
     code = """
-import os, sys, numpy as np, holdfast as hf
+import os, sys, numpy as np, holdfastdb as hf
 table = hf.Table.create(sys.argv[1], value=16, capacity=1000, device="cpu")
 table.insert(np.arange(500), np.ones((500, 16), np.uint8))
 os.kill(os.getpid(), 9)

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from conftest import PATIENCE_S, Machine, Make
 
-import holdfast as hf
-from holdfast import Op, Status, Table
+import holdfastdb as hf
+from holdfastdb import Op, Status, Table
 
 KEYS = np.arange(1000, dtype=np.uint64)
 
@@ -28,7 +28,12 @@ def fill(path: Path, device: str, value: int = 16) -> None:
 def in_child(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Runs Python code in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-c", "import sys\nimport holdfast as hf\nimport numpy as np\n" + code, *map(str, arguments)],
+        [
+            sys.executable,
+            "-c",
+            "import sys\nimport holdfastdb as hf\nimport numpy as np\n" + code,
+            *map(str, arguments),
+        ],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -139,9 +144,9 @@ def test_one_writer_at_a_time(folder: Path) -> None:
     with Table.open(path, device="cpu"):
         for mode in ("r", "r+"):
             child = in_child("hf.Table.open(sys.argv[1], device='cpu', mode=sys.argv[2])", path, mode)
-            assert "holdfast.PoolInUse" in child.stderr and f"process {os.getpid()}" in child.stderr
+            assert "holdfastdb.PoolInUse" in child.stderr and f"process {os.getpid()}" in child.stderr
         child = in_child("hf.Table.create(sys.argv[1], overwrite=True)", path)
-        assert "holdfast.PoolInUse" in child.stderr
+        assert "holdfastdb.PoolInUse" in child.stderr
         assert str(os.getpid()) in hf.inspect(path).owner
     assert hf.inspect(path).owner == ""
     child = in_child("t = hf.Table.open(sys.argv[1], device='cpu'); print(len(t)); t.close()", path)
@@ -165,7 +170,7 @@ def test_use_after_close(folder: Path, device: str) -> None:
     assert not table.closed
     table.close()
     table.close()
-    assert table.closed and repr(table) == f"<holdfast.Table {path}: closed>"
+    assert table.closed and repr(table) == f"<holdfastdb.Table {path}: closed>"
     values = np.zeros((1, 16), np.uint8)
     for call in (
         lambda: table.find([1]),
@@ -255,7 +260,7 @@ def test_repr(folder: Path) -> None:
         load = f"{table.load_factor:.2f}"
         survives = table.stats()["domain"]
         assert repr(table) == (
-            f"<holdfast.Table {folder / 'items.hold'}: 1,000 items, load {load}, on cpu, survives {survives}>"
+            f"<holdfastdb.Table {folder / 'items.hold'}: 1,000 items, load {load}, on cpu, survives {survives}>"
         )
 
 

@@ -17,10 +17,10 @@ from conftest import Machine
 from hypothesis import given
 from typer.testing import CliRunner
 
-import holdfast as hf
-from holdfast import InvalidArgument, InvalidType, Op, Status, Table
-from holdfast.cli.main import app
-from holdfast.transfer import dump, load
+import holdfastdb as hf
+from holdfastdb import InvalidArgument, InvalidType, Op, Status, Table
+from holdfastdb.cli.main import app
+from holdfastdb.transfer import dump, load
 
 has_arrow = pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="needs pyarrow")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import Machine
 
-import holdfast as hf
+import holdfastdb as hf
 
 KEYS = np.arange(1000, dtype=np.uint64)
 

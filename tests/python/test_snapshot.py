@@ -15,8 +15,8 @@ import pytest
 from conftest import PATIENCE_S, Machine, Make
 from test_cli import RUN, as_json, holdfast, killed
 
-import holdfast as hf
-from holdfast import Table
+import holdfastdb as hf
+from holdfastdb import Table
 
 KEYS = np.arange(50_000, dtype=np.uint64)
 
@@ -151,7 +151,7 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
 INTERRUPTED = """
 import os, signal, sys
 import numpy as np
-import holdfast as hf
+import holdfastdb as hf
 signal.signal(signal.SIGINT, signal.default_int_handler)
 table = hf.Table.create(sys.argv[1], value=64, capacity=100_000, device="cpu")
 table.insert(np.arange(100_000), np.ones((100_000, 64), np.uint8))

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import holdfast as hf
-from holdfast import InvalidArgument, InvalidType, Status, Table
-from holdfast.cli.main import app
-from holdfast.transfer import dump, load
+import holdfastdb as hf
+from holdfastdb import InvalidArgument, InvalidType, Status, Table
+from holdfastdb.cli.main import app
+from holdfastdb.transfer import dump, load
 
 WIDE = [16, 24, 32, 128]
 
