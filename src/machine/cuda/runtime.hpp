@@ -11,8 +11,8 @@
 
 #include "holdfast/error.hpp"
 
-namespace holdfast::memory {
-class Pool;
+namespace holdfast::gphash {
+class TableObject;
 }
 
 namespace holdfast::machine::cuda {
