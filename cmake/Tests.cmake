@@ -102,6 +102,8 @@ if(TARGET holdfast-kill-test)
     endif()
   endif()
   add_dependencies(holdfast-kill-test holdfast-kill-child)
+  add_test(NAME kill.none_is_shipped COMMAND sh -c "! '${CMAKE_NM}' -C '$<TARGET_FILE:holdfast>' | grep failpoint")
+  set_tests_properties(kill.none_is_shipped PROPERTIES LABELS kill)
 endif()
 
 # A bounded run of the kills; `make kill-test` does 1,000.

@@ -50,12 +50,9 @@ HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory, const
     tile.once([&] { return release(memory, candidates.stripe(view)), 0; });
     if (result == Rehashed::busy || result == Rehashed::needs_level) return result;
   }
-  tile.once([&] {
-    if (result == Rehashed::moved) HOLDFAST_FAILPOINT(rehash_copied);
-    clear_slot(memory, view, slot, Step::fence_after_rehash_clear);
-    HOLDFAST_FAILPOINT(rehash_cleared);
-    return 0;
-  });
+  if (result == Rehashed::moved) HOLDFAST_FAILPOINT(rehash_copied);
+  tile.once([&] { return clear_slot(memory, view, slot, Step::fence_after_rehash_clear), 0; });
+  HOLDFAST_FAILPOINT(rehash_cleared);
   return torn ? Rehashed::empty : result;
 }
 

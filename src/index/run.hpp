@@ -425,11 +425,8 @@ HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const 
     memory.count_items(-1);
   } else {
     if (!state.place(candidates, word)) return Outcome::needs_cell;
-    tile.once([&] {
-      swap_word(memory, old.slot, word);
-      HOLDFAST_FAILPOINT(word_swapped);
-      return 0;
-    });
+    tile.once([&] { return swap_word(memory, old.slot, word), 0; });
+    HOLDFAST_FAILPOINT(word_swapped);
     state.keep_cell();
   }
   // Whoever takes a cell out of its slot, and no one else, frees it (RULES.md 5).
