@@ -91,6 +91,14 @@ TEST(Corrupt, BitsOfPairs) {
   }
 }
 
+TEST(Corrupt, AKeyThatIsThereTwiceIsFoundByCheck) {
+  const std::string path = pool_path() + "-twice";
+  write_file(path, make_key_twice_image(path).bytes);
+  EXPECT_FALSE(check(path).errors.empty());
+  EXPECT_EQ(exercise(path).wrong, "");
+  fs::remove(path);
+}
+
 TEST(Corrupt, TruncatedAtEveryBoundary) {
   for (const Image& image : images()) {
     const bool first = &image == &images().front();

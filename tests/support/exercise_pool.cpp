@@ -185,7 +185,8 @@ class Day {
   void refuse(const ObjectInfo& object, const Refusal& refusal) {
     result_.refused[object.number] = refusal.text;
     if (!refusal.of_the_file && !object.damage.empty()) wrong("a vague refusal: " + refusal.text);
-    if (refusal.text.find(path_ + ":" + object.name) == std::string::npos) wrong("no name in: " + refusal.text);
+    const bool named = refusal.text.rfind(path_ + ":" + object.name + " ", 0) == 0;
+    if (refusal.of_the_file && !named) wrong("no name before: " + refusal.text);
     if (before_.empty() || object.damage.empty()) return;  // what only recovery refuses was opened
     const std::string now = read_file(path_);
     for (const ExtentInfo& extent : object.extents) {

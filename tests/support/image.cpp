@@ -131,6 +131,29 @@ Image make_pairs_image(const std::string& path, unsigned items, bool clean) {
   return image;
 }
 
+Image make_key_twice_image(const std::string& path) {
+  constexpr std::uint64_t kSlot = 16, kBucket = 8 * kSlot, kCell = 16;
+  Image image = make_image(path, kCell, 20, true);
+  image.name = "a key twice";
+  const auto of_kind = [&](const char* kind) {
+    return *std::find_if(image.extents.begin(), image.extents.end(),
+                         [&](const ExtentInfo& extent) { return extent.kind.rfind(kind, 0) == 0; });
+  };
+  const std::uint64_t last_cell = of_kind("heap").bytes / kCell;  // which is free
+  const ExtentInfo level = of_kind("level");
+  const std::string empty(kSlot, '\0');
+  for (std::uint64_t bucket = level.offset; bucket < level.offset + level.bytes; bucket += kBucket) {
+    // A bucket fills from its first slot on.
+    std::uint64_t slot = bucket;
+    while (slot < bucket + kBucket && image.bytes.compare(slot, kSlot, empty) != 0) slot += kSlot;
+    if (slot == bucket || slot == bucket + kBucket) continue;
+    image.bytes.replace(slot, 8, image.bytes, bucket, 8);
+    std::memcpy(image.bytes.data() + slot + 8, &last_cell, 8);
+    return image;
+  }
+  throw std::runtime_error("no bucket has an item and room for another");
+}
+
 void write_file(const std::string& path, const std::string& bytes) {
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   const bool written = file >= 0 && ftruncate(file, static_cast<off_t>(bytes.size())) == 0 &&

@@ -28,6 +28,8 @@ Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned it
 /// The same with keys and values of any length, in cells of several classes; some were updated to another class, some erased. Unclean,
 /// two more inserts have stopped halfway, with the fingerprint or the word of their slot still zero.
 Image make_pairs_image(const std::string& path, unsigned items, bool clean);
+/// A pool in which one key has two items, each with a cell of its own, as no crash leaves it.
+Image make_key_twice_image(const std::string& path);
 
 /// Writes bytes to a file, over whatever it held.
 void write_file(const std::string& path, const std::string& bytes);
