@@ -25,7 +25,7 @@ const char* name_of(Kind kind);
 
 /// Where recovery passes when it mends what a writer killed at `at` has left: some of them, or none.
 struct RecoveryFailpoints {
-  std::array<Failpoint, 5> at{};
+  std::array<Failpoint, 6> at{};
   unsigned size = 0;
 };
 RecoveryFailpoints mended_at(Failpoint at);

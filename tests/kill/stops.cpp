@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <limits>
 
 #include "campaign.hpp"
@@ -18,6 +19,11 @@ std::uint32_t load(const std::uint32_t& word) {
 Urge urge_to(Failpoint at, Theme theme) {
   if (theme == Theme::resizes) return Urge::grow;
   return at == Failpoint::synced_without_mark || at == Failpoint::copy_half_written ? Urge::sync : Urge::none;
+}
+
+/// A pool that is being made has no name yet, and one that is made has its table.
+bool is_resizing(const std::string& path) {
+  return std::filesystem::exists(path) && inspect(path).objects.at(0).table.resizing;
 }
 
 }  // namespace
@@ -75,7 +81,7 @@ bool Campaign::wait_for_stop(Child& child, std::uint64_t patience_us, const Begu
 void Campaign::kill_at_failpoint(Child& writer, Failpoint at, Kind kind) {
   const bool slow = options_.device != "cpu" || shared_->round.large;
   const bool stopped = wait_for_stop(writer, slow ? 3'000'000 : 60'000, [&] { return shared_->writing.load() == 2; });
-  stopped_in_resize_ = stopped && shared_->round.theme == Theme::resizes && inspect(shared_->path).objects.at(0).table.resizing;
+  stopped_in_resize_ = stopped && shared_->round.theme == Theme::resizes && is_resizing(shared_->path);
   if (stopped) usleep(static_cast<useconds_t>(random_.below(1u << random_.below(10))));  // the other threads go on
   writer.kill();
   AtFailpoint& there = counts_.at[static_cast<unsigned>(at)];
