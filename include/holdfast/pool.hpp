@@ -56,6 +56,7 @@ struct ObjectInfo {
   Domain domain = Domain::none;  ///< what writes survived when it was last changed
   bool clean = false;            ///< closed or synced, and not changed since
   bool same_boot = false;        ///< the machine has not restarted since it was last changed
+  std::uint64_t generation = 0;  ///< grows when it is changed after a sync, and when it is synced or closed
   std::string damage;            ///< why it cannot be opened; empty if it can, as far as its pages tell
   std::uint64_t bytes = 0;       ///< of its extents
   std::vector<ExtentInfo> extents;
@@ -158,6 +159,8 @@ class Pool {
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});
   /// Verifies every object; tables that are not open are opened for it. Sums over all, with their names before what is wrong.
   CheckReport check();
+  CheckReport check(
+      const std::string& name);  ///< of one object. Throws ObjectNotFound, PoolMismatch where it is no table.
 
   /// Closes the tables that are open, and then the pool. Idempotent.
   void close();

@@ -125,6 +125,7 @@ struct PhaseTime {
 /// Figures about a table; all are derived, none is stored.
 struct Stats {
   std::string path, device, device_reason;  ///< which machine, and why
+  std::uint32_t object = 0;                 ///< its number in the pool
   Medium medium = Medium::file;
   Domain domain = Domain::none;
   Score score = Score::none;
@@ -260,9 +261,9 @@ class Table {
   std::shared_ptr<Impl> impl_;
 };
 
-/// Opens the pool as its recovery would, verifies every slot and cell of its tables, and closes it again. With
-/// `repair` false the file is not written: a table that needs recovery is recovered in private memory.
-CheckReport check(const std::string& path, bool repair = false);
+/// Opens the pool as its recovery would, verifies every slot and cell of its tables, or of the one of that name, and closes it
+/// again. With `repair` false the file is not written: a table that needs recovery is recovered in private memory.
+CheckReport check(const std::string& path, bool repair = false, const std::string& name = {});
 
 /// The GPUs this build can use: 0 without CUDA or without a device. `why` says the reason.
 int cuda_devices(std::string* why = nullptr);

@@ -10,7 +10,18 @@ from . import errors, initial
 from ._native import version as __version__
 from .column import Column
 from .errors import *  # noqa: F403
-from .pool import CheckReport, Extent, PoolInfo, SnapshotReport, check, cuda_devices, inspect
+from .inspection import (
+    CheckReport,
+    Extent,
+    ObjectInfo,
+    PoolInfo,
+    SnapshotReport,
+    TableInfo,
+    check,
+    cuda_devices,
+    inspect,
+)
+from .pool import Pool
 from .status import Op, Status
 from .table import Table
 from .transfer import BadRow, DumpReport, LoadReport, dump, load
@@ -22,11 +33,14 @@ __all__ = [
     "DumpReport",
     "Extent",
     "LoadReport",
+    "ObjectInfo",
     "Op",
+    "Pool",
     "PoolInfo",
     "SnapshotReport",
     "Status",
     "Table",
+    "TableInfo",
     "__version__",
     "check",
     "cuda_devices",

@@ -9,21 +9,8 @@ using namespace nb::literals;
 namespace holdfast::python {
 namespace {
 
-Dict describe(const PoolInfo& info) {
-  nb::list extents;
-  for (const ExtentInfo& extent : info.extents) {
-    nb::dict item;
-    item["kind"] = extent.kind;
-    item["offset"] = extent.offset;
-    item["bytes"] = extent.bytes;
-    extents.append(item);
-  }
+Dict describe(const TableInfo& info) {
   Dict result;
-  result["path"] = info.path;
-  result["medium"] = name(info.medium);
-  result["domain"] = name(info.domain);
-  result["version"] = info.version;
-  result["pool_id"] = info.pool_id;
   result["key_bytes"] = info.key_bytes;
   result["value_bytes"] = info.value_bytes;
   result["levels"] = info.levels;
@@ -33,15 +20,53 @@ Dict describe(const PoolInfo& info) {
   result["total_slots"] = info.total_slots;
   result["cells"] = info.cells;
   result["cell_bytes"] = info.cell_bytes;
+  result["max_bytes"] = info.max_bytes;
+  result["created"] = info.created;
   result["score"] = name(info.score);
-  result["file_bytes"] = info.file_bytes;
-  result["generation"] = info.generation;
-  result["clean"] = info.clean;
   result["resizing"] = info.resizing;
+  return result;
+}
+
+Dict describe(const ObjectInfo& info) {
+  nb::list extents;
+  for (const ExtentInfo& extent : info.extents) {
+    nb::dict item;
+    item["kind"] = extent.kind;
+    item["offset"] = extent.offset;
+    item["bytes"] = extent.bytes;
+    extents.append(item);
+  }
+  Dict result;
+  result["name"] = info.name;
+  result["number"] = info.number;
+  result["type"] = info.type;
+  result["type_version"] = info.type_version;
+  result["domain"] = name(info.domain);
+  result["clean"] = info.clean;
   result["same_boot"] = info.same_boot;
+  result["generation"] = info.generation;
+  result["damage"] = info.damage;
+  result["bytes"] = info.bytes;
+  result["extents"] = extents;
+  result["table"] = nb::none();
+  if (info.type == "table" && info.damage.empty()) result["table"] = describe(info.table);
+  return result;
+}
+
+Dict describe(const PoolInfo& info) {
+  Dict result;
+  result["path"] = info.path;
+  result["medium"] = name(info.medium);
+  result["domain"] = name(info.domain);
+  result["version"] = info.version;
+  result["pool_id"] = info.pool_id;
+  result["created"] = info.created;
+  result["file_bytes"] = info.file_bytes;
+  result["free_bytes"] = info.free_bytes;
+  result["generation"] = info.generation;
   result["valid_copies"] = info.valid_copies;
   result["owner"] = info.owner;
-  result["extents"] = extents;
+  result["objects"] = to_dicts(info.objects);
   return result;
 }
 
@@ -54,11 +79,11 @@ Dict inspect_pool(const std::string& path) {
   return describe(info);
 }
 
-Dict check_pool(const std::string& path, bool repair) {
+Dict check_pool(const std::string& path, bool repair, const std::string& name) {
   CheckReport report;
   {
     nb::gil_scoped_release released;
-    report = check(path, repair);
+    report = check(path, repair, name);
   }
   return to_dict(report);
 }
@@ -74,6 +99,12 @@ nb::typed<nb::tuple, int, nb::str> devices() {
 }
 
 }  // namespace
+
+Dicts to_dicts(const std::vector<ObjectInfo>& objects) {
+  Dicts list;
+  for (const ObjectInfo& object : objects) list.append(describe(object));
+  return list;
+}
 
 Dict to_dict(const CheckReport& report) {
   const auto list_of = [](const std::vector<std::string>& texts) {
@@ -105,8 +136,9 @@ NB_MODULE(_native, module) {
   module.attr("version") = HOLDFAST_VERSION;
   bind_errors(module);
   bind_table(module);
+  bind_pool(module);
   bind_cuda(module);
   module.def("inspect", &inspect_pool, "path"_a);
-  module.def("check", &check_pool, "path"_a, "repair"_a);
+  module.def("check", &check_pool, "path"_a, "repair"_a, "name"_a, "Of one object, or of all if the name is empty.");
   module.def("cuda_devices", &devices, "The number of GPUs that this build can use, and why.");
 }

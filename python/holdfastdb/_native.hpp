@@ -6,6 +6,9 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "holdfast/pool.hpp"
 #include "holdfast/table.hpp"
@@ -15,14 +18,32 @@ namespace holdfast::python {
 /// Adds `use_errors`, and translates C++ errors into the Python classes that it was given.
 void bind_errors(nanobind::module_& module);
 
-/// Adds the class `Table`.
+/// A handle as Python holds it. When the last reference goes, what it names may close, and that waits for other threads: a
+/// snapshot among them, which wants the interpreter lock for its `progress`. So the handle goes without the lock.
+template <class Handle>
+class Held : public Handle {
+ public:
+  explicit Held(Handle&& handle) : Handle(std::move(handle)) {}
+  Held(Held&&) = default;
+  ~Held() {
+    const nanobind::gil_scoped_release released;
+    const Handle gone = std::move(static_cast<Handle&>(*this));
+  }
+};
+using HeldTable = Held<Table>;
+using HeldPool = Held<Pool>;
+
+/// Adds the class `Table`, and `CreateOptions` and `OpenOptions`.
 void bind_table(nanobind::module_& module);
 
+/// Adds the class `Pool`.
+void bind_pool(nanobind::module_& module);
+
 /// Adds the class `Blobs`, and to `Table` what runs over keys and values of any length.
-void bind_pairs(nanobind::module_& module, nanobind::class_<Table>& table);
+void bind_pairs(nanobind::module_& module, nanobind::class_<HeldTable>& table);
 
 /// Adds the operations on selected items to it.
-void bind_selection(nanobind::class_<Table>& table);
+void bind_selection(nanobind::class_<HeldTable>& table);
 
 /// Adds `order_streams` and `pointer_device`, which need CUDA and say so where the build has none.
 void bind_cuda(nanobind::module_& module);
@@ -35,7 +56,15 @@ T* at(std::uintptr_t address) {
 
 using Dict = nanobind::typed<nanobind::dict, nanobind::str, nanobind::any>;
 
-/// The report as a dict with the names of the C++ members.
+using Dicts = nanobind::typed<nanobind::list, Dict>;
+
+// Reports as dicts with the names of the C++ members.
 Dict to_dict(const CheckReport& report);
+Dict to_dict(const SnapshotResult& result);
+Dicts to_dicts(const std::vector<ObjectInfo>& objects);
+
+/// How a snapshot asks for signals, and calls `progress` if it is not None, every few hundredths of a second; both may raise.
+SnapshotOptions snapshot_options(bool overwrite, unsigned threads, bool wait_for_sessions,
+                                 const nanobind::object& progress);
 
 }  // namespace holdfast::python

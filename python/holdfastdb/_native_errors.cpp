@@ -27,6 +27,12 @@ void translate(const std::exception_ptr& thrown, void*) {
     raise("PoolExists", e);
   } catch (const PoolInUse& e) {
     raise("PoolInUse", e);
+  } catch (const ObjectNotFound& e) {
+    raise("ObjectNotFound", e);
+  } catch (const ObjectExists& e) {
+    raise("ObjectExists", e);
+  } catch (const ObjectInUse& e) {
+    raise("ObjectInUse", e);
   } catch (const PoolCorrupt& e) {
     raise("PoolCorrupt", e);
   } catch (const PoolVersion& e) {

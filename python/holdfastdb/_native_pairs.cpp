@@ -15,7 +15,7 @@ namespace {
 using Ran = nb::typed<nb::tuple, bool, nb::any>;
 using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
 
-Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys,
+Ran run(HeldTable& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys,
         std::uintptr_t key_offsets, std::uintptr_t values, std::uintptr_t value_offsets, Blobs* blobs,
         DeviceBlobs* device_blobs, std::uintptr_t statuses, std::uintptr_t found, std::uintptr_t mask, bool unique,
         bool ordered, bool on_device, std::uintptr_t stream, bool interruptible) {
@@ -46,7 +46,7 @@ Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::ui
   return nb::borrow<Ran>(nb::make_tuple(result.stopped, interrupt.raised()));
 }
 
-Exported export_pairs(Table& table, std::uint64_t cursor, Blobs* keys, Blobs* values, std::size_t n) {
+Exported export_pairs(HeldTable& table, std::uint64_t cursor, Blobs* keys, Blobs* values, std::size_t n) {
   std::size_t count = 0;
   {
     nb::gil_scoped_release released;
@@ -78,7 +78,7 @@ void present(const Blobs& blobs, std::uintptr_t found) {
 
 }  // namespace
 
-void bind_pairs(nb::module_& module, nb::class_<Table>& table) {
+void bind_pairs(nb::module_& module, nb::class_<HeldTable>& table) {
   nb::class_<Blobs>(module, "Blobs")
       .def(nb::init<>())
       .def("__len__", &Blobs::size)

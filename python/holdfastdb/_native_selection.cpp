@@ -25,7 +25,8 @@ nb::object view_of(const void* at, std::size_t bytes, int flags) {
 using Range = nb::typed<nb::tuple, std::uint64_t, std::uint64_t>;
 
 /// The selection that Python means. `where(keys, values, keep)` gets the bytes of some items, and writes a byte each.
-Selection select(const Table& table, const Key& first, const Key& last, const Range& score, const nb::object& where) {
+Selection select(const HeldTable& table, const Key& first, const Key& last, const Range& score,
+                 const nb::object& where) {
   Selection selection;
   if (first) selection.first = first->c_str();
   if (last) selection.last = last->c_str();
@@ -46,13 +47,15 @@ Selection select(const Table& table, const Key& first, const Key& last, const Ra
   return selection;
 }
 
-std::uint64_t erase_if(Table& table, const Key& first, const Key& last, const Range& score, const nb::object& where) {
+std::uint64_t erase_if(HeldTable& table, const Key& first, const Key& last, const Range& score,
+                       const nb::object& where) {
   const Selection selection = select(table, first, last, score, where);
   const nb::gil_scoped_release released;
   return table.erase_if(selection);
 }
 
-std::uint64_t size_if(Table& table, const Key& first, const Key& last, const Range& score, const nb::object& where) {
+std::uint64_t size_if(HeldTable& table, const Key& first, const Key& last, const Range& score,
+                      const nb::object& where) {
   const Selection selection = select(table, first, last, score, where);
   const nb::gil_scoped_release released;
   return table.size_if(selection);
@@ -60,7 +63,7 @@ std::uint64_t size_if(Table& table, const Key& first, const Key& last, const Ran
 
 using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
 
-Exported export_if(Table& table, const Key& first, const Key& last, const Range& score, const nb::object& where,
+Exported export_if(HeldTable& table, const Key& first, const Key& last, const Range& score, const nb::object& where,
                    std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values, std::uintptr_t scores,
                    std::size_t n) {
   const Selection selection = select(table, first, last, score, where);
@@ -75,7 +78,7 @@ Exported export_if(Table& table, const Key& first, const Key& last, const Range&
 
 }  // namespace
 
-void bind_selection(nb::class_<Table>& table) {
+void bind_selection(nb::class_<HeldTable>& table) {
   table
       .def("erase_if", &erase_if, "first"_a.none(), "last"_a.none(), "score"_a, "where"_a.none(),
            "Erases the items with keys from first to last that `where(keys, values, keep)` leaves in.")

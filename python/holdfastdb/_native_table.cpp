@@ -23,11 +23,12 @@ CacheOptions cache_options(double bucket_ratio, double ratio, std::optional<std:
   return options;
 }
 
-Table create(const std::string& path, std::uint32_t key, std::uint32_t value, std::uint64_t capacity,
-             std::uint32_t levels, std::uint32_t hash_locations, std::uint32_t slots, const std::string& device,
-             bool overwrite, unsigned threads, bool moves, std::uint32_t shared_bias, bool flush, std::uint64_t seed,
-             std::uint64_t max_bytes, std::optional<std::uint64_t> gpu_memory, double bucket_cache, double value_cache,
-             std::optional<std::uint64_t> value_memory, const std::string& cache_policy, const std::string& score) {
+CreateOptions create_options(std::uint32_t key, std::uint32_t value, std::uint64_t capacity, std::uint32_t levels,
+                             std::uint32_t hash_locations, std::uint32_t slots, const std::string& device,
+                             bool overwrite, unsigned threads, bool moves, std::uint32_t shared_bias, bool flush,
+                             std::uint64_t seed, std::uint64_t max_bytes, std::optional<std::uint64_t> gpu_memory,
+                             double bucket_cache, double value_cache, std::optional<std::uint64_t> value_memory,
+                             const std::string& cache_policy, const std::string& score) {
   CreateOptions options;
   options.score = score_from(score);
   options.key_bytes = key;
@@ -46,14 +47,14 @@ Table create(const std::string& path, std::uint32_t key, std::uint32_t value, st
   options.max_bytes = max_bytes;
   options.gpu_memory = gpu_memory.value_or(kHalfOfFree);
   options.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
-  nb::gil_scoped_release released;
-  return Table::create(path, options);
+  return options;
 }
 
-Table open(const std::string& path, const std::string& device, bool read_only, unsigned threads, bool moves,
-           std::uint32_t shared_bias, bool flush, bool salvage, std::optional<std::uint32_t> key,
-           std::optional<std::uint32_t> value, std::optional<std::uint64_t> gpu_memory, double bucket_cache,
-           double value_cache, std::optional<std::uint64_t> value_memory, const std::string& cache_policy) {
+OpenOptions open_options(const std::string& device, bool read_only, unsigned threads, bool moves,
+                         std::uint32_t shared_bias, bool flush, bool salvage, std::optional<std::uint32_t> key,
+                         std::optional<std::uint32_t> value, std::optional<std::uint64_t> gpu_memory,
+                         double bucket_cache, double value_cache, std::optional<std::uint64_t> value_memory,
+                         const std::string& cache_policy) {
   OpenOptions options;
   options.gpu_memory = gpu_memory.value_or(kHalfOfFree);
   options.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
@@ -67,14 +68,23 @@ Table open(const std::string& path, const std::string& device, bool read_only, u
   options.key_bytes = key.value_or(0);
   options.value_bytes = value.value_or(0);
   options.check_value_bytes = value.has_value();
+  return options;
+}
+
+HeldTable create(const std::string& path, const CreateOptions& options) {
   nb::gil_scoped_release released;
-  return Table::open(path, options);
+  return HeldTable(Table::create(path, options));
+}
+
+HeldTable open(const std::string& path, const OpenOptions& options) {
+  nb::gil_scoped_release released;
+  return HeldTable(Table::open(path, options));
 }
 
 using Ran = nb::typed<nb::tuple, nb::typed<nb::list, std::uint64_t>, bool, nb::any>;
 using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
 
-Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys, std::uintptr_t values,
+Ran run(HeldTable& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys, std::uintptr_t values,
         std::uintptr_t out, std::uintptr_t statuses, std::uintptr_t found, std::uintptr_t mask, unsigned combine,
         unsigned element, double scale, std::uint32_t column, std::uint32_t column_bytes, bool unique, bool ordered,
         bool on_device, std::uintptr_t stream, bool interruptible, std::uintptr_t scores) {
@@ -110,7 +120,7 @@ Ran run(Table& table, std::size_t size, unsigned op, std::uintptr_t ops, std::ui
   return nb::borrow<Ran>(nb::make_tuple(counts, result.stopped, interrupt.raised()));
 }
 
-Exported export_batch(Table& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values,
+Exported export_batch(HeldTable& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values,
                       std::uintptr_t scores, std::size_t n) {
   std::size_t count = 0;
   {
@@ -120,10 +130,15 @@ Exported export_batch(Table& table, std::uint64_t cursor, std::uintptr_t keys, s
   return nb::borrow<Exported>(nb::make_tuple(count, cursor));
 }
 
-Dict stats(const Table& table) {
-  const Stats s = table.stats();
+Dict stats(const HeldTable& table) {
+  Stats s;
+  {
+    nb::gil_scoped_release released;
+    s = table.stats();
+  }
   Dict result;
   result["path"] = s.path;
+  result["object"] = s.object;
   result["device"] = s.device;
   result["device_reason"] = s.device_reason;
   result["medium"] = name(s.medium);
@@ -172,32 +187,17 @@ Dict stats(const Table& table) {
   return result;
 }
 
-/// Runs a snapshot. Signals and `progress`, which may raise, are seen to every few hundredths of a second.
-Dict snapshot(Table& table, const std::string& path, bool overwrite, unsigned threads, const nb::object& progress) {
-  SnapshotOptions options;
-  options.overwrite = overwrite;
-  options.threads = threads;
-  options.progress = [&progress](std::uint64_t done, std::uint64_t total) {
-    const nb::gil_scoped_acquire acquired;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!progress.is_none()) progress(done, total);
-    return true;
-  };
+Dict snapshot(HeldTable& table, const std::string& path, bool overwrite, unsigned threads, const nb::object& progress) {
+  const SnapshotOptions options = snapshot_options(overwrite, threads, true, progress);
   SnapshotResult taken;
   {
     nb::gil_scoped_release released;
     taken = table.snapshot(path, options);
   }
-  Dict result;
-  result["items"] = taken.items;
-  result["bytes"] = taken.bytes;
-  result["written"] = taken.written;
-  result["held_ms"] = taken.held_ms;
-  result["total_ms"] = taken.total_ms;
-  return result;
+  return to_dict(taken);
 }
 
-Dict check_table(Table& table) {
+Dict check_table(HeldTable& table) {
   CheckReport report;
   {
     nb::gil_scoped_release released;
@@ -210,16 +210,20 @@ Dict check_table(Table& table) {
 
 void bind_table(nb::module_& module) {
   const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
-  nb::class_<Table> table(module, "Table");
+  nb::class_<CreateOptions>(module, "CreateOptions")
+      .def(nb::new_(&create_options), "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a, "slots"_a,
+           "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a, "max_bytes"_a,
+           "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a, "value_memory"_a.none(), "cache_policy"_a,
+           "score"_a);
+  nb::class_<OpenOptions>(module, "OpenOptions")
+      .def(nb::new_(&open_options), "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a,
+           "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a,
+           "value_memory"_a.none(), "cache_policy"_a);
+  module.attr("default_capacity") = CreateOptions{}.capacity;
+  nb::class_<HeldTable> table(module, "Table");
   bind_pairs(module, table);
-  table
-      .def_static("create", &create, "path"_a, "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a,
-                  "slots"_a, "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a,
-                  "max_bytes"_a, "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a, "value_memory"_a.none(),
-                  "cache_policy"_a, "score"_a)
-      .def_static("open", &open, "path"_a, "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a,
-                  "flush"_a, "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none(), "bucket_cache"_a,
-                  "value_cache"_a, "value_memory"_a.none(), "cache_policy"_a)
+  table.def_static("create", &create, "path"_a, "options"_a)
+      .def_static("open", &open, "path"_a, "options"_a)
       .def("run", &run, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a, "found"_a, "mask"_a,
            "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a, "ordered"_a, "on_device"_a,
            "stream"_a, "interruptible"_a, "scores"_a,
@@ -232,7 +236,7 @@ void bind_table(nb::module_& module) {
       .def("load_factor", &Table::load_factor, unlocked)
       .def("key_bytes", &Table::key_bytes)
       .def("value_bytes", &Table::value_bytes)
-      .def("score", [](const Table& table) { return std::string(name(table.score())); })
+      .def("score", [](const HeldTable& table) { return std::string(name(table.score())); })
       .def("step", &Table::step)
       .def("set_step", &Table::set_step, "step"_a, unlocked)
       .def("is_open", &Table::is_open)

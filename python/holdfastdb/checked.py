@@ -67,3 +67,9 @@ def policy_of(policy: Any) -> str:
     if not isinstance(policy, str):
         raise InvalidType(f"cache_policy is of type {type(policy).__name__}: give 'lfu', 'lru' or 'random'")
     return policy
+
+
+def function_of(progress: Any) -> Any:
+    if progress is not None and not callable(progress):
+        raise InvalidType(f"progress is of type {type(progress).__name__}: give a function of two numbers")
+    return progress

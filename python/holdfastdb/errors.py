@@ -30,16 +30,28 @@ class PoolInUse(Error):
     """Another process has the pool open."""
 
 
+class ObjectNotFound(Error):
+    """The pool has no object of that name."""
+
+
+class ObjectExists(Error):
+    """The pool has an object of that name already."""
+
+
+class ObjectInUse(Error):
+    """The object is open in this process: it opens once at a time, and is not dropped or replaced meanwhile."""
+
+
 class PoolCorrupt(Error):
     """The file is not a pool, or is a damaged one."""
 
 
 class PoolVersion(Error):
-    """The pool was made by a newer version of Holdfast."""
+    """The pool, or an object in it, was made by a newer version of Holdfast, or has a retired format."""
 
 
 class PoolMismatch(Error):
-    """The pool has other key or value sizes than those asked for."""
+    """The table has other key or value sizes than those asked for, or the object is no table."""
 
 
 class PowerLost(Error):
@@ -59,11 +71,11 @@ class DeviceError(Error):
 
 
 class TableClosed(Error):
-    """The table was closed, or inherited by a forked child."""
+    """The table or its pool was closed, or inherited by a forked child."""
 
 
 class ReadOnly(Error):
-    """The table was opened with mode="r"."""
+    """The table or its pool was opened with mode="r"."""
 
 
 class SystemError(Error, OSError):
@@ -82,6 +94,9 @@ __all__ = [
     "MediumError",
     "MissingExtra",
     "NoSpace",
+    "ObjectExists",
+    "ObjectInUse",
+    "ObjectNotFound",
     "PoolCorrupt",
     "PoolExists",
     "PoolInUse",

@@ -5,23 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Unpack
 
 import numpy as np
 
 from ._native import Table as NativeTable
+from ._native import default_capacity
 from .batch import TableShape
-from .checked import MOST, device_of, length, number, policy_of, score_of, whole
+from .checked import MOST, function_of, whole
 from .column import Column
 from .contents import Contents
 from .errors import InvalidArgument, InvalidType
+from .inspection import CheckReport, SnapshotReport, path_text, report_from
 from .libraries import HOST
 from .operations import Operations
-from .pool import CheckReport, SnapshotReport, path_text, report_from
+from .options import CreateOptions, OpenOptions, create_options, mode_of, open_options
 
 
 class Table(Operations, Contents):
-    """A durable key-value table in a pool file, made with `Table.create` or `Table.open`.
+    """A durable key-value table in a pool file, from `Table.create`, `Table.open`, or the same of a `Pool`.
 
     Every operation is a batch over arrays and returns when all that it acknowledged is in the pool's persistence domain
     (with arrays in GPU memory: when their stream gets there). Arrays may be NumPy's, CuPy's or PyTorch's, or anything
@@ -60,14 +62,18 @@ class Table(Operations, Contents):
     _native: NativeTable
     _shape: TableShape
     _mode: str
+    _pool_path: str
+    _number: int
+    """Of the table in its pool: names may change."""
 
     @classmethod
-    def _wrap(cls, native: NativeTable, path: str, mode: str) -> Table:
+    def _wrap(cls, native: NativeTable, pool_path: str, path: str, mode: str) -> Table:
         table = object.__new__(cls)
-        table._native = native
-        table._mode = mode
-        device = native.stats()["device"]
-        table._shape = TableShape(path, native.key_bytes(), native.value_bytes(), device if native.on_gpu() else HOST)
+        table._native, table._pool_path, table._mode = native, pool_path, mode
+        stats = native.stats()
+        table._number = stats["object"]
+        device = stats["device"] if native.on_gpu() else HOST
+        table._shape = TableShape(path, native.key_bytes(), native.value_bytes(), device)
         return table
 
     @classmethod
@@ -76,27 +82,14 @@ class Table(Operations, Contents):
         path: str | os.PathLike[str],
         key: int | type[bytes] = 8,
         value: int | type[bytes] = 8,
-        capacity: int = 1 << 20,
+        capacity: int = default_capacity,
         device: str = "auto",
         overwrite: bool = False,
-        *,
-        levels: int = 2,
-        hash_locations: int = 2,
-        slots: int = 8,
-        threads: int = 0,
-        moves: bool = True,
-        shared_bias: int = 2,
-        flush: bool = False,
-        seed: int = 0,
-        max_bytes: int = 0,
-        gpu_memory: int | None = None,
-        bucket_cache: float = 1,
-        value_cache: float = 0,
-        value_memory: int | None = None,
-        cache_policy: str = "lfu",
-        score: str | None = None,
+        **options: Unpack[CreateOptions],
     ) -> Table:
-        """Makes a pool file with an empty table in it, readable by its owner alone, and opens it.
+        """Makes a pool file with one empty table in it, readable by its owner alone, and opens it.
+
+        It is the short way: `Pool` has several tables in one file. Here the table's name is "table".
 
         Parameters
         ----------
@@ -107,19 +100,19 @@ class Table(Operations, Contents):
             bytes of a key (8, or another multiple of 8 up to 128) and of a value (0, a set, to 65536; up to 8 live
             inside the slot). They never change.
         capacity
-            Items to make room for; the table grows past it by itself.
+            Items to make room for; the table grows past it by itself. Default: a few thousand, in a small file.
         device
             "auto" (a GPU if there is one and the medium allows it), "cpu", "cuda" or "cuda:N".
         overwrite
             Replace an existing file.
         levels, hash_locations, slots
-            The configuration, GPHash §3.1; their product is at most 32.
+            The configuration, GPHash §3.1: 2, 2 and 8; their product is at most 32.
         threads
             CPU threads that a batch may use; 0: all, 8 at most.
         moves
-            Whether an insert that finds its slots taken may move one item before the table grows.
+            Whether an insert that finds its slots taken may move one item before the table grows: it may.
         shared_bias
-            By how many items an insert thinks a bucket fuller that several hashes share; the paper: 0.
+            By how many items an insert thinks a bucket fuller that several hashes share: 2; the paper: 0.
         flush
             Flush to persistent memory on any medium, as on `dax`; for measurements.
         seed
@@ -132,17 +125,18 @@ class Table(Operations, Contents):
             what is free.
         bucket_cache
             The part of all buckets that have a copy at most, as far as `gpu_memory` goes: 0 (none) to 1 (all). What
-            has no copy is read in the pool, over the link. Ignored on the CPU.
+            has no copy is read in the pool, over the link. Ignored on the CPU. Default: 1.
         value_cache
             The part of all values that have a copy in GPU memory, which searches read instead of the pool: 0 (none) to
             1 (all, loaded at once). Changes are written to the pool first, and then to the copy. Ignored on the CPU.
+            Default: 0.
         value_memory
             Bytes of GPU memory that these copies may take; where not all fit, fewer are kept. Default: half of what is
             free.
         cache_policy
-            Which buckets and values have a copy, where not all have: "lfu", those searched for most often; "lru", last;
-            "random". They are chosen by `load_cache()`, and by itself as searches go on. A table begins with copies of
-            the first buckets, and of no values.
+            Which buckets and values have a copy, where not all have: "lfu" (the default), those searched for most
+            often; "lru", last; "random". They are chosen by `load_cache()`, and by itself as searches go on. A table
+            begins with copies of the first buckets, and of no values.
         score
             Keep 8 more bytes with each item, by which `erase_if`, `export_if` and `size_if` can choose: "step" (`step`
             of the table when a change was called), "time" (then, in nanoseconds since 1970) or "frequency" (1 for a new
@@ -155,30 +149,8 @@ class Table(Operations, Contents):
         InvalidArgument, PoolExists, PoolInUse, NoSpace, MediumError, DeviceError
         """
         text = path_text(path)
-        native = NativeTable.create(
-            path=text,
-            key=length("key", key, 65536),
-            value=length("value", value, 1 << 31),
-            capacity=whole("capacity", capacity, 0, MOST),
-            levels=whole("levels", levels, 0, 1 << 16),
-            hash_locations=whole("hash_locations", hash_locations, 0, 1 << 16),
-            slots=whole("slots", slots, 0, 1 << 16),
-            device=device_of(device),
-            overwrite=bool(overwrite),
-            threads=whole("threads", threads, 0, 1 << 16),
-            moves=bool(moves),
-            shared_bias=whole("shared_bias", shared_bias, 0, 1 << 16),
-            flush=bool(flush),
-            seed=whole("seed", seed, 0, MOST),
-            max_bytes=whole("max_bytes", max_bytes, 0, MOST),
-            gpu_memory=None if gpu_memory is None else whole("gpu_memory", gpu_memory, 0, MOST),
-            bucket_cache=number("bucket_cache", bucket_cache),
-            value_cache=number("value_cache", value_cache),
-            value_memory=None if value_memory is None else whole("value_memory", value_memory, 0, MOST - 1),
-            cache_policy=policy_of(cache_policy),
-            score=score_of(score),
-        )
-        return cls._wrap(native, text, "r+")
+        native = NativeTable.create(text, create_options(key, value, capacity, device, overwrite, **options))
+        return cls._wrap(native, text, text, "r+")
 
     @classmethod
     def open(
@@ -186,21 +158,9 @@ class Table(Operations, Contents):
         path: str | os.PathLike[str],
         device: str = "auto",
         mode: str = "r+",
-        *,
-        key: int | type[bytes] | None = None,
-        value: int | type[bytes] | None = None,
-        threads: int = 0,
-        moves: bool = True,
-        shared_bias: int = 2,
-        flush: bool = False,
-        salvage: bool = False,
-        gpu_memory: int | None = None,
-        bucket_cache: float = 1,
-        value_cache: float = 0,
-        value_memory: int | None = None,
-        cache_policy: str = "lfu",
+        **options: Unpack[OpenOptions],
     ) -> Table:
-        """Opens the table in a pool file, and recovers it first if it was not closed.
+        """Opens the only table in a pool file, and recovers it first if it was not closed.
 
         Parameters
         ----------
@@ -217,29 +177,12 @@ class Table(Operations, Contents):
 
         Raises
         ------
+        InvalidArgument
+            The pool has several objects, which the message names: `Pool.open(path).table(name)` opens one.
         PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, PoolMismatch, PowerLost, MediumError, DeviceError
         """
-        if mode not in ("r", "r+"):
-            raise InvalidArgument(f"mode is {mode!r}: give 'r+' to change the table, or 'r' to read it")
-        text = path_text(path)
-        native = NativeTable.open(
-            path=text,
-            device=device_of(device),
-            read_only=mode == "r",
-            threads=whole("threads", threads, 0, 1 << 16),
-            moves=bool(moves),
-            shared_bias=whole("shared_bias", shared_bias, 0, 1 << 16),
-            flush=bool(flush),
-            salvage=bool(salvage),
-            key=None if key is None else length("key", key, 65536, 1),
-            value=None if value is None else length("value", value, 65536),
-            gpu_memory=None if gpu_memory is None else whole("gpu_memory", gpu_memory, 0, MOST),
-            bucket_cache=number("bucket_cache", bucket_cache),
-            value_cache=number("value_cache", value_cache),
-            value_memory=None if value_memory is None else whole("value_memory", value_memory, 0, MOST - 1),
-            cache_policy=policy_of(cache_policy),
-        )
-        return cls._wrap(native, text, mode)
+        mode, text = mode_of(mode, "table"), path_text(path)
+        return cls._wrap(NativeTable.open(text, open_options(device, mode, **options)), text, text, mode)
 
     # Parts of values.
 
@@ -347,7 +290,7 @@ class Table(Operations, Contents):
         threads: int = 0,
         progress: Callable[[int, int], object] | None = None,
     ) -> SnapshotReport:
-        """Copies the table, as it is between two batches, into a pool file of its own, on any medium.
+        """Copies the table's pool, as it is between two batches, into a pool file of its own, on any medium.
 
         Searches go on meanwhile; changing batches wait until all is copied, and the copy waits for those that run. The
         file has its name only when it is whole and on its device: interrupted, killed or out of room, nothing is there.
@@ -368,8 +311,7 @@ class Table(Operations, Contents):
         ------
         PoolExists, PoolInUse, NoSpace, MediumError
         """
-        if progress is not None and not callable(progress):
-            raise InvalidType(f"progress is of type {type(progress).__name__}: give a function of two numbers")
+        progress = function_of(progress)
         taken = self._native.snapshot(path_text(path), bool(overwrite), whole("threads", threads, 0, 1 << 16), progress)
         return SnapshotReport(path=path_text(path), **taken)
 
@@ -386,7 +328,7 @@ class Table(Operations, Contents):
         return dict(self._native.stats())
 
     def close(self) -> None:
-        """Syncs, unmaps and unlocks. A second time does nothing."""
+        """Syncs, unmaps, and unlocks what `Table.create` or `Table.open` locked. A second time does nothing."""
         self._native.close()
 
     def __enter__(self) -> Table:

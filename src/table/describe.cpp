@@ -80,6 +80,7 @@ ObjectInfo describe(const memory::File& file, const memory::Directory& directory
   if (!found.damage.empty()) return info;
   info.domain = static_cast<Domain>(found.page.domain);
   info.clean = found.page.clean == 1;
+  info.generation = found.page.generation;
   info.same_boot = memory::is_of_this_boot(found.page);
   describe_type(directory, entry, found.page, info);
   return info;

@@ -205,6 +205,7 @@ SnapshotResult Pool::snapshot(const std::string& path, const SnapshotOptions& op
   return impl_->snapshot(path, options);
 }
 CheckReport Pool::check() { return impl_->check(); }
+CheckReport Pool::check(const std::string& name) { return impl_->check(name); }
 void Pool::close() { impl_->close(); }
 bool Pool::is_open() const { return impl_->is_open(); }
 const std::string& Pool::path() const { return impl_->path; }

@@ -28,6 +28,7 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   void drop(const std::string& name);
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options);
   CheckReport check();
+  CheckReport check(const std::string& name);
   void close();
   bool is_open() const;
   std::shared_ptr<memory::PoolFile> file() const;  ///< throws TableClosed

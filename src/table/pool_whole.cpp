@@ -105,9 +105,18 @@ CheckReport Pool::Impl::check() {
   return total;
 }
 
-CheckReport check(const std::string& path, bool repair) {
+CheckReport Pool::Impl::check(const std::string& name) {
+  const std::shared_ptr<memory::PoolFile> pool = file();
+  const std::lock_guard guard(mutex_);
+  const auto directory = pool->directory();
+  const memory::ObjectEntry& entry = require(*directory, name);
+  const std::shared_ptr<Table::Impl> open = find_open(entry.number);
+  return open ? open->check() : check_closed(pool, entry, label_of(name));
+}
+
+CheckReport check(const std::string& path, bool repair, const std::string& name) {
   Pool pool = Pool::open(path, {.read_only = !repair, .salvage = !repair});
-  return pool.check();
+  return name.empty() ? pool.check() : pool.check(name);
 }
 
 }  // namespace holdfast

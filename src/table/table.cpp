@@ -209,6 +209,7 @@ Stats Table::stats() const {
   const gphash::TableObject& object = impl_->object();
   Stats stats;
   stats.path = impl_->path;
+  stats.object = object.number();
   stats.medium = object.medium();
   stats.domain = object.domain(impl_->machine().on_gpu());
   stats.device = impl_->machine().on_gpu() ? "cuda:" + std::to_string(impl_->choice().device) : "cpu";

@@ -49,15 +49,18 @@ def test_create_and_info(folder: Path) -> None:
     made = as_json("create", path, "--value", 32, "--capacity", 5000, "--device", "cpu")
     assert made["device"] == "cpu" and made["size"] == 0 and made["slots"] >= 5000
     info = as_json("info", path)
-    assert (info["key_bytes"], info["value_bytes"], info["clean"], info["owner"]) == (8, 32, True, "")
-    assert info["total_slots"] == made["slots"] and info["extents"]
+    (one,) = info["objects"]
+    assert (one["name"], one["clean"], one["damage"], info["owner"]) == ("table", True, "", "")
+    about = one["table"]
+    assert (about["key_bytes"], about["value_bytes"]) == (8, 32)
+    assert about["total_slots"] == made["slots"] and one["extents"]
     text = holdfast("info", path).stdout
-    assert text.startswith(f"{path}: pool version 1, {made['slots']:,} slots, survives {info['domain']}\n")
-    assert "2L-2H-8S" in text and "clean shutdown: yes; open: no" in text
+    assert text.startswith(f"{path}: pool version 5, 1 table, {made['slots']:,} slots, survives {info['domain']}\n")
+    assert "2L-2H-8S" in text and "open: no\n" in text and "8 + 32 bytes" in text
     error = holdfast("create", path, status=2)
     assert error.stderr.count("\n") == 1 and "exists already" in error.stderr
     holdfast("create", path, "--overwrite", "--value", 0)
-    assert as_json("info", path)["value_bytes"] == 0
+    assert as_json("info", path)["objects"][0]["table"]["value_bytes"] == 0
 
 
 def test_info_while_it_is_open(pool: Path) -> None:
@@ -147,7 +150,7 @@ def test_check_and_recover(folder: Path) -> None:
     report = as_json("check", path)
     assert report["ok"] and report["items"] == 500 and not report["was_clean"] and report["errors"] == []
     text = holdfast("check", path).stdout.splitlines()
-    assert text[0].startswith(f"{path}: pool version 1, 500 items, ")
+    assert text[0].startswith(f"{path}: pool version 5, 1 table, 500 items, ")
     assert text[1].startswith("clean shutdown: no (killed); recovered 0 slots under insertion in ")
     assert text[2] == "checked every slot and cell: no error"
     out = folder / "out.csv"

@@ -139,7 +139,7 @@ def test_an_interrupted_load_goes_on_after_a_restart(folder: Path, tmp_path: Pat
 
     with pytest.raises(KeyboardInterrupt):
         hf.load(table, path, batch=4, progress=interrupt)
-    assert len(table) == 4 and hf.inspect(table.path).clean
+    assert len(table) == 4 and hf.inspect(table.path).objects[0].clean
     left = next(p for p in tmp_path.iterdir() if p.suffix == ".resume")
     left.write_text(json.dumps({**json.loads(left.read_text()), "boot_id": "another"}))
     assert hf.load(table, path, resume=True).rows == 10 == len(table)

@@ -38,7 +38,7 @@ def test_a_snapshot_is_the_table(machine: Machine, make: Make, tmp_path: Path) -
     assert [p.name for p in tmp_path.iterdir()] == ["s.hold"]
     assert (tmp_path / "s.hold").stat().st_mode & 0o777 == 0o600
     info = hf.inspect(tmp_path / "s.hold")
-    assert info.clean and info.pool_id != hf.inspect(checked.table.path).pool_id
+    assert info.objects[0].clean and info.pool_id != hf.inspect(checked.table.path).pool_id
     assert hf.check(tmp_path / "s.hold").ok
     with Table.open(tmp_path / "s.hold", device="cpu") as copy:
         assert dict(copy.items()) == checked.model.items

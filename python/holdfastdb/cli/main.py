@@ -11,20 +11,22 @@ import typer
 
 from .. import __version__
 from ..errors import Error
-from . import demo_command, pools, records, transfers
+from . import demo_command, objects, pools, records, transfers
 
 app = typer.Typer(
-    help="A crash-consistent key-value table in a file, for CPUs and GPUs.",
+    help="Crash-consistent key-value tables in a file, for CPUs and GPUs.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo_command.run_demo)
-app.command("create")(pools.create)
+app.command("create")(objects.create)
 app.command("info")(pools.info)
 app.command("stats")(pools.stats)
 app.command("check")(pools.check)
 app.command("recover")(pools.recover)
+app.command("rename")(objects.rename)
+app.command("drop")(objects.drop)
 app.command("snapshot")(pools.snapshot)
 app.command("load")(transfers.load)
 app.command("dump")(transfers.dump)
@@ -47,7 +49,7 @@ def _options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="The version.")
     ] = False,
 ) -> None:
-    """A crash-consistent key-value table in a file, for CPUs and GPUs."""
+    """Crash-consistent key-value tables in a file, for CPUs and GPUs."""
 
 
 def main() -> None:

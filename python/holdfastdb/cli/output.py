@@ -121,3 +121,13 @@ def describe_value(key: int | bytes, value: bytes | None) -> dict[str, Any]:
 def plural(count: int, one: str) -> str:
     """1 error, 2 errors."""
     return f"{count:,} {one}{'' if count == 1 else 's'}"
+
+
+def in_columns(rows: list[list[str]], right: set[int]) -> list[str]:
+    """Rows as lines, their columns below each other; those at `right` end together."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+    def cell(at: int, text: str) -> str:
+        return text.rjust(widths[at]) if at in right else text.ljust(widths[at])
+
+    return ["  ".join(cell(at, text) for at, text in enumerate(row) if widths[at]).rstrip() for row in rows]

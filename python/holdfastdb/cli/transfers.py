@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from ..table import Table
 from ..transfer import dump as dump_table
 from ..transfer import load as load_table
 from ..transfer.rows import BadRow
 from .output import AsJson, Device, emit, plural, progress
-from .pools import PoolPath, open_for_reading
+from .targets import TablePath, opened, opened_for_reading
 
 _SHOWN = 20
 
@@ -39,7 +38,7 @@ class _Complaints:
 
 
 def load(
-    pool: PoolPath,
+    target: TablePath,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV; Parquet or Arrow IPC with holdfastdb[arrow].")],
     value: Value = None,
     columns: Annotated[
@@ -54,7 +53,7 @@ def load(
     as_json: AsJson = False,
 ) -> None:
     """Load the rows of a file into a pool. Exit status 1 if bad ones were left out."""
-    with Table.open(pool, device=device) as table, progress("loading", 1) as done:
+    with opened(target, device) as table, progress("loading", 1) as done:
         report = load_table(
             table,
             file,
@@ -75,14 +74,14 @@ def load(
         counts.append(f"{plural(report.bad, 'bad row')} left out")
     if report.scores_left_out:
         counts.append("scores left out")
-    text = f"{pool}: {plural(report.rows, 'row')} of {file}: {', '.join(counts)} in {report.seconds:.2f} s"
-    emit(as_json, {"pool": pool, **asdict(report)}, text + (" (resumed)" if report.resumed else ""))
+    text = f"{target}: {plural(report.rows, 'row')} of {file}: {', '.join(counts)} in {report.seconds:.2f} s"
+    emit(as_json, {"pool": str(target), **asdict(report)}, text + (" (resumed)" if report.resumed else ""))
     if report.bad:
         raise typer.Exit(1)
 
 
 def dump(
-    pool: PoolPath,
+    target: TablePath,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV; Parquet or Arrow IPC with holdfastdb[arrow].")],
     value: Value = None,
     format: Format = None,
@@ -94,9 +93,9 @@ def dump(
     as_json: AsJson = False,
 ) -> None:
     """Write a pool's items into a file that load reads back bit by bit. A pool that was not closed is recovered."""
-    with open_for_reading(pool) as table, progress("dumping", max(1, len(table))) as done:
+    with opened_for_reading(target) as table, progress("dumping", max(1, len(table))) as done:
         report = dump_table(
             table, file, value=value, format=format, scores=scores, overwrite=overwrite, resume=resume, progress=done
         )  # fmt: skip
-    text = f"{file}: {plural(report.rows, 'item')} of {pool}, {report.bytes:,} bytes in {report.seconds:.2f} s"
-    emit(as_json, {"pool": pool, **asdict(report)}, text + (" (resumed)" if report.resumed else ""))
+    text = f"{file}: {plural(report.rows, 'item')} of {target}, {report.bytes:,} bytes in {report.seconds:.2f} s"
+    emit(as_json, {"pool": str(target), **asdict(report)}, text + (" (resumed)" if report.resumed else ""))

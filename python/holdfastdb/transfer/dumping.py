@@ -13,11 +13,11 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 
 from ..errors import InvalidArgument, PoolExists
-from ..pool import PoolInfo, inspect, path_text
+from ..inspection import path_text
 from ..table import Table
 from .columns import ANY, SCORE, Columns, columns_for, lines_of
 from .formats import format_of, pyarrow
-from .resume_file import ResumeFile, boot_id
+from .resume_file import ResumeFile, boot_id, facts_of
 from .rows import rows_at_once
 
 _SOME_LENGTH = 1024  # bytes of an item of any length, to choose how many are read at once
@@ -169,10 +169,11 @@ class _Resume:
 
     def __init__(self, partial: Path, table: Table, how: dict[str, Any]) -> None:
         self.resume_file = ResumeFile(partial.with_name(partial.name + ".resume"))
-        info = inspect(table.path)
+        pool, info = facts_of(table)
         self.possible = table.mode == "r" and info.clean
         self._partial = partial
-        self._task = {**how, **_state_of(info), "boot_id": boot_id()}
+        state = {"pool_id": pool.pool_id, "object": info.number, "generation": info.generation}
+        self._task = {**how, **state, "boot_id": boot_id()}
 
     def read(self) -> dict[str, Any] | None:
         """Where to go on: cursor, bytes, rows; None: from the start."""
@@ -187,10 +188,6 @@ class _Resume:
     def save(self, cursor: int, size: int, rows: int) -> None:
         if self.possible:
             self.resume_file.write({**self._task, "cursor": cursor, "bytes": size, "rows": rows})
-
-
-def _state_of(info: PoolInfo) -> dict[str, Any]:
-    return {"pool_id": info.pool_id, "generation": info.generation}
 
 
 class _Items:

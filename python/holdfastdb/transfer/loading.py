@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, InvalidArgument, InvalidType, NoSpace
-from ..pool import inspect, path_text
+from ..inspection import path_text
 from ..status import Status
 from ..table import Table
 from .columns import ANY
 from .csvs import CsvSource
 from .formats import format_of
-from .resume_file import ResumeFile, boot_id
+from .resume_file import ResumeFile, boot_id, facts_of
 from .rows import BadRow, Rows, Source, rows_at_once
 
 _BAD_KEPT = 1000
@@ -49,8 +49,10 @@ class LoadReport:
 
 
 def resume_path(source: Path, table: Table) -> Path:
-    """Where a load of `source` keeps its resume file by default: beside it, with the first digits of the pool's id."""
-    return source.with_name(f"{source.name}.{inspect(table.path).pool_id[:8]}.resume")
+    """Where a load of `source` keeps its resume file by default: beside it, with the first digits of the pool's id, and
+    the table's number there."""
+    pool, info = facts_of(table)
+    return source.with_name(f"{source.name}.{pool.pool_id[:8]}-{info.number}.resume")
 
 
 def open_source(
@@ -74,11 +76,11 @@ class _Load:
     """One load, its counts, and its resume file."""
 
     def __init__(self, table: Table, source: Source, path: Path, resume_file: ResumeFile, how: dict[str, Any]) -> None:
-        info = inspect(table.path)
+        pool, info = facts_of(table)
         self.table, self.source, self.resume_file = table, source, resume_file
         self.report = LoadReport(str(path))
-        self.survives_power = info.domain == "power"
-        self.task = {"source": path.name, "pool_id": info.pool_id, **how}
+        self.survives_power = pool.domain == "power"
+        self.task = {"source": path.name, "pool_id": pool.pool_id, "object": info.number, **how}
         self.place: dict[str, Any] | None = None
 
     def go_on(self) -> None:

@@ -1,7 +1,7 @@
 """How far a transfer has come, in a small file, so that it can go on after a kill.
 
-A resume file speaks of one pool, by its id, and of one file. It is replaced in one step after each acknowledged batch,
-so it is never ahead of the pool; what it does not know of is done once more.
+A resume file speaks of one table, by its pool's id and its number there, and of one file. It is replaced in one step
+after each acknowledged batch, so it is never ahead of the pool; what it does not know of is done once more.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidArgument
+from ..inspection import ObjectInfo, PoolInfo, inspect
+from ..table import Table
 
 _FORMAT = 1
 
@@ -22,6 +24,12 @@ def boot_id() -> str:
     with suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return ""
+
+
+def facts_of(table: Table) -> tuple[PoolInfo, ObjectInfo]:
+    """What the file says of a table's pool, and of the table."""
+    pool = inspect(table._pool_path)
+    return pool, next(found for found in pool.objects if found.number == table._number)
 
 
 class ResumeFile:

@@ -278,7 +278,7 @@ class Table:
 
     def act_sync(self) -> Answer:
         self.table.sync()
-        return {"clean": PACKAGE.inspect(self.path).clean}
+        return {"clean": PACKAGE.inspect(self.path).objects[0].clean}
 
     def act_check(self) -> Answer:
         report = self.table.check()
