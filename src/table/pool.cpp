@@ -54,9 +54,15 @@ machine::MachineOptions machine_options(const Options& options, bool calibrate) 
 Pool::Impl::Impl(std::shared_ptr<memory::PoolFile> file, const PoolOptions& how)
     : path(file->path()), options(how), file_(std::move(file)) {}
 
+void Pool::Impl::require_own() const {
+  if (!file_ || !file_->forked()) return;
+  throw TableClosed(path + " was opened by the parent of this process: open it here after the parent has closed it");
+}
+
 std::shared_ptr<memory::PoolFile> Pool::Impl::file() const {
   const std::lock_guard guard(mutex_);
   if (!file_) throw TableClosed(path + " is closed: open it again");
+  require_own();
   return file_;
 }
 
@@ -162,10 +168,7 @@ void Pool::Impl::close() {
   std::vector<std::shared_ptr<Table::Impl>> tables;
   {
     const std::lock_guard guard(mutex_);
-    if (file_ && file_->forked()) {
-      throw TableClosed(path +
-                        " was opened by the parent of this process: open it here after the parent has closed it");
-    }
+    require_own();
     tables = open_tables();
   }
   for (const auto& table : tables) table->close();

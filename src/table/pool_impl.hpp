@@ -36,6 +36,7 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   std::string label_of(const std::string& name) const { return path + ":" + name; }
 
  private:
+  void require_own() const;  ///< throws TableClosed in a forked child
   std::shared_ptr<Table::Impl> find_open(std::uint32_t number) const;
   std::vector<std::shared_ptr<Table::Impl>> open_tables() const;  ///< by number
   /// Throws ObjectNotFound, which names the objects that there are.
