@@ -134,7 +134,7 @@ def test_usage() -> None:
     assert "No such command" in holdfast("frobnicate", status=2).stderr
     assert holdfast("--version").stdout.startswith("holdfast ")
     commands = holdfast("--help").stdout
-    for name in ("demo", "create", "info", "check", "recover", "snapshot", "get", "put", "del"):
+    for name in ("demo", "create", "info", "check", "recover", "rename", "drop", "snapshot", "get", "put", "del"):
         assert name in commands
 
 
