@@ -74,8 +74,9 @@ bool Pool::Impl::is_open() const {
 std::shared_ptr<Table::Impl> Pool::Impl::find_open(std::uint32_t number) const {
   const auto found = tables_.find(number);
   if (found == tables_.end()) return nullptr;
-  std::shared_ptr<Table::Impl> table = found->second.lock();
-  return table && table->is_open() ? table : nullptr;
+  if (std::shared_ptr<Table::Impl> table = found->second.table.lock()) return table->is_open() ? table : nullptr;
+  found->second.ended.wait();  // else its closing would set the clean mark of who opens it now
+  return nullptr;
 }
 
 std::vector<std::shared_ptr<Table::Impl>> Pool::Impl::open_tables() const {
@@ -120,7 +121,7 @@ std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, c
     edit.commit();
     throw;
   }
-  tables_[number] = made;
+  tables_[number] = {made, made->ended()};
   return made;
 }
 
@@ -141,7 +142,7 @@ std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, con
       std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
                                     machine_options(wanted, wanted.calibrate), wanted.read_only || options.read_only);
   opened->left_out = left_out;
-  tables_[entry.number] = opened;
+  tables_[entry.number] = {opened, opened->ended()};
   return opened;
 }
 
