@@ -18,8 +18,8 @@ namespace holdfast::python {
 /// Adds `use_errors`, and translates C++ errors into the Python classes that it was given.
 void bind_errors(nanobind::module_& module);
 
-/// A handle as Python holds it. When the last reference goes, what it names may close, and that waits for other threads: a
-/// snapshot among them, which wants the interpreter lock for its `progress`. So the handle goes without the lock.
+/// A handle as Python holds it. When the last reference goes, what it names closes, and that waits for the disk: so it goes
+/// without the interpreter lock.
 template <class Handle>
 class Held : public Handle {
  public:

@@ -208,8 +208,9 @@ def name_of(name: Any) -> str:
         name.encode()
     except UnicodeEncodeError:
         raise InvalidArgument(f"the name {name!r} cannot be written in UTF-8: give another") from None
-    if not name:
-        raise InvalidArgument("the name is empty: give 1 to 63 bytes of UTF-8")
+    if not name or "\0" in name:
+        what = "has a zero byte in it" if name else "is empty"
+        raise InvalidArgument(f"the name {what}: give 1 to 63 bytes of UTF-8 without '/', ':' and control characters")
     return name
 
 

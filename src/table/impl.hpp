@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -19,6 +20,8 @@
 namespace holdfast {
 
 class Table::Impl {
+  std::promise<void> ended_;  // the first member: the last to go
+
  public:
   Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::TableObject> object, table::Choice choice,
        const machine::MachineOptions& options, bool read_only);
@@ -26,6 +29,8 @@ class Table::Impl {
 
   void close();
   bool is_open() const;
+  /// Ready when the destructor, which may close the table, has ended.
+  std::shared_future<void> ended() { return ended_.get_future().share(); }
   CheckReport check();
 
   /// The right to use the table, as long as it lives. While one changes it, none keeps it still.

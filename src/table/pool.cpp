@@ -54,9 +54,15 @@ machine::MachineOptions machine_options(const Options& options, bool calibrate) 
 Pool::Impl::Impl(std::shared_ptr<memory::PoolFile> file, const PoolOptions& how)
     : path(file->path()), options(how), file_(std::move(file)) {}
 
+void Pool::Impl::require_own() const {
+  if (!file_ || !file_->forked()) return;
+  throw TableClosed(path + " was opened by the parent of this process: open it here after the parent has closed it");
+}
+
 std::shared_ptr<memory::PoolFile> Pool::Impl::file() const {
   const std::lock_guard guard(mutex_);
   if (!file_) throw TableClosed(path + " is closed: open it again");
+  require_own();
   return file_;
 }
 
@@ -68,8 +74,9 @@ bool Pool::Impl::is_open() const {
 std::shared_ptr<Table::Impl> Pool::Impl::find_open(std::uint32_t number) const {
   const auto found = tables_.find(number);
   if (found == tables_.end()) return nullptr;
-  std::shared_ptr<Table::Impl> table = found->second.lock();
-  return table && table->is_open() ? table : nullptr;
+  if (std::shared_ptr<Table::Impl> table = found->second.table.lock()) return table->is_open() ? table : nullptr;
+  found->second.ended.wait();  // else its closing would set the clean mark of who opens it now
+  return nullptr;
 }
 
 std::vector<std::shared_ptr<Table::Impl>> Pool::Impl::open_tables() const {
@@ -114,7 +121,7 @@ std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, c
     edit.commit();
     throw;
   }
-  tables_[number] = made;
+  tables_[number] = {made, made->ended()};
   return made;
 }
 
@@ -135,7 +142,7 @@ std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, con
       std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
                                     machine_options(wanted, wanted.calibrate), wanted.read_only || options.read_only);
   opened->left_out = left_out;
-  tables_[entry.number] = opened;
+  tables_[entry.number] = {opened, opened->ended()};
   return opened;
 }
 
@@ -162,10 +169,7 @@ void Pool::Impl::close() {
   std::vector<std::shared_ptr<Table::Impl>> tables;
   {
     const std::lock_guard guard(mutex_);
-    if (file_ && file_->forked()) {
-      throw TableClosed(path +
-                        " was opened by the parent of this process: open it here after the parent has closed it");
-    }
+    require_own();
     tables = open_tables();
   }
   for (const auto& table : tables) table->close();

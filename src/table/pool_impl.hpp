@@ -1,6 +1,7 @@
 // pool_impl.hpp: a pool that is open in this process, and which of its tables are.
 #pragma once
 
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -36,6 +37,8 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   std::string label_of(const std::string& name) const { return path + ":" + name; }
 
  private:
+  void require_own() const;  ///< throws TableClosed in a forked child
+  /// Null if it is closed; waits for it if it is closing.
   std::shared_ptr<Table::Impl> find_open(std::uint32_t number) const;
   std::vector<std::shared_ptr<Table::Impl>> open_tables() const;  ///< by number
   /// Throws ObjectNotFound, which names the objects that there are.
@@ -45,7 +48,11 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   /// Held while objects are opened, made, dropped or copied: not by who uses an open table.
   mutable std::mutex mutex_;
   std::shared_ptr<memory::PoolFile> file_;  ///< null: closed
-  std::map<std::uint32_t, std::weak_ptr<Table::Impl>> tables_;
+  struct Opened {
+    std::weak_ptr<Table::Impl> table;
+    std::shared_future<void> ended;  ///< its handle may be gone, and the table be closing still
+  };
+  std::map<std::uint32_t, Opened> tables_;
 };
 
 }  // namespace holdfast

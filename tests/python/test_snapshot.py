@@ -138,7 +138,7 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     done = holdfast("snapshot", folder / "x.hold", tmp_path / "s.hold")
     assert "500 items" in done.stdout and done.stderr == ""
     assert as_json("check", tmp_path / "s.hold")["items"] == 500
-    assert as_json("info", folder / "x.hold")["clean"]
+    assert as_json("info", folder / "x.hold")["objects"][0]["clean"]
     error = holdfast("snapshot", folder / "x.hold", tmp_path / "s.hold", status=2).stderr
     assert error.startswith("holdfast: ") and error.count("\n") == 1 and "exists already" in error
     report = as_json("snapshot", folder / "x.hold", tmp_path / "s.hold", "--overwrite")

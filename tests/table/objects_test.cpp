@@ -131,6 +131,28 @@ TEST_P(Objects, EachOpensOnceAtATime) {
   EXPECT_EQ(names(), Names{"one"});
 }
 
+TEST_P(Objects, AnOpeningWaitsForTheClosingBeforeIt) {
+  Pool pool = Pool::create(path);
+  CreateOptions options = sizes(8, 128);
+  options.capacity = 100'000;
+  auto table = std::make_unique<Table>(pool.create_table("one", options));
+  for (std::uint64_t round = 1; round < 8; ++round) {
+    fill(*table, 100'000, round);
+    std::thread closing([gone = std::move(table)]() mutable { gone.reset(); });
+    while (!table) {
+      try {
+        table = std::make_unique<Table>(open_table(pool, "one"));
+      } catch (const ObjectInUse&) {  // the handle is there still
+      }
+    }
+    EXPECT_TRUE(table->stats().was_clean);
+    fill(*table, 1, round);
+    EXPECT_FALSE(pool.objects().at(0).clean) << "marked clean by the closing before, although it was changed since";
+    closing.join();
+    EXPECT_FALSE(pool.objects().at(0).clean);
+  }
+}
+
 TEST_P(Objects, AreRenamedReplacedAndDropped) {
   Pool pool = Pool::create(path);
   const std::uintmax_t empty = fs::file_size(path);

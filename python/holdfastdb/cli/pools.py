@@ -48,19 +48,20 @@ _HEADINGS = ["name", "type", "items", "slots", "survives", "clean", "bytes", "da
 _NUMBERS = {3, 6}
 
 
+def _shape(table: TableInfo) -> str:
+    configuration = f"{table.levels}L-{table.hash_locations}H-{table.slots}S, top level {table.top_level}"
+    if table.key_bytes == ANY:
+        return f"keys and values of any length, in {table.cells:,} slabs of 2 MiB; {configuration}"
+    where = f"{table.cells:,} cells" if table.cell_bytes else "their slots"
+    scores = f", with scores of {table.score}" if table.score != "none" else ""
+    return f"keys of {table.key_bytes} bytes, values of {table.value_bytes} in {where}{scores}; {configuration}"
+
+
 def _details(one: ObjectInfo) -> list[str]:
     """What the row does not say."""
-    table, lines = one.table, []
-    if table:
-        where = (
-            "slabs of 2 MiB" if table.key_bytes == ANY else "cells" if table.cell_bytes else "cells: values in slots"
-        )
-        lines.append(
-            f"{one.name}: {table.levels}L-{table.hash_locations}H-{table.slots}S, top level {table.top_level}, "
-            f"{table.cells:,} {where}; same boot: {_yes(one.same_boot)}"
-        )
-        if table.resizing:
-            lines.append("a resize is under way, or was interrupted: the next opening finishes it")
+    lines = [f"{one.name}: {_shape(one.table)}; same boot: {_yes(one.same_boot)}"] if one.table else []
+    if one.table and one.table.resizing:
+        lines.append("a resize is under way, or was interrupted: the next opening finishes it")
     return lines + [f"  {e.offset:>16,} {e.bytes:>16,}  {e.kind}" for e in one.extents]
 
 
