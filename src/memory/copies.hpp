@@ -23,6 +23,9 @@ void seal(Block& block) {
   block.checksum = checksum_of(block);
 }
 
+/// A block has lower generations: one that says otherwise was made to mislead, and is refused.
+inline constexpr std::uint64_t kGenerations = std::uint64_t{1} << 63;
+
 /// Which of the two copies counts.
 struct Choice {
   int copy = -1;  ///< 0: A, 1: B, -1: neither is intact

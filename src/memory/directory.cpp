@@ -58,6 +58,7 @@ std::string flaw_in_entry(const ObjectEntry& entry) {
 }
 
 std::string flaw_in_objects(const Directory& directory) {
+  if (directory.next_number == 0) return "its next object would have number 0";
   std::set<std::string_view> names;
   std::uint32_t before = 0;
   for (const ObjectEntry& entry : directory.objects) {

@@ -56,6 +56,9 @@ std::uint32_t Edit::create(const NewObject& object) {
     throw NoSpace(pool_.path() + " has " + std::to_string(kObjects) +
                   " objects, the most there are; drop one, or use a second pool");
   }
+  if (next_.next_number == ~std::uint32_t{0}) {
+    throw NoSpace(pool_.path() + " has given all numbers to objects; use a second pool");
+  }
   ObjectEntry entry = {};
   entry.number = next_.next_number++;
   entry.type = static_cast<std::uint32_t>(object.type);

@@ -105,6 +105,9 @@ void Object::require_writable() const {
 
 void Object::write_page(ObjectPage next) {
   next.generation = page_.generation + 1;
+  if (next.generation == kGenerations) {
+    throw SystemError(label_ + " has been marked as often as it may be; take a snapshot of its pool, and use that");
+  }
   seal(next);
   if (pool_->writes_file()) {
     HeaderMemory memory = pool_->header_memory(persist_);

@@ -17,7 +17,8 @@ std::string flaw(const ObjectPage& page, std::uint32_t number) {
   if (page.number != number) return "its page is that of object " + text(page.number);
   if (page.clean > 1) return "its clean mark is " + text(page.clean);
   if (page.domain > static_cast<std::uint32_t>(Domain::power)) return "its domain is " + text(page.domain);
-  if (page.generation == 0 || page.generation >> 63 != 0) return "its page has generation " + text(page.generation);
+  if (page.generation == 0 || page.generation >= kGenerations)
+    return "its page has generation " + text(page.generation);
   if (page.header_bytes > kHeaderBytes) return "its header has " + text(page.header_bytes) + " bytes";
   const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
   if (!std::all_of(page.header + page.header_bytes, std::end(page.header), is_zero) ||

@@ -100,6 +100,9 @@ void PoolFile::take_ownership() {
 void PoolFile::commit(Directory next) {
   Superblock block = superblock();
   next.generation = ++block.generation;
+  if (block.generation == kGenerations) {
+    throw SystemError(path_ + " has had all the commits that there may be; take a snapshot of it, and use that");
+  }
   block.area ^= 1;
   seal(block);
   if (writes_file()) {

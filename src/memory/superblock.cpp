@@ -22,7 +22,8 @@ bool is_intact(const Superblock& block) { return block.magic == kMagic && block.
 
 std::string flaw(const Superblock& block) {
   if (block.area > 1) return "directory area " + std::to_string(block.area);
-  if (block.generation == 0 || block.generation >> 63 != 0) return "generation " + std::to_string(block.generation);
+  if (block.generation == 0 || block.generation >= kGenerations)
+    return "generation " + std::to_string(block.generation);
   if (!is_zero(block.store_id) || !is_zero(block.history_id) || block.last_lsn != 0 || !is_zero(block.reserved)) {
     return "reserved bytes are not zero";
   }

@@ -14,7 +14,7 @@ constexpr std::uint64_t kPageBits = memory::kPage * 8;
 std::vector<std::uint64_t> bits_of(std::uint64_t first, std::uint64_t end) {
   constexpr std::uint64_t kFieldBits = 128 * 8;
   std::vector<std::uint64_t> bits;
-  for (std::uint64_t bit = first; bit < end; bit += is_long() ? 1 : bit < first + kFieldBits ? 5 : 101)
+  for (std::uint64_t bit = first; bit < end; bit += is_long() ? 1 : bit < first + kFieldBits ? 7 : 211)
     bits.push_back(bit);
   return bits;
 }

@@ -111,13 +111,17 @@ void alter(std::string& bytes, const Place& place, unsigned how) {
   }
 }
 
-/// The objects that a lie about one may lead astray: an extent that changes hands is missed by one and not known by the other.
+/// The objects that a lie about one may lead astray: an extent that changes hands is missed by one and not known by the other. A
+/// directory that says that it is empty has none to miss.
 std::set<std::uint32_t> victims_of(const std::string& bytes, const Place& place) {
   std::set<std::uint32_t> victims{place.object};
   const memory::Directory before = directory_in(objects().bytes), after = directory_in(bytes);
   for (const memory::Extent& extent : after.extents) {
     if (std::find(before.extents.begin(), before.extents.end(), extent) == before.extents.end())
       victims.insert(extent.object);
+  }
+  for (const memory::ObjectEntry& entry : before.objects) {
+    if (after.objects.empty() && after.extents.empty()) victims.insert(entry.number);
   }
   return victims;
 }
