@@ -101,11 +101,12 @@ HOLDFAST_BOTH inline bool stops(Failpoint at) {
   return page().all != 0 ? before >= page().skipped : before == page().skipped;
 }
 
-/// Waits to be killed, a minute at most. What was stored before is in host memory.
-HOLDFAST_BOTH inline void stop() {
+/// Waits to be killed, a minute at most. What was stored before is in host memory. Not inlined: it is in many places.
+HOLDFAST_BOTH inline __attribute__((noinline)) void stop() {
 #ifdef __CUDA_ARCH__
   __threadfence_system();
   *static_cast<volatile std::uint32_t*>(&page().stopped) = 1;
+#pragma unroll 1
   for (int i = 0; i < 60'000; ++i) __nanosleep(1'000'000);
   __trap();
 #else
