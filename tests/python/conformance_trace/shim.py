@@ -50,6 +50,8 @@ def create(path: Path, kind: Kind, device: str) -> Any:
 def open_table(path: Path, kind: Kind, device: str, mode: str = "r+") -> Any:
     of_creation = ("capacity", "max_bytes")
     options = {name: value for name, value in kind.options.items() if name not in of_creation}
+    if mode == "r":
+        device = "cpu"  # a GPU takes no read-only pool
     return PACKAGE.Table.open(path, device=device, mode=mode, **options)
 
 
