@@ -211,7 +211,9 @@ TEST_P(Objects, ASnapshotTakesAllAtOneMoment) {
   });
   for (int round = 0; round < 5; ++round) {
     const std::string copy = folder + "/copy.hold";
-    const SnapshotResult result = one.snapshot(copy, {.overwrite = true});
+    SnapshotOptions over;
+    over.overwrite = true;
+    const SnapshotResult result = one.snapshot(copy, over);
     EXPECT_EQ(result.items, 20'000u);
     Pool other = Pool::open(copy);
     EXPECT_EQ(other.objects().size(), 3u);
