@@ -38,12 +38,12 @@ enum class Failpoint : std::uint32_t {
   phase_half_done,     ///< what stands before keys or fingerprints; those are not written
   phase_committed,     ///< all slots; nothing is published
   // The pool (memory/).
-  heap_allocated,           ///< room for cells that no directory names
-  directory_written,        ///< a directory that no superblock names yet, durably
-  copy_half_written,        ///< copy A of a superblock or an object's page, durably, and not copy B
-  mark_cleared,             ///< the clean mark; nothing has changed yet
-  synced_without_mark,      ///< the data is on its device, the clean mark is not set
-  pool_unnamed,             ///< a pool that is whole, under its temporary name
+  heap_allocated,       ///< room for cells that no directory names
+  directory_written,    ///< a directory that no superblock names yet, durably
+  copy_half_written,    ///< copy A of a superblock or an object's page, durably, and not copy B
+  mark_cleared,         ///< the clean mark; nothing has changed yet
+  synced_without_mark,  ///< the data is on its device, the clean mark is not set
+  pool_unnamed,         ///< a pool that is whole, under its temporary name
   // Recovery (index/recover.hpp).
   torn_half_cleared,  ///< one of the two words of a half-written slot
   copy_dropped,       ///< the second copy of an item; the rest is not looked at yet
