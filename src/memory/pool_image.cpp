@@ -65,11 +65,16 @@ std::string try_to_read(const File& file, PoolImage& image) {
 
 PoolImage read_pool(const File& file) {
   // Without a lock a writer may be at work: it changes one copy at a time, but reading takes time too.
-  constexpr int kAttempts = 4;
+  constexpr int kAttempts = 32;
   PoolImage image;
   std::string what;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    what = try_to_read(file, image);
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    try {
+      what = try_to_read(file, image);
+    } catch (const PoolCorrupt&) {
+      if (attempt == kAttempts) throw;
+      continue;
+    }
     if (what.empty() && image.choice.equal) return image;
   }
   if (what.empty()) return image;
