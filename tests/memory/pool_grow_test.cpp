@@ -164,6 +164,28 @@ TEST_P(PoolGrow, TheDeclaredMaximumHolds) {
   EXPECT_EQ(open(path)->cells(), (64u << 10) / 128);
 }
 
+TEST_P(PoolGrow, AHeapThatOutgrowsItsAddressSpaceMoves) {
+  NewPool made(path, false);
+  const auto table =
+      TableObject::create(made.pool(), "table", small_shape(), {.label = path, .reserve = std::uint64_t{2} << 20});
+  std::vector<std::pair<void*, std::size_t>> ranges;
+  table->on_extent([&](void* address, std::size_t bytes) { ranges.emplace_back(address, bytes); },
+                   [&](void* address, std::size_t bytes) { std::erase(ranges, std::pair(address, bytes)); });
+  std::memset(table->heap(), 5, table->cells() * 128);
+  const std::byte* const before = table->heap();
+  const std::uint64_t cells = table->cells();
+  table->grow_heap(100'000);
+  EXPECT_NE(table->heap(), before);
+  EXPECT_GE(table->cells(), cells + 100'000);
+  for (std::uint64_t at = 0; at < cells * 128; ++at) ASSERT_EQ(table->heap()[at], std::byte{5});
+  std::memset(table->heap() + cells * 128, 6, (table->cells() - cells) * 128);
+  std::uint64_t announced = 0;
+  for (const auto& [address, bytes] : ranges) announced += address >= table->heap() ? bytes : 0;
+  EXPECT_GE(announced, table->cells() * 128) << "what was announced before is gone, and all of the heap is there";
+  table->on_extent({}, {});
+  made.publish();
+}
+
 TEST_P(PoolGrow, RandomGrowthAlwaysReopens) {
   Random random(5);
   TableShape shape = small_shape();

@@ -307,16 +307,6 @@ TEST_P(Objects, AnEmptyPoolIsSmall) {
   EXPECT_LE(fs::file_size(folder + "/any.hold"), 6u << 20);
 }
 
-TEST_P(Objects, AHeapThatOutgrowsItsAddressSpaceMoves) {
-  Pool pool = Pool::create(path);
-  CreateOptions options = sizes(8, 65536);
-  options.capacity = 1;
-  Table large = pool.create_table("large", options);
-  fill(large, 3'000, 1);
-  expect_holds(large, 3'000, 1);
-  EXPECT_TRUE(large.check().errors.empty());
-}
-
 TEST(ObjectsFull, TwoTablesFillOneMedium) {
   std::string folder = "/tmp/holdfast-objects-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
