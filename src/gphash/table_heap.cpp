@@ -120,7 +120,7 @@ TableObject::HeapSpace TableObject::larger_space(std::uint64_t bytes) const {
   return space;
 }
 
-/// Maps the whole heap, which has new pieces, in `space`, commits, and lets go of where it was.
+/// Maps the whole heap, which has new pieces, in `space`, commits, and unmaps it where it was.
 void TableObject::move_heap(Edit& edit, HeapSpace& space) {
   std::vector<Range> ranges = std::exchange(heap_ranges_, {});
   const std::uint64_t mapped = std::exchange(heap_mapped_, 0);

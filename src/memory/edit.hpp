@@ -22,7 +22,7 @@ struct NewObject {
 
 /// While one lives, no other changes the directory. Without `commit` nothing has changed.
 ///
-///   1. give room to extents, map and fill them    2. commit    3. let go of what was mapped of freed extents    4. the end
+///   1. give room to extents, map and fill them    2. commit    3. unmap freed extents    4. the end
 ///
 /// Room is given on the medium before a word names it, and what a commit frees is given to others only by later ones.
 class Edit {

@@ -46,7 +46,7 @@ class HeaderMemory {
 };
 
 /// A pool that is open in this process, shared by its objects. It knows objects, extents and names, and not what they mean.
-/// Thread-safe. Ends, and with it the lock, when the last object and the last user let it go.
+/// Thread-safe. Ends, and with it the lock, with its last object and its last user.
 ///
 /// A file that somebody else cuts short while it is open ends the process by SIGBUS, as it does any program that maps it.
 class PoolFile {
