@@ -36,6 +36,7 @@ class Unlocked : public testing::Test {
     for (unsigned i = 0; i < (is_long() ? 100'000u : 3'000u) && !HasFailure(); ++i) {
       try {
         for (const ObjectInfo& object : inspect(path_).objects) EXPECT_EQ(object.damage, "") << object.name;
+        for (const ObjectInfo& object : pool_.objects()) EXPECT_EQ(object.damage, "") << object.name << ", open";
       } catch (const Error& error) {
         ADD_FAILURE() << error.what();
       }
@@ -52,6 +53,20 @@ TEST_F(Unlocked, ACommitIsNoDamage) {
   const char* const names[] = {"renamed", "renamed again"};
   inspect_during([&](unsigned i) { pool_.rename(names[i % 2], names[1 - i % 2]); });
   if (pool_.objects()[1].name != names[0]) pool_.rename(names[1], names[0]);
+}
+
+/// Objects come and go, and their pages lie where those of others lay.
+TEST_F(Unlocked, ADropIsNoDamage) {
+  CreateOptions options;
+  options.capacity = 16;
+  options.device = "cpu";
+  options.threads = 1;
+  inspect_during([&](unsigned i) {
+    pool_.create_table("a" + std::to_string(i), options).close();
+    if (i % 3 != 0) pool_.create_table("b" + std::to_string(i), options).close();
+    pool_.drop("a" + std::to_string(i));
+    if (i % 3 != 0) pool_.drop("b" + std::to_string(i));
+  });
 }
 
 TEST_F(Unlocked, AMarkIsNoDamage) {
