@@ -46,9 +46,17 @@ FoundPage choose_page(const ObjectPage& a, const ObjectPage& b, std::uint32_t nu
 }
 
 FoundPage read_page(const File& file, const Extent& pages) {
-  ObjectPage copies[2] = {};
-  file.read(copies, sizeof copies, pages.offset);
-  return choose_page(copies[0], copies[1], pages.object);
+  // Its owner may be writing it. What neither copy tells is damage only where nothing was written meanwhile.
+  constexpr int kAttempts = 100;
+  ObjectPage copies[2] = {}, before[2] = {};
+  FoundPage found;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    file.read(copies, sizeof copies, pages.offset);
+    found = choose_page(copies[0], copies[1], pages.object);
+    if (found.damage.empty() || (attempt > 0 && std::memcmp(copies, before, sizeof copies) == 0)) break;
+    std::memcpy(before, copies, sizeof copies);
+  }
+  return found;
 }
 
 }  // namespace holdfast::memory

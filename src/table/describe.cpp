@@ -2,6 +2,7 @@
 #include "table/describe.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "gphash/table_shape.hpp"
 #include "memory/medium.hpp"
@@ -86,6 +87,10 @@ ObjectInfo describe(const memory::File& file, const memory::Directory& directory
   return info;
 }
 
+bool any_damaged(const std::vector<ObjectInfo>& objects) {
+  return std::any_of(objects.begin(), objects.end(), [](const ObjectInfo& object) { return !object.damage.empty(); });
+}
+
 std::string hexadecimal(const std::uint8_t* bytes, std::size_t n) {
   constexpr const char* kDigits = "0123456789abcdef";
   std::string text;
@@ -118,7 +123,16 @@ std::vector<ObjectInfo> describe(const memory::File& file, const memory::Directo
 
 PoolInfo inspect(const std::string& path) {
   const memory::File file = memory::File::open(path, false);
-  const memory::PoolImage image = memory::read_pool(file);
+  memory::PoolImage image = memory::read_pool(file);
+  std::vector<ObjectInfo> objects = table::describe(file, image.directory);
+  // An object may have gone while its page was read, and another have come there.
+  constexpr int kAttempts = 100;
+  for (int attempt = 1; attempt < kAttempts && table::any_damaged(objects); ++attempt) {
+    memory::PoolImage now = memory::read_pool(file);
+    if (now.block.generation == image.block.generation) break;
+    image = std::move(now);
+    objects = table::describe(file, image.directory);
+  }
   const memory::MediumFacts medium = memory::find_medium(file);
   PoolInfo info;
   info.path = path;
@@ -131,7 +145,7 @@ PoolInfo inspect(const std::string& path) {
   info.free_bytes = memory::Space(image.directory, memory::kPage).free_bytes();
   info.generation = image.block.generation;
   info.valid_copies = static_cast<unsigned>(image.choice.intact[0]) + static_cast<unsigned>(image.choice.intact[1]);
-  info.objects = table::describe(file, image.directory);
+  info.objects = std::move(objects);
   const auto note = memory::read_note(file);
   if (note && memory::life_of(memory::process_of(*note)) != memory::Life::gone) info.owner = memory::describe(*note);
   return info;

@@ -200,7 +200,13 @@ Table Pool::table(const std::string& name) { return table(name, {}); }
 
 std::vector<ObjectInfo> Pool::objects() const {
   const std::shared_ptr<memory::PoolFile> pool = impl_->file();
-  return table::describe(pool->file(), *pool->directory());
+  // An object may go while its page is read, and another come there.
+  constexpr int kAttempts = 100;
+  for (int attempt = 1;; ++attempt) {
+    const std::shared_ptr<const memory::Directory> directory = pool->directory();
+    std::vector<ObjectInfo> objects = table::describe(pool->file(), *directory);
+    if (attempt == kAttempts || pool->directory() == directory) return objects;
+  }
 }
 
 void Pool::rename(const std::string& name, const std::string& to) { impl_->rename(name, to); }

@@ -175,6 +175,8 @@ std::vector<Lie> lies_of_directory() {
       in_name("is no UTF-8", "\xbc"),      // begins in the middle
       in_name("is no UTF-8", "\xc0\xaf"),  // a '/' written too long
       in_name("is no UTF-8", "\xe0\x80\xaf"),
+      in_name("is no UTF-8", "\xe0\x82\xa9"),
+      in_name("is no UTF-8", "\xf0\x82\x82\xac"),
       in_name("is no UTF-8", "\xed\xa0\x80"),      // half of a pair of UTF-16
       in_name("is no UTF-8", "\xf4\x90\x80\x80"),  // beyond the last character
       in_name("is no UTF-8", std::string(62, 'a') + "\xc3"),

@@ -203,6 +203,35 @@ TEST_F(Objects, AreRenamedAndReplaced) {
   expect_neighbours(pool);
 }
 
+/// The machine stopped while one table was open: that one alone has lost something.
+TEST_F(Objects, APowerCutIsOneTablesOwn) {
+  bytes_ = objects().bytes;
+  edit_page(bytes_, kScored, [](memory::ObjectPage& page) {
+    page.clean = 0;
+    page.domain = static_cast<std::uint32_t>(Domain::process);
+    page.boot_id[0] ^= 1;
+  });
+  const PoolExercised result = exercise_bytes(bytes_, {kScored});
+  EXPECT_EQ(result.wrong, "");
+  EXPECT_EQ(result.listed.at(kScored), "") << "it is whole, as far as its pages tell";
+  EXPECT_NE(result.refused.at(kScored).find("open when the machine stopped"), std::string::npos);
+  write_file(path_, bytes_);
+  const std::string to = path_ + "-copy";
+  Pool::open(path_).snapshot(to);
+  for (const std::string& path : {path_, to}) {
+    EXPECT_FALSE(find(inspect(path).objects, kScored).same_boot) << path;
+    EXPECT_TRUE(find(inspect(path).objects, kNumbers).same_boot) << path;
+    Pool pool = Pool::open(path);
+    EXPECT_THROW(pool.table("scores", on_cpu()), PowerLost) << path;
+    OpenOptions salvage = on_cpu();
+    salvage.salvage = true;
+    Exercised exercised;
+    Table table = pool.table("scores", salvage);
+    EXPECT_TRUE(export_all(table, exercised) == objects().items.at(kScored)) << path;
+  }
+  fs::remove(to);
+}
+
 /// What lies in the slots of one table is nothing to the others.
 TEST_F(Objects, ContentOfOneTableMayBeAnything) {
   bytes_ = objects().bytes;
