@@ -66,6 +66,14 @@ if(HOLDFAST_CUDA)
   target_link_libraries(holdfast_cuda INTERFACE holdfast CUDA::cudart_static)
 endif()
 
+# What proofs are made with (tests only): src/proof.
+if(HOLDFAST_TESTS)
+  file(GLOB proof_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/proof/*.cpp")
+  add_library(holdfast_proof STATIC ${proof_sources})
+  target_link_libraries(holdfast_proof PUBLIC holdfast PRIVATE holdfast_options)
+  target_include_directories(holdfast_proof PUBLIC "${PROJECT_SOURCE_DIR}/src")
+endif()
+
 # The model machine: the shipped algorithms over a memory that records every access (tests only).
 if(HOLDFAST_TESTS)
   file(GLOB model_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/machine/model/*.cpp")

@@ -7,7 +7,7 @@ include(GoogleTest)
 # child for a test to kill, say).
 function(holdfast_program name)
   add_executable(${name} ${ARGN})
-  target_link_libraries(${name} PRIVATE holdfast_test_support holdfast_options)
+  target_link_libraries(${name} PRIVATE holdfast_test_support holdfast_proof holdfast_options)
   target_compile_definitions(${name} PRIVATE HOLDFAST_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
   if(HOLDFAST_HAS_CUDA_SOURCES)
     target_compile_definitions(${name} PRIVATE HOLDFAST_WITH_CUDA=1)

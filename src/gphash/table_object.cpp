@@ -66,14 +66,19 @@ TableObject::~TableObject() {
   if (unmapping_) unmapping_(pages().address, pages().bytes);
 }
 
-std::unique_ptr<TableObject> TableObject::create(std::shared_ptr<memory::PoolFile> pool, const std::string& name,
-                                                 TableShape shape, const TableUse& use, std::uint32_t replaces) {
+std::unique_ptr<TableObject> TableObject::create(Edit& edit, std::shared_ptr<memory::PoolFile> pool,
+                                                 const std::string& name, TableShape shape, const TableUse& use) {
   shape = completed(shape);
-  Edit edit(*pool);
-  if (replaces != 0) edit.drop(replaces);
   const std::uint32_t number = edit.create({.name = name, .type_version = kTableVersion});
   std::unique_ptr<TableObject> table(new TableObject(std::move(pool), number, use));
   table->make(edit, shape);
+  return table;
+}
+
+std::unique_ptr<TableObject> TableObject::create(std::shared_ptr<memory::PoolFile> pool, const std::string& name,
+                                                 const TableShape& shape, const TableUse& use) {
+  Edit edit(*pool);
+  auto table = create(edit, pool, name, shape, use);
   edit.commit();
   return table;
 }

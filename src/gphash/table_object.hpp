@@ -27,10 +27,13 @@ struct TableUse {
 /// thread-safe, except `mark_changed`: the caller excludes other users of a level while it changes the levels.
 class TableObject : public memory::Object {
  public:
-  /// Makes a table, in the same commit in which object `replaces` goes, if that is not 0.
+  /// Makes a table, which is there when `edit` is committed: nothing may change in it before.
   /// Throws InvalidArgument, ObjectExists, NoSpace, MediumError.
+  static std::unique_ptr<TableObject> create(memory::Edit& edit, std::shared_ptr<memory::PoolFile> pool,
+                                             const std::string& name, TableShape shape, const TableUse& use);
+  /// The same in a commit of its own.
   static std::unique_ptr<TableObject> create(std::shared_ptr<memory::PoolFile> pool, const std::string& name,
-                                             TableShape shape, const TableUse& use, std::uint32_t replaces = 0);
+                                             const TableShape& shape, const TableUse& use);
   /// Throws PoolCorrupt, PoolVersion, PoolMismatch (it is no table), PowerLost (unless `salvage`), MediumError, and ReadOnly
   /// where it was not closed: mending it means writing.
   static std::unique_ptr<TableObject> open(std::shared_ptr<memory::PoolFile> pool, const memory::ObjectEntry& entry,

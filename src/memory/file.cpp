@@ -12,6 +12,7 @@
 #include <cstring>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include "holdfast/error.hpp"
 #include "memory/huge_pages.hpp"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr mode_t kOwnerOnly = 0600;
 /// tmpfs takes back what it gave if a signal interrupts it, so a long allocation goes in steps.
+constexpr std::uint64_t kRewriteStep = std::uint64_t{1} << 20;
 constexpr std::uint64_t kAllocationStep = std::uint64_t{64} << 20;
 
 FileFacts facts_of(const struct stat& status) {
@@ -216,6 +218,20 @@ void File::allocate(std::uint64_t offset, std::uint64_t bytes) const {
 
 void File::punch(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   static_cast<void>(system::punch_hole(fd_, offset, bytes));
+}
+
+void File::rewrite(std::uint64_t offset, std::uint64_t bytes) const {
+  std::vector<std::byte> buffer(std::min(kRewriteStep, bytes));
+  for (std::uint64_t done = 0; done < bytes;) {
+    const std::size_t got = read(buffer.data(), std::min<std::uint64_t>(buffer.size(), bytes - done), offset + done);
+    if (got == 0) return;
+    for (std::size_t at = 0; at < got;) {
+      const ssize_t wrote = system::pwrite(fd_, buffer.data() + at, got - at, offset + done + at);
+      if (wrote <= 0) throw SystemError(system_message(path_, "cannot be written", wrote == 0 ? ENOSPC : errno));
+      at += static_cast<std::size_t>(wrote);
+    }
+    done += got;
+  }
 }
 
 void File::sync_data() const {

@@ -50,18 +50,15 @@ bool try_lock(const File& file) {
   throw SystemError(system_message(file.path(), "cannot be locked", errno));
 }
 
-/// No link, whose successor might be opened in its place.
-bool is_file(const std::string& name) {
-  struct stat named = {};
-  return system::lstat(name.c_str(), named) == 0 && S_ISREG(named.st_mode);
-}
-
 /// Is it the regular file of this name, and not one that a link or a successor leads to?
 bool has_name(const File& file, const std::string& name) {
   struct stat named = {};
   const FileFacts facts = file.facts();
-  return system::lstat(name.c_str(), named) == 0 && S_ISREG(named.st_mode) && named.st_dev == facts.device &&
-         named.st_ino == facts.inode;
+  if (system::lstat(name.c_str(), named) != 0) {
+    if (errno == ENOENT) return false;
+    throw SystemError(system_message(name, "cannot be looked at", errno));
+  }
+  return S_ISREG(named.st_mode) && named.st_dev == facts.device && named.st_ino == facts.inode;
 }
 
 }  // namespace
@@ -73,7 +70,8 @@ std::string resolve(const std::string& path) {
 
 File make_temporary(const std::string& target) {
   static std::atomic<unsigned> serial = 0;
-  for (;;) {
+  constexpr int kAttempts = 10'000;  // names that others have, or have removed meanwhile
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const unsigned number = serial.fetch_add(1, std::memory_order_relaxed);
     std::string name = target + std::string(kMark) + std::to_string(getpid());
     if (number != 0) name += "-" + std::to_string(number);
@@ -85,15 +83,24 @@ File make_temporary(const std::string& target) {
     unless_locked.path.clear();
     return file;
   }
+  throw SystemError(target + " gets no temporary file beside it: all names for one are taken; remove " + target +
+                    std::string(kMark) + "*");
 }
 
 void remove_leftovers(const std::string& target) noexcept try {
   const std::string folder = folder_of(target), own = target.substr(target.rfind('/') + 1);
   std::vector<std::string> entries;
   system::entries(folder.c_str(), entries);
+  struct stat whole = {};
+  const bool exists = system::lstat(target.c_str(), whole) == 0;
   for (const std::string& entry : entries) {
     const std::string name = folder + "/" + entry;
-    if (!is_temporary(entry, own) || !is_file(name)) continue;
+    struct stat named = {};
+    if (!is_temporary(entry, own) || system::lstat(name.c_str(), named) != 0 || !S_ISREG(named.st_mode)) continue;
+    if (exists && named.st_dev == whole.st_dev && named.st_ino == whole.st_ino) {
+      system::unlink(name.c_str());  // the first name of the file itself, which has another by now: see give_name
+      continue;
+    }
     try {
       const File file = File::open(name, false);
       if (try_lock(file) && has_name(file, name))
@@ -124,11 +131,16 @@ void give_name(const std::string& temporary, const std::string& target, bool ove
   throw SystemError(system_message(target, "cannot be given its name", errno));
 }
 
-void sync_folder(const std::string& path) {
+void sync_folder(const std::string& path, const File& file) {
   const int fd = system::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;  // a folder may be writable but not readable; the file itself is on its device
-  system::fsync(fd);
-  system::close(fd);
+  // A folder may be writable but not readable: then with all of its file system.
+  const bool unreadable = fd < 0 && errno == EACCES;
+  const bool done = unreadable ? system::syncfs(file.fd()) == 0 : fd >= 0 && system::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) system::close(fd);
+  if (done) return;
+  throw SystemError(system_message(path, "has its name, but its folder cannot be put on its device", error) +
+                    "; after a power cut it may be gone");
 }
 
 }  // namespace holdfast::memory

@@ -98,11 +98,6 @@ ObjectPage Object::page_of_copy(const MediumFacts& medium) const {
   return copy;
 }
 
-void Object::require_writable() const {
-  pool_->require_writable();
-  if (broken_) throw SystemError(label_ + " failed while its page was written; close it, and open it again");
-}
-
 void Object::write_page(ObjectPage next) {
   next.generation = page_.generation + 1;
   if (next.generation == kGenerations) {
@@ -111,12 +106,7 @@ void Object::write_page(ObjectPage next) {
   seal(next);
   if (pool_->writes_file()) {
     HeaderMemory memory = pool_->header_memory(persist_);
-    try {
-      write_copies(memory, copies_at(pages_), next);
-    } catch (...) {
-      broken_ = true;  // nobody knows which copy counts
-      throw;
-    }
+    write_copies(memory, copies_at(pages_), next);
   }
   page_ = next;
 }
@@ -125,10 +115,10 @@ void Object::mark_changed(bool gpu) {
   const int wanted = static_cast<int>(domain(gpu));
   // A lower domain once noted stands until the next sync: part of what was written survives no more than that.
   const auto noted = [&](int marked) { return marked >= 0 && marked <= wanted; };
-  if (noted(marked_.load(std::memory_order_acquire))) return;
+  if (noted(marked_.load(std::memory_order_acquire)) && pool_->is_sound()) return;
   const std::lock_guard guard(page_mutex_);
-  if (noted(marked_.load(std::memory_order_relaxed))) return;
   require_writable();
+  if (noted(marked_.load(std::memory_order_relaxed))) return;
   ObjectPage next = page_;
   next.clean = 0;
   next.domain = static_cast<std::uint32_t>(wanted);

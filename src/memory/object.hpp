@@ -60,7 +60,7 @@ class Object {
   void accept(bool whole, bool salvage);
   std::byte* behind_pages() const { return pages_.address + 2 * kPage; }
   const Range& pages() const { return pages_; }
-  void require_writable() const;
+  void require_writable() const { pool_->require_writable(); }
 
  private:
   void write_page(ObjectPage next);
@@ -75,9 +75,8 @@ class Object {
   std::vector<std::string> repairs_;
 
   std::mutex page_mutex_;
-  ObjectPage page_ = {};              ///< equal to both copies in the file between changes
-  std::atomic<bool> broken_ = false;  ///< a write of the page failed half-way
-  std::atomic<int> marked_ = -1;      ///< the Domain noted with the cleared clean mark; -1: the mark stands
+  ObjectPage page_ = {};          ///< equal to both copies in the file between changes
+  std::atomic<int> marked_ = -1;  ///< the Domain noted with the cleared clean mark; -1: the mark stands
 };
 
 }  // namespace holdfast::memory

@@ -28,10 +28,7 @@ std::string flaw(const ObjectPage& page, std::uint32_t number) {
   return {};
 }
 
-bool is_of_this_boot(const ObjectPage& page) {
-  const BootId boot = boot_id();
-  return std::memcmp(page.boot_id, boot.data(), boot.size()) == 0;
-}
+bool is_of_this_boot(const ObjectPage& page) { return is_this_boot(page.boot_id); }
 
 FoundPage choose_page(const ObjectPage& a, const ObjectPage& b, std::uint32_t number) {
   FoundPage found;

@@ -119,6 +119,16 @@ void wait_for_former_owner(const File& file) {
   }
 }
 
+/// A note that is whole, made on this file and since the machine started; of nobody, if its process is 0.
+std::optional<OwnerNote> read_left_note(const File& file) {
+  OwnerNote note = {};
+  if (file.read(&note, sizeof note, kOwnerOffset) != sizeof note) return std::nullopt;
+  if (note.magic != kOwnerMagic || note.checksum != checksum(&note, offsetof(OwnerNote, checksum))) return std::nullopt;
+  const FileFacts facts = file.facts();
+  if (note.device != facts.device || note.inode != facts.inode || !is_this_boot(note.boot_id)) return std::nullopt;
+  return note;
+}
+
 }  // namespace
 
 OwnerNote make_note(const FileFacts& file) {
@@ -133,19 +143,20 @@ OwnerNote make_note(const FileFacts& file) {
   note.device = file.device;
   note.inode = file.inode;
   command_of(self.pid).copy(note.command, sizeof note.command - 1);
-  note.checksum = checksum(&note, offsetof(OwnerNote, checksum));
+  seal(note);
   return note;
 }
 
+void seal(OwnerNote& note) { note.checksum = checksum(&note, offsetof(OwnerNote, checksum)); }
+
 std::optional<OwnerNote> read_note(const File& file) {
-  OwnerNote note = {};
-  if (file.read(&note, sizeof note, kOwnerOffset) != sizeof note) return std::nullopt;
-  if (note.magic != kOwnerMagic || note.checksum != checksum(&note, offsetof(OwnerNote, checksum))) return std::nullopt;
-  const FileFacts facts = file.facts();
-  const BootId boot = boot_id();
-  if (note.device != facts.device || note.inode != facts.inode) return std::nullopt;
-  if (note.pid == 0 || std::memcmp(note.boot_id, boot.data(), boot.size()) != 0) return std::nullopt;
-  return note;
+  const auto note = read_left_note(file);
+  return note && note->pid != 0 ? note : std::nullopt;
+}
+
+bool sync_has_failed(const File& file) {
+  const auto note = read_left_note(file);
+  return note && note->sync_failed != 0;
 }
 
 std::string describe(const OwnerNote& note) {

@@ -61,7 +61,7 @@ void NewPool::publish() {
   HOLDFAST_FAILPOINT(pool_unnamed);
   give_name(temporary_.path, target_, overwrite_);
   if (overwrite_) temporary_.path.clear();
-  if (pool_->medium().medium != Medium::shm) sync_folder(target_);
+  if (pool_->medium().medium != Medium::shm) sync_folder(target_, pool_->file());
 }
 
 }  // namespace holdfast::memory

@@ -25,8 +25,11 @@ void HeaderMemory::flush(const void* address, std::size_t bytes) {
 
 void HeaderMemory::fence() {
   persist_.fence();
-  if (medium_ == Medium::file && begin_ < end_ && system::msync(reinterpret_cast<void*>(begin_), end_ - begin_) != 0) {
-    throw SystemError(system_message(path_, "has a header that cannot be put on its device", errno));
+  const bool has_device = pool_.medium().medium == Medium::file;
+  if (has_device && begin_ < end_ && system::msync(reinterpret_cast<void*>(begin_), end_ - begin_) != 0) {
+    const int error = errno;
+    pool_.note_failed_sync();
+    throw SystemError(system_message(pool_.path(), "has a header that cannot be put on its device", error));
   }
   begin_ = ~std::uintptr_t{0};
   end_ = 0;
@@ -38,7 +41,13 @@ PoolFile::PoolFile(File file, Access access) : file_(std::move(file)), path_(fil
 
 PoolFile::~PoolFile() {
   if (file_.forked()) return;  // the mappings never came along
-  if (owns_) std::memset(header_.address + kOwnerOffset, 0, sizeof(OwnerNote));
+  if (owns_) {
+    OwnerNote left = {};
+    if (sync_failed_) std::memcpy(&left, header_.address + kOwnerOffset, sizeof left);
+    left.pid = 0;
+    if (sync_failed_) seal(left);
+    std::memcpy(header_.address + kOwnerOffset, &left, sizeof left);
+  }
   unmap(header_.address, header_.mapped);
 }
 
@@ -68,16 +77,36 @@ Range PoolFile::map(std::uint64_t offset, std::uint64_t bytes, bool populate, st
   return {map_file(file_, offset, rounded(bytes), mode, populate, at), bytes, rounded(bytes)};
 }
 
-void PoolFile::settle(const Range& range) const {
+void PoolFile::settle(const Range& range) {
   if (!writes_file() || medium_.medium == Medium::shm) return;
   // Of this range alone: the rest of the file may be gigabytes that nobody asked to write.
   if (system::msync(range.address, range.mapped) != 0) {
-    throw SystemError(system_message(path_, "cannot be put on its device", errno));
+    const int error = errno;
+    note_failed_sync();
+    throw SystemError(system_message(path_, "cannot be put on its device", error));
   }
 }
 
-void PoolFile::sync_data() const {
-  if (writes_file() && medium_.medium != Medium::shm) file_.sync_data();
+void PoolFile::sync_data() {
+  if (!writes_file() || medium_.medium == Medium::shm) return;
+  try {
+    file_.sync_data();
+  } catch (const Error&) {
+    note_failed_sync();
+    throw;
+  }
+}
+
+void PoolFile::note_failed_sync() noexcept try {
+  broken_.store(true, std::memory_order_release);
+  if (!writes_file() || header_.address == nullptr) return;
+  OwnerNote note = make_note(file_.facts());
+  note.sync_failed = 1;
+  seal(note);
+  std::memcpy(header_.address + kOwnerOffset, &note, sizeof note);
+  owns_ = sync_failed_ = true;
+} catch (const std::exception&) {
+  // Not even that can be found out which a note says. The pool stays without a clean mark.
 }
 
 void PoolFile::require_writable() const {
@@ -85,7 +114,7 @@ void PoolFile::require_writable() const {
     throw TableClosed(path_ + " was opened by the process that this one was forked from; open it here anew");
   }
   if (access_ == Access::read_only) throw ReadOnly(path_ + " is open for reading only; open it with mode=\"r+\"");
-  if (broken_) throw SystemError(path_ + " failed while its directory was written; close it, and open it again");
+  if (broken_) throw SystemError(path_ + " could not be put on its device before; close it, and open it again");
 }
 
 void PoolFile::map_header() { header_ = map(0, kFirstExtent, true); }
@@ -108,12 +137,7 @@ void PoolFile::commit(Directory next) {
   if (writes_file()) {
     const std::vector<std::byte> bytes = encode(next);
     HeaderMemory memory = header_memory(persist(false));
-    try {
-      commit_directory(memory, area(block.area), bytes.data(), bytes.size(), copies(), block);
-    } catch (...) {
-      broken_ = true;  // nobody knows which directory counts
-      throw;
-    }
+    commit_directory(memory, area(block.area), bytes.data(), bytes.size(), copies(), block);
   }
   const std::lock_guard guard(mutex_);
   block_ = block;

@@ -28,20 +28,20 @@ struct Range {
   std::uint64_t mapped = 0;  ///< rounded up to the granule
 };
 
+class PoolFile;
+
 /// The Memory policy with which headers are written in an open pool. On medium `file` a fence also puts what was flushed since
 /// the last one on its device: what follows relies on it even after a power cut (RULES.md 21).
 class HeaderMemory {
  public:
-  HeaderMemory(const std::string& path, const Persist& persist, Medium medium)
-      : path_(path), persist_(persist), medium_(medium) {}
+  HeaderMemory(PoolFile& pool, const Persist& persist) : pool_(pool), persist_(persist) {}
   void store(std::uint64_t* address, std::uint64_t value) const;
   void flush(const void* address, std::size_t bytes);
   void fence();
 
  private:
-  const std::string& path_;
+  PoolFile& pool_;
   Persist persist_;
-  Medium medium_;
   std::uintptr_t begin_ = ~std::uintptr_t{0}, end_ = 0;  ///< what was flushed since the last fence
 };
 
@@ -73,13 +73,17 @@ class PoolFile {
 
   /// Flushes and fences as the medium asks for, or as `flush` does.
   Persist persist(bool flush) const;
-  HeaderMemory header_memory(const Persist& persist) const { return {path_, persist, medium_.medium}; }
+  HeaderMemory header_memory(const Persist& persist) { return {*this, persist}; }
   /// Maps a part of an extent; private memory where it is a scratch copy of what has no place in the file yet.
   Range map(std::uint64_t offset, std::uint64_t bytes, bool populate, std::byte* at = nullptr) const;
   /// On a medium with a device: puts the length of the file and the place of a new range there, before a word names it.
-  void settle(const Range& range) const;
+  void settle(const Range& range);
   /// Puts all of the file on its device.
-  void sync_data() const;
+  void sync_data();
+  /// A sync of the file failed. The kernel says so once, and takes what it could not write for written: no later sync brings that to
+  /// the device. So nothing changes in this pool any more, and whoever opens it next writes all of it again.
+  void note_failed_sync() noexcept;
+  bool is_sound() const { return !broken_.load(std::memory_order_acquire); }
 
   /// While it lives, no Edit does: the directory and what no object has open stand still.
   std::unique_lock<std::mutex> hold() { return std::unique_lock(edit_mutex_); }
@@ -92,6 +96,7 @@ class PoolFile {
   void map_header();
   void take_ownership();
   void mend_copies(const Choice& choice);
+  void make_up_for_failed_sync() const;
   void fill_holes() const;
   void require_alignment() const;
   void commit(Directory next);  ///< the caller holds `edit_mutex_`
@@ -104,10 +109,11 @@ class PoolFile {
   MediumFacts medium_;
   Range header_;
   std::vector<std::string> repairs_;
-  bool owns_ = false;  ///< the note in the pool is of this process
+  bool owns_ = false;         ///< the note in the pool is of this process
+  bool sync_failed_ = false;  ///< and says so
 
   std::uint64_t file_bytes_ = 0;      ///< at open
-  std::atomic<bool> broken_ = false;  ///< a commit failed half-way
+  std::atomic<bool> broken_ = false;  ///< a commit or a sync failed half-way
 
   std::mutex edit_mutex_;     ///< held by an Edit, all along
   mutable std::mutex mutex_;  ///< guards what follows

@@ -51,6 +51,14 @@ void PoolFile::mend_copies(const Choice& choice) {
   }
 }
 
+/// Before anybody relies on what the device is said to have.
+void PoolFile::make_up_for_failed_sync() const {
+  if (medium_.medium != Medium::file || !sync_has_failed(file_)) return;
+  file_.rewrite(0, kFirstExtent);
+  for (const Extent& extent : directory_->extents) file_.rewrite(extent.offset, extent.bytes);
+  file_.sync_data();
+}
+
 std::shared_ptr<PoolFile> PoolFile::open(const std::string& path, Access access) {
   File file = open_locked(path, access);
   PoolImage image = read_pool(file);
@@ -60,6 +68,7 @@ std::shared_ptr<PoolFile> PoolFile::open(const std::string& path, Access access)
   pool->directory_ = std::make_shared<const Directory>(std::move(image.directory));
   pool->require_alignment();
   if (pool->writes_file() && pool->granule() == kPage) pool->fill_holes();
+  if (pool->writes_file()) pool->make_up_for_failed_sync();
   pool->map_header();
   if (pool->writes_file()) pool->mend_copies(image.choice);
   pool->take_ownership();

@@ -78,6 +78,11 @@ BootId boot_id() {
   return id;
 }
 
+bool is_this_boot(const std::uint8_t (&id)[16]) {
+  const BootId now = boot_id();
+  return now != BootId{} && std::equal(now.begin(), now.end(), id);
+}
+
 ProcessId process_at(pid_t pid) {
   const TaskStat stat = stat_of(pid);
   return stat.there ? ProcessId{pid, stat.start_time} : ProcessId{};

@@ -164,7 +164,7 @@ void Snapshot::finish() {
   file_.sync_data();
   give_name(temporary_.path, target_, overwrite_);
   if (overwrite_) temporary_.path.clear();
-  if (medium_.medium != Medium::shm) sync_folder(target_);
+  if (medium_.medium != Medium::shm) sync_folder(target_, file_);
 }
 
 }  // namespace holdfast::memory

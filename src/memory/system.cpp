@@ -92,11 +92,10 @@ int read_text(const char* path, std::string& text) {
 
 const char* name(Call call) {
   constexpr const char* kNames[] = {
-      "open",       "close",     "flock",    "fcntl",           "fchmod",    "fstat",     "stat",
-      "lstat",      "fstatfs",   "realpath", "entries",         "text",      "ftruncate", "posix_fallocate",
-      "punch_hole", "pread",     "pwrite",   "sync_file_range", "fdatasync", "fsync",     "msync",
-      "rename",     "renameat2", "link",     "unlink",          "mmap",      "munmap",    "madvise",
-      "pidfd_open", "poll"};
+      "open",    "close",           "flock",     "fcntl",  "fchmod",    "fstat",           "stat",       "lstat",
+      "fstatfs", "realpath",        "entries",   "text",   "ftruncate", "posix_fallocate", "punch_hole", "pread",
+      "pwrite",  "sync_file_range", "fdatasync", "fsync",  "syncfs",    "msync",           "rename",     "renameat2",
+      "link",    "unlink",          "mmap",      "munmap", "madvise",   "pidfd_open",      "poll"};
   static_assert(sizeof kNames / sizeof *kNames == kCalls);
   return kNames[static_cast<unsigned>(call)];
 }
@@ -207,6 +206,10 @@ int fdatasync(int fd) {
 
 int fsync(int fd) {
   return whole({.call = Call::fsync, .fd = fd}, [&] { return ::fsync(fd); });
+}
+
+int syncfs(int fd) {
+  return whole({.call = Call::syncfs, .fd = fd}, [&] { return ::syncfs(fd); });
 }
 
 int msync(void* address, std::size_t bytes) {

@@ -38,6 +38,7 @@ enum class Call : std::uint8_t {
   sync_file_range,
   fdatasync,
   fsync,
+  syncfs,
   msync,
   rename,
   renameat2,
@@ -107,6 +108,7 @@ ssize_t pwrite(int fd, const void* data, std::size_t bytes, std::uint64_t offset
 int sync_file_range(int fd, std::uint64_t offset, std::uint64_t bytes);  ///< begins to write, and does not wait
 int fdatasync(int fd);
 int fsync(int fd);
+int syncfs(int fd);
 int msync(void* address, std::size_t bytes);  ///< MS_SYNC
 
 int rename(const char* from, const char* to);

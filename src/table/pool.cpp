@@ -108,19 +108,13 @@ std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, c
   const memory::ObjectEntry* const before = wanted.overwrite ? directory->find(name) : nullptr;
   if (before != nullptr) require_closed(before->number, name, "cannot be replaced meanwhile");
   table::Choice choice = table::choose_machine(wanted.device, *pool);
-  auto object = gphash::TableObject::create(pool, name, shape, use_for(label, choice, wanted.flush, false),
-                                            before != nullptr ? before->number : 0);
+  memory::Edit edit(*pool);
+  if (before != nullptr) edit.drop(before->number);
+  auto object = gphash::TableObject::create(edit, pool, name, shape, use_for(label, choice, wanted.flush, false));
   const std::uint32_t number = object->number();
-  std::shared_ptr<Table::Impl> made;
-  try {
-    made = std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
-                                         machine_options(wanted, true), false);
-  } catch (...) {  // the device cannot work on this medium: leave no table behind that nobody asked for
-    memory::Edit edit(*pool);
-    edit.drop(number);
-    edit.commit();
-    throw;
-  }
+  auto made = std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
+                                            machine_options(wanted, true), false);
+  edit.commit();  // now that the device can work on it: what it replaces stays until then
   tables_[number] = {made, made->ended()};
   return made;
 }

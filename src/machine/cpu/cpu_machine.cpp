@@ -67,6 +67,19 @@ struct CpuMachine::Share {
   std::mutex blobs;
 };
 
+/// Adds what one thread has done when it ends, by an error too: the rows before it stand.
+struct CpuMachine::Counted {
+  CpuMachine& machine;
+  const Tally& tally;
+  ~Counted() {
+    machine.items_ += tally.items;
+    machine.left_ += tally.left;
+    machine.moves_ += tally.moves;
+    machine.claim_misses_ += tally.claim_misses;
+    machine.retries_ += tally.retries;
+  }
+};
+
 CpuMachine::CpuMachine(gphash::TableObject& pool, const MachineOptions& options)
     : pool_(pool),
       key_bytes_(pool.shape().key_bytes),
@@ -171,6 +184,7 @@ void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, s
 /// One thread's rows, sub-batch by sub-batch. `first`: this is the thread that called, which asks whether to stop.
 void CpuMachine::run_share(Work work, Share& share, bool first) {
   Tally tally;
+  const Counted counted{*this, tally};
   MoveLog moved(key_bytes_, pool_.heap());
   Arena arena;
   work.rows.arena = &arena;
@@ -222,11 +236,6 @@ void CpuMachine::run_share(Work work, Share& share, bool first) {
     const std::lock_guard lock(share.blobs);
     share.batch.blobs->arena().adopt(std::move(arena));
   }
-  items_ += tally.items;
-  left_ += tally.left;
-  moves_ += tally.moves;
-  claim_misses_ += tally.claim_misses;
-  retries_ += tally.retries;
 }
 
 /// Cells that are free after all, once the batches that may read them end.

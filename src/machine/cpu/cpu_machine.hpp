@@ -40,6 +40,7 @@ class CpuMachine final : public Machine {
 
  private:
   struct Share;
+  struct Counted;
   struct Purses;
 
   // cpu_batch.cpp: batches

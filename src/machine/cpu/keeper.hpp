@@ -56,8 +56,10 @@ class Keeper {
     drain_lower_levels(false);
   }
   void add_level() {
-    pool_.add_level(layout_.top_level + 1);
-    set_top_level(layout_.top_level + 1, true);
+    const unsigned top_level = layout_.top_level + 1;
+    TagMemory tags = tags_for(top_level);  // first: without memory for them nothing changes
+    pool_.add_level(top_level);
+    set_top_level(top_level, true, std::move(tags));
   }
   void drain() { drain_lower_levels(false); }
 
@@ -68,7 +70,7 @@ class Keeper {
     driver_.set_layout(layout_);
   }
   /// Forgets all tags: every slot was emptied.
-  void reset_tags() { set_top_level(layout_.top_level, false); }
+  void reset_tags() { std::fill_n(layout_.tags, layout_.tag_words(), 0); }
 
   /// Reads every variable-length pair. Returns what is wrong with some of them.
   std::vector<std::string> verify_pairs();
@@ -76,7 +78,11 @@ class Keeper {
   Scan verify(CellSet& cells, std::uint64_t& wrong_tags);
 
  private:
-  void set_top_level(unsigned top_level, bool carry);
+  Layout layout_for(unsigned top_level) const {
+    return layout_of(pool_, options_.shared_bias, options_.may_move, top_level);
+  }
+  TagMemory tags_for(unsigned top_level) const { return {layout_for(top_level).tag_words(), pool_.path()}; }
+  void set_top_level(unsigned top_level, bool carry, TagMemory tags);
   template <class Act>
   void each_part(Scan& total, const Act& act);
   Scan scan_table(CellSet& cells, bool repair);
@@ -106,9 +112,8 @@ inline unsigned threads_for(std::uint64_t slots) { return slots < (1 << 14) ? 1 
 
 /// Addresses `top_level` from now on. `carry`: keeps the tags of the levels that both geometries address.
 template <class Pool>
-void Keeper<Pool>::set_top_level(unsigned top_level, bool carry) {
-  Layout layout = layout_of(pool_, options_.shared_bias, options_.may_move, top_level);
-  TagMemory tags(layout.tag_words());
+void Keeper<Pool>::set_top_level(unsigned top_level, bool carry, TagMemory tags) {
+  Layout layout = layout_for(top_level);
   layout.tags = tags.words();
   if (carry) {
     for (unsigned level = layout.bottom_level(); level <= layout_.top_level; ++level) {
@@ -176,7 +181,8 @@ void Keeper<Pool>::look_for_copies(bool repair, Scan& total) {
 template <class Pool>
 std::uint64_t Keeper<Pool>::recover() {
   const bool repair = !pool_.read_only();
-  set_top_level(pool_.shape().top_level, false);
+  const unsigned top_level = pool_.shape().top_level;
+  set_top_level(top_level, false, tags_for(top_level));
   Scan scan = scan_table(cells_, repair);
   refuse_damage(scan.damage);
   mended_ = {scan.torn, scan.second_copies, 0, 0};
@@ -226,9 +232,18 @@ void Keeper<Pool>::drain_lower_levels(bool recovering) {
 template <class Pool>
 Scan Keeper<Pool>::verify(CellSet& cells, std::uint64_t& wrong_tags) {
   const Layout believed = layout_;
-  const TagMemory old_tags = std::move(tags_);
-  set_top_level(believed.top_level, false);
-  Scan scan = scan_table(cells, false);
+  TagMemory fresh = tags_for(believed.top_level);
+  TagMemory old_tags = std::move(tags_);
+  Scan scan;
+  try {
+    set_top_level(believed.top_level, false, std::move(fresh));
+    scan = scan_table(cells, false);
+  } catch (...) {  // there is no memory to verify with, which is no reason to lose what the table works with
+    tags_ = std::move(old_tags);
+    layout_ = believed;
+    driver_.set_layout(layout_);
+    throw;
+  }
   // Two items of one key with cells of their own come from no crash, so recovery does not look for them.
   if (!layout_.in_slot() && !layout_.shape.variable_ && scan.damage.empty() && scan.shared_cells.empty())
     look_for_copies(false, scan);
