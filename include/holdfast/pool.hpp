@@ -88,7 +88,7 @@ struct SnapshotOptions {
   bool wait_for_sessions = true;  ///< false: throw InvalidArgument where a session is open
   unsigned threads = 0;           ///< that write; 0: 4, which mostly wait for the disk
   /// Asked on the calling thread at the beginning, every few hundredths of a second, and at the end, with the bytes copied
-  /// and those to copy; false: give up, and leave no file. May search tables; must not change them.
+  /// and those to copy; false: give up, and leave no file. May search tables; must not change them, nor call the pool.
   std::function<bool(std::uint64_t done, std::uint64_t total)> progress;
 };
 

@@ -85,8 +85,6 @@ class PoolFile {
   void note_failed_sync() noexcept;
   bool is_sound() const { return !broken_.load(std::memory_order_acquire); }
 
-  /// While it lives, no Edit does: the directory and what no object has open stand still.
-  std::unique_lock<std::mutex> hold() { return std::unique_lock(edit_mutex_); }
   void require_writable() const;  ///< throws ReadOnly, TableClosed, SystemError
 
  private:

@@ -71,7 +71,7 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
       objects.push_back(&table->object());
       still.push_back(std::move(lock));
     }
-    const auto hold = pool->hold();
+    // Edits of the directory come from these tables or from this pool: none is under way, and none begins.
     const auto held = std::chrono::steady_clock::now();
     result.stopped = !snapshot.copy(*pool, objects, how.threads, how.progress);
     result.held_ms = ms_since(held);
