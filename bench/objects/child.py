@@ -153,6 +153,49 @@ def many(package: Any, folder: Path, count: int, pools: int, gib: int) -> dict[s
     return found
 
 
+def on_disk(path: Path) -> int:
+    """Bytes that a file takes."""
+    return path.stat().st_blocks * 512
+
+
+def sizes(package: Any, folder: Path) -> dict[str, float]:
+    """MiB on disk of a pool with one empty table."""
+    found = {}
+    for name, shape in {"128-byte values": {"value": 128}, "any length": {"key": bytes, "value": bytes}}.items():
+        path = folder / "empty.hold"
+        package.Table.create(path, device="cpu", overwrite=True, **shape).close()
+        found[name] = on_disk(path) / 2**20
+        path.unlink()
+    return found
+
+
+def churn(package: Any, folder: Path, steps: int) -> dict[str, float]:
+    """Tables are created, grown and dropped: the file's most bytes over the most that ever belonged to tables."""
+    path = folder / "churn.hold"
+    random = np.random.default_rng(1)
+    largest = live = 0
+    with package.Pool.create(path, overwrite=True) as pool:
+        tables: dict[str, Any] = {}
+        for step in range(steps):
+            kind = random.integers(0, 5)
+            if (kind < 2 and len(tables) < 40) or not tables:
+                value = int(random.choice([8, 24, 128, 1000]))
+                capacity = int(random.integers(10, 20_000))
+                tables[f"t{step}"] = pool.create_table(f"t{step}", value=value, capacity=capacity, device="cpu")
+            elif kind < 4:
+                table = tables[str(random.choice(list(tables)))]
+                table.reserve(int(random.integers(10, 40_000)))
+            else:
+                name = str(random.choice(list(tables)))
+                tables.pop(name).close()
+                pool.drop(name)
+            largest = max(largest, on_disk(path))
+            live = max(live, sum(found.bytes for found in pool.objects))
+    path.unlink()
+    return {"steps": steps, "most_file_mib": largest / 2**20, "most_live_mib": live / 2**20, "ratio": largest / live}
+
+
 if __name__ == "__main__":
-    study = {"first-change": first_change, "threads": threads, "many": many}[sys.argv[1]]
+    studies = {"first-change": first_change, "threads": threads, "many": many, "sizes": sizes, "churn": churn}
+    study = studies[sys.argv[1]]
     print(json.dumps(study(importlib.import_module(sys.argv[2]), Path(sys.argv[3]), *map(int, sys.argv[4:]))))

@@ -24,6 +24,14 @@ def test_many_tables_are_open_at_once(folder: Path) -> None:
     assert found["tables"] == 64 and found["items"] == 6400 and not list(folder.iterdir())
 
 
+def test_sizes_and_churn(folder: Path) -> None:
+    done = run("sizes", str(folder))
+    assert done.returncode == 0 and json.loads(done.stdout)["128-byte values"] <= 2, done.stderr
+    done = run("churn", str(folder), "300")
+    assert done.returncode == 0, done.stderr
+    assert 0.9 < json.loads(done.stdout)["ratio"] < 1.3 and not list(folder.iterdir())
+
+
 def test_threads_with_a_table_each(folder: Path) -> None:
     done = run("threads", str(folder), "100000")
     assert done.returncode == 0, done.stderr

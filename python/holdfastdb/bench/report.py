@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from holdfastdb.bench import link_tables, machine
+from holdfastdb.bench import link_tables, machine, object_tables
 from holdfastdb.bench.markdown import grid, spread_text
 from holdfastdb.bench.results import Json, field, read
 
@@ -158,6 +158,7 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "layout": _layout,
     "limits": _limits,
     **link_tables.TABLES,
+    **object_tables.TABLES,
     "snapshot": _snapshot,
     "cache-trace": _cache_trace,
     "stores": lambda content: _compare(content, 2),
