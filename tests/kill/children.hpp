@@ -32,6 +32,8 @@ class Reader {
 /// What a child of a subject is to do with what it shares with the campaign.
 std::unique_ptr<Writer> make_table_writer(Shared& shared);
 std::unique_ptr<Reader> make_table_reader(Shared& shared);
+std::unique_ptr<Writer> make_pool_writer(Shared& shared);
+std::unique_ptr<Reader> make_pool_reader(Shared& shared);
 
 /// Creates or opens the pool and calls it until it is killed. Returns an exit status.
 int write_until_killed(Shared& shared, Writer& writer);

@@ -92,6 +92,7 @@ struct SubjectFacts {
 };
 constexpr SubjectFacts kSubjects[] = {
     {"table", make_table_subject, make_table_writer, make_table_reader},
+    {"pool", make_pool_subject, make_pool_writer, make_pool_reader},
 };
 
 /// Large batches are about tables alone.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/failpoint.hpp"
+#include "pool_shared.hpp"
 #include "table_shared.hpp"
 
 namespace holdfast::test::kill {
@@ -43,6 +44,7 @@ struct Shared {
   char error[1024];  ///< of a child; empty: none
   Recovered recovered;
   TableShared table;
+  PoolShared pool;
 };
 
 /// Makes the shared memory and returns its descriptor, which children inherit.
