@@ -18,7 +18,7 @@ enum class PoolCall : std::uint32_t { making, create, replace, rename, drop, gro
 inline constexpr auto kPoolCalls = static_cast<unsigned>(PoolCall::count);
 
 /// Whether it changes the directory of a pool that is there.
-inline bool changes_names(PoolCall call) { return call >= PoolCall::create && call <= PoolCall::drop; }
+constexpr bool changes_names(PoolCall call) { return call >= PoolCall::create && call <= PoolCall::drop; }
 
 /// A pool and how it is used; fixed for all its lives. Plain data: it lies in shared memory.
 struct PoolRound {
