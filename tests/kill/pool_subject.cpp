@@ -16,8 +16,7 @@ constexpr const char* kKindNames[kPoolCalls] = {"making", "create", "replace", "
 static_assert(kPoolCalls <= kMostKinds);
 
 constexpr Stop stop(Failpoint at, PoolCall call, unsigned skip_bits = 0) {
-  const bool is_done = at == Failpoint::copy_half_written && changes_names(call);  // and not acknowledged
-  return {at, static_cast<unsigned>(call), is_done ? 2u : 1u, skip_bits};
+  return {at, static_cast<unsigned>(call), 1, skip_bits};
 }
 
 /// Each failpoint of the pool, in each call that passes it.
