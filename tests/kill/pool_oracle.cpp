@@ -9,9 +9,6 @@
 namespace holdfast::test::kill {
 namespace {
 
-constexpr const char* kNames[kPoolCalls] = {"making", "create", "replace", "rename", "drop",
-                                            "grow",   "change", "sync",    "none"};
-
 /// Where nothing but its header and these extents is in a file, it ends so.
 std::uint64_t end_of(const PoolInfo& info) {
   std::uint64_t end = 0;
@@ -67,8 +64,9 @@ void PoolOracle::replay_call(const PoolEntry& entry) {
   ++counts_.calls[static_cast<unsigned>(entry.call)];
   const bool refused = must_be_refused(entry);
   const std::string name = object_name(entry.name);
-  expect(refused == (entry.refused != 0), std::string("an acknowledged ") + kNames[static_cast<unsigned>(entry.call)] +
-                                              " of " + name + (refused ? " was not" : " was") + " refused");
+  expect(refused == (entry.refused != 0), std::string("an acknowledged ") +
+                                              kPoolCallNames[static_cast<unsigned>(entry.call)] + " of " + name +
+                                              (refused ? " was not" : " was") + " refused");
   counts_.refused += refused ? 1 : 0;
   if (refused || entry.refused != 0) return;
   counts_.names += changes_names(entry.call) ? 1 : 0;

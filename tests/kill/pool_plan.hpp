@@ -16,6 +16,8 @@ inline constexpr unsigned kPoolThreads = 2;
 /// What one call is about. The first is Pool::create, the last no call: a writer between two of them.
 enum class PoolCall : std::uint32_t { making, create, replace, rename, drop, grow, change, sync, none, count };
 inline constexpr auto kPoolCalls = static_cast<unsigned>(PoolCall::count);
+inline constexpr const char* kPoolCallNames[kPoolCalls] = {"making", "create", "replace", "rename", "drop",
+                                                           "grow",   "change", "sync",    "between"};
 
 /// Whether it changes the directory of a pool that is there.
 constexpr bool changes_names(PoolCall call) { return call >= PoolCall::create && call <= PoolCall::drop; }

@@ -11,8 +11,6 @@
 namespace holdfast::test::kill {
 namespace {
 
-constexpr const char* kKindNames[kPoolCalls] = {"making", "create", "replace", "rename", "drop",
-                                                "grow",   "change", "sync",    "between"};
 static_assert(kPoolCalls <= kMostKinds);
 
 constexpr Stop stop(Failpoint at, PoolCall call, unsigned skip_bits = 0) {
@@ -50,7 +48,7 @@ class PoolSubject : public Subject {
   using Subject::Subject;
 
   const char* name() const override { return "pool"; }
-  std::span<const char* const> kinds() const override { return kKindNames; }
+  std::span<const char* const> kinds() const override { return kPoolCallNames; }
   std::uint64_t begin_pool(std::uint64_t seed, bool, Random& random) override {
     round_ = make_pool_round(seed);
     oracle_.emplace(round_, counted_);
@@ -146,12 +144,13 @@ std::string PoolSubject::lacking(const Counts& counts, std::uint64_t planned) co
   for (const Stop& stop : kStops) {
     const AtFailpoint& at = counts.at[static_cast<unsigned>(stop.at)];
     const bool any = options_.on_gpu() ? at.all_kills() != 0 : at.kills[stop.kind] != 0;
-    if (!any) lines += std::string("no writer stopped at ") + name_of(stop.at) + " in " + kKindNames[stop.kind] + "\n";
+    if (!any)
+      lines += std::string("no writer stopped at ") + name_of(stop.at) + " in " + kPoolCallNames[stop.kind] + "\n";
   }
   constexpr std::uint64_t kEach = 5;
   for (unsigned call = 0; call < kPoolCalls && !options_.on_gpu(); ++call) {
     if (!changes_names(static_cast<PoolCall>(call))) continue;
-    const std::string kind = kKindNames[call];
+    const std::string kind = kPoolCallNames[call];
     lines += few("unacknowledged calls of " + kind + " were kept", counted_.kept[call], kEach) +
              few("unacknowledged calls of " + kind + " were lost", counted_.lost[call], kEach);
   }
@@ -161,9 +160,9 @@ std::string PoolSubject::lacking(const Counts& counts, std::uint64_t planned) co
 void PoolSubject::add_to(Results& results) const {
   Results::Row calls, kept, lost;
   for (unsigned call = 1; call < kPoolCalls - 1; ++call) {
-    calls.emplace_back(kKindNames[call], counted_.calls[call]);
-    kept.emplace_back(kKindNames[call], counted_.kept[call]);
-    lost.emplace_back(kKindNames[call], counted_.lost[call]);
+    calls.emplace_back(kPoolCallNames[call], counted_.calls[call]);
+    kept.emplace_back(kPoolCallNames[call], counted_.kept[call]);
+    lost.emplace_back(kPoolCallNames[call], counted_.lost[call]);
   }
   const auto sum = [](const auto& counts) {
     return std::accumulate(std::begin(counts), std::end(counts), std::uint64_t{0});
