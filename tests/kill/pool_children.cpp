@@ -70,7 +70,7 @@ class Caller {
       journal_.inside.store(0, std::memory_order_release);
       std::atomic_ref(entry.acknowledged).store(1, std::memory_order_release);
       if (stops) arm(0);
-      if (entry.call != PoolCall::change && entry.call != PoolCall::sync) note_peak();
+      if (entry.call != PoolCall::sync) note_peak();  // a change may grow a table too
     }
     journal_.full.store(1, std::memory_order_release);
   }

@@ -220,8 +220,16 @@ void PoolOracle::compare_file(const PoolShared& shared, const PoolInfo& info) {
   const std::uint64_t percent = (end_of(info) - header_of(info)) * 100 / peak_;
   counts_.most_percent = std::max(counts_.most_percent, percent);
   constexpr std::uint64_t kMostPercent = 300;
-  expect(percent <= kMostPercent,
-         "the file has room for " + std::to_string(percent) + " percent of the most that its objects ever had");
+  if (percent <= kMostPercent) return;
+  std::string extents;
+  for (const ObjectInfo& object : info.objects) {
+    for (const ExtentInfo& extent : object.extents) {
+      extents += "; " + object.name + ", " + extent.kind + ": " + std::to_string(extent.bytes) + " at " +
+                 std::to_string(extent.offset);
+    }
+  }
+  expect(false, "the file has room for " + std::to_string(percent) + " percent of the " + std::to_string(peak_) +
+                    " bytes that its objects had at most" + extents);
 }
 
 std::vector<std::string> PoolOracle::verify(const PoolShared& shared, const char* check_errors, const PoolInfo& info) {
