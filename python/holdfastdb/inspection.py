@@ -135,7 +135,7 @@ class SnapshotReport:
 
     path: str
     items: int
-    """In the snapshot, of tables that were open."""
+    """Of the tables that were open; the others are in the snapshot too, uncounted."""
     bytes: int
     """Of all extents."""
     written: int
@@ -147,12 +147,17 @@ class SnapshotReport:
 
 
 def path_text(path: Any) -> str:
-    """A path as the native module takes it. Raises InvalidType for what is no path."""
+    """A path as the native module takes it. Raises InvalidType for what is no path, InvalidArgument for no UTF-8."""
     try:
         text = os.fspath(path)
     except TypeError:
         raise InvalidType(f"path is of type {type(path).__name__}: give a str or a pathlib.Path") from None
-    return os.fsdecode(text)
+    text = os.fsdecode(text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"the path {text!a} is not UTF-8: rename the file, or its folder") from None
+    return text
 
 
 def report_from(found: dict[str, Any]) -> CheckReport:

@@ -198,3 +198,9 @@ def test_modes_and_sizes(folder: Path) -> None:
 def test_a_table_is_not_made_by_its_class() -> None:
     with pytest.raises(InvalidType, match=r"Table\.create"):
         Table()
+
+
+@pytest.mark.parametrize("call", [Table.open, hf.Pool.open, hf.Pool.create, hf.inspect, hf.check])
+def test_a_path_that_is_not_utf8_is_named(call: Callable[..., Any]) -> None:
+    with pytest.raises(hf.InvalidArgument, match=r"the path '/tmp/q\\udcff.hold' is not UTF-8: rename the file"):
+        call(b"/tmp/q\xff.hold")

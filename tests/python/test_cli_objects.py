@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +28,7 @@ def test_several_tables(folder: Path) -> None:
     lines = holdfast("info", pool).stdout.splitlines()
     assert ": pool version 5, 2 tables, " in lines[0] and lines[1].startswith("medium ")
     assert [line.split()[:5] for line in lines[2:]] == [
-        ["name", "type", "items", "slots", "survives"],
+        ["name", "type", "key", "+", "value"],
         ["users", "table", "8", "+", "16"],
         ["items", "table", "8", "+", "8"],
     ]
@@ -119,3 +121,8 @@ def test_check_tells_of_each_table(folder: Path) -> None:
         assert len(pool.table("one")) == 500
         with pytest.raises(PoolCorrupt, match=r"a\.hold:two"):
             pool.table("two")
+
+
+def test_the_package_runs_as_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "holdfastdb", "load", "--help"], capture_output=True, text=True)
+    assert done.returncode == 0 and "holdfast load" in done.stdout and "holdfastdb[arrow]" in done.stdout

@@ -44,7 +44,7 @@ def _row(one: ObjectInfo) -> list[str]:
     return [one.name, one.type, *of_table, one.domain, _yes(one.clean), f"{one.bytes:,}", one.damage]
 
 
-_HEADINGS = ["name", "type", "items", "slots", "survives", "clean", "bytes", "damage"]
+_HEADINGS = ["name", "type", "key + value", "slots", "survives", "clean", "bytes", "damage"]
 _NUMBERS = {3, 6}
 
 

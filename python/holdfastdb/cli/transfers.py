@@ -39,7 +39,7 @@ class _Complaints:
 
 def load(
     target: TablePath,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV; Parquet or Arrow IPC with holdfastdb[arrow].")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV; Parquet or Arrow IPC with holdfastdb\\[arrow].")],
     value: Value = None,
     columns: Annotated[
         str | None, typer.Option(metavar="NAME[,NAME…]", help="Columns to take, the key's first; default: all.")
@@ -82,7 +82,7 @@ def load(
 
 def dump(
     target: TablePath,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV; Parquet or Arrow IPC with holdfastdb[arrow].")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV; Parquet or Arrow IPC with holdfastdb\\[arrow].")],
     value: Value = None,
     format: Format = None,
     scores: Annotated[
