@@ -18,7 +18,7 @@ sources := $(shell find CMakeLists.txt cmake include src python bench examples t
 cxx := $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' 2>/dev/null)
 pip_install = python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
 
-.PHONY: help setup build demo test bench kill-test bars format lint clean
+.PHONY: help setup build demo test bench kill-test proof bars format lint clean
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo "GPU=ON|OFF|AUTO chooses CUDA; AUTO takes it where nvcc and an NVIDIA GPU are."
@@ -58,6 +58,10 @@ RESULTS ?= build/results
 kill-test: .cache/installed-checked-$(GPU) ## 1,000 SIGKILLs of a real process for each subject, verified by another
 	@mkdir -p $(RESULTS)
 	build/checked/holdfast-kill-test --kills $(KILLS) --json $(RESULTS)
+
+proof: .cache/setup-done ## the long proofs: the model without bounds, every GPU architecture, an hour of fuzzing
+	.ci/run model architectures
+	scripts/fuzz 3600
 
 bars: .cache/installed-shipped-$(GPU) ## every target with the measured value that answers it
 	@python -m holdfastdb.bench.bars $(BARS)

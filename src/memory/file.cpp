@@ -24,8 +24,8 @@ namespace holdfast::memory {
 namespace {
 
 constexpr mode_t kOwnerOnly = 0600;
-/// tmpfs takes back what it gave if a signal interrupts it, so a long allocation goes in steps.
 constexpr std::uint64_t kRewriteStep = std::uint64_t{1} << 20;
+/// tmpfs takes back what it gave if a signal interrupts it, so a long allocation goes in steps.
 constexpr std::uint64_t kAllocationStep = std::uint64_t{64} << 20;
 
 FileFacts facts_of(const struct stat& status) {
