@@ -1,0 +1,248 @@
+// protocol.hpp: what one operation does to one line: the order of reads and writes that keeps a key single and a pair whole.
+//
+// A key has at most one slot, live or erased, and keeps it while it is there. Three ways lead to a slot:
+//
+//   its own     an erased slot keeps its key, and the key takes it back by one swap.
+//   a fresh one of the line where its search begins, while that line was never full: by one swap of zeros. Slots of a line
+//               are used in order, and none that was used is ever unused again; so of two who add one key both want the
+//               same slot, or the second sees the first. Nothing of that line lies further on yet.
+//   any other   under the lock of the line where its search begins, after another look at all that the search passes: a
+//               fresh slot of a later line, or an erased one of another key. Who holds the lock is the only one to add keys
+//               that begin here: lines whose slots were all used have no other way, and stay so.
+//
+// An erased slot passes to another key only in a line that is full: while it has fresh slots, somebody who has passed the
+// erased one may be about to take a fresh one for the same key. And only where slots are read whole (reuses()): a reader by
+// two words could take the value of another key. It needs to wait for nobody: a reader who finds another key there goes on,
+// and a key that was erased while he searched was absent at that moment.
+//
+// The overflow bit of each line that a key's search passes is set before the key gets its slot, and never cleared, so a search
+// ends at the first line without it. All of this is over slots as SlotMemory has them; the model (tests/model/dramhit_test.cpp)
+// runs it in every order, and without each of its steps.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "core/both.hpp"
+#include "holdfast/status.hpp"
+#include "index/combine.hpp"
+#include "structures/dramhit/line.hpp"
+
+namespace holdfast::dramhit {
+
+/// How far an operation came at a line.
+enum class Turn : std::uint8_t {
+  done,    ///< answered
+  next,    ///< goes on at the next line, which must be asked for
+  again,   ///< somebody was in the way: the same once more
+  frozen,  ///< the table is being moved: join in, and begin anew
+  far,     ///< no slot within reach: the table must grow
+};
+
+struct Answer {
+  Status status = Status::not_run;
+  std::uint64_t value = 0;
+};
+
+/// What an operation does to a key's value.
+struct Change {
+  Op op = Op::find;
+  std::uint64_t given = 0;
+  index::Combining with = {};
+
+  bool adds() const { return op != Op::find && op != Op::contains && op != Op::erase && op != Op::assign; }
+  std::uint64_t first_value() const {
+    if (op != Op::accumulate || with.scale == 1) return given;
+    index::Combining alone = with;
+    alone.alone = true;
+    return index::combine_word(0, given, alone);
+  }
+};
+
+/// A slot's next state, if it has one.
+struct Decision {
+  bool writes = false;
+  bool live = false;
+  std::uint64_t value = 0;
+  Answer answer;
+};
+
+template <class Memory>
+inline Decision decide(const Change& change, bool present, std::uint64_t old) {
+  const auto kept = [&](Status status, std::uint64_t out) { return Decision{false, true, old, {status, out}}; };
+  const auto written = [&](Status status, std::uint64_t value) { return Decision{true, true, value, {status, 0}}; };
+  if (!present) {
+    if (!change.adds()) return {false, false, 0, {Status::not_found, 0}};
+    const std::uint64_t value = change.first_value();
+    return {true, true, value, {Status::inserted, reads_value(change.op) ? value : 0}};
+  }
+  switch (change.op) {
+    case Op::insert: return kept(Status::exists, 0);
+    case Op::insert_or_assign:
+    case Op::assign: return written(Status::updated, change.given);
+    case Op::find:
+    case Op::find_or_insert: return kept(Status::found, old);
+    case Op::contains: return kept(Status::found, 0);
+    case Op::erase: return {true, false, old, {Status::erased, 0}};  // the value stays: a reader may be at it
+    case Op::insert_and_find: return kept(Status::exists, old);
+    case Op::accumulate: return written(Status::updated, index::combine_word(old, change.given, change.with));
+  }
+  return {};
+}
+
+inline constexpr unsigned kAttempts = 8;  ///< swaps that may fail before others have their turn
+
+/// Looks `want` up in one line.
+template <class Memory>
+[[gnu::always_inline]] inline Turn find(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                        Answer& answer) {
+  const Seen seen = memory.look(line, want);
+  if (seen.hits != 0) [[likely]] {
+    const Pair pair = memory.load(line, static_cast<unsigned>(std::countr_zero(seen.hits)));
+    if (!holds(pair.word, want)) [[unlikely]] return Turn::again;
+    answer = is_live(pair.word) ? Answer{Status::found, pair.value} : Answer{Status::not_found, 0};
+    return Turn::done;
+  }
+  if (seen.goes_on() && distance(want) < kMostDistance) return Turn::next;
+  answer = {Status::not_found, 0};
+  return Turn::done;
+}
+
+/// Changes the slot that held the key a moment ago.
+template <class Memory>
+inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot, std::uint64_t want,
+                        const Change& change, Answer& answer) {
+  for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
+    const Pair seen = memory.load(line, slot);
+    if (!holds(seen.word, want)) return Turn::again;
+    const Decision next = decide<Memory>(change, is_live(seen.word), seen.value);
+    answer = next.answer;
+    if (!next.writes) return Turn::done;
+    if ((seen.word & kFrozen) != 0) return Turn::frozen;
+    const std::uint64_t word = next.live ? seen.word | kLive : seen.word & ~kLive;
+    if (memory.swap(line, slot, seen, {word, next.value})) return Turn::done;
+  }
+  return Turn::again;
+}
+
+/// A slot that a key may take, and what is in it.
+template <class Memory>
+struct Free {
+  typename Memory::At line = {};
+  unsigned slot = kSlots;
+  std::uint64_t want = 0;
+  Pair seen = {};
+  explicit operator bool() const { return slot != kSlots; }
+};
+
+template <class Memory>
+inline Free<Memory> free_slot(const Memory& memory, typename Memory::At line, const Seen& seen, std::uint64_t want) {
+  if (!memory.full(seen)) return {line, static_cast<unsigned>(std::countr_one(seen.used)), want, {}};
+  if (!memory.reuses()) return {};
+  for (unsigned slot = 0; slot < memory.slots(); ++slot) {
+    if ((memory.load_word(line, slot) & (kLive | kFrozen)) != 0) continue;
+    const Pair pair = memory.load(line, slot);
+    if ((pair.word & (kUsed | kLive | kFrozen)) == kUsed) return {line, slot, want, pair};
+  }
+  return {};
+}
+
+/// Adds a key whose first line is full, holding that line's lock. Lines from `home` to `reach` further on were asked for.
+template <class Memory>
+inline Turn add_holding(const Memory& memory, typename Memory::At home, std::uint64_t want, unsigned reach,
+                        const Change& change, Answer& answer) {
+  for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
+    Free<Memory> free;
+    unsigned on = 0;
+    for (;; ++on) {  // once more: is the key there? To the end of what its search passes
+      const auto line = memory.on(home, on);
+      const std::uint64_t here = want + on * kOneLineOn;
+      const Seen seen = memory.look(line, here);
+      if (seen.hits != 0) {
+        return change_slot(memory, line, static_cast<unsigned>(std::countr_zero(seen.hits)), here, change, answer);
+      }
+      if (!free) free = free_slot(memory, line, seen, here);
+      if (!seen.goes_on()) break;
+      if (on == reach) return on == kMostDistance ? Turn::far : Turn::next;
+    }
+    while (!free) {  // nothing on that way: it gets longer
+      if (on == kMostDistance) return Turn::far;
+      if (memory.sets_overflow()) memory.set(memory.on(home, on), 0, kOverflow);
+      if (on == reach) return Turn::next;
+      ++on;
+      const auto line = memory.on(home, on);
+      const std::uint64_t here = want + on * kOneLineOn;
+      free = free_slot(memory, line, memory.look(line, here), here);
+    }
+    const std::uint64_t value = change.first_value();
+    if (memory.swap(free.line, free.slot, free.seen, {free.want | kLive | (free.seen.word & kOfLine), value})) {
+      answer = {Status::inserted, reads_value(change.op) ? value : 0};
+      return Turn::done;
+    }
+    if ((memory.load_word(free.line, free.slot) & kFrozen) != 0) return Turn::frozen;
+  }
+  return Turn::again;
+}
+
+/// The same for `line`, `distance(want)` lines on from where the search begins: takes the lock, or gives way.
+template <class Memory>
+[[gnu::noinline]] Turn add_locked(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                  const Change& change, Answer& answer) {
+  const unsigned reach = distance(want);
+  const auto home = memory.on(line, -static_cast<std::int64_t>(reach));
+  if (memory.locks() && (memory.set(home, 0, kLock) & kLock) != 0) return Turn::again;
+  const Turn turn = add_holding(memory, home, want - reach * kOneLineOn, reach, change, answer);
+  if (memory.locks()) memory.clear(home, 0, kLock);
+  return turn;
+}
+
+/// Runs a change, or a read among changes, at one line.
+template <class Memory>
+[[gnu::always_inline]] inline Turn change(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                          const Change& what, Answer& answer) {
+  const Seen seen = memory.look(line, want);
+  if (seen.hits != 0) {
+    return change_slot(memory, line, static_cast<unsigned>(std::countr_zero(seen.hits)), want, what, answer);
+  }
+  if (!what.adds()) {
+    if (seen.goes_on() && distance(want) < kMostDistance) return Turn::next;
+    answer = {Status::not_found, 0};
+    return Turn::done;
+  }
+  if (distance(want) == 0 && !memory.full(seen)) {
+    const auto slot = static_cast<unsigned>(std::countr_one(seen.used));
+    const std::uint64_t value = what.first_value();
+    if (memory.swap(line, slot, {}, {want | kLive, value})) {
+      answer = {Status::inserted, reads_value(what.op) ? value : 0};
+      return Turn::done;
+    }
+    return (memory.load_word(line, slot) & kFrozen) != 0 ? Turn::frozen : Turn::again;
+  }
+  if (seen.goes_on() && distance(want) < kMostDistance) return Turn::next;
+  return add_locked(memory, line, want, what, answer);
+}
+
+/// Stops all changes of a line for good. Who was about to make one fails at its swap, and joins the move.
+template <class Memory>
+inline void freeze(const Memory& memory, typename Memory::At line) {
+  for (unsigned slot = 0; slot < memory.slots(); ++slot) memory.set(line, slot, kFrozen);
+}
+
+/// Puts an item that is nowhere else into a table where only movers are. False: no slot within reach.
+template <class Memory>
+inline bool put_moved(const Memory& memory, typename Memory::At line, std::uint64_t want, std::uint64_t value) {
+  for (;;) {
+    const Seen seen = memory.look(line, want);
+    if (!memory.full(seen)) {
+      const auto slot = static_cast<unsigned>(std::countr_one(seen.used));
+      if (memory.swap(line, slot, {}, {want | kLive, value})) return true;
+      continue;  // another mover took it; at most once for each slot
+    }
+    if (distance(want) == kMostDistance) return false;
+    if (!seen.goes_on()) memory.set(line, 0, kOverflow);
+    line = memory.on(line, 1);
+    want += kOneLineOn;
+  }
+}
+
+}  // namespace holdfast::dramhit
