@@ -24,28 +24,28 @@ struct MemoryOptions {
   unsigned threads = 0;              ///< that a batch may use; 0: all, 8 at most
   bool grows = true;                 ///< else what finds no slot is `no_space`
   bool huge_pages = true;
-  bool interleave = true;            ///< pages go to all NUMA nodes in turn
-  bool populate = false;             ///< get every page from the system at once, and not when it is first touched
-  unsigned depth = 0;                ///< lines that a thread waits for at a time, up to 127; 0: as measured
-  std::uint64_t seed = 0;            ///< of the hash; 0: random
+  bool interleave = true;  ///< pages go to all NUMA nodes in turn
+  bool populate = false;   ///< get every page from the system at once, and not when it is first touched
+  unsigned depth = 0;      ///< lines that a thread waits for at a time, up to 127; 0: as measured
+  std::uint64_t seed = 0;  ///< of the hash; 0: random
 };
 
 /// Figures about a table in memory.
 struct MemoryStats {
   std::uint64_t size = 0, slots = 0, bytes = 0;
-  std::uint64_t growths = 0;                   ///< moves to another array; some only tidy up
-  std::uint64_t operations = 0, lines = 0;     ///< answered, and cache lines (records) looked at for them
-  unsigned threads = 1, nodes = 1;             ///< NUMA nodes of the machine
+  std::uint64_t growths = 0;                ///< moves to another array; some only tidy up
+  std::uint64_t operations = 0, lines = 0;  ///< answered, and cache lines (records) looked at for them
+  unsigned threads = 1, nodes = 1;          ///< NUMA nodes of the machine
   bool interleaved = false;
-  std::string tile;                            ///< instructions that look at a line
+  std::string tile;  ///< instructions that look at a line
 };
 
 /// Answers of a handle, in any order: row i is about the operation that was given `ids[i]`. The caller's memory.
 struct MemoryAnswers {
-  std::span<std::uint64_t> ids;   ///< as many as there is room for
-  std::span<Status> statuses;     ///< as many, or none
-  std::span<std::byte> values;    ///< `value_bytes` each, or none; zeros where nothing was read
-  std::size_t size = 0;           ///< filled in; set it to 0 when they have been read
+  std::span<std::uint64_t> ids;  ///< as many as there is room for
+  std::span<Status> statuses;    ///< as many, or none
+  std::span<std::byte> values;   ///< `value_bytes` each, or none; zeros where nothing was read
+  std::size_t size = 0;          ///< filled in; set it to 0 when they have been read
 };
 
 class MemoryTable;

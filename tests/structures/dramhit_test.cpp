@@ -20,8 +20,8 @@ using test::Random;
 
 TEST(DramhitWord, AHashGoesThroughAWordAndBack) {
   Random random(1);
-  for (const std::uint64_t lines : {dramhit::kLeastLines, std::uint64_t{1} << 13, std::uint64_t{1'000'003},
-                                    (std::uint64_t{1} << 42) - 1}) {
+  for (const std::uint64_t lines :
+       {dramhit::kLeastLines, std::uint64_t{1} << 13, std::uint64_t{1'000'003}, (std::uint64_t{1} << 42) - 1}) {
     const dramhit::Geometry geometry(lines, random.next());
     for (int i = 0; i < 20'000; ++i) {
       const std::uint64_t key = i < 8 ? ~std::uint64_t{0} + static_cast<std::uint64_t>(i) - 3 : random.next();
@@ -122,8 +122,9 @@ class Checked {
       const auto at = items.find(numbers[i]);
       std::optional<Bytes> state = at == items.end() ? std::nullopt : std::optional(at->second);
       const bool was_there = state.has_value();
-      const auto answer = test::step(static_cast<Op>(ops[i]), state, values.substr(i * options_.value_bytes, options_.value_bytes),
-                                     [this](const Bytes& a, const Bytes& b) { return combined(a, b); });
+      const auto answer =
+          test::step(static_cast<Op>(ops[i]), state, values.substr(i * options_.value_bytes, options_.value_bytes),
+                     [this](const Bytes& a, const Bytes& b) { return combined(a, b); });
       ASSERT_EQ(statuses[i], answer.status) << "row " << i << ", operation " << int{ops[i]} << ", key " << numbers[i];
       ASSERT_EQ(found[i], was_there);
       ASSERT_EQ(got, answer.out.value_or(zeros)) << "row " << i << ", operation " << int{ops[i]};
@@ -179,7 +180,8 @@ TEST_P(Dramhit, MixedBatchesInArrayOrder) {
   Checked checked(options());
   const bool accumulates = GetParam().value_bytes % 4 == 0;
   for (int i = 0; i < 60; ++i) {
-    checked.batch(random, i % 10 == 9 ? 20'000 : 1 + random.below(500), i % 2 == 0 ? 60 : 4000, i % 3 == 0, accumulates);
+    checked.batch(random, i % 10 == 9 ? 20'000 : 1 + random.below(500), i % 2 == 0 ? 60 : 4000, i % 3 == 0,
+                  accumulates);
     if (HasFatalFailure()) return;
   }
   checked.agree(1 + random.below(300));

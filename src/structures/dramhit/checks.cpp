@@ -16,8 +16,9 @@ void check_accumulate(const Batch& batch, const Format& format) {
     refuse("accumulate: no element type or combination has the number given");
   }
   if (format.value_bytes % element_bytes(batch.element) != 0) {
-    refuse("accumulate: values of " + std::to_string(format.value_bytes) + " bytes hold no whole number of elements of " +
-           std::to_string(element_bytes(batch.element)) + " bytes: give an element type that divides them");
+    refuse("accumulate: values of " + std::to_string(format.value_bytes) +
+           " bytes hold no whole number of elements of " + std::to_string(element_bytes(batch.element)) +
+           " bytes: give an element type that divides them");
   }
   if (batch.scale != 1 && (batch.combine != Combine::add || !is_float(batch.element))) {
     refuse("scale is for sums of floating-point elements: leave it 1 for others");
@@ -42,8 +43,7 @@ void check_options(const MemoryOptions& options) {
 
 bool changes_anything(const Batch& batch) {
   if (!batch.ops) return changes(batch.op);
-  return std::any_of(batch.ops, batch.ops + batch.size,
-                     [](std::uint8_t op) { return changes(static_cast<Op>(op)); });
+  return std::any_of(batch.ops, batch.ops + batch.size, [](std::uint8_t op) { return changes(static_cast<Op>(op)); });
 }
 
 void check_batch(const Batch& batch, const Format& format) {

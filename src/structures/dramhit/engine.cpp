@@ -28,7 +28,8 @@ bool Engine::shares_hash(const View& view, std::uint64_t hash, const std::uint64
   std::vector<std::byte> keys(kMost * view.key_bytes);
   std::vector<std::uint64_t> all(kMost);
   const std::size_t found = items_of(view, view.geometry.home(hash), hash, keys.data(), nullptr, all.data(), kMost);
-  const auto there = static_cast<std::size_t>(std::count(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(found), hash));
+  const auto there =
+      static_cast<std::size_t>(std::count(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(found), hash));
   return there > static_cast<std::size_t>(std::count(hashes, hashes + size, hash));
 }
 

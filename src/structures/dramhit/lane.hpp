@@ -18,10 +18,10 @@ inline constexpr unsigned kDepth = 32;
 /// Operations to submit: rows [next, end) of the caller's arrays.
 struct Rows {
   const std::byte* keys = nullptr;
-  const std::byte* values = nullptr;       ///< or null: zeros
-  const std::uint64_t* ids = nullptr;      ///< or null: the row's number
-  const std::uint8_t* ops = nullptr;       ///< or null: `op`
-  const std::uint8_t* mask = nullptr;      ///< or null: all
+  const std::byte* values = nullptr;   ///< or null: zeros
+  const std::uint64_t* ids = nullptr;  ///< or null: the row's number
+  const std::uint8_t* ops = nullptr;   ///< or null: `op`
+  const std::uint8_t* mask = nullptr;  ///< or null: all
   std::size_t next = 0, end = 0;
   Op op = Op::find;
   index::Combining with = {};

@@ -181,8 +181,8 @@ class LaneFor final : public Lane {
     if (results.statuses != nullptr) results.statuses[row] = answer.status;
     if (results.found != nullptr) {
       const Status status = answer.status;
-      results.found[row] = status == Status::found || status == Status::exists || status == Status::updated ||
-                           status == Status::erased;
+      results.found[row] =
+          status == Status::found || status == Status::exists || status == Status::updated || status == Status::erased;
     }
     ++results.count[static_cast<unsigned>(answer.status)];
   }

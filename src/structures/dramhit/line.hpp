@@ -25,9 +25,9 @@ static_assert(sizeof(Line) == 64 && offsetof(Line, slots) == 0 && sizeof(Pair) =
 
 /// What one look at a line found: a bit a slot.
 struct Seen {
-  unsigned hits = 0;         ///< hold the key, live or erased; one at most
-  unsigned used = 0;         ///< were used before; slots are used from the first on
-  std::uint64_t first = 0;   ///< the first slot's word, with the bits of the line
+  unsigned hits = 0;        ///< hold the key, live or erased; one at most
+  unsigned used = 0;        ///< were used before; slots are used from the first on
+  std::uint64_t first = 0;  ///< the first slot's word, with the bits of the line
   bool goes_on() const { return (first & kOverflow) != 0; }
 };
 

@@ -83,10 +83,11 @@ class MemoryHandle::Impl {
   dramhit::Results results_of(const MemoryAnswers& answers) const {
     const std::size_t room = answers.ids.size(), bytes = table_.format.value_bytes;
     const auto refuse = [&](const std::string& what, std::size_t has, std::size_t wants) {
-      throw InvalidArgument("answers have room for " + std::to_string(room) + " ids, but " + std::to_string(has) + what +
-                            ": give " + std::to_string(wants) + ", or none");
+      throw InvalidArgument("answers have room for " + std::to_string(room) + " ids, but " + std::to_string(has) +
+                            what + ": give " + std::to_string(wants) + ", or none");
     };
-    if (!answers.statuses.empty() && answers.statuses.size() != room) refuse(" statuses", answers.statuses.size(), room);
+    if (!answers.statuses.empty() && answers.statuses.size() != room)
+      refuse(" statuses", answers.statuses.size(), room);
     if (!answers.values.empty() && answers.values.size() != room * bytes) {
       refuse(" bytes of values", answers.values.size(), room * bytes);
     }

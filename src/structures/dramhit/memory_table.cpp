@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 constexpr unsigned kMostThreads = 8;
-constexpr std::size_t kLeastRows = 4096;          ///< of a thread; fewer are not worth waking it
-constexpr std::size_t kRowsAStop = 1 << 18;       ///< after which a batch asks whether to stop
+constexpr std::size_t kLeastRows = 4096;     ///< of a thread; fewer are not worth waking it
+constexpr std::size_t kRowsAStop = 1 << 18;  ///< after which a batch asks whether to stop
 
 unsigned threads_of(const MemoryOptions& options) {
   if (options.threads != 0) return options.threads;
@@ -71,7 +71,8 @@ BatchResult MemoryTable::Impl::run(const Batch& batch) {
     if (row < begin && batch.mask[row] != 0) continue;
     if (batch.statuses) batch.statuses[row] = Status::not_run;
     if (batch.found) batch.found[row] = false;
-    if (batch.out) std::fill_n(static_cast<std::byte*>(batch.out) + row * format.value_bytes, format.value_bytes, std::byte{});
+    if (batch.out)
+      std::fill_n(static_cast<std::byte*>(batch.out) + row * format.value_bytes, format.value_bytes, std::byte{});
     ++result.count[static_cast<unsigned>(Status::not_run)];
   }
   return result;
@@ -210,9 +211,7 @@ std::size_t MemoryTable::export_batch(std::uint64_t& cursor, void* keys, void* v
 }
 
 std::uint64_t MemoryTable::size() const { return impl_->core.size(); }
-std::uint64_t MemoryTable::slots() const {
-  return impl_->core.slots();
-}
+std::uint64_t MemoryTable::slots() const { return impl_->core.slots(); }
 double MemoryTable::load_factor() const { return static_cast<double>(size()) / static_cast<double>(slots()); }
 std::uint32_t MemoryTable::key_bytes() const { return impl_->format.key_bytes; }
 std::uint32_t MemoryTable::value_bytes() const { return impl_->format.value_bytes; }

@@ -74,11 +74,9 @@ class NarrowForm {
   [[gnu::always_inline]] bool read(Answer& answer, std::uint64_t& id) { return reads_.step(answer, id); }
   /// After set_view; `old` is the form as it was before.
   void restart_reads(const Geometry& old, const Line* old_lines) {
-    reads_.restart(
-        [&](const Line* line, std::uint64_t want) {
-          return old.hash_of(static_cast<std::uint64_t>(line - old_lines), want);
-        },
-        [this](std::uint64_t hash) { return place(hash); });
+    reads_.restart([&](const Line* line,
+                       std::uint64_t want) { return old.hash_of(static_cast<std::uint64_t>(line - old_lines), want); },
+                   [this](std::uint64_t hash) { return place(hash); });
   }
   const Geometry& geometry() const { return geometry_; }
   const Line* lines() const { return lines_; }
@@ -99,7 +97,8 @@ class NarrowForm {
     return true;
   }
   static void thaw(const View& view, std::uint64_t line) {
-    for (unsigned slot = 0; slot < kSlots; ++slot) Memory::clear(reinterpret_cast<Line*>(view.line(line)), slot, kFrozen);
+    for (unsigned slot = 0; slot < kSlots; ++slot)
+      Memory::clear(reinterpret_cast<Line*>(view.line(line)), slot, kFrozen);
   }
   static std::size_t items_of(const View& view, std::uint64_t line, std::uint64_t from, std::byte* keys,
                               std::byte* values, std::uint64_t* hashes, std::size_t room);

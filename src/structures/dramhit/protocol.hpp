@@ -99,7 +99,8 @@ template <class Memory>
   const Seen seen = memory.look(line, want);
   if (seen.hits != 0) [[likely]] {
     const Pair pair = memory.load(line, static_cast<unsigned>(std::countr_zero(seen.hits)));
-    if (!holds(pair.word, want)) [[unlikely]] return Turn::again;
+    if (!holds(pair.word, want)) [[unlikely]]
+      return Turn::again;
     answer = is_live(pair.word) ? Answer{Status::found, pair.value} : Answer{Status::not_found, 0};
     return Turn::done;
   }

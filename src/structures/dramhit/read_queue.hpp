@@ -28,7 +28,8 @@ class ReadQueue {
     const Read read = ring_[tail_++ % kMostDepth];
     const Turn turn = find(Memory{}, read.line, read.want, answer);
     id = read.id;
-    if (turn == Turn::done) [[likely]] return true;
+    if (turn == Turn::done) [[likely]]
+      return true;
     const bool on = turn == Turn::next;
     add(read.line + on, read.want + (on ? kOneLineOn : 0), read.id);
     return false;

@@ -11,11 +11,11 @@ namespace {
 using Word = WideForm::Word;
 
 // The control word: kUsed, kLive, kOverflow, kLock and kFrozen as in a slot (word.hpp); then
-constexpr Word kWriting = 32;                    // bit 5: somebody writes the record
-constexpr Word kVersion = 256;                   // bits 8..39: how often it was written
+constexpr Word kWriting = 32;   // bit 5: somebody writes the record
+constexpr Word kVersion = 256;  // bits 8..39: how often it was written
 constexpr Word kVersions = Word{0xffff'ffff} << 8;
-constexpr unsigned kPrintShift = 40;             // bits 40..63: of the key's hash
-constexpr Word kAnybodys = kOfLine | kFrozen;    // may change while somebody writes
+constexpr unsigned kPrintShift = 40;           // bits 40..63: of the key's hash
+constexpr Word kAnybodys = kOfLine | kFrozen;  // may change while somebody writes
 
 Word print_of(std::uint64_t hash) { return hash << kPrintShift; }
 Word load(const Word* at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }

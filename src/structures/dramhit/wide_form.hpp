@@ -79,7 +79,7 @@ class WideForm {
   const std::uint64_t key_words_, value_words_, stride_;  ///< in words
   Geometry geometry_;
   Word* base_ = nullptr;
-  std::vector<Kept> kept_;  ///< one a task
+  std::vector<Kept> kept_;     ///< one a task
   Word out_[kMostWords] = {};  ///< the value that the last answer read
 };
 
