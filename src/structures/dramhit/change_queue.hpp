@@ -1,7 +1,8 @@
 // change_queue.hpp: operations that wait for their lines, changes among them; those on one key are done in their order.
 //
 // The first of a key is asked for; the others wait behind it and cost no line of their own. Where nobody wants an answer, sums
-// of one key that wait are added up, and become one change.
+// of one key that wait are added up, and become one change. A tag for the low bits of each waiting hash finds it again; keys
+// that share a tag do not wait together, which happens to one in a hundred.
 #pragma once
 
 #include "structures/dramhit/lane.hpp"
@@ -10,123 +11,109 @@
 namespace holdfast::dramhit {
 
 /// `At` points to a line; the word that is looked for there, or what else a form of table keeps, is `want`. `kJoins`: equal
-/// hashes are equal keys.
-template <class At, bool kJoins>
+/// hashes are equal keys, and `given` is the value. Everything depends on `Form`.
+template <class Form, class At, bool kJoins>
 class ChangeQueue {
  public:
   using Index = std::uint8_t;
+  static constexpr unsigned kBehind = 192;
   static constexpr Index kNone = 255;
-  static constexpr unsigned kTasks = 192, kBuckets = 256;
-  static_assert(kMostDepth < kTasks && kTasks < kNone);
+  static_assert(kBehind < kNone && kMostDepth < kNone);
 
   struct Task {
     std::uint64_t want = 0;
     At line = nullptr;
     std::uint64_t hash = 0;
+    std::uint64_t given = 0;
     std::uint64_t id = 0;
-    Change change;
-    Index behind = kNone;  ///< the next on the same key
-    Index last = kNone;    ///< of the first: the last of those behind it, or itself
-    Index beside = kNone;  ///< of the first: another first one of its bucket
+    Op op = Op::find;
     bool silent = false;
+    Index behind = kNone;  ///< the next on the same key
+    Index last = kNone;    ///< of those
   };
 
   ChangeQueue() {
-    for (unsigned i = 0; i < kTasks; ++i) tasks_[i].behind = i + 1 < kTasks ? static_cast<Index>(i + 1) : kNone;
-    for (Index& head : heads_) head = kNone;
+    for (unsigned i = 0; i < kBehind; ++i) behind_[i].next = i + 1 < kBehind ? static_cast<Index>(i + 1) : kNone;
   }
 
-  bool empty() const { return used_ == 0; }
-  unsigned waiting() const { return used_; }
+  bool empty() const { return head_ == tail_; }
   unsigned lines() const { return head_ - tail_; }
-  bool has_room(unsigned depth) const { return free_ != kNone && lines() < depth; }
+  unsigned waiting() const { return lines() + waiting_behind_; }
+  bool has_room(unsigned depth) const { return lines() < depth && free_ != kNone; }
 
-  /// `place_of(hash, op)` asks for a line, and gives it and the word; called only if no operation on this key waits. There is
-  /// room. Where the operation is kept; kNone: it joined another.
-  template <class PlaceOf>
-  Index add(std::uint64_t hash, std::uint64_t id, const Change& change, bool silent, const PlaceOf& place_of) {
-    Index& head = heads_[hash % kBuckets];
-    for (Index i = head; i != kNone; i = tasks_[i].beside) {
-      if (tasks_[i].hash == hash) return add_behind(i, id, change, silent);
-    }
-    const Index i = take();
-    const auto [line, want] = place_of(hash, change.op);
-    tasks_[i] = {want, line, hash, id, change, kNone, i, head, silent};
-    head = i;
-    push(i);
-    return i;
+  /// The operation that waits under this hash's tag, or null.
+  Task* tagged(std::uint64_t hash) {
+    const Index tag = tags_[hash % kTags];
+    return tag == 0 ? nullptr : &ring_[tag - 1];
   }
 
-  /// The operation whose line was asked for first.
-  Index pop() { return ring_[tail_++ % kMostRing]; }
-  void push(Index i) { ring_[head_++ % kMostRing] = i; }
-  void unpush() { --head_; }  ///< takes back what was pushed last
-  Task& operator[](Index i) { return tasks_[i]; }
+  /// Puts an operation at the end; no other waits under its tag.
+  void push(const Task& task) {
+    const unsigned at = head_++ % kMostDepth;
+    ring_[at] = task;
+    tags_[task.hash % kTags] = static_cast<Index>(at + 1);
+  }
+  /// The operation whose line was asked for first. Its tag stays until `end`.
+  Task pop() { return ring_[tail_++ % kMostDepth]; }
+  void end(const Task& task) { tags_[task.hash % kTags] = 0; }
 
-  /// Forgets `i`, which is answered. What waits behind it is the next to be done, or kNone.
-  Index end(Index i) {
-    Task& task = tasks_[i];
-    const Index next = task.behind;
-    Index* link = &heads_[task.hash % kBuckets];
-    while (*link != i) link = &tasks_[*link].beside;  // ends: it is in its bucket's list
-    if (next == kNone) {
-      *link = task.beside;
-    } else {
-      Task& successor = tasks_[next];
-      successor.last = task.last;
-      successor.beside = task.beside;
-      *link = next;
+  /// Adds an operation behind `first`, which is on the same key. False: it joined another, and nothing more waits.
+  bool add_behind(Task& first, Op op, std::uint64_t given, std::uint64_t id, bool silent, const index::Combining& with) {
+    const bool alone = first.behind == kNone;
+    Op& last_op = alone ? first.op : behind_[first.last].op;
+    std::uint64_t& last_given = alone ? first.given : behind_[first.last].given;
+    const bool last_silent = alone ? first.silent : behind_[first.last].silent;
+    if (kJoins && silent && last_silent && op == Op::accumulate && last_op == op && !is_float(with.element)) {
+      last_given = index::combine_word(last_given, given, with);
+      return false;
     }
-    task.behind = free_;
+    const Index i = free_;
+    free_ = behind_[i].next;
+    behind_[i] = {given, id, op, silent, kNone};
+    (alone ? first.behind : behind_[first.last].next) = i;
+    first.last = i;
+    ++waiting_behind_;
+    return true;
+  }
+  /// What waits behind `task`, which is answered, takes its place; there is one.
+  void advance(Task& task) {
+    const Index i = task.behind;
+    Behind& next = behind_[i];
+    task.given = next.given;
+    task.id = next.id;
+    task.op = next.op;
+    task.silent = next.silent;
+    task.behind = next.next;
+    next.next = free_;
     free_ = i;
-    --used_;
-    return next;
+    --waiting_behind_;
   }
 
   template <class PlaceOf>
   void restart(const PlaceOf& place_of) {
     for (unsigned at = tail_; at != head_; ++at) {
-      Task& task = tasks_[ring_[at % kMostRing]];
-      const auto [line, want] = place_of(task.hash, task.change.op);
+      Task& task = ring_[at % kMostDepth];
+      const auto [line, want] = place_of(task.hash, task.op);
       task.line = line;
       task.want = want;
     }
   }
 
  private:
-  static constexpr unsigned kMostRing = 256;
+  static constexpr unsigned kTags = 4096;
+  struct Behind {
+    std::uint64_t given = 0, id = 0;
+    Op op = Op::find;
+    bool silent = false;
+    Index next = kNone;
+  };
 
-  Index take() {
-    const Index i = free_;
-    free_ = tasks_[i].behind;
-    ++used_;
-    return i;
-  }
-
-  static bool can_join(const Task& last, const Change& change, bool silent) {
-    return kJoins && silent && last.silent && change.op == Op::accumulate && last.change.op == Op::accumulate &&
-           !is_float(change.with.element) && change.with.how == last.change.with.how &&
-           change.with.element == last.change.with.element;
-  }
-
-  Index add_behind(Index first, std::uint64_t id, const Change& change, bool silent) {
-    Task& last = tasks_[tasks_[first].last];
-    if (can_join(last, change, silent)) {
-      last.change.given = index::combine_word(last.change.given, change.given, change.with);
-      return kNone;
-    }
-    const Index i = take();
-    tasks_[i] = {0, nullptr, tasks_[first].hash, id, change, kNone, i, kNone, silent};
-    last.behind = i;
-    tasks_[first].last = i;
-    return i;
-  }
-
-  Task tasks_[kTasks];
-  Index heads_[kBuckets];
-  Index ring_[kMostRing];
+  Task ring_[kMostDepth];
+  unsigned head_ = 0, tail_ = 0;  // both rise; the ring's length is a power of two
+  unsigned waiting_behind_ = 0;
   Index free_ = 0;
-  unsigned used_ = 0, head_ = 0, tail_ = 0;
+  Index tags_[kTags] = {};  // 1 + where in the ring; 0: none
+  Behind behind_[kBehind];
 };
 
 }  // namespace holdfast::dramhit

@@ -33,6 +33,7 @@ View::View(const Format& format, std::uint64_t lines, std::uint64_t seed, const 
       value_bytes(format.value_bytes),
       line_bytes(format.line_bytes()),
       number(of_views),
+      most_items(static_cast<std::int64_t>(lines * format.items_a_line() * 17 / 20)),
       memory((lines + kMostDistance) * format.line_bytes(), choice) {}
 
 Core::Core(const Format& format, std::uint64_t capacity, std::uint64_t seed, const MemoryChoice& choice, bool grows,

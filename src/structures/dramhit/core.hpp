@@ -42,7 +42,8 @@ struct View {
   Geometry geometry;
   std::uint32_t key_bytes, value_bytes;
   std::uint64_t line_bytes;
-  std::uint64_t number;  ///< of the table's views, from 1 on
+  std::uint64_t number;      ///< of the table's views, from 1 on
+  std::int64_t most_items;   ///< then it is as full as it should get
   Memory memory;
 };
 
@@ -89,7 +90,7 @@ class Core {
   /// True if `view` is as full as it should get.
   bool is_full(const View& view) const {
     return grows_ &&
-           roughly_.load(std::memory_order_relaxed) > static_cast<std::int64_t>(most_items(view.geometry.lines()));
+           roughly_.load(std::memory_order_relaxed) > view.most_items;
   }
 
   /// Joins in growing `view`, in which the member is; returns when another is current, where the member is in none. Gives at
@@ -119,7 +120,6 @@ class Core {
   };
   static constexpr std::int64_t kTell = 256;
 
-  std::uint64_t most_items(std::uint64_t lines) const { return lines * format_.items_a_line() * 17 / 20; }
   void tell(Member& member, std::int64_t items);
   enum class Change : std::uint8_t { none, joined, began };
   Change change_view(Member& member, const View* view, std::uint64_t lines, bool drops);

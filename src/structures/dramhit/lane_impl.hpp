@@ -44,10 +44,10 @@ class LaneFor final : public Lane {
 
  private:
   using Changes = typename Form::Changes;
-  using Index = typename Changes::Index;
   using Task = typename Changes::Task;
   static constexpr std::size_t kRowsACall = 4096;  ///< after which an old view is let go
   static constexpr unsigned kMisses = 1024;
+  static constexpr std::int64_t kCounted = 256;
 
   void enter() {
     const View* const view = core_.enter(member_);
@@ -61,6 +61,8 @@ class LaneFor final : public Lane {
     changes_.restart([this](std::uint64_t hash, Op op) { return form_.ask(hash, op); });
   }
   void leave() {
+    core_.count(member_, fresh_);
+    fresh_ = 0;
     member_.operations.store(operations_, std::memory_order_relaxed);
     member_.lines.store(lines_, std::memory_order_relaxed);
     core_.leave(member_);
@@ -92,24 +94,31 @@ class LaneFor final : public Lane {
       if (!results.has_room()) return false;
       read_one(results);
     }
+    with_ = rows.with;
     for (; rows.next < end; ++rows.next) {
       const std::uint64_t hash = form_.hash(rows, rows.next);
-      if (skips(rows, rows.next, hash)) continue;
-      while (!changes_.has_room(depth_)) {
-        if (!may_change(results)) return false;
-        change_one(results);
-      }
-      Change change{rows.ops != nullptr ? static_cast<Op>(rows.ops[rows.next]) : rows.op, 0, rows.with};
-      form_.fill(change, rows, rows.next);
-      const Index i = changes_.add(hash, id_of(rows, rows.next), change, rows.silent,
-                                   [this](std::uint64_t hashed, Op op) { return form_.ask(hashed, op); });
-      if (i == Changes::kNone) {
-        ++operations_;
-        continue;
-      }
-      form_.keep(i, rows, rows.next);
-      owed_ += !rows.silent;
+      if (!skips(rows, rows.next, hash) && !add_change(rows, hash, results)) return false;
     }
+    return true;
+  }
+
+  /// Row rows.next, once there is room for it; false: there is none for the answers that this brings.
+  bool add_change(const Rows& rows, std::uint64_t hash, Results& results) {
+    const Op op = rows.ops != nullptr ? static_cast<Op>(rows.ops[rows.next]) : rows.op;
+    Task* same = changes_.tagged(hash);
+    while (!changes_.has_room(depth_) || (same != nullptr && same->hash != hash)) {
+      if (!may_change(results)) return false;
+      change_one(results);
+      same = changes_.tagged(hash);
+    }
+    const std::uint64_t id = id_of(rows, rows.next), given = form_.take(rows, rows.next);
+    owed_ += !rows.silent;
+    if (same != nullptr) {
+      if (!changes_.add_behind(*same, op, given, id, rows.silent, with_)) ++operations_;
+      return true;
+    }
+    const auto [line, want] = form_.ask(hash, op);
+    changes_.push({want, line, hash, given, id, op, rows.silent});
     return true;
   }
 
@@ -122,48 +131,63 @@ class LaneFor final : public Lane {
 
   /// One look at a line for a change; all that waits on its key follows while the line is at hand.
   void change_one(Results& results) {
-    Index i = changes_.pop();
+    Task task = changes_.pop();
     for (;;) {
-      Task& task = changes_[i];
       Answer answer;
       ++lines_;
-      const Turn turn = form_.run(task, i, answer);
-      if (turn != Turn::done && !turned(i, turn, answer)) return;
-      if (answer.status == Status::inserted) core_.count(member_, 1);
-      if (answer.status == Status::erased) core_.count(member_, -1);
+      const Turn turn = form_.run(task, with_, answer);
+      if (turn != Turn::done && !turned(task, turn, answer)) return;
+      form_.drop(task);
       if (task.silent) {
         ++operations_;
       } else {
         --owed_;
         give(results, task.id, answer);
       }
-      i = changes_.end(i);
-      if (answer.status == Status::inserted && core_.is_full(*view_)) static_cast<void>(grow());
-      if (i == Changes::kNone) return;
-      const auto [line, want] = form_.place(changes_[i].hash);
-      changes_[i].line = line;
-      changes_[i].want = want;
-      if (!may_change(results)) return changes_.push(i);
+      const bool ends = task.behind == Changes::kNone;
+      if (ends) {
+        changes_.end(task);
+      } else {
+        changes_.advance(task);
+      }
+      counted(answer.status);
+      if (ends) return;
+      const auto [line, want] = form_.place(task.hash);
+      task.line = line;
+      task.want = want;
+      if (!may_change(results)) return changes_.push(task);
     }
   }
 
+  /// Keeps count of items; now and then looks whether the table is full.
+  void counted(Status status) {
+    if (status == Status::erased) --fresh_;
+    if (status != Status::inserted || ++fresh_ < kCounted) return;
+    core_.count(member_, fresh_);
+    fresh_ = 0;
+    if (core_.is_full(*view_)) static_cast<void>(grow());
+  }
+
   /// What becomes of an operation that has no answer yet; true: it has one now.
-  bool turned(Index i, Turn turn, Answer& answer) {
+  bool turned(Task& task, Turn turn, Answer& answer) {
     switch (turn) {
       case Turn::done: return true;
-      case Turn::next: form_.ask_next(changes_[i]); break;
+      case Turn::next: form_.ask_next(task); break;
       case Turn::again:
         if (++misses_ % kMisses == 0) sched_yield();  // who is in the way may not be running
         break;
       case Turn::frozen:
       case Turn::far:
-        changes_.push(i);  // begins anew with the others, if the view changes
-        if (grow()) return false;
-        changes_.unpush();
-        answer = {Status::no_space, 0};
-        return true;
+        if (!grow()) {
+          answer = {Status::no_space, 0};
+          return true;
+        }
+        const auto [line, want] = form_.ask(task.hash, task.op);
+        task.line = line;
+        task.want = want;
+        break;
     }
-    changes_.push(i);
+    changes_.push(task);
     return false;
   }
 
@@ -194,7 +218,9 @@ class LaneFor final : public Lane {
   std::uint64_t number_ = 0;  ///< the view's; 0: none yet
   std::uint64_t operations_ = 0, lines_ = 0;
   std::size_t owed_ = 0;  ///< changes that wait, and whose answers are wanted
+  std::int64_t fresh_ = 0;  ///< added less erased, not yet told
   unsigned misses_ = 0;
+  index::Combining with_;
   Form form_;
   Changes changes_;
 };

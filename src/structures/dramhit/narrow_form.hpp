@@ -11,9 +11,8 @@ namespace holdfast::dramhit {
 template <class Memory, class Tile>
 class NarrowForm {
  public:
-  using Changes = ChangeQueue<Line*, true>;
-  using Task = Changes::Task;
-  using Index = Changes::Index;
+  using Changes = ChangeQueue<NarrowForm, Line*, true>;
+  using Task = typename Changes::Task;
   static constexpr const char* kName = Tile::kName;
   struct At {
     Line* line;
@@ -43,17 +42,17 @@ class NarrowForm {
   void ask_next(Task& task) const {
     ++task.line;
     task.want += kOneLineOn;
-    ask_line(task.line, task.change.op);
+    ask_line(task.line, task.op);
   }
 
-  void fill(Change& change, const Rows& rows, std::size_t row) const {
-    if (rows.values == nullptr) return;
-    change.given = index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
+  /// What a row gives, as a task keeps it.
+  std::uint64_t take(const Rows& rows, std::size_t row) const {
+    return rows.values == nullptr ? 0 : index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
   }
-  void keep(Index, const Rows&, std::size_t) {}
+  void drop(const Task&) {}
 
-  [[gnu::always_inline]] Turn run(const Task& task, Index, Answer& answer) {
-    return change(Memory{}, task.line, task.want, task.change, answer);
+  [[gnu::always_inline]] Turn run(const Task& task, const index::Combining& with, Answer& answer) {
+    return change(Memory{}, task.line, task.want, Change{task.op, task.given, with}, answer);
   }
   void copy_value(const Answer& answer, std::byte* to, std::size_t row) const {
     if (value_bytes_ == 8) {

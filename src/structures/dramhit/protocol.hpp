@@ -48,45 +48,53 @@ struct Answer {
 struct Change {
   Op op = Op::find;
   std::uint64_t given = 0;
-  index::Combining with = {};
+  const index::Combining& with;
 
   bool adds() const { return op != Op::find && op != Op::contains && op != Op::erase && op != Op::assign; }
   std::uint64_t first_value() const {
-    if (op != Op::accumulate || with.scale == 1) return given;
+    if (op != Op::accumulate || with.scale == 1) [[likely]] return given;
     index::Combining alone = with;
     alone.alone = true;
     return index::combine_word(0, given, alone);
   }
 };
 
+/// What `accumulate` makes of two words.
+inline std::uint64_t combined(std::uint64_t old, std::uint64_t given, const index::Combining& with) {
+  if (with.element == Element::u64 && with.how == Combine::add) [[likely]] return old + given;
+  return index::combine_word(old, given, with);
+}
+
 /// A slot's next state, if it has one.
-struct Decision {
+struct Next {
   bool writes = false;
   bool live = false;
   std::uint64_t value = 0;
-  Answer answer;
 };
 
+/// What `change` answers, and what it makes of a slot that holds its key. All in registers: no more than words go back.
 template <class Memory>
-inline Decision decide(const Change& change, bool present, std::uint64_t old) {
-  const auto kept = [&](Status status, std::uint64_t out) { return Decision{false, true, old, {status, out}}; };
-  const auto written = [&](Status status, std::uint64_t value) { return Decision{true, true, value, {status, 0}}; };
+[[gnu::always_inline]] inline Next decide(const Change& change, bool present, std::uint64_t old, Answer& answer) {
+  answer.value = 0;
   if (!present) {
-    if (!change.adds()) return {false, false, 0, {Status::not_found, 0}};
+    answer.status = change.adds() ? Status::inserted : Status::not_found;
+    if (!change.adds()) return {};
     const std::uint64_t value = change.first_value();
-    return {true, true, value, {Status::inserted, reads_value(change.op) ? value : 0}};
+    if (reads_value(change.op)) answer.value = value;
+    return {true, true, value};
   }
   switch (change.op) {
-    case Op::insert: return kept(Status::exists, 0);
     case Op::insert_or_assign:
-    case Op::assign: return written(Status::updated, change.given);
+    case Op::assign: answer.status = Status::updated; return {true, true, change.given};
+    case Op::accumulate: answer.status = Status::updated; return {true, true, combined(old, change.given, change.with)};
+    case Op::erase: answer.status = Status::erased; return {true, false, old};  // the value stays: a reader may be at it
+    case Op::insert: answer.status = Status::exists; return {};
+    case Op::contains: answer.status = Status::found; return {};
+    case Op::insert_and_find: answer.status = Status::exists; break;
     case Op::find:
-    case Op::find_or_insert: return kept(Status::found, old);
-    case Op::contains: return kept(Status::found, 0);
-    case Op::erase: return {true, false, old, {Status::erased, 0}};  // the value stays: a reader may be at it
-    case Op::insert_and_find: return kept(Status::exists, old);
-    case Op::accumulate: return written(Status::updated, index::combine_word(old, change.given, change.with));
+    case Op::find_or_insert: answer.status = Status::found; break;
   }
+  answer.value = old;
   return {};
 }
 
@@ -111,13 +119,12 @@ template <class Memory>
 
 /// Changes the slot that held the key a moment ago.
 template <class Memory>
-inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot, std::uint64_t want,
+[[gnu::always_inline]] inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot, std::uint64_t want,
                         const Change& change, Answer& answer) {
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
     const Pair seen = memory.load(line, slot);
     if (!holds(seen.word, want)) return Turn::again;
-    const Decision next = decide<Memory>(change, is_live(seen.word), seen.value);
-    answer = next.answer;
+    const Next next = decide<Memory>(change, is_live(seen.word), seen.value, answer);
     if (!next.writes) return Turn::done;
     if ((seen.word & kFrozen) != 0) return Turn::frozen;
     const std::uint64_t word = next.live ? seen.word | kLive : seen.word & ~kLive;
@@ -214,7 +221,8 @@ template <class Memory>
     const auto slot = static_cast<unsigned>(std::countr_one(seen.used));
     const std::uint64_t value = what.first_value();
     if (memory.swap(line, slot, {}, {want | kLive, value})) {
-      answer = {Status::inserted, reads_value(what.op) ? value : 0};
+      answer.status = Status::inserted;
+      answer.value = reads_value(what.op) ? value : 0;
       return Turn::done;
     }
     return (memory.load_word(line, slot) & kFrozen) != 0 ? Turn::frozen : Turn::again;

@@ -40,7 +40,9 @@ WideForm::WideForm(const Format& format)
       key_words_(key_words(format)),
       value_words_(value_words(format)),
       stride_(record_bytes(format) / 8),
-      kept_(Changes::kTasks) {}
+      kept_(kMostDepth + Changes::kBehind + 1) {
+  for (std::uint64_t i = 0; i < kept_.size(); ++i) free_.push_back(i);
+}
 
 void WideForm::set_view(const View& view) {
   geometry_ = view.geometry;
@@ -73,15 +75,18 @@ WideForm::At WideForm::ask(std::uint64_t hash, Op op) const {
 void WideForm::ask_next(Task& task) const {
   task.line += stride_;
   ++task.want;
-  ask_line(task.line, task.change.op);
+  ask_line(task.line, task.op);
 }
 
-void WideForm::keep(Index i, const Rows& rows, std::size_t row) {
+std::uint64_t WideForm::take(const Rows& rows, std::size_t row) {
+  const std::uint64_t i = free_.back();
+  free_.pop_back();
   Kept& kept = kept_[i];
   std::memcpy(kept.key, rows.keys + row * format_.key_bytes, format_.key_bytes);
-  if (rows.values == nullptr || value_words_ == 0) return;
+  if (rows.values == nullptr || value_words_ == 0) return i;
   kept.value[value_words_ - 1] = 0;
   std::memcpy(kept.value, rows.values + row * format_.value_bytes, format_.value_bytes);
+  return i;
 }
 
 void WideForm::copy_value(const Answer& answer, std::byte* to, std::size_t row) const {
@@ -112,10 +117,10 @@ void WideForm::first_value(const Change& change, const Kept& kept, Word* value) 
   }
 }
 
-Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const Kept& kept, Answer& answer) {
-  const Change& change = task.change;
-  const Decision next = decide<WideForm>(change, is_live(seen.control), 0);
-  answer = next.answer;
+Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const index::Combining& with, Answer& answer) {
+  const Kept& kept = kept_[task.given];
+  const Change change{task.op, 0, with};
+  const Next next = decide<WideForm>(change, is_live(seen.control), 0, answer);
   answer.value = is_live(seen.control) && reads_value(change.op);  // out_ has it
   if (!next.writes) return Turn::done;
   if ((seen.control & kFrozen) != 0) return Turn::frozen;
@@ -137,30 +142,31 @@ Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const
   return Turn::done;
 }
 
-Turn WideForm::run(const Task& task, Index i, Answer& answer) {
-  const Kept& kept = kept_[i];
+Turn WideForm::run(const Task& task, const index::Combining& with, Answer& answer) {
+  const Kept& kept = kept_[task.given];
   const Look seen = look(task.line, task.hash, kept);
   if (seen.busy) return Turn::again;
-  if (seen.mine) return change_record(task.line, seen, task, kept, answer);
+  if (seen.mine) return change_record(task.line, seen, task, with, answer);
   const bool goes_on = (seen.control & kOverflow) != 0 && task.want < kMostDistance;
   if (goes_on) return Turn::next;
-  if (!task.change.adds()) {
+  if (!(Change{task.op, 0, with}.adds())) {
     answer = {Status::not_found, 0};
     return Turn::done;
   }
   const auto reach = static_cast<unsigned>(task.want);
-  return add(task.line - reach * stride_, reach, task, kept, answer);
+  return add(task.line - reach * stride_, reach, task, with, answer);
 }
 
-Turn WideForm::add(Word* home, unsigned reach, const Task& task, const Kept& kept, Answer& answer) {
+Turn WideForm::add(Word* home, unsigned reach, const Task& task, const index::Combining& with, Answer& answer) {
   if ((__atomic_fetch_or(home, kLock, __ATOMIC_ACQ_REL) & kLock) != 0) return Turn::again;
-  const Turn turn = add_holding(home, reach, task, kept, answer);
+  const Turn turn = add_holding(home, reach, task, with, answer);
   __atomic_fetch_and(home, ~kLock, __ATOMIC_ACQ_REL);
   return turn;
 }
 
 /// As add_holding in protocol.hpp: nobody else adds this key now.
-Turn WideForm::add_holding(Word* home, unsigned reach, const Task& task, const Kept& kept, Answer& answer) {
+Turn WideForm::add_holding(Word* home, unsigned reach, const Task& task, const index::Combining& with, Answer& answer) {
+  const Kept& kept = kept_[task.given];
   Word* free = nullptr;
   Word free_control = 0;
   const auto take_if_free = [&](Word* at, Word control) {
@@ -173,7 +179,7 @@ Turn WideForm::add_holding(Word* home, unsigned reach, const Task& task, const K
     Word* const at = home + on * stride_;
     const Look seen = look(at, task.hash, kept);
     if (seen.busy) return Turn::again;
-    if (seen.mine) return change_record(at, seen, task, kept, answer);
+    if (seen.mine) return change_record(at, seen, task, with, answer);
     take_if_free(at, seen.control);
     if ((seen.control & kOverflow) == 0) break;
     if (on == reach) return on == kMostDistance ? Turn::far : Turn::next;
@@ -191,11 +197,11 @@ Turn WideForm::add_holding(Word* home, unsigned reach, const Task& task, const K
   if ((free_control & kFrozen) != 0) return Turn::frozen;
   if (!swap(free, free_control, free_control | kWriting)) return Turn::again;
   Word value[kMostWords];
-  first_value(task.change, kept, value);
+  first_value({task.op, 0, with}, kept, value);
   for (std::uint64_t i = 0; i < key_words_; ++i) store(free + 1 + i, kept.key[i]);
   for (std::uint64_t i = 0; i < value_words_; ++i) store(free + 1 + key_words_ + i, value[i]);
   std::copy_n(value, value_words_, out_);
-  answer = {Status::inserted, reads_value(task.change.op)};
+  answer = {Status::inserted, reads_value(task.op)};
   end_write(free, free_control, print_of(task.hash) | kUsed | kLive);
   return Turn::done;
 }

@@ -17,9 +17,8 @@ namespace holdfast::dramhit {
 class WideForm {
  public:
   using Word = std::uint64_t;
-  using Changes = ChangeQueue<Word*, false>;
+  using Changes = ChangeQueue<WideForm, Word*, false>;
   using Task = Changes::Task;
-  using Index = Changes::Index;
   static constexpr const char* kName = "records";
   struct At {
     Word* line;
@@ -33,11 +32,11 @@ class WideForm {
   At place(std::uint64_t hash) const { return {record(geometry_.home(hash)), 0}; }
   At ask(std::uint64_t hash, Op op) const;
   void ask_next(Task& task) const;
-  void fill(Change&, const Rows&, std::size_t) const {}
-  /// Copies the row's key and value: the caller's arrays may go.
-  void keep(Index i, const Rows& rows, std::size_t row);
+  /// Copies a row's key and value, since the caller's arrays may go; where they are.
+  std::uint64_t take(const Rows& rows, std::size_t row);
+  void drop(const Task& task) { free_.push_back(task.given); }
 
-  Turn run(const Task& task, Index i, Answer& answer);
+  Turn run(const Task& task, const index::Combining& with, Answer& answer);
   void copy_value(const Answer& answer, std::byte* to, std::size_t row) const;
 
   // Searches wait among changes.
@@ -70,16 +69,17 @@ class WideForm {
   Word* record(std::uint64_t i) const { return base_ + i * stride_; }
   void ask_line(const Word* at, Op op) const;
   Look look(const Word* at, std::uint64_t hash, const Kept& kept);
-  Turn change_record(Word* at, const Look& seen, const Task& task, const Kept& kept, Answer& answer);
-  Turn add(Word* home, unsigned reach, const Task& task, const Kept& kept, Answer& answer);
-  Turn add_holding(Word* home, unsigned reach, const Task& task, const Kept& kept, Answer& answer);
+  Turn change_record(Word* at, const Look& seen, const Task& task, const index::Combining& with, Answer& answer);
+  Turn add(Word* home, unsigned reach, const Task& task, const index::Combining& with, Answer& answer);
+  Turn add_holding(Word* home, unsigned reach, const Task& task, const index::Combining& with, Answer& answer);
   void first_value(const Change& change, const Kept& kept, Word* value) const;
 
   const Format format_;
   const std::uint64_t key_words_, value_words_, stride_;  ///< in words
   Geometry geometry_;
   Word* base_ = nullptr;
-  std::vector<Kept> kept_;     ///< one a task
+  std::vector<Kept> kept_;
+  std::vector<std::uint64_t> free_;  ///< of them
   Word out_[kMostWords] = {};  ///< the value that the last answer read
 };
 

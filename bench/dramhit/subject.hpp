@@ -1,0 +1,44 @@
+// subject.hpp: what a study measures: our tables and the peers behind one way of running a round.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dramhit/frame.hpp"
+#include "holdfast/status.hpp"
+
+namespace holdfast::bench::dramhit {
+
+/// One round of one thread.
+struct Round {
+  Op op = Op::find;
+  const std::uint8_t* ops = nullptr;  ///< or null: `op`; find and accumulate only
+  std::vector<std::uint64_t> keys, values, ids, out;
+  std::vector<Status> statuses;
+  std::size_t batch = 16;
+  std::size_t size = 0;  ///< rows
+  bool silent = false;   ///< changes need no answers
+};
+
+/// A table as one thread uses it. Answers go to `out` and `statuses`, at row i or, with `ids[i]`, in any order.
+class Caller {
+ public:
+  virtual ~Caller() = default;
+  virtual void run(Round& round) = 0;
+};
+
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  virtual std::unique_ptr<Caller> caller(bool silent) = 0;
+  virtual std::uint64_t lines() const { return 0; }       ///< looked at so far, where it is counted
+  virtual std::uint64_t operations() const { return 0; }  ///< likewise
+};
+
+/// "dramhit", "folklore", "libcuckoo", "tbb", "boost", "absl"; `depth` for the first.
+std::unique_ptr<Subject> subject(const std::string& name, std::uint64_t capacity, const Setup& setup);
+/// Those that this build has, without ours.
+std::vector<std::string> peer_names();
+
+}  // namespace holdfast::bench::dramhit

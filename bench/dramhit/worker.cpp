@@ -1,0 +1,117 @@
+// worker.cpp: draws the keys of a round, and checks what came back.
+#include "dramhit/worker.hpp"
+
+#include <string>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast::bench::dramhit {
+namespace {
+
+constexpr std::uint64_t kKeySeed = 3;
+
+class TableWorker final : public Worker {
+ public:
+  TableWorker(Subject& subject, const Asked& asked, unsigned number, unsigned threads)
+      : asked_(asked), number_(number), threads_(threads), random_(asked.seed * 1000 + number),
+        caller_(subject.caller(asked.silent)) {
+    round_.batch = asked.batch;
+    round_.silent = asked.silent;
+  }
+
+  void prepare(std::uint64_t round, std::size_t rows) override {
+    resize(rows);
+    round_.op = op_of(asked_.ask);
+    for (std::size_t i = 0; i < rows; ++i) {
+      round_.keys[i] = key_of(item(round, rows, i), kKeySeed);
+      round_.values[i] = asked_.ask == Ask::upsert || asked_.ask == Ask::mixed ? 0
+                         : asked_.ask == Ask::count                          ? 1
+                                                                             : value_of(round_.keys[i]);
+      round_.ids[i] = i;
+      round_.statuses[i] = Status::not_run;
+    }
+    if (asked_.ask != Ask::mixed) return;
+    for (std::size_t i = 0; i < rows; i += asked_.batch) {
+      const Op op = random_.real() < asked_.reads ? Op::find : Op::accumulate;
+      for (std::size_t j = i; j < std::min(rows, i + asked_.batch); ++j) ops_[j] = static_cast<std::uint8_t>(op);
+    }
+    round_.ops = ops_.data();
+  }
+
+  void run() override { caller_->run(round_); }
+
+  std::uint64_t check() override {
+    if (asked_.silent) return 0;  // the table is checked afterwards
+    std::uint64_t wrong = 0;
+    for (std::size_t i = 0; i < round_.size; ++i) {
+      const std::uint64_t row = round_.ids[i];
+      if (row >= round_.size) {
+        ++wrong;
+        continue;
+      }
+      const bool reads = asked_.ask == Ask::get || (asked_.ask == Ask::mixed && ops_[row] == 3);
+      wrong += reads ? round_.statuses[i] != Status::found || round_.out[i] != value_of(round_.keys[row])
+                     : round_.statuses[i] != expected();
+    }
+    return wrong;
+  }
+
+ private:
+  static Op op_of(Ask ask) {
+    switch (ask) {
+      case Ask::put_new: return Op::insert;
+      case Ask::put: return Op::assign;
+      case Ask::upsert:
+      case Ask::count: return Op::accumulate;
+      default: return Op::find;
+    }
+  }
+  Status expected() const {
+    if (asked_.ask == Ask::put_new) return Status::inserted;
+    return asked_.ask == Ask::absent ? Status::not_found : Status::updated;
+  }
+
+  std::uint64_t item(std::uint64_t round, std::size_t rows, std::size_t i) {
+    const std::uint64_t turn = (round * threads_ + number_) * rows + i;
+    switch (asked_.ask) {
+      case Ask::put_new: return asked_.first + turn;
+      case Ask::absent: return kAbsentItem + turn;
+      default: break;
+    }
+    return asked_.distribution != nullptr ? asked_.distribution->draw(random_, asked_.items, turn)
+                                          : random_.below(asked_.items);
+  }
+
+  void resize(std::size_t rows) {
+    round_.size = rows;
+    round_.keys.resize(rows);
+    round_.values.resize(rows);
+    round_.ids.resize(rows);
+    round_.out.resize(rows);
+    round_.statuses.resize(rows);
+    ops_.resize(rows);
+  }
+
+  const Asked asked_;
+  const unsigned number_, threads_;
+  Random random_;
+  std::unique_ptr<Caller> caller_;
+  Round round_;
+  std::vector<std::uint8_t> ops_;
+};
+
+}  // namespace
+
+std::unique_ptr<Worker> worker(Subject& subject, const Asked& asked, unsigned number, unsigned threads) {
+  return std::make_unique<TableWorker>(subject, asked, number, threads);
+}
+
+Measured ask(Subject& subject, const Asked& asked, std::uint64_t operations, unsigned threads, std::size_t rows) {
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (unsigned t = 0; t < threads; ++t) workers.push_back(worker(subject, asked, t, threads));
+  const Measured measured = measure(workers, operations, rows);
+  if (measured.wrong != 0) throw Error(std::to_string(measured.wrong) + " answers are wrong");
+  return measured;
+}
+
+}  // namespace holdfast::bench::dramhit
