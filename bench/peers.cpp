@@ -50,8 +50,10 @@ class LibcuckooTarget final : public Target {
         case Op::assign: return if_found(map_.update(key, *value), Status::updated);
         case Op::erase: return if_found(map_.erase(key), Status::erased);
         case Op::accumulate:
-          return map_.upsert(key, [value](std::uint64_t& there) { there += *value; }, *value) ? Status::inserted
-                                                                                              : Status::updated;
+          return map_.upsert(
+                     key, [value](std::uint64_t& there) { there += *value; }, *value)
+                     ? Status::inserted
+                     : Status::updated;
         default: return Status::not_run;
       }
     });

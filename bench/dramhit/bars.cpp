@@ -88,8 +88,11 @@ Json study_peers(const Setup& setup) {
     }
   }
   if (figures.contains("libcuckoo_get")) ratio(figures, "folklore_over_libcuckoo_get", "folklore_get", "libcuckoo_get");
-  return {{"study", "peers"}, {"items", setup.peer_items}, {"threads", setup.threads},
-          {"peers", names},   {"mops", spreads(figures)}};
+  return {{"study", "peers"},
+          {"items", setup.peer_items},
+          {"threads", setup.threads},
+          {"peers", names},
+          {"mops", spreads(figures)}};
 }
 
 Json study_depth(const Setup& setup) {

@@ -37,8 +37,9 @@ class FolkloreFor final : public Folklore {
     const dramhit::Place place = geometry_.place(geometry_.hash(key));
     dramhit::Line* line = lines_ + place.line;
     dramhit::Answer answer;
+    unsigned reach = 0;
     for (std::uint64_t want = place.want;;) {
-      const Turn turn = dramhit::find(Slots{}, line, want, answer);
+      const Turn turn = dramhit::find(Slots{}, line, want, reach, answer);
       if (turn == Turn::done) return answer;
       if (turn == Turn::next) {
         ++line;
@@ -51,8 +52,9 @@ class FolkloreFor final : public Folklore {
     const dramhit::Place place = geometry_.place(geometry_.hash(key));
     dramhit::Line* line = lines_ + place.line;
     dramhit::Answer answer;
+    unsigned reach = 0;
     for (std::uint64_t want = place.want;;) {
-      const Turn turn = dramhit::change(Slots{}, line, want, what, answer);
+      const Turn turn = dramhit::change(Slots{}, line, want, reach, what, answer);
       if (turn == Turn::done) return answer;
       if (turn == Turn::far) return {Status::no_space, 0};
       if (turn == Turn::next) {

@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   const auto found = studies().find(study);
   if (found == studies().end()) {
-    std::fprintf(stderr, "holdfast-dramhit-bench: there is no study '%s'; there are: %s\n", study.c_str(), names.c_str());
+    std::fprintf(stderr, "holdfast-dramhit-bench: there is no study '%s'; there are: %s\n", study.c_str(),
+                 names.c_str());
     return 2;
   }
   try {

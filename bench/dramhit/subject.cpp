@@ -75,8 +75,8 @@ class FolkloreCaller final : public Caller {
   void run(Round& round) override {
     for (std::size_t at = 0; at < round.size; at += round.batch) {
       const Op op = round.ops != nullptr ? static_cast<Op>(round.ops[at]) : round.op;
-      table_.run(op, round.keys.data() + at, round.values.data() + at, round.out.data() + at, round.statuses.data() + at,
-                 std::min(round.batch, round.size - at));
+      table_.run(op, round.keys.data() + at, round.values.data() + at, round.out.data() + at,
+                 round.statuses.data() + at, std::min(round.batch, round.size - at));
     }
   }
 

@@ -13,7 +13,10 @@ constexpr std::uint64_t kKeySeed = 3;
 class TableWorker final : public Worker {
  public:
   TableWorker(Subject& subject, const Asked& asked, unsigned number, unsigned threads)
-      : asked_(asked), number_(number), threads_(threads), random_(asked.seed * 1000 + number),
+      : asked_(asked),
+        number_(number),
+        threads_(threads),
+        random_(asked.seed * 1000 + number),
         caller_(subject.caller(asked.silent)) {
     round_.batch = asked.batch;
     round_.silent = asked.silent;
@@ -25,8 +28,8 @@ class TableWorker final : public Worker {
     for (std::size_t i = 0; i < rows; ++i) {
       round_.keys[i] = key_of(item(round, rows, i), kKeySeed);
       round_.values[i] = asked_.ask == Ask::upsert || asked_.ask == Ask::mixed ? 0
-                         : asked_.ask == Ask::count                          ? 1
-                                                                             : value_of(round_.keys[i]);
+                         : asked_.ask == Ask::count                            ? 1
+                                                                               : value_of(round_.keys[i]);
       round_.ids[i] = i;
       round_.statuses[i] = Status::not_run;
     }

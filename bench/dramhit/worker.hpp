@@ -12,20 +12,20 @@ enum class Ask : std::uint8_t {
   put_new,  ///< keys that are not there, each once
   get,
   absent,
-  put,      ///< keys that are there, their value again
-  upsert,   ///< adds 0 to values that are there, so that they can still be checked
-  count,    ///< adds 1 to keys of a zipfian distribution in a table that begins empty
-  mixed,    ///< get and upsert, batch by batch
+  put,     ///< keys that are there, their value again
+  upsert,  ///< adds 0 to values that are there, so that they can still be checked
+  count,   ///< adds 1 to keys of a zipfian distribution in a table that begins empty
+  mixed,   ///< get and upsert, batch by batch
 };
 
 struct Asked {
   Ask ask = Ask::get;
-  std::uint64_t items = 0;       ///< in the table; of `count` those that may be drawn
-  std::uint64_t first = 0;       ///< of `put_new`
+  std::uint64_t items = 0;  ///< in the table; of `count` those that may be drawn
+  std::uint64_t first = 0;  ///< of `put_new`
   std::uint64_t seed = 1;
   std::size_t batch = 16;
-  double theta = 0;              ///< of a zipfian distribution; 0: uniform
-  double reads = 1;              ///< share of `mixed`
+  double theta = 0;  ///< of a zipfian distribution; 0: uniform
+  double reads = 1;  ///< share of `mixed`
   bool silent = false;
   const Distribution* distribution = nullptr;  ///< with `theta`
 };

@@ -33,7 +33,7 @@ TEST(DramhitWord, AHashGoesThroughAWordAndBack) {
         const std::uint64_t word = place.want + on * dramhit::kOneLineOn;
         ASSERT_EQ(dramhit::distance(word), on);
         ASSERT_EQ(geometry.hash_of(place.line + on, word), hash) << lines << " lines, hash " << hash;
-        ASSERT_TRUE(dramhit::holds(word | dramhit::kLive | dramhit::kOverflow | dramhit::kLock, word));
+        ASSERT_TRUE(dramhit::holds(word | dramhit::kLive | dramhit::kPassed | dramhit::kLock, word));
       }
       if (i % 4 != 1) {
         ASSERT_EQ(geometry.key_of(hash), key);

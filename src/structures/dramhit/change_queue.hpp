@@ -30,6 +30,7 @@ class ChangeQueue {
     bool silent = false;
     Index behind = kNone;  ///< the next on the same key
     Index last = kNone;    ///< of those
+    unsigned reach = 0;    ///< how far the key may lie
   };
 
   ChangeQueue() {
@@ -58,7 +59,8 @@ class ChangeQueue {
   void end(const Task& task) { tags_[task.hash % kTags] = 0; }
 
   /// Adds an operation behind `first`, which is on the same key. False: it joined another, and nothing more waits.
-  bool add_behind(Task& first, Op op, std::uint64_t given, std::uint64_t id, bool silent, const index::Combining& with) {
+  bool add_behind(Task& first, Op op, std::uint64_t given, std::uint64_t id, bool silent,
+                  const index::Combining& with) {
     const bool alone = first.behind == kNone;
     Op& last_op = alone ? first.op : behind_[first.last].op;
     std::uint64_t& last_given = alone ? first.given : behind_[first.last].given;

@@ -42,8 +42,8 @@ struct View {
   Geometry geometry;
   std::uint32_t key_bytes, value_bytes;
   std::uint64_t line_bytes;
-  std::uint64_t number;      ///< of the table's views, from 1 on
-  std::int64_t most_items;   ///< then it is as full as it should get
+  std::uint64_t number;     ///< of the table's views, from 1 on
+  std::int64_t most_items;  ///< then it is as full as it should get
   Memory memory;
 };
 
@@ -88,10 +88,7 @@ class Core {
     if (untold >= kTell || -untold >= kTell) tell(member, items);
   }
   /// True if `view` is as full as it should get.
-  bool is_full(const View& view) const {
-    return grows_ &&
-           roughly_.load(std::memory_order_relaxed) > view.most_items;
-  }
+  bool is_full(const View& view) const { return grows_ && roughly_.load(std::memory_order_relaxed) > view.most_items; }
 
   /// Joins in growing `view`, in which the member is; returns when another is current, where the member is in none. Gives at
   /// least so many lines; 0: twice as many, or as many if little of it is live. False: there is no memory, or it may not

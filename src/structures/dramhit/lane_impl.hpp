@@ -217,7 +217,7 @@ class LaneFor final : public Lane {
   const View* view_ = nullptr;
   std::uint64_t number_ = 0;  ///< the view's; 0: none yet
   std::uint64_t operations_ = 0, lines_ = 0;
-  std::size_t owed_ = 0;  ///< changes that wait, and whose answers are wanted
+  std::size_t owed_ = 0;    ///< changes that wait, and whose answers are wanted
   std::int64_t fresh_ = 0;  ///< added less erased, not yet told
   unsigned misses_ = 0;
   index::Combining with_;

@@ -25,11 +25,21 @@ static_assert(sizeof(Line) == 64 && offsetof(Line, slots) == 0 && sizeof(Pair) =
 
 /// What one look at a line found: a bit a slot.
 struct Seen {
-  unsigned hits = 0;        ///< hold the key, live or erased; one at most
-  unsigned used = 0;        ///< were used before; slots are used from the first on
-  std::uint64_t first = 0;  ///< the first slot's word, with the bits of the line
-  bool goes_on() const { return (first & kOverflow) != 0; }
+  unsigned hits = 0;  ///< hold the key, live or erased; one at most
+  unsigned used = 0;  ///< were used before; slots are used from the first on
 };
+
+/// How far a key may lie from a full line where its search begins, as its slots say: `passed` in the first 1 to 4 of them, and
+/// then `far` in the second to fourth. The paper's table would go on through every full line; keys that only pass by do not
+/// lengthen this.
+inline constexpr unsigned kReaches[] = {0, 1, 2, 3, 4, 8, 16, kMostDistance};
+
+/// The least step of kReaches that is enough for a distance.
+constexpr unsigned reach_step(unsigned distance) {
+  unsigned step = 0;
+  while (kReaches[step] < distance) ++step;
+  return step;
+}
 
 /// Slots in memory that threads share. `kWhole`: a slot is read by one 16-byte load, which Intel and AMD promise to be atomic
 /// where the processor has AVX; else by two, and a look back. Everything depends on `Tile`, so that files compiled for
@@ -44,8 +54,25 @@ struct SlotMemory {
   static constexpr unsigned slots() { return kSlots; }
   static constexpr bool full(const Seen& seen) { return seen.used == (1u << kSlots) - 1; }
   static constexpr bool reuses() { return kWhole; }  ///< an erased slot may be taken by another key
-  static constexpr bool locks() { return true; }
-  static constexpr bool sets_overflow() { return true; }
+
+  /// Of a full line: how far from it a key whose search begins there may lie.
+  static unsigned reach(const Line* line) {
+    unsigned step = 0;
+    while (step < kSlots && (load_word(line, step) & kPassed) != 0) ++step;
+    while (step >= kSlots && step < 2 * kSlots - 1 && (load_word(line, step - kSlots + 1) & kFar) != 0) ++step;
+    return kReaches[step];
+  }
+  /// Lets keys of a full line lie so far from it. Only who adds one may.
+  static void raise(Line* line, unsigned distance) {
+    const unsigned steps = reach_step(distance);
+    for (unsigned step = 0; step < steps; ++step) {
+      if (step < kSlots) {
+        set(line, step, kPassed);
+      } else {
+        set(line, step - kSlots + 1, kFar);
+      }
+    }
+  }
 
   static Seen look(const Line* line, std::uint64_t want) { return Tile::look(line, want); }
 

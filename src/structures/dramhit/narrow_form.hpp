@@ -51,8 +51,8 @@ class NarrowForm {
   }
   void drop(const Task&) {}
 
-  [[gnu::always_inline]] Turn run(const Task& task, const index::Combining& with, Answer& answer) {
-    return change(Memory{}, task.line, task.want, Change{task.op, task.given, with}, answer);
+  [[gnu::always_inline]] Turn run(Task& task, const index::Combining& with, Answer& answer) {
+    return change(Memory{}, task.line, task.want, task.reach, Change{task.op, task.given, with}, answer);
   }
   void copy_value(const Answer& answer, std::byte* to, std::size_t row) const {
     if (value_bytes_ == 8) {
@@ -126,7 +126,8 @@ std::size_t NarrowForm<Memory, Tile>::items_of(const View& view, std::uint64_t l
   };
   Item items[kSlots * (kMostDistance + 1)];
   std::size_t size = 0;
-  for (unsigned on = 0; on <= kMostDistance; ++on) {
+  unsigned reach = 0;
+  for (unsigned on = 0; on <= reach; ++on) {
     const Line* const at = reinterpret_cast<const Line*>(view.line(line + on));
     for (unsigned slot = 0; slot < kSlots; ++slot) {
       const Pair pair = Memory::load(at, slot);
@@ -134,7 +135,7 @@ std::size_t NarrowForm<Memory, Tile>::items_of(const View& view, std::uint64_t l
       const std::uint64_t hash = view.geometry.hash_of(line + on, pair.word);
       if (hash >= from) items[size++] = {hash, pair.value};
     }
-    if ((Memory::load_word(at, 0) & kOverflow) == 0) break;
+    if (on == 0) reach = (Memory::load_word(at, kSlots - 1) & kUsed) != 0 ? Memory::reach(at) : 0;
   }
   // In the order of hashes; a key that was erased, and came back further on while we looked, is there twice.
   std::sort(items, items + size, [](const Item& a, const Item& b) { return a.hash < b.hash; });

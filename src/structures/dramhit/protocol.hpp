@@ -15,9 +15,9 @@
 // two words could take the value of another key. It needs to wait for nobody: a reader who finds another key there goes on,
 // and a key that was erased while he searched was absent at that moment.
 //
-// The overflow bit of each line that a key's search passes is set before the key gets its slot, and never cleared, so a search
-// ends at the first line without it. All of this is over slots as SlotMemory has them; the model (tests/model/dramhit_test.cpp)
-// runs it in every order, and without each of its steps.
+// A full line says how far keys went whose search begins there: who adds one further on says so before the key gets its slot, and
+// holds the lock; so a search ends there. All of this is over slots as SlotMemory has them; the model
+// (tests/model/dramhit_test.cpp) runs it in every order, and without each of its steps.
 #pragma once
 
 #include <bit>
@@ -52,7 +52,8 @@ struct Change {
 
   bool adds() const { return op != Op::find && op != Op::contains && op != Op::erase && op != Op::assign; }
   std::uint64_t first_value() const {
-    if (op != Op::accumulate || with.scale == 1) [[likely]] return given;
+    if (op != Op::accumulate || with.scale == 1) [[likely]]
+      return given;
     index::Combining alone = with;
     alone.alone = true;
     return index::combine_word(0, given, alone);
@@ -61,7 +62,8 @@ struct Change {
 
 /// What `accumulate` makes of two words.
 inline std::uint64_t combined(std::uint64_t old, std::uint64_t given, const index::Combining& with) {
-  if (with.element == Element::u64 && with.how == Combine::add) [[likely]] return old + given;
+  if (with.element == Element::u64 && with.how == Combine::add) [[likely]]
+    return old + given;
   return index::combine_word(old, given, with);
 }
 
@@ -87,7 +89,9 @@ template <class Memory>
     case Op::insert_or_assign:
     case Op::assign: answer.status = Status::updated; return {true, true, change.given};
     case Op::accumulate: answer.status = Status::updated; return {true, true, combined(old, change.given, change.with)};
-    case Op::erase: answer.status = Status::erased; return {true, false, old};  // the value stays: a reader may be at it
+    case Op::erase:
+      answer.status = Status::erased;
+      return {true, false, old};  // the value stays: a reader may be at it
     case Op::insert: answer.status = Status::exists; return {};
     case Op::contains: answer.status = Status::found; return {};
     case Op::insert_and_find: answer.status = Status::exists; break;
@@ -100,27 +104,30 @@ template <class Memory>
 
 inline constexpr unsigned kAttempts = 8;  ///< swaps that may fail before others have their turn
 
-/// Looks `want` up in one line.
+/// Looks `want` up in one line. `reach` is how far the key may lie; the line where its search begins says so.
 template <class Memory>
 [[gnu::always_inline]] inline Turn find(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                        Answer& answer) {
+                                        unsigned& reach, Answer& answer) {
   const Seen seen = memory.look(line, want);
   if (seen.hits != 0) [[likely]] {
     const Pair pair = memory.load(line, static_cast<unsigned>(std::countr_zero(seen.hits)));
     if (!holds(pair.word, want)) [[unlikely]]
       return Turn::again;
-    answer = is_live(pair.word) ? Answer{Status::found, pair.value} : Answer{Status::not_found, 0};
+    answer.status = is_live(pair.word) ? Status::found : Status::not_found;
+    answer.value = is_live(pair.word) ? pair.value : 0;
     return Turn::done;
   }
-  if (seen.goes_on() && distance(want) < kMostDistance) return Turn::next;
-  answer = {Status::not_found, 0};
+  if (distance(want) == 0) reach = memory.full(seen) ? memory.reach(line) : 0;
+  if (distance(want) < reach) return Turn::next;
+  answer.status = Status::not_found;
+  answer.value = 0;
   return Turn::done;
 }
 
 /// Changes the slot that held the key a moment ago.
 template <class Memory>
-[[gnu::always_inline]] inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot, std::uint64_t want,
-                        const Change& change, Answer& answer) {
+[[gnu::always_inline]] inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot,
+                                               std::uint64_t want, const Change& change, Answer& answer) {
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
     const Pair seen = memory.load(line, slot);
     if (!holds(seen.word, want)) return Turn::again;
@@ -155,14 +162,16 @@ inline Free<Memory> free_slot(const Memory& memory, typename Memory::At line, co
   return {};
 }
 
-/// Adds a key whose first line is full, holding that line's lock. Lines from `home` to `reach` further on were asked for.
+/// Adds a key whose first line is full, holding that line's lock. Lines from `home` to `asked` further on were asked for.
 template <class Memory>
-inline Turn add_holding(const Memory& memory, typename Memory::At home, std::uint64_t want, unsigned reach,
+inline Turn add_holding(const Memory& memory, typename Memory::At home, std::uint64_t want, unsigned asked,
                         const Change& change, Answer& answer) {
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
+    const unsigned reach = memory.reach(home);
     Free<Memory> free;
-    unsigned on = 0;
-    for (;; ++on) {  // once more: is the key there? To the end of what its search passes
+    for (unsigned on = 0; on <= reach || !free; ++on) {  // once more: is the key there? Then on to a slot that is free
+      if (on > kMostDistance) return Turn::far;
+      if (on > asked) return Turn::next;
       const auto line = memory.on(home, on);
       const std::uint64_t here = want + on * kOneLineOn;
       const Seen seen = memory.look(line, here);
@@ -170,18 +179,8 @@ inline Turn add_holding(const Memory& memory, typename Memory::At home, std::uin
         return change_slot(memory, line, static_cast<unsigned>(std::countr_zero(seen.hits)), here, change, answer);
       }
       if (!free) free = free_slot(memory, line, seen, here);
-      if (!seen.goes_on()) break;
-      if (on == reach) return on == kMostDistance ? Turn::far : Turn::next;
     }
-    while (!free) {  // nothing on that way: it gets longer
-      if (on == kMostDistance) return Turn::far;
-      if (memory.sets_overflow()) memory.set(memory.on(home, on), 0, kOverflow);
-      if (on == reach) return Turn::next;
-      ++on;
-      const auto line = memory.on(home, on);
-      const std::uint64_t here = want + on * kOneLineOn;
-      free = free_slot(memory, line, memory.look(line, here), here);
-    }
+    if (distance(free.want) > reach) memory.raise(home, distance(free.want));
     const std::uint64_t value = change.first_value();
     if (memory.swap(free.line, free.slot, free.seen, {free.want | kLive | (free.seen.word & kOfLine), value})) {
       answer = {Status::inserted, reads_value(change.op) ? value : 0};
@@ -196,39 +195,38 @@ inline Turn add_holding(const Memory& memory, typename Memory::At home, std::uin
 template <class Memory>
 [[gnu::noinline]] Turn add_locked(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                   const Change& change, Answer& answer) {
-  const unsigned reach = distance(want);
-  const auto home = memory.on(line, -static_cast<std::int64_t>(reach));
-  if (memory.locks() && (memory.set(home, 0, kLock) & kLock) != 0) return Turn::again;
-  const Turn turn = add_holding(memory, home, want - reach * kOneLineOn, reach, change, answer);
-  if (memory.locks()) memory.clear(home, 0, kLock);
+  const unsigned asked = distance(want);
+  const auto home = memory.on(line, -static_cast<std::int64_t>(asked));
+  if ((memory.set(home, 0, kLock) & kLock) != 0) return Turn::again;
+  const Turn turn = add_holding(memory, home, want - asked * kOneLineOn, asked, change, answer);
+  memory.clear(home, 0, kLock);
   return turn;
 }
 
 /// Runs a change, or a read among changes, at one line.
 template <class Memory>
 [[gnu::always_inline]] inline Turn change(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                          const Change& what, Answer& answer) {
+                                          unsigned& reach, const Change& what, Answer& answer) {
   const Seen seen = memory.look(line, want);
   if (seen.hits != 0) {
     return change_slot(memory, line, static_cast<unsigned>(std::countr_zero(seen.hits)), want, what, answer);
   }
+  if (distance(want) == 0) reach = memory.full(seen) ? memory.reach(line) : 0;
+  if (distance(want) < reach) return Turn::next;
   if (!what.adds()) {
-    if (seen.goes_on() && distance(want) < kMostDistance) return Turn::next;
-    answer = {Status::not_found, 0};
+    answer.status = Status::not_found;
+    answer.value = 0;
     return Turn::done;
   }
-  if (distance(want) == 0 && !memory.full(seen)) {
-    const auto slot = static_cast<unsigned>(std::countr_one(seen.used));
-    const std::uint64_t value = what.first_value();
-    if (memory.swap(line, slot, {}, {want | kLive, value})) {
-      answer.status = Status::inserted;
-      answer.value = reads_value(what.op) ? value : 0;
-      return Turn::done;
-    }
-    return (memory.load_word(line, slot) & kFrozen) != 0 ? Turn::frozen : Turn::again;
+  if (distance(want) != 0 || memory.full(seen)) return add_locked(memory, line, want, what, answer);
+  const auto slot = static_cast<unsigned>(std::countr_one(seen.used));
+  const std::uint64_t value = what.first_value();
+  if (memory.swap(line, slot, {}, {want | kLive, value})) {
+    answer.status = Status::inserted;
+    answer.value = reads_value(what.op) ? value : 0;
+    return Turn::done;
   }
-  if (seen.goes_on() && distance(want) < kMostDistance) return Turn::next;
-  return add_locked(memory, line, want, what, answer);
+  return (memory.load_word(line, slot) & kFrozen) != 0 ? Turn::frozen : Turn::again;
 }
 
 /// Stops all changes of a line for good. Who was about to make one fails at its swap, and joins the move.
@@ -239,19 +237,22 @@ inline void freeze(const Memory& memory, typename Memory::At line) {
 
 /// Puts an item that is nowhere else into a table where only movers are. False: no slot within reach.
 template <class Memory>
-inline bool put_moved(const Memory& memory, typename Memory::At line, std::uint64_t want, std::uint64_t value) {
-  for (;;) {
+inline bool put_moved(const Memory& memory, typename Memory::At home, std::uint64_t want, std::uint64_t value) {
+  auto line = home;
+  for (unsigned on = 0; on <= kMostDistance;) {
     const Seen seen = memory.look(line, want);
-    if (!memory.full(seen)) {
-      const auto slot = static_cast<unsigned>(std::countr_one(seen.used));
-      if (memory.swap(line, slot, {}, {want | kLive, value})) return true;
-      continue;  // another mover took it; at most once for each slot
+    if (memory.full(seen)) {
+      line = memory.on(line, 1);
+      want += kOneLineOn;
+      ++on;
+      continue;
     }
-    if (distance(want) == kMostDistance) return false;
-    if (!seen.goes_on()) memory.set(line, 0, kOverflow);
-    line = memory.on(line, 1);
-    want += kOneLineOn;
+    if (on > 0 && on > memory.reach(home)) memory.raise(home, on);
+    const auto slot = static_cast<unsigned>(std::countr_one(seen.used));
+    if (memory.swap(line, slot, {}, {want | kLive, value})) return true;
+    // Another mover took it; at most once for each slot.
   }
+  return false;
 }
 
 }  // namespace holdfast::dramhit

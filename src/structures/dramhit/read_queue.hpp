@@ -13,25 +13,27 @@ class ReadQueue {
     std::uint64_t want = 0;
     Line* line = nullptr;
     std::uint64_t id = 0;
+    unsigned reach = 0;
   };
 
   bool empty() const { return head_ == tail_; }
   unsigned size() const { return head_ - tail_; }
 
-  void add(Line* line, std::uint64_t want, std::uint64_t id) {
+  void add(Line* line, std::uint64_t want, std::uint64_t id, unsigned reach = 0) {
     prefetch<Tile>(line);
-    ring_[head_++ % kMostDepth] = {want, line, id};
+    ring_[head_++ % kMostDepth] = {want, line, id, reach};
   }
 
   /// Looks at the line that was asked for first: its answer, or false and the search waits for its next line.
   [[gnu::always_inline]] bool step(Answer& answer, std::uint64_t& id) {
-    const Read read = ring_[tail_++ % kMostDepth];
-    const Turn turn = find(Memory{}, read.line, read.want, answer);
+    const Read& read = ring_[tail_++ % kMostDepth];
+    unsigned reach = read.reach;
+    const Turn turn = find(Memory{}, read.line, read.want, reach, answer);
     id = read.id;
     if (turn == Turn::done) [[likely]]
       return true;
     const bool on = turn == Turn::next;
-    add(read.line + on, read.want + (on ? kOneLineOn : 0), read.id);
+    add(read.line + on, read.want + (on ? kOneLineOn : 0), id, reach);
     return false;
   }
 
@@ -41,7 +43,7 @@ class ReadQueue {
     for (unsigned i = tail_; i != head_; ++i) {
       Read& read = ring_[i % kMostDepth];
       const auto [line, want] = place_of(hash_of(read.line, read.want));
-      read = {want, line, read.id};
+      read = {want, line, read.id, 0};
       prefetch<Tile>(line);
     }
   }

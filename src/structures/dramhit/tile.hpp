@@ -17,7 +17,6 @@ struct PortableTile {
       const std::uint64_t word = __atomic_load_n(&line->slots[i].word, __ATOMIC_ACQUIRE);
       seen.hits |= static_cast<unsigned>(holds(word, want)) << i;
       seen.used |= static_cast<unsigned>(word & kUsed) << i;
-      if (i == 0) seen.first = word;
     }
     return seen;
   }

@@ -23,7 +23,6 @@ struct Avx2Tile {
     Seen seen;
     seen.hits = ordered(static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(equal))));
     seen.used = ordered(static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(used))));
-    seen.first = static_cast<std::uint64_t>(_mm256_extract_epi64(a, 0));
     return seen;
   }
   static Pair load(const Pair* slot) {

@@ -10,18 +10,29 @@ namespace {
 
 using Word = WideForm::Word;
 
-// The control word: kUsed, kLive, kOverflow, kLock and kFrozen as in a slot (word.hpp); then
+// The control word: kUsed, kLive, kLock and kFrozen as in a slot (word.hpp); then
 constexpr Word kWriting = 32;   // bit 5: somebody writes the record
-constexpr Word kVersion = 256;  // bits 8..39: how often it was written
-constexpr Word kVersions = Word{0xffff'ffff} << 8;
-constexpr unsigned kPrintShift = 40;           // bits 40..63: of the key's hash
-constexpr Word kAnybodys = kOfLine | kFrozen;  // may change while somebody writes
+constexpr Word kVersion = 256;  // bits 8..31: how often it was written
+constexpr Word kVersions = Word{0xff'ffff} << 8;
+constexpr unsigned kReachShift = 32;  // bits 32..39: how far keys lie whose search begins here
+constexpr Word kReach = Word{0xff} << kReachShift;
+constexpr unsigned kPrintShift = 40;                  // bits 40..63: of the key's hash
+constexpr Word kAnybodys = kLock | kFrozen | kReach;  // may change while somebody writes
 
 Word print_of(std::uint64_t hash) { return hash << kPrintShift; }
 Word load(const Word* at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
 void store(Word* at, Word value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
 bool swap(Word* at, Word seen, Word next) {
   return __atomic_compare_exchange_n(at, &seen, next, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+unsigned reach_of(Word control) { return static_cast<unsigned>((control & kReach) >> kReachShift); }
+
+/// Lets keys whose search begins at this record lie so far from it.
+void raise(Word* at, unsigned distance) {
+  for (Word now = load(at); reach_of(now) < distance; now = load(at)) {  // ends: it only rises
+    if (swap(at, now, (now & ~kReach) | Word{distance} << kReachShift)) return;
+  }
 }
 
 /// Ends a write: the record's next version, with the bits that others have set meanwhile.
@@ -117,7 +128,8 @@ void WideForm::first_value(const Change& change, const Kept& kept, Word* value) 
   }
 }
 
-Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const index::Combining& with, Answer& answer) {
+Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const index::Combining& with,
+                             Answer& answer) {
   const Kept& kept = kept_[task.given];
   const Change change{task.op, 0, with};
   const Next next = decide<WideForm>(change, is_live(seen.control), 0, answer);
@@ -142,30 +154,30 @@ Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const
   return Turn::done;
 }
 
-Turn WideForm::run(const Task& task, const index::Combining& with, Answer& answer) {
+Turn WideForm::run(Task& task, const index::Combining& with, Answer& answer) {
   const Kept& kept = kept_[task.given];
   const Look seen = look(task.line, task.hash, kept);
   if (seen.busy) return Turn::again;
   if (seen.mine) return change_record(task.line, seen, task, with, answer);
-  const bool goes_on = (seen.control & kOverflow) != 0 && task.want < kMostDistance;
-  if (goes_on) return Turn::next;
+  if (task.want == 0) task.reach = reach_of(seen.control);
+  if (task.want < task.reach) return Turn::next;
   if (!(Change{task.op, 0, with}.adds())) {
     answer = {Status::not_found, 0};
     return Turn::done;
   }
-  const auto reach = static_cast<unsigned>(task.want);
-  return add(task.line - reach * stride_, reach, task, with, answer);
+  const auto asked = static_cast<unsigned>(task.want);
+  return add(task.line - asked * stride_, asked, task, with, answer);
 }
 
-Turn WideForm::add(Word* home, unsigned reach, const Task& task, const index::Combining& with, Answer& answer) {
+Turn WideForm::add(Word* home, unsigned asked, const Task& task, const index::Combining& with, Answer& answer) {
   if ((__atomic_fetch_or(home, kLock, __ATOMIC_ACQ_REL) & kLock) != 0) return Turn::again;
-  const Turn turn = add_holding(home, reach, task, with, answer);
+  const Turn turn = add_holding(home, asked, task, with, answer);
   __atomic_fetch_and(home, ~kLock, __ATOMIC_ACQ_REL);
   return turn;
 }
 
 /// As add_holding in protocol.hpp: nobody else adds this key now.
-Turn WideForm::add_holding(Word* home, unsigned reach, const Task& task, const index::Combining& with, Answer& answer) {
+Turn WideForm::add_holding(Word* home, unsigned asked, const Task& task, const index::Combining& with, Answer& answer) {
   const Kept& kept = kept_[task.given];
   Word* free = nullptr;
   Word free_control = 0;
@@ -174,23 +186,19 @@ Turn WideForm::add_holding(Word* home, unsigned reach, const Task& task, const i
     free = at;
     free_control = control;
   };
-  unsigned on = 0;
-  for (;; ++on) {
+  const unsigned reach = reach_of(load(home));
+  unsigned at_free = 0;
+  for (unsigned on = 0; on <= reach || free == nullptr; ++on) {
+    if (on > kMostDistance) return Turn::far;
+    if (on > asked) return Turn::next;
     Word* const at = home + on * stride_;
     const Look seen = look(at, task.hash, kept);
-    if (seen.busy) return Turn::again;
+    if (seen.busy && (on <= reach)) return Turn::again;
     if (seen.mine) return change_record(at, seen, task, with, answer);
-    take_if_free(at, seen.control);
-    if ((seen.control & kOverflow) == 0) break;
-    if (on == reach) return on == kMostDistance ? Turn::far : Turn::next;
+    if (free == nullptr) at_free = on;
+    if (!seen.busy) take_if_free(at, seen.control);
   }
-  while (free == nullptr) {
-    if (on == kMostDistance) return Turn::far;
-    if ((__atomic_fetch_or(home + on * stride_, kOverflow, __ATOMIC_ACQ_REL) & kFrozen) != 0) return Turn::frozen;
-    if (on == reach) return Turn::next;
-    ++on;
-    take_if_free(home + on * stride_, load(home + on * stride_));
-  }
+  raise(home, at_free);
   // The lock's own bit may have come into the word since it was read.
   if (free == home) free_control = load(free);
   if ((free_control & (kLive | kWriting)) != 0) return Turn::again;
@@ -244,11 +252,11 @@ bool put(const View& to, const Item& item) {
     Word* const at = reinterpret_cast<Word*>(to.line(i));
     const Word control = load(at);
     if ((control & (kUsed | kWriting)) == 0 && swap(at, control, control | kWriting)) {
+      raise(reinterpret_cast<Word*>(to.line(i - on)), on);
       for (std::uint64_t word = 0; word < words_of(to); ++word) store(at + 1 + word, item.words[word]);
       end_write(at, 0, print_of(item.hash) | kUsed | kLive);
       return true;
     }
-    if ((load(at) & kOverflow) == 0) __atomic_fetch_or(at, kOverflow, __ATOMIC_ACQ_REL);
   }
   return false;
 }
@@ -272,11 +280,12 @@ std::size_t WideForm::items_of(const View& view, std::uint64_t line, std::uint64
                                std::byte* values, std::uint64_t* hashes, std::size_t room) {
   Item items[kMostDistance + 1];
   std::size_t size = 0;
-  for (unsigned on = 0; on <= kMostDistance; ++on) {
+  unsigned reach = 0;
+  for (unsigned on = 0; on <= reach; ++on) {
     const Word* const at = reinterpret_cast<const Word*>(view.line(line + on));
     Item& item = items[size];
     if (read_whole(view, at, item) && view.geometry.home(item.hash) == line && item.hash >= from) ++size;
-    if ((load(at) & kOverflow) == 0) break;
+    if (on == 0) reach = reach_of(load(at));
   }
   std::sort(items, items + size, [&](const Item& a, const Item& b) {
     return a.hash != b.hash ? a.hash < b.hash : std::memcmp(a.words, b.words, view.key_bytes) < 0;

@@ -36,7 +36,7 @@ class WideForm {
   std::uint64_t take(const Rows& rows, std::size_t row);
   void drop(const Task& task) { free_.push_back(task.given); }
 
-  Turn run(const Task& task, const index::Combining& with, Answer& answer);
+  Turn run(Task& task, const index::Combining& with, Answer& answer);
   void copy_value(const Answer& answer, std::byte* to, std::size_t row) const;
 
   // Searches wait among changes.
@@ -70,8 +70,8 @@ class WideForm {
   void ask_line(const Word* at, Op op) const;
   Look look(const Word* at, std::uint64_t hash, const Kept& kept);
   Turn change_record(Word* at, const Look& seen, const Task& task, const index::Combining& with, Answer& answer);
-  Turn add(Word* home, unsigned reach, const Task& task, const index::Combining& with, Answer& answer);
-  Turn add_holding(Word* home, unsigned reach, const Task& task, const index::Combining& with, Answer& answer);
+  Turn add(Word* home, unsigned asked, const Task& task, const index::Combining& with, Answer& answer);
+  Turn add_holding(Word* home, unsigned asked, const Task& task, const index::Combining& with, Answer& answer);
   void first_value(const Change& change, const Kept& kept, Word* value) const;
 
   const Format format_;
@@ -80,7 +80,7 @@ class WideForm {
   Word* base_ = nullptr;
   std::vector<Kept> kept_;
   std::vector<std::uint64_t> free_;  ///< of them
-  Word out_[kMostWords] = {};  ///< the value that the last answer read
+  Word out_[kMostWords] = {};        ///< the value that the last answer read
 };
 
 }  // namespace holdfast::dramhit

@@ -22,16 +22,17 @@ struct alignas(16) Pair {
 
 // bit 0    used: holds a key, or held it; a slot that was never used is all zero bits
 // bit 1    live: the key is there; used and not live is an erased slot, which keeps its key until another takes it
-// bit 2    overflow, of a line's first slot: something whose search passed here lies further on
-// bit 3    lock, of a line's first slot: somebody adds a key whose search begins here and whose line is full
+// bit 2    passed: slots of a full line say together how far keys went whose search begins at it (SlotMemory::reach)
+// bit 3    of a line's first slot, lock: somebody adds a key whose search begins here, and whose line is full; of others, far:
+//          such keys went further than `passed` can say
 // bit 4    frozen: the slot is being moved to a larger table, and changes no more
 // 5..11    how many lines from where its search begins the key lies
 // 12..63   its hash less the least hash of the line where its search begins
-inline constexpr std::uint64_t kUsed = 1, kLive = 2, kOverflow = 4, kLock = 8, kFrozen = 16;
+inline constexpr std::uint64_t kUsed = 1, kLive = 2, kPassed = 4, kLock = 8, kFar = 8, kFrozen = 16;
 inline constexpr std::uint64_t kOneLineOn = 32;  ///< added to a word: the same key, one line further on
 inline constexpr unsigned kDistanceShift = 5, kDistanceBits = 7, kRestShift = kDistanceShift + kDistanceBits;
 inline constexpr unsigned kMostDistance = (1u << kDistanceBits) - 1;
-inline constexpr std::uint64_t kOfLine = kOverflow | kLock;  ///< belong to the line, not to the slot that carries them
+inline constexpr std::uint64_t kOfLine = kPassed | kLock;  ///< belong to the line, not to the slot that carries them
 inline constexpr std::uint64_t kIdentity = ~(kLive | kOfLine | kFrozen);  ///< equal if, and only if, the key is
 
 /// Fewer lines would leave a hash more bits than a word has room for.
