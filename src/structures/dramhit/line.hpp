@@ -1,6 +1,7 @@
 // line.hpp: four slots in a cache line, and how they are read and changed by several threads.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,14 +26,15 @@ static_assert(sizeof(Line) == 64 && offsetof(Line, slots) == 0 && sizeof(Pair) =
 
 /// What one look at a line found: a bit a slot.
 struct Seen {
-  unsigned hits = 0;  ///< hold the key, live or erased; one at most
-  unsigned used = 0;  ///< were used before; slots are used from the first on
+  unsigned hits = 0;    ///< hold the key, live or erased; one at most
+  unsigned used = 0;    ///< were used before; slots are used from the first on
+  unsigned passed = 0;  ///< have that bit
 };
 
 /// How far a key may lie from a full line where its search begins, as its slots say: `passed` in the first 1 to 4 of them, and
 /// then `far` in the second to fourth. The paper's table would go on through every full line; keys that only pass by do not
 /// lengthen this.
-inline constexpr unsigned kReaches[] = {0, 1, 2, 3, 4, 8, 16, kMostDistance};
+inline constexpr unsigned kReaches[] = {0, 1, 2, 3, 4, 8, 16, kMostDistance};  // the first five are their own steps
 
 /// The least step of kReaches that is enough for a distance.
 constexpr unsigned reach_step(unsigned distance) {
@@ -56,10 +58,13 @@ struct SlotMemory {
   static constexpr bool reuses() { return kWhole; }  ///< an erased slot may be taken by another key
 
   /// Of a full line: how far from it a key whose search begins there may lie.
-  static unsigned reach(const Line* line) {
-    unsigned step = 0;
-    while (step < kSlots && (load_word(line, step) & kPassed) != 0) ++step;
-    while (step >= kSlots && step < 2 * kSlots - 1 && (load_word(line, step - kSlots + 1) & kFar) != 0) ++step;
+  [[gnu::always_inline]] static unsigned reach(const Line* line, const Seen& seen) {
+    const auto step = static_cast<unsigned>(std::countr_one(seen.passed));
+    return step < kSlots ? step : far_reach(line);
+  }
+  [[gnu::noinline]] static unsigned far_reach(const Line* line) {
+    unsigned step = kSlots;
+    while (step < 2 * kSlots - 1 && (load_word(line, step - kSlots + 1) & kFar) != 0) ++step;
     return kReaches[step];
   }
   /// Lets keys of a full line lie so far from it. Only who adds one may.

@@ -135,7 +135,8 @@ std::size_t NarrowForm<Memory, Tile>::items_of(const View& view, std::uint64_t l
       const std::uint64_t hash = view.geometry.hash_of(line + on, pair.word);
       if (hash >= from) items[size++] = {hash, pair.value};
     }
-    if (on == 0) reach = (Memory::load_word(at, kSlots - 1) & kUsed) != 0 ? Memory::reach(at) : 0;
+    const Seen seen = Memory::look(at, 0);
+    if (on == 0) reach = Memory::full(seen) ? Memory::reach(at, seen) : 0;
   }
   // In the order of hashes; a key that was erased, and came back further on while we looked, is there twice.
   std::sort(items, items + size, [](const Item& a, const Item& b) { return a.hash < b.hash; });

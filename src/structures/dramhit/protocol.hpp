@@ -117,7 +117,7 @@ template <class Memory>
     answer.value = is_live(pair.word) ? pair.value : 0;
     return Turn::done;
   }
-  if (distance(want) == 0) reach = memory.full(seen) ? memory.reach(line) : 0;
+  if (distance(want) == 0) reach = memory.full(seen) ? memory.reach(line, seen) : 0;
   if (distance(want) < reach) return Turn::next;
   answer.status = Status::not_found;
   answer.value = 0;
@@ -167,7 +167,7 @@ template <class Memory>
 inline Turn add_holding(const Memory& memory, typename Memory::At home, std::uint64_t want, unsigned asked,
                         const Change& change, Answer& answer) {
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
-    const unsigned reach = memory.reach(home);
+    unsigned reach = 0;
     Free<Memory> free;
     for (unsigned on = 0; on <= reach || !free; ++on) {  // once more: is the key there? Then on to a slot that is free
       if (on > kMostDistance) return Turn::far;
@@ -175,6 +175,7 @@ inline Turn add_holding(const Memory& memory, typename Memory::At home, std::uin
       const auto line = memory.on(home, on);
       const std::uint64_t here = want + on * kOneLineOn;
       const Seen seen = memory.look(line, here);
+      if (on == 0) reach = memory.reach(line, seen);
       if (seen.hits != 0) {
         return change_slot(memory, line, static_cast<unsigned>(std::countr_zero(seen.hits)), here, change, answer);
       }
@@ -211,7 +212,7 @@ template <class Memory>
   if (seen.hits != 0) {
     return change_slot(memory, line, static_cast<unsigned>(std::countr_zero(seen.hits)), want, what, answer);
   }
-  if (distance(want) == 0) reach = memory.full(seen) ? memory.reach(line) : 0;
+  if (distance(want) == 0) reach = memory.full(seen) ? memory.reach(line, seen) : 0;
   if (distance(want) < reach) return Turn::next;
   if (!what.adds()) {
     answer.status = Status::not_found;
@@ -247,7 +248,7 @@ inline bool put_moved(const Memory& memory, typename Memory::At home, std::uint6
       ++on;
       continue;
     }
-    if (on > 0 && on > memory.reach(home)) memory.raise(home, on);
+    if (on > 0 && on > memory.reach(home, memory.look(home, 0))) memory.raise(home, on);
     const auto slot = static_cast<unsigned>(std::countr_one(seen.used));
     if (memory.swap(line, slot, {}, {want | kLive, value})) return true;
     // Another mover took it; at most once for each slot.

@@ -17,6 +17,7 @@ struct PortableTile {
       const std::uint64_t word = __atomic_load_n(&line->slots[i].word, __ATOMIC_ACQUIRE);
       seen.hits |= static_cast<unsigned>(holds(word, want)) << i;
       seen.used |= static_cast<unsigned>(word & kUsed) << i;
+      seen.passed |= static_cast<unsigned>((word & kPassed) != 0) << i;
     }
     return seen;
   }

@@ -20,7 +20,9 @@ struct Avx2Tile {
     const __m256i words = _mm256_unpacklo_epi64(a, b);
     const __m256i equal = _mm256_cmpeq_epi64(_mm256_and_si256(words, identity), wanted);
     const __m256i used = _mm256_slli_epi64(words, 63);
+    const __m256i passed = _mm256_slli_epi64(words, 61);
     Seen seen;
+    seen.passed = ordered(static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(passed))));
     seen.hits = ordered(static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(equal))));
     seen.used = ordered(static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(used))));
     return seen;

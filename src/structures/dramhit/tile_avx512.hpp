@@ -17,6 +17,7 @@ struct Avx512Tile {
     Seen seen;
     seen.hits = slots(_mm512_testn_epi64_mask(different, _mm512_set1_epi64(static_cast<long long>(kIdentity))));
     seen.used = slots(_mm512_test_epi64_mask(words, _mm512_set1_epi64(kUsed)));
+    seen.passed = slots(_mm512_test_epi64_mask(words, _mm512_set1_epi64(kPassed)));
     return seen;
   }
   static Pair load(const Pair* slot) {
