@@ -28,6 +28,9 @@ struct MemoryOptions {
   bool populate = false;   ///< get every page from the system at once, and not when it is first touched
   unsigned depth = 0;      ///< lines that a thread waits for at a time, up to 127; 0: as measured
   std::uint64_t seed = 0;  ///< of the hash; 0: random
+  /// Not 0: DRAMHiT-P. Each partition is changed by a thread of the table's own, and read by anybody; a handle's changes are
+  /// messages to it, and give no answers. For items of 16 bytes; the table does not grow.
+  unsigned partitions = 0;
 };
 
 /// Figures about a table in memory.
@@ -36,6 +39,8 @@ struct MemoryStats {
   std::uint64_t growths = 0;                ///< moves to another array; some only tidy up
   std::uint64_t operations = 0, lines = 0;  ///< answered, and cache lines (records) looked at for them
   unsigned threads = 1, nodes = 1;          ///< NUMA nodes of the machine
+  unsigned partitions = 0;
+  std::uint64_t refused = 0;  ///< changes of handles that came when their partition had no slot left
   bool interleaved = false;
   std::string tile;  ///< instructions that look at a line
 };
@@ -57,6 +62,9 @@ class MemoryTable;
 /// A call takes fewer operations than it was given only where there is no room for answers: what was not taken can be given
 /// again, what was stays queued. Changes of one handle to one key take effect in their order. Searches see what changes of
 /// this handle did before; those of other handles, once those have been answered, or flushed.
+///
+/// In a partitioned table changes give no answers, searches may come before them, and `flush` returns when all are done. A call
+/// takes none that goes to a full partition, nor what comes after it.
 class MemoryHandle {
  public:
   MemoryHandle(MemoryHandle&&) noexcept;

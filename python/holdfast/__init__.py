@@ -10,6 +10,7 @@ from . import errors, initial
 from ._native import version as __version__
 from .column import Column
 from .errors import *  # noqa: F403
+from .memory_table import MemoryTable
 from .pool import CheckReport, Extent, PoolInfo, SnapshotReport, check, cuda_devices, inspect
 from .status import Op, Status
 from .table import Table
@@ -22,6 +23,7 @@ __all__ = [
     "DumpReport",
     "Extent",
     "LoadReport",
+    "MemoryTable",
     "Op",
     "PoolInfo",
     "SnapshotReport",

@@ -8,6 +8,7 @@ namespace holdfast::dramhit {
 namespace {
 
 constexpr std::uint32_t kMostBytes = 64;
+constexpr unsigned kMostPartitions = 1024;
 
 [[noreturn]] void refuse(const std::string& what) { throw InvalidArgument(what); }
 
@@ -35,6 +36,13 @@ void check_options(const MemoryOptions& options) {
   if (options.value_bytes > kMostBytes) {
     refuse("value_bytes is " + std::to_string(options.value_bytes) +
            ": a table in memory has values of 0 to 64 bytes; keep larger ones elsewhere, and their places here");
+  }
+  if (options.partitions != 0 && (options.key_bytes > 8 || options.value_bytes > 8)) {
+    refuse("partitions are for keys of 8 bytes and values of up to 8: leave them 0 for larger items");
+  }
+  if (options.partitions > kMostPartitions) {
+    refuse("partitions is " + std::to_string(options.partitions) +
+           ": give one a processor that only changes the table, " + std::to_string(kMostPartitions) + " at most");
   }
   if (options.depth >= kMostDepth) {
     refuse("depth is " + std::to_string(options.depth) + ": give at most " + std::to_string(kMostDepth - 1));

@@ -31,10 +31,11 @@ View::View(const Format& format, std::uint64_t lines, std::uint64_t seed, const 
     : geometry(lines, seed),
       key_bytes(format.key_bytes),
       value_bytes(format.value_bytes),
+      partitions(format.partitions),
       line_bytes(format.line_bytes()),
       number(of_views),
       most_items(static_cast<std::int64_t>(lines * format.items_a_line() * 17 / 20)),
-      memory((lines + kMostDistance) * format.line_bytes(), choice) {}
+      memory((lines + format.partitions * kMostDistance) * format.line_bytes(), choice) {}
 
 Core::Core(const Format& format, std::uint64_t capacity, std::uint64_t seed, const MemoryChoice& choice, bool grows,
            const Mover& mover)
@@ -52,7 +53,8 @@ std::uint64_t Core::lines_for(std::uint64_t items) const {
   if (items > kMostLines || lines > kMostLines) {
     throw InvalidArgument("capacity is " + std::to_string(items) + ": give at most 2^40; the table grows by itself");
   }
-  return std::max(lines, kLeastLines);
+  const std::uint64_t parts = format_.partitions;
+  return (std::max(lines, kLeastLines) + parts - 1) / parts * parts;
 }
 
 void Core::join(Member& member) {

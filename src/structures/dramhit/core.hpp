@@ -27,6 +27,7 @@ namespace holdfast::dramhit {
 /// What a table's items look like.
 struct Format {
   std::uint32_t key_bytes = 8, value_bytes = 8;
+  std::uint32_t partitions = 1;  ///< of lines, each with a few more behind it, so that no search leaves it
   bool wide() const { return key_bytes > 8 || value_bytes > 8; }
   /// Of what a search begins at: a line of four slots, or one record (wide.hpp).
   std::uint64_t line_bytes() const;
@@ -36,11 +37,15 @@ struct Format {
 /// One array of lines. A few more than are addressed, so that no search wraps around.
 struct View {
   View(const Format& format, std::uint64_t lines, std::uint64_t seed, const MemoryChoice& choice, std::uint64_t number);
-  std::uint64_t all_lines() const { return geometry.lines() + kMostDistance; }
+  std::uint64_t all_lines() const { return geometry.lines() + partitions * kMostDistance; }
+  /// Where the line is of which `geometry` says that a search for this hash begins there.
+  std::uint64_t at(std::uint64_t line, std::uint64_t hash) const {
+    return line + high(hash, partitions) * kMostDistance;
+  }
   std::byte* line(std::uint64_t i) const { return memory.data() + i * line_bytes; }
 
   Geometry geometry;
-  std::uint32_t key_bytes, value_bytes;
+  std::uint32_t key_bytes, value_bytes, partitions;
   std::uint64_t line_bytes;
   std::uint64_t number;     ///< of the table's views, from 1 on
   std::int64_t most_items;  ///< then it is as full as it should get
@@ -103,6 +108,8 @@ class Core {
   std::uint64_t size() const;
   std::uint64_t lines_for(std::uint64_t items) const;
   std::uint64_t slots() const;
+  /// Where nothing else can make another the current one.
+  const View* view_now() const { return current_.load(std::memory_order_acquire); }
   /// Fills in what the core knows.
   void figures(MemoryStats& stats) const;
 

@@ -6,7 +6,9 @@
 namespace holdfast::dramhit {
 
 const Engine& avx2_engine() {
-  static const EngineFor<NarrowForm<SlotMemory<Avx2Tile, true>, Avx2Tile>> engine;
+  static const EngineFor<NarrowForm<SlotMemory<Avx2Tile, true>, Avx2Tile>,
+                         NarrowForm<OwnedMemory<Avx2Tile, true>, Avx2Tile>>
+      engine;
   return engine;
 }
 

@@ -6,7 +6,9 @@
 namespace holdfast::dramhit {
 
 const Engine& avx512_engine() {
-  static const EngineFor<NarrowForm<SlotMemory<Avx512Tile, true>, Avx512Tile>> engine;
+  static const EngineFor<NarrowForm<SlotMemory<Avx512Tile, true>, Avx512Tile>,
+                         NarrowForm<OwnedMemory<Avx512Tile, true>, Avx512Tile>>
+      engine;
   return engine;
 }
 

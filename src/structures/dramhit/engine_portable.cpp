@@ -11,7 +11,9 @@ const Engine& portable_engine() {
 #else
   constexpr bool kWhole = false;
 #endif
-  static const EngineFor<NarrowForm<SlotMemory<PortableTile, kWhole>, PortableTile>> engine;
+  static const EngineFor<NarrowForm<SlotMemory<PortableTile, kWhole>, PortableTile>,
+                         NarrowForm<OwnedMemory<PortableTile, kWhole>, PortableTile>>
+      engine;
   return engine;
 }
 

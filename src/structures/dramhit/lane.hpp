@@ -18,10 +18,11 @@ inline constexpr unsigned kDepth = 32;
 /// Operations to submit: rows [next, end) of the caller's arrays.
 struct Rows {
   const std::byte* keys = nullptr;
-  const std::byte* values = nullptr;   ///< or null: zeros
-  const std::uint64_t* ids = nullptr;  ///< or null: the row's number
-  const std::uint8_t* ops = nullptr;   ///< or null: `op`
-  const std::uint8_t* mask = nullptr;  ///< or null: all
+  const std::byte* values = nullptr;      ///< or null: zeros
+  const std::uint64_t* ids = nullptr;     ///< or null: the row's number
+  const std::uint8_t* ops = nullptr;      ///< or null: `op`
+  const std::uint8_t* mask = nullptr;     ///< or null: all
+  const std::uint64_t* hashes = nullptr;  ///< instead of keys: pairs of a hash and a value (delegation.hpp)
   std::size_t next = 0, end = 0;
   Op op = Op::find;
   index::Combining with = {};
@@ -49,6 +50,9 @@ class Lane {
   /// Answers what waits while there is room. True: nothing waits any more.
   virtual bool flush(Results& results) = 0;
   virtual std::size_t waiting() const = 0;
+  /// Items that this lane added less those that it erased; what waits not counted.
+  virtual std::int64_t items() const = 0;
+  virtual void forget_items() = 0;  ///< they were dropped
 };
 
 /// What one instruction set has: lanes, and the mover of a growth.
@@ -56,6 +60,8 @@ class Engine : public Mover {
  public:
   virtual const char* tile() const = 0;
   virtual std::unique_ptr<Lane> lane(Core& core, unsigned depth) const = 0;
+  /// For the only thread that changes a partition. Null where items have no partitions.
+  virtual std::unique_ptr<Lane> owner_lane(Core& core, unsigned depth) const = 0;
   /// Items whose search begins at `line`, with hashes from `from` on, in the order of their hashes: at most `room`.
   virtual std::size_t items_of(const View& view, std::uint64_t line, std::uint64_t from, std::byte* keys,
                                std::byte* values, std::uint64_t* hashes, std::size_t room) const = 0;

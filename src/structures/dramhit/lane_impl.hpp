@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "structures/dramhit/change_queue.hpp"
 
@@ -41,6 +42,8 @@ class LaneFor final : public Lane {
   }
 
   std::size_t waiting() const override { return form_.reads() + changes_.waiting(); }
+  std::int64_t items() const override { return member_.items.load(std::memory_order_relaxed) + fresh_; }
+  void forget_items() override { core_.count(member_, -items()); }
 
  private:
   using Changes = typename Form::Changes;
@@ -140,6 +143,7 @@ class LaneFor final : public Lane {
       form_.drop(task);
       if (task.silent) {
         ++operations_;
+        ++results.count[static_cast<unsigned>(answer.status)];
       } else {
         --owed_;
         give(results, task.id, answer);
@@ -225,12 +229,20 @@ class LaneFor final : public Lane {
   Changes changes_;
 };
 
-template <class Form>
+/// `Owner` is the form for the only thread that changes a partition, or void.
+template <class Form, class Owner>
 class EngineFor final : public Engine {
  public:
   const char* tile() const override { return Form::kName; }
   std::unique_ptr<Lane> lane(Core& core, unsigned depth) const override {
     return std::make_unique<LaneFor<Form>>(core, depth);
+  }
+  std::unique_ptr<Lane> owner_lane([[maybe_unused]] Core& core, [[maybe_unused]] unsigned depth) const override {
+    if constexpr (std::is_void_v<Owner>) {
+      return nullptr;
+    } else {
+      return std::make_unique<LaneFor<Owner>>(core, depth);
+    }
   }
   bool move(const View& from, const View* to, std::uint64_t begin, std::uint64_t end,
             std::uint64_t& items) const override {

@@ -121,6 +121,41 @@ struct SlotMemory {
   static Line* on(Line* line, std::int64_t lines) { return line + lines; }
 };
 
+/// The same for the only thread that changes these slots, while others read them: no instruction locks anything. A pair is
+/// written by one 16-byte store, or, where readers load two words, its value before its word.
+template <class Tile, bool kWhole>
+struct OwnedMemory : SlotMemory<Tile, kWhole> {
+  static bool swap(Line* line, unsigned slot, Pair, Pair next) {
+    if constexpr (kWhole) {
+      Tile::store(line->slots + slot, next);
+    } else {
+      __atomic_store_n(&line->slots[slot].value, next.value, __ATOMIC_RELEASE);
+      __atomic_store_n(&line->slots[slot].word, next.word, __ATOMIC_RELEASE);
+    }
+    return true;
+  }
+  static std::uint64_t set(Line* line, unsigned slot, std::uint64_t bits) {
+    const std::uint64_t word = __atomic_load_n(&line->slots[slot].word, __ATOMIC_RELAXED);
+    __atomic_store_n(&line->slots[slot].word, word | bits, __ATOMIC_RELEASE);
+    return word;
+  }
+  static void clear(Line* line, unsigned slot, std::uint64_t bits) {
+    const std::uint64_t word = __atomic_load_n(&line->slots[slot].word, __ATOMIC_RELAXED);
+    __atomic_store_n(&line->slots[slot].word, word & ~bits, __ATOMIC_RELEASE);
+  }
+  static void raise(Line* line, unsigned distance) {
+    const unsigned steps = reach_step(distance);
+    for (unsigned step = 0; step < steps; ++step) {
+      set(line, step < kSlots ? step : step - kSlots + 1, step < kSlots ? kPassed : kFar);
+    }
+  }
+};
+
+/// Empties a line that its owner alone changes: its words first, so that no reader takes a value for another's.
+inline void drop_line(Line* line) {
+  for (unsigned slot = kSlots; slot-- > 0;) __atomic_store_n(&line->slots[slot].word, 0, __ATOMIC_RELEASE);
+}
+
 /// Asks for a line ahead of its use. Volatile, because GCC takes a function that only prefetches for one without effect.
 template <class Tile>
 [[gnu::always_inline]] inline void prefetch(const void* address) {

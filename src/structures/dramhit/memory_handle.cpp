@@ -10,7 +10,11 @@ namespace holdfast {
 class MemoryHandle::Impl {
  public:
   Impl(const MemoryTable::Impl& table, std::unique_ptr<dramhit::Lane> lane, const MemoryHandleOptions& options)
-      : table_(table), lane_(std::move(lane)), options_(options) {}
+      : table_(table), lane_(std::move(lane)), options_(options) {
+    if (!table.delegation) return;
+    producer_ = std::make_unique<dramhit::Producer>(*table.delegation,
+                                                    index::Combining{options_.combine, options_.element, 1, false});
+  }
 
   ~Impl() {
     std::uint64_t ids[64];
@@ -34,6 +38,7 @@ class MemoryHandle::Impl {
       throw InvalidArgument("there are " + std::to_string(ids.size()) + " ids for " + std::to_string(n) +
                             " keys: give one each, or none");
     }
+    if (producer_ && changes(op)) return send(op, keys, values, n);
     dramhit::Results results = results_of(answers);
     dramhit::Rows rows;
     rows.keys = static_cast<const std::byte*>(keys);
@@ -52,6 +57,7 @@ class MemoryHandle::Impl {
   bool flush(MemoryAnswers& answers) {
     const InUse use(*this);
     dramhit::Results results = results_of(answers);
+    if (producer_) producer_->flush();
     const bool done = lane_->flush(results);
     answers.size = results.size;
     return done;
@@ -60,6 +66,18 @@ class MemoryHandle::Impl {
   std::size_t waiting() const { return lane_->waiting(); }
 
  private:
+  std::size_t send(Op op, const void* keys, const void* values, std::size_t n) {
+    const dramhit::Geometry& geometry = table_.core.view_now()->geometry;
+    const std::uint32_t bytes = table_.format.value_bytes;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::uint64_t key = index::load_bytes(static_cast<const std::byte*>(keys) + i * 8, 8);
+      const std::uint64_t value =
+          takes_value(op) ? index::load_bytes(static_cast<const std::byte*>(values) + i * bytes, bytes) : 0;
+      if (!producer_->send(op, geometry.hash(key), value)) return i;
+    }
+    return n;
+  }
+
   /// Notices, in builds with assertions, that another thread is in a call.
   class InUse {
    public:
@@ -103,6 +121,7 @@ class MemoryHandle::Impl {
 
   const MemoryTable::Impl& table_;
   std::unique_ptr<dramhit::Lane> lane_;
+  std::unique_ptr<dramhit::Producer> producer_;  ///< of a partitioned table: its changes
   const MemoryHandleOptions options_;
   mutable std::uint64_t nowhere_ = 0;  ///< stands for no ids: nothing is written to it
 #if !defined(NDEBUG)

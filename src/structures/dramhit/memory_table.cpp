@@ -26,15 +26,39 @@ const MemoryOptions& checked(const MemoryOptions& options) {
   return options;
 }
 
+dramhit::Rows rows_of(const Batch& batch, std::size_t begin, std::size_t end) {
+  dramhit::Rows rows;
+  rows.keys = static_cast<const std::byte*>(batch.keys);
+  rows.values = static_cast<const std::byte*>(batch.values);
+  rows.ops = batch.ops;
+  rows.mask = batch.mask;
+  rows.next = begin;
+  rows.end = end;
+  rows.op = batch.op;
+  rows.with = {batch.combine, batch.element, batch.scale, false};
+  return rows;
+}
+
+dramhit::Results results_of(const Batch& batch) {
+  dramhit::Results results;
+  results.out = static_cast<std::byte*>(batch.out);
+  results.statuses = batch.statuses;
+  results.found = batch.found;
+  return results;
+}
+
 }  // namespace
 
 MemoryTable::Impl::Impl(const MemoryOptions& options)
-    : format{checked(options).key_bytes, options.value_bytes},
+    : format{checked(options).key_bytes, options.value_bytes, std::max(1u, options.partitions)},
       depth(options.depth != 0 ? options.depth : dramhit::kDepth),
       engine(dramhit::engine_for(format)),
       core(format, options.capacity, options.seed != 0 ? options.seed : random_word(),
-           {options.huge_pages, options.interleave, options.populate}, options.grows, engine),
-      workers(threads_of(options)) {}
+           {options.huge_pages, options.interleave, options.populate}, options.grows && options.partitions == 0,
+           engine),
+      workers(threads_of(options)) {
+  if (options.partitions != 0) delegation = std::make_unique<dramhit::Delegation>(engine, core, depth);
+}
 
 MemoryTable::Impl::Borrowed::Borrowed(Impl& impl) : impl_(impl) {
   {
@@ -82,17 +106,22 @@ void MemoryTable::Impl::run_rows(const Batch& batch, bool reads_only, std::size_
                                  BatchResult& result) {
   const std::size_t n = end - begin;
   std::mutex adding;
+  if (delegation && !reads_only) {
+    delegation->run([&](unsigned part, dramhit::Lane& lane) {
+      dramhit::Rows rows = rows_of(batch, begin, end);
+      rows.part = part;
+      rows.parts = delegation->partitions();
+      dramhit::Results results = results_of(batch);
+      lane.submit(rows, results);
+      lane.flush(results);
+      const std::lock_guard lock(adding);
+      for (unsigned i = 0; i < kStatuses; ++i) result.count[i] += results.count[i];
+    });
+    return;
+  }
   workers.run(static_cast<unsigned>(std::clamp<std::size_t>(n / kLeastRows, 1, workers.threads())),
               [&](unsigned part, unsigned parts) {
-                dramhit::Rows rows;
-                rows.keys = static_cast<const std::byte*>(batch.keys);
-                rows.values = static_cast<const std::byte*>(batch.values);
-                rows.ops = batch.ops;
-                rows.mask = batch.mask;
-                rows.next = begin;
-                rows.end = end;
-                rows.op = batch.op;
-                rows.with = {batch.combine, batch.element, batch.scale, false};
+                dramhit::Rows rows = rows_of(batch, begin, end);
                 rows.reads_only = reads_only;
                 if (reads_only || batch.unique) {  // any thread may run any row
                   rows.next = begin + n * part / parts;
@@ -101,10 +130,7 @@ void MemoryTable::Impl::run_rows(const Batch& batch, bool reads_only, std::size_
                   rows.part = part;
                   rows.parts = parts;
                 }
-                dramhit::Results results;
-                results.out = static_cast<std::byte*>(batch.out);
-                results.statuses = batch.statuses;
-                results.found = batch.found;
+                dramhit::Results results = results_of(batch);
                 const Borrowed lane(*this);
                 lane->submit(rows, results);
                 lane->flush(results);
@@ -215,8 +241,25 @@ std::uint64_t MemoryTable::slots() const { return impl_->core.slots(); }
 double MemoryTable::load_factor() const { return static_cast<double>(size()) / static_cast<double>(slots()); }
 std::uint32_t MemoryTable::key_bytes() const { return impl_->format.key_bytes; }
 std::uint32_t MemoryTable::value_bytes() const { return impl_->format.value_bytes; }
-void MemoryTable::clear() { impl_->core.clear(); }
-void MemoryTable::reserve(std::uint64_t items) { impl_->core.reserve(items); }
+
+void MemoryTable::clear() {
+  if (!impl_->delegation) return impl_->core.clear();
+  const dramhit::View& view = *impl_->core.view_now();
+  const std::uint64_t lines = view.all_lines() / view.partitions;
+  impl_->delegation->run([&](unsigned part, dramhit::Lane& lane) {
+    for (std::uint64_t i = lines * part; i < lines * (part + 1); ++i) {
+      dramhit::drop_line(reinterpret_cast<dramhit::Line*>(view.line(i)));
+    }
+    lane.forget_items();
+  });
+}
+
+void MemoryTable::reserve(std::uint64_t items) {
+  if (impl_->delegation && impl_->core.lines_for(items) > impl_->core.view_now()->geometry.lines()) {
+    throw InvalidArgument("a partitioned table does not grow: make one with a capacity of " + std::to_string(items));
+  }
+  impl_->core.reserve(items);
+}
 
 MemoryStats MemoryTable::stats() const {
   const dramhit::Core& core = impl_->core;
@@ -225,6 +268,10 @@ MemoryStats MemoryTable::stats() const {
   core.figures(stats);
   stats.threads = impl_->workers.threads();
   stats.nodes = dramhit::numa_nodes();
+  if (impl_->delegation) {
+    stats.partitions = impl_->delegation->partitions();
+    stats.refused = impl_->delegation->refused();
+  }
   stats.tile = impl_->engine.tile();
   return stats;
 }

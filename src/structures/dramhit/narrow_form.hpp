@@ -19,20 +19,22 @@ class NarrowForm {
     std::uint64_t want;
   };
 
-  explicit NarrowForm(const Format& format) : value_bytes_(format.value_bytes) {}
+  explicit NarrowForm(const Format& format) : value_bytes_(format.value_bytes), partitions_(format.partitions) {}
 
   void set_view(const View& view) {
     geometry_ = view.geometry;
     lines_ = reinterpret_cast<Line*>(view.memory.data());
   }
   std::uint64_t hash(const Rows& rows, std::size_t row) const {
+    if (rows.hashes != nullptr) return rows.hashes[2 * row];
     std::uint64_t key;
     __builtin_memcpy(&key, rows.keys + row * 8, 8);
     return geometry_.hash(key);
   }
   At place(std::uint64_t hash) const {
     const Place place = geometry_.place(hash);
-    return {lines_ + place.line, place.want};
+    const std::uint64_t line = partitions_ == 1 ? place.line : place.line + high(hash, partitions_) * kMostDistance;
+    return {lines_ + line, place.want};
   }
   At ask(std::uint64_t hash, Op op) const {
     const At at = place(hash);
@@ -47,6 +49,7 @@ class NarrowForm {
 
   /// What a row gives, as a task keeps it.
   std::uint64_t take(const Rows& rows, std::size_t row) const {
+    if (rows.hashes != nullptr) return rows.hashes[2 * row + 1];
     return rows.values == nullptr ? 0 : index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
   }
   void drop(const Task&) {}
@@ -112,6 +115,7 @@ class NarrowForm {
   }
 
   const std::uint32_t value_bytes_;
+  const std::uint64_t partitions_;
   Geometry geometry_;
   Line* lines_ = nullptr;
   ReadQueue<Memory, Tile> reads_;
@@ -126,9 +130,10 @@ std::size_t NarrowForm<Memory, Tile>::items_of(const View& view, std::uint64_t l
   };
   Item items[kSlots * (kMostDistance + 1)];
   std::size_t size = 0;
+  const std::uint64_t first = view.at(line, view.geometry.least_hash(line));
   unsigned reach = 0;
   for (unsigned on = 0; on <= reach; ++on) {
-    const Line* const at = reinterpret_cast<const Line*>(view.line(line + on));
+    const Line* const at = reinterpret_cast<const Line*>(view.line(first + on));
     for (unsigned slot = 0; slot < kSlots; ++slot) {
       const Pair pair = Memory::load(at, slot);
       if (!is_live(pair.word) || distance(pair.word) != on) continue;

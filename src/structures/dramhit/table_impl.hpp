@@ -7,6 +7,7 @@
 
 #include "holdfast/memory_table.hpp"
 #include "machine/cpu/workers.hpp"
+#include "structures/dramhit/delegation.hpp"
 #include "structures/dramhit/lane.hpp"
 
 namespace holdfast {
@@ -23,6 +24,7 @@ class MemoryTable::Impl {
   const dramhit::Engine& engine;
   dramhit::Core core;
   machine::cpu::Workers workers;
+  std::unique_ptr<dramhit::Delegation> delegation;  ///< of a partitioned table
 
  private:
   /// One of the lanes that batches share, for as long as it is held.

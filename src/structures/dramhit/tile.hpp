@@ -23,6 +23,10 @@ struct PortableTile {
   }
 
 #if defined(HOLDFAST_TSAN)
+  static void store(Pair* slot, Pair pair) {
+    const Wide whole = static_cast<Wide>(pair.value) << 64 | pair.word;
+    __atomic_store_n(reinterpret_cast<Wide*>(slot), whole, __ATOMIC_RELEASE);
+  }
   static Pair load(const Pair* slot) {
     const Wide whole = __atomic_load_n(reinterpret_cast<const Wide*>(slot), __ATOMIC_ACQUIRE);
     return {static_cast<std::uint64_t>(whole), static_cast<std::uint64_t>(whole >> 64)};

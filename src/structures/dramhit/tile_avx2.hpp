@@ -33,6 +33,10 @@ struct Avx2Tile {
     return {static_cast<std::uint64_t>(_mm_extract_epi64(both, 0)),
             static_cast<std::uint64_t>(_mm_extract_epi64(both, 1))};
   }
+  static void store(Pair* slot, Pair pair) {
+    const __m128i both = _mm_set_epi64x(static_cast<long long>(pair.value), static_cast<long long>(pair.word));
+    asm volatile("vmovdqa %1, %0" : "=m"(*slot) : "x"(both));
+  }
 
  private:
   /// Bits for slots 0, 2, 1, 3 as bits for 0, 1, 2, 3.

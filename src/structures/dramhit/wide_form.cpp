@@ -304,7 +304,7 @@ std::size_t WideForm::items_of(const View& view, std::uint64_t line, std::uint64
 }
 
 const Engine& wide_engine() {
-  static const EngineFor<WideForm> engine;
+  static const EngineFor<WideForm, void> engine;
   return engine;
 }
 

@@ -92,6 +92,11 @@ class Geometry {
   constexpr std::uint64_t hash_of(std::uint64_t line, std::uint64_t word) const {
     return least(line - distance(word)) + (word >> kRestShift);
   }
+  /// Some hash whose search begins at this line.
+  constexpr std::uint64_t least_hash(std::uint64_t line) const {
+    const std::uint64_t hash = least(line);
+    return home(hash) == line ? hash : home(hash + 1) == line ? hash + 1 : hash + 2;
+  }
   constexpr std::uint64_t key_of(std::uint64_t hash) const { return unmix(hash ^ seed_) - seed_; }
 
  private:
