@@ -181,25 +181,25 @@ Play play_of(std::vector<std::uint64_t> begin, std::vector<Step> steps, unsigned
   return play;
 }
 
-const Play kTwoIntoAFreshSlot = play_of({live(kX, value_of(kX, 1))}, {{Op::insert, kK, 1}, {Op::insert, kK, 2}}, 9);
+const Play kTwoIntoAFreshSlot = play_of({live(kX, value_of(kX, 1))}, {{Op::insert, kK, 1}, {Op::insert, kK, 2}}, 8);
 const Play kTwoIntoAFullLine =
-    play_of({live(kX, value_of(kX, 1)), erased(kY, value_of(kY, 1))}, {{Op::insert, kK, 1}, {Op::insert, kK, 2}}, 4);
+    play_of({live(kX, value_of(kX, 1)), erased(kY, value_of(kY, 1))}, {{Op::insert, kK, 1}, {Op::insert, kK, 2}}, 3);
 const Play kBackOrTaken =
     play_of({live(kX, value_of(kX, 1)), erased(kY, value_of(kY, 1))}, {{Op::insert, kK, 1}, {Op::insert, kY, 2}}, 4);
 const Play kEraseAndTwoInserts = play_of({live(kX, value_of(kX, 1)), live(kY, value_of(kY, 1))},
-                                         {{Op::erase, kY, 0}, {Op::insert, kK, 1}, {Op::insert, kK, 2}}, 2);
+                                         {{Op::erase, kY, 0}, {Op::insert, kK, 1}, {Op::insert, kK, 2}}, 1);
 const Play kReadWhileTheSlotPasses = play_of({live(kX, value_of(kX, 1)), live(kY, value_of(kY, 1))},
-                                             {{Op::find, kY, 0}, {Op::erase, kY, 0}, {Op::insert, kK, 1}}, 3);
+                                             {{Op::find, kY, 0}, {Op::erase, kY, 0}, {Op::insert, kK, 1}}, 2);
 const Play kUpdateAndErase = play_of({live(kX, value_of(kX, 1)), live(kY, value_of(kY, 1))},
                                      {{Op::insert_or_assign, kY, 2}, {Op::erase, kY, 0}, {Op::find, kY, 0}}, 3);
 const Play kBackWhileRead = play_of({live(kX, value_of(kX, 1)), live(kY, value_of(kY, 1))},
-                                    {{Op::find, kY, 0}, {Op::erase, kY, 0}, {Op::insert, kY, 2}}, 3);
+                                    {{Op::find, kY, 0}, {Op::erase, kY, 0}, {Op::insert, kY, 2}}, 4);
 
 /// An insert finds both slots of the key's line taken; a search that begins after it must find the key one line further on.
 Play search_after() {
   constexpr unsigned kFlag = 6;
   Play play =
-      play_of({live(kX, value_of(kX, 1)), live(kY, value_of(kY, 1))}, {{Op::insert, kK, 1}, {Op::find, kK, 0}}, 9);
+      play_of({live(kX, value_of(kX, 1)), live(kY, value_of(kY, 1))}, {{Op::insert, kK, 1}, {Op::find, kK, 0}}, 3);
   const auto act = play.act;
   play.act = [act](unsigned who) {
     if (who == 1 && weak->load(kFlag, true) == 0) return;
@@ -214,11 +214,29 @@ Play search_after() {
   return play;
 }
 
+/// A slot passes from a key to another and back while somebody reads it.
+Play there_and_back() {
+  Play play =
+      play_of({live(kX, value_of(kX, 1)), live(kY, value_of(kY, 1))}, {{Op::find, kY, 0}, {Op::erase, kY, 0}}, 3);
+  play.act = [](unsigned who) {
+    if (who == 0) return operate(who, Op::find, kY, 0);
+    operate(1, Op::erase, kY, 0);
+    operate(1, Op::insert, kK, 1);
+    operate(1, Op::erase, kK, 0);
+    operate(1, Op::insert, kY, 2);
+  };
+  play.end = [](WeakMemory& memory) {
+    const Outcome& read = outcomes[0];
+    memory.wrong |= read.done && read.answer.status == Status::found && read.answer.value >> 4 != kY;
+  };
+  return play;
+}
+
 /// Line 0 moves to line 2, which is another table's, while somebody changes it.
 Play move_and(Step step) {
   Play play;
   play.actors = 2;
-  play.preemptions = 9;
+  play.preemptions = 6;
   play.begin = [](WeakMemory& memory) {
     for (Outcome& outcome : outcomes) outcome = {};
     memory.begin(0, live(kX, value_of(kX, 1)));
@@ -255,14 +273,15 @@ std::vector<Case> cases() {
   return {{"two into a fresh slot", kTwoIntoAFreshSlot},
           {"two into a full line", kTwoIntoAFullLine},
           {"back or taken", kBackOrTaken},
-          {"erase and two inserts", kEraseAndTwoInserts},
-          {"read while the slot passes", kReadWhileTheSlotPasses},
           {"update and erase", kUpdateAndErase},
           {"back while read", kBackWhileRead},
           {"search after", search_after()},
           {"move and update", move_and({Op::insert_or_assign, kX, 2})},
           {"move and erase", move_and({Op::erase, kX, 0})},
-          {"move and insert", move_and({Op::insert, kK, 1})}};
+          {"move and insert", move_and({Op::insert, kK, 1})},
+          {"there and back", there_and_back()},
+          {"read while the slot passes", kReadWhileTheSlotPasses},
+          {"erase and two inserts", kEraseAndTwoInserts}};
 }
 
 class DramhitModel : public testing::TestWithParam<bool> {
@@ -276,11 +295,12 @@ TEST_P(DramhitModel, EveryOrderIsRight) {
   for (const Case& one : cases()) {
     const Executions seen = run_all(one.play);
     EXPECT_EQ(seen.wrong, 0u) << one.name << ", of " << seen.executions;
-    EXPECT_GT(seen.executions, 20u) << one.name;
+    EXPECT_GT(seen.executions, 15u) << one.name;
+    std::cout << one.name << ": " << seen.executions << " executions\n";
     executions += seen.executions;
   }
   std::cout << executions << " executions\n";
-  EXPECT_GT(executions, 10'000u);
+  EXPECT_GT(executions, 50'000u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Loads, DramhitModel, testing::Values(false, true),
@@ -291,7 +311,8 @@ TEST(DramhitModel, EveryStepIsNeeded) {
        {Left::lock, Left::look_under_lock, Left::raise, Left::freeze, Left::compare, Left::whole_loads}) {
     left = step;
     std::uint64_t wrong = 0;
-    for (const Case& one : cases()) wrong += run_all(one.play, true).wrong;
+    const std::vector<Case> all = cases();
+    for (std::size_t i = 0; i < all.size() && wrong == 0; ++i) wrong = run_all(all[i].play, true).wrong;
     left = Left::nothing;
     EXPECT_NE(wrong, 0u) << "nothing fails without step " << static_cast<int>(step);
   }
