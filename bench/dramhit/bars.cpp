@@ -109,9 +109,10 @@ Json study_depth(const Setup& setup) {
 
 const std::map<std::string, Json (*)(const Setup&)>& studies() {
   static const std::map<std::string, Json (*)(const Setup&)> all{
-      {"bars", study_bars},
-      {"depth", study_depth},
-      {"peers", study_peers},
+      {"bars", study_bars},         {"batches", study_batches}, {"churn", study_churn},         {"depth", study_depth},
+      {"growth", study_growth},     {"latency", study_latency}, {"limits", study_limits},       {"locks", study_locks},
+      {"messages", study_messages}, {"peers", study_peers},     {"pollution", study_pollution}, {"skew", study_skew},
+      {"small", study_small},       {"threads", study_threads},
   };
   return all;
 }

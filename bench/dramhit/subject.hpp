@@ -17,8 +17,12 @@ struct Round {
   std::vector<std::uint64_t> keys, values, ids, out;
   std::vector<Status> statuses;
   std::size_t batch = 16;
-  std::size_t size = 0;  ///< rows
-  bool silent = false;   ///< changes need no answers
+  std::size_t size = 0;   ///< rows
+  bool silent = false;    ///< changes need no answers
+  unsigned pollutes = 0;  ///< lines of `polluted` asked for after each batch's operations, each
+  const char* polluted = nullptr;
+  std::size_t polluted_lines = 0;
+  std::vector<std::uint64_t>* cycles = nullptr;  ///< time stamps of calls, and in their place those of answers
 };
 
 /// A table as one thread uses it. Answers go to `out` and `statuses`, at row i or, with `ids[i]`, in any order.
@@ -34,9 +38,13 @@ class Subject {
   virtual std::unique_ptr<Caller> caller(bool silent) = 0;
   virtual std::uint64_t lines() const { return 0; }       ///< looked at so far, where it is counted
   virtual std::uint64_t operations() const { return 0; }  ///< likewise
+  virtual bool is_silent() const { return false; }        ///< changes give no answers
 };
 
-/// "dramhit", "folklore", "libcuckoo", "tbb", "boost", "absl"; `depth` for the first.
+/// Asks for other lines, as an application would that works between the operations.
+void pollute(const Round& round, std::size_t operations);
+
+/// "dramhit", "dramhit-p" (half of the threads own partitions), "folklore", "libcuckoo", "tbb", "boost", "absl"; `depth` for the first.
 std::unique_ptr<Subject> subject(const std::string& name, std::uint64_t capacity, const Setup& setup);
 /// Those that this build has, without ours.
 std::vector<std::string> peer_names();

@@ -20,6 +20,11 @@ class TableWorker final : public Worker {
         caller_(subject.caller(asked.silent)) {
     round_.batch = asked.batch;
     round_.silent = asked.silent;
+    round_.pollutes = asked.pollutes;
+    if (asked.pollutes == 0) return;
+    polluted_.resize(std::size_t{256} << 20);
+    round_.polluted = polluted_.data();
+    round_.polluted_lines = polluted_.size() / 64;
   }
 
   void prepare(std::uint64_t round, std::size_t rows) override {
@@ -42,9 +47,13 @@ class TableWorker final : public Worker {
   }
 
   void run() override { caller_->run(round_); }
+  void run_stamped(std::vector<std::uint64_t>& cycles) {
+    round_.cycles = &cycles;
+    caller_->run(round_);
+  }
 
   std::uint64_t check() override {
-    if (asked_.silent) return 0;  // the table is checked afterwards
+    if (asked_.silent && asked_.ask != Ask::get) return 0;  // what they made is checked by searches
     std::uint64_t wrong = 0;
     for (std::size_t i = 0; i < round_.size; ++i) {
       const std::uint64_t row = round_.ids[i];
@@ -101,6 +110,7 @@ class TableWorker final : public Worker {
   std::unique_ptr<Caller> caller_;
   Round round_;
   std::vector<std::uint8_t> ops_;
+  std::vector<char> polluted_;
 };
 
 }  // namespace
@@ -115,6 +125,20 @@ Measured ask(Subject& subject, const Asked& asked, std::uint64_t operations, uns
   const Measured measured = measure(workers, operations, rows);
   if (measured.wrong != 0) throw Error(std::to_string(measured.wrong) + " answers are wrong");
   return measured;
+}
+
+std::vector<std::uint64_t> latencies(Subject& subject, const Asked& asked, std::uint64_t operations) {
+  constexpr std::size_t kRows = 16384;
+  TableWorker worker(subject, asked, 0, 1);
+  std::vector<std::uint64_t> all, cycles(kRows);
+  for (std::uint64_t round = 0; round * kRows < operations; ++round) {
+    worker.prepare(round, kRows);
+    worker.run_stamped(cycles);
+    if (const std::uint64_t wrong = worker.check(); wrong != 0)
+      throw Error(std::to_string(wrong) + " answers are wrong");
+    all.insert(all.end(), cycles.begin(), cycles.end());
+  }
+  return all;
 }
 
 }  // namespace holdfast::bench::dramhit

@@ -27,6 +27,7 @@ struct Asked {
   double theta = 0;  ///< of a zipfian distribution; 0: uniform
   double reads = 1;  ///< share of `mixed`
   bool silent = false;
+  unsigned pollutes = 0;                       ///< lines of another array asked for after each operation
   const Distribution* distribution = nullptr;  ///< with `theta`
 };
 
@@ -36,5 +37,8 @@ std::unique_ptr<Worker> worker(Subject& subject, const Asked& asked, unsigned nu
 /// One measurement with all threads. Throws Error if an answer is wrong.
 Measured ask(Subject& subject, const Asked& asked, std::uint64_t operations, unsigned threads,
              std::size_t rows = 16384);
+
+/// Of each of some operations by one thread: time stamps from its call until its answer is there.
+std::vector<std::uint64_t> latencies(Subject& subject, const Asked& asked, std::uint64_t operations);
 
 }  // namespace holdfast::bench::dramhit

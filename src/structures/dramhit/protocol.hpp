@@ -204,7 +204,9 @@ template <class Memory>
   return turn;
 }
 
-/// Runs a change, or a read among changes, at one line.
+inline constexpr unsigned kSawFree = 1u << 31;  ///< with a reach: a slot on the way was free
+
+/// Runs a change, or a read among changes, at one line. `reach` is the operation's own; the line where its search begins sets it.
 template <class Memory>
 [[gnu::always_inline]] inline Turn change(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                           unsigned& reach, const Change& what, Answer& answer) {
@@ -212,14 +214,20 @@ template <class Memory>
   if (seen.hits != 0) {
     return change_slot(memory, line, static_cast<unsigned>(std::countr_zero(seen.hits)), want, what, answer);
   }
-  if (distance(want) == 0) reach = memory.full(seen) ? memory.reach(line, seen) : 0;
-  if (distance(want) < reach) return Turn::next;
+  const unsigned on = distance(want);
+  if (on == 0) reach = memory.full(seen) ? memory.reach(line, seen) : 0;
   if (!what.adds()) {
+    if (on < reach) return Turn::next;
     answer.status = Status::not_found;
     answer.value = 0;
     return Turn::done;
   }
-  if (distance(want) != 0 || memory.full(seen)) return add_locked(memory, line, want, what, answer);
+  if (on != 0 || memory.full(seen)) {  // not there, or further on: a slot is looked for as well
+    if ((reach & kSawFree) == 0 && free_slot(memory, line, seen, want)) reach |= kSawFree;
+    if (on < (reach & ~kSawFree)) return Turn::next;
+    if ((reach & kSawFree) != 0) return add_locked(memory, line, want, what, answer);
+    return on == kMostDistance ? Turn::far : Turn::next;
+  }
   const auto slot = static_cast<unsigned>(std::countr_one(seen.used));
   const std::uint64_t value = what.first_value();
   if (memory.swap(line, slot, {}, {want | kLive, value})) {
