@@ -9,6 +9,8 @@
 namespace holdfast::bench::dramhit {
 namespace {
 
+constexpr std::size_t kRows = 16384;  ///< of a round of one thread
+
 using Figures = std::map<std::string, std::vector<double>>;
 
 Json spreads(const Figures& figures) {
@@ -20,14 +22,15 @@ Json spreads(const Figures& figures) {
 /// Fills a table with `items`, and then asks it; figures in M operations a second.
 void ask_all(const std::string& name, std::uint64_t items, const Setup& setup, Figures& figures) {
   const auto table = subject(name, items, setup);
+  const std::uint64_t round = std::uint64_t{kRows} * setup.threads;
   const auto counted = [&](const std::string& what, Ask kind, std::uint64_t operations, bool silent = false) {
     const std::uint64_t lines = table->lines(), done = table->operations();
     Asked asked;
     asked.ask = kind;
-    asked.items = items - items / 64;  // what put_new of whole rounds has surely put
+    asked.items = std::max(items / round, std::uint64_t{1}) * round;  // what put_new put, in whole rounds
     asked.seed = figures[name + "_" + what].size() + 1;
     asked.silent = silent;
-    const Measured measured = ask(*table, asked, operations, setup.threads);
+    const Measured measured = ask(*table, asked, operations, setup.threads, kRows);
     figures[name + "_" + what].push_back(measured.mops);
     if (table->operations() > done) {
       const double each = static_cast<double>(table->lines() - lines) / static_cast<double>(table->operations() - done);

@@ -23,10 +23,10 @@ _PIECE = 1 << 16
 
 
 class MemoryTable(Operations):
-    """A key-value table in memory, at the speed of DRAM (DRAMHiT). It needs no GPU and no file, and ends with the process.
+    """A key-value table in memory, at the speed of DRAM (DRAMHiT). It needs no GPU and no file.
 
-    The operations, their arguments, statuses and the order of rows are those of `Table`, but for columns, scores, and keys
-    and values of any length. Several threads may use one table at once.
+    It ends with the process. The operations, their arguments, statuses and the order of rows are those of `Table`, but
+    for columns, scores, and keys and values of any length. Several threads may use one table at once.
 
     Parameters
     ----------
@@ -45,7 +45,8 @@ class MemoryTable(Operations):
     seed
         Of the hash; 0: random.
     partitions
-        Not 0: DRAMHiT-P. Changes go to as many threads of the table's own, which serves few keys that are changed very often.
+        Not 0: DRAMHiT-P. Changes go to as many threads of the table's own, which suits few keys that are changed very
+        often.
 
     Raises
     ------
@@ -159,8 +160,8 @@ class MemoryTable(Operations):
         return keys[:count], rows[:count] if rows is not None else None, None if following == _END else following
 
     def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[Any, Any]]:
-        """Each item as (key, value), in no order: keys of 8 bytes are ints, wider ones bytes; values are bytes, or rows of
-        `dtype`."""
+        """Each item as (key, value), in no order: keys of 8 bytes are ints, wider ones bytes; values are bytes, or rows
+        of `dtype`."""
         cursor: int | None = 0
         while cursor is not None:
             keys, rows, cursor = self.export_batch(batch, cursor, dtype=dtype)
@@ -182,9 +183,7 @@ class MemoryTable(Operations):
         path, options
             As for `Table.create`; sizes and capacity are this table's.
         """
-        made = Table.create(
-            path, key=self.key_bytes, value=self.value_bytes, capacity=max(1, len(self)), **options
-        )
+        made = Table.create(path, key=self.key_bytes, value=self.value_bytes, capacity=max(1, len(self)), **options)
         try:
             cursor: int | None = 0
             while cursor is not None:
@@ -218,4 +217,6 @@ class MemoryTable(Operations):
         return f"<holdfast.MemoryTable: {len(self):,} items, load {self.load_factor:.2f}>"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise InvalidType("a table in memory cannot be pickled or copied: pass its items, from export_batch or to_table")
+        raise InvalidType(
+            "a table in memory cannot be pickled or copied: pass its items, from export_batch or to_table"
+        )

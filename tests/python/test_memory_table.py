@@ -1,4 +1,4 @@
-"""The table in memory answers as the durable one does: the same operations against a dict, bad input, and both ways between them."""
+"""The table in memory answers as the durable one does: against a dict, bad input, and the ways between them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class Checked:
         got = method(keys, values, **options) if kind.takes_value else method(keys, **options)
         if kind in (Op.FIND, Op.FIND_OR_INSERT, Op.INSERT_AND_FIND):
             np.testing.assert_array_equal(got[0].reshape(len(keys), -1).view(np.uint8).ravel(), expected.values.ravel())
-            np.testing.assert_array_equal(got[1], expected.found if kind is not Op.INSERT_AND_FIND else expected.statuses)
+            np.testing.assert_array_equal(
+                got[1], expected.found if kind is not Op.INSERT_AND_FIND else expected.statuses
+            )
         elif kind is Op.CONTAINS:
             np.testing.assert_array_equal(got, expected.found)
         else:
