@@ -14,7 +14,7 @@ namespace holdfast {
 namespace {
 
 using test::Random;
-MemoryAnswers no_answers;
+thread_local MemoryAnswers no_answers;
 
 std::uint64_t sum_of(MemoryTable& table) {
   std::vector<std::uint64_t> keys(1 << 16), values(1 << 16);

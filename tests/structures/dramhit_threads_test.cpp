@@ -112,7 +112,7 @@ TEST_P(DramhitThreads, EveryKeyIsThereOnceOrNot) {
   std::vector<std::uint64_t> keys(load.keys * words + words);
   std::uint64_t cursor = 0;
   EXPECT_EQ(table.export_batch(cursor, keys.data(), nullptr, load.keys + 1), items) << "a key has two slots";
-  if (load.keys > 20'000) {
+  if (load.keys * kRounds > 50'000 * 60) {  // sanitizers run fewer rounds
     EXPECT_GT(table.stats().growths, 0u);
   }
 }
