@@ -16,7 +16,7 @@ namespace holdfast::bench {
 struct Work {
   std::size_t size = 0;
   Op op = Op::find;
-  const std::uint8_t* ops = nullptr;    ///< (size,) or null; find, insert, assign and erase only (peers: accumulate, insert_or_assign)
+  const std::uint8_t* ops = nullptr;    ///< (size,) or null; find, insert, assign, erase; peers more
   const std::uint64_t* keys = nullptr;  ///< (size,)
   const std::byte* values = nullptr;    ///< (size, value_bytes); only rows of operations that take a value count
   std::byte* out = nullptr;             ///< (size, value_bytes)
