@@ -49,8 +49,8 @@ test: .cache/installed-checked-$(GPU) ## every test, bounded; built once, with a
 	python -m pytest -q tests/python
 
 bench: .cache/installed-shipped-$(GPU) ## every CPU benchmark; writes bench/results, docs/img and the documents' figures
-	@python -m holdfast.bench all
-	@python -m holdfast.bench.report
+	@python -m holdfastdb.bench all
+	@python -m holdfastdb.bench.report
 
 # 1,000 kills take some minutes; KILLS= and RESULTS= change their number and where the result file goes.
 KILLS ?= 1000
@@ -60,15 +60,16 @@ kill-test: .cache/installed-checked-$(GPU) ## 1,000 SIGKILLs of a real process, 
 	build/checked/holdfast-kill-test --kills $(KILLS) --json $(RESULTS)
 
 bars: .cache/installed-shipped-$(GPU) ## every target with the measured value that answers it
-	@python -m holdfast.bench.bars $(BARS)
+	@python -m holdfastdb.bench.bars $(BARS)
 
 format: .cache/setup-done ## lay out C++ and Python as CI wants them
 	@clang-format -i $(cxx)
 	@ruff format -q . && ruff check -q --fix .
 
-lint: .cache/setup-done ## layout, ruff, clang-tidy on the library
+lint: .cache/setup-done ## layout, ruff, no system call beside its layer, clang-tidy on the library
 	@clang-format --dry-run -Werror $(cxx)
 	@ruff format --check . && ruff check .
+	@scripts/raw-calls
 	@scripts/tidy
 
 clean: ## everything that was built; .venv stays

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "plant.hpp"
+
 namespace holdfast::bench {
 namespace {
 
@@ -175,6 +177,7 @@ void Caller::run() {
       second.op = Op::assign;
       target_.run(second);
     }
+    plant_delay(start);
     batch_us_.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
     rewritten += rewrites;
   }

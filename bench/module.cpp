@@ -1,4 +1,4 @@
-// module.cpp: the benchmark's C++ half as the Python module holdfast._bench.
+// module.cpp: the benchmark's C++ half as the Python module holdfastdb._bench.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -191,7 +191,7 @@ nb::dict snapshot(Target& target, const std::string& path, unsigned threads) {
 }  // namespace
 
 NB_MODULE(_bench, m) {
-  m.doc() = "Workloads, runners and peers of Holdfast's benchmarks; `python -m holdfast.bench` is their user.";
+  m.doc() = "Workloads, runners and peers of Holdfast's benchmarks; `python -m holdfastdb.bench` is their user.";
   nb::class_<Target>(m, "Target", "A Holdfast table or a peer, as a benchmark drives it.")
       .def_prop_ro("name", &Target::name)
       .def_prop_ro("value_bytes", &Target::value_bytes)

@@ -1,5 +1,5 @@
 # Library.cmake: the library `holdfast` from what lies in the rooms, and `holdfast_model` for the tests.
-set(rooms core memory index machine machine/cpu log structures table server)
+set(rooms core memory index gphash machine machine/cpu log structures table server)
 set(holdfast_sources "")
 foreach(room IN LISTS rooms)
   file(GLOB room_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")
@@ -39,20 +39,24 @@ if(HOLDFAST_CUDA)
   endif()
 endif()
 
-add_library(holdfast STATIC ${holdfast_sources} ${wide_sources})
+# The library under a name: Tests.cmake builds another, with failpoints.
+function(holdfast_library name)
+  add_library(${name} STATIC ${holdfast_sources} ${wide_sources})
+  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION})
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_include_directories(${name}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_compile_definitions(${name} PRIVATE HOLDFAST_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(${name} PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:holdfast_options>)
+  if(HOLDFAST_HAS_CUDA_SOURCES)
+    # Defined where the cuda machine is part of the library: `#ifdef HOLDFAST_WITH_CUDA` in src/table.
+    target_compile_definitions(${name} PRIVATE HOLDFAST_WITH_CUDA=1)
+    target_link_libraries(${name} PRIVATE CUDA::cudart_static)
+  endif()
+endfunction()
+holdfast_library(holdfast)
 add_library(holdfast::holdfast ALIAS holdfast)
-set_target_properties(holdfast PROPERTIES VERSION ${PROJECT_VERSION})
-target_compile_features(holdfast PUBLIC cxx_std_20)
-target_include_directories(holdfast
-  PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
-  PRIVATE "${PROJECT_SOURCE_DIR}/src")
-target_compile_definitions(holdfast PRIVATE HOLDFAST_VERSION="${PROJECT_VERSION}")
-target_link_libraries(holdfast PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:holdfast_options>)
-if(HOLDFAST_HAS_CUDA_SOURCES)
-  # Defined where the cuda machine is part of the library: `#ifdef HOLDFAST_WITH_CUDA` in src/table.
-  target_compile_definitions(holdfast PRIVATE HOLDFAST_WITH_CUDA=1)
-  target_link_libraries(holdfast PRIVATE CUDA::cudart_static)
-endif()
 
 # What a user's kernels need: the CUDA headers, and the rooms that table_ref.cuh includes.
 if(HOLDFAST_CUDA)
@@ -63,6 +67,14 @@ if(HOLDFAST_CUDA)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/holdfast/src>)
   target_compile_options(holdfast_cuda INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
   target_link_libraries(holdfast_cuda INTERFACE holdfast CUDA::cudart_static)
+endif()
+
+# What proofs are made with (tests only): src/proof.
+if(HOLDFAST_TESTS)
+  file(GLOB proof_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/proof/*.cpp")
+  add_library(holdfast_proof STATIC ${proof_sources})
+  target_link_libraries(holdfast_proof PUBLIC holdfast PRIVATE holdfast_options)
+  target_include_directories(holdfast_proof PUBLIC "${PROJECT_SOURCE_DIR}/src")
 endif()
 
 # The model machine: the shipped algorithms over a memory that records every access (tests only).

@@ -1,19 +1,19 @@
-# Python.cmake: the modules holdfast._native and holdfast._bench with typed stubs, by nanobind.
+# Python.cmake: the modules holdfastdb._native and holdfastdb._bench with typed stubs, by nanobind.
 #
-# scikit-build-core installs them into the wheel. Without it they land in <build>/python/holdfast beside links to
-# python/holdfast, so that PYTHONPATH=<build>/python runs the package as it lies in the tree.
+# scikit-build-core installs them into the wheel. Without it they land in <build>/python/holdfastdb beside links to
+# python/holdfastdb, so that PYTHONPATH=<build>/python runs the package as it lies in the tree.
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module ${SKBUILD_SABI_COMPONENT})
 execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir
   OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 find_package(nanobind CONFIG REQUIRED)
 
-set(package_tree "${CMAKE_CURRENT_BINARY_DIR}/python/holdfast")
+set(package_tree "${CMAKE_CURRENT_BINARY_DIR}/python/holdfastdb")
 file(MAKE_DIRECTORY "${package_tree}")
-file(GLOB entries CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/python/holdfast"
-  "${PROJECT_SOURCE_DIR}/python/holdfast/*")
+file(GLOB entries CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/python/holdfastdb"
+  "${PROJECT_SOURCE_DIR}/python/holdfastdb/*")
 foreach(entry IN LISTS entries)
   if(NOT entry MATCHES "\\.(cpp|hpp|pat)$|^__pycache__$")
-    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/python/holdfast/${entry}" "${package_tree}/${entry}" SYMBOLIC)
+    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/python/holdfastdb/${entry}" "${package_tree}/${entry}" SYMBOLIC)
   endif()
 endforeach()
 
@@ -31,7 +31,7 @@ function(holdfast_module name)
   if(HOLDFAST_HAS_CUDA_SOURCES)
     target_link_libraries(${name} PRIVATE CUDA::cudart_static)
   endif()
-  set(patterns "${PROJECT_SOURCE_DIR}/python/holdfast/${name}.pat")
+  set(patterns "${PROJECT_SOURCE_DIR}/python/holdfastdb/${name}.pat")
   if(EXISTS "${patterns}")
     list(PREPEND patterns PATTERN_FILE)
   else()
@@ -39,12 +39,12 @@ function(holdfast_module name)
   endif()
   nanobind_add_stub(${name}_stub MODULE ${name} OUTPUT "${package_tree}/${name}.pyi"
     PYTHON_PATH "$<TARGET_FILE_DIR:${name}>" DEPENDS ${name} ${patterns})
-  install(TARGETS ${name} LIBRARY DESTINATION holdfast COMPONENT python)
-  install(FILES "${package_tree}/${name}.pyi" DESTINATION holdfast COMPONENT python)
+  install(TARGETS ${name} LIBRARY DESTINATION holdfastdb COMPONENT python)
+  install(FILES "${package_tree}/${name}.pyi" DESTINATION holdfastdb COMPONENT python)
 endfunction()
 
-if(EXISTS "${PROJECT_SOURCE_DIR}/python/holdfast/_native.cpp")
-  file(GLOB native_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/holdfast/*.cpp")
+if(EXISTS "${PROJECT_SOURCE_DIR}/python/holdfastdb/_native.cpp")
+  file(GLOB native_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/holdfastdb/*.cpp")
   holdfast_module(_native ${native_sources})
 endif()
 

@@ -6,12 +6,12 @@ categories' rows are 16-bit numbers in one pool; another run goes on with what t
 
 import sys
 
-import holdfast as hf
+import holdfastdb as hf
 
 try:
     import torch
 
-    import holdfast.torch as hft
+    import holdfastdb.torch as hft
 except ImportError:
     print("PyTorch is not installed, so there is nothing to train: pip install torch")
     sys.exit(0)

@@ -4,7 +4,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import holdfast as hf
+import holdfastdb as hf
 
 
 def main(folder: Path) -> None:

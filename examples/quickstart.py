@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-import holdfast as hf
+import holdfastdb as hf
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-import holdfast as hf
+import holdfastdb as hf
 
 
 def main(folder: Path) -> None:

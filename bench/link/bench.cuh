@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include "../plant.hpp"
 #include "setup.cuh"
 
 namespace holdfast::bench {
@@ -213,6 +214,7 @@ class Bench {
     const auto start = Clock::now();
     run();
     wait_all();
+    plant_delay(start);
     return seconds_since(start);
   }
 

@@ -28,15 +28,27 @@ class PoolExists : public Error {
 class PoolInUse : public Error {
   using Error::Error;
 };
+/// The pool has no object of that name.
+class ObjectNotFound : public Error {
+  using Error::Error;
+};
+/// The pool has an object of that name already.
+class ObjectExists : public Error {
+  using Error::Error;
+};
+/// The object is open in this process: it opens once at a time, and is not dropped or replaced meanwhile.
+class ObjectInUse : public Error {
+  using Error::Error;
+};
 /// The file is not a pool, or is a damaged one.
 class PoolCorrupt : public Error {
   using Error::Error;
 };
-/// The pool was made by a newer version of Holdfast.
+/// The pool, or an object in it, was made by a newer version of Holdfast, or has a retired format.
 class PoolVersion : public Error {
   using Error::Error;
 };
-/// The pool has other key or value sizes than those asked for.
+/// The table has other key or value sizes than those asked for, or the object is no table.
 class PoolMismatch : public Error {
   using Error::Error;
 };

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,18 +25,13 @@ const char* name(Domain domain);
 
 /// One extent of a pool file.
 struct ExtentInfo {
-  std::string kind;          ///< "level 17", "heap", "free"
+  std::string kind;          ///< "pages", "level 17", "heap"
   std::uint64_t offset = 0;  ///< bytes from the start of the file
   std::uint64_t bytes = 0;
 };
 
-/// What `inspect` reports without opening or locking the pool.
-struct PoolInfo {
-  std::string path;
-  Medium medium = Medium::file;
-  Domain domain = Domain::none;
-  std::uint32_t version = 0;
-  std::string pool_id;  ///< random, 32 hexadecimal digits: of this pool and no snapshot of it
+/// What a table in a pool is like.
+struct TableInfo {
   std::uint32_t key_bytes = 0;
   std::uint32_t value_bytes = 0;
   std::uint32_t levels = 0;  ///< GPHash §3.1: 2L-2H-8S is levels, hash_locations, slots
@@ -44,19 +41,66 @@ struct PoolInfo {
   std::uint64_t total_slots = 0;
   std::uint64_t cells = 0;  ///< of the value heap, or slabs of 2 MiB; 0 if values live in their slots
   std::uint64_t cell_bytes = 0;
-  Score score = Score::none;  ///< what the last 8 bytes of each cell say
-  std::uint64_t file_bytes = 0;
-  std::uint64_t generation = 0;  ///< superblock writes so far
+  std::uint64_t max_bytes = 0;  ///< that the heap may have; 0: not declared
+  std::uint64_t created = 0;    ///< seconds since 1970
+  Score score = Score::none;    ///< what the last 8 bytes of each cell say
+  bool resizing = false;        ///< a resize was not finished
+};
+
+/// One object of a pool.
+struct ObjectInfo {
+  std::string name;
+  std::uint32_t number = 0;
+  std::string type;  ///< "table", or "type 7" where this version does not know it
+  std::uint32_t type_version = 0;
+  Domain domain = Domain::none;  ///< what writes survived when it was last changed
   bool clean = false;            ///< closed or synced, and not changed since
-  bool resizing = false;
-  bool same_boot = false;     ///< the machine has not restarted since it was last opened
-  unsigned valid_copies = 0;  ///< of the superblock, 1 or 2
-  std::string owner;          ///< "process 4711 (python train.py, since 14:02)", advisory; empty if not open
+  bool same_boot = false;        ///< the machine has not restarted since it was last changed
+  std::uint64_t generation = 0;  ///< grows when it is changed after a sync, and when it is synced or closed
+  std::string damage;            ///< why it cannot be opened; empty if it can, as far as its pages tell
+  std::uint64_t bytes = 0;       ///< of its extents
   std::vector<ExtentInfo> extents;
+  TableInfo table;  ///< of a table without damage
+};
+
+/// What `inspect` reports without opening or locking the pool.
+struct PoolInfo {
+  std::string path;
+  Medium medium = Medium::file;
+  Domain domain = Domain::none;  ///< what writes by a CPU survive
+  std::uint32_t version = 0;
+  std::string pool_id;        ///< random, 32 hexadecimal digits: of this pool and no snapshot of it
+  std::uint64_t created = 0;  ///< seconds since 1970
+  std::uint64_t file_bytes = 0;
+  std::uint64_t free_bytes = 0;  ///< of the file, between extents
+  std::uint64_t generation = 0;  ///< commits to the directory so far
+  unsigned valid_copies = 0;     ///< of the superblock, 1 or 2
+  std::string owner;             ///< "process 4711 (python train.py, since 14:02)", advisory; empty if not open
+  std::vector<ObjectInfo> objects;
 };
 
 /// Reads what a pool says of itself. Needs no lock. Throws PoolNotFound, PoolCorrupt, PoolVersion.
 PoolInfo inspect(const std::string& path);
+
+/// How a snapshot is taken.
+struct SnapshotOptions {
+  bool overwrite = false;         ///< replace an existing file, unless it is a pool that somebody has open
+  bool wait_for_sessions = true;  ///< false: throw InvalidArgument where a session is open
+  unsigned threads = 0;           ///< that write; 0: 4, which mostly wait for the disk
+  /// Asked on the calling thread at the beginning, every few hundredths of a second, and at the end, with the bytes copied
+  /// and those to copy; false: give up, and leave no file. May search tables; must not change them, nor call the pool.
+  std::function<bool(std::uint64_t done, std::uint64_t total)> progress;
+};
+
+/// What a snapshot did.
+struct SnapshotResult {
+  std::uint64_t items = 0;    ///< in the snapshot, of tables that are open
+  std::uint64_t bytes = 0;    ///< of all extents
+  std::uint64_t written = 0;  ///< of them; stretches of zeros need no writing
+  double held_ms = 0;         ///< how long changes were kept waiting, once the running ones had ended
+  double total_ms = 0;        ///< until it was on its device under its name
+  bool stopped = false;       ///< `progress` said so; there is no snapshot
+};
 
 /// What `check` found.
 struct CheckReport {
@@ -72,6 +116,62 @@ struct CheckReport {
   double map_ms = 0;                 ///< mapping the file
   std::vector<std::string> repairs;  ///< what opening mended of the superblock, as a kill leaves it; no error
   std::vector<std::string> errors;   ///< empty: every slot and cell is in order
+};
+
+class Table;
+struct CreateOptions;
+struct OpenOptions;
+
+/// How a pool is opened.
+struct PoolOptions {
+  bool read_only = false;  ///< shares the pool with other readers
+  bool salvage = false;  ///< open objects after a power cut all the same (PowerLost otherwise); with read_only, recover
+                         ///< private copies in memory: the file is not written
+};
+
+/// A pool that is open, and the objects in it. A handle: copies are of the same pool, which stays open, and locked, until `close`
+/// or until the last handle and the last of its tables are gone. Thread-safe. Include <holdfast/table.hpp> to use it.
+class Pool {
+ public:
+  /// Makes an empty pool, which its owner alone may use. It begins small, and grows.
+  /// Throws PoolExists, PoolInUse (overwriting an open one), NoSpace, MediumError.
+  static Pool create(const std::string& path, bool overwrite = false);
+  /// Throws PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, MediumError.
+  static Pool open(const std::string& path, const PoolOptions& options = {});
+
+  /// Makes a table. With `overwrite` it takes the place of an object of that name in one commit: after a crash one or the other
+  /// is there. Throws InvalidArgument, ObjectExists, ObjectInUse, NoSpace, DeviceError; then nothing changed.
+  Table create_table(const std::string& name, const CreateOptions& options);
+  /// Opens a table; each once at a time. Throws ObjectNotFound, ObjectInUse, PoolMismatch, PoolVersion, PoolCorrupt, PowerLost.
+  Table table(const std::string& name, const OpenOptions& options);
+  Table table(const std::string& name);
+
+  std::vector<ObjectInfo> objects() const;
+  /// Durable when it returns. An object that is open may be renamed. Throws ObjectNotFound, ObjectExists, InvalidArgument.
+  void rename(const std::string& name, const std::string& to);
+  /// Removes an object and gives its room back. Durable when it returns. Throws ObjectNotFound, ObjectInUse.
+  void drop(const std::string& name);
+
+  /// Copies all objects, at one moment, into a new pool file on any medium: readable by its owner alone, closed, clean, with an
+  /// id of its own. The file has its name only when it is whole and on its device. Searches go on meanwhile; all that changes a
+  /// table of the pool, and `sync`, `check` and `close`, wait until all is copied. docs/durability.md, "Snapshots".
+  /// Throws PoolExists, PoolInUse, NoSpace, MediumError, SystemError, TableClosed; then there is no file.
+  SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});
+  /// Verifies every object; tables that are not open are opened for it. Sums over all, with their names before what is wrong.
+  CheckReport check();
+  CheckReport check(
+      const std::string& name);  ///< of one object. Throws ObjectNotFound, PoolMismatch where it is no table.
+
+  /// Closes the tables that are open, and then the pool. Idempotent.
+  void close();
+  bool is_open() const;
+  const std::string& path() const;
+
+ private:
+  friend class Table;
+  class Impl;
+  explicit Pool(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace holdfast

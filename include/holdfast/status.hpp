@@ -5,7 +5,7 @@
 
 namespace holdfast {
 
-/// The result of one operation. The numbers are part of the API (Python: `holdfast.Status`).
+/// The result of one operation. The numbers are part of the API (Python: `holdfastdb.Status`).
 enum class Status : std::uint8_t {
   inserted = 0,   ///< the key was absent and is now there
   exists = 1,     ///< the key was there; its value was kept
@@ -19,7 +19,7 @@ enum class Status : std::uint8_t {
 
 inline constexpr unsigned kStatuses = 8;
 
-/// The kinds of operation. The numbers are part of the API (Python: `holdfast.Op`).
+/// The kinds of operation. The numbers are part of the API (Python: `holdfastdb.Op`).
 enum class Op : std::uint8_t {
   insert = 0,            ///< adds a key; keeps an existing key's value       → inserted, exists
   insert_or_assign = 1,  ///< adds a key or replaces its value                → inserted, updated

@@ -20,6 +20,9 @@
 
 namespace holdfast {
 
+/// The name of the table in a pool that `Table::create` made.
+inline constexpr const char* kTableName = "table";
+
 /// The place in an export's cursor: `cursor & kExportPlace` begins another export there. In a pool that nobody changed
 /// meanwhile, it goes on where the one before was, in another process too.
 inline constexpr std::uint64_t kExportPlace = (std::uint64_t{1} << 48) - 1;
@@ -31,7 +34,7 @@ struct CreateOptions {
   // Both kVariableBytes: keys and values of any length up to 65536. With a fixed length of one the other has one, too.
   /// What the table keeps with each item (score.hpp); then all values lie in cells. Not with kVariableBytes.
   Score score = Score::none;
-  std::uint64_t capacity = 1 << 20;  ///< items to make room for; the table grows past it
+  std::uint64_t capacity = 1 << 12;  ///< items to make room for; the table grows past it
   std::uint32_t levels = 2;          ///< GPHash §3.1; levels × hash_locations × slots ≤ 32
   std::uint32_t hash_locations = 2;
   std::uint32_t slots = 8;
@@ -42,7 +45,7 @@ struct CreateOptions {
   std::uint32_t shared_bias = 2;  ///< by how many items an insert thinks a shared bucket fuller; the paper: 0
   bool flush = false;             ///< run the protocol of domain `power` on any medium; claims no more for it
   std::uint64_t seed = 0;         ///< of the hash; 0: random
-  std::uint64_t max_bytes = 0;    ///< address space kept for the value heap; 0: 1 TiB
+  std::uint64_t max_bytes = 0;    ///< that the value heap may have, whose address space is kept; 0: whatever it takes
   /// Bytes of GPU memory that copies of the pool's buckets may take: of all of them if they fit, else of the largest part that does
   /// (CacheOptions).
   std::uint64_t gpu_memory = kHalfOfFree;
@@ -68,25 +71,6 @@ struct OpenOptions {
   bool time_phases = false;
   CacheOptions cache = {};
   bool calibrate = true;  ///< measure, in some milliseconds, how searches of this pool go best on the GPU: Stats
-};
-
-/// How a snapshot is taken.
-struct SnapshotOptions {
-  bool overwrite = false;  ///< replace an existing file, unless it is a pool that somebody has open
-  unsigned threads = 0;    ///< that write; 0: 4, which mostly wait for the disk
-  /// Asked on the calling thread at the beginning, every few hundredths of a second, and at the end, with the bytes copied
-  /// and those to copy; false: give up, and leave no file. May search the table; must not change it.
-  std::function<bool(std::uint64_t done, std::uint64_t total)> progress;
-};
-
-/// What a snapshot did.
-struct SnapshotResult {
-  std::uint64_t items = 0;    ///< in the snapshot
-  std::uint64_t bytes = 0;    ///< of levels and heap
-  std::uint64_t written = 0;  ///< of them; stretches of zeros need no writing
-  double held_ms = 0;         ///< how long changes were kept waiting, once the running ones had ended
-  double total_ms = 0;        ///< until it was on its device under its name
-  bool stopped = false;       ///< `progress` said so; there is no snapshot
 };
 
 /// Operations over arrays, submitted together: the unit of ordering, of cell reuse and of durability.
@@ -141,6 +125,7 @@ struct PhaseTime {
 /// Figures about a table; all are derived, none is stored.
 struct Stats {
   std::string path, device, device_reason;  ///< which machine, and why
+  std::uint32_t object = 0;                 ///< its number in the pool
   Medium medium = Medium::file;
   Domain domain = Domain::none;
   Score score = Score::none;
@@ -182,7 +167,10 @@ class Session;
 /// A durable table in a pool file. Movable, not copyable. Batches may come from several host threads at once.
 class Table {
  public:
+  /// The short way: a pool of its own with this one table, named kTableName. Throws as Pool::create and Pool::create_table.
   static Table create(const std::string& path, const CreateOptions& options = {});
+  /// Opens the table of a pool that has no other object. Throws as Pool::open and Pool::table; InvalidArgument, with the names,
+  /// where there are several objects.
   static Table open(const std::string& path, const OpenOptions& options = {});
 
   Table(Table&&) noexcept;
@@ -253,12 +241,7 @@ class Table {
 
   void clear();                       ///< removes every item, durably
   void reserve(std::uint64_t items);  ///< grows so that `items` fit without another resize. Throws NoSpace
-  /// Copies the table as it is between two batches into a new pool file at `path`, on any medium: readable by its owner
-  /// alone, closed, clean, with a pool id of its own. The file has its name only when it is whole and on its device.
-  /// Searches go on meanwhile. Changing batches, `clear`, `reserve`, `sync`, `check` and `close` wait until all is copied
-  /// (not until it is on the device); the copy waits for those that run. docs/durability.md, "Snapshots".
-  /// Throws PoolExists, PoolInUse, NoSpace, MediumError, SystemError, TableClosed; then there is no file, and the table is
-  /// as it was.
+  /// Copies the table's pool as it is between two batches: Pool::snapshot.
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});
 
   /// Takes the buckets and values that are searched for most (CacheOptions) into GPU memory, and waits until they are there;
@@ -272,14 +255,15 @@ class Table {
 
  private:
   friend class DeviceWalk;
+  friend class Pool;
   class Impl;
-  explicit Table(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Table(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
 
-/// Opens the pool as its recovery would, verifies every slot and cell, and closes it again. With
-/// `repair` false the file is not written: a pool that needs recovery is recovered in private memory.
-CheckReport check(const std::string& path, bool repair = false);
+/// Opens the pool as its recovery would, verifies every slot and cell of its tables, or of the one of that name, and closes it
+/// again. With `repair` false the file is not written: a table that needs recovery is recovered in private memory.
+CheckReport check(const std::string& path, bool repair = false, const std::string& name = {});
 
 /// The GPUs this build can use: 0 without CUDA or without a device. `why` says the reason.
 int cuda_devices(std::string* why = nullptr);

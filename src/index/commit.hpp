@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "core/failpoint.hpp"
 #include "index/address.hpp"
 #include "index/claim.hpp"
 #include "index/mutant.hpp"
@@ -62,12 +63,14 @@ HOLDFAST_BOTH void write_slot(const Memory& memory, const View<Shape>& view, Slo
   if (view.wide()) {
     write_behind_fingerprint(memory, view, slot, candidates, word);
     if (memory.keeps(Step::order_key_before_fingerprint)) memory.fence();
+    HOLDFAST_FAILPOINT(key_before_fingerprint);
     memory.store(&slot->key, key);
   } else if (view.in_slot()) {
     // The key word alone decides, so the value goes first.
     if (memory.keeps(Step::order_value_before_key)) {
       memory.store(&slot->word, word);
       memory.order(slot);
+      HOLDFAST_FAILPOINT(value_before_key);
       memory.store(&slot->key, key);
     } else {
       memory.store(&slot->key, key);
@@ -95,7 +98,10 @@ HOLDFAST_BOTH void swap_word(const Memory& memory, Slot* slot, std::uint64_t wor
 /// stripe is raised.
 template <class Memory, class Shape>
 HOLDFAST_BOTH void clear_slot(const Memory& memory, const View<Shape>& view, Slot* slot, Step fence) {
-  if (!view.key_decides() && memory.keeps(Step::clear_word_before_key)) memory.store(&slot->word, 0);
+  if (!view.key_decides() && memory.keeps(Step::clear_word_before_key)) {
+    memory.store(&slot->word, 0);
+    HOLDFAST_FAILPOINT(slot_half_cleared);
+  }
   memory.store(&slot->key, 0);
   flush_slot(memory, slot);
   if (memory.keeps(fence)) memory.fence();
@@ -114,6 +120,7 @@ HOLDFAST_BOTH void commit_and_publish(const Tile& tile, const Memory& memory, co
     const bool late = memory.keeps(Step::publish_after_commit);
     if (!late) retag(memory, tag_word, in_bucket, kTagClaimed, candidates.tag());
     write_slot(memory, view, slot, candidates, word, fence);
+    HOLDFAST_FAILPOINT(slot_committed);
     if (late) retag(memory, tag_word, in_bucket, kTagClaimed, candidates.tag());
     return 0;
   });

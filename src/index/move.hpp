@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "core/failpoint.hpp"
 #include "index/address.hpp"
 #include "index/claim.hpp"
 #include "index/commit.hpp"
@@ -48,12 +49,14 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
     const bool publish_first = memory.keeps(Step::publish_copy_before_clear);
     tile.once([&] {
       write_slot(memory, view, moved.slot(view, target), moved, item.word, Step::fence_after_copy);
+      HOLDFAST_FAILPOINT(move_copied);
       const auto publish = [&] {
         retag(memory, moved.tag_word(view, target), moved.slot_in_bucket(view, target), kTagClaimed, moved.tag());
       };
       if (publish_first) publish();
       if (memory.keeps(Step::raise_before_move_clear)) raise(memory, moved.stripe(view));
       clear_slot(memory, view, slot, Step::fence_after_move_clear);
+      HOLDFAST_FAILPOINT(move_cleared);
       if (memory.keeps(Step::raise_after_move_clear)) raise(memory, moved.stripe(view));
       if (!publish_first) publish();
       retag(memory, candidates.tag_word(view, lane), candidates.slot_in_bucket(view, lane), moved.tag(), kTagClaimed);

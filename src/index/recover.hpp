@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "core/failpoint.hpp"
 #include "index/address.hpp"
 #include "index/commit.hpp"
 #include "index/find.hpp"
@@ -71,6 +72,7 @@ template <class Memory>
 HOLDFAST_BOTH void clear_torn(const Memory& memory, Slot* slot) {
   if (!memory.keeps(Step::clear_torn_slots)) return;
   memory.store(&slot->word, 0);
+  HOLDFAST_FAILPOINT(torn_half_cleared);
   memory.store(&slot->key, 0);
   memory.flush(slot, sizeof(Slot));
   memory.fence();
@@ -140,6 +142,7 @@ HOLDFAST_BOTH void drop_second_copy(const Memory& memory, const View<Shape>& vie
                                     const Place& place, unsigned j) {
   if (!memory.keeps(Step::drop_second_copies)) return;
   clear_slot(memory, view, view.slot(place.rank, place.bucket, place.slot), Step::fence_after_move_clear);
+  HOLDFAST_FAILPOINT(copy_dropped);
   retag(memory, candidates.tags(view, place.rank, j) + place.slot / 8, place.slot, candidates.tag(), kTagEmpty);
 }
 

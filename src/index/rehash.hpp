@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "core/failpoint.hpp"
 #include "index/commit.hpp"
 #include "index/find.hpp"
 #include "index/move.hpp"
@@ -49,7 +50,9 @@ HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory, const
     tile.once([&] { return release(memory, candidates.stripe(view)), 0; });
     if (result == Rehashed::busy || result == Rehashed::needs_level) return result;
   }
+  if (result == Rehashed::moved) HOLDFAST_FAILPOINT(rehash_copied);
   tile.once([&] { return clear_slot(memory, view, slot, Step::fence_after_rehash_clear), 0; });
+  HOLDFAST_FAILPOINT(rehash_cleared);
   return torn ? Rehashed::empty : result;
 }
 

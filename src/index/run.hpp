@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "core/failpoint.hpp"
 #include "holdfast/blobs.hpp"
 #include "holdfast/status.hpp"
 #include "index/combine.hpp"
@@ -167,6 +168,7 @@ class RunState {
     if (memory_.keeps(Step::score_before_commit)) place_score();
     if (memory_.keeps(Step::flush_value)) tile_.flush(memory_, view_.cell(cell_), view_.cell_bytes);
     if (memory_.keeps(Step::fence_after_place)) memory_.fence();
+    HOLDFAST_FAILPOINT(value_placed);
     word = cell_ + 1;
     return true;
   }
@@ -209,6 +211,7 @@ class RunState {
     tile_.write_pair(memory_, cell, header, key, value);
     if (memory_.keeps(Step::flush_value)) tile_.flush(memory_, cell, bytes);
     if (memory_.keeps(Step::fence_after_place)) memory_.fence();
+    HOLDFAST_FAILPOINT(value_placed);
     return true;
   }
 
@@ -412,6 +415,7 @@ HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const 
   if (state.source() == Source::absent) {
     tile.once([&] {
       clear_slot(memory, view, old.slot, Step::fence_after_erase);
+      HOLDFAST_FAILPOINT(slot_cleared);
       if (memory.keeps(Step::raise_after_erase)) raise(memory, candidates.stripe(view));
       retag(memory, candidates.tag_word(view, old.lane), candidates.slot_in_bucket(view, old.lane), candidates.tag(),
             kTagEmpty);
@@ -422,6 +426,7 @@ HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const 
   } else {
     if (!state.place(candidates, word)) return Outcome::needs_cell;
     tile.once([&] { return swap_word(memory, old.slot, word), 0; });
+    HOLDFAST_FAILPOINT(word_swapped);
     state.keep_cell();
   }
   // Whoever takes a cell out of its slot, and no one else, frees it (RULES.md 5).

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "core/failpoint.hpp"
 #include "index/geometry.hpp"
 #include "index/mutant.hpp"
 
@@ -95,6 +96,7 @@ HOLDFAST_BOTH void enter_slab(const Memory& memory, const View<Shape>& view, std
   memory.store(entry, size_class + 1);
   if (memory.keeps(Step::flush_directory)) memory.flush(entry, sizeof *entry);
   if (memory.keeps(Step::fence_directory)) memory.fence();
+  HOLDFAST_FAILPOINT(slab_entered);
 }
 
 }  // namespace holdfast::index

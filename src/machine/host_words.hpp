@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/failpoint.hpp"
+
 namespace holdfast::machine {
 
 /// The base of a policy `Memory`.
@@ -30,7 +32,10 @@ class HostWords {
   /// `count` words of an empty slot, which another word makes count later; word(i) gives them.
   template <class Word>
   void store_words(std::uint64_t* to, unsigned count, const Word& word) const {
-    for (unsigned i = 0; i < count; ++i) self().store(to + i, word(i));
+    for (unsigned i = 0; i < count; ++i) {
+      self().store(to + i, word(i));
+      HOLDFAST_FAILPOINT(wide_key_half_written);
+    }
   }
 
  private:

@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
+#include "gphash/table_object.hpp"
 #include "holdfast/device_walk.hpp"
 #include "holdfast/pool.hpp"
 #include "holdfast/session.hpp"
 #include "holdfast/table.hpp"
-#include "memory/pool.hpp"
 
 namespace holdfast::machine {
 
@@ -81,7 +81,7 @@ class Machine {
 };
 
 /// `read_only`: the pool is clean, and nothing is repaired.
-std::unique_ptr<Machine> make_cpu_machine(memory::Pool& pool, const MachineOptions& options);
-std::unique_ptr<Machine> make_cuda_machine(memory::Pool& pool, const MachineOptions& options);
+std::unique_ptr<Machine> make_cpu_machine(gphash::TableObject& pool, const MachineOptions& options);
+std::unique_ptr<Machine> make_cuda_machine(gphash::TableObject& pool, const MachineOptions& options);
 
 }  // namespace holdfast::machine

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "gphash/table_shape.hpp"
 #include "index/geometry.hpp"
-#include "memory/superblock.hpp"
 
 namespace holdfast::machine {
 
@@ -32,15 +32,15 @@ index::View<To> view_as(const Layout& from) {
   return to;
 }
 
-inline index::RuntimeShape shape_of(const memory::Superblock& super) {
-  return {super.levels, super.hash_locations, super.slots, memory::key_words(super.key_bytes),
-          super.key_bytes == memory::kVariable};
+inline index::RuntimeShape shape_of(const gphash::TableShape& super) {
+  return {super.levels, super.hash_locations, super.slots, gphash::key_words(super.key_bytes),
+          super.key_bytes == gphash::kVariable};
 }
 
 /// The view that addresses `top_level` of a pool and the levels below it, without tags. `Pool` is memory::Pool, or the model's.
 template <class Pool>
 Layout layout_of(const Pool& pool, std::uint32_t shared_bias, bool may_move, unsigned top_level) {
-  const memory::Superblock& super = pool.superblock();
+  const gphash::TableShape& super = pool.shape();
   Layout layout;
   layout.shape = shape_of(super);
   layout.top_level = top_level;

@@ -2,7 +2,6 @@
 #include "memory/bulk_writer.hpp"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +18,7 @@
 #include "holdfast/error.hpp"
 #include "memory/mapping.hpp"
 #include "memory/superblock.hpp"
+#include "memory/system.hpp"
 
 namespace holdfast::memory {
 
@@ -42,9 +42,9 @@ BulkWriter::~BulkWriter() { set_direct(false); }
 
 void BulkWriter::set_direct(bool on) {
   if (direct_ == on) return;
-  const int flags = fcntl(file_.fd(), F_GETFL);
+  const int flags = system::get_flags(file_.fd());
   const int wanted = on ? flags | O_DIRECT : flags & ~O_DIRECT;
-  if (flags >= 0 && fcntl(file_.fd(), F_SETFL, wanted) == 0) direct_ = on;
+  if (flags >= 0 && system::set_flags(file_.fd(), wanted) == 0) direct_ = on;
 }
 
 void BulkWriter::write(const std::byte* from, std::uint64_t bytes, std::uint64_t offset) {
@@ -63,13 +63,12 @@ void BulkWriter::write(const std::byte* from, std::uint64_t bytes, std::uint64_t
 void BulkWriter::write_stretch(const std::byte* from, std::uint64_t bytes, std::uint64_t offset) {
   if (granule_ != kPage) return write_by_mapping(from, bytes, offset);
   for (std::uint64_t done = 0; done < bytes;) {
-    const ssize_t wrote = pwrite(file_.fd(), from + done, bytes - done, static_cast<off_t>(offset + done));
+    const ssize_t wrote = system::pwrite(file_.fd(), from + done, bytes - done, offset + done);
     if (wrote > 0) {
       done += static_cast<std::uint64_t>(wrote);
       continue;
     }
     const int error = wrote == 0 ? ENOSPC : errno;
-    if (error == EINTR) continue;
     if (direct_ && (error == EINVAL || error == EFAULT || error == EOPNOTSUPP)) {
       set_direct(false);  // this file system, or this memory, does not take part: through the page cache, then
       continue;
@@ -82,8 +81,7 @@ void BulkWriter::write_stretch(const std::byte* from, std::uint64_t bytes, std::
     throw SystemError(system_message(file_.path(), "cannot be written", error));
   }
   // Through the page cache the disk begins now, and not with the sync at the end. Only speed depends on it.
-  if (!direct_)
-    sync_file_range(file_.fd(), static_cast<off_t>(offset), static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE);
+  if (!direct_) system::sync_file_range(file_.fd(), offset, bytes);
 }
 
 void BulkWriter::write_by_mapping(const std::byte* from, std::uint64_t bytes, std::uint64_t offset) const {

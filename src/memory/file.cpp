@@ -5,19 +5,19 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
+#include <sstream>
 #include <utility>
+#include <vector>
 
 #include "holdfast/error.hpp"
 #include "memory/huge_pages.hpp"
 #include "memory/medium.hpp"
+#include "memory/system.hpp"
 
 namespace holdfast::memory {
 
@@ -25,6 +25,7 @@ namespace {
 
 constexpr mode_t kOwnerOnly = 0600;
 /// tmpfs takes back what it gave if a signal interrupts it, so a long allocation goes in steps.
+constexpr std::uint64_t kRewriteStep = std::uint64_t{1} << 20;
 constexpr std::uint64_t kAllocationStep = std::uint64_t{64} << 20;
 
 FileFacts facts_of(const struct stat& status) {
@@ -70,7 +71,9 @@ bool in_small_pages_of_memory(const File& file) {
 /// tmpfs promises more than the machine has, and the kernel then kills somebody. Better an error first.
 void require_memory(const File& file, std::uint64_t bytes) {
   if (!in_small_pages_of_memory(file)) return;  // a hugetlbfs has set its pages aside before
-  std::ifstream meminfo("/proc/meminfo");
+  std::string text;
+  system::text("/proc/meminfo", text);
+  std::istringstream meminfo(text);
   std::uint64_t available = 0;
   for (std::string line; std::getline(meminfo, line);) {
     unsigned long long kib = 0;
@@ -108,18 +111,15 @@ void File::close() noexcept {
   if (is_open() && !forked()) {
     const NoFork no_fork;
     no_fork.forget(fd_);
-    flock(fd_, LOCK_UN);  // at once, though a child that is just being forked may have a copy
-    ::close(fd_);
+    system::flock(fd_, LOCK_UN);  // at once, though a child that is just being forked may have a copy
+    system::close(fd_);
   }
   fd_ = -1;
 }
 
 int File::open_watched(const std::string& path, int flags) {
   const NoFork no_fork;
-  int fd = -1;
-  do {
-    fd = ::open(path.c_str(), flags | O_CLOEXEC, kOwnerOnly);
-  } while (fd < 0 && errno == EINTR);
+  const int fd = system::open(path.c_str(), flags | O_CLOEXEC, kOwnerOnly);
   if (fd >= 0) no_fork.watch(fd);
   return fd;
 }
@@ -129,7 +129,7 @@ AtPath look_at(const std::string& path, FileFacts* facts) {
     throw InvalidArgument("a pool's path must not be empty and has no zero byte");
   }
   struct stat status = {};
-  if (stat(path.c_str(), &status) != 0) {
+  if (system::stat(path.c_str(), status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return AtPath::nothing;
     if (errno == EACCES) throw MediumError(system_message(path, "cannot be reached", errno));
     throw SystemError(system_message(path, "cannot be looked at", errno));
@@ -145,7 +145,7 @@ File File::open(const std::string& path, bool writable) {
   if (fd < 0) throw_open_error(path, errno);
   File file(path, fd);
   struct stat status = {};
-  if (fstat(fd, &status) != 0) throw SystemError(system_message(path, "cannot be looked at", errno));
+  if (system::fstat(fd, status) != 0) throw SystemError(system_message(path, "cannot be looked at", errno));
   require_regular(path, status);
   return file;
 }
@@ -154,9 +154,9 @@ File File::make(const std::string& path) {
   const int fd = open_watched(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
   if (fd >= 0) {
     File file(path, fd);
-    if (fchmod(fd, kOwnerOnly) != 0) {
+    if (system::fchmod(fd, kOwnerOnly) != 0) {
       const int error = errno;
-      unlink(path.c_str());
+      system::unlink(path.c_str());
       throw SystemError(system_message(path, "cannot be kept to its owner", error));
     }
     return file;
@@ -176,15 +176,14 @@ File File::make(const std::string& path) {
 
 FileFacts File::facts() const {
   struct stat status = {};
-  if (fstat(fd_, &status) != 0) throw SystemError(system_message(path_, "cannot be looked at", errno));
+  if (system::fstat(fd_, status) != 0) throw SystemError(system_message(path_, "cannot be looked at", errno));
   return facts_of(status);
 }
 
 std::size_t File::read(void* data, std::size_t bytes, std::uint64_t offset) const {
   std::size_t done = 0;
   while (done < bytes) {
-    const ssize_t got = pread(fd_, static_cast<char*>(data) + done, bytes - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
+    const ssize_t got = system::pread(fd_, static_cast<char*>(data) + done, bytes - done, offset + done);
     if (got < 0) throw SystemError(system_message(path_, "cannot be read", errno));
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
@@ -193,11 +192,7 @@ std::size_t File::read(void* data, std::size_t bytes, std::uint64_t offset) cons
 }
 
 void File::resize(std::uint64_t bytes) const {
-  int result = 0;
-  do {
-    result = ftruncate(fd_, static_cast<off_t>(bytes));
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) throw SystemError(system_message(path_, "cannot be cut to length", errno));
+  if (system::ftruncate(fd_, bytes) != 0) throw SystemError(system_message(path_, "cannot be cut to length", errno));
 }
 
 void File::allocate(std::uint64_t offset, std::uint64_t bytes) const {
@@ -209,8 +204,7 @@ void File::allocate(std::uint64_t offset, std::uint64_t bytes) const {
   for (std::uint64_t at = offset; at < offset + bytes;) {
     const std::uint64_t step = std::min(kAllocationStep - at % kAllocationStep, offset + bytes - at);
     huge = huge && take_huge_pages(fd_, at, step);
-    const int error = posix_fallocate(fd_, static_cast<off_t>(at), static_cast<off_t>(step));
-    if (error == EINTR) continue;
+    const int error = system::posix_fallocate(fd_, at, step);
     if (error != 0) {
       resize(before);
       if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == ENOMEM) {
@@ -222,12 +216,26 @@ void File::allocate(std::uint64_t offset, std::uint64_t bytes) const {
   }
 }
 
+void File::punch(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+  static_cast<void>(system::punch_hole(fd_, offset, bytes));
+}
+
+void File::rewrite(std::uint64_t offset, std::uint64_t bytes) const {
+  std::vector<std::byte> buffer(std::min(kRewriteStep, bytes));
+  for (std::uint64_t done = 0; done < bytes;) {
+    const std::size_t got = read(buffer.data(), std::min<std::uint64_t>(buffer.size(), bytes - done), offset + done);
+    if (got == 0) return;
+    for (std::size_t at = 0; at < got;) {
+      const ssize_t wrote = system::pwrite(fd_, buffer.data() + at, got - at, offset + done + at);
+      if (wrote <= 0) throw SystemError(system_message(path_, "cannot be written", wrote == 0 ? ENOSPC : errno));
+      at += static_cast<std::size_t>(wrote);
+    }
+    done += got;
+  }
+}
+
 void File::sync_data() const {
-  int result = 0;
-  do {
-    result = fdatasync(fd_);
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) throw SystemError(system_message(path_, "cannot be put on its device", errno));
+  if (system::fdatasync(fd_) != 0) throw SystemError(system_message(path_, "cannot be put on its device", errno));
 }
 
 }  // namespace holdfast::memory

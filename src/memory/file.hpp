@@ -55,6 +55,10 @@ class File {
   /// Takes room on the medium for [offset, offset + bytes), zero where it was not used before; the file grows to hold it.
   /// Throws NoSpace; then the file is as long as before.
   void allocate(std::uint64_t offset, std::uint64_t bytes) const;
+  /// Gives the room of a range back to the medium, where it can take it. The range stays part of the file, and is of any content.
+  void punch(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// Writes what a range holds once more: for what no sync brings to the device otherwise. Throws SystemError.
+  void rewrite(std::uint64_t offset, std::uint64_t bytes) const;
   /// Puts all of it on its device.
   void sync_data() const;
 

@@ -2,12 +2,13 @@
 #include "memory/fork.hpp"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <mutex>
 #include <new>
 #include <vector>
+
+#include "memory/system.hpp"
 
 namespace holdfast::memory {
 
@@ -25,7 +26,8 @@ Watched& watched() {
     auto* const made = new Watched;
     const auto child = [] {
       Watched& here = watched();
-      for (const int descriptor : here.descriptors) close(descriptor);  // and no unlock: that would be the parent's
+      for (const int descriptor : here.descriptors)
+        system::close_in_child(descriptor);  // and no unlock: that would be the parent's
       here.descriptors.clear();
       here.generation.fetch_add(1, std::memory_order_relaxed);
       here.mutex.unlock();

@@ -10,6 +10,7 @@
 
 #include "holdfast/error.hpp"
 #include "memory/superblock.hpp"
+#include "memory/system.hpp"
 
 namespace holdfast::memory {
 
@@ -29,7 +30,7 @@ namespace {
 
 /// Address space without memory, not counted against memory either. Null if there is not so much.
 std::byte* try_reserve(std::uint64_t bytes) {
-  void* const at = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const at = system::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
 }
 
@@ -39,17 +40,17 @@ std::byte* try_reserve_aligned(std::uint64_t bytes, std::uint64_t rest, std::uin
   if (whole == nullptr) return nullptr;
   const auto start = reinterpret_cast<std::uintptr_t>(whole);
   const std::uint64_t before = (rest + unit - start % unit) % unit;
-  if (before != 0) munmap(whole, before);
-  munmap(whole + before + bytes, unit - before);
+  if (before != 0) system::munmap(whole, before);
+  system::munmap(whole + before + bytes, unit - before);
   return whole + before;
 }
 
 /// What every mapping of a pool gets: huge pages where they help, and no place in a forked child. Advice may be refused by an
 /// older kernel or another medium; only speed is lost.
 void advise(std::byte* at, std::uint64_t bytes, bool populate) {
-  madvise(at, bytes, MADV_DONTFORK);
-  if (bytes >= kHugePage) madvise(at, bytes, MADV_HUGEPAGE);
-  if (populate) madvise(at, bytes, MADV_POPULATE_READ);
+  system::madvise(at, bytes, MADV_DONTFORK);
+  if (bytes >= kHugePage) system::madvise(at, bytes, MADV_HUGEPAGE);
+  if (populate) system::madvise(at, bytes, MADV_POPULATE_READ);
 }
 
 }  // namespace
@@ -66,8 +67,7 @@ std::byte* map_file(const File& file, std::uint64_t offset, std::uint64_t bytes,
   // Huge pages that were not set aside for a copy would end the process by SIGBUS; small ones are there as memory is.
   if (mode.private_copy) flags = mode.granule > kPage ? MAP_PRIVATE : MAP_PRIVATE | MAP_NORESERVE;
   if (at != nullptr) flags |= MAP_FIXED;
-  void* const mapped =
-      mmap(at, bytes, PROT_READ | (mode.writable ? PROT_WRITE : 0), flags, file.fd(), static_cast<off_t>(offset));
+  void* const mapped = system::mmap(at, bytes, PROT_READ | (mode.writable ? PROT_WRITE : 0), flags, file.fd(), offset);
   if (mapped == MAP_FAILED) {
     const int error = errno;
     if (aligned) unmap(at, bytes);
@@ -78,8 +78,9 @@ std::byte* map_file(const File& file, std::uint64_t offset, std::uint64_t bytes,
 }
 
 std::byte* map_private(const File& file, std::uint64_t bytes, std::byte* at) {
-  void* const mapped = mmap(at, bytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at != nullptr ? MAP_FIXED : 0), -1, 0);
+  void* const mapped =
+      system::mmap(at, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at != nullptr ? MAP_FIXED : 0), -1, 0);
   if (mapped == MAP_FAILED) throw_map_error(file, bytes, errno);
   advise(static_cast<std::byte*>(mapped), bytes, false);
   return static_cast<std::byte*>(mapped);
@@ -90,7 +91,7 @@ std::byte* reserve(const File& file, std::uint64_t& bytes, std::uint64_t least, 
   const auto rounded = [&](std::uint64_t size) { return std::max<std::uint64_t>((size + unit - 1) / unit, 1) * unit; };
   for (bytes = rounded(bytes);; bytes = rounded(std::max(bytes / 2, least))) {
     if (std::byte* const at = try_reserve_aligned(bytes, 0, unit); at != nullptr) {
-      madvise(at, bytes, MADV_DONTFORK);
+      system::madvise(at, bytes, MADV_DONTFORK);
       return at;
     }
     if (bytes <= rounded(least)) throw_map_error(file, bytes, errno);
@@ -98,12 +99,12 @@ std::byte* reserve(const File& file, std::uint64_t& bytes, std::uint64_t least, 
 }
 
 void unmap_into_reserve(std::byte* at, std::uint64_t bytes) noexcept {
-  static_cast<void>(mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
-  madvise(at, bytes, MADV_DONTFORK);
+  static_cast<void>(system::mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
+  system::madvise(at, bytes, MADV_DONTFORK);
 }
 
 void unmap(std::byte* at, std::uint64_t bytes) noexcept {
-  if (at != nullptr && bytes != 0) munmap(at, bytes);
+  if (at != nullptr && bytes != 0) system::munmap(at, bytes);
 }
 
 }  // namespace holdfast::memory

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "holdfast/error.hpp"
+#include "memory/system.hpp"
 
 namespace holdfast::memory {
 
@@ -20,9 +21,9 @@ constexpr std::uint32_t kHugetlbfs = 0x958458f6;
 
 /// True if the kernel maps the file with MAP_SYNC: its pages are the medium itself.
 bool maps_directly(const File& file) {
-  void* const page = mmap(nullptr, kPage, PROT_READ, MAP_SHARED_VALIDATE | MAP_SYNC, file.fd(), 0);
+  void* const page = system::mmap(nullptr, kPage, PROT_READ, MAP_SHARED_VALIDATE | MAP_SYNC, file.fd(), 0);
   if (page == MAP_FAILED) return false;
-  munmap(page, kPage);
+  system::munmap(page, kPage);
   return true;
 }
 
@@ -39,17 +40,14 @@ bool names_other_process(const std::string& path) {
 }  // namespace
 
 MediumFacts find_medium(const File& file) {
-  struct statfs system = {};
-  int result = 0;
-  do {
-    result = fstatfs(file.fd(), &system);
-  } while (result != 0 && errno == EINTR);
-  if (result != 0) throw SystemError(system_message(file.path(), "cannot be looked at", errno));
+  struct statfs found = {};
+  if (system::fstatfs(file.fd(), found) != 0)
+    throw SystemError(system_message(file.path(), "cannot be looked at", errno));
   MediumFacts facts;
-  const auto type = static_cast<std::uint32_t>(system.f_type);
+  const auto type = static_cast<std::uint32_t>(found.f_type);
   if (type == kTmpfs || type == kRamfs || type == kHugetlbfs) {
     facts.medium = Medium::shm;
-    if (type == kHugetlbfs) facts.granule = static_cast<std::uint64_t>(system.f_bsize);
+    if (type == kHugetlbfs) facts.granule = static_cast<std::uint64_t>(found.f_bsize);
   } else {
     facts.medium = maps_directly(file) ? Medium::dax : Medium::file;
   }

@@ -2,10 +2,8 @@
 #include "memory/named_file.hpp"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,10 +12,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <string_view>
+#include <vector>
 
 #include "holdfast/error.hpp"
+#include "memory/system.hpp"
 
 namespace holdfast::memory {
 
@@ -28,6 +27,7 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
+constexpr unsigned kNoReplace = 1;           // RENAME_NOREPLACE, which older headers lack
 constexpr std::string_view kMark = ".tmp-";  // then the process, and a number if it made several
 
 bool is_number(std::string_view text) {
@@ -45,34 +45,33 @@ bool is_temporary(std::string_view name, std::string_view target) {
 
 /// False if somebody else has locked it.
 bool try_lock(const File& file) {
-  while (flock(file.fd(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return false;
-    if (errno != EINTR) throw SystemError(system_message(file.path(), "cannot be locked", errno));
-  }
-  return true;
+  if (system::flock(file.fd(), LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  throw SystemError(system_message(file.path(), "cannot be locked", errno));
 }
 
 /// Is it the regular file of this name, and not one that a link or a successor leads to?
 bool has_name(const File& file, const std::string& name) {
   struct stat named = {};
   const FileFacts facts = file.facts();
-  return lstat(name.c_str(), &named) == 0 && S_ISREG(named.st_mode) && named.st_dev == facts.device &&
-         named.st_ino == facts.inode;
+  if (system::lstat(name.c_str(), named) != 0) {
+    if (errno == ENOENT) return false;
+    throw SystemError(system_message(name, "cannot be looked at", errno));
+  }
+  return S_ISREG(named.st_mode) && named.st_dev == facts.device && named.st_ino == facts.inode;
 }
 
 }  // namespace
 
 std::string resolve(const std::string& path) {
-  char* const resolved = realpath(path.c_str(), nullptr);
-  if (resolved == nullptr) return path;
-  std::string result(resolved);
-  free(resolved);
-  return result;
+  std::string resolved;
+  return system::realpath(path.c_str(), resolved) == 0 ? resolved : path;
 }
 
 File make_temporary(const std::string& target) {
   static std::atomic<unsigned> serial = 0;
-  for (;;) {
+  constexpr int kAttempts = 10'000;  // names that others have, or have removed meanwhile
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const unsigned number = serial.fetch_add(1, std::memory_order_relaxed);
     std::string name = target + std::string(kMark) + std::to_string(getpid());
     if (number != 0) name += "-" + std::to_string(number);
@@ -84,16 +83,28 @@ File make_temporary(const std::string& target) {
     unless_locked.path.clear();
     return file;
   }
+  throw SystemError(target + " gets no temporary file beside it: all names for one are taken; remove " + target +
+                    std::string(kMark) + "*");
 }
 
 void remove_leftovers(const std::string& target) noexcept try {
   const std::string folder = folder_of(target), own = target.substr(target.rfind('/') + 1);
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path();
-    if (!is_temporary(entry.path().filename().string(), own) || !entry.is_regular_file()) continue;
+  std::vector<std::string> entries;
+  system::entries(folder.c_str(), entries);
+  struct stat whole = {};
+  const bool exists = system::lstat(target.c_str(), whole) == 0;
+  for (const std::string& entry : entries) {
+    const std::string name = folder + "/" + entry;
+    struct stat named = {};
+    if (!is_temporary(entry, own) || system::lstat(name.c_str(), named) != 0 || !S_ISREG(named.st_mode)) continue;
+    if (exists && named.st_dev == whole.st_dev && named.st_ino == whole.st_ino) {
+      system::unlink(name.c_str());  // the first name of the file itself, which has another by now: see give_name
+      continue;
+    }
     try {
       const File file = File::open(name, false);
-      if (try_lock(file) && has_name(file, name)) unlink(name.c_str());  // while it is locked: see make_temporary
+      if (try_lock(file) && has_name(file, name))
+        system::unlink(name.c_str());  // while it is locked: see make_temporary
     } catch (const Error&) {
       // Somebody else's, or gone meanwhile.
     }
@@ -103,28 +114,33 @@ void remove_leftovers(const std::string& target) noexcept try {
 }
 
 TemporaryName::~TemporaryName() {
-  if (!path.empty()) unlink(path.c_str());
+  if (!path.empty()) system::unlink(path.c_str());
 }
 
 void give_name(const std::string& temporary, const std::string& target, bool overwrite) {
   if (overwrite) {
-    if (rename(temporary.c_str(), target.c_str()) == 0) return;
+    if (system::rename(temporary.c_str(), target.c_str()) == 0) return;
   } else {
-    if (syscall(SYS_renameat2, AT_FDCWD, temporary.c_str(), AT_FDCWD, target.c_str(), 1u /* RENAME_NOREPLACE */) == 0) {
+    if (system::renameat2(temporary.c_str(), target.c_str(), kNoReplace) == 0) {
       return;
     }
     // A file system without it: a link cannot replace anything either.
-    if ((errno == EINVAL || errno == ENOSYS) && link(temporary.c_str(), target.c_str()) == 0) return;
+    if ((errno == EINVAL || errno == ENOSYS) && system::link(temporary.c_str(), target.c_str()) == 0) return;
     if (errno == EEXIST) throw PoolExists(target + " exists already; open it, or create it with overwrite");
   }
   throw SystemError(system_message(target, "cannot be given its name", errno));
 }
 
-void sync_folder(const std::string& path) {
-  const int fd = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;  // a folder may be writable but not readable; the file itself is on its device
-  fsync(fd);
-  close(fd);
+void sync_folder(const std::string& path, const File& file) {
+  const int fd = system::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // A folder may be writable but not readable: then with all of its file system.
+  const bool unreadable = fd < 0 && errno == EACCES;
+  const bool done = unreadable ? system::syncfs(file.fd()) == 0 : fd >= 0 && system::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) system::close(fd);
+  if (done) return;
+  throw SystemError(system_message(path, "has its name, but its folder cannot be put on its device", error) +
+                    "; after a power cut it may be gone");
 }
 
 }  // namespace holdfast::memory

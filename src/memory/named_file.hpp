@@ -28,7 +28,8 @@ struct TemporaryName {
 /// The temporary name may still be there afterwards, as a second name.
 void give_name(const std::string& temporary, const std::string& target, bool overwrite);
 
-/// Puts the folder of `path` on its device, so that the name survives a power cut too.
-void sync_folder(const std::string& path);
+/// Puts the folder of `path`, where `file` is, on its device, so that the name survives a power cut too. Throws SystemError; the
+/// name is there then, but may not be after a power cut.
+void sync_folder(const std::string& path, const File& file);
 
 }  // namespace holdfast::memory

@@ -11,11 +11,12 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "core/checksum.hpp"
 #include "holdfast/error.hpp"
+#include "memory/system.hpp"
 
 namespace holdfast::memory {
 
@@ -43,7 +44,9 @@ Locker locker_of(const FileFacts& facts) {
   char wanted[64];
   std::snprintf(wanted, sizeof wanted, "%02x:%02x:%lu", major(facts.device), minor(facts.device),
                 static_cast<unsigned long>(facts.inode));
-  std::ifstream locks("/proc/locks");
+  std::string text;
+  system::text("/proc/locks", text);
+  std::istringstream locks(text);
   for (std::string line; std::getline(locks, line);) {
     // Number, kind, advisory or not, access, process, file. Not by a stream: process.cpp says why.
     char kind[8] = {}, access[8] = {}, file[64] = {};
@@ -57,11 +60,9 @@ Locker locker_of(const FileFacts& facts) {
 }
 
 bool try_lock(const File& file, LockKind kind) {
-  for (;;) {
-    if (flock(file.fd(), (kind == LockKind::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return true;
-    if (errno == EWOULDBLOCK) return false;
-    if (errno != EINTR) throw SystemError(system_message(file.path(), "cannot be locked", errno));
-  }
+  if (system::flock(file.fd(), (kind == LockKind::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  throw SystemError(system_message(file.path(), "cannot be locked", errno));
 }
 
 [[noreturn]] void throw_written(const File& file, const std::string& owner, Life life) {
@@ -118,6 +119,16 @@ void wait_for_former_owner(const File& file) {
   }
 }
 
+/// A note that is whole, made on this file and since the machine started; of nobody, if its process is 0.
+std::optional<OwnerNote> read_left_note(const File& file) {
+  OwnerNote note = {};
+  if (file.read(&note, sizeof note, kOwnerOffset) != sizeof note) return std::nullopt;
+  if (note.magic != kOwnerMagic || note.checksum != checksum(&note, offsetof(OwnerNote, checksum))) return std::nullopt;
+  const FileFacts facts = file.facts();
+  if (note.device != facts.device || note.inode != facts.inode || !is_this_boot(note.boot_id)) return std::nullopt;
+  return note;
+}
+
 }  // namespace
 
 OwnerNote make_note(const FileFacts& file) {
@@ -132,19 +143,20 @@ OwnerNote make_note(const FileFacts& file) {
   note.device = file.device;
   note.inode = file.inode;
   command_of(self.pid).copy(note.command, sizeof note.command - 1);
-  note.checksum = checksum(&note, offsetof(OwnerNote, checksum));
+  seal(note);
   return note;
 }
 
+void seal(OwnerNote& note) { note.checksum = checksum(&note, offsetof(OwnerNote, checksum)); }
+
 std::optional<OwnerNote> read_note(const File& file) {
-  OwnerNote note = {};
-  if (file.read(&note, sizeof note, kOwnerOffset) != sizeof note) return std::nullopt;
-  if (note.magic != kOwnerMagic || note.checksum != checksum(&note, offsetof(OwnerNote, checksum))) return std::nullopt;
-  const FileFacts facts = file.facts();
-  const BootId boot = boot_id();
-  if (note.device != facts.device || note.inode != facts.inode) return std::nullopt;
-  if (note.pid == 0 || std::memcmp(note.boot_id, boot.data(), boot.size()) != 0) return std::nullopt;
-  return note;
+  const auto note = read_left_note(file);
+  return note && note->pid != 0 ? note : std::nullopt;
+}
+
+bool sync_has_failed(const File& file) {
+  const auto note = read_left_note(file);
+  return note && note->sync_failed != 0;
 }
 
 std::string describe(const OwnerNote& note) {

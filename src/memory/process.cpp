@@ -1,9 +1,6 @@
 // process.cpp: reads /proc, and waits on process descriptors.
 #include "memory/process.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -16,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "memory/system.hpp"
+
 namespace holdfast::memory {
 
 namespace {
@@ -24,20 +23,10 @@ constexpr std::uint64_t kExiting = 0x4;  // PF_EXITING of the kernel's task flag
 
 std::string proc(pid_t pid, const char* file) { return "/proc/" + std::to_string(pid) + "/" + file; }
 
-/// What a file of /proc says; empty where it cannot be read. No stream reads it: one that is gone in the middle of reading,
-/// as a dying process's is, makes a stream's iterators throw.
+/// What a file of /proc says, as far as it can be read: one may be gone in the middle of it, as a dying process's is.
 std::string contents(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return {};
   std::string text;
-  char piece[4096];
-  for (;;) {
-    const ssize_t got = read(file, piece, sizeof piece);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    text.append(piece, static_cast<std::size_t>(got));
-  }
-  close(file);
+  system::text(path.c_str(), text);
   return text;
 }
 
@@ -89,6 +78,11 @@ BootId boot_id() {
   return id;
 }
 
+bool is_this_boot(const std::uint8_t (&id)[16]) {
+  const BootId now = boot_id();
+  return now != BootId{} && std::equal(now.begin(), now.end(), id);
+}
+
 ProcessId process_at(pid_t pid) {
   const TaskStat stat = stat_of(pid);
   return stat.there ? ProcessId{pid, stat.start_time} : ProcessId{};
@@ -123,23 +117,22 @@ bool wait_for_exit(const ProcessId& process, std::chrono::milliseconds limit) {
     const TaskStat stat = stat_of(process.pid);
     return stat.there && stat.start_time == process.start_time;
   };
-  const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
+  const int descriptor = system::pidfd_open(process.pid);
   if (descriptor < 0 || !same()) {  // the second: the number may have gone to another process before we opened it
-    if (descriptor >= 0) close(descriptor);
+    if (descriptor >= 0) system::close(descriptor);
     while (same()) {  // a kernel without process descriptors
       if (std::chrono::steady_clock::now() >= deadline) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return true;
   }
-  pollfd wait = {.fd = descriptor, .events = POLLIN, .revents = 0};
   int ready = 0;
   do {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    ready = poll(&wait, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
+    ready = system::poll(descriptor, static_cast<int>(std::max<std::int64_t>(0, left.count())));
   } while (ready < 0 && errno == EINTR);
-  close(descriptor);
+  system::close(descriptor);
   return ready > 0;
 }
 

@@ -14,6 +14,8 @@ using BootId = std::array<std::uint8_t, 16>;
 
 /// The kernel's random name for this run of the machine; all zero if it does not say.
 BootId boot_id();
+/// Is `id` that of this run? No, if the kernel does not say which it is: one that is unknown is not equal to another.
+bool is_this_boot(const std::uint8_t (&id)[16]);
 
 /// A process, told apart from a later one of the same number.
 struct ProcessId {

@@ -9,16 +9,21 @@
 
 #include "memory/medium.hpp"
 #include "memory/named_file.hpp"
-#include "memory/pool.hpp"
+#include "memory/object.hpp"
 
 namespace holdfast::memory {
 
 class BulkWriter;
 
+/// Memory that can be written past the page cache.
+struct alignas(kPage) AlignedPage {
+  std::byte bytes[kPage];
+};
+
 /// Writes a snapshot: `copy` while nothing changes the pool, `finish` whenever it suits. Without `finish` there is no file.
 ///
-/// The copy is laid out anew, as a pool just created: the levels that are addressed, then the heap in one piece. Free extents
-/// and what growth left between extents stay behind. It has an id of its own, and the source's seed.
+/// The copy has all objects, with their numbers and names, laid out anew: what lies in pieces is in one, and what is free stays
+/// behind. Objects that are open are clean in it; others are as they are. It has an id of its own.
 class Snapshot {
  public:
   /// Asked on the calling thread, at least before and after copying, with the bytes done and in all; false: stop.
@@ -27,13 +32,13 @@ class Snapshot {
   /// Makes the file under a temporary name. Throws PoolExists, PoolInUse (overwriting an open pool), MediumError, NoSpace.
   Snapshot(const std::string& path, bool overwrite);
 
-  /// Copies the pool with `threads` threads (0: as many as keep a fast disk busy). False if `progress` said to stop.
-  /// Throws NoSpace, SystemError, and what `progress` throws.
-  bool copy(const Pool& pool, unsigned threads, const Progress& progress);
+  /// Copies the pool with `threads` threads (0: as many as keep a fast disk busy); `open`: those of its objects that are open,
+  /// and stand still. False if `progress` said to stop. Throws NoSpace, SystemError, and what `progress` throws.
+  bool copy(PoolFile& pool, const std::vector<const Object*>& open, unsigned threads, const Progress& progress);
   /// Puts the copy on its device, and gives it its name. Throws PoolExists, SystemError.
   void finish();
 
-  std::uint64_t bytes() const { return bytes_; }      ///< of levels and heap
+  std::uint64_t bytes() const { return bytes_; }      ///< of all extents
   std::uint64_t written() const { return written_; }  ///< of them; stretches of zeros need no writing
 
  private:
@@ -42,8 +47,9 @@ class Snapshot {
     const std::byte* from;
     std::uint64_t bytes, offset;
   };
-  static std::vector<Part> plan(const Pool& pool, const Superblock& block);
-  void write_header(BulkWriter& writer, const index::Slot& aside, Superblock& block);
+  bool write_parts(BulkWriter& writer, unsigned threads, const Progress& progress) const;
+  void plan_pages(const Extent& to, const std::byte* from, const Object* open);
+  void write_header(BulkWriter& writer, const PoolFile& pool);
 
   const std::string path_, target_;
   const bool overwrite_;
@@ -51,6 +57,9 @@ class Snapshot {
   TemporaryName temporary_;
   File file_;
   MediumFacts medium_;
+  Directory directory_;  ///< of the copy
+  std::vector<Part> parts_;
+  std::vector<std::vector<AlignedPage>> pages_;  ///< of objects, as the copy has them
   std::uint64_t bytes_ = 0, written_ = 0;
 };
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gphash/table_shape.hpp"
 #include "index/pair.hpp"
-#include "memory/superblock.hpp"
 
 namespace holdfast::table {
 
@@ -16,7 +16,7 @@ constexpr std::uint64_t kMostDeviceBlobs = std::uint64_t{1} << 30;
 
 [[noreturn]] void refuse(const std::string& what) { throw InvalidArgument(what); }
 
-std::uint64_t slots_of(const memory::PoolShape& shape) {
+std::uint64_t slots_of(const gphash::TableShape& shape) {
   const std::uint64_t top = std::uint64_t{1} << shape.top_level;
   return (2 * top - (top >> (shape.levels - 1))) * shape.slots;
 }
@@ -54,8 +54,8 @@ void check_parts(const Batch& batch, bool takes, bool accumulates) {
 
 }  // namespace
 
-memory::PoolShape shape_for(const CreateOptions& options) {
-  if (!memory::is_key_bytes(options.key_bytes)) {
+gphash::TableShape shape_for(const CreateOptions& options) {
+  if (!gphash::is_key_bytes(options.key_bytes)) {
     refuse("key_bytes is " + std::to_string(options.key_bytes) +
            ": keys have 8 bytes, or another multiple of 8 up to 128; pad shorter ones");
   }
@@ -85,7 +85,7 @@ memory::PoolShape shape_for(const CreateOptions& options) {
   if (options.capacity > kMostItems) {
     refuse("capacity is " + std::to_string(options.capacity) + ": give at most 2^40; the table grows by itself");
   }
-  memory::PoolShape shape;
+  gphash::TableShape shape;
   shape.key_bytes = options.key_bytes;
   shape.value_bytes = options.value_bytes;
   shape.levels = options.levels;
@@ -94,10 +94,10 @@ memory::PoolShape shape_for(const CreateOptions& options) {
   shape.top_level = options.levels;
   while (slots_of(shape) * 9 / 10 < options.capacity) ++shape.top_level;
   shape.score = options.score;
-  const bool in_cells = memory::cell_bytes_of(options.value_bytes, options.score) != 0;
+  const bool in_cells = gphash::cell_bytes_of(options.value_bytes, options.score) != 0;
   shape.cells = in_cells ? options.capacity + options.capacity / 32 + 64 : 0;
   if (options.value_bytes == kVariableBytes) {  // a directory, and as if pairs had 64 bytes; the heap grows by itself
-    shape.cells = 1 + std::max<std::uint64_t>(4, options.capacity / (index::kSlabBytes / 64));
+    shape.cells = 1 + std::max<std::uint64_t>(1, options.capacity / (index::kSlabBytes / 64));
   }
   shape.seed = options.seed;
   shape.max_bytes = options.max_bytes;

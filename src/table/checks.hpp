@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <string>
 
+#include "gphash/table_object.hpp"
 #include "holdfast/table.hpp"
-#include "memory/pool.hpp"
 
 namespace holdfast::table {
 
 /// The geometry for `capacity` items at a load of 0.9 at most. Throws InvalidArgument for options that no pool can have.
-memory::PoolShape shape_for(const CreateOptions& options);
+gphash::TableShape shape_for(const CreateOptions& options);
 
 /// Throws InvalidArgument for options that no cache can have.
 void check_cache(const CacheOptions& options);

@@ -28,9 +28,12 @@ int ordinal(const std::string& device) {
   return std::stoi(digits);
 }
 
-Choice choose_automatically(const memory::Pool& pool) {
-  if (pool.read_only()) return {-1, "read-only pools are searched on the CPU"};
-  if (pool.medium() == Medium::file) return {-1, "a pool on medium file works on the CPU until the journal exists"};
+bool is_read_only(const memory::PoolFile& pool) { return pool.access() == memory::Access::read_only; }
+
+Choice choose_automatically(const memory::PoolFile& pool) {
+  if (is_read_only(pool)) return {-1, "read-only pools are searched on the CPU"};
+  if (pool.medium().medium == Medium::file)
+    return {-1, "a pool on medium file works on the CPU until the journal exists"};
   std::string why;
   return cuda_devices(&why) > 0 ? Choice{0, "the first GPU"} : Choice{-1, why};
 }
@@ -49,26 +52,26 @@ void check_device(const std::string& device) {
   }
 }
 
-Choice choose_machine(const std::string& device, const memory::Pool& pool) {
+Choice choose_machine(const std::string& device, const memory::PoolFile& pool) {
   check_device(device);
   if (device == "cpu") return {-1, "asked for"};
   if (device == "auto") return choose_automatically(pool);
-  if (pool.read_only()) {
+  if (is_read_only(pool)) {
     throw DeviceError(pool.path() + " is open read-only, which the GPU does not support: use device=\"cpu\"");
   }
   return {ordinal(device), "asked for"};
 }
 
-std::unique_ptr<machine::Machine> make_machine(memory::Pool& pool, const Choice& choice,
+std::unique_ptr<machine::Machine> make_machine(gphash::TableObject& table, const Choice& choice,
                                                machine::MachineOptions options) {
 #ifdef HOLDFAST_WITH_CUDA
   if (choice.device >= 0) {
     options.device = choice.device;
-    return machine::make_cuda_machine(pool, options);
+    return machine::make_cuda_machine(table, options);
   }
 #endif
   static_cast<void>(choice);
-  return machine::make_cpu_machine(pool, options);
+  return machine::make_cpu_machine(table, options);
 }
 
 }  // namespace table

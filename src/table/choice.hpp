@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "gphash/table_object.hpp"
 #include "machine/machine.hpp"
-#include "memory/pool.hpp"
 
 namespace holdfast::table {
 
@@ -18,9 +18,9 @@ struct Choice {
 void check_device(const std::string& device);
 
 /// `device` is "auto", "cpu", "cuda" or "cuda:N". Throws InvalidArgument, DeviceError.
-Choice choose_machine(const std::string& device, const memory::Pool& pool);
+Choice choose_machine(const std::string& device, const memory::PoolFile& pool);
 
-std::unique_ptr<machine::Machine> make_machine(memory::Pool& pool, const Choice& choice,
+std::unique_ptr<machine::Machine> make_machine(gphash::TableObject& table, const Choice& choice,
                                                machine::MachineOptions options);
 
 }  // namespace holdfast::table

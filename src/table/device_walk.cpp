@@ -69,7 +69,7 @@ DeviceWalk::DeviceWalk(Table& table, void* stream, const WalkPlan& plan) : state
         " has keys and values of any length, from which none are selected in this version: export its "
         "items, choose, and erase the keys");
   }
-  must_agree(plan, impl.path, impl.key_bytes, impl.value_bytes, impl.pool().superblock().cell_bytes);
+  must_agree(plan, impl.path, impl.key_bytes, impl.value_bytes, impl.object().shape().cell_bytes);
   if (plan.reads_scores || plan.scores != nullptr) impl.require_scores();
   if (erases) impl.about_to_change();
   state_->key_bytes = impl.key_bytes;

@@ -1,32 +1,35 @@
 // impl.cpp: how a table opens and closes.
 #include "table/impl.hpp"
 
+#include "table/pool_impl.hpp"
+
 #include <chrono>
 #include <mutex>
 #include <utility>
 
 namespace holdfast {
 
-Table::Impl::Impl(std::unique_ptr<memory::Pool> pool, const std::string& device, const machine::MachineOptions& options,
-                  bool only_read)
-    : path(pool->path()),
-      key_bytes(pool->superblock().key_bytes),
-      value_bytes(pool->superblock().value_bytes),
-      score(static_cast<Score>(pool->superblock().score)),
+Table::Impl::Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::TableObject> object, table::Choice choice,
+                  const machine::MachineOptions& options, bool only_read)
+    : path(object->path()),
+      key_bytes(object->shape().key_bytes),
+      value_bytes(object->shape().value_bytes),
+      score(object->shape().score),
       read_only(only_read),
       sessions(std::make_shared<SessionGate>(path)),
       pool_(std::move(pool)),
-      choice_(table::choose_machine(device, *pool_)) {
-  // Recovery may mend slots, which is a change. A clean pool needs no mending.
-  if (!pool_->read_only() && !pool_->was_clean()) pool_->mark_changed(choice_.device >= 0);
-  machine_ = table::make_machine(*pool_, choice_, options);
+      object_(std::move(object)),
+      choice_(std::move(choice)) {
+  // Recovery may mend slots, which is a change. A clean table needs no mending.
+  if (!object_->read_only() && !object_->was_clean()) object_->mark_changed(choice_.device >= 0);
+  machine_ = table::make_machine(*object_, choice_, options);
 }
 
 Table::Impl::~Impl() {
   if (forked()) {
     // The mappings, the lock and the threads are the parent's: nothing of them is for this process to end.
     static_cast<void>(machine_.release());
-    static_cast<void>(pool_.release());
+    static_cast<void>(object_.release());
     return;
   }
   try {
@@ -44,16 +47,22 @@ void Table::Impl::close() {
   sessions->end();  // one that began meanwhile
   const std::unique_lock open(open_);
   if (!machine_) return;
-  const std::unique_ptr<memory::Pool> pool = std::move(pool_);
+  const std::shared_ptr<Pool::Impl> pool = std::move(pool_);  // ends last: the file and its lock
+  const std::unique_ptr<gphash::TableObject> object = std::move(object_);
   const std::unique_ptr<machine::Machine> machine = std::move(machine_);  // ends before its pool
   machine->wait();
-  if (!pool->read_only()) pool->sync();
+  if (!object->read_only()) object->sync();
 }
 
 bool Table::Impl::is_open() const {
   if (forked()) return false;
   const std::shared_lock lock(open_);
   return machine_ != nullptr;
+}
+
+CheckReport Table::Impl::check() {
+  const Alone alone = use_alone();
+  return machine_->check();
 }
 
 /// The first gate, with no session behind it.
@@ -114,7 +123,7 @@ void Table::Impl::must_not_decide() const {
 
 void Table::Impl::about_to_change() {
   if (read_only) throw ReadOnly(path + " is open read-only: open it with mode \"r+\" to change it");
-  pool_->mark_changed(choice_.device >= 0);
+  object_->mark_changed(choice_.device >= 0);
 }
 
 std::uint64_t Table::Impl::score_now() const {

@@ -1,8 +1,9 @@
-// impl.hpp: an open table: a pool, the machine that works on it, and the right to use them.
+// impl.hpp: an open table: its object in a pool, the machine that works on it, and the right to use them.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -10,22 +11,27 @@
 #include <thread>
 
 #include "core/gate.hpp"
+#include "gphash/table_object.hpp"
 #include "holdfast/table.hpp"
 #include "machine/machine.hpp"
-#include "memory/pool.hpp"
 #include "table/choice.hpp"
 #include "table/session_gate.hpp"
 
 namespace holdfast {
 
 class Table::Impl {
+  std::promise<void> ended_;  // the first member: the last to go
+
  public:
-  Impl(std::unique_ptr<memory::Pool> pool, const std::string& device, const machine::MachineOptions& options,
-       bool read_only);
+  Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::TableObject> object, table::Choice choice,
+       const machine::MachineOptions& options, bool read_only);
   ~Impl();
 
   void close();
   bool is_open() const;
+  /// Ready when the destructor, which may close the table, has ended.
+  std::shared_future<void> ended() { return ended_.get_future().share(); }
+  CheckReport check();
 
   /// The right to use the table, as long as it lives. While one changes it, none keeps it still.
   struct Change {
@@ -74,7 +80,8 @@ class Table::Impl {
   /// Throws InvalidArgument where the table keeps no scores.
   void require_scores() const;
 
-  memory::Pool& pool() { return *pool_; }
+  gphash::TableObject& object() { return *object_; }
+  const std::shared_ptr<Pool::Impl>& pool() { return pool_; }
   machine::Machine& machine() { return *machine_; }
   const table::Choice& choice() const { return choice_; }
 
@@ -93,7 +100,7 @@ class Table::Impl {
   Lock pass_changing() const;
   void must_be_open() const;
   void must_not_decide() const;
-  bool forked() const { return pool_ && pool_->forked(); }
+  bool forked() const { return object_ && object_->forked(); }
   std::string inherited() const;
 
   mutable std::atomic<std::thread::id> deciding_{};
@@ -101,7 +108,8 @@ class Table::Impl {
   // Taken in this order. Who waits for `changing_` does not stand in the way of searches, which take `open_` alone.
   mutable Gate changing_;  ///< held shared by every change, alone by who keeps the table still
   mutable Gate open_;      ///< held shared by every use, alone by close
-  std::unique_ptr<memory::Pool> pool_;
+  std::shared_ptr<Pool::Impl> pool_;
+  std::unique_ptr<gphash::TableObject> object_;
   table::Choice choice_;
   std::unique_ptr<machine::Machine> machine_;
 };

@@ -22,10 +22,10 @@ struct Quiet {
 
 /// The geometry with `top_level` on top. While a resize is unfinished there is one more level at the bottom.
 template <class Shape>
-index::View<Shape> view_of(const memory::Pool& pool, unsigned top_level) {
-  const memory::Superblock& super = pool.superblock();
+index::View<Shape> view_of(const gphash::TableObject& pool, unsigned top_level) {
+  const gphash::TableShape& super = pool.shape();
   index::View<Shape> view;
-  const index::RuntimeShape shape{super.levels, super.hash_locations, super.slots, memory::key_words(super.key_bytes)};
+  const index::RuntimeShape shape{super.levels, super.hash_locations, super.slots, gphash::key_words(super.key_bytes)};
   view.shape = Shape(shape);
   view.top_level = top_level;
   view.value_bytes = super.value_bytes;
@@ -43,7 +43,7 @@ class Salvage {
   using View = index::View<Shape>;
 
  public:
-  explicit Salvage(memory::Pool& pool) : pool_(pool), in_slot_(pool.superblock().cell_bytes == 0) {
+  explicit Salvage(gphash::TableObject& pool) : pool_(pool), in_slot_(pool.shape().cell_bytes == 0) {
     if constexpr (!Shape::kVariable) owners_.resize(in_slot_ ? 0 : pool.cells());
   }
 
@@ -64,7 +64,7 @@ class Salvage {
   /// that an unfinished resize leaves, and the aside slot.
   template <class Visit>
   void each(Visit visit) {
-    const unsigned top = pool_.superblock().top_level;
+    const unsigned top = pool_.shape().top_level;
     const View view = view_of<Shape>(pool_, top);
     for (unsigned rank = 0; rank < view.shape.levels(); ++rank) each_of_level(view, rank, visit);
     for (unsigned below = view.bottom_level(); below-- > 0 && pool_.level(below) != nullptr;) {
@@ -111,7 +111,7 @@ class Salvage {
   }
 
   bool same_wide_key(const Slot* a, const Slot* b) const {
-    const std::uint32_t bytes = pool_.superblock().key_bytes;
+    const std::uint32_t bytes = pool_.shape().key_bytes;
     return bytes == 8 || Shape::kVariable || std::memcmp(index::wide_key(a), index::wide_key(b), bytes) == 0;
   }
 
@@ -122,7 +122,7 @@ class Salvage {
     ++emptied_;
   }
 
-  memory::Pool& pool_;
+  gphash::TableObject& pool_;
   const bool in_slot_;
   /// By the cell that a slot names.
   std::conditional_t<Shape::kVariable, std::unordered_map<std::uint64_t, Owner>, std::vector<Owner>> owners_;
@@ -131,8 +131,8 @@ class Salvage {
 
 }  // namespace
 
-std::uint64_t leave_out_damage(memory::Pool& pool) {
-  if (pool.superblock().key_bytes == kVariableBytes) return Salvage<index::RuntimeVariableShape>(pool).run();
+std::uint64_t leave_out_damage(gphash::TableObject& pool) {
+  if (pool.shape().key_bytes == kVariableBytes) return Salvage<index::RuntimeVariableShape>(pool).run();
   return Salvage<index::RuntimeShape>(pool).run();
 }
 

@@ -132,7 +132,7 @@ Session Table::session(void* stream, std::uint64_t max_changes) {
   about.handle = impl_->machine().begin_session(max_changes, impl_->score_now(), stream);
   about.key_bytes = impl_->key_bytes;
   about.value_bytes = impl_->value_bytes;
-  about.default_configuration = index::is_default(machine::shape_of(impl_->pool().superblock()));
+  about.default_configuration = index::is_default(machine::shape_of(impl_->object().shape()));
   impl_->sessions->begin(impl_->machine(), about.handle.number);
   return Session(impl_->sessions, about);
 }

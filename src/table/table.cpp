@@ -1,16 +1,12 @@
 // table.cpp: the public Table: checks what it is asked, and hands it to the machine.
 #include "holdfast/table.hpp"
 
-#include <chrono>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
-#include "memory/snapshot.hpp"
+#include "memory/system.hpp"
 #include "table/checks.hpp"
-#include "table/choice.hpp"
 #include "table/impl.hpp"
-#include "table/salvage.hpp"
+#include "table/pool_impl.hpp"
 
 namespace holdfast {
 
@@ -31,61 +27,12 @@ Batch changing_batch(Op op, const void* keys, const void* values, std::size_t n,
   return batch;
 }
 
-/// A read-only open never writes the file; what is to be salvaged is recovered in a private copy.
-memory::Access access_for(const OpenOptions& options) {
-  if (!options.read_only) return memory::Access::read_write;
-  return options.salvage ? memory::Access::scratch : memory::Access::read_only;
-}
-
-void must_agree(const std::string& path, const char* what, std::uint32_t asked, std::uint32_t has) {
-  if (asked == has) return;
-  const auto length = [](std::uint32_t bytes) {
-    return bytes == kVariableBytes ? "any length" : std::to_string(bytes) + " bytes";
-  };
-  throw PoolMismatch(path + " has " + what + " of " + length(has) + ", not " + length(asked) +
-                     ": open it with its own sizes (holdfast info shows them), or create another pool");
-}
-
 }  // namespace
 
-Table::Table(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Table::Table(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Table::Table(Table&&) noexcept = default;
 Table& Table::operator=(Table&&) noexcept = default;
 Table::~Table() = default;
-
-Table Table::create(const std::string& path, const CreateOptions& options) {
-  const memory::PoolShape shape = table::shape_for(options);
-  table::check_cache(options.cache);
-  table::check_device(options.device);
-  auto pool = memory::Pool::create(path, shape, options.overwrite, options.flush);
-  const machine::MachineOptions machine{options.threads,    options.moves,      options.shared_bias, 0,
-                                        options.gpu_memory, options.order_from, options.time_phases, options.cache};
-  try {
-    return Table(std::make_unique<Impl>(std::move(pool), options.device, machine, false));
-  } catch (...) {  // the device cannot work on this medium: leave no pool behind that nobody asked for
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-    throw;
-  }
-}
-
-Table Table::open(const std::string& path, const OpenOptions& options) {
-  table::check_cache(options.cache);
-  auto pool = memory::Pool::open(path, access_for(options), options.salvage, options.flush);
-  const memory::Superblock& super = pool->superblock();
-  if (options.key_bytes != 0) must_agree(path, "keys", options.key_bytes, super.key_bytes);
-  if (options.value_bytes != 0 || options.check_value_bytes) {
-    must_agree(path, "values", options.value_bytes, super.value_bytes);
-  }
-  const bool salvages = options.salvage && options.read_only;
-  const std::uint64_t left_out = salvages ? table::leave_out_damage(*pool) : 0;
-  const machine::MachineOptions machine{options.threads,    options.moves,      options.shared_bias, 0,
-                                        options.gpu_memory, options.order_from, options.time_phases, options.cache,
-                                        options.calibrate};
-  auto impl = std::make_unique<Impl>(std::move(pool), options.device, machine, options.read_only);
-  impl->left_out = left_out;
-  return Table(std::move(impl));
-}
 
 BatchResult Table::run(const Batch& batch) {
   const bool changing = table::changes(batch);
@@ -232,26 +179,12 @@ void Table::reserve(std::uint64_t items) {
 }
 
 SnapshotResult Table::snapshot(const std::string& path, const SnapshotOptions& options) {
-  const auto begun = std::chrono::steady_clock::now();
-  const auto ms_since = [](auto start) {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  };
-  SnapshotResult result;
-  { const auto use = impl_->use(); }                   // a closed table makes no file
-  memory::Snapshot snapshot(path, options.overwrite);  // refuses a name before anybody waits
+  std::shared_ptr<Pool::Impl> pool;
   {
-    const auto use = impl_->keep_still();
-    const auto held = std::chrono::steady_clock::now();
-    impl_->machine().wait();  // for what was enqueued: from then on the pool's bytes are all there is
-    result.items = impl_->machine().size();
-    result.stopped = !snapshot.copy(impl_->pool(), options.threads, options.progress);
-    result.held_ms = ms_since(held);
+    const auto use = impl_->use();
+    pool = impl_->pool();
   }
-  result.bytes = snapshot.bytes();
-  result.written = snapshot.written();
-  if (!result.stopped) snapshot.finish();
-  result.total_ms = ms_since(begun);
-  return result;
+  return pool->snapshot(path, options);
 }
 
 void Table::load_cache() {
@@ -262,43 +195,32 @@ void Table::load_cache() {
 void Table::sync() {
   const auto use = impl_->use_alone();
   impl_->machine().wait();
-  if (!impl_->pool().read_only()) impl_->pool().sync();
+  if (!impl_->object().read_only()) impl_->object().sync();
 }
 
 void Table::close() {
   if (impl_) impl_->close();
 }
 
-CheckReport Table::check() {
-  const auto use = impl_->use_alone();
-  return impl_->machine().check();
-}
+CheckReport Table::check() { return impl_->check(); }
 
 Stats Table::stats() const {
   const auto use = impl_->use();
-  const memory::Pool& pool = impl_->pool();
+  const gphash::TableObject& object = impl_->object();
   Stats stats;
   stats.path = impl_->path;
-  stats.medium = pool.medium();
-  stats.domain = pool.domain(impl_->machine().on_gpu());
+  stats.object = object.number();
+  stats.medium = object.medium();
+  stats.domain = object.domain(impl_->machine().on_gpu());
   stats.device = impl_->machine().on_gpu() ? "cuda:" + std::to_string(impl_->choice().device) : "cpu";
   stats.device_reason = impl_->choice().why;
   stats.score = impl_->score;
-  stats.map_ms = pool.map_ms();
+  stats.map_ms = object.map_ms();
   stats.left_out = impl_->left_out;
-  stats.was_clean = pool.was_clean();
-  stats.flush_instruction = memory::name(pool.persist().kind);
+  stats.was_clean = object.was_clean();
+  stats.flush_instruction = memory::name(object.persist().kind);
   impl_->machine().stats(stats);
   return stats;
-}
-
-CheckReport check(const std::string& path, bool repair) {
-  auto pool = memory::Pool::open(path, repair ? memory::Access::read_write : memory::Access::scratch, false, false);
-  if (repair && !pool->was_clean()) pool->mark_changed();
-  const auto machine = machine::make_cpu_machine(*pool, {});
-  CheckReport report = machine->check();
-  if (repair) pool->sync();
-  return report;
 }
 
 }  // namespace holdfast

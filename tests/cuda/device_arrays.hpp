@@ -18,6 +18,8 @@ class OnGpu {
   }
   OnGpu(const T* from, std::size_t n) : OnGpu(n) {
     EXPECT_EQ(cudaMemcpy(data_, from, n * sizeof(T), cudaMemcpyHostToDevice), cudaSuccess);
+    // A small copy of pageable memory may end later than the call, and streams that block nothing do not wait for it.
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
   }
   explicit OnGpu(const std::vector<T>& from) : OnGpu(from.data(), from.size()) {}
   ~OnGpu() { cudaFree(data_); }

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "fixture.hpp"
+#include "gphash/table_object.hpp"
 #include "index/address.hpp"
 #include "machine/layout.hpp"
-#include "memory/pool.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -40,10 +40,12 @@ class Planted {
   }
 
   /// Opens the pool as nobody's table and lets `change` write to it; then it ends without a clean mark.
-  void plant(const std::function<void(memory::Pool&, const Layout&)>& change) {
-    const auto pool = memory::Pool::open(path_.str(), memory::Access::read_write, false, false);
-    pool->mark_changed();
-    change(*pool, machine::layout_of(*pool, {}, pool->superblock().top_level));
+  void plant(const std::function<void(gphash::TableObject&, const Layout&)>& change) {
+    auto pool = memory::PoolFile::open(path_.str(), memory::Access::read_write);
+    const auto directory = pool->directory();
+    const auto table = gphash::TableObject::open(std::move(pool), directory->objects.at(0), {.label = path_.str()});
+    table->mark_changed();
+    change(*table, machine::layout_of(*table, {}, table->shape().top_level));
   }
 
   /// Leaves the first copy of the superblock as a kill in the middle of writing it does.
@@ -150,7 +152,7 @@ TEST_P(GpuRecovery, SmallTornSlotsAreEmptied) {
   if (GetParam().value_bytes <= 8 || GetParam().key_bytes > 8)
     GTEST_SKIP() << "no slot is torn: its first word decides";
   Planted pool(GetParam());
-  pool.plant([](memory::Pool&, const Layout& layout) {
+  pool.plant([](gphash::TableObject&, const Layout& layout) {
     empty_slot(layout, 0)->key = 12345;
     empty_slot(layout, 0)->word = 7;
     empty_slot(layout, 1)->word = 9;
@@ -173,7 +175,7 @@ TEST_P(GpuRecovery, SmallSecondCopiesAreDropped) {
   HOLDFAST_NEEDS_GPU();
   Planted pool(GetParam());
   std::uint64_t planted = 0;
-  pool.plant([&](memory::Pool&, const Layout& layout) {
+  pool.plant([&](gphash::TableObject&, const Layout& layout) {
     for (std::size_t i = 1; i < 40; ++i) {
       const Places places = places_of(layout, index::given_key<Quiet>(layout, pool.key(i).data()));
       ASSERT_NE(places.taken, nullptr);
@@ -192,7 +194,7 @@ TEST_P(GpuRecovery, SmallAnInterruptedResizeIsFinished) {
   HOLDFAST_NEEDS_GPU();
   Planted pool(GetParam());
   std::uint64_t below = 0;
-  pool.plant([&](memory::Pool& opened, const Layout& layout) {
+  pool.plant([&](gphash::TableObject& opened, const Layout& layout) {
     const unsigned bottom = layout.shape.levels() - 1;
     const std::uint64_t slots = layout.buckets(bottom) * layout.shape.slots();
     for (std::uint64_t i = 0; i < slots; ++i) below += layout.after(layout.level[bottom], i)->key != 0;
@@ -220,7 +222,7 @@ TEST_P(GpuRecovery, SmallDamageIsRefusedInTheWordsOfTheCpu) {
   HOLDFAST_NEEDS_GPU();
   const bool heap = GetParam().value_bytes > 8, wide = GetParam().key_bytes > 8;
   std::set<std::string> messages;
-  const auto expect_refused = [&](const std::function<void(memory::Pool&, const Layout&)>& change) {
+  const auto expect_refused = [&](const std::function<void(gphash::TableObject&, const Layout&)>& change) {
     Planted pool(GetParam());
     pool.plant(change);
     const std::string message = pool.refusal("cpu");
@@ -231,8 +233,8 @@ TEST_P(GpuRecovery, SmallDamageIsRefusedInTheWordsOfTheCpu) {
   if (wide) {
     // A key behind a fingerprint that is not its own; and one in another's bucket.
     expect_refused(
-        [](memory::Pool&, const Layout& layout) { ++*index::wide_key(taken_slot(layout, layout.level[0])); });
-    expect_refused([](memory::Pool&, const Layout& layout) {
+        [](gphash::TableObject&, const Layout& layout) { ++*index::wide_key(taken_slot(layout, layout.level[0])); });
+    expect_refused([](gphash::TableObject&, const Layout& layout) {
       const index::Slot* const slot = taken_slot(layout, layout.level[0]);
       const index::Candidates<index::RuntimeShape> candidates(layout,
                                                               index::slot_key(layout, slot, slot->key, slot->word));
@@ -245,7 +247,7 @@ TEST_P(GpuRecovery, SmallDamageIsRefusedInTheWordsOfTheCpu) {
       FAIL() << "no other bucket has an empty slot";
     });
   } else {
-    expect_refused([](memory::Pool&, const Layout& layout) {
+    expect_refused([](gphash::TableObject&, const Layout& layout) {
       // A key that hashes elsewhere, beside a cell that is free.
       index::Slot* const slot = empty_slot(layout, 0);
       slot->word = 1;
@@ -255,12 +257,13 @@ TEST_P(GpuRecovery, SmallDamageIsRefusedInTheWordsOfTheCpu) {
         if (candidates.bucket(layout, 0, 0) != here && candidates.bucket(layout, 0, 1) != here) break;
       }
     });
-    expect_refused([](memory::Pool&, const Layout& layout) { *layout.aside = {77, 1}; });
+    expect_refused([](gphash::TableObject&, const Layout& layout) { *layout.aside = {77, 1}; });
   }
   if (heap) {
-    expect_refused(
-        [](memory::Pool&, const Layout& layout) { taken_slot(layout, layout.level[0])->word = layout.cells + 5; });
-    expect_refused([](memory::Pool&, const Layout& layout) {
+    expect_refused([](gphash::TableObject&, const Layout& layout) {
+      taken_slot(layout, layout.level[0])->word = layout.cells + 5;
+    });
+    expect_refused([](gphash::TableObject&, const Layout& layout) {
       const index::Slot* const slot = taken_slot(layout, layout.level[0]);
       taken_slot(layout, layout.after(const_cast<index::Slot*>(slot), 1))->word = slot->word;
     });

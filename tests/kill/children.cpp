@@ -22,6 +22,16 @@ void report_error(Shared& shared, const char* who, const char* what) {
   std::snprintf(shared.error, sizeof(shared.error), "%s: %s", who, what);
 }
 
+/// Before anything else is called in a process that works on `device`.
+void start_device(const char* device) {
+  cuda_devices();  // starts the device's driver, if there is one, before anything is timed
+#if defined(HOLDFAST_FAILPOINTS) && defined(HOLDFAST_WITH_CUDA)
+  if (std::strcmp(device, "cpu") != 0) register_failpoints();
+#else
+  static_cast<void>(device);
+#endif
+}
+
 void wait_to_be_killed() {
   for (;;) pause();
 }
@@ -147,10 +157,18 @@ void acknowledge(Entry& entry, const Round& round, const Plan& plan, const Array
   std::atomic_ref(entry.acknowledged).store(1, std::memory_order_release);
 }
 
+/// Now and then. Growth ends where there is room for all keys four times.
+void follow_urge(const Shared& shared, NumberedTable& table, std::uint64_t number) {
+  if (number < shared.urge_from || (number - shared.urge_from) % 8 != 0) return;
+  if (shared.urge == Urge::sync) table.sync();
+  if (shared.urge == Urge::grow && table.slots() < most_slots(shared.round)) table.reserve(table.slots());
+}
+
 void call_until_killed(Shared& shared, NumberedTable& table, unsigned thread) {
   Journal& journal = shared.journal[thread];
   const Round round = shared.round;
   for (std::uint64_t number = 1;; ++number) {
+    if (thread == 0 && shared.urge != Urge::none) follow_urge(shared, table, number);
     const Plan plan = make_plan(round, shared.life, thread, number);
     Arrays arrays(round, plan);
     const std::size_t n = arrays.keys.size();
@@ -195,7 +213,15 @@ void look(NumberedTable& table, const Round& round, Found& found) {
   std::vector<std::uint64_t> keys(round.keys);
   for (std::uint32_t i = 0; i < round.keys; ++i) keys[i] = key_of(round, i);
   found.size = table.size();
-  table.find(keys.data(), found.values, keys.size(), found.found);
+  found.slots = table.slots();
+  Batch batch;
+  batch.op = Op::find;
+  batch.keys = keys.data();
+  batch.size = keys.size();
+  batch.out = found.values;
+  batch.found = found.found;
+  if (round.scored) batch.scores = found.scores;
+  table.run(batch);
   table.contains(keys.data(), keys.size(), found.contained);
   found.exported = 0;
   constexpr std::size_t kPiece = 100;
@@ -220,6 +246,8 @@ bool differs_later(NumberedTable& table, const Shared& shared) {
   const Round& round = shared.round;
   look(table, round, *again);
   return again->size != shared.found.size || again->exported != shared.found.exported ||
+         std::memcmp(again->scores, shared.found.scores, sizeof again->scores[0] * (round.scored ? round.keys : 0)) !=
+             0 ||
          std::memcmp(again->found, shared.found.found, round.keys) != 0 ||
          std::memcmp(again->values, shared.found.values, std::size_t{round.keys} * round.value_bytes) != 0;
 }
@@ -240,7 +268,7 @@ void check_table(NumberedTable& table, Found& found) {
 
 int write_until_killed(Shared& shared) try {
   const Round& round = shared.round;
-  cuda_devices();  // starts the device's driver, if there is one, before anything is timed
+  start_device(shared.device);
   shared.writing.store(1, std::memory_order_release);
   OpenOptions open;
   open.device = shared.device;
@@ -256,6 +284,7 @@ int write_until_killed(Shared& shared) try {
   create.moves = round.moves;
   create.flush = round.flush;
   create.seed = pool_seed(round);
+  create.score = round.scored ? Score::frequency : Score::none;
   NumberedTable table(shared.create != 0 ? Table::create(shared.path, create) : Table::open(shared.path, open),
                       pool_seed(round), round.value_bytes);
   shared.writing.store(2, std::memory_order_release);
@@ -278,7 +307,7 @@ int write_until_killed(Shared& shared) try {
 }
 
 int reopen_and_report(Shared& shared) try {
-  cuda_devices();
+  start_device(shared.recovery_device);
   shared.found.address = reinterpret_cast<std::uint64_t>(&reopen_and_report);
   set_and_wake(shared.stage, static_cast<std::uint32_t>(Stage::ready));
   if (shared.wait != 0) wait_while(shared.go, 0, 600'000);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/failpoint.hpp"
 #include "holdfast/device_selection.cuh"
 #include "holdfast/table_ref.cuh"
 
@@ -119,6 +120,11 @@ struct IsListed {
 };
 
 }  // namespace
+
+void register_failpoints() {
+  void* const page = reinterpret_cast<void*>(failpoint::kPageAddress);
+  must(cudaHostRegister(page, failpoint::kPageBytes, cudaHostRegisterPortable | cudaHostRegisterMapped));
+}
 
 bool erase_listed(NumberedTable& numbered, const std::vector<std::uint64_t>& numbers, bool reads,
                   std::vector<bool>& found) {

@@ -9,6 +9,9 @@
 
 namespace holdfast::test::kill {
 
+/// Lets kernels see the page of failpoints.
+void register_failpoints();
+
 /// As NumberedTable::run, in a session. False, and nothing is done: the batch, the table, or this build is none for a session.
 bool run_in_session(NumberedTable& table, const Batch& batch);
 

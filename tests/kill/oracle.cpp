@@ -12,7 +12,10 @@
 namespace holdfast::test::kill {
 namespace {
 
-std::uint64_t digest_of(const State& state) { return state ? digest(state->data(), state->size()) : 0; }
+using Value = std::optional<std::string>;
+
+std::uint64_t digest_of(const Value& value) { return value ? digest(value->data(), value->size()) : 0; }
+std::uint64_t digest_of(const State& state) { return state ? digest_of(Value(state->value)) : 0; }
 
 /// The entries of a journal, the last of which may not be acknowledged.
 std::vector<const Entry*> entries_of(const Journal& journal) {
@@ -43,8 +46,14 @@ std::uint64_t digest_of(const Entry& entry, std::uint32_t i) {
 }
 
 Answer<std::string> do_step(const Round& round, const Plan& plan, std::size_t i, State& state) {
-  return step(static_cast<Op>(plan.ops[i]), state, value_of(round, plan.versions[i]),
-              [&](const std::string& a, const std::string& b) { return combined(a, b, plan.combine, plan.element); });
+  Value value = state ? Value(state->value) : Value();
+  const std::uint64_t before = state ? state->score : 0;
+  const Answer<std::string> answer =
+      step(static_cast<Op>(plan.ops[i]), value, value_of(round, plan.versions[i]),
+           [&](const std::string& a, const std::string& b) { return combined(a, b, plan.combine, plan.element); });
+  const bool writes = answer.status == Status::inserted || answer.status == Status::updated;
+  state = value ? State({*value, round.scored && writes ? before + 1 : before}) : State();
+  return answer;
 }
 
 }  // namespace
@@ -92,7 +101,7 @@ void Oracle::replay_call(const Plan& plan, const Entry& entry, unsigned thread) 
     expect(found_bit_of(entry, i) == present, what + "answered a wrong `found`");
     if (reads_value(op)) {
       const std::uint64_t read = digest_of(entry, i);
-      expect(read == digest_of(State{answer.out}), what + "read a wrong value");
+      expect(read == digest_of(answer.out), what + "read a wrong value");
     }
   }
   for (const std::uint32_t i : reads) {
@@ -177,7 +186,8 @@ std::vector<std::string> Oracle::verify(const Found& found) {
   std::uint64_t present = 0;
   for (std::uint32_t index = 0; index < round_.keys; ++index) {
     const auto* value = reinterpret_cast<const char*>(found.values) + index * bytes;
-    const State now = found.found[index] ? State(std::string(value, bytes)) : State{};
+    const std::uint64_t score = round_.scored ? found.scores[index] : 0;
+    const State now = found.found[index] ? State({std::string(value, bytes), score}) : State{};
     present += found.found[index] ? 1 : 0;
     expect(found.contained[index] == found.found[index], name(index) + ": contains and find disagree");
     expect(now || std::all_of(value, value + bytes, [](char c) { return c == 0; }),

@@ -10,7 +10,13 @@
 
 namespace holdfast::test::kill {
 
-using State = std::optional<std::string>;  ///< a key's value; none: absent
+/// What a key holds.
+struct Held {
+  std::string value;
+  std::uint64_t score = 0;  ///< of a table that keeps some: how often the item was written
+  bool operator==(const Held&) const = default;
+};
+using State = std::optional<Held>;  ///< none: absent
 
 class Oracle {
  public:

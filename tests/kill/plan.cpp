@@ -22,6 +22,8 @@ constexpr std::array<Mix, 4> kMixes{{
     {{5, 5, 5, 5, 5, 60, 5, 5, 5}},
     {{0, 60, 20, 5, 0, 5, 0, 0, 10}},
 }};
+/// A table that fills up and stays full: items move.
+constexpr Mix kFills{{40, 30, 2, 2, 1, 5, 8, 7, 5}};
 
 Op pick_op(Random& random, const Mix& mix, bool accumulates) {
   auto at = random.below(100);
@@ -47,26 +49,53 @@ void combine_elements(std::string& old, const std::string& given, Combine combin
   }
 }
 
+/// How long keys and values are, and whether the table keeps scores.
+void make_shape(Round& round, std::uint64_t seed) {
+  constexpr std::array<std::uint32_t, 6> kValueBytes{0, 4, 8, 12, 128, 1000};
+  constexpr std::array<std::uint32_t, 6> kLargeValueBytes{128, 12, 24, 8, 100, 16};
+  constexpr std::array<std::uint32_t, 8> kKeyBytes{8, 8, 16, 8, 32, 8, 128, 24};
+  round.key_bytes = mix(seed, 0x766c) % 4 == 0 ? kVariableBytes : kKeyBytes[mix(seed, 0x6b62) % kKeyBytes.size()];
+  round.value_bytes = (round.large ? kLargeValueBytes : kValueBytes)[seed % kValueBytes.size()];
+  round.scored = round.key_bytes != kVariableBytes && round.value_bytes != 0 && mix(seed, 0x7363) % 5 == 0;
+}
+
 /// Many keys and large batches, with room for them in most pools.
 void make_large(Round& round, Random& random) {
-  constexpr std::array<std::uint32_t, 6> kValueBytes{128, 12, 24, 8, 100, 16};
-  round.value_bytes = kValueBytes[round.seed % kValueBytes.size()];
   round.keys = static_cast<std::uint32_t>(10'000 + random.below(40'000));
   round.capacity = random.chance(80) ? 3 * round.keys : round.keys / 4;
   round.batch = 2 * kLargeBatch;
   round.grows = random.chance(15);
 }
 
+/// What brings writers to the failpoints of the theme.
+void make_themed(Round& round, Random& random, Kind kind) {
+  for (unsigned i = 0; i < 1000 && kind_of(round) != kind; ++i) make_shape(round, mix(round.seed, i));
+  if (round.theme == Theme::moves) {
+    round.keys = static_cast<std::uint32_t>(400 + random.below(2000));
+    round.moves = true;
+  }
+  round.grows = false;  // children.cpp grows it
+}
+
 }  // namespace
 
-Round make_round(std::uint64_t seed, bool large) {
+bool has_any_length(const Round& round) { return round.key_bytes == kVariableBytes; }
+bool is_wide(const Round& round) { return round.key_bytes != 8 && !has_any_length(round); }
+bool has_cells(const Round& round) { return has_any_length(round) || round.scored || round.value_bytes > 8; }
+
+Kind kind_of(const Round& round) {
+  if (has_any_length(round)) return Kind::variable;
+  if (round.scored) return Kind::scored;
+  return is_wide(round) ? Kind::wide : has_cells(round) ? Kind::in_cells : Kind::in_slots;
+}
+
+Round make_round(std::uint64_t seed, bool large, Theme theme, Kind kind) {
   Random random(mix(seed, 0x726f));
-  constexpr std::array<std::uint32_t, 6> kValueBytes{0, 4, 8, 12, 128, 1000};
   Round round{};
-  constexpr std::array<std::uint32_t, 8> kKeyBytes{8, 8, 16, 8, 32, 8, 128, 24};
   round.seed = seed;
-  round.key_bytes = kKeyBytes[mix(seed, 0x6b62) % kKeyBytes.size()];
-  round.value_bytes = kValueBytes[seed % kValueBytes.size()];
+  round.theme = theme;
+  round.large = large || theme == Theme::phases;
+  make_shape(round, seed);
   round.keys = static_cast<std::uint32_t>(random.chance(50) ? 40 + random.below(200) : 500 + random.below(3000));
   round.capacity = static_cast<std::uint32_t>(16 + random.below(48));
   round.threads = random.chance(40) ? 1 : 2;
@@ -75,9 +104,8 @@ Round make_round(std::uint64_t seed, bool large) {
   round.flush = random.chance(40);
   round.moves = random.chance(70);
   round.grows = random.chance(40);
-  round.large = large;
-  if (large) make_large(round, random);
-  if (mix(seed, 0x766c) % 4 == 0) round.key_bytes = kVariableBytes;
+  if (round.large) make_large(round, random);
+  if (theme != Theme::none) make_themed(round, random, kind);
   return round;
 }
 
@@ -111,7 +139,7 @@ Plan make_plan(const Round& round, std::uint32_t life, unsigned thread, std::uin
   if (plan.call != Call::batch) return plan;
   plan.call = reads_others ? Call::foreign_read : Call::batch;
 
-  const Mix& mix_of_life = kMixes[mix(round.seed, life * 3 + 1) % kMixes.size()];
+  const Mix& mix_of_life = round.theme == Theme::moves ? kFills : kMixes[mix(round.seed, life * 3 + 1) % kMixes.size()];
   const bool accumulates = round.value_bytes > 0 && round.key_bytes != kVariableBytes;
   const std::uint32_t owner = reads_others ? 1 - thread : thread;
   const std::uint32_t share = round.keys / round.threads;

@@ -15,6 +15,10 @@ inline constexpr unsigned kMaxBatch = 2048;
 inline constexpr unsigned kMaxValues = 8 << 20;   ///< bytes of all values together
 inline constexpr unsigned kLargeBatch = 1 << 14;  ///< operations from which a GPU changes a table in phases
 
+/// What a pool's writers are made to do much of, so that they come to a failpoint; none: they are killed at random.
+enum class Theme : std::uint32_t { none, slots, moves, resizes, pool, phases, count };
+inline constexpr auto kThemes = static_cast<unsigned>(Theme::count);
+
 /// A pool and how it is used; fixed for all lives of the pool. Plain data: it lies in shared memory.
 struct Round {
   std::uint64_t seed;
@@ -27,11 +31,26 @@ struct Round {
   std::uint32_t batch;          ///< operations a batch, at most
   bool flush;                   ///< run the protocol of domain `power`
   bool moves;
-  bool grows;  ///< reserve is called often, for sizes that double
+  bool grows;   ///< reserve is called often, for sizes that double
+  bool scored;  ///< it counts the changes of each item (Score::frequency)
+  Theme theme;
   bool large;  ///< most batches have kLargeBatch operations and more, on many keys that mostly fit without growing
 };
 
-Round make_round(std::uint64_t seed, bool large);
+/// Where values and keys lie: what a slot's write looks like.
+enum class Kind : std::uint8_t { in_slots, in_cells, wide, variable, scored, count };
+inline constexpr auto kKinds = static_cast<unsigned>(Kind::count);
+
+bool has_any_length(const Round& round);
+bool is_wide(const Round& round);    ///< keys lie behind fingerprints
+bool has_cells(const Round& round);  ///< values do not lie in slots
+Kind kind_of(const Round& round);
+
+/// With a theme the round is of this kind.
+Round make_round(std::uint64_t seed, bool large, Theme theme, Kind kind);
+
+/// Where writers that are to grow a table stop growing it.
+inline std::uint64_t most_slots(const Round& round) { return 4 * std::uint64_t{round.keys} + 512; }
 
 /// The seed of a round's pools, which some keys depend on.
 std::uint64_t pool_seed(const Round& round);

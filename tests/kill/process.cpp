@@ -7,15 +7,26 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
 namespace holdfast::test::kill {
 
-Child::Child(const std::string& role, int shared_descriptor) {
-  std::string program = "/proc/self/exe", flag = "--child", name = role, memory = std::to_string(shared_descriptor);
-  char* arguments[] = {program.data(), flag.data(), name.data(), memory.data(), nullptr};
-  const int error = posix_spawn(&pid_, "/proc/self/exe", nullptr, nullptr, arguments, environ);
+std::string this_program() { return "/proc/self/exe"; }
+
+std::string program_with_failpoints() {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "holdfast-kill-child";
+  if (!std::filesystem::exists(program)) {
+    throw std::runtime_error(program.string() + " is missing: build it, or ask for --stops 0");
+  }
+  return program.string();
+}
+
+Child::Child(const std::string& program, const std::string& role, int shared_descriptor) {
+  std::string path = program, flag = "--child", name = role, memory = std::to_string(shared_descriptor);
+  char* arguments[] = {path.data(), flag.data(), name.data(), memory.data(), nullptr};
+  const int error = posix_spawn(&pid_, path.c_str(), nullptr, nullptr, arguments, environ);
   if (error != 0) throw std::runtime_error(std::string("cannot start a child: ") + std::strerror(error));
 }
 

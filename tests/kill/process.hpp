@@ -7,12 +7,16 @@
 
 namespace holdfast::test::kill {
 
+/// This program; and the same with failpoints, which lies beside it.
+std::string this_program();
+std::string program_with_failpoints();
+
 /// A running child. Killed and waited for when it goes out of scope.
 class Child {
  public:
   Child() = default;
-  /// Runs this program as `--child role` with the shared memory's descriptor.
-  Child(const std::string& role, int shared_descriptor);
+  /// Runs `program` as `--child role` with the shared memory's descriptor.
+  Child(const std::string& program, const std::string& role, int shared_descriptor);
   Child(Child&& other) noexcept;
   Child& operator=(Child&& other) noexcept;
   ~Child();

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <stdexcept>
@@ -28,6 +29,15 @@ Shared* map_shared_memory(int descriptor) {
   void* at = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (at == MAP_FAILED) throw std::runtime_error(std::string("cannot map shared memory: ") + std::strerror(errno));
   return static_cast<Shared*>(at);
+}
+
+void map_failpoints(int descriptor) {
+  static_assert(offsetof(Shared, failpoints) == 0);
+  void* const wanted = reinterpret_cast<void*>(failpoint::kPageAddress);
+  const int flags = MAP_SHARED | MAP_FIXED_NOREPLACE;
+  if (mmap(wanted, failpoint::kPageBytes, PROT_READ | PROT_WRITE, flags, descriptor, 0) != wanted) {
+    throw std::runtime_error(std::string("cannot map the page of failpoints: ") + std::strerror(errno));
+  }
 }
 
 bool wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, int timeout_ms) {

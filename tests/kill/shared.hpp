@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/failpoint.hpp"
 #include "plan.hpp"
 
 namespace holdfast::test::kill {
@@ -41,20 +42,25 @@ struct Found {
   std::uint64_t again_differs;  ///< 1: another look a while later saw something else
   std::uint64_t check_items;
   std::uint64_t in_use_retries;
-  std::uint64_t repaired, moved, rehashed;
+  std::uint64_t repaired, moved, rehashed, slots;
   std::uint64_t address;  ///< of a function of this process, to show that addresses differ
   bool contained[kMaxKeys], found[kMaxKeys];
   std::uint64_t exported_keys[kMaxKeys];
   std::byte values[kMaxValues];
   std::byte exported_values[kMaxValues];
+  std::uint64_t scores[kMaxKeys];
   char check_errors[2048];
 };
 
 /// How a child that verified the pool goes away.
 enum class Ending : std::uint32_t { close = 0, exit = 1, wait_for_kill = 2 };
 
+/// What a writer does of its own accord, beside its plan, to come to a failpoint. It changes no item.
+enum class Urge : std::uint32_t { none = 0, grow = 1, sync = 2 };
+
 struct Shared {
-  char path[512];
+  alignas(failpoint::kPageBytes) failpoint::Page failpoints;  ///< for children of the build that has some
+  alignas(failpoint::kPageBytes) char path[512];
   char device[16];  ///< of the writer
   char recovery_device[16];
   Round round;
@@ -63,6 +69,8 @@ struct Shared {
   std::uint32_t again_ms;  ///< the recovering child looks again after so long; 0: it does not
   std::uint32_t wait;      ///< the recovering child waits for `go`
   Ending ending;
+  Urge urge;
+  std::uint32_t urge_from;             ///< the call before which it does so first
   std::atomic<std::uint32_t> go;       ///< futex: the recovering child may open the pool
   std::atomic<std::uint32_t> stage;    ///< futex: a Stage of the recovering child
   std::atomic<std::uint32_t> writing;  ///< the writer: 1 while it creates or opens, 2 when its threads run
@@ -77,6 +85,9 @@ struct Shared {
 Shared* make_shared_memory(int& descriptor);
 /// Maps it in a child.
 Shared* map_shared_memory(int descriptor);
+
+/// Maps the page of failpoints where they expect it.
+void map_failpoints(int descriptor);
 
 /// Waits until `word` is not `value` any more, or `timeout_ms` have passed; returns whether it changed.
 bool wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, int timeout_ms);

@@ -88,7 +88,7 @@ TEST(HugePages, AFileThatCannotHaveThemIsLeftAlone) {
 /// Says what of a pool does not lie in huge pages; "" if all does.
 std::string outside_of_huge_pages() {
   const Folder folder("/dev/shm");
-  PoolShape shape = small_shape();
+  TableShape shape = small_shape();
   shape.top_level = 16;  // 2^16 buckets of 8 slots: 8 MiB
   shape.cells = 16 * kHugePage / 128;
   std::string outside;
@@ -97,18 +97,18 @@ std::string outside_of_huge_pages() {
     if (huge < bytes)
       outside += std::string(what) + ": " + std::to_string(huge) + " of " + std::to_string(bytes) + "; ";
   };
-  const auto look = [&](Pool& pool) {
+  const auto look = [&](TableObject& pool) {
     static_cast<void>(*static_cast<volatile std::byte*>(pool.heap() + 8 * kHugePage));
     expect("level 16", pool.level(16), 3 * kHugePage);
     expect("heap", pool.heap() + 8 * kHugePage, kHugePage);
   };
   {
-    const auto pool = Pool::create(folder / "a.hold", shape, false, false);
+    const auto pool = create(folder / "a.hold", shape);
     look(*pool);
     pool->add_level(17);
     expect("level 17", pool->level(17), 7 * kHugePage);
   }
-  look(*Pool::open(folder / "a.hold", Access::read_write, false, false));
+  look(*open(folder / "a.hold"));
   return outside;
 }
 

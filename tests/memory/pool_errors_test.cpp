@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "memory/layout.hpp"
 #include "pool_test.hpp"
 
 namespace holdfast::memory {
@@ -69,24 +68,24 @@ TEST_F(PoolErrors, CreatingWhereItCannotBe) {
 }
 
 TEST_F(PoolErrors, CreatingWithWrongSizes) {
-  const auto refused = [&](const std::function<void(PoolShape&)>& change, const std::string& text) {
-    PoolShape shape = small_shape();
+  const auto refused = [&](const std::function<void(TableShape&)>& change, const std::string& text) {
+    TableShape shape = small_shape();
     change(shape);
     expect_error<InvalidArgument>([&] { create(path, shape); }, text);
     EXPECT_FALSE(std::filesystem::exists(path));
   };
-  refused([](PoolShape& s) { s.key_bytes = 4; }, "key_bytes");
-  refused([](PoolShape& s) { s.value_bytes = 65537; }, "value_bytes");
-  refused([](PoolShape& s) { s.levels = 0; }, "levels");
-  refused([](PoolShape& s) { s.levels = 6; }, "levels");
-  refused([](PoolShape& s) { s.slots = 0; }, "slots");
-  refused([](PoolShape& s) { s.slots = 9; }, "slots");
-  refused([](PoolShape& s) { s.hash_locations = 1u << 31; }, "hash_locations");
-  refused([](PoolShape& s) { s.top_level = 0; }, "top_level");
-  refused([](PoolShape& s) { s.top_level = 41; }, "top_level");
-  refused([](PoolShape& s) { s.cells = ~std::uint64_t{0}; }, "cells");
-  refused([](PoolShape& s) { s.cells = kMaxCells; }, "max_bytes");
-  refused([](PoolShape& s) { s.max_bytes = ~std::uint64_t{0}; }, "max_bytes");
+  refused([](TableShape& s) { s.key_bytes = 4; }, "key_bytes");
+  refused([](TableShape& s) { s.value_bytes = 65537; }, "value_bytes");
+  refused([](TableShape& s) { s.levels = 0; }, "levels");
+  refused([](TableShape& s) { s.levels = 6; }, "levels");
+  refused([](TableShape& s) { s.slots = 0; }, "slots");
+  refused([](TableShape& s) { s.slots = 9; }, "slots");
+  refused([](TableShape& s) { s.hash_locations = 1u << 31; }, "hash_locations");
+  refused([](TableShape& s) { s.top_level = 0; }, "top_level");
+  refused([](TableShape& s) { s.top_level = 41; }, "top_level");
+  refused([](TableShape& s) { s.cells = ~std::uint64_t{0}; }, "cells");
+  refused([](TableShape& s) { s.cells = gphash::kMaxCells; }, "max_bytes");
+  refused([](TableShape& s) { s.max_bytes = ~std::uint64_t{0}; }, "max_bytes");
 }
 
 TEST_F(PoolErrors, PermissionsAndReadOnlyFolders) {
@@ -118,26 +117,27 @@ TEST_F(PoolErrors, FilesThatAreNoPools) {
   expect_refused<PoolCorrupt>(path, "is empty");
   write_all(path, std::vector<char>(100, 'x'));
   expect_refused<PoolCorrupt>(path, "too few");
-  write_all(path, std::vector<char>(100'000, 'x'));
+  write_all(path, std::vector<char>(1'000'000, 'x'));
   expect_refused<PoolCorrupt>(path, "is not a pool");
-  write_all(path, std::vector<char>(100'000, 0));
+  write_all(path, std::vector<char>(1'000'000, 0));
   expect_refused<PoolCorrupt>(path, "is not a pool");
 }
 
 TEST_F(PoolErrors, NewerVersions) {
   create_closed(path);
   edit_superblock(path, [](Superblock& block) { block.version = kVersion + 1; });
-  expect_refused<PoolVersion>(path, "version " + std::to_string(kVersion + 1));
+  expect_refused<PoolVersion>(path, "format " + std::to_string(kVersion + 1));
   edit_superblock(
       path, [](Superblock& block) { block.checksum = 0; }, 3, false);
-  expect_refused<PoolVersion>(path, "version " + std::to_string(kVersion + 1));
+  expect_refused<PoolVersion>(path, "format " + std::to_string(kVersion + 1));
 }
 
 TEST_F(PoolErrors, CutShortAnywhere) {
   create_closed(path);
   const std::vector<char> whole = read_all(path);
-  std::vector<std::uint64_t> ends = {0, 1, 8, 4095, 4096, 4097, 8191, 8192, 8208, 12287, 12288, whole.size() - 1};
-  for (const auto& extent : inspect(path).extents) {
+  std::vector<std::uint64_t> ends = {
+      0, 1, 8, 4095, 4096, 4097, 8191, 8192, 8208, 12287, 12288, area_offset(1), kFirstExtent - 1, whole.size() - 1};
+  for (const auto& extent : inspect_table(path).extents) {
     for (const std::uint64_t at : {extent.offset, extent.offset + extent.bytes}) {
       ends.insert(ends.end(), {at - kPage, at - 16, at - 1, at, at + 1});
     }
@@ -157,10 +157,10 @@ TEST_F(PoolErrors, CutShortAnywhere) {
 }
 
 TEST_F(PoolErrors, APowerCutIsDetected) {
-  const auto other_boot = [](Superblock& block) { block.boot_id[3] ^= 0xff; };
+  const auto other_boot = [](ObjectPage& page) { page.boot_id[3] ^= 0xff; };
   create(path)->mark_changed();
-  edit_superblock(path, other_boot);
-  EXPECT_FALSE(inspect(path).same_boot);
+  edit_page(path, other_boot);
+  EXPECT_FALSE(inspect_table(path).same_boot);
   for (const Access access : {Access::read_write, Access::read_only, Access::scratch}) {
     expect_error<PowerLost>([&] { open(path, access); }, "--salvage");
   }
@@ -168,31 +168,31 @@ TEST_F(PoolErrors, APowerCutIsDetected) {
     const auto pool = open(path, Access::read_write, true);
     EXPECT_FALSE(pool->was_clean());
     pool->mark_changed();
-    EXPECT_TRUE(inspect(path).same_boot) << "what changes from here on is of this run of the machine";
+    EXPECT_TRUE(inspect_table(path).same_boot) << "what changes from here on is of this run of the machine";
   }
-  edit_superblock(path, [&](Superblock& block) {
-    other_boot(block);
-    block.domain = static_cast<std::uint32_t>(Domain::power);
+  edit_page(path, [&](ObjectPage& page) {
+    other_boot(page);
+    page.domain = static_cast<std::uint32_t>(Domain::power);
   });
   open(path)->sync();
-  EXPECT_TRUE(inspect(path).clean);
-  edit_superblock(path, other_boot);
+  EXPECT_TRUE(inspect_table(path).clean);
+  edit_page(path, other_boot);
   EXPECT_TRUE(open(path)->was_clean()) << "a clean pool of another run of the machine is fine";
   EXPECT_NE(open(path, Access::read_only), nullptr);
 }
 
 TEST_F(PoolErrors, ALimitOnFileSizesIsNoSpace) {
   EXPECT_EQ(in_child([&] {
-              const rlimit limit = {1 << 20, 1 << 20};
+              const rlimit limit = {2 << 20, 2 << 20};
               if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
-              PoolShape shape = small_shape();
+              TableShape shape = small_shape();
               shape.cells = 100'000;
               expect_error<NoSpace>([&] { create(path, shape); }, "ulimit -f");
               if (std::filesystem::exists(path) || !std::filesystem::is_empty(folder.path())) return 2;
               const auto pool = create(path);
               expect_error<NoSpace>(
                   [&] {
-                    while (true) pool->add_level(pool->superblock().top_level + 1);
+                    while (true) pool->add_level(pool->shape().top_level + 1);
                   },
                   "ulimit -f");
               return testing::Test::HasFailure() ? 3 : 0;
@@ -204,7 +204,7 @@ TEST_F(PoolErrors, ALimitOnAddressSpaceIsNamed) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer takes more address space than the limit";
 #endif
-  PoolShape shape = small_shape();
+  TableShape shape = small_shape();
   shape.cells = 100'000;
   create_closed(path, shape);
   EXPECT_EQ(in_child([&] {

@@ -3,9 +3,7 @@
 #include <sys/stat.h>
 
 #include "core/random.hpp"
-#include "memory/layout.hpp"
 #include "memory/mapping.hpp"
-#include "memory/superblock_file.hpp"
 #include "pool_test.hpp"
 
 namespace holdfast::memory {
@@ -20,11 +18,10 @@ INSTANTIATE_TEST_SUITE_P(Media, PoolGrow, testing::Values("/dev/shm", "/tmp"),
                          [](const auto& info) { return std::string(info.param) == "/tmp" ? "file" : "shm"; });
 
 /// Adds the next level and takes out the lowest, as a resize does.
-void resize(Pool& pool) {
-  const unsigned top = pool.superblock().top_level, levels = pool.superblock().levels;
+void resize(TableObject& pool) {
+  const unsigned top = pool.shape().top_level, levels = pool.shape().levels;
   pool.add_level(top + 1);
   pool.release_level(top + 1 - levels);
-  pool.set_resizing(false);
 }
 
 TEST_P(PoolGrow, ANewLevelIsZeroNamedAndResizing) {
@@ -34,34 +31,33 @@ TEST_P(PoolGrow, ANewLevelIsZeroNamedAndResizing) {
   level8[5] = {1, 2};
   pool->add_level(9);
   EXPECT_EQ(pool->level(8), level8) << "nothing moves";
-  EXPECT_EQ(pool->superblock().top_level, 9u);
-  EXPECT_EQ(pool->superblock().is_resizing, 1u);
+  EXPECT_EQ(pool->shape().top_level, 9u);
+  EXPECT_TRUE(pool->shape().is_resizing);
   for (unsigned i = 0; i < 8 * 512; ++i) ASSERT_EQ(pool->level(9)[i].key, 0u);
-  EXPECT_TRUE(inspect(path).resizing);
-  EXPECT_EQ(inspect(path).top_level, 9u);
+  EXPECT_TRUE(inspect_table(path).table.resizing);
+  EXPECT_EQ(inspect_table(path).table.top_level, 9u);
   EXPECT_EQ(inspect(path).valid_copies, 2u);
 }
 
 TEST_P(PoolGrow, AnInterruptedResizeIsThereAfterReopening) {
   create(path)->add_level(9);
   const auto pool = open(path);
-  EXPECT_EQ(pool->superblock().is_resizing, 1u);
+  EXPECT_TRUE(pool->shape().is_resizing);
   for (const unsigned number : {7u, 8u, 9u}) EXPECT_NE(pool->level(number), nullptr);
   pool->add_level(10);
-  EXPECT_THROW(pool->set_resizing(false), InvalidArgument);
   EXPECT_THROW(pool->release_level(8), InvalidArgument);
   pool->release_level(7);
   pool->release_level(8);
   EXPECT_THROW(pool->release_level(9), InvalidArgument);
-  pool->set_resizing(false);
   EXPECT_EQ(pool->level(7), nullptr);
   EXPECT_EQ(pool->level(8), nullptr);
+  EXPECT_FALSE(pool->shape().is_resizing);
 }
 
 TEST_P(PoolGrow, OnlyTheNextLevelCanBeAdded) {
   const auto pool = create(path);
   for (const unsigned number : {0u, 7u, 8u, 10u, 41u, ~0u}) EXPECT_THROW(pool->add_level(number), InvalidArgument);
-  EXPECT_EQ(pool->superblock().top_level, 8u);
+  EXPECT_EQ(pool->shape().top_level, 8u);
 }
 
 TEST_P(PoolGrow, TheHeapGrowsInPlace) {
@@ -69,18 +65,17 @@ TEST_P(PoolGrow, TheHeapGrowsInPlace) {
   auto pool = open(path);
   std::byte* const heap = pool->heap();
   std::memset(heap, 1, 100 * 128);
-  pool->grow_heap(1);
-  EXPECT_EQ(pool->cells(), 101u);
-  EXPECT_EQ(inspect(path).extents.size(), 3u);
+  EXPECT_EQ(inspect_table(path).extents.size(), 4u);
   for (int i = 0; i < 10; ++i) {
     const std::uint64_t before = pool->cells();
     pool->grow_heap(10'000);
-    EXPECT_EQ(pool->cells(), before + 10'000);
+    EXPECT_GE(pool->cells(), before + 10'000);
+    EXPECT_LT(pool->cells(), before + 10'000 + kPage / 128);
   }
   EXPECT_EQ(pool->heap(), heap);
   EXPECT_EQ(heap[99 * 128 + 127], std::byte{1});
   for (std::uint64_t at = 100 * 128; at < pool->cells() * 128; ++at) ASSERT_EQ(heap[at], std::byte{0});
-  EXPECT_EQ(inspect(path).extents.size(), 3u) << "extended, not scattered";
+  EXPECT_EQ(inspect_table(path).extents.size(), 4u) << "extended, not scattered";
   std::memset(heap + (pool->cells() - 1) * 128, 7, 128);
   const std::uint64_t cells = pool->cells();
   pool->sync();
@@ -93,32 +88,35 @@ TEST_P(PoolGrow, TheHeapGrowsInPlace) {
 TEST_P(PoolGrow, ReleasedLevelsBecomeHeap) {
   const auto pool = create(path);
   resize(*pool);
-  EXPECT_EQ(inspect(path).extents.size(), 4u);
+  EXPECT_EQ(inspect_table(path).extents.size(), 4u);
   const std::uint64_t bytes = std::filesystem::file_size(path);
-  pool->grow_heap(level_bytes(7, 8, 8) / 128 - 3);
+  EXPECT_EQ(inspect(path).free_bytes, gphash::level_bytes(7, 8, 8));
+  pool->grow_heap(gphash::level_bytes(7, 8, 8) / 128);
   EXPECT_EQ(std::filesystem::file_size(path), bytes) << "the room of level 7 was enough";
-  EXPECT_EQ(inspect(path).extents.size(), 4u);
+  EXPECT_EQ(inspect(path).free_bytes, 0u);
+  EXPECT_EQ(inspect_table(path).extents.size(), 5u);
   for (std::uint64_t at = 0; at < pool->cells() * 128; ++at) ASSERT_EQ(pool->heap()[at], std::byte{0});
 }
 
-TEST_P(PoolGrow, AFreeExtentThatLiesIsZeroedForALevel) {
+TEST_P(PoolGrow, AGapIsZeroedForALevel) {
   // Levels 0 and 1 take one page each, so level 1's extent can hold level 2.
-  PoolShape shape = small_shape();
+  TableShape shape = small_shape();
   shape.top_level = 1;
   {
     const auto pool = create(path, shape);
     resize(*pool);
     pool->sync();
   }
-  ASSERT_EQ(inspect(path).extents.back().kind, "free");
-  const std::uint64_t offset = inspect(path).extents.back().offset;
+  ASSERT_EQ(inspect(path).free_bytes, 4096u);
+  const std::uint64_t offset = inspect_table(path).extents.front().offset + gphash::kPagesBytes;
   std::fstream stream(path, std::ios::binary | std::ios::in | std::ios::out);
   stream.seekp(static_cast<std::streamoff>(offset));
   stream.write(std::string(4096, 'x').data(), 4096);
   stream.close();
   const auto pool = open(path);
   pool->add_level(3);
-  EXPECT_EQ(inspect(path).extents.size(), 4u) << "the free extent was taken";
+  EXPECT_EQ(inspect(path).free_bytes, 0u) << "the gap was taken";
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool->level(3)) % kPage, 0u);
   for (unsigned i = 0; i < 8 * 8; ++i) ASSERT_EQ(pool->level(3)[i].key | pool->level(3)[i].word, 0u);
 }
 
@@ -131,21 +129,21 @@ TEST_P(PoolGrow, WhatAnInterruptedGrowthLeftIsCutOff) {
 }
 
 TEST_P(PoolGrow, LargeExtentsFitHugePages) {
-  PoolShape shape = small_shape();
+  TableShape shape = small_shape();
   shape.top_level = 16;  // 8 MiB
-  shape.cells = 50'000;
+  shape.cells = 100'000;
   const auto pool = create(path, shape);
   pool->add_level(17);
-  pool->grow_heap(50'000);
-  for (const ExtentInfo& extent : inspect(path).extents) {
-    if (extent.kind == "heap" || extent.bytes < kHugePage) continue;
+  pool->grow_heap(100'000);
+  for (const ExtentInfo& extent : inspect_table(path).extents) {
+    if (extent.kind == "heap" || extent.bytes < 4 * kHugePage) continue;
     EXPECT_EQ(extent.offset % kHugePage, 0u) << extent.kind;
   }
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool->level(16)) % kHugePage, 0u);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool->level(17)) % kHugePage, 0u);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool->heap()) % kHugePage, 0u);
   std::uint64_t address = 0;
-  for (const ExtentInfo& extent : inspect(path).extents) {
+  for (const ExtentInfo& extent : inspect_table(path).extents) {
     if (extent.kind != "heap") continue;
     EXPECT_EQ(extent.offset % kHugePage, address % kHugePage);
     address += extent.bytes;
@@ -154,7 +152,7 @@ TEST_P(PoolGrow, LargeExtentsFitHugePages) {
 }
 
 TEST_P(PoolGrow, TheDeclaredMaximumHolds) {
-  PoolShape shape = small_shape();
+  TableShape shape = small_shape();
   shape.max_bytes = 64 << 10;
   auto pool = create(path, shape);
   pool->grow_heap(1'000'000);
@@ -166,16 +164,38 @@ TEST_P(PoolGrow, TheDeclaredMaximumHolds) {
   EXPECT_EQ(open(path)->cells(), (64u << 10) / 128);
 }
 
+TEST_P(PoolGrow, AHeapThatOutgrowsItsAddressSpaceMoves) {
+  NewPool made(path, false);
+  const auto table =
+      TableObject::create(made.pool(), "table", small_shape(), {.label = path, .reserve = std::uint64_t{2} << 20});
+  std::vector<std::pair<void*, std::size_t>> ranges;
+  table->on_extent([&](void* address, std::size_t bytes) { ranges.emplace_back(address, bytes); },
+                   [&](void* address, std::size_t bytes) { std::erase(ranges, std::pair(address, bytes)); });
+  std::memset(table->heap(), 5, table->cells() * 128);
+  const std::byte* const before = table->heap();
+  const std::uint64_t cells = table->cells();
+  table->grow_heap(100'000);
+  EXPECT_NE(table->heap(), before);
+  EXPECT_GE(table->cells(), cells + 100'000);
+  for (std::uint64_t at = 0; at < cells * 128; ++at) ASSERT_EQ(table->heap()[at], std::byte{5});
+  std::memset(table->heap() + cells * 128, 6, (table->cells() - cells) * 128);
+  std::uint64_t announced = 0;
+  for (const auto& [address, bytes] : ranges) announced += address >= table->heap() ? bytes : 0;
+  EXPECT_GE(announced, table->cells() * 128) << "what was announced before is gone, and all of the heap is there";
+  table->on_extent({}, {});
+  made.publish();
+}
+
 TEST_P(PoolGrow, RandomGrowthAlwaysReopens) {
   Random random(5);
-  PoolShape shape = small_shape();
+  TableShape shape = small_shape();
   shape.top_level = 1;
   create_closed(path, shape);
   auto pool = open(path);
   std::uint64_t stamp = 0;
   std::vector<std::uint64_t> cells(pool->cells());
   for (int step = 0; step < 60; ++step) {
-    if (random.below(4) == 0 && pool->superblock().top_level < 12) {
+    if (random.below(4) == 0 && pool->shape().top_level < 12) {
       resize(*pool);
     } else {
       pool->grow_heap(1 + random.below(200));
@@ -195,25 +215,24 @@ TEST_P(PoolGrow, RandomGrowthAlwaysReopens) {
       std::memcpy(&found, pool->heap() + cell * 128 + 120, 8);
       ASSERT_EQ(found, cells[cell]) << "cell " << cell << " in step " << step;
     }
-    const auto block = read_superblock(File::open(path, false));
-    ASSERT_TRUE(block.choice.equal);
+    ASSERT_TRUE(read_pool(File::open(path, false)).choice.equal);
   }
 }
 
 TEST(PoolGrowFull, AFullMediumChangesNothing) {
   const Folder folder("/tmp");
-  if (mount("holdfast-test", folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) {
+  if (mount("holdfast-test", folder.path().c_str(), "tmpfs", 0, "size=2m") != 0) {
     GTEST_SKIP() << "only root can mount a small tmpfs; ALimitOnFileSizesIsNoSpace covers the rest";
   }
   {
     const std::string path = folder / "a.hold";
-    PoolShape large = small_shape();
+    TableShape large = small_shape();
     large.cells = 100'000;
     EXPECT_THROW(create(path, large), NoSpace);
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
     const auto pool = create(path);
     resize(*pool);
-    const std::uint64_t bytes = std::filesystem::file_size(path), generation = pool->superblock().generation;
+    const std::uint64_t bytes = std::filesystem::file_size(path), generation = inspect(path).generation;
     expect_error<NoSpace>(
         [&] {
           for (unsigned number = 10;; ++number) {
@@ -221,10 +240,10 @@ TEST(PoolGrowFull, AFullMediumChangesNothing) {
           }
         },
         "no room");
-    EXPECT_LT(pool->superblock().top_level, 14u);
+    EXPECT_LT(pool->shape().top_level, 14u);
     const std::uint64_t after_levels = std::filesystem::file_size(path);
     EXPECT_GE(after_levels, bytes);
-    EXPECT_GE(pool->superblock().generation, generation);
+    EXPECT_GE(inspect(path).generation, generation);
     // The heap takes what is left, and says no when there is nothing.
     const std::uint64_t cells = pool->cells();
     pool->grow_heap(100'000);
@@ -241,8 +260,8 @@ TEST(PoolGrowFull, AFullMediumChangesNothing) {
       }
     }
     std::memset(pool->heap(), 1, pool->cells() * 128);  // every cell has room: no SIGBUS
-    const Superblock block = pool->superblock();
-    const auto found = read_superblock(File::open(path, false));
+    const Superblock block = pool->pool().superblock();
+    const auto found = read_pool(File::open(path, false));
     EXPECT_EQ(std::memcmp(&block, &found.block, sizeof block), 0);
   }
   EXPECT_EQ(umount(folder.path().c_str()), 0);
@@ -250,16 +269,16 @@ TEST(PoolGrowFull, AFullMediumChangesNothing) {
 
 TEST(PoolGrowFull, ASparseCopyGetsItsRoomOrAnError) {
   const Folder folder("/tmp");
-  if (mount("holdfast-test", folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "only root can mount";
+  if (mount("holdfast-test", folder.path().c_str(), "tmpfs", 0, "size=2m") != 0) GTEST_SKIP() << "only root can mount";
   {
     const Folder source("/dev/shm");
-    PoolShape shape = small_shape();
+    TableShape shape = small_shape();
     shape.cells = 100'000;
     create_closed(source / "a.hold", shape);
     const std::string path = folder / "a.hold";
     std::vector<char> bytes = read_all(source / "a.hold");
     const std::uint64_t size = bytes.size();
-    bytes.resize(kFirstExtent);
+    bytes.resize(kFirstExtent + gphash::kPagesBytes);
     write_all(path, bytes);
     std::filesystem::resize_file(path, size);
     EXPECT_THROW(open(path), NoSpace);

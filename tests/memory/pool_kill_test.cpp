@@ -11,12 +11,11 @@ namespace {
 [[noreturn]] void work(const std::string& path, int say, std::uint64_t seed) {
   Random random(seed);
   const auto pool = open(path);
-  if (pool->superblock().is_resizing == 1) {  // the levels hold nothing here, so they are drained already
-    const unsigned bottom = pool->superblock().top_level + 1 - pool->superblock().levels;
+  if (pool->shape().is_resizing == 1) {  // the levels hold nothing here, so they are drained already
+    const unsigned bottom = pool->shape().top_level + 1 - pool->shape().levels;
     for (unsigned number = 0; number < bottom; ++number) {
       if (pool->level(number) != nullptr) pool->release_level(number);
     }
-    pool->set_resizing(false);
   }
   for (;;) {
     pool->mark_changed();
@@ -24,11 +23,10 @@ namespace {
     for (std::uint64_t cell = 0; cell < cells; ++cell) std::memcpy(pool->heap() + cell * 128, &cell, 8);
     if (write(say, &cells, sizeof cells) != sizeof cells) _exit(1);
     pool->grow_heap(1 + random.below(100));
-    if (random.below(3) == 0 && pool->superblock().top_level < 14) {
-      const unsigned top = pool->superblock().top_level;
+    if (random.below(3) == 0 && pool->shape().top_level < 14) {
+      const unsigned top = pool->shape().top_level;
       pool->add_level(top + 1);
       pool->release_level(top - 1);
-      pool->set_resizing(false);
     }
     if (random.below(4) == 0) pool->sync();
   }
@@ -37,7 +35,7 @@ namespace {
 TEST(PoolKill, AKilledPoolOpensAndHoldsWhatItSaid) {
   const Folder folder("/dev/shm");
   const std::string path = folder / "a.hold";
-  PoolShape shape = small_shape();
+  TableShape shape = small_shape();
   shape.top_level = 1;
   create_closed(path, shape);
   Random random(11);
@@ -58,14 +56,14 @@ TEST(PoolKill, AKilledPoolOpensAndHoldsWhatItSaid) {
     } while (read(ends[0], &cells, sizeof cells) == static_cast<ssize_t>(sizeof cells));
     close(ends[0]);
     const auto pool = open(path, Access::scratch);
-    interrupted += pool->superblock().is_resizing;
+    interrupted += pool->shape().is_resizing;
     ASSERT_GE(pool->cells(), said);
     for (std::uint64_t cell = 0; cell < said; ++cell) {
       std::uint64_t found = 0;
       std::memcpy(&found, pool->heap() + cell * 128, 8);
       ASSERT_EQ(found, cell) << "round " << round;
     }
-    const unsigned top = pool->superblock().top_level;
+    const unsigned top = pool->shape().top_level;
     for (std::uint64_t i = 0; i < (std::uint64_t{8} << top); ++i) ASSERT_EQ(pool->level(top)[i].key, 0u);
     waitpid(child, nullptr, 0);
   }

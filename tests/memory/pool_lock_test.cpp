@@ -62,7 +62,7 @@ class PoolLock : public testing::Test {
  protected:
   Folder folder{"/dev/shm"};
   std::string path = folder / "a.hold";
-  std::unique_ptr<Pool> held;  // by a child, which never destroys it
+  std::unique_ptr<TableObject> held;  // by a child, which never destroys it
 
   Holder holding(Access access) {
     return Holder([this, access] { held = open(path, access); });
@@ -195,7 +195,7 @@ TEST_F(PoolLock, AnOwnerThatRunsAnotherProgramHasLetGo) {
   ASSERT_EQ(read(ends[0], &none, 1), 0);  // ends when the child executes
   close(ends[0]);
   // The descriptors go one by one, the pool's perhaps after the pipe's: it may be in use for a moment yet.
-  std::unique_ptr<Pool> pool;
+  std::unique_ptr<TableObject> pool;
   for (const auto deadline = minutes_from_now(); pool == nullptr && std::chrono::steady_clock::now() < deadline;) {
     try {
       pool = open(path);
@@ -308,7 +308,7 @@ TEST_F(PoolLock, AReplacedPoolIsOpenedAnew) {
   for (int i = 0; i < 300 || (opened < 3 && std::chrono::steady_clock::now() < deadline); ++i) {
     try {
       const auto pool = open(path, Access::read_only);
-      EXPECT_EQ(pool->superblock().seed, 42u);
+      EXPECT_EQ(pool->shape().seed, 42u);
       ++opened;
     } catch (const PoolInUse&) {
     } catch (const ReadOnly&) {

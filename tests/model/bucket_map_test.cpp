@@ -4,6 +4,7 @@
 #include "index/cache_map.hpp"
 #include "index/claim.hpp"
 
+#include "record.hpp"
 #include "weak_memory.hpp"
 
 namespace holdfast::machine::model {
@@ -110,7 +111,7 @@ TEST(BucketMap, ALoadAChangeAndSearchesAgree) {
     const Executions seen = run_all(play_of({}, cached));
     EXPECT_EQ(seen.wrong, 0u) << "of " << seen.executions;
     EXPECT_GT(seen.cached, 0u) << "no search ever used a copy";
-    EXPECT_GT(seen.executions, 500u);
+    record_play("bucket_map", cached ? "cached" : "empty", seen.executions);
   }
 }
 
@@ -119,7 +120,7 @@ TEST(BucketMap, ALoadABatchInPhasesAndSearchesAgree) {
     const Executions seen = run_all(play_of({}, cached, true));
     EXPECT_EQ(seen.wrong, 0u) << "of " << seen.executions;
     EXPECT_GT(seen.cached, 0u) << "no search ever used a copy";
-    EXPECT_GT(seen.executions, 500u);
+    record_play("bucket_map_in_phases", cached ? "cached" : "empty", seen.executions);
   }
 }
 

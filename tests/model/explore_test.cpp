@@ -23,7 +23,6 @@ class Explore : public testing::TestWithParam<Flavour> {
       ASSERT_TRUE(verdict.complete) << scenario.name;
     }
     record(suite, name(GetParam()), total);
-    check_minimum(suite, name(GetParam()), total);
   }
   static Bounds bounds() {
     Bounds bounds;

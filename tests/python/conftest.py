@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from model import Model
 
-import holdfast as hf
+import holdfastdb as hf
 
 PATIENCE_S = 600
 """For what must come true, or end, however busy the machine is; pytest's own limit is longer."""

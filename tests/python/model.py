@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from holdfast import Op, Status
+from holdfastdb import Op, Status
 
 
 def combined(combine: str, old: bytes, new: bytes, dtype: np.dtype) -> bytes:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import Machine, Make
 
-from holdfast import Op, Status
+from holdfastdb import Op, Status
 
 ELEMENTS = [np.int32, np.uint32, np.int64, np.uint64, np.float16, np.float32, np.float64]
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import holdfast
-from holdfast.bench import dlrm, pagerank, places, report, results
-from holdfast.bench.cli import app
-from holdfast.bench.measure import WrongAnswer
-from holdfast.bench.pagerank import Graph
+import holdfastdb
+from holdfastdb.bench import dlrm, pagerank, places, report, results
+from holdfastdb.bench.cli import app
+from holdfastdb.bench.measure import WrongAnswer
+from holdfastdb.bench.pagerank import Graph
 
 
 def run(*arguments: str, status: int = 0) -> str:
@@ -146,7 +146,7 @@ def test_a_lost_piece_is_noticed(tmp_path: Path) -> None:
     pieces = pagerank.pieces_of(np, graph)
     path = tmp_path / "graph.hold"
     pagerank._load(path, pieces, "cpu", lambda _: None)
-    with holdfast.Table.open(path, device="cpu") as table:
+    with holdfastdb.Table.open(path, device="cpu") as table:
         table.erase(pieces.keys[:1])
     with places.Direct(path, "cpu") as road, pytest.raises(WrongAnswer, match="1 pieces"):
         pagerank.over(road, graph, pieces, 1, 64, np)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import Checked, Machine, Make
 
-from holdfast import Op, Status
+from holdfastdb import Op, Status
 
 
 def apply(checked: Checked, ops: np.ndarray, keys: np.ndarray, values: np.ndarray, **options: object) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import Machine, Make
 
-from holdfast import Op, Status, Table
+from holdfastdb import Op, Status, Table
 
 KEYS = np.array([0, 1, 5, 2**63, 2**64 - 1], np.uint64)
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from conftest import Machine, Make
 
-import holdfast as hf
-from holdfast import InvalidArgument, InvalidType, Table
+import holdfastdb as hf
+from holdfastdb import InvalidArgument, InvalidType, Table
 
 K = np.arange(4, dtype=np.uint64)
 V = np.zeros((4, 16), np.uint8)

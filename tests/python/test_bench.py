@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from holdfast import _bench
-from holdfast.bench import bars, link_plots, measure, report, results, trace
-from holdfast.bench.cli import app
-from holdfast.bench.targets import Table, pool_folder, target
-from holdfast.bench.workloads import MICRO, YCSB
+from holdfastdb import _bench
+from holdfastdb.bench import bars, link_plots, measure, report, results, trace
+from holdfastdb.bench.cli import app
+from holdfastdb.bench.targets import Table, pool_folder, target
+from holdfastdb.bench.workloads import MICRO, YCSB
 
 
 def run(*arguments: str, status: int = 0) -> None:

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from conftest import PATIENCE_S
 
-from holdfast import NoSpace, PoolCorrupt, Table
+from holdfastdb import NoSpace, PoolCorrupt, Table
 
-RUN = [sys.executable, "-c", "from holdfast.cli import main; main()"]
+RUN = [sys.executable, "-c", "from holdfastdb.cli import main; main()"]
 
 
 def holdfast(*arguments: object, status: int = 0, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -44,20 +44,28 @@ def pool(folder: Path) -> Path:
     return path
 
 
+def about_table(pool: Path) -> Any:
+    """What `info` says of a pool's first table."""
+    return as_json("info", pool)["objects"][0]["table"]
+
+
 def test_create_and_info(folder: Path) -> None:
     path = folder / "new.hold"
     made = as_json("create", path, "--value", 32, "--capacity", 5000, "--device", "cpu")
     assert made["device"] == "cpu" and made["size"] == 0 and made["slots"] >= 5000
     info = as_json("info", path)
-    assert (info["key_bytes"], info["value_bytes"], info["clean"], info["owner"]) == (8, 32, True, "")
-    assert info["total_slots"] == made["slots"] and info["extents"]
+    (one,) = info["objects"]
+    assert (one["name"], one["clean"], one["damage"], info["owner"]) == ("table", True, "", "")
+    about = about_table(path)
+    assert (about["key_bytes"], about["value_bytes"]) == (8, 32)
+    assert about["total_slots"] == made["slots"] and one["extents"]
     text = holdfast("info", path).stdout
-    assert text.startswith(f"{path}: pool version 1, {made['slots']:,} slots, survives {info['domain']}\n")
-    assert "2L-2H-8S" in text and "clean shutdown: yes; open: no" in text
+    assert text.startswith(f"{path}: pool version 5, 1 table, {made['slots']:,} slots, survives {info['domain']}\n")
+    assert "2L-2H-8S" in text and "open: no\n" in text and "8 + 32 bytes" in text
     error = holdfast("create", path, status=2)
     assert error.stderr.count("\n") == 1 and "exists already" in error.stderr
     holdfast("create", path, "--overwrite", "--value", 0)
-    assert as_json("info", path)["value_bytes"] == 0
+    assert about_table(path)["value_bytes"] == 0
 
 
 def test_info_while_it_is_open(pool: Path) -> None:
@@ -126,14 +134,14 @@ def test_usage() -> None:
     assert "No such command" in holdfast("frobnicate", status=2).stderr
     assert holdfast("--version").stdout.startswith("holdfast ")
     commands = holdfast("--help").stdout
-    for name in ("demo", "create", "info", "check", "recover", "snapshot", "get", "put", "del"):
+    for name in ("demo", "create", "info", "check", "recover", "rename", "drop", "snapshot", "get", "put", "del"):
         assert name in commands
 
 
 def killed(path: Path) -> None:
     """A pool whose writer did not close it."""
     code = """
-import os, sys, numpy as np, holdfast as hf
+import os, sys, numpy as np, holdfastdb as hf
 table = hf.Table.create(sys.argv[1], value=16, capacity=1000, device="cpu")
 table.insert(np.arange(500), np.ones((500, 16), np.uint8))
 os.kill(os.getpid(), 9)
@@ -147,7 +155,7 @@ def test_check_and_recover(folder: Path) -> None:
     report = as_json("check", path)
     assert report["ok"] and report["items"] == 500 and not report["was_clean"] and report["errors"] == []
     text = holdfast("check", path).stdout.splitlines()
-    assert text[0].startswith(f"{path}: pool version 1, 500 items, ")
+    assert text[0].startswith(f"{path}: pool version 5, 1 table, 500 items, ")
     assert text[1].startswith("clean shutdown: no (killed); recovered 0 slots under insertion in ")
     assert text[2] == "checked every slot and cell: no error"
     out = folder / "out.csv"
@@ -205,7 +213,7 @@ def test_an_unfinished_resize(folder: Path) -> None:
     path = folder / "x.hold"
     items = grow_without_room(path)
     before, out = path.read_bytes(), folder / "out.csv"
-    assert as_json("info", path)["resizing"]
+    assert about_table(path)["resizing"]
     assert as_json("recover", path, "--salvage", out) == {
         "path": str(path), "out": str(out), "items": items, "left_out": 0, "errors": [],
     }  # fmt: skip
@@ -218,10 +226,10 @@ def test_an_unfinished_resize(folder: Path) -> None:
     holdfast("snapshot", path, folder / "copy.hold")
     assert as_json("check", folder / "copy.hold")["items"] == items
     assert holdfast("get", path, items, "--hex").stdout == items.to_bytes(16, "little").hex() + "\n"
-    assert not as_json("info", path)["resizing"]
+    assert not about_table(path)["resizing"]
     path.write_bytes(before)
     assert as_json("recover", path)["rehashed"] > 0
-    assert not as_json("info", path)["resizing"] and as_json("check", path)["was_clean"]
+    assert not about_table(path)["resizing"] and as_json("check", path)["was_clean"]
 
 
 def test_a_mended_superblock_is_told(pool: Path) -> None:
@@ -246,7 +254,7 @@ def test_check_finds_damage(folder: Path) -> None:
     path = folder / "x.hold"
     with Table.create(path, value=16, capacity=1000, device="cpu") as table:
         table.insert(np.arange(1, 501), np.ones((500, 16), np.uint8))
-    level = next(e for e in as_json("info", path)["extents"] if e["kind"].startswith("level"))
+    level = next(e for e in as_json("info", path)["objects"][0]["extents"] if e["kind"].startswith("level"))
     data = bytearray(path.read_bytes())
     slots = np.frombuffer(data, np.uint64, level["bytes"] // 8, level["offset"]).reshape(-1, 2)
     taken = np.flatnonzero(slots[:, 0])
@@ -268,7 +276,7 @@ def test_check_finds_damage(folder: Path) -> None:
 def test_scores(folder: Path) -> None:
     path = folder / "scored.hold"
     assert as_json("create", path, "--value", 4, "--score", "time", "--device", "cpu")["score"] == "time"
-    assert "values of 4 in cells, with scores of time" in holdfast("info", path).stdout
-    assert as_json("info", path)["score"] == "time"
+    assert " cells, with scores of time; 2L" in holdfast("info", path).stdout
+    assert about_table(path)["score"] == "time"
     holdfast("check", path)
     assert "give 'none', 'step'" in holdfast("create", folder / "other.hold", "--score", "age", status=2).stderr

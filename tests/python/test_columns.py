@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import Machine, Make
 
-import holdfast as hf
+import holdfastdb as hf
 
 
 @pytest.mark.parametrize("rows_at_once", [200, 20_000])

@@ -14,11 +14,11 @@ import pytest
 from conftest import PATIENCE_S
 from test_cli import as_json, holdfast
 
-from holdfast import Error, Table, demo
-from holdfast.demo import unicode, worker
-from holdfast.demo.journal import Journal
-from holdfast.demo.lines import Lines
-from holdfast.demo.plan import Plan
+from holdfastdb import Error, Table, demo
+from holdfastdb.demo import unicode, worker
+from holdfastdb.demo.journal import Journal
+from holdfastdb.demo.lines import Lines
+from holdfastdb.demo.plan import Plan
 
 
 def test_the_demo(folder: Path, device: str) -> None:
@@ -187,7 +187,7 @@ def test_the_writer_waits_for_its_killer(folder: Path) -> None:
     }  # fmt: skip
     with Journal(folder / "j", create=True) as journal:
         journal.limit = 4
-        command = [sys.executable, "-m", "holdfast.demo.worker"]
+        command = [sys.executable, "-m", "holdfastdb.demo.worker"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, text=True) as child:
             assert child.stdin is not None
             child.stdin.write(json.dumps(task))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import PATIENCE_S
 
-import holdfast
+import holdfastdb
 
 GUIDE = Path(__file__).parents[2] / "docs" / "python.md"
 FLAGS = doctest.ELLIPSIS
@@ -39,7 +39,7 @@ def test_the_table_in_memory(here: None) -> None:
 
 
 def test_the_package(here: None) -> None:
-    result = doctest.testmod(holdfast, optionflags=FLAGS)
+    result = doctest.testmod(holdfastdb, optionflags=FLAGS)
     assert result.attempted >= 2 and result.failed == 0
 
 
@@ -54,7 +54,7 @@ def test_the_examples(example: Path, folder: Path) -> None:
 
 
 def test_everything_public_is_described() -> None:
-    missing = [name for name in holdfast.__all__ if not (getattr(holdfast, name).__doc__ or "").strip()]
+    missing = [name for name in holdfastdb.__all__ if not (getattr(holdfastdb, name).__doc__ or "").strip()]
     assert missing == []
-    methods = [name for name in vars(holdfast.Table) if not name.startswith("_")]
-    assert [name for name in methods if not (getattr(holdfast.Table, name).__doc__ or "").strip()] == []
+    methods = [name for name in vars(holdfastdb.Table) if not name.startswith("_")]
+    assert [name for name in methods if not (getattr(holdfastdb.Table, name).__doc__ or "").strip()] == []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import GPUS, WHY_NO_GPU, Machine, Make
 
-from holdfast import DeviceError, InvalidArgument, InvalidType, Status, Table
+from holdfastdb import DeviceError, InvalidArgument, InvalidType, Status, Table
 
 pytestmark = pytest.mark.skipif(GPUS == 0, reason=f"no GPU: {WHY_NO_GPU}")
 N = 20_000

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import GPUS, PATIENCE_S, WHY_NO_GPU
 
-import holdfast as hf
+import holdfastdb as hf
 
 pytestmark = pytest.mark.skipif(GPUS == 0, reason=f"no GPU: {WHY_NO_GPU}")
 N = 50_000
@@ -18,7 +18,7 @@ N = 50_000
 BREAKS_THE_GPU = """
 import sys
 import cupy, numpy as np
-import holdfast as hf
+import holdfastdb as hf
 
 path, n = sys.argv[1], int(sys.argv[2])
 table = hf.Table.create(path, value=16, device="cuda", capacity=2 * n)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import Machine, Make
 
-from holdfast import Op, Status, Table
+from holdfastdb import Op, Status, Table
 
 
 @pytest.mark.parametrize("size", [0, 8, 40])

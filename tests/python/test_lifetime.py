@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from conftest import PATIENCE_S, Machine, Make
 
-import holdfast as hf
-from holdfast import Op, Status, Table
+import holdfastdb as hf
+from holdfastdb import Op, Status, Table
 
 KEYS = np.arange(1000, dtype=np.uint64)
 
@@ -28,7 +28,12 @@ def fill(path: Path, device: str, value: int = 16) -> None:
 def in_child(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Runs Python code in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-c", "import sys\nimport holdfast as hf\nimport numpy as np\n" + code, *map(str, arguments)],
+        [
+            sys.executable,
+            "-c",
+            "import sys\nimport holdfastdb as hf\nimport numpy as np\n" + code,
+            *map(str, arguments),
+        ],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -44,7 +49,7 @@ def test_reopening(device: str, make: Make, size: int) -> None:
         checked.run(Op.INSERT_OR_ASSIGN, keys, rng.integers(0, 256, (400, size), np.uint8))
         checked.run(Op.ERASE, keys[::3])
         checked.table.close()
-        assert hf.inspect(checked.table.path).clean
+        assert hf.inspect(checked.table.path).objects[0].clean
         checked.table = Table.open(checked.table.path, device=device)
         assert checked.table.stats()["was_clean"], round_
         checked.agree()
@@ -77,30 +82,30 @@ table.insert(keys, np.repeat(keys[:, None], 2, axis=1))
 os.kill(os.getpid(), signal.SIGKILL)
 """
     assert in_child(code, path, device).returncode == -9
-    info = hf.inspect(path)
+    info = hf.inspect(path).objects[0]
     assert not info.clean and info.same_boot
     report = hf.check(path)
     assert report.ok and not report.was_clean and report.items == 50_000
-    assert not hf.inspect(path).clean  # checking wrote nothing
+    assert not hf.inspect(path).objects[0].clean  # checking wrote nothing
     with pytest.raises(hf.ReadOnly, match="needs recovery"):
         Table.open(path, device="cpu", mode="r")
     with Table.open(path, device="cpu", mode="r", salvage=True) as table:  # recovers a private copy
         assert len(table) == 50_000 and len(dict(table.items())) == 50_000
         with pytest.raises(hf.ReadOnly):
             table.erase([1])
-    assert not hf.inspect(path).clean
+    assert not hf.inspect(path).objects[0].clean
     with Table.open(path, device=device) as table:
         values, found = table.find(np.arange(50_000, dtype=np.uint64), dtype=np.uint64)
         assert found.all() and (values[:, 1] == np.arange(50_000)).all()
         assert not table.stats()["was_clean"]
-    assert hf.inspect(path).clean
+    assert hf.inspect(path).objects[0].clean
 
 
 def test_recovering_in_place(folder: Path) -> None:
     path = folder / "x.hold"
     code = "t = hf.Table.create(sys.argv[1]); t.insert([1], [2]); import os; os._exit(0)"
     assert in_child(code, path).returncode == 0
-    assert not hf.inspect(path).clean
+    assert not hf.inspect(path).objects[0].clean
     assert hf.check(path, repair=True).items == 1
     assert hf.check(path).was_clean
 
@@ -139,9 +144,9 @@ def test_one_writer_at_a_time(folder: Path) -> None:
     with Table.open(path, device="cpu"):
         for mode in ("r", "r+"):
             child = in_child("hf.Table.open(sys.argv[1], device='cpu', mode=sys.argv[2])", path, mode)
-            assert "holdfast.PoolInUse" in child.stderr and f"process {os.getpid()}" in child.stderr
+            assert "holdfastdb.PoolInUse" in child.stderr and f"process {os.getpid()}" in child.stderr
         child = in_child("hf.Table.create(sys.argv[1], overwrite=True)", path)
-        assert "holdfast.PoolInUse" in child.stderr
+        assert "holdfastdb.PoolInUse" in child.stderr
         assert str(os.getpid()) in hf.inspect(path).owner
     assert hf.inspect(path).owner == ""
     child = in_child("t = hf.Table.open(sys.argv[1], device='cpu'); print(len(t)); t.close()", path)
@@ -165,7 +170,7 @@ def test_use_after_close(folder: Path, device: str) -> None:
     assert not table.closed
     table.close()
     table.close()
-    assert table.closed and repr(table) == f"<holdfast.Table {path}: closed>"
+    assert table.closed and repr(table) == f"<holdfastdb.Table {path}: closed>"
     values = np.zeros((1, 16), np.uint8)
     for call in (
         lambda: table.find([1]),
@@ -202,7 +207,7 @@ def test_a_table_closes_when_it_is_dropped(folder: Path, device: str) -> None:
 def test_an_error_inside_the_block_closes_too(folder: Path, device: str) -> None:
     with pytest.raises(ZeroDivisionError), Table.create(folder / "x.hold", device=device) as table:
         1 / 0  # noqa: B018
-    assert table.closed and hf.inspect(folder / "x.hold").clean
+    assert table.closed and hf.inspect(folder / "x.hold").objects[0].clean
 
 
 def test_a_forked_child_cannot_use_it_and_harms_nothing(folder: Path) -> None:
@@ -255,7 +260,7 @@ def test_repr(folder: Path) -> None:
         load = f"{table.load_factor:.2f}"
         survives = table.stats()["domain"]
         assert repr(table) == (
-            f"<holdfast.Table {folder / 'items.hold'}: 1,000 items, load {load}, on cpu, survives {survives}>"
+            f"<holdfastdb.Table {folder / 'items.hold'}: 1,000 items, load {load}, on cpu, survives {survives}>"
         )
 
 
@@ -263,9 +268,15 @@ def test_inspecting(folder: Path) -> None:
     path = folder / "x.hold"
     with Table.create(path, value=128, capacity=1000, levels=4, hash_locations=2, slots=4, device="cpu"):
         info = hf.inspect(path)
-        assert (info.levels, info.hash_locations, info.slots) == (4, 2, 4)
-        assert (info.key_bytes, info.value_bytes, info.valid_copies, info.version) == (8, 128, 2, 1)
-        assert info.total_slots >= 1000 and info.cells >= 1000 and info.cell_bytes == 128
+        (one,) = info.objects
+        assert (one.name, one.type, one.damage, one.same_boot, one.clean) == ("table", "table", "", True, True)
+        assert (info.valid_copies, info.version, one.type_version) == (2, 5, 1)
+        about = one.table
+        assert about is not None and not about.resizing and about.created >= info.created > 0
+        assert (about.levels, about.hash_locations, about.slots) == (4, 2, 4)
+        assert (about.key_bytes, about.value_bytes, about.score) == (8, 128, "none")
+        assert about.total_slots >= 1000 and about.cells >= 1000 and about.cell_bytes == 128
         assert info.file_bytes == path.stat().st_size
-        assert {extent.kind for extent in info.extents} >= {"heap"}
+        assert {extent.kind for extent in one.extents} >= {"pages", "heap"}
+        assert one.bytes == sum(extent.bytes for extent in one.extents) < info.file_bytes
     assert path.stat().st_mode & 0o777 == 0o600

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.bench import link_plots, link_tables, plot, results
+from holdfastdb.bench import link_plots, link_tables, plot, results
 
 LINK_MOPS = 55.5e9 / 128 / 1e6  # 128-byte values at the speed of the link
 

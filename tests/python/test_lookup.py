@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from conftest import Machine, Make
 
-from holdfast import InvalidArgument, InvalidType, ReadOnly, Status, Table, TableClosed, initial
-from holdfast.libraries import NUMPY
+from holdfastdb import InvalidArgument, InvalidType, ReadOnly, Status, Table, TableClosed, initial
+from holdfastdb.libraries import NUMPY
 
 KEYS = np.array([0, 7, 2**64 - 1, 9, 7], np.uint64)
 FIRST = initial.Uniform(-0.5, 0.25, seed=11)

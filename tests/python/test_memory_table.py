@@ -12,8 +12,8 @@ import pytest
 from conftest import Machine, widened
 from model import Model
 
-import holdfast as hf
-from holdfast import Op, Status
+import holdfastdb as hf
+from holdfastdb import Op, Status
 
 CPU = Machine("cpu")
 RESERVED = np.array([0, 1, 2**63, 2**64 - 1, 2**64 - 2], np.uint64)

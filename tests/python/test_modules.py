@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from holdfast import _bench, _native
+from holdfastdb import _bench, _native
 
 
 @pytest.mark.parametrize("module", (_native, _bench), ids=lambda module: module.__name__.rsplit(".", 1)[1])
@@ -24,7 +24,7 @@ def test_nothing_else_is_shown(module: object) -> None:
 def test_pyarrow_works_after_holdfast() -> None:
     pytest.importorskip("pyarrow")
     code = """
-import holdfast, holdfast._bench, pyarrow.parquet
+import holdfastdb, holdfastdb._bench, pyarrow.parquet
 try:
     pyarrow.parquet.ParquetFile("/nowhere")
 except OSError:

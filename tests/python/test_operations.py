@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import Machine, Make, widened
 
-from holdfast import Op, Status
+from holdfastdb import Op, Status
 
 SIZES = [0, 1, 4, 8, 12, 128, 1000, 65536]
 RESERVED = np.array([0, 1, 2**63, 2**64 - 1, 2**64 - 2], np.uint64)

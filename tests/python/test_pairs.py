@@ -17,10 +17,10 @@ from conftest import Machine
 from hypothesis import given
 from typer.testing import CliRunner
 
-import holdfast as hf
-from holdfast import InvalidArgument, InvalidType, Op, Status, Table
-from holdfast.cli.main import app
-from holdfast.transfer import dump, load
+import holdfastdb as hf
+from holdfastdb import InvalidArgument, InvalidType, Op, Status, Table
+from holdfastdb.cli.main import app
+from holdfastdb.transfer import dump, load
 
 has_arrow = pytest.mark.skipif(not importlib.util.find_spec("pyarrow"), reason="needs pyarrow")
 
@@ -206,7 +206,8 @@ def test_what_needs_fixed_lengths(table: Table, folder: Path) -> None:
 def test_the_pool_knows(folder: Path) -> None:
     path = folder / "t.hold"
     Table.create(path, bytes, bytes, device="cpu").close()
-    assert hf.inspect(path).version == 3
+    about = hf.inspect(path).objects[0].table
+    assert about is not None and about.key_bytes == about.value_bytes == 2**32 - 1
     with pytest.raises(hf.PoolMismatch, match="keys of any length, not 8 bytes"):
         Table.open(path, key=8)
     with Table.open(path, key=bytes, value=bytes) as table:

@@ -9,16 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_cli import holdfast
 from test_transfer import FORMATS, items, same, write
 
-import holdfast as hf
-from holdfast import Table
+import holdfastdb as hf
+from holdfastdb import Table
 
 
 def test_no_room(folder: Path, tmp_path: Path) -> None:
     """A full medium: an error, what was loaded stays, and the load goes on when there is room."""
     code = """
-import resource, sys, holdfast as hf
+import resource, sys, holdfastdb as hf
 with hf.Table.open(sys.argv[1], device="cpu") as table:
     resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 20, resource.RLIM_INFINITY))
     try:
@@ -40,7 +41,7 @@ with hf.Table.open(sys.argv[1], device="cpu") as table:
 
 
 KILLED = """
-import os, sys, holdfast as hf
+import os, sys, holdfastdb as hf
 table = hf.Table.open(sys.argv[1], device="cpu", mode=sys.argv[4])
 calls = []
 def progress(done, total):
@@ -71,8 +72,8 @@ def test_killed_loads_go_on(form: str, folder: Path, tmp_path: Path) -> None:
         pass
     for _ in range(2):
         kill_at(3, pool, path, "r+")
-    checkpoint = next(p for p in tmp_path.iterdir() if p.suffix == ".checkpoint")
-    assert json.loads(checkpoint.read_text())["counts"]["rows"] == 6000
+    left = next(p for p in tmp_path.iterdir() if p.suffix == ".resume")
+    assert json.loads(left.read_text())["counts"]["rows"] == 6000
     seen: list[int] = []
     with Table.open(pool, device="cpu") as table:
         assert len(table) == 6000
@@ -82,17 +83,17 @@ def test_killed_loads_go_on(form: str, folder: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_checkpoint_is_of_one_pool_one_file_and_one_run(folder: Path, tmp_path: Path) -> None:
+def test_a_resume_file_is_of_one_pool_one_file_and_one_run(folder: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "".join(f"{i},{i:016x}\n" for i in range(10_000)))
     pool, kept = folder / "t.hold", tmp_path / "kept"
     with Table.create(pool, value=8, device="cpu"):
         pass
     kill_at(3, pool, path, "r+")
-    checkpoint = next(p for p in tmp_path.iterdir() if p.suffix == ".checkpoint")
-    checkpoint.rename(kept)
+    left = next(p for p in tmp_path.iterdir() if p.suffix == ".resume")
+    left.rename(kept)
 
     def resume(table: Table, **options: object) -> hf.LoadReport:
-        return hf.load(table, path, resume=True, checkpoint=kept, **options)  # type: ignore[arg-type]
+        return hf.load(table, path, resume=True, resume_file=kept, **options)  # type: ignore[arg-type]
 
     with Table.open(pool, device="cpu") as table:
         table.snapshot(folder / "s.hold")
@@ -105,7 +106,7 @@ def test_a_checkpoint_is_of_one_pool_one_file_and_one_run(folder: Path, tmp_path
         with pytest.raises(hf.InvalidArgument, match="machine restarted"):
             resume(table)
         kept.write_text("{}")
-        with pytest.raises(hf.InvalidArgument, match="no checkpoint"):
+        with pytest.raises(hf.InvalidArgument, match="no resume file"):
             resume(table)
         kept.write_text(json.dumps(content))
         text = path.read_text()
@@ -117,6 +118,18 @@ def test_a_checkpoint_is_of_one_pool_one_file_and_one_run(folder: Path, tmp_path
         assert not kept.exists()
 
 
+def test_a_resume_file_where_the_command_line_says(folder: Path, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", f"1,{1:016x}\n2,two\n3,{3:016x}\n")
+    pool, kept = folder / "t.hold", tmp_path / "kept"
+    with Table.create(pool, value=8, device="cpu"):
+        pass
+    holdfast("load", pool, path, "--resume-file", kept, status=2)
+    assert json.loads(kept.read_text())["counts"]["rows"] == 1
+    write(path, path.read_text().replace("two", f"{2:016x}"))
+    assert "3 inserted" in (done := holdfast("load", pool, path, "--resume", "--resume-file", kept).stdout)
+    assert "(resumed)" in done and not kept.exists()
+
+
 def test_an_interrupted_load_goes_on_after_a_restart(folder: Path, tmp_path: Path) -> None:
     table = Table.create(folder / "t.hold", value=8, device="cpu")
     path = write(tmp_path / "a.csv", "".join(f"{i},{i:016x}\n" for i in range(10)))
@@ -126,9 +139,9 @@ def test_an_interrupted_load_goes_on_after_a_restart(folder: Path, tmp_path: Pat
 
     with pytest.raises(KeyboardInterrupt):
         hf.load(table, path, batch=4, progress=interrupt)
-    assert len(table) == 4 and hf.inspect(table.path).clean
-    checkpoint = next(p for p in tmp_path.iterdir() if p.suffix == ".checkpoint")
-    checkpoint.write_text(json.dumps({**json.loads(checkpoint.read_text()), "boot_id": "another"}))
+    assert len(table) == 4 and hf.inspect(table.path).objects[0].clean
+    left = next(p for p in tmp_path.iterdir() if p.suffix == ".resume")
+    left.write_text(json.dumps({**json.loads(left.read_text()), "boot_id": "another"}))
     assert hf.load(table, path, resume=True).rows == 10 == len(table)
     table.close()
 

@@ -11,9 +11,9 @@ import pytest
 from conftest import installed
 from test_cli import as_json, holdfast
 
-import holdfast as hf
+import holdfastdb as hf
 
-arrow = pytest.mark.skipif(not installed("pyarrow"), reason="PyArrow is not installed: pip install 'holdfast[arrow]'")
+arrow = pytest.mark.skipif(not installed("pyarrow"), reason="PyArrow is not installed: pip install 'holdfastdb[arrow]'")
 FORMATS = ["csv", pytest.param("parquet", marks=arrow), pytest.param("arrow", marks=arrow)]
 KEYS = np.array([0, 1, 7, 2**63, 2**64 - 1], np.uint64)
 SCORES = [1, 2, 2**64 - 1, 4, 5]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import Machine
 
-import holdfast as hf
+import holdfastdb as hf
 
 KEYS = np.arange(1000, dtype=np.uint64)
 
@@ -46,7 +46,8 @@ def test_steps(folder: Path, value: int, device: str) -> None:
     with hf.Table.open(folder / "t.hold", device=device) as table:
         assert table.step == 0
         assert (table.scores(KEYS[10:20])[0] == 5).all()
-        assert hf.inspect(folder / "t.hold").score == "step"
+        about = hf.inspect(folder / "t.hold").objects[0].table
+        assert about is not None and about.score == "step"
 
 
 def test_frequencies(folder: Path, device: str) -> None:
@@ -182,7 +183,8 @@ def test_wide_keys(folder: Path, device: str) -> None:
 def test_other_tables_have_none(folder: Path) -> None:
     with hf.Table.create(folder / "t.hold", device="cpu") as table:
         assert table.score is None
-        assert hf.inspect(table.path).score == "none"
+        about = hf.inspect(table.path).objects[0].table
+        assert about is not None and about.score == "none"
         for act in (
             lambda: table.scores(KEYS),
             lambda: table.size_if(score=(1, 2)),

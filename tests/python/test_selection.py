@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from conftest import Machine, Make
 
-import holdfast as hf
+import holdfastdb as hf
 
 
 def filled(make: Make, machine: Machine, n: int, **options: Any) -> hf.Table:

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 from conftest import PATIENCE_S, Machine, Make
 
-import holdfast as hf
-from holdfast import Status, Table
+import holdfastdb as hf
+from holdfastdb import Status, Table
 
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import numpy as np
-import holdfast as hf
-from holdfast import Status
+import holdfastdb as hf
+from holdfastdb import Status
 path, device, what = sys.argv[1:]
 n = 1_000_000
 table = hf.Table.create(path, value=64, capacity=n, device=device, threads=1)

@@ -15,8 +15,8 @@ import pytest
 from conftest import PATIENCE_S, Machine, Make
 from test_cli import RUN, as_json, holdfast, killed
 
-import holdfast as hf
-from holdfast import Table
+import holdfastdb as hf
+from holdfastdb import Table
 
 KEYS = np.arange(50_000, dtype=np.uint64)
 
@@ -38,7 +38,7 @@ def test_a_snapshot_is_the_table(machine: Machine, make: Make, tmp_path: Path) -
     assert [p.name for p in tmp_path.iterdir()] == ["s.hold"]
     assert (tmp_path / "s.hold").stat().st_mode & 0o777 == 0o600
     info = hf.inspect(tmp_path / "s.hold")
-    assert info.clean and info.pool_id != hf.inspect(checked.table.path).pool_id
+    assert info.objects[0].clean and info.pool_id != hf.inspect(checked.table.path).pool_id
     assert hf.check(tmp_path / "s.hold").ok
     with Table.open(tmp_path / "s.hold", device="cpu") as copy:
         assert dict(copy.items()) == checked.model.items
@@ -138,7 +138,7 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     done = holdfast("snapshot", folder / "x.hold", tmp_path / "s.hold")
     assert "500 items" in done.stdout and done.stderr == ""
     assert as_json("check", tmp_path / "s.hold")["items"] == 500
-    assert as_json("info", folder / "x.hold")["clean"]
+    assert as_json("info", folder / "x.hold")["objects"][0]["clean"]
     error = holdfast("snapshot", folder / "x.hold", tmp_path / "s.hold", status=2).stderr
     assert error.startswith("holdfast: ") and error.count("\n") == 1 and "exists already" in error
     report = as_json("snapshot", folder / "x.hold", tmp_path / "s.hold", "--overwrite")
@@ -151,7 +151,7 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
 INTERRUPTED = """
 import os, signal, sys
 import numpy as np
-import holdfast as hf
+import holdfastdb as hf
 signal.signal(signal.SIGINT, signal.default_int_handler)
 table = hf.Table.create(sys.argv[1], value=64, capacity=100_000, device="cpu")
 table.insert(np.arange(100_000), np.ones((100_000, 64), np.uint8))

@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from model import Model
 
-from holdfast import Op, Table
+from holdfastdb import Op, Table
 
 KEYS = st.one_of(st.integers(0, 40), st.sampled_from([2**64 - 1, 2**63, 2**64 - 2]), st.integers(0, 2**64 - 1))
 SIZES = st.sampled_from([0, 4, 8, 12, 128])

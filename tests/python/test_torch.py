@@ -1,4 +1,4 @@
-"""holdfast.torch: the operators under PyTorch's own checks and its compiler, and an embedding that trains."""
+"""holdfastdb.torch: the operators under PyTorch's own checks and its compiler, and an embedding that trains."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from conftest import GPUS, Make
 from conftest import Machine as Where
 
-import holdfast as hf
-from holdfast import InvalidArgument, InvalidType, Status, Table, TableClosed, initial
+import holdfastdb as hf
+from holdfastdb import InvalidArgument, InvalidType, Status, Table, TableClosed, initial
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-import holdfast.torch as hft  # noqa: E402
+import holdfastdb.torch as hft  # noqa: E402
 
 DEVICES = ["cpu", "cuda"] if GPUS and torch.cuda.is_available() else ["cpu"]
 F16, BF16, F32, F64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
@@ -41,7 +41,7 @@ def fresh_compiler() -> Iterator[None]:
 
 
 def rows_of(keys: Any, columns: int = 4, init: initial.Initial = FIRST) -> Any:
-    from holdfast.libraries import TorchLibrary
+    from holdfastdb.libraries import TorchLibrary
 
     return init.rows(keys.reshape(-1), columns, TorchLibrary(torch)).reshape(*keys.shape, columns)
 
@@ -98,7 +98,7 @@ def test_sums_of_bfloat16(place: str, make: Make, scale: float) -> None:
 def test_the_operators_pass_pytorchs_checks(table: Table, place: str) -> None:
     handle, keys = hft.handle(table), torch.tensor([[5, 6], [7, 5]], device=place)
     rows = torch.ones(2, 2, 4, device=place)
-    ops = torch.ops.holdfast
+    ops = torch.ops.holdfastdb
     table.insert(keys.view(-1)[:3], rows.view(-1, 4)[:3])  # so that a second run does as the first
     anchor, rate = torch.zeros(1, device=place), torch.zeros((), dtype=F64)
     calls = [
@@ -112,15 +112,15 @@ def test_the_operators_pass_pytorchs_checks(table: Table, place: str) -> None:
         (ops.descend, (anchor, handle, rate, keys, rows, F32)),
     ]
     assert {op._qualified_op_name for op, _ in calls} == {
-        f"holdfast::{name}" for name in dir(ops) if name[0] != "_"
-    } - {"holdfast::name"}
+        f"holdfastdb::{name}" for name in dir(ops) if name[0] != "_"
+    } - {"holdfastdb::name"}
     for op, arguments in calls:
         torch.library.opcheck(op.default, arguments)
     assert table.check().ok
 
 
 def test_a_compiler_keeps_every_change_in_order(table: Table, place: str) -> None:
-    ops, handle = torch.ops.holdfast, hft.handle(table)
+    ops, handle = torch.ops.holdfastdb, hft.handle(table)
 
     def work(keys: Any, rows: Any) -> Any:
         ops.insert_or_assign(handle, keys, rows, F32)
@@ -189,7 +189,7 @@ def test_repeated_keys_of_16_bits_are_rounded_once(place: str, make: Make) -> No
 def test_changes_between_forward_and_backward(table: Table, place: str) -> None:
     embedding = hft.Embedding(table, 4, init=1.0, lr=1).to(place)
     loss = embedding(torch.tensor([1], device=place)).sum()
-    torch.ops.holdfast.insert_or_assign(hft.handle(table), torch.tensor([1], device=place),
+    torch.ops.holdfastdb.insert_or_assign(hft.handle(table), torch.tensor([1], device=place),
                                         torch.full((1, 4), 9.0, device=place), F32)  # fmt: skip
     embedding.lr = 2
     loss.backward()
@@ -207,19 +207,19 @@ def test_a_gradient_that_is_not_asked_for_changes_nothing(table: Table, place: s
 
 
 def test_bad_input(table: Table, place: str) -> None:
-    ops, handle = torch.ops.holdfast, hft.handle(table)
+    ops, handle = torch.ops.holdfastdb, hft.handle(table)
     keys = torch.tensor([1, 2], device=place)
     rows = torch.ones(2, 4, device=place)
     bad: list[tuple[Any, type, str]] = [
         (lambda: ops.find(handle, keys, 3, F32, F32), InvalidArgument, "values of 16 bytes"),
         (lambda: ops.find(handle, keys.to(torch.int32), 4, F32, F32), InvalidType, "give int64 or uint64"),
         (lambda: ops.find(torch.zeros(2, dtype=torch.int64), keys, 4, F32, F32), TableClosed, "names no table"),
-        (lambda: ops.find(torch.zeros(3), keys, 4, F32, F32), InvalidArgument, "give holdfast.torch.handle"),
+        (lambda: ops.find(torch.zeros(3), keys, 4, F32, F32), InvalidArgument, "give holdfastdb.torch.handle"),
         (lambda: ops.insert_or_assign(handle, keys, rows[:1], F32), InvalidArgument, "a row for each key"),
         (lambda: ops.accumulate(handle, keys, rows[:, :2], F32, 1.0), InvalidArgument, "give rows of 16 bytes"),
         (lambda: ops.accumulate(handle, keys, rows, F32, float("inf")), InvalidArgument, "finite"),
         (lambda: ops.find_or_insert(handle, keys, 4, F32, F32, "ones", 0.0, 0.0, 0), InvalidArgument, "'constant'"),
-        (lambda: hft.handle("items.hold"), InvalidType, "give a holdfast.Table"),
+        (lambda: hft.handle("items.hold"), InvalidType, "give a holdfastdb.Table"),
         (lambda: hft.Embedding(table, 5), InvalidArgument, "values of 16 bytes"),
         (lambda: hft.Embedding(table, 4, stored=torch.int32), InvalidType, "give torch.float16"),
         (lambda: hft.Embedding(table, 4, init="zeros"), InvalidType, "give a number"),

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_cli import as_json, holdfast
 
-import holdfast as hf
-from holdfast import Table
-from holdfast.transfer.columns import NUMBERS
+import holdfastdb as hf
+from holdfastdb import Table
+from holdfastdb.transfer.columns import NUMBERS
 
-arrow = pytest.mark.skipif(not installed("pyarrow"), reason="PyArrow is not installed: pip install 'holdfast[arrow]'")
+arrow = pytest.mark.skipif(not installed("pyarrow"), reason="PyArrow is not installed: pip install 'holdfastdb[arrow]'")
 FORMATS = ["csv", pytest.param("parquet", marks=arrow), pytest.param("arrow", marks=arrow)]
 
 
@@ -310,9 +310,9 @@ def test_text_that_is_none(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_without_pyarrow(form: str, table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(hf.MissingExtra, match=r"holdfast\[arrow\]"):
+    with pytest.raises(hf.MissingExtra, match=r"holdfastdb\[arrow\]"):
         hf.dump(table, tmp_path / f"a.{form}")
-    with pytest.raises(hf.Error, match=r"holdfast\[arrow\]"):
+    with pytest.raises(hf.Error, match=r"holdfastdb\[arrow\]"):
         hf.load(table, write(tmp_path / f"b.{form}", ""))
     assert not (tmp_path / f"a.{form}").exists()
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -48,20 +49,53 @@ bool is_packed(const std::string& bytes) {
   return bytes.size() >= sizeof(Trailer) && std::string_view(bytes).substr(bytes.size() - 8) == kPagesMagic;
 }
 
-void write_pages(const std::string& path, const std::string& packed, std::size_t most_pages) {
+namespace {
+
+/// A page that was kept, as far as the packed bytes have it.
+struct Kept {
+  std::uint32_t page;
+  std::string_view bytes;
+};
+
+std::size_t pages_in(const std::string& packed, std::size_t most_pages) {
+  Trailer trailer;
+  std::memcpy(&trailer, packed.data() + packed.size() - sizeof trailer, sizeof trailer);
+  return std::min<std::size_t>(trailer.pages, most_pages);
+}
+
+std::vector<Kept> kept_in(const std::string& packed, std::size_t pages) {
   Trailer trailer;
   const std::size_t numbers_end = packed.size() - sizeof trailer;
   std::memcpy(&trailer, packed.data() + numbers_end, sizeof trailer);
-  const std::size_t kept = std::min<std::size_t>(trailer.kept, numbers_end / 4);
-  const std::size_t pages = std::min<std::size_t>(trailer.pages, most_pages);
-  const std::size_t numbers = numbers_end - 4 * kept;
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  bool written = file >= 0 && ftruncate(file, static_cast<off_t>(pages * kPageBytes)) == 0;
-  for (std::size_t i = 0; written && i < kept && i * kPageBytes < numbers; ++i) {
+  const std::size_t count = std::min<std::size_t>(trailer.kept, numbers_end / 4);
+  const std::size_t numbers = numbers_end - 4 * count;
+  std::vector<Kept> kept;
+  for (std::size_t i = 0; i < count && i * kPageBytes < numbers; ++i) {
     std::uint32_t page;
     std::memcpy(&page, packed.data() + numbers + 4 * i, sizeof page);
     const std::size_t size = std::min(kPageBytes, numbers - i * kPageBytes);
-    if (page < pages) written = write_at(file, packed.data() + i * kPageBytes, size, std::uint64_t{page} * kPageBytes);
+    if (page < pages) kept.push_back({page, std::string_view(packed).substr(i * kPageBytes, size)});
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::string unpack_pages(const std::string& packed, std::size_t most_pages) {
+  const std::size_t pages = pages_in(packed, most_pages);
+  std::string bytes(pages * kPageBytes, '\0');
+  for (const Kept& kept : kept_in(packed, pages))
+    std::memcpy(bytes.data() + kept.page * kPageBytes, kept.bytes.data(), kept.bytes.size());
+  return bytes;
+}
+
+void write_pages(const std::string& path, const std::string& packed, std::size_t most_pages) {
+  const std::size_t pages = pages_in(packed, most_pages);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  bool written = file >= 0 && ftruncate(file, static_cast<off_t>(pages * kPageBytes)) == 0;
+  for (const Kept& kept : kept_in(packed, pages)) {
+    if (!written) break;
+    written = write_at(file, kept.bytes.data(), kept.bytes.size(), kept.page * kPageBytes);
   }
   if (file >= 0) close(file);
   if (!written) throw std::runtime_error("cannot write " + path + ": " + std::strerror(errno));

@@ -1,5 +1,4 @@
-// pages.hpp: pool files without their pages of zeros: the heap of a pool of format 3 has slabs of 2 MiB, of which a small pool
-// uses little.
+// pages.hpp: pool files without their pages of zeros: a small pool uses little of its directory, and of slabs of 2 MiB.
 //
 // A packed file is the pages that are not all zero, the first two always; the number of each, as 32 bits; how many they are, and
 // how many pages the file has, as 32 bits too; and the eight bytes of kPagesMagic.
@@ -17,6 +16,8 @@ inline constexpr std::size_t kPageBytes = 4096;
 /// `bytes` are whole pages.
 std::string pack_pages(const std::string& bytes);
 bool is_packed(const std::string& bytes);
+/// What was packed, or its first `most_pages` pages. Of damaged ones as `write_pages` does.
+std::string unpack_pages(const std::string& packed, std::size_t most_pages = 1 << 20);
 /// Writes the file that was packed, with holes for what was left out. Damaged ones too: pages that are not there are zero, those
 /// beyond the file's end are left out, and it has no more than `most_pages`.
 void write_pages(const std::string& path, const std::string& packed, std::size_t most_pages = 1 << 20);

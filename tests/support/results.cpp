@@ -35,6 +35,13 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
+std::string object(const Results::Row& row) {
+  std::string text;
+  for (const auto& [name, count] : row)
+    text += (text.empty() ? "" : ", ") + quoted(name) + ": " + std::to_string(count);
+  return "{" + text + "}";
+}
+
 /// The first two words of the processor's name, in lower case, joined by dashes: "AMD EPYC 7763" is "amd-epyc".
 std::string processor() {
   std::ifstream cpuinfo("/proc/cpuinfo");
@@ -85,6 +92,15 @@ void Results::add(const std::string& field, double value) {
 }
 
 void Results::add(const std::string& field, const std::string& value) { fields_.emplace_back(field, quoted(value)); }
+
+void Results::add(const std::string& field, const Row& row) { fields_.emplace_back(field, object(row)); }
+
+void Results::add(const std::string& field, const std::vector<std::pair<std::string, Row>>& rows) {
+  std::string text;
+  for (const auto& [name, row] : rows)
+    text += (text.empty() ? "\n    " : ",\n    ") + quoted(name) + ": " + object(row);
+  fields_.emplace_back(field, "{" + text + "\n  }");
+}
 
 std::string Results::text() const {
   std::string out = "{\n";

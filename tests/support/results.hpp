@@ -11,13 +11,17 @@ namespace holdfast::test {
 /// The name of this machine: HOLDFAST_MACHINE, or processor and number of cores, such as "amd-epyc-2c".
 std::string machine_name();
 
-/// A flat JSON object that keeps the order in which fields were added.
+/// A JSON object that keeps the order in which fields were added.
 class Results {
  public:
   explicit Results(std::string schema);
   void add(const std::string& field, std::uint64_t value);
   void add(const std::string& field, double value);
   void add(const std::string& field, const std::string& value);
+  /// Counts by name, and rows of them.
+  using Row = std::vector<std::pair<std::string, std::uint64_t>>;
+  void add(const std::string& field, const Row& row);
+  void add(const std::string& field, const std::vector<std::pair<std::string, Row>>& rows);
   /// Writes `<folder>/<machine>/<file>`; makes the folders. Returns the path. Throws std::runtime_error.
   std::string write(const std::string& folder, const std::string& file) const;
   std::string text() const;

@@ -173,14 +173,14 @@ TEST_P(Concurrency, SyncWaitsForTheBatchThatRuns) {
       });
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       EXPECT_FALSE(synced);
-      EXPECT_FALSE(inspect(path_).clean);
+      EXPECT_FALSE(inspect(path_).objects.at(0).clean);
     }
     return false;
   };
   EXPECT_EQ(table_->run(batch).of(Status::inserted), keys.size());
   ASSERT_TRUE(syncing.joinable());
   syncing.join();
-  EXPECT_TRUE(inspect(path_).clean);
+  EXPECT_TRUE(inspect(path_).objects.at(0).clean);
 }
 
 class Counting : public Concurrency {

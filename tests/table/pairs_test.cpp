@@ -169,7 +169,7 @@ TEST_F(PairsBadInput, FlippedBitsAnywhereDoNoMore) {
       items[key] = value;
     }
   }
-  const PoolInfo info = inspect(path_);
+  const ObjectInfo info = inspect(path_).objects.at(0);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;  // of the levels, of the directory, of the first slabs
   for (const ExtentInfo& extent : info.extents) {
     if (extent.kind == "heap") {

@@ -154,7 +154,7 @@ TEST_P(UnfinishedResize, RefusesFurtherWork) {
       EXPECT_NE(std::string(error.what()).find("open it again"), std::string::npos) << error.what();
     }
   }
-  EXPECT_TRUE(inspect(path_).resizing);
+  EXPECT_TRUE(inspect(path_).objects.at(0).table.resizing);
   table_->sync();
   table_->close();
   EXPECT_FALSE(fs::exists(folder_ + "/b.hold"));
@@ -162,16 +162,16 @@ TEST_P(UnfinishedResize, RefusesFurtherWork) {
 
 TEST_P(UnfinishedResize, LeavesEveryItemToWhoeverHasRoom) {
   table_->close();
-  EXPECT_TRUE(inspect(path_).clean) << "a power cut takes nothing from it now";
+  EXPECT_TRUE(inspect(path_).objects.at(0).clean) << "a power cut takes nothing from it now";
   EXPECT_THROW(reopen(true), ReadOnly) << "a reader would look at the upper level alone";
   {
     const FileSizeLimit limit(limit_);
     EXPECT_THROW(reopen(), NoSpace);
   }
-  EXPECT_TRUE(inspect(path_).resizing);
+  EXPECT_TRUE(inspect(path_).objects.at(0).table.resizing);
   Table table = reopen();
-  EXPECT_FALSE(inspect(path_).resizing);
-  EXPECT_FALSE(inspect(path_).clean) << "finishing it changed the pool";
+  EXPECT_FALSE(inspect(path_).objects.at(0).table.resizing);
+  EXPECT_FALSE(inspect(path_).objects.at(0).clean) << "finishing it changed the pool";
   EXPECT_FALSE(table.stats().was_clean);
   EXPECT_EQ(table.size(), last_ - 1);
   EXPECT_EQ(items(table), acknowledged());
@@ -192,7 +192,7 @@ TEST_P(UnfinishedResize, IsSalvagedInAPrivateCopy) {
   EXPECT_EQ(table.stats().left_out, 0u);
   EXPECT_TRUE(table.check().errors.empty());
   EXPECT_EQ(fs::last_write_time(path_), written);
-  EXPECT_TRUE(inspect(path_).resizing);
+  EXPECT_TRUE(inspect(path_).objects.at(0).table.resizing);
 }
 
 TEST_P(UnfinishedResize, IsSalvagedWithoutWhatIsDamaged) {
@@ -201,7 +201,8 @@ TEST_P(UnfinishedResize, IsSalvagedWithoutWhatIsDamaged) {
   std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
   auto expected = acknowledged();
   unsigned levels = 0;
-  for (const ExtentInfo& extent : inspect(path_).extents) {
+  const ObjectInfo info = inspect(path_).objects.at(0);
+  for (const ExtentInfo& extent : info.extents) {
     if (extent.kind.rfind("level", 0) != 0) continue;
     ++levels;
     for (std::uint64_t at = extent.offset; at < extent.offset + extent.bytes; at += 16) {

@@ -67,15 +67,28 @@ struct CpuMachine::Share {
   std::mutex blobs;
 };
 
-CpuMachine::CpuMachine(memory::Pool& pool, const MachineOptions& options)
+/// Adds what one thread has done when it ends, by an error too: the rows before it stand.
+struct CpuMachine::Counted {
+  CpuMachine& machine;
+  const Tally& tally;
+  ~Counted() {
+    machine.items_ += tally.items;
+    machine.left_ += tally.left;
+    machine.moves_ += tally.moves;
+    machine.claim_misses_ += tally.claim_misses;
+    machine.retries_ += tally.retries;
+  }
+};
+
+CpuMachine::CpuMachine(gphash::TableObject& pool, const MachineOptions& options)
     : pool_(pool),
-      key_bytes_(pool.superblock().key_bytes),
-      value_bytes_(pool.superblock().value_bytes),
-      seed_(pool.superblock().seed),
+      key_bytes_(pool.shape().key_bytes),
+      value_bytes_(pool.shape().value_bytes),
+      seed_(pool.shape().seed),
       options_(options),
       variable_(key_bytes_ == kVariableBytes),
       workers_(thread_count(options.threads)),
-      driver_(make_driver(shape_of(pool.superblock()), variable_, pool.persist())),
+      driver_(make_driver(shape_of(pool.shape()), variable_, pool.persist())),
       keeper_(pool, {options.shared_bias, options.moves}, *driver_,
               variable_ ? static_cast<CellSet&>(pair_cells_) : cells_, workers_) {
   recover();
@@ -171,6 +184,7 @@ void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, s
 /// One thread's rows, sub-batch by sub-batch. `first`: this is the thread that called, which asks whether to stop.
 void CpuMachine::run_share(Work work, Share& share, bool first) {
   Tally tally;
+  const Counted counted{*this, tally};
   MoveLog moved(key_bytes_, pool_.heap());
   Arena arena;
   work.rows.arena = &arena;
@@ -222,11 +236,6 @@ void CpuMachine::run_share(Work work, Share& share, bool first) {
     const std::lock_guard lock(share.blobs);
     share.batch.blobs->arena().adopt(std::move(arena));
   }
-  items_ += tally.items;
-  left_ += tally.left;
-  moves_ += tally.moves;
-  claim_misses_ += tally.claim_misses;
-  retries_ += tally.retries;
 }
 
 /// Cells that are free after all, once the batches that may read them end.
@@ -328,7 +337,7 @@ void CpuMachine::stats(Stats& stats) const {
 
 namespace holdfast::machine {
 
-std::unique_ptr<Machine> make_cpu_machine(memory::Pool& pool, const MachineOptions& options) {
+std::unique_ptr<Machine> make_cpu_machine(gphash::TableObject& pool, const MachineOptions& options) {
   return std::make_unique<cpu::CpuMachine>(pool, options);
 }
 

@@ -22,7 +22,7 @@ namespace holdfast::machine::cpu {
 
 class CpuMachine final : public Machine {
  public:
-  CpuMachine(memory::Pool& pool, const MachineOptions& options);
+  CpuMachine(gphash::TableObject& pool, const MachineOptions& options);
 
   BatchResult run(const Batch& batch, std::uint64_t score) override;
   std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) override;
@@ -40,6 +40,7 @@ class CpuMachine final : public Machine {
 
  private:
   struct Share;
+  struct Counted;
   struct Purses;
 
   // cpu_batch.cpp: batches
@@ -60,7 +61,7 @@ class CpuMachine final : public Machine {
   void check_errors(CheckReport& report);
   void check_cells(CheckReport& report, const Scan& scan, const PairCells& fresh);
 
-  memory::Pool& pool_;
+  gphash::TableObject& pool_;
   const std::uint32_t key_bytes_, value_bytes_;  ///< of the pool, which never change: for use without `geometry_`
   const std::uint64_t seed_;
   const MachineOptions options_;
@@ -70,7 +71,7 @@ class CpuMachine final : public Machine {
   PairCells pair_cells_{epochs_};  ///< in place of `cells_`
   Workers workers_;
   std::unique_ptr<Driver> driver_;
-  Keeper<memory::Pool> keeper_;
+  Keeper<gphash::TableObject> keeper_;
 
   mutable Gate geometry_;  ///< shared by sub-batches, held alone by whoever changes the layout
   mutable Gate still_;     ///< after `geometry_`: shared by sub-batches that change, alone by who reads slots

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "core/bits.hpp"
+#include "gphash/table_shape.hpp"
 #include "holdfast/error.hpp"
 #include "machine/cpu/cells.hpp"
 #include "machine/cpu/driver.hpp"
 #include "machine/cpu/tag_memory.hpp"
 #include "machine/cpu/workers.hpp"
-#include "memory/superblock.hpp"
 
 namespace holdfast::machine::cpu {
 
@@ -34,8 +34,8 @@ struct Mended {
   std::uint64_t left = 0;      ///< bytes that variable-length pairs leave of their cells: nothing to mend
 };
 
-/// `Pool` is memory::Pool, or has the same: superblock, level, aside, heap, cells, read_only, path, add_level, release_level
-/// and set_resizing.
+/// `Pool` is gphash::TableObject, or has the same: shape, level, aside, heap, cells, read_only, path, add_level and
+/// release_level.
 template <class Pool>
 class Keeper {
  public:
@@ -56,18 +56,21 @@ class Keeper {
     drain_lower_levels(false);
   }
   void add_level() {
-    pool_.add_level(layout_.top_level + 1);
-    set_top_level(layout_.top_level + 1, true);
+    const unsigned top_level = layout_.top_level + 1;
+    TagMemory tags = tags_for(top_level);  // first: without memory for them nothing changes
+    pool_.add_level(top_level);
+    set_top_level(top_level, true, std::move(tags));
   }
   void drain() { drain_lower_levels(false); }
 
   /// The heap has grown.
   void take_cells() {
     layout_.cells = pool_.cells();
+    layout_.heap = pool_.heap();
     driver_.set_layout(layout_);
   }
   /// Forgets all tags: every slot was emptied.
-  void reset_tags() { set_top_level(layout_.top_level, false); }
+  void reset_tags() { std::fill_n(layout_.tags, layout_.tag_words(), 0); }
 
   /// Reads every variable-length pair. Returns what is wrong with some of them.
   std::vector<std::string> verify_pairs();
@@ -75,7 +78,11 @@ class Keeper {
   Scan verify(CellSet& cells, std::uint64_t& wrong_tags);
 
  private:
-  void set_top_level(unsigned top_level, bool carry);
+  Layout layout_for(unsigned top_level) const {
+    return layout_of(pool_, options_.shared_bias, options_.may_move, top_level);
+  }
+  TagMemory tags_for(unsigned top_level) const { return {layout_for(top_level).tag_words(), pool_.path()}; }
+  void set_top_level(unsigned top_level, bool carry, TagMemory tags);
   template <class Act>
   void each_part(Scan& total, const Act& act);
   Scan scan_table(CellSet& cells, bool repair);
@@ -105,9 +112,8 @@ inline unsigned threads_for(std::uint64_t slots) { return slots < (1 << 14) ? 1 
 
 /// Addresses `top_level` from now on. `carry`: keeps the tags of the levels that both geometries address.
 template <class Pool>
-void Keeper<Pool>::set_top_level(unsigned top_level, bool carry) {
-  Layout layout = layout_of(pool_, options_.shared_bias, options_.may_move, top_level);
-  TagMemory tags(layout.tag_words());
+void Keeper<Pool>::set_top_level(unsigned top_level, bool carry, TagMemory tags) {
+  Layout layout = layout_for(top_level);
   layout.tags = tags.words();
   if (carry) {
     for (unsigned level = layout.bottom_level(); level <= layout_.top_level; ++level) {
@@ -175,11 +181,12 @@ void Keeper<Pool>::look_for_copies(bool repair, Scan& total) {
 template <class Pool>
 std::uint64_t Keeper<Pool>::recover() {
   const bool repair = !pool_.read_only();
-  set_top_level(pool_.superblock().top_level, false);
+  const unsigned top_level = pool_.shape().top_level;
+  set_top_level(top_level, false, tags_for(top_level));
   Scan scan = scan_table(cells_, repair);
   refuse_damage(scan.damage);
   mended_ = {scan.torn, scan.second_copies, 0, 0};
-  if (repair && pool_.superblock().is_resizing != 0 && driver_.keeps(index::Step::finish_resize)) {
+  if (repair && pool_.shape().is_resizing && driver_.keeps(index::Step::finish_resize)) {
     // An item can lie below and above; which cells are live is known when it no longer does.
     drain_lower_levels(true);
     reset_tags();
@@ -220,15 +227,23 @@ void Keeper<Pool>::drain_lower_levels(bool recovering) {
     }
     pool_.release_level(level++);
   }
-  pool_.set_resizing(false);
 }
 
 template <class Pool>
 Scan Keeper<Pool>::verify(CellSet& cells, std::uint64_t& wrong_tags) {
   const Layout believed = layout_;
-  const TagMemory old_tags = std::move(tags_);
-  set_top_level(believed.top_level, false);
-  Scan scan = scan_table(cells, false);
+  TagMemory fresh = tags_for(believed.top_level);
+  TagMemory old_tags = std::move(tags_);
+  Scan scan;
+  try {
+    set_top_level(believed.top_level, false, std::move(fresh));
+    scan = scan_table(cells, false);
+  } catch (...) {  // there is no memory to verify with, which is no reason to lose what the table works with
+    tags_ = std::move(old_tags);
+    layout_ = believed;
+    driver_.set_layout(layout_);
+    throw;
+  }
   // Two items of one key with cells of their own come from no crash, so recovery does not look for them.
   if (!layout_.in_slot() && !layout_.shape.variable_ && scan.damage.empty() && scan.shared_cells.empty())
     look_for_copies(false, scan);

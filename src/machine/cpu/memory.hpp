@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/failpoint.hpp"
 #include "index/mutant.hpp"
 #include "index/slot.hpp"
 #include "machine/cpu/pair_cells.hpp"
@@ -51,6 +52,7 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kFlush>> {
   /// Both words of an empty slot; a crash may keep one of them, which is as good as none.
   void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     store(&slot->key, key);
+    HOLDFAST_FAILPOINT(slot_half_written);
     store(&slot->word, word);
   }
   /// Stores to one line become durable in program order on a CPU.

@@ -3,23 +3,33 @@
 
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <new>
+#include <cstring>
+#include <string>
 #include <utility>
+
+#include "holdfast/error.hpp"
+#include "memory/system.hpp"
 
 namespace holdfast::machine::cpu {
 
 class TagMemory {
  public:
   TagMemory() = default;
-  explicit TagMemory(std::uint64_t words) : bytes_(round(words * sizeof(std::uint64_t))) {
+  /// `path`: of the table, for the error. Throws SystemError.
+  TagMemory(std::uint64_t words, const std::string& path) : bytes_(round(words * sizeof(std::uint64_t))) {
     // A huge page is used only where one fits, so ask for room to align to it.
     mapped_ = bytes_ + kHuge;
-    base_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base_ == MAP_FAILED) throw std::bad_alloc();
+    base_ = memory::system::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                                 -1, 0);
+    if (base_ == MAP_FAILED) {
+      throw SystemError(path + " needs " + std::to_string(mapped_) + " bytes of memory for its tags: " +
+                        std::strerror(errno) + "; free some, or raise the limit on address space (ulimit -v)");
+    }
     words_ = reinterpret_cast<std::uint64_t*>((reinterpret_cast<std::uintptr_t>(base_) + kHuge - 1) / kHuge * kHuge);
-    madvise(words_, bytes_, MADV_HUGEPAGE);
+    memory::system::madvise(words_, bytes_, MADV_HUGEPAGE);
   }
   TagMemory(TagMemory&& other) noexcept { swap(other); }
   TagMemory& operator=(TagMemory&& other) noexcept {
@@ -27,7 +37,7 @@ class TagMemory {
     return *this;
   }
   ~TagMemory() {
-    if (words_ != nullptr) munmap(base_, mapped_);
+    if (words_ != nullptr) memory::system::munmap(base_, mapped_);
   }
 
   std::uint64_t* words() const { return words_; }

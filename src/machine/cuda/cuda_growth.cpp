@@ -120,7 +120,6 @@ void CudaMachine::drain_lower_levels(bool recovering) {
     registration_.require_complete();
     set_top_level(next, std::move(tags), true);
   }
-  pool_.set_resizing(false);
 }
 
 /// Adds a top level and drains the bottom one. False if the medium has no room for it; then nothing changed.

@@ -38,7 +38,7 @@ namespace holdfast::machine::cuda {
 
 class CudaMachine final : public Machine {
  public:
-  CudaMachine(memory::Pool& pool, const MachineOptions& options);
+  CudaMachine(gphash::TableObject& pool, const MachineOptions& options);
   ~CudaMachine() override;
 
   BatchResult run(const Batch& batch, std::uint64_t score) override;
@@ -209,7 +209,7 @@ class CudaMachine final : public Machine {
   void end_captures();
   void require_working() const;
 
-  memory::Pool& pool_;
+  gphash::TableObject& pool_;
   const MachineOptions options_;
   std::string gpu_;  ///< its name
   Registration registration_;

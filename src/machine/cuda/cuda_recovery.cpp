@@ -21,18 +21,18 @@ std::string name_of(int device) {
   return properties.name;
 }
 
-bool is_variable(const memory::Pool& pool) { return pool.superblock().key_bytes == kVariableBytes; }
+bool is_variable(const gphash::TableObject& pool) { return pool.shape().key_bytes == kVariableBytes; }
 
 }  // namespace
 
-CudaMachine::CudaMachine(memory::Pool& pool, const MachineOptions& options)
+CudaMachine::CudaMachine(gphash::TableObject& pool, const MachineOptions& options)
     : pool_(pool),
       options_(options),
       gpu_(name_of(options.device)),
       registration_(pool),
       pairs_(is_variable(pool) ? std::make_unique<PairHeap>() : nullptr),
-      pair_kernels_(pairs_ ? make_pair_kernels(shape_of(pool.superblock())) : nullptr),
-      kernels_(pairs_ ? nullptr : make_kernels(shape_of(pool.superblock()))),
+      pair_kernels_(pairs_ ? make_pair_kernels(shape_of(pool.shape())) : nullptr),
+      kernels_(pairs_ ? nullptr : make_kernels(shape_of(pool.shape()))),
       table_kernels_(pairs_ ? static_cast<TableKernels&>(*pair_kernels_) : *kernels_),
       cache_(options),
       times_(options.time_phases),
@@ -63,7 +63,7 @@ CudaMachine::~CudaMachine() {
 /// Builds everything volatile from the pool, and mends it. GPHash §3.2.3 "Recovery", as machine/cpu/keeper.hpp does it.
 void CudaMachine::recover() {
   const auto start = Clock::now();
-  const unsigned top_level = pool_.superblock().top_level;
+  const unsigned top_level = pool_.shape().top_level;
   DeviceState fresh{};
   fresh.epoch = 3;
   fresh.positions[0] = values_.maps().state();
@@ -79,7 +79,7 @@ void CudaMachine::recover() {
   ScanReport report = scan_table(live);
   torn_ = report.torn;
   second_copies_ = report.second_copies;
-  if (!pool_.read_only() && pool_.superblock().is_resizing) {
+  if (!pool_.read_only() && pool_.shape().is_resizing) {
     // An item can lie below and above; which cells are live is known when it no longer does.
     drain_lower_levels(true);
     cuda::check(cudaMemsetAsync(layout_.tags, 0, layout_.tag_words() * 8, stream_), "emptying tags");
@@ -156,7 +156,7 @@ void CudaMachine::begin_cells(const DeviceBuffer<std::uint32_t>& live, std::uint
 
 namespace holdfast::machine {
 
-std::unique_ptr<Machine> make_cuda_machine(memory::Pool& pool, const MachineOptions& options) {
+std::unique_ptr<Machine> make_cuda_machine(gphash::TableObject& pool, const MachineOptions& options) {
   const cuda::OnDevice on(options.device);
   return std::make_unique<cuda::CudaMachine>(pool, options);
 }

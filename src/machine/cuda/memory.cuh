@@ -18,6 +18,7 @@
 
 #include <cstdint>
 
+#include "core/failpoint.hpp"
 #include "index/cache_map.hpp"
 #include "index/mutant.hpp"
 #include "index/slot.hpp"
@@ -58,7 +59,12 @@ class CudaMemory {
   /// a search that reads them sees the stripe raised when the slot was emptied.
   __device__ void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     __threadfence();
+    HOLDFAST_FAILPOINT_WITHIN(slot_half_written, store_half(slot, key, word));
     asm volatile("st.relaxed.sys.v2.u64 [%0], {%1, %2};" ::"l"(slot), "l"(key), "l"(word) : "memory");
+  }
+  /// What a crash may leave of a slot.
+  __device__ void store_half(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+    key % 2 == 0 ? store(&slot->key, key) : store(&slot->word, word);
   }
   __device__ void order(const index::Slot*) const { __threadfence_system(); }
   __device__ void flush(const void*, std::size_t) const {}
@@ -145,7 +151,10 @@ class CudaMemory {
   template <class Word>
   __device__ void store_words(std::uint64_t* to, unsigned count, const Word& word) const {
     __threadfence();
-    in_groups(count, word, [&](unsigned i, std::uint64_t value) { store_value(to + i, value); });
+    in_groups(count, word, [&](unsigned i, std::uint64_t value) {
+      store_value(to + i, value);
+      HOLDFAST_FAILPOINT(wide_key_half_written);
+    });
   }
   /// The copies of such words, before `show`.
   template <class Word>
@@ -382,6 +391,7 @@ class PhaseMemory : public CudaMemory {
                                                      ::cuda::memory_order_relaxed);
   }
   __device__ void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
+    HOLDFAST_FAILPOINT_WITHIN(phase_half_written, store_half(slot, key, word));
     store_values(&slot->key, {key, word});
   }
 };

@@ -8,6 +8,7 @@
 //   commit    each line of slots once; publish; retire
 #pragma once
 
+#include "core/failpoint.hpp"
 #include "index/phases.hpp"
 #include "machine/cuda/commit_lines.cuh"
 #include "machine/cuda/numbered.cuh"
@@ -183,6 +184,7 @@ __global__ void __launch_bounds__(kThreads)
     commit_pairs_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                         const __grid_constant__ ChangeJob job, const __grid_constant__ PairRoom room) {
   const PhaseMemory memory(job.state, &cache);
+  HOLDFAST_FAILPOINT(phase_placed);
   commit_lines(memory, view, room, job.report->changes, index::Pass::whole, [&](const PairPlan& planned) {
     const Candidates<Shape> candidates = candidates_of(view, planned);
     if (static_cast<index::Change>(planned.change) != index::Change::none)
@@ -199,6 +201,7 @@ __global__ void __launch_bounds__(kThreads)
                          const __grid_constant__ ChangeJob job, const __grid_constant__ PairRoom room,
                          const __grid_constant__ SlabView slabs) {
   const CudaMemory memory(job.state, &cache, job.ring);
+  HOLDFAST_FAILPOINT(phase_committed);
   const std::uint64_t at = first_of_thread();
   std::uint64_t old_word = 0;
   if (at < job.report->changes) {

@@ -17,6 +17,7 @@
 // Each thread that wrote host memory fences before its kernel ends (RULES.md 12).
 #pragma once
 
+#include "core/failpoint.hpp"
 #include "index/phases.hpp"
 #include "machine/cuda/batch.cuh"
 #include "machine/cuda/commit_lines.cuh"
@@ -200,6 +201,8 @@ __global__ void __launch_bounds__(kThreads)
     commit_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                   const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room, index::Pass pass) {
   const PhaseMemory memory(job.state, &cache);
+  if (pass == index::Pass::whole) HOLDFAST_FAILPOINT(phase_placed);
+  if (pass == index::Pass::keys) HOLDFAST_FAILPOINT(phase_half_done);
   if (room.claims) memory.fence();  // who sees what is written sees the claims
   commit_lines(memory, view, room, job.report->changes, pass, [&](const Planned& planned) {
     return with_plan(view, job, planned, [&](const Candidates<Shape>& candidates, const index::Plan& plan) {
@@ -214,6 +217,7 @@ __global__ void __launch_bounds__(kThreads)
     commit_behind_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
                          const __grid_constant__ ChangeRoom room, unsigned shift) {
   const PhaseMemory memory(job.state, nullptr);
+  HOLDFAST_FAILPOINT(phase_placed);
   if (room.claims) memory.fence();
   const std::uint64_t lanes_in_all = std::uint64_t{job.report->changes} << shift;
   for (std::uint64_t i = first_of_thread(); i < lanes_in_all; i += all_threads()) {
@@ -232,6 +236,7 @@ __global__ void __launch_bounds__(kThreads)
     commit_head_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
                        const __grid_constant__ ChangeRoom room) {
   const PhaseMemory memory(job.state, nullptr);
+  HOLDFAST_FAILPOINT(phase_half_done);
   if (room.claims) memory.fence();
   for (std::uint64_t at = first_of_thread(); at < job.report->changes; at += all_threads()) {
     const Planned planned = room.planned[room.order[0][at]];
@@ -247,6 +252,7 @@ __global__ void __launch_bounds__(kThreads)
     publish_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                    const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
   const CudaMemory memory(job.state, &cache, job.ring);
+  HOLDFAST_FAILPOINT(phase_committed);
   const std::uint64_t at = first_of_thread();
   std::uint64_t old_word = 0;
   if (at < job.report->changes) {

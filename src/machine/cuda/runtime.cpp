@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "memory/pool.hpp"
+#include "gphash/table_object.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -113,7 +113,7 @@ bool Event::passed() const {
   return true;
 }
 
-Registration::Registration(memory::Pool& pool) : pool_(pool) {
+Registration::Registration(gphash::TableObject& pool) : pool_(pool) {
   if (pool.medium() == Medium::file) {
     throw MediumError(pool.path() +
                       " lies on an ordinary file system. Such a pool works on the CPU until the journal "

@@ -11,8 +11,8 @@
 
 #include "holdfast/error.hpp"
 
-namespace holdfast::memory {
-class Pool;
+namespace holdfast::gphash {
+class TableObject;
 }
 
 namespace holdfast::machine::cuda {
@@ -118,7 +118,7 @@ class Event {
 class Registration {
  public:
   /// Throws MediumError if the medium cannot be mapped.
-  explicit Registration(memory::Pool& pool);
+  explicit Registration(gphash::TableObject& pool);
   ~Registration();
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
@@ -130,7 +130,7 @@ class Registration {
   void add(void* address, std::size_t bytes);
   void remove(void* address);
 
-  memory::Pool& pool_;
+  gphash::TableObject& pool_;
   std::vector<void*> ranges_;
   std::string error_;
 };

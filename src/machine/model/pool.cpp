@@ -38,21 +38,21 @@ ModelPool::ModelPool(World& world) : world_(world) {
   DirectoryMemory memory{world};
   if (!(copies[0] == copies[1])) memory::write_copy(memory, copy_of(world, !second), newer);
   const Shape& shape = world.shape();
-  super_.levels = shape.levels;
-  super_.hash_locations = shape.hashes;
-  super_.slots = shape.slots;
-  super_.key_bytes = 8 * shape.key_words;
-  super_.value_bytes = shape.value_bytes;
-  super_.score = static_cast<std::uint32_t>(shape.score);
-  super_.cell_bytes = memory::cell_bytes_of(shape.value_bytes, shape.score);
+  table_.levels = shape.levels;
+  table_.hash_locations = shape.hashes;
+  table_.slots = shape.slots;
+  table_.key_bytes = 8 * shape.key_words;
+  table_.value_bytes = shape.value_bytes;
+  table_.score = shape.score;
+  table_.cell_bytes = gphash::cell_bytes_of(shape.value_bytes, shape.score);
   if (shape.variable) {
-    super_.key_bytes = super_.value_bytes = memory::kVariable;
-    super_.cell_bytes = 1u << kModelSlabBits;
+    table_.key_bytes = table_.value_bytes = gphash::kVariable;
+    table_.cell_bytes = 1u << kModelSlabBits;
   }
-  super_.seed = shape.seed;
-  super_.top_level = static_cast<std::uint32_t>(newer.levels & 0xff);
-  super_.is_resizing = static_cast<std::uint32_t>(newer.levels >> 16);
-  lowest_ = static_cast<unsigned>(newer.levels >> 8 & 0xff);
+  table_.seed = shape.seed;
+  table_.top_level = static_cast<std::uint32_t>(newer.levels & 0xff);
+  lowest_ = static_cast<unsigned>(newer.levels >> 8);
+  note_resizing();
   generation_ = newer.generation;
 }
 
@@ -62,39 +62,36 @@ void ModelPool::create(World& world) {
   directory.levels = world.shape().top_level | (world.shape().top_level + 1 - world.shape().levels) << 8;
   directory.seal();
   DirectoryMemory memory{world};
-  memory::write_superblock(memory, copy_of(world, 0), copy_of(world, 1), directory);
+  memory::write_copies(memory, copy_of(world, 0), directory);
 }
 
 index::Slot* ModelPool::level(unsigned number) const {
-  return number >= lowest_ && number <= super_.top_level ? world_.level(number) : nullptr;
+  return number >= lowest_ && number <= table_.top_level ? world_.level(number) : nullptr;
 }
 
 void ModelPool::commit() {
+  note_resizing();
   Directory directory;
   directory.generation = ++generation_;
-  directory.levels = super_.top_level | lowest_ << 8 | super_.is_resizing << 16;
+  directory.levels = table_.top_level | lowest_ << 8;
   directory.seal();
   DirectoryMemory memory{world_};
-  memory::write_superblock(memory, copy_of(world_, 0), copy_of(world_, 1), directory);
+  memory::write_copies(memory, copy_of(world_, 0), directory);
 }
 
 void ModelPool::add_level(unsigned number) {
-  HOLDFAST_ASSERT(number == super_.top_level + 1);
+  HOLDFAST_ASSERT(number == table_.top_level + 1);
   if (number > world_.shape().top_level + world_.shape().spare_levels) throw NoSpace("the model has no more levels");
-  super_.top_level = number;
-  super_.is_resizing = 1;
+  table_.top_level = number;
   commit();
 }
 
 void ModelPool::release_level(unsigned number) {
-  HOLDFAST_ASSERT(number == lowest_ && number + super_.levels <= super_.top_level);
+  HOLDFAST_ASSERT(number == lowest_ && number + table_.levels <= table_.top_level);
   lowest_ = number + 1;
   commit();
 }
 
-void ModelPool::set_resizing(bool on) {
-  super_.is_resizing = on ? 1 : 0;
-  commit();
-}
+void ModelPool::note_resizing() { table_.is_resizing = lowest_ + table_.levels <= table_.top_level; }
 
 }  // namespace holdfast::machine::model

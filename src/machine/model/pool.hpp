@@ -4,15 +4,15 @@
 #include <cstdint>
 #include <string>
 
+#include "gphash/table_shape.hpp"
 #include "machine/model/world.hpp"
-#include "memory/superblock.hpp"
 
 namespace holdfast::machine::model {
 
 /// A copy of the directory: what of a superblock changes when a table grows.
 struct Directory {
   std::uint64_t generation = 0;
-  std::uint64_t levels = 0;  ///< the top level, the lowest level << 8, and << 16 whether a resize is going on
+  std::uint64_t levels = 0;  ///< the top level, and the lowest level << 8
   std::uint64_t unused = 0;
   std::uint64_t checksum = 0;
 
@@ -22,7 +22,7 @@ struct Directory {
 };
 static_assert(2 * sizeof(Directory) == kDirectoryWords * 8);
 
-/// Has what machine::cpu::Keeper needs of memory::Pool.
+/// Has what machine::cpu::Keeper needs of gphash::TableObject.
 class ModelPool {
  public:
   /// Opens the pool that lies in `world`: takes the newer intact copy of the directory, and writes the other again if it differs.
@@ -31,7 +31,7 @@ class ModelPool {
   /// Writes the directory of an empty pool.
   static void create(World& world);
 
-  const memory::Superblock& superblock() const { return super_; }
+  const gphash::TableShape& shape() const { return table_; }
   index::Slot* level(unsigned number) const;
   index::Slot* aside() const { return world_.aside(); }
   std::byte* heap() const { return world_.heap(); }
@@ -42,13 +42,13 @@ class ModelPool {
 
   void add_level(unsigned number);  ///< throws NoSpace
   void release_level(unsigned number);
-  void set_resizing(bool on);
 
  private:
   void commit();
+  void note_resizing();  ///< derived from the levels that there are
 
   World& world_;
-  memory::Superblock super_{};
+  gphash::TableShape table_{};
   unsigned lowest_ = 0;
   std::uint64_t generation_ = 0;
 };

@@ -238,8 +238,7 @@ Recovered Recovery::run(std::vector<Check>* checks) {
     }
     if (!shape_.variable) world_.set_free_cells(std::move(free));
     Recovered result = inspect(world_, *driver_, layout, keys_);
-    if (pool.superblock().is_resizing ||
-        (layout.bottom_level() > 0 && pool.level(layout.bottom_level() - 1) != nullptr)) {
+    if (pool.shape().is_resizing || (layout.bottom_level() > 0 && pool.level(layout.bottom_level() - 1) != nullptr)) {
       result.error = "recovery left a resize unfinished";
     }
     if (result.error.empty()) result.error = second_round(layout, result, checks);

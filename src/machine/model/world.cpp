@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/both.hpp"
-#include "memory/superblock.hpp"
+#include "gphash/table_shape.hpp"
 
 namespace holdfast::machine::model {
 
@@ -20,7 +20,7 @@ Regions regions_of(const Shape& shape) {
   for (unsigned level = 0; level <= shape.top_level + shape.spare_levels; ++level) slots += shape.slots << level;
   regions.slot_words = index::slot_bytes(shape.key_words) / 8;
   regions.heap_begin = regions.slots_begin + regions.slot_words * slots;
-  regions.cell_words = static_cast<unsigned>(memory::cell_bytes_of(shape.value_bytes, shape.score) / 8);
+  regions.cell_words = static_cast<unsigned>(gphash::cell_bytes_of(shape.value_bytes, shape.score) / 8);
   if (shape.variable) regions.cell_words = (1u << kModelSlabBits) / 8;
   regions.pairs = shape.variable;
   regions.words = regions.heap_begin + shape.cells * regions.cell_words;
@@ -70,7 +70,7 @@ index::View<index::RuntimeShape> World::layout(unsigned top_level) {
   view.shape = {shape_.levels, shape_.hashes, shape_.slots, shape_.key_words};
   view.top_level = top_level;
   view.value_bytes = shape_.value_bytes;
-  view.cell_bytes = static_cast<std::uint32_t>(memory::cell_bytes_of(shape_.value_bytes, shape_.score));
+  view.cell_bytes = static_cast<std::uint32_t>(gphash::cell_bytes_of(shape_.value_bytes, shape_.score));
   if (shape_.variable) view.cell_bytes = 1u << kModelSlabBits;
   view.slab_bits = kModelSlabBits;
   view.may_move = shape_.may_move;

@@ -1,0 +1,73 @@
+// _native.hpp: what the parts of the Python module share. It is a thin binding: arrays come as addresses and sizes from
+// the Python layer, which owns their lifetimes and has checked them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "holdfast/pool.hpp"
+#include "holdfast/table.hpp"
+
+namespace holdfast::python {
+
+/// Adds `use_errors`, and translates C++ errors into the Python classes that it was given.
+void bind_errors(nanobind::module_& module);
+
+/// A handle as Python holds it. When the last reference goes, what it names closes, and that waits for the disk: so it goes
+/// without the interpreter lock.
+template <class Handle>
+class Held : public Handle {
+ public:
+  explicit Held(Handle&& handle) : Handle(std::move(handle)) {}
+  Held(Held&&) = default;
+  ~Held() {
+    const nanobind::gil_scoped_release released;
+    const Handle gone = std::move(static_cast<Handle&>(*this));
+  }
+};
+using HeldTable = Held<Table>;
+using HeldPool = Held<Pool>;
+
+/// Adds the class `Table`, and `CreateOptions` and `OpenOptions`.
+void bind_table(nanobind::module_& module);
+
+/// Adds the class `Pool`.
+void bind_pool(nanobind::module_& module);
+
+/// Adds the class `Blobs`, and to `Table` what runs over keys and values of any length.
+void bind_pairs(nanobind::module_& module, nanobind::class_<HeldTable>& table);
+
+/// Adds the operations on selected items to it.
+void bind_selection(nanobind::class_<HeldTable>& table);
+
+/// Adds the class `MemoryTable`.
+void bind_memory_table(nanobind::module_& module);
+
+/// Adds `order_streams` and `pointer_device`, which need CUDA and say so where the build has none.
+void bind_cuda(nanobind::module_& module);
+
+/// What lies at an address that Python gave.
+template <class T>
+T* at(std::uintptr_t address) {
+  return reinterpret_cast<T*>(address);
+}
+
+using Dict = nanobind::typed<nanobind::dict, nanobind::str, nanobind::any>;
+
+using Dicts = nanobind::typed<nanobind::list, Dict>;
+
+// Reports as dicts with the names of the C++ members.
+Dict to_dict(const CheckReport& report);
+Dict to_dict(const SnapshotResult& result);
+Dicts to_dicts(const std::vector<ObjectInfo>& objects);
+
+/// How a snapshot asks for signals, and calls `progress` if it is not None, every few hundredths of a second; both may raise.
+SnapshotOptions snapshot_options(bool overwrite, unsigned threads, bool wait_for_sessions,
+                                 const nanobind::object& progress);
+
+}  // namespace holdfast::python

@@ -1,0 +1,219 @@
+// _native_table.cpp: the class holdfastdb._native.Table. Every call that may take long releases the interpreter lock.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "_native.hpp"
+#include "_native_run.hpp"
+#include "holdfast/table.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace holdfast::python {
+namespace {
+
+CacheOptions cache_options(double bucket_ratio, double ratio, std::optional<std::uint64_t> memory,
+                           const std::string& policy) {
+  CacheOptions options;
+  options.bucket_ratio = bucket_ratio;
+  options.ratio = ratio;
+  options.memory = memory.value_or(kHalfOfFree);
+  options.policy = cache_policy_from(policy);
+  return options;
+}
+
+CreateOptions create_options(std::uint32_t key, std::uint32_t value, std::uint64_t capacity, std::uint32_t levels,
+                             std::uint32_t hash_locations, std::uint32_t slots, const std::string& device,
+                             bool overwrite, unsigned threads, bool moves, std::uint32_t shared_bias, bool flush,
+                             std::uint64_t seed, std::uint64_t max_bytes, std::optional<std::uint64_t> gpu_memory,
+                             double bucket_cache, double value_cache, std::optional<std::uint64_t> value_memory,
+                             const std::string& cache_policy, const std::string& score) {
+  CreateOptions options;
+  options.score = score_from(score);
+  options.key_bytes = key;
+  options.value_bytes = value;
+  options.capacity = capacity;
+  options.levels = levels;
+  options.hash_locations = hash_locations;
+  options.slots = slots;
+  options.device = device;
+  options.overwrite = overwrite;
+  options.threads = threads;
+  options.moves = moves;
+  options.shared_bias = shared_bias;
+  options.flush = flush;
+  options.seed = seed;
+  options.max_bytes = max_bytes;
+  options.gpu_memory = gpu_memory.value_or(kHalfOfFree);
+  options.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
+  return options;
+}
+
+OpenOptions open_options(const std::string& device, bool read_only, unsigned threads, bool moves,
+                         std::uint32_t shared_bias, bool flush, bool salvage, std::optional<std::uint32_t> key,
+                         std::optional<std::uint32_t> value, std::optional<std::uint64_t> gpu_memory,
+                         double bucket_cache, double value_cache, std::optional<std::uint64_t> value_memory,
+                         const std::string& cache_policy) {
+  OpenOptions options;
+  options.gpu_memory = gpu_memory.value_or(kHalfOfFree);
+  options.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
+  options.device = device;
+  options.read_only = read_only;
+  options.threads = threads;
+  options.moves = moves;
+  options.shared_bias = shared_bias;
+  options.flush = flush;
+  options.salvage = salvage;
+  options.key_bytes = key.value_or(0);
+  options.value_bytes = value.value_or(0);
+  options.check_value_bytes = value.has_value();
+  return options;
+}
+
+HeldTable create(const std::string& path, const CreateOptions& options) {
+  nb::gil_scoped_release released;
+  return HeldTable(Table::create(path, options));
+}
+
+HeldTable open(const std::string& path, const OpenOptions& options) {
+  nb::gil_scoped_release released;
+  return HeldTable(Table::open(path, options));
+}
+
+using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
+
+Exported export_batch(HeldTable& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values,
+                      std::uintptr_t scores, std::size_t n) {
+  std::size_t count = 0;
+  {
+    nb::gil_scoped_release released;
+    count = table.export_batch(cursor, at<void>(keys), at<void>(values), n, at<std::uint64_t>(scores));
+  }
+  return nb::borrow<Exported>(nb::make_tuple(count, cursor));
+}
+
+Dict stats(const HeldTable& table) {
+  Stats s;
+  {
+    nb::gil_scoped_release released;
+    s = table.stats();
+  }
+  Dict result;
+  result["path"] = s.path;
+  result["object"] = s.object;
+  result["device"] = s.device;
+  result["device_reason"] = s.device_reason;
+  result["medium"] = name(s.medium);
+  result["domain"] = name(s.domain);
+  result["score"] = name(s.score);
+  result["size"] = s.size;
+  result["slots"] = s.slots;
+  result["cells"] = s.cells;
+  result["free_cells"] = s.free_cells;
+  result["moves"] = s.moves;
+  result["resizes"] = s.resizes;
+  result["heap_growths"] = s.heap_growths;
+  result["heap_bytes"] = s.heap_bytes;
+  result["slab_bytes"] = s.slab_bytes;
+  result["live_bytes"] = s.live_bytes;
+  result["rounding_bytes"] = s.rounding_bytes;
+  result["claim_misses"] = s.claim_misses;
+  result["retries"] = s.retries;
+  result["unordered_rows"] = s.unordered_rows;
+  result["cluster_rows"] = s.cluster_rows;
+  result["gather_share"] = s.gather_share;
+  result["calibration_ms"] = s.calibration_ms;
+  result["cached_bytes"] = s.cached_bytes;
+  result["cached_ratio"] = s.cached_ratio;
+  result["bucket_hits"] = s.bucket_hits;
+  result["bucket_loads"] = s.bucket_loads;
+  result["cached_value_bytes"] = s.cached_value_bytes;
+  result["cached_value_ratio"] = s.cached_value_ratio;
+  result["cached_values"] = s.cached_values;
+  result["cache_hits"] = s.cache_hits;
+  result["known_hits"] = s.known_hits;
+  result["cache_loads"] = s.cache_loads;
+  result["cache_policy"] = s.cache_policy;
+  result["map_ms"] = s.map_ms;
+  result["recovery_ms"] = s.recovery_ms;
+  result["last_resize_ms"] = s.last_resize_ms;
+  result["last_resize_alloc_ms"] = s.last_resize_alloc_ms;
+  result["repaired_slots"] = s.repaired_slots;
+  result["finished_moves"] = s.finished_moves;
+  result["rehashed"] = s.rehashed;
+  result["left_out"] = s.left_out;
+  result["was_clean"] = s.was_clean;
+  result["flush_instruction"] = s.flush_instruction;
+  result["tile"] = s.tile;
+  result["threads"] = s.threads;
+  return result;
+}
+
+Dict snapshot(HeldTable& table, const std::string& path, bool overwrite, unsigned threads, const nb::object& progress) {
+  const SnapshotOptions options = snapshot_options(overwrite, threads, true, progress);
+  SnapshotResult taken;
+  {
+    nb::gil_scoped_release released;
+    taken = table.snapshot(path, options);
+  }
+  return to_dict(taken);
+}
+
+Dict check_table(HeldTable& table) {
+  CheckReport report;
+  {
+    nb::gil_scoped_release released;
+    report = table.check();
+  }
+  return to_dict(report);
+}
+
+}  // namespace
+
+void bind_table(nb::module_& module) {
+  const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<CreateOptions>(module, "CreateOptions")
+      .def(nb::new_(&create_options), "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a, "slots"_a,
+           "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a, "max_bytes"_a,
+           "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a, "value_memory"_a.none(), "cache_policy"_a,
+           "score"_a);
+  nb::class_<OpenOptions>(module, "OpenOptions")
+      .def(nb::new_(&open_options), "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a,
+           "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a,
+           "value_memory"_a.none(), "cache_policy"_a);
+  module.attr("default_capacity") = CreateOptions{}.capacity;
+  nb::class_<HeldTable> table(module, "Table");
+  bind_pairs(module, table);
+  table.def_static("create", &create, "path"_a, "options"_a)
+      .def_static("open", &open, "path"_a, "options"_a)
+      .def("run", &run_batch<HeldTable>, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a,
+           "found"_a, "mask"_a, "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a,
+           "ordered"_a, "on_device"_a, "stream"_a, "interruptible"_a, "scores"_a,
+           "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")
+      .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "scores"_a, "n"_a,
+           "Returns (items written, next cursor).")
+      .def("end_export", &Table::end_export, "cursor"_a, unlocked)
+      .def("size", &Table::size, unlocked)
+      .def("slots", &Table::slots, unlocked)
+      .def("load_factor", &Table::load_factor, unlocked)
+      .def("key_bytes", &Table::key_bytes)
+      .def("value_bytes", &Table::value_bytes)
+      .def("score", [](const HeldTable& table) { return std::string(name(table.score())); })
+      .def("step", &Table::step)
+      .def("set_step", &Table::set_step, "step"_a, unlocked)
+      .def("is_open", &Table::is_open)
+      .def("on_gpu", &Table::on_gpu)
+      .def("clear", &Table::clear, unlocked)
+      .def("reserve", &Table::reserve, "items"_a, unlocked)
+      .def("load_cache", &Table::load_cache, unlocked)
+      .def("snapshot", &snapshot, "path"_a, "overwrite"_a, "threads"_a, "progress"_a.none(),
+           "Copies the table into a new pool file.")
+      .def("sync", &Table::sync, unlocked)
+      .def("close", &Table::close, unlocked)
+      .def("check", &check_table)
+      .def("stats", &stats);
+  bind_selection(table);
+}
+
+}  // namespace holdfast::python

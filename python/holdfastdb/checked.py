@@ -1,0 +1,75 @@
+"""Single arguments as they are given: each returned as it is meant, or refused with what to give instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import pairs
+from .errors import InvalidArgument, InvalidType
+
+MOST = (1 << 64) - 1
+"""The largest whole number that a 64-bit argument takes."""
+
+
+def whole(name: str, value: Any, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidType(f"{name} is {value!r}, of type {type(value).__name__}: give a whole number")
+    if not least <= value <= most:
+        raise InvalidArgument(f"{name} is {value}: give {least} to {most:,}")
+    return int(value)
+
+
+def length(name: str, value: Any, most: int, least: int = 0) -> int:
+    """Of keys or values: a number of bytes, or the type `bytes` for any."""
+    return pairs.ANY if value is bytes else whole(name, value, least, most)
+
+
+def number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise InvalidType(f"{name} is {value!r}, of type {type(value).__name__}: give a number")
+    return float(value)
+
+
+def pair_of(out: Any) -> tuple[Any, Any]:
+    """`out=` of an operation with two results: a pair, or the array for the first alone."""
+    if not isinstance(out, tuple):
+        return out, None
+    if len(out) != 2:
+        raise InvalidArgument(f"out has {len(out)} arrays: give one for the first result, or a pair")
+    return out
+
+
+def given_of(name: str, value: Any) -> Any:
+    if value is None:
+        raise InvalidType(
+            f"{name} is None: give an operation for each key, codes of holdfastdb.Op as uint8 or a list of them"
+        )
+    return value
+
+
+def device_of(device: Any) -> str:
+    if not isinstance(device, str):
+        raise InvalidType(f"device is of type {type(device).__name__}: give 'auto', 'cpu', 'cuda' or 'cuda:N'")
+    return device
+
+
+def score_of(score: Any) -> str:
+    if score is None:
+        return "none"
+    if not isinstance(score, str):
+        raise InvalidType(f"score is of type {type(score).__name__}: give 'step', 'time', 'frequency' or None")
+    return score
+
+
+def policy_of(policy: Any) -> str:
+    if not isinstance(policy, str):
+        raise InvalidType(f"cache_policy is of type {type(policy).__name__}: give 'lfu', 'lru' or 'random'")
+    return policy
+
+
+def function_of(progress: Any) -> Any:
+    if progress is not None and not callable(progress):
+        raise InvalidType(f"progress is of type {type(progress).__name__}: give a function of two numbers")
+    return progress

@@ -1,0 +1,64 @@
+"""The command line: which commands there are, and how an error is told."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from ..errors import Error
+from . import demo_command, objects, pools, records, transfers
+
+app = typer.Typer(
+    help="Crash-consistent key-value tables in a file, for CPUs and GPUs.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo_command.run_demo)
+app.command("create")(objects.create)
+app.command("info")(pools.info)
+app.command("stats")(pools.stats)
+app.command("check")(pools.check)
+app.command("recover")(pools.recover)
+app.command("rename")(objects.rename)
+app.command("drop")(objects.drop)
+app.command("snapshot")(pools.snapshot)
+app.command("load")(transfers.load)
+app.command("dump")(transfers.dump)
+app.command("get")(records.get)
+app.command("put")(records.put)
+app.command("del")(records.delete)
+with contextlib.suppress(ImportError):  # the benchmarks need a module of their own, which a build may leave out
+    app.add_typer(importlib.import_module("holdfastdb.bench.cli").app, name="bench")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"holdfast {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="The version.")
+    ] = False,
+) -> None:
+    """Crash-consistent key-value tables in a file, for CPUs and GPUs."""
+
+
+def main() -> None:
+    """Runs the command line. An error of the table or the system is one message on standard error, and status 2."""
+    try:
+        app(prog_name="holdfast")
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone: not worth a message
+        sys.exit(2)
+    except (Error, OSError) as error:
+        typer.echo(f"holdfast: {error}", err=True)
+        sys.exit(2)

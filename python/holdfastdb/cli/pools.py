@@ -1,0 +1,193 @@
+"""The commands on a whole pool, or one table of it: info, stats, check, recover, snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InvalidArgument, PoolCorrupt
+from ..inspection import CheckReport, ObjectInfo, PoolInfo, TableInfo, inspect
+from ..inspection import check as check_pool
+from ..pairs import ANY
+from ..pool import Pool
+from ..transfer import dump
+from .output import AsJson, emit, in_columns, plural, progress
+from .targets import TablePath, Target, chosen, mode_for_reading, opened, opened_for_reading
+
+Objects = list[ObjectInfo]
+
+
+def _first_line(info: PoolInfo, target: Target, objects: Objects, items: int | None = None) -> str:
+    kind = "table" if all(one.type == "table" for one in objects) else "object"
+    counts = [plural(len(objects), kind), *([] if items is None else [plural(items, "item")])]
+    slots = sum(one.table.total_slots for one in objects if one.table)
+    return f"{target}: pool version {info.version}, {', '.join(counts)}, {slots:,} slots, survives {info.domain}"
+
+
+def _yes(truth: bool) -> str:
+    return "yes" if truth else "no"
+
+
+def _sizes(table: TableInfo) -> str:
+    if table.key_bytes == ANY:
+        return "any length"
+    scores = f", {table.score}" if table.score != "none" else ""
+    return f"{table.key_bytes} + {table.value_bytes} bytes{scores}"
+
+
+def _row(one: ObjectInfo) -> list[str]:
+    table = one.table
+    of_table = [_sizes(table), f"{table.total_slots:,}"] if table else ["", ""]
+    return [one.name, one.type, *of_table, one.domain, _yes(one.clean), f"{one.bytes:,}", one.damage]
+
+
+_HEADINGS = ["name", "type", "items", "slots", "survives", "clean", "bytes", "damage"]
+_NUMBERS = {3, 6}
+
+
+def _shape(table: TableInfo) -> str:
+    configuration = f"{table.levels}L-{table.hash_locations}H-{table.slots}S, top level {table.top_level}"
+    if table.key_bytes == ANY:
+        return f"keys and values of any length, in {table.cells:,} slabs of 2 MiB; {configuration}"
+    where = f"{table.cells:,} cells" if table.cell_bytes else "their slots"
+    scores = f", with scores of {table.score}" if table.score != "none" else ""
+    return f"keys of {table.key_bytes} bytes, values of {table.value_bytes} in {where}{scores}; {configuration}"
+
+
+def _details(one: ObjectInfo) -> list[str]:
+    """What the row does not say."""
+    lines = [f"{one.name}: {_shape(one.table)}; same boot: {_yes(one.same_boot)}"] if one.table else []
+    if one.table and one.table.resizing:
+        lines.append("a resize is under way, or was interrupted: the next opening finishes it")
+    return lines + [f"  {e.offset:>16,} {e.bytes:>16,}  {e.kind}" for e in one.extents]
+
+
+def info(target: TablePath, as_json: AsJson = False) -> None:
+    """Say what a pool and its objects say of themselves. Works while it is open."""
+    found = inspect(target.file)
+    objects = chosen(found, target)
+    lines = [
+        _first_line(found, target, objects),
+        f"medium {found.medium}, {found.file_bytes:,} bytes, {found.free_bytes:,} of them free; open: "
+        f"{found.owner or 'no'}",
+    ]
+    if found.valid_copies != 2:
+        lines.append(f"only {found.valid_copies} of 2 copies of the superblock is valid: the next opening mends it")
+    if objects:
+        lines += in_columns([_HEADINGS, *(_row(one) for one in objects)], _NUMBERS)
+    if len(objects) == 1:
+        lines += _details(objects[0])
+    emit(as_json, asdict(replace(found, objects=tuple(objects))), "\n".join(lines))
+
+
+def stats(target: TablePath, as_json: AsJson = False) -> None:
+    """Open a table and say how it is filled. One that was not closed is recovered first, in its file."""
+    with opened_for_reading(target) as table:
+        data = table.stats()
+        any_length = table.any_length
+    lines = [
+        f"{target}: {data['size']:,} items in {data['slots']:,} slots, load {data['size'] / data['slots']:.2f}",
+        f"{data['cells']:,} cells, {data['free_cells']:,} of them free",
+    ]
+    if any_length:
+        slabs, live, rounding = data["slab_bytes"], data["live_bytes"], data["rounding_bytes"]
+        lines[1] = (
+            f"heap of {data['heap_bytes']:,} bytes: slabs in use {slabs:,}, their live cells {live:,}, "
+            f"free in them {slabs - live:,}; of the live cells, rounding {rounding:,}"
+        )
+    lines.append(f"opened in {data['map_ms'] + data['recovery_ms']:.1f} ms")
+    emit(as_json, data, "\n".join(lines))
+
+
+def _shutdown_line(objects: Objects, report: CheckReport) -> str:
+    if report.was_clean:
+        return "clean shutdown: yes"
+    if all(one.clean for one in objects):
+        why = "in the middle of a resize"
+    else:
+        why = "killed" if all(one.same_boot for one in objects) else "the machine restarted"
+    mended = [f"{plural(report.repaired_slots, 'slot')} under insertion"]
+    if report.finished_moves:
+        mended.append(plural(report.finished_moves, "interrupted move"))
+    if report.rehashed:
+        mended.append(f"{plural(report.rehashed, 'item')} of an interrupted resize")
+    return f"clean shutdown: no ({why}); recovered {', '.join(mended)} in {report.recovery_ms:.0f} ms"
+
+
+def _verify(as_json: bool, target: Target, repair: bool) -> None:
+    before = inspect(target.file)
+    objects = chosen(before, target)
+    try:
+        report = check_pool(target.file, repair, target.name)
+    except PoolCorrupt as error:  # it is a pool, and so damaged that it does not open
+        if repair:
+            raise
+        text = f"{_first_line(before, target, objects)}\nchecked until it was clear that it does not open: 1 error\n"
+        emit(as_json, {"path": str(target), "ok": False, "errors": [str(error)]}, f"{text}{error}")
+        raise typer.Exit(1) from None
+    verdict = "no error" if report.ok else plural(len(report.errors), "error")
+    lines = [_first_line(before, target, objects, report.items), _shutdown_line(objects, report)]
+    lines += [f"mended {repair}" for repair in report.repairs]
+    lines += [f"checked every slot and cell: {verdict}", *report.errors]
+    emit(as_json, {"path": str(target), "ok": report.ok, **asdict(report)}, "\n".join(lines))
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+def check(target: TablePath, as_json: AsJson = False) -> None:
+    """Verify every slot and cell; the file is not written. Exit status: 0 in order, 1 errors, 2 cannot be checked."""
+    _verify(as_json, target, repair=False)
+
+
+def recover(
+    target: TablePath,
+    salvage: Annotated[
+        Path | None, typer.Option(metavar="OUT.csv", help="Open even after a power cut; export what verifies.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recover a pool in its file and verify it; or export what can still be read of a table."""
+    if salvage is None:
+        _verify(as_json, target, repair=True)
+    else:
+        _salvage(as_json, target, salvage)
+
+
+def snapshot(
+    pool: Annotated[str, typer.Argument(metavar="POOL", help="The pool file.")],
+    copy: Annotated[str, typer.Argument(metavar="TARGET", help="The new pool file.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Copy a pool, with all of its objects, into a new one on any medium, whole or not at all. Tables that were not
+    closed are recovered first."""
+    objects = list(inspect(pool).objects)
+    with Pool.open(pool, mode_for_reading(objects)) as whole, progress("copying", 1) as done:
+        tables = [whole.table(one.name, device="cpu") for one in objects if one.table]
+        report = whole.snapshot(copy, overwrite=overwrite, progress=done)
+        del tables
+    rate = report.written / max(report.total_ms, 1e-3) / 1e3
+    text = f"{copy}: {plural(report.items, 'item')}, {report.bytes:,} bytes in {report.total_ms / 1e3:.2f} s"
+    emit(as_json, {"source": pool, **asdict(report)}, f"{text} ({rate:,.0f} MB/s written)")
+
+
+def _salvage(as_json: bool, target: Target, out: Path) -> None:
+    if out.exists():
+        raise InvalidArgument(f"{out} exists already: name another file, or remove it")
+    with opened(target, mode="r", salvage=True) as table:
+        report, left_out = table.check(), table.stats()["left_out"]
+        with progress("exporting", max(1, len(table))) as done:
+            written = dump(table, out, format="csv", progress=done).rows
+    data: dict[str, Any] = {"path": str(target), "out": str(out), "items": written, "left_out": left_out,
+                            "errors": list(report.errors)}  # fmt: skip
+    lines = [f"{target}: exported {plural(written, 'item')} to {out} (key, value in hexadecimal)"]
+    if left_out:
+        lines.append(f"left out {plural(left_out, 'slot')} that did not verify")
+    if report.errors:
+        lines += [f"{plural(len(report.errors), 'error')} in the pool:", *report.errors]
+    emit(as_json, data, "\n".join(lines))
+    if report.errors or left_out:
+        raise typer.Exit(1)

@@ -1,0 +1,220 @@
+"""What a pool and its objects say of themselves, and what their verification and snapshots report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from . import _native
+from .errors import InvalidArgument, InvalidType
+
+
+@dataclass(frozen=True)
+class Extent:
+    """One range of a pool file."""
+
+    kind: str
+    """"pages", "level 17", "heap"."""
+    offset: int
+    """Bytes from the start of the file."""
+    bytes: int
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """What a table in a pool is like."""
+
+    key_bytes: int
+    value_bytes: int
+    levels: int
+    """Levels, hash locations and slots a bucket: the configuration, as 2L-2H-8S."""
+    hash_locations: int
+    slots: int
+    top_level: int
+    """Level i has 2**i buckets."""
+    total_slots: int
+    cells: int
+    """Of the value heap, or slabs of 2 MiB; 0 if values live in their slots."""
+    cell_bytes: int
+    max_bytes: int
+    """That the heap may have; 0: not declared."""
+    created: int
+    """Seconds since 1970."""
+    score: str
+    """What the last 8 bytes of each cell say: "step", "time" or "frequency"; "none" if nothing."""
+    resizing: bool
+    """A resize was not finished."""
+
+
+@dataclass(frozen=True)
+class ObjectInfo:
+    """What an object in a pool says of itself."""
+
+    name: str
+    number: int
+    type: str
+    """"table", or "type 7" where this version does not know it."""
+    type_version: int
+    domain: str
+    """"process" or "power": what writes survived when it was last changed; "none" if it cannot be read."""
+    clean: bool
+    """Closed or synced, and not changed since."""
+    same_boot: bool
+    """The machine has not restarted since the object was last changed."""
+    generation: int
+    """Grows when the object is changed after a sync, and when it is synced or closed."""
+    damage: str
+    """Why it cannot be opened; empty if it can, as far as its pages tell."""
+    bytes: int
+    """Of its extents."""
+    extents: tuple[Extent, ...]
+    table: TableInfo | None
+    """Of a table without damage."""
+
+
+@dataclass(frozen=True)
+class PoolInfo:
+    """What a pool says of itself, read without opening or locking it."""
+
+    path: str
+    medium: str
+    """"shm", "file" or "dax": where the bytes live."""
+    domain: str
+    """"process" or "power": what a completed write by a CPU survives."""
+    version: int
+    pool_id: str
+    """Random, 32 hexadecimal digits: of this pool and no copy that Holdfast made of it."""
+    created: int
+    """Seconds since 1970."""
+    file_bytes: int
+    free_bytes: int
+    """Of the file, between extents."""
+    generation: int
+    """Commits to the directory so far."""
+    valid_copies: int
+    """Of the superblock: 1 or 2."""
+    owner: str
+    """The process that has it open for writing, in words; empty if there is none. Advisory."""
+    objects: tuple[ObjectInfo, ...]
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What a verification found."""
+
+    items: int
+    slots: int
+    cells: int
+    free_cells: int
+    repaired_slots: int
+    """Half-written slots that recovery cleared."""
+    finished_moves: int
+    """Second copies that recovery removed."""
+    rehashed: int
+    """Items that recovery moved to finish a resize."""
+    was_clean: bool
+    recovery_ms: float
+    """Scan of the slots and rebuilding of what is volatile."""
+    map_ms: float
+    repairs: tuple[str, ...]
+    """What opening mended of the superblock, as a kill leaves it; no error. Checking alone mends nothing."""
+    errors: tuple[str, ...]
+    """Empty: every slot and cell is in order."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether no error was found."""
+        return not self.errors
+
+
+@dataclass(frozen=True)
+class SnapshotReport:
+    """What a snapshot did."""
+
+    path: str
+    items: int
+    """In the snapshot, of tables that were open."""
+    bytes: int
+    """Of all extents."""
+    written: int
+    """Of them; stretches of zeros need no writing."""
+    held_ms: float
+    """How long changes were kept waiting, once the running ones had ended."""
+    total_ms: float
+    """Until the snapshot was on its device under its name."""
+
+
+def path_text(path: Any) -> str:
+    """A path as the native module takes it. Raises InvalidType for what is no path."""
+    try:
+        text = os.fspath(path)
+    except TypeError:
+        raise InvalidType(f"path is of type {type(path).__name__}: give a str or a pathlib.Path") from None
+    return os.fsdecode(text)
+
+
+def report_from(found: dict[str, Any]) -> CheckReport:
+    """The report that the native module gave as a dict."""
+    return CheckReport(**{**found, "repairs": tuple(found["repairs"]), "errors": tuple(found["errors"])})
+
+
+def objects_from(found: Iterable[dict[str, Any]]) -> tuple[ObjectInfo, ...]:
+    """The objects that the native module gave as dicts."""
+
+    def object_of(item: dict[str, Any]) -> ObjectInfo:
+        extents = tuple(Extent(**extent) for extent in item["extents"])
+        table = TableInfo(**item["table"]) if item["table"] is not None else None
+        return ObjectInfo(**{**item, "extents": extents, "table": table})
+
+    return tuple(object_of(item) for item in found)
+
+
+def inspect(path: str | os.PathLike[str]) -> PoolInfo:
+    """What the pool at `path` says of itself. Needs no lock, so it works while another process has the pool open.
+
+    Raises
+    ------
+    PoolNotFound, PoolCorrupt, PoolVersion
+    """
+    found = _native.inspect(path_text(path))
+    return PoolInfo(**{**found, "objects": objects_from(found["objects"])})
+
+
+def check(path: str | os.PathLike[str], repair: bool = False, name: str | None = None) -> CheckReport:
+    """Opens the pool as its recovery would, verifies every slot and cell of its tables, and closes it again.
+
+    Parameters
+    ----------
+    repair
+        False: the file is not written, and a table that needs recovery is recovered in private memory.
+        True: recovers the file itself.
+    name
+        Of the one table to verify; None: all. The report of several has sums.
+
+    Raises
+    ------
+    PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, PowerLost, ObjectNotFound
+    """
+    return report_from(_native.check(path_text(path), bool(repair), "" if name is None else name_of(name)))
+
+
+def name_of(name: Any) -> str:
+    """The name of an object, as the native module takes it. Raises InvalidType for what is no str."""
+    if not isinstance(name, str):
+        raise InvalidType(f"the object's name is {name!r}, of type {type(name).__name__}: give a str")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"the name {name!r} cannot be written in UTF-8: give another") from None
+    if not name or "\0" in name:
+        what = "has a zero byte in it" if name else "is empty"
+        raise InvalidArgument(f"the name {what}: give 1 to 63 bytes of UTF-8 without '/', ':' and control characters")
+    return name
+
+
+def cuda_devices() -> tuple[int, str]:
+    """How many GPUs this build can use, and the reason if there is none."""
+    count, why = _native.cuda_devices()
+    return int(count), str(why)

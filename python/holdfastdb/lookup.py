@@ -1,0 +1,162 @@
+"""Lookups as embeddings need them: results in another floating-point type, the rows of missing keys, first values for
+new ones. Made of batches (batch.py) and the array libraries' own operations; in GPU memory nothing waits for the host,
+except where the number of missing keys is asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from . import _native, arrays, batch
+from .batch import Operand, Request, Results, TableShape
+from .errors import InvalidArgument, InvalidType
+from .initial import Constant, Initial
+from .libraries import HOST, Library
+from .status import Op, Status
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A caller's array of another floating-point type than the table's, and the array that is read in its stead."""
+
+    caller: Operand
+    read: Operand
+
+    def fill(self, place: str, stream: Any) -> None:
+        rows = self.caller.library.converted(self.read.array, self.caller.array.dtype)
+        self.caller.array[...] = rows.reshape(self.caller.shape)
+        if stream is not None and place != HOST:  # the caller waits for the stream of the batch only
+            arrays.order_streams(self.caller.library.stream(place), arrays.stream_handle(stream), place)
+
+
+def _name_of(library: Library, dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.") if library.name == "torch" else str(dtype.name)
+
+
+def _target(out: Any, dtype: Any, n: int, shape: TableShape) -> _Target | None:
+    """How `out` is filled if it is of another floating-point type than `dtype`, that of the table; else None."""
+    if out is None or dtype is None:
+        return None
+    imported = arrays.import_array("out", out, shape.host_only)
+    if imported is None:
+        return None  # batch.run says so
+    library = imported[1]
+    name = library.dtype_name(imported[0])
+    made, itemsize = library.dtype(dtype)
+    if name == _name_of(library, made) or name not in FLOATS or _name_of(library, made) not in FLOATS:
+        return None
+    row, made = batch.result_rows(library, n, dtype, None, shape.value_bytes)
+    wide = (shape.value_bytes // itemsize) * int(library.dtype(name)[1])
+    caller = batch.take_out("out", imported[0], n, wide, None, shape)
+    place = caller.place
+    return _Target(caller, Operand("out", library.new(row, made, place, zero=False), library))
+
+
+def find(table: _native.Table, request: Request, shape: TableShape, missing: bool) -> tuple[Results, Any]:
+    """A search, and the rows of its missing keys if asked for."""
+    keys, n = batch.take_keys(request.keys, shape)
+    target = _target(request.out_values, request.dtype, n, shape)
+    if target is not None:
+        request = replace(request, keys=keys.array, out_values=target.read.array)
+    else:
+        request = replace(request, keys=keys.array)
+    results = batch.run(table, request, shape)
+    if target is not None:
+        target.fill(keys.place, request.stream)
+        results = replace(results, values=target.caller.array)
+    return results, keys.library.rows_where(results.statuses == int(Status.NOT_FOUND)) if missing else None
+
+
+def _first_rows(init: Any, keys: Any, row: tuple[int, ...], dtype: Any, library: Library, n_name: str) -> Any:
+    """A row for each of `keys`, of the table's type."""
+    columns = row[1] if len(row) > 1 else 1
+    if isinstance(init, Initial):
+        return library.converted(init.rows(keys, columns, library), dtype).reshape(row)
+    made = init(keys)
+    imported = arrays.import_array("the rows of init", made)
+    if imported is None:
+        raise InvalidType(f"init gave {type(made).__name__}: it is called with {n_name} and gives an array of rows")
+    rows, source = imported
+    if source.name == library.name and source.dtype_name(rows) in FLOATS:
+        rows = library.converted(rows, dtype)
+    return rows
+
+
+def _initial(init: Any) -> Any:
+    if isinstance(init, int | float) and not isinstance(init, bool):
+        return Constant(init)
+    if isinstance(init, Initial) or callable(init):
+        return init
+    raise InvalidType(
+        f"init is {init!r}, of type {type(init).__name__}: give a number, holdfastdb.initial.Uniform or another "
+        "of that module, or a function of keys that gives rows"
+    )
+
+
+def find_or_insert(table: _native.Table, request: Request, shape: TableShape, init: Any) -> Results:
+    """Reads, or adds rows made by `init`. On the host they are made for the missing keys; in GPU memory for all keys,
+    since nobody there waits to know which are missing."""
+    init = _initial(init)
+    if request.values is not None:
+        raise InvalidArgument("values and init are both given: give the rows, or how to make them")
+    keys, n = batch.take_keys(request.keys, shape)
+    library = keys.library
+    if request.dtype is None and request.out_values is not None:
+        imported = arrays.import_array("out", request.out_values, shape.host_only)
+        if imported is not None:
+            request = replace(request, dtype=imported[1].dtype_name(imported[0]))
+    if request.dtype is None:
+        raise InvalidType("init needs to know what values are made of: give dtype=, as np.float32 or torch.float16")
+    target = _target(request.out_values, request.dtype, n, shape)
+    if target is not None:
+        request = replace(request, out_values=target.read.array)
+    row, dtype = batch.result_rows(library, n, request.dtype, None, shape.value_bytes)
+    request = replace(request, keys=keys.array, dtype=dtype)
+    if keys.place == HOST:
+        results = _find_then_insert(table, request, shape, init, row, keys)
+    else:
+        rows = _first_rows(init, keys.array, row, dtype, library, "keys")
+        results = batch.run(table, replace(request, values=rows), shape)
+    if target is not None:
+        target.fill(keys.place, request.stream)
+        results = replace(results, values=target.caller.array)
+    return results
+
+
+def _find_then_insert(
+    table: _native.Table, request: Request, shape: TableShape, init: Any, row: tuple[int, ...], keys: Operand
+) -> Results:
+    """Looks for all keys, and then inserts those that were missing, unless somebody else did meanwhile."""
+    results = batch.run(table, replace(request, op=Op.FIND), shape)
+    library, n = keys.library, keys.shape[0]
+    missing = library.rows_where(results.statuses == int(Status.NOT_FOUND))
+    wanted = keys.array[missing]
+    rows = _first_rows(init, wanted, (len(missing), *row[1:]), request.dtype, library, "the missing keys")
+    rest = replace(request, keys=wanted, values=rows, mask=None, out_values=None, out_statuses=None, out_found=None)
+    try:
+        added = batch.run(table, rest, shape)
+    except BaseException as error:
+        if hasattr(error, "statuses"):
+            results.statuses[missing] = error.statuses
+            error.statuses = results.statuses
+        raise
+    where = np.asarray(missing)
+    if len(where) == 0:
+        return results
+    results.statuses[missing] = added.statuses
+    for target, source in ((results.values, added.values), (results.found, added.found)):
+        _host_bytes(target, n)[where] = _host_bytes(source, len(where))
+    return results
+
+
+def _host_bytes(array: Any, n: int) -> np.ndarray:
+    """The bytes of a contiguous host array of n > 0 rows, whatever its library and type: shape (n, row bytes)."""
+    if not isinstance(array, np.ndarray):
+        array = array.view(sys.modules["torch"].uint8).numpy()
+    return array.view(np.uint8).reshape(n, array.nbytes // n)

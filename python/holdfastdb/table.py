@@ -1,0 +1,357 @@
+"""The durable table, as a Python program uses it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, NoReturn, Unpack
+
+import numpy as np
+
+from ._native import Table as NativeTable
+from ._native import default_capacity
+from .batch import TableShape
+from .checked import MOST, function_of, whole
+from .column import Column
+from .contents import Contents
+from .errors import InvalidArgument, InvalidType
+from .inspection import CheckReport, SnapshotReport, path_text, report_from
+from .libraries import HOST
+from .operations import Operations
+from .options import CreateOptions, OpenOptions, create_options, mode_of, open_options
+
+
+class Table(Operations, Contents):
+    """A durable key-value table in a pool file, from `Table.create`, `Table.open`, or the same of a `Pool`.
+
+    Every operation is a batch over arrays and returns when all that it acknowledged is in the pool's persistence domain
+    (with arrays in GPU memory: when their stream gets there). Arrays may be NumPy's, CuPy's or PyTorch's, or anything
+    that speaks DLPack, `__cuda_array_interface__` or `__array_interface__`; results come in the kind of the keys.
+
+    keys
+        Shape (n,) of uint64 or int64 (a negative key is the same 8 bytes as key + 2**64), or (n, 8) of uint8; or whole
+        numbers from 0 to 2**64 - 1 as a list, or one of them. In a table of wider keys: shape (n, key_bytes) of uint8,
+        (n,) of V32, S32 or records of that size; an Arrow array of fixed-size binary; or a list of bytes, each of that
+        length, or one of them. In a table of any length (`create(path, bytes, bytes)`): a list or an object array of
+        bytes, an Arrow array of binary or large_binary, or bytes; values likewise.
+    values
+        n rows of `value_bytes` bytes each: (n, value_bytes) of uint8, (n, 32) of float32 for 128 bytes, (n,) of int64
+        for 8, ...; or bytes. None in a set, whose values have no bytes.
+    mask
+        Shape (n,) of bool; operations where it is false are not run: status NOT_RUN, results zero.
+    unique
+        A promise that no key repeats in the batch, which saves work. Repeated keys otherwise behave as if applied in
+        array order.
+    out
+        Arrays to write the results into: contiguous, writable, in the same place as the keys. For two results a pair,
+        or an array for the first alone.
+    stream
+        The CUDA stream to run on, for arrays in GPU memory; by default the current stream of the keys' library. Current
+        streams of the arrays' libraries wait for it and it for them.
+
+    Several threads may use one table at once. A call interrupted by a signal in the main thread finishes what runs and
+    raises (KeyboardInterrupt for SIGINT) with the statuses as the error's attribute `statuses`.
+    """
+
+    def __init__(self) -> None:
+        raise InvalidType(
+            "Table() makes no table: use holdfastdb.Table.create(path, ...) or holdfastdb.Table.open(path)"
+        )
+
+    _native: NativeTable
+    _shape: TableShape
+    _mode: str
+    _pool_path: str
+    _number: int
+    """Of the table in its pool: names may change."""
+
+    @classmethod
+    def _wrap(cls, native: NativeTable, pool_path: str, path: str, mode: str) -> Table:
+        table = object.__new__(cls)
+        table._native, table._pool_path, table._mode = native, pool_path, mode
+        stats = native.stats()
+        table._number = stats["object"]
+        device = stats["device"] if native.on_gpu() else HOST
+        table._shape = TableShape(path, native.key_bytes(), native.value_bytes(), device)
+        return table
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        key: int | type[bytes] = 8,
+        value: int | type[bytes] = 8,
+        capacity: int = default_capacity,
+        device: str = "auto",
+        overwrite: bool = False,
+        **options: Unpack[CreateOptions],
+    ) -> Table:
+        """Makes a pool file with one empty table in it, readable by its owner alone, and opens it.
+
+        It is the short way: `Pool` has several tables in one file. Here the table's name is "table".
+
+        Parameters
+        ----------
+        path
+            Of the file. Its medium decides what the table survives: `stats()["domain"]`.
+        key, value
+            `bytes` for both: byte strings of any length up to 65536. Or the
+            bytes of a key (8, or another multiple of 8 up to 128) and of a value (0, a set, to 65536; up to 8 live
+            inside the slot). They never change.
+        capacity
+            Items to make room for; the table grows past it by itself. Default: a few thousand, in a small file.
+        device
+            "auto" (a GPU if there is one and the medium allows it), "cpu", "cuda" or "cuda:N".
+        overwrite
+            Replace an existing file.
+        levels, hash_locations, slots
+            The configuration, GPHash §3.1: 2, 2 and 8; their product is at most 32.
+        threads
+            CPU threads that a batch may use; 0: all, 8 at most.
+        moves
+            Whether an insert that finds its slots taken may move one item before the table grows: it may.
+        shared_bias
+            By how many items an insert thinks a bucket fuller that several hashes share: 2; the paper: 0.
+        flush
+            Flush to persistent memory on any medium, as on `dax`; for measurements.
+        seed
+            Of the hash; 0: random.
+        max_bytes
+            Address space kept for the value heap; 0: 1 TiB.
+        gpu_memory
+            Bytes of GPU memory that copies of the pool's buckets may take: 16 a slot of 8-byte keys. If not all fit,
+            as many are kept as do; of the others, searches read the slot that they need in the pool. Default: half of
+            what is free.
+        bucket_cache
+            The part of all buckets that have a copy at most, as far as `gpu_memory` goes: 0 (none) to 1 (all). What
+            has no copy is read in the pool, over the link. Ignored on the CPU. Default: 1.
+        value_cache
+            The part of all values that have a copy in GPU memory, which searches read instead of the pool: 0 (none) to
+            1 (all, loaded at once). Changes are written to the pool first, and then to the copy. Ignored on the CPU.
+            Default: 0.
+        value_memory
+            Bytes of GPU memory that these copies may take; where not all fit, fewer are kept. Default: half of what is
+            free.
+        cache_policy
+            Which buckets and values have a copy, where not all have: "lfu" (the default), those searched for most
+            often; "lru", last; "random". They are chosen by `load_cache()`, and by itself as searches go on. A table
+            begins with copies of the first buckets, and of no values.
+        score
+            Keep 8 more bytes with each item, by which `erase_if`, `export_if` and `size_if` can choose: "step" (`step`
+            of the table when a change was called), "time" (then, in nanoseconds since 1970) or "frequency" (1 for a new
+            item, one more for each change that writes it). Every change that writes a value sets its item's score;
+            searches change none. Values of up to 8 bytes lie in cells too. Not with keys and values of any length, in
+            this version.
+
+        Raises
+        ------
+        InvalidArgument, PoolExists, PoolInUse, NoSpace, MediumError, DeviceError
+        """
+        text = path_text(path)
+        native = NativeTable.create(text, create_options(key, value, capacity, device, overwrite, **options))
+        return cls._wrap(native, text, text, "r+")
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        device: str = "auto",
+        mode: str = "r+",
+        **options: Unpack[OpenOptions],
+    ) -> Table:
+        """Opens the only table in a pool file, and recovers it first if it was not closed.
+
+        Parameters
+        ----------
+        path, device, threads, moves, shared_bias, flush, gpu_memory, bucket_cache, value_cache, value_memory,
+        cache_policy
+            As for `create`.
+        mode
+            "r+" to change the table (one process at a time), "r" to read it (together with other readers).
+        key, value
+            Bytes of keys and values that the pool must have, or `bytes`, if given.
+        salvage
+            Open after a power cut all the same: items may be missing or damaged. With mode="r" a private copy in memory
+            is recovered, what is damaged is left out (`stats()["left_out"]`), and the file is not written.
+
+        Raises
+        ------
+        InvalidArgument
+            The pool has several objects, which the message names: `Pool.open(path).table(name)` opens one.
+        PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, PoolMismatch, PowerLost, MediumError, DeviceError
+        """
+        mode, text = mode_of(mode, "table"), path_text(path)
+        return cls._wrap(NativeTable.open(text, open_options(device, mode, **options)), text, text, mode)
+
+    # Parts of values.
+
+    def column(self, start: int, stop: int, dtype: Any = None) -> Column:
+        """Bytes [start, stop) of every value, with operations of their own.
+
+        Parameters
+        ----------
+        dtype
+            Element type of the rows that it reads; bytes by default.
+        """
+        return Column(self, start, stop, dtype)
+
+    # All of it.
+
+    def __len__(self) -> int:
+        return int(self._native.size())
+
+    def __contains__(self, key: Any) -> bool:
+        found = self.contains([key] if isinstance(key, int | np.integer | bytes) else key)
+        if found.shape != (1,):
+            raise InvalidArgument(f"`in` asks for one key, and got {found.shape[0]}: use contains(keys)")
+        return bool(found[0])
+
+    def size(self) -> int:
+        """Items in the table; the same as `len`."""
+        return len(self)
+
+    @property
+    def capacity(self) -> int:
+        """Slots of all levels. The table grows before they are all taken, and by itself."""
+        return int(self._native.slots())
+
+    @property
+    def load_factor(self) -> float:
+        """Items divided by slots."""
+        return float(self._native.load_factor())
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of a key; 0 with `any_length`."""
+        return 0 if self._shape.any_length else self._shape.key_bytes
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of a value; 0 with `any_length`."""
+        return 0 if self._shape.any_length else self._shape.value_bytes
+
+    @property
+    def any_length(self) -> bool:
+        """Whether keys and values are byte strings of any length."""
+        return self._shape.any_length
+
+    @property
+    def score(self) -> str | None:
+        """What the table's scores say: "step", "time" or "frequency"; None if it keeps none."""
+        kind = str(self._native.score())
+        return None if kind == "none" else kind
+
+    @property
+    def step(self) -> int:
+        """Of a table with scores of steps: what changes set from now on. 0 when the table is opened."""
+        return int(self._native.step())
+
+    @step.setter
+    def step(self, step: int) -> None:
+        self._native.set_step(whole("step", step, 0, MOST))
+
+    @property
+    def device(self) -> str:
+        """The machine that works on the table: "cpu" or "cuda:N"."""
+        return self._shape.device
+
+    @property
+    def mode(self) -> str:
+        """ "r+" or "r"."""
+        return self._mode
+
+    @property
+    def closed(self) -> bool:
+        """Whether the table was closed, or belongs to this process's parent."""
+        return not self._native.is_open()
+
+    def clear(self) -> None:
+        """Removes every item, durably."""
+        self._native.clear()
+
+    def reserve(self, items: int) -> None:
+        """Grows so that `items` items fit without another resize. Raises NoSpace."""
+        self._native.reserve(whole("items", items, 0, MOST))
+
+    def load_cache(self) -> None:
+        """Copies the buckets and values that were searched for most into GPU memory, and waits until they are there.
+
+        How many is for `bucket_cache` and `value_cache` to say. Other batches go on meanwhile. Where all have a copy,
+        or none, it does nothing.
+        """
+        self._native.load_cache()
+
+    def snapshot(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        threads: int = 0,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> SnapshotReport:
+        """Copies the table's pool, as it is between two batches, into a pool file of its own, on any medium.
+
+        Searches go on meanwhile; changing batches wait until all is copied, and the copy waits for those that run. The
+        file has its name only when it is whole and on its device: interrupted, killed or out of room, nothing is there.
+
+        Parameters
+        ----------
+        path
+            Of the new file, readable by its owner alone.
+        overwrite
+            Replace an existing file, unless it is a pool that somebody has open.
+        threads
+            That write; 0: 4, which mostly wait for the disk.
+        progress
+            Called every few hundredths of a second with the bytes copied and those to copy. What it raises ends the
+            snapshot. It may search the table, and must not change it.
+
+        Raises
+        ------
+        PoolExists, PoolInUse, NoSpace, MediumError
+        """
+        progress = function_of(progress)
+        taken = self._native.snapshot(path_text(path), bool(overwrite), whole("threads", threads, 0, 1 << 16), progress)
+        return SnapshotReport(path=path_text(path), **taken)
+
+    def sync(self) -> None:
+        """Waits for running batches, puts the file on its device, and marks the pool clean."""
+        self._native.sync()
+
+    def check(self) -> CheckReport:
+        """Verifies every slot and cell."""
+        return report_from(self._native.check())
+
+    def stats(self) -> dict[str, Any]:
+        """Figures about the table: machine and why it was chosen, medium, domain, counts, and times in ms."""
+        return dict(self._native.stats())
+
+    def close(self) -> None:
+        """Syncs, unmaps, and unlocks what `Table.create` or `Table.open` locked. A second time does nothing."""
+        self._native.close()
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return f"<holdfastdb.Table {self.path}: closed>"
+        stats = self.stats()
+        load = stats["size"] / stats["slots"]
+        return (
+            f"<holdfastdb.Table {self.path}: {stats['size']:,} items, load {load:.2f}, on {self.device}, "
+            f"survives {stats['domain']}>"
+        )
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise InvalidType(
+            f"a table cannot be pickled or copied: it is the open file {self.path}. Pass the path instead, "
+            "and open it there with holdfastdb.Table.open(path) after closing it here (several processes may read it, "
+            'with mode="r")'
+        )

@@ -1,0 +1,328 @@
+"""Dumps a table into a file, whole before it has its name; `load` reads it back bit by bit."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+
+from ..errors import InvalidArgument, PoolExists
+from ..inspection import path_text
+from ..table import Table
+from .columns import ANY, SCORE, Columns, columns_for, lines_of
+from .formats import format_of, pyarrow
+from .resume_file import ResumeFile, boot_id, facts_of
+from .rows import rows_at_once
+
+_SOME_LENGTH = 1024  # bytes of an item of any length, to choose how many are read at once
+
+
+@dataclass(frozen=True)
+class DumpReport:
+    """What a dump did."""
+
+    target: str
+    rows: int
+    """In the file."""
+    bytes: int
+    """Of the file."""
+    resumed: bool
+    """It went on where another one ended."""
+    seconds: float
+
+
+class _Writer(Protocol):
+    """A file of one format under its temporary name."""
+
+    def write(self, keys: np.ndarray, values: np.ndarray, scores: np.ndarray | None) -> None: ...
+    def finish(self) -> None: ...
+    def abandon(self) -> None: ...
+
+
+class _CsvWriter:
+    def __init__(self, file: BinaryIO, columns: Columns, scores: bool, begun: bool) -> None:
+        self._file, self._columns = file, columns
+        if not begun:
+            file.write(f"{','.join(['key', *columns.headings, *([SCORE] if scores else [])])}\n".encode())
+
+    def write(self, keys: np.ndarray, values: np.ndarray, scores: np.ndarray | None) -> None:
+        self._file.write(lines_of(self._columns, keys, values, scores).encode("utf-8", "surrogateescape"))
+
+    def finish(self) -> None: ...
+    def abandon(self) -> None: ...
+
+
+class _ArrowWriter:
+    """Parquet or Arrow IPC: keys as uint64, wider ones as binary of fixed size; values as binary, text, a number, a
+    list of numbers, or several columns; scores as uint64."""
+
+    def __init__(self, file: BinaryIO, path: Path, form: str, columns: Columns, key_bytes: int, scores: bool) -> None:
+        self._pa = pa = pyarrow("pyarrow", path)
+        self._path, self._columns = path, columns
+        self._any_length = columns.value_bytes == ANY
+        self._fields = self._values_fields()
+        self._key = (
+            self._strings_type() if self._any_length else pa.uint64() if key_bytes == 8 else pa.binary(key_bytes)
+        )
+        behind = [pa.field(SCORE, pa.uint64(), False)] if scores else []
+        self._schema = pa.schema([pa.field("key", self._key, False), *self._fields, *behind])
+        if form == "parquet":
+            self._out: Any = pyarrow("pyarrow.parquet", path).ParquetWriter(file, self._schema)
+        else:
+            self._out = pa.ipc.new_file(file, self._schema)
+
+    def _strings_type(self) -> Any:
+        return self._pa.binary() if self._columns.kinds[0] == "hex" else self._pa.string()
+
+    def _strings(self, parts: np.ndarray, what: str) -> Any:
+        """A column of byte strings of any length."""
+        if self._columns.kinds[0] == "hex":
+            return self._pa.array(parts.tolist(), self._pa.binary())
+        try:
+            return self._pa.array([part.decode() for part in parts], self._pa.string())
+        except UnicodeDecodeError:
+            raise InvalidArgument(
+                f"a {what} is not UTF-8, which a text column must be: dump it as hex, or as CSV"
+            ) from None
+
+    def _values_fields(self) -> list[Any]:
+        pa, kinds = self._pa, self._columns.kinds
+        if self._any_length:
+            return [pa.field("value", self._strings_type(), False)]
+        if not kinds:
+            return []
+        if kinds[0] == "hex":
+            return [pa.field("value", pa.binary(self._columns.value_bytes), False)]
+        if kinds[0] == "text":
+            return [pa.field("value", pa.string(), False)]
+        types = [pa.type_for_alias(kind) for kind in kinds]
+        if len(types) == 1:
+            return [pa.field("value", types[0], False)]
+        if len(set(kinds)) == 1:
+            return [pa.field("value", pa.list_(types[0], len(types)), False)]
+        return [pa.field(f"v{i}", kind, False) for i, kind in enumerate(types)]
+
+    def write(self, keys: np.ndarray, values: np.ndarray, scores: np.ndarray | None) -> None:
+        if not len(keys):
+            return
+        if self._any_length:
+            arrays = [self._strings(keys, "key"), self._strings(values, "value")]
+        else:
+            arrays = [self._keys(keys), *self._arrays(keys, np.ascontiguousarray(values))]
+            arrays += [self._pa.array(scores)] if scores is not None else []
+        self._out.write_batch(self._pa.record_batch(arrays, schema=self._schema))
+
+    def _keys(self, keys: np.ndarray) -> Any:
+        if keys.ndim == 1:
+            return self._pa.array(keys)
+        data = self._pa.py_buffer(keys.tobytes())
+        return self._pa.FixedSizeBinaryArray.from_buffers(self._key, len(keys), [None, data])
+
+    def _arrays(self, keys: np.ndarray, values: np.ndarray) -> list[Any]:
+        pa, columns, n = self._pa, self._columns, len(keys)
+        if not self._fields:
+            return []
+        if columns.kinds[0] == "hex":
+            data = pa.py_buffer(values.tobytes())
+            return [pa.FixedSizeBinaryArray.from_buffers(self._fields[0].type, n, [None, data])]
+        if columns.kinds[0] == "text":
+            return [pa.array(self._texts(keys, values), pa.string())]
+        rows = values.view(columns.dtype).reshape(n)
+        numbers = [np.ascontiguousarray(rows[name]) for name in columns.dtype.names or ()]
+        if len(self._fields) == len(numbers):
+            return [pa.array(column) for column in numbers]
+        flat = pa.array(values.reshape(-1).view(numbers[0].dtype))
+        return [pa.FixedSizeListArray.from_arrays(flat, len(numbers))]
+
+    def _texts(self, keys: np.ndarray, values: np.ndarray) -> list[str]:
+        texts = []
+        for key, row in zip(keys if keys.ndim == 1 else (k.tobytes().hex() for k in keys), values, strict=True):
+            try:
+                texts.append(row.tobytes().rstrip(b"\0").decode())
+            except UnicodeDecodeError:
+                raise InvalidArgument(
+                    f"the value of key {key} is not UTF-8, which a text column must be: dump it as hex, or as CSV"
+                ) from None
+        return texts
+
+    def finish(self) -> None:
+        self._out.close()
+
+    def abandon(self) -> None:
+        """Before the file is closed, to which PyArrow would write later."""
+        with suppress(Exception):
+            self._out.close()
+
+
+_PLACE = (1 << 48) - 1
+"""The place in an export's cursor, from which another process goes on in an unchanged pool."""
+
+
+class _Resume:
+    """The resume file of a CSV dump. A table's items are in the order of its slots, so an unchanged pool goes on."""
+
+    def __init__(self, partial: Path, table: Table, how: dict[str, Any]) -> None:
+        self.resume_file = ResumeFile(partial.with_name(partial.name + ".resume"))
+        pool, info = facts_of(table)
+        self.possible = table.mode == "r" and info.clean
+        self._partial = partial
+        state = {"pool_id": pool.pool_id, "object": info.number, "generation": info.generation}
+        self._task = {**how, **state, "boot_id": boot_id()}
+
+    def read(self) -> dict[str, Any] | None:
+        """Where to go on: cursor, bytes, rows; None: from the start."""
+        found = self.resume_file.read() if self.possible else None
+        if found is None or any(found.get(name) != value for name, value in self._task.items()):
+            return None
+        with suppress(FileNotFoundError):
+            if self._partial.stat().st_size >= found["bytes"]:
+                return found
+        return None
+
+    def save(self, cursor: int, size: int, rows: int) -> None:
+        if self.possible:
+            self.resume_file.write({**self._task, "cursor": cursor, "bytes": size, "rows": rows})
+
+
+class _Items:
+    """A table's items in batches, from where a resume file ends; with their scores, or None."""
+
+    def __init__(self, table: Table, batch: int, scores: bool, at: dict[str, Any] | None) -> None:
+        self._table, self._batch, self._scores = table, batch, scores
+        self.cursor: int | None = at["cursor"] if at else 0
+        self.rows: int = at["rows"] if at else 0
+        self.total = len(table)
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+        while self.cursor is not None:
+            marks = None
+            if self._scores:
+                keys, values, marks, self.cursor = self._table.export_batch(self._batch, self.cursor, scores=True)
+            else:
+                keys, values, self.cursor = self._table.export_batch(self._batch, self.cursor)
+            assert values is not None
+            self.rows += len(keys)
+            yield keys, values, marks
+
+
+def dump(
+    table: Table,
+    target: str | os.PathLike[str],
+    *,
+    value: str | None = None,
+    format: str | None = None,
+    scores: bool = False,
+    overwrite: bool = False,
+    resume: bool = False,
+    batch: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> DumpReport:
+    """Writes every item of a table into a file that only its owner may read; `load` reads it back bit by bit.
+
+    The file is written as `target` with .partial behind its name, and renamed when it is on its device; an error
+    removes it. Items that change meanwhile may or may not be in it: for a consistent one, dump a snapshot.
+
+    Parameters
+    ----------
+    target
+        Of CSV; or, with PyArrow, of Parquet or Arrow IPC. Items are in no order.
+    value
+        How values are written: "hex" (the default; in Parquet and Arrow binary), "text" (UTF-8, without the zeroes that
+        pad it), or number types that fill a value: "float32", "int64,float64*3".
+    format
+        "csv", "parquet" or "arrow"; by default as the name ends.
+    scores
+        Write the items' scores too, of a table that keeps them: a last column "score". `load` leaves it out: what it
+        writes has the score of its own change.
+    overwrite
+        Replace an existing file.
+    resume
+        Go on where a dump to the same CSV file was killed or interrupted, if the table is open with mode="r" and was
+        not changed since; else begin. Other formats begin.
+    batch
+        Rows at a time; by default as many as make 16 MiB, and 65,536 at most.
+    progress
+        Called after each batch with the items written and those there are.
+
+    Raises
+    ------
+    PoolExists, InvalidArgument, MissingExtra, OSError
+    """
+    path = Path(path_text(target))
+    form = format_of(path, format)
+    columns = columns_for(value, ANY if table.any_length else table.value_bytes, table.path)
+    if scores and table.score is None:
+        raise InvalidArgument(f"{table.path} keeps no scores: dump it without them")
+    if form != "csv":
+        pyarrow("pyarrow", path)
+    if not overwrite and (path.exists() or path.is_symlink()):
+        raise PoolExists(f"{path} exists already: name another file, or overwrite it")
+    begun = time.perf_counter()
+    partial = path.with_name(path.name + ".partial")
+    going_on = _Resume(partial, table, {"value": value, "scores": scores})
+    at = going_on.read() if resume and form == "csv" else None
+    items = _Items(table, rows_at_once(batch, table.key_bytes + table.value_bytes or _SOME_LENGTH), scores, at)
+    try:
+        with _opened(partial, at["bytes"] if at else 0) as file:
+            writer: _Writer = (
+                _CsvWriter(file, columns, scores, at is not None)
+                if form == "csv"
+                else _ArrowWriter(file, path, form, columns, table.key_bytes, scores)
+            )
+            try:
+                for keys, values, marks in items:
+                    writer.write(keys, values, marks)
+                    if form == "csv" and items.cursor is not None:
+                        file.flush()
+                        going_on.save(items.cursor & _PLACE, file.tell(), items.rows)
+                    if progress is not None:
+                        progress(items.rows, items.total)
+                writer.finish()
+            except BaseException:
+                writer.abandon()
+                raise
+            file.flush()
+            os.fsync(file.fileno())
+            size = file.tell()
+    except BaseException as error:
+        if isinstance(error, Exception) or form != "csv" or not going_on.possible:  # an interrupted one may go on
+            partial.unlink(missing_ok=True)
+            going_on.resume_file.remove()
+        raise
+    _give_name(partial, path, overwrite)
+    going_on.resume_file.remove()
+    return DumpReport(str(path), items.rows, size, at is not None, time.perf_counter() - begun)
+
+
+def _opened(partial: Path, size: int) -> BinaryIO:
+    """The file under its temporary name, as private as the pool, cut to what a resume file knows of."""
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    os.fchmod(descriptor, 0o600)
+    os.ftruncate(descriptor, size)
+    os.lseek(descriptor, size, os.SEEK_SET)
+    return os.fdopen(descriptor, "wb")
+
+
+def _give_name(partial: Path, path: Path, overwrite: bool) -> None:
+    if overwrite:
+        partial.replace(path.resolve() if path.is_symlink() else path)
+    else:
+        try:
+            os.link(partial, path)  # replaces nothing, even if somebody took the name meanwhile
+            partial.unlink()
+        except FileExistsError:
+            raise PoolExists(f"{path} exists already: name another file, or overwrite it") from None
+        except OSError:  # a file system without links
+            partial.rename(path)
+    with suppress(OSError):
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

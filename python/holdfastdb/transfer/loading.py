@@ -1,0 +1,239 @@
+"""Loads a file into a table: in batches, each durable before the next, and resumable from the last one acknowledged."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import Error, InvalidArgument, InvalidType, NoSpace
+from ..inspection import path_text
+from ..status import Status
+from ..table import Table
+from .columns import ANY
+from .csvs import CsvSource
+from .formats import format_of
+from .resume_file import ResumeFile, boot_id, facts_of
+from .rows import BadRow, Rows, Source, rows_at_once
+
+_BAD_KEPT = 1000
+_SOME_LENGTH = 1024  # bytes of a row of any length, to choose how many are taken at once
+
+
+@dataclass
+class LoadReport:
+    """What a load did; with `resume`, what it and those before it did together."""
+
+    source: str
+    rows: int = 0
+    """Taken from the file, bad ones not counted."""
+    inserted: int = 0
+    updated: int = 0
+    exists: int = 0
+    """Kept as they were: `only_new`."""
+    bad: int = 0
+    """Left out: `skip_bad`."""
+    bad_rows: list[BadRow] = field(default_factory=list)
+    """The first thousand of them, of this call."""
+    scores_left_out: bool = False
+    """The file is a dump with scores: items have those of this load."""
+    resumed: bool = False
+    """It went on where another one ended."""
+    seconds: float = 0.0
+
+
+def resume_path(source: Path, table: Table) -> Path:
+    """Where a load of `source` keeps its resume file by default: beside it, with the first digits of the pool's id, and
+    the table's number there."""
+    pool, info = facts_of(table)
+    return source.with_name(f"{source.name}.{pool.pool_id[:8]}-{info.number}.resume")
+
+
+def open_source(
+    path: Path,
+    form: str,
+    value: str | None,
+    columns: Sequence[str] | None,
+    value_bytes: int,
+    table: str,
+    key_bytes: int = 8,
+) -> Source:
+    """The file as rows for a table with such keys and values."""
+    if form == "csv":
+        return CsvSource(path, value, columns, value_bytes, table, key_bytes)
+    from .arrows import ArrowSource
+
+    return ArrowSource(path, form, value, columns, value_bytes, table, key_bytes)
+
+
+class _Load:
+    """One load, its counts, and its resume file."""
+
+    def __init__(self, table: Table, source: Source, path: Path, resume_file: ResumeFile, how: dict[str, Any]) -> None:
+        pool, info = facts_of(table)
+        self.table, self.source, self.resume_file = table, source, resume_file
+        self.report = LoadReport(str(path))
+        self.survives_power = pool.domain == "power"
+        self.task = {"source": path.name, "pool_id": pool.pool_id, "object": info.number, **how}
+        self.place: dict[str, Any] | None = None
+
+    def go_on(self) -> None:
+        """Takes up the counts and the place of the resume file, if there is one."""
+        found = self.resume_file.read()
+        if found is None:
+            return
+        for name, value in self.task.items():
+            if found.get(name) != value:
+                raise InvalidArgument(
+                    f"{self.resume_file.path} is of a load with another {name.replace('_', ' ')}: load from the start, "
+                    "without resume"
+                )
+        if not found["synced"] and not self.survives_power and found["boot_id"] != boot_id():
+            raise InvalidArgument(
+                f"{self.resume_file.path} is from before the machine restarted, and what was loaded then may not have "
+                "reached the device: load from the start, without resume"
+            )
+        self.source.go_on(found["place"])
+        self.place = found["place"]
+        self.report = LoadReport(**{**found["counts"], "source": self.report.source, "resumed": True})
+
+    def take(self, rows: Rows, only_new: bool) -> None:
+        """One batch. When this returns, the resume file knows of it."""
+        report = self.report
+        if len(rows.keys):
+            values = rows.values if self.table.value_bytes or self.table.any_length else None
+            statuses = (self.table.insert if only_new else self.table.insert_or_assign)(rows.keys, values)
+            counts = np.bincount(statuses, minlength=len(Status))
+            if missing := int(counts[Status.NO_SPACE]):
+                raise NoSpace(
+                    f"{self.table.path} has no room for {missing:,} rows of {report.source}: make room on its medium, "
+                    "and resume; what was loaded stays"
+                )
+            report.rows += len(rows.keys)
+            report.inserted += int(counts[Status.INSERTED])
+            report.updated += int(counts[Status.UPDATED])
+            report.exists += int(counts[Status.EXISTS])
+        self.place = rows.place
+
+    def skip(self, bad: list[BadRow]) -> None:
+        self.report.bad += len(bad)
+        self.report.bad_rows += bad[: _BAD_KEPT - len(self.report.bad_rows)]
+
+    def save(self, *, synced: bool = False) -> None:
+        names = ("rows", "inserted", "updated", "exists", "bad")
+        counts = {name: getattr(self.report, name) for name in names}
+        content = {**self.task, "place": self.place, "counts": counts, "boot_id": boot_id(), "synced": synced}
+        self.resume_file.write(content, lasting=synced)
+
+    def interrupted(self) -> None:
+        """Leaves the pool and a resume file that agree even after the machine restarts."""
+        if self.place is None or self.table.closed or not self.report.rows + self.report.bad:
+            return
+        with suppress(Error, OSError):  # the resume file before stands, and there is another error to tell
+            self.table.sync()
+            self.save(synced=True)
+
+
+def load(
+    table: Table,
+    source: str | os.PathLike[str],
+    *,
+    value: str | None = None,
+    columns: Sequence[str] | None = None,
+    format: str | None = None,
+    only_new: bool = False,
+    skip_bad: bool = False,
+    resume: bool = False,
+    resume_file: str | os.PathLike[str] | None = None,
+    batch: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+    on_bad: Callable[[BadRow], object] | None = None,
+) -> LoadReport:
+    """Loads the rows of a file into a table: keys that are there get the file's value, of equal keys the last one's.
+
+    Each batch is durable before the next, and a resume file beside the source remembers it until the load has ended
+    well. After a kill, an error or an interrupt `resume=True` goes on behind the last batch that the resume file knows
+    of; the one after it may be in already, and is written again, which changes nothing unless somebody else changed it.
+
+    Parameters
+    ----------
+    source
+        A CSV file in UTF-8, its first column the key, decimal or 0x…, the rest the value; a first row without a key is
+        a heading. Or, with PyArrow, a Parquet or Arrow IPC file with the key in the column "key", or in the first.
+    value
+        What the value's columns are: "hex" (the default), "text" (UTF-8, padded with zeroes; several columns are kept
+        as CSV), or number types that fill a value: "float32", "int64,float64*3"; in a table of any length its keys are
+        too, and nothing is padded. By default what `dump` wrote is known by its heading, and Parquet and Arrow columns
+        are taken as they are. The column of scores of a dump is left out: what is loaded has the score of its change.
+    columns
+        Names of the columns to take, the key's first.
+    format
+        "csv", "parquet" or "arrow"; by default as the name ends.
+    only_new
+        Keep the value of a key that is there.
+    skip_bad
+        Leave out rows that are ragged or not what their columns want. Otherwise the first one is an error that names
+        its line; the rows before it are loaded, and a load with `resume` begins with it.
+    resume
+        Go on where a load of the same file into the same pool ended; without a resume file, begin.
+    resume_file
+        Its path; by default beside the source.
+    batch
+        Rows at a time; by default as many as make 16 MiB, and 65,536 at most.
+    progress
+        Called after each batch with what is done and what there is, bytes of a CSV file or rows.
+    on_bad
+        Called for each row left out.
+
+    Raises
+    ------
+    InvalidArgument
+        The file is not what it should be; the message has the line.
+    NoSpace, MissingExtra, ReadOnly, OSError
+    """
+    path = Path(path_text(source))
+    key_bytes, value_bytes = (ANY, ANY) if table.any_length else (table.key_bytes, table.value_bytes)
+    rows = rows_at_once(batch, table.key_bytes + table.value_bytes or _SOME_LENGTH)
+    form = format_of(path, format)
+    if not path.is_file():
+        raise InvalidArgument(f"{path} is not a file: give one to load")
+    if isinstance(columns, str):
+        raise InvalidType("columns is a str: give a list of names")
+    begun = time.perf_counter()
+    opened = open_source(path, form, value, columns, value_bytes, table.path, key_bytes)
+    where = Path(path_text(resume_file)) if resume_file is not None else resume_path(path, table)
+    how = {"format": form, "value": value, "columns": list(columns) if columns is not None else None,
+           "only_new": only_new}  # fmt: skip
+    one = _Load(table, opened, path, ResumeFile(where), how)
+    try:
+        if resume:
+            one.go_on()
+        for found in opened.batches(rows, skip_bad):
+            one.take(found, only_new)
+            if found.bad and not skip_bad:
+                first = found.bad[0]
+                raise InvalidArgument(
+                    f"{path}, {first.place}: {first.why}. Rows loaded before it: {one.report.rows:,}. Correct it and "
+                    "resume, or skip bad rows"
+                )
+            one.skip(found.bad)
+            for row in found.bad if on_bad is not None else ():
+                on_bad(row)  # type: ignore[misc]
+            one.save()
+            if progress is not None:
+                progress(found.done, opened.total)
+    except BaseException:
+        one.interrupted()
+        raise
+    finally:
+        opened.close()
+    one.resume_file.remove()
+    one.report.scores_left_out = opened.leaves_out_scores
+    one.report.seconds = time.perf_counter() - begun
+    return one.report

@@ -1,0 +1,141 @@
+// failpoint.hpp: named places at which a program made for the kill test stops, to be killed there. Shipped builds have none of it.
+//
+// Where HOLDFAST_FAILPOINTS is defined, a thread that passes the armed failpoint says so in a page that it shares with whoever
+// is to kill it, and waits. The page lies at a fixed address, for the GPU too, so nothing has to be handed through the layers.
+#pragma once
+
+#include <cstdint>
+
+namespace holdfast {
+
+/// What has just been done, and what has not.
+enum class Failpoint : std::uint32_t {
+  none,
+  // Slots (index/commit.hpp, run.hpp).
+  value_placed,            ///< a value is in its cell, durably, and no slot names it
+  slot_half_written,       ///< one of the two words of a slot that names a cell
+  value_before_key,        ///< the value in a slot, and not its key
+  wide_key_half_written,   ///< some of the words behind a fingerprint
+  key_before_fingerprint,  ///< all of them, durably, and not the fingerprint
+  slot_committed,          ///< a slot, durably; it is not published
+  word_swapped,            ///< an update, durably; the old cell is not retired
+  slot_half_cleared,       ///< one of the two words of a slot that named a cell
+  slot_cleared,            ///< an erase, durably; the stripe is not raised
+  slab_entered,            ///< the class of a slab; no slot names a cell of it
+  // One item that moves (index/move.hpp).
+  move_copied,   ///< its copy, durably; the old slot is not cleared
+  move_cleared,  ///< the old slot; the stripe is not raised
+  // Resizing (index/rehash.hpp, gphash/table_object.cpp).
+  level_allocated,  ///< room for a level that no directory names
+  level_added,      ///< a level, in the directory; nothing is rehashed
+  rehash_copied,    ///< an item's copy above; it is below still
+  rehash_cleared,   ///< the item below
+  level_drained,    ///< all of a level; it is not released
+  level_released,   ///< a level
+  // Batches in phases, on a GPU (index/phases.hpp).
+  phase_placed,        ///< all values; no slot is written
+  phase_half_written,  ///< one of the two words of slots that are written
+  phase_half_done,     ///< what stands before keys or fingerprints; those are not written
+  phase_committed,     ///< all slots; nothing is published
+  // The pool (memory/).
+  heap_allocated,       ///< room for cells that no directory names
+  directory_written,    ///< a directory that no superblock names yet, durably
+  copy_half_written,    ///< copy A of a superblock or an object's page, durably, and not copy B
+  mark_cleared,         ///< the clean mark; nothing has changed yet
+  synced_without_mark,  ///< the data is on its device, the clean mark is not set
+  pool_unnamed,         ///< a pool that is whole, under its temporary name
+  // Recovery (index/recover.hpp).
+  torn_half_cleared,  ///< one of the two words of a half-written slot
+  copy_dropped,       ///< the second copy of an item; the rest is not looked at yet
+  count
+};
+
+namespace failpoint {
+
+/// Shared by the process that stops and the one that kills it. Armed before the first starts, or while it runs.
+struct Page {
+  std::uint32_t armed;    ///< a Failpoint
+  std::uint32_t skipped;  ///< so many threads pass it first
+  std::uint32_t all;      ///< not 0: those that come after the one that stops do so too
+  std::uint32_t passed;   ///< threads of the host that have
+  std::uint32_t stopped;  ///< not 0: a thread waits to be killed
+};
+
+/// Where the page is mapped, and registered with CUDA, before anything else is called.
+inline constexpr std::uintptr_t kPageAddress = 0x2000'0000'0000;
+inline constexpr unsigned kPageBytes = 4096;
+
+}  // namespace failpoint
+}  // namespace holdfast
+
+#ifdef HOLDFAST_FAILPOINTS
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "core/both.hpp"
+
+namespace holdfast::failpoint {
+
+HOLDFAST_BOTH inline Page& page() { return *reinterpret_cast<Page*>(kPageAddress); }
+
+#ifdef __CUDACC__
+/// Threads of the GPU that have passed; in its memory, for host memory gets no atomics (RULES.md 13). One a source file.
+__device__ inline unsigned count_pass() {
+  static __device__ unsigned passed;
+  return atomicAdd(&passed, 1u);
+}
+#endif
+
+/// True if the thread that calls is to stop there.
+HOLDFAST_BOTH inline bool stops(Failpoint at) {
+#ifdef __CUDA_ARCH__
+  if (*static_cast<volatile std::uint32_t*>(&page().armed) != static_cast<std::uint32_t>(at)) return false;
+  const std::uint32_t before = count_pass();
+#else
+  if (std::atomic_ref(page().armed).load(std::memory_order_relaxed) != static_cast<std::uint32_t>(at)) return false;
+  const std::uint32_t before = std::atomic_ref(page().passed).fetch_add(1, std::memory_order_relaxed);
+#endif
+  return page().all != 0 ? before >= page().skipped : before == page().skipped;
+}
+
+/// Waits to be killed, a minute at most. What was stored before is in host memory. Not inlined: it is in many places.
+HOLDFAST_BOTH inline __attribute__((noinline)) void stop() {
+#ifdef __CUDA_ARCH__
+  __threadfence_system();
+  *static_cast<volatile std::uint32_t*>(&page().stopped) = 1;
+#pragma unroll 1
+  for (int i = 0; i < 60'000; ++i) __nanosleep(1'000'000);
+  __trap();
+#else
+  std::atomic_ref(page().stopped).store(1, std::memory_order_seq_cst);
+  for (int i = 0; i < 600; ++i) usleep(100'000);
+  std::abort();
+#endif
+}
+
+HOLDFAST_BOTH inline void pass(Failpoint at) {
+  if (stops(at)) stop();
+}
+
+}  // namespace holdfast::failpoint
+
+/// A place at which a thread may stop.
+#define HOLDFAST_FAILPOINT(name) ::holdfast::failpoint::pass(::holdfast::Failpoint::name)
+/// The same in the middle of one store, of which a crash may leave a part: `leave` that before it stops.
+#define HOLDFAST_FAILPOINT_WITHIN(name, leave)                       \
+  do {                                                               \
+    if (::holdfast::failpoint::stops(::holdfast::Failpoint::name)) { \
+      leave;                                                         \
+      ::holdfast::failpoint::stop();                                 \
+    }                                                                \
+  } while (false)
+
+#else
+
+#define HOLDFAST_FAILPOINT(name) static_cast<void>(0)
+#define HOLDFAST_FAILPOINT_WITHIN(name, leave) static_cast<void>(0)
+
+#endif

@@ -1,0 +1,139 @@
+// recorder.hpp: watches the calls of the system that an operation makes in a folder: keeps what a crash at each would leave, makes one
+// of them fail, and counts what is not given back.
+//
+// The folder may lie on a tmpfs, so that tests are quick; the library is told that it is on a disk. A crash ends nothing: what it
+// would leave is kept at each call, and looked at later.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "memory/system.hpp"
+#include "proof/disk.hpp"
+
+namespace holdfast::proof {
+
+using memory::system::Call;
+using memory::system::Event;
+
+/// What the library is told of the machine.
+struct Pretence {
+  bool on_disk = true;  ///< files are not in memory: medium `file`
+  unsigned boot = 1;    ///< which run of the machine this is
+};
+
+/// Tells it, and nothing else.
+class Pretender : public memory::system::Observer {
+ public:
+  explicit Pretender(Pretence pretence) : pretence_(pretence) {}
+  void after(Event& event) noexcept override;
+
+ private:
+  const Pretence pretence_;
+};
+
+/// Watches as long as it lives.
+class Watch {
+ public:
+  explicit Watch(memory::system::Observer& observer) : before_(memory::system::observe(&observer)) {}
+  ~Watch() { memory::system::observe(before_); }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  memory::system::Observer* const before_;
+};
+
+/// A call that fails: the one of this number, counted from 0; and with `lasting` all later ones of its kind.
+struct Fault {
+  std::uint64_t at = ~std::uint64_t{0};
+  int error = 0;
+  bool lasting = false;
+};
+
+class Recorder : public Pretender {
+ public:
+  /// What is in `folder` now is on the device.
+  Recorder(const std::string& folder, Pretence pretence, bool keeps_moments = true, Fault fault = {});
+  ~Recorder() override;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  int before(const Event& event) noexcept override;
+  void after(Event& event) noexcept override;
+
+  /// The operation has acknowledged one more step.
+  void said();
+  unsigned steps() const { return step_; }
+
+  /// What a crash would leave, after so many calls and steps.
+  struct Kept {
+    Moment moment;
+    std::size_t calls;
+    unsigned step;
+  };
+  /// As it is now.
+  Kept now();
+  const std::vector<Kept>& kept() const { return kept_; }
+
+  struct Made {
+    Call call;
+    std::string what;  ///< "msync a.hold 8192 bytes at 0"
+  };
+  const std::vector<Made>& made() const { return made_; }
+  /// What was opened or mapped, and not given back; empty: nothing.
+  std::string leaks() const;
+
+ private:
+  struct Mapping {
+    std::uintptr_t begin, end;
+    int file;  ///< kNoFile: memory
+    std::uint64_t offset;
+  };
+  /// A descriptor of ours for a file, and a mapping of it: reading it is what takes the time.
+  struct Reader {
+    int fd;
+    const std::byte* bytes = nullptr;
+    std::size_t mapped = 0;
+  };
+  bool is_inside(const char* path, std::string& name) const;
+  int watch(int fd, bool is_new);
+  static std::uint64_t look(Reader& reader);
+  void see_all();
+  void keep();
+  std::string describe(const Event& event) const;
+  void note(const Event& event);  ///< the effect of a call
+  void note_open(const Event& event);
+  void note_names(const Event& event);
+  void note_sync(const Event& event);
+  void note_memory(const Event& event);
+  void unmap(std::uintptr_t begin, std::uintptr_t end);
+
+  const std::string folder_;
+  const bool keeps_moments_;
+  const bool on_disk_;
+  const Fault fault_;
+  std::mutex mutex_;      ///< held while a call is made, so that the order of calls is theirs
+  bool existed_ = false;  ///< before the call that is being made: the file that it opens
+  Disk disk_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, int> numbers_;  ///< of files, by device and inode
+  std::vector<Reader> readers_;                                     ///< by file
+  std::map<int, int> descriptors_;                                  ///< to files; kNoFile: something else
+  std::set<int> folders_;                                           ///< descriptors of the folder
+  std::vector<Mapping> mappings_;
+  std::vector<Made> made_;
+  std::vector<Kept> kept_;
+  bool changed_ = true;  ///< since the last moment that was kept
+  unsigned step_ = 0;
+  Call failing_ = Call::poll;  ///< of a lasting fault
+  bool failed_ = false;
+};
+
+/// Errors that the kernel may give for the call; none where it cannot fail, or what it fails to do is not done by anybody else.
+std::vector<int> errors_of(Call call);
+
+}  // namespace holdfast::proof

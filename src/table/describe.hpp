@@ -1,0 +1,19 @@
+// describe.hpp: what a pool's directory and the pages of its objects say, for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "holdfast/pool.hpp"
+#include "memory/directory.hpp"
+#include "memory/file.hpp"
+
+namespace holdfast::table {
+
+/// "no object", or "the objects a, b and 12 more".
+std::string names_in(const memory::Directory& directory);
+
+/// The objects of an intact directory. Reads their pages from the file; needs no lock.
+std::vector<ObjectInfo> describe(const memory::File& file, const memory::Directory& directory);
+
+}  // namespace holdfast::table

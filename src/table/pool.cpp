@@ -1,0 +1,241 @@
+// pool.cpp: the public Pool, and how its tables are made, opened, renamed and dropped.
+#include "holdfast/pool.hpp"
+
+#include <utility>
+
+#include "memory/edit.hpp"
+#include "table/checks.hpp"
+#include "table/describe.hpp"
+#include "table/impl.hpp"
+#include "table/pool_impl.hpp"
+#include "table/salvage.hpp"
+
+namespace holdfast {
+
+namespace {
+
+/// A read-only open never writes the file; what is to be salvaged is recovered in private copies.
+memory::Access access_for(const PoolOptions& options) {
+  if (!options.read_only) return memory::Access::read_write;
+  return options.salvage ? memory::Access::scratch : memory::Access::read_only;
+}
+
+void must_agree(const std::string& path, const char* what, std::uint32_t asked, std::uint32_t has) {
+  if (asked == has) return;
+  const auto length = [](std::uint32_t bytes) {
+    return bytes == kVariableBytes ? "any length" : std::to_string(bytes) + " bytes";
+  };
+  throw PoolMismatch(path + " has " + what + " of " + length(has) + ", not " + length(asked) +
+                     ": open it with its own sizes (holdfast info shows them), or create another table");
+}
+
+void must_agree(const gphash::TableObject& table, const OpenOptions& options) {
+  const gphash::TableShape& shape = table.shape();
+  if (options.key_bytes != 0) must_agree(table.path(), "keys", options.key_bytes, shape.key_bytes);
+  if (options.value_bytes != 0 || options.check_value_bytes) {
+    must_agree(table.path(), "values", options.value_bytes, shape.value_bytes);
+  }
+}
+
+gphash::TableUse use_for(const std::string& label, const table::Choice& choice, bool flush, bool salvage) {
+  gphash::TableUse use{.label = label, .flush = flush, .salvage = salvage};
+  if (choice.device >= 0) use.reserve = std::uint64_t{1} << 40;  // beside searches a heap on a GPU cannot move
+  return use;
+}
+
+template <class Options>
+machine::MachineOptions machine_options(const Options& options, bool calibrate) {
+  return {options.threads,    options.moves,       options.shared_bias, 0,        options.gpu_memory,
+          options.order_from, options.time_phases, options.cache,       calibrate};
+}
+
+}  // namespace
+
+Pool::Impl::Impl(std::shared_ptr<memory::PoolFile> file, const PoolOptions& how)
+    : path(file->path()), options(how), file_(std::move(file)) {}
+
+void Pool::Impl::require_own() const {
+  if (!file_ || !file_->forked()) return;
+  throw TableClosed(path + " was opened by the parent of this process: open it here after the parent has closed it");
+}
+
+std::shared_ptr<memory::PoolFile> Pool::Impl::file() const {
+  const std::lock_guard guard(mutex_);
+  if (!file_) throw TableClosed(path + " is closed: open it again");
+  require_own();
+  return file_;
+}
+
+bool Pool::Impl::is_open() const {
+  const std::lock_guard guard(mutex_);
+  return file_ != nullptr && !file_->forked();
+}
+
+std::shared_ptr<Table::Impl> Pool::Impl::find_open(std::uint32_t number) const {
+  const auto found = tables_.find(number);
+  if (found == tables_.end()) return nullptr;
+  if (std::shared_ptr<Table::Impl> table = found->second.table.lock()) return table->is_open() ? table : nullptr;
+  found->second.ended.wait();  // else its closing would set the clean mark of who opens it now
+  return nullptr;
+}
+
+std::vector<std::shared_ptr<Table::Impl>> Pool::Impl::open_tables() const {
+  std::vector<std::shared_ptr<Table::Impl>> tables;
+  for (const auto& [number, unused] : tables_) {
+    if (std::shared_ptr<Table::Impl> table = find_open(number)) tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+const memory::ObjectEntry& Pool::Impl::require(const memory::Directory& directory, const std::string& name) const {
+  if (const memory::ObjectEntry* const entry = directory.find(name)) return *entry;
+  throw ObjectNotFound(path + " has no object \"" + name + "\"; it has " + table::names_in(directory));
+}
+
+void Pool::Impl::require_closed(std::uint32_t number, const std::string& name, const char* what) const {
+  if (!find_open(number)) return;
+  throw ObjectInUse(label_of(name) + " is open in this process, and " + what + ": close it first");
+}
+
+std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, const CreateOptions& wanted,
+                                                      const std::string& label) {
+  const gphash::TableShape shape = table::shape_for(wanted);
+  table::check_cache(wanted.cache);
+  table::check_device(wanted.device);
+  const std::shared_ptr<memory::PoolFile> pool = file();
+  const std::lock_guard guard(mutex_);
+  const auto directory = pool->directory();
+  const memory::ObjectEntry* const before = wanted.overwrite ? directory->find(name) : nullptr;
+  if (before != nullptr) require_closed(before->number, name, "cannot be replaced meanwhile");
+  table::Choice choice = table::choose_machine(wanted.device, *pool);
+  memory::Edit edit(*pool);
+  if (before != nullptr) edit.drop(before->number);
+  auto object = gphash::TableObject::create(edit, pool, name, shape, use_for(label, choice, wanted.flush, false));
+  const std::uint32_t number = object->number();
+  auto made = std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
+                                            machine_options(wanted, true), false);
+  edit.commit();  // now that the device can work on it: what it replaces stays until then
+  tables_[number] = {made, made->ended()};
+  return made;
+}
+
+std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, const OpenOptions& wanted,
+                                                    const std::string& label) {
+  table::check_cache(wanted.cache);
+  const std::shared_ptr<memory::PoolFile> pool = file();
+  const std::lock_guard guard(mutex_);
+  const auto directory = pool->directory();
+  const memory::ObjectEntry& entry = require(*directory, name);
+  require_closed(entry.number, name, "opens once at a time");
+  table::Choice choice = table::choose_machine(wanted.device, *pool);
+  auto object =
+      gphash::TableObject::open(pool, entry, use_for(label, choice, wanted.flush, wanted.salvage || options.salvage));
+  must_agree(*object, wanted);
+  const std::uint64_t left_out = pool->access() == memory::Access::scratch ? table::leave_out_damage(*object) : 0;
+  auto opened =
+      std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
+                                    machine_options(wanted, wanted.calibrate), wanted.read_only || options.read_only);
+  opened->left_out = left_out;
+  tables_[entry.number] = {opened, opened->ended()};
+  return opened;
+}
+
+void Pool::Impl::rename(const std::string& name, const std::string& to) {
+  const std::shared_ptr<memory::PoolFile> pool = file();
+  const std::lock_guard guard(mutex_);
+  memory::Edit edit(*pool);
+  edit.rename(require(edit.directory(), name).number, to);
+  edit.commit();
+}
+
+void Pool::Impl::drop(const std::string& name) {
+  const std::shared_ptr<memory::PoolFile> pool = file();
+  const std::lock_guard guard(mutex_);
+  memory::Edit edit(*pool);
+  const std::uint32_t number = require(edit.directory(), name).number;
+  require_closed(number, name, "cannot be dropped meanwhile");
+  edit.drop(number);
+  edit.commit();
+  tables_.erase(number);
+}
+
+void Pool::Impl::close() {
+  std::vector<std::shared_ptr<Table::Impl>> tables;
+  {
+    const std::lock_guard guard(mutex_);
+    require_own();
+    tables = open_tables();
+  }
+  for (const auto& table : tables) table->close();
+  const std::lock_guard guard(mutex_);
+  file_.reset();
+}
+
+Pool::Pool(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Pool Pool::create(const std::string& path, bool overwrite) {
+  memory::NewPool pool(path, overwrite);
+  pool.publish();
+  return Pool(std::make_shared<Impl>(pool.pool(), PoolOptions{}));
+}
+
+Pool Pool::open(const std::string& path, const PoolOptions& options) {
+  return Pool(std::make_shared<Impl>(memory::PoolFile::open(path, access_for(options)), options));
+}
+
+Table Pool::create_table(const std::string& name, const CreateOptions& options) {
+  return Table(impl_->create_table(name, options, impl_->label_of(name)));
+}
+
+Table Pool::table(const std::string& name, const OpenOptions& options) {
+  return Table(impl_->open_table(name, options, impl_->label_of(name)));
+}
+Table Pool::table(const std::string& name) { return table(name, {}); }
+
+std::vector<ObjectInfo> Pool::objects() const {
+  const std::shared_ptr<memory::PoolFile> pool = impl_->file();
+  // An object may go while its page is read, and another come there.
+  constexpr int kAttempts = 100;
+  for (int attempt = 1;; ++attempt) {
+    const std::shared_ptr<const memory::Directory> directory = pool->directory();
+    std::vector<ObjectInfo> objects = table::describe(pool->file(), *directory);
+    if (attempt == kAttempts || pool->directory() == directory) return objects;
+  }
+}
+
+void Pool::rename(const std::string& name, const std::string& to) { impl_->rename(name, to); }
+void Pool::drop(const std::string& name) { impl_->drop(name); }
+SnapshotResult Pool::snapshot(const std::string& path, const SnapshotOptions& options) {
+  return impl_->snapshot(path, options);
+}
+CheckReport Pool::check() { return impl_->check(); }
+CheckReport Pool::check(const std::string& name) { return impl_->check(name); }
+void Pool::close() { impl_->close(); }
+bool Pool::is_open() const { return impl_->is_open(); }
+const std::string& Pool::path() const { return impl_->path; }
+
+Table Table::create(const std::string& path, const CreateOptions& options) {
+  table::shape_for(options);  // bad arguments make no file
+  table::check_cache(options.cache);
+  table::check_device(options.device);
+  memory::NewPool pool(path, options.overwrite);
+  CreateOptions inner = options;
+  inner.overwrite = false;
+  auto impl = std::make_shared<Pool::Impl>(pool.pool(), PoolOptions{});
+  Table table(impl->create_table(kTableName, inner, path));
+  pool.publish();
+  return table;
+}
+
+Table Table::open(const std::string& path, const OpenOptions& options) {
+  const PoolOptions how{.read_only = options.read_only, .salvage = options.salvage};
+  auto impl = std::make_shared<Pool::Impl>(memory::PoolFile::open(path, access_for(how)), how);
+  const auto directory = impl->file()->directory();
+  if (directory->objects.size() != 1) {
+    throw InvalidArgument(path + " has " + table::names_in(*directory) +
+                          ": open it as a pool, and one of its tables by name (on the command line POOL:NAME)");
+  }
+  return Table(impl->open_table(std::string(directory->objects[0].title()), options, path));
+}
+
+}  // namespace holdfast

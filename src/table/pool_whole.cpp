@@ -1,0 +1,122 @@
+// pool_whole.cpp: what is done to all objects of a pool at once: snapshots and checks.
+#include <chrono>
+#include <utility>
+
+#include "memory/snapshot.hpp"
+#include "table/impl.hpp"
+#include "table/pool_impl.hpp"
+
+namespace holdfast {
+
+namespace {
+
+double ms_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+void require_no_resize(const gphash::TableObject& table) {
+  if (!table.shape().is_resizing) return;
+  throw NoSpace(
+      "a resize of " + table.path() +
+      " found no room for one more level: make room on its medium, open it again, and take the snapshot then");
+}
+
+void add(CheckReport& total, const CheckReport& report, const std::string& prefix) {
+  total.items += report.items;
+  total.slots += report.slots;
+  total.cells += report.cells;
+  total.free_cells += report.free_cells;
+  total.repaired_slots += report.repaired_slots;
+  total.finished_moves += report.finished_moves;
+  total.rehashed += report.rehashed;
+  total.was_clean = total.was_clean && report.was_clean;
+  total.recovery_ms += report.recovery_ms;
+  total.map_ms += report.map_ms;
+  for (const std::string& repair : report.repairs) total.repairs.push_back(prefix + repair);
+  for (const std::string& error : report.errors) total.errors.push_back(prefix + error);
+}
+
+/// Opens a table as its recovery would, and verifies it.
+CheckReport check_closed(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+                         const std::string& label) {
+  const auto object = gphash::TableObject::open(pool, entry, {.label = label});
+  const bool repairs = pool->writes_file();
+  if (repairs && !object->was_clean()) object->mark_changed();
+  const auto machine = machine::make_cpu_machine(*object, {});
+  CheckReport report = machine->check();
+  if (repairs) object->sync();
+  return report;
+}
+
+}  // namespace
+
+SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions& how) {
+  const auto begun = std::chrono::steady_clock::now();
+  SnapshotResult result;
+  const std::shared_ptr<memory::PoolFile> pool = file();  // a closed pool makes no file
+  memory::Snapshot snapshot(to, how.overwrite);           // refuses a name before anybody waits
+  {
+    const std::lock_guard guard(mutex_);
+    const std::vector<std::shared_ptr<Table::Impl>> tables = open_tables();
+    std::vector<std::unique_lock<Gate>> still;
+    std::vector<const memory::Object*> objects;
+    for (const auto& table : tables) {
+      if (!how.wait_for_sessions && table->sessions->is_open()) {
+        throw InvalidArgument("a session is open on " + table->path + ": commit it, or let the snapshot wait for it");
+      }
+      std::unique_lock<Gate> lock = table->keep_still();
+      table->machine().wait();  // for what was enqueued: from then on the pool's bytes are all there is
+      require_no_resize(table->object());
+      result.items += table->machine().size();
+      objects.push_back(&table->object());
+      still.push_back(std::move(lock));
+    }
+    // Edits of the directory come from these tables or from this pool: none is under way, and none begins.
+    const auto held = std::chrono::steady_clock::now();
+    result.stopped = !snapshot.copy(*pool, objects, how.threads, how.progress);
+    result.held_ms = ms_since(held);
+  }
+  result.bytes = snapshot.bytes();
+  result.written = snapshot.written();
+  if (!result.stopped) snapshot.finish();
+  result.total_ms = ms_since(begun);
+  return result;
+}
+
+CheckReport Pool::Impl::check() {
+  const std::shared_ptr<memory::PoolFile> pool = file();
+  const std::lock_guard guard(mutex_);
+  CheckReport total;
+  total.was_clean = true;
+  const auto directory = pool->directory();
+  const bool alone = directory->objects.size() == 1;
+  for (const memory::ObjectEntry& entry : directory->objects) {
+    if (entry.type != static_cast<std::uint32_t>(memory::ObjectType::table)) continue;
+    const std::string label = alone ? path : label_of(std::string(entry.title()));
+    const std::string prefix = alone ? "" : label + ": ";
+    try {
+      const std::shared_ptr<Table::Impl> open = find_open(entry.number);
+      add(total, open ? open->check() : check_closed(pool, entry, label), prefix);
+    } catch (const Error& error) {
+      if (alone) throw;  // there is nothing else to tell
+      total.errors.push_back(error.what());
+    }
+  }
+  return total;
+}
+
+CheckReport Pool::Impl::check(const std::string& name) {
+  const std::shared_ptr<memory::PoolFile> pool = file();
+  const std::lock_guard guard(mutex_);
+  const auto directory = pool->directory();
+  const memory::ObjectEntry& entry = require(*directory, name);
+  const std::shared_ptr<Table::Impl> open = find_open(entry.number);
+  return open ? open->check() : check_closed(pool, entry, label_of(name));
+}
+
+CheckReport check(const std::string& path, bool repair, const std::string& name) {
+  Pool pool = Pool::open(path, {.read_only = !repair, .salvage = !repair});
+  return name.empty() ? pool.check() : pool.check(name);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,63 @@
+// explored.hpp: how much the model tests explore, exactly. The rows are of `scripts/model-results --explored`, not of a hand.
+#pragma once
+
+#include <cstdint>
+
+namespace holdfast::machine::model {
+
+/// One suite in one flavour. All of it follows from the code and fixed seeds, so another run explores as much.
+struct Explored {
+  const char* run;  ///< "bounded" or "long"
+  const char* suite;
+  const char* flavour;
+  std::uint64_t scenarios, executions, states, images, sampled, recoveries, crashed_in_recovery, crashed_after_recovery;
+};
+
+// clang-format off
+inline constexpr Explored kExplored[] = {
+    {"bounded", "bucket_map", "cached", 1, 713, 0, 0, 0, 0, 0, 0},
+    {"bounded", "bucket_map", "empty", 1, 145115, 0, 0, 0, 0, 0, 0},
+    {"bounded", "bucket_map_in_phases", "cached", 1, 641, 0, 0, 0, 0, 0, 0},
+    {"bounded", "bucket_map_in_phases", "empty", 1, 33082, 0, 0, 0, 0, 0, 0},
+    {"bounded", "cache_map", "write", 1, 68000, 0, 0, 0, 0, 0, 0},
+    {"bounded", "known_key", "blank", 1, 23710, 0, 0, 0, 0, 0, 0},
+    {"bounded", "known_key", "known", 1, 9840, 0, 0, 0, 0, 0, 0},
+    {"bounded", "known_key", "noted", 1, 10086, 0, 0, 0, 0, 0, 0},
+    {"bounded", "known_key", "nothing", 1, 27484, 0, 0, 0, 0, 0, 0},
+    {"bounded", "pairs", "gpu", 2456, 843644, 1404986, 68462, 0, 42239, 57114, 229942},
+    {"bounded", "pairs", "power", 2456, 930744, 1528587, 92997, 0, 35554, 23005, 147711},
+    {"bounded", "pairs", "process", 2456, 759214, 1281077, 29912, 0, 32770, 9202, 65943},
+    {"bounded", "pairs", "resident", 2456, 886216, 1477062, 61958, 0, 42239, 33373, 201916},
+    {"bounded", "quadruples", "gpu", 132, 1111799, 1578209, 28934, 0, 9487, 10428, 69104},
+    {"bounded", "quadruples", "power", 132, 1242136, 1743548, 41932, 0, 7930, 3810, 44436},
+    {"bounded", "quadruples", "process", 132, 965177, 1390578, 11278, 0, 7258, 1524, 18592},
+    {"bounded", "quadruples", "resident", 132, 1196542, 1698903, 26331, 0, 9487, 6163, 57567},
+    {"bounded", "schedules", "gpu", 288, 18234477, 21230595, 1416131, 0, 16307, 98092, 147759},
+    {"bounded", "schedules", "power", 200, 6456790, 7593834, 68486, 0, 10151, 81077, 77368},
+    {"bounded", "schedules", "process", 200, 4458624, 5434469, 11984, 0, 8718, 8688, 26521},
+    {"bounded", "schedules", "resident", 312, 8936107, 10608602, 38467, 0, 17231, 90521, 128959},
+    {"long", "bucket_map", "cached", 1, 713, 0, 0, 0, 0, 0, 0},
+    {"long", "bucket_map", "empty", 1, 145115, 0, 0, 0, 0, 0, 0},
+    {"long", "bucket_map_in_phases", "cached", 1, 641, 0, 0, 0, 0, 0, 0},
+    {"long", "bucket_map_in_phases", "empty", 1, 33082, 0, 0, 0, 0, 0, 0},
+    {"long", "cache_map", "write", 1, 68000, 0, 0, 0, 0, 0, 0},
+    {"long", "known_key", "blank", 1, 412578, 0, 0, 0, 0, 0, 0},
+    {"long", "known_key", "known", 1, 132292, 0, 0, 0, 0, 0, 0},
+    {"long", "known_key", "noted", 1, 196526, 0, 0, 0, 0, 0, 0},
+    {"long", "known_key", "nothing", 1, 966824, 0, 0, 0, 0, 0, 0},
+    {"long", "pairs", "gpu", 2456, 843644, 1404986, 68462, 0, 104069, 157728, 563354},
+    {"long", "pairs", "power", 2456, 930744, 1528587, 92997, 0, 88593, 64640, 446252},
+    {"long", "pairs", "process", 2456, 759214, 1281077, 29912, 0, 81382, 25856, 211125},
+    {"long", "pairs", "resident", 2456, 886216, 1477062, 61958, 0, 104069, 92122, 503660},
+    {"long", "quadruples", "gpu", 3072, 26707401, 37116881, 711283, 0, 493125, 617652, 3335558},
+    {"long", "quadruples", "power", 3072, 30041144, 41254436, 1025365, 0, 416375, 236760, 2428237},
+    {"long", "quadruples", "process", 3072, 23049350, 32534837, 261105, 0, 372803, 94704, 981891},
+    {"long", "quadruples", "resident", 132, 1196542, 1698903, 26331, 0, 21127, 15079, 109941},
+    {"long", "schedules", "gpu", 288, 18234477, 21230595, 1416131, 0, 31591, 121234, 243550},
+    {"long", "schedules", "power", 200, 6456790, 7593834, 68486, 0, 19390, 88842, 145239},
+    {"long", "schedules", "process", 200, 4458624, 5434469, 11984, 0, 16961, 11804, 57224},
+    {"long", "schedules", "resident", 312, 8936107, 10608602, 38467, 0, 33477, 105504, 221097},
+};
+// clang-format on
+
+}  // namespace holdfast::machine::model

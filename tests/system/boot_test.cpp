@@ -1,0 +1,45 @@
+// boot_test.cpp: which run of the machine this is may not be readable; then no pool is taken for one of this run.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "holdfast/table.hpp"
+#include "proof/recorder.hpp"
+
+namespace holdfast::proof {
+namespace {
+
+class NoBootId : public memory::system::Observer {
+ public:
+  int before(const Event& event) noexcept override {
+    return event.path != nullptr && std::strstr(event.path, "boot_id") != nullptr ? EACCES : 0;
+  }
+};
+
+TEST(Boot, AnUnknownRunIsNotEqualToAnother) {
+  std::string folder = "/dev/shm/holdfast-boot-XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/a.hold", killed = folder + "/b.hold";
+  NoBootId unknown;
+  const Watch watch(unknown);
+  CreateOptions options;
+  options.capacity = 8;
+  options.device = "cpu";
+  {
+    Table table = Table::create(path, options);
+    const std::uint64_t key = 7;
+    table.insert(&key, &key, 1);
+    std::filesystem::copy_file(path, killed);
+  }
+  EXPECT_NO_THROW(Table::open(path)) << "clean ones open anywhere";
+  EXPECT_FALSE(inspect(killed).objects.at(0).same_boot);
+  EXPECT_THROW(Table::open(killed), PowerLost);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace holdfast::proof

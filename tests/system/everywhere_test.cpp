@@ -1,0 +1,55 @@
+// everywhere_test.cpp: each subject is crashed at every call of the system, the process killed, the power cut, and in recovery again;
+// and each call fails, once and for good. What is left is the old or the new, whole; nothing acknowledged is lost, nothing is kept.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <tuple>
+
+#include "minimum.hpp"
+#include "proof/crashes.hpp"
+#include "proof/faults.hpp"
+#include "subjects.hpp"
+
+namespace holdfast::proof {
+namespace {
+
+using Parameter = std::tuple<std::string, bool>;  // subject, on a disk
+
+std::string medium(const Parameter& parameter) { return std::get<1>(parameter) ? "file" : "shm"; }
+
+class Everywhere : public testing::TestWithParam<Parameter> {
+ protected:
+  void prove(const char* proof, Counts (*everywhere)(Subject&, const std::string&, bool)) {
+    std::string root = "/dev/shm/holdfast-everywhere-XXXXXX";
+    ASSERT_NE(mkdtemp(root.data()), nullptr);
+    const auto& [name, on_disk] = GetParam();
+    const Counts counts = everywhere(*make_subject(name), root, on_disk);
+    std::filesystem::remove_all(root);
+    for (const std::string& wrong : counts.wrong) ADD_FAILURE() << wrong;
+    expect_no_less(proof, medium(GetParam()), name, counts);
+  }
+};
+
+std::string name_of(const testing::TestParamInfo<Parameter>& info) {
+  return std::get<0>(info.param) + "_" + medium(info.param);
+}
+
+class Crashes : public Everywhere {};
+INSTANTIATE_TEST_SUITE_P(System, Crashes, testing::Combine(testing::ValuesIn(subject_names(false)), testing::Bool()),
+                         name_of);
+TEST_P(Crashes, LeaveTheOldOrTheNewWhole) {
+  prove("crashes", [](Subject& subject, const std::string& root, bool on_disk) {
+    return crash_everywhere(subject, root, on_disk);
+  });
+}
+
+class Faults : public Everywhere {};
+INSTANTIATE_TEST_SUITE_P(System, Faults, testing::Combine(testing::ValuesIn(subject_names(false)), testing::Bool()),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(Large, Faults, testing::Values(Parameter{"create_large", false}), name_of);
+TEST_P(Faults, AreToldAndLoseNothing) { prove("faults", fail_everywhere); }
+
+}  // namespace
+}  // namespace holdfast::proof

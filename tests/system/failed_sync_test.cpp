@@ -1,0 +1,135 @@
+// failed_sync_test.cpp: a sync fails, and the kernel takes what it could not write for written. No later one may be believed.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "holdfast/table.hpp"
+#include "proof/images.hpp"
+#include "proof/recorder.hpp"
+
+namespace holdfast::proof {
+namespace {
+
+constexpr std::uint64_t kItems = 300;
+
+class FailedSync : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = "/dev/shm/holdfast-sync-XXXXXX";
+    ASSERT_NE(mkdtemp(root_.data()), nullptr);
+    run_ = root_ + "/run";
+    left_ = root_ + "/left";
+    std::filesystem::create_directory(run_);
+    std::filesystem::create_directory(left_);
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  static Table open(const std::string& folder) {
+    OpenOptions options;
+    options.device = "cpu";
+    options.threads = 1;
+    return Table::open(folder + "/a.hold", options);
+  }
+  static void put(Table& table, std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t key = first; key < last; ++key) {
+      const std::uint64_t value[] = {key, key};
+      table.insert_or_assign(&key, value, 1);
+    }
+  }
+  static std::uint64_t items(const std::string& folder) {
+    Table table = open(folder);
+    EXPECT_TRUE(table.check().errors.empty());
+    return table.size();
+  }
+
+  /// One process puts items and closes, while the call `at` fails; another opens the pool and closes it. Returns the number of calls
+  /// that sync something.
+  std::size_t fail(std::uint64_t at) {
+    empty(run_);
+    CreateOptions options;
+    options.value_bytes = 16;
+    options.capacity = 8;
+    options.device = "cpu";
+    options.threads = 1;
+    Table::create(run_ + "/a.hold", options);
+    Recorder recorder(run_, {.on_disk = true}, false, {.at = at, .error = EIO});
+    {
+      const Watch watch(recorder);
+      try {
+        Table table = open(run_);
+        put(table, 0, kItems);
+        table.close();
+      } catch (const Error&) {
+        ++failed_;
+      }
+      Table table = open(run_);
+      acknowledged_ = table.size();
+      table.close();
+    }
+    syncs_.clear();
+    for (const Recorder::Made& made : recorder.made()) {
+      syncs_.push_back(made.call == Call::fdatasync || made.call == Call::msync);
+    }
+    for_each_power_cut(recorder.now().moment, {}, [&](const Image& image) {
+      empty(left_);
+      write(image, left_);
+      Pretender pretender({.on_disk = true, .boot = 2});
+      const Watch watch(pretender);
+      EXPECT_EQ(items(left_), acknowledged_) << "call " << at << " failed";
+      ++images_;
+    });
+    return syncs_.size();
+  }
+
+  std::string root_, run_, left_;
+  std::vector<bool> syncs_;
+  std::uint64_t acknowledged_ = 0, failed_ = 0, images_ = 0;
+};
+
+TEST_F(FailedSync, IsMadeUpForByTheNextProcess) {
+  const std::size_t calls = fail(~std::uint64_t{0});
+  EXPECT_EQ(acknowledged_, kItems);
+  const std::vector<bool> syncs = syncs_;
+  for (std::size_t at = 0; at < calls; ++at) {
+    if (syncs[at]) fail(at);
+  }
+  EXPECT_GE(failed_, 5u);
+  EXPECT_GE(images_, failed_);
+}
+
+TEST_F(FailedSync, EndsChangesInThisOne) {
+  CreateOptions options;
+  options.capacity = 8;
+  options.device = "cpu";
+  Table::create(run_ + "/a.hold", options);
+  Recorder probe(run_, {.on_disk = true}, false);
+  const std::uint64_t key = 7;
+  {
+    const Watch watch(probe);
+    Table table = open(run_);
+    table.insert(&key, &key, 1);
+    table.sync();
+  }
+  for (std::size_t at = 0; at < probe.made().size(); ++at) {
+    if (probe.made()[at].call != Call::fdatasync) continue;
+    Recorder recorder(run_, {.on_disk = true}, false, {.at = at, .error = EIO});
+    const Watch watch(recorder);
+    Table table = open(run_);
+    table.insert_or_assign(&key, &key, 1);
+    EXPECT_THROW(table.sync(), SystemError);
+    EXPECT_THROW(table.insert_or_assign(&key, &key, 1), SystemError);
+    EXPECT_THROW(table.sync(), SystemError) << "a second one would be told that all is well";
+    bool found = false;
+    table.contains(&key, 1, &found);
+    EXPECT_TRUE(found) << "searches go on";
+    EXPECT_THROW(table.close(), SystemError);
+    return;
+  }
+  FAIL() << "sync does not call fdatasync";
+}
+
+}  // namespace
+}  // namespace holdfast::proof

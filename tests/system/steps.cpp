@@ -1,0 +1,198 @@
+// steps.cpp: what each step does, and what it makes of the pools in a folder.
+#include <unistd.h>
+
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+#include "memory/system.hpp"
+#include "table_subject.hpp"
+
+namespace holdfast::proof {
+
+namespace {
+
+World with(World world, const std::string& name, const std::function<void(PoolState&)>& change) {
+  change(world[name]);
+  return world;
+}
+
+std::string only_name(const World& world) { return world.empty() ? "" : world.begin()->first; }
+
+std::string read_bytes(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The table's file is as it was when the process was killed.
+void die_with(Scene& scene, const std::string& bytes) {
+  const std::string path = scene.path(scene.name);
+  scene.table.reset();
+  ::unlink(path.c_str());
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+/// Keeps the bytes of a file as they are when memory is given back for the first time: when a growth has added its level, and goes on
+/// with the tags for it.
+class AtFirstUnmap : public memory::system::Observer {
+ public:
+  explicit AtFirstUnmap(std::string path) : path_(std::move(path)), before_(memory::system::observe(this)) {}
+  ~AtFirstUnmap() override { memory::system::observe(before_); }
+  int before(const memory::system::Event& event) noexcept override {
+    if (event.call == memory::system::Call::munmap && bytes_.empty()) bytes_ = read_bytes(path_);
+    return before_ == nullptr ? 0 : before_->before(event);
+  }
+  void after(memory::system::Event& event) noexcept override {
+    if (before_ != nullptr) before_->after(event);
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  const std::string path_;
+  std::string bytes_;
+  memory::system::Observer* const before_;
+};
+
+/// A step on the open table, which intends `change` to its state.
+template <class Act>
+Step on_table(std::string name, std::function<void(PoolState&)> change, Act act) {
+  const auto intended = [change](const World& world) { return with(world, only_name(world), change); };
+  const auto done = [act](Scene& scene, const World& world) {
+    return with(world, scene.name, [&](PoolState& state) { act(*scene.table, state); });
+  };
+  return {std::move(name), intended, done};
+}
+
+}  // namespace
+
+Step create(const std::string& name, const Tables& tables, bool overwrite) {
+  const auto intended = [name](const World& world) {
+    return with(world, name, [](PoolState& state) { state = {.items = {}, .made = state.made + 1}; });
+  };
+  return {"create", intended,
+          [=](Scene& scene, const World& world) {
+            scene.table.reset();
+            scene.table = Table::create(scene.path(name), create_options(tables, overwrite));
+            scene.name = name;
+            return intended(world);
+          },
+          true};
+}
+
+Step open(const std::string& name) {
+  return {"open", [](const World& world) { return world; },
+          [name](Scene& scene, const World& world) {
+            scene.table = Table::open(scene.path(name), open_options());
+            scene.name = name;
+            return world;
+          }};
+}
+
+Step put(std::uint64_t first, std::uint64_t last, std::uint64_t version) {
+  const auto change = [=](PoolState& state) {
+    state.synced = false;
+    for (std::uint64_t key = first; key < last; ++key) state.items[key] = version;
+  };
+  return on_table("put", change, [=](Table& table, PoolState& state) {
+    state.synced = false;
+    put_items(table, first, last, version, state.items);
+  });
+}
+
+Step erase(std::uint64_t first, std::uint64_t last) {
+  const auto change = [=](PoolState& state) {
+    state.synced = false;
+    for (std::uint64_t key = first; key < last; ++key) state.items.erase(key);
+  };
+  return on_table("erase", change, [=](Table& table, PoolState& state) {
+    state.synced = false;
+    erase_items(table, first, last, state.items);
+  });
+}
+
+Step clear() {
+  const auto change = [](PoolState& state) { state = {.items = {}, .synced = false, .made = state.made}; };
+  return on_table("clear", change, [=](Table& table, PoolState& state) {
+    table.clear();
+    change(state);
+  });
+}
+
+Step reserve(std::uint64_t items) {
+  const auto change = [](PoolState& state) { state.synced = false; };
+  return on_table("reserve", change, [=](Table& table, PoolState& state) {
+    table.reserve(items);
+    change(state);
+  });
+}
+
+Step sync() {
+  const auto change = [](PoolState& state) { state.synced = true; };
+  return on_table("sync", change, [=](Table& table, PoolState& state) {
+    table.sync();
+    change(state);
+  });
+}
+
+Step close() {
+  const auto change = [](PoolState& state) { state.synced = true; };
+  return on_table("close", change, [=](Table& table, PoolState& state) {
+    table.close();
+    change(state);
+  });
+}
+
+Step snapshot(const std::string& target, bool overwrite) {
+  const auto copied = [target](const World& world, const std::string& source) {
+    const PoolState from = world.at(source);
+    return with(world, target, [&](PoolState& state) { state = {.items = from.items, .made = state.made + 1}; });
+  };
+  return {"snapshot", [=](const World& world) { return copied(world, only_name(world)); },
+          [=](Scene& scene, const World& world) {
+            SnapshotOptions options;
+            options.overwrite = overwrite;
+            options.threads = 1;
+            scene.table->snapshot(scene.path(target), options);
+            return copied(world, scene.name);
+          },
+          true};
+}
+
+Step verify() {
+  return on_table(
+      "verify", [](PoolState&) {}, [](Table& table, PoolState&) { must_be_in_order(table.check()); });
+}
+
+Step verify_file(const std::string& name) {
+  return {"verify_file", [](const World& world) { return world; },
+          [name](Scene& scene, const World& world) {
+            must_be_in_order(check(scene.path(name)));
+            return world;
+          }};
+}
+
+Step die() {
+  const auto change = [](PoolState& state) { state.synced = false; };
+  return {"die", {}, [change](Scene& scene, const World& world) {
+            die_with(scene, read_bytes(scene.path(scene.name)));
+            return with(world, scene.name, change);
+          }};
+}
+
+Step die_growing(std::uint64_t first) {
+  return {"die_growing", {}, [first](Scene& scene, const World& world) {
+            PoolState state = world.at(scene.name), next = state;
+            AtFirstUnmap kept(scene.path(scene.name));
+            for (std::uint64_t key = first; kept.bytes().empty(); ++key) {
+              state = next;
+              put_items(*scene.table, key, key + 1, 1, next.items);
+            }
+            die_with(scene, kept.bytes());
+            if (!inspect(scene.path(scene.name)).objects.at(0).table.resizing)
+              throw std::logic_error("no resize was interrupted");
+            state.synced = false;
+            return with(world, scene.name, [&](PoolState& now) { now = state; });
+          }};
+}
+
+}  // namespace holdfast::proof

@@ -1,0 +1,86 @@
+// subjects.cpp: what users do with a pool, each as short as it can be.
+#include "subjects.hpp"
+
+#include <functional>
+#include <map>
+
+#include "pool_subject.hpp"
+#include "table_subject.hpp"
+
+namespace holdfast::proof {
+
+namespace {
+
+constexpr Tables kCells = {.value_bytes = 16, .capacity = 8};
+constexpr Tables kLarge = {.value_bytes = 16, .capacity = 150'000};  // extents of huge pages
+constexpr Tables kInSlots = {.value_bytes = 8, .capacity = 8};
+
+using Steps = std::vector<Step>;
+
+/// A pool of ten items, closed.
+Steps closed(const Tables& tables) { return {create("a.hold", tables), put(0, 10, 1), close()}; }
+
+/// The same, of a process that was killed when it had changed them; and one that was killed while the levels grew.
+Steps killed(const Tables& tables) {
+  return {create("a.hold", tables), put(0, 10, 1), sync(), put(5, 15, 2), erase(0, 3), die()};
+}
+Steps resizing() { return {create("a.hold", kInSlots), put(0, 10, 1), sync(), die_growing(10)}; }
+
+struct Definition {
+  Tables tables;
+  Steps before, steps;
+};
+
+const std::map<std::string, Definition>& definitions() {
+  static const std::map<std::string, Definition> all = {
+      {"create", {kCells, {}, {create("a.hold", kCells), put(0, 3, 1), sync()}}},
+      {"create_over", {kCells, closed(kCells), {create("a.hold", kCells, true), put(0, 3, 2), close()}}},
+      {"change", {kCells, closed(kCells), {open("a.hold"), put(5, 15, 2), erase(0, 3), sync(), put(0, 2, 3), close()}}},
+      {"change_in_slots", {kInSlots, closed(kInSlots), {open("a.hold"), put(5, 15, 2), erase(0, 3), sync(), close()}}},
+      {"grow_levels", {kInSlots, closed(kInSlots), {open("a.hold"), put(100, 300, 2), close()}}},
+      {"grow_heap", {kCells, closed(kCells), {open("a.hold"), put(100, 300, 2), sync(), put(300, 310, 3), close()}}},
+      {"clear", {kCells, closed(kCells), {open("a.hold"), clear(), sync(), put(0, 3, 2), close()}}},
+      {"reserve", {kCells, closed(kCells), {open("a.hold"), reserve(200), put(0, 3, 2), close()}}},
+      {"create_large", {kLarge, {}, {create("a.hold", kLarge), put(0, 3, 1), close()}}},
+      {"open_killed", {kCells, killed(kCells), {open("a.hold"), put(0, 3, 3), close()}}},
+      {"open_resizing", {kInSlots, resizing(), {open("a.hold"), put(0, 3, 3), close()}}},
+      {"check", {kCells, closed(kCells), {open("a.hold"), verify(), put(0, 3, 3), close(), verify_file("a.hold")}}},
+      {"check_killed", {kCells, killed(kCells), {verify_file("a.hold"), open("a.hold")}}},
+      {"snapshot", {kCells, closed(kCells), {open("a.hold"), snapshot("b.hold"), put(0, 3, 2), close()}}},
+      {"snapshot_over",
+       {kCells,
+        {create("a.hold", kCells), put(0, 10, 1), snapshot("b.hold"), put(0, 10, 2), close()},
+        {open("a.hold"), put(3, 6, 3), snapshot("b.hold", true), close()}}},
+  };
+  return all;
+}
+
+const std::map<std::string, std::vector<PoolStep>>& pools() {
+  static const std::map<std::string, std::vector<PoolStep>> all = {
+      {"objects", {add("three"), rename("two", "third"), drop("one"), add("three", true), close_all()}},
+      {"object_replaced", {add("one", true), put_in("one", 0, 5, 2), close_all()}},
+      {"objects_changed",
+       {put_in("one", 5, 12, 2), put_in("two", 0, 2, 2), sync_one("two"), rename("one", "uno"), close_one("two"),
+        close_all()}},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> subject_names(bool large) {
+  std::vector<std::string> names;
+  for (const auto& pool : pools()) names.push_back(pool.first);
+  for (const auto& [name, definition] : definitions()) {
+    if (large || definition.tables.capacity < kLarge.capacity) names.push_back(name);
+  }
+  return names;
+}
+
+std::unique_ptr<Subject> make_subject(const std::string& name) {
+  if (const auto pool = pools().find(name); pool != pools().end()) return std::make_unique<PoolSubject>(pool->second);
+  const Definition& definition = definitions().at(name);
+  return std::make_unique<TableSubject>(definition.tables, definition.before, definition.steps);
+}
+
+}  // namespace holdfast::proof

@@ -1,0 +1,171 @@
+// table_subject.cpp: runs the steps, and says what a crash or a fault may leave of them.
+#include "table_subject.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "memory/owner.hpp"
+
+namespace holdfast::proof {
+
+namespace {
+
+constexpr std::uint64_t kProbe = 9'000'000;  // a key that no step uses
+constexpr std::uint64_t kNew = 8'000'000;
+constexpr unsigned kNewItems = 20;
+
+}  // namespace
+
+TableSubject::TableSubject(Tables tables, std::vector<Step> before, std::vector<Step> steps)
+    : tables_(tables), before_(std::move(before)), steps_(std::move(steps)) {}
+
+void TableSubject::prepare(const std::string& folder) {
+  Scene scene{.folder = folder};
+  first_.clear();
+  for (const Step& step : before_) first_ = step.act(scene, first_);
+}
+
+void TableSubject::run(const std::string& folder, const std::function<void()>& said) {
+  Scene scene{.folder = folder};
+  worlds_ = {first_};
+  intended_.clear();
+  names_.clear();
+  for (const Step& step : steps_) {
+    intended_.push_back(step.intended(worlds_.back()));
+    for (const auto& pool : intended_.back()) names_.insert(pool.first);
+    try {
+      worlds_.push_back(step.act(scene, worlds_.back()));
+    } catch (const Error& error) {
+      const bool is_made = std::string(error.what()).find("has its name") != std::string::npos;
+      if (step.makes_file && !is_made) intended_.back() = worlds_.back();
+      probe(scene, step);
+      throw;
+    }
+    said();
+  }
+  intended_.push_back(worlds_.back());
+}
+
+/// After a step that failed, the table works, or every use of it says that it does not; and what failed may be tried again.
+void TableSubject::probe(Scene& scene, const Step& failed) {
+  if (!scene.table || !scene.table->is_open()) return;
+  Table& table = *scene.table;
+  World &world = worlds_.back(), &next = intended_.back();
+  const auto both = [&](const std::function<void(PoolState&)>& change) {
+    for (World* each : {&world, &next}) change(each->at(scene.name));
+  };
+  const auto tried = [](const auto& use) {
+    try {
+      use();
+    } catch (const InvalidArgument& error) {
+      throw std::logic_error(std::string("after an error it takes a right call for a wrong one: ") + error.what());
+    } catch (const Error&) {
+      // It says so.
+    }
+  };
+  std::string wrong;
+  tried([&] { wrong += compare(items_of(table, wrong), &world.at(scene.name), &next.at(scene.name)); });
+  if (!wrong.empty()) throw std::logic_error("after an error the table is wrong: " + wrong);
+  tried([&] {
+    Items done;
+    both([](PoolState& state) { state.synced = false; });
+    put_items(table, kProbe, kProbe + 1, 1, done);
+    both([&](PoolState& state) { state.items.insert(done.begin(), done.end()); });
+  });
+  if (!failed.makes_file) tried([&] { world = next = failed.act(scene, world); });
+  tried([&] {
+    scene.table->sync();
+    const Items items = items_of(*scene.table, wrong);
+    both([&](PoolState& state) {
+      state.items = items;
+      state.synced = true;
+    });
+  });
+}
+
+std::string TableSubject::check(const std::string& folder, unsigned steps, Crash crash) {
+  const World &before = worlds_[steps], &after = intended_[std::min<std::size_t>(steps, intended_.size() - 1)];
+  const auto state = [](const World& world, const std::string& name) {
+    const auto at = world.find(name);
+    return at == world.end() ? nullptr : &at->second;
+  };
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (names_.count(name.substr(0, name.find(".tmp-"))) == 0) return "there is a file " + name;
+  }
+  for (const std::string& name : names_) {
+    std::string wrong = check_pool(folder + "/" + name, state(before, name), state(after, name), crash);
+    if (!wrong.empty()) return name + ": " + wrong;
+  }
+  return {};
+}
+
+std::string TableSubject::check_pool(const std::string& path, const PoolState* before, const PoolState* after,
+                                     Crash crash) {
+  if (!std::filesystem::exists(path)) return before == nullptr ? "" : "it is gone";
+  if (before == nullptr && after == nullptr) return "it is there, though nobody made it";
+  const auto unsynced = [](const PoolState* state) { return state != nullptr && !state->synced; };
+  try {
+    Table table = Table::open(path, open_options());
+    std::string wrong;
+    const Items items = items_of(table, wrong);
+    for (const std::string& error : table.check().errors) wrong += error + "; ";
+    wrong += compare(items, before, after);
+    table.close();
+    return wrong;
+  } catch (const PowerLost& error) {
+    if (crash == Crash::power && (unsynced(before) || unsynced(after))) return check_lost(path);
+    return std::string("refused, and nothing can be lost: ") + error.what();
+  } catch (const Error& error) {
+    return std::string("does not open: ") + error.what();
+  }
+}
+
+/// A pool that is refused after a power cut is still there to be salvaged.
+std::string TableSubject::check_lost(const std::string& path) {
+  OpenOptions options = open_options();
+  options.read_only = options.salvage = true;
+  try {
+    Table table = Table::open(path, options);
+    static_cast<void>(table.check());
+  } catch (const Error& error) {
+    return std::string("cannot be salvaged: ") + error.what();
+  }
+  return {};
+}
+
+std::string TableSubject::go_on(const std::string& folder) {
+  for (const std::string& name : names_) {
+    const std::string path = folder + "/" + name;
+    try {
+      if (!std::filesystem::exists(path)) Table::create(path, create_options(tables_, false));
+      std::string wrong;
+      Items expected;
+      {
+        Table table = Table::open(path, open_options());
+        expected = items_of(table, wrong);
+        put_items(table, kNew, kNew + kNewItems, 7, expected);
+        erase_items(table, kNew, kNew + 1, expected);
+      }
+      Table table = Table::open(path, open_options());
+      if (items_of(table, wrong) != expected) wrong += "what was added is not there";
+      if (!wrong.empty()) return name + ", used further: " + wrong;
+    } catch (const PowerLost&) {
+      continue;  // `check` has seen that it may be
+    } catch (const Error& error) {
+      return name + ", used further: " + error.what();
+    }
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (names_.count(name) == 0) return "nobody removes " + name;
+  }
+  return {};
+}
+
+std::vector<Range> TableSubject::meaningless() const { return {{memory::kOwnerOffset, sizeof(memory::OwnerNote)}}; }
+
+}  // namespace holdfast::proof
