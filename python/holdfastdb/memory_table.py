@@ -12,14 +12,23 @@ from ._native import MemoryTable as NativeMemoryTable
 from ._native import Table as NativeTable
 from .batch import TableShape, result_rows
 from .checked import MOST, whole
-from .errors import InvalidArgument, InvalidType
+from .errors import InvalidArgument, InvalidType, NoSpace
 from .libraries import HOST, NUMPY
 from .operations import Operations
+from .pool import Pool
+from .status import Status
 from .table import Table
 
 _END = MOST  # the cursor behind the last item
 _PIECE = 1 << 16
 """Items that are carried from table to table at a time."""
+
+
+def _all_fit(statuses: Any, items: int, where: str) -> None:
+    """Raises NoSpace where a row of a copy found none."""
+    refused = int(np.count_nonzero(statuses == Status.NO_SPACE))
+    if refused:
+        raise NoSpace(f"of {items:,} items {refused:,} or more found no room in {where}: give it more, or let it grow")
 
 
 class MemoryTable(Operations):
@@ -175,20 +184,32 @@ class MemoryTable(Operations):
 
     # Durable tables.
 
-    def to_table(self, path: str | os.PathLike[str], **options: Any) -> Table:
+    def to_table(self, to: str | os.PathLike[str] | Pool, *, name: str | None = None, **options: Any) -> Table:
         """Makes a durable table with these items, and leaves it open.
 
         Parameters
         ----------
-        path, options
-            As for `Table.create`; sizes and capacity are this table's.
+        to
+            The path of a new pool file, as for `Table.create`, or an open pool.
+        name
+            Of the table in an open pool, as for `Pool.create_table`.
+        options
+            As for either; sizes and capacity are this table's.
+
+        Raises
+        ------
+        NoSpace
+            The medium has no room for all items; those that found room are in the table, which is closed.
         """
-        made = Table.create(path, key=self.key_bytes, value=self.value_bytes, capacity=max(1, len(self)), **options)
+        if isinstance(to, Pool) != (name is not None):
+            raise InvalidArgument("give a name with an open pool, and none with a path: Table.create names the table")
+        options = {"key": self.key_bytes, "value": self.value_bytes, "capacity": max(1, len(self)), **options}
+        made = Table.create(to, **options) if name is None else cast(Pool, to).create_table(name, **options)
         try:
             cursor: int | None = 0
             while cursor is not None:
                 keys, rows, cursor = self.export_batch(_PIECE, cursor)
-                made.insert_or_assign(keys, rows)
+                _all_fit(made.insert_or_assign(keys, rows), len(self), made.path)
         except BaseException:
             made.close()
             raise
@@ -202,15 +223,19 @@ class MemoryTable(Operations):
         ----------
         options
             As for `MemoryTable`; sizes are the table's, and the capacity too unless given.
+
+        Raises
+        ------
+        NoSpace
         """
-        if table.any_length:
+        if table._shape.any_length:
             raise InvalidArgument(f"{table.path} has keys and values of any length: a table in memory has fixed ones")
         options = {"capacity": max(1, len(table)), **options}
         made = cls(table.key_bytes, table.value_bytes, **options)
         cursor: int | None = 0
         while cursor is not None:
             keys, rows, cursor = table.export_batch(_PIECE, cursor)
-            made.insert_or_assign(keys, rows)
+            _all_fit(made.insert_or_assign(keys, rows), len(table), "the table in memory")
         return made
 
     def __repr__(self) -> str:

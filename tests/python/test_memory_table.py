@@ -126,6 +126,35 @@ def test_to_a_durable_table_and_back(folder: Path, wide: int) -> None:
     assert there.all() and (found == values).all() and len(again) == len(keys)
 
 
+def test_what_does_not_fit_is_an_error_and_not_a_loss(folder: Path) -> None:
+    keys = np.arange(20_000, dtype=np.uint64)
+    with hf.Table.create(folder / "large.hold", device="cpu") as durable:
+        durable.insert(keys, keys)
+        with pytest.raises(hf.NoSpace, match=r"of 20,000 items .* no room"):
+            hf.MemoryTable.from_table(durable, capacity=100, grows=False)
+    with hf.Table.create(folder / "text.hold", bytes, bytes, device="cpu") as text:
+        with pytest.raises(hf.InvalidArgument, match="any length"):
+            hf.MemoryTable.from_table(text)
+
+
+def test_to_an_object_of_a_pool(folder: Path) -> None:
+    memory = hf.MemoryTable()
+    memory.insert([3, 2**64 - 1], [30, 10])
+    with hf.Pool.create(folder / "several.hold") as pool:
+        with memory.to_table(pool, name="first", device="cpu") as first:
+            assert first.path.endswith(":first") and len(first) == 2
+        with memory.to_table(pool, name="second", device="cpu") as second:
+            again = hf.MemoryTable.from_table(second)
+        with pytest.raises(hf.ObjectExists):
+            memory.to_table(pool, name="first")
+        with pytest.raises(hf.InvalidArgument, match="name"):
+            memory.to_table(pool)
+        assert [made.name for made in pool.objects] == ["first", "second"]
+    with pytest.raises(hf.InvalidArgument, match="name"):
+        memory.to_table(folder / "else.hold", name="first")
+    np.testing.assert_array_equal(again.find([2**64 - 1, 3], dtype=np.uint64)[0], [10, 30])
+
+
 def test_growth_while_others_read() -> None:
     table = hf.MemoryTable(capacity=1000)
     keys = np.arange(5000, dtype=np.uint64)

@@ -52,6 +52,7 @@ constexpr unsigned reach_step(unsigned distance) {
 template <class Tile, bool kWhole>
 struct SlotMemory {
   using At = Line*;
+  static constexpr bool kOwned = false;
 
   static constexpr unsigned slots() { return kSlots; }
   static constexpr bool full(const Seen& seen) { return seen.used == (1u << kSlots) - 1; }
@@ -125,14 +126,18 @@ struct SlotMemory {
 /// written by one 16-byte store, or, where readers load two words, its value before its word.
 template <class Tile, bool kWhole>
 struct OwnedMemory : SlotMemory<Tile, kWhole> {
+  static constexpr bool kOwned = true;
   static bool swap(Line* line, unsigned slot, Pair, Pair next) {
-    if constexpr (kWhole) {
-      Tile::store(line->slots + slot, next);
-    } else {
-      __atomic_store_n(&line->slots[slot].value, next.value, __ATOMIC_RELEASE);
-      __atomic_store_n(&line->slots[slot].word, next.word, __ATOMIC_RELEASE);
-    }
+    store(line->slots + slot, next);
     return true;
+  }
+  static void store(Pair* slot, Pair next) {
+    if constexpr (kWhole) {
+      Tile::store(slot, next);
+    } else {
+      __atomic_store_n(&slot->value, next.value, __ATOMIC_RELEASE);
+      __atomic_store_n(&slot->word, next.word, __ATOMIC_RELEASE);
+    }
   }
   static std::uint64_t set(Line* line, unsigned slot, std::uint64_t bits) {
     const std::uint64_t word = __atomic_load_n(&line->slots[slot].word, __ATOMIC_RELAXED);

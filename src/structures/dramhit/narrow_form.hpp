@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "structures/dramhit/change_queue.hpp"
+#include "structures/dramhit/owned_change.hpp"
 #include "structures/dramhit/read_queue.hpp"
 
 namespace holdfast::dramhit {
@@ -55,7 +56,12 @@ class NarrowForm {
   void drop(const Task&) {}
 
   [[gnu::always_inline]] Turn run(Task& task, const index::Combining& with, Answer& answer) {
-    return change(Memory{}, task.line, task.want, task.reach, Change{task.op, task.given, with}, answer);
+    const Change what{task.op, task.given, with};
+    if constexpr (Memory::kOwned && Tile::kSelects) {
+      return change_owned(Memory{}, task.line, task.want, task.reach, what, answer);
+    } else {
+      return change(Memory{}, task.line, task.want, task.reach, what, answer);
+    }
   }
   void copy_value(const Answer& answer, std::byte* to, std::size_t row) const {
     if (value_bytes_ == 8) {

@@ -10,6 +10,7 @@ namespace holdfast::dramhit {
 
 struct PortableTile {
   static constexpr const char* kName = "portable";
+  static constexpr bool kSelects = false;  ///< a partition's thread changes lines without branches (owned_change.hpp)
 
   static Seen look(const Line* line, std::uint64_t want) {
     Seen seen;

@@ -9,6 +9,7 @@ namespace holdfast::dramhit {
 
 struct Avx2Tile {
   static constexpr const char* kName = "avx2";
+  static constexpr bool kSelects = false;
 
   static Seen look(const Line* line, std::uint64_t want) {
     const __m256i identity = _mm256_set1_epi64x(static_cast<long long>(kIdentity));

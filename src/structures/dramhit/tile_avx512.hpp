@@ -9,6 +9,7 @@ namespace holdfast::dramhit {
 
 struct Avx512Tile {
   static constexpr const char* kName = "avx512";
+  static constexpr bool kSelects = true;
 
   static Seen look(const Line* line, std::uint64_t want) {
     __m512i words;  // volatile: another thread may have changed the line since it was last looked at
