@@ -1,4 +1,7 @@
 // folklore_portable.cpp: Folklore in plain C++, and the choice.
+#include <cstdlib>
+#include <string_view>
+
 #include "dramhit/folklore_impl.hpp"
 #include "structures/dramhit/tile.hpp"
 
@@ -10,7 +13,9 @@ std::unique_ptr<Folklore> portable_folklore(std::uint64_t capacity, bool populat
 
 std::unique_ptr<Folklore> make_folklore(std::uint64_t capacity, bool populate) {
   __builtin_cpu_init();
-  const bool wide = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  const char* const asked = std::getenv("HOLDFAST_TILE");
+  const bool wide = (asked == nullptr || std::string_view(asked) == "avx512") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512vl");
   return wide ? avx512_folklore(capacity, populate) : portable_folklore(capacity, populate);
 }
 

@@ -7,7 +7,10 @@
 #include <barrier>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <thread>
+
+#include "dramhit/counters.hpp"
 
 namespace holdfast::bench::dramhit {
 namespace {
@@ -26,23 +29,33 @@ double rounded(double value) {
 
 std::uint64_t ticks() { return __rdtsc(); }
 
+void progress(const std::string& what) {
+  static const Clock::time_point start = Clock::now();
+  std::fprintf(stderr, "   %5.0f s  %s\n", seconds_since(start), what.c_str());
+}
+
 Measured measure(const std::vector<std::unique_ptr<Worker>>& workers, std::uint64_t operations, std::size_t rows) {
   const std::uint64_t threads = workers.size();
   const std::uint64_t rounds = std::max<std::uint64_t>(1, operations / (threads * rows));
   std::barrier ready(static_cast<std::ptrdiff_t>(threads));
   std::vector<double> seconds(threads, 0.0);
   std::vector<std::uint64_t> wrong(threads, 0), cycles(threads, 0);
+  std::vector<std::map<std::string, double>> counted(threads);
   const auto body = [&](std::uint64_t t) {
+    Counters counters;
     for (std::uint64_t round = 0; round < rounds; ++round) {
       workers[t]->prepare(round, rows);
       ready.arrive_and_wait();
       const auto start = Clock::now();
       const std::uint64_t from = ticks();
+      counters.start();
       workers[t]->run();
+      counters.stop();
       cycles[t] += ticks() - from;
       seconds[t] += seconds_since(start);
       wrong[t] += workers[t]->check();
     }
+    counted[t] = counters.counted();
   };
   std::vector<std::thread> others;
   for (std::uint64_t t = 1; t < threads; ++t) others.emplace_back(body, t);
@@ -53,6 +66,9 @@ Measured measure(const std::vector<std::unique_ptr<Worker>>& workers, std::uint6
   measured.mops = static_cast<double>(rounds * rows * threads) / longest / 1e6;
   for (std::uint64_t t = 0; t < threads; ++t) {
     measured.wrong += wrong[t];
+    for (const auto& [name, count] : counted[t]) {
+      measured.counted[name] += count / static_cast<double>(rounds * rows * threads);
+    }
     measured.cycles += static_cast<double>(cycles[t]) / static_cast<double>(rounds * rows * threads);
   }
   return measured;

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "keys.hpp"
@@ -19,9 +22,10 @@ struct Setup {
   std::uint64_t operations = 60'000'000;  ///< of each measurement, all threads together
   unsigned threads = 2;
   unsigned repetitions = 3;
+  unsigned fills = 1;  ///< of tables beside peers: how often each is filled; each fill is asked `repetitions` times
   unsigned depth = 0;
-  bool peers = true;
-  std::string part;  ///< of a study, where one can be run in parts
+  std::string file = "/dev/shm/holdfast-dramhit-bench.hold";  ///< of the durable table
+  std::string part;                                           ///< of a study, where one can be run in parts
 };
 
 /// One thread's share of a measurement: draws a round, runs it against the clock, and checks it.
@@ -36,8 +40,12 @@ class Worker {
 struct Measured {
   double mops = 0;
   std::uint64_t wrong = 0;
-  double cycles = 0;  ///< of the time stamp counter, an operation of one thread
+  double cycles = 0;                      ///< of the time stamp counter, an operation of one thread
+  std::map<std::string, double> counted;  ///< by the processor an operation, where it lets us (counters.hpp)
 };
+
+/// Says on the standard error what is measured now, and how long the study has taken so far.
+void progress(const std::string& what);
 
 /// All workers in rounds of `rows` until `operations` are done; they begin each round together, and only run() is timed.
 Measured measure(const std::vector<std::unique_ptr<Worker>>& workers, std::uint64_t operations, std::size_t rows);

@@ -78,6 +78,7 @@ Json study_limits(const Setup& setup) {
   Json runs = Json::array();
   for (const std::uint64_t mebibytes : {16, 1024, 4096}) {
     for (unsigned threads = 1; threads <= setup.threads; threads *= 2) {
+      progress("limits: " + std::to_string(mebibytes) + " MiB, " + std::to_string(threads) + " threads");
       std::vector<double> read, update;
       for (unsigned i = 0; i < setup.repetitions; ++i) {
         const std::uint64_t each = setup.operations / threads;
@@ -100,6 +101,7 @@ Json study_locks(const Setup& setup) {
     const AnonymousMemory memory(mebibytes << 20, true);
     for (const double theta : {0.0, 0.4, 0.8, 0.99, 1.09, 1.2}) {
       const Distribution drawn(theta == 0 ? Shape::uniform : Shape::zipfian, lines, theta == 0 ? 0.99 : theta);
+      progress("locks: " + std::to_string(mebibytes) + " MiB, theta " + std::to_string(theta));
       std::vector<double> locked, added;
       for (unsigned i = 0; i < setup.repetitions; ++i) {
         locked.push_back(synchronized(memory.as<Cell>(), drawn, lines, true, setup));
@@ -116,6 +118,7 @@ Json study_messages(const Setup& setup) {
   Json runs = Json::array();
   for (unsigned producers = 1; producers <= 8 && producers < std::max(setup.threads, 2u); producers *= 2) {
     for (unsigned consumers = 1; consumers <= 8 && producers + consumers <= setup.threads; consumers *= 2) {
+      progress("messages: " + std::to_string(producers) + " producers, " + std::to_string(consumers) + " consumers");
       std::vector<double> cycles;
       for (unsigned i = 0; i < setup.repetitions; ++i) {
         cycles.push_back(message_cycles(producers, consumers, setup.operations / 4));

@@ -8,7 +8,9 @@
 
 int main(int argc, char** argv) {
   using namespace holdfast::bench::dramhit;
-  CLI::App app("Studies of the table in memory. Every answer is checked; wrong ones end with status 1.");
+  CLI::App app(
+      "Studies of the table in memory. Every answer is checked; wrong ones end with status 1. Progress goes to the "
+      "standard error.");
   Setup setup;
   setup.threads = std::max(1u, std::thread::hardware_concurrency());
   std::string study;
@@ -20,6 +22,8 @@ int main(int argc, char** argv) {
   app.add_option("--operations", setup.operations, "Of each measurement");
   app.add_option("--threads", setup.threads, "That ask");
   app.add_option("--repeat", setup.repetitions, "Repetitions");
+  app.add_option("--fills", setup.fills, "Of `peers`: how often each table is filled");
+  app.add_option("--file", setup.file, "Of the durable table beside ours");
   app.add_option("--depth", setup.depth, "Lines that a thread waits for; 0: the table's own");
   app.add_option("--part", setup.part, "Of a study, where it can be run in parts");
   CLI11_PARSE(app, argc, argv);

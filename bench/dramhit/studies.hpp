@@ -10,6 +10,8 @@ namespace holdfast::bench::dramhit {
 
 Json study_bars(const Setup& setup);       ///< get, put, absent and upsert beside the limits of memory and Folklore
 Json study_peers(const Setup& setup);      ///< the same beside the peers
+Json study_durable(const Setup& setup);    ///< get beside our durable table, whose mixed batches stand beside its finds
+Json study_forms(const Setup& setup);      ///< what prefetch, partitions and SIMD each add
 Json study_depth(const Setup& setup);      ///< get and put by the depth of the queue
 Json study_small(const Setup& setup);      ///< a table in the caches beside Folklore
 Json study_limits(const Setup& setup);     ///< Table 1: random lines, by threads

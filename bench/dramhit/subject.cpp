@@ -1,6 +1,7 @@
 // subject.cpp: our tables and the peers behind one way of running a round.
 #include "dramhit/subject.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 #include "dramhit/folklore.hpp"
@@ -165,7 +166,15 @@ std::vector<std::string> peer_names() {
   return names;
 }
 
-std::unique_ptr<Subject> subject(const std::string& name, std::uint64_t capacity, const Setup& setup) {
+std::unique_ptr<Subject> subject(const std::string& asked, std::uint64_t capacity, const Setup& setup) {
+  const std::size_t at = asked.find('@');
+  const std::string name = asked.substr(0, at);
+  if (at != std::string::npos) {
+    setenv("HOLDFAST_TILE", asked.substr(at + 1).c_str(), 1);  // read when the table is made
+    auto made = subject(name, capacity, setup);
+    unsetenv("HOLDFAST_TILE");
+    return made;
+  }
   if (name == "dramhit") return std::make_unique<DramhitSubject>(capacity, setup.depth, 0);
   if (name == "dramhit-p") {
     // Room to spare: a partition takes no more at nine tenths, and some get more keys than others.

@@ -13,7 +13,8 @@ namespace holdfast::bench::dramhit {
 /// One round of one thread.
 struct Round {
   Op op = Op::find;
-  const std::uint8_t* ops = nullptr;  ///< or null: `op`; find and accumulate only
+  const std::uint8_t* ops = nullptr;  ///< or null: `op`; find and accumulate, one kind a batch
+  bool by_row = false;                ///< `ops` differ within a batch: find and assign, for tables that run batches
   std::vector<std::uint64_t> keys, values, ids, out;
   std::vector<Status> statuses;
   std::size_t batch = 16;
@@ -44,7 +45,8 @@ class Subject {
 /// Asks for other lines, as an application would that works between the operations.
 void pollute(const Round& round, std::size_t operations);
 
-/// "dramhit", "dramhit-p" (half of the threads own partitions), "folklore", "libcuckoo", "tbb", "boost", "absl"; `depth` for the first.
+/// "dramhit", "dramhit-p" (half of the threads own partitions), "folklore", "libcuckoo", "tbb", "boost", "absl"; `depth` for the
+/// first. Ours also as "dramhit@avx2": with other instructions than the best.
 std::unique_ptr<Subject> subject(const std::string& name, std::uint64_t capacity, const Setup& setup);
 /// Those that this build has, without ours.
 std::vector<std::string> peer_names();

@@ -1,22 +1,13 @@
-// table_studies.cpp: tables by threads, batch, skew, mix, and what else is in the caches; churn and growth. DRAMHiT §4.2, §4.3.
+// table_studies.cpp: tables by threads, batch, skew, mix, form, and what else is in the caches. DRAMHiT §4.2, §4.3.
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <thread>
 
 #include "dramhit/studies.hpp"
 #include "dramhit/worker.hpp"
-#include "holdfast/error.hpp"
-#include "holdfast/memory_table.hpp"
 
 namespace holdfast::bench::dramhit {
 namespace {
 
 constexpr std::uint64_t kSmallItems = 786'000;  // 16 MiB of slots, three quarters full
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 double rate(Subject& table, Ask kind, std::uint64_t items, const Setup& setup, unsigned threads,
             const Asked& more = {}) {
@@ -35,6 +26,10 @@ double fill(Subject& table, std::uint64_t items, unsigned threads) {
   return ask(table, asked, items, threads, rows).mops;
 }
 
+std::string said(const char* study, const std::string& form, std::uint64_t items) {
+  return std::string(study) + ": " + form + ", " + std::to_string(items) + " items";
+}
+
 std::vector<std::string> forms(const Setup& setup) {
   if (!setup.part.empty()) return {setup.part};
   return {"dramhit", "dramhit-p", "folklore"};
@@ -47,6 +42,7 @@ Json study_threads(const Setup& setup) {
   for (const std::uint64_t items : {kSmallItems, setup.items}) {
     for (const std::string& name : forms(setup)) {
       for (unsigned threads = 1; threads <= setup.threads; threads *= 2) {
+        progress(said("threads", name, items) + ", " + std::to_string(threads) + " threads");
         std::vector<double> puts, gets;
         for (unsigned i = 0; i < setup.repetitions; ++i) {
           Setup here = setup;
@@ -69,6 +65,7 @@ Json study_threads(const Setup& setup) {
 Json study_batches(const Setup& setup) {
   Json runs = Json::array();
   for (const std::string& name : forms(setup)) {
+    progress(said("batches", name, setup.items));
     const auto table = subject(name, setup.items, setup);
     fill(*table, setup.items, setup.threads);
     for (const std::size_t batch : {1, 2, 4, 8, 16}) {
@@ -88,10 +85,27 @@ Json study_batches(const Setup& setup) {
   return {{"study", "batches"}, {"items", setup.items}, {"threads", setup.threads}, {"runs", runs}};
 }
 
+/// Of each table and skew: upserts of the best of our forms over Folklore's.
+Json best_forms(const Json& runs) {
+  Json all = Json::array();
+  for (const Json& folklore : runs) {
+    if (folklore["form"] != "folklore") continue;
+    double best = 0;
+    for (const Json& run : runs) {
+      if (run["form"] == "folklore" || run["items"] != folklore["items"] || run["theta"] != folklore["theta"]) continue;
+      best = std::max(best, run["upsert_mops"]["median"].get<double>());
+    }
+    const double ratio = best / folklore["upsert_mops"]["median"].get<double>();
+    all.push_back({{"items", folklore["items"]}, {"theta", folklore["theta"]}, {"upsert", ratio}});
+  }
+  return all;
+}
+
 Json study_skew(const Setup& setup) {
   Json runs = Json::array();
   for (const std::uint64_t items : {kSmallItems, setup.items}) {
     for (const std::string& name : forms(setup)) {
+      progress(said("skew", name, items));
       const auto table = subject(name, items, setup);
       fill(*table, items, setup.threads);
       for (const double theta : {0.0, 0.4, 0.8, 0.99, 1.09, 1.2}) {
@@ -119,7 +133,30 @@ Json study_skew(const Setup& setup) {
       }
     }
   }
-  return {{"study", "skew"}, {"threads", setup.threads}, {"runs", runs}};
+  return {{"study", "skew"}, {"threads", setup.threads}, {"runs", runs}, {"best_over_folklore", best_forms(runs)}};
+}
+
+Json study_forms(const Setup& setup) {
+  Json runs = Json::array();
+  for (const std::uint64_t items : {kSmallItems, setup.items}) {
+    for (const char* const name : {"folklore@portable", "folklore", "dramhit@portable", "dramhit@avx2", "dramhit",
+                                   "dramhit-p@portable", "dramhit-p@avx2", "dramhit-p"}) {
+      std::map<std::string, std::vector<double>> figures;
+      progress(said("forms", name, items));
+      const auto table = subject(name, items, setup);
+      figures["put_new_mops"].push_back(fill(*table, items, setup.threads));
+      for (unsigned i = 0; i < setup.repetitions; ++i) {
+        Asked asked;
+        figures["get_mops"].push_back(rate(*table, Ask::get, items, setup, setup.threads, asked));
+        asked.silent = table->is_silent();
+        figures["upsert_mops"].push_back(rate(*table, Ask::upsert, items, setup, setup.threads, asked));
+      }
+      Json run{{"form", name}, {"items", items}};
+      for (const auto& [what, values] : figures) run[what] = spread(values);
+      runs.push_back(run);
+    }
+  }
+  return {{"study", "forms"}, {"threads", setup.threads}, {"runs", runs}};
 }
 
 Json study_small(const Setup& setup) {
@@ -140,118 +177,10 @@ Json study_small(const Setup& setup) {
           {"over_folklore", spread(ratios)}};
 }
 
-Json study_churn(const Setup& setup) {
-  std::vector<double> fresh, churned, slower;
-  for (unsigned i = 0; i < setup.repetitions; ++i) {
-    MemoryTable table({.capacity = setup.items, .threads = setup.threads, .grows = false, .populate = true});
-    constexpr std::size_t kRows = 1 << 16;
-    std::vector<std::uint64_t> keys(kRows), values(kRows), gone(kRows);
-    const auto put = [&](std::uint64_t first) {
-      for (std::size_t r = 0; r < kRows; ++r) values[r] = value_of(keys[r] = key_of(first + r, 3));
-      if (table.insert(keys.data(), values.data(), kRows).of(Status::inserted) != kRows) {
-        throw Error("a key found no slot");
-      }
-    };
-    const std::uint64_t items = setup.items / kRows * kRows;
-    const auto read = [&](std::uint64_t first) {
-      Random random(i + 1);
-      double seconds = 0;
-      std::vector<std::uint64_t> out(kRows);
-      for (std::uint64_t done = 0; done < setup.operations; done += kRows) {
-        for (std::size_t r = 0; r < kRows; ++r) keys[r] = key_of(first + random.below(items), 3);
-        const auto start = std::chrono::steady_clock::now();
-        table.find(keys.data(), out.data(), kRows);
-        seconds += seconds_since(start);
-        for (std::size_t r = 0; r < kRows; ++r) {
-          if (out[r] != value_of(keys[r])) throw Error("a value is wrong");
-        }
-      }
-      return static_cast<double>(setup.operations) / seconds / 1e6;
-    };
-    for (std::uint64_t at = 0; at < items; at += kRows) put(at);
-    fresh.push_back(read(0));
-    const std::uint64_t turns = table.slots() * 10 / kRows;
-    std::uint64_t last = 0;
-    for (std::uint64_t t = 0; t < turns; ++t) {
-      last = items + t * kRows;
-      for (std::size_t r = 0; r < kRows; ++r) gone[r] = key_of(last + r - items, 3);
-      if (table.erase(gone.data(), kRows).of(Status::erased) != kRows) throw Error("a key was not erased");
-      put(last);
-    }
-    churned.push_back(read(last + kRows - items));
-    slower.push_back(100 * (1 - churned.back() / fresh.back()));
-  }
-  return {{"study", "churn"},
-          {"items", setup.items},
-          {"threads", setup.threads},
-          {"fresh_mops", spread(fresh)},
-          {"churned_mops", spread(churned)},
-          {"slower_percent", spread(slower)}};
-}
-
-Json study_growth(const Setup& setup) {
-  std::vector<double> grown, made, ratios, gets_still, gets_meanwhile, kept;
-  for (unsigned i = 0; i < setup.repetitions; ++i) {
-    const auto load = [&](MemoryTable& table) {
-      constexpr std::size_t kRows = 1 << 16;
-      const auto start = std::chrono::steady_clock::now();
-      together(setup.threads, [&](unsigned t) {
-        std::vector<std::uint64_t> keys(kRows), values(kRows);
-        for (std::uint64_t at = t * kRows; at + kRows <= setup.items; at += kRows * setup.threads) {
-          for (std::size_t r = 0; r < kRows; ++r) values[r] = value_of(keys[r] = key_of(at + r, 3));
-          table.insert(keys.data(), values.data(), kRows);
-        }
-      });
-      return seconds_since(start);
-    };
-    MemoryTable growing({.capacity = 786'432, .threads = 1});
-    grown.push_back(load(growing));
-    MemoryTable large({.capacity = setup.items, .threads = 1});
-    made.push_back(load(large));
-    ratios.push_back(grown.back() / made.back());
-    if (growing.size() != large.size()) throw Error("growth lost items");
-    // One thread reads, without others, and while another makes the table grow.
-    std::atomic<bool> stop{false};
-    const auto read = [&](auto until) {
-      Random random(7);
-      std::vector<std::uint64_t> keys(4096), out(4096);
-      std::uint64_t done = 0;
-      double seconds = 0;
-      while (!until(done)) {
-        for (std::uint64_t& key : keys) key = key_of(random.below(large.size() / 2), 3);
-        const auto start = std::chrono::steady_clock::now();
-        large.find(keys.data(), out.data(), keys.size());
-        seconds += seconds_since(start);
-        for (std::size_t r = 0; r < keys.size(); ++r) {
-          if (out[r] != value_of(keys[r])) throw Error("a value is wrong");
-        }
-        done += keys.size();
-      }
-      return static_cast<double>(done) / seconds / 1e6;
-    };
-    gets_still.push_back(read([&](std::uint64_t done) { return done >= setup.operations / 4; }));
-    std::thread grower([&] {
-      large.reserve(setup.items * 2);
-      stop = true;
-    });
-    gets_meanwhile.push_back(read([&](std::uint64_t) { return stop.load(); }));
-    grower.join();
-    kept.push_back(gets_meanwhile.back() / gets_still.back());
-  }
-  return {{"study", "growth"},
-          {"items", setup.items},
-          {"threads", setup.threads},
-          {"grown_seconds", spread(grown)},
-          {"made_seconds", spread(made)},
-          {"over_made", spread(ratios)},
-          {"get_mops", spread(gets_still)},
-          {"get_meanwhile_mops", spread(gets_meanwhile)},
-          {"get_kept", spread(kept)}};
-}
-
 Json study_pollution(const Setup& setup) {
   Json runs = Json::array();
   for (const char* const name : {"dramhit", "folklore"}) {
+    progress(said("pollution", name, setup.items));
     const auto table = subject(name, setup.items, setup);
     fill(*table, setup.items, setup.threads);
     for (const unsigned lines : {0u, 4u, 16u, 64u, 256u, 512u}) {
@@ -272,6 +201,7 @@ Json study_pollution(const Setup& setup) {
 Json study_latency(const Setup& setup) {
   Json runs = Json::array();
   for (const char* const name : {"dramhit", "folklore"}) {
+    progress(said("latency", name, setup.items));
     const auto table = subject(name, setup.items, setup);
     fill(*table, setup.items, setup.threads);
     for (const auto& [what, kind] : {std::pair{"get", Ask::get}, std::pair{"upsert", Ask::upsert}}) {

@@ -38,6 +38,13 @@ class TableWorker final : public Worker {
       round_.ids[i] = i;
       round_.statuses[i] = Status::not_run;
     }
+    if (asked_.ask == Ask::rows) {
+      for (std::uint8_t& op : ops_) {
+        op = static_cast<std::uint8_t>(random_.real() < asked_.reads ? Op::find : Op::assign);
+      }
+      round_.ops = ops_.data();
+      round_.by_row = true;
+    }
     if (asked_.ask != Ask::mixed) return;
     for (std::size_t i = 0; i < rows; i += asked_.batch) {
       const Op op = random_.real() < asked_.reads ? Op::find : Op::accumulate;
@@ -61,7 +68,7 @@ class TableWorker final : public Worker {
         ++wrong;
         continue;
       }
-      const bool reads = asked_.ask == Ask::get || (asked_.ask == Ask::mixed && ops_[row] == 3);
+      const bool reads = asked_.ask == Ask::get || (is_mixed() && static_cast<Op>(ops_[row]) == Op::find);
       wrong += reads ? round_.statuses[i] != Status::found || round_.out[i] != value_of(round_.keys[row])
                      : round_.statuses[i] != expected();
     }
@@ -78,6 +85,7 @@ class TableWorker final : public Worker {
       default: return Op::find;
     }
   }
+  bool is_mixed() const { return asked_.ask == Ask::mixed || asked_.ask == Ask::rows; }
   Status expected() const {
     if (asked_.ask == Ask::put_new) return Status::inserted;
     return asked_.ask == Ask::absent ? Status::not_found : Status::updated;

@@ -16,6 +16,7 @@ enum class Ask : std::uint8_t {
   upsert,  ///< adds 0 to values that are there, so that they can still be checked
   count,   ///< adds 1 to keys of a zipfian distribution in a table that begins empty
   mixed,   ///< get and upsert, batch by batch
+  rows,    ///< get and put, row by row of a batch (YCSB B with `reads` of 0.95)
 };
 
 struct Asked {
@@ -25,7 +26,7 @@ struct Asked {
   std::uint64_t seed = 1;
   std::size_t batch = 16;
   double theta = 0;  ///< of a zipfian distribution; 0: uniform
-  double reads = 1;  ///< share of `mixed`
+  double reads = 1;  ///< share of `mixed` and `rows`
   bool silent = false;
   unsigned pollutes = 0;                       ///< lines of another array asked for after each operation
   const Distribution* distribution = nullptr;  ///< with `theta`

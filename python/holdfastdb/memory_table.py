@@ -228,7 +228,7 @@ class MemoryTable(Operations):
         ------
         NoSpace
         """
-        if table._shape.any_length:
+        if table.any_length:
             raise InvalidArgument(f"{table.path} has keys and values of any length: a table in memory has fixed ones")
         options = {"capacity": max(1, len(table)), **options}
         made = cls(table.key_bytes, table.value_bytes, **options)
