@@ -18,7 +18,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Json study_churn(const Setup& setup) {
-  std::vector<double> fresh, churned, slower;
+  std::vector<double> fresh, churned, slower, fresh_lines, churned_lines;
   for (unsigned i = 0; i < setup.repetitions; ++i) {
     MemoryTable table({.capacity = setup.items, .threads = setup.threads, .grows = false, .populate = true});
     constexpr std::size_t kRows = 1 << 16;
@@ -30,11 +30,14 @@ Json study_churn(const Setup& setup) {
       }
     };
     const std::uint64_t items = setup.items / kRows * kRows;
+    std::vector<double> lines;
     const auto read = [&](std::uint64_t first) {
       Random random(i + 1);
       double seconds = 0;
+      const MemoryStats before = table.stats();
       std::vector<std::uint64_t> out(kRows);
-      for (std::uint64_t done = 0; done < setup.operations; done += kRows) {
+      std::uint64_t done = 0;
+      for (; done < setup.operations; done += kRows) {
         for (std::size_t r = 0; r < kRows; ++r) keys[r] = key_of(first + random.below(items), 3);
         const auto start = std::chrono::steady_clock::now();
         table.find(keys.data(), out.data(), kRows);
@@ -43,7 +46,10 @@ Json study_churn(const Setup& setup) {
           if (out[r] != value_of(keys[r])) throw Error("a value is wrong");
         }
       }
-      return static_cast<double>(setup.operations) / seconds / 1e6;
+      const MemoryStats after = table.stats();
+      lines.push_back(static_cast<double>(after.lines - before.lines) /
+                      static_cast<double>(after.operations - before.operations));
+      return static_cast<double>(done) / seconds / 1e6;
     };
     progress("churn: filling, repetition " + std::to_string(i + 1));
     for (std::uint64_t at = 0; at < items; at += kRows) put(at);
@@ -58,6 +64,8 @@ Json study_churn(const Setup& setup) {
       put(last);
     }
     churned.push_back(read(last + kRows - items));
+    fresh_lines.push_back(lines[0]);
+    churned_lines.push_back(lines[1]);
     slower.push_back(100 * (1 - churned.back() / fresh.back()));
   }
   return {{"study", "churn"},
@@ -65,6 +73,8 @@ Json study_churn(const Setup& setup) {
           {"threads", setup.threads},
           {"fresh_mops", spread(fresh)},
           {"churned_mops", spread(churned)},
+          {"fresh_lines", spread(fresh_lines)},
+          {"churned_lines", spread(churned_lines)},
           {"slower_percent", spread(slower)}};
 }
 

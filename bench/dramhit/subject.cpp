@@ -75,6 +75,10 @@ class DramhitSubject final : public Subject {
     return std::make_unique<DramhitCaller>(table_, silent, depth_);
   }
   bool is_silent() const override { return table_.stats().partitions != 0; }
+  unsigned changers(unsigned threads) const override {
+    const unsigned partitions = table_.stats().partitions;
+    return threads > partitions ? threads - partitions : 1;
+  }
   std::uint64_t lines() const override { return table_.stats().lines; }
   std::uint64_t operations() const override { return table_.stats().operations; }
 

@@ -14,7 +14,8 @@ double rate(Subject& table, Ask kind, std::uint64_t items, const Setup& setup, u
   Asked asked = more;
   asked.ask = kind;
   asked.items = items - items / 16;
-  return ask(table, asked, setup.operations, threads).mops;
+  const bool changes = kind != Ask::get && kind != Ask::absent;
+  return ask(table, asked, setup.operations, changes ? table.changers(threads) : threads).mops;
 }
 
 /// Fills a table; M operations a second.
@@ -23,7 +24,7 @@ double fill(Subject& table, std::uint64_t items, unsigned threads) {
   asked.silent = table.is_silent();
   asked.ask = Ask::put_new;
   const std::size_t rows = std::min<std::size_t>(16384, items / threads / 16);
-  return ask(table, asked, items, threads, rows).mops;
+  return ask(table, asked, items, table.changers(threads), rows).mops;
 }
 
 std::string said(const char* study, const std::string& form, std::uint64_t items) {

@@ -12,6 +12,7 @@
 #include "structures/dramhit/owned_change.hpp"
 #include "structures/dramhit/tile.hpp"
 #include "support/random.hpp"
+#include "support/tiles.hpp"
 
 namespace holdfast {
 namespace {
@@ -63,6 +64,7 @@ TEST(DramhitPartitions, AnOwnersChangeWithoutBranchesIsTheSameChange) {
 
 TEST(DramhitPartitions, SumsOfSkewedKeysArriveBesideReaders) {
   for (const unsigned partitions : {1u, 2u, 3u}) {
+    const test::UseTile tile(test::kTiles[partitions - 1]);
     MemoryTable table({.capacity = 50'000, .partitions = partitions});
     constexpr std::uint64_t kAdds = 100'000;
     std::atomic<bool> stop{false};
@@ -97,7 +99,10 @@ TEST(DramhitPartitions, SumsOfSkewedKeysArriveBesideReaders) {
   }
 }
 
-TEST(DramhitPartitions, AFlushIsABarrier) {
+class DramhitPartitionTiles : public testing::TestWithParam<const char*> {};
+
+TEST_P(DramhitPartitionTiles, AFlushIsABarrier) {
+  const test::UseTile tile(GetParam());
   MemoryTable table({.capacity = 50'000, .partitions = 2});
   MemoryHandle handle = table.handle();
   for (std::uint64_t round = 0; round < 300; ++round) {
@@ -115,6 +120,8 @@ TEST(DramhitPartitions, AFlushIsABarrier) {
   }
   EXPECT_EQ(table.size(), 200u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Tiles, DramhitPartitionTiles, testing::ValuesIn(test::kTiles));
 
 TEST(DramhitPartitions, AProducerThatLeavesWithAPartialSectionLosesNothing) {
   MemoryTable table({.capacity = 50'000, .partitions = 3});

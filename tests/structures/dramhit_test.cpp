@@ -12,6 +12,7 @@
 #include "structures/dramhit/word.hpp"
 #include "support/model.hpp"
 #include "support/random.hpp"
+#include "support/tiles.hpp"
 
 namespace holdfast {
 namespace {
@@ -44,8 +45,11 @@ TEST(DramhitWord, AHashGoesThroughAWordAndBack) {
 
 struct Shape {
   std::uint32_t key_bytes, value_bytes;
+  const char* tile = nullptr;  ///< null: the CPU's best
 };
-void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.key_bytes << '/' << shape.value_bytes; }
+void PrintTo(const Shape& shape, std::ostream* out) {
+  *out << shape.key_bytes << '/' << shape.value_bytes << (shape.tile == nullptr ? "" : shape.tile);
+}
 
 using Bytes = std::string;
 
@@ -164,6 +168,7 @@ class Checked {
 
 class Dramhit : public testing::TestWithParam<Shape> {
  protected:
+  const test::UseTile tile_{GetParam().tile};
   MemoryOptions options() const {
     MemoryOptions options;
     options.key_bytes = GetParam().key_bytes;
@@ -208,8 +213,9 @@ TEST_P(Dramhit, GrowsFarPastItsCapacity) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Dramhit,
-                         testing::Values(Shape{8, 8}, Shape{8, 0}, Shape{8, 4}, Shape{8, 5}, Shape{8, 64}, Shape{16, 8},
-                                         Shape{24, 12}, Shape{64, 64}, Shape{64, 0}));
+                         testing::Values(Shape{8, 8}, Shape{8, 8, "avx2"}, Shape{8, 8, "portable"}, Shape{8, 0},
+                                         Shape{8, 4}, Shape{8, 5}, Shape{8, 64}, Shape{16, 8}, Shape{24, 12},
+                                         Shape{64, 64}, Shape{64, 0}));
 
 }  // namespace
 }  // namespace holdfast

@@ -12,7 +12,7 @@
 namespace holdfast::dramhit {
 
 inline constexpr unsigned kMostDepth = 128;
-/// Lines that a queue waits for at a time; chosen by `holdfast bench dramhit depth` (docs/performance.md).
+/// Lines that a queue waits for at a time; chosen by `holdfast-dramhit-bench depth`.
 inline constexpr unsigned kDepth = 32;
 
 /// Operations to submit: rows [next, end) of the caller's arrays.
