@@ -201,10 +201,13 @@ class MemoryTable(Operations):
         NoSpace
             The medium has no room for all items; those that found room are in the table, which is closed.
         """
-        if isinstance(to, Pool) != (name is not None):
-            raise InvalidArgument("give a name with an open pool, and none with a path: Table.create names the table")
         options = {"key": self.key_bytes, "value": self.value_bytes, "capacity": max(1, len(self)), **options}
-        made = Table.create(to, **options) if name is None else cast(Pool, to).create_table(name, **options)
+        if isinstance(to, Pool) and name is not None:
+            made = to.create_table(name, **options)
+        elif not isinstance(to, Pool) and name is None:
+            made = Table.create(to, **options)
+        else:
+            raise InvalidArgument("give a name with an open pool, and none with a path: Table.create names the table")
         try:
             cursor: int | None = 0
             while cursor is not None:
