@@ -295,7 +295,7 @@ TEST_P(DramhitModel, EveryOrderIsRight) {
   for (const Case& one : cases()) {
     const Executions seen = run_all(one.play);
     EXPECT_EQ(seen.wrong, 0u) << one.name << ", of " << seen.executions;
-    EXPECT_GT(seen.executions, 15u) << one.name;
+    EXPECT_GE(seen.executions, 15u) << one.name;
     std::cout << one.name << ": " << seen.executions << " executions\n";
     executions += seen.executions;
   }
