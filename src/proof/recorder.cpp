@@ -173,6 +173,8 @@ void Recorder::after(Event& event) noexcept {
 void Recorder::note(const Event& event) {
   switch (event.call) {
     case Call::open:
+    case Call::mbind: return {EPERM};
+    case Call::membarrier: return {ENOSYS};
     case Call::pidfd_open: return note_open(event);
     case Call::close:
       descriptors_.erase(event.fd);

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <thread>
 #include <vector>
 
 #include "holdfast/memory_table.hpp"
+#include "memory/system.hpp"
 #include "structures/dramhit/word.hpp"
 #include "support/random.hpp"
 #include "support/tiles.hpp"
@@ -278,6 +280,37 @@ TEST(DramhitErrors, ATableThatDoesNotGrowSaysNoSpaceAndKeepsTheRest) {
     ASSERT_EQ(found[i], statuses[i] == Status::inserted);
     ASSERT_EQ(out[i], found[i] ? keys[i] : 0);
   }
+}
+
+class NoMemory final : public memory::system::Observer {
+ public:
+  NoMemory() { memory::system::observe(this); }
+  ~NoMemory() override { memory::system::observe(nullptr); }
+  int before(const memory::system::Event& event) noexcept override {
+    return event.call == memory::system::Call::mmap ? ENOMEM : 0;
+  }
+};
+
+TEST(DramhitErrors, WithoutMemoryForAGrowthTheRestStands) {
+  MemoryTable table({.capacity = 1000, .threads = 1});
+  const std::size_t n = 2 * table.slots();
+  std::vector<std::uint64_t> keys(n), out(n);
+  for (std::size_t i = 0; i < n; ++i) keys[i] = test::mix(i);
+  std::vector<Status> statuses(n);
+  {
+    const NoMemory none;
+    EXPECT_THROW(MemoryTable{}, NoSpace);
+    EXPECT_THROW(table.reserve(2 * n), NoSpace);
+    const BatchResult result = table.insert(keys.data(), keys.data(), n, statuses.data());
+    EXPECT_GT(result.of(Status::inserted), table.slots() * 3 / 4);
+    EXPECT_GT(result.of(Status::no_space), 0u);
+    EXPECT_EQ(table.size(), result.of(Status::inserted));
+  }
+  const auto found = std::make_unique<bool[]>(n);
+  table.find(keys.data(), out.data(), n, found.get());
+  for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(found[i], statuses[i] == Status::inserted);
+  table.insert(keys.data(), keys.data(), n, statuses.data());
+  EXPECT_EQ(table.size(), n) << "it did not grow when there was memory again";
 }
 
 TEST(DramhitErase, ErasedSlotsAreUsedAgain) {

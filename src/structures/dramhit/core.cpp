@@ -2,13 +2,12 @@
 #include "structures/dramhit/core.hpp"
 
 #include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <thread>
 
 #include "holdfast/error.hpp"
+#include "memory/system.hpp"
 #include "structures/dramhit/wide_record.hpp"
 
 namespace holdfast::dramhit {
@@ -19,7 +18,7 @@ constexpr std::uint64_t kMostLines = std::uint64_t{1} << 42;
 
 std::uint64_t blocks_of(const View& view) { return (view.all_lines() + kBlock - 1) / kBlock; }
 
-bool membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; }
+bool membarrier(int command) { return memory::system::membarrier(command) == 0; }
 
 }  // namespace
 
