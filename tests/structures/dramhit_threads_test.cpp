@@ -117,9 +117,11 @@ TEST_P(DramhitThreads, EveryKeyIsThereOnceOrNot) {
   std::vector<std::uint64_t> keys(load.keys * words + words);
   std::uint64_t cursor = 0;
   EXPECT_EQ(table.export_batch(cursor, keys.data(), nullptr, load.keys + 1), items) << "a key has two slots";
-  if (load.grows && load.keys * kRounds > 50'000 * 60) {  // sanitizers run fewer rounds
+#if !defined(HOLDFAST_SANITIZED)  // fewer rounds add too few keys
+  if (load.grows && load.keys > 10'000) {
     EXPECT_GT(table.stats().growths, 0u);
   }
+#endif
 }
 
 INSTANTIATE_TEST_SUITE_P(Loads, DramhitThreads,
