@@ -129,6 +129,7 @@ void TableObject::move_heap(Edit& edit, HeapSpace& space) {
   try {
     map_heap_pieces(edit.directory().extents_of(number(), kHeapRole));
     settle_heap_from(mapped);
+    HOLDFAST_FAILPOINT(heap_allocated);
     edit.commit();
   } catch (...) {  // `space` ends with what was mapped there
     std::swap(heap_, space.address);

@@ -44,6 +44,9 @@ void require_table(const memory::ObjectEntry& entry, const std::string& label) {
   if (entry.type != static_cast<std::uint32_t>(memory::ObjectType::table)) {
     throw PoolMismatch(label + " is an object of type " + std::to_string(entry.type) + ", not a table");
   }
+  if (entry.type_version == 0) {
+    throw PoolCorrupt(label + " is a table of version 0, which there is not; restore the pool from a copy");
+  }
   if (entry.type_version > kTableVersion || entry.required != 0) {
     throw PoolVersion(label + " is a table of version " + std::to_string(entry.type_version) + " with features " +
                       std::to_string(entry.required) + "; this Holdfast knows version " +

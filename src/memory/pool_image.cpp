@@ -92,7 +92,7 @@ PoolImage image_of(const std::string& path, const Header& header) {
   image.choice = choose_copy(copies[0], copies[1], [](const Superblock& block) { return is_intact(block); });
   if (image.choice.copy < 0) throw_no_copy(path, copies);
   image.block = copies[image.choice.copy];
-  if (image.block.version != kVersion) throw_version(path, image.block.version);
+  if (is_retired_or_newer(image.block.version)) throw_version(path, image.block.version);
   std::string what = flaw(image.block);
   if (what.empty()) {
     const std::byte* const area = header.areas.get() + image.block.area * kAreaBytes;

@@ -21,6 +21,7 @@ bool is_zero(const std::uint8_t (&bytes)[N]) {
 bool is_intact(const Superblock& block) { return block.magic == kMagic && block.checksum == checksum_of(block); }
 
 std::string flaw(const Superblock& block) {
+  if (block.version == 0) return "format 0, which there is not";
   if (block.area > 1) return "directory area " + std::to_string(block.area);
   if (block.generation == 0 || block.generation >= kGenerations)
     return "generation " + std::to_string(block.generation);

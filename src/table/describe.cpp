@@ -57,6 +57,10 @@ TableInfo table_info(const gphash::TableShape& shape, const memory::Directory& d
 /// What its type says of an object whose page is whole.
 void describe_type(const memory::Directory& directory, const memory::ObjectEntry& entry, const memory::ObjectPage& page,
                    ObjectInfo& info) {
+  if (is_table(entry) && entry.type_version == 0) {
+    info.damage = "it is a table of version 0, which there is not";
+    return;
+  }
   if (!is_table(entry) || entry.type_version > gphash::kTableVersion || entry.required != 0) {
     info.damage = "this version does not know such objects";
     return;

@@ -91,8 +91,12 @@ CheckReport Pool::Impl::check() {
   const auto directory = pool->directory();
   const bool alone = directory->objects.size() == 1;
   for (const memory::ObjectEntry& entry : directory->objects) {
-    if (entry.type != static_cast<std::uint32_t>(memory::ObjectType::table)) continue;
     const std::string label = alone ? path : label_of(std::string(entry.title()));
+    if (entry.type != static_cast<std::uint32_t>(memory::ObjectType::table)) {
+      total.errors.push_back(label + " is an object of type " + std::to_string(entry.type) +
+                             ", which this Holdfast cannot verify; check it with a newer one");
+      continue;
+    }
     const std::string prefix = alone ? "" : label + ": ";
     try {
       const std::shared_ptr<Table::Impl> open = find_open(entry.number);

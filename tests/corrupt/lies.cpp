@@ -50,10 +50,13 @@ Lie in_extent(std::string text, std::function<void(Extent&)> change) {
   return in_directory(std::move(text), [change](Directory& d) { change(extent_of(d, kWide, gphash::kLevelRole)); });
 }
 
+ObjectEntry& wide_entry(Directory& directory) {
+  return *std::find_if(directory.objects.begin(), directory.objects.end(),
+                       [](const auto& entry) { return entry.number == kWide; });
+}
+
 Lie in_entry(std::string text, std::function<void(ObjectEntry&)> change) {
-  return in_directory(std::move(text), [change](Directory& d) {
-    change(*std::find_if(d.objects.begin(), d.objects.end(), [](const auto& e) { return e.number == kWide; }));
-  });
+  return in_directory(std::move(text), [change](Directory& d) { change(wide_entry(d)); });
 }
 
 Lie in_name(std::string text, const std::string& name) {
@@ -84,7 +87,7 @@ void add_piece(Directory& directory, std::uint32_t object, std::uint16_t index) 
 std::vector<Lie> lies_of_superblock() {
   return {
       in_superblock("is not a pool", [](Superblock& s) { s.magic ^= 1; }),
-      in_superblock("of format 0", [](Superblock& s) { s.version = 0; }),
+      in_superblock("format 0, which there is not", [](Superblock& s) { s.version = 0; }),
       in_superblock("of format 4, which was retired", [](Superblock& s) { s.version = 4; }),
       in_superblock("of format 6; this Holdfast knows format 5", [](Superblock& s) { s.version = 6; }),
       in_superblock("of format 4294967295", [](Superblock& s) { s.version = ~0u; }),
@@ -235,6 +238,7 @@ std::vector<Lie> lies_of_shapes() {
   using gphash::kHeapRole;
   using gphash::kLevelRole;
   return {
+      in_shape("a table of version 0, which there is not", kWide, [](Directory& d) { wide_entry(d).type_version = 0; }),
       in_shape("extents that no table has", kWide, [](Directory& d) { extent_of(d, kWide, kLevelRole, 1).role = 7; }),
       in_shape("a heap that it does not need", kWide, [](Directory& d) { add_piece(d, kWide, 0); }),
       in_shape("no aside slot", kWide, [](Directory& d) { extent_of(d, kWide, memory::kPagesRole).bytes = 2 * kPage; }),

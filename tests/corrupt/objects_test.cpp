@@ -119,7 +119,7 @@ TEST_F(Objects, ARefusedOneIsNotWrittenTo) {
 
 TEST_F(Objects, CheckNamesThoseThatItCannotOpen) {
   const CheckReport report = check(path_);
-  for (const std::uint32_t number : {kFeatured, kNewer, kCells, kWide}) {
+  for (const std::uint32_t number : {kUnknown, kFeatured, kNewer, kCells, kWide}) {
     const std::string begins = path_ + ":" + name_of(number) + " ";
     const bool told = std::any_of(report.errors.begin(), report.errors.end(),
                                   [&](const std::string& error) { return error.rfind(begins, 0) == 0; });

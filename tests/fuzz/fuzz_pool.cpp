@@ -64,8 +64,7 @@ std::vector<Part> pages_of_objects(const std::string& bytes) {
 std::vector<Part> pages_of_content(const std::string& bytes) {
   std::vector<Part> parts;
   for (std::uint64_t at = memory::kFirstExtent; at + kPage <= bytes.size(); at += kPage) {
-    const bool empty = std::string_view(bytes).substr(at, kPage).find_first_not_of('\0') == std::string_view::npos;
-    if (!empty) parts.push_back({at, kPage});
+    if (!test::is_zero_page(std::string_view(bytes).substr(at, kPage))) parts.push_back({at, kPage});
   }
   return parts;
 }

@@ -1,4 +1,4 @@
-// report.hpp: what a campaign of kills counted, as a result file.
+// report.hpp: what a campaign of kills counted, as fields of a result file.
 #pragma once
 
 #include "campaign.hpp"
@@ -6,8 +6,8 @@
 
 namespace holdfast::test::kill {
 
-Results results_of(const Options& options, const Counts& counts);
-/// A line a failpoint: the kills there by the kind of table, and what recovery mended after them.
-std::string table_of(const Counts& counts);
+Results results_of(const Campaign& campaign);
+/// A line a failpoint: the kills there by the kinds of the subject, and what recovery mended after them.
+std::string table_of(const Campaign& campaign);
 
 }  // namespace holdfast::test::kill

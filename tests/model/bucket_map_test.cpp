@@ -1,11 +1,11 @@
 // bucket_map_test.cpp: the loader of a bucket cache, a change of a slot, and searches for its key one after the other, in every order
-// with few preemptions, over memory as weak as a GPU's (weak_memory.hpp); and the same for a batch that changes two slots of the bucket in
+// with few preemptions, over memory as weak as a GPU's (proof/weak_memory.hpp); and the same for a batch that changes two slots of the bucket in
 // phases. index/cache_map.hpp and index/claim.hpp are the code that ships; the search asks as index/find.hpp does. RULES.md 11, 15, 25.
 #include "index/cache_map.hpp"
 #include "index/claim.hpp"
 
+#include "map_memory.hpp"
 #include "record.hpp"
-#include "weak_memory.hpp"
 
 namespace holdfast::machine::model {
 

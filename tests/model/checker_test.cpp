@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "machine/model/durable.hpp"
 #include "machine/model/oracle.hpp"
+#include "machine/model/world.hpp"
 #include "scenarios.hpp"
 
 namespace holdfast::machine::model {
@@ -70,7 +70,7 @@ TEST(Oracle, NoSpaceIsAnAnswerOnlyWhereThereCanBeNone) {
 }
 
 /// The images of a pool of two slots and one cell of two words, as their words.
-std::set<Image> images(const Durable& durable) {
+std::set<Image> images(const proof::Arena& durable) {
   std::set<Image> found;
   EXPECT_TRUE(durable.images([&](const Image& image, std::uint64_t) { found.insert(image); }));
   return found;
@@ -84,15 +84,17 @@ Regions small() {
   return regions;
 }
 
+proof::Arena arena(Flavour flavour) { return {stores_of(flavour), plan_of(small(), flavour)}; }
+
 TEST(Durable, ALineKeepsAnyPrefixOnACpu) {
-  Durable durable(Flavour::power, small());
+  proof::Arena durable = arena(Flavour::power);
   durable.store(0, durable.words(), 7);
   durable.store(0, durable.words() + 1, 1);
   EXPECT_EQ(images(durable), (std::set<Image>{{0, 0, 0, 0, 0, 0}, {7, 0, 0, 0, 0, 0}, {7, 1, 0, 0, 0, 0}}));
 }
 
 TEST(Durable, AnyWordMayBeMissingOnAGpu) {
-  Durable durable(Flavour::gpu, small());
+  proof::Arena durable = arena(Flavour::gpu);
   durable.store(0, durable.words(), 7);
   durable.store(0, durable.words() + 1, 1);
   EXPECT_EQ(images(durable),
@@ -100,7 +102,7 @@ TEST(Durable, AnyWordMayBeMissingOnAGpu) {
 }
 
 TEST(Durable, OnlyAFenceAfterAFlushOfItsOwnSettles) {
-  Durable durable(Flavour::power, small());
+  proof::Arena durable = arena(Flavour::power);
   durable.store(0, durable.words(), 7);
   durable.fence(0);
   EXPECT_EQ(images(durable).size(), 2u);  // not flushed
@@ -113,7 +115,7 @@ TEST(Durable, OnlyAFenceAfterAFlushOfItsOwnSettles) {
 }
 
 TEST(Durable, CellsMatterOnlyWhereASlotNamesThem) {
-  Durable durable(Flavour::power, small());
+  proof::Arena durable = arena(Flavour::power);
   durable.store(0, durable.words() + 4, 9);
   EXPECT_EQ(images(durable), (std::set<Image>{{0, 0, 0, 0, 0, 0}}));
   durable.store(0, durable.words(), 7);
@@ -124,7 +126,7 @@ TEST(Durable, CellsMatterOnlyWhereASlotNamesThem) {
 }
 
 TEST(Durable, EveryStoreSurvivesAProcess) {
-  Durable durable(Flavour::process, small());
+  proof::Arena durable = arena(Flavour::process);
   durable.store(0, durable.words() + 2, 7);
   EXPECT_EQ(images(durable), (std::set<Image>{{0, 0, 7, 0, 0, 0}}));
 }

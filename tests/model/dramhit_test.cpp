@@ -1,11 +1,15 @@
 // dramhit_test.cpp: the slot protocol of the table in memory (structures/dramhit/protocol.hpp, the code that ships), in every
-// order of few preemptions, over memory as weak as weak_memory.hpp has it: insert, erase, reuse, reads and growth.
+// order of few preemptions, over memory as weak as proof/weak_memory.hpp has it: insert, erase, reuse, reads and growth.
 //
 // Lines of two slots: a slot is one location, its word below and its value above. What must be true at the end: no key has two
 // slots, every acknowledged change is there, and no read gave a value of another key.
 #include "structures/dramhit/protocol.hpp"
 
-#include "weak_memory.hpp"
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "proof/weak_memory.hpp"
 
 namespace holdfast::machine::model {
 
@@ -16,6 +20,12 @@ using dramhit::Change;
 using dramhit::Pair;
 using dramhit::Seen;
 using dramhit::Turn;
+using proof::Executions;
+using proof::kMostActors;
+using proof::Play;
+using proof::run_all;
+using proof::weak;
+using proof::WeakMemory;
 
 /// Steps that can be left out.
 enum class Left : std::uint8_t { nothing, lock, look_under_lock, raise, freeze, compare, whole_loads };

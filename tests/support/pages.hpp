@@ -13,6 +13,8 @@ namespace holdfast::test {
 inline constexpr std::string_view kPagesMagic = "HF PAGES";
 inline constexpr std::size_t kPageBytes = 4096;
 
+bool is_zero_page(std::string_view page);
+
 /// `bytes` are whole pages.
 std::string pack_pages(const std::string& bytes);
 bool is_packed(const std::string& bytes);

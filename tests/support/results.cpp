@@ -13,6 +13,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace holdfast::test {
 namespace {
@@ -100,6 +101,16 @@ void Results::add(const std::string& field, const std::vector<std::pair<std::str
   for (const auto& [name, row] : rows)
     text += (text.empty() ? "\n    " : ",\n    ") + quoted(name) + ": " + object(row);
   fields_.emplace_back(field, "{" + text + "\n  }");
+}
+
+void Results::add(const Results& more) { fields_.insert(fields_.end(), more.fields_.begin(), more.fields_.end()); }
+
+void Results::add(const std::string& field, const Results& of_one) {
+  std::string text = of_one.text();
+  text.pop_back();  // the end of the last line
+  for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1))
+    text.insert(at + 1, "  ");
+  fields_.emplace_back(field, std::move(text));
 }
 
 std::string Results::text() const {

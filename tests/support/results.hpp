@@ -14,6 +14,7 @@ std::string machine_name();
 /// A JSON object that keeps the order in which fields were added.
 class Results {
  public:
+  Results() = default;  ///< fields to add to others
   explicit Results(std::string schema);
   void add(const std::string& field, std::uint64_t value);
   void add(const std::string& field, double value);
@@ -22,6 +23,8 @@ class Results {
   using Row = std::vector<std::pair<std::string, std::uint64_t>>;
   void add(const std::string& field, const Row& row);
   void add(const std::string& field, const std::vector<std::pair<std::string, Row>>& rows);
+  void add(const Results& more);  ///< its fields, behind those that there are
+  void add(const std::string& field, const Results& of_one);
   /// Writes `<folder>/<machine>/<file>`; makes the folders. Returns the path. Throws std::runtime_error.
   std::string write(const std::string& folder, const std::string& file) const;
   std::string text() const;

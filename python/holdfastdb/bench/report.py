@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from holdfastdb.bench import dramhit_tables, link_tables, machine
+from holdfastdb.bench import dramhit_tables, link_tables, machine, object_tables
 from holdfastdb.bench.markdown import grid, spread_text
 from holdfastdb.bench.results import Json, field, read
 
@@ -159,6 +159,7 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "limits": _limits,
     **link_tables.TABLES,
     **dramhit_tables.TABLES,
+    **object_tables.TABLES,
     "snapshot": _snapshot,
     "cache-trace": _cache_trace,
     "stores": lambda content: _compare(content, 2),

@@ -1,4 +1,4 @@
-// explore.cpp: depth-first over schedules, by running again from the start. States that were seen before are not entered again.
+// explore.cpp: a scenario as callers whose orders are explored; the answers say what a crash may leave.
 #include "machine/model/explore.hpp"
 
 #include <algorithm>
@@ -11,64 +11,69 @@
 #include "holdfast/error.hpp"
 #include "machine/cpu/keeper.hpp"
 #include "machine/model/driver.hpp"
-#include "machine/model/fiber.hpp"
 #include "machine/model/pool.hpp"
 #include "machine/model/runner.hpp"
+#include "proof/explorer.hpp"
 
 namespace holdfast::machine::model {
 
 namespace {
 
-constexpr unsigned kDone = ~0u;
-constexpr unsigned kAbort = ~0u - 1;
 constexpr unsigned kFreshKeys = 4;
 constexpr std::size_t kTraceShown = 120;
 
-class Explorer : public Watcher {
+class TableCallers : public proof::Callers, public Watcher {
  public:
-  Explorer(const Scenario& scenario, const Bounds& bounds, Recovery& recovery)
+  TableCallers(const Scenario& scenario, Recovery& recovery)
       : scenario_(scenario),
-        bounds_(bounds),
         recovery_(recovery),
         world_(scenario.flavour, scenario.shape),
         driver_(make_model_driver(
             scenario.flavour,
             {scenario.shape.levels, scenario.shape.hashes, scenario.shape.slots, scenario.shape.key_words},
             scenario.shape.variable)),
-        callers_(static_cast<unsigned>(scenario.callers.size())),
-        fibers_(callers_) {
+        callers_(static_cast<unsigned>(scenario.callers.size())) {
     HOLDFAST_ASSERT(callers_ <= kMaxCallers && (!scenario.grows || callers_ == 1));
-    set_up();
   }
 
-  Verdict run();
-  void before() override;
+  Verdict explore(const Bounds& bounds);
+
+  unsigned count() const override { return callers_; }
+  void restart() override;
+  void run(unsigned caller) override;
+  void resume(unsigned caller) override { world_.set_caller(caller); }
+  void begin(unsigned caller) override;
+  bool is_blocked(unsigned caller) const override { return world_.is_blocked(caller); }
+  std::uint64_t hash() const override { return world_.hash() + mix(history_.hash()); }
+  std::string crash() override;
+  std::string end() override;
+  std::string explain(const std::string& what) override;
+
+  void before() override { access(); }
 
  private:
   struct Allowed {
     std::vector<std::vector<State>> states;  // by key
     std::uint64_t hash = 0;
+
+    /// What of `found` the answers do not allow.
+    std::string contradicts(const Recovered& found, const std::vector<std::uint64_t>& keys) const {
+      for (std::size_t k = 0; k < keys.size(); ++k) {
+        if (std::find(states[k].begin(), states[k].end(), found.states[k]) != states[k].end()) continue;
+        return "key " + std::to_string(keys[k]) + " is " + describe(found.states[k]);
+      }
+      return {};
+    }
   };
 
-  void set_up();
-  void restart();
-  void body(unsigned caller);
-  unsigned choose();
-  unsigned enabled() const;
-  void go(unsigned next);
-  void check_crash();
-  void check_end();
+  std::string set_up();
   const Allowed& allowed();
-  bool backtrack();
-  void fail(const std::string& what);
 
   const Scenario& scenario_;
-  const Bounds& bounds_;
   Recovery& recovery_;
   World world_;
   std::unique_ptr<cpu::Driver> driver_;
   const unsigned callers_;
-  Fibers fibers_;
   machine::Layout layout_;
   const machine::Layout* table_ = &layout_;  // as it is now
   cpu::Epochs epochs_;
@@ -80,19 +85,15 @@ class Explorer : public Watcher {
   std::function<void()> grow_;
   World::Snapshot start_;
   History begin_, history_;
-  std::vector<std::uint8_t> taken_, rest_;  // the schedule, and what else could have been chosen
-  std::size_t depth_ = 0;
-  unsigned current_ = 0, started_ = 0, finished_ = 0;
   unsigned position_[kMaxCallers] = {};  // of each caller's running submission in the history
   unsigned size_[kMaxCallers] = {};
-  bool over_ = false;
-  std::unordered_set<std::uint64_t> visited_, crashed_, checked_;
+  std::unordered_set<std::uint64_t> crashed_, checked_;
   std::unordered_map<std::uint64_t, Allowed> allowed_;
-  Verdict verdict_;
+  Counts counts_;
 };
 
-void Explorer::set_up() {
-  const InWorld in(world_);
+/// What the setup did wrong.
+std::string TableCallers::set_up() {
   ModelPool::create(world_);
   layout_ = world_.layout(scenario_.shape.top_level);
   driver_->set_layout(layout_);
@@ -108,7 +109,7 @@ void Explorer::set_up() {
     State& state = begin_.before[static_cast<std::size_t>(
         std::find(begin_.keys.begin(), begin_.keys.end(), operation.key) - begin_.keys.begin())];
     const Status expected = apply(operation, state);
-    if (operation.status != expected) fail("the setup did not succeed");
+    if (operation.status != expected) return explain("the setup did not succeed");
   }
   start_ = world_.settle();
   for (unsigned caller = 0; caller < callers_; ++caller) {
@@ -120,43 +121,28 @@ void Explorer::set_up() {
     }
   }
   HOLDFAST_ASSERT(begin_.operations.size() <= 32);
+  return {};
 }
 
-Verdict Explorer::run() {
-  const std::function<void(unsigned)> body = [this](unsigned caller) { this->body(caller); };
+Verdict TableCallers::explore(const Bounds& bounds) {
   const Recovery::Counts recovered = recovery_.counts();
   const InWorld in(world_);
+  proof::Explored explored{.failure = set_up()};
   world_.set_tracing(true);
-  ++verdict_.counts.scenarios;
-  while (verdict_.failure.empty()) {
-    ++verdict_.counts.executions;
-    restart();
-    for (unsigned i = 0; i < callers_; ++i) fibers_.start(i, &body);
-    world_.set_watcher(this);
-    const unsigned first = choose();
-    if (first < callers_) {
-      current_ = first;
-      world_.set_caller(first);
-      fibers_.enter(first);
-    }
-    world_.set_watcher(nullptr);
-    if (over_ && verdict_.failure.empty()) check_end();
-    if (verdict_.counts.states >= bounds_.states) verdict_.complete = false;
-    if (!verdict_.complete || !backtrack()) break;
-  }
+  world_.set_watcher(this);
+  if (explored.failure.empty()) explored = proof::explore(*this, bounds.states);
+  ++counts_.scenarios;
+  counts_.executions = explored.executions;
+  counts_.states = explored.states;
   const Recovery::Counts& now = recovery_.counts();
-  verdict_.counts.recovery = {now.recoveries - recovered.recoveries, now.crashed - recovered.crashed,
-                              now.second_rounds - recovered.second_rounds,
-                              now.second_crashes - recovered.second_crashes};
-  return verdict_;
+  counts_.recovery = {now.recoveries - recovered.recoveries, now.crashed - recovered.crashed,
+                      now.second_rounds - recovered.second_rounds, now.second_crashes - recovered.second_crashes};
+  return {explored.failure, explored.complete, counts_};
 }
 
-void Explorer::restart() {
+void TableCallers::restart() {
   world_.load(start_);
   history_ = begin_;
-  depth_ = 0;
-  current_ = started_ = finished_ = 0;
-  over_ = false;
   std::fill(std::begin(size_), std::end(size_), 0u);
   if (!scenario_.grows) return;
   // Growth needs a keeper, and tags of its own: those that recovery builds.
@@ -169,50 +155,25 @@ void Explorer::restart() {
   grow_ = [this] { keeper_->grow(); };
 }
 
-/// What a caller does, on its own stack. Holds no heap memory: it is left wherever the schedule ends.
-void Explorer::body(unsigned caller) {
+void TableCallers::run(unsigned caller) {
   unsigned position = 0;
   for (unsigned i = 0; i < caller; ++i) {
     for (const Submission& submission : scenario_.callers[i])
       position += static_cast<unsigned>(submission.operations.size());
   }
   Runner runner(world_, *driver_, caller, scenario_.grows ? &grow_ : nullptr);
-  try {
-    for (const Submission& submission : scenario_.callers[caller]) {
-      const auto size = static_cast<unsigned>(submission.operations.size());
-      position_[caller] = position;
-      size_[caller] = size;
-      runner.run(&history_.operations[position], size, submission.as_run, *table_, submission.in_phases);
-      size_[caller] = 0;
-      world_.forget_locals(caller);
-      position += size;
-    }
-  } catch (const Error& error) {
-    fail(error.what());
-    return go(kAbort);
+  for (const Submission& submission : scenario_.callers[caller]) {
+    const auto size = static_cast<unsigned>(submission.operations.size());
+    position_[caller] = position;
+    size_[caller] = size;
+    runner.run(&history_.operations[position], size, submission.as_run, *table_, submission.in_phases);
+    size_[caller] = 0;
+    world_.forget_locals(caller);
+    position += size;
   }
-  finished_ |= 1u << caller;
-  go(choose());
 }
 
-/// Goes on with `next`, from a fiber.
-void Explorer::go(unsigned next) {
-  if (next >= callers_) {
-    over_ = next == kDone;
-    return fibers_.to_main();
-  }
-  current_ = next;
-  world_.set_caller(next);
-  fibers_.switch_to(next);
-}
-
-void Explorer::before() {
-  const unsigned me = current_;
-  if (started_ >> me & 1) {
-    const unsigned next = choose();
-    if (next != me) go(next);
-  }
-  started_ |= 1u << me;
+void TableCallers::begin(unsigned me) {
   // An operation begins as late as it can: with its first access.
   world_.enter(me);
   for (unsigned i = position_[me]; i < position_[me] + size_[me]; ++i) {
@@ -225,49 +186,7 @@ void Explorer::before() {
   }
 }
 
-unsigned Explorer::enabled() const {
-  unsigned mask = 0;
-  for (unsigned i = 0; i < callers_; ++i) {
-    if (!(finished_ >> i & 1) && !world_.is_blocked(i)) mask |= 1u << i;
-  }
-  return mask;
-}
-
-/// Who makes the next access. Beyond the schedule that is being repeated, checks the state that was reached.
-unsigned Explorer::choose() {
-  if (depth_ < taken_.size()) return taken_[depth_++];
-  const std::uint64_t state = mix(world_.hash() + mix(history_.hash() + finished_));
-  if (!visited_.insert(state).second) return kAbort;
-  ++verdict_.counts.states;
-  check_crash();
-  if (!verdict_.failure.empty()) return kAbort;
-  const unsigned can = enabled();
-  if (can == 0) {
-    if (finished_ == (1u << callers_) - 1) return kDone;
-    fail("the callers wait for each other");
-    return kAbort;
-  }
-  const unsigned pick = can >> current_ & 1 ? current_ : static_cast<unsigned>(__builtin_ctz(can));
-  taken_.push_back(static_cast<std::uint8_t>(pick));
-  rest_.push_back(static_cast<std::uint8_t>(can & ~(1u << pick)));
-  ++depth_;
-  return pick;
-}
-
-bool Explorer::backtrack() {
-  while (!taken_.empty()) {
-    if (rest_.back() != 0) {
-      taken_.back() = static_cast<std::uint8_t>(__builtin_ctz(rest_.back()));
-      rest_.back() &= static_cast<std::uint8_t>(rest_.back() - 1);
-      return true;
-    }
-    taken_.pop_back();
-    rest_.pop_back();
-  }
-  return false;
-}
-
-const Explorer::Allowed& Explorer::allowed() {
+const TableCallers::Allowed& TableCallers::allowed() {
   const std::uint64_t answers = history_.hash();
   const auto known = allowed_.find(answers);
   if (known != allowed_.end()) return known->second;
@@ -280,50 +199,43 @@ const Explorer::Allowed& Explorer::allowed() {
   return allowed_.emplace(answers, std::move(made)).first->second;
 }
 
-/// Crashes here: everything that may be left is recovered, and must be one of the states that the answers allow.
-void Explorer::check_crash() {
+/// Everything that may be left is recovered, and must be one of the states that the answers allow.
+std::string TableCallers::crash() {
   const Allowed& oracle = allowed();
   for (std::size_t k = 0; k < oracle.states.size(); ++k) {
     if (oracle.states[k].empty())
-      return fail("no order of the operations on key " + std::to_string(history_.keys[k]) + " gives these answers");
+      return "no order of the operations on key " + std::to_string(history_.keys[k]) + " gives these answers";
   }
-  if (!crashed_.insert(mix(world_.durable().hash() + oracle.hash)).second) return;
+  if (!crashed_.insert(mix(world_.durable().hash() + oracle.hash)).second) return {};
+  std::string wrong;
   const bool complete = world_.durable().images([&](const Image& image, std::uint64_t hash) {
-    ++verdict_.counts.images;
-    if (!verdict_.failure.empty() || !checked_.insert(mix(hash + oracle.hash)).second) return;
+    ++counts_.images;
+    if (!wrong.empty() || !checked_.insert(mix(hash + oracle.hash)).second) return;
     for (const Recovered& result : recovery_.outcomes(image, hash)) {
-      if (!result.error.empty()) return fail("after a crash: " + result.error);
-      for (std::size_t k = 0; k < result.states.size(); ++k) {
-        const auto& states = oracle.states[k];
-        if (std::find(states.begin(), states.end(), result.states[k]) != states.end()) continue;
-        return fail("after a crash key " + std::to_string(history_.keys[k]) + " is " + describe(result.states[k]));
-      }
+      if (wrong = result.error.empty() ? oracle.contradicts(result, history_.keys) : result.error; !wrong.empty())
+        return;
     }
   });
-  verdict_.counts.sampled += !complete;
+  counts_.sampled += !complete;
+  return wrong.empty() ? wrong : "after a crash: " + wrong;
 }
 
-/// All callers have ended: the table must be whole, and hold what the answers say.
-void Explorer::check_end() {
+/// The table must be whole, and hold what the answers say.
+std::string TableCallers::end() {
   const Allowed& oracle = allowed();
   const Recovered result = inspect(world_, *driver_, *table_, history_.keys);
-  if (!result.error.empty()) return fail("at the end: " + result.error);
-  if (!world_.copies_agree()) return fail("at the end a copy of a slot differs from the pool");
-  for (std::size_t k = 0; k < result.states.size(); ++k) {
-    const auto& states = oracle.states[k];
-    if (std::find(states.begin(), states.end(), result.states[k]) == states.end()) {
-      return fail("at the end key " + std::to_string(history_.keys[k]) + " is " + describe(result.states[k]));
-    }
-  }
+  if (!result.error.empty()) return "at the end: " + result.error;
+  if (!world_.copies_agree()) return "at the end a copy of a slot differs from the pool";
+  const std::string wrong = oracle.contradicts(result, history_.keys);
+  return wrong.empty() ? wrong : "at the end: " + wrong;
 }
 
-void Explorer::fail(const std::string& what) {
-  if (!verdict_.failure.empty()) return;
+std::string TableCallers::explain(const std::string& what) {
   std::string text = scenario_.name + " (" + name(scenario_.flavour) + "): " + what + "\n" + describe(history_);
   const auto& trace = world_.trace();
   const std::size_t skip = trace.size() > kTraceShown ? trace.size() - kTraceShown : 0;
   for (std::size_t i = skip; i < trace.size(); ++i) text += "  " + world_.describe(trace[i]) + "\n";
-  verdict_.failure = text;
+  return text;
 }
 
 }  // namespace
@@ -358,7 +270,7 @@ std::vector<std::uint64_t> keys_of(const Scenario& scenario, unsigned fresh) {
 
 Verdict explore(const Scenario& scenario, const Bounds& bounds) {
   Recovery recovery(scenario.flavour, scenario.shape, keys_of(scenario, kFreshKeys), bounds.thorough);
-  return Explorer(scenario, bounds, recovery).run();
+  return TableCallers(scenario, recovery).explore(bounds);
 }
 
 }  // namespace holdfast::machine::model

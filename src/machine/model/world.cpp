@@ -6,6 +6,7 @@
 
 #include "core/both.hpp"
 #include "gphash/table_shape.hpp"
+#include "index/slab.hpp"
 
 namespace holdfast::machine::model {
 
@@ -27,7 +28,53 @@ Regions regions_of(const Shape& shape) {
   return regions;
 }
 
+/// The words of the heap that recovery may read: those of cells that an occupied slot of `image` names, and of the directory.
+std::vector<bool> named_words(const Regions& regions, const Image& image) {
+  std::vector<bool> named(regions.words - regions.heap_begin, false);
+  const auto name = [&](std::uint64_t begin, std::uint64_t words) {
+    for (std::uint64_t i = begin; i < begin + words && i < named.size(); ++i) named[i] = true;
+  };
+  if (regions.pairs) name(0, regions.cell_words);
+  for (unsigned i = regions.slots_begin; i < regions.heap_begin; i += regions.slot_words) {
+    const std::uint64_t word = image[i + 1];
+    if (image[i] == 0 || word == 0) continue;
+    const index::PairWord pair{word};
+    if (!regions.pairs) {
+      if (word <= named.size()) name((word - 1) * regions.cell_words, regions.cell_words);
+    } else if (pair.size_class() < index::kClasses) {
+      name(pair.begin() / 8, index::class_bytes(pair.size_class()) / 8);
+    }
+  }
+  return named;
+}
+
 }  // namespace
+
+const char* name(Flavour flavour) {
+  switch (flavour) {
+    case Flavour::process: return "process";
+    case Flavour::power: return "power";
+    case Flavour::resident: return "resident";
+    case Flavour::gpu: break;
+  }
+  return "gpu";
+}
+
+proof::ArenaPlan plan_of(const Regions& regions, Flavour flavour) {
+  proof::ArenaPlan plan;
+  plan.words = regions.words;
+  for (unsigned word = 0; word < regions.words; ++word) {
+    const bool in_slot = word >= regions.slots_begin && word < regions.heap_begin;
+    plan.lines.push_back(static_cast<std::uint16_t>(in_slot ? word & ~1u : word));
+  }
+  if (flavour == Flavour::resident) {  // who shows slots to readers writes whole lines
+    plan.rewritten_begin = regions.slots_begin;
+    plan.rewritten_end = regions.heap_begin;
+  }
+  plan.rest_begin = regions.heap_begin;
+  plan.is_read = [regions](const Image& image) { return named_words(regions, image); };
+  return plan;
+}
 
 void encode_key(std::uint64_t number, const Shape& shape, std::uint64_t* words) {
   words[0] = number;
@@ -48,7 +95,11 @@ const char* name(Access access) {
 }
 
 World::World(Flavour flavour, const Shape& shape)
-    : flavour_(flavour), shape_(shape), durable_(flavour, regions_of(shape)), watcher_(&nobody) {
+    : flavour_(flavour),
+      shape_(shape),
+      regions_(regions_of(shape)),
+      durable_(stores_of(flavour), plan_of(regions_, flavour)),
+      watcher_(&nobody) {
   HOLDFAST_ASSERT(shape.value_bytes % 8 == 0 && shape.cells <= 64 && shape.key_words <= kKeyWords);
   HOLDFAST_ASSERT(!shape.variable || shape.cells <= kMaxModelSlabs);
   copies_begin_ = layout(shape.top_level + shape.spare_levels).tag_words();
@@ -58,7 +109,7 @@ World::World(Flavour flavour, const Shape& shape)
 }
 
 unsigned World::level_begin(unsigned number) const {
-  return durable_.regions().slots_begin + durable_.regions().slot_words * (1 + shape_.slots * ((1u << number) - 1));
+  return regions_.slots_begin + regions_.slot_words * (1 + shape_.slots * ((1u << number) - 1));
 }
 
 index::Slot* World::level(unsigned number) {
@@ -79,7 +130,7 @@ index::View<index::RuntimeShape> World::layout(unsigned top_level) {
   view.cells = shape_.cells;
   for (unsigned rank = 0; rank < shape_.levels; ++rank) view.level[rank] = level(top_level - rank);
   view.aside = aside();
-  view.heap = reinterpret_cast<std::byte*>(durable_.words() + durable_.regions().heap_begin);
+  view.heap = reinterpret_cast<std::byte*>(durable_.words() + regions_.heap_begin);
   view.tags = volatile_.data();
   return view;
 }
@@ -167,13 +218,13 @@ void World::trace(Access access, const void* where, std::uint64_t value) {
   std::uint32_t at = ~0u;
   if (durable_.holds(where)) at = static_cast<std::uint32_t>(word - durable_.words());
   if (word >= volatile_.data() && word < volatile_.data() + volatile_.size()) {
-    at = durable_.regions().words + static_cast<std::uint32_t>(word - volatile_.data());
+    at = regions_.words + static_cast<std::uint32_t>(word - volatile_.data());
   }
   trace_.push_back({static_cast<std::uint8_t>(caller_), access, at, value});
 }
 
 std::string World::describe(const Event& event) const {
-  const Regions& at = durable_.regions();
+  const Regions& at = regions_;
   std::string where;
   if (event.where == ~0u) {
     where = "";

@@ -10,13 +10,44 @@
 
 #include "index/geometry.hpp"
 #include "index/mutant.hpp"
-#include "machine/model/durable.hpp"
+#include "proof/arena.hpp"
 
 namespace holdfast::machine::model {
 
 inline constexpr unsigned kMaxCallers = 3;
 inline constexpr unsigned kDirectoryWords = 8;
 inline constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+using proof::word_hash;
+using Image = proof::Words;
+
+/// Who changes the pool, and what a crash leaves of that.
+enum class Flavour : std::uint8_t {
+  process,  ///< every store survives (kill -9)
+  power,    ///< a CPU and a power cut
+  gpu,      ///< a GPU's posted writes
+  resident  ///< the same, and slots are read from copies, which are shown what is durable (GPHash §3.3)
+};
+constexpr bool is_gpu(Flavour flavour) { return flavour == Flavour::gpu || flavour == Flavour::resident; }
+const char* name(Flavour flavour);
+constexpr proof::Stores stores_of(Flavour flavour) {
+  return is_gpu(flavour)             ? proof::Stores::by_word
+         : flavour == Flavour::power ? proof::Stores::by_line
+                                     : proof::Stores::all;
+}
+
+/// Where things lie in the pool, in words. A line of slots holds two words, and each word of the heap has a line of its own: less
+/// order than real lines give, so every real image is among those tried.
+struct Regions {
+  unsigned words = 0;
+  unsigned slots_begin = 0;  ///< the aside slot, then those of all levels; before them the directory, a line a word
+  unsigned slot_words = 2;
+  unsigned heap_begin = 0;  ///< to the end
+  unsigned cell_words = 0;  ///< 0: no heap; of a slab, with variable-length pairs
+  bool pairs = false;       ///< variable-length ones: a slab is their directory, and slots name cells in the others
+};
+/// The same for the arena: what recovery does not read of the heap, since no slot names it, matters to nobody.
+proof::ArenaPlan plan_of(const Regions& regions, Flavour flavour);
 
 /// The table that a scenario runs on.
 struct Shape {
@@ -83,13 +114,13 @@ class World {
 
   const Shape& shape() const { return shape_; }
   Flavour flavour() const { return flavour_; }
-  Durable& durable() { return durable_; }
-  const Regions& regions() const { return durable_.regions(); }
+  proof::Arena& durable() { return durable_; }
+  const Regions& regions() const { return regions_; }
   /// Addresses level `top_level` and those below it, with tags in the world's own volatile words.
   index::View<index::RuntimeShape> layout(unsigned top_level);
   index::Slot* level(unsigned number);
   index::Slot* aside() { return reinterpret_cast<index::Slot*>(durable_.words() + kDirectoryWords); }
-  std::byte* heap() { return reinterpret_cast<std::byte*>(durable_.words() + durable_.regions().heap_begin); }
+  std::byte* heap() { return reinterpret_cast<std::byte*>(durable_.words() + regions_.heap_begin); }
   std::uint64_t* volatile_words() { return volatile_.data(); }
   /// Where a slot's word is read: in its copy, or where there is none in the pool (null).
   std::uint64_t* copy_of(const std::uint64_t* word);
@@ -173,7 +204,8 @@ class World {
 
   Flavour flavour_;
   Shape shape_;
-  Durable durable_;
+  Regions regions_;
+  proof::Arena durable_;
   std::vector<std::uint64_t> volatile_;
   std::uint64_t volatile_hash_ = 0;
   std::size_t copies_begin_ = 0;     // in volatile_

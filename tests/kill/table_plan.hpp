@@ -1,4 +1,4 @@
-// plan.hpp: what a writer does in one life, all of it derived from seeds, so that the oracle needs only batch numbers.
+// table_plan.hpp: what a writer does in one life, all of it derived from seeds, so that the oracle needs only batch numbers.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// plan.cpp: derives rounds, keys, values and calls from seeds.
-#include "plan.hpp"
+// table_plan.cpp: derives rounds, keys, values and calls from seeds.
+#include "table_plan.hpp"
 
 #include <algorithm>
 #include <array>
@@ -74,7 +74,7 @@ void make_themed(Round& round, Random& random, Kind kind) {
     round.keys = static_cast<std::uint32_t>(400 + random.below(2000));
     round.moves = true;
   }
-  round.grows = false;  // children.cpp grows it
+  round.grows = false;  // table_children.cpp grows it
 }
 
 }  // namespace

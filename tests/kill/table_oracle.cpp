@@ -1,12 +1,12 @@
-// oracle.cpp: replays journals against the model of one key, and compares what was found in the pool.
-#include "oracle.hpp"
+// table_oracle.cpp: replays journals against the model of one key, and compares what was found in the pool.
+#include "table_oracle.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <unordered_map>
 
-#include "children.hpp"
+#include "shared.hpp"
 #include "support/model.hpp"
 
 namespace holdfast::test::kill {
@@ -151,7 +151,7 @@ void Oracle::bind_reads(const Plan& plan, const Entry& entry, unsigned thread) {
   }
 }
 
-std::vector<std::string> Oracle::replay(const Shared& shared) {
+std::vector<std::string> Oracle::replay(const TableShared& shared, std::uint32_t life) {
   wrong_.clear();
   settle();
   std::vector<std::uint64_t> pending_call(round_.threads, 0);
@@ -159,7 +159,7 @@ std::vector<std::string> Oracle::replay(const Shared& shared) {
   for (unsigned thread = 0; thread < round_.threads; ++thread) {
     entries.push_back(entries_of(shared.journal[thread]));
     for (const Entry* entry : entries.back()) {
-      const Plan plan = make_plan(round_, shared.life, thread, entry->number);
+      const Plan plan = make_plan(round_, life, thread, entry->number);
       if (entry->acknowledged != 0) {
         replay_call(plan, *entry, thread);
       } else {
@@ -172,14 +172,14 @@ std::vector<std::string> Oracle::replay(const Shared& shared) {
     const std::uint64_t bound = pending_call[1 - thread];
     for (const Entry* entry : entries[thread]) {
       if (bound == 0 || entry->acknowledged == 0 || entry->others_number != bound) continue;
-      const Plan plan = make_plan(round_, shared.life, thread, entry->number);
+      const Plan plan = make_plan(round_, life, thread, entry->number);
       if (plan.call == Call::foreign_read) bind_reads(plan, *entry, thread);
     }
   }
   return wrong_;
 }
 
-std::vector<std::string> Oracle::verify(const Found& found) {
+std::vector<std::string> Oracle::verify(const Found& found, const char* check_errors) {
   wrong_.clear();
   if (pending_.empty()) settle();
   const std::size_t bytes = round_.value_bytes;
@@ -219,7 +219,7 @@ std::vector<std::string> Oracle::verify(const Found& found) {
   expect(found.size == present, "size says " + std::to_string(found.size) + ", find " + std::to_string(present));
   expect(found.check_items == present,
          "check counted " + std::to_string(found.check_items) + " items, find " + std::to_string(present));
-  expect(found.check_errors[0] == 0, std::string("check says: ") + found.check_errors);
+  expect(check_errors[0] == 0, std::string("check says: ") + check_errors);
   expect(found.again_differs == 0, "another look a while later saw something else");
   settle();
   return wrong_;

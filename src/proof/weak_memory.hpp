@@ -5,19 +5,16 @@
 // all fences before it had seen.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
 
-#include "index/mutant.hpp"
-#include "machine/model/fiber.hpp"
-#include "machine/model/world.hpp"
+#include "core/both.hpp"
+#include "proof/fiber.hpp"
 
-namespace holdfast::machine::model {
+namespace holdfast::proof {
 
 inline constexpr unsigned kMostWords = 8, kMostActors = 4;
 inline constexpr unsigned kMostValues = 16;  // of a word in one execution
@@ -111,7 +108,7 @@ class WeakMemory {
     View released;
   };
   void add(unsigned at, std::uint64_t value, bool releases) {
-    ASSERT_LT(sizes_[at], kMostValues);
+    HOLDFAST_ASSERT(sizes_[at] < kMostValues);
     views_[who_].seen[at] = static_cast<std::uint8_t>(sizes_[at]);
     history_[at][sizes_[at]++] = {value, releases ? views_[who_] : View{}};
   }
@@ -122,21 +119,6 @@ class WeakMemory {
   Message history_[kMostWords][kMostValues];
   unsigned sizes_[kMostWords] = {1, 1, 1, 1, 1, 1, 1, 1};
   View views_[kMostActors], fenced_;
-};
-
-/// The policy: of `words` only the addresses matter.
-struct MapMemory {
-  static bool keeps(index::Step step) { return step != left_out; }
-  static std::uint64_t* word(unsigned at) { return words + at; }
-  static unsigned where(const std::uint64_t* word) { return static_cast<unsigned>(word - words); }
-  std::uint64_t peek(const std::uint64_t* word) const { return weak->load(where(word), true); }
-  void poke(std::uint64_t* word, std::uint64_t value) const { weak->store(where(word), value, true); }
-  bool swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value) const {
-    return weak->swap(where(word), seen, value);
-  }
-  void fence() const { weak->fence(); }
-  void fence_readers() const { weak->fence(); }
-  static inline std::uint64_t words[kMostWords] = {};
 };
 
 /// What all executions came to.
@@ -196,12 +178,4 @@ inline Executions run_all(const Play& play, bool until_wrong = false) {
   return seen;
 }
 
-/// Not 0: something goes wrong without a step.
-inline std::uint64_t wrong_without(index::Step step, const Play& play) {
-  left_out = step;
-  const Executions seen = run_all(play, true);
-  left_out = index::Step::count;
-  return seen.wrong;
-}
-
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::proof

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-namespace holdfast::machine::model {
+namespace holdfast::proof {
 
 /// The callers of one execution, and the explorer that switches between them. Everything runs on one thread, so an
 /// abandoned fiber is simply forgotten: what runs in one must hold no heap memory while it can be switched away.
@@ -38,4 +38,4 @@ class Fibers {
   unsigned current_;
 };
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::proof

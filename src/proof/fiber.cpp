@@ -1,5 +1,5 @@
 // fiber.cpp: coroutines over ucontext, announced to the sanitizers.
-#include "machine/model/fiber.hpp"
+#include "proof/fiber.hpp"
 
 #include <vector>
 
@@ -13,7 +13,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace holdfast::machine::model {
+namespace holdfast::proof {
 
 namespace {
 constexpr std::size_t kStack = std::size_t{1} << 18;  // its shadow is small enough for ASan to clear quickly
@@ -103,4 +103,4 @@ void Fibers::enter(unsigned i) { leave_for(fibers_[i]); }
 void Fibers::switch_to(unsigned i) { leave_for(fibers_[i]); }
 void Fibers::to_main() { leave_for(fibers_[main_]); }
 
-}  // namespace holdfast::machine::model
+}  // namespace holdfast::proof

@@ -1,4 +1,4 @@
-// oracle.hpp: what every key may hold after a kill, by the journals of the dead writer; and whether the pool agrees.
+// table_oracle.hpp: what every key may hold after a kill, by the journals of the dead writer; and whether the pool agrees.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "shared.hpp"
+#include "table_shared.hpp"
 
 namespace holdfast::test::kill {
 
@@ -23,9 +23,9 @@ class Oracle {
   explicit Oracle(const Round& round) : round_(round), states_(round.keys) {}
 
   /// Replays the journals of a life, comparing every acknowledged answer with the model's. Returns what is wrong.
-  std::vector<std::string> replay(const Shared& shared);
+  std::vector<std::string> replay(const TableShared& shared, std::uint32_t life);
   /// Compares what a child found with what may be there, and goes on from what it found. Returns what is wrong.
-  std::vector<std::string> verify(const Found& found);
+  std::vector<std::string> verify(const Found& found, const char* check_errors);
   /// What the pool holds is known: nothing is pending any more.
   void settle() { pending_.assign(round_.keys, {}); }
 

@@ -1,0 +1,1 @@
+"""What several objects in one pool cost: studies in child processes, so that two builds can be compared."""

@@ -1,0 +1,45 @@
+// map_memory.hpp: the memory policy of maps and directories of a GPU's caches, over weak memory; and their steps, left out one by one.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "index/mutant.hpp"
+#include "machine/model/world.hpp"
+#include "proof/weak_memory.hpp"
+
+namespace holdfast::machine::model {
+
+using proof::Executions;
+using proof::kMostActors;
+using proof::kMostWords;
+using proof::Play;
+using proof::run_all;
+using proof::weak;
+using proof::WeakMemory;
+
+/// The policy: of `words` only the addresses matter.
+struct MapMemory {
+  static bool keeps(index::Step step) { return step != left_out; }
+  static std::uint64_t* word(unsigned at) { return words + at; }
+  static unsigned where(const std::uint64_t* word) { return static_cast<unsigned>(word - words); }
+  std::uint64_t peek(const std::uint64_t* word) const { return weak->load(where(word), true); }
+  void poke(std::uint64_t* word, std::uint64_t value) const { weak->store(where(word), value, true); }
+  bool swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value) const {
+    return weak->swap(where(word), seen, value);
+  }
+  void fence() const { weak->fence(); }
+  void fence_readers() const { weak->fence(); }
+  static inline std::uint64_t words[kMostWords] = {};
+};
+
+/// Not 0: something goes wrong without a step.
+inline std::uint64_t wrong_without(index::Step step, const Play& play) {
+  left_out = step;
+  const Executions seen = run_all(play, true);
+  left_out = index::Step::count;
+  return seen.wrong;
+}
+
+}  // namespace holdfast::machine::model
