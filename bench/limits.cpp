@@ -17,7 +17,8 @@
 namespace holdfast::bench {
 namespace {
 
-constexpr std::size_t kGroup = 32;
+constexpr std::size_t kMostDepth = 256;  // a power of two, so that the ring needs no division
+constexpr std::array<std::size_t, 8> kDepths{8, 16, 24, 32, 48, 64, 128, 255};
 struct alignas(64) Line {
   std::uint64_t words[8];
 };
@@ -25,20 +26,23 @@ struct alignas(64) Line {
 /// Keeps a result alive, so that the loop that made it is not left out.
 void keep(std::uint64_t value) { asm volatile("" : : "r"(value) : "memory"); }
 
+/// `depth` lines are asked for at any moment: each that arrives makes room for the next.
 template <bool kUpdate>
-void random_lines(Line* lines, std::uint64_t count, std::uint64_t operations, std::uint64_t seed) {
+void random_lines(Line* lines, std::uint64_t count, std::uint64_t operations, std::uint64_t seed, std::size_t depth) {
   Random random(seed);
   std::uint64_t sum = 0;
-  std::array<Line*, kGroup> group;
-  for (std::uint64_t done = 0; done < operations; done += kGroup) {
-    for (Line*& line : group) {
-      line = lines + random.below(count);
-      __builtin_prefetch(line, kUpdate ? 1 : 0);
-    }
-    for (Line* line : group) {
-      sum += line->words[0];
-      if (kUpdate) line->words[0] = sum;
-    }
+  std::array<Line*, kMostDepth> ring;
+  const auto ask = [&](std::uint64_t i) {
+    Line* const line = lines + random.below(count);
+    __builtin_prefetch(line, kUpdate ? 1 : 0);
+    ring[i % kMostDepth] = line;
+  };
+  for (std::uint64_t i = 0; i < depth; ++i) ask(i);
+  for (std::uint64_t i = 0; i < operations; ++i) {
+    Line* const line = ring[i % kMostDepth];
+    sum += line->words[0];
+    if (kUpdate) line->words[0] = sum;
+    ask(i + depth);
   }
   keep(sum);
 }
@@ -87,13 +91,17 @@ double measure_limit(const std::string& what, std::uint64_t bytes, std::uint64_t
   const AnonymousMemory memory(bytes, huge_pages);
   Line* lines = memory.as<Line>();
   const std::uint64_t count = bytes / sizeof(Line), part = count / threads;
-  operations = what.starts_with("random") ? (operations + kGroup - 1) / kGroup * kGroup : operations;
   const auto all = static_cast<double>(operations * threads), part_bytes = static_cast<double>(part * sizeof(Line));
-  if (what == "random_read") {
-    return all / together(threads, [&](unsigned t) { random_lines<false>(lines, count, operations, t + 1); });
-  }
-  if (what == "random_update") {  // each thread its own part: two may not change one word
-    return all / together(threads, [&](unsigned t) { random_lines<true>(lines + t * part, part, operations, t + 1); });
+  if (what == "random_read" || what == "random_update") {
+    double best = 0;
+    for (const std::size_t depth : kDepths) {
+      const double seconds = together(threads, [&](unsigned t) {
+        if (what == "random_read") return random_lines<false>(lines, count, operations, t + 1, depth);
+        random_lines<true>(lines + t * part, part, operations, t + 1, depth);  // two may not change one word
+      });
+      best = std::max(best, all / seconds);
+    }
+    return best;
   }
   if (what == "dependent_read") {
     return all / together(threads, [&](unsigned t) { dependent_lines(lines, count, operations, t + 1); });

@@ -7,10 +7,11 @@
 namespace holdfast::bench {
 
 /// Measures `what` over an array of `bytes`, shared by `threads`; the result is a second:
-///   random_read      64-byte lines read at random, prefetched 32 ahead     lines
+///   random_read      64-byte lines read at random, asked for ahead         lines
 ///   random_update    the same, a word of each changed                      lines
 ///   dependent_read   each address from the line before                     lines
 ///   sequential_read, sequential_write, copy                                bytes (copy: read, and as many written)
+/// Random lines are asked for as they are needed, 8 to 255 ahead: the best of these.
 /// `operations` is a thread's lines, or passes over its part of the array. Throws InvalidArgument.
 double measure_limit(const std::string& what, std::uint64_t bytes, std::uint64_t operations, unsigned threads,
                      bool huge_pages);

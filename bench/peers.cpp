@@ -32,7 +32,8 @@ template <class One>
     case Op::insert: return loop([](std::size_t) { return Op::insert; });
     case Op::assign: return loop([](std::size_t) { return Op::assign; });
     case Op::erase: return loop([](std::size_t) { return Op::erase; });
-    default: throw InvalidArgument("the peers run find, insert, assign and erase only");
+    case Op::accumulate: return loop([](std::size_t) { return Op::accumulate; });
+    default: throw InvalidArgument("the peers run find, insert, assign, erase and accumulate only");
   }
 }
 
@@ -48,6 +49,11 @@ class LibcuckooTarget final : public Target {
         case Op::insert: return map_.insert(key, *value) ? Status::inserted : Status::exists;
         case Op::assign: return if_found(map_.update(key, *value), Status::updated);
         case Op::erase: return if_found(map_.erase(key), Status::erased);
+        case Op::accumulate:
+          return map_.upsert(
+                     key, [value](std::uint64_t& there) { there += *value; }, *value)
+                     ? Status::inserted
+                     : Status::updated;
         default: return Status::not_run;
       }
     });
@@ -85,6 +91,12 @@ class TbbTarget final : public Target {
           return Status::updated;
         }
         case Op::erase: return if_found(map_.erase(key), Status::erased);
+        case Op::accumulate: {
+          Map::accessor item;
+          const bool added = map_.insert(item, std::make_pair(key, *value));
+          if (!added) item->second += *value;
+          return added ? Status::inserted : Status::updated;
+        }
         default: return Status::not_run;
       }
     });

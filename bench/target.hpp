@@ -16,7 +16,7 @@ namespace holdfast::bench {
 struct Work {
   std::size_t size = 0;
   Op op = Op::find;
-  const std::uint8_t* ops = nullptr;    ///< (size,) or null; find, insert, assign and erase only
+  const std::uint8_t* ops = nullptr;    ///< (size,) or null; find, insert, assign, erase; peers more
   const std::uint64_t* keys = nullptr;  ///< (size,)
   const std::byte* values = nullptr;    ///< (size, value_bytes); only rows of operations that take a value count
   std::byte* out = nullptr;             ///< (size, value_bytes)
@@ -46,6 +46,10 @@ std::unique_ptr<Target> holdfast_target(Table table);
 std::unique_ptr<Target> libcuckoo_target(std::uint64_t capacity);
 /// TBB's concurrent_hash_map, likewise.
 std::unique_ptr<Target> tbb_target(std::uint64_t capacity);
+/// Boost's concurrent_flat_map, likewise.
+std::unique_ptr<Target> boost_target(std::uint64_t capacity);
+/// absl::flat_hash_map in 256 shards, each under a lock, likewise.
+std::unique_ptr<Target> absl_target(std::uint64_t capacity);
 /// Names of the peers that this build has.
 std::vector<std::string> peers();
 

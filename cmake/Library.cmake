@@ -3,6 +3,9 @@ set(rooms core memory index gphash machine machine/cpu log structures table serv
 set(holdfast_sources "")
 foreach(room IN LISTS rooms)
   file(GLOB room_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")
+  if(room STREQUAL "structures")  # a folder each
+    file(GLOB room_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/structures/*/*.cpp")
+  endif()
   list(APPEND holdfast_sources ${room_sources})
 endforeach()
 file(GLOB table_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/table/*.cpp")

@@ -21,6 +21,7 @@ from .inspection import (
     cuda_devices,
     inspect,
 )
+from .memory_table import MemoryTable
 from .pool import Pool
 from .status import Op, Status
 from .table import Table
@@ -33,6 +34,7 @@ __all__ = [
     "DumpReport",
     "Extent",
     "LoadReport",
+    "MemoryTable",
     "ObjectInfo",
     "Op",
     "Pool",

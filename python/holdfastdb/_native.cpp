@@ -136,6 +136,7 @@ NB_MODULE(_native, module) {
   module.attr("version") = HOLDFAST_VERSION;
   bind_errors(module);
   bind_table(module);
+  bind_memory_table(module);
   bind_pool(module);
   bind_cuda(module);
   module.def("inspect", &inspect_pool, "path"_a);

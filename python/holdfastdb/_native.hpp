@@ -45,6 +45,9 @@ void bind_pairs(nanobind::module_& module, nanobind::class_<HeldTable>& table);
 /// Adds the operations on selected items to it.
 void bind_selection(nanobind::class_<HeldTable>& table);
 
+/// Adds the class `MemoryTable`.
+void bind_memory_table(nanobind::module_& module);
+
 /// Adds `order_streams` and `pointer_device`, which need CUDA and say so where the build has none.
 void bind_cuda(nanobind::module_& module);
 

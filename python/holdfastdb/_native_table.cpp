@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "_native.hpp"
-#include "_native_interrupt.hpp"
+#include "_native_run.hpp"
 #include "holdfast/table.hpp"
 
 namespace nb = nanobind;
@@ -81,44 +81,7 @@ HeldTable open(const std::string& path, const OpenOptions& options) {
   return HeldTable(Table::open(path, options));
 }
 
-using Ran = nb::typed<nb::tuple, nb::typed<nb::list, std::uint64_t>, bool, nb::any>;
 using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
-
-Ran run(HeldTable& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys, std::uintptr_t values,
-        std::uintptr_t out, std::uintptr_t statuses, std::uintptr_t found, std::uintptr_t mask, unsigned combine,
-        unsigned element, double scale, std::uint32_t column, std::uint32_t column_bytes, bool unique, bool ordered,
-        bool on_device, std::uintptr_t stream, bool interruptible, std::uintptr_t scores) {
-  Interrupt interrupt;
-  Batch batch;
-  batch.size = size;
-  batch.op = static_cast<Op>(op);
-  batch.ops = at<const std::uint8_t>(ops);
-  batch.keys = at<const void>(keys);
-  batch.values = at<const void>(values);
-  batch.out = at<void>(out);
-  batch.statuses = at<Status>(statuses);
-  batch.found = at<bool>(found);
-  batch.scores = at<std::uint64_t>(scores);
-  batch.mask = at<const std::uint8_t>(mask);
-  batch.combine = static_cast<Combine>(combine);
-  batch.element = static_cast<Element>(element);
-  batch.scale = scale;
-  batch.column = column;
-  batch.column_bytes = column_bytes;
-  batch.unique = unique;
-  batch.ordered = ordered;
-  batch.on_device = on_device;
-  batch.stream = at<void>(stream);
-  if (interruptible) batch.stop = [&interrupt] { return interrupt(); };
-  BatchResult result;
-  {
-    nb::gil_scoped_release released;
-    result = table.run(batch);
-  }
-  nb::list counts;
-  for (const std::uint64_t count : result.count) counts.append(count);
-  return nb::borrow<Ran>(nb::make_tuple(counts, result.stopped, interrupt.raised()));
-}
 
 Exported export_batch(HeldTable& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values,
                       std::uintptr_t scores, std::size_t n) {
@@ -224,9 +187,9 @@ void bind_table(nb::module_& module) {
   bind_pairs(module, table);
   table.def_static("create", &create, "path"_a, "options"_a)
       .def_static("open", &open, "path"_a, "options"_a)
-      .def("run", &run, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a, "found"_a, "mask"_a,
-           "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a, "ordered"_a, "on_device"_a,
-           "stream"_a, "interruptible"_a, "scores"_a,
+      .def("run", &run_batch<HeldTable>, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a,
+           "found"_a, "mask"_a, "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a,
+           "ordered"_a, "on_device"_a, "stream"_a, "interruptible"_a, "scores"_a,
            "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")
       .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "scores"_a, "n"_a,
            "Returns (items written, next cursor).")

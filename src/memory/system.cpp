@@ -95,7 +95,8 @@ const char* name(Call call) {
       "open",    "close",           "flock",     "fcntl",  "fchmod",    "fstat",           "stat",       "lstat",
       "fstatfs", "realpath",        "entries",   "text",   "ftruncate", "posix_fallocate", "punch_hole", "pread",
       "pwrite",  "sync_file_range", "fdatasync", "fsync",  "syncfs",    "msync",           "rename",     "renameat2",
-      "link",    "unlink",          "mmap",      "munmap", "madvise",   "pidfd_open",      "poll"};
+      "link",    "unlink",          "mmap",      "munmap", "madvise",   "mbind",           "membarrier", "pidfd_open",
+      "poll"};
   static_assert(sizeof kNames / sizeof *kNames == kCalls);
   return kNames[static_cast<unsigned>(call)];
 }
@@ -248,6 +249,15 @@ int munmap(void* at, std::size_t bytes) noexcept {
 int madvise(void* at, std::size_t bytes, int advice) noexcept {
   return whole({.call = Call::madvise, .address = at, .bytes = bytes, .flags = advice},
                [&] { return ::madvise(at, bytes, advice); });
+}
+
+int mbind(void* at, std::size_t bytes, int mode, std::uint64_t nodes) noexcept {
+  constexpr unsigned long kBits = 64 + 1;  // the kernel takes one away
+  return whole({.call = Call::mbind, .address = at, .bytes = bytes, .flags = mode},
+               [&] { return syscall(SYS_mbind, at, bytes, mode, &nodes, kBits, 0); });
+}
+int membarrier(int command) noexcept {
+  return whole({.call = Call::membarrier, .flags = command}, [&] { return syscall(SYS_membarrier, command, 0, 0); });
 }
 
 int pidfd_open(pid_t process) {

@@ -47,6 +47,8 @@ enum class Call : std::uint8_t {
   mmap,
   munmap,
   madvise,
+  mbind,
+  membarrier,
   pidfd_open,
   poll
 };
@@ -61,7 +63,7 @@ struct Event {
   const char* target = nullptr;         ///< the new name, of rename and link
   const void* address = nullptr;        ///< of mmap: what it asks for, and in `after` what it got
   std::uint64_t offset = 0, bytes = 0;  ///< of the file; `bytes` is the new length too
-  int flags = 0;                        ///< of open, flock, fcntl, renameat2, mmap; the advice of madvise
+  int flags = 0;  ///< of open, flock, fcntl, renameat2, mmap; the advice of madvise; mode or command
   /// What the call fills in: a struct stat or statfs, a std::string, a std::vector<std::string>. `after` may change it.
   void* out = nullptr;
   std::int64_t result = 0;  ///< in `after`; -1 if it failed
@@ -119,6 +121,9 @@ int unlink(const char* path) noexcept;
 void* mmap(void* at, std::size_t bytes, int protection, int flags, int fd, std::uint64_t offset) noexcept;
 int munmap(void* at, std::size_t bytes) noexcept;
 int madvise(void* at, std::size_t bytes, int advice) noexcept;
+/// Memory policy `mode` (linux/mempolicy.h) for these pages, over the NUMA nodes whose bits are set.
+int mbind(void* at, std::size_t bytes, int mode, std::uint64_t nodes) noexcept;
+int membarrier(int command) noexcept;  ///< of linux/membarrier.h
 
 int pidfd_open(pid_t process);
 int poll(int fd, int milliseconds);  ///< waits until it can be read

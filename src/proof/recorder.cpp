@@ -311,6 +311,8 @@ std::vector<int> errors_of(Call call) {
     case Call::mmap: return {ENOMEM, ENODEV};
     case Call::munmap: return {};
     case Call::madvise: return {EINVAL, ENOMEM};
+    case Call::mbind: return {EPERM};
+    case Call::membarrier: return {ENOSYS};
     case Call::pidfd_open: return {ENOSYS, EMFILE};
     case Call::poll: return {};
   }

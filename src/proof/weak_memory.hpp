@@ -16,8 +16,8 @@
 
 namespace holdfast::proof {
 
-inline constexpr unsigned kMostWords = 6, kMostActors = 4;
-inline constexpr unsigned kMostValues = 8;  // of a word in one execution
+inline constexpr unsigned kMostWords = 8, kMostActors = 4;
+inline constexpr unsigned kMostValues = 16;  // of a word in one execution
 
 struct View {
   std::uint8_t seen[kMostWords] = {};
@@ -81,6 +81,16 @@ class WeakMemory {
     add(at, value, true);
     return true;
   }
+  /// Changes some bits of the newest value; what it was.
+  std::uint64_t update(unsigned at, std::uint64_t keep, std::uint64_t set) {
+    fibers_.to_main();
+    View& view = views_[who_];
+    view.seen[at] = static_cast<std::uint8_t>(sizes_[at] - 1);
+    view.join(history_[at][view.seen[at]].released);
+    const std::uint64_t old = history_[at][view.seen[at]].value;
+    add(at, (old & keep) | set, true);
+    return old;
+  }
   void fence() {
     fibers_.to_main();
     views_[who_].join(fenced_);
@@ -107,7 +117,7 @@ class WeakMemory {
   Choices& choices_;
   unsigned who_ = 0;
   Message history_[kMostWords][kMostValues];
-  unsigned sizes_[kMostWords] = {1, 1, 1, 1, 1, 1};
+  unsigned sizes_[kMostWords] = {1, 1, 1, 1, 1, 1, 1, 1};
   View views_[kMostActors], fenced_;
 };
 

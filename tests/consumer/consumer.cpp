@@ -1,5 +1,6 @@
 // consumer.cpp: uses the installed package from outside the tree, with nothing but its public headers.
 #include <holdfast/error.hpp>
+#include <holdfast/memory_table.hpp>
 #include <holdfast/pool.hpp>
 #include <holdfast/status.hpp>
 #include <holdfast/table.hpp>
@@ -16,5 +17,8 @@ int main(int, char** argv) {
   table.find(&key, &read, 1, &found);
   std::printf("found %d, value %llu, medium %s\n", found, static_cast<unsigned long long>(read),
               holdfast::name(table.stats().medium));
+  holdfast::MemoryTable memory({.capacity = 1000});
+  memory.insert(&key, &value, 1);
+  if (memory.size() != 1) return 1;
   return found && read == value && table.size() == 1 ? 0 : 1;
 }

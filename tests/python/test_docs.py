@@ -33,6 +33,11 @@ def test_the_guide(here: None) -> None:
         assert Path(path).exists()
 
 
+def test_the_table_in_memory(here: None) -> None:
+    result = doctest.testfile(str(GUIDE.parent / "memory_table.md"), module_relative=False, optionflags=FLAGS)
+    assert result.attempted >= 4 and result.failed == 0
+
+
 def test_the_package(here: None) -> None:
     result = doctest.testmod(holdfastdb, optionflags=FLAGS)
     assert result.attempted >= 2 and result.failed == 0

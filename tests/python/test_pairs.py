@@ -210,7 +210,7 @@ def test_the_pool_knows(folder: Path) -> None:
     assert about is not None and about.key_bytes == about.value_bytes == 2**32 - 1
     with pytest.raises(hf.PoolMismatch, match="keys of any length, not 8 bytes"):
         Table.open(path, key=8)
-    with Table.open(path, key=bytes, value=bytes) as table:
+    with Table.open(path, key=bytes, value=bytes, device="cpu") as table:
         assert table.any_length and table.device == "cpu"
     Table.create(folder / "fixed.hold", device="cpu").close()
     with pytest.raises(hf.PoolMismatch, match="keys of 8 bytes, not any length"):

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from holdfastdb.bench import link_plots
+from holdfastdb.bench import dramhit_plots, link_plots
 from holdfastdb.bench.figures import COLOURS, new_figure, save
 from holdfastdb.bench.results import Json, read
 
@@ -86,6 +86,7 @@ def recovering(content: Json, path: Path) -> Path:
 
 _PLOTS = {
     **link_plots.PLOTS,
+    **dramhit_plots.PLOTS,
     "micro": throughput_latency,
     "ycsb": throughput_latency,
     "compare": comparison,

@@ -17,13 +17,13 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from holdfastdb.bench import link_tables, machine, object_tables
+from holdfastdb.bench import dramhit_tables, link_tables, machine, object_tables
 from holdfastdb.bench.markdown import grid, spread_text
 from holdfastdb.bench.results import Json, field, read
 
 _TABLE = re.compile(r"(<!-- figures: (\S+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _FIGURE = re.compile(r"(<!-- figure: (\S+) ([^\n]+?) (\S+) -->)[^\n]*?(<!-- end -->)")  # a path may have spaces
-DOCUMENTS = ("README.md", "docs/performance.md", "docs/durability.md", "docs/architecture.md")
+DOCUMENTS = ("README.md", "docs/performance.md", "docs/durability.md", "docs/architecture.md", "docs/memory_table.md")
 
 
 def _compare(content: Json, digits: int = 1) -> str:
@@ -158,6 +158,7 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "layout": _layout,
     "limits": _limits,
     **link_tables.TABLES,
+    **dramhit_tables.TABLES,
     **object_tables.TABLES,
     "snapshot": _snapshot,
     "cache-trace": _cache_trace,

@@ -19,32 +19,55 @@ class DriverImpl final : public Upkeep<Tile, Shape, kFlush> {
   using Flight = typename Group::Flight;
   static constexpr std::size_t kGroup = Group::kGroup;
 
+  /// Keys that a group changes: an array of bits by their hashes. It may name others too.
+  class Changed {
+   public:
+    void add(std::uint64_t hash) { bits_[word(hash)] |= bit(hash); }
+    bool may_have(std::uint64_t hash) const { return (bits_[word(hash)] & bit(hash)) != 0; }
+
+   private:
+    static constexpr std::size_t word(std::uint64_t hash) { return hash % 8; }
+    static constexpr std::uint64_t bit(std::uint64_t hash) { return std::uint64_t{1} << (hash >> 3 & 63); }
+    std::uint64_t bits_[8] = {};
+  };
+
  public:
   using Upkeep<Tile, Shape, kFlush>::Upkeep;
 
   Progress run(const Work& work, std::size_t begin, std::size_t end, CellPurse& purse, Tally& tally) const override {
     const Memory memory(this->persist_, purse, tally);
     const index::View<Shape> view = this->view_;  // a copy that no store through a user's pointer can change
-    alignas(64) unsigned char room[kGroup * sizeof(Flight)];
+    alignas(64) unsigned char room[2 * kGroup * sizeof(Flight)];
     Flight* const flights = reinterpret_cast<Flight*>(room);
+    Flight* const early = flights + kGroup;  // searches among changes, of keys that nothing before them changes
+    const bool mixed = work.changes && work.rows.ops != nullptr;
     index::Outcome outcome = index::Outcome::done;
     for (std::size_t at = begin; at < end;) {
-      std::size_t count = 0;
+      std::size_t count = 0, early_count = 0;
       const std::size_t first = at;
       bool aside = false;
-      for (; at < end && count < kGroup; ++at) {
+      Changed changed;
+      for (; at < end && count + early_count < kGroup; ++at) {
         const std::size_t row = work.row(at);
         if (work.mask && !work.mask[row]) {
           Group::skip(work.rows, row);
           continue;
         }
-        Flight* const flight = new (flights + count++) Flight(row, Candidate(view, Group::key_of(view, work, row)));
-        aside |= flight->candidates.aside();
+        const Candidate candidates(view, Group::key_of(view, work, row));
+        const bool searches = mixed && !holdfast::changes(work.rows.op_of(row));
+        const bool is_early = searches && !changed.may_have(candidates.hash());
+        if (mixed && !searches) changed.add(candidates.hash());
+        Flight* const flight = new (is_early ? early + early_count++ : flights + count++) Flight(row, candidates);
+        aside |= candidates.aside();
         Group::Ask::tags(view, flight->candidates);
       }
       if (!work.changes) {
         Group::find(view, memory, work.rows, flights, count, aside, tally);
         continue;
+      }
+      if (early_count != 0) {  // at the speed of a batch of searches, while the lines of the changes are on their way
+        Group::ask(view, memory, work.rows, flights, count, aside);
+        Group::find(view, memory, work.rows, early, early_count, aside, tally);
       }
       const std::size_t stopped = Group::change(view, memory, work, flights, count, aside, tally, outcome);
       if (stopped != count) return {Group::position(work, first, flights[stopped].row), outcome};

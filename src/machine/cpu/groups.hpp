@@ -68,6 +68,13 @@ struct Groups {
     inlined_find_group(view, memory, rows, flights, count, tally);
   }
 
+  /// Asks for the slots that `count` operations among changes will touch.
+  static void ask(const View& view, const Memory& memory, const index::Rows& rows, const Flight* flights,
+                  std::size_t count, bool aside) {
+    return aside ? ask_group<true>(view, memory, rows, flights, count)
+                 : ask_group<false>(view, memory, rows, flights, count);
+  }
+
   /// Carries out `count` operations. Where the group stopped, and why in `outcome`.
   static std::size_t change(const View& view, const Memory& memory, const Work& work, Flight* flights,
                             std::size_t count, bool aside, Tally& tally, index::Outcome& outcome) {
@@ -247,14 +254,20 @@ struct Groups {
   }
 
   template <bool kAside>
-  static std::size_t change_group(const View& view, const Memory& memory, const Work& work, Flight* flights,
-                                  std::size_t count, Tally& tally, index::Outcome& outcome) {
+  static void ask_group(const View& view, const Memory& memory, const index::Rows& rows, const Flight* flights,
+                        std::size_t count) {
     Ahead ahead;
     for (std::size_t i = 0; i < count; ++i) {
       if (!kAside && flights[i].candidates.aside()) __builtin_unreachable();
-      add_touched(view, memory, work.rows, flights[i], ahead);
+      add_touched(view, memory, rows, flights[i], ahead);
     }
     prefetch_all(ahead);
+  }
+
+  template <bool kAside>
+  static std::size_t change_group(const View& view, const Memory& memory, const Work& work, Flight* flights,
+                                  std::size_t count, Tally& tally, index::Outcome& outcome) {
+    ask_group<kAside>(view, memory, work.rows, flights, count);
     const bool reads = work.rows.ops != nullptr && work.rows.out != nullptr && !view.in_slot();
     if (Memory::kLooksAhead && (reads || view.score == Score::frequency)) {
       for (std::size_t i = 0; i < count; ++i) {

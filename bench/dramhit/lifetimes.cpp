@@ -1,0 +1,148 @@
+// lifetimes.cpp: what a table's past costs: ten times its capacity that came and went, and growth.
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "dramhit/studies.hpp"
+#include "holdfast/error.hpp"
+#include "holdfast/memory_table.hpp"
+
+namespace holdfast::bench::dramhit {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Json study_churn(const Setup& setup) {
+  std::vector<double> fresh, churned, slower, fresh_lines, churned_lines;
+  for (unsigned i = 0; i < setup.repetitions; ++i) {
+    MemoryTable table({.capacity = setup.items, .threads = setup.threads, .grows = false, .populate = true});
+    constexpr std::size_t kRows = 1 << 16;
+    std::vector<std::uint64_t> keys(kRows), values(kRows), gone(kRows);
+    const auto put = [&](std::uint64_t first) {
+      for (std::size_t r = 0; r < kRows; ++r) values[r] = value_of(keys[r] = key_of(first + r, 3));
+      if (table.insert(keys.data(), values.data(), kRows).of(Status::inserted) != kRows) {
+        throw Error("a key found no slot");
+      }
+    };
+    const std::uint64_t items = setup.items / kRows * kRows;
+    std::vector<double> lines;
+    const auto read = [&](std::uint64_t first) {
+      Random random(i + 1);
+      double seconds = 0;
+      const MemoryStats before = table.stats();
+      std::vector<std::uint64_t> out(kRows);
+      std::uint64_t done = 0;
+      for (; done < setup.operations; done += kRows) {
+        for (std::size_t r = 0; r < kRows; ++r) keys[r] = key_of(first + random.below(items), 3);
+        const auto start = std::chrono::steady_clock::now();
+        table.find(keys.data(), out.data(), kRows);
+        seconds += seconds_since(start);
+        for (std::size_t r = 0; r < kRows; ++r) {
+          if (out[r] != value_of(keys[r])) throw Error("a value is wrong");
+        }
+      }
+      const MemoryStats after = table.stats();
+      lines.push_back(static_cast<double>(after.lines - before.lines) /
+                      static_cast<double>(after.operations - before.operations));
+      return static_cast<double>(done) / seconds / 1e6;
+    };
+    progress("churn: filling, repetition " + std::to_string(i + 1));
+    for (std::uint64_t at = 0; at < items; at += kRows) put(at);
+    fresh.push_back(read(0));
+    const std::uint64_t turns = table.slots() * 10 / kRows;
+    std::uint64_t last = 0;
+    for (std::uint64_t t = 0; t < turns; ++t) {
+      if (t % (turns / 10 + 1) == 0) progress("churn: " + std::to_string(t * 100 / turns) + "% have come and gone");
+      last = items + t * kRows;
+      for (std::size_t r = 0; r < kRows; ++r) gone[r] = key_of(last + r - items, 3);
+      if (table.erase(gone.data(), kRows).of(Status::erased) != kRows) throw Error("a key was not erased");
+      put(last);
+    }
+    churned.push_back(read(last + kRows - items));
+    fresh_lines.push_back(lines[0]);
+    churned_lines.push_back(lines[1]);
+    slower.push_back(100 * (1 - churned.back() / fresh.back()));
+  }
+  return {{"study", "churn"},
+          {"items", setup.items},
+          {"threads", setup.threads},
+          {"fresh_mops", spread(fresh)},
+          {"churned_mops", spread(churned)},
+          {"fresh_lines", spread(fresh_lines)},
+          {"churned_lines", spread(churned_lines)},
+          {"slower_percent", spread(slower)}};
+}
+
+Json study_growth(const Setup& setup) {
+  std::vector<double> grown, made, ratios, gets_still, gets_meanwhile, kept;
+  for (unsigned i = 0; i < setup.repetitions; ++i) {
+    const auto load = [&](MemoryTable& table) {
+      constexpr std::size_t kRows = 1 << 16;
+      const auto start = std::chrono::steady_clock::now();
+      together(setup.threads, [&](unsigned t) {
+        std::vector<std::uint64_t> keys(kRows), values(kRows);
+        for (std::uint64_t at = t * kRows; at + kRows <= setup.items; at += kRows * setup.threads) {
+          for (std::size_t r = 0; r < kRows; ++r) values[r] = value_of(keys[r] = key_of(at + r, 3));
+          table.insert(keys.data(), values.data(), kRows);
+        }
+      });
+      return seconds_since(start);
+    };
+    progress("growth: from few slots, repetition " + std::to_string(i + 1));
+    std::uint64_t size = 0;
+    {
+      MemoryTable growing({.capacity = 786'432, .threads = 1});
+      grown.push_back(load(growing));
+      size = growing.size();
+    }
+    progress("growth: made large");
+    MemoryTable large({.capacity = setup.items, .threads = 1});
+    made.push_back(load(large));
+    ratios.push_back(grown.back() / made.back());
+    if (size != large.size()) throw Error("growth lost items");
+    // One thread reads, without others, and while another makes the table grow.
+    std::atomic<bool> stop{false};
+    const auto read = [&](auto until) {
+      Random random(7);
+      std::vector<std::uint64_t> keys(4096), out(4096);
+      std::uint64_t done = 0;
+      double seconds = 0;
+      while (!until(done)) {
+        for (std::uint64_t& key : keys) key = key_of(random.below(large.size() / 2), 3);
+        const auto start = std::chrono::steady_clock::now();
+        large.find(keys.data(), out.data(), keys.size());
+        seconds += seconds_since(start);
+        for (std::size_t r = 0; r < keys.size(); ++r) {
+          if (out[r] != value_of(keys[r])) throw Error("a value is wrong");
+        }
+        done += keys.size();
+      }
+      return static_cast<double>(done) / seconds / 1e6;
+    };
+    gets_still.push_back(read([&](std::uint64_t done) { return done >= setup.operations / 4; }));
+    progress("growth: while one reads");
+    std::thread grower([&] {
+      large.reserve(setup.items * 2);
+      stop = true;
+    });
+    gets_meanwhile.push_back(read([&](std::uint64_t) { return stop.load(); }));
+    grower.join();
+    kept.push_back(gets_meanwhile.back() / gets_still.back());
+  }
+  return {{"study", "growth"},
+          {"items", setup.items},
+          {"threads", setup.threads},
+          {"grown_seconds", spread(grown)},
+          {"made_seconds", spread(made)},
+          {"over_made", spread(ratios)},
+          {"get_mops", spread(gets_still)},
+          {"get_meanwhile_mops", spread(gets_meanwhile)},
+          {"get_kept", spread(kept)}};
+}
+
+}  // namespace holdfast::bench::dramhit

@@ -1,0 +1,148 @@
+// memory_table.hpp: a key-value table in memory, at the speed of DRAM, with the operations of Table. Nothing in it is durable.
+//
+// DRAMHiT (Narayanan et al., EuroSys 2023). Keys of 8 bytes with values of up to 8 lie four to a cache line; others, up to 64
+// bytes each, in records with a version. Needs no GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "holdfast/error.hpp"
+#include "holdfast/status.hpp"
+#include "holdfast/table.hpp"
+
+namespace holdfast {
+
+/// How a table in memory is made. Sizes of keys and values never change afterwards.
+struct MemoryOptions {
+  std::uint32_t key_bytes = 8;       ///< 8, or another multiple of 8 up to 64
+  std::uint32_t value_bytes = 8;     ///< 0 (a set) to 64
+  std::uint64_t capacity = 1 << 20;  ///< items to make room for, at three quarters full; the table grows past it
+  unsigned threads = 0;              ///< that a batch may use; 0: all, 8 at most
+  bool grows = true;                 ///< else what finds no slot is `no_space`
+  bool huge_pages = true;
+  bool interleave = true;  ///< pages go to all NUMA nodes in turn
+  bool populate = false;   ///< get every page from the system at once, and not when it is first touched
+  unsigned depth = 0;      ///< lines that a thread waits for at a time, up to 127; 0: as measured
+  std::uint64_t seed = 0;  ///< of the hash; 0: random
+  /// Not 0: DRAMHiT-P. Each partition is changed by a thread of the table's own, and read by anybody; a handle's changes are
+  /// messages to it, and give no answers. For items of 16 bytes; the table does not grow.
+  unsigned partitions = 0;
+};
+
+/// Figures about a table in memory.
+struct MemoryStats {
+  std::uint64_t size = 0, slots = 0, bytes = 0;
+  std::uint64_t growths = 0;                ///< moves to another array; some only tidy up
+  std::uint64_t operations = 0, lines = 0;  ///< answered, and cache lines (records) looked at for them
+  unsigned threads = 1, nodes = 1;          ///< NUMA nodes of the machine
+  unsigned partitions = 0;
+  std::uint64_t refused = 0;  ///< changes of handles that came when their partition had no slot left
+  bool interleaved = false;
+  std::string tile;  ///< instructions that look at a line
+};
+
+/// Answers of a handle, in any order: row i is about the operation that was given `ids[i]`. The caller's memory.
+struct MemoryAnswers {
+  std::span<std::uint64_t> ids;  ///< as many as there is room for
+  std::span<Status> statuses;    ///< as many, or none
+  std::span<std::byte> values;   ///< `value_bytes` each, or none; zeros where nothing was read
+  std::size_t size = 0;          ///< filled in; set it to 0 when they have been read
+};
+
+class MemoryTable;
+
+/// One thread's queue of operations on a table: they wait until the memory that they need has arrived. Each call gives back
+/// answers that are ready, of this or of earlier calls. A handle belongs to one thread at a time (checked builds make sure)
+/// and must not outlive its table.
+///
+/// A call takes fewer operations than it was given only where there is no room for answers: what was not taken can be given
+/// again, what was stays queued. Changes of one handle to one key take effect in their order. Searches see what changes of
+/// this handle did before; those of other handles, once those have been answered, or flushed.
+///
+/// In a partitioned table changes give no answers, searches may come before them, and `flush` returns when all are done. A call
+/// takes none that goes to a full partition, nor what comes after it.
+class MemoryHandle {
+ public:
+  MemoryHandle(MemoryHandle&&) noexcept;
+  MemoryHandle& operator=(MemoryHandle&&) noexcept;
+  ~MemoryHandle();  ///< finishes what waits, without answers
+
+  /// `keys` is (n, key_bytes), `values` (n, value_bytes); `ids` are n of the caller's own, or none: then they are 0 to n - 1.
+  /// How many were taken. Throws InvalidArgument.
+  std::size_t get(const void* keys, std::span<const std::uint64_t> ids, std::size_t n, MemoryAnswers& answers);
+  /// Adds each key with its value, or replaces the value that is there.
+  std::size_t put(const void* keys, const void* values, std::span<const std::uint64_t> ids, std::size_t n,
+                  MemoryAnswers& answers);
+  /// Combines each value with the one that is there, as the handle's options say, or adds the key with it.
+  std::size_t upsert(const void* keys, const void* values, std::span<const std::uint64_t> ids, std::size_t n,
+                     MemoryAnswers& answers);
+  std::size_t erase(const void* keys, std::span<const std::uint64_t> ids, std::size_t n, MemoryAnswers& answers);
+
+  /// Answers what waits. True: nothing waits any more; false: there is no room for more answers.
+  bool flush(MemoryAnswers& answers);
+  std::size_t waiting() const;
+
+ private:
+  friend class MemoryTable;
+  class Impl;
+  explicit MemoryHandle(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+struct MemoryHandleOptions {
+  bool silent = false;  ///< changes give no answers; then sums of one key that wait in the queue become one change
+  Combine combine = Combine::add;  ///< of upsert
+  Element element = Element::u64;
+  unsigned depth = 0;  ///< 0: the table's
+};
+
+/// A table in memory. Movable, not copyable. Batches and handles of several threads may use it at once.
+class MemoryTable {
+ public:
+  /// Throws InvalidArgument, NoSpace.
+  explicit MemoryTable(const MemoryOptions& options = {});
+  MemoryTable(MemoryTable&&) noexcept;
+  MemoryTable& operator=(MemoryTable&&) noexcept;
+  ~MemoryTable();
+
+  /// A queue for the calling thread.
+  MemoryHandle handle(const MemoryHandleOptions& options = {});
+
+  /// Runs a batch, as Table does; arrays are in host memory, keys and values whole. Throws InvalidArgument.
+  BatchResult run(const Batch& batch);
+
+  // The same, one kind of operation each.
+  BatchResult insert(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
+  BatchResult insert_or_assign(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
+  BatchResult assign(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
+  BatchResult find(const void* keys, void* values, std::size_t n, bool* found = nullptr);
+  BatchResult contains(const void* keys, std::size_t n, bool* found);
+  BatchResult erase(const void* keys, std::size_t n, Status* statuses = nullptr);
+  BatchResult accumulate(const void* keys, const void* values, std::size_t n, Combine combine, Element element,
+                         Status* statuses = nullptr);
+
+  /// Copies up to `n` items, from `cursor` (0 begins; advanced; ~0 at the end), in the order of their hashes. `values` may be
+  /// null. A key that is there from the first call to the last appears exactly once, with a value that it had meanwhile,
+  /// whatever others do to the table. Nothing waits, and nothing is remembered between two calls.
+  std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n);
+
+  std::uint64_t size() const;
+  std::uint64_t slots() const;
+  double load_factor() const;
+  std::uint32_t key_bytes() const;
+  std::uint32_t value_bytes() const;
+  void clear();                       ///< removes every item. Throws NoSpace: needs memory for as many slots again
+  void reserve(std::uint64_t items);  ///< grows so that `items` fit. Throws NoSpace
+  MemoryStats stats() const;
+
+ private:
+  friend class MemoryHandle;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,78 @@
+// _native_memory.cpp: the class holdfastdb._native.MemoryTable. Every call that may take long releases the interpreter lock.
+#include "_native_run.hpp"
+#include "holdfast/memory_table.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace holdfast::python {
+namespace {
+
+MemoryTable* create(std::uint32_t key, std::uint32_t value, std::uint64_t capacity, unsigned threads, bool grows,
+                    bool huge_pages, bool interleave, std::uint64_t seed, unsigned partitions) {
+  MemoryOptions options;
+  options.key_bytes = key;
+  options.value_bytes = value;
+  options.capacity = capacity;
+  options.threads = threads;
+  options.grows = grows;
+  options.huge_pages = huge_pages;
+  options.interleave = interleave;
+  options.seed = seed;
+  options.partitions = partitions;
+  const nb::gil_scoped_release released;
+  return new MemoryTable(options);
+}
+
+using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
+
+Exported export_batch(MemoryTable& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values,
+                      std::size_t n) {
+  std::size_t count = 0;
+  {
+    const nb::gil_scoped_release released;
+    count = table.export_batch(cursor, at<void>(keys), at<void>(values), n);
+  }
+  return nb::borrow<Exported>(nb::make_tuple(count, cursor));
+}
+
+Dict stats(const MemoryTable& table) {
+  const MemoryStats s = table.stats();
+  Dict result;
+  result["size"] = s.size;
+  result["slots"] = s.slots;
+  result["bytes"] = s.bytes;
+  result["growths"] = s.growths;
+  result["operations"] = s.operations;
+  result["lines"] = s.lines;
+  result["threads"] = s.threads;
+  result["partitions"] = s.partitions;
+  result["nodes"] = s.nodes;
+  result["interleaved"] = s.interleaved;
+  result["tile"] = s.tile;
+  return result;
+}
+
+}  // namespace
+
+void bind_memory_table(nb::module_& module) {
+  const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<MemoryTable>(module, "MemoryTable")
+      .def_static("create", &create, "key"_a, "value"_a, "capacity"_a, "threads"_a, "grows"_a, "huge_pages"_a,
+                  "interleave"_a, "seed"_a, "partitions"_a)
+      .def("run", &run_batch<MemoryTable>, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a,
+           "found"_a, "mask"_a, "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a,
+           "ordered"_a, "on_device"_a, "stream"_a, "interruptible"_a, "scores"_a,
+           "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")
+      .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "n"_a,
+           "Returns (items written, next cursor).")
+      .def("size", &MemoryTable::size, unlocked)
+      .def("slots", &MemoryTable::slots, unlocked)
+      .def("key_bytes", &MemoryTable::key_bytes)
+      .def("value_bytes", &MemoryTable::value_bytes)
+      .def("clear", &MemoryTable::clear, unlocked)
+      .def("reserve", &MemoryTable::reserve, "items"_a, unlocked)
+      .def("stats", &stats);
+}
+
+}  // namespace holdfast::python

@@ -1,0 +1,250 @@
+"""The table in memory, as a Python program uses it: the operations of `Table`, and nothing durable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, NoReturn, cast
+
+import numpy as np
+
+from ._native import MemoryTable as NativeMemoryTable
+from ._native import Table as NativeTable
+from .batch import TableShape, result_rows
+from .checked import MOST, whole
+from .errors import InvalidArgument, InvalidType, NoSpace
+from .libraries import HOST, NUMPY
+from .operations import Operations
+from .pool import Pool
+from .status import Status
+from .table import Table
+
+_END = MOST  # the cursor behind the last item
+_PIECE = 1 << 16
+"""Items that are carried from table to table at a time."""
+
+
+def _all_fit(statuses: Any, items: int, where: str) -> None:
+    """Raises NoSpace where a row of a copy found none."""
+    refused = int(np.count_nonzero(statuses == Status.NO_SPACE))
+    if refused:
+        raise NoSpace(f"of {items:,} items {refused:,} or more found no room in {where}: give it more, or let it grow")
+
+
+class MemoryTable(Operations):
+    """A key-value table in memory, at the speed of DRAM (DRAMHiT). It needs no GPU and no file.
+
+    It ends with the process. The operations, their arguments, statuses and the order of rows are those of `Table`, but
+    for columns, scores, and keys and values of any length. Several threads may use one table at once.
+
+    Parameters
+    ----------
+    key
+        Bytes of a key: 8, or another multiple of 8 up to 64.
+    value
+        Bytes of a value: 0 (a set) to 64. Up to 8, with keys of 8, are the fastest.
+    capacity
+        Items to make room for; the table grows past it by itself, while searches go on.
+    threads
+        That a batch may use; 0: all, 8 at most.
+    grows
+        False: what finds no room is NO_SPACE.
+    huge_pages, interleave
+        Ask the system for huge pages, and for pages of all NUMA nodes in turn.
+    seed
+        Of the hash; 0: random.
+    partitions
+        Not 0: DRAMHiT-P. Changes go to as many threads of the table's own, which suits few keys that are changed very
+        often.
+
+    Raises
+    ------
+    InvalidArgument, NoSpace
+    """
+
+    def __init__(
+        self,
+        key: int = 8,
+        value: int = 8,
+        capacity: int = 1 << 20,
+        *,
+        threads: int = 0,
+        grows: bool = True,
+        huge_pages: bool = True,
+        interleave: bool = True,
+        seed: int = 0,
+        partitions: int = 0,
+    ) -> None:
+        self._memory = NativeMemoryTable.create(
+            key=whole("key", key, 0, MOST >> 32),
+            value=whole("value", value, 0, MOST >> 32),
+            capacity=whole("capacity", capacity, 0, MOST),
+            threads=whole("threads", threads, 0, 1 << 16),
+            grows=bool(grows),
+            huge_pages=bool(huge_pages),
+            interleave=bool(interleave),
+            seed=whole("seed", seed, 0, MOST),
+            partitions=whole("partitions", partitions, 0, 1 << 16),
+        )
+        self._native = cast(NativeTable, self._memory)  # runs batches as one
+        self._shape = TableShape("the table in memory", key, value, HOST)
+
+    # All of it.
+
+    def __len__(self) -> int:
+        return int(self._memory.size())
+
+    def __contains__(self, key: Any) -> bool:
+        found = self.contains([key] if isinstance(key, int | np.integer | bytes) else key)
+        if found.shape != (1,):
+            raise InvalidArgument(f"`in` asks for one key, and got {found.shape[0]}: use contains(keys)")
+        return bool(found[0])
+
+    def size(self) -> int:
+        """Items in the table; the same as `len`."""
+        return len(self)
+
+    @property
+    def capacity(self) -> int:
+        """Slots. The table grows before they are all taken, and by itself."""
+        return int(self._memory.slots())
+
+    @property
+    def load_factor(self) -> float:
+        """Items divided by slots."""
+        return len(self) / self.capacity
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of a key."""
+        return self._shape.key_bytes
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of a value."""
+        return self._shape.value_bytes
+
+    def clear(self) -> None:
+        """Removes every item. Raises NoSpace: it needs memory for as many slots again."""
+        self._memory.clear()
+
+    def reserve(self, items: int) -> None:
+        """Grows so that `items` items fit without another growth. Raises NoSpace."""
+        self._memory.reserve(whole("items", items, 0, MOST))
+
+    def stats(self) -> dict[str, Any]:
+        """Figures: size, slots, bytes, growths; operations answered, and cache lines looked at for them."""
+        return dict(self._memory.stats())
+
+    def export_batch(
+        self, n: int = _PIECE, cursor: int = 0, *, values: bool = True, dtype: Any = None
+    ) -> tuple[np.ndarray, Any, int | None]:
+        """Copies up to `n` items.
+
+        A key that is there from the first call to the last appears exactly once, whatever others do to the table.
+
+        Parameters
+        ----------
+        cursor
+            0 at first, then what the call before returned.
+        values
+            False to leave the values out.
+        dtype
+            Element type of the values, as for `find`.
+
+        Returns
+        -------
+        keys
+            Shape (m,) of uint64, m ≤ n; of keys wider than 8 bytes (m, key_bytes) of uint8.
+        values
+            m rows, or None.
+        cursor
+            Where to go on, or None at the end.
+        """
+        n, cursor = whole("n", n, 1, 1 << 40), whole("cursor", cursor, 0, _END)
+        keys = np.empty(n, np.uint64) if self.key_bytes == 8 else np.empty((n, self.key_bytes), np.uint8)
+        rows = np.empty(*result_rows(NUMPY, n, dtype, None, self.value_bytes)) if values else None
+        at_rows = NUMPY.pointer(rows) if rows is not None else 0
+        count, following = self._memory.export_batch(cursor, NUMPY.pointer(keys), at_rows, n)
+        return keys[:count], rows[:count] if rows is not None else None, None if following == _END else following
+
+    def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[Any, Any]]:
+        """Each item as (key, value), in no order: keys of 8 bytes are ints, wider ones bytes; values are bytes, or rows
+        of `dtype`."""
+        cursor: int | None = 0
+        while cursor is not None:
+            keys, rows, cursor = self.export_batch(batch, cursor, dtype=dtype)
+            plain = keys.tolist() if keys.ndim == 1 else [row.tobytes() for row in keys]
+            yield from zip(plain, rows if dtype is not None else (row.tobytes() for row in rows), strict=True)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Each key, in no order: an int, or bytes if keys are wider than 8."""
+        for key, _ in self.items():
+            yield key
+
+    # Durable tables.
+
+    def to_table(self, to: str | os.PathLike[str] | Pool, *, name: str | None = None, **options: Any) -> Table:
+        """Makes a durable table with these items, and leaves it open.
+
+        Parameters
+        ----------
+        to
+            The path of a new pool file, as for `Table.create`, or an open pool.
+        name
+            Of the table in an open pool, as for `Pool.create_table`.
+        options
+            As for either; sizes and capacity are this table's.
+
+        Raises
+        ------
+        NoSpace
+            The medium has no room for all items; those that found room are in the table, which is closed.
+        """
+        options = {"key": self.key_bytes, "value": self.value_bytes, "capacity": max(1, len(self)), **options}
+        if isinstance(to, Pool) and name is not None:
+            made = to.create_table(name, **options)
+        elif not isinstance(to, Pool) and name is None:
+            made = Table.create(to, **options)
+        else:
+            raise InvalidArgument("give a name with an open pool, and none with a path: Table.create names the table")
+        try:
+            cursor: int | None = 0
+            while cursor is not None:
+                keys, rows, cursor = self.export_batch(_PIECE, cursor)
+                _all_fit(made.insert_or_assign(keys, rows), len(self), made.path)
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    @classmethod
+    def from_table(cls, table: Table, **options: Any) -> MemoryTable:
+        """A table in memory with the items of a durable one.
+
+        Parameters
+        ----------
+        options
+            As for `MemoryTable`; sizes are the table's, and the capacity too unless given.
+
+        Raises
+        ------
+        NoSpace
+        """
+        if table.any_length:
+            raise InvalidArgument(f"{table.path} has keys and values of any length: a table in memory has fixed ones")
+        options = {"capacity": max(1, len(table)), **options}
+        made = cls(table.key_bytes, table.value_bytes, **options)
+        cursor: int | None = 0
+        while cursor is not None:
+            keys, rows, cursor = table.export_batch(_PIECE, cursor)
+            _all_fit(made.insert_or_assign(keys, rows), len(table), "the table in memory")
+        return made
+
+    def __repr__(self) -> str:
+        return f"<holdfastdb.MemoryTable: {len(self):,} items, load {self.load_factor:.2f}>"
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise InvalidType(
+            "a table in memory cannot be pickled or copied: pass its items, from export_batch or to_table"
+        )

@@ -1,0 +1,84 @@
+// checks.cpp: the arguments of tables in memory and of their batches, checked before anything happens.
+#include <algorithm>
+#include <string>
+
+#include "structures/dramhit/table_impl.hpp"
+
+namespace holdfast::dramhit {
+namespace {
+
+constexpr std::uint32_t kMostBytes = 64;
+constexpr unsigned kMostPartitions = 1024;
+
+[[noreturn]] void refuse(const std::string& what) { throw InvalidArgument(what); }
+
+void check_accumulate(const Batch& batch, const Format& format) {
+  if (static_cast<unsigned>(batch.element) >= kElements || batch.combine > Combine::max) {
+    refuse("accumulate: no element type or combination has the number given");
+  }
+  if (format.value_bytes % element_bytes(batch.element) != 0) {
+    refuse("accumulate: values of " + std::to_string(format.value_bytes) +
+           " bytes hold no whole number of elements of " + std::to_string(element_bytes(batch.element)) +
+           " bytes: give an element type that divides them");
+  }
+  if (batch.scale != 1 && (batch.combine != Combine::add || !is_float(batch.element))) {
+    refuse("scale is for sums of floating-point elements: leave it 1 for others");
+  }
+}
+
+}  // namespace
+
+void check_options(const MemoryOptions& options) {
+  if (options.key_bytes % 8 != 0 || options.key_bytes == 0 || options.key_bytes > kMostBytes) {
+    refuse("key_bytes is " + std::to_string(options.key_bytes) +
+           ": keys have 8 bytes, or another multiple of 8 up to 64; pad or hash others");
+  }
+  if (options.value_bytes > kMostBytes) {
+    refuse("value_bytes is " + std::to_string(options.value_bytes) +
+           ": a table in memory has values of 0 to 64 bytes; keep larger ones elsewhere, and their places here");
+  }
+  if (options.partitions != 0 && (options.key_bytes > 8 || options.value_bytes > 8)) {
+    refuse("partitions are for keys of 8 bytes and values of up to 8: leave them 0 for larger items");
+  }
+  if (options.partitions > kMostPartitions) {
+    refuse("partitions is " + std::to_string(options.partitions) +
+           ": give one a processor that only changes the table, " + std::to_string(kMostPartitions) + " at most");
+  }
+  if (options.depth >= kMostDepth) {
+    refuse("depth is " + std::to_string(options.depth) + ": give at most " + std::to_string(kMostDepth - 1));
+  }
+}
+
+bool changes_anything(const Batch& batch) {
+  if (!batch.ops) return changes(batch.op);
+  return std::any_of(batch.ops, batch.ops + batch.size, [](std::uint8_t op) { return changes(static_cast<Op>(op)); });
+}
+
+void check_batch(const Batch& batch, const Format& format) {
+  if (batch.on_device || batch.stream) refuse("a table in memory takes no arrays in GPU memory: copy them to the host");
+  if (batch.column != 0 || batch.column_bytes != 0) refuse("a table in memory has no columns: give whole values");
+  if (batch.scores) refuse("a table in memory keeps no scores");
+  if (batch.key_offsets || batch.value_offsets || batch.blobs || batch.device_blobs) {
+    refuse("keys and values of a table in memory have fixed lengths: give no offsets and no blobs");
+  }
+  if (batch.size == 0) return;
+  if (!batch.keys) refuse("the batch has no keys: give an array of " + std::to_string(batch.size) + " keys");
+  if (static_cast<unsigned>(batch.op) >= kOps) {
+    refuse("no operation has the number " + std::to_string(static_cast<unsigned>(batch.op)));
+  }
+  bool takes = !batch.ops && takes_value(batch.op), accumulates = !batch.ops && batch.op == Op::accumulate;
+  for (std::size_t i = 0; batch.ops && i < batch.size; ++i) {
+    if (batch.ops[i] >= kOps) {
+      refuse("row " + std::to_string(i) + " asks for operation " + std::to_string(batch.ops[i]) + ", which is none");
+    }
+    takes |= takes_value(static_cast<Op>(batch.ops[i]));
+    accumulates |= static_cast<Op>(batch.ops[i]) == Op::accumulate;
+  }
+  if (takes && !batch.values && format.value_bytes != 0) {
+    refuse("the batch has no values: give an array of " + std::to_string(batch.size) + " values of " +
+           std::to_string(format.value_bytes) + " bytes");
+  }
+  if (accumulates) check_accumulate(batch, format);
+}
+
+}  // namespace holdfast::dramhit

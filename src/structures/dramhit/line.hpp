@@ -1,0 +1,175 @@
+// line.hpp: four slots in a cache line, and how they are read and changed by several threads.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "structures/dramhit/word.hpp"
+
+#if defined(__SANITIZE_THREAD__)
+#define HOLDFAST_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HOLDFAST_TSAN 1
+#endif
+#endif
+
+namespace holdfast::dramhit {
+
+inline constexpr unsigned kSlots = 4;  ///< of a line
+
+struct alignas(64) Line {
+  Pair slots[kSlots];
+};
+static_assert(sizeof(Line) == 64 && offsetof(Line, slots) == 0 && sizeof(Pair) == 16);
+
+/// What one look at a line found: a bit a slot.
+struct Seen {
+  unsigned hits = 0;    ///< hold the key, live or erased; one at most
+  unsigned used = 0;    ///< were used before; slots are used from the first on
+  unsigned passed = 0;  ///< have that bit
+};
+
+/// How far a key may lie from a full line where its search begins, as its slots say: `passed` in the first 1 to 4 of them, and
+/// then `far` in the second to fourth. The paper's table would go on through every full line; keys that only pass by do not
+/// lengthen this.
+inline constexpr unsigned kReaches[] = {0, 1, 2, 3, 4, 8, 16, kMostDistance};  // the first five are their own steps
+
+/// The least step of kReaches that is enough for a distance.
+constexpr unsigned reach_step(unsigned distance) {
+  unsigned step = 0;
+  while (kReaches[step] < distance) ++step;
+  return step;
+}
+
+/// Slots in memory that threads share. `kWhole`: a slot is read by one 16-byte load, which Intel and AMD promise to be atomic
+/// where the processor has AVX; else by two, and a look back. Everything depends on `Tile`, so that files compiled for
+/// different instruction sets share none of it.
+///
+/// By two loads a pair cannot be torn while a slot never passes from one key to another: the key word is the same before
+/// and after, so the value is one that this key had meanwhile. Hence reuses().
+template <class Tile, bool kWhole>
+struct SlotMemory {
+  using At = Line*;
+  static constexpr bool kOwned = false;
+
+  static constexpr unsigned slots() { return kSlots; }
+  static constexpr bool full(const Seen& seen) { return seen.used == (1u << kSlots) - 1; }
+  static constexpr bool reuses() { return kWhole; }  ///< an erased slot may be taken by another key
+
+  /// Of a full line: how far from it a key whose search begins there may lie.
+  [[gnu::always_inline]] static unsigned reach(const Line* line, const Seen& seen) {
+    const auto step = static_cast<unsigned>(std::countr_one(seen.passed));
+    return step < kSlots ? step : far_reach(line);
+  }
+  [[gnu::noinline]] static unsigned far_reach(const Line* line) {
+    unsigned step = kSlots;
+    while (step < 2 * kSlots - 1 && (load_word(line, step - kSlots + 1) & kFar) != 0) ++step;
+    return kReaches[step];
+  }
+  /// Lets keys of a full line lie so far from it. Only who adds one may.
+  static void raise(Line* line, unsigned distance) {
+    const unsigned steps = reach_step(distance);
+    for (unsigned step = 0; step < steps; ++step) {
+      if (step < kSlots) {
+        set(line, step, kPassed);
+      } else {
+        set(line, step - kSlots + 1, kFar);
+      }
+    }
+  }
+
+  static Seen look(const Line* line, std::uint64_t want) { return Tile::look(line, want); }
+
+  static Pair load(const Line* line, unsigned slot) {
+    if constexpr (kWhole) {
+      return Tile::load(line->slots + slot);
+    } else {
+      for (;;) {
+        const std::uint64_t word = load_word(line, slot);
+        const std::uint64_t value = __atomic_load_n(&line->slots[slot].value, __ATOMIC_ACQUIRE);
+        if (load_word(line, slot) == word) return {word, value};
+      }
+    }
+  }
+
+  static std::uint64_t load_word(const Line* line, unsigned slot) {
+    return __atomic_load_n(&line->slots[slot].word, __ATOMIC_ACQUIRE);
+  }
+  static bool swap(Line* line, unsigned slot, Pair seen, Pair next) {
+#if defined(HOLDFAST_TSAN)
+    Wide before, after;
+    __builtin_memcpy(&before, &seen, 16);
+    __builtin_memcpy(&after, &next, 16);
+    return __sync_bool_compare_and_swap(reinterpret_cast<Wide*>(line->slots + slot), before, after);
+#else
+    bool done;
+    asm volatile("lock cmpxchg16b %1"
+                 : "=@ccz"(done), "+m"(line->slots[slot]), "+a"(seen.word), "+d"(seen.value)
+                 : "b"(next.word), "c"(next.value)
+                 : "memory");
+    return done;
+#endif
+  }
+  /// Sets bits of a word; what it was.
+  static std::uint64_t set(Line* line, unsigned slot, std::uint64_t bits) {
+    return __atomic_fetch_or(&line->slots[slot].word, bits, __ATOMIC_ACQ_REL);
+  }
+  static void clear(Line* line, unsigned slot, std::uint64_t bits) {
+    __atomic_fetch_and(&line->slots[slot].word, ~bits, __ATOMIC_ACQ_REL);
+  }
+  static Line* on(Line* line, std::int64_t lines) { return line + lines; }
+};
+
+/// The same for the only thread that changes these slots, while others read them: no instruction locks anything. A pair is
+/// written by one 16-byte store, or, where readers load two words, its value before its word.
+template <class Tile, bool kWhole>
+struct OwnedMemory : SlotMemory<Tile, kWhole> {
+  static constexpr bool kOwned = true;
+  static bool swap(Line* line, unsigned slot, Pair, Pair next) {
+    store(line->slots + slot, next);
+    return true;
+  }
+  static void store(Pair* slot, Pair next) {
+    if constexpr (kWhole) {
+      Tile::store(slot, next);
+    } else {
+      __atomic_store_n(&slot->value, next.value, __ATOMIC_RELEASE);
+      __atomic_store_n(&slot->word, next.word, __ATOMIC_RELEASE);
+    }
+  }
+  static std::uint64_t set(Line* line, unsigned slot, std::uint64_t bits) {
+    const std::uint64_t word = __atomic_load_n(&line->slots[slot].word, __ATOMIC_RELAXED);
+    __atomic_store_n(&line->slots[slot].word, word | bits, __ATOMIC_RELEASE);
+    return word;
+  }
+  static void clear(Line* line, unsigned slot, std::uint64_t bits) {
+    const std::uint64_t word = __atomic_load_n(&line->slots[slot].word, __ATOMIC_RELAXED);
+    __atomic_store_n(&line->slots[slot].word, word & ~bits, __ATOMIC_RELEASE);
+  }
+  static void raise(Line* line, unsigned distance) {
+    const unsigned steps = reach_step(distance);
+    for (unsigned step = 0; step < steps; ++step) {
+      set(line, step < kSlots ? step : step - kSlots + 1, step < kSlots ? kPassed : kFar);
+    }
+  }
+};
+
+/// Empties a line that its owner alone changes: its words first, so that no reader takes a value for another's.
+inline void drop_line(Line* line) {
+  for (unsigned slot = kSlots; slot-- > 0;) __atomic_store_n(&line->slots[slot].word, 0, __ATOMIC_RELEASE);
+}
+
+/// Asks for a line ahead of its use. Volatile, because GCC takes a function that only prefetches for one without effect.
+template <class Tile>
+[[gnu::always_inline]] inline void prefetch(const void* address) {
+  asm volatile("prefetcht0 %0" : : "m"(*static_cast<const char*>(address)));
+}
+/// The same for a line that will be changed.
+template <class Tile>
+[[gnu::always_inline]] inline void prefetch_to_change(const void* address) {
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+}
+
+}  // namespace holdfast::dramhit

@@ -1,0 +1,44 @@
+// memory.hpp: zeroed memory of the process for a table: huge pages, and spread over the nodes of the machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast::dramhit {
+
+struct MemoryChoice {
+  bool huge_pages = true;
+  bool interleave = true;  ///< pages go to all NUMA nodes in turn
+  bool populate = false;   ///< every page is there at once, not when it is first touched
+};
+
+/// Anonymous memory, aligned to huge pages. Throws NoSpace where the system has none.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(std::size_t bytes, const MemoryChoice& choice);
+  Memory(Memory&& other) noexcept { swap(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Memory();
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return bytes_; }
+  bool interleaved() const { return interleaved_; }
+
+ private:
+  void swap(Memory& other) noexcept;
+
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  void* room_ = nullptr;  ///< what was mapped: one huge page more
+  std::size_t room_bytes_ = 0;
+  bool interleaved_ = false;
+};
+
+/// NUMA nodes of this machine; 1 where the kernel says nothing of them.
+unsigned numa_nodes();
+
+}  // namespace holdfast::dramhit

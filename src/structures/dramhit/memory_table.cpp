@@ -1,0 +1,279 @@
+// memory_table.cpp: the public MemoryTable: batches in array order, on lanes whose answers come in any.
+#include "holdfast/memory_table.hpp"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "core/random.hpp"
+#include "structures/dramhit/table_impl.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+constexpr unsigned kMostThreads = 8;
+constexpr std::size_t kLeastRows = 4096;     ///< of a thread; fewer are not worth waking it
+constexpr std::size_t kRowsAStop = 1 << 18;  ///< after which a batch asks whether to stop
+
+unsigned threads_of(const MemoryOptions& options) {
+  if (options.threads != 0) return options.threads;
+  return std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
+}
+
+const MemoryOptions& checked(const MemoryOptions& options) {
+  dramhit::check_options(options);
+  return options;
+}
+
+dramhit::Rows rows_of(const Batch& batch, std::size_t begin, std::size_t end) {
+  dramhit::Rows rows;
+  rows.keys = static_cast<const std::byte*>(batch.keys);
+  rows.values = static_cast<const std::byte*>(batch.values);
+  rows.ops = batch.ops;
+  rows.mask = batch.mask;
+  rows.next = begin;
+  rows.end = end;
+  rows.op = batch.op;
+  rows.with = {batch.combine, batch.element, batch.scale, false};
+  return rows;
+}
+
+dramhit::Results results_of(const Batch& batch) {
+  dramhit::Results results;
+  results.out = static_cast<std::byte*>(batch.out);
+  results.statuses = batch.statuses;
+  results.found = batch.found;
+  return results;
+}
+
+}  // namespace
+
+MemoryTable::Impl::Impl(const MemoryOptions& options)
+    : format{checked(options).key_bytes, options.value_bytes, std::max(1u, options.partitions)},
+      depth(options.depth != 0 ? options.depth : dramhit::kDepth),
+      engine(dramhit::engine_for(format)),
+      core(format, options.capacity, options.seed != 0 ? options.seed : random_word(),
+           {options.huge_pages, options.interleave, options.populate}, options.grows && options.partitions == 0,
+           engine),
+      workers(threads_of(options)) {
+  if (options.partitions != 0) delegation = std::make_unique<dramhit::Delegation>(engine, core, depth);
+}
+
+MemoryTable::Impl::Borrowed::Borrowed(Impl& impl) : impl_(impl) {
+  {
+    const std::lock_guard lock(impl.mutex_);
+    if (!impl.lanes_.empty()) {
+      lane_ = std::move(impl.lanes_.back());
+      impl.lanes_.pop_back();
+    }
+  }
+  if (!lane_) lane_ = impl.engine.lane(impl.core, impl.depth);
+}
+
+MemoryTable::Impl::Borrowed::~Borrowed() {
+  const std::lock_guard lock(impl_.mutex_);
+  impl_.lanes_.push_back(std::move(lane_));
+}
+
+BatchResult MemoryTable::Impl::run(const Batch& batch) {
+  dramhit::check_batch(batch, format);
+  BatchResult result;
+  const bool reads_only = !dramhit::changes_anything(batch);
+  std::size_t begin = 0;
+  while (begin < batch.size && !result.stopped) {
+    const std::size_t end = batch.stop ? std::min(batch.size, begin + kRowsAStop) : batch.size;
+    run_rows(batch, reads_only, begin, end, result);
+    begin = end;
+    result.stopped = begin < batch.size && batch.stop();
+  }
+  for (std::size_t row = 0; row < batch.size; ++row) {
+    if (!batch.mask && row < begin) {
+      row = begin;
+      if (row == batch.size) break;
+    }
+    if (row < begin && batch.mask[row] != 0) continue;
+    if (batch.statuses) batch.statuses[row] = Status::not_run;
+    if (batch.found) batch.found[row] = false;
+    if (batch.out)
+      std::fill_n(static_cast<std::byte*>(batch.out) + row * format.value_bytes, format.value_bytes, std::byte{});
+    ++result.count[static_cast<unsigned>(Status::not_run)];
+  }
+  return result;
+}
+
+void MemoryTable::Impl::run_rows(const Batch& batch, bool reads_only, std::size_t begin, std::size_t end,
+                                 BatchResult& result) {
+  const std::size_t n = end - begin;
+  std::mutex adding;
+  if (delegation && !reads_only) {
+    delegation->run([&](unsigned part, dramhit::Lane& lane) {
+      dramhit::Rows rows = rows_of(batch, begin, end);
+      rows.part = part;
+      rows.parts = delegation->partitions();
+      dramhit::Results results = results_of(batch);
+      lane.submit(rows, results);
+      lane.flush(results);
+      const std::lock_guard lock(adding);
+      for (unsigned i = 0; i < kStatuses; ++i) result.count[i] += results.count[i];
+    });
+    return;
+  }
+  workers.run(static_cast<unsigned>(std::clamp<std::size_t>(n / kLeastRows, 1, workers.threads())),
+              [&](unsigned part, unsigned parts) {
+                dramhit::Rows rows = rows_of(batch, begin, end);
+                rows.reads_only = reads_only;
+                if (reads_only || batch.unique) {  // any thread may run any row
+                  rows.next = begin + n * part / parts;
+                  rows.end = begin + n * (part + 1) / parts;
+                } else {  // all that is about one key goes to one thread, in array order
+                  rows.part = part;
+                  rows.parts = parts;
+                }
+                dramhit::Results results = results_of(batch);
+                const Borrowed lane(*this);
+                lane->submit(rows, results);
+                lane->flush(results);
+                const std::lock_guard lock(adding);
+                for (unsigned i = 0; i < kStatuses; ++i) result.count[i] += results.count[i];
+              });
+}
+
+std::size_t MemoryTable::Impl::export_batch(std::uint64_t& cursor, std::byte* keys, std::byte* values, std::size_t n) {
+  if (cursor == kEnd || n == 0) return 0;
+  dramhit::Member member;
+  core.join(member);
+  const dramhit::View* const view = core.enter(member);
+  std::vector<std::uint64_t> hashes(n);
+  std::size_t size = 0;
+  std::uint64_t line = view->geometry.home(cursor);
+  for (; line < view->geometry.lines() && size < n; ++line) {
+    size += engine.items_of(*view, line, cursor, keys + size * format.key_bytes,
+                            values == nullptr ? nullptr : values + size * format.value_bytes, hashes.data() + size,
+                            n - size);
+  }
+  const bool more = size == n && engine.shares_hash(*view, hashes[size - 1], hashes.data(), size);
+  core.leave(member);
+  core.leave_for_good(member);
+  if (size < n) {
+    cursor = kEnd;
+    return size;
+  }
+  // The next begins at another hash, wherever that lies by then. Keys that share theirs go together, and so does the last.
+  std::uint64_t next = hashes[size - 1] == kEnd ? kEnd : hashes[size - 1] + 1;
+  if (next == kEnd || more) {
+    const std::uint64_t shared = hashes[size - 1];
+    while (size > 0 && hashes[size - 1] == shared) --size;
+    if (size == 0) {
+      throw InvalidArgument("export_batch: several keys share a hash, and go together: give room for more than " +
+                            std::to_string(n) + " items");
+    }
+    next = shared;
+  }
+  cursor = next;
+  return size;
+}
+
+MemoryTable::MemoryTable(const MemoryOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+MemoryTable::MemoryTable(MemoryTable&&) noexcept = default;
+MemoryTable& MemoryTable::operator=(MemoryTable&&) noexcept = default;
+MemoryTable::~MemoryTable() = default;
+
+BatchResult MemoryTable::run(const Batch& batch) { return impl_->run(batch); }
+
+namespace {
+
+Batch batch_of(Op op, const void* keys, const void* values, std::size_t n, Status* statuses) {
+  Batch batch;
+  batch.op = op;
+  batch.keys = keys;
+  batch.values = values;
+  batch.size = n;
+  batch.statuses = statuses;
+  return batch;
+}
+
+}  // namespace
+
+BatchResult MemoryTable::insert(const void* keys, const void* values, std::size_t n, Status* statuses) {
+  return run(batch_of(Op::insert, keys, values, n, statuses));
+}
+
+BatchResult MemoryTable::insert_or_assign(const void* keys, const void* values, std::size_t n, Status* statuses) {
+  return run(batch_of(Op::insert_or_assign, keys, values, n, statuses));
+}
+
+BatchResult MemoryTable::assign(const void* keys, const void* values, std::size_t n, Status* statuses) {
+  return run(batch_of(Op::assign, keys, values, n, statuses));
+}
+
+BatchResult MemoryTable::erase(const void* keys, std::size_t n, Status* statuses) {
+  return run(batch_of(Op::erase, keys, nullptr, n, statuses));
+}
+
+BatchResult MemoryTable::accumulate(const void* keys, const void* values, std::size_t n, Combine combine,
+                                    Element element, Status* statuses) {
+  Batch batch = batch_of(Op::accumulate, keys, values, n, statuses);
+  batch.combine = combine;
+  batch.element = element;
+  return run(batch);
+}
+
+BatchResult MemoryTable::find(const void* keys, void* values, std::size_t n, bool* found) {
+  Batch batch = batch_of(Op::find, keys, nullptr, n, nullptr);
+  batch.out = values;
+  batch.found = found;
+  return run(batch);
+}
+
+BatchResult MemoryTable::contains(const void* keys, std::size_t n, bool* found) {
+  Batch batch = batch_of(Op::contains, keys, nullptr, n, nullptr);
+  batch.found = found;
+  return run(batch);
+}
+
+std::size_t MemoryTable::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
+  return impl_->export_batch(cursor, static_cast<std::byte*>(keys), static_cast<std::byte*>(values), n);
+}
+
+std::uint64_t MemoryTable::size() const { return impl_->core.size(); }
+std::uint64_t MemoryTable::slots() const { return impl_->core.slots(); }
+double MemoryTable::load_factor() const { return static_cast<double>(size()) / static_cast<double>(slots()); }
+std::uint32_t MemoryTable::key_bytes() const { return impl_->format.key_bytes; }
+std::uint32_t MemoryTable::value_bytes() const { return impl_->format.value_bytes; }
+
+void MemoryTable::clear() {
+  if (!impl_->delegation) return impl_->core.clear();
+  const dramhit::View& view = *impl_->core.view_now();
+  const std::uint64_t lines = view.all_lines() / view.partitions;
+  impl_->delegation->run([&](unsigned part, dramhit::Lane& lane) {
+    for (std::uint64_t i = lines * part; i < lines * (part + 1); ++i) {
+      dramhit::drop_line(reinterpret_cast<dramhit::Line*>(view.line(i)));
+    }
+    lane.forget_items();
+  });
+}
+
+void MemoryTable::reserve(std::uint64_t items) {
+  if (impl_->delegation && impl_->core.lines_for(items) > impl_->core.view_now()->geometry.lines()) {
+    throw InvalidArgument("a partitioned table does not grow: make one with a capacity of " + std::to_string(items));
+  }
+  impl_->core.reserve(items);
+}
+
+MemoryStats MemoryTable::stats() const {
+  const dramhit::Core& core = impl_->core;
+  MemoryStats stats;
+  stats.size = core.size();
+  core.figures(stats);
+  stats.threads = impl_->workers.threads();
+  stats.nodes = dramhit::numa_nodes();
+  if (impl_->delegation) {
+    stats.partitions = impl_->delegation->partitions();
+    stats.refused = impl_->delegation->refused();
+  }
+  stats.tile = impl_->engine.tile();
+  return stats;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,165 @@
+// narrow_form.hpp: items of 16 bytes, four to a line: what a lane does with them, and how they are moved.
+#pragma once
+
+#include <algorithm>
+
+#include "structures/dramhit/change_queue.hpp"
+#include "structures/dramhit/owned_change.hpp"
+#include "structures/dramhit/read_queue.hpp"
+
+namespace holdfast::dramhit {
+
+template <class Memory, class Tile>
+class NarrowForm {
+ public:
+  using Changes = ChangeQueue<NarrowForm, Line*, true>;
+  using Task = typename Changes::Task;
+  static constexpr const char* kName = Tile::kName;
+  struct At {
+    Line* line;
+    std::uint64_t want;
+  };
+
+  explicit NarrowForm(const Format& format) : value_bytes_(format.value_bytes), partitions_(format.partitions) {}
+
+  void set_view(const View& view) {
+    geometry_ = view.geometry;
+    lines_ = reinterpret_cast<Line*>(view.memory.data());
+  }
+  std::uint64_t hash(const Rows& rows, std::size_t row) const {
+    if (rows.hashes != nullptr) return rows.hashes[2 * row];
+    std::uint64_t key;
+    __builtin_memcpy(&key, rows.keys + row * 8, 8);
+    return geometry_.hash(key);
+  }
+  At place(std::uint64_t hash) const {
+    const Place place = geometry_.place(hash);
+    const std::uint64_t line = partitions_ == 1 ? place.line : place.line + high(hash, partitions_) * kMostDistance;
+    return {lines_ + line, place.want};
+  }
+  At ask(std::uint64_t hash, Op op) const {
+    const At at = place(hash);
+    ask_line(at.line, op);
+    return at;
+  }
+  void ask_next(Task& task) const {
+    ++task.line;
+    task.want += kOneLineOn;
+    ask_line(task.line, task.op);
+  }
+
+  /// What a row gives, as a task keeps it.
+  std::uint64_t take(const Rows& rows, std::size_t row) const {
+    if (rows.hashes != nullptr) return rows.hashes[2 * row + 1];
+    return rows.values == nullptr ? 0 : index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
+  }
+  void drop(const Task&) {}
+
+  [[gnu::always_inline]] Turn run(Task& task, const index::Combining& with, Answer& answer) {
+    const Change what{task.op, task.given, with};
+    if constexpr (Memory::kOwned && Tile::kSelects) {
+      return change_owned(Memory{}, task.line, task.want, task.reach, what, answer);
+    } else {
+      return change(Memory{}, task.line, task.want, task.reach, what, answer);
+    }
+  }
+  void copy_value(const Answer& answer, std::byte* to, std::size_t row) const {
+    if (value_bytes_ == 8) {
+      __builtin_memcpy(to + row * 8, &answer.value, 8);
+    } else {
+      index::store_bytes(to + row * value_bytes_, answer.value, value_bytes_);
+    }
+  }
+
+  // Searches on their own.
+  bool reads_apart() const { return true; }
+  bool no_reads() const { return reads_.empty(); }
+  unsigned reads() const { return reads_.size(); }
+  void add_read(std::uint64_t hash, std::uint64_t id) {
+    const At at = place(hash);
+    reads_.add(at.line, at.want, id);
+  }
+  [[gnu::always_inline]] bool read(Answer& answer, std::uint64_t& id) { return reads_.step(answer, id); }
+  /// After set_view; `old` is the form as it was before.
+  void restart_reads(const Geometry& old, const Line* old_lines) {
+    reads_.restart([&](const Line* line,
+                       std::uint64_t want) { return old.hash_of(static_cast<std::uint64_t>(line - old_lines), want); },
+                   [this](std::uint64_t hash) { return place(hash); });
+  }
+  const Geometry& geometry() const { return geometry_; }
+  const Line* lines() const { return lines_; }
+
+  // Growth, and exports.
+  static bool move(const View& from, const View* to, std::uint64_t line, std::uint64_t& items) {
+    const Memory memory;
+    Line* const at = reinterpret_cast<Line*>(from.line(line));
+    freeze(memory, at);
+    for (unsigned slot = 0; slot < kSlots; ++slot) {
+      const Pair pair = memory.load(at, slot);
+      if (!is_live(pair.word)) continue;
+      ++items;
+      if (to == nullptr) continue;
+      const Place place = to->geometry.place(from.geometry.hash_of(line, pair.word));
+      if (!put_moved(memory, reinterpret_cast<Line*>(to->line(place.line)), place.want, pair.value)) return false;
+    }
+    return true;
+  }
+  static void thaw(const View& view, std::uint64_t line) {
+    for (unsigned slot = 0; slot < kSlots; ++slot)
+      Memory::clear(reinterpret_cast<Line*>(view.line(line)), slot, kFrozen);
+  }
+  static std::size_t items_of(const View& view, std::uint64_t line, std::uint64_t from, std::byte* keys,
+                              std::byte* values, std::uint64_t* hashes, std::size_t room);
+
+ private:
+  static void ask_line(const Line* line, Op op) {
+    if (changes(op)) {
+      prefetch_to_change<Tile>(line);
+    } else {
+      prefetch<Tile>(line);
+    }
+  }
+
+  const std::uint32_t value_bytes_;
+  const std::uint64_t partitions_;
+  Geometry geometry_;
+  Line* lines_ = nullptr;
+  ReadQueue<Memory, Tile> reads_;
+};
+
+template <class Memory, class Tile>
+std::size_t NarrowForm<Memory, Tile>::items_of(const View& view, std::uint64_t line, std::uint64_t from,
+                                               std::byte* keys, std::byte* values, std::uint64_t* hashes,
+                                               std::size_t room) {
+  struct Item {
+    std::uint64_t hash, value;
+  };
+  Item items[kSlots * (kMostDistance + 1)];
+  std::size_t size = 0;
+  const std::uint64_t first = view.at(line, view.geometry.least_hash(line));
+  unsigned reach = 0;
+  for (unsigned on = 0; on <= reach; ++on) {
+    const Line* const at = reinterpret_cast<const Line*>(view.line(first + on));
+    for (unsigned slot = 0; slot < kSlots; ++slot) {
+      const Pair pair = Memory::load(at, slot);
+      if (!is_live(pair.word) || distance(pair.word) != on) continue;
+      const std::uint64_t hash = view.geometry.hash_of(line + on, pair.word);
+      if (hash >= from) items[size++] = {hash, pair.value};
+    }
+    const Seen seen = Memory::look(at, 0);
+    if (on == 0) reach = Memory::full(seen) ? Memory::reach(at, seen) : 0;
+  }
+  // In the order of hashes; a key that was erased, and came back further on while we looked, is there twice.
+  std::sort(items, items + size, [](const Item& a, const Item& b) { return a.hash < b.hash; });
+  const auto same = [](const Item& a, const Item& b) { return a.hash == b.hash; };
+  size = std::min(static_cast<std::size_t>(std::unique(items, items + size, same) - items), room);
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::uint64_t key = view.geometry.key_of(items[i].hash);
+    __builtin_memcpy(keys + i * 8, &key, 8);
+    if (values != nullptr) index::store_bytes(values + i * view.value_bytes, items[i].value, view.value_bytes);
+    hashes[i] = items[i].hash;
+  }
+  return size;
+}
+
+}  // namespace holdfast::dramhit

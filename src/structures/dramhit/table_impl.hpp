@@ -1,0 +1,60 @@
+// table_impl.hpp: what is behind MemoryTable: its core, the lanes that batches borrow, and their threads.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "holdfast/memory_table.hpp"
+#include "machine/cpu/workers.hpp"
+#include "structures/dramhit/delegation.hpp"
+#include "structures/dramhit/lane.hpp"
+
+namespace holdfast {
+
+class MemoryTable::Impl {
+ public:
+  explicit Impl(const MemoryOptions& options);
+
+  BatchResult run(const Batch& batch);
+  std::size_t export_batch(std::uint64_t& cursor, std::byte* keys, std::byte* values, std::size_t n);
+
+  const dramhit::Format format;
+  const unsigned depth;
+  const dramhit::Engine& engine;
+  dramhit::Core core;
+  machine::cpu::Workers workers;
+  std::unique_ptr<dramhit::Delegation> delegation;  ///< of a partitioned table
+
+ private:
+  /// One of the lanes that batches share, for as long as it is held.
+  class Borrowed {
+   public:
+    explicit Borrowed(Impl& impl);
+    ~Borrowed();
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    dramhit::Lane* operator->() const { return lane_.get(); }
+
+   private:
+    Impl& impl_;
+    std::unique_ptr<dramhit::Lane> lane_;
+  };
+
+  void run_rows(const Batch& batch, bool reads_only, std::size_t begin, std::size_t end, BatchResult& result);
+
+  std::mutex mutex_;  // over lanes_
+  std::vector<std::unique_ptr<dramhit::Lane>> lanes_;
+};
+
+namespace dramhit {
+
+/// Throws InvalidArgument for options that no table in memory can have.
+void check_options(const MemoryOptions& options);
+/// Throws InvalidArgument if `batch` does not fit a table with such items.
+void check_batch(const Batch& batch, const Format& format);
+/// True if any operation of the batch changes the table.
+bool changes_anything(const Batch& batch);
+
+}  // namespace dramhit
+}  // namespace holdfast

@@ -1,0 +1,86 @@
+// wide_form.hpp: items of more than 16 bytes, each in a record with a version. DRAMHiT §3 "Atomicity".
+//
+// A record's control word counts its writes; who writes sets a bit of it by compare-and-swap, and who reads looks at it before
+// and after, and again if it changed. Keys are added under the lock of the record where their search begins, always: so a key
+// has one record at most, live or erased, and an erased one may be taken by any key at once.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "structures/dramhit/change_queue.hpp"
+#include "structures/dramhit/wide_record.hpp"
+
+namespace holdfast::dramhit {
+
+class WideForm {
+ public:
+  using Word = std::uint64_t;
+  using Changes = ChangeQueue<WideForm, Word*, false>;
+  using Task = Changes::Task;
+  static constexpr const char* kName = "records";
+  struct At {
+    Word* line;
+    std::uint64_t want;  ///< how far from where the search begins
+  };
+
+  explicit WideForm(const Format& format);
+
+  void set_view(const View& view);
+  std::uint64_t hash(const Rows& rows, std::size_t row) const;
+  At place(std::uint64_t hash) const { return {record(geometry_.home(hash)), 0}; }
+  At ask(std::uint64_t hash, Op op) const;
+  void ask_next(Task& task) const;
+  /// Copies a row's key and value, since the caller's arrays may go; where they are.
+  std::uint64_t take(const Rows& rows, std::size_t row);
+  void drop(const Task& task) { free_.push_back(task.given); }
+
+  Turn run(Task& task, const index::Combining& with, Answer& answer);
+  void copy_value(const Answer& answer, std::byte* to, std::size_t row) const;
+
+  // Searches wait among changes.
+  bool reads_apart() const { return false; }
+  bool no_reads() const { return true; }
+  unsigned reads() const { return 0; }
+  void add_read(std::uint64_t, std::uint64_t) {}
+  bool read(Answer&, std::uint64_t&) { return false; }
+  void restart_reads(const Geometry&, const Word*) {}
+  const Geometry& geometry() const { return geometry_; }
+  const Word* lines() const { return base_; }
+
+  static bool move(const View& from, const View* to, std::uint64_t line, std::uint64_t& items);
+  static void thaw(const View& view, std::uint64_t line);
+  static std::size_t items_of(const View& view, std::uint64_t line, std::uint64_t from, std::byte* keys,
+                              std::byte* values, std::uint64_t* hashes, std::size_t room);
+
+ private:
+  static constexpr unsigned kMostWords = 8;
+  struct Kept {
+    Word key[kMostWords];
+    Word value[kMostWords];
+  };
+  /// What a look at a record found.
+  struct Look {
+    Word control = 0;
+    bool mine = false, busy = false;
+  };
+
+  Word* record(std::uint64_t i) const { return base_ + i * stride_; }
+  void ask_line(const Word* at, Op op) const;
+  Look look(const Word* at, std::uint64_t hash, const Kept& kept);
+  Turn change_record(Word* at, const Look& seen, const Task& task, const index::Combining& with, Answer& answer);
+  Turn add(Word* home, unsigned asked, const Task& task, const index::Combining& with, Answer& answer);
+  Turn add_holding(Word* home, unsigned asked, const Task& task, const index::Combining& with, Answer& answer);
+  void first_value(const Change& change, const Kept& kept, Word* value) const;
+
+  const Format format_;
+  const std::uint64_t key_words_, value_words_, stride_;  ///< in words
+  Geometry geometry_;
+  Word* base_ = nullptr;
+  std::vector<Kept> kept_;
+  std::vector<std::uint64_t> free_;  ///< of them
+  Word out_[kMostWords] = {};        ///< the value that the last answer read
+};
+
+}  // namespace holdfast::dramhit
