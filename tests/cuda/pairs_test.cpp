@@ -145,6 +145,34 @@ TEST(GpuPairsSpace, SmallUpdatesOfAFullHeap) {
   }
 }
 
+/// A heap that cannot hold a batch holds some of every size: no class takes the slabs of another that comes after it.
+TEST(GpuPairsSpace, SmallEverySizeGetsItsShareOfAFullHeap) {
+  HOLDFAST_NEEDS_GPU();
+  for (const std::uint64_t order_from : {std::uint64_t{1}, kNeverOrdered}) {
+    const PoolPath path;
+    CreateOptions options;
+    options.key_bytes = options.value_bytes = kVariableBytes;
+    options.device = "cuda";
+    options.overwrite = true;
+    options.capacity = 16;
+    options.max_bytes = 16 << 20;  // eight slabs
+    options.order_from = order_from;
+    Table table = Table::create(path.str(), options);
+    std::vector<Status> statuses;
+    Numbered many(6000, 4000, 'a');
+    many.values = {};
+    for (std::size_t i = 0; i < 6000; ++i) many.values.add(std::string(i % 200 == 0 ? 40000 : 4000, 'a'));
+    EXPECT_GT(table.run(many.batch(Op::insert, statuses)).of(Status::no_space), 0u);
+    std::size_t large = 0, small = 0;
+    for (std::size_t i = 0; i < statuses.size(); ++i) {
+      if (statuses[i] == Status::inserted) ++(i % 200 == 0 ? large : small);
+    }
+    EXPECT_EQ(large, 30u) << "which one slab holds";
+    EXPECT_GT(small, 1500u);
+    EXPECT_TRUE(table.check().errors.empty());
+  }
+}
+
 /// The same where rows read too: what they read is gathered before the cells are used again.
 TEST(GpuPairsSpace, ReadsAndUpdatesOfAFullHeap) {
   HOLDFAST_NEEDS_GPU();

@@ -73,12 +73,12 @@ void CudaMachine::require_rest(std::uint64_t rows) {
   resting_ += rows;
 }
 
-/// Waits until nobody reads a cell that has come out of its slot. False: there was none. The caller holds `changing_`, is in no
-/// epoch, and has nothing running that changes the table.
+/// Waits until nobody reads a cell that has come out of its slot. False: none rests, and none has settled that the next reservation
+/// would find free. The caller holds `changing_`, is in no epoch, and has nothing running that changes the table.
 bool CudaMachine::end_rest() {
   const std::unique_lock finding(finding_);
   DeviceState now = read_state();
-  if (now.limbo_end == now.tail) return false;
+  if (now.limbo_end == now.head) return false;
   for (; now.limbo_end != now.tail; now = read_state()) settle();  // as the last readers leave
   return true;
 }

@@ -93,6 +93,29 @@ __global__ void forget_kernel(SlabState* state) { state->of[threadIdx.x].demand 
 /// The cells of a class that inserts leave to updates.
 __device__ std::uint64_t reserve_of(std::uint64_t cells) { return cells / 64 == 0 ? 1 : cells / 64; }
 
+/// Gives out `slabs` slabs; where they are too few, in proportion to what each class wants, and one at least if it can be: no size of
+/// pairs is left without any because another came first. One thread.
+__device__ void share_slabs(SlabState& state, std::uint64_t slabs) {
+  std::uint64_t wanted = 0;
+  for (const ClassCells& c : state.of) wanted += c.fresh;
+  std::uint64_t left = slabs < wanted ? slabs : wanted;
+  for (ClassCells& c : state.of) {
+    const auto got = static_cast<std::uint32_t>(slabs < wanted ? c.fresh * slabs / wanted : c.fresh);
+    c.missing = c.fresh - got;
+    c.fresh = got;
+    left -= got;
+  }
+  // What the divisions left over: less than one for each class that lacks some. First for those that would get none.
+  for (unsigned least = 0; least < 2; ++least) {
+    for (ClassCells& c : state.of) {
+      if (left == 0 || c.missing == 0 || (c.fresh != 0 && least == 0)) continue;
+      ++c.fresh;
+      --c.missing;
+      --left;
+    }
+  }
+}
+
 /// What each class gets: cells of its own slabs, and fresh slabs as far as they go. One thread for each class.
 __global__ void plan_kernel(const __grid_constant__ SlabView slabs, bool updates) {
   SlabState& state = *slabs.state;
@@ -109,13 +132,7 @@ __global__ void plan_kernel(const __grid_constant__ SlabView slabs, bool updates
   __syncthreads();
   if (threadIdx.x == 0) {
     const std::uint64_t kept = reserve_of(state.usable);
-    std::uint64_t left = state.free_slabs > kept ? state.free_slabs - kept : 0;
-    for (ClassCells& c : state.of) {
-      const auto got = static_cast<std::uint32_t>(c.fresh < left ? c.fresh : left);
-      c.missing = c.fresh - got;
-      c.fresh = got;
-      left -= got;
-    }
+    share_slabs(state, state.free_slabs > kept ? state.free_slabs - kept : 0);
   }
   __syncthreads();
   const std::uint64_t open = open_with(of.fresh);
