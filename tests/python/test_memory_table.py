@@ -112,6 +112,21 @@ def test_mixed_batches_and_more_than_one_thread(make: Callable[..., Checked]) ->
     checked.agree()
 
 
+def test_mixed_batches_that_change_nothing(make: Callable[..., Checked]) -> None:
+    """A row that only asks for its key reads no value, whatever others do."""
+    rng = np.random.default_rng(8)
+    checked = make(8)
+    keys = np.arange(40_000, dtype=np.uint64)
+    checked.table.insert(keys[::2], 3 * keys[::2] + 1)
+    ops = rng.choice(np.array([Op.FIND, Op.CONTAINS], np.uint8), len(keys))
+    for order in (np.arange(len(keys)), rng.permutation(len(keys))):
+        statuses, rows = checked.table.apply(ops[order], keys[order], dtype=np.uint64)
+        there = keys[order] % 2 == 0
+        np.testing.assert_array_equal(statuses, np.where(there, Status.FOUND, Status.NOT_FOUND))
+        read = there & (ops[order] == Op.FIND)
+        np.testing.assert_array_equal(rows, np.where(read, 3 * keys[order] + 1, 0))
+
+
 def test_to_a_durable_table_and_back(folder: Path, wide: int) -> None:
     rng = np.random.default_rng(7)
     memory = hf.MemoryTable(wide, 24)
