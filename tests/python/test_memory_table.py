@@ -211,6 +211,16 @@ def test_bad_input() -> None:
         table.scores([1])
     with pytest.raises(hf.InvalidArgument, match="partitions"):
         hf.MemoryTable(value=64, partitions=2)
+    with pytest.raises(hf.InvalidArgument, match="key is 4294967296"):
+        hf.MemoryTable(key=1 << 32)
+    with pytest.raises(hf.InvalidArgument, match="items is"):
+        table.reserve(1 << 63)
+    with pytest.raises(hf.InvalidArgument, match="batch is 0"):
+        list(table.items(batch=0))
+    with pytest.raises(hf.InvalidType, match="give an open Table"):
+        hf.MemoryTable.from_table("x.hold")  # type: ignore[arg-type]
+    with pytest.raises(hf.InvalidArgument, match="value is given"):
+        table.to_table("/dev/shm/never-made.hold", value=16)
     assert len(table) == 0
     np.testing.assert_array_equal(table.insert([1], [2]), [Status.INSERTED])
 
@@ -221,4 +231,5 @@ def test_growth_is_an_option() -> None:
     statuses = table.insert(keys, keys)
     assert set(statuses) == {Status.INSERTED, Status.NO_SPACE}
     assert len(table) == (statuses == Status.INSERTED).sum()
+    assert len(table) <= table.capacity, "all slots count"
     np.testing.assert_array_equal(table.contains(keys), statuses == Status.INSERTED)
