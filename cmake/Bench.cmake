@@ -2,7 +2,7 @@
 # holdfast-dramhit-bench, a table in memory; and the peers, where they are installed.
 find_package(CLI11 QUIET)
 find_package(nlohmann_json QUIET)
-if(HOLDFAST_HAS_CUDA_SOURCES)
+if(HOLDFAST_CUDA)
   find_package(CLI11 REQUIRED)
   find_package(nlohmann_json REQUIRED)
   add_executable(holdfast-link-bench "${PROJECT_SOURCE_DIR}/bench/link/main.cu")

@@ -6,11 +6,9 @@ set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
 set(exported holdfast)
 if(HOLDFAST_CUDA)
   list(APPEND exported holdfast_cuda)
-  foreach(room core index machine/cuda)
-    install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/${room}/"
-      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/holdfast/src/${room}" COMPONENT cxx
-      FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh")
-  endforeach()
+  # What kernels include is templates: the headers of all rooms, as they lie in src.
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/holdfast/detail" COMPONENT cxx
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" PATTERN "proof" EXCLUDE PATTERN "model" EXCLUDE)
 endif()
 install(TARGETS ${exported} EXPORT holdfast ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT cxx)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/holdfast" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT cxx

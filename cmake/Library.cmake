@@ -1,16 +1,14 @@
-# Library.cmake: the library `holdfast` from what lies in the rooms, and `holdfast_model` for the tests.
-set(rooms core memory index gphash machine machine/cpu log structures table server)
-set(holdfast_sources "")
-foreach(room IN LISTS rooms)
-  file(GLOB room_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")
-  if(room STREQUAL "structures")  # a folder each
-    file(GLOB room_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/structures/*/*.cpp")
-  endif()
-  list(APPEND holdfast_sources ${room_sources})
-endforeach()
-file(GLOB table_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/table/*.cpp")
+# Library.cmake: the library `holdfast` from what lies in the rooms (docs/architecture.md), and `holdfast_model` for the tests.
+# A room or a folder that is added is found: src/proof and folders named `model` are for tests; src/gpu and folders named `cuda`
+# need CUDA.
+file(GLOB_RECURSE holdfast_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp" "${PROJECT_SOURCE_DIR}/src/*.cu")
+set(model_sources ${holdfast_sources})
+list(FILTER holdfast_sources EXCLUDE REGEX "/src/proof/|/model/")
+set(cuda_sources ${holdfast_sources})
+list(FILTER cuda_sources INCLUDE REGEX "/src/gpu/|/cuda/|\\.cu$")
+list(REMOVE_ITEM holdfast_sources ${cuda_sources})
 
-# Files for one instruction set; src/machine/cpu calls them only where the processor has it. They go last into the
+# Files for one instruction set; src/gphash/cpu calls them only where the processor has it. They go last into the
 # library: of an inline function compiled in several files the linker keeps the first, which must be a portable one.
 set(wide_sources ${holdfast_sources})
 list(FILTER holdfast_sources EXCLUDE REGEX "_avx(2|512)\\.cpp$")
@@ -29,14 +27,8 @@ else()
   set(wide_sources "")
 endif()
 
-set(HOLDFAST_HAS_CUDA_SOURCES OFF)
 if(HOLDFAST_CUDA)
-  file(GLOB cuda_sources CONFIGURE_DEPENDS
-    "${PROJECT_SOURCE_DIR}/src/machine/cuda/*.cu" "${PROJECT_SOURCE_DIR}/src/machine/cuda/*.cpp")
-  if(cuda_sources)
-    set(HOLDFAST_HAS_CUDA_SOURCES ON)
-    list(APPEND holdfast_sources ${cuda_sources})
-  endif()
+  list(APPEND holdfast_sources ${cuda_sources})
 endif()
 
 # The library under a name: Tests.cmake builds another, with failpoints.
@@ -49,7 +41,7 @@ function(holdfast_library name)
     PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_definitions(${name} PRIVATE HOLDFAST_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${name} PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:holdfast_options>)
-  if(HOLDFAST_HAS_CUDA_SOURCES)
+  if(HOLDFAST_CUDA)
     # Defined where the cuda machine is part of the library: `#ifdef HOLDFAST_WITH_CUDA` in src/table.
     target_compile_definitions(${name} PRIVATE HOLDFAST_WITH_CUDA=1)
     target_link_libraries(${name} PRIVATE CUDA::cudart_static)
@@ -64,7 +56,7 @@ if(HOLDFAST_CUDA)
   add_library(holdfast::cuda ALIAS holdfast_cuda)
   set_target_properties(holdfast_cuda PROPERTIES EXPORT_NAME cuda)
   target_include_directories(holdfast_cuda INTERFACE
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/holdfast/src>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/holdfast/detail>)
   target_compile_options(holdfast_cuda INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
   target_link_libraries(holdfast_cuda INTERFACE holdfast CUDA::cudart_static)
 endif()
@@ -79,17 +71,11 @@ endif()
 
 # The model machine: the shipped algorithms over a memory that records every access (tests only).
 if(HOLDFAST_TESTS)
-  file(GLOB model_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/machine/model/*.cpp")
-  if(model_sources)
-    add_library(holdfast_model STATIC ${model_sources})
-    if(NOT HOLDFAST_MODEL_TESTS)
-      set_target_properties(holdfast_model PROPERTIES EXCLUDE_FROM_ALL ON)
-    endif()
-    target_link_libraries(holdfast_model PUBLIC holdfast_proof PRIVATE holdfast_options)
-    target_include_directories(holdfast_model PUBLIC "${PROJECT_SOURCE_DIR}/src")
-  else()
-    add_library(holdfast_model INTERFACE)
-    target_link_libraries(holdfast_model INTERFACE holdfast_proof)
-    target_include_directories(holdfast_model INTERFACE "${PROJECT_SOURCE_DIR}/src")
+  list(FILTER model_sources INCLUDE REGEX "/model/")
+  add_library(holdfast_model STATIC ${model_sources})
+  if(NOT HOLDFAST_MODEL_TESTS)
+    set_target_properties(holdfast_model PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
+  target_link_libraries(holdfast_model PUBLIC holdfast_proof PRIVATE holdfast_options)
+  target_include_directories(holdfast_model PUBLIC "${PROJECT_SOURCE_DIR}/src")
 endif()

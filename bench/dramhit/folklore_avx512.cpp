@@ -1,6 +1,6 @@
 // folklore_avx512.cpp: Folklore, compiled for avx512 tiles.
 #include "dramhit/folklore_impl.hpp"
-#include "structures/dramhit/tile_avx512.hpp"
+#include "structures/dramhit/simd/tile_avx512.hpp"
 
 namespace holdfast::bench {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "dramhit/folklore_impl.hpp"
-#include "structures/dramhit/tile.hpp"
+#include "structures/dramhit/simd/tile.hpp"
 
 namespace holdfast::bench {
 

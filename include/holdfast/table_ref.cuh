@@ -19,10 +19,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "gphash/cuda/users/session_memory.cuh"
+#include "gphash/protocol/run.hpp"
 #include "holdfast/session.hpp"
 #include "holdfast/status.hpp"
-#include "index/run.hpp"
-#include "machine/cuda/session_memory.cuh"
 
 namespace holdfast {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "gphash/protocol/slot.hpp"
 #include "gphash/table_shape.hpp"
-#include "index/slot.hpp"
-#include "memory/object.hpp"
+#include "pool/object.hpp"
 
 namespace holdfast::gphash {
 

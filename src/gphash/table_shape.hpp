@@ -9,8 +9,8 @@
 
 #include "holdfast/pool.hpp"
 #include "holdfast/score.hpp"
-#include "memory/directory.hpp"
-#include "memory/object_page.hpp"
+#include "pool/directory.hpp"
+#include "pool/object_page.hpp"
 
 namespace holdfast::gphash {
 

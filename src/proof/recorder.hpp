@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/system.hpp"
+#include "pool/medium/system.hpp"
 #include "proof/disk.hpp"
 
 namespace holdfast::proof {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gphash/protocol/pair.hpp"
 #include "gphash/table_shape.hpp"
-#include "index/pair.hpp"
 
 namespace holdfast::table {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "gphash/machine.hpp"
 #include "gphash/table_object.hpp"
-#include "machine/machine.hpp"
 
 namespace holdfast::table {
 

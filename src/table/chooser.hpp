@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "gphash/machine.hpp"
 #include "holdfast/selection.hpp"
-#include "machine/machine.hpp"
 
 namespace holdfast::table {
 

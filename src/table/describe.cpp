@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "gphash/table_shape.hpp"
-#include "memory/medium.hpp"
-#include "memory/object_page.hpp"
-#include "memory/owner.hpp"
-#include "memory/pool_image.hpp"
-#include "memory/space.hpp"
+#include "pool/medium/medium.hpp"
+#include "pool/medium/owner.hpp"
+#include "pool/object_page.hpp"
+#include "pool/pool_image.hpp"
+#include "pool/space.hpp"
 
 namespace holdfast {
 

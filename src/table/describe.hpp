@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "holdfast/pool.hpp"
-#include "memory/directory.hpp"
-#include "memory/file.hpp"
+#include "pool/directory.hpp"
+#include "pool/medium/file.hpp"
 
 namespace holdfast::table {
 

@@ -1,4 +1,4 @@
-// device_walk.cpp: walks through a table as their users see them: begun, checked, ended. src/machine has what they do.
+// device_walk.cpp: walks through a table as their users see them: begun, checked, ended. src/gphash has what they do.
 #include "holdfast/device_walk.hpp"
 
 #include <mutex>

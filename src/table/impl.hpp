@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "core/gate.hpp"
+#include "gphash/machine.hpp"
 #include "gphash/table_object.hpp"
 #include "holdfast/table.hpp"
-#include "machine/machine.hpp"
 #include "table/choice.hpp"
 #include "table/session_gate.hpp"
 

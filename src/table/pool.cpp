@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "memory/edit.hpp"
+#include "pool/edit.hpp"
 #include "table/checks.hpp"
 #include "table/describe.hpp"
 #include "table/impl.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
-#include "memory/pool_file.hpp"
+#include "pool/pool_file.hpp"
 
 namespace holdfast {
 

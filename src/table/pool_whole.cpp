@@ -2,7 +2,7 @@
 #include <chrono>
 #include <utility>
 
-#include "memory/snapshot.hpp"
+#include "pool/snapshot.hpp"
 #include "table/impl.hpp"
 #include "table/pool_impl.hpp"
 

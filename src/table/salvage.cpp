@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "index/recover.hpp"
+#include "gphash/protocol/recover.hpp"
 
 namespace holdfast::table {
 

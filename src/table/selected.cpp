@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "machine/exports.hpp"
+#include "gphash/exports.hpp"
 #include "table/chooser.hpp"
 #include "table/impl.hpp"
 

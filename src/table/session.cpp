@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "gphash/layout.hpp"
 #include "holdfast/table.hpp"
-#include "machine/layout.hpp"
 #include "table/impl.hpp"
 #include "table/session_gate.hpp"
 

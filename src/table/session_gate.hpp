@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "machine/machine.hpp"
+#include "gphash/machine.hpp"
 
 namespace holdfast {
 

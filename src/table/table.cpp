@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "memory/system.hpp"
+#include "pool/medium/system.hpp"
 #include "table/checks.hpp"
 #include "table/impl.hpp"
 #include "table/pool_impl.hpp"

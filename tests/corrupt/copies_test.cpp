@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "fixture.hpp"
-#include "memory/object_page.hpp"
+#include "pool/object_page.hpp"
 #include "support/pool_bytes.hpp"
 
 namespace holdfast::test::corrupt {

@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "fixture.hpp"
-#include "memory/object_page.hpp"
-#include "memory/superblock.hpp"
+#include "pool/object_page.hpp"
+#include "pool/superblock.hpp"
 #include "support/exercise_pool.hpp"
 #include "support/pages.hpp"
 #include "support/pool_bytes.hpp"

@@ -7,8 +7,8 @@
 #include "fixture.hpp"
 #include "holdfast/table.hpp"
 #include "lies.hpp"
-#include "memory/object_page.hpp"
-#include "memory/superblock.hpp"
+#include "pool/object_page.hpp"
+#include "pool/superblock.hpp"
 #include "support/pool_bytes.hpp"
 
 namespace holdfast::test::corrupt {

@@ -1,5 +1,5 @@
 // head_start_test.cpp: large batches of which the first rows go ahead: searches whose values are gathered in two parts
-// (machine/cuda/head_start.cpp), and changes that are planned in two (cuda_phases.cpp).
+// (gphash/cuda/caches/head_start.cpp), and changes that are planned in two (cuda_phases.cpp).
 #include <algorithm>
 
 #include "device_arrays.hpp"

@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "fixture.hpp"
-#include "index/slab.hpp"
+#include "gphash/protocol/slab.hpp"
 #include "table/pairs_fixture.hpp"
 
 namespace holdfast::test {

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "fixture.hpp"
+#include "gphash/layout.hpp"
+#include "gphash/protocol/address.hpp"
 #include "gphash/table_object.hpp"
-#include "index/address.hpp"
-#include "machine/layout.hpp"
 
 namespace holdfast::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "index/address.hpp"
+#include "gphash/protocol/address.hpp"
 
 namespace holdfast::index {
 namespace {

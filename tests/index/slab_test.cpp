@@ -1,12 +1,12 @@
 // slab_test.cpp: the classes of cells, the words that name them, and pairs in them.
-#include "index/slab.hpp"
+#include "gphash/protocol/slab.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <vector>
 
-#include "index/pair.hpp"
+#include "gphash/protocol/pair.hpp"
 
 namespace holdfast::index {
 namespace {

@@ -1,13 +1,13 @@
 // tags_test.cpp: tags, addressing and combining, against plain loops.
-#include "index/tags.hpp"
+#include "gphash/protocol/tags.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <set>
 
-#include "index/address.hpp"
-#include "index/combine.hpp"
+#include "gphash/protocol/address.hpp"
+#include "gphash/protocol/combine.hpp"
 
 namespace holdfast::index {
 namespace {

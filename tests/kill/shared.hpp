@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/failpoint.hpp"
-#include "pool_shared.hpp"
-#include "table_shared.hpp"
+#include "kill/pool/shared.hpp"
+#include "kill/table/shared.hpp"
 
 namespace holdfast::test::kill {
 

@@ -1,12 +1,12 @@
 // pair_cells_test.cpp: the allocator of variable-length pairs, against a plain set of what is taken.
-#include "machine/cpu/pair_cells.hpp"
+#include "gphash/cpu/pair_cells.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 
-#include "machine/cpu/epochs.hpp"
+#include "gphash/cpu/epochs.hpp"
 
 namespace holdfast::machine::cpu {
 namespace {

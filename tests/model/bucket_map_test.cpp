@@ -1,8 +1,8 @@
 // bucket_map_test.cpp: the loader of a bucket cache, a change of a slot, and searches for its key one after the other, in every order
 // with few preemptions, over memory as weak as a GPU's (proof/weak_memory.hpp); and the same for a batch that changes two slots of the bucket in
-// phases. index/cache_map.hpp and index/claim.hpp are the code that ships; the search asks as index/find.hpp does. RULES.md 11, 15, 25.
-#include "index/cache_map.hpp"
-#include "index/claim.hpp"
+// phases. gphash/protocol/cache_map.hpp and gphash/protocol/claim.hpp are the code that ships; the search asks as gphash/protocol/find.hpp does. RULES.md 11, 15, 25.
+#include "gphash/protocol/cache_map.hpp"
+#include "gphash/protocol/claim.hpp"
 
 #include "map_memory.hpp"
 #include "record.hpp"
@@ -35,7 +35,7 @@ void load_bucket(unsigned slots) {
   static_cast<void>(index::end_load(memory, memory.word(kMap), std::uint64_t{0}));
 }
 
-/// A new word for an item, as index/commit.hpp writes it: the pool, and when that is durable the copy.
+/// A new word for an item, as gphash/protocol/commit.hpp writes it: the pool, and when that is durable the copy.
 void write_slot(const Without& without) {
   const MapMemory memory;
   if (!index::try_claim(memory, memory.word(kStripe))) return;
@@ -45,7 +45,7 @@ void write_slot(const Without& without) {
   index::release(memory, memory.word(kStripe));
 }
 
-/// New words for the items of both slots, whose keys have one stripe, as index/phases.hpp writes them. What a kernel's end orders is a
+/// New words for the items of both slots, whose keys have one stripe, as gphash/protocol/phases.hpp writes them. What a kernel's end orders is a
 /// fence here; a store behind the fence with which a thread of the next begins releases.
 void write_in_phases(const Without& without) {
   const MapMemory memory;

@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "machine/model/oracle.hpp"
-#include "machine/model/world.hpp"
+#include "gphash/model/oracle.hpp"
+#include "gphash/model/world.hpp"
 #include "scenarios.hpp"
 
 namespace holdfast::machine::model {

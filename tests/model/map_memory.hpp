@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "index/mutant.hpp"
-#include "machine/model/world.hpp"
+#include "gphash/model/world.hpp"
+#include "gphash/protocol/mutant.hpp"
 #include "proof/weak_memory.hpp"
 
 namespace holdfast::machine::model {

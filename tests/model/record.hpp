@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "machine/model/explore.hpp"
+#include "gphash/model/explore.hpp"
 
 namespace holdfast::machine::model {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "index/address.hpp"
-#include "machine/model/explore.hpp"
+#include "gphash/model/explore.hpp"
+#include "gphash/protocol/address.hpp"
 
 namespace holdfast::machine::model {
 

@@ -10,7 +10,7 @@
 #include "holdfast/memory_table.hpp"
 #include "structures/dramhit/delegation.hpp"
 #include "structures/dramhit/owned_change.hpp"
-#include "structures/dramhit/tile.hpp"
+#include "structures/dramhit/simd/tile.hpp"
 #include "support/random.hpp"
 #include "support/tiles.hpp"
 

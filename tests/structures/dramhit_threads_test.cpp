@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "holdfast/memory_table.hpp"
-#include "memory/system.hpp"
+#include "pool/medium/system.hpp"
 #include "structures/dramhit/word.hpp"
 #include "support/random.hpp"
 #include "support/tiles.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
-#include "memory/superblock.hpp"
+#include "pool/superblock.hpp"
 #include "support/image.hpp"
 
 namespace holdfast::test {

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "gphash/table_shape.hpp"
-#include "memory/directory.hpp"
-#include "memory/object_page.hpp"
-#include "memory/superblock.hpp"
+#include "pool/directory.hpp"
+#include "pool/object_page.hpp"
+#include "pool/superblock.hpp"
 
 namespace holdfast::test {
 

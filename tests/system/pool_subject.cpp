@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "memory/owner.hpp"
+#include "pool/medium/owner.hpp"
 
 namespace holdfast::proof {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "memory/system.hpp"
+#include "pool/medium/system.hpp"
 #include "table_subject.hpp"
 
 namespace holdfast::proof {

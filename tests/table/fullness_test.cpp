@@ -1,5 +1,5 @@
 // fullness_test.cpp: up to the number of items that a shape is trusted with, no insert grows the table.
-#include "machine/fullness.hpp"
+#include "gphash/fullness.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "gphash/protocol/slab.hpp"
 #include "holdfast/table.hpp"
-#include "index/slab.hpp"
 #include "support/exercise.hpp"
 #include "table/pairs_fixture.hpp"
 

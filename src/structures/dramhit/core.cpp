@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "holdfast/error.hpp"
-#include "memory/system.hpp"
+#include "pool/medium/system.hpp"
 #include "structures/dramhit/wide_record.hpp"
 
 namespace holdfast::dramhit {

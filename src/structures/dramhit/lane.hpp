@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "gphash/protocol/combine.hpp"
 #include "holdfast/status.hpp"
-#include "index/combine.hpp"
 #include "structures/dramhit/core.hpp"
 
 namespace holdfast::dramhit {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "holdfast/error.hpp"
-#include "memory/system.hpp"
+#include "pool/medium/system.hpp"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14

@@ -24,8 +24,8 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "gphash/protocol/combine.hpp"
 #include "holdfast/status.hpp"
-#include "index/combine.hpp"
 #include "structures/dramhit/line.hpp"
 
 namespace holdfast::dramhit {

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
+#include "gphash/cpu/workers.hpp"
 #include "holdfast/memory_table.hpp"
-#include "machine/cpu/workers.hpp"
 #include "structures/dramhit/delegation.hpp"
 #include "structures/dramhit/lane.hpp"
 

@@ -1,0 +1,137 @@
+// cells.cpp: the bitmap of free cells, its limbo, and each thread's purse.
+#include "gphash/cpu/cells.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/both.hpp"
+#include "gphash/cpu/epochs.hpp"
+
+namespace holdfast::machine::cpu {
+
+namespace {
+constexpr std::size_t kPurse = 256;  // cells a thread takes at once
+constexpr std::uint64_t word_of(std::uint64_t cell) { return cell / 64; }
+constexpr std::uint64_t bit_of(std::uint64_t cell) { return std::uint64_t{1} << (cell % 64); }
+}  // namespace
+
+void Cells::reset(std::uint64_t cells) {
+  const std::lock_guard lock(mutex_);
+  bits_.assign((cells + 63) / 64, 0);
+  total_ = cells;
+  free_ = 0;
+  cursor_ = 0;
+  limbo_.clear();
+}
+
+bool Cells::mark_live(std::uint64_t cell) {
+  HOLDFAST_ASSERT(cell < total_);
+  return (__atomic_fetch_or(&bits_[word_of(cell)], bit_of(cell), __ATOMIC_RELAXED) & bit_of(cell)) == 0;
+}
+
+void Cells::count_free() {
+  const std::lock_guard lock(mutex_);
+  free_ = 0;
+  for (std::uint64_t i = 0; i < bits_.size(); ++i) {
+    bits_[i] = ~bits_[i];
+    if (i + 1 == bits_.size() && total_ % 64 != 0) bits_[i] &= bit_of(total_) - 1;
+    free_ += static_cast<unsigned>(std::popcount(bits_[i]));
+  }
+}
+
+void Cells::extend(std::uint64_t cells) {
+  const std::lock_guard lock(mutex_);
+  HOLDFAST_ASSERT(cells >= total_);
+  bits_.resize((cells + 63) / 64, 0);
+  for (; total_ < cells && total_ % 64 != 0; ++total_, ++free_) bits_[word_of(total_)] |= bit_of(total_);
+  for (; total_ + 64 <= cells; total_ += 64, free_ += 64) bits_[word_of(total_)] = ~std::uint64_t{0};
+  for (; total_ < cells; ++total_, ++free_) bits_[word_of(total_)] |= bit_of(total_);
+}
+
+std::size_t Cells::take(std::uint64_t* out, std::size_t n, bool adds_key) {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t reserve = adds_key ? std::max<std::uint64_t>(1, total_ / 64) : 0;
+  if (free_ <= reserve) return 0;
+  n = std::min<std::uint64_t>(n, free_ - reserve);
+  std::size_t taken = 0;
+  while (taken < n) {
+    std::uint64_t& word = bits_[cursor_];
+    for (; word != 0 && taken < n; word &= word - 1) {
+      out[taken++] = cursor_ * 64 + static_cast<unsigned>(std::countr_zero(word));
+    }
+    if (taken < n) cursor_ = cursor_ + 1 == bits_.size() ? 0 : cursor_ + 1;
+  }
+  free_ -= taken;
+  return taken;
+}
+
+void Cells::set_free(std::uint64_t cell) {
+  HOLDFAST_ASSERT(cell < total_ && (bits_[word_of(cell)] & bit_of(cell)) == 0);
+  bits_[word_of(cell)] |= bit_of(cell);
+  ++free_;
+}
+
+void Cells::give_back(const std::uint64_t* cells, std::size_t n) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < n; ++i) set_free(cells[i]);
+  if (n != 0) cursor_ = std::min(cursor_, word_of(cells[0]));
+}
+
+void Cells::retire(const std::vector<std::uint64_t>& cells) {
+  const std::lock_guard lock(mutex_);
+  // The epoch is read after the slots were changed: whoever enters a later one cannot see these cells.
+  const std::uint64_t epoch = epochs_.now();
+  if (!limbo_.empty() && limbo_.back().epoch == epoch) {
+    limbo_.back().cells.insert(limbo_.back().cells.end(), cells.begin(), cells.end());
+  } else {
+    limbo_.push_back({epoch, cells});
+  }
+}
+
+bool Cells::reclaim() {
+  const std::lock_guard lock(mutex_);
+  for (int i = 0; i < 2 && !limbo_.empty(); ++i) epochs_.try_advance();
+  while (!limbo_.empty() && limbo_.front().epoch + 2 <= epochs_.now()) {
+    for (const std::uint64_t cell : limbo_.front().cells) set_free(cell);
+    limbo_.pop_front();
+  }
+  return !limbo_.empty();
+}
+
+std::uint64_t Cells::total() const {
+  const std::lock_guard lock(mutex_);
+  return total_;
+}
+
+std::uint64_t Cells::free() const {
+  const std::lock_guard lock(mutex_);
+  return free_;
+}
+
+bool Cells::is_free(std::uint64_t cell) const {
+  const std::lock_guard lock(mutex_);
+  return cell < total_ && (bits_[word_of(cell)] & bit_of(cell)) != 0;
+}
+
+bool CellPurse::refill(bool adds_key) {
+  fresh_.resize(kPurse);
+  std::size_t taken = cells_.take(fresh_.data(), kPurse, true);
+  if (taken == 0 && !adds_key) taken = cells_.take(fresh_.data(), 1, false);  // out of the reserve: no more than needed
+  fresh_.resize(taken);
+  std::reverse(fresh_.begin(), fresh_.end());
+  return !fresh_.empty();
+}
+
+void CellPurse::settle(bool all) {
+  if (!retired_.empty()) {
+    cells_.retire(retired_);
+    retired_.clear();
+    cells_.reclaim();
+  }
+  if (all && !fresh_.empty()) {
+    cells_.give_back(fresh_.data(), fresh_.size());
+    fresh_.clear();
+  }
+}
+
+}  // namespace holdfast::machine::cpu

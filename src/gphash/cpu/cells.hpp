@@ -1,0 +1,106 @@
+// cells.hpp: which cells of the value heap are free. Derived from the slots at open, never stored (RULES.md 5, 6).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "gphash/view.hpp"
+
+namespace holdfast::machine::cpu {
+
+class Epochs;
+class PairPurse;
+
+inline constexpr std::uint64_t kNoCell = ~std::uint64_t{0};
+
+/// What recovery derives from the slots: which cells are live, and so which are free. Drivers know which of the two it is.
+class CellSet {
+ public:
+  virtual ~CellSet() = default;
+  /// Begins anew with the heap of a layout, no cell of it live.
+  virtual void begin(const Layout& layout) = 0;
+  /// Call once after the last `mark_live`.
+  virtual void count_free() = 0;
+};
+
+/// The free cells of a heap, a bit each, and those in limbo: freed, but perhaps still being read. Thread-safe.
+class Cells final : public CellSet {
+ public:
+  explicit Cells(Epochs& epochs) : epochs_(epochs) {}
+
+  /// Begins anew with `cells` cells, all of them free.
+  void reset(std::uint64_t cells);
+  void begin(const Layout& layout) override { reset(layout.in_slot() ? 0 : layout.cells); }
+  /// Marks a cell live, while recovering: any number of threads at once. False if it was live already.
+  bool mark_live(std::uint64_t cell);
+  void count_free() override;
+  /// The heap has grown: cells from the old end to `cells` are free.
+  void extend(std::uint64_t cells);
+
+  /// Takes up to `n` cells, lowest after the last taken first. Those that add keys leave a reserve of 1/64 for updates
+  /// (RULES.md 6). Returns how many.
+  std::size_t take(std::uint64_t* out, std::size_t n, bool adds_key);
+  /// Cells that no slot ever named.
+  void give_back(const std::uint64_t* cells, std::size_t n);
+  /// Cells that were taken out of their slots: free once no reader of this moment is left.
+  void retire(const std::vector<std::uint64_t>& cells);
+  /// Frees what in limbo is no longer read. True if anything is still there.
+  bool reclaim();
+
+  std::uint64_t total() const;
+  std::uint64_t free() const;  ///< without limbo
+  bool is_free(std::uint64_t cell) const;
+
+ private:
+  void set_free(std::uint64_t cell);
+
+  struct Limbo {
+    std::uint64_t epoch;
+    std::vector<std::uint64_t> cells;
+  };
+
+  Epochs& epochs_;
+  mutable std::mutex mutex_;
+  std::vector<std::uint64_t> bits_;  ///< 1: free (while recovering: 1: live)
+  std::uint64_t total_ = 0;
+  std::uint64_t free_ = 0;
+  std::uint64_t cursor_ = 0;  ///< the word to look at first
+  std::deque<Limbo> limbo_;
+};
+
+/// One thread's small change: cells taken in advance, and cells retired since the last settlement.
+class CellPurse {
+ public:
+  explicit CellPurse(Cells& cells) : cells_(cells) {}
+  ~CellPurse() { settle(true); }
+  CellPurse(const CellPurse&) = delete;
+  CellPurse& operator=(const CellPurse&) = delete;
+
+  /// A free cell, or kNoCell.
+  std::uint64_t take(bool adds_key) {
+    if (fresh_.empty() && !refill(adds_key)) return kNoCell;
+    const std::uint64_t cell = fresh_.back();
+    fresh_.pop_back();
+    return cell;
+  }
+  void give_back(std::uint64_t cell) { fresh_.push_back(cell); }
+  void retire(std::uint64_t cell) { retired_.push_back(cell); }
+
+  /// Hands retired cells over, and with `all` the unused ones too. Call it outside an epoch.
+  void settle(bool all);
+
+  /// The same for variable-length pairs; null where cells are all of one size.
+  PairPurse* pairs = nullptr;
+
+ private:
+  bool refill(bool adds_key);
+
+  Cells& cells_;
+  std::vector<std::uint64_t> fresh_;  ///< highest first, so that cells are used in address order
+  std::vector<std::uint64_t> retired_;
+};
+
+}  // namespace holdfast::machine::cpu

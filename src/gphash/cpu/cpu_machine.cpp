@@ -1,0 +1,344 @@
+// cpu_machine.cpp: spreads a batch over threads, and makes room when one finds none.
+#include "gphash/cpu/cpu_machine.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "core/hash.hpp"
+#include "gphash/layout.hpp"
+
+namespace holdfast::machine::cpu {
+
+namespace {
+
+constexpr std::size_t kChunk = std::size_t{1} << 20;  // rows partitioned at once, so that 32-bit offsets do
+constexpr std::size_t kSubBatch = 4096;               // rows in one epoch: the unit of cell reuse and of stopping
+constexpr unsigned kSubBatchesBetweenStops = 8;
+constexpr std::size_t kExportPiece = 4096;       // items that changes wait for
+constexpr std::uint64_t kExportSlots = 1 << 16;  // or slots
+
+unsigned thread_count(unsigned asked) {
+  if (asked != 0) return std::min(asked, 256u);
+  return std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
+}
+
+std::uint64_t hash_of_key(const std::byte* key, std::uint32_t key_bytes, std::uint64_t seed) {
+  const auto word = [&](unsigned i) {
+    std::uint64_t part;
+    std::memcpy(&part, key + std::size_t{8} * i, 8);
+    return part;
+  };
+  return key_bytes == 8 ? hash_key(word(0), seed) : hash_words(key_bytes / 8, seed, word);
+}
+
+}  // namespace
+
+namespace {
+
+Blob copy_of(const index::Part& part, Arena& arena) {
+  std::byte* const to = arena.take(part.size);
+  if (part.size != 0) std::memcpy(to, part.data, part.size);
+  return {to, part.size};
+}
+
+}  // namespace
+
+/// What one thread has taken and let go.
+struct CpuMachine::Purses {
+  Purses(Cells& of_cells, PairCells& of_pairs, bool variable) : cells(of_cells) {
+    if (variable) cells.pairs = &pairs.emplace(of_pairs);
+  }
+  CellPurse cells;
+  std::optional<PairPurse> pairs;
+  void settle(bool all) {
+    cells.settle(all);
+    if (pairs) pairs->settle(all);
+  }
+};
+
+/// What the threads of one batch share.
+struct CpuMachine::Share {
+  const Batch& batch;
+  std::atomic<bool> stop{false};
+  std::atomic<bool> index_full{false}, heap_full{false};  // growth failed: do not try again in this batch
+  std::mutex blobs;
+};
+
+/// Adds what one thread has done when it ends, by an error too: the rows before it stand.
+struct CpuMachine::Counted {
+  CpuMachine& machine;
+  const Tally& tally;
+  ~Counted() {
+    machine.items_ += tally.items;
+    machine.left_ += tally.left;
+    machine.moves_ += tally.moves;
+    machine.claim_misses_ += tally.claim_misses;
+    machine.retries_ += tally.retries;
+  }
+};
+
+CpuMachine::CpuMachine(gphash::TableObject& pool, const MachineOptions& options)
+    : pool_(pool),
+      key_bytes_(pool.shape().key_bytes),
+      value_bytes_(pool.shape().value_bytes),
+      seed_(pool.shape().seed),
+      options_(options),
+      variable_(key_bytes_ == kVariableBytes),
+      workers_(thread_count(options.threads)),
+      driver_(make_driver(shape_of(pool.shape()), variable_, pool.persist())),
+      keeper_(pool, {options.shared_bias, options.moves}, *driver_,
+              variable_ ? static_cast<CellSet&>(pair_cells_) : cells_, workers_) {
+  recover();
+}
+
+std::uint64_t CpuMachine::slots() const {
+  const std::shared_lock lock(geometry_);
+  return layout().total_slots();
+}
+
+BatchResult CpuMachine::run(const Batch& batch, std::uint64_t score) {
+  Share share{.batch = batch, .stop = {}, .index_full = {}, .heap_full = {}, .blobs = {}};
+  std::vector<Status> scratch(batch.statuses ? 0 : batch.size);
+  Work work;
+  work.keys = static_cast<const std::byte*>(batch.keys);
+  work.mask = batch.mask;
+  work.rows.values = static_cast<const std::byte*>(batch.values);
+  work.rows.out = static_cast<std::byte*>(batch.out);
+  work.rows.statuses = batch.statuses ? batch.statuses : scratch.data();
+  work.rows.found = batch.found;
+  work.rows.ops = batch.ops;
+  work.rows.op = batch.op;
+  work.rows.combine = batch.combine;
+  work.rows.element = batch.element;
+  work.rows.scale = batch.scale;
+  work.rows.score = score;
+  work.rows.scores = batch.scores;
+  work.rows.value_bytes = batch.column_bytes != 0 ? batch.column_bytes : value_bytes_;
+  work.rows.column = batch.column;
+  work.rows.partial = batch.column_bytes != 0 && batch.column_bytes != value_bytes_;
+  work.key_offsets = batch.key_offsets;
+  work.rows.value_offsets = batch.value_offsets;
+  if (variable_ && batch.blobs != nullptr) {
+    batch.blobs->reset(batch.size);
+    work.rows.blobs = batch.blobs->rows();
+  }
+  work.changes = batch.ops ? std::any_of(batch.ops, batch.ops + batch.size,
+                                         [](std::uint8_t op) { return holdfast::changes(static_cast<Op>(op)); })
+                           : holdfast::changes(batch.op);
+  for (std::size_t base = 0; base < batch.size; base += kChunk) {
+    run_chunk(work, base, std::min(kChunk, batch.size - base), share);
+  }
+  BatchResult result;
+  for (unsigned s = 0; s < kStatuses; ++s) {
+    result.count[s] = static_cast<std::uint64_t>(
+        std::count(work.rows.statuses, work.rows.statuses + batch.size, static_cast<Status>(s)));
+  }
+  result.stopped = share.stop;
+  return result;
+}
+
+void CpuMachine::run_chunk(Work& work, std::size_t base, std::size_t size, Share& share) {
+  const unsigned parts = static_cast<unsigned>(std::clamp<std::size_t>(size / kSubBatch, 1, workers_.threads()));
+  work.base = base;
+  if (!work.changes || share.batch.unique || parts == 1) {
+    workers_.run(parts, [&](unsigned i, unsigned n) {
+      Work mine = work;
+      mine.base = base + size * i / n;
+      mine.size = base + size * (i + 1) / n - mine.base;
+      run_share(mine, share, i == 0);
+    });
+    return;
+  }
+  // All operations on a key go to one thread, in array order (RULES.md 2).
+  std::vector<std::uint32_t> order(size);
+  std::vector<std::size_t> bounds(parts + 1, 0);
+  partition(work, size, parts, order, bounds);
+  workers_.run(parts, [&](unsigned i, unsigned n) {
+    for (unsigned part = i; part < parts; part += n) {
+      Work mine = work;
+      mine.order = order.data() + bounds[part];
+      mine.size = bounds[part + 1] - bounds[part];
+      run_share(mine, share, i == 0);
+    }
+  });
+}
+
+/// A stable counting sort of the chunk's rows by the part that their key belongs to.
+void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, std::vector<std::uint32_t>& order,
+                           std::vector<std::size_t>& bounds) {
+  std::vector<std::uint8_t> part(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::uint64_t hash = variable_ ? index::hash_of(work.key_part(work.base + i), seed_)
+                                         : hash_of_key(work.keys + (work.base + i) * key_bytes_, key_bytes_, seed_);
+    part[i] = static_cast<std::uint8_t>(((hash >> 32) * parts) >> 32);
+    ++bounds[part[i] + 1];
+  }
+  for (unsigned p = 0; p < parts; ++p) bounds[p + 1] += bounds[p];
+  std::vector<std::size_t> next(bounds.begin(), bounds.end() - 1);
+  for (std::size_t i = 0; i < size; ++i) order[next[part[i]]++] = static_cast<std::uint32_t>(i);
+}
+
+/// One thread's rows, sub-batch by sub-batch. `first`: this is the thread that called, which asks whether to stop.
+void CpuMachine::run_share(Work work, Share& share, bool first) {
+  Tally tally;
+  const Counted counted{*this, tally};
+  MoveLog moved(key_bytes_, pool_.heap());
+  Arena arena;
+  work.rows.arena = &arena;
+  std::size_t at = 0;
+  {
+    Purses purse(cells_, pair_cells_, variable_);
+    std::size_t denied = ~std::size_t{0};  // a row for which there is no room
+    for (unsigned turn = 1; at < work.size && !share.stop; ++turn) {
+      if (first && share.batch.stop && turn % kSubBatchesBetweenStops == 0 && share.batch.stop()) {
+        share.stop = true;
+        break;
+      }
+      Progress progress;
+      std::uint64_t seen_growth;
+      {
+        const std::shared_lock lock(geometry_);
+        require_whole();
+        seen_growth = growth_;
+        std::shared_lock still(still_, std::defer_lock);
+        if (work.changes) still.lock();
+        tally.moved = exports_.want_moves() ? &moved : nullptr;
+        const InEpoch inside(epochs_);
+        const bool deny = at == denied;
+        work.permits = {!deny, !deny};
+        progress = driver_->run(work, at, deny ? at + 1 : std::min(at + kSubBatch, work.size), purse.cells, tally);
+        if (!moved.moves().empty()) {
+          exports_.note(layout(), moved);
+          moved.clear();
+        }
+      }
+      purse.settle(false);
+      at = progress.next;
+      if (progress.outcome == index::Outcome::done) continue;
+      std::atomic<bool>& full = progress.outcome == index::Outcome::needs_slot ? share.index_full : share.heap_full;
+      if (full || !make_room(progress.outcome, seen_growth, purse)) {
+        full = true;
+        denied = at;
+      }
+    }
+  }
+  for (; at < work.size; ++at) {
+    const std::size_t row = work.row(at);
+    work.rows.statuses[row] = Status::not_run;
+    if (work.rows.found) work.rows.found[row] = false;
+    if (work.rows.scores) work.rows.scores[row] = 0;
+    if (std::byte* const to = work.rows.result(row)) std::memset(to, 0, work.rows.value_bytes);
+  }
+  if (work.rows.blobs != nullptr) {
+    const std::lock_guard lock(share.blobs);
+    share.batch.blobs->arena().adopt(std::move(arena));
+  }
+}
+
+/// Cells that are free after all, once the batches that may read them end.
+bool CpuMachine::find_cells(Purses& purses) {
+  purses.settle(true);
+  bool waited = false;
+  while (variable_ ? pair_cells_.reclaim() : cells_.reclaim()) {
+    waited = true;
+    std::this_thread::yield();
+  }
+  if (!variable_) return waited || cells_.free() > cells_.total() / 64 + 1;
+  const PairPurse::Missing& missing = purses.pairs->missing();
+  return pair_cells_.has(missing.size_class, missing.adds_key);
+}
+
+/// Grows what was missing, unless somebody did since. False if the medium is full.
+bool CpuMachine::make_room(index::Outcome need, std::uint64_t seen_growth, Purses& purses) {
+  if (need == index::Outcome::needs_cell && find_cells(purses)) return true;
+  const std::unique_lock lock(geometry_);
+  if (growth_ != seen_growth) return true;
+  if (need == index::Outcome::needs_cell) return grow_heap(0);
+  try {
+    grow_index();
+  } catch (const NoSpace&) {
+    return false;
+  }
+  return true;
+}
+
+/// Adds up to `n` items, a piece at a time: changes wait for a piece, searches for nothing.
+std::size_t CpuMachine::export_items(std::uint64_t& cursor, const Exports::Take& take, std::size_t n) {
+  std::size_t count = 0;
+  do {
+    const std::shared_lock lock(geometry_);
+    require_whole();
+    const std::unique_lock still(still_);
+    count += exports_.copy(layout(), cursor, take, std::min(n - count, kExportPiece), kExportSlots);
+  } while (count < n && cursor != Exports::kEnd);
+  return count;
+}
+
+std::size_t CpuMachine::export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) {
+  return export_items(cursor, Exports::into(to), n);
+}
+
+std::size_t CpuMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
+  std::size_t count = 0;
+  const auto keep = [&](Blobs* blobs, const index::Part& part) {
+    if (blobs != nullptr) blobs->rows()[count] = copy_of(part, blobs->arena());
+  };
+  for (Blobs* blobs : {keys, values}) {
+    if (blobs != nullptr) blobs->reset(n);
+  }
+  export_items(
+      cursor,
+      [&](const Exports::Taken& item) {
+        keep(keys, item.key);
+        keep(values, item.value);
+        ++count;
+      },
+      n);
+  for (Blobs* blobs : {keys, values}) {
+    if (blobs != nullptr) blobs->shrink(count);
+  }
+  return count;
+}
+
+void CpuMachine::stats(Stats& stats) const {
+  const std::shared_lock lock(geometry_);
+  stats.size = size();
+  stats.slots = layout().total_slots();
+  stats.cells = layout().in_slot() ? 0 : layout().cells;
+  stats.free_cells = cells_.free();
+  if (variable_) {
+    const HeapUse use = pair_cells_.use();
+    stats.cells = use.used_cells + use.free_cells;
+    stats.free_cells = use.free_cells;
+    stats.heap_bytes = layout().cells * layout().cell_bytes;
+    stats.slab_bytes = use.used_slabs * layout().cell_bytes;
+    stats.live_bytes = use.used_bytes;
+    stats.rounding_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, left_));
+  }
+  stats.moves = moves_;
+  stats.claim_misses = claim_misses_;
+  stats.retries = retries_;
+  stats.resizes = resizes_;
+  stats.heap_growths = heap_growths_;
+  stats.recovery_ms = recovery_ms_;
+  stats.last_resize_ms = last_resize_ms_;
+  stats.last_resize_alloc_ms = last_resize_alloc_ms_;
+  stats.repaired_slots = keeper_.mended().torn;
+  stats.finished_moves = keeper_.mended().second_copies;
+  stats.rehashed = keeper_.mended().rehashed;
+  stats.tile = driver_->tile();
+  stats.threads = workers_.threads();
+}
+
+}  // namespace holdfast::machine::cpu
+
+namespace holdfast::machine {
+
+std::unique_ptr<Machine> make_cpu_machine(gphash::TableObject& pool, const MachineOptions& options) {
+  return std::make_unique<cpu::CpuMachine>(pool, options);
+}
+
+}  // namespace holdfast::machine

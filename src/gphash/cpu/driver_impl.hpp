@@ -1,0 +1,92 @@
+// driver_impl.hpp: the CPU's batch driver for one instruction set and configuration. Included by one file for each
+// instruction set; everything here depends on `Tile`, so none is shared by them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gphash/cpu/driver.hpp"
+#include "gphash/cpu/groups.hpp"
+#include "gphash/cpu/upkeep.hpp"
+
+namespace holdfast::machine::cpu {
+
+template <class Tile, class Shape, bool kFlush>
+class DriverImpl final : public Upkeep<Tile, Shape, kFlush> {
+  using Group = Groups<Tile, Shape, kFlush>;
+  using Memory = typename Group::Memory;
+  using Candidate = typename Group::Candidate;
+  using Flight = typename Group::Flight;
+  static constexpr std::size_t kGroup = Group::kGroup;
+
+  /// Keys that a group changes: an array of bits by their hashes. It may name others too.
+  class Changed {
+   public:
+    void add(std::uint64_t hash) { bits_[word(hash)] |= bit(hash); }
+    bool may_have(std::uint64_t hash) const { return (bits_[word(hash)] & bit(hash)) != 0; }
+
+   private:
+    static constexpr std::size_t word(std::uint64_t hash) { return hash % 8; }
+    static constexpr std::uint64_t bit(std::uint64_t hash) { return std::uint64_t{1} << (hash >> 3 & 63); }
+    std::uint64_t bits_[8] = {};
+  };
+
+ public:
+  using Upkeep<Tile, Shape, kFlush>::Upkeep;
+
+  Progress run(const Work& work, std::size_t begin, std::size_t end, CellPurse& purse, Tally& tally) const override {
+    const Memory memory(this->persist_, purse, tally);
+    const index::View<Shape> view = this->view_;  // a copy that no store through a user's pointer can change
+    alignas(64) unsigned char room[2 * kGroup * sizeof(Flight)];
+    Flight* const flights = reinterpret_cast<Flight*>(room);
+    Flight* const early = flights + kGroup;  // searches among changes, of keys that nothing before them changes
+    const bool mixed = work.changes && work.rows.ops != nullptr;
+    index::Outcome outcome = index::Outcome::done;
+    for (std::size_t at = begin; at < end;) {
+      std::size_t count = 0, early_count = 0;
+      const std::size_t first = at;
+      bool aside = false;
+      Changed changed;
+      for (; at < end && count + early_count < kGroup; ++at) {
+        const std::size_t row = work.row(at);
+        if (work.mask && !work.mask[row]) {
+          Group::skip(work.rows, row);
+          continue;
+        }
+        const Candidate candidates(view, Group::key_of(view, work, row));
+        const bool searches = mixed && !holdfast::changes(work.rows.op_of(row));
+        const bool is_early = searches && !changed.may_have(candidates.hash());
+        if (mixed && !searches) changed.add(candidates.hash());
+        Flight* const flight = new (is_early ? early + early_count++ : flights + count++) Flight(row, candidates);
+        aside |= candidates.aside();
+        Group::Ask::tags(view, flight->candidates);
+      }
+      if (!work.changes) {
+        Group::find(view, memory, work.rows, flights, count, aside, tally);
+        continue;
+      }
+      if (early_count != 0) {  // at the speed of a batch of searches, while the lines of the changes are on their way
+        Group::ask(view, memory, work.rows, flights, count, aside);
+        Group::find(view, memory, work.rows, early, early_count, aside, tally);
+      }
+      const std::size_t stopped = Group::change(view, memory, work, flights, count, aside, tally, outcome);
+      if (stopped != count) return {Group::position(work, first, flights[stopped].row), outcome};
+    }
+    return {end, index::Outcome::done};
+  }
+};
+
+template <class Tile>
+std::unique_ptr<Driver> make_driver_for(const index::RuntimeShape& shape, bool variable,
+                                        const memory::Persist& persist) {
+  const auto make = [&]<class Shape>(Shape) -> std::unique_ptr<Driver> {
+    if (persist.flushes()) return std::make_unique<DriverImpl<Tile, Shape, true>>(shape, persist);
+    return std::make_unique<DriverImpl<Tile, Shape, false>>(shape, persist);
+  };
+  // A shape takes a compiler ten seconds, so only keys of 8 bytes in the default configuration have one of their own.
+  if (variable) return make(index::RuntimeVariableShape{});
+  if (shape.wide() || !index::is_default(shape)) return make(index::RuntimeShape{});
+  return make(index::DefaultShape{});
+}
+
+}  // namespace holdfast::machine::cpu

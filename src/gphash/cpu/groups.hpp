@@ -1,0 +1,330 @@
+// groups.hpp: what the CPU's driver does with a group of operations, in stages, so that no line is touched before it was
+// prefetched. Everything here depends on `Tile`, so that files compiled for different instruction sets share none of it.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "gphash/cpu/driver.hpp"
+#include "gphash/cpu/prefetch.hpp"
+#include "gphash/cpu/simd/tile.hpp"
+
+#if defined(HOLDFAST_SANITIZED)  // cmake/Defaults.cmake
+#define HOLDFAST_FLATTEN
+#else
+#define HOLDFAST_FLATTEN [[gnu::flatten]]
+#endif
+
+namespace holdfast::machine::cpu {
+
+/// Groups of operations. A group is a stage at a time, and all its prefetches are on their way together.
+template <class Tile, class Shape, bool kFlush>
+struct Groups {
+  using View = index::View<Shape>;
+  using Memory = CpuMemory<Tile, kFlush>;
+  using Candidate = Candidates<Shape>;
+  using Ask = Prefetch<Tile, Shape>;
+  static constexpr std::size_t kGroup = 64;  // operations in flight: enough for every line-fill buffer
+
+  /// An operation between two stages.
+  struct Flight {
+    Flight(std::size_t row_, const Candidate& candidates_) : row(row_), candidates(candidates_) {}
+    std::size_t row;
+    Candidate candidates;
+    index::Look seen;
+    Slot* slot;  ///< null: not there
+    std::uint64_t word;
+  };
+
+  static index::Key key_of(const View& view, const Work& work, std::size_t row) {
+    if constexpr (Shape::kVariable) {
+      const index::Part key = work.key_part(row);
+      return {index::hash_of(key, view.seed), key};
+    } else {
+      return index::given_key<Memory>(view, work.keys + row * view.key_bytes());
+    }
+  }
+
+  static void skip(const index::Rows& rows, std::size_t row) {
+    rows.statuses[row] = Status::not_run;
+    if (rows.found) rows.found[row] = false;
+    if (rows.scores) rows.scores[row] = 0;
+    if (std::byte* const to = rows.result(row)) std::memset(to, 0, rows.value_bytes);
+  }
+
+  /// Where in the work the flight of `row` stands: within one group after `first`.
+  static std::size_t position(const Work& work, std::size_t first, std::size_t row) {
+    while (work.row(first) != row) ++first;
+    return first;
+  }
+
+  /// Answers `count` searches. `aside`: the reserved key may be among them; without it, nothing has to ask.
+  static void find(const View& view, const Memory& memory, const index::Rows& rows, Flight* flights, std::size_t count,
+                   bool aside, Tally& tally) {
+    if (aside) return find_group<true>(view, memory, rows, flights, count, tally);
+    inlined_find_group(view, memory, rows, flights, count, tally);
+  }
+
+  /// Asks for the slots that `count` operations among changes will touch.
+  static void ask(const View& view, const Memory& memory, const index::Rows& rows, const Flight* flights,
+                  std::size_t count, bool aside) {
+    return aside ? ask_group<true>(view, memory, rows, flights, count)
+                 : ask_group<false>(view, memory, rows, flights, count);
+  }
+
+  /// Carries out `count` operations. Where the group stopped, and why in `outcome`.
+  static std::size_t change(const View& view, const Memory& memory, const Work& work, Flight* flights,
+                            std::size_t count, bool aside, Tally& tally, index::Outcome& outcome) {
+    if (aside) return change_group<true>(view, memory, work, flights, count, tally, outcome);
+    if constexpr (kInlinesChanges) {
+      return inlined_change_group(view, memory, work, flights, count, tally, outcome);
+    } else {
+      return change_group<false>(view, memory, work, flights, count, tally, outcome);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kLinesAhead = 16;  // of one value
+  static constexpr bool kInlinesChanges = Shape::kFixed && !Shape::kMayBeWide;
+
+  static Blob copy_part(const Memory& memory, const index::Part& part, Arena& arena) {
+    std::byte* const to = arena.take(part.size);
+    memory.read_bytes(to, part.data, part.size);
+    return {to, part.size};
+  }
+
+  /// Addresses of slots that a group will read, each of another line as a rule. One tag in twenty that matches is of
+  /// another key, so a key may have several; those beyond the room are fetched when they are read.
+  struct Ahead {
+    static constexpr std::size_t kRoom = (Shape::kMayBeWide ? 4 : 2) * kGroup;  // wide slots lie on up to four lines
+    const void* address[kRoom];
+    std::size_t count = 0;
+    void add(const View& view, const Slot* slot) {
+      const auto* const first = reinterpret_cast<const std::byte*>(slot);
+      if (count < kRoom) address[count++] = first;
+      if constexpr (Shape::kMayBeWide) {
+        const std::byte* const last = first + view.slot_bytes() - 1;
+        const auto line_of = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) / memory::kLine; };
+        for (const std::byte* at = first + memory::kLine; line_of(at) <= line_of(last) && count < kRoom;
+             at += memory::kLine)
+          address[count++] = at;
+      }
+    }
+    void add(const View& view, const Candidate& candidates, LaneMask hits) {
+      for (; hits != 0; hits &= hits - 1) add(view, candidates.slot(view, lowest_bit(hits)));
+    }
+  };
+
+  /// The slots that a change will touch: where the key may be, and where an insert would put it.
+  static void add_touched(const View& view, const Memory& memory, const index::Rows& rows, const Flight& flight,
+                          Ahead& ahead) {
+    const Tile tile;
+    const auto tags = tile.load_tags(memory, view, flight.candidates);
+    ahead.add(view, flight.candidates, tile.match(view, flight.candidates, tags, flight.candidates.tag()));
+    if (!takes_value(rows.op_of(flight.row))) return;
+    const LaneMask empty = tile.match(view, flight.candidates, tags, index::kTagEmpty);
+    if (empty != 0) ahead.add(view, flight.candidates.slot(view, index::choose_lane(view, flight.candidates, empty)));
+  }
+
+  /// Asks for lines in a row. A prefetch whose page is not in the TLB holds up what comes after it until the page is
+  /// found; with other work between them few such searches run at a time, and the pool has no huge pages to avoid them.
+  static void prefetch_all(const Ahead& ahead) {
+    for (std::size_t i = 0; i < ahead.count; ++i) Ask::line(ahead.address[i]);
+  }
+
+  static void prefetch_value(const index::Rows& rows, const std::byte* cell) {
+    const std::size_t bytes = std::min<std::size_t>(rows.value_bytes, kLinesAhead * memory::kLine);
+    for (std::size_t at = 0; at < bytes; at += memory::kLine) Ask::line(cell + at);
+    Ask::line(cell + bytes - 1);
+  }
+
+  /// Among changes: the value that its slots name now, or its score. Others may change them before it is read, so this is a hint.
+  static void prefetch_cell_of(const View& view, const Memory& memory, const index::Rows& rows, const Flight& flight,
+                               bool reads) {
+    const Tile tile;
+    const auto tags = tile.load_tags(memory, view, flight.candidates);
+    const LaneMask hits = tile.match(view, flight.candidates, tags, flight.candidates.tag());
+    const Item item = tile.first_item(memory, view, flight.candidates, hits);
+    if (!item || item.word - 1 >= view.cells) return;
+    if (reads) prefetch_value(rows, view.cell(item.word - 1) + rows.column);
+    if (view.score == Score::frequency) Ask::line(view.score_of(item.word - 1));
+  }
+
+  /// Asks for the pairs of the slots that have the key's fingerprint: those that a search compares. `whole`: it copies them, too.
+  static void prefetch_pairs(const View& view, const Memory& memory, const Candidate& candidates, LaneMask hits,
+                             bool whole) {
+    for (; hits != 0; hits &= hits - 1) {
+      const Slot* const slot = candidates.slot(view, lowest_bit(hits));
+      if (memory.load(&slot->key) != candidates.stored_key()) continue;
+      const std::uint64_t word = memory.load(&slot->word);
+      if (word == 0) continue;
+      const index::PairWord pair{word};
+      const std::byte* const cell = view.heap + pair.begin();
+      const std::size_t lines = whole ? kLinesAhead : 2;
+      const std::size_t bytes = std::min<std::size_t>(pair.pair_bytes(), lines * memory::kLine);
+      for (std::size_t at = 0; at < bytes; at += memory::kLine) Ask::line(cell + at);
+    }
+  }
+
+  /// `kAside`: the reserved key is among them.
+  template <bool kAside>
+  static void find_group(const View& view, const Memory& memory, const index::Rows& rows, Flight* flights,
+                         std::size_t count, Tally& tally) {
+    const Tile tile;
+    Ahead ahead;
+    for (Flight* flight = flights; flight != flights + count; ++flight) {
+      if (!kAside && flight->candidates.aside()) __builtin_unreachable();
+      flight->seen = index::look(tile, memory, view, flight->candidates);
+      ahead.add(view, flight->candidates, flight->seen.hits);
+    }
+    prefetch_all(ahead);
+    if constexpr (Shape::kVariable) {
+      for (const Flight* flight = flights; flight != flights + count; ++flight) {
+        prefetch_pairs(view, memory, flight->candidates, flight->seen.hits, rows.blobs != nullptr);
+      }
+    }
+    const std::byte* cells[kGroup];
+    std::size_t asked = 0;
+    const bool in_cells = !Shape::kVariable && !view.in_slot();
+    const bool reads = in_cells && rows.out != nullptr && rows.value_bytes != 0;
+    const bool scores = in_cells && rows.scores != nullptr;
+    for (Flight* flight = flights; flight != flights + count; ++flight) {
+      if (!kAside && flight->candidates.aside()) __builtin_unreachable();
+      index::Found found = index::confirm(tile, memory, view, flight->candidates, flight->seen);
+      if (!found.settled) found = find_settled(view, memory, flight->candidates, tally);
+      flight->slot = found.item.slot;
+      flight->word = found.item.word;
+      if ((reads || scores) && found.item) cells[asked++] = view.cell(found.item.word - 1);
+    }
+    for (std::size_t i = 0; i < asked; ++i) {
+      if (reads) prefetch_value(rows, cells[i] + rows.column);
+      if (scores) Ask::line(cells[i] + view.score_at());
+    }
+    for (const Flight* flight = flights; flight != flights + count; ++flight) {
+      answer(view, memory, rows, flight->row, {flight->slot, flight->word, 0});
+    }
+  }
+
+  [[gnu::noinline]] static index::Found find_settled(const View& view, const Memory& memory,
+                                                     const Candidate& candidates, Tally& tally) {
+    const Tile tile;
+    index::Found found;
+    do {
+      ++tally.retries;
+      found = index::find(tile, memory, view, candidates);
+      if (!found.settled) sched_yield();
+    } while (!found.settled);
+    return found;
+  }
+
+  static void answer(const View& view, const Memory& memory, const index::Rows& rows, std::size_t row,
+                     const Item& item) {
+    rows.statuses[row] = item ? Status::found : Status::not_found;
+    if (rows.found) rows.found[row] = static_cast<bool>(item);
+    if constexpr (Shape::kVariable) {
+      const bool wanted = rows.blobs != nullptr && rows.op_of(row) != Op::contains;
+      if (item && wanted) {
+        rows.blobs[row] = copy_part(memory, index::pair_at(memory, view, item.word).value, *rows.arena);
+      }
+      return;
+    }
+    if (rows.scores) rows.scores[row] = item ? memory.load_value(view.score_of(item.word - 1)) : 0;
+    std::byte* const to = rows.op_of(row) == Op::contains ? nullptr : rows.result(row);
+    if (to == nullptr) return;
+    if (item) {
+      copy_value(view, memory, rows, to, item);
+    } else {
+      std::memset(to, 0, rows.value_bytes);
+    }
+  }
+
+  static void copy_value(const View& view, const Memory& memory, const index::Rows& rows, std::byte* to,
+                         const Item& item) {
+    const std::size_t bytes = rows.value_bytes;
+    if (!view.in_slot()) {
+      memory.read_bytes(to, view.cell(item.word - 1) + rows.column, bytes);
+    } else if (bytes == 8) {
+      std::memcpy(to, &item.word, 8);
+    } else {
+      std::memcpy(to, reinterpret_cast<const std::byte*>(&item.word) + rows.column, bytes);
+    }
+  }
+
+  template <bool kAside>
+  static void ask_group(const View& view, const Memory& memory, const index::Rows& rows, const Flight* flights,
+                        std::size_t count) {
+    Ahead ahead;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!kAside && flights[i].candidates.aside()) __builtin_unreachable();
+      add_touched(view, memory, rows, flights[i], ahead);
+    }
+    prefetch_all(ahead);
+  }
+
+  template <bool kAside>
+  static std::size_t change_group(const View& view, const Memory& memory, const Work& work, Flight* flights,
+                                  std::size_t count, Tally& tally, index::Outcome& outcome) {
+    ask_group<kAside>(view, memory, work.rows, flights, count);
+    const bool reads = work.rows.ops != nullptr && work.rows.out != nullptr && !view.in_slot();
+    if (Memory::kLooksAhead && (reads || view.score == Score::frequency)) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const bool reads_this = reads && reads_value(work.rows.op_of(flights[i].row)) && work.rows.value_bytes != 0;
+        if (reads_this || view.score == Score::frequency)
+          prefetch_cell_of(view, memory, work.rows, flights[i], reads_this);
+      }
+    }
+    if constexpr (Shape::kVariable) {
+      const Tile tile;
+      for (std::size_t i = 0; i < count; ++i) {
+        const Candidate& candidates = flights[i].candidates;
+        const auto tags = tile.load_tags(memory, view, candidates);
+        prefetch_pairs(view, memory, candidates, tile.match(view, candidates, tags, candidates.tag()), false);
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!kAside && flights[i].candidates.aside()) __builtin_unreachable();
+      outcome = change_one(view, memory, work, flights[i], tally);
+      if (outcome != index::Outcome::done) return i;
+    }
+    return count;
+  }
+
+  // The groups that nearly all operations are in, as one function each with all that they call. It takes a compiler ten
+  // seconds and more for each, so the other configurations do without in changes, and a sanitized build altogether.
+  HOLDFAST_FLATTEN static void inlined_find_group(const View& view, const Memory& memory, const index::Rows& rows,
+                                                  Flight* flights, std::size_t count, Tally& tally) {
+    find_group<false>(view, memory, rows, flights, count, tally);
+  }
+
+  HOLDFAST_FLATTEN static std::size_t inlined_change_group(const View& view, const Memory& memory, const Work& work,
+                                                           Flight* flights, std::size_t count, Tally& tally,
+                                                           index::Outcome& outcome) {
+    return change_group<false>(view, memory, work, flights, count, tally, outcome);
+  }
+
+  static index::Outcome change_one(const View& view, const Memory& memory, const Work& work, const Flight& flight,
+                                   Tally& tally) {
+    if (!holdfast::changes(work.rows.op_of(flight.row))) {
+      answer(view, memory, work.rows, flight.row, find_settled(view, memory, flight.candidates, tally).item);
+      return index::Outcome::done;
+    }
+    index::Run<std::uint32_t> run;
+    run.first = flight.row;
+    for (unsigned tries = 1;; ++tries) {
+      const Tile tile;
+      const auto outcome = index::apply_run(tile, memory, view, work.rows, run, flight.candidates, work.permits);
+      if (outcome != index::Outcome::claim_missed) return outcome;
+      ++tally.claim_misses;
+      if (tries % 64 == 0) {
+        sched_yield();
+      } else {
+        __builtin_ia32_pause();
+      }
+    }
+  }
+};
+
+}  // namespace holdfast::machine::cpu

@@ -1,0 +1,133 @@
+// pair_cells.hpp: which cells of a heap of slabs are free. Derived from the slots at open, never stored. RULES.md 5, 6, 7.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "gphash/cpu/cells.hpp"
+#include "gphash/protocol/slab.hpp"
+
+namespace holdfast::machine::cpu {
+
+/// How a heap of slabs is used. Bytes of cells are those of their class.
+struct HeapUse {
+  std::uint64_t slabs = 0;       ///< without directories
+  std::uint64_t used_slabs = 0;  ///< in which a cell is live, in limbo, or in a thread's purse
+  std::uint64_t free_cells = 0;  ///< of used slabs
+  std::uint64_t used_cells = 0;
+  std::uint64_t used_bytes = 0;  ///< of used cells
+  bool operator==(const HeapUse&) const = default;
+};
+
+/// The free cells of each class, a bit each, the slabs that are free for any class, and the cells in limbo. Thread-safe.
+class PairCells final : public CellSet {
+ public:
+  explicit PairCells(Epochs& epochs) : epochs_(epochs) {}
+
+  /// Begins anew with the slabs of a heap and the classes that its directory gives them, all cells free.
+  void begin(const Layout& layout) override;
+  /// Marks the cell that a slot's word names live, while recovering: any number of threads at once. False if it was already.
+  bool mark_live(std::uint64_t word);
+  void count_free() override;
+  /// The heap has grown: slabs from the old end on are free.
+  void extend(const Layout& layout);
+
+  /// Gives a slab that is free its class, durably.
+  using EnterSlab = std::function<void(std::uint64_t slab, unsigned size_class)>;
+  /// Takes up to `n` cells of a class, those of the lowest slabs first, and returns where they begin. Those that add keys leave a
+  /// reserve for updates: 1/64 of each class, and of the free slabs (RULES.md 6).
+  std::size_t take(unsigned size_class, std::uint64_t* out, std::size_t n, bool adds_key, const EnterSlab& enter);
+  /// True if take would find one.
+  bool has(unsigned size_class, bool adds_key) const;
+  /// Cells that no slot ever named, by where they begin.
+  void give_back(unsigned size_class, const std::uint64_t* begins, std::size_t n);
+  /// Words of slots that name their cells no more: free once no reader of this moment is left.
+  void retire(const std::vector<std::uint64_t>& words);
+  /// Frees what in limbo is no longer read. True if anything is still there.
+  bool reclaim();
+
+  HeapUse use() const;
+  bool is_free(std::uint64_t word) const;
+
+ private:
+  struct Slab {
+    std::uint8_t entry = 0;  ///< 1 + the class; 0: free for any
+    std::uint32_t cells = 0, free = 0;
+    std::uint32_t cursor = 0;         ///< no word of `bits` before it has a bit
+    std::vector<std::uint64_t> bits;  ///< 1: free (while recovering: 1: live)
+  };
+  /// Slabs by number, lowest first.
+  struct SlabSet {
+    std::vector<std::uint64_t> bits;
+    std::size_t cursor = 0;
+    std::uint64_t count = 0;
+    void add(std::uint64_t slab);
+    void remove(std::uint64_t slab);
+    std::uint64_t lowest();  ///< there is one
+  };
+  struct Class {
+    SlabSet with_free;
+    std::uint64_t cells = 0, free = 0;
+  };
+  struct Limbo {
+    std::uint64_t epoch;
+    std::vector<std::uint64_t> words;
+  };
+  struct Place {
+    std::uint64_t slab;
+    std::uint32_t index;
+  };
+
+  Place place_of(unsigned size_class, std::uint64_t begin) const;
+  std::uint64_t spare_slabs(bool adds_key) const;
+  std::uint64_t spare_cells(unsigned size_class, bool adds_key) const;
+  void set_class(std::uint64_t slab, unsigned size_class);
+  void set_free(unsigned size_class, std::uint64_t begin);
+  void list(std::uint64_t slab);  ///< where its free cells say that it belongs
+
+  Epochs& epochs_;
+  mutable std::mutex mutex_;
+  unsigned slab_bits_ = index::kSlabBits;
+  std::vector<Slab> slabs_;
+  std::uint64_t usable_ = 0;  ///< slabs that are no directory
+  SlabSet free_slabs_;
+  Class classes_[index::kClasses];
+  std::deque<Limbo> limbo_;
+};
+
+/// One thread's cells of each class, taken in advance, and what it has retired.
+class PairPurse {
+ public:
+  explicit PairPurse(PairCells& cells) : cells_(cells) {}
+  ~PairPurse() { settle(true); }
+  PairPurse(const PairPurse&) = delete;
+  PairPurse& operator=(const PairPurse&) = delete;
+
+  /// Where a free cell begins, or kNoCell; then `missing` says of which class there was none.
+  std::uint64_t take(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter);
+  void give_back(unsigned size_class, std::uint64_t begin) {
+    if (size_class < index::kClasses) fresh_[size_class].push_back(begin);
+  }
+  void retire(std::uint64_t word) { retired_.push_back(word); }
+  /// Hands retired cells over, and with `all` the unused ones too. Call it outside an epoch.
+  void settle(bool all);
+
+  struct Missing {
+    unsigned size_class = 0;
+    bool adds_key = true;
+  };
+  const Missing& missing() const { return missing_; }
+
+ private:
+  PairCells& cells_;
+  std::vector<std::uint64_t> fresh_[index::kClasses];
+  std::vector<std::uint64_t> retired_;
+  Missing missing_;
+};
+
+}  // namespace holdfast::machine::cpu

@@ -1,0 +1,70 @@
+// head_start.cpp: an ordered search in two parts: the link works on the first rows while the others are resolved.
+//
+// Rows are resolved and ordered at some eight thousand million a second, and gathered at four hundred: in one part, the link would stand
+// still for a sixteenth of the time. What the parts share is read twice, though, so if many rows want few cells, all go together after
+// all. That is known when the first rows have been counted, on the GPU alone: kernels ask it (SearchRoom::apart), the host does not.
+#include "gphash/cuda/cuda_machine.hpp"
+
+namespace holdfast::machine::cuda {
+
+namespace {
+
+// Where fewer rows go first, the translation of addresses limits the link; where more do, too few are left to resolve beside them.
+constexpr std::uint64_t kHeapBytes = 6144;  ///< of the heap, for each row that goes first
+constexpr std::uint64_t kLeastRest = 2, kMostRest = 8;
+constexpr std::uint32_t kLargeCell = 160;  ///< from which on reading some cells twice costs more than is won
+constexpr std::uint32_t kCrowd = 64, kCrowdTimes = 4;  ///< rows of one stretch: these, and so many times the average
+
+/// Rows [base, base + size) of a search alone.
+FindJob part_of(const FindJob& job, std::uint64_t base, std::uint64_t size, std::size_t key_bytes) {
+  FindJob part = job;
+  part.keys += base * key_bytes;
+  part.size = size;
+  if (part.mask) part.mask += base;
+  index::Rows& rows = part.rows;
+  if (rows.out) rows.out += base * rows.value_bytes;
+  if (rows.statuses) rows.statuses += base;
+  if (rows.found) rows.found += base;
+  if (rows.scores) rows.scores += base;
+  return part;
+}
+
+}  // namespace
+
+/// How many rows go first; 0: all at once. A stream that is drawn into a capture stays in it, so in a graph all do.
+std::uint64_t CudaMachine::head_start_of(const FindJob& job) const {
+  const std::uint64_t first = layout_.cells * layout_.cell_bytes / kHeapBytes;
+  const bool worth_it =
+      job.size >= kLeastRest * first && job.size <= kMostRest * first && layout_.cell_bytes < kLargeCell;
+  return worth_it && !values_.view().any() && job.generation == 0 ? first : 0;
+}
+
+void CudaMachine::search_with_head_start(const FindJob& job, std::uint64_t first, const SearchRoom& room,
+                                         HeadStart& head, cudaStream_t stream) {
+  const FindJob ahead = part_of(job, 0, first, layout_.key_bytes());
+  SearchRoom all = room;
+  all.first = first;
+  all.crowd = head.crowd;
+  all.crowd_limit = static_cast<std::uint32_t>(kCrowd + kCrowdTimes * first / room.stretches);
+  SearchRoom ahead_room = all;
+  ahead_room.starts = head.starts;
+  ahead_room.ended = nullptr;
+  kernels_->resolve(ahead, ahead_room, stream);
+  order_search(ahead_room, first, layout_.cells, stream);
+  count_crowd(ahead_room, head.crowd, stream);
+  head.ordered.record(stream);
+  head.ordered.hold(head.stream);
+  kernels_->gather(ahead, ahead_room, false, head.stream);
+  head.gathered.record(head.stream);
+
+  begin_second_part(all, stream);
+  SearchRoom others = all;  // each row has its own places there, whichever part it is in
+  others.cells = static_cast<std::byte*>(all.cells) + (is_wide(layout_.cells) ? 8 : 4) * first;
+  others.ranks += first;
+  kernels_->resolve(part_of(job, first, job.size - first, layout_.key_bytes()), others, stream);
+  order_search(all, job.size, layout_.cells, stream);
+  head.gathered.hold(stream);
+  kernels_->gather(job, all, false, stream);
+}
+
+}  // namespace holdfast::machine::cuda

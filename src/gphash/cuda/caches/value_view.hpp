@@ -1,0 +1,27 @@
+// value_view.hpp: the value cache as kernels see it: copies in GPU memory of the cells that hot keys' values lie in.
+//
+// A cell that a slot names does not change until no reader can see it (RULES.md 5), so its copy stays right as long as the
+// cell lives. Maps say where the copy of a cell is (map_view.hpp). Where the heap fits the budget, each cell's copy has the
+// cell's own number (*resident*), and there are no maps.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/both.hpp"
+#include "gphash/cuda/caches/map_view.hpp"
+
+namespace holdfast::machine::cuda {
+
+/// Trivially copyable: it travels into kernels by value.
+struct ValueView : MapView {
+  std::byte* copies = nullptr;  ///< (positions, cell_bytes); null: no value is cached
+  std::uint32_t* hints =
+      nullptr;  ///< sets of 1 + positions, where records are by the hashes of their keys (known_keys.cuh)
+  std::uint64_t last_set = 0;
+
+  HOLDFAST_BOTH bool any() const { return copies != nullptr; }
+  HOLDFAST_BOTH bool resident() const { return copies != nullptr && map == nullptr; }
+};
+
+}  // namespace holdfast::machine::cuda

@@ -1,0 +1,190 @@
+// batch.cuh: the kernels of batches. Each lane brings an operation; the warp carries out one at a time. GPHash §3.2.1.
+//
+// A ballot says which lanes still wait, one of them is active and shuffles its operation to all, and all 32 look at its
+// candidate slots at once. An operation that misses its claim, or whose look was overtaken, goes back in line behind those
+// of the other lanes: nobody waits inside a tile.
+#pragma once
+
+#include "gphash/cuda/caches/values.cuh"
+#include "gphash/cuda/epochs.cuh"
+#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/memory.cuh"
+#include "gphash/cuda/tile.cuh"
+#include "gphash/protocol/run.hpp"
+
+namespace holdfast::machine::cuda {
+
+/// The key of a row.
+template <class Shape>
+__device__ index::Key key_of_row(const View<Shape>& view, const std::byte* keys, std::uint64_t row) {
+  return index::given_key<CudaMemory>(view, keys + row * view.key_bytes());
+}
+/// The same where its word, of a wide key the hash, is known already.
+template <class Shape>
+__device__ index::Key key_of_row(const View<Shape>& view, const std::byte* keys, std::uint64_t row,
+                                 std::uint64_t word) {
+  if (!view.wide()) return word;
+  return {word, keys + row * view.key_bytes(), false};
+}
+
+/// Of an item whose slot says `word`. Its cell does not change as long as the search is in its epoch.
+template <class Shape>
+__device__ std::uint64_t score_of_item(const View<Shape>& view, std::uint64_t word) {
+  return SystemWord(*view.score_of(word - 1)).load(::cuda::memory_order_relaxed);
+}
+
+/// True: with a copy.
+template <class Shape>
+__device__ bool answer(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const index::Rows& rows,
+                       const ValueView& values, std::uint64_t row, const Item& item) {
+  if (rows.scores && tile.lane() == 0) rows.scores[row] = item ? score_of_item(view, item.word) : 0;
+  std::byte* const to = rows.op == Op::contains ? nullptr : rows.result(row);
+  if (to == nullptr) return false;
+  if (!item) return tile.zero(to, rows.value_bytes), false;
+  if (view.in_slot()) {
+    if (tile.lane() == 0) store_user(to, item.word >> (8 * rows.column), rows.value_bytes);
+    return false;
+  }
+  const std::uint64_t cell = item.word - 1;
+  std::uint64_t position = kNoPosition;
+  if (values.any()) {
+    position = tile.once([&] {
+      note_use(values, cell, row);
+      return copy_of_cell(memory, values, cell);
+    });
+  }
+  const bool hit = position != kNoPosition;
+  const std::byte* const from = hit ? values.copies + position * view.cell_bytes : view.cell(cell);
+  tile.read_cell(memory, to, from + rows.column, rows.value_bytes);
+  return hit;
+}
+
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    find_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
+                const __grid_constant__ FindJob job, unsigned share) {
+  const InEpoch inside(job.state);
+  const WarpTile tile;
+  const CudaMemory memory(job.state, nullptr);
+  std::uint64_t hits = 0;
+  for (std::uint64_t base = first_of_warp() * share; base < job.size; base += all_warps() * share) {
+    const std::uint64_t mine = base + tile.lane();
+    const bool brings =
+        tile.lane() < share && mine < job.size && (job.mask == nullptr || job.mask[mine] != 0) && !outlived(job);
+    bool waits = brings;
+    bool found = false;
+    const std::uint64_t my_key = waits ? key_of_row(view, job.keys, mine).word : 0;
+    unsigned turn = 0;
+    for (unsigned waiting; (waiting = tile.ballot(waits)) != 0;) {
+      const unsigned active = next_in_line(waiting, turn);
+      turn = active + 1;
+      const Candidates<Shape> candidates(view,
+                                         key_of_row(view, job.keys, base + active, tile.from_lane(my_key, active)));
+      const index::Found result = index::find(tile, memory, view, candidates);
+      if (!result.settled) {
+        memory.count_retry();
+        continue;
+      }
+      hits += answer(tile, memory, view, job.rows, values, base + active, result.item);
+      if (tile.lane() == active) {
+        waits = false;
+        found = static_cast<bool>(result.item);
+      }
+    }
+    if (!brings) continue;
+    if (job.rows.statuses) job.rows.statuses[mine] = found ? Status::found : Status::not_found;
+    if (job.rows.found) job.rows.found[mine] = found;
+  }
+  if (tile.lane() == 0) memory.tell();
+  if (tile.lane() == 0 && hits != 0) memory.add(&values.state->hits, hits);
+}
+
+/// The run that a lane brings.
+struct Waiting {
+  bool waits = false;
+  std::uint64_t key = 0;  ///< its word; of a wide key the hash
+  std::uint64_t at = 0;   ///< the first row: its place in the order, or the row itself
+  std::uint64_t size = 1;
+  unsigned denied = 0;  ///< on a last try: 1: no new keys, 2: no new values either
+};
+
+/// How many of the rows from `at` on have its key.
+__device__ inline std::uint64_t run_length(const std::uint32_t* begins, std::uint64_t at, std::uint64_t end) {
+  const std::uint32_t begin = begins[at];
+  std::uint64_t same = at, step = 1;  // `same` is in the run; what lies `step` further is looked at next
+  while (same + step < end && begins[same + step] == begin) {
+    same += step;
+    step *= 2;
+  }
+  for (; step != 0; step /= 2) {
+    if (same + step < end && begins[same + step] == begin) same += step;
+  }
+  return same + 1 - at;
+}
+
+template <class Shape>
+__device__ Waiting bring(const View<Shape>& view, const ChangeJob& job, std::uint64_t ordered, std::uint64_t turn) {
+  Waiting run;
+  run.at = job.again ? job.again[turn] : turn;
+  std::uint64_t row = run.at;
+  run.waits = true;
+  if (job.order) {
+    row = job.order[run.at];
+    if (!job.again) run.waits = job.begins[run.at] == run.at;
+    if (run.waits) run.size = run_length(job.begins, run.at, ordered);
+  } else if (job.mask) {
+    run.waits = job.mask[row] != 0;
+  }
+  if (run.waits) run.key = key_of_row(view, job.keys, row).word;
+  return run;
+}
+
+__device__ inline void leave_over(const ChangeJob& job, std::uint64_t at, index::Outcome outcome) {
+  const auto count = [](std::uint32_t& word) { return atomicAdd(&word, 1u); };
+  job.leftovers[count(job.report->leftovers)] = static_cast<std::uint32_t>(at);
+  count(outcome == index::Outcome::needs_slot ? job.report->needs_slot : job.report->needs_cell);
+}
+
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    change_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                  const __grid_constant__ ChangeJob job, unsigned share) {
+  const WarpTile tile;
+  const ChangingMemory memory(job.state, &cache, job.ring, view.heap, view.cells * view.cell_bytes);
+  const std::uint64_t ordered = job.ordered ? *job.ordered : job.size;
+  const std::uint64_t turns = job.again_count ? *job.again_count : job.again ? job.again_size : ordered;
+  for (std::uint64_t base = first_of_warp() * share; base < turns; base += all_warps() * share) {
+    Waiting mine;
+    if (tile.lane() < share && base + tile.lane() < turns) mine = bring(view, job, ordered, base + tile.lane());
+    unsigned turn = 0;
+    for (unsigned waiting; (waiting = tile.ballot(mine.waits)) != 0;) {
+      const unsigned active = next_in_line(waiting, turn);
+      turn = active + 1;
+      const std::uint64_t at = tile.from_lane(mine.at, active);
+      const unsigned denied = tile.from_lane(mine.denied, active);
+      const index::Permits permits{job.permits.new_key && denied < 1, job.permits.new_value && denied < 2};
+      const index::Run<std::uint32_t> run{job.order ? job.order + at : nullptr, at, tile.from_lane(mine.size, active)};
+      const index::Key key = key_of_row(view, job.keys, run.row(0), tile.from_lane(mine.key, active));
+      const index::Outcome outcome =
+          index::apply_run(tile, memory, view, job.rows, run, Candidates<Shape>(view, key), permits);
+      memory.keep_copy(tile, view);
+      if (outcome == index::Outcome::claim_missed) {
+        memory.count_claim_miss();
+        if ((waiting & (waiting - 1)) == 0) __nanosleep(200);  // the last in line need not hurry
+        continue;
+      }
+      if (tile.lane() != active) continue;
+      if (outcome == index::Outcome::done) {
+        mine.waits = false;
+      } else if (job.last_try) {
+        ++mine.denied;
+      } else {
+        mine.waits = false;
+        leave_over(job, at, outcome);
+      }
+    }
+  }
+  if (tile.lane() == 0) memory.tell();
+}
+
+}  // namespace holdfast::machine::cuda

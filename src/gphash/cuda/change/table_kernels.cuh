@@ -1,0 +1,60 @@
+// table_kernels.cuh: launches the kernels that tables of all keys have, of one configuration.
+#pragma once
+
+#include "gphash/cuda/change/growth.cuh"
+#include "gphash/cuda/change/kernels.hpp"
+
+namespace holdfast::machine::cuda {
+
+/// A thread for each of `size`.
+inline unsigned all_blocks(std::uint64_t size) { return static_cast<unsigned>((size + kThreads - 1) / kThreads); }
+
+/// The part of `Interface` that is in TableKernels, but for batches and scans.
+template <class Shape, class Interface>
+class TableKernelsImpl : public Interface {
+ public:
+  explicit TableKernelsImpl(const index::RuntimeShape& shape) {
+    if constexpr (!Shape::kFixed) view_.shape = decltype(view_.shape)(shape);
+    static_cast<void>(shape);  // all else is known when a layout is set
+  }
+
+  void set_layout(const Layout& layout, const CacheView& cache) override {
+    view_ = view_as<Shape>(layout);
+    cache_ = cache;
+  }
+
+  void drop_copies(bool repair, ScanReport* report, cudaStream_t stream) const override {
+    for (unsigned rank = 0; rank < view_.shape.levels(); ++rank) {
+      const std::uint64_t slots = view_.buckets(rank) * view_.shape.slots();
+      copies_kernel<Shape>
+          <<<blocks_for(copies_kernel<Shape>, slots), kThreads, 0, stream>>>(view_, cache_, rank, repair, report);
+    }
+    check_launch("starting the search for second copies");
+  }
+
+  void drain(index::Slot* slots, unsigned level, bool recovering, DeviceState* state, ScanReport* report,
+             cudaStream_t stream) const override {
+    const std::uint64_t size = (std::uint64_t{1} << level) * view_.shape.slots();
+    drain_kernel<Shape><<<blocks_for(drain_kernel<Shape>, size), kThreads, 0, stream>>>(view_, cache_, slots, level,
+                                                                                        recovering, state, report);
+    check_launch("starting to drain a level");
+  }
+
+  void carry_tags(const Layout& from, const Layout& to, unsigned level, cudaStream_t stream) const override {
+    const unsigned blocks = blocks_for(carry_kernel<Shape>, std::uint64_t{1} << level);
+    carry_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_as<Shape>(from), view_as<Shape>(to), level);
+    check_launch("starting to carry tags over");
+  }
+
+  void compare_tags(const std::uint64_t* believed, ScanReport* report, cudaStream_t stream) const override {
+    const unsigned blocks = blocks_for(compare_kernel<Shape>, view_.tag_words());
+    compare_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, believed, report);
+    check_launch("starting to compare tags");
+  }
+
+ protected:
+  View<Shape> view_;
+  CacheView cache_;
+};
+
+}  // namespace holdfast::machine::cuda

@@ -1,0 +1,235 @@
+// cuda_pairs.cpp: batches of variable-length pairs: their arrays are checked, or copied in chunks, and each chunk is run.
+#include <algorithm>
+#include <cstring>
+
+#include "gphash/cuda/cuda_machine.hpp"
+#include "gpu/capture.hpp"
+
+namespace holdfast::machine::cuda {
+
+namespace {
+
+constexpr std::size_t kPairRows = std::size_t{1} << 22;  // copied at once
+constexpr std::size_t kPairRowsBetweenStops = std::size_t{1} << 17;
+constexpr std::uint64_t kPairBytes = std::uint64_t{512} << 20;  // of keys and values copied at once
+
+constexpr std::byte kNoBytes{};
+
+bool may_change(const Batch& batch) { return batch.ops != nullptr || changes(batch.op); }
+bool may_store(const Batch& batch) { return batch.ops != nullptr || takes_value(batch.op); }
+
+std::uint64_t bytes_of(const std::uint64_t* offsets, std::size_t base, std::size_t size) {
+  return offsets == nullptr ? 0 : offsets[base + size] - offsets[base];
+}
+
+/// How many rows from `base` on have no more bytes than are copied at once; one at least.
+std::size_t rows_of_chunk(const Batch& batch, std::size_t base, std::size_t most) {
+  std::size_t few = 1, many = std::min(most, batch.size - base);
+  while (few < many) {
+    const std::size_t middle = many - (many - few) / 2;
+    const bool fits =
+        bytes_of(batch.key_offsets, base, middle) + bytes_of(batch.value_offsets, base, middle) <= kPairBytes;
+    fits ? few = middle : many = middle - 1;
+  }
+  return few;
+}
+
+/// What a chunk works with, on top of its arrays.
+std::size_t bytes_to_run(const Batch& batch, std::size_t size) {
+  return 8 + (may_change(batch) ? PairReads::bytes(size) : pair_search_bytes(size));
+}
+
+/// Where the bytes of a chunk would begin on the GPU if those before it were there too: offsets count from there.
+const std::byte* origin(const std::byte* chunk, const std::uint64_t* offsets, std::size_t base) {
+  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(chunk) - offsets[base]);
+}
+
+}  // namespace
+
+BatchResult CudaMachine::run_pairs(const Batch& batch) {
+  if (batch.device_blobs != nullptr) *batch.device_blobs = DeviceBlobs();
+  if (batch.blobs == nullptr) return run_pair_chunks(batch);
+  if (!may_read_pairs(batch)) {
+    batch.blobs->reset(batch.size);
+    return run_pair_chunks(batch);
+  }
+  const std::shared_ptr<std::byte[]> rows = pinned_->take(sizeof(Blob) * batch.size);
+  batch.blobs->reset(batch.size, {rows, reinterpret_cast<Blob*>(rows.get())});
+  try {
+    return run_pair_chunks(batch);
+  } catch (...) {
+    batch.blobs->reset(batch.size);
+    throw;
+  }
+}
+
+BatchResult CudaMachine::run_pair_chunks(const Batch& batch) {
+  const std::size_t most = batch.device_blobs != nullptr    ? batch.size
+                           : batch.stop && !batch.on_device ? kPairRowsBetweenStops
+                                                            : kPairRows;
+  BatchResult result;
+  const Stages::Lease stage = stages_.lend();
+  if (batch.on_device) require_pairs(batch, *stage);
+  std::size_t base = 0;
+  while (base < batch.size && !result.stopped) {
+    const std::size_t size = batch.on_device ? std::min(most, batch.size - base) : rows_of_chunk(batch, base, most);
+    batch.on_device ? run_pairs_in_place(batch, base, size, *stage) : run_pair_chunk(batch, base, size, *stage, result);
+    base += size;
+    result.stopped = !batch.on_device && batch.stop && batch.stop();
+  }
+  if (base >= batch.size) return result;
+  const std::size_t rest = batch.size - base;
+  if (batch.statuses) std::fill_n(batch.statuses + base, rest, Status::not_run);
+  if (batch.found) std::fill_n(batch.found + base, rest, false);
+  if (batch.blobs) std::fill_n(batch.blobs->rows() + base, rest, Blob{});
+  result.count[static_cast<unsigned>(Status::not_run)] += rest;
+  return result;
+}
+
+/// Arrays of GPU memory, which nobody has looked at yet.
+void CudaMachine::require_pairs(const Batch& batch, Stage& stage) const {
+  auto* const stream = static_cast<cudaStream_t>(batch.stream);
+  if (is_capturing(stream)) {
+    throw InvalidArgument("stream is being captured into a CUDA graph, which cannot hold batches of " + pool_.path() +
+                          ", whose results the host makes room for: run them outside of it");
+  }
+  require_stream(stream, options_.device);
+  require_reachable(batch);
+  if (batch.ops && !batch.value_offsets)
+    throw InvalidArgument("a mixed batch in GPU memory has no values: give `values`, and where each begins");
+  std::uint64_t bad[3] = {};
+  stage.begin(sizeof bad, 1);
+  auto* const found = stage.take<std::uint64_t>(sizeof bad);
+  check_rows(batch.key_offsets, batch.value_offsets, batch.ops, batch.size, found, stream);
+  cuda::check(cudaMemcpyAsync(bad, found, sizeof bad, cudaMemcpyDeviceToHost, stream), "checking a batch");
+  cuda::check(cudaStreamSynchronize(stream), "checking a batch");
+  const std::uint64_t* const offsets[] = {batch.key_offsets, batch.value_offsets};
+  for (unsigned i = 0; i < 2; ++i) {
+    if (bad[i] >= batch.size) continue;
+    std::uint64_t two[2] = {};
+    cuda::check(cudaMemcpy(two, offsets[i] + bad[i], sizeof two, cudaMemcpyDeviceToHost), "checking a batch");
+    const std::string what = i == 0 ? "key" : "value";
+    if (two[1] < two[0])
+      throw InvalidArgument("the offsets of " + what + "s fall from " + std::to_string(two[0]) + " to " +
+                            std::to_string(two[1]) + " at row " + std::to_string(bad[i]));
+    throw InvalidArgument(what + " " + std::to_string(bad[i]) + " has " + std::to_string(two[1] - two[0]) +
+                          " bytes: a " + what + " has at most " + std::to_string(index::kMaxPart));
+  }
+  if (bad[2] < batch.size)
+    throw InvalidArgument("ops[" + std::to_string(bad[2]) +
+                          "] is no operation that values of any length have: give codes 0 to " +
+                          std::to_string(kOps - 1) + ", and none to accumulate");
+}
+
+/// A chunk whose arrays the GPU can reach. What rows read is the caller's when it returns.
+void CudaMachine::run_pair_rows(const PairChunk& chunk, const ResultsOf& to, Stage& stage, cudaStream_t stream) {
+  auto* const epoch = stage.take<std::uint64_t>(8);
+  if (!may_change(to.batch)) {
+    FindJob job = find_job(chunk.rows, chunk.keys, chunk.mask, chunk.size);
+    job.key_offsets = chunk.key_offsets;
+    {
+      const std::shared_lock finding(finding_);
+      const ReadsInEpoch inside(state_.data(), epoch, stream);
+      search_pairs(job, to, stage, stream);
+    }
+    load_if_due(chunk.size);
+    return;
+  }
+  const bool reads = may_read_pairs(to.batch);
+  const PairReads room = reads ? PairReads::in(stage, chunk.size, stream) : PairReads{};
+  index::Rows rows = chunk.rows;
+  rows.blobs = room.blobs;
+  const std::lock_guard lock(changing_);
+  ChangeJob job = change_job(rows, chunk.keys, chunk.mask, chunk.size);
+  job.key_offsets = chunk.key_offsets;
+  const PairRoom changes = prepare_pair_room(chunk.size);
+  if (!reads) return change_pairs(job, changes, nullptr, stream);
+  ReadsOfChange read{room, to, chunk.size, stage, {state_.data(), epoch, stream}};
+  change_pairs(job, changes, &read, stream);
+  gather_reads(read, stream);
+  read.epoch.leave();
+  give_reads(read, stream);
+}
+
+/// Arrays of GPU memory, on the caller's stream.
+void CudaMachine::run_pairs_in_place(const Batch& batch, std::size_t base, std::size_t size, Stage& stage) {
+  auto* const stream = static_cast<cudaStream_t>(batch.stream);
+  stage.begin(bytes_to_run(batch, size), kPairArrays + 1);
+  PairChunk chunk;
+  chunk.keys = static_cast<const std::byte*>(batch.keys);
+  chunk.key_offsets = batch.key_offsets + base;
+  chunk.mask = batch.mask ? batch.mask + base : nullptr;
+  chunk.size = size;
+  chunk.rows.op = batch.op;
+  chunk.rows.ops = batch.ops ? batch.ops + base : nullptr;
+  chunk.rows.statuses = batch.statuses ? batch.statuses + base : nullptr;
+  chunk.rows.found = batch.found ? batch.found + base : nullptr;
+  chunk.rows.values = static_cast<const std::byte*>(batch.values);
+  chunk.rows.value_offsets = batch.value_offsets ? batch.value_offsets + base : nullptr;
+  run_pair_rows(chunk, {batch, base}, stage, stream);
+  cuda::check(cudaStreamSynchronize(stream), "running a batch");
+}
+
+/// Copies a chunk to the GPU, runs it, and copies its results back.
+void CudaMachine::run_pair_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage,
+                                 BatchResult& result) {
+  const bool stores = may_store(batch) && batch.value_offsets != nullptr;
+  const std::uint64_t key_bytes = bytes_of(batch.key_offsets, base, size);
+  const std::uint64_t value_bytes = stores ? bytes_of(batch.value_offsets, base, size) : 0;
+  stage.begin(key_bytes + value_bytes + 16 * (size + 1) + 4 * size + bytes_to_run(batch, size), kPairArrays + 9);
+  const auto* const keys = static_cast<const std::byte*>(batch.keys);
+  PairChunk chunk;
+  chunk.size = size;
+  chunk.keys = origin(stage.upload<std::byte>(key_bytes ? keys + batch.key_offsets[base] : &kNoBytes, key_bytes),
+                      batch.key_offsets, base);
+  chunk.key_offsets = stage.upload<std::uint64_t>(batch.key_offsets + base, 8 * (size + 1));
+  chunk.mask = stage.upload<std::uint8_t>(batch.mask ? batch.mask + base : nullptr, size);
+  chunk.rows.op = batch.op;
+  chunk.rows.ops = stage.upload<std::uint8_t>(batch.ops ? batch.ops + base : nullptr, size);
+  chunk.rows.statuses = stage.take<Status>(size);
+  chunk.rows.found = batch.found ? stage.take<bool>(size) : nullptr;
+  if (stores) {
+    const auto* const values = static_cast<const std::byte*>(batch.values);
+    const auto* const from = value_bytes ? values + batch.value_offsets[base] : &kNoBytes;
+    chunk.rows.values = origin(stage.upload<std::byte>(from, value_bytes), batch.value_offsets, base);
+    chunk.rows.value_offsets = stage.upload<std::uint64_t>(batch.value_offsets + base, 8 * (size + 1));
+  }
+  run_pair_rows(chunk, {batch, base}, stage, stage.stream());
+  std::vector<Status> unwanted(batch.statuses ? 0 : size);
+  Status* const statuses = batch.statuses ? batch.statuses + base : unwanted.data();
+  stage.download(statuses, chunk.rows.statuses, size);
+  if (batch.found) stage.download(batch.found + base, chunk.rows.found, size);
+  stage.stream().wait("running a batch");
+  for (std::size_t i = 0; i < size; ++i) ++result.count[static_cast<unsigned>(statuses[i]) % kStatuses];
+}
+
+std::size_t CudaMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
+  const OnDevice on(options_.device);
+  require_working();
+  const std::lock_guard lock(changing_);  // nothing changes meanwhile
+  last_change_.wait("waiting for the batch before");
+  for (Blobs* blobs : {keys, values}) {
+    if (blobs != nullptr) blobs->reset(n);
+  }
+  std::size_t count = 0;
+  const auto keep = [&](Blobs* blobs, const index::Part& part) {
+    if (blobs == nullptr) return;
+    std::byte* const to = blobs->arena().take(part.size);
+    if (part.size != 0) std::memcpy(to, part.data, part.size);
+    blobs->rows()[count] = {to, part.size};
+  };
+  const Exports::Take take = [&](const Exports::Taken& item) {
+    keep(keys, item.key);
+    keep(values, item.value);
+    ++count;
+  };
+  do {
+    exports_.copy(layout_, cursor, take, n - count, layout_.total_slots() + 1);
+  } while (count < n && cursor != Exports::kEnd);
+  for (Blobs* blobs : {keys, values}) {
+    if (blobs != nullptr) blobs->shrink(count);
+  }
+  return count;
+}
+
+}  // namespace holdfast::machine::cuda

@@ -1,0 +1,120 @@
+// cuda_choices.cpp: measures, when a pool is opened, how its searches go best: a few dozen of them, over its own cells.
+//
+// Which way is best depends on the GPU, its link, how much memory the pool takes, and how its cells lie. Only reads can be tried:
+// from how many rows on changes go in phases stays as it is.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
+
+#include "gphash/cuda/cuda_machine.hpp"
+#include "gphash/cuda/search/choices.hpp"
+
+namespace holdfast::machine::cuda {
+
+namespace {
+
+constexpr std::uint64_t kFewItems = 1 << 20;  // all ways are fast
+constexpr std::uint64_t kMostRows = 1 << 16;
+constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;  // of values
+constexpr std::array<std::uint64_t, 3> kSizes = {1 << 10, 1 << 12, kSmallSearch};
+constexpr double kBetter = 0.95;  // of the time of what would be chosen else
+
+/// The time between two moments of a stream.
+class Stopwatch {
+ public:
+  Stopwatch() {
+    for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "measuring searches");
+  }
+  ~Stopwatch() {
+    for (const cudaEvent_t event : events_) static_cast<void>(cudaEventDestroy(event));
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  void start(cudaStream_t stream) { check(cudaEventRecord(events_[0], stream), "measuring searches"); }
+  double stop(cudaStream_t stream) {
+    float ms = 0;
+    check(cudaEventRecord(events_[1], stream), "measuring searches");
+    check(cudaEventSynchronize(events_[1]), "measuring searches");
+    check(cudaEventElapsedTime(&ms, events_[0], events_[1]), "measuring searches");
+    return static_cast<double>(ms);
+  }
+
+ private:
+  cudaEvent_t events_[2] = {};
+};
+
+}  // namespace
+
+/// The caller is alone on the table. What cannot be measured stays as it is by default.
+void CudaMachine::choose_searches(std::uint64_t items) {
+  choices_ = default_choices();
+  const bool wanted = options_.calibrate && options_.order_from == 0 && items >= kFewItems;
+  const bool in_cells = !layout_.in_slot() && layout_.value_bytes != 0;
+  if (!wanted || pairs_ || !cache_.view().resident() || !in_cells || values_.view().any()) return;
+  const auto start = std::chrono::steady_clock::now();
+  const SearchChoices before = choices_;
+  try {
+    measure_searches();
+  } catch (const DeviceError&) {  // no memory to measure in; an error that lasts is met again by the next call
+    choices_ = before;
+    return;
+  }
+  choices_.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+void CudaMachine::measure_searches() {
+  const std::uint64_t rows = std::clamp<std::uint64_t>(kMostBytes / layout_.value_bytes, kSizes[0], kMostRows);
+  const DeviceBuffer<std::byte> keys(rows * layout_.key_bytes()), out(rows * layout_.value_bytes);
+  SearchRooms::Room room(rows, is_wide(layout_.cells));
+  sample_keys(cache_.view(), layout_.buckets(0) * layout_.shape.slots(), keys.data(), rows, stream_);
+  Stopwatch watch;
+  index::Rows answers;
+  answers.op = Op::find;
+  answers.value_bytes = layout_.value_bytes;
+  answers.out = out.data();
+  const SearchChoices before = choices_;
+  const auto time_of = [&](std::uint64_t size, const SearchChoices& choices) {
+    constexpr unsigned kTurns = 3;  // the first is to warm up
+    choices_ = choices;
+    double best = std::numeric_limits<double>::infinity();
+    for (unsigned turn = 0; turn < kTurns; ++turn) {
+      const std::uint64_t from = std::min(turn * size, rows - size);
+      watch.start(stream_);
+      search_cells(find_job(answers, keys.data() + from * layout_.key_bytes(), nullptr, size), room, stream_);
+      const double ms = watch.stop(stream_);
+      if (turn != 0) best = std::min(best, ms);
+    }
+    choices_ = before;
+    return best;
+  };
+
+  SearchChoices chosen = before;
+  chosen.unordered_rows = chosen.cluster_rows = 0;
+  bool unordered_is_best = true, cluster_is_best = before.cluster_rows != 0;
+  for (const std::uint64_t size : kSizes) {
+    if (size > rows) break;
+    SearchChoices unordered = before, cluster = before, phases = before;
+    unordered.unordered_rows = size;
+    cluster.unordered_rows = phases.unordered_rows = phases.cluster_rows = 0;
+    const double in_none = time_of(size, unordered), in_phases = time_of(size, phases);
+    const double in_cluster = cluster_is_best ? time_of(size, cluster) : in_phases;
+    unordered_is_best = unordered_is_best && in_none < kBetter * std::min(in_phases, in_cluster);
+    cluster_is_best = cluster_is_best && kBetter * in_cluster <= in_phases;
+    if (unordered_is_best) chosen.unordered_rows = size;
+    if (cluster_is_best) chosen.cluster_rows = size;
+  }
+  SearchChoices shares = before;
+  shares.unordered_rows = shares.cluster_rows = 0;
+  double best = kBetter * time_of(rows, shares);
+  for (const unsigned share : {1u, 2u, 8u}) {
+    shares.gather_share = share;
+    const double ms = time_of(rows, shares);
+    if (ms >= best) continue;
+    best = ms;
+    chosen.gather_share = share;
+  }
+  choices_ = chosen;
+}
+
+}  // namespace holdfast::machine::cuda

@@ -1,0 +1,328 @@
+// search.cuh: searches of a table whose buckets have copies in GPU memory, all of them (*resident*) or some: keys are resolved to cells
+// there, a thread a key, and host memory is touched once, for the value; and once for a slot that has no copy.
+//
+// It goes in phases, because host memory answers ten times faster in address order:
+//
+//   enter     the search joins an epoch, so that no cell that it may read is used again (RULES.md 5)
+//   resolve   each row's cell, status and mark; rows without a cell, and those whose value has a copy in GPU memory, are
+//             answered, the others counted, stretch by stretch of the heap
+//   order     the places of the rows that have one, stretch by stretch: what matters is which pages follow each other,
+//             so the order within a stretch is as it comes
+//   gather    the values, warp by warp through the heap. Of the rows that want one cell, one of a block reads it, the
+//             others copy: reads of one line of host memory wait for each other, a microsecond each. The last block leaves
+//             the epoch
+//
+// The host never learns how many rows have a cell. All before the gather is one kernel if the batch is small
+// (small_search.cuh). A GPU that cannot do that has small batches unordered, in one kernel, in which a table of the cells
+// asked for tells who is first.
+#pragma once
+
+#include "gphash/cuda/caches/known_keys.cuh"
+#include "gphash/cuda/caches/maps.cuh"
+#include "gphash/cuda/epochs.cuh"
+#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/search/gather.cuh"
+#include "gphash/cuda/search/near.cuh"
+#include "gphash/cuda/thread_tile.cuh"
+
+namespace holdfast::machine::cuda {
+
+/// True if a row is to be answered.
+__device__ inline bool is_asked(const FindJob& job, std::uint64_t row) {
+  return row < job.size && (job.mask == nullptr || job.mask[row] != 0) && !outlived(job);
+}
+
+/// The item of a row's key, by one thread.
+template <class Shape>
+__device__ Item item_of_row(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view, const FindJob& job,
+                            std::uint64_t row) {
+  const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
+  memory.begin_look();
+  index::Found found = index::find(ThreadTile{}, memory, view, candidates);
+  while (!found.settled) {
+    memory.count_retry();
+    found = index::find(ThreadTile{}, memory, view, candidates);
+  }
+  if (found.item) hits.note(memory, found.item.slot, row);
+  return found.item;
+}
+
+/// The answers of a row that are not in cells, by the word of its item.
+template <class Shape>
+__device__ Wanted answer_row(const View<Shape>& view, const FindJob& job, std::uint64_t row, bool there,
+                             std::uint64_t word) {
+  Wanted wanted;
+  wanted.row = row;
+  if (job.rows.statuses) job.rows.statuses[row] = there ? Status::found : Status::not_found;
+  if (job.rows.found) job.rows.found[row] = there;
+  if (job.rows.scores) job.rows.scores[row] = there ? score_of_item(view, word) : 0;
+  if (job.rows.op == Op::contains || job.rows.out == nullptr) return wanted;
+  if (view.in_slot()) {
+    // No item has the word 0.
+    store_user(job.rows.result(row), word >> (8 * job.rows.column), job.rows.value_bytes);
+  } else {
+    wanted.word = word;
+  }
+  return wanted;
+}
+
+/// True if the row's value is asked for, and lies in a cell.
+template <class Shape>
+__device__ bool wants_value(const View<Shape>& view, const FindJob& job) {
+  return job.rows.op != Op::contains && job.rows.out != nullptr && !view.in_slot();
+}
+
+/// The answers of a row whose key is known, but for the value. Returns where its copy is; kNoPosition: nobody wants it.
+template <class Shape>
+__device__ std::uint64_t answer_known(const View<Shape>& view, const FindJob& job, std::uint64_t row,
+                                      const Asked& asked) {
+  answer_row(view, job, row, true, Wanted::kNothing);
+  return wants_value(view, job) ? asked.position : kNoPosition;
+}
+
+/// One row, by one thread: its item, and the answers that are not values. Of a row whose key is known, `known` says where the copy of the
+/// value is, and nothing else is wanted.
+template <class Shape>
+__device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
+                          const KnownKeys<Shape>& keys, const FindJob& job, std::uint64_t row, std::uint64_t& known) {
+  Wanted wanted;
+  wanted.row = row;
+  known = kNoPosition;
+  if (!is_asked(job, row)) return wanted;
+  const Asked asked = keys.ask(row);
+  if (asked.known) {
+    known = answer_known(view, job, row, asked);
+    return wanted;
+  }
+  const Item item = item_of_row(memory, hits, view, job, row);
+  if (item) keys.learn(row, asked, item.word - 1);
+  return answer_row(view, job, row, static_cast<bool>(item), item.word);
+}
+
+/// Of the rows that want one cell, the first to put it into the table reads it; the others learn its row. A lane calls for
+/// itself. The table has room for twice the rows, and is empty at first.
+__device__ inline std::uint64_t leader_of(const Repeats& repeats, const Wanted& wanted) {
+  constexpr unsigned kRowBits = 16;
+  static_assert(kSmallSearch <= 1u << kRowBits);
+  const std::uint64_t mine = wanted.word << kRowBits | wanted.row;
+  std::uint64_t at = (wanted.word * 0x9e3779b97f4a7c15) >> 20;
+  for (;; ++at) {
+    auto* const place = reinterpret_cast<unsigned long long*>(&repeats.table[at & repeats.last]);
+    const std::uint64_t has = atomicCAS(place, 0ull, static_cast<unsigned long long>(mine));
+    if (has == 0) return wanted.row;
+    if (has >> kRowBits == wanted.word) return has & ((1u << kRowBits) - 1);
+  }
+}
+
+/// In one kernel: 32 rows a warp, or fewer where warps would stand idle.
+template <class Shape, Copies kCopies>
+__global__ void __launch_bounds__(kThreads)
+    lookup_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                  const __grid_constant__ FindJob job, const __grid_constant__ Repeats repeats, unsigned share) {
+  const InEpoch inside(job.state);
+  const WarpTile tile;
+  const CopyMemory memory(job.state, &cache);
+  BucketHits hits(cache.buckets);
+  const Gather<Shape> gather(tile, memory, view, job.rows, kCopies == Copies::all ? cache.values.copies : view.heap);
+  Near<Shape> near(tile, memory, view, cache.values, job.rows);
+  const KnownKeys<Shape> keys(memory, view, cache, job);
+  for (std::uint64_t base = first_of_warp() * share; base < job.size; base += all_warps() * share) {
+    Wanted wanted;
+    std::uint64_t known = kNoPosition;
+    if (tile.lane() < share) wanted = look_up(memory, hits, view, keys, job, base + tile.lane(), known);
+    if constexpr (kCopies == Copies::some) near(wanted, known);
+    if constexpr (kCopies == Copies::all) near.count(wanted.wants_cell());
+    if (repeats.table != nullptr && tile.lane() < share && wanted.row < job.size) {
+      std::uint64_t leader = wanted.row;
+      if (wanted.wants_cell()) leader = leader_of(repeats, wanted);
+      repeats.leader[wanted.row] = static_cast<std::uint32_t>(leader);
+      if (leader != wanted.row) wanted.word = Wanted::kNothing;
+    }
+    if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather(wanted);
+  }
+  if constexpr (kCopies != Copies::none) near.tell();
+  hits.tell();
+  memory.tell_retries();
+}
+
+/// Copies the values of leaders to the rows that follow them.
+template <class Shape>
+__global__ void __launch_bounds__(kThreads)
+    follow_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ FindJob job,
+                  const std::uint32_t* leaders, unsigned share) {
+  const WarpTile tile;
+  const CudaMemory memory(job.state, nullptr);
+  const Gather<Shape> gather(tile, memory, view, job.rows);
+  for (std::uint64_t base = first_of_warp() * share; base < job.size; base += all_warps() * share) {
+    Wanted wanted;
+    wanted.row = base + tile.lane();
+    if (tile.lane() < share && wanted.row < job.size) {
+      const std::uint32_t leader = leaders[wanted.row];
+      if (leader != wanted.row) wanted.word = std::uint64_t{leader} + 1;
+    }
+    if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather.from_rows(wanted);
+  }
+}
+
+/// Of a row that wants no cell.
+template <class Cell>
+inline constexpr Cell kNoPlace = ~Cell{0};
+
+/// The cell of each row, and how many rows of its stretch came before it.
+template <class Shape, class Cell, bool kNear>
+__global__ void __launch_bounds__(kThreads)
+    resolve_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                   const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room) {
+  const WarpTile tile;
+  const CopyMemory memory(job.state, &cache);
+  BucketHits hits(cache.buckets);
+  const Gather<Shape> gather(tile, memory, view, job.rows);
+  Near<Shape> near(tile, memory, view, cache.values, job.rows);
+  const KnownKeys<Shape> keys(memory, view, cache, job);
+  auto* const cells = static_cast<Cell*>(room.cells);
+  for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
+    const std::uint64_t row = base + tile.lane();
+    std::uint64_t known;
+    Wanted wanted = look_up(memory, hits, view, keys, job, row, known);
+    if constexpr (kNear) near(wanted, known);
+    Cell cell = kNoPlace<Cell>;
+    if (wanted.wants_cell()) {
+      cell = static_cast<Cell>(wanted.word - 1);
+      room.ranks[row] = atomicAdd(&room.counts[cell >> room.shift], 1u);
+    }
+    if (row < job.size) cells[row] = cell;
+    gather.zeros(base, wanted.word == 0);
+  }
+  if constexpr (kNear) near.tell();
+  hits.tell();
+  memory.tell_retries();
+}
+
+/// A row at its place in the order.
+template <class Cell>
+struct alignas(2 * sizeof(Cell)) Place {
+  Cell cell, row;
+};
+
+template <class Cell>
+__global__ void __launch_bounds__(kThreads)
+    place_rows_kernel(const __grid_constant__ SearchRoom room, std::uint64_t size) {
+  const auto* const cells = static_cast<const Cell*>(room.cells);
+  const std::uint64_t first = room.answered();
+  auto* const places = static_cast<Place<Cell>*>(room.places) + first;
+  for (std::uint64_t row = first + first_of_thread(); row < size; row += all_threads()) {
+    const Cell cell = cells[row];
+    if (cell == kNoPlace<Cell>) continue;
+    places[room.starts[cell >> room.shift] + room.ranks[row]] = {cell, static_cast<Cell>(row)};
+  }
+}
+
+/// Places, at most, that a block takes at once, and of which no cell is read twice: of a heap of which each batch reads
+/// much, and of one of which it reads less.
+inline constexpr unsigned kWindow = 1024, kSparseWindow = 256;
+inline constexpr unsigned kDenseBytes = 2048;  ///< of the heap, for each row, where it reads much
+
+/// How many blocks gather, and how many rows each of them takes at once. Where rows lie far apart in the heap, the
+/// translation of addresses limits the link, and does best if little of the heap is being read at a time.
+struct GatherGrid {
+  unsigned blocks, rows;
+};
+HOLDFAST_BOTH inline GatherGrid gather_grid(std::uint64_t rows, std::uint64_t heap_bytes, unsigned processors,
+                                            unsigned share) {
+  const unsigned few = processors < share ? 1 : processors / share;
+  constexpr std::uint64_t kFewRows = 1 << 19;
+  GatherGrid grid{1, kSparseWindow};
+  if (rows == 0) return grid;
+  if (heap_bytes / rows < kDenseBytes) grid.rows = kWindow;
+  grid.blocks = rows < kFewRows ? few : processors;
+  while (grid.rows > kWarp && std::uint64_t{grid.blocks} * grid.rows >= 2 * rows) grid.rows /= 2;
+  const std::uint64_t windows = (rows + grid.rows - 1) / grid.rows;
+  if (windows < grid.blocks) grid.blocks = static_cast<unsigned>(windows);
+  return grid;
+}
+
+/// A block's window of the places. The threads of the block call together.
+template <class Cell>
+struct Window {
+  Cell cell[kWindow];
+  std::uint32_t row[kWindow];
+  std::uint32_t first[2 * kWindow];  ///< a hash table of 1 + places, one a cell
+  std::uint16_t leader[kWindow];     ///< the place that reads the cell of this one
+
+  __device__ void load(const Place<Cell>* places, unsigned size) {
+    for (unsigned i = threadIdx.x; i < 2 * kWindow; i += kThreads) first[i] = 0;
+    for (unsigned i = threadIdx.x; i < size; i += kThreads) {
+      const Place<Cell> place = places[i];
+      cell[i] = place.cell;
+      row[i] = static_cast<std::uint32_t>(place.row);
+    }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < size; i += kThreads) leader[i] = static_cast<std::uint16_t>(leader_of(i));
+    __syncthreads();
+  }
+
+  __device__ unsigned leader_of(unsigned i) {
+    const Cell wanted = cell[i];
+    for (auto at = static_cast<unsigned>(wanted * 0x9e3779b97f4a7c15 >> 40);; ++at) {
+      const unsigned has = atomicCAS(&first[at % (2 * kWindow)], 0u, i + 1);
+      if (has == 0) return i;
+      if (cell[has - 1] == wanted) return has - 1;
+    }
+  }
+};
+
+/// The last block that ends a search leaves its epoch.
+__device__ inline void leave_after_all(DeviceState* state, const SearchRoom& room) {
+  if (room.is_left_by_others) return;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  const ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> ended(*room.ended);
+  if (ended.fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != gridDim.x) return;
+  ended.store(0, ::cuda::memory_order_relaxed);
+  leave_epoch(state, *room.epoch);
+}
+
+/// Blocks take windows of places, at most kWindow and a multiple of 32, and their warps 32 places at a time. The grid is for all
+/// rows of the batch; how many want cells is known here. `kNear`: nobody has asked yet which of them have copies.
+template <class Shape, class Cell, bool kNear>
+__global__ void __launch_bounds__(kThreads)
+    gather_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
+                  const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room, unsigned processors) {
+  __shared__ Window<Cell> window;
+  const WarpTile tile;
+  const CudaMemory memory(job.state, nullptr);
+  const Gather<Shape> gather(tile, memory, view, job.rows);
+  Near<Shape> near(tile, memory, view, values, job.rows);
+  const auto* const places = static_cast<const Place<Cell>*>(room.places) + room.answered();
+  const std::uint64_t all = room.ended == nullptr && !room.apart() ? 0 : room.starts[room.stretches];
+  const GatherGrid grid = gather_grid(all, view.cells * view.cell_bytes, processors, room.gather_share);
+  const unsigned rows = grid.rows, blocks = min(grid.blocks, gridDim.x);
+  std::uint64_t base = blockIdx.x < blocks ? std::uint64_t{blockIdx.x} * rows : all;
+  for (; base < all; base += std::uint64_t{blocks} * rows) {
+    const auto size = static_cast<unsigned>(min(std::uint64_t{rows}, all - base));
+    window.load(places + base, size);
+    for (unsigned i = threadIdx.x; i < rows; i += kThreads) {
+      Wanted wanted;
+      if (i < size && window.leader[i] == i) {
+        wanted.row = window.row[i];
+        wanted.word = std::uint64_t{window.cell[i]} + 1;
+      }
+      if constexpr (kNear) near(wanted);
+      gather(wanted);
+    }
+    __syncthreads();  // all that the window wants has been read
+    for (unsigned i = threadIdx.x; i < rows; i += kThreads) {
+      Wanted wanted;
+      if (i < size && window.leader[i] != i) {
+        wanted.row = window.row[i];
+        wanted.word = std::uint64_t{window.row[window.leader[i]]} + 1;
+      }
+      if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather.from_rows(wanted);
+    }
+    __syncthreads();  // its arrays are used again
+  }
+  if constexpr (kNear) near.tell();
+  if (room.ended != nullptr) leave_after_all(job.state, room);
+}
+
+}  // namespace holdfast::machine::cuda

@@ -1,0 +1,56 @@
+// pair_check.cpp: the checksums of all pairs, by several threads, since each pair is read whole.
+#include "gphash/pair_check.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "gphash/protocol/pair.hpp"
+
+namespace holdfast::machine {
+
+namespace {
+
+constexpr std::size_t kMostLines = 16;
+
+/// Nothing changes meanwhile.
+struct Still {
+  static std::uint64_t load(const std::uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+};
+
+void verify_some(const Layout& layout, unsigned rank, std::uint64_t begin, std::uint64_t end,
+                 std::vector<std::string>& lines) {
+  const unsigned slots = layout.shape.slots();
+  for (std::uint64_t i = begin; i < end && lines.size() < kMostLines; ++i) {
+    const index::Slot* const slot = layout.after(layout.level[rank], i);
+    const std::uint64_t hash = Still::load(&slot->key), word = Still::load(&slot->word);
+    if (hash == 0 || word == 0 || index::is_whole_pair(Still{}, layout, hash, word)) continue;
+    lines.push_back("level " + std::to_string(layout.top_level - rank) + " bucket " + std::to_string(i / slots) +
+                    " slot " + std::to_string(i % slots) + " names a pair whose checksum is wrong");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> verify_pairs(const Layout& layout) {
+  std::vector<std::string> lines;
+  std::mutex mutex;
+  const std::uint64_t most = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
+  for (unsigned rank = 0; rank < layout.shape.levels(); ++rank) {
+    const std::uint64_t slots = layout.buckets(rank) * layout.shape.slots();
+    const std::uint64_t threads = std::clamp<std::uint64_t>(slots / 4096, 1, most);
+    std::vector<std::thread> running;
+    for (std::uint64_t i = 0; i < threads; ++i) {
+      running.emplace_back([&, i] {
+        std::vector<std::string> mine;
+        verify_some(layout, rank, slots * i / threads, slots * (i + 1) / threads, mine);
+        const std::lock_guard lock(mutex);
+        lines.insert(lines.end(), mine.begin(), mine.end());
+      });
+    }
+    for (std::thread& thread : running) thread.join();
+  }
+  return lines;
+}
+
+}  // namespace holdfast::machine

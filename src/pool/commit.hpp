@@ -1,0 +1,26 @@
+// commit.hpp: how a directory replaces another, in the only order that survives a crash at any point. RULES.md 20.
+//
+//   area      the new directory, where the one before the last lies    durable
+//   copy A    of the superblock, which names it                        durable
+//   copy B                                                             durable; from now on others may rely on it
+#pragma once
+
+#include <cstddef>
+
+#include "core/failpoint.hpp"
+#include "pool/copies.hpp"
+
+namespace holdfast::memory {
+
+/// `area` is the one that `copies` do not name; `next` names it, and is sealed. `Memory` as in copies.hpp, `Block` a Superblock
+/// or a smaller one of the model.
+template <class Memory, class Block>
+void commit_directory(Memory& memory, std::byte* area, const std::byte* directory, std::size_t bytes, Block* copies,
+                      const Block& next) {
+  store_words(memory, area, directory, bytes);
+  memory.fence();
+  HOLDFAST_FAILPOINT(directory_written);
+  write_copies(memory, copies, next);
+}
+
+}  // namespace holdfast::memory

@@ -1,0 +1,24 @@
+// medium.hpp: where a file's bytes live, and what a completed write to it survives. RULES.md 9.
+#pragma once
+
+#include <cstdint>
+
+#include "holdfast/pool.hpp"
+#include "pool/medium/file.hpp"
+#include "pool/superblock.hpp"
+
+namespace holdfast::memory {
+
+struct MediumFacts {
+  Medium medium = Medium::file;
+  std::uint64_t granule = kPage;  ///< extents begin at multiples of it: the page size of a hugetlbfs, else 4096
+  bool unlinked = false;          ///< a memfd, or a file whose name was removed: it lives while a process holds it
+  bool held_elsewhere = false;    ///< unlinked, and reached through the descriptor of another process
+};
+
+MediumFacts find_medium(const File& file);
+
+/// RULES.md 9. `gpu`: for what the GPU writes.
+Domain domain_of(const MediumFacts& facts, bool gpu);
+
+}  // namespace holdfast::memory

@@ -1,0 +1,146 @@
+// named_file.cpp: temporary names, and renaming that replaces nothing by accident.
+#include "pool/medium/named_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/error.hpp"
+#include "pool/medium/system.hpp"
+
+namespace holdfast::memory {
+
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+constexpr unsigned kNoReplace = 1;           // RENAME_NOREPLACE, which older headers lack
+constexpr std::string_view kMark = ".tmp-";  // then the process, and a number if it made several
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+bool is_temporary(std::string_view name, std::string_view target) {
+  if (name.substr(0, target.size()) != target) return false;
+  name.remove_prefix(target.size());
+  if (name.substr(0, kMark.size()) != kMark) return false;
+  name.remove_prefix(kMark.size());
+  const std::size_t dash = name.find('-');
+  return is_number(name.substr(0, dash)) && (dash == std::string_view::npos || is_number(name.substr(dash + 1)));
+}
+
+/// False if somebody else has locked it.
+bool try_lock(const File& file) {
+  if (system::flock(file.fd(), LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  throw SystemError(system_message(file.path(), "cannot be locked", errno));
+}
+
+/// Is it the regular file of this name, and not one that a link or a successor leads to?
+bool has_name(const File& file, const std::string& name) {
+  struct stat named = {};
+  const FileFacts facts = file.facts();
+  if (system::lstat(name.c_str(), named) != 0) {
+    if (errno == ENOENT) return false;
+    throw SystemError(system_message(name, "cannot be looked at", errno));
+  }
+  return S_ISREG(named.st_mode) && named.st_dev == facts.device && named.st_ino == facts.inode;
+}
+
+}  // namespace
+
+std::string resolve(const std::string& path) {
+  std::string resolved;
+  return system::realpath(path.c_str(), resolved) == 0 ? resolved : path;
+}
+
+File make_temporary(const std::string& target) {
+  static std::atomic<unsigned> serial = 0;
+  constexpr int kAttempts = 10'000;  // names that others have, or have removed meanwhile
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const unsigned number = serial.fetch_add(1, std::memory_order_relaxed);
+    std::string name = target + std::string(kMark) + std::to_string(getpid());
+    if (number != 0) name += "-" + std::to_string(number);
+    File file = File::make(name);
+    if (!file.is_open()) continue;
+    TemporaryName unless_locked{name};
+    // Until it is locked it looks like a leftover, and somebody may be removing it.
+    if (!try_lock(file) || !has_name(file, name)) continue;
+    unless_locked.path.clear();
+    return file;
+  }
+  throw SystemError(target + " gets no temporary file beside it: all names for one are taken; remove " + target +
+                    std::string(kMark) + "*");
+}
+
+void remove_leftovers(const std::string& target) noexcept try {
+  const std::string folder = folder_of(target), own = target.substr(target.rfind('/') + 1);
+  std::vector<std::string> entries;
+  system::entries(folder.c_str(), entries);
+  struct stat whole = {};
+  const bool exists = system::lstat(target.c_str(), whole) == 0;
+  for (const std::string& entry : entries) {
+    const std::string name = folder + "/" + entry;
+    struct stat named = {};
+    if (!is_temporary(entry, own) || system::lstat(name.c_str(), named) != 0 || !S_ISREG(named.st_mode)) continue;
+    if (exists && named.st_dev == whole.st_dev && named.st_ino == whole.st_ino) {
+      system::unlink(name.c_str());  // the first name of the file itself, which has another by now: see give_name
+      continue;
+    }
+    try {
+      const File file = File::open(name, false);
+      if (try_lock(file) && has_name(file, name))
+        system::unlink(name.c_str());  // while it is locked: see make_temporary
+    } catch (const Error&) {
+      // Somebody else's, or gone meanwhile.
+    }
+  }
+} catch (const std::exception&) {
+  // A folder that cannot be read: what lies there is not for us to tidy.
+}
+
+TemporaryName::~TemporaryName() {
+  if (!path.empty()) system::unlink(path.c_str());
+}
+
+void give_name(const std::string& temporary, const std::string& target, bool overwrite) {
+  if (overwrite) {
+    if (system::rename(temporary.c_str(), target.c_str()) == 0) return;
+  } else {
+    if (system::renameat2(temporary.c_str(), target.c_str(), kNoReplace) == 0) {
+      return;
+    }
+    // A file system without it: a link cannot replace anything either.
+    if ((errno == EINVAL || errno == ENOSYS) && system::link(temporary.c_str(), target.c_str()) == 0) return;
+    if (errno == EEXIST) throw PoolExists(target + " exists already; open it, or create it with overwrite");
+  }
+  throw SystemError(system_message(target, "cannot be given its name", errno));
+}
+
+void sync_folder(const std::string& path, const File& file) {
+  const int fd = system::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // A folder may be writable but not readable: then with all of its file system.
+  const bool unreadable = fd < 0 && errno == EACCES;
+  const bool done = unreadable ? system::syncfs(file.fd()) == 0 : fd >= 0 && system::fsync(fd) == 0;
+  const int error = errno;
+  if (fd >= 0) system::close(fd);
+  if (done) return;
+  throw SystemError(system_message(path, "has its name, but its folder cannot be put on its device", error) +
+                    "; after a power cut it may be gone");
+}
+
+}  // namespace holdfast::memory

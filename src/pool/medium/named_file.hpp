@@ -1,0 +1,35 @@
+// named_file.hpp: a file that is written under a temporary name, and gets its own when it is whole.
+#pragma once
+
+#include <string>
+
+#include "pool/medium/file.hpp"
+
+namespace holdfast::memory {
+
+/// Where the name really is, so that a link is followed and not replaced.
+std::string resolve(const std::string& path);
+
+/// An empty file beside `target`, 0600, of a name that only this process uses, and locked: so it is no leftover. Throws as
+/// File::make.
+File make_temporary(const std::string& target);
+
+/// Removes temporary files of `target` that killed processes left: those whose locks can be taken. What cannot be looked
+/// at, or removed, stays.
+void remove_leftovers(const std::string& target) noexcept;
+
+/// The name of such a file: gone at the end unless `path` was emptied.
+struct TemporaryName {
+  std::string path;
+  ~TemporaryName();
+};
+
+/// Gives the file its name. Without `overwrite`, whoever took the name meanwhile keeps it: throws PoolExists.
+/// The temporary name may still be there afterwards, as a second name.
+void give_name(const std::string& temporary, const std::string& target, bool overwrite);
+
+/// Puts the folder of `path`, where `file` is, on its device, so that the name survives a power cut too. Throws SystemError; the
+/// name is there then, but may not be after a power cut.
+void sync_folder(const std::string& path, const File& file);
+
+}  // namespace holdfast::memory

@@ -1,0 +1,183 @@
+// owner.cpp: the lock on a pool's file, and the note that says who has it. RULES.md 22.
+#include "pool/medium/owner.hpp"
+
+#include <sys/file.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <sstream>
+#include <thread>
+
+#include "core/checksum.hpp"
+#include "holdfast/error.hpp"
+#include "pool/medium/system.hpp"
+
+namespace holdfast::memory {
+
+namespace {
+
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+  return text;
+}
+
+using namespace std::chrono_literals;
+constexpr auto kDyingLimit = 30s;  // a driver that gives memory back can take seconds
+// Between the end of an owner and the end of its lock: a child that it was just forking may hold a copy. Tries, a
+// millisecond apart, and not time: on a busy machine this thread may be off its core for longer than that takes.
+constexpr int kHandoverTries = 1000;
+
+/// Who the kernel says has locked the file; pid 0 if it does not say.
+struct Locker {
+  ProcessId process;
+  bool writes = false;
+};
+
+Locker locker_of(const FileFacts& facts) {
+  char wanted[64];
+  std::snprintf(wanted, sizeof wanted, "%02x:%02x:%lu", major(facts.device), minor(facts.device),
+                static_cast<unsigned long>(facts.inode));
+  std::string text;
+  system::text("/proc/locks", text);
+  std::istringstream locks(text);
+  for (std::string line; std::getline(locks, line);) {
+    // Number, kind, advisory or not, access, process, file. Not by a stream: process.cpp says why.
+    char kind[8] = {}, access[8] = {}, file[64] = {};
+    int pid = 0;
+    if (std::sscanf(line.c_str(), "%*s %7s %*s %7s %d %63s", kind, access, &pid, file) != 4) continue;
+    if (std::strcmp(kind, "FLOCK") == 0 && std::strcmp(file, wanted) == 0 && pid > 0) {
+      return {.process = process_at(pid), .writes = std::strcmp(access, "WRITE") == 0};
+    }
+  }
+  return {};
+}
+
+bool try_lock(const File& file, LockKind kind) {
+  if (system::flock(file.fd(), (kind == LockKind::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  throw SystemError(system_message(file.path(), "cannot be locked", errno));
+}
+
+[[noreturn]] void throw_written(const File& file, const std::string& owner, Life life) {
+  const std::string start = file.path() + " is open for writing by " + owner + ". ";
+  if (life == Life::dying) throw PoolInUse(start + "That process was killed but has not exited yet; try again later.");
+  throw PoolInUse(start + "Close it there first: nobody else can open a pool while it is open for writing.");
+}
+
+[[noreturn]] void throw_read(const File& file, const std::string& reader) {
+  throw PoolInUse(file.path() + " is open for reading by " + reader +
+                  ". Close it there, or open it here with mode=\"r\".");
+}
+
+std::string describe(const ProcessId& process) {
+  if (process.pid == 0) return "another process";
+  return "process " + std::to_string(process.pid) + " (" + printable(command_of(process.pid)) + ")";
+}
+
+/// Takes the lock. Tries again only while those who hold it are about to be gone.
+void take_lock(const File& file, LockKind kind) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int handovers = 0; !try_lock(file, kind);) {
+    const auto note = read_note(file);
+    const Locker locker = locker_of(file.facts());
+    const ProcessId holder = note ? process_of(*note) : locker.process;
+    const Life life = holder.pid == 0 ? Life::gone : life_of(holder);
+    const bool dying = life == Life::dying && std::chrono::steady_clock::now() - start < kDyingLimit;
+    if (dying || (life == Life::gone && handovers++ < kHandoverTries)) {
+      if (dying) wait_for_exit(holder, 100ms);
+      std::this_thread::sleep_for(1ms);
+      continue;
+    }
+    if (note) throw_written(file, describe(*note), life);
+    if (locker.writes) throw_written(file, describe(locker.process), life);
+    throw_read(file, describe(locker.process));
+  }
+}
+
+/// A dying process gives its locks back before it has exited, and before its GPU has stopped.
+void wait_for_former_owner(const File& file) {
+  const auto note = read_note(file);
+  if (!note || note->pid == static_cast<std::uint32_t>(getpid())) return;
+  const ProcessId owner = process_of(*note);
+  switch (life_of(owner)) {
+    case Life::gone: return;
+    case Life::dying:
+      if (!wait_for_exit(owner, kDyingLimit)) throw_written(file, describe(*note), Life::dying);
+      return;
+    case Life::alive: {
+      // It lost its lock without closing the pool: it runs another program by now, or somebody closed the descriptor.
+      const FileFacts facts = file.facts();
+      if (maps_file(owner.pid, facts.device, facts.inode)) throw_written(file, describe(*note), Life::alive);
+    }
+  }
+}
+
+/// A note that is whole, made on this file and since the machine started; of nobody, if its process is 0.
+std::optional<OwnerNote> read_left_note(const File& file) {
+  OwnerNote note = {};
+  if (file.read(&note, sizeof note, kOwnerOffset) != sizeof note) return std::nullopt;
+  if (note.magic != kOwnerMagic || note.checksum != checksum(&note, offsetof(OwnerNote, checksum))) return std::nullopt;
+  const FileFacts facts = file.facts();
+  if (note.device != facts.device || note.inode != facts.inode || !is_this_boot(note.boot_id)) return std::nullopt;
+  return note;
+}
+
+}  // namespace
+
+OwnerNote make_note(const FileFacts& file) {
+  OwnerNote note = {};
+  const ProcessId self = this_process();
+  note.magic = kOwnerMagic;
+  note.pid = static_cast<std::uint32_t>(self.pid);
+  note.start_time = self.start_time;
+  const BootId boot = boot_id();
+  std::memcpy(note.boot_id, boot.data(), boot.size());
+  note.opened = static_cast<std::uint64_t>(std::time(nullptr));
+  note.device = file.device;
+  note.inode = file.inode;
+  command_of(self.pid).copy(note.command, sizeof note.command - 1);
+  seal(note);
+  return note;
+}
+
+void seal(OwnerNote& note) { note.checksum = checksum(&note, offsetof(OwnerNote, checksum)); }
+
+std::optional<OwnerNote> read_note(const File& file) {
+  const auto note = read_left_note(file);
+  return note && note->pid != 0 ? note : std::nullopt;
+}
+
+bool sync_has_failed(const File& file) {
+  const auto note = read_left_note(file);
+  return note && note->sync_failed != 0;
+}
+
+std::string describe(const OwnerNote& note) {
+  std::string command(note.command, strnlen(note.command, sizeof note.command));
+  std::replace_if(
+      command.begin(), command.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+  const auto opened = static_cast<std::time_t>(note.opened);
+  const std::time_t now = std::time(nullptr);
+  std::tm then = {}, today = {};
+  localtime_r(&opened, &then);
+  localtime_r(&now, &today);
+  const bool is_today = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
+  char since[64] = "";
+  std::strftime(since, sizeof since, is_today ? "%H:%M" : "%Y-%m-%d %H:%M", &then);
+  return "process " + std::to_string(note.pid) + " (" + (command.empty() ? "" : command + ", ") + "since " + since +
+         ")";
+}
+
+void lock(const File& file, LockKind kind) {
+  take_lock(file, kind);
+  wait_for_former_owner(file);
+}
+
+}  // namespace holdfast::memory

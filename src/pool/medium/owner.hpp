@@ -1,0 +1,50 @@
+// owner.hpp: who has a pool open for writing: a note in the pool, for messages and for waiting. The lock decides, not the note.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "pool/medium/file.hpp"
+#include "pool/medium/process.hpp"
+#include "pool/superblock.hpp"
+
+namespace holdfast::memory {
+
+inline constexpr std::uint64_t kOwnerMagic = 0x5245'4e57'4f20'4648;  // "HF OWNER", little endian
+
+/// The note as it lies in the pool (docs/format.md, "Owner"). All zero: nobody.
+struct OwnerNote {
+  std::uint64_t magic;
+  std::uint32_t pid;
+  std::uint32_t sync_failed;  ///< 1: the file is to be written again, all of it, before it is called clean
+  std::uint64_t start_time;   ///< of the process, in clock ticks after boot
+  std::uint8_t boot_id[16];
+  std::uint64_t opened;         ///< seconds since 1970
+  std::uint64_t device, inode;  ///< of the file, so that a copy of a pool has no owner
+  char command[184];            ///< a few words of its command line, zero-padded
+  std::uint64_t checksum;       ///< of all bytes before it
+};
+static_assert(sizeof(OwnerNote) == 256 && offsetof(OwnerNote, checksum) == 248);
+static_assert(offsetof(OwnerNote, boot_id) == 24 && offsetof(OwnerNote, command) == 64);
+
+/// The note of this process for `file`.
+OwnerNote make_note(const FileFacts& file);
+/// After a change of a note.
+void seal(OwnerNote& note);
+/// The note in an open pool, if there is one, whole, made on this file and since the machine started.
+std::optional<OwnerNote> read_note(const File& file);
+/// True if a sync of the file failed in this run of the machine, in a process that has it open no more.
+bool sync_has_failed(const File& file);
+inline ProcessId process_of(const OwnerNote& note) { return {static_cast<pid_t>(note.pid), note.start_time}; }
+/// "process 4711 (python train.py, since 14:02)".
+std::string describe(const OwnerNote& note);
+
+enum class LockKind { exclusive, shared };
+
+/// Locks the file, and waits until a process that had it open for writing and is dying has wholly exited: its GPU may still
+/// be storing (RULES.md 22). The lock ends with the descriptor. Throws PoolInUse, which names the owner.
+void lock(const File& file, LockKind kind);
+
+}  // namespace holdfast::memory

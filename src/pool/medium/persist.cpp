@@ -1,0 +1,80 @@
+// persist.cpp: the flush instructions of x86-64, each compiled for itself and chosen at run time.
+#include "pool/medium/persist.hpp"
+
+#include <cpuid.h>
+#include <immintrin.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast::memory {
+
+namespace {
+
+constexpr unsigned kClflushoptBit = 1u << 23;  // CPUID leaf 7, EBX
+constexpr unsigned kClwbBit = 1u << 24;
+
+FlushKind best_of_cpu() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return FlushKind::clflush;
+  if ((b & kClwbBit) != 0) return FlushKind::clwb;
+  if ((b & kClflushoptBit) != 0) return FlushKind::clflushopt;
+  return FlushKind::clflush;
+}
+
+__attribute__((target("clwb"))) void flush_clwb(char* line, const char* end) {
+  for (; line < end; line += kLine) _mm_clwb(line);
+}
+__attribute__((target("clflushopt"))) void flush_clflushopt(char* line, const char* end) {
+  for (; line < end; line += kLine) _mm_clflushopt(line);
+}
+void flush_clflush(char* line, const char* end) {
+  for (; line < end; line += kLine) _mm_clflush(line);
+}
+
+}  // namespace
+
+FlushKind best_flush() {
+  static const FlushKind cpu = best_of_cpu();
+  const char* const asked = std::getenv("HOLDFAST_FLUSH");
+  if (asked == nullptr || *asked == '\0') return cpu;
+  for (const FlushKind kind : {FlushKind::clflush, FlushKind::clflushopt, FlushKind::clwb}) {
+    if (std::string(name(kind)) == asked) return kind < cpu ? kind : cpu;
+  }
+  throw InvalidArgument(std::string("HOLDFAST_FLUSH is \"") + asked +
+                        "\" in the environment; set it to clflush, clflushopt or clwb, or unset it");
+}
+
+const char* name(FlushKind kind) {
+  switch (kind) {
+    case FlushKind::none: return "none";
+    case FlushKind::clflush: return "clflush";
+    case FlushKind::clflushopt: return "clflushopt";
+    case FlushKind::clwb: return "clwb";
+  }
+  return "unknown";
+}
+
+void Persist::flush(const void* address, std::size_t bytes) const {
+  if (kind == FlushKind::none || bytes == 0) return;
+  // The instructions take pointers to what may change, though they change nothing.
+  char* const start = static_cast<char*>(const_cast<void*>(address));
+  char* const line = start - reinterpret_cast<std::uintptr_t>(start) % kLine;
+  switch (kind) {
+    case FlushKind::clwb: return flush_clwb(line, start + bytes);
+    case FlushKind::clflushopt: return flush_clflushopt(line, start + bytes);
+    default: return flush_clflush(line, start + bytes);
+  }
+}
+
+void Persist::fence() const {
+  // x86 keeps stores in order, so without flushes only the compiler has to.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (kind != FlushKind::none) _mm_sfence();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+}  // namespace holdfast::memory

@@ -1,0 +1,143 @@
+// object.cpp: the pages of an open object, and its clean mark.
+#include "pool/object.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "core/both.hpp"
+#include "core/failpoint.hpp"
+#include "holdfast/error.hpp"
+#include "pool/medium/process.hpp"
+
+namespace holdfast::memory {
+
+namespace {
+
+void note_boot(ObjectPage& page) {
+  const BootId boot = boot_id();
+  std::memcpy(page.boot_id, boot.data(), boot.size());
+}
+
+ObjectPage* copies_at(const Range& pages) { return reinterpret_cast<ObjectPage*>(pages.address); }
+
+}  // namespace
+
+Object::Object(std::shared_ptr<PoolFile> pool, std::uint32_t number, std::string label, bool flush)
+    : pool_(std::move(pool)), number_(number), label_(std::move(label)), persist_(pool_->persist(flush)) {}
+
+Object::~Object() {
+  if (!forked()) unmap(pages_.address, pages_.mapped);  // in a forked child the mappings never came along
+}
+
+std::vector<std::string> Object::repairs() const {
+  std::vector<std::string> all = pool_->repairs();
+  all.insert(all.end(), repairs_.begin(), repairs_.end());
+  return all;
+}
+
+void Object::make_pages(Edit& edit, std::uint64_t bytes, std::span<const std::byte> header) {
+  HOLDFAST_ASSERT(header.size() <= kHeaderBytes);
+  const Extent extent = edit.add(number_, kPagesRole, 0, bytes);
+  pages_ = pool_->map(extent.offset, extent.bytes, true);
+  if (!edit.is_fresh(extent)) std::memset(pages_.address, 0, pages_.bytes);
+  persist_.flush(pages_.address, pages_.bytes);
+  ObjectPage first = {};
+  first.magic = kPageMagic;
+  first.number = number_;
+  first.clean = 1;
+  first.domain = static_cast<std::uint32_t>(domain());
+  first.header_bytes = static_cast<std::uint32_t>(header.size());
+  std::memcpy(first.header, header.data(), header.size());
+  note_boot(first);
+  write_page(first);
+  pool_->settle(pages_);
+}
+
+void Object::map_pages() {
+  const auto extents = pool_->directory()->extents_of(number_, kPagesRole);
+  pages_ = pool_->map(extents.at(0).offset, extents.at(0).bytes, true);
+  const ObjectPage* const copies = copies_at(pages_);
+  const FoundPage found = choose_page(copies[0], copies[1], number_);
+  if (!found.damage.empty()) throw PoolCorrupt(label_ + " is damaged: " + found.damage + "; restore it from a copy");
+  page_ = found.page;
+  choice_ = found.choice;
+}
+
+void Object::accept(bool whole, bool salvage) {
+  const bool same_boot = is_of_this_boot(page_);
+  was_clean_ = page_.clean == 1 && whole;
+  const bool lost = page_.clean != 1 && page_.domain != static_cast<std::uint32_t>(Domain::power) && !same_boot;
+  if (lost && !salvage) {
+    throw PowerLost(label_ +
+                    " was open when the machine stopped or restarted, and its medium keeps nothing that was "
+                    "not synced; run `holdfast recover --salvage` on it to export what verifies");
+  }
+  if (!was_clean_ && read_only()) {
+    throw ReadOnly(label_ + (page_.clean == 1 ? " was closed in the middle of a resize" : " was not closed") +
+                   " and needs recovery, which a read-only open cannot do; open it for writing "
+                   "once, or run `holdfast recover` on it");
+  }
+  if (page_.clean != 1 && same_boot) marked_ = static_cast<int>(page_.domain);
+  if (choice_.equal || !pool_->writes_file()) return;
+  HeaderMemory memory = pool_->header_memory(persist_);
+  for (unsigned which = 0; which < 2; ++which) {
+    if (static_cast<int>(which) == choice_.copy) continue;
+    write_copy(memory, copies_at(pages_) + which, page_);
+    repairs_.push_back(std::string("copy ") + (which == 0 ? "A" : "B") + " of the page of " + label_ +
+                       (choice_.intact[which] ? ", which was older" : ", which was damaged or half-written"));
+  }
+}
+
+ObjectPage Object::page_of_copy(const MediumFacts& medium) const {
+  ObjectPage copy = page_;
+  copy.clean = 1;
+  copy.generation = 1;
+  copy.domain = static_cast<std::uint32_t>(domain_of(medium, false));
+  note_boot(copy);
+  seal(copy);
+  return copy;
+}
+
+void Object::write_page(ObjectPage next) {
+  next.generation = page_.generation + 1;
+  if (next.generation == kGenerations) {
+    throw SystemError(label_ + " has been marked as often as it may be; take a snapshot of its pool, and use that");
+  }
+  seal(next);
+  if (pool_->writes_file()) {
+    HeaderMemory memory = pool_->header_memory(persist_);
+    write_copies(memory, copies_at(pages_), next);
+  }
+  page_ = next;
+}
+
+void Object::mark_changed(bool gpu) {
+  const int wanted = static_cast<int>(domain(gpu));
+  // A lower domain once noted stands until the next sync: part of what was written survives no more than that.
+  const auto noted = [&](int marked) { return marked >= 0 && marked <= wanted; };
+  if (noted(marked_.load(std::memory_order_acquire)) && pool_->is_sound()) return;
+  const std::lock_guard guard(page_mutex_);
+  require_writable();
+  if (noted(marked_.load(std::memory_order_relaxed))) return;
+  ObjectPage next = page_;
+  next.clean = 0;
+  next.domain = static_cast<std::uint32_t>(wanted);
+  note_boot(next);
+  write_page(next);
+  HOLDFAST_FAILPOINT(mark_cleared);
+  marked_.store(wanted, std::memory_order_release);
+}
+
+void Object::sync() {
+  const std::lock_guard guard(page_mutex_);
+  require_writable();
+  if (page_.clean == 1) return;
+  pool_->sync_data();
+  HOLDFAST_FAILPOINT(synced_without_mark);
+  ObjectPage next = page_;
+  next.clean = 1;
+  write_page(next);
+  marked_.store(-1, std::memory_order_release);
+}
+
+}  // namespace holdfast::memory

@@ -1,0 +1,147 @@
+// pool_file.cpp: what can be asked of an open pool, and how its directory changes.
+#include "pool/pool_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "pool/commit.hpp"
+#include "pool/medium/owner.hpp"
+#include "pool/medium/system.hpp"
+
+namespace holdfast::memory {
+
+void HeaderMemory::store(std::uint64_t* address, std::uint64_t value) const {
+  std::atomic_ref<std::uint64_t>(*address).store(value, std::memory_order_relaxed);
+}
+
+void HeaderMemory::flush(const void* address, std::size_t bytes) {
+  persist_.flush(address, bytes);
+  const auto from = reinterpret_cast<std::uintptr_t>(address);
+  begin_ = std::min(begin_, from / kPage * kPage);
+  end_ = std::max(end_, from + bytes);
+}
+
+void HeaderMemory::fence() {
+  persist_.fence();
+  const bool has_device = pool_.medium().medium == Medium::file;
+  if (has_device && begin_ < end_ && system::msync(reinterpret_cast<void*>(begin_), end_ - begin_) != 0) {
+    const int error = errno;
+    pool_.note_failed_sync();
+    throw SystemError(system_message(pool_.path(), "has a header that cannot be put on its device", error));
+  }
+  begin_ = ~std::uintptr_t{0};
+  end_ = 0;
+}
+
+PoolFile::PoolFile(File file, Access access) : file_(std::move(file)), path_(file_.path()), access_(access) {
+  medium_ = find_medium(file_);
+}
+
+PoolFile::~PoolFile() {
+  if (file_.forked()) return;  // the mappings never came along
+  if (owns_) {
+    OwnerNote left = {};
+    if (sync_failed_) std::memcpy(&left, header_.address + kOwnerOffset, sizeof left);
+    left.pid = 0;
+    if (sync_failed_) seal(left);
+    std::memcpy(header_.address + kOwnerOffset, &left, sizeof left);
+  }
+  unmap(header_.address, header_.mapped);
+}
+
+Domain PoolFile::domain(bool gpu) const { return access_ == Access::scratch ? Domain::none : domain_of(medium_, gpu); }
+
+Persist PoolFile::persist(bool flush) const {
+  const bool needed = flush || domain_of(medium_, false) == Domain::power;
+  return {needed ? best_flush() : FlushKind::none};
+}
+
+Superblock PoolFile::superblock() const {
+  const std::lock_guard guard(mutex_);
+  return block_;
+}
+
+std::shared_ptr<const Directory> PoolFile::directory() const {
+  const std::lock_guard guard(mutex_);
+  return directory_;
+}
+
+Range PoolFile::map(std::uint64_t offset, std::uint64_t bytes, bool populate, std::byte* at) const {
+  if (access_ == Access::scratch && offset >= file_bytes_) return {map_private(file_, bytes, at), bytes, bytes};
+  const MapMode mode{.writable = access_ != Access::read_only,
+                     .private_copy = access_ == Access::scratch,
+                     .direct = medium_.medium == Medium::dax && access_ == Access::read_write,
+                     .granule = medium_.granule};
+  return {map_file(file_, offset, rounded(bytes), mode, populate, at), bytes, rounded(bytes)};
+}
+
+void PoolFile::settle(const Range& range) {
+  if (!writes_file() || medium_.medium == Medium::shm) return;
+  // Of this range alone: the rest of the file may be gigabytes that nobody asked to write.
+  if (system::msync(range.address, range.mapped) != 0) {
+    const int error = errno;
+    note_failed_sync();
+    throw SystemError(system_message(path_, "cannot be put on its device", error));
+  }
+}
+
+void PoolFile::sync_data() {
+  if (!writes_file() || medium_.medium == Medium::shm) return;
+  try {
+    file_.sync_data();
+  } catch (const Error&) {
+    note_failed_sync();
+    throw;
+  }
+}
+
+void PoolFile::note_failed_sync() noexcept try {
+  broken_.store(true, std::memory_order_release);
+  if (!writes_file() || header_.address == nullptr) return;
+  OwnerNote note = make_note(file_.facts());
+  note.sync_failed = 1;
+  seal(note);
+  std::memcpy(header_.address + kOwnerOffset, &note, sizeof note);
+  owns_ = sync_failed_ = true;
+} catch (const std::exception&) {
+  // Not even that can be found out which a note says. The pool stays without a clean mark.
+}
+
+void PoolFile::require_writable() const {
+  if (forked()) {
+    throw TableClosed(path_ + " was opened by the process that this one was forked from; open it here anew");
+  }
+  if (access_ == Access::read_only) throw ReadOnly(path_ + " is open for reading only; open it with mode=\"r+\"");
+  if (broken_) throw SystemError(path_ + " could not be put on its device before; close it, and open it again");
+}
+
+void PoolFile::map_header() { header_ = map(0, kFirstExtent, true); }
+
+void PoolFile::take_ownership() {
+  if (!writes_file()) return;
+  const OwnerNote note = make_note(file_.facts());
+  std::memcpy(header_.address + kOwnerOffset, &note, sizeof note);
+  owns_ = true;
+}
+
+void PoolFile::commit(Directory next) {
+  Superblock block = superblock();
+  next.generation = ++block.generation;
+  if (block.generation == kGenerations) {
+    throw SystemError(path_ + " has had all the commits that there may be; take a snapshot of it, and use that");
+  }
+  block.area ^= 1;
+  seal(block);
+  if (writes_file()) {
+    const std::vector<std::byte> bytes = encode(next);
+    HeaderMemory memory = header_memory(persist(false));
+    commit_directory(memory, area(block.area), bytes.data(), bytes.size(), copies(), block);
+  }
+  const std::lock_guard guard(mutex_);
+  block_ = block;
+  directory_ = std::make_shared<const Directory>(std::move(next));
+}
+
+}  // namespace holdfast::memory

@@ -1,0 +1,142 @@
+// pool_file.hpp: an open, locked pool: its medium, its directory, and the commits that change it. RULES.md 19, 20, 22.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/bits.hpp"
+#include "pool/directory.hpp"
+#include "pool/medium/file.hpp"
+#include "pool/medium/mapping.hpp"
+#include "pool/medium/medium.hpp"
+#include "pool/medium/named_file.hpp"
+#include "pool/medium/persist.hpp"
+#include "pool/pool_image.hpp"
+
+namespace holdfast::memory {
+
+enum class Access { read_write, read_only, scratch /**< private copies in memory: the file is not written */ };
+
+/// A range of mapped pool memory.
+struct Range {
+  std::byte* address = nullptr;
+  std::uint64_t bytes = 0;   ///< of the pool
+  std::uint64_t mapped = 0;  ///< rounded up to the granule
+};
+
+class PoolFile;
+
+/// The Memory policy with which headers are written in an open pool. On medium `file` a fence also puts what was flushed since
+/// the last one on its device: what follows relies on it even after a power cut (RULES.md 21).
+class HeaderMemory {
+ public:
+  HeaderMemory(PoolFile& pool, const Persist& persist) : pool_(pool), persist_(persist) {}
+  void store(std::uint64_t* address, std::uint64_t value) const;
+  void flush(const void* address, std::size_t bytes);
+  void fence();
+
+ private:
+  PoolFile& pool_;
+  Persist persist_;
+  std::uintptr_t begin_ = ~std::uintptr_t{0}, end_ = 0;  ///< what was flushed since the last fence
+};
+
+/// A pool that is open in this process, shared by its objects. It knows objects, extents and names, and not what they mean.
+/// Thread-safe. Ends, and with it the lock, with its last object and its last user.
+///
+/// A file that somebody else cuts short while it is open ends the process by SIGBUS, as it does any program that maps it.
+class PoolFile {
+ public:
+  /// Opens one. Throws PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, MediumError.
+  static std::shared_ptr<PoolFile> open(const std::string& path, Access access);
+  ~PoolFile();
+
+  const std::string& path() const { return path_; }
+  const File& file() const { return file_; }
+  Access access() const { return access_; }
+  bool writes_file() const { return access_ == Access::read_write; }
+  const MediumFacts& medium() const { return medium_; }
+  Domain domain(bool gpu) const;  ///< RULES.md 9
+  std::uint64_t granule() const { return medium_.granule; }
+  std::uint64_t rounded(std::uint64_t bytes) const { return round_up(bytes, medium_.granule); }
+  const std::vector<std::string>& repairs() const { return repairs_; }  ///< what open had to mend
+  /// True in a process forked from the one that opened it: the mappings are gone there.
+  bool forked() const { return file_.forked(); }
+
+  Superblock superblock() const;
+  /// As it is now; it never changes afterwards.
+  std::shared_ptr<const Directory> directory() const;
+
+  /// Flushes and fences as the medium asks for, or as `flush` does.
+  Persist persist(bool flush) const;
+  HeaderMemory header_memory(const Persist& persist) { return {*this, persist}; }
+  /// Maps a part of an extent; private memory where it is a scratch copy of what has no place in the file yet.
+  Range map(std::uint64_t offset, std::uint64_t bytes, bool populate, std::byte* at = nullptr) const;
+  /// On a medium with a device: puts the length of the file and the place of a new range there, before a word names it.
+  void settle(const Range& range);
+  /// Puts all of the file on its device.
+  void sync_data();
+  /// A sync of the file failed. The kernel says so once, and takes what it could not write for written: no later sync brings that to
+  /// the device. So nothing changes in this pool any more, and whoever opens it next writes all of it again.
+  void note_failed_sync() noexcept;
+  bool is_sound() const { return !broken_.load(std::memory_order_acquire); }
+
+  void require_writable() const;  ///< throws ReadOnly, TableClosed, SystemError
+
+ private:
+  friend class Edit;
+  friend class NewPool;
+  PoolFile(File file, Access access);
+  void map_header();
+  void take_ownership();
+  void mend_copies(const Choice& choice);
+  void make_up_for_failed_sync() const;
+  void fill_holes() const;
+  void require_alignment() const;
+  void commit(Directory next);  ///< the caller holds `edit_mutex_`
+  std::byte* area(unsigned which) const { return header_.address + area_offset(which); }
+  Superblock* copies() const { return reinterpret_cast<Superblock*>(header_.address); }
+
+  File file_;
+  const std::string path_;
+  const Access access_;
+  MediumFacts medium_;
+  Range header_;
+  std::vector<std::string> repairs_;
+  bool owns_ = false;         ///< the note in the pool is of this process
+  bool sync_failed_ = false;  ///< and says so
+
+  std::uint64_t file_bytes_ = 0;      ///< at open
+  std::atomic<bool> broken_ = false;  ///< a commit or a sync failed half-way
+
+  std::mutex edit_mutex_;     ///< held by an Edit, all along
+  mutable std::mutex mutex_;  ///< guards what follows
+  Superblock block_ = {};     ///< equal to both copies in the file between commits
+  std::shared_ptr<const Directory> directory_;
+};
+
+/// A pool that is being made, under a temporary name until it is whole.
+class NewPool {
+ public:
+  /// Makes an empty pool, readable by its owner alone (0600). An unlinked file (a memfd, by /proc/self/fd/N) has no name to take
+  /// over: it is filled in place, if empty or `overwrite`.
+  /// Throws PoolExists, PoolInUse (overwriting an open one), NoSpace, MediumError.
+  NewPool(const std::string& path, bool overwrite);
+  const std::shared_ptr<PoolFile>& pool() const { return pool_; }
+  /// Puts the pool on its device, and gives it its name. Without it there is no pool. Throws PoolExists, SystemError.
+  void publish();
+
+ private:
+  const bool overwrite_;
+  std::string target_;
+  bool in_place_ = false;
+  File replaced_;  ///< holds the lock on what is replaced until it is
+  TemporaryName temporary_;
+  std::shared_ptr<PoolFile> pool_;
+};
+
+}  // namespace holdfast::memory

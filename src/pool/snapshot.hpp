@@ -1,0 +1,66 @@
+// snapshot.hpp: a copy of an open pool as a pool of its own, whole before it has a name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pool/medium/medium.hpp"
+#include "pool/medium/named_file.hpp"
+#include "pool/object.hpp"
+
+namespace holdfast::memory {
+
+class BulkWriter;
+
+/// Memory that can be written past the page cache.
+struct alignas(kPage) AlignedPage {
+  std::byte bytes[kPage];
+};
+
+/// Writes a snapshot: `copy` while nothing changes the pool, `finish` whenever it suits. Without `finish` there is no file.
+///
+/// The copy has all objects, with their numbers and names, laid out anew: what lies in pieces is in one, and what is free stays
+/// behind. Objects that are open are clean in it; others are as they are. It has an id of its own.
+class Snapshot {
+ public:
+  /// Asked on the calling thread, at least before and after copying, with the bytes done and in all; false: stop.
+  using Progress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
+
+  /// Makes the file under a temporary name. Throws PoolExists, PoolInUse (overwriting an open pool), MediumError, NoSpace.
+  Snapshot(const std::string& path, bool overwrite);
+
+  /// Copies the pool with `threads` threads (0: as many as keep a fast disk busy); `open`: those of its objects that are open,
+  /// and stand still. False if `progress` said to stop. Throws NoSpace, SystemError, and what `progress` throws.
+  bool copy(PoolFile& pool, const std::vector<const Object*>& open, unsigned threads, const Progress& progress);
+  /// Puts the copy on its device, and gives it its name. Throws PoolExists, SystemError.
+  void finish();
+
+  std::uint64_t bytes() const { return bytes_; }      ///< of all extents
+  std::uint64_t written() const { return written_; }  ///< of them; stretches of zeros need no writing
+
+ private:
+  /// A range of the source's memory and its place in the file.
+  struct Part {
+    const std::byte* from;
+    std::uint64_t bytes, offset;
+  };
+  bool write_parts(BulkWriter& writer, unsigned threads, const Progress& progress) const;
+  void plan_pages(const Extent& to, const std::byte* from, const Object* open);
+  void write_header(BulkWriter& writer, const PoolFile& pool);
+
+  const std::string path_, target_;
+  const bool overwrite_;
+  File replaced_;  ///< holds the lock on what is replaced until it is
+  TemporaryName temporary_;
+  File file_;
+  MediumFacts medium_;
+  Directory directory_;  ///< of the copy
+  std::vector<Part> parts_;
+  std::vector<std::vector<AlignedPage>> pages_;  ///< of objects, as the copy has them
+  std::uint64_t bytes_ = 0, written_ = 0;
+};
+
+}  // namespace holdfast::memory

@@ -1,0 +1,47 @@
+// tile_avx2.hpp: looks at a line in two AVX2 steps. Include only in files compiled for AVX2.
+#pragma once
+
+#include <immintrin.h>
+
+#include "structures/dramhit/simd/tile.hpp"
+
+namespace holdfast::dramhit {
+
+struct Avx2Tile {
+  static constexpr const char* kName = "avx2";
+  static constexpr bool kSelects = false;
+
+  static Seen look(const Line* line, std::uint64_t want) {
+    const __m256i identity = _mm256_set1_epi64x(static_cast<long long>(kIdentity));
+    const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(want));
+    __m256i a, b;  // volatile: another thread may have changed the line since it was last looked at
+    asm volatile("vmovdqa %1, %0" : "=x"(a) : "m"(*line));
+    asm volatile("vmovdqa %1, %0" : "=x"(b) : "m"(line->slots[2]), "m"(*line));
+    // The words of both halves side by side: slots 0, 2, 1, 3.
+    const __m256i words = _mm256_unpacklo_epi64(a, b);
+    const __m256i equal = _mm256_cmpeq_epi64(_mm256_and_si256(words, identity), wanted);
+    const __m256i used = _mm256_slli_epi64(words, 63);
+    const __m256i passed = _mm256_slli_epi64(words, 61);
+    Seen seen;
+    seen.passed = ordered(static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(passed))));
+    seen.hits = ordered(static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(equal))));
+    seen.used = ordered(static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(used))));
+    return seen;
+  }
+  static Pair load(const Pair* slot) {
+    __m128i both;
+    asm volatile("vmovdqa %1, %0" : "=x"(both) : "m"(*slot));
+    return {static_cast<std::uint64_t>(_mm_extract_epi64(both, 0)),
+            static_cast<std::uint64_t>(_mm_extract_epi64(both, 1))};
+  }
+  static void store(Pair* slot, Pair pair) {
+    const __m128i both = _mm_set_epi64x(static_cast<long long>(pair.value), static_cast<long long>(pair.word));
+    asm volatile("vmovdqa %1, %0" : "=m"(*slot) : "x"(both));
+  }
+
+ private:
+  /// Bits for slots 0, 2, 1, 3 as bits for 0, 1, 2, 3.
+  static unsigned ordered(unsigned mask) { return (mask & 9) | (mask & 2) << 1 | (mask & 4) >> 1; }
+};
+
+}  // namespace holdfast::dramhit

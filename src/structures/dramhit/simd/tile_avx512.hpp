@@ -1,0 +1,40 @@
+// tile_avx512.hpp: looks at a line in one AVX-512 step. Include only in files compiled for AVX-512.
+#pragma once
+
+#include <immintrin.h>
+
+#include "structures/dramhit/simd/tile.hpp"
+
+namespace holdfast::dramhit {
+
+struct Avx512Tile {
+  static constexpr const char* kName = "avx512";
+  static constexpr bool kSelects = true;
+
+  static Seen look(const Line* line, std::uint64_t want) {
+    __m512i words;  // volatile: another thread may have changed the line since it was last looked at
+    asm volatile("vmovdqa64 %1, %0" : "=v"(words) : "m"(*line));
+    const __m512i different = _mm512_xor_si512(words, _mm512_set1_epi64(static_cast<long long>(want)));
+    Seen seen;
+    seen.hits = slots(_mm512_testn_epi64_mask(different, _mm512_set1_epi64(static_cast<long long>(kIdentity))));
+    seen.used = slots(_mm512_test_epi64_mask(words, _mm512_set1_epi64(kUsed)));
+    seen.passed = slots(_mm512_test_epi64_mask(words, _mm512_set1_epi64(kPassed)));
+    return seen;
+  }
+  static Pair load(const Pair* slot) {
+    __m128i both;
+    asm volatile("vmovdqa %1, %0" : "=x"(both) : "m"(*slot));
+    return {static_cast<std::uint64_t>(_mm_extract_epi64(both, 0)),
+            static_cast<std::uint64_t>(_mm_extract_epi64(both, 1))};
+  }
+  static void store(Pair* slot, Pair pair) {
+    const __m128i both = _mm_set_epi64x(static_cast<long long>(pair.value), static_cast<long long>(pair.word));
+    asm volatile("vmovdqa %1, %0" : "=m"(*slot) : "x"(both));
+  }
+
+ private:
+  /// Of a bit a word those of the slots' first words.
+  static unsigned slots(unsigned words) { return _pext_u32(words, 0x55); }
+};
+
+}  // namespace holdfast::dramhit

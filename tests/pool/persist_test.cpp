@@ -1,0 +1,54 @@
+// persist_test.cpp: the flush instructions run on this CPU, over ranges that begin and end anywhere.
+#include "pool/medium/persist.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast::memory {
+namespace {
+
+class Persisting : public testing::Test {
+ protected:
+  void TearDown() override { unsetenv("HOLDFAST_FLUSH"); }
+};
+
+TEST_F(Persisting, EveryKindUpToTheBestRuns) {
+  std::vector<char> data(1000, 'x');
+  for (const FlushKind kind : {FlushKind::none, FlushKind::clflush, FlushKind::clflushopt, FlushKind::clwb}) {
+    if (kind > best_flush()) continue;
+    const Persist persist{kind};
+    EXPECT_EQ(persist.flushes(), kind != FlushKind::none);
+    for (const std::size_t offset : {0, 1, 63, 64}) {
+      for (const std::size_t bytes : {0, 1, 64, 65, 900}) persist.flush(data.data() + offset, bytes);
+    }
+    persist.fence();
+  }
+  EXPECT_EQ(data, std::vector<char>(1000, 'x'));
+}
+
+TEST_F(Persisting, TheEnvironmentChoosesALesserOne) {
+  const FlushKind best = best_flush();
+  EXPECT_NE(best, FlushKind::none);
+  setenv("HOLDFAST_FLUSH", "clflush", 1);
+  EXPECT_EQ(best_flush(), FlushKind::clflush);
+  setenv("HOLDFAST_FLUSH", "clwb", 1);
+  EXPECT_EQ(best_flush(), best) << "never one that the CPU lacks";
+  setenv("HOLDFAST_FLUSH", "", 1);
+  EXPECT_EQ(best_flush(), best);
+  setenv("HOLDFAST_FLUSH", "movnti", 1);
+  EXPECT_THROW(best_flush(), InvalidArgument);
+}
+
+TEST_F(Persisting, KindsHaveTheNamesOfTheirInstructions) {
+  EXPECT_STREQ(name(FlushKind::none), "none");
+  EXPECT_STREQ(name(FlushKind::clflush), "clflush");
+  EXPECT_STREQ(name(FlushKind::clflushopt), "clflushopt");
+  EXPECT_STREQ(name(FlushKind::clwb), "clwb");
+}
+
+}  // namespace
+}  // namespace holdfast::memory
