@@ -1,4 +1,4 @@
-// capture.hpp: what a stream that is being captured into a CUDA graph allows, and what of the machine's graphs keep.
+// capture.hpp: what a stream that is being captured into a CUDA graph allows, and what graphs keep.
 //
 // While a stream is being captured, CUDA refuses most questions about it, and events that are recorded in it mean nothing to the
 // host. Calls that may wait would invalidate the graph, were it not for OnDevice (runtime.hpp).
@@ -8,7 +8,7 @@
 
 #include <memory>
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gpu {
 
 /// True if what `stream` is given goes into a graph. Throws InvalidArgument if its capture has gone wrong.
 bool is_capturing(cudaStream_t stream);
@@ -19,4 +19,4 @@ void keep_for_graph(cudaStream_t stream, std::shared_ptr<void> what);
 /// A graph ends where CUDA must not be called, so what it kept stays until somebody calls this, outside of captures.
 void free_what_graphs_kept();
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gpu

@@ -8,7 +8,7 @@
 
 #include "gpu/runtime.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gpu {
 
 namespace {
 
@@ -73,4 +73,4 @@ void PinnedMemory::drop_idle() noexcept {
   idle_bytes_ = 0;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gpu

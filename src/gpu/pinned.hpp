@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gpu {
 
 /// Making such memory takes longer than filling it. So it is kept for the next results when the last owner lets go of it, as far as
 /// it comes to no more than 1/16 of the machine's memory; it may outlive the table.
@@ -30,4 +30,4 @@ class PinnedMemory : public std::enable_shared_from_this<PinnedMemory> {
   std::size_t idle_bytes_ = 0, most_idle_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gpu

@@ -1,11 +1,9 @@
-// runtime.cpp: CUDA's errors in words, and the mapping of a pool for the GPU.
+// runtime.cpp: CUDA's errors in words, and owners for what must be given back.
 #include "gpu/runtime.hpp"
 
 #include <algorithm>
 
-#include "gphash/table_object.hpp"
-
-namespace holdfast::machine::cuda {
+namespace holdfast::gpu {
 
 bool is_sticky(cudaError_t code) {
   switch (code) {
@@ -113,59 +111,4 @@ bool Event::passed() const {
   return true;
 }
 
-Registration::Registration(gphash::TableObject& pool) : pool_(pool) {
-  if (pool.medium() == Medium::file) {
-    throw MediumError(pool.path() +
-                      " lies on an ordinary file system. Such a pool works on the CPU until the journal "
-                      "exists; put it in /dev/shm, or use device=\"cpu\"");
-  }
-  pool_.on_extent([this](void* address, std::size_t bytes) { add(address, bytes); },
-                  [this](void* address, std::size_t) { remove(address); });
-  try {
-    require_complete();
-  } catch (...) {
-    pool_.on_extent({}, {});
-    while (!ranges_.empty()) remove(ranges_.back());
-    throw;
-  }
-}
-
-Registration::~Registration() {
-  pool_.on_extent({}, {});
-  while (!ranges_.empty()) remove(ranges_.back());
-}
-
-/// Called by the pool in the midst of its changes, so it notes an error and throws none.
-void Registration::add(void* address, std::size_t bytes) {
-  unsigned flags = cudaHostRegisterMapped | cudaHostRegisterPortable;
-  if (pool_.read_only()) flags |= cudaHostRegisterReadOnly;
-  cudaError_t code = cudaHostRegister(address, bytes, flags);
-  if (code == cudaSuccess) {
-    ranges_.push_back(address);
-    void* seen = nullptr;
-    code = cudaHostGetDevicePointer(&seen, address, 0);
-    if (code == cudaSuccess && seen != address) {
-      error_ = "the GPU sees it at another address than the CPU does, which this build cannot use";
-    }
-  }
-  if (code != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
-    error_ = std::string(cudaGetErrorName(code)) + " (" + cudaGetErrorString(code) + ")";
-  }
-}
-
-void Registration::remove(void* address) {
-  const auto found = std::find(ranges_.begin(), ranges_.end(), address);
-  if (found == ranges_.end()) return;
-  ranges_.erase(found);
-  static_cast<void>(cudaHostUnregister(address));
-  static_cast<void>(cudaGetLastError());
-}
-
-void Registration::require_complete() const {
-  if (error_.empty()) return;
-  throw MediumError(pool_.path() + " cannot be mapped for the GPU: " + error_ +
-                    ". Put it on another medium (/dev/shm), or use device=\"cpu\"");
-}
-
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gpu

@@ -11,11 +11,7 @@
 
 #include "holdfast/error.hpp"
 
-namespace holdfast::gphash {
-class TableObject;
-}
-
-namespace holdfast::machine::cuda {
+namespace holdfast::gpu {
 
 /// Throws DeviceError with CUDA's reason if `code` is not success. `doing` completes "CUDA failed while …".
 void check(cudaError_t code, const char* doing);
@@ -114,25 +110,4 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Every extent of a pool, mapped for the GPU at its host address for as long as this lives.
-class Registration {
- public:
-  /// Throws MediumError if the medium cannot be mapped.
-  explicit Registration(gphash::TableObject& pool);
-  ~Registration();
-  Registration(const Registration&) = delete;
-  Registration& operator=(const Registration&) = delete;
-
-  /// Throws MediumError if an extent that was added since could not be mapped.
-  void require_complete() const;
-
- private:
-  void add(void* address, std::size_t bytes);
-  void remove(void* address);
-
-  gphash::TableObject& pool_;
-  std::vector<void*> ranges_;
-  std::string error_;
-};
-
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gpu

@@ -1,7 +1,7 @@
 // staging.cpp: stages are lent to one batch at a time, and kept for the next.
 #include "gpu/staging.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gpu {
 
 Stages::Lease Stages::lend() {
   const std::lock_guard lock(mutex_);
@@ -19,4 +19,4 @@ Stages::Lease::~Lease() {
   stages_.idle_.push_back(std::move(stage_));
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gpu

@@ -8,7 +8,7 @@
 
 #include "gpu/runtime.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gpu {
 
 /// Room for the arrays of one chunk. One batch at a time uses it.
 class Stage {
@@ -78,4 +78,4 @@ class Stages {
   std::vector<std::unique_ptr<Stage>> idle_;
 };
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gpu

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "gphash/cuda/tile.cuh"
+#include "gpu/warp.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gpu {
 
 /// The words of the lanes before this one, and in `all` those of all lanes, which call together.
 __device__ inline std::uint32_t words_before(std::uint32_t mine, std::uint32_t& all) {
@@ -29,4 +29,4 @@ __device__ unsigned piece_of(const Piece* pieces, std::uint32_t i) {
   return of;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gpu

@@ -4,6 +4,7 @@
 #include "core/clock.hpp"
 #include "gphash/cuda/cuda_machine.hpp"
 #include "gphash/cuda/damage.hpp"
+#include "gphash/cuda/kit.hpp"
 #include "gpu/capture.hpp"
 
 namespace holdfast::machine::cuda {
@@ -65,7 +66,7 @@ void CudaMachine::recover() {
   const auto start = Clock::now();
   const unsigned top_level = pool_.shape().top_level;
   DeviceState fresh{};
-  fresh.epoch = 3;
+  fresh.readers.epoch = 3;
   fresh.positions[0] = values_.maps().state();
   fresh.positions[1] = cache_.maps().state();
   fresh.generation = generation_;

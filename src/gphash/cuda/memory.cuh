@@ -14,24 +14,20 @@
 // the pool's own words are durable. Where it holds only some, each access asks its maps (gphash/protocol/cache_map.hpp).
 #pragma once
 
-#include <cuda/atomic>
-
 #include <cstdint>
 
 #include "core/failpoint.hpp"
 #include "gphash/cuda/caches/cache_view.hpp"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/state.hpp"
 #include "gphash/cuda/tile.cuh"
 #include "gphash/protocol/cache_map.hpp"
 #include "gphash/protocol/mutant.hpp"
 #include "gphash/protocol/slot.hpp"
 #include "gphash/protocol/tags.hpp"
+#include "gpu/words.cuh"
 
 namespace holdfast::machine::cuda {
-
-using SystemWord = ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_system>;
-using DeviceHalf = ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>;
-using DeviceWord = ::cuda::atomic_ref<std::uint64_t, ::cuda::thread_scope_device>;
 
 /// All lanes of a warp have equal copies, and count alike; `tell` adds the counts up once a warp.
 class CudaMemory {

@@ -16,11 +16,12 @@
 
 #include "core/hash.hpp"
 #include "gphash/cuda/change/kernels.hpp"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
-#include "gphash/cuda/numbered.cuh"
 #include "gphash/cuda/tile.cuh"
 #include "gphash/protocol/phases.hpp"
+#include "gpu/launch.cuh"
+#include "gpu/numbered.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -5,9 +5,11 @@
 #include <cstdint>
 
 #include "gphash/cuda/caches/value_view.hpp"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/protocol/effect.hpp"
 #include "gphash/protocol/recover.hpp"
 #include "gphash/protocol/run.hpp"
+#include "gpu/epochs.hpp"
 #include "holdfast/status.hpp"
 
 namespace holdfast::machine::cuda {
@@ -34,11 +36,9 @@ struct DeviceState {
   alignas(128) std::uint64_t limbo_end;
   alignas(128) std::uint64_t tail;
   std::uint64_t limbo_before[4];  ///< by epoch % 4: all that was retired in that epoch or before ends here
-  // Epochs, as in gphash/cpu/epochs.hpp: a block of readers enters when it begins and leaves when it ends.
-  alignas(128) std::uint64_t epoch;
-  std::uint64_t inside[3];
-  PositionState* positions[2];  ///< of the caches of values and of buckets: they rest as cells do
-  std::uint64_t generation;     ///< of the arrays that searches read; another one ends the searches in graphs
+  gpu::Epochs readers;            ///< a block of them enters when it begins and leaves when it ends
+  PositionState* positions[2];    ///< of the caches of values and of buckets: they rest as cells do
+  std::uint64_t generation;       ///< of the arrays that searches read; another one ends the searches in graphs
   // Counts.
   alignas(128) std::int64_t items;
   std::uint64_t moves, claim_misses, retries;

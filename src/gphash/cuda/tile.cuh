@@ -9,10 +9,13 @@
 #include <cstdint>
 
 #include "core/bits.hpp"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/protocol/address.hpp"
 #include "gphash/protocol/combine.hpp"
 #include "gphash/protocol/find.hpp"
 #include "gphash/protocol/tags.hpp"
+#include "gpu/bytes.cuh"
+#include "gpu/warp.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -21,24 +24,11 @@ using index::Item;
 using index::Slot;
 using index::View;
 
-inline constexpr unsigned kWarp = 32;
-inline constexpr unsigned kAllLanes = 0xffff'ffff;
-
-/// The waiting lane whose turn it is: the first from `from` on, cyclically.
-__device__ inline unsigned next_in_line(unsigned waiting, unsigned from) {
-  const unsigned later = from < kWarp ? waiting & (kAllLanes << from) : 0;
-  return lowest_bit(later != 0 ? later : waiting);
-}
-
 /// The tag of the slot that this lane looks at; kNoTag beyond the last candidate.
 struct LaneTag {
   static constexpr unsigned kNoTag = 0x100;
   unsigned value;
 };
-
-__device__ inline bool aligned(const void* address, std::size_t unit) {
-  return reinterpret_cast<std::uintptr_t>(address) % unit == 0;
-}
 
 /// Up to eight bytes of a cell, zero-padded. They need not begin at a word of it.
 template <class Memory>
@@ -50,66 +40,9 @@ __device__ std::uint64_t load_part(const Memory& memory, const std::byte* from, 
   return index::part_of_word(part, 0, bytes);
 }
 
-// Out of line: what is not aligned is rare, and these stand in loops that are unrolled.
-__device__ __noinline__ inline std::uint64_t load_unaligned(const std::byte* from, std::size_t bytes) {
-  if (bytes >= 8 && aligned(from, 4)) {
-    const auto* const halves = reinterpret_cast<const std::uint32_t*>(from);
-    return halves[0] | std::uint64_t{halves[1]} << 32;
-  }
-  std::uint64_t word = 0;
-  for (unsigned i = 0; i < 8 && i < bytes; ++i) word |= std::uint64_t{static_cast<std::uint8_t>(from[i])} << (8 * i);
-  return word;
-}
-__device__ __noinline__ inline void store_unaligned(std::byte* to, std::uint64_t word, std::size_t bytes) {
-  if (bytes >= 8 && aligned(to, 4)) {
-    reinterpret_cast<std::uint32_t*>(to)[0] = static_cast<std::uint32_t>(word);
-    reinterpret_cast<std::uint32_t*>(to)[1] = static_cast<std::uint32_t>(word >> 32);
-    return;
-  }
-  for (unsigned i = 0; i < 8 && i < bytes; ++i) to[i] = static_cast<std::byte>(word >> (8 * i));
-}
-
-/// Up to eight bytes of a user's array, zero-padded.
-__device__ inline std::uint64_t load_user(const std::byte* from, std::size_t bytes) {
-  if (bytes >= 8 && aligned(from, 8)) return *reinterpret_cast<const std::uint64_t*>(from);
-  return load_unaligned(from, bytes);
-}
-
-__device__ inline void store_user(std::byte* to, std::uint64_t word, std::size_t bytes) {
-  if (bytes >= 8 && aligned(to, 8)) {
-    *reinterpret_cast<std::uint64_t*>(to) = word;
-  } else {
-    store_unaligned(to, word, bytes);
-  }
-}
-
-class WarpTile {
+class WarpTile : public Warp {
  public:
-  __device__ WarpTile() : lane_(threadIdx.x % kWarp) {}
-  __device__ explicit WarpTile(unsigned lane) : lane_(lane) {}  ///< where blocks have other shapes
-  __device__ unsigned lane() const { return lane_; }
-
-  /// Runs `act` in one lane; all get its result.
-  template <class F>
-  __device__ auto once(F&& act) const {
-    using Result = decltype(act());
-    static_assert(sizeof(Result) <= 8);
-    Result result{};
-    __syncwarp();
-    if (lane_ == 0) result = act();
-    __syncwarp();
-    return from_lane(result, 0);
-  }
-
-  template <class T>
-  __device__ T from_lane(T value, unsigned lane) const {
-    if constexpr (sizeof(T) == 8) {
-      return static_cast<T>(__shfl_sync(kAllLanes, static_cast<unsigned long long>(value), static_cast<int>(lane)));
-    } else {
-      return static_cast<T>(__shfl_sync(kAllLanes, static_cast<unsigned>(value), static_cast<int>(lane)));
-    }
-  }
-  __device__ unsigned ballot(bool holds) const { return __ballot_sync(kAllLanes, holds); }
+  using Warp::Warp;
 
   template <class Memory>
   __device__ std::uint64_t peek(const Memory& memory, const std::uint64_t* word) const {
@@ -280,18 +213,6 @@ class WarpTile {
     __syncwarp();
   }
 
-  __device__ void copy(std::byte* to, const std::byte* from, std::size_t bytes) const {
-    __syncwarp();
-    for (std::size_t at = 8 * lane_; at < bytes; at += 8 * kWarp)
-      store_user(to + at, load_user(from + at, bytes - at), bytes - at);
-    __syncwarp();
-  }
-  __device__ void zero(std::byte* to, std::size_t bytes) const {
-    __syncwarp();
-    for (std::size_t at = 8 * lane_; at < bytes; at += 8 * kWarp) store_user(to + at, 0, bytes - at);
-    __syncwarp();
-  }
-
  private:
   /// The lanes look at the fingerprints, each at one; then each that found its own at the pair behind it.
   template <class Memory, class Shape>
@@ -336,8 +257,6 @@ class WarpTile {
     __syncwarp();
     return {};
   }
-
-  unsigned lane_;
 };
 
 }  // namespace holdfast::machine::cuda

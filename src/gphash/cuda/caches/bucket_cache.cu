@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/machine.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 

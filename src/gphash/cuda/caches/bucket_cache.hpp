@@ -6,6 +6,7 @@
 
 #include "gphash/cuda/caches/cache_maps.hpp"
 #include "gphash/cuda/caches/cache_view.hpp"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/state.hpp"
 #include "gphash/layout.hpp"
 #include "gphash/machine.hpp"

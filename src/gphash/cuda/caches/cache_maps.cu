@@ -15,7 +15,8 @@
 
 #include "gphash/cuda/caches/cache_load.cuh"
 #include "gphash/cuda/epochs.cuh"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "gphash/cuda/caches/map_view.hpp"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/state.hpp"
 #include "gpu/runtime.hpp"
 

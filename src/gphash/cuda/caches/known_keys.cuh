@@ -10,8 +10,9 @@
 #include <cstdint>
 
 #include "gphash/cuda/caches/values.cuh"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/protocol/known_key.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -4,10 +4,11 @@
 #include <cstdint>
 
 #include "gphash/cuda/caches/map_view.hpp"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/protocol/cache_map.hpp"
 #include "gphash/protocol/known_key.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -8,8 +8,9 @@
 
 #include "gphash/cuda/caches/known_keys.cuh"
 #include "gphash/cuda/caches/values.cuh"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/machine.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -5,10 +5,11 @@
 
 #include "gphash/cuda/caches/maps.cuh"
 #include "gphash/cuda/caches/value_view.hpp"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/cuda/search/gather.cuh"
 #include "gphash/protocol/cache_map.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 

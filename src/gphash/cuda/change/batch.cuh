@@ -7,10 +7,11 @@
 
 #include "gphash/cuda/caches/values.cuh"
 #include "gphash/cuda/epochs.cuh"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/cuda/tile.cuh"
 #include "gphash/protocol/run.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -63,7 +64,7 @@ template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     find_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
                 const __grid_constant__ FindJob job, unsigned share) {
-  const InEpoch inside(job.state);
+  const InEpoch inside(job.state->readers);
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   std::uint64_t hits = 0;

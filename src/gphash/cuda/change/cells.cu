@@ -5,8 +5,9 @@
 #include "gphash/cuda/change/growth.cuh"
 #include "gphash/cuda/change/kernels.hpp"
 #include "gphash/cuda/epochs.cuh"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/protocol/slot.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 

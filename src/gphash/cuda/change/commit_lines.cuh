@@ -1,9 +1,10 @@
 // commit_lines.cuh: the phase in which a batch's changes become durable: whole lines of slots, in the order of their addresses.
 #pragma once
 
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/protocol/phases.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "gphash/cuda/cuda_machine.hpp"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/fullness.hpp"
 #include "gpu/capture.hpp"
 

@@ -4,6 +4,7 @@
 #include "core/clock.hpp"
 #include "gphash/cuda/cuda_machine.hpp"
 #include "gphash/cuda/damage.hpp"
+#include "gphash/cuda/kit.hpp"
 #include "gpu/capture.hpp"
 
 namespace holdfast::machine::cuda {

@@ -1,12 +1,13 @@
 // growth.cuh: the kernels that work alone on a table: recovery, resizing, verification. GPHash §3.2.3.
 #pragma once
 
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/cuda/pairs/slab_view.hpp"
 #include "gphash/cuda/tile.cuh"
 #include "gphash/protocol/recover.hpp"
 #include "gphash/protocol/rehash.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "gphash/cuda/kit.hpp"
 #include "gpu/runtime.hpp"
 
 namespace holdfast::machine::cuda {

@@ -20,10 +20,11 @@
 #include "core/failpoint.hpp"
 #include "gphash/cuda/change/batch.cuh"
 #include "gphash/cuda/change/commit_lines.cuh"
-#include "gphash/cuda/numbered.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/search/gather.cuh"
 #include "gphash/cuda/thread_tile.cuh"
 #include "gphash/protocol/phases.hpp"
+#include "gpu/numbered.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -4,9 +4,10 @@
 #include <thrust/iterator/transform_iterator.h>
 
 #include "gphash/cuda/epochs.cuh"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/cuda/pairs/pair_kernels.hpp"
+#include "gpu/launch.cuh"
 #include "gpu/stretch.cuh"
 
 namespace holdfast::machine::cuda {
@@ -133,8 +134,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-__global__ void enter_kernel(DeviceState* state, std::uint64_t* epoch) { *epoch = enter_epoch(state); }
-__global__ void leave_kernel(DeviceState* state, const std::uint64_t* epoch) { leave_epoch(state, *epoch); }
+__global__ void enter_kernel(DeviceState* state, std::uint64_t* epoch) { *epoch = enter_epoch(state->readers); }
+__global__ void leave_kernel(DeviceState* state, const std::uint64_t* epoch) { leave_epoch(state->readers, *epoch); }
 
 }  // namespace
 

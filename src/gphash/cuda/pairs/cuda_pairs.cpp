@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "gphash/cuda/cuda_machine.hpp"
+#include "gphash/cuda/kit.hpp"
 #include "gpu/capture.hpp"
 
 namespace holdfast::machine::cuda {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/pairs/slabs.hpp"
 #include "gphash/layout.hpp"
 #include "gpu/runtime.hpp"

@@ -10,10 +10,11 @@
 
 #include "core/failpoint.hpp"
 #include "gphash/cuda/change/commit_lines.cuh"
-#include "gphash/cuda/numbered.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/pairs/pair_batch.cuh"
 #include "gphash/cuda/pairs/pair_kernels.hpp"
 #include "gphash/protocol/phases.hpp"
+#include "gpu/numbered.cuh"
 #include "gpu/stretch.cuh"
 
 namespace holdfast::machine::cuda {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/pairs/pair_kernels.hpp"
 #include "gpu/runtime.hpp"
 #include "gpu/staging.hpp"

@@ -7,10 +7,11 @@
 
 #include <bit>
 
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/cuda/pairs/pair_batch.cuh"
 #include "gphash/cuda/pairs/pair_kernels.hpp"
+#include "gpu/launch.cuh"
 #include "gpu/stretch.cuh"
 
 namespace holdfast::machine::cuda {

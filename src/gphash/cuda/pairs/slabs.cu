@@ -1,10 +1,11 @@
 // slabs.cu: free cells of variable-length pairs: counted, listed for a batch, and given back. RULES.md 5, 6, 7.
 #include <cub/block/block_scan.cuh>
 
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/pairs/pair_memory.cuh"
 #include "gphash/cuda/pairs/slabs.hpp"
 #include "gphash/protocol/slab.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 

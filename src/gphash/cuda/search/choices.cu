@@ -3,8 +3,9 @@
 
 #include "core/bits.hpp"
 #include "core/hash.hpp"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/state.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "gphash/cuda/caches/cache_view.hpp"
+#include "gphash/cuda/kit.hpp"
 #include "gpu/runtime.hpp"
 
 namespace holdfast::machine::cuda {

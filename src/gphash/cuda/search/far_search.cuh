@@ -10,8 +10,9 @@
 //   near   the values of resolved rows that have copies, beside the gather, which waits for the link
 #pragma once
 
-#include "gphash/cuda/numbered.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/search/search.cuh"
+#include "gpu/numbered.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -5,20 +5,21 @@
 #include <bit>
 
 #include "gphash/cuda/change/kernels.hpp"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/search/search.cuh"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 
 namespace {
 
 __global__ void __launch_bounds__(kThreads) enter_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
-  if (first_of_thread() == 0) *room.epoch = enter_epoch(state);
+  if (first_of_thread() == 0) *room.epoch = enter_epoch(state->readers);
   for (std::uint64_t i = first_of_thread(); i <= room.stretches; i += all_threads()) room.counts[i] = 0;
 }
 
 __global__ void leave_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
-  leave_epoch(state, *room.epoch);
+  leave_epoch(state->readers, *room.epoch);
 }
 
 /// How many rows fell to the stretch that most fell to.

@@ -20,10 +20,11 @@
 #include "gphash/cuda/caches/known_keys.cuh"
 #include "gphash/cuda/caches/maps.cuh"
 #include "gphash/cuda/epochs.cuh"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/search/gather.cuh"
 #include "gphash/cuda/search/near.cuh"
 #include "gphash/cuda/thread_tile.cuh"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -119,7 +120,7 @@ template <class Shape, Copies kCopies>
 __global__ void __launch_bounds__(kThreads)
     lookup_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                   const __grid_constant__ FindJob job, const __grid_constant__ Repeats repeats, unsigned share) {
-  const InEpoch inside(job.state);
+  const InEpoch inside(job.state->readers);
   const WarpTile tile;
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
@@ -279,7 +280,7 @@ __device__ inline void leave_after_all(DeviceState* state, const SearchRoom& roo
   const ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> ended(*room.ended);
   if (ended.fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != gridDim.x) return;
   ended.store(0, ::cuda::memory_order_relaxed);
-  leave_epoch(state, *room.epoch);
+  leave_epoch(state->readers, *room.epoch);
 }
 
 /// Blocks take windows of places, at most kWindow and a multiple of 32, and their warps 32 places at a time. The grid is for all

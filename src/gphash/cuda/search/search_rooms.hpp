@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/state.hpp"
 #include "gpu/runtime.hpp"
 

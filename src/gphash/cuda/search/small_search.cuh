@@ -36,7 +36,7 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
     return cluster.map_shared_rank(&counts[stretch % kClusterThreads], stretch / kClusterThreads);
   };
   counts[threadIdx.x] = 0;
-  if (block == 0 && threadIdx.x == 0) *room.epoch = enter_epoch(job.state);
+  if (block == 0 && threadIdx.x == 0) *room.epoch = enter_epoch(job.state->readers);
   cluster.sync();  // nobody looks before the search is in its epoch
 
   const WarpTile tile;

@@ -1,5 +1,6 @@
 // cuda_session.cpp: sessions of users' kernels: room for their changes, their turn among batches, and their end. RULES.md 23.
 #include "gphash/cuda/cuda_machine.hpp"
+#include "gphash/cuda/kit.hpp"
 #include "gpu/capture.hpp"
 
 namespace holdfast::machine::cuda {

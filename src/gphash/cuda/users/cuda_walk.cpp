@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "gphash/cuda/kit.hpp"
 #include "gpu/capture.hpp"
 
 namespace holdfast::machine::cuda {

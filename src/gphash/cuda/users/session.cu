@@ -2,8 +2,9 @@
 #include <cuda_runtime_api.h>
 
 #include "gphash/cuda/epochs.cuh"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/users/descriptor.hpp"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -16,12 +17,12 @@ __global__ void __launch_bounds__(kThreads)
   for (unsigned i = threadIdx.x; i < sizeof(Descriptor) / 8; i += blockDim.x)
     reinterpret_cast<std::uint64_t*>(descriptor)[i] = from[i];
   __syncthreads();
-  if (threadIdx.x == 0) descriptor->epoch = enter_epoch(session.state);
+  if (threadIdx.x == 0) descriptor->epoch = enter_epoch(session.state->readers);
 }
 
 __global__ void close_kernel(Descriptor* descriptor) {
   if (descriptor->session == 0) return;
-  leave_epoch(descriptor->state, descriptor->epoch);
+  leave_epoch(descriptor->state->readers, descriptor->epoch);
   descriptor->session = 0;
 }
 

@@ -4,8 +4,9 @@
 #include <algorithm>
 
 #include "gphash/cuda/caches/values.cuh"
-#include "gphash/cuda/launch.cuh"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/search/gather.cuh"
+#include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "gphash/cuda/tile.cuh"
 #include "gpu/runtime.hpp"
+#include "gpu/warp.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gpu {
 
 inline constexpr unsigned kThreads = 256;
 inline constexpr unsigned kWarpsPerBlock = kThreads / kWarp;
@@ -63,4 +63,4 @@ WarpGrid warps_for(Kernel* kernel, std::uint64_t size) {
 
 inline void check_launch(const char* doing) { check(cudaGetLastError(), doing); }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gpu

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "gphash/cuda/launch.cuh"
+#include "gpu/launch.cuh"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::gpu {
 
 /// The places of a block's threads that want one, in an array that all blocks share: one addition a block. All threads call.
 template <class Counter>
@@ -31,4 +31,4 @@ __device__ std::uint64_t numbered(bool wants, Counter* counter) {
   return place;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::gpu
