@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from holdfastdb.bench import machine, results
+from holdfastdb.bench import code, machine, results
 
 _HOLDS = {">=": operator.ge, "<=": operator.le}
 _REQUIRED = {"id": str, "issue": int, "text": str, "comparison": str, "target": float, "unit": str}
@@ -38,13 +38,19 @@ class Bar:
 
 @dataclass(frozen=True)
 class Answer:
-    """A bar and what was measured. `state` is met, missed or unanswered; `why` says what is not there."""
+    """A bar and what was measured. `state` is met, missed or unanswered; `why` says what is not there.
+
+    `stale`: the rooms that were measured and have changed since; `below`: folders that those include. A result that
+    does not say what it measured is taken as it is.
+    """
 
     bar: Bar
     state: str
     measured: float | None = None
     why: str = ""
     dirty: bool = False
+    stale: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
 
     @property
     def ratio(self) -> float | None:
@@ -82,8 +88,8 @@ def _bar(table: dict[str, Any], where: str) -> Bar:
     return Bar(**table)
 
 
-def answer(bar: Bar, folder: Path) -> Answer:
-    """Compares a bar with the result below `folder` that answers it."""
+def answer(bar: Bar, folder: Path, root: Path | None = None) -> Answer:
+    """Compares a bar with the result below `folder` that answers it, and its code with the checkout at `root`."""
     if bar.file is None or bar.field is None:
         return Answer(bar, "unanswered", why="no result yet")
     path = folder / bar.file
@@ -99,7 +105,15 @@ def answer(bar: Bar, folder: Path) -> Answer:
     if isinstance(measured, bool) or not isinstance(measured, int | float):
         return Answer(bar, "unanswered", why=f"{bar.field} is {measured!r}, not a number")
     met = _HOLDS[bar.comparison](measured, bar.target)
-    return Answer(bar, "met" if met else "missed", float(measured), dirty=bool(content.get("dirty")))
+    stale, below = code.changed(root, content.get("code", {})) if root else ([], [])
+    return Answer(
+        bar,
+        "met" if met else "missed",
+        float(measured),
+        dirty=bool(content.get("dirty")),
+        stale=tuple(stale),
+        below=tuple(below),
+    )
 
 
 def _print(console: Console, answers: Sequence[Answer]) -> None:
@@ -113,6 +127,10 @@ def _print(console: Console, answers: Sequence[Answer]) -> None:
     for a in answers:
         measured = "–" if a.measured is None else f"{a.measured:.4g} {a.bar.unit}"
         source = (a.bar.file or "") + (" (uncommitted code)" if a.dirty else "")
+        if a.stale:
+            source += f" (stale: {', '.join(a.stale)} changed)"
+        elif a.below:
+            source += f" ({', '.join(a.below)} changed)"
         grid.add_row(
             a.bar.id,
             a.bar.text,
@@ -124,7 +142,11 @@ def _print(console: Console, answers: Sequence[Answer]) -> None:
         )
     console.print(grid)
     counted = {state: sum(a.state == state for a in answers) for state in colours}
-    console.print(f"{counted['met']} met, {counted['missed']} missed, {counted['unanswered']} unanswered")
+    stale = sum(bool(a.stale) for a in answers)
+    console.print(
+        f"{counted['met']} met, {counted['missed']} missed, {counted['unanswered']} unanswered"
+        + (f"; {stale} stale: measure them again" if stale else "")
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -141,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
-    answers = [answer(bar, given.results) for bar in bars]
+    answers = [answer(bar, given.results, machine.root()) for bar in bars]
     if given.json:
         print(json.dumps([{**asdict(a), "ratio": a.ratio} for a in answers], indent=1))
     else:

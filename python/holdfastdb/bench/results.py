@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from holdfastdb.bench import machine
+from holdfastdb.bench import code, machine
 
 SCHEMA = 1
 
@@ -35,6 +35,7 @@ def result(benchmark: str, parameters: Json, results: Json) -> Json:
         "machine": machine.describe(),
         "commit": commit,
         "dirty": dirty,
+        "code": code.noted(machine.root(), benchmark),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "parameters": parameters,
         "results": results,

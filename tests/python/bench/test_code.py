@@ -1,0 +1,83 @@
+"""A result knows which code it measured, and says when that has changed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from holdfastdb.bench import bars, code, results
+
+ROOT = Path(__file__).parents[3]
+
+FILES = {
+    "src/core/word.hpp": "int word();\n",
+    "src/pool/pool.hpp": '#include "core/word.hpp"\n',
+    "src/structures/dramhit/table.hpp": '#include "pool/pool.hpp"\nint a = 1;  // what it is\n',
+    "src/structures/dramhit/simd/tile.hpp": '#include "structures/dramhit/table.hpp"\n',
+    "src/table/table.hpp": "int t;\n",
+    "bench/bars.toml": (
+        '[[bar]]\nid = "x"\nissue = 1\ntext = "x"\ncomparison = ">="\ntarget = 1.0\nunit = "s"\n'
+        'file = "here/dramhit-bars.json"\nfield = "results.x"\n'
+    ),
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    code._files.cache_clear()
+    return tmp_path
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    code._files.cache_clear()
+
+
+def test_a_result_is_stale_when_its_rooms_have_changed(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = root / "src/structures/dramhit/table.hpp"
+    path = root / "bench/results/here/dramhit-bars.json"
+    results.write(path, results.result("dramhit-bars", {}, {"x": 2.0}))
+    noted = results.read(path)["code"]
+    assert set(noted["rooms"]) == {"src/structures/dramhit"}
+    assert set(noted["below"]) == {"src/pool", "src/core"}, "and not the table, which nothing here includes"
+
+    def state() -> tuple[list[str], list[str], str]:
+        assert bars.main(["--json"]) == 0
+        (told,) = json.loads(capsys.readouterr().out)
+        assert bars.main([]) == 0
+        return told["stale"], told["below"], " ".join(capsys.readouterr().out.split())
+
+    assert state()[:2] == ([], [])
+    edit(table, "// what it is", "// what it\n// really is\n")
+    edit(table, "int a", "int   a")
+    assert state()[:2] == ([], []), "comments and layout are no code"
+    edit(root / "src/core/word.hpp", "int", "long")
+    stale, below, shown = state()
+    assert (stale, below) == ([], ["src/core"])
+    assert "stale" not in shown and "src/core changed" in shown
+    edit(table, "1", "2")
+    stale, _, shown = state()
+    assert stale == ["src/structures/dramhit"]
+    assert "1 stale: measure them again" in shown
+    edit(table, "2", "1")
+    table.rename(table.with_name("other.hpp"))
+    code._files.cache_clear()
+    assert state()[0] == ["src/structures/dramhit"], "files have names"
+
+
+def test_words_in_quotes_are_no_comments() -> None:
+    assert code.stripped('a("// b /* c", \'"\'); // d\n/* e\n */ f') == 'a("// b /* c", \'"\'); f'
+
+
+def test_the_rooms_that_benchmarks_measure_are_there() -> None:
+    for _, rooms in code._MEASURED:
+        for room in rooms:
+            assert code.hash_of(ROOT, room), room
+    assert code.rooms_of("ycsb-zipfian-gpu") == code.rooms_of("link-keys")
+    assert code.rooms_of("ycsb-zipfian") == code.rooms_of("micro-uniform")
