@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/operations.hpp"
 #include "gphash/table_object.hpp"
 #include "holdfast/device_walk.hpp"
 #include "holdfast/pool.hpp"
@@ -46,9 +47,9 @@ class Machine {
  public:
   virtual ~Machine() = default;
 
-  /// Runs a batch that the table has checked. The caller has durably cleared the pool's clean mark if it changes anything.
+  /// Runs a batch of operations `ops` that the table has checked. The caller has durably cleared the pool's clean mark if it changes anything.
   /// `score`: what its changes set, where the pool's scores are no frequencies.
-  virtual BatchResult run(const Batch& batch, std::uint64_t score) = 0;
+  virtual BatchResult run(const Batch& batch, OpSet ops, std::uint64_t score) = 0;
   virtual std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) = 0;
   virtual void end_export(std::uint64_t cursor) = 0;
   /// The same for variable-length pairs; what is null is not wanted.

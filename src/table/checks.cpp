@@ -118,11 +118,25 @@ void check_cache(const CacheOptions& options) {
   }
 }
 
-bool changes(const Batch& batch) {
-  if (!batch.ops) return holdfast::changes(batch.op);
-  if (batch.on_device) return true;  // the codes are not for the host to read
-  return std::any_of(batch.ops, batch.ops + batch.size,
-                     [](std::uint8_t op) { return holdfast::changes(static_cast<Op>(op)); });
+OpSet operations_of(const Batch& batch) {
+  if (batch.size == 0) return {};
+  if (!batch.ops) {
+    if (static_cast<unsigned>(batch.op) >= kOps) {
+      refuse("op is " + std::to_string(static_cast<unsigned>(batch.op)) + ": give the code of an operation, 0 to " +
+             std::to_string(kOps - 1));
+    }
+    return OpSet(batch.op);
+  }
+  if (batch.on_device) return OpSet::all();  // the codes are not for the host to read
+  OpSet ops;
+  for (std::size_t i = 0; i < batch.size; ++i) {
+    if (batch.ops[i] >= kOps) {
+      refuse("ops[" + std::to_string(i) + "] is " + std::to_string(batch.ops[i]) + ": give codes of operations, 0 to " +
+             std::to_string(kOps - 1));
+    }
+    ops.add(static_cast<Op>(batch.ops[i]));
+  }
+  return ops;
 }
 
 namespace {
@@ -140,29 +154,15 @@ std::uint32_t row_bytes(const Batch& batch, std::uint32_t value_bytes) {
 
 }  // namespace
 
-void check_batch(const Batch& batch, std::uint32_t key_bytes, std::uint32_t whole_value_bytes) {
+void check_batch(const Batch& batch, OpSet ops, std::uint32_t key_bytes, std::uint32_t whole_value_bytes) {
   const bool variable = key_bytes == kVariableBytes;
   const std::uint32_t value_bytes = variable ? whole_value_bytes : row_bytes(batch, whole_value_bytes);
   if (batch.size == 0) return;
   const bool may_be_empty = variable && batch.key_offsets;  // arrays of a GPU are looked at there
   if (!batch.keys && !(may_be_empty && (batch.on_device || batch.key_offsets[batch.size] == 0)))
     refuse("the batch has no keys: give an array of " + std::to_string(batch.size) + " keys");
-  if (static_cast<unsigned>(batch.op) >= kOps) {
-    refuse("op is " + std::to_string(static_cast<unsigned>(batch.op)) + ": give the code of an operation, 0 to " +
-           std::to_string(kOps - 1));
-  }
-  bool takes = !batch.ops && takes_value(batch.op);
-  bool accumulates = !batch.ops && batch.op == Op::accumulate;
-  if (batch.ops && !batch.on_device) {
-    for (std::size_t i = 0; i < batch.size; ++i) {
-      if (batch.ops[i] >= kOps) {
-        refuse("ops[" + std::to_string(i) + "] is " + std::to_string(batch.ops[i]) +
-               ": give codes of operations, 0 to " + std::to_string(kOps - 1));
-      }
-      takes |= takes_value(static_cast<Op>(batch.ops[i]));
-      accumulates |= static_cast<Op>(batch.ops[i]) == Op::accumulate;
-    }
-  }
+  const bool known = !batch.ops || !batch.on_device;  // codes in GPU memory are looked at there
+  const bool takes = known && ops.takes_values(), accumulates = known && ops.has(Op::accumulate);
   if (variable) return check_parts(batch, takes, accumulates);
   if (batch.key_offsets || batch.value_offsets || batch.blobs || batch.device_blobs) {
     refuse("the batch has offsets, but keys and values of this table are of fixed length: give arrays of them");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/operations.hpp"
 #include "gphash/table_object.hpp"
 #include "holdfast/table.hpp"
 
@@ -15,10 +16,10 @@ gphash::TableShape shape_for(const CreateOptions& options);
 /// Throws InvalidArgument for options that no cache can have.
 void check_cache(const CacheOptions& options);
 
-/// Throws InvalidArgument if `batch` does not fit a table with such keys and values.
-void check_batch(const Batch& batch, std::uint32_t key_bytes, std::uint32_t value_bytes);
+/// The operations that a batch may ask for; all, where their codes lie in GPU memory. Throws InvalidArgument for a code that none has.
+OpSet operations_of(const Batch& batch);
 
-/// True if any operation of the batch changes the table.
-bool changes(const Batch& batch);
+/// Throws InvalidArgument if `batch`, of such operations, does not fit a table with such keys and values.
+void check_batch(const Batch& batch, OpSet ops, std::uint32_t key_bytes, std::uint32_t value_bytes);
 
 }  // namespace holdfast::table

@@ -35,14 +35,15 @@ Table& Table::operator=(Table&&) noexcept = default;
 Table::~Table() = default;
 
 BatchResult Table::run(const Batch& batch) {
-  const bool changing = table::changes(batch);
+  const OpSet ops = table::operations_of(batch);
+  const bool changing = ops.changes();
   Impl::Change use;
   if (changing) {
     use = impl_->change();
   } else {
     use.open = impl_->use();
   }
-  table::check_batch(batch, impl_->key_bytes, impl_->value_bytes);
+  table::check_batch(batch, ops, impl_->key_bytes, impl_->value_bytes);
   if (batch.on_device && !impl_->machine().on_gpu()) {
     throw InvalidArgument("the arrays are in GPU memory, but " + impl_->path +
                           " is worked on by the CPU: copy them to the host, or open the table with device=\"cuda\"");
@@ -53,7 +54,7 @@ BatchResult Table::run(const Batch& batch) {
       throw InvalidArgument("scores are read by batches that only search: give the changes one of their own");
   }
   if (changing) impl_->about_to_change();
-  return batch.size == 0 ? BatchResult{} : impl_->machine().run(batch, changing ? impl_->score_now() : 0);
+  return batch.size == 0 ? BatchResult{} : impl_->machine().run(batch, ops, changing ? impl_->score_now() : 0);
 }
 
 BatchResult Table::insert(const void* keys, const void* values, std::size_t n, Status* statuses) {

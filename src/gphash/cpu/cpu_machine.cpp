@@ -99,7 +99,7 @@ std::uint64_t CpuMachine::slots() const {
   return layout().total_slots();
 }
 
-BatchResult CpuMachine::run(const Batch& batch, std::uint64_t score) {
+BatchResult CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score) {
   Share share{.batch = batch, .stop = {}, .index_full = {}, .heap_full = {}, .blobs = {}};
   std::vector<Status> scratch(batch.statuses ? 0 : batch.size);
   Work work;
@@ -125,9 +125,7 @@ BatchResult CpuMachine::run(const Batch& batch, std::uint64_t score) {
     batch.blobs->reset(batch.size);
     work.rows.blobs = batch.blobs->rows();
   }
-  work.changes = batch.ops ? std::any_of(batch.ops, batch.ops + batch.size,
-                                         [](std::uint8_t op) { return holdfast::changes(static_cast<Op>(op)); })
-                           : holdfast::changes(batch.op);
+  work.changes = ops.changes();
   for (std::size_t base = 0; base < batch.size; base += kChunk) {
     run_chunk(work, base, std::min(kChunk, batch.size - base), share);
   }

@@ -24,7 +24,7 @@ class CpuMachine final : public Machine {
  public:
   CpuMachine(gphash::TableObject& pool, const MachineOptions& options);
 
-  BatchResult run(const Batch& batch, std::uint64_t score) override;
+  BatchResult run(const Batch& batch, OpSet ops, std::uint64_t score) override;
   std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) override;
   void end_export(std::uint64_t cursor) override { exports_.end(cursor); }
   std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) override;

@@ -44,13 +44,9 @@ index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_by
 /// An erase may be counted before the insert that it undid: never show that as a huge number.
 std::uint64_t counted(std::int64_t items) { return static_cast<std::uint64_t>(std::max<std::int64_t>(items, 0)); }
 
-bool may_change(const Batch& batch) { return batch.ops != nullptr || changes(batch.op); }
-bool may_add(const Batch& batch) { return batch.ops != nullptr || (takes_value(batch.op) && batch.op != Op::assign); }
-bool may_store(const Batch& batch) { return batch.ops != nullptr || takes_value(batch.op); }
-
 }  // namespace
 
-BatchResult CudaMachine::run(const Batch& batch, std::uint64_t score) {
+BatchResult CudaMachine::run(const Batch& batch, OpSet, std::uint64_t score) {
   if (batch.size == 0) return {};
   const OnDevice on(options_.device);
   require_working();
@@ -109,7 +105,7 @@ ChangeJob CudaMachine::change_job(const index::Rows& rows, const void* keys, con
 void CudaMachine::run_on_device(const Batch& batch, std::uint64_t score) {
   auto* const stream = static_cast<cudaStream_t>(batch.stream);
   const bool capturing = is_capturing(stream);
-  if (capturing && may_change(batch)) {
+  if (capturing && may_run(batch).changes()) {
     throw InvalidArgument("stream is being captured into a CUDA graph, and a graph cannot hold a batch that changes " +
                           pool_.path() +
                           ", whose room the host makes: capture searches, and run changes outside of it");
@@ -131,7 +127,7 @@ void CudaMachine::run_on_device(const Batch& batch, std::uint64_t score) {
       capture_search(find_job(rows, keys + key_bytes * base, mask, size), stream);
       continue;
     }
-    if (!may_change(batch)) {
+    if (!may_run(batch).changes()) {
       search(find_job(rows, keys + key_bytes * base, mask, size), stream);
       load_if_due(size);
       continue;
@@ -142,7 +138,7 @@ void CudaMachine::run_on_device(const Batch& batch, std::uint64_t score) {
 }
 
 CudaMachine::Need CudaMachine::need_of(const Batch& batch, std::size_t size) const {
-  return {may_add(batch) ? size : 0, may_store(batch) && !layout_.in_slot() ? size : 0};
+  return {may_run(batch).adds_keys() ? size : 0, may_run(batch).takes_values() && !layout_.in_slot() ? size : 0};
 }
 
 BatchResult CudaMachine::run_from_host(const Batch& batch, std::uint64_t score) {
@@ -180,20 +176,20 @@ void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t si
   const auto* const mask = stage.upload<std::uint8_t>(batch.mask ? batch.mask + base : nullptr, size);
   index::Rows rows = host;
   rows.score = score;
-  rows.values = may_store(batch) ? stage.upload<std::byte>(host.values, bytes) : nullptr;
+  rows.values = may_run(batch).takes_values() ? stage.upload<std::byte>(host.values, bytes) : nullptr;
   rows.ops = stage.upload<std::uint8_t>(host.ops, size);
   rows.statuses = stage.take<Status>(size);
   rows.found = host.found ? stage.take<bool>(size) : nullptr;
   rows.scores = host.scores ? stage.take<std::uint64_t>(sizeof(std::uint64_t) * size) : nullptr;
   rows.out = nullptr;
-  if (host.out && bytes != 0 && (host.ops || reads_value(batch.op))) {
+  if (host.out && bytes != 0 && may_run(batch).reads_values()) {
     rows.out = stage.take<std::byte>(bytes);
     // Rows of a mixed batch that read nothing keep what the caller has there.
     if (host.ops)
       cuda::check(cudaMemcpyAsync(rows.out, host.out, bytes, cudaMemcpyHostToDevice, stage.stream()),
                   "copying a batch to the GPU");
   }
-  if (may_change(batch)) {
+  if (may_run(batch).changes()) {
     const std::lock_guard lock(changing_);
     change(change_job(rows, keys, mask, size), batch.unique, need_of(batch, size), true, stage.stream());
   } else {

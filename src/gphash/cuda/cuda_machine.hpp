@@ -38,12 +38,19 @@
 
 namespace holdfast::machine::cuda {
 
+/// The operations that a batch, or rows of one, may ask for. Kernels take a row's operation from the array of them where there is one,
+/// and only those that change read it: so such a batch counts as one that does anything.
+template <class Rows>
+OpSet may_run(const Rows& rows) {
+  return rows.ops != nullptr ? OpSet::all() : OpSet(rows.op);
+}
+
 class CudaMachine final : public Machine {
  public:
   CudaMachine(gphash::TableObject& pool, const MachineOptions& options);
   ~CudaMachine() override;
 
-  BatchResult run(const Batch& batch, std::uint64_t score) override;
+  BatchResult run(const Batch& batch, OpSet ops, std::uint64_t score) override;
   std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) override;
   std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) override;
   void end_export(std::uint64_t cursor) override { exports_.end(cursor); }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "core/operations.hpp"
 #include "gphash/protocol/combine.hpp"
 #include "gphash/protocol/run.hpp"
 #include "holdfast/status.hpp"
@@ -50,18 +51,19 @@ HOLDFAST_BOTH constexpr Effect combined(const Effect& first, const Effect& secon
 HOLDFAST_BOTH inline Effect effect_of(const Rows& rows, std::size_t number) {
   // A column is no value yet: the value that it belongs to is made as sums are.
   const Held row = rows.partial ? kSum : static_cast<Held>(number);
-  switch (rows.op_of(number)) {
-    case Op::find:
-    case Op::contains: break;
-    case Op::erase: return make_effect(kNothing, kNothing, false, true);
-    case Op::assign: return make_effect(kNothing, row, rows.partial);
-    case Op::insert:
-    case Op::insert_and_find:
-    case Op::find_or_insert: return make_effect(row, kOld, rows.partial);
-    case Op::insert_or_assign: return make_effect(row, row, rows.partial);
-    case Op::accumulate: return make_effect(rows.scale == 1 ? row : kSum, kSum, true);
-  }
-  return {};
+  const auto held = [&](Act act, Held before) {
+    switch (act) {
+      case Act::keeps: break;
+      case Act::sets: return row;
+      case Act::combines: return before == kNothing && rows.scale == 1 ? row : kSum;
+      case Act::removes: return kNothing;
+    }
+    return before;
+  };
+  const Op op = rows.op_of(number);
+  const Act absent = act_of(op, false), there = act_of(op, true);
+  const bool sums = there == Act::combines || (rows.partial && (absent == Act::sets || there == Act::sets));
+  return make_effect(held(absent, kNothing), held(there, kOld), sums, there == Act::removes);
 }
 
 /// One word of a key's value while rows are applied to it.
@@ -73,39 +75,18 @@ struct Word {
 /// The word after a row of operation `op` that gives `given`. What `effect_of` says of the key, this says of its value, or of the column
 /// that the rows are about.
 HOLDFAST_BOTH inline Word after_row(const Word& before, Op op, const Combining& how, std::uint64_t given) {
-  switch (op) {
-    case Op::find:
-    case Op::contains: break;
-    case Op::erase: return {};
-    case Op::assign: return before.there ? Word{true, given} : before;
-    case Op::insert:
-    case Op::insert_and_find:
-    case Op::find_or_insert: return before.there ? before : Word{true, given};
-    case Op::insert_or_assign: return {true, given};
-    case Op::accumulate: {
+  switch (act_of(op, before.there)) {
+    case Act::keeps: break;
+    case Act::sets: return {true, given};
+    case Act::combines: {
       if (!before.there && how.scale == 1) return {true, given};
       Combining with = how;
       with.alone = !before.there;
       return {true, combine_word(before.there ? before.bits : 0, given, with)};
     }
+    case Act::removes: return {};
   }
   return before;
-}
-
-/// The answer of an operation that finds room.
-HOLDFAST_BOTH constexpr Status status_of(Op op, bool was_there) {
-  switch (op) {
-    case Op::find:
-    case Op::contains: break;
-    case Op::erase: return was_there ? Status::erased : Status::not_found;
-    case Op::assign: return was_there ? Status::updated : Status::not_found;
-    case Op::insert:
-    case Op::insert_and_find: return was_there ? Status::exists : Status::inserted;
-    case Op::find_or_insert: return was_there ? Status::found : Status::inserted;
-    case Op::insert_or_assign:
-    case Op::accumulate: return was_there ? Status::updated : Status::inserted;
-  }
-  return was_there ? Status::found : Status::not_found;
 }
 
 /// How often operations on one key write its value since the last erase among them, by whether it was there before them. A scan finds

@@ -10,6 +10,7 @@
 
 #include "core/both.hpp"
 #include "core/failpoint.hpp"
+#include "core/operations.hpp"
 #include "gphash/protocol/combine.hpp"
 #include "gphash/protocol/commit.hpp"
 #include "gphash/protocol/find.hpp"
@@ -110,33 +111,20 @@ class RunState {
   HOLDFAST_BOTH bool evaluate(std::size_t row) {
     const Op op = rows_.op_of(row);
     const bool was_there = source_ != Source::absent;
-    Status status = was_there ? Status::found : Status::not_found;
-    switch (op) {
-      case Op::find:
-      case Op::contains: break;
-      case Op::erase:
-        if (was_there) status = Status::erased;
+    Status status = status_of(op, was_there);
+    switch (act_of(op, was_there)) {
+      case Act::keeps: break;
+      case Act::sets:
+        if (!(was_there ? replace(row, status) : add(row, status))) return false;
+        break;
+      case Act::combines:
+        if constexpr (Shape::kVariable) break;  // refused before anything runs
+        if (!(was_there ? combine(row, status) : add_scaled(row, status))) return false;
+        break;
+      case Act::removes:
         source_ = Source::absent;
         writes_ = 0;
         goes_on_ = false;
-        break;
-      case Op::assign:
-        if (was_there && !replace(row, status)) return false;
-        break;
-      case Op::insert:
-      case Op::insert_and_find:
-        status = Status::exists;
-        if (!was_there && !add(row, status)) return false;
-        break;
-      case Op::find_or_insert:
-        if (!was_there && !add(row, status)) return false;
-        break;
-      case Op::insert_or_assign:
-        if (!(was_there ? replace(row, status) : add(row, status))) return false;
-        break;
-      case Op::accumulate:
-        if constexpr (Shape::kVariable) break;  // refused before anything runs
-        if (!(was_there ? combine(row, status) : add_scaled(row, status))) return false;
         break;
     }
     if (status == Status::inserted || status == Status::updated) ++writes_;
@@ -237,12 +225,12 @@ class RunState {
 
   // False: a cell is needed and there is none.
   HOLDFAST_BOTH bool add(std::size_t row, Status& status) {
-    status = permits_.new_key ? Status::inserted : Status::no_space;
+    if (!permits_.new_key) status = Status::no_space;
     return !permits_.new_key || set_row(row);
   }
   HOLDFAST_BOTH bool replace(std::size_t row, Status& status) {
     const bool may = permits_.new_value || view_.in_slot();
-    status = may ? Status::updated : Status::no_space;
+    if (!may) status = Status::no_space;
     return !may || set_row(row);
   }
   HOLDFAST_BOTH bool set_row(std::size_t row) {
@@ -257,7 +245,6 @@ class RunState {
   /// `add` of the row times the scale.
   HOLDFAST_BOTH bool add_scaled(std::size_t row, Status& status) {
     if (!permits_.new_key || rows_.scale == 1) return add(row, status);
-    status = Status::inserted;
     Combining alone = rows_.combining();
     alone.alone = true;
     if constexpr (kColumns) {
@@ -275,7 +262,6 @@ class RunState {
   }
 
   HOLDFAST_BOTH bool combine(std::size_t row, Status& status) {
-    status = Status::updated;
     if (!permits_.new_value && !view_.in_slot()) {
       status = Status::no_space;
       return true;

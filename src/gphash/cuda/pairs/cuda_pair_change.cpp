@@ -22,11 +22,6 @@ ChangeRoom change_room_of(const PairRoom& room, void* scratch, std::size_t bytes
   return of;
 }
 
-bool may_update(const index::Rows& rows) {
-  return rows.ops != nullptr || rows.op == Op::insert_or_assign || rows.op == Op::assign;
-}
-bool may_add(const index::Rows& rows) { return rows.ops != nullptr || (takes_value(rows.op) && rows.op != Op::assign); }
-
 }  // namespace
 
 /// Room for the order, the phases, the cells and the rest of `rows` rows.
@@ -95,7 +90,7 @@ void CudaMachine::begin_rest(std::uint64_t capacity) {
 /// The caller holds `changing_`. Returns when all is done, having grown the table as far as it took. `reads`: what the rows read,
 /// within an epoch of the batch's own; or null.
 void CudaMachine::change_pairs(ChangeJob& job, PairRoom room, ReadsOfChange* reads, cudaStream_t stream) {
-  if (may_add(job.rows) && exports_.want_moves()) {  // inserts move items, and kernels do not say which
+  if (may_run(job.rows).adds_keys() && exports_.want_moves()) {  // inserts move items, and kernels do not say which
     last_change_.wait("waiting for the batch before");
     exports_.list_rest(layout_);
   }
@@ -150,7 +145,7 @@ void CudaMachine::take_leftovers(ChangeJob& job, const ChangeReport& report) {
 
 /// Lists cells for what has been counted, growing the heap if it must and can. `demand` is what counts.
 void CudaMachine::reserve_pairs(const ChangeJob& job, Full& full, cudaStream_t stream) {
-  const bool updates = may_update(job.rows);
+  const bool updates = may_run(job.rows).replaces_values();
   for (;;) {
     free_rested(pairs_->view(), ring_, state_.data(), stream);
     count_slabs(pairs_->view(), stream);

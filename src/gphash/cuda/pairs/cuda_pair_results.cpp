@@ -37,7 +37,7 @@ T read_word(const T* from, cudaStream_t stream) {
 }  // namespace
 
 bool may_read_pairs(const Batch& batch) {
-  return (batch.blobs != nullptr || batch.device_blobs != nullptr) && (batch.ops != nullptr || reads_value(batch.op));
+  return (batch.blobs != nullptr || batch.device_blobs != nullptr) && may_run(batch).reads_values();
 }
 
 std::size_t PairReads::bytes(std::size_t rows) {

@@ -16,9 +16,6 @@ constexpr std::uint64_t kPairBytes = std::uint64_t{512} << 20;  // of keys and v
 
 constexpr std::byte kNoBytes{};
 
-bool may_change(const Batch& batch) { return batch.ops != nullptr || changes(batch.op); }
-bool may_store(const Batch& batch) { return batch.ops != nullptr || takes_value(batch.op); }
-
 std::uint64_t bytes_of(const std::uint64_t* offsets, std::size_t base, std::size_t size) {
   return offsets == nullptr ? 0 : offsets[base + size] - offsets[base];
 }
@@ -37,7 +34,7 @@ std::size_t rows_of_chunk(const Batch& batch, std::size_t base, std::size_t most
 
 /// What a chunk works with, on top of its arrays.
 std::size_t bytes_to_run(const Batch& batch, std::size_t size) {
-  return 8 + (may_change(batch) ? PairReads::bytes(size) : pair_search_bytes(size));
+  return 8 + (may_run(batch).changes() ? PairReads::bytes(size) : pair_search_bytes(size));
 }
 
 /// Where the bytes of a chunk would begin on the GPU if those before it were there too: offsets count from there.
@@ -125,7 +122,7 @@ void CudaMachine::require_pairs(const Batch& batch, Stage& stage) const {
 /// A chunk whose arrays the GPU can reach. What rows read is the caller's when it returns.
 void CudaMachine::run_pair_rows(const PairChunk& chunk, const ResultsOf& to, Stage& stage, cudaStream_t stream) {
   auto* const epoch = stage.take<std::uint64_t>(8);
-  if (!may_change(to.batch)) {
+  if (!may_run(to.batch).changes()) {
     FindJob job = find_job(chunk.rows, chunk.keys, chunk.mask, chunk.size);
     job.key_offsets = chunk.key_offsets;
     {
@@ -174,7 +171,7 @@ void CudaMachine::run_pairs_in_place(const Batch& batch, std::size_t base, std::
 /// Copies a chunk to the GPU, runs it, and copies its results back.
 void CudaMachine::run_pair_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage,
                                  BatchResult& result) {
-  const bool stores = may_store(batch) && batch.value_offsets != nullptr;
+  const bool stores = may_run(batch).takes_values() && batch.value_offsets != nullptr;
   const std::uint64_t key_bytes = bytes_of(batch.key_offsets, base, size);
   const std::uint64_t value_bytes = stores ? bytes_of(batch.value_offsets, base, size) : 0;
   stage.begin(key_bytes + value_bytes + 16 * (size + 1) + 4 * size + bytes_to_run(batch, size), kPairArrays + 9);

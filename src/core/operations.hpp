@@ -1,0 +1,101 @@
+// operations.hpp: what every operation does to its key, once: a table that evaluation, effects, sums and answers are read from.
+#pragma once
+
+#include <cstdint>
+
+#include "core/both.hpp"
+#include "holdfast/status.hpp"
+
+namespace holdfast {
+
+/// What becomes of a key's value.
+enum class Act : std::uint8_t {
+  keeps,     ///< nothing changes
+  sets,      ///< it is what the row gives
+  combines,  ///< it is what was there, or nothing, combined with what the row gives
+  removes,   ///< the key goes
+};
+
+namespace operations {
+
+struct Row {
+  Op op;
+  Act absent, there;           ///< by whether the key is there
+  Status if_absent, if_there;  ///< of an operation that finds room
+};
+
+inline constexpr Row kRows[kOps] = {
+    {Op::insert, Act::sets, Act::keeps, Status::inserted, Status::exists},
+    {Op::insert_or_assign, Act::sets, Act::sets, Status::inserted, Status::updated},
+    {Op::assign, Act::keeps, Act::sets, Status::not_found, Status::updated},
+    {Op::find, Act::keeps, Act::keeps, Status::not_found, Status::found},
+    {Op::contains, Act::keeps, Act::keeps, Status::not_found, Status::found},
+    {Op::erase, Act::keeps, Act::removes, Status::not_found, Status::erased},
+    {Op::find_or_insert, Act::sets, Act::keeps, Status::inserted, Status::found},
+    {Op::insert_and_find, Act::sets, Act::keeps, Status::inserted, Status::exists},
+    {Op::accumulate, Act::combines, Act::combines, Status::inserted, Status::updated},
+};
+
+/// A column of the table in one word, four bits an operation: kernels have no arrays of constants.
+template <class Column>
+consteval std::uint64_t packed(Column Row::*column) {
+  std::uint64_t word = 0;
+  for (unsigned op = 0; op < kOps; ++op) {
+    if (kRows[op].op != static_cast<Op>(op)) throw "the rows stand in the order of their operations";
+    word |= std::uint64_t{static_cast<std::uint8_t>(kRows[op].*column)} << (4 * op);
+  }
+  return word;
+}
+static_assert(kOps <= 16 && kStatuses <= 16);
+
+inline constexpr std::uint64_t kActAbsent = packed(&Row::absent), kActThere = packed(&Row::there);
+inline constexpr std::uint64_t kIfAbsent = packed(&Row::if_absent), kIfThere = packed(&Row::if_there);
+
+}  // namespace operations
+
+/// What `op` does to the value of a key that is there, or is not.
+HOLDFAST_BOTH constexpr Act act_of(Op op, bool there) {
+  return static_cast<Act>((there ? operations::kActThere : operations::kActAbsent) >> (4 * static_cast<unsigned>(op)) &
+                          15);
+}
+
+/// The answer of an operation that finds room.
+HOLDFAST_BOTH constexpr Status status_of(Op op, bool there) {
+  return static_cast<Status>((there ? operations::kIfThere : operations::kIfAbsent) >> (4 * static_cast<unsigned>(op)) &
+                             15);
+}
+
+/// Some operations: those that the rows of a batch may ask for.
+class OpSet {
+ public:
+  constexpr OpSet() = default;
+  constexpr explicit OpSet(Op op) { add(op); }
+  static constexpr OpSet all() {
+    OpSet all;
+    all.bits_ = (1u << kOps) - 1;
+    return all;
+  }
+
+  constexpr void add(Op op) { bits_ |= 1u << static_cast<unsigned>(op); }
+  constexpr bool has(Op op) const { return (bits_ & OpSet(op).bits_) != 0; }
+  /// One of them, at least, does something that a key or its value is not the same after.
+  constexpr bool changes() const { return any([](Op op) { return holdfast::changes(op); }); }
+  constexpr bool adds_keys() const { return any([](Op op) { return act_of(op, false) != Act::keeps; }); }
+  constexpr bool replaces_values() const {
+    return any([](Op op) { return act_of(op, true) == Act::sets || act_of(op, true) == Act::combines; });
+  }
+  constexpr bool takes_values() const { return any([](Op op) { return takes_value(op); }); }
+  constexpr bool reads_values() const { return any([](Op op) { return reads_value(op); }); }
+
+ private:
+  template <class Is>
+  constexpr bool any(const Is& is) const {
+    for (unsigned op = 0; op < kOps; ++op) {
+      if ((bits_ >> op & 1) != 0 && is(static_cast<Op>(op))) return true;
+    }
+    return false;
+  }
+  unsigned bits_ = 0;
+};
+
+}  // namespace holdfast
