@@ -76,7 +76,7 @@ std::uint64_t Table::erase_if(const Selection& selection) {
     batch.op = Op::erase;
     batch.keys = room.keys.data();
     batch.size = n;
-    erased += impl_->machine().run(batch, 0).of(Status::erased);
+    erased += impl_->machine().run(batch, OpSet(Op::erase), 0).of(Status::erased);
   }
   return erased;
 }
