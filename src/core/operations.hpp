@@ -79,13 +79,21 @@ class OpSet {
   constexpr void add(Op op) { bits_ |= 1u << static_cast<unsigned>(op); }
   constexpr bool has(Op op) const { return (bits_ & OpSet(op).bits_) != 0; }
   /// One of them, at least, does something that a key or its value is not the same after.
-  constexpr bool changes() const { return any([](Op op) { return holdfast::changes(op); }); }
-  constexpr bool adds_keys() const { return any([](Op op) { return act_of(op, false) != Act::keeps; }); }
+  constexpr bool changes() const {
+    return any([](Op op) { return holdfast::changes(op); });
+  }
+  constexpr bool adds_keys() const {
+    return any([](Op op) { return act_of(op, false) != Act::keeps; });
+  }
   constexpr bool replaces_values() const {
     return any([](Op op) { return act_of(op, true) == Act::sets || act_of(op, true) == Act::combines; });
   }
-  constexpr bool takes_values() const { return any([](Op op) { return takes_value(op); }); }
-  constexpr bool reads_values() const { return any([](Op op) { return reads_value(op); }); }
+  constexpr bool takes_values() const {
+    return any([](Op op) { return takes_value(op); });
+  }
+  constexpr bool reads_values() const {
+    return any([](Op op) { return reads_value(op); });
+  }
 
  private:
   template <class Is>
