@@ -6,6 +6,7 @@
 
 #include "gphash/cuda/caches/value_view.hpp"
 #include "gphash/cuda/kit.hpp"
+#include "gphash/cuda/paths.hpp"
 #include "gphash/protocol/effect.hpp"
 #include "gphash/protocol/recover.hpp"
 #include "gphash/protocol/run.hpp"
@@ -93,10 +94,6 @@ struct FindJob {
   DeviceState* state = nullptr;
   std::uint64_t generation = 0;  ///< of a search in a graph, which comes when it likes; 0: one that the host waits for
 };
-
-inline constexpr std::uint64_t kSmallSearch = 1 << 14;  ///< rows, at most, of a search that one cluster orders
-inline constexpr std::uint64_t kSmallNearSearch = 1
-                                                  << 13;  ///< rows, at most, that go unordered where values have copies
 
 /// Which rows of a small search want a cell that another row reads.
 struct Repeats {

@@ -1,4 +1,4 @@
-// pair_results.hpp: what a batch of variable-length pairs reads, on its way from the GPU to the caller (cuda_pair_results.cpp).
+// pair_results.hpp: what a batch of variable-length pairs reads, on its way from the GPU to the caller (pair_results.cpp).
 #pragma once
 
 #include <cstddef>

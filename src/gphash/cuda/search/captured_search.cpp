@@ -2,8 +2,8 @@
 #include <chrono>
 #include <thread>
 
-#include "gphash/cuda/cuda_machine.hpp"
 #include "gphash/cuda/kit.hpp"
+#include "gphash/cuda/search/searches.hpp"
 #include "gpu/capture.hpp"
 
 namespace holdfast::machine::cuda {
@@ -20,30 +20,32 @@ struct SearchInGraph {
 
 /// A search that will run as often as its graph is launched, whenever that is. The host waits for none of its runs, so it has a
 /// room of its own, and answers `not_run` once end_captures has told it to.
-void CudaMachine::capture_search(FindJob job, cudaStream_t stream) {
-  const std::lock_guard lock(launching_);
+void Searches::capture_search(FindJob job, cudaStream_t stream) {
+  const std::lock_guard lock(table_.launching);
   const auto kept = std::make_shared<SearchInGraph>();
-  kept->state = shared_state_;
-  if (goes_by_cells(job)) kept->cells = std::make_unique<SearchRooms::Room>(job.size, is_wide(layout_.cells));
-  if (goes_by_address(job)) kept->aims = std::make_unique<SearchRooms::Room>(job.size, false);
+  kept->state = table_.in_graphs;
+  job.generation = table_.generation;
+  const SearchPath path = path_of(facts_of(job));
+  if (values_are_far(job)) kept->cells = std::make_unique<SearchRooms::Room>(job.size, is_wide(table_.layout.cells));
+  if (path == SearchPath::by_slots || path == SearchPath::by_both)
+    kept->aims = std::make_unique<SearchRooms::Room>(job.size, false);
   keep_for_graph(stream, kept);
-  job.generation = generation_;
   captured_ = true;
   skip_masked(job.rows, nullptr, job.size, stream);
-  start_search(job, kept->cells.get(), kept->aims.get(), stream);
+  start(job, path, kept->cells.get(), kept->aims.get(), stream);
 }
 
-/// Tags and copies of buckets are about to go, or all cells to come free: searches in graphs do nothing from now on, and none
-/// of them is under way. The caller holds `launching_`.
-void CudaMachine::end_captures() {
+void Searches::end_captures() {
   if (!captured_) return;
   captured_ = false;
-  ++generation_;
+  ++table_.generation;
   const char* const doing = "ending searches in graphs";
-  cuda::check(cudaMemcpyAsync(&state_.data()->generation, &generation_, 8, cudaMemcpyHostToDevice, stream_), doing);
-  stream_.wait(doing);
+  cuda::check(
+      cudaMemcpyAsync(&table_.state.data()->generation, &table_.generation, 8, cudaMemcpyHostToDevice, table_.stream),
+      doing);
+  table_.stream.wait(doing);
   for (;;) {
-    const DeviceState state = read_state();
+    const DeviceState state = table_.read_state();
     if (state.readers.inside[0] + state.readers.inside[1] + state.readers.inside[2] == 0) return;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }

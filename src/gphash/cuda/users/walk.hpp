@@ -1,4 +1,4 @@
-// walk.hpp: the kernels of walks through a table (cuda_walk.hpp), beside those of their users.
+// walk.hpp: the kernels of walks through a table (table_walk.hpp), beside those of their users.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,45 +1,56 @@
-// cuda_check.cpp: verifies an open table: its slots against the pool, and everything volatile against its slots.
-#include "gphash/cuda/cuda_machine.hpp"
-#include "gphash/cuda/damage.hpp"
+// check.cpp: what upkeep did, and whether an open table is as it should be: its slots against the pool, and everything volatile against its slots.
+#include "gphash/cuda/upkeep/damage.hpp"
+#include "gphash/cuda/upkeep/upkeep.hpp"
 #include "gphash/pair_check.hpp"
 
 namespace holdfast::machine::cuda {
 
-CheckReport CudaMachine::check() {
-  const OnDevice on(options_.device);
-  const std::lock_guard change(changing_);
-  const std::lock_guard lock(launching_);
-  require_working();
-  finish_all();
+void Upkeep::stats(Stats& stats) const {
+  stats.resizes = resizes_;
+  stats.heap_growths = heap_growths_;
+  stats.recovery_ms = recovery_ms_;
+  stats.last_resize_ms = last_resize_ms_;
+  stats.last_resize_alloc_ms = last_resize_alloc_ms_;
+  stats.repaired_slots = torn_;
+  stats.finished_moves = second_copies_;
+  stats.rehashed = rehashed_;
+}
+
+CheckReport Upkeep::check() {
+  const OnDevice on(table_.options.device);
+  const std::lock_guard change(table_.changing);
+  const std::lock_guard lock(table_.launching);
+  table_.require_working();
+  searches_.finish_all();
   CheckReport report;
-  report.slots = layout_.total_slots() + (layout_.wide() || pairs_ ? 0 : 1);
-  report.cells = layout_.in_slot() ? 0 : layout_.cells;
+  report.slots = table_.layout.total_slots() + (table_.layout.wide() || table_.pairs ? 0 : 1);
+  report.cells = table_.layout.in_slot() ? 0 : table_.layout.cells;
   report.repaired_slots = torn_;
   report.finished_moves = second_copies_;
   report.rehashed = rehashed_;
-  report.was_clean = pool_.was_clean();
+  report.was_clean = table_.pool.was_clean();
   report.recovery_ms = recovery_ms_;
-  report.map_ms = pool_.map_ms();
-  report.repairs = pool_.repairs();
+  report.map_ms = table_.pool.map_ms();
+  report.repairs = table_.pool.repairs();
   check_errors(report);
   return report;
 }
 
 /// Reads everything again into other tags, and compares with what the table believes.
-void CudaMachine::check_errors(CheckReport& report) {
-  settle();
-  settle();
-  const DeviceState state = read_state();
+void Upkeep::check_errors(CheckReport& report) {
+  table_.settle();
+  table_.settle();
+  const DeviceState state = table_.read_state();
   report.items = static_cast<std::uint64_t>(state.items);
   report.free_cells = state.tail - state.head;
-  if (pairs_) {
-    free_rested(pairs_->view(), ring_, state_.data(), stream_);
-    read_directory(pairs_->view(), layout_, 0, stream_);  // as the pool has it
+  if (table_.pairs) {
+    free_rested(table_.pairs->view(), table_.ring, table_.state.data(), table_.stream);
+    read_directory(table_.pairs->view(), table_.layout, 0, table_.stream);  // as the pool has it
   }
   const DeviceBuffer<std::uint32_t> live = bits_for_cells();
-  const DeviceBuffer<std::uint64_t> tags = tags_for(layout_.top_level);
-  cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, stream_), "checking the table");
-  cuda::check(cudaMemsetAsync(tags.data(), 0, layout_.tag_words() * 8, stream_), "checking the table");
+  const DeviceBuffer<std::uint64_t> tags = tags_for(table_.layout.top_level);
+  cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, table_.stream), "checking the table");
+  cuda::check(cudaMemsetAsync(tags.data(), 0, table_.layout.tag_words() * 8, table_.stream), "checking the table");
   struct Elsewhere {  // the kernels see the other tags, and the pool itself, as long as this lives
     Elsewhere(TableKernels& kernels, const Layout& own, const CacheView& cache, std::uint64_t* tags)
         : kernels_(kernels), own_(own), cache_(cache) {
@@ -51,19 +62,20 @@ void CudaMachine::check_errors(CheckReport& report) {
     TableKernels& kernels_;
     const Layout& own_;
     const CacheView cache_;
-  } elsewhere(table_kernels_, layout_, caches(), tags.data());
+  } elsewhere(table_.table_kernels, table_.layout, table_.caches(), tags.data());
   zero_report();
-  table_kernels_.scan(false, live.data(), scan_report_.data(), stream_);
+  table_.table_kernels.scan(false, live.data(), scan_report_.data(), table_.stream);
   const ScanReport slots = read_report();
-  table_kernels_.compare_tags(layout_.tags, scan_report_.data(), stream_);
-  table_kernels_.drop_copies(false, scan_report_.data(), stream_);
-  cache_.compare(scan_report_.data(), stream_);
-  if (pairs_) {
-    compare_cells(pairs_->view(), live.data(), scan_report_.data(), stream_);
+  table_.table_kernels.compare_tags(table_.layout.tags, scan_report_.data(), table_.stream);
+  table_.table_kernels.drop_copies(false, scan_report_.data(), table_.stream);
+  table_.cache.compare(scan_report_.data(), table_.stream);
+  if (table_.pairs) {
+    compare_cells(table_.pairs->view(), live.data(), scan_report_.data(), table_.stream);
   } else {
-    values_.compare(live.data(), layout_, scan_report_.data(), stream_);
+    table_.values.compare(live.data(), table_.layout, scan_report_.data(), table_.stream);
   }
-  if (!layout_.in_slot() && !pairs_) mark_free_cells(ring_, state_.data(), live.data(), scan_report_.data(), stream_);
+  if (!table_.layout.in_slot() && !table_.pairs)
+    mark_free_cells(table_.ring, table_.state.data(), live.data(), scan_report_.data(), table_.stream);
   const ScanReport all = read_report();
   const auto append = [&](const std::vector<std::string>& lines) {
     report.errors.insert(report.errors.end(), lines.begin(), lines.end());
@@ -71,7 +83,7 @@ void CudaMachine::check_errors(CheckReport& report) {
   const auto expect = [&](bool holds, const std::string& what) {
     if (!holds) report.errors.push_back(what);
   };
-  append(describe(slots, layout_));
+  append(describe(slots, table_.layout));
   append(describe_shared(slots));
   expect(slots.torn == 0, std::to_string(slots.torn) + " slots are half-written");
   expect(all.second_copies == 0, std::to_string(all.second_copies) + " keys are in the table twice");
@@ -83,10 +95,10 @@ void CudaMachine::check_errors(CheckReport& report) {
          std::to_string(all.shared - slots.shared) + " free cells are in use, or free twice");
   expect(slots.items == report.items,
          "the table counts " + std::to_string(report.items) + " items, its slots hold " + std::to_string(slots.items));
-  if (pairs_) {
+  if (table_.pairs) {
     expect(all.wrong_cells == 0, std::to_string(all.wrong_cells) + " words of free cells do not say what slots name");
     check_pairs(report, slots);
-  } else if (!layout_.in_slot()) {
+  } else if (!table_.layout.in_slot()) {
     expect(report.free_cells + slots.items == report.cells, std::to_string(report.cells) + " cells, but " +
                                                                 std::to_string(slots.items) + " live and " +
                                                                 std::to_string(report.free_cells) + " free");
@@ -94,21 +106,21 @@ void CudaMachine::check_errors(CheckReport& report) {
 }
 
 /// How the heap is used, and whether every pair is as it was written, which the host reads.
-void CudaMachine::check_pairs(CheckReport& report, const ScanReport& found) {
-  const SlabUse use = pairs_->use(stream_);
+void Upkeep::check_pairs(CheckReport& report, const ScanReport& found) {
+  const SlabUse use = table_.pairs->use(table_.stream);
   report.cells = use.used_cells + use.free_cells;
   report.free_cells = use.free_cells;
   if (use.used_cells != found.items) {
     report.errors.push_back("the table believes " + std::to_string(use.used_cells) +
                             " cells to be in use, its slots name " + std::to_string(found.items));
   }
-  const std::int64_t left = pairs_->state(stream_).left;
+  const std::int64_t left = table_.pairs->state(table_.stream).left;
   if (found.left != static_cast<std::uint64_t>(left)) {
     report.errors.push_back("the table counts " + std::to_string(left) +
                             " bytes that pairs leave of their cells, its slots " + std::to_string(found.left));
   }
   if (!report.errors.empty()) return;
-  report.errors = verify_pairs(layout_);
+  report.errors = verify_pairs(table_.layout);
 }
 
 }  // namespace holdfast::machine::cuda

@@ -3,7 +3,8 @@
 // Rows are resolved and ordered at some eight thousand million a second, and gathered at four hundred: in one part, the link would stand
 // still for a sixteenth of the time. What the parts share is read twice, though, so if many rows want few cells, all go together after
 // all. That is known when the first rows have been counted, on the GPU alone: kernels ask it (SearchRoom::apart), the host does not.
-#include "gphash/cuda/cuda_machine.hpp"
+#include "gphash/cuda/kit.hpp"
+#include "gphash/cuda/search/searches.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -32,16 +33,16 @@ FindJob part_of(const FindJob& job, std::uint64_t base, std::uint64_t size, std:
 }  // namespace
 
 /// How many rows go first; 0: all at once. A stream that is drawn into a capture stays in it, so in a graph all do.
-std::uint64_t CudaMachine::head_start_of(const FindJob& job) const {
-  const std::uint64_t first = layout_.cells * layout_.cell_bytes / kHeapBytes;
+std::uint64_t Searches::head_start_of(const FindJob& job) const {
+  const std::uint64_t first = table_.layout.cells * table_.layout.cell_bytes / kHeapBytes;
   const bool worth_it =
-      job.size >= kLeastRest * first && job.size <= kMostRest * first && layout_.cell_bytes < kLargeCell;
-  return worth_it && !values_.view().any() && job.generation == 0 ? first : 0;
+      job.size >= kLeastRest * first && job.size <= kMostRest * first && table_.layout.cell_bytes < kLargeCell;
+  return worth_it && !table_.values.view().any() && job.generation == 0 ? first : 0;
 }
 
-void CudaMachine::search_with_head_start(const FindJob& job, std::uint64_t first, const SearchRoom& room,
-                                         HeadStart& head, cudaStream_t stream) {
-  const FindJob ahead = part_of(job, 0, first, layout_.key_bytes());
+void Searches::search_in_two_parts(const FindJob& job, const SearchRoom& room, HeadStart& head, cudaStream_t stream) {
+  const std::uint64_t first = head_start_of(job);
+  const FindJob ahead = part_of(job, 0, first, table_.layout.key_bytes());
   SearchRoom all = room;
   all.first = first;
   all.crowd = head.crowd;
@@ -49,22 +50,22 @@ void CudaMachine::search_with_head_start(const FindJob& job, std::uint64_t first
   SearchRoom ahead_room = all;
   ahead_room.starts = head.starts;
   ahead_room.ended = nullptr;
-  kernels_->resolve(ahead, ahead_room, stream);
-  order_search(ahead_room, first, layout_.cells, stream);
+  table_.kernels->resolve(ahead, ahead_room, stream);
+  order_search(ahead_room, first, table_.layout.cells, stream);
   count_crowd(ahead_room, head.crowd, stream);
   head.ordered.record(stream);
   head.ordered.hold(head.stream);
-  kernels_->gather(ahead, ahead_room, false, head.stream);
+  table_.kernels->gather(ahead, ahead_room, false, head.stream);
   head.gathered.record(head.stream);
 
   begin_second_part(all, stream);
   SearchRoom others = all;  // each row has its own places there, whichever part it is in
-  others.cells = static_cast<std::byte*>(all.cells) + (is_wide(layout_.cells) ? 8 : 4) * first;
+  others.cells = static_cast<std::byte*>(all.cells) + (is_wide(table_.layout.cells) ? 8 : 4) * first;
   others.ranks += first;
-  kernels_->resolve(part_of(job, first, job.size - first, layout_.key_bytes()), others, stream);
-  order_search(all, job.size, layout_.cells, stream);
+  table_.kernels->resolve(part_of(job, first, job.size - first, table_.layout.key_bytes()), others, stream);
+  order_search(all, job.size, table_.layout.cells, stream);
   head.gathered.hold(stream);
-  kernels_->gather(job, all, false, stream);
+  table_.kernels->gather(job, all, false, stream);
 }
 
 }  // namespace holdfast::machine::cuda

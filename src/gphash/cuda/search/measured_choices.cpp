@@ -1,4 +1,4 @@
-// cuda_choices.cpp: measures, when a pool is opened, how its searches go best: a few dozen of them, over its own cells.
+// measured_choices.cpp: measures, when a pool is opened, how its searches go best: a few dozen of them, over its own cells.
 //
 // Which way is best depends on the GPU, its link, how much memory the pool takes, and how its cells lie. Only reads can be tried:
 // from how many rows on changes go in phases stays as it is.
@@ -7,8 +7,8 @@
 #include <chrono>
 #include <limits>
 
-#include "gphash/cuda/cuda_machine.hpp"
-#include "gphash/cuda/search/choices.hpp"
+#include "gphash/cuda/kit.hpp"
+#include "gphash/cuda/search/searches.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -46,16 +46,16 @@ class Stopwatch {
 
 }  // namespace
 
-/// The caller is alone on the table. What cannot be measured stays as it is by default.
-void CudaMachine::choose_searches(std::uint64_t items) {
+/// What cannot be measured stays as it is by default.
+void Searches::choose_searches(std::uint64_t items) {
   choices_ = default_choices();
-  const bool wanted = options_.calibrate && options_.order_from == 0 && items >= kFewItems;
-  const bool in_cells = !layout_.in_slot() && layout_.value_bytes != 0;
-  if (!wanted || pairs_ || !cache_.view().resident() || !in_cells || values_.view().any()) return;
+  const bool wanted = table_.options.calibrate && table_.options.order_from == 0 && items >= kFewItems;
+  const bool in_cells = !table_.layout.in_slot() && table_.layout.value_bytes != 0;
+  if (!wanted || table_.pairs || !table_.cache.view().resident() || !in_cells || table_.values.view().any()) return;
   const auto start = std::chrono::steady_clock::now();
   const SearchChoices before = choices_;
   try {
-    measure_searches();
+    measure();
   } catch (const DeviceError&) {  // no memory to measure in; an error that lasts is met again by the next call
     choices_ = before;
     return;
@@ -63,15 +63,16 @@ void CudaMachine::choose_searches(std::uint64_t items) {
   choices_.ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-void CudaMachine::measure_searches() {
-  const std::uint64_t rows = std::clamp<std::uint64_t>(kMostBytes / layout_.value_bytes, kSizes[0], kMostRows);
-  const DeviceBuffer<std::byte> keys(rows * layout_.key_bytes()), out(rows * layout_.value_bytes);
-  SearchRooms::Room room(rows, is_wide(layout_.cells));
-  sample_keys(cache_.view(), layout_.buckets(0) * layout_.shape.slots(), keys.data(), rows, stream_);
+void Searches::measure() {
+  const std::uint64_t rows = std::clamp<std::uint64_t>(kMostBytes / table_.layout.value_bytes, kSizes[0], kMostRows);
+  const DeviceBuffer<std::byte> keys(rows * table_.layout.key_bytes()), out(rows * table_.layout.value_bytes);
+  SearchRooms::Room room(rows, is_wide(table_.layout.cells));
+  sample_keys(table_.cache.view(), table_.layout.buckets(0) * table_.layout.shape.slots(), keys.data(), rows,
+              table_.stream);
   Stopwatch watch;
   index::Rows answers;
   answers.op = Op::find;
-  answers.value_bytes = layout_.value_bytes;
+  answers.value_bytes = table_.layout.value_bytes;
   answers.out = out.data();
   const SearchChoices before = choices_;
   const auto time_of = [&](std::uint64_t size, const SearchChoices& choices) {
@@ -80,9 +81,10 @@ void CudaMachine::measure_searches() {
     double best = std::numeric_limits<double>::infinity();
     for (unsigned turn = 0; turn < kTurns; ++turn) {
       const std::uint64_t from = std::min(turn * size, rows - size);
-      watch.start(stream_);
-      search_cells(find_job(answers, keys.data() + from * layout_.key_bytes(), nullptr, size), room, stream_);
-      const double ms = watch.stop(stream_);
+      watch.start(table_.stream);
+      const FindJob job = table_.find_job(answers, keys.data() + from * table_.layout.key_bytes(), nullptr, size);
+      search_cells(job, path_of(facts_of(job)), room, table_.stream);
+      const double ms = watch.stop(table_.stream);
       if (turn != 0) best = std::min(best, ms);
     }
     choices_ = before;

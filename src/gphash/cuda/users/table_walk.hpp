@@ -1,4 +1,4 @@
-// cuda_walk.hpp: walks through a table (device_walk.hpp): its slots or its cells, piece by piece, for kernels of its users.
+// table_walk.hpp: walks through a table (device_walk.hpp): its slots or its cells, piece by piece, for kernels of its users.
 //
 // A walk takes the turn of a changing batch, so that all that it reads stands still, and waits for the batch before. What kernels do not
 // read of values, or what lies in slots, it gives slot by slot: out of the copies where all buckets have one, else as the slots come over
@@ -9,15 +9,16 @@
 #include <mutex>
 
 #include "core/key_limits.hpp"
-#include "gphash/cuda/cuda_machine.hpp"
+#include "gphash/cuda/change/changes.hpp"
+#include "gphash/cuda/cuda_table.hpp"
 #include "gphash/cuda/users/walk.hpp"
 
 namespace holdfast::machine::cuda {
 
-class CudaWalk final : public Walk {
+class TableWalk final : public Walk {
  public:
-  CudaWalk(CudaMachine& machine, const WalkPlan& plan, cudaStream_t stream);
-  ~CudaWalk() override;
+  TableWalk(CudaTable& table, Changes& changes, const WalkPlan& plan, cudaStream_t stream);
+  ~TableWalk() override;
   bool next(ItemArrays& items) override;
   Chosen finish() override;
 
@@ -42,7 +43,8 @@ class CudaWalk final : public Walk {
   void give(std::uint64_t size);
   void erase_taken();
 
-  CudaMachine& machine_;
+  CudaTable& table_;
+  Changes& changes_;
   const OnDevice on_;
   const WalkPlan plan_;
   const cudaStream_t stream_;

@@ -1,11 +1,11 @@
-// cuda_phases.cpp: the schedule of a changing batch that goes in phases (gphash/protocol/phases.hpp, phases.cuh).
+// change_in_phases.cpp: the schedule of a changing batch that goes in phases (gphash/protocol/phases.hpp, phases.cuh).
 //
 // Rows that read cells are answered beside the durable phases, on a stream of their own: the link has a direction for each. They
 // begin when all is ordered, since sorting stands still next to a full link.
-#include <algorithm>
 #include <utility>
 
-#include "gphash/cuda/cuda_machine.hpp"
+#include "gphash/cuda/change/changes.hpp"
+#include "gphash/cuda/kit.hpp"
 #include "gphash/protocol/phases.hpp"
 
 namespace holdfast::machine::cuda {
@@ -14,26 +14,26 @@ namespace holdfast::machine::cuda {
 static constexpr std::uint64_t kPlanAheadTimes = 16, kPlanAheadPart = 8;
 
 /// Whether gphash/protocol/phases.hpp can do it, and it is large enough to be worth some fifteen launches; and which phases it takes.
-CudaMachine::Phases CudaMachine::phases_of(const ChangeJob& job) const {
+Changes::Phases Changes::phases_of(const ChangeJob& job) const {
   Phases phases;
-  phases.any = cache_.view().any() && job.size >= rows_from_phases() &&
-               index::slot_numbers(layout_) < kNoSlot - index::kLineSlots && !is_wide(layout_.cells);
+  phases.any = table_.cache.view().any() && job.size >= table_.rows_from_phases() &&
+               index::slot_numbers(table_.layout) < kNoSlot - index::kLineSlots && !is_wide(table_.layout.cells);
   if (!phases.any) return phases;
   const index::Rows& rows = job.rows;
   const auto some = [&](bool (*may)(Op)) { return rows.ops != nullptr || may(rows.op); };
-  const bool in_slot = layout_.in_slot();
-  phases.values = some(index::may_place) && (layout_.value_bytes != 0 || layout_.scored());
+  const bool in_slot = table_.layout.in_slot();
+  phases.values = some(index::may_place) && (table_.layout.value_bytes != 0 || table_.layout.scored());
   phases.keys = some(index::may_change_key);
   phases.frees = some(index::may_retire) && !in_slot;
   phases.sums = some(index::may_sum) || (rows.partial && phases.values);
-  phases.reads = some(reads_value) && rows.out != nullptr && layout_.value_bytes != 0;
+  phases.reads = some(reads_value) && rows.out != nullptr && table_.layout.value_bytes != 0;
   phases.gathers = phases.reads && !in_slot;
-  phases.counts = phases.values && layout_.score == Score::frequency;
+  phases.counts = phases.values && table_.layout.score == Score::frequency;
   return phases;
 }
 
 /// Where the phases of a batch work.
-ChangeRoom CudaMachine::change_room(const Phases& phases) {
+ChangeRoom Changes::change_room(const Phases& phases) {
   const std::size_t n = planned_.size();
   std::uint32_t* at = change_order_.data();
   const auto take = [&](std::uint32_t*& array) { array = std::exchange(at, at + n); };
@@ -70,8 +70,7 @@ ChangeRoom CudaMachine::change_room(const Phases& phases) {
 }
 
 /// What a batch finds in its room.
-void CudaMachine::clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
-                             cudaStream_t stream) {
+void Changes::clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream) {
   const auto fill = [&](void* array, int byte) {
     if (array != nullptr) cuda::check(cudaMemsetAsync(array, byte, 4 * job.size, stream), "starting a change");
   };
@@ -87,45 +86,44 @@ void CudaMachine::clear_room(const ChangeJob& job, const ChangeRoom& room, const
   fill(reading.cells, 0xff);  // no place
 }
 
-void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const Ordering& ordering,
-                                   cudaStream_t stream) {
+void Changes::change_in_phases(ChangeJob& job, const Phases& phases, const Ordering& ordering, cudaStream_t stream) {
   ChangeRoom room = change_room(phases);
   room.effects = ordering.effects.data();
   if (phases.counts) room.writes = ordering.writes.data();
-  room.claims = cache_.view().partial();
+  room.claims = table_.cache.view().partial();
   SearchRoom reading;
   if (phases.gathers) {
     reading = read_room_->room();
-    divide_heap(reading, layout_.cells, layout_.cell_bytes);
+    divide_heap(reading, table_.layout.cells, table_.layout.cell_bytes);
     enter_search(job.state, reading, stream);
   }
   clear_room(job, room, reading, stream);
   // The changes are put in order while the values go to their cells, unless more than that goes on.
-  const bool places = phases.values && !layout_.in_slot(),
+  const bool places = phases.values && !table_.layout.in_slot(),
              beside = places && !phases.sums && !phases.gathers && !phases.counts;
   PlanRange left{nullptr, &job.report->changes};
-  if (beside && job.size >= kPlanAheadTimes * rows_from_phases()) {
+  if (beside && job.size >= kPlanAheadTimes * table_.rows_from_phases()) {
     left = plan_with_head_start(job, room, reading, stream);
   } else {
-    kernels_->plan(job, room, reading, {0, job.size}, stream);
+    table_.kernels->plan(job, room, reading, {0, job.size}, stream);
   }
-  times_.end("plan", stream);
+  table_.times.end("plan", stream);
   if (beside) {
     all_planned_.record(stream);
     all_planned_.hold(beside_);
-    order_changes(room, job.size, index::slot_numbers(layout_), beside_);
+    order_changes(room, job.size, index::slot_numbers(table_.layout), beside_);
     all_ordered_.record(beside_);
   } else {
-    order_changes(room, job.size, index::slot_numbers(layout_), stream);
-    times_.end("order changes", stream);
+    order_changes(room, job.size, index::slot_numbers(table_.layout), stream);
+    table_.times.end("order changes", stream);
   }
   if (phases.counts) {
-    add_old_scores(layout_, job, room, stream);
-    times_.end("count", stream);
+    add_old_scores(table_.layout, job, room, stream);
+    table_.times.end("count", stream);
   }
-  if (phases.sums && !layout_.in_slot()) {
-    order_sums(job, room, layout_.cells, stream);
-    times_.end("order sums", stream);
+  if (phases.sums && !table_.layout.in_slot()) {
+    order_sums(job, room, table_.layout.cells, stream);
+    table_.times.end("order sums", stream);
   }
   if (phases.gathers) {
     all_planned_.record(stream);
@@ -134,71 +132,72 @@ void CudaMachine::change_in_phases(ChangeJob& job, const Phases& phases, const O
     all_read_.record(beside_);
   }
   if (phases.sums) {
-    kernels_->sum(job, room, stream);
-    times_.end("sum", stream);
+    table_.kernels->sum(job, room, stream);
+    table_.times.end("sum", stream);
   }
   if (places) {
     if (left.begin != nullptr) some_placed_.hold(stream);
-    kernels_->place(job, room, left, beside, stream);
-    if (values_.view().any()) kernels_->keep_values(job, room, stream);
+    table_.kernels->place(job, room, left, beside, stream);
+    if (table_.values.view().any()) table_.kernels->keep_values(job, room, stream);
     if (beside) all_ordered_.hold(stream);
-    times_.end("place", stream);
+    table_.times.end("place", stream);
   }
   commit_in_phases(job, room, phases, stream);
-  kernels_->publish(job, room, stream);
-  if (room.claims) kernels_->release(job, room, stream);
-  times_.end("publish", stream);
+  table_.kernels->publish(job, room, stream);
+  if (room.claims) table_.kernels->release(job, room, stream);
+  table_.times.end("publish", stream);
   // Before the cells that the batch took out of their slots come free.
   if (phases.gathers) all_read_.hold(stream);
   if (phases.reads && !phases.gathers) read_values(job, room, reading, phases, stream);
-  if (phases.reads) times_.end("read", stream);
+  if (phases.reads) table_.times.end("read", stream);
   if (!phases.frees) return;
-  if (values_.view().map != nullptr) forget_copies(values_.view(), room.freed[0], &job.report->freed, job.size, stream);
+  if (table_.values.view().map != nullptr)
+    forget_copies(table_.values.view(), room.freed[0], &job.report->freed, job.size, stream);
   retire_cells(job, room, stream);
-  times_.end("retire", stream);
+  table_.times.end("retire", stream);
 }
 
 /// Plans all, and places the values of the first rows beside. Returns the plans whose values are left.
-PlanRange CudaMachine::plan_with_head_start(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
-                                            cudaStream_t stream) {
+PlanRange Changes::plan_with_head_start(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
+                                        cudaStream_t stream) {
   ChangeReport& report = *job.report;
   const std::uint64_t first = job.size / kPlanAheadPart;
-  kernels_->plan(job, room, reading, {0, first}, stream);
+  table_.kernels->plan(job, room, reading, {0, first}, stream);
   cuda::check(cudaMemcpyAsync(&report.ahead, &report.changes, sizeof(report.changes), cudaMemcpyDeviceToDevice, stream),
               "planning a change");
   some_planned_.record(stream);
   some_planned_.hold(ahead_);
-  kernels_->place(job, room, {nullptr, &report.ahead}, true, ahead_);
+  table_.kernels->place(job, room, {nullptr, &report.ahead}, true, ahead_);
   some_placed_.record(ahead_);
-  kernels_->plan(job, room, reading, {first, job.size}, stream);
+  table_.kernels->plan(job, room, reading, {first, job.size}, stream);
   return {&report.ahead, &report.changes};
 }
 
 /// The slots, durably.
-void CudaMachine::commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases,
-                                   cudaStream_t stream) {
+void Changes::commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases,
+                               cudaStream_t stream) {
   using index::Pass;
   const bool once =
-      !layout_.in_slot() || layout_.wide();  // as far as the passes go: wide slots have steps of their own
-  if (once) kernels_->commit(job, room, Pass::whole, stream);
-  if (!once && phases.values) kernels_->commit(job, room, Pass::values, stream);
-  if (!once && phases.keys) kernels_->commit(job, room, Pass::keys, stream);
-  times_.end("commit", stream);
+      !table_.layout.in_slot() || table_.layout.wide();  // as far as the passes go: wide slots have steps of their own
+  if (once) table_.kernels->commit(job, room, Pass::whole, stream);
+  if (!once && phases.values) table_.kernels->commit(job, room, Pass::values, stream);
+  if (!once && phases.keys) table_.kernels->commit(job, room, Pass::keys, stream);
+  table_.times.end("commit", stream);
 }
 
 /// Answers the rows that read.
-void CudaMachine::read_values(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
-                              const Phases& phases, cudaStream_t stream) {
+void Changes::read_values(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, const Phases& phases,
+                          cudaStream_t stream) {
   if (phases.gathers) {
     FindJob find;
     find.rows = job.rows;
     find.keys = job.keys;
     find.size = job.size;
     find.state = job.state;
-    order_search(reading, job.size, layout_.cells, stream);
-    kernels_->gather(find, reading, true, stream);
+    order_search(reading, job.size, table_.layout.cells, stream);
+    table_.kernels->gather(find, reading, true, stream);
   }
-  kernels_->copy_values(job, room, stream);
+  table_.kernels->copy_values(job, room, stream);
 }
 
 }  // namespace holdfast::machine::cuda

@@ -1,5 +1,5 @@
-// cuda_walk.cpp: how a walk goes on from piece to piece, and what becomes of the items that were chosen.
-#include "gphash/cuda/users/cuda_walk.hpp"
+// table_walk.cpp: how a walk goes on from piece to piece, and what becomes of the items that were chosen.
+#include "gphash/cuda/users/table_walk.hpp"
 
 #include <algorithm>
 
@@ -22,52 +22,53 @@ constexpr std::uint64_t pieces_of(std::uint64_t bytes_each) {
 
 }  // namespace
 
-CudaWalk::CudaWalk(CudaMachine& machine, const WalkPlan& plan, cudaStream_t stream)
-    : machine_(machine),
-      on_(machine.options_.device),
+TableWalk::TableWalk(CudaTable& table, Changes& changes, const WalkPlan& plan, cudaStream_t stream)
+    : table_(table),
+      changes_(changes),
+      on_(table.options.device),
       plan_(plan),
       stream_(stream),
       turn_(take_turn()),
-      layout_(machine.layout_),
+      layout_(table.layout),
       limits_(plan.first, plan.last, layout_.key_bytes()),
       by_cells_(!layout_.in_slot() && (reads_cells() || plan.values != nullptr || plan.scores != nullptr)) {
-  machine.require_working();
+  table.require_working();
   free_what_graphs_kept();
-  machine.last_change_.wait("waiting for the batch before");
+  table.last_change.wait("waiting for the batch before");
   make_room();
 }
 
-std::unique_lock<Turn> CudaWalk::take_turn() const {
+std::unique_lock<Turn> TableWalk::take_turn() const {
   if (is_capturing(stream_)) {
     throw InvalidArgument(
         "stream is being captured into a CUDA graph, and a graph cannot hold a selection, which the host takes from "
         "piece to piece: run it outside");
   }
-  require_stream(stream_, machine_.options_.device);
-  machine_.require_reachable(plan_.keys, "keys");
-  machine_.require_reachable(plan_.values, "values");
-  machine_.require_reachable(plan_.scores, "scores");
-  return std::unique_lock(machine_.changing_);
+  require_stream(stream_, table_.options.device);
+  table_.require_reachable(plan_.keys, "keys");
+  table_.require_reachable(plan_.values, "values");
+  table_.require_reachable(plan_.scores, "scores");
+  return std::unique_lock(table_.changing);
 }
 
-CudaWalk::~CudaWalk() {
+TableWalk::~TableWalk() {
   // Nobody may change what a kernel still looks at. After an error of the GPU nothing runs any more.
   static_cast<void>(cudaStreamSynchronize(stream_));
   if (staging_) static_cast<void>(cudaStreamSynchronize(staging_->link));
 }
 
-void CudaWalk::make_room() {
+void TableWalk::make_room() {
   int processors = 1;
-  cuda::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, machine_.options_.device),
+  cuda::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, table_.options.device),
               "asking what the GPU can do");
   most_blocks_ = 8 * static_cast<unsigned>(processors);
-  const bool lists = !is(WalkPlan::Purpose::count), resident = machine_.cache_.view().resident();
+  const bool lists = !is(WalkPlan::Purpose::count), resident = table_.cache.view().resident();
   const std::uint64_t most = lists || by_cells_ ? kMostItems : kAllAtOnce;
   piece_slots_ = resident ? most : pieces_of(layout_.slot_bytes());
   piece_cells_ = kMostItems;
   if (by_cells_ && reads_cells()) {
     choose_staged();
-    if (!machine_.values_.view().resident()) piece_cells_ = pieces_of(2 * staged_bytes_);  // two at a time
+    if (!table_.values.view().resident()) piece_cells_ = pieces_of(2 * staged_bytes_);  // two at a time
   }
   if (is(WalkPlan::Purpose::erase)) {
     piece_slots_ = std::min(piece_slots_, pieces_of(layout_.key_bytes()));
@@ -77,7 +78,7 @@ void CudaWalk::make_room() {
 }
 
 /// One stretch of each cell, in whole units: with a score it goes to the end of the cell.
-void CudaWalk::choose_staged() {
+void TableWalk::choose_staged() {
   const std::uint32_t unit = layout_.cell_bytes % 16 == 0 ? 16 : 8;
   std::uint32_t from = 0, to = layout_.cell_bytes;
   if (!plan_.reads_values) {
@@ -90,7 +91,7 @@ void CudaWalk::choose_staged() {
   staged_bytes_ = (to + unit - 1) / unit * unit - staged_from_;
 }
 
-void CudaWalk::make_arrays() {
+void TableWalk::make_arrays() {
   const std::uint64_t all_slots = layout_.total_slots();
   const std::uint64_t piece = by_cells_ ? std::min(piece_cells_, layout_.cells) : std::min(piece_slots_, all_slots);
   count_ = DeviceBuffer<unsigned long long>(1);
@@ -99,10 +100,10 @@ void CudaWalk::make_arrays() {
   if (!is(WalkPlan::Purpose::count)) list_ = DeviceBuffer<std::uint32_t>(piece);
   if (is(WalkPlan::Purpose::erase))
     taken_ = DeviceBuffer<std::byte>(std::min(kMostItems + piece, all_slots + 1) * layout_.key_bytes());
-  if (!machine_.cache_.view().resident())
+  if (!table_.cache.view().resident())
     slots_ = DeviceBuffer<std::uint64_t>(std::min(piece_slots_, all_slots) * layout_.slot_bytes() / 8);
   if (!by_cells_) return;
-  if (staged_bytes_ != 0 && !machine_.values_.view().resident())
+  if (staged_bytes_ != 0 && !table_.values.view().resident())
     staging_ = std::make_unique<Staging>(piece * staged_bytes_);
   const std::uint64_t cells = std::min(layout_.cells, std::max(kWindowBytes / (8 * words_by_cell()), kMostItems));
   window_words_ = DeviceBuffer<std::uint64_t>(cells * words_by_cell());
@@ -110,7 +111,7 @@ void CudaWalk::make_arrays() {
   window_.wide = layout_.wide() ? window_words_.data() + cells : nullptr;
 }
 
-bool CudaWalk::next(ItemArrays& items) {
+bool TableWalk::next(ItemArrays& items) {
   take_chosen();
   items = {};
   if (!(by_cells_ ? next_cells(items) : next_slots(items)) && !next_aside(items)) return false;
@@ -124,8 +125,8 @@ bool CudaWalk::next(ItemArrays& items) {
 }
 
 /// `size` slots of a level from `first` on.
-CachedSlots CudaWalk::slots_at(unsigned rank, std::uint64_t first, std::uint64_t size) {
-  const CacheView& cache = machine_.cache_.view();
+CachedSlots TableWalk::slots_at(unsigned rank, std::uint64_t first, std::uint64_t size) {
+  const CacheView& cache = table_.cache.view();
   const unsigned key_words = layout_.key_words();
   CachedSlots slots;
   if (cache.resident()) {
@@ -144,7 +145,7 @@ CachedSlots CudaWalk::slots_at(unsigned rank, std::uint64_t first, std::uint64_t
   return slots;
 }
 
-bool CudaWalk::next_slots(ItemArrays& items) {
+bool TableWalk::next_slots(ItemArrays& items) {
   while (rank_ < layout_.shape.levels() && slot_ == layout_.buckets(rank_) * layout_.shape.slots()) {
     ++rank_;
     slot_ = 0;
@@ -160,7 +161,7 @@ bool CudaWalk::next_slots(ItemArrays& items) {
   return true;
 }
 
-bool CudaWalk::next_cells(ItemArrays& items) {
+bool TableWalk::next_cells(ItemArrays& items) {
   if (cell_ == layout_.cells) return false;
   if (cell_ == window_.first + window_.size) begin_window();
   const ByCell cells = cells_at(cell_);
@@ -173,7 +174,7 @@ bool CudaWalk::next_cells(ItemArrays& items) {
 }
 
 /// Those of a piece that begins there, as far as the window goes.
-ByCell CudaWalk::cells_at(std::uint64_t cell) const {
+ByCell TableWalk::cells_at(std::uint64_t cell) const {
   const std::uint64_t at = cell - window_.first;
   ByCell cells = window_;
   cells.first = cell;
@@ -184,7 +185,7 @@ ByCell CudaWalk::cells_at(std::uint64_t cell) const {
 }
 
 /// The next cells find out which items name them. Where not all slots have copies, they come over the link for it.
-void CudaWalk::begin_window() {
+void TableWalk::begin_window() {
   window_.first = cell_;
   window_.size = std::min(window_words_.size() / words_by_cell(), layout_.cells - cell_);
   cuda::check(cudaMemsetAsync(window_.heads, 0, 8 * window_.size, stream_), "starting a selection");
@@ -198,7 +199,7 @@ void CudaWalk::begin_window() {
 }
 
 /// Where the values of some cells are; over the link, if they have to be.
-void CudaWalk::give_values(ItemArrays& items, const ByCell& cells) {
+void TableWalk::give_values(ItemArrays& items, const ByCell& cells) {
   first_cell_ = cells.first;
   if (!reads_cells()) return;
   const auto point = [&](const std::byte* at, std::uint32_t from) {  // at that byte of the first cell
@@ -206,7 +207,7 @@ void CudaWalk::give_values(ItemArrays& items, const ByCell& cells) {
     if (plan_.reads_scores) items.scores = at + (layout_.score_at() - from);
   };
   if (!staging_) {  // all have copies
-    point(machine_.values_.view().copies + cells.first * layout_.cell_bytes, 0);
+    point(table_.values.view().copies + cells.first * layout_.cell_bytes, 0);
     items.value_stride = layout_.cell_bytes;
     return;
   }
@@ -221,16 +222,16 @@ void CudaWalk::give_values(ItemArrays& items, const ByCell& cells) {
 }
 
 /// Into the half whose turn it is, when all that the caller's stream has been given by now is done.
-void CudaWalk::stage(const ByCell& cells) {
+void TableWalk::stage(const ByCell& cells) {
   staging_->looked.record(stream_);
   staging_->looked.hold(staging_->link);
-  stage_values(layout_, machine_.values_.view(), cells, staged_from_, staged_bytes_, staging_->half().values.data(),
+  stage_values(layout_, table_.values.view(), cells, staged_from_, staged_bytes_, staging_->half().values.data(),
                staging_->link);
   staging_->half().arrived.record(staging_->link);
 }
 
 /// The key 0, which lies in no level, by itself. The pool stands still, so the host reads it there.
-bool CudaWalk::next_aside(ItemArrays& items) {
+bool TableWalk::next_aside(ItemArrays& items) {
   if (aside_done_ || layout_.wide()) return false;
   aside_done_ = true;
   cuda::check(cudaStreamSynchronize(stream_), "running a selection");
@@ -248,7 +249,7 @@ bool CudaWalk::next_aside(ItemArrays& items) {
 }
 
 /// Of the piece that was given last.
-void CudaWalk::take_chosen() {
+void TableWalk::take_chosen() {
   cuda::check(cudaGetLastError(), "starting a predicate");
   if (piece_.size == 0 || is(WalkPlan::Purpose::count)) return;
   unsigned long long size = 0;
@@ -270,7 +271,7 @@ void CudaWalk::take_chosen() {
 }
 
 /// The first of those that were chosen, to the caller's arrays.
-void CudaWalk::give(std::uint64_t size) {
+void TableWalk::give(std::uint64_t size) {
   if (size == 0) return;
   if (plan_.keys != nullptr) {
     auto* const to = static_cast<std::byte*>(plan_.keys) + chosen_.given * layout_.key_bytes();
@@ -298,16 +299,16 @@ void CudaWalk::give(std::uint64_t size) {
 }
 
 /// As a batch of theirs, which nothing can come before. Each key is there, once.
-void CudaWalk::erase_taken() {
+void TableWalk::erase_taken() {
   if (taken_keys_ == 0) return;
   index::Rows rows;
   rows.op = Op::erase;
   rows.value_bytes = layout_.value_bytes;
-  machine_.change(machine_.change_job(rows, taken_.data(), nullptr, taken_keys_), true, {}, false, stream_);
+  changes_.change(table_.change_job(rows, taken_.data(), nullptr, taken_keys_), true, {}, false, stream_);
   taken_keys_ = 0;
 }
 
-Chosen CudaWalk::finish() {
+Chosen TableWalk::finish() {
   take_chosen();
   if (is(WalkPlan::Purpose::erase)) erase_taken();
   if (is(WalkPlan::Purpose::count)) {
@@ -318,10 +319,6 @@ Chosen CudaWalk::finish() {
   }
   cuda::check(cudaStreamSynchronize(stream_), "running a selection");
   return chosen_;
-}
-
-std::unique_ptr<Walk> CudaMachine::walk(const WalkPlan& plan, void* stream) {
-  return std::make_unique<CudaWalk>(*this, plan, static_cast<cudaStream_t>(stream));
 }
 
 }  // namespace holdfast::machine::cuda

@@ -1,8 +1,9 @@
-// cuda_pairs.cpp: batches of variable-length pairs: their arrays are checked, or copied in chunks, and each chunk is run.
+// pair_batches.cpp: batches of variable-length pairs: their arrays are checked, or copied in chunks, and each chunk is run.
+#include "gphash/cuda/pairs/pair_batches.hpp"
+
 #include <algorithm>
 #include <cstring>
 
-#include "gphash/cuda/cuda_machine.hpp"
 #include "gphash/cuda/kit.hpp"
 #include "gpu/capture.hpp"
 
@@ -44,34 +45,34 @@ const std::byte* origin(const std::byte* chunk, const std::uint64_t* offsets, st
 
 }  // namespace
 
-BatchResult CudaMachine::run_pairs(const Batch& batch) {
+BatchResult PairBatches::run(const Batch& batch) {
   if (batch.device_blobs != nullptr) *batch.device_blobs = DeviceBlobs();
-  if (batch.blobs == nullptr) return run_pair_chunks(batch);
+  if (batch.blobs == nullptr) return run_chunks(batch);
   if (!may_read_pairs(batch)) {
     batch.blobs->reset(batch.size);
-    return run_pair_chunks(batch);
+    return run_chunks(batch);
   }
   const std::shared_ptr<std::byte[]> rows = pinned_->take(sizeof(Blob) * batch.size);
   batch.blobs->reset(batch.size, {rows, reinterpret_cast<Blob*>(rows.get())});
   try {
-    return run_pair_chunks(batch);
+    return run_chunks(batch);
   } catch (...) {
     batch.blobs->reset(batch.size);
     throw;
   }
 }
 
-BatchResult CudaMachine::run_pair_chunks(const Batch& batch) {
+BatchResult PairBatches::run_chunks(const Batch& batch) {
   const std::size_t most = batch.device_blobs != nullptr    ? batch.size
                            : batch.stop && !batch.on_device ? kPairRowsBetweenStops
                                                             : kPairRows;
   BatchResult result;
-  const Stages::Lease stage = stages_.lend();
+  const Stages::Lease stage = table_.stages.lend();
   if (batch.on_device) require_pairs(batch, *stage);
   std::size_t base = 0;
   while (base < batch.size && !result.stopped) {
     const std::size_t size = batch.on_device ? std::min(most, batch.size - base) : rows_of_chunk(batch, base, most);
-    batch.on_device ? run_pairs_in_place(batch, base, size, *stage) : run_pair_chunk(batch, base, size, *stage, result);
+    batch.on_device ? run_in_place(batch, base, size, *stage) : run_chunk(batch, base, size, *stage, result);
     base += size;
     result.stopped = !batch.on_device && batch.stop && batch.stop();
   }
@@ -85,14 +86,14 @@ BatchResult CudaMachine::run_pair_chunks(const Batch& batch) {
 }
 
 /// Arrays of GPU memory, which nobody has looked at yet.
-void CudaMachine::require_pairs(const Batch& batch, Stage& stage) const {
+void PairBatches::require_pairs(const Batch& batch, Stage& stage) const {
   auto* const stream = static_cast<cudaStream_t>(batch.stream);
   if (is_capturing(stream)) {
-    throw InvalidArgument("stream is being captured into a CUDA graph, which cannot hold batches of " + pool_.path() +
-                          ", whose results the host makes room for: run them outside of it");
+    throw InvalidArgument("stream is being captured into a CUDA graph, which cannot hold batches of " +
+                          table_.pool.path() + ", whose results the host makes room for: run them outside of it");
   }
-  require_stream(stream, options_.device);
-  require_reachable(batch);
+  require_stream(stream, table_.options.device);
+  table_.require_reachable(batch);
   if (batch.ops && !batch.value_offsets)
     throw InvalidArgument("a mixed batch in GPU memory has no values: give `values`, and where each begins");
   std::uint64_t bad[3] = {};
@@ -120,29 +121,29 @@ void CudaMachine::require_pairs(const Batch& batch, Stage& stage) const {
 }
 
 /// A chunk whose arrays the GPU can reach. What rows read is the caller's when it returns.
-void CudaMachine::run_pair_rows(const PairChunk& chunk, const ResultsOf& to, Stage& stage, cudaStream_t stream) {
+void PairBatches::run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& stage, cudaStream_t stream) {
   auto* const epoch = stage.take<std::uint64_t>(8);
   if (!may_run(to.batch).changes()) {
-    FindJob job = find_job(chunk.rows, chunk.keys, chunk.mask, chunk.size);
+    FindJob job = table_.find_job(chunk.rows, chunk.keys, chunk.mask, chunk.size);
     job.key_offsets = chunk.key_offsets;
     {
       const std::shared_lock finding(finding_);
-      const ReadsInEpoch inside(state_.data(), epoch, stream);
+      const ReadsInEpoch inside(table_.state.data(), epoch, stream);
       search_pairs(job, to, stage, stream);
     }
-    load_if_due(chunk.size);
+    loads_.load_if_due(chunk.size);
     return;
   }
   const bool reads = may_read_pairs(to.batch);
   const PairReads room = reads ? PairReads::in(stage, chunk.size, stream) : PairReads{};
   index::Rows rows = chunk.rows;
   rows.blobs = room.blobs;
-  const std::lock_guard lock(changing_);
-  ChangeJob job = change_job(rows, chunk.keys, chunk.mask, chunk.size);
+  const std::lock_guard lock(table_.changing);
+  ChangeJob job = table_.change_job(rows, chunk.keys, chunk.mask, chunk.size);
   job.key_offsets = chunk.key_offsets;
-  const PairRoom changes = prepare_pair_room(chunk.size);
+  const PairRoom changes = prepare_room(chunk.size);
   if (!reads) return change_pairs(job, changes, nullptr, stream);
-  ReadsOfChange read{room, to, chunk.size, stage, {state_.data(), epoch, stream}};
+  ReadsOfChange read{room, to, chunk.size, stage, {table_.state.data(), epoch, stream}};
   change_pairs(job, changes, &read, stream);
   gather_reads(read, stream);
   read.epoch.leave();
@@ -150,7 +151,7 @@ void CudaMachine::run_pair_rows(const PairChunk& chunk, const ResultsOf& to, Sta
 }
 
 /// Arrays of GPU memory, on the caller's stream.
-void CudaMachine::run_pairs_in_place(const Batch& batch, std::size_t base, std::size_t size, Stage& stage) {
+void PairBatches::run_in_place(const Batch& batch, std::size_t base, std::size_t size, Stage& stage) {
   auto* const stream = static_cast<cudaStream_t>(batch.stream);
   stage.begin(bytes_to_run(batch, size), kPairArrays + 1);
   PairChunk chunk;
@@ -164,13 +165,12 @@ void CudaMachine::run_pairs_in_place(const Batch& batch, std::size_t base, std::
   chunk.rows.found = batch.found ? batch.found + base : nullptr;
   chunk.rows.values = static_cast<const std::byte*>(batch.values);
   chunk.rows.value_offsets = batch.value_offsets ? batch.value_offsets + base : nullptr;
-  run_pair_rows(chunk, {batch, base}, stage, stream);
+  run_rows(chunk, {batch, base}, stage, stream);
   cuda::check(cudaStreamSynchronize(stream), "running a batch");
 }
 
 /// Copies a chunk to the GPU, runs it, and copies its results back.
-void CudaMachine::run_pair_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage,
-                                 BatchResult& result) {
+void PairBatches::run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result) {
   const bool stores = may_run(batch).takes_values() && batch.value_offsets != nullptr;
   const std::uint64_t key_bytes = bytes_of(batch.key_offsets, base, size);
   const std::uint64_t value_bytes = stores ? bytes_of(batch.value_offsets, base, size) : 0;
@@ -192,7 +192,7 @@ void CudaMachine::run_pair_chunk(const Batch& batch, std::size_t base, std::size
     chunk.rows.values = origin(stage.upload<std::byte>(from, value_bytes), batch.value_offsets, base);
     chunk.rows.value_offsets = stage.upload<std::uint64_t>(batch.value_offsets + base, 8 * (size + 1));
   }
-  run_pair_rows(chunk, {batch, base}, stage, stage.stream());
+  run_rows(chunk, {batch, base}, stage, stage.stream());
   std::vector<Status> unwanted(batch.statuses ? 0 : size);
   Status* const statuses = batch.statuses ? batch.statuses + base : unwanted.data();
   stage.download(statuses, chunk.rows.statuses, size);
@@ -201,11 +201,11 @@ void CudaMachine::run_pair_chunk(const Batch& batch, std::size_t base, std::size
   for (std::size_t i = 0; i < size; ++i) ++result.count[static_cast<unsigned>(statuses[i]) % kStatuses];
 }
 
-std::size_t CudaMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
-  const OnDevice on(options_.device);
-  require_working();
-  const std::lock_guard lock(changing_);  // nothing changes meanwhile
-  last_change_.wait("waiting for the batch before");
+std::size_t PairBatches::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
+  const OnDevice on(table_.options.device);
+  table_.require_working();
+  const std::lock_guard lock(table_.changing);  // nothing changes meanwhile
+  table_.last_change.wait("waiting for the batch before");
   for (Blobs* blobs : {keys, values}) {
     if (blobs != nullptr) blobs->reset(n);
   }
@@ -222,12 +222,22 @@ std::size_t CudaMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs*
     ++count;
   };
   do {
-    exports_.copy(layout_, cursor, take, n - count, layout_.total_slots() + 1);
+    table_.exports.copy(table_.layout, cursor, take, n - count, table_.layout.total_slots() + 1);
   } while (count < n && cursor != Exports::kEnd);
   for (Blobs* blobs : {keys, values}) {
     if (blobs != nullptr) blobs->shrink(count);
   }
   return count;
+}
+
+void PairBatches::stats(Stats& stats) const {
+  const SlabUse use = table_.pairs->use(table_.reader());
+  stats.cells = use.used_cells + use.free_cells;
+  stats.free_cells = use.free_cells;
+  stats.heap_bytes = table_.layout.cells * table_.layout.cell_bytes;
+  stats.slab_bytes = use.used_slabs * table_.layout.cell_bytes;
+  stats.live_bytes = use.used_bytes;
+  stats.rounding_bytes = static_cast<std::uint64_t>(table_.pairs->state(table_.reader()).left);
 }
 
 }  // namespace holdfast::machine::cuda

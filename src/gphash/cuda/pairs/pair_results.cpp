@@ -1,4 +1,4 @@
-// cuda_pair_results.cpp: searches of variable-length pairs, and the way of what a batch reads of them to its caller: cut into parts,
+// pair_results.cpp: searches of variable-length pairs, and the way of what a batch reads of them to its caller: cut into parts,
 // of which the GPU gathers one while another crosses the link to pinned host memory; or left in GPU memory, all in one piece.
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "gphash/cuda/cuda_machine.hpp"
+#include "gphash/cuda/kit.hpp"
+#include "gphash/cuda/pairs/pair_batches.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -77,21 +78,21 @@ PairSearchRoom pair_search_room(Stage& stage, std::size_t rows, bool values) {
 }
 
 /// The caller has joined an epoch.
-void CudaMachine::search_pairs(const FindJob& job, const ResultsOf& to, Stage& stage, cudaStream_t stream) {
+void PairBatches::search_pairs(const FindJob& job, const ResultsOf& to, Stage& stage, cudaStream_t stream) {
   const bool values = may_read_pairs(to.batch);
   const PairSearchRoom room = pair_search_room(stage, job.size, values);
   for (const bool exact : {false, true}) {
     if (search_pairs_once(job, to, room, exact, stage, stream)) return;
   }
-  throw DeviceError(pool_.path() + " has a pair whose key is not the one that was looked for: run check");
+  throw DeviceError(table_.pool.path() + " has a pair whose key is not the one that was looked for: run check");
 }
 
 /// False: some key is not that of the pair that has its hash.
-bool CudaMachine::search_pairs_once(const FindJob& job, const ResultsOf& to, PairSearchRoom room, bool exact,
+bool PairBatches::search_pairs_once(const FindJob& job, const ResultsOf& to, PairSearchRoom room, bool exact,
                                     Stage& stage, cudaStream_t stream) {
   cuda::check(cudaMemsetAsync(room.wrong, 0, 4, stream), "starting a search");
   const Layout layout = resolve_pairs(job, room, exact, stream);
-  const std::uint64_t order_from = options_.order_from != 0 ? options_.order_from : kOrderPairsFrom;
+  const std::uint64_t order_from = table_.options.order_from != 0 ? table_.options.order_from : kOrderPairsFrom;
   if (job.size >= order_from) order_pairs(room, job.size, layout.cells << layout.slab_bits, stream);
   if (room.offsets == nullptr) {
     gather_pairs(room, job, layout.heap, 0, job.size, 0, nullptr, stream);
@@ -131,21 +132,19 @@ bool CudaMachine::search_pairs_once(const FindJob& job, const ResultsOf& to, Pai
 }
 
 /// Enqueues the first phase. Whoever changes the geometry waits for it, but not for what follows: pairs do not move.
-Layout CudaMachine::resolve_pairs(const FindJob& job, const PairSearchRoom& room, bool exact, cudaStream_t stream) {
-  const std::lock_guard lock(launching_);
+Layout PairBatches::resolve_pairs(const FindJob& job, const PairSearchRoom& room, bool exact, cudaStream_t stream) {
+  const std::lock_guard lock(table_.launching);
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
-  pair_kernels_->resolve(job, room, exact, stream);
-  while (!searches_.empty() && searches_.front().passed()) searches_.pop_front();
-  searches_.emplace_back();
-  searches_.back().record(stream);
-  return layout_;
+  table_.pair_kernels->resolve(job, room, exact, stream);
+  searches_.note(stream);
+  return table_.layout;
 }
 
 /// What the rows of a changing batch have read since the last time. Waits.
-void CudaMachine::gather_reads(ReadsOfChange& reads, cudaStream_t stream) {
+void PairBatches::gather_reads(ReadsOfChange& reads, cudaStream_t stream) {
   const Layout layout = [this] {
-    const std::lock_guard lock(launching_);
-    return layout_;
+    const std::lock_guard lock(table_.launching);
+    return table_.layout;
   }();
   const PairReads& room = reads.room;
   measure_blobs(room.blobs, reads.size, room.offsets, room.scratch, room.scratch_bytes, stream);
@@ -170,7 +169,7 @@ void CudaMachine::gather_reads(ReadsOfChange& reads, cudaStream_t stream) {
 }
 
 /// Gives the caller what has been gathered. Waits.
-void CudaMachine::give_reads(const ReadsOfChange& reads, cudaStream_t stream) {
+void PairBatches::give_reads(const ReadsOfChange& reads, cudaStream_t stream) {
   const PairReads& room = reads.room;
   if (reads.to.batch.device_blobs != nullptr) {
     const Scattered from{room.results, reads.size, nullptr, 0, room.offsets, room.scratch, room.scratch_bytes};
@@ -181,7 +180,7 @@ void CudaMachine::give_reads(const ReadsOfChange& reads, cudaStream_t stream) {
 }
 
 /// Copies results to pinned memory. Waits for that, and for what `last` enqueues.
-PinnedParts CudaMachine::bring_results(const LaidOut& laid, Stage& stage, cudaStream_t stream,
+PinnedParts PairBatches::bring_results(const LaidOut& laid, Stage& stage, cudaStream_t stream,
                                        const std::function<void()>& last) {
   PinnedParts brought;
   try {
@@ -198,13 +197,13 @@ PinnedParts CudaMachine::bring_results(const LaidOut& laid, Stage& stage, cudaSt
 }
 
 /// Where results are, as they are wanted there.
-void CudaMachine::bring_rows(const Blob* results, std::size_t size, const ResultsOf& to, cudaStream_t stream) {
+void PairBatches::bring_rows(const Blob* results, std::size_t size, const ResultsOf& to, cudaStream_t stream) {
   cuda::check(
       cudaMemcpyAsync(to.batch.blobs->rows() + to.base, results, sizeof(Blob) * size, cudaMemcpyDeviceToHost, stream),
       "copying results from the GPU");
 }
 
-void CudaMachine::bring_parts(const LaidOut& laid, PinnedParts& brought, Stage& stage, cudaStream_t stream) {
+void PairBatches::bring_parts(const LaidOut& laid, PinnedParts& brought, Stage& stage, cudaStream_t stream) {
   const std::size_t room = part_room(laid.bytes), most = room - kBeyond;
   const auto download = [&](const std::byte* from, std::size_t bytes, cudaStream_t on) {
     cuda::check(cudaMemcpyAsync(brought.back().get(), from, bytes, cudaMemcpyDeviceToHost, on),
@@ -244,7 +243,7 @@ void CudaMachine::bring_parts(const LaidOut& laid, PinnedParts& brought, Stage& 
 }
 
 /// Puts results, wherever they lie, one after another into GPU memory that is the caller's from then on. Waits.
-void CudaMachine::leave_results(const Scattered& from, const ResultsOf& to, cudaStream_t stream) {
+void PairBatches::leave_results(const Scattered& from, const ResultsOf& to, cudaStream_t stream) {
   measure_blobs(from.blobs, from.size, from.offsets, from.scratch, from.scratch_bytes, stream);
   const auto bytes = read_word(from.offsets + from.size, stream);
   const std::size_t offset_bytes = 8 * (from.size + 1);
@@ -257,7 +256,7 @@ void CudaMachine::leave_results(const Scattered& from, const ResultsOf& to, cuda
   gather_blobs(from.begin, from.bytes, from.blobs, offsets, 0, from.size, at, stream);
   finish_blobs(from.blobs, offsets, 0, from.size, at, nullptr, present, stream);
   cuda::check(cudaStreamSynchronize(stream), "gathering results");
-  to.batch.device_blobs->reset(memory, from.size, offsets, present, at, bytes, options_.device);
+  to.batch.device_blobs->reset(memory, from.size, offsets, present, at, bytes, table_.options.device);
 }
 
 }  // namespace holdfast::machine::cuda

@@ -1,0 +1,93 @@
+// changes.hpp: the part of a machine that enqueues changing batches of keys and values of fixed length, and makes room for them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "gphash/cuda/change/orderings.hpp"
+#include "gphash/cuda/cuda_table.hpp"
+#include "gphash/cuda/search/search_rooms.hpp"
+#include "gphash/cuda/search/searches.hpp"
+#include "gphash/cuda/upkeep/upkeep.hpp"
+
+namespace holdfast::machine::cuda {
+
+/// A batch, as far as room for it matters.
+struct Need {
+  std::uint64_t keys = 0, cells = 0;
+};
+
+/// The caller of each holds `changing`.
+class Changes {
+ public:
+  Changes(CudaTable& table, Searches& searches, Upkeep& upkeep)
+      : table_(table), searches_(searches), upkeep_(upkeep), orderings_(table) {}
+
+  /// `waited`: returns when all is done, having grown the table as far as it took. `whole`: not in parts, whether it fits or not.
+  void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream, bool whole = false);
+  /// True if such a batch surely finds room. Waits for the batches before it only if the bounds do not tell.
+  bool fits(Need need);
+  /// The items up to which every insert is sure to find a slot; 0: at no load.
+  std::uint64_t sure_items() const;
+  /// The cells that a batch leaves to updates (RULES.md 6).
+  std::uint64_t reserve_of(Need need) const { return need.keys != 0 ? table_.ring.reserve : 0; }
+  std::uint64_t phased_batches() const { return phased_batches_; }
+
+ private:
+  /// Which growth has failed, so that it is not tried again for the same batch.
+  struct Full {
+    bool index = false, heap = false;
+    bool tried_freed = false;  ///< what is left has had a try with the cells that came free, and got no further
+  };
+  /// Whether a batch may go in phases, and what its rows may ask of them.
+  struct Phases {
+    bool any = false;
+    bool values = false, keys = false;  ///< some are written
+    bool frees = false;                 ///< cells come out of their slots
+    bool sums = false, reads = false;
+    bool gathers = false;  ///< of what is read, some lies in cells
+    bool counts = false;   ///< scores are frequencies, and some are written
+  };
+
+  void change_in_parts(const ChangeJob& job, bool unique, Need need, cudaStream_t stream);
+  void change_and_wait(ChangeJob& job, cudaStream_t stream);
+  void change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream);
+  bool make_room(const ChangeReport& report, Full& full);
+  std::uint64_t rows_that_fit(Need need) const;
+  void prepare_room(std::uint64_t rows, const Phases& phases);
+  // change_in_phases.cpp
+  Phases phases_of(const ChangeJob& job) const;
+  ChangeRoom change_room(const Phases& phases);
+  void change_in_phases(ChangeJob& job, const Phases& phases, const Ordering& ordering, cudaStream_t stream);
+  void commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases, cudaStream_t stream);
+  void clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream);
+  PlanRange plan_with_head_start(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
+                                 cudaStream_t stream);
+  void read_values(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, const Phases& phases,
+                   cudaStream_t stream);
+
+  CudaTable& table_;
+  Searches& searches_;
+  Upkeep& upkeep_;
+  Orderings orderings_;
+  DeviceBuffer<ChangeReport> report_{1};
+  // For one batch at a time: what it leaves over.
+  DeviceBuffer<std::uint32_t> leftovers_;
+  DeviceBuffer<std::byte> scratch_;
+  // And its phases.
+  DeviceBuffer<Planned> planned_;
+  DeviceBuffer<Sum> sums_;
+  DeviceBuffer<std::uint32_t> sum_order_;
+  DeviceBuffer<std::uint64_t> scores_;
+  DeviceBuffer<std::uint32_t> score_order_;
+  DeviceBuffer<std::uint32_t> change_order_;
+  Stream beside_;  ///< for what goes on beside other phases, between these moments
+  Event all_planned_, all_ordered_, all_read_;
+  Stream ahead_{true};  ///< for the values of a batch's first rows, between these moments
+  Event some_planned_, some_placed_;
+  std::unique_ptr<SearchRooms::Room> read_room_;  ///< for the values that changing rows read
+  std::atomic<std::uint64_t> phased_batches_{0};
+};
+
+}  // namespace holdfast::machine::cuda

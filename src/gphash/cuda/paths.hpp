@@ -1,0 +1,74 @@
+// paths.hpp: which path a batch takes on a GPU: all of them, and what decides. Needs no CUDA, and asks nothing of the GPU.
+#pragma once
+
+#include <cstdint>
+
+namespace holdfast::machine::cuda {
+
+inline constexpr std::uint64_t kSmallSearch = 1 << 14;      ///< rows, at most, of a search that one cluster orders
+inline constexpr std::uint64_t kSmallNearSearch = 1 << 13;  ///< rows, at most, in no order where values have copies
+
+/// The paths of a search for keys and values of fixed length, in the order in which path_of asks for them.
+///
+/// | path       | taken where                                          | phases                                             |
+/// |------------|------------------------------------------------------|----------------------------------------------------|
+/// | by_slots   | some slots have no copy, and rows are many           | aim, order by slot, resolve                        |
+/// | by_both    | the same, and values lie in the heap                 | the same, then order by cell, gather               |
+/// | one_kernel | slots or values need no order: they have copies, or lie in their slots; or rows are few | one |
+/// | merged     | rows are few, values lie in the heap                 | one; rows that want one cell read it once           |
+/// | cluster    | rows are some, values lie in the heap                | resolve and order in one cluster of blocks, gather |
+/// | ordered    | rows are many, values lie in the heap                | resolve, order by cell, gather                     |
+/// | two_parts  | the same, and rows are worth a head start            | the same for the first rows, and beside it the rest |
+enum class SearchPath : std::uint8_t { by_slots, by_both, one_kernel, merged, cluster, ordered, two_parts };
+
+/// What a search's path depends on.
+struct SearchFacts {
+  std::uint64_t rows = 0;
+  std::uint64_t order_from = 0;  ///< as the user gave it; 0: as measured
+  bool slots_are_far = false;    ///< some slots have no copy, and 32 bits do for their numbers
+  bool values_are_far = false;   ///< rows read values in the heap, of which some have no copy
+  bool values_have_copies = false;
+  std::uint64_t unordered_rows = 0, cluster_rows = 0;  ///< SearchChoices
+  std::uint64_t head_start = 0;                        ///< rows that may go first; 0: none
+};
+
+constexpr SearchPath path_of(const SearchFacts& facts) {
+  const bool chosen = facts.order_from != 0;
+  if (facts.slots_are_far && facts.rows >= (chosen ? facts.order_from : kSmallSearch + 1))
+    return facts.values_are_far ? SearchPath::by_both : SearchPath::by_slots;
+  if (!facts.values_are_far) return SearchPath::one_kernel;
+  // Of few rows that mostly have copies, too few are left to be worth an order.
+  std::uint64_t unordered = facts.unordered_rows;
+  if (facts.values_have_copies && unordered < kSmallNearSearch) unordered = kSmallNearSearch;
+  if (chosen) unordered = facts.order_from - 1;
+  if (facts.rows <= unordered) return facts.rows <= kSmallSearch ? SearchPath::merged : SearchPath::one_kernel;
+  if (!chosen && facts.rows <= facts.cluster_rows) return SearchPath::cluster;
+  return facts.head_start != 0 ? SearchPath::two_parts : SearchPath::ordered;
+}
+
+/// The paths of a changing batch.
+///
+/// | path       | taken where                                                | how                                              |
+/// |------------|------------------------------------------------------------|--------------------------------------------------|
+/// | phases     | phases pay, and the whole batch surely finds room          | all rows, phase by phase; then what is left over |
+/// | parts      | phases pay, and parts of the batch surely find room        | part after part, each on a path of its own       |
+/// | repeated   | somebody waits, or room must be made                       | row by row, again and again, growing the table   |
+/// | row_by_row | nobody waits, and the whole batch surely finds room        | row by row, once                                 |
+enum class ChangePath : std::uint8_t { phases, parts, repeated, row_by_row };
+
+/// What a changing batch's path depends on.
+struct ChangeFacts {
+  bool phases_pay = false;    ///< it is large enough, and buckets have copies
+  bool fits = false;          ///< all of it surely finds room
+  bool may_ever_fit = false;  ///< some load is low enough for a part of it to be sure
+  bool whole = false;         ///< it is such a part already
+  bool waited = false;        ///< the caller waits for its end
+};
+
+constexpr ChangePath path_of(const ChangeFacts& facts) {
+  if (facts.phases_pay && facts.fits) return ChangePath::phases;
+  if (facts.phases_pay && !facts.whole && facts.may_ever_fit) return ChangePath::parts;
+  return facts.waited || !facts.fits ? ChangePath::repeated : ChangePath::row_by_row;
+}
+
+}  // namespace holdfast::machine::cuda
