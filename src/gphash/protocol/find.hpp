@@ -7,6 +7,7 @@
 #include "gphash/protocol/address.hpp"
 #include "gphash/protocol/claim.hpp"
 #include "gphash/protocol/mutant.hpp"
+#include "holdfast/status.hpp"
 
 namespace holdfast::index {
 
@@ -76,6 +77,27 @@ HOLDFAST_BOTH Found find(const Tile& tile, const Memory& memory, const View<Shap
     found = confirm(tile, memory, view, candidates, look(tile, memory, view, candidates));
   }
   return found;
+}
+
+/// Turns of kLooks looks each after which a search gives up. Only clearings of one stripe all the while get it so far.
+inline constexpr unsigned kMostTurns = 1 << 16;
+
+/// The same again and again until it settles, kMostTurns times at most.
+template <class Tile, class Memory, class Shape>
+HOLDFAST_BOTH Found find_settled(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                 const Candidates<Shape>& candidates) {
+  Found found = find(tile, memory, view, candidates);
+  for (unsigned turn = 1; turn < kMostTurns && !found.settled; ++turn) {
+    memory.count_retry();
+    found = find(tile, memory, view, candidates);
+  }
+  return found.settled ? found : Found{{}, false};
+}
+
+/// What a search answers: one that gave up did not run.
+HOLDFAST_BOTH inline Status status_of(const Found& found) {
+  if (!found.settled) return Status::not_run;
+  return found.item ? Status::found : Status::not_found;
 }
 
 /// The same for the holder of the key's claim: nobody can clear its slot, so one look is final.

@@ -72,29 +72,19 @@ __global__ void __launch_bounds__(kThreads)
     const std::uint64_t mine = base + tile.lane();
     const bool brings =
         tile.lane() < share && mine < job.size && (job.mask == nullptr || job.mask[mine] != 0) && !outlived(job);
-    bool waits = brings;
-    bool found = false;
-    const std::uint64_t my_key = waits ? key_of_row(view, job.keys, mine).word : 0;
-    unsigned turn = 0;
-    for (unsigned waiting; (waiting = tile.ballot(waits)) != 0;) {
-      const unsigned active = next_in_line(waiting, turn);
-      turn = active + 1;
+    Status status = Status::not_found;
+    const std::uint64_t my_key = brings ? key_of_row(view, job.keys, mine).word : 0;
+    for (LaneMask rest = tile.ballot(brings); rest != 0; rest &= rest - 1) {
+      const unsigned active = lowest_bit(rest);
       const Candidates<Shape> candidates(view,
                                          key_of_row(view, job.keys, base + active, tile.from_lane(my_key, active)));
-      const index::Found result = index::find(tile, memory, view, candidates);
-      if (!result.settled) {
-        memory.count_retry();
-        continue;
-      }
+      const index::Found result = index::find_settled(tile, memory, view, candidates);
       hits += answer(tile, memory, view, job.rows, values, base + active, result.item);
-      if (tile.lane() == active) {
-        waits = false;
-        found = static_cast<bool>(result.item);
-      }
+      if (tile.lane() == active) status = index::status_of(result);
     }
     if (!brings) continue;
-    if (job.rows.statuses) job.rows.statuses[mine] = found ? Status::found : Status::not_found;
-    if (job.rows.found) job.rows.found[mine] = found;
+    if (job.rows.statuses) job.rows.statuses[mine] = status;
+    if (job.rows.found) job.rows.found[mine] = status == Status::found;
   }
   if (tile.lane() == 0) memory.tell();
   if (tile.lane() == 0 && hits != 0) memory.add(&values.state->hits, hits);

@@ -49,11 +49,10 @@ class ExactMemory : public Base {
 
 /// Notes the item of a row, and answers all else.
 __device__ inline void answer_pair(const FindJob& job, const PairSearchRoom& room, std::uint64_t row,
-                                   const Item& item) {
-  const bool there = static_cast<bool>(item);
-  if (job.rows.statuses) job.rows.statuses[row] = there ? Status::found : Status::not_found;
-  if (job.rows.found) job.rows.found[row] = there;
-  room.words[0][row] = item.word;
+                                   const index::Found& found) {
+  if (job.rows.statuses) job.rows.statuses[row] = index::status_of(found);
+  if (job.rows.found) job.rows.found[row] = static_cast<bool>(found.item);
+  room.words[0][row] = found.item.word;
   room.rows[0][row] = static_cast<std::uint32_t>(row);
 }
 __device__ inline bool is_masked(const FindJob& job, const PairSearchRoom& room, std::uint64_t row) {
@@ -74,13 +73,9 @@ __global__ void __launch_bounds__(kThreads)
     if (is_masked(job, room, row)) continue;
     const Candidates<Shape> candidates(view, pair_key(view, job, row));
     memory.begin_look();
-    index::Found found = index::find(ThreadTile{}, memory, view, candidates);
-    while (!found.settled) {
-      memory.count_retry();
-      found = index::find(ThreadTile{}, memory, view, candidates);
-    }
+    const index::Found found = index::find_settled(ThreadTile{}, memory, view, candidates);
     if (found.item) hits.note(memory, found.item.slot, row);
-    answer_pair(job, room, row, found.item);
+    answer_pair(job, room, row, found);
   }
   hits.tell();
   memory.tell_retries();
@@ -99,12 +94,8 @@ __global__ void __launch_bounds__(kThreads)
       continue;
     }
     const Candidates<Shape> candidates(view, pair_key(view, job, row));
-    index::Found found = index::find(tile, memory, view, candidates);
-    while (!found.settled) {
-      memory.count_retry();
-      found = index::find(tile, memory, view, candidates);
-    }
-    if (tile.lane() == 0) answer_pair(job, room, row, found.item);
+    const index::Found found = index::find_settled(tile, memory, view, candidates);
+    if (tile.lane() == 0) answer_pair(job, room, row, found);
   }
   if (tile.lane() == 0) memory.tell();
 }

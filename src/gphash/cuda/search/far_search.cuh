@@ -59,7 +59,7 @@ __device__ std::uint64_t look_near(const CopyMemory& memory, BucketHits& hits, c
     hits.note(memory, found.item.slot, row);
     keys.learn(row, asked, found.item.word - 1);
   }
-  wanted = answer_row(view, job, row, static_cast<bool>(found.item), found.item.word);
+  wanted = answer_row(view, job, row, index::status_of(found), found.item.word);
   return kNoPosition;
 }
 
@@ -218,7 +218,7 @@ __device__ bool same_key(const View<Shape>& view, const FindJob& job, std::uint6
 struct Answers {
   std::uint64_t word[kWindow];
   std::uint32_t bucket[kWindow];
-  bool there[kWindow];
+  Status status[kWindow];
 };
 
 /// Rows that a block takes at once, where all that look into the pool are so many.
@@ -252,9 +252,10 @@ __global__ void __launch_bounds__(kThreads)
       if (leader != i && same_key(view, job, window.row[i], window.row[leader])) continue;
       window.leader[i] = static_cast<std::uint16_t>(i);
       const Asked asked = keys.ask(window.row[i]);
-      const Item item = item_of_row(memory, hits, view, job, window.row[i]);
+      const index::Found found = find_row(memory, hits, view, job, window.row[i]);
+      const Item item = found.item;
       if (item) keys.learn(window.row[i], asked, item.word - 1);
-      answers.there[i] = static_cast<bool>(item);
+      answers.status[i] = index::status_of(found);
       answers.word[i] = item.word;
       answers.bucket[i] = item ? static_cast<std::uint32_t>(cache.bucket_of(item.slot)) : 0;
     }
@@ -264,8 +265,9 @@ __global__ void __launch_bounds__(kThreads)
       wanted.row = job.size;
       if (i < size) {
         const unsigned leader = window.leader[i];
-        if (leader != i && answers.there[leader]) hits.note_again(answers.bucket[leader], window.row[i]);
-        wanted = answer_row(view, job, window.row[i], answers.there[leader], answers.word[leader]);
+        if (leader != i && answers.status[leader] == Status::found)
+          hits.note_again(answers.bucket[leader], window.row[i]);
+        wanted = answer_row(view, job, window.row[i], answers.status[leader], answers.word[leader]);
       }
       resolve(wanted);
     }

@@ -33,28 +33,25 @@ __device__ inline bool is_asked(const FindJob& job, std::uint64_t row) {
   return row < job.size && (job.mask == nullptr || job.mask[row] != 0) && !outlived(job);
 }
 
-/// The item of a row's key, by one thread.
+/// Looks a row's key up, by one thread.
 template <class Shape>
-__device__ Item item_of_row(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view, const FindJob& job,
-                            std::uint64_t row) {
+__device__ index::Found find_row(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
+                                 const FindJob& job, std::uint64_t row) {
   const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
   memory.begin_look();
-  index::Found found = index::find(ThreadTile{}, memory, view, candidates);
-  while (!found.settled) {
-    memory.count_retry();
-    found = index::find(ThreadTile{}, memory, view, candidates);
-  }
+  const index::Found found = index::find_settled(ThreadTile{}, memory, view, candidates);
   if (found.item) hits.note(memory, found.item.slot, row);
-  return found.item;
+  return found;
 }
 
-/// The answers of a row that are not in cells, by the word of its item.
+/// The answers of a row that are not in cells, by the word of its item; 0: it has none.
 template <class Shape>
-__device__ Wanted answer_row(const View<Shape>& view, const FindJob& job, std::uint64_t row, bool there,
+__device__ Wanted answer_row(const View<Shape>& view, const FindJob& job, std::uint64_t row, Status status,
                              std::uint64_t word) {
   Wanted wanted;
   wanted.row = row;
-  if (job.rows.statuses) job.rows.statuses[row] = there ? Status::found : Status::not_found;
+  const bool there = status == Status::found;
+  if (job.rows.statuses) job.rows.statuses[row] = status;
   if (job.rows.found) job.rows.found[row] = there;
   if (job.rows.scores) job.rows.scores[row] = there ? score_of_item(view, word) : 0;
   if (job.rows.op == Op::contains || job.rows.out == nullptr) return wanted;
@@ -77,7 +74,7 @@ __device__ bool wants_value(const View<Shape>& view, const FindJob& job) {
 template <class Shape>
 __device__ std::uint64_t answer_known(const View<Shape>& view, const FindJob& job, std::uint64_t row,
                                       const Asked& asked) {
-  answer_row(view, job, row, true, Wanted::kNothing);
+  answer_row(view, job, row, Status::found, Wanted::kNothing);
   return wants_value(view, job) ? asked.position : kNoPosition;
 }
 
@@ -95,9 +92,9 @@ __device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View
     known = answer_known(view, job, row, asked);
     return wanted;
   }
-  const Item item = item_of_row(memory, hits, view, job, row);
-  if (item) keys.learn(row, asked, item.word - 1);
-  return answer_row(view, job, row, static_cast<bool>(item), item.word);
+  const index::Found found = find_row(memory, hits, view, job, row);
+  if (found.item) keys.learn(row, asked, found.item.word - 1);
+  return answer_row(view, job, row, index::status_of(found), found.item.word);
 }
 
 /// Of the rows that want one cell, the first to put it into the table reads it; the others learn its row. A lane calls for
