@@ -11,6 +11,7 @@
 #include "gphash/protocol/recover.hpp"
 #include "gphash/protocol/run.hpp"
 #include "gpu/epochs.hpp"
+#include "gpu/order/bins.hpp"
 #include "holdfast/status.hpp"
 
 namespace holdfast::machine::cuda {
@@ -102,28 +103,15 @@ struct Repeats {
   std::uint32_t* leader = nullptr;  ///< (n,) the row that reads
 };
 
-/// The heap's stretches, by which searches are ordered, are pages of 64 KiB: as much as the GPU translates at once. They are
-/// larger where there would be too many, and smaller where there would be few, so that rows do not crowd in counters.
-inline constexpr unsigned kStretchBits = 20, kFewStretchBits = 16, kPageBits = 16;
-inline constexpr unsigned kClusterStretchBits = 12;  ///< of a small search, which counts in shared memory
+inline constexpr unsigned kClusterBinBits = 12;  ///< of a small search, which counts in shared memory
 
-/// Where an ordered search works, or the first or the second part of one (head_start.cpp); all in GPU memory. The numbers of cells are
-/// 32 or 64 bits wide.
-struct SearchRoom {
-  void* cells = nullptr;            ///< (n,) of the rows; all bits set: none
-  std::uint32_t* ranks = nullptr;   ///< (n,) how many rows came to its stretch before it
-  void* places = nullptr;           ///< (n, 2) cells and rows, stretch by stretch
-  std::uint32_t* counts = nullptr;  ///< (stretches + 1,) rows of each stretch; the last is 0
-  std::uint32_t* starts = nullptr;  ///< (stretches + 1,) where their places begin; the last is how many there are
-  std::uint32_t stretches = 0;
-  unsigned shift = 0;         ///< a stretch has 2^shift cells
+/// Where an ordered search works, or the first or the second part of one (head_start.cpp); all in GPU memory.
+struct SearchRoom : gpu::Bins {
   unsigned gather_share = 4;  ///< SearchChoices
   std::uint64_t* epoch = nullptr;
-  std::uint32_t* ended = nullptr;  ///< blocks of the last phase; 0 between searches; null: this is the first part
-  bool is_left_by_others = false;  ///< something goes on beside the last phase: leave_search comes after both
-  std::uint64_t* table = nullptr;  ///< 2 × kSmallSearch words
-  void* scratch = nullptr;
-  std::size_t scratch_bytes = 0;
+  std::uint32_t* ended = nullptr;        ///< blocks of the last phase; 0 between searches; null: this is the first part
+  bool is_left_by_others = false;        ///< something goes on beside the last phase: leave_search comes after both
+  std::uint64_t* table = nullptr;        ///< 2 × kSmallSearch words
   std::uint64_t first = 0;               ///< of a search in two parts, the rows that go first
   const std::uint32_t* crowd = nullptr;  ///< how many of them fell to the stretch that most fell to; null: one part
   std::uint32_t crowd_limit = 0;         ///< if more did, all rows go together after all

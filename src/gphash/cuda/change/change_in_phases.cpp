@@ -94,7 +94,7 @@ void Changes::change_in_phases(ChangeJob& job, const Phases& phases, const Order
   SearchRoom reading;
   if (phases.gathers) {
     reading = read_room_->room();
-    divide_heap(reading, table_.layout.cells, table_.layout.cell_bytes);
+    divide(reading, table_.layout.cells, table_.layout.cell_bytes);
     enter_search(job.state, reading, stream);
   }
   clear_room(job, room, reading, stream);

@@ -10,6 +10,7 @@
 #include "gphash/cuda/state.hpp"
 #include "gphash/layout.hpp"
 #include "gphash/protocol/phases.hpp"
+#include "gpu/order/key_order.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -98,20 +99,15 @@ void begin_empty_ring(DeviceState* state, cudaStream_t stream);
 /// Copies the free cells of a ring without limbo into a larger one, and adds the cells from the old end on.
 void extend_ring(const CellRing& from, const CellRing& to, DeviceState* state, cudaStream_t stream);
 
-/// How an ordered search divides a heap: into 2^`most_bits` stretches at most.
-void divide_heap(SearchRoom& room, std::uint64_t cells, std::uint32_t cell_bytes, unsigned most_bits = kStretchBits);
 /// Other phases of an ordered search of a heap of `cells` cells.
 void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream);
 /// Where the last phase does not (SearchRoom::is_left_by_others).
 void leave_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream);
 /// Puts the rows that have a cell in their places, `size` at most.
 void order_search(const SearchRoom& room, std::uint64_t size, std::uint64_t cells, cudaStream_t stream);
-std::size_t search_scratch_bytes();
 /// Of a search in two parts: what its rooms call the crowd, when the first rows are counted; and the start of the second part.
 void count_crowd(const SearchRoom& room, std::uint32_t* crowd, cudaStream_t stream);
 void begin_second_part(const SearchRoom& room, cudaStream_t stream);
-/// True if 32 bits do not do for a cell's number.
-inline bool is_wide(std::uint64_t cells) { return cells >= 0xffff'ffff; }
 
 /// Puts sums in the order of the cells that they come from, of a heap of `cells`, and gives them cells.
 void order_sums(const ChangeJob& job, ChangeRoom& room, std::uint64_t cells, cudaStream_t stream);
@@ -122,19 +118,10 @@ std::size_t change_scratch_bytes(std::uint64_t rows);
 void retire_cells(const ChangeJob& job, ChangeRoom& room, cudaStream_t stream);
 
 /// Where the ordering of a batch works; all in GPU memory.
-struct OrderRoom {
-  std::uint32_t* prefixes[2] = {};   ///< (n,) of hashes
-  std::uint32_t* rows[2] = {};       ///< (n,)
-  std::uint64_t* ordered = nullptr;  ///< the number of rows that no mask takes out
+struct OrderRoom : gpu::KeyOrderRoom {
   index::Effect* effects = nullptr;  ///< (n,) for batches in phases
   index::Writes* writes = nullptr;   ///< (n,) for those that set frequencies, too
-  void* scratch = nullptr;
-  std::size_t scratch_bytes = 0;
 };
-std::size_t order_scratch_bytes(std::uint64_t rows);
-/// Orders rows by the hash of their keys, stably, so that equal keys stand together in array order, and the buckets that they
-/// hash to come in address order. Fills in `order`, `begins` and `ordered` of the job. It asks nothing of the table.
-void order_rows(ChangeJob& job, unsigned key_words, std::uint64_t seed, const OrderRoom& room, cudaStream_t stream);
 /// Adds the scores of the items that were there to what their runs count, in the order of their cells.
 void add_old_scores(const Layout& layout, const ChangeJob& job, ChangeRoom& room, cudaStream_t stream);
 /// The effects of ordered rows, and how often they write, for the first phase of their changes.

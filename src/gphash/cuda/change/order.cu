@@ -1,10 +1,5 @@
-// order.cu: puts the rows of a changing batch into runs of one key each, in array order, and in the order of their buckets.
-//
-// Rows are sorted by the first half of their hashes, for half the passes. Of millions of rows a few thousand then stand beside
-// another key's with the same prefix: keys are compared, whole, wherever neighbours in the order have one prefix.
-#include <cub/device/device_radix_sort.cuh>
+// order.cu: what each row of an ordered batch does to its key, folded over the runs; and the rows that a mask takes out.
 #include <cub/device/device_scan.cuh>
-#include <cub/device/device_select.cuh>
 
 #include <cuda/std/functional>
 #include <thrust/iterator/counting_iterator.h>
@@ -12,153 +7,15 @@
 
 #include <algorithm>
 
-#include "core/hash.hpp"
 #include "gphash/cuda/change/kernels.hpp"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
-#include "gphash/cuda/tile.cuh"
 #include "gphash/protocol/phases.hpp"
 #include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 
 namespace {
-
-constexpr int kPrefixBits = 32;
-
-/// The keys of a batch.
-struct Keys {
-  const std::byte* bytes;
-  unsigned words;                ///< of each
-  const std::uint64_t* offsets;  ///< not null: keys of any length, and where each begins
-
-  __device__ index::Part part(std::uint64_t row) const {
-    return {bytes + offsets[row], static_cast<std::uint32_t>(offsets[row + 1] - offsets[row])};
-  }
-  __device__ const std::byte* at(std::uint64_t row) const { return bytes + std::uint64_t{8} * words * row; }
-  __device__ std::uint64_t hash(std::uint64_t row, std::uint64_t seed) const {
-    if (offsets != nullptr) {
-      const index::Part key = part(row);
-      return hash_bytes(key.size, seed, [&](unsigned i) { return load_user(key.data + 8 * i, key.size - 8 * i); });
-    }
-    const auto word = [key = at(row)](unsigned i) { return load_user(key + 8 * i, 8); };
-    return words == 1 ? hash_key(word(0), seed) : hash_words(words, seed, word);
-  }
-  __device__ bool same(std::uint64_t row, std::uint64_t other) const {
-    if (offsets != nullptr) {
-      const index::Part one = part(row), two = part(other);
-      bool equal = one.size == two.size;
-      for (std::uint32_t i = 0; equal && i < one.size; i += 8)
-        equal = load_user(one.data + i, one.size - i) == load_user(two.data + i, one.size - i);
-      return equal;
-    }
-    const std::byte *const a = at(row), *const b = at(other);
-    bool same = true;
-    for (unsigned i = 0; same && i < words; ++i) same = load_user(a + 8 * i, 8) == load_user(b + 8 * i, 8);
-    return same;
-  }
-};
-
-/// The prefixes of the hashes of the `*picked` rows that `rows` names; without `picked`, of all, which it then names.
-__global__ void __launch_bounds__(kThreads)
-    hash_kernel(Keys keys, std::uint64_t size, const std::uint64_t* picked, std::uint64_t seed, std::uint32_t* prefixes,
-                std::uint32_t* rows) {
-  const std::uint64_t end = picked ? *picked : size;
-  for (std::uint64_t i = first_of_thread(); i < end; i += all_threads()) {
-    const std::uint64_t row = picked ? rows[i] : i;
-    if (!picked) rows[i] = static_cast<std::uint32_t>(i);
-    prefixes[i] = static_cast<std::uint32_t>(keys.hash(row, seed) >> (64 - kPrefixBits));
-  }
-}
-
-/// Rows in the order of their prefixes, and where the runs of one key begin.
-struct Runs {
-  Keys keys;
-  const std::uint32_t* prefixes;
-  std::uint32_t* rows;
-  std::uint32_t* spare;   ///< (n,) zero at first; then 1 where a prefix begins whose keys are mixed
-  std::uint32_t* begins;  ///< (n,) the place itself where a key begins, else 0
-  std::uint64_t size;
-  const std::uint64_t* ordered;  ///< null: `size`
-
-  __device__ std::uint64_t end() const { return ordered ? *ordered : size; }
-  __device__ bool begins_prefix(std::uint64_t at) const { return at == 0 || prefixes[at - 1] != prefixes[at]; }
-  /// The first place from `from` to `to` whose prefix is at least, or is above, one.
-  __device__ std::uint64_t place_of(std::uint32_t prefix, bool above, std::uint64_t from, std::uint64_t to) const {
-    while (from < to) {
-      const std::uint64_t middle = from + (to - from) / 2;
-      const bool before = above ? prefixes[middle] <= prefix : prefixes[middle] < prefix;
-      (before ? from : to) = before ? middle + 1 : middle;
-    }
-    return from;
-  }
-};
-
-__global__ void __launch_bounds__(kThreads) begin_kernel(const __grid_constant__ Runs runs) {
-  const std::uint64_t end = runs.end();
-  for (std::uint64_t at = first_of_thread(); at < runs.size; at += all_threads()) {
-    bool begins = at < end && runs.begins_prefix(at);
-    if (at < end && !begins && !runs.keys.same(runs.rows[at - 1], runs.rows[at])) {
-      begins = true;
-      runs.spare[runs.place_of(runs.prefixes[at], false, 0, at)] = 1;
-    }
-    runs.begins[at] = begins ? static_cast<std::uint32_t>(at) : 0;
-  }
-}
-
-/// Puts the rows from `from` to `end`, all of one prefix, together by key, each key's in their order. A warp calls together.
-__device__ void group_rows(const WarpTile& tile, const Runs& runs, std::uint64_t from, std::uint64_t end) {
-  const std::uint64_t first = from;
-  const LaneMask before = lanes(tile.lane());
-  while (from < end) {
-    const std::uint32_t leader = runs.rows[from];
-    std::uint64_t taken = from, left = first;
-    for (std::uint64_t base = from; base < end; base += kWarp) {
-      const std::uint64_t at = base + tile.lane();
-      const std::uint32_t row = at < end ? runs.rows[at] : 0;
-      const bool same = at < end && runs.keys.same(leader, row);
-      const LaneMask those = tile.ballot(same), others = tile.ballot(at < end && !same);
-      if (same) {
-        const std::uint64_t to = taken + count_bits(those & before);
-        runs.rows[to] = row;
-        runs.begins[to] = to == from ? static_cast<std::uint32_t>(from) : 0;
-      } else if (at < end) {
-        runs.spare[left + count_bits(others & before)] = row;
-      }
-      taken += count_bits(those);
-      left += count_bits(others);
-      __syncwarp();
-    }
-    for (std::uint64_t at = taken + tile.lane(); at < end; at += kWarp)
-      runs.rows[at] = runs.spare[first + (at - taken)];
-    __syncwarp();
-    from = taken;
-  }
-}
-
-/// Sorts out the prefixes whose keys are mixed, a warp each. They are small, unless somebody knows the pool's seed.
-__global__ void __launch_bounds__(kThreads) group_kernel(const __grid_constant__ Runs runs) {
-  const WarpTile tile;
-  const std::uint64_t end = runs.end();
-  for (std::uint64_t base = first_of_warp() * kWarp; base < end; base += all_warps() * kWarp) {
-    const std::uint64_t at = base + tile.lane();
-    // What `spare` has inside of a prefix is rows, which its own warp puts there.
-    LaneMask mixed = tile.ballot(at < end && runs.begins_prefix(at) && runs.spare[at] != 0);
-    for (; mixed != 0; mixed &= mixed - 1) {
-      const std::uint64_t first = base + lowest_bit(mixed);
-      group_rows(tile, runs, first, runs.place_of(runs.prefixes[first], true, first, end));
-    }
-  }
-}
-
-struct Later {
-  __host__ __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return a > b ? a : b; }
-};
-
-/// `scratch` null: only says in `bytes` how much it takes.
-void spread_begins(std::uint32_t* begins, std::uint64_t size, void* scratch, std::size_t& bytes, cudaStream_t stream) {
-  check(cub::DeviceScan::InclusiveScan(scratch, bytes, begins, begins, Later{}, size, stream), "ordering a batch");
-}
 
 __global__ void __launch_bounds__(kThreads)
     skip_kernel(const __grid_constant__ index::Rows rows, const std::uint8_t* mask, std::uint64_t size) {
@@ -173,77 +30,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-struct Unmasked {
-  const std::uint8_t* mask;
-  __host__ __device__ bool operator()(std::uint32_t row) const { return mask[row] != 0; }
-};
-
-cub::DoubleBuffer<std::uint32_t> prefixes_of(const OrderRoom& room) { return {room.prefixes[0], room.prefixes[1]}; }
-cub::DoubleBuffer<std::uint32_t> rows_of(const OrderRoom& room) { return {room.rows[0], room.rows[1]}; }
-
-}  // namespace
-
-std::size_t order_scratch_bytes(std::uint64_t rows) {
-  std::size_t sort = 0, select = 0;
-  OrderRoom none{};
-  auto prefixes = prefixes_of(none);
-  auto order = rows_of(none);
-  check(cub::DeviceRadixSort::SortPairs(nullptr, sort, prefixes, order, rows, 0, kPrefixBits),
-        "planning the order of a batch");
-  check(
-      cub::DeviceSelect::If(nullptr, select, static_cast<std::uint32_t*>(nullptr), static_cast<std::uint32_t*>(nullptr),
-                            static_cast<std::uint64_t*>(nullptr), rows, Unmasked{}),
-      "planning the order of a batch");
-  std::size_t spread = 0;
-  spread_begins(nullptr, rows, nullptr, spread, nullptr);
-  return std::max({sort, select, spread});
-}
-
-namespace {
-
-/// The place where the run of each row's key begins.
-void tell_keys_apart(ChangeJob& job, const Runs& runs, const OrderRoom& room, cudaStream_t stream) {
-  const char* const doing = "ordering a batch";
-  check(cudaMemsetAsync(runs.spare, 0, runs.size * sizeof(std::uint32_t), stream), doing);
-  begin_kernel<<<blocks_for(begin_kernel, job.size), kThreads, 0, stream>>>(runs);
-  group_kernel<<<blocks_for(group_kernel, job.size), kThreads, 0, stream>>>(runs);
-  check_launch(doing);
-  std::size_t bytes = room.scratch_bytes;
-  spread_begins(runs.begins, job.size, room.scratch, bytes, stream);
-  job.begins = runs.begins;
-}
-
-}  // namespace
-
-void order_rows(ChangeJob& job, unsigned key_words, std::uint64_t seed, const OrderRoom& room, cudaStream_t stream) {
-  const char* const doing = "ordering a batch";
-  const Keys keys{job.keys, key_words, job.key_offsets};
-  const unsigned blocks = blocks_for(hash_kernel, job.size);
-  hash_kernel<<<blocks, kThreads, 0, stream>>>(keys, job.size, nullptr, seed, room.prefixes[0], room.rows[0]);
-  check_launch(doing);
-  auto prefixes = prefixes_of(room);
-  auto rows = rows_of(room);
-  std::size_t bytes = room.scratch_bytes;
-  check(cub::DeviceRadixSort::SortPairs(room.scratch, bytes, prefixes, rows, job.size, 0, kPrefixBits, stream), doing);
-  job.ordered = nullptr;
-  if (job.mask != nullptr) {
-    std::uint64_t* const ordered = room.ordered;
-    check(cub::DeviceSelect::If(room.scratch, bytes = room.scratch_bytes, rows.Current(), rows.Alternate(), ordered,
-                                job.size, Unmasked{job.mask}, stream),
-          doing);
-    hash_kernel<<<blocks, kThreads, 0, stream>>>(keys, job.size, ordered, seed, prefixes.Alternate(), rows.Alternate());
-    check_launch(doing);
-    prefixes.selector ^= 1;
-    rows.selector ^= 1;
-    job.ordered = ordered;
-  }
-  job.order = rows.Current();
-  const Runs runs{keys,     prefixes.Current(), rows.Current(), rows.Alternate(), prefixes.Alternate(),
-                  job.size, job.ordered};
-  tell_keys_apart(job, runs, room, stream);
-}
-
-namespace {
 /// What the row at a place of the order does to its key.
 struct EffectAt {
   ChangeJob job;

@@ -39,7 +39,7 @@ void sort_cells(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64
 /// because the sort is stable.
 void sort_by_cell(std::uint32_t* (&cells)[2], std::uint32_t* (&order)[2], void* scratch, std::size_t& bytes,
                   std::uint64_t size, std::uint64_t all_cells, cudaStream_t stream) {
-  const int bits = static_cast<int>(std::bit_width(all_cells)), kept = static_cast<int>(kStretchBits);
+  const int bits = static_cast<int>(std::bit_width(all_cells)), kept = static_cast<int>(kBinBits);
   cub::DoubleBuffer<std::uint32_t> keys(cells[0], cells[1]), which(order[0], order[1]);
   check(cub::DeviceRadixSort::SortPairs(scratch, bytes, keys, which, size, std::max(bits - kept, 0), bits, stream),
         "ordering a change by cells");

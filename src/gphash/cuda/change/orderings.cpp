@@ -15,7 +15,7 @@ Ordering& Orderings::next(std::uint64_t rows) {
 
 void Orderings::order(ChangeJob& job, Ordering& ordering, bool folds, bool counts, cudaStream_t stream) {
   const std::uint64_t rows = job.size;
-  std::size_t scratch = order_scratch_bytes(rows);
+  std::size_t scratch = key_order_scratch_bytes(rows);
   if (folds) scratch = std::max(scratch, fold_scratch_bytes(rows));
   if (ordering.rows.size() < 2 * rows || ordering.scratch.size() < scratch ||
       (folds && ordering.effects.size() < rows) || (counts && ordering.writes.size() < rows)) {
@@ -38,7 +38,12 @@ void Orderings::order(ChangeJob& job, Ordering& ordering, bool folds, bool count
   if (counts) room.writes = ordering.writes.data();
   room.scratch = ordering.scratch.data();
   room.scratch_bytes = ordering.scratch.size();
-  order_rows(job, table_.layout.key_words(), table_.layout.seed, room, stream);
+  // In the order of their hashes, the buckets that keys hash to come in address order.
+  const BatchKeys keys{job.keys, table_.layout.key_words(), job.key_offsets};
+  const KeyOrder ordered = order_keys(keys, rows, job.mask, table_.layout.seed, room, stream);
+  job.order = ordered.rows;
+  job.begins = ordered.begins;
+  job.ordered = ordered.ordered;
   if (folds) fold_effects(job, room, stream);
   table_.times.end("order", stream);
 }

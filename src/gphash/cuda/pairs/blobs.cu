@@ -8,7 +8,7 @@
 #include "gphash/cuda/memory.cuh"
 #include "gphash/cuda/pairs/pair_kernels.hpp"
 #include "gpu/launch.cuh"
-#include "gpu/stretch.cuh"
+#include "gpu/order/stretch.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -15,7 +15,7 @@
 #include "gphash/cuda/pairs/pair_kernels.hpp"
 #include "gphash/protocol/phases.hpp"
 #include "gpu/numbered.cuh"
-#include "gpu/stretch.cuh"
+#include "gpu/order/stretch.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -12,7 +12,7 @@
 #include "gphash/cuda/pairs/pair_batch.cuh"
 #include "gphash/cuda/pairs/pair_kernels.hpp"
 #include "gpu/launch.cuh"
-#include "gpu/stretch.cuh"
+#include "gpu/order/stretch.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -98,7 +98,7 @@ class Resolve {
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);
-      room_.ranks[wanted.row] = atomicAdd(&room_.counts[cell >> room_.shift], 1u);
+      count_row(room_, wanted.row, cell);
     }
     if (room_.cells != nullptr && wanted.row < job_.size) static_cast<Cell*>(room_.cells)[wanted.row] = cell;
     Wanted zeros;
@@ -242,7 +242,7 @@ __global__ void __launch_bounds__(kThreads)
   Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, room);
   const KnownKeys<Shape> keys(memory, view, cache, job);
   const auto* const places = static_cast<const Place<std::uint32_t>*>(aim.places);
-  const std::uint64_t all = aim.starts[aim.stretches];
+  const std::uint64_t all = aim.starts[aim.bins];
   const unsigned rows = far_window(all, processors);
   for (std::uint64_t base = std::uint64_t{blockIdx.x} * rows; base < all; base += std::uint64_t{gridDim.x} * rows) {
     const auto size = static_cast<unsigned>(min(std::uint64_t{rows}, all - base));

@@ -1,7 +1,4 @@
-// gather.cuh: a warp copies the values of 32 rows out of their cells, as many of them in flight at once as fit its registers.
-//
-// A read of host memory takes some three thousand clocks, whatever its size. So a lane asks for 16 bytes at a time, several
-// lanes share a row, and all rows of the warp are asked for before the first of them is written to where it belongs.
+// gather.cuh: a warp copies the values of 32 rows out of their cells, into them, or from row to row (gpu/order/copy_rows.cuh).
 #pragma once
 
 #include <cstdint>
@@ -9,16 +6,9 @@
 #include "gphash/cuda/memory.cuh"
 #include "gphash/cuda/tile.cuh"
 #include "gphash/protocol/run.hpp"
+#include "gpu/order/copy_rows.cuh"
 
 namespace holdfast::machine::cuda {
-
-/// What a lane brings: the row that it answers for, and the word of the row's item.
-struct Wanted {
-  static constexpr std::uint64_t kNothing = ~std::uint64_t{0};  ///< leave the row as it is
-  std::uint64_t row = 0;
-  std::uint64_t word = kNothing;  ///< 1 + cell; 0: zeros
-  __device__ bool wants_cell() const { return word != 0 && word != kNothing; }
-};
 
 /// Copies in units of 16 bytes, or of 8 where an array is not aligned to more. All lanes of a warp call.
 template <class Shape>
@@ -46,7 +36,7 @@ class Gather {
       const auto store = [&](std::uint64_t row, unsigned unit, ulonglong2 data) {
         reinterpret_cast<ulonglong2*>(rows_.out + row * bytes)[unit] = data;
       };
-      copy<ulonglong2>(wanted, units, load, store);
+      copy_rows<ulonglong2>(tile_, wanted, units, load, store);
     } else {
       const auto units = static_cast<unsigned>((skipped + bytes + 7) / 8);
       const auto load = [&](std::uint64_t cell, unsigned unit) { return memory_.load_value(words(cell) + unit); };
@@ -55,7 +45,7 @@ class Gather {
         const std::size_t at = 8 * unit + before - skipped, left = bytes - at, most = 8 - before;
         store_user(rows_.out + row * bytes + at, data >> (8 * before), left < most ? left : most);
       };
-      copy<std::uint64_t>(wanted, units, load, store);
+      copy_rows<std::uint64_t>(tile_, wanted, units, load, store);
     }
     __syncwarp();
   }
@@ -69,7 +59,7 @@ class Gather {
       const auto units = static_cast<unsigned>(bytes / 16);
       const auto load = [&](std::uint64_t row, unsigned unit) { return __ldcg(rows + row * units + unit); };
       const auto store = [&](std::uint64_t row, unsigned unit, ulonglong2 data) { rows[row * units + unit] = data; };
-      copy<ulonglong2>(wanted, units, load, store);
+      copy_rows<ulonglong2>(tile_, wanted, units, load, store);
     } else {
       const auto load = [&](std::uint64_t row, unsigned unit) {
         return load_user(rows_.out + row * bytes + 8 * unit, bytes - 8 * unit);
@@ -77,7 +67,7 @@ class Gather {
       const auto store = [&](std::uint64_t row, unsigned unit, std::uint64_t data) {
         store_user(rows_.out + row * bytes + 8 * unit, data, bytes - 8 * unit);
       };
-      copy<std::uint64_t>(wanted, static_cast<unsigned>((bytes + 7) / 8), load, store);
+      copy_rows<std::uint64_t>(tile_, wanted, static_cast<unsigned>((bytes + 7) / 8), load, store);
     }
     __syncwarp();
   }
@@ -93,7 +83,7 @@ class Gather {
       const auto units = static_cast<unsigned>(bytes / 16);
       const auto load = [&](std::uint64_t row, unsigned unit) { return __ldcs(values + row * units + unit); };
       const auto store = [&](std::uint64_t row, unsigned unit, ulonglong2 data) { rows[row * units + unit] = data; };
-      copy<ulonglong2>(wanted, units, load, store);
+      copy_rows<ulonglong2>(tile_, wanted, units, load, store);
     } else {
       const auto load = [&](std::uint64_t row, unsigned unit) {
         return load_user(rows_.value(row) + 8 * unit, bytes - 8 * unit);
@@ -101,7 +91,7 @@ class Gather {
       const auto store = [&](std::uint64_t row, unsigned unit, std::uint64_t data) {
         store_user(rows_.out + row * bytes + 8 * unit, data, bytes - 8 * unit);
       };
-      copy<std::uint64_t>(wanted, static_cast<unsigned>((bytes + 7) / 8), load, store);
+      copy_rows<std::uint64_t>(tile_, wanted, static_cast<unsigned>((bytes + 7) / 8), load, store);
     }
     __syncwarp();
   }
@@ -138,7 +128,7 @@ class Gather {
       const auto store = [&](std::uint64_t cell, unsigned unit, ulonglong2 data) {
         memory_.store_values(reinterpret_cast<std::uint64_t*>(at_cell(cell)) + 2 * unit, data);
       };
-      copy<ulonglong2>(wanted, units, load, store);
+      copy_rows<ulonglong2>(tile_, wanted, units, load, store);
     } else {  // so do all values with scores: a multiple of 16 bytes and 8 more is none of 16
       const auto units = static_cast<unsigned>((bytes + 7) / 8), with_score = units + (view_.scored() ? 1 : 0);
       const auto load = [&](std::uint64_t row, unsigned unit) {
@@ -148,43 +138,13 @@ class Gather {
       const auto store = [&](std::uint64_t cell, unsigned unit, std::uint64_t data) {
         memory_.store_value(reinterpret_cast<std::uint64_t*>(at_cell(cell)) + unit, data);
       };
-      copy<std::uint64_t>(wanted, with_score, load, store);
+      copy_rows<std::uint64_t>(tile_, wanted, with_score, load, store);
     }
     __syncwarp();
   }
 
  private:
-  static constexpr unsigned kInFlight = 8;  ///< of a lane
-
   __device__ std::byte* at_cell(std::uint64_t cell) const { return cells_ + cell * view_.cell_bytes; }
-
-  template <class Unit, class Load, class Store>
-  __device__ void copy(const Wanted& wanted, unsigned units, const Load& load, const Store& store) const {
-    const unsigned lane = tile_.lane();
-    unsigned shift = 0;  // 2^shift lanes share a row
-    while (shift < 5 && (1u << shift) < units) ++shift;
-    const unsigned at_once = kWarp >> shift;
-    for (unsigned first = lane & ((1u << shift) - 1); first - (lane & ((1u << shift) - 1)) < units;
-         first += 1u << shift) {
-      for (unsigned base = 0; base < kWarp; base += at_once * kInFlight) {
-        Unit data[kInFlight];
-#pragma unroll
-        for (unsigned i = 0; i < kInFlight; ++i) {
-          const unsigned from = base + i * at_once + (lane >> shift);
-          const std::uint64_t word = tile_.from_lane(wanted.word, from % kWarp);
-          data[i] = Unit{};
-          if (from < kWarp && first < units && word != 0 && word != Wanted::kNothing) data[i] = load(word - 1, first);
-        }
-#pragma unroll
-        for (unsigned i = 0; i < kInFlight; ++i) {
-          const unsigned from = base + i * at_once + (lane >> shift);
-          const std::uint64_t word = tile_.from_lane(wanted.word, from % kWarp);
-          const std::uint64_t row = tile_.from_lane(wanted.row, from % kWarp);
-          if (from < kWarp && first < units && word != Wanted::kNothing) store(row, first, data[i]);
-        }
-      }
-    }
-  }
 
   const WarpTile& tile_;
   const CudaMemory& memory_;

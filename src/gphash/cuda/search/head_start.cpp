@@ -46,7 +46,7 @@ void Searches::search_in_two_parts(const FindJob& job, const SearchRoom& room, H
   SearchRoom all = room;
   all.first = first;
   all.crowd = head.crowd;
-  all.crowd_limit = static_cast<std::uint32_t>(kCrowd + kCrowdTimes * first / room.stretches);
+  all.crowd_limit = static_cast<std::uint32_t>(kCrowd + kCrowdTimes * first / room.bins);
   SearchRoom ahead_room = all;
   ahead_room.starts = head.starts;
   ahead_room.ended = nullptr;

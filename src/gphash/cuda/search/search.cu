@@ -1,9 +1,5 @@
 // search.cu: what an ordered search does between its kernels: it joins an epoch and leaves it, and places rows stretch by
 // stretch of the heap.
-#include <cub/device/device_scan.cuh>
-
-#include <bit>
-
 #include "gphash/cuda/change/kernels.hpp"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/search/search.cuh"
@@ -15,7 +11,7 @@ namespace {
 
 __global__ void __launch_bounds__(kThreads) enter_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
   if (first_of_thread() == 0) *room.epoch = enter_epoch(state->readers);
-  for (std::uint64_t i = first_of_thread(); i <= room.stretches; i += all_threads()) room.counts[i] = 0;
+  for (std::uint64_t i = first_of_thread(); i <= room.bins; i += all_threads()) room.counts[i] = 0;
 }
 
 __global__ void leave_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
@@ -33,28 +29,13 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads) second_part_kernel(const __grid_constant__ SearchRoom room) {
   if (!room.apart()) return;
-  for (std::uint64_t i = first_of_thread(); i <= room.stretches; i += all_threads()) room.counts[i] = 0;
-}
-
-/// `scratch` null: only says in `bytes` how much it takes.
-void add_up(const SearchRoom& room, void* scratch, std::size_t& bytes, cudaStream_t stream) {
-  check(cub::DeviceScan::ExclusiveSum(scratch, bytes, room.counts, room.starts, room.stretches + 1, stream),
-        "ordering a search");
+  for (std::uint64_t i = first_of_thread(); i <= room.bins; i += all_threads()) room.counts[i] = 0;
 }
 
 }  // namespace
 
-void divide_heap(SearchRoom& room, std::uint64_t cells, std::uint32_t cell_bytes, unsigned most_bits) {
-  const std::uint64_t last = cells - 1;
-  const auto bits = static_cast<unsigned>(std::bit_width(last));
-  const auto beyond = [](unsigned all, unsigned part) { return all > part ? all - part : 0; };
-  const unsigned page = beyond(kPageBits + 1, static_cast<unsigned>(std::bit_width(cell_bytes)));
-  room.shift = std::max(std::min(page, beyond(bits, kFewStretchBits)), beyond(bits, most_bits));
-  room.stretches = static_cast<std::uint32_t>(last >> room.shift) + 1;
-}
-
 void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream) {
-  enter_kernel<<<blocks_for(enter_kernel, room.stretches), kThreads, 0, stream>>>(state, room);
+  enter_kernel<<<blocks_for(enter_kernel, room.bins), kThreads, 0, stream>>>(state, room);
   check_launch("starting a search");
 }
 
@@ -65,26 +46,17 @@ void leave_search(DeviceState* state, const SearchRoom& room, cudaStream_t strea
 
 void count_crowd(const SearchRoom& room, std::uint32_t* crowd, cudaStream_t stream) {
   check(cudaMemsetAsync(crowd, 0, sizeof(*crowd), stream), "starting a search");
-  crowd_kernel<<<blocks_for(crowd_kernel, room.stretches), kThreads, 0, stream>>>(room.counts, room.stretches, crowd);
+  crowd_kernel<<<blocks_for(crowd_kernel, room.bins), kThreads, 0, stream>>>(room.counts, room.bins, crowd);
   check_launch("starting a search");
 }
 
 void begin_second_part(const SearchRoom& room, cudaStream_t stream) {
-  second_part_kernel<<<blocks_for(second_part_kernel, room.stretches), kThreads, 0, stream>>>(room);
+  second_part_kernel<<<blocks_for(second_part_kernel, room.bins), kThreads, 0, stream>>>(room);
   check_launch("starting a search");
 }
 
-std::size_t search_scratch_bytes() {
-  SearchRoom largest;
-  largest.stretches = 1u << kStretchBits;
-  std::size_t bytes = 0;
-  add_up(largest, nullptr, bytes, nullptr);
-  return bytes;
-}
-
 void order_search(const SearchRoom& room, std::uint64_t size, std::uint64_t cells, cudaStream_t stream) {
-  std::size_t bytes = room.scratch_bytes;
-  add_up(room, room.scratch, bytes, stream);
+  add_up(room, stream);
   const auto launch = [&](auto* kernel) { kernel<<<blocks_for(kernel, size), kThreads, 0, stream>>>(room, size); };
   is_wide(cells) ? launch(place_rows_kernel<std::uint64_t>) : launch(place_rows_kernel<std::uint32_t>);
   check_launch("ordering a search");

@@ -25,6 +25,7 @@
 #include "gphash/cuda/search/near.cuh"
 #include "gphash/cuda/thread_tile.cuh"
 #include "gpu/launch.cuh"
+#include "gpu/order/bins.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -162,10 +163,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Of a row that wants no cell.
-template <class Cell>
-inline constexpr Cell kNoPlace = ~Cell{0};
-
 /// The cell of each row, and how many rows of its stretch came before it.
 template <class Shape, class Cell, bool kNear>
 __global__ void __launch_bounds__(kThreads)
@@ -186,7 +183,7 @@ __global__ void __launch_bounds__(kThreads)
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);
-      room.ranks[row] = atomicAdd(&room.counts[cell >> room.shift], 1u);
+      count_row(room, row, cell);
     }
     if (row < job.size) cells[row] = cell;
     gather.zeros(base, wanted.word == 0);
@@ -196,28 +193,14 @@ __global__ void __launch_bounds__(kThreads)
   memory.tell_retries();
 }
 
-/// A row at its place in the order.
-template <class Cell>
-struct alignas(2 * sizeof(Cell)) Place {
-  Cell cell, row;
-};
-
 template <class Cell>
 __global__ void __launch_bounds__(kThreads)
     place_rows_kernel(const __grid_constant__ SearchRoom room, std::uint64_t size) {
-  const auto* const cells = static_cast<const Cell*>(room.cells);
-  const std::uint64_t first = room.answered();
-  auto* const places = static_cast<Place<Cell>*>(room.places) + first;
-  for (std::uint64_t row = first + first_of_thread(); row < size; row += all_threads()) {
-    const Cell cell = cells[row];
-    if (cell == kNoPlace<Cell>) continue;
-    places[room.starts[cell >> room.shift] + room.ranks[row]] = {cell, static_cast<Cell>(row)};
-  }
+  place_rows_of<Cell>(room, room.answered(), size);
 }
 
-/// Places, at most, that a block takes at once, and of which no cell is read twice: of a heap of which each batch reads
-/// much, and of one of which it reads less.
-inline constexpr unsigned kWindow = 1024, kSparseWindow = 256;
+/// Places, at most, that a block takes at once of a heap of which each batch reads little; of others kWindow.
+inline constexpr unsigned kSparseWindow = 256;
 inline constexpr unsigned kDenseBytes = 2048;  ///< of the heap, for each row, where it reads much
 
 /// How many blocks gather, and how many rows each of them takes at once. Where rows lie far apart in the heap, the
@@ -238,36 +221,6 @@ HOLDFAST_BOTH inline GatherGrid gather_grid(std::uint64_t rows, std::uint64_t he
   if (windows < grid.blocks) grid.blocks = static_cast<unsigned>(windows);
   return grid;
 }
-
-/// A block's window of the places. The threads of the block call together.
-template <class Cell>
-struct Window {
-  Cell cell[kWindow];
-  std::uint32_t row[kWindow];
-  std::uint32_t first[2 * kWindow];  ///< a hash table of 1 + places, one a cell
-  std::uint16_t leader[kWindow];     ///< the place that reads the cell of this one
-
-  __device__ void load(const Place<Cell>* places, unsigned size) {
-    for (unsigned i = threadIdx.x; i < 2 * kWindow; i += kThreads) first[i] = 0;
-    for (unsigned i = threadIdx.x; i < size; i += kThreads) {
-      const Place<Cell> place = places[i];
-      cell[i] = place.cell;
-      row[i] = static_cast<std::uint32_t>(place.row);
-    }
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < size; i += kThreads) leader[i] = static_cast<std::uint16_t>(leader_of(i));
-    __syncthreads();
-  }
-
-  __device__ unsigned leader_of(unsigned i) {
-    const Cell wanted = cell[i];
-    for (auto at = static_cast<unsigned>(wanted * 0x9e3779b97f4a7c15 >> 40);; ++at) {
-      const unsigned has = atomicCAS(&first[at % (2 * kWindow)], 0u, i + 1);
-      if (has == 0) return i;
-      if (cell[has - 1] == wanted) return has - 1;
-    }
-  }
-};
 
 /// The last block that ends a search leaves its epoch.
 __device__ inline void leave_after_all(DeviceState* state, const SearchRoom& room) {
@@ -292,7 +245,7 @@ __global__ void __launch_bounds__(kThreads)
   const Gather<Shape> gather(tile, memory, view, job.rows);
   Near<Shape> near(tile, memory, view, values, job.rows);
   const auto* const places = static_cast<const Place<Cell>*>(room.places) + room.answered();
-  const std::uint64_t all = room.ended == nullptr && !room.apart() ? 0 : room.starts[room.stretches];
+  const std::uint64_t all = room.ended == nullptr && !room.apart() ? 0 : room.starts[room.bins];
   const GatherGrid grid = gather_grid(all, view.cells * view.cell_bytes, processors, room.gather_share);
   const unsigned rows = grid.rows, blocks = min(grid.blocks, gridDim.x);
   std::uint64_t base = blockIdx.x < blocks ? std::uint64_t{blockIdx.x} * rows : all;

@@ -18,8 +18,8 @@ std::size_t aligned_up(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign
 }  // namespace
 
 SearchRooms::Room::Room(std::uint64_t rows, bool wide) : rows_(rows), wide_(wide) {
-  const std::size_t cell = wide ? 8 : 4, stretches = (std::size_t{1} << kStretchBits) + 1;
-  room_.scratch_bytes = search_scratch_bytes();
+  const std::size_t cell = wide ? 8 : 4, stretches = (std::size_t{1} << kBinBits) + 1;
+  room_.scratch_bytes = bins_scratch_bytes();
   std::size_t size = 0;
   const auto take = [&](auto*& array, std::size_t bytes) {
     array = reinterpret_cast<std::remove_reference_t<decltype(array)>>(memory_.data() + size);

@@ -89,11 +89,11 @@ void Searches::search_far(const FindJob& job, const SearchRooms::Room& aims, Sea
   const std::uint64_t slots = table_.layout.total_slots();
   SearchRoom aim = aims.room();
   const bool by_cells = room.cells != nullptr, near = by_cells && table_.values.view().any();
-  divide_heap(aim, slots, table_.layout.slot_bytes());
+  divide(aim, slots, table_.layout.slot_bytes());
   if (by_cells) {
-    divide_heap(room, table_.layout.cells, table_.layout.cell_bytes);
+    divide(room, table_.layout.cells, table_.layout.cell_bytes);
     room.gather_share = choices_.gather_share;
-    cuda::check(cudaMemsetAsync(aim.counts, 0, 4 * (std::uint64_t{aim.stretches} + 1), stream), "starting a search");
+    cuda::check(cudaMemsetAsync(aim.counts, 0, 4 * (std::uint64_t{aim.bins} + 1), stream), "starting a search");
   }
   enter_search(job.state, by_cells ? room : aim, stream);
   RowsLeft left;
@@ -121,7 +121,7 @@ void Searches::search_far(const FindJob& job, const SearchRooms::Room& aims, Sea
 void Searches::search_cells(const FindJob& job, SearchPath path, SearchRooms::Room& lent, cudaStream_t stream) {
   SearchRoom room = lent.room();
   const bool clustered = path == SearchPath::cluster;
-  divide_heap(room, table_.layout.cells, table_.layout.cell_bytes, clustered ? kClusterStretchBits : kStretchBits);
+  divide(room, table_.layout.cells, table_.layout.cell_bytes, clustered ? kClusterBinBits : kBinBits);
   room.gather_share = choices_.gather_share;
   if (clustered && table_.kernels->resolve_small(job, room, stream))
     return table_.kernels->gather(job, room, false, stream);

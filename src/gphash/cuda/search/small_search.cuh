@@ -18,7 +18,7 @@
 namespace holdfast::machine::cuda {
 
 inline constexpr unsigned kClusterBlocks = 8, kClusterThreads = 512;
-static_assert(1u << kClusterStretchBits == kClusterBlocks * kClusterThreads, "a thread of the cluster counts one");
+static_assert(1u << kClusterBinBits == kClusterBlocks * kClusterThreads, "a thread of the cluster counts one");
 
 /// Enters the epoch, and leaves the places of the rows that have a cell, stretch by stretch, as the phases do.
 template <class Shape, class Cell, bool kNear>
@@ -67,7 +67,7 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
   cluster.sync();
   for (unsigned before = 0; before < block; ++before) start += *cluster.map_shared_rank(&total, before);
   counts[threadIdx.x] = start;
-  if (block == kClusterBlocks - 1 && threadIdx.x == 0) room.starts[room.stretches] = start + rows;
+  if (block == kClusterBlocks - 1 && threadIdx.x == 0) room.starts[room.bins] = start + rows;
   cluster.sync();
 
   auto* const places = static_cast<Place<Cell>*>(room.places);
