@@ -240,7 +240,7 @@ TEST_P(PoolLifecycle, InspectReportsWithoutALock) {
   EXPECT_EQ(object.table.total_slots, 8u * (128 + 256 + 512));
   EXPECT_EQ(object.table.cells, 128u);
   EXPECT_TRUE(object.table.resizing);
-  EXPECT_NE(info.owner.find("process " + std::to_string(getpid()) + " (test_memory"), std::string::npos) << info.owner;
+  EXPECT_NE(info.owner.find("process " + std::to_string(getpid()) + " (test_pool"), std::string::npos) << info.owner;
 }
 
 TEST(PoolMemfd, SurvivesNothingByItself) {

@@ -73,13 +73,13 @@ TEST_F(PoolLock, ASecondWriterIsToldWhoHasIt) {
   create_closed(path);
   const Holder holder = holding(Access::read_write);
   ASSERT_TRUE(holder.ready());
-  const std::string owner = path + " is open for writing by process " + std::to_string(holder.pid()) + " (test_memory";
+  const std::string owner = path + " is open for writing by process " + std::to_string(holder.pid()) + " (test_pool";
   for (const Access access : {Access::read_write, Access::read_only, Access::scratch}) {
     expect_error<PoolInUse>([&] { open(path, access); }, owner);
   }
   expect_error<PoolInUse>([&] { create(path, small_shape(), true); }, owner);
   EXPECT_THROW(create(path), PoolExists);
-  EXPECT_NE(inspect(path).owner.find("process " + std::to_string(holder.pid()) + " (test_memory"), std::string::npos);
+  EXPECT_NE(inspect(path).owner.find("process " + std::to_string(holder.pid()) + " (test_pool"), std::string::npos);
   EXPECT_NE(inspect(path).owner.find("since "), std::string::npos);
 }
 
