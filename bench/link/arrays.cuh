@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../keys.hpp"
+#include "frame/keys.hpp"
 #include "holdfast/status.hpp"
 
 namespace holdfast::bench {
