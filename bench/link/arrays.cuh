@@ -46,7 +46,7 @@ struct Draw {
   std::uint64_t seed = 0;
 };
 
-/// Gray et al. (SIGMOD 1994), as bench/distribution.hpp does it; ranks are scattered over the items by `each`'s bijection.
+/// Gray et al. (SIGMOD 1994), as frame/distribution.hpp does it; ranks are scattered over the items by `each`'s bijection.
 inline Draw zipfian(std::uint64_t items, double theta) {
   Draw draw;
   draw.items = items;
