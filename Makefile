@@ -64,7 +64,7 @@ proof: .cache/setup-done ## the long proofs: the model without bounds, every GPU
 	.ci/run model architectures
 	scripts/fuzz 3600
 
-bars: .cache/installed-shipped-$(GPU) ## every target with the measured value that answers it
+bars: .cache/setup-done ## every target with the measured value that answers it
 	@python -m bench bars $(BARS)
 
 format: .cache/setup-done ## lay out C++ and Python as CI wants them

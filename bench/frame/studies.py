@@ -11,6 +11,9 @@ from typing import Any
 import bench
 from bench.frame.results import Json
 
+BUILT = ("_bench", "holdfastdb")
+"""What a module may need and a checkout may lack: the benchmarks' C++ half, and the package."""
+
 Command = Callable[..., None]
 MakeTable = Callable[[Json], str]
 Draw = Callable[[Json, Path], Path | None]
@@ -18,7 +21,7 @@ Draw = Callable[[Json, Path], Path | None]
 
 @dataclass
 class Found:
-    """What all modules have. `left_out`: those that need the C++ half where it is not built."""
+    """What all modules have. `left_out`: those that need what is not built here."""
 
     commands: dict[str, Command] = field(default_factory=dict)
     suite: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
@@ -42,7 +45,7 @@ def find(modules: Sequence[str] | None = None) -> Found:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
-            if error.name != "_bench":
+            if error.name is None or error.name.split(".")[0] not in BUILT:
                 raise
             found.left_out.append(name)
             continue

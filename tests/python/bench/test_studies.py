@@ -72,9 +72,20 @@ def test_a_study_that_needs_the_unbuilt_half_is_left_out(tmp_path: Path, monkeyp
 
 
 def test_bars_and_reports_need_no_built_module() -> None:
-    code = "import sys; sys.modules['_bench'] = None\nfrom bench.frame import main; main.app()(['report', '--check'])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=machine.ROOT, capture_output=True, text=True, check=False)
+    code = (
+        "import sys; sys.modules |= {'_bench': None, 'holdfastdb': None}\n"
+        "from bench.frame import main; main.app()(sys.argv[1:])"
+    )
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        order = [sys.executable, "-c", code, *arguments]
+        return subprocess.run(order, cwd=machine.ROOT, capture_output=True, text=True, check=False)
+
+    done = run("report", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
+    done = run("bars", "--issue", "2")
+    assert "met" in done.stdout and not done.stderr, done.stdout + done.stderr
+    assert "bench.table.series" in run("--help").stdout
 
 
 def test_the_package_has_no_benchmarks() -> None:
