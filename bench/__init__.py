@@ -11,6 +11,6 @@ attributes; nothing else lists them:
     TABLES    {kind: function}: makes Markdown of a result file's content where a document says `figures: KIND FILE`
     PLOTS     {benchmark: function}: draws the result files whose benchmark is called that, or that and `-…`
 
-A module may import `_bench`, the benchmarks' C++ half (module.cpp), and the package. Where they are not built, it is left
-out: bars, report and plot do without.
+A module may import `_bench`, the benchmarks' C++ half (module.cpp), and the package. Where they are not built, it is
+left out: bars, report and plot do without.
 """
