@@ -1,13 +1,14 @@
 # Bench.cmake: benchmarks that are programs: holdfast-link-bench, a table on a GPU with its arrays in GPU memory, and
 # holdfast-dramhit-bench, a table in memory; and the peers, where they are installed. Python.cmake has the module `_bench`.
 set(bench "${PROJECT_SOURCE_DIR}/bench")
+file(GLOB bench_frame CONFIGURE_DEPENDS "${bench}/frame/*.cpp")
 find_package(CLI11 QUIET)
 find_package(nlohmann_json QUIET)
 if(HOLDFAST_CUDA)
   find_package(CLI11 REQUIRED)
   find_package(nlohmann_json REQUIRED)
-  add_executable(holdfast-link-bench "${bench}/link/main.cu" "${bench}/frame/timing.cpp")
-  target_include_directories(holdfast-link-bench PRIVATE "${bench}")
+  add_executable(holdfast-link-bench "${bench}/link/main.cu" ${bench_frame})
+  target_include_directories(holdfast-link-bench PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(holdfast-link-bench PRIVATE holdfast_cuda holdfast_options CLI11::CLI11
                                                      nlohmann_json::nlohmann_json)
 endif()
@@ -39,8 +40,8 @@ function(holdfast_map_peers target)
 endfunction()
 
 if(CLI11_FOUND AND nlohmann_json_FOUND AND HOLDFAST_EXAMPLES)
-  file(GLOB dramhit_bench CONFIGURE_DEPENDS "${bench}/dramhit/*.cpp" "${bench}/frame/*.cpp")
-  add_executable(holdfast-dramhit-bench ${dramhit_bench} "${bench}/memory/limits.cpp" "${bench}/peers/peers.cpp"
+  file(GLOB dramhit_bench CONFIGURE_DEPENDS "${bench}/dramhit/*.cpp")
+  add_executable(holdfast-dramhit-bench ${dramhit_bench} ${bench_frame} "${bench}/memory/limits.cpp" "${bench}/peers/peers.cpp"
     "${bench}/peers/peers_flat.cpp")
   set_source_files_properties("${bench}/dramhit/folklore_avx512.cpp" PROPERTIES COMPILE_OPTIONS
     "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512cd;-mavx2;-mbmi;-mbmi2;-mlzcnt;-mpopcnt")

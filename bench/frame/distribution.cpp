@@ -30,33 +30,8 @@ Zipfian::Zipfian(std::uint64_t n, double theta) : n_(n), theta_(theta) {
   eta_ = n < 3 ? 1 : (1 - std::pow(2.0 / static_cast<double>(n), 1 - theta)) / (1 - zeta(2, theta) / zeta_n_);
 }
 
-std::uint64_t Zipfian::draw(Random& random) const {
-  const double u = random.real();
-  const double scaled = u * zeta_n_;
-  if (scaled < 1) return 0;
-  if (scaled < 1 + std::pow(0.5, theta_)) return std::min<std::uint64_t>(1, n_ - 1);
-  const double rank = static_cast<double>(n_) * std::pow(eta_ * u - eta_ + 1, alpha_);
-  return std::min(static_cast<std::uint64_t>(rank), n_ - 1);
-}
-
 Permutation::Permutation(std::uint64_t n)
     : n_(n), mask_(std::bit_ceil(std::max<std::uint64_t>(n, 2)) - 1), shift_((std::bit_width(mask_) + 1) / 2) {}
-
-std::uint64_t Permutation::scramble(std::uint64_t x) const {
-  for (const std::uint64_t odd : {0xbf58'476d'1ce4'e5b9, 0x94d0'49bb'1331'11eb, 0x9e37'79b9'7f4a'7c15}) {
-    x = ((x + 1) * odd) & mask_;
-    x ^= x >> shift_;
-  }
-  return x;
-}
-
-std::uint64_t Permutation::operator()(std::uint64_t x) const {
-  // Walks the cycle of a permutation of the next power of two until it is back inside: under two steps on average.
-  do {
-    x = scramble(x);
-  } while (x >= n_);
-  return x;
-}
 
 Shape shape_named(const std::string& name) {
   if (name == "uniform") return Shape::uniform;

@@ -23,6 +23,9 @@ constexpr std::uint64_t mix(std::uint64_t x) {
 
 constexpr std::uint64_t key_of(std::uint64_t item, std::uint64_t seed) { return mix(item + seed * kOdd); }
 
+/// A random word as a number in [0, 1).
+constexpr double unit_of(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
+
 /// A small generator of random words: mix over a counter.
 class Random {
  public:
@@ -34,7 +37,7 @@ class Random {
     return static_cast<std::uint64_t>((static_cast<Product>(next()) * bound) >> 64);
   }
   /// Uniform in [0, 1).
-  double real() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+  double real() { return unit_of(next()); }
 
  private:
   std::uint64_t state_;
