@@ -1,11 +1,15 @@
 """C++ and Python mean the same by a median, a spread and a repetition."""
 
 import random
+import time
 
 import _bench
 import pytest
 
 from bench.frame import timing
+from bench.table import measure
+from bench.table.targets import Table, pool_folder, target
+from bench.table.workloads import MICRO
 
 
 def test_a_median_of_an_even_number_is_between_the_middle_two() -> None:
@@ -27,3 +31,15 @@ def test_no_repetition_is_an_error() -> None:
     for spread in (timing.spread, _bench.spread):
         with pytest.raises(Exception, match="at least one"):
             spread([])
+
+
+@pytest.mark.parametrize("callers", [1, 2])
+def test_seconds_are_those_of_all_rounds_and_of_nothing_else(callers: int) -> None:
+    load = measure.Load(items=100_000, operations=100_000, batch=1000, callers=callers)
+    with pool_folder(None) as folder, target("holdfast", 100_000, Table(value_bytes=1024), folder) as made:
+        begun = time.perf_counter()
+        got = measure.run_once(made, MICRO["insert"], load, 1, 0)  # three rounds of 48 MiB, or two a caller
+        elapsed = time.perf_counter() - begun
+    assert len(got["batch_us"]) == 100
+    assert got["batch_us"].sum() / 1e6 / callers <= got["seconds"] < elapsed
+    assert 0 < got["cpu_seconds"] <= got["seconds"] * (callers + 1)
