@@ -14,7 +14,7 @@ unexport PYTHONPATH
 gpu = $(eval gpu := $(or $(filter ON OFF,$(GPU)),$(shell scripts/gpu-choice $(GPU))))$(gpu)
 sources := $(shell find CMakeLists.txt cmake include src python bench examples tests pyproject.toml -type f \
   \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.py' -o -name '*.cmake*' \
-  -o -name '*.toml' -o -name 'CMakeLists.txt' -o -name 'py.typed' \) 2>/dev/null)
+  -o -name '*.toml' -o -name 'CMakeLists.txt' -o -name 'py.typed' \) -not -path 'bench/*.py' 2>/dev/null)
 cxx := $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' 2>/dev/null)
 pip_install = python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
 
@@ -27,12 +27,13 @@ setup: .cache/setup-done ## system packages (as root, with apt) and .venv
 .cache/setup-done: requirements.txt scripts/setup
 	@PYTHON=$(PYTHON) scripts/setup
 
-# The package in .venv, and build/$(flavour) with the rest. One flavour is installed at a time; each keeps its build.
+# The package in .venv with the benchmarks' module beside it, and build/$(flavour) with the rest. One flavour is installed at a time; each keeps its build.
 define install
 	@[[ $(gpu) == OFF ]] || scripts/cuda-toolkit
 	@echo "building ($(1), GPU=$(gpu))"
 	@$(pip_install) -Cbuild-dir=build/$(1) -Ccmake.build-type=$(2) -Ccmake.define.HOLDFAST_TESTS=$(3) \
-	  -Ccmake.define.HOLDFAST_EXAMPLES=$(3) -Ccmake.define.GPU=$(gpu)
+	  -Ccmake.define.HOLDFAST_EXAMPLES=$(3) -Ccmake.define.HOLDFAST_BENCH=ON -Ccmake.define.GPU=$(gpu)
+	@cmake --install build/$(1) --component bench --prefix $$(python -c 'import sysconfig; print(sysconfig.get_path("platlib"))') >/dev/null
 	@rm -f .cache/installed-* && touch $@
 endef
 .cache/installed-shipped-$(GPU): .cache/setup-done $(sources)
@@ -49,8 +50,8 @@ test: .cache/installed-checked-$(GPU) ## every test, bounded; built once, with a
 	python -m pytest -q tests/python
 
 bench: .cache/installed-shipped-$(GPU) ## every CPU benchmark; writes bench/results, docs/img and the documents' figures
-	@python -m holdfastdb.bench all
-	@python -m holdfastdb.bench.report
+	@python -m bench all
+	@python -m bench report
 
 # 1,000 kills of a table and 1,000 of a pool take some minutes; KILLS= and RESULTS= change their number and where the result file goes.
 KILLS ?= 1000
@@ -63,8 +64,8 @@ proof: .cache/setup-done ## the long proofs: the model without bounds, every GPU
 	.ci/run model architectures
 	scripts/fuzz 3600
 
-bars: .cache/installed-shipped-$(GPU) ## every target with the measured value that answers it
-	@python -m holdfastdb.bench.bars $(BARS)
+bars: .cache/setup-done ## every target with the measured value that answers it
+	@python -m bench bars $(BARS)
 
 format: .cache/setup-done ## lay out C++ and Python as CI wants them
 	@clang-format -i $(cxx)

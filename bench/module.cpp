@@ -1,4 +1,4 @@
-// module.cpp: the benchmark's C++ half as the Python module holdfastdb._bench.
+// module.cpp: the benchmark's C++ half as the Python module _bench.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "distribution.hpp"
-#include "drive.hpp"
-#include "keys.hpp"
-#include "layout.hpp"
-#include "limits.hpp"
-#include "stores.hpp"
-#include "target.hpp"
+#include "frame/distribution.hpp"
+#include "frame/keys.hpp"
+#include "frame/timing.hpp"
+#include "memory/layout.hpp"
+#include "memory/limits.hpp"
+#include "peers/stores.hpp"
+#include "peers/target.hpp"
+#include "table/drive.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -191,7 +192,7 @@ nb::dict snapshot(Target& target, const std::string& path, unsigned threads) {
 }  // namespace
 
 NB_MODULE(_bench, m) {
-  m.doc() = "Workloads, runners and peers of Holdfast's benchmarks; `python -m holdfastdb.bench` is their user.";
+  m.doc() = "Workloads, runners and peers of Holdfast's benchmarks; `python -m bench` is their user.";
   nb::class_<Target>(m, "Target", "A Holdfast table or a peer, as a benchmark drives it.")
       .def_prop_ro("name", &Target::name)
       .def_prop_ro("value_bytes", &Target::value_bytes)
@@ -233,6 +234,18 @@ NB_MODULE(_bench, m) {
         "Items as a workload draws them.");
   m.def("keys", &keys, "first"_a, "count"_a, "seed"_a = 1, "Keys of consecutive items.");
   m.def("zeta", &zeta, "n"_a, "theta"_a);
+  m.def(
+      "spread",
+      [](std::vector<double> repetitions) {
+        const Spread s = spread_of(std::move(repetitions));
+        nb::dict d;
+        d["median"] = s.median;
+        d["low"] = s.low;
+        d["high"] = s.high;
+        d["all"] = s.all;
+        return d;
+      },
+      "repetitions"_a, "A figure's repetitions as C++ programs sum them up: frame/timing.hpp.");
   m.def(
       "popular_item", [](std::uint64_t rank, std::uint64_t items) { return Permutation(items)(rank); }, "rank"_a,
       "items"_a, "The item that a zipfian distribution puts at `rank` (0: the most popular).");

@@ -1,11 +1,14 @@
 # Bench.cmake: benchmarks that are programs: holdfast-link-bench, a table on a GPU with its arrays in GPU memory, and
-# holdfast-dramhit-bench, a table in memory; and the peers, where they are installed.
+# holdfast-dramhit-bench, a table in memory; and the peers, where they are installed. Python.cmake has the module `_bench`.
+set(bench "${PROJECT_SOURCE_DIR}/bench")
+file(GLOB bench_frame CONFIGURE_DEPENDS "${bench}/frame/*.cpp")
 find_package(CLI11 QUIET)
 find_package(nlohmann_json QUIET)
 if(HOLDFAST_CUDA)
   find_package(CLI11 REQUIRED)
   find_package(nlohmann_json REQUIRED)
-  add_executable(holdfast-link-bench "${PROJECT_SOURCE_DIR}/bench/link/main.cu")
+  add_executable(holdfast-link-bench "${bench}/link/main.cu" ${bench_frame})
+  target_include_directories(holdfast-link-bench PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(holdfast-link-bench PRIVATE holdfast_cuda holdfast_options CLI11::CLI11
                                                      nlohmann_json::nlohmann_json)
 endif()
@@ -37,13 +40,12 @@ function(holdfast_map_peers target)
 endfunction()
 
 if(CLI11_FOUND AND nlohmann_json_FOUND AND HOLDFAST_EXAMPLES)
-  file(GLOB dramhit_bench CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/dramhit/*.cpp")
-  add_executable(holdfast-dramhit-bench ${dramhit_bench} "${PROJECT_SOURCE_DIR}/bench/distribution.cpp"
-    "${PROJECT_SOURCE_DIR}/bench/limits.cpp" "${PROJECT_SOURCE_DIR}/bench/peers.cpp"
-    "${PROJECT_SOURCE_DIR}/bench/peers_flat.cpp")
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/bench/dramhit/folklore_avx512.cpp" PROPERTIES COMPILE_OPTIONS
+  file(GLOB dramhit_bench CONFIGURE_DEPENDS "${bench}/dramhit/*.cpp")
+  add_executable(holdfast-dramhit-bench ${dramhit_bench} ${bench_frame} "${bench}/memory/limits.cpp" "${bench}/peers/peers.cpp"
+    "${bench}/peers/peers_flat.cpp")
+  set_source_files_properties("${bench}/dramhit/folklore_avx512.cpp" PROPERTIES COMPILE_OPTIONS
     "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512cd;-mavx2;-mbmi;-mbmi2;-mlzcnt;-mpopcnt")
-  target_include_directories(holdfast-dramhit-bench PRIVATE "${PROJECT_SOURCE_DIR}/bench" "${PROJECT_SOURCE_DIR}/src")
+  target_include_directories(holdfast-dramhit-bench PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(holdfast-dramhit-bench PRIVATE holdfast holdfast_options CLI11::CLI11
                                                         nlohmann_json::nlohmann_json)
   holdfast_map_peers(holdfast-dramhit-bench)

@@ -1,13 +1,15 @@
-# Python.cmake: the modules holdfastdb._native and holdfastdb._bench with typed stubs, by nanobind.
+# Python.cmake: the module holdfastdb._native, and the benchmarks' module _bench, with typed stubs, by nanobind.
 #
-# scikit-build-core installs them into the wheel. Without it they land in <build>/python/holdfastdb beside links to
-# python/holdfastdb, so that PYTHONPATH=<build>/python runs the package as it lies in the tree.
+# The first goes into the wheel (component `python`), the second never does: component `bench` puts it beside an installed
+# package. <build>/python has both, and links to python/holdfastdb, so that PYTHONPATH=<build>/python runs the package as it
+# lies in the tree.
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module ${SKBUILD_SABI_COMPONENT})
 execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir
   OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 find_package(nanobind CONFIG REQUIRED)
 
-set(package_tree "${CMAKE_CURRENT_BINARY_DIR}/python/holdfastdb")
+set(python_tree "${CMAKE_CURRENT_BINARY_DIR}/python")
+set(package_tree "${python_tree}/holdfastdb")
 file(MAKE_DIRECTORY "${package_tree}")
 file(GLOB entries CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/python/holdfastdb"
   "${PROJECT_SOURCE_DIR}/python/holdfastdb/*")
@@ -17,8 +19,8 @@ foreach(entry IN LISTS entries)
   endif()
 endforeach()
 
-# One module from the sources given, its stub beside it.
-function(holdfast_module name)
+# One module in `tree` from the sources given, its stub beside it; `component` installs it into `destination`.
+function(holdfast_module name tree component destination)
   nanobind_add_module(${name} STABLE_ABI NB_STATIC NOMINSIZE ${ARGN})
   target_link_libraries(${name} PRIVATE holdfast)
   target_compile_options(${name} PRIVATE -Wall -Wextra)
@@ -27,7 +29,7 @@ function(holdfast_module name)
     $<$<BOOL:${HOLDFAST_CUDA}>:HOLDFAST_WITH_CUDA=1>)
   set(exports "${PROJECT_SOURCE_DIR}/cmake/python-exports.map")
   target_link_options(${name} PRIVATE "LINKER:--version-script=${exports}")
-  set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${package_tree}" LINK_DEPENDS "${exports}")
+  set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${tree}" LINK_DEPENDS "${exports}")
   if(HOLDFAST_CUDA)
     target_link_libraries(${name} PRIVATE CUDA::cudart_static)
   endif()
@@ -37,20 +39,22 @@ function(holdfast_module name)
   else()
     set(patterns "")
   endif()
-  nanobind_add_stub(${name}_stub MODULE ${name} OUTPUT "${package_tree}/${name}.pyi"
+  nanobind_add_stub(${name}_stub MODULE ${name} OUTPUT "${tree}/${name}.pyi"
     PYTHON_PATH "$<TARGET_FILE_DIR:${name}>" DEPENDS ${name} ${patterns})
-  install(TARGETS ${name} LIBRARY DESTINATION holdfastdb COMPONENT python)
-  install(FILES "${package_tree}/${name}.pyi" DESTINATION holdfastdb COMPONENT python)
+  install(TARGETS ${name} LIBRARY DESTINATION ${destination} COMPONENT ${component})
+  install(FILES "${tree}/${name}.pyi" DESTINATION ${destination} COMPONENT ${component})
 endfunction()
 
 if(EXISTS "${PROJECT_SOURCE_DIR}/python/holdfastdb/_native.cpp")
   file(GLOB native_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/holdfastdb/*.cpp")
-  holdfast_module(_native ${native_sources})
+  holdfast_module(_native "${package_tree}" python holdfastdb ${native_sources})
 endif()
 
-file(GLOB bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
-if(bench_sources)
-  holdfast_module(_bench ${bench_sources})
+if(HOLDFAST_BENCH)
+  file(GLOB bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/module.cpp"
+    "${PROJECT_SOURCE_DIR}/bench/frame/*.cpp" "${PROJECT_SOURCE_DIR}/bench/memory/*.cpp"
+    "${PROJECT_SOURCE_DIR}/bench/peers/*.cpp" "${PROJECT_SOURCE_DIR}/bench/table/*.cpp")
+  holdfast_module(_bench "${python_tree}" bench . ${bench_sources})
   holdfast_map_peers(_bench)
   holdfast_peer(_bench LMDB lmdb.h lmdb)
   holdfast_peer(_bench ROCKSDB rocksdb/db.h rocksdb)

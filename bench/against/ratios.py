@@ -13,33 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from bench.frame.timing import Interval, interval
+
 LEAST_MEAN = 0.99
 LEAST_ROW = 0.97
 QUIET = 0.02
 """How far from 1 the interval of the baseline against itself may reach."""
 LEAST_PAIRS = 10
-RESAMPLES = 10_000
-
-
-@dataclass(frozen=True)
-class Interval:
-    """The median of some ratios, and the 95% interval of that median."""
-
-    median: float
-    low: float
-    high: float
-    all: tuple[float, ...]
-
-
-def interval(ratios: Sequence[float]) -> Interval:
-    """By bootstrap: the percentiles of the medians of resamples."""
-    values = np.asarray(ratios, float)
-    if len(values) == 0 or not np.isfinite(values).all() or (values <= 0).any():
-        raise ValueError(f"ratios are {list(ratios)}: give at least one, each positive")
-    drawn = np.random.default_rng(1).integers(0, len(values), (RESAMPLES, len(values)))
-    medians = np.median(values[drawn], axis=1)
-    low, high = np.percentile(medians, [2.5, 97.5])
-    return Interval(float(np.median(values)), float(low), float(high), tuple(values.tolist()))
 
 
 def with_itself(base: Sequence[float]) -> list[float]:

@@ -1,6 +1,6 @@
 """What is run: the benchmarks of one side, once, and the rates that they give; and runs of two sides, alternating.
 
-On a CPU the rows of `holdfast bench compare` without its peers, on a GPU those of `holdfast-link-bench table-a`. Every
+On a CPU the rows of `python -m bench compare` without its peers, on a GPU those of `holdfast-link-bench table-a`. Every
 answer is checked by the benchmarks themselves; one that is wrong ends all.
 """
 
@@ -42,7 +42,7 @@ def run_cpu(side: Side, plan: Plan, env: dict[str, str]) -> Rates:
     for command in (["micro"], ["ycsb", "--workloads", "A,B,F", "--distribution", "uniform"]):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "result.json"
-            call([sys.executable, "-m", f"{side.package}.bench", *command, *shared, "--json", str(file)], env)
+            call([sys.executable, "-m", side.benchmarks, *command, *shared, "--json", str(file)], env, side.source)
             content = json.loads(file.read_text(encoding="utf-8"))
         for name, targets in content["results"]["runs"][0]["workloads"].items():
             rates[name] = targets["holdfast"]["mops_per_busy_core" if plan.per_core else "mops"]["median"]
@@ -59,9 +59,9 @@ def run_cuda(side: Side, plan: Plan, env: dict[str, str]) -> Rates:
     return rates
 
 
-def call(command: list[str], env: dict[str, str]) -> str:
+def call(command: list[str], env: dict[str, str], folder: Path | None = None) -> str:
     """What a command prints. Raises Failed."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, cwd=folder)
     if done.returncode != 0:
         raise Failed(f"{' '.join(command)} ended with {done.returncode}\n{(done.stdout + done.stderr)[-4000:]}")
     return done.stdout

@@ -79,11 +79,17 @@ class Side:
         names = ("holdfastdb", "holdfast")
         return next(name for name in names if (self.source / "python" / name / "__init__.py").exists())
 
+    @property
+    def benchmarks(self) -> str:
+        """The module that runs its benchmarks, from the folder of its source; older commits have it in the package."""
+        return "bench" if (self.source / "bench" / "__main__.py").exists() else f"{self.package}.bench"
+
     def binaries(self, device: str) -> list[Path]:
         """What is measured."""
         if device == "cuda":
             return [self.build / "holdfast-link-bench"]
-        return sorted((self.build / "python" / self.package).glob("_*.so"))
+        python = self.build / "python"
+        return sorted([*(python / self.package).glob("_*.so"), *python.glob("_*.so")])
 
     def identity(self, device: str) -> str:
         """12 hexadecimal digits of what is measured."""
@@ -106,9 +112,8 @@ def built(name: str, source: Path, device: str, jobs: int) -> Side:
                f"-DGPU={'ON' if device == 'cuda' else 'OFF'}"]  # fmt: skip
     if device == "cuda":
         options.append(f"-DCMAKE_CUDA_ARCHITECTURES={os.environ.get('ARCH', 'native')}")
-    # The baseline on a GPU needs no Python; the new side's writes the result.
-    targets = ["_native", "_native_stub"] if name == "new" or device == "cpu" else []
-    targets += ["holdfast-link-bench"] if device == "cuda" else ["_bench", "_bench_stub"]
+    # On a GPU the benchmark is a program; it needs no Python.
+    targets = ["holdfast-link-bench"] if device == "cuda" else ["_native", "_native_stub", "_bench", "_bench_stub"]
     configured = side.build / "CMakeCache.txt"
     if configured.exists() and f"{source}\n" not in configured.read_text(encoding="utf-8"):
         shutil.rmtree(side.build)

@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
-#include "dramhit/studies.hpp"
+#include "dramhit/rounds.hpp"
 #include "dramhit/worker.hpp"
-#include "limits.hpp"
+#include "memory/limits.hpp"
 
 namespace holdfast::bench::dramhit {
 namespace {
@@ -58,8 +58,7 @@ void ratio(Figures& figures, const std::string& name, const std::string& above, 
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) figures[name].push_back(a[i] / b[i]);
 }
 
-}  // namespace
-
+/// Get, put, absent and upsert beside the limits of memory and Folklore.
 Json study_bars(const Setup& setup) {
   Figures figures;
   const std::uint64_t bytes = setup.items / 3 * 4 * 16;
@@ -81,7 +80,9 @@ Json study_bars(const Setup& setup) {
   for (const std::string what : kAsked) ratio(figures, what + "_over_folklore", "dramhit_" + what, "folklore_" + what);
   return {{"study", "bars"}, {"items", setup.items}, {"threads", setup.threads}, {"mops", spreads(figures)}};
 }
+const Study kBars("bars", study_bars);
 
+/// The same beside the peers.
 Json study_peers(const Setup& setup) {
   Figures figures;
   std::vector<std::string> names = peer_names();
@@ -107,7 +108,9 @@ Json study_peers(const Setup& setup) {
           {"peers", names},
           {"mops", spreads(figures)}};
 }
+const Study kPeers("peers", study_peers);
 
+/// Get and put by the depth of the queue.
 Json study_depth(const Setup& setup) {
   Json runs = Json::array();
   for (const unsigned depth : {8u, 12u, 16u, 20u, 24u, 28u, 32u, 40u, 48u, 64u, 96u, 127u}) {
@@ -119,17 +122,7 @@ Json study_depth(const Setup& setup) {
   }
   return {{"study", "depth"}, {"items", setup.items}, {"threads", setup.threads}, {"runs", runs}};
 }
+const Study kDepth("depth", study_depth);
 
-const std::map<std::string, Json (*)(const Setup&)>& studies() {
-  static const std::map<std::string, Json (*)(const Setup&)> all{
-      {"bars", study_bars},           {"batches", study_batches},   {"churn", study_churn},
-      {"depth", study_depth},         {"durable", study_durable},   {"forms", study_forms},
-      {"growth", study_growth},       {"latency", study_latency},   {"limits", study_limits},
-      {"locks", study_locks},         {"messages", study_messages}, {"peers", study_peers},
-      {"pollution", study_pollution}, {"skew", study_skew},         {"small", study_small},
-      {"threads", study_threads},
-  };
-  return all;
-}
-
+}  // namespace
 }  // namespace holdfast::bench::dramhit

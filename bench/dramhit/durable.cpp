@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dramhit/studies.hpp"
+#include "dramhit/rounds.hpp"
 #include "dramhit/worker.hpp"
 #include "holdfast/table.hpp"
 
@@ -58,8 +58,7 @@ class TableSubject final : public Subject {
   Table table_;
 };
 
-}  // namespace
-
+/// Get beside our durable table, whose mixed batches stand beside its finds.
 Json study_durable(const Setup& setup) {
   const std::uint64_t round = std::uint64_t{16384} * setup.threads;
   const std::uint64_t items = std::max(setup.peer_items / round, std::uint64_t{1}) * round;  // in whole rounds
@@ -104,5 +103,7 @@ Json study_durable(const Setup& setup) {
           {"get_over_durable", spread(over)},
           {"ycsb_b_of_find", spread(of_find)}};
 }
+const Study kDurable("durable", study_durable);
 
+}  // namespace
 }  // namespace holdfast::bench::dramhit

@@ -1,22 +1,16 @@
 // lifetimes.cpp: what a table's past costs: ten times its capacity that came and went, and growth.
 #include <atomic>
-#include <chrono>
 #include <thread>
 #include <vector>
 
-#include "dramhit/studies.hpp"
+#include "dramhit/rounds.hpp"
 #include "holdfast/error.hpp"
 #include "holdfast/memory_table.hpp"
 
 namespace holdfast::bench::dramhit {
 namespace {
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-}  // namespace
-
+/// Get before and after ten times the capacity came and went.
 Json study_churn(const Setup& setup) {
   std::vector<double> fresh, churned, slower, fresh_lines, churned_lines;
   for (unsigned i = 0; i < setup.repetitions; ++i) {
@@ -39,7 +33,7 @@ Json study_churn(const Setup& setup) {
       std::uint64_t done = 0;
       for (; done < setup.operations; done += kRows) {
         for (std::size_t r = 0; r < kRows; ++r) keys[r] = key_of(first + random.below(items), 3);
-        const auto start = std::chrono::steady_clock::now();
+        const auto start = Clock::now();
         table.find(keys.data(), out.data(), kRows);
         seconds += seconds_since(start);
         for (std::size_t r = 0; r < kRows; ++r) {
@@ -77,13 +71,15 @@ Json study_churn(const Setup& setup) {
           {"churned_lines", spread(churned_lines)},
           {"slower_percent", spread(slower)}};
 }
+const Study kChurn("churn", study_churn);
 
+/// A table that grows beside one made large, and get meanwhile.
 Json study_growth(const Setup& setup) {
   std::vector<double> grown, made, ratios, gets_still, gets_meanwhile, kept;
   for (unsigned i = 0; i < setup.repetitions; ++i) {
     const auto load = [&](MemoryTable& table) {
       constexpr std::size_t kRows = 1 << 16;
-      const auto start = std::chrono::steady_clock::now();
+      const auto start = Clock::now();
       together(setup.threads, [&](unsigned t) {
         std::vector<std::uint64_t> keys(kRows), values(kRows);
         for (std::uint64_t at = t * kRows; at + kRows <= setup.items; at += kRows * setup.threads) {
@@ -114,7 +110,7 @@ Json study_growth(const Setup& setup) {
       double seconds = 0;
       while (!until(done)) {
         for (std::uint64_t& key : keys) key = key_of(random.below(large.size() / 2), 3);
-        const auto start = std::chrono::steady_clock::now();
+        const auto start = Clock::now();
         large.find(keys.data(), out.data(), keys.size());
         seconds += seconds_since(start);
         for (std::size_t r = 0; r < keys.size(); ++r) {
@@ -144,5 +140,7 @@ Json study_growth(const Setup& setup) {
           {"get_meanwhile_mops", spread(gets_meanwhile)},
           {"get_kept", spread(kept)}};
 }
+const Study kGrowth("growth", study_growth);
 
+}  // namespace
 }  // namespace holdfast::bench::dramhit

@@ -4,11 +4,11 @@
 #include <thread>
 #include <vector>
 
-#include "anonymous_memory.hpp"
-#include "distribution.hpp"
-#include "dramhit/studies.hpp"
+#include "dramhit/rounds.hpp"
+#include "frame/anonymous_memory.hpp"
+#include "frame/distribution.hpp"
 #include "holdfast/error.hpp"
-#include "limits.hpp"
+#include "memory/limits.hpp"
 #include "structures/dramhit/delegation.hpp"
 
 namespace holdfast::bench::dramhit {
@@ -72,8 +72,7 @@ double message_cycles(unsigned producers, unsigned consumers, std::uint64_t mess
   return sum / producers;
 }
 
-}  // namespace
-
+/// Table 1: random lines, by threads.
 Json study_limits(const Setup& setup) {
   Json runs = Json::array();
   for (const std::uint64_t mebibytes : {16, 1024, 4096}) {
@@ -93,7 +92,9 @@ Json study_limits(const Setup& setup) {
   }
   return {{"study", "limits"}, {"runs", runs}};
 }
+const Study kLimits("limits", study_limits);
 
+/// Figure 2: lock and atomic increment, by skew.
 Json study_locks(const Setup& setup) {
   Json runs = Json::array();
   for (const std::uint64_t mebibytes : {32, 1024}) {
@@ -113,7 +114,9 @@ Json study_locks(const Setup& setup) {
   }
   return {{"study", "locks"}, {"threads", setup.threads}, {"runs", runs}};
 }
+const Study kLocks("locks", study_locks);
 
+/// Figure 5: cycles a message, producers by consumers.
 Json study_messages(const Setup& setup) {
   Json runs = Json::array();
   for (unsigned producers = 1; producers <= 8 && producers < std::max(setup.threads, 2u); producers *= 2) {
@@ -128,5 +131,7 @@ Json study_messages(const Setup& setup) {
   }
   return {{"study", "messages"}, {"runs", runs}};
 }
+const Study kMessages("messages", study_messages);
 
+}  // namespace
 }  // namespace holdfast::bench::dramhit

@@ -4,18 +4,18 @@
 #include <exception>
 #include <thread>
 
-#include "dramhit/studies.hpp"
+#include "dramhit/rounds.hpp"
 
 int main(int argc, char** argv) {
-  using namespace holdfast::bench::dramhit;
+  using holdfast::bench::Studies;
+  using holdfast::bench::dramhit::Setup;
   CLI::App app(
       "Studies of the table in memory. Every answer is checked; wrong ones end with status 1. Progress goes to the "
       "standard error.");
   Setup setup;
   setup.threads = std::max(1u, std::thread::hardware_concurrency());
   std::string study;
-  std::string names;
-  for (const auto& [name, function] : studies()) names += (names.empty() ? "" : ", ") + name;
+  const std::string names = CLI::detail::join(Studies<Setup>::names(), ", ");
   app.add_option("study", study, "One of " + names)->required();
   app.add_option("--items", setup.items, "Of the large table");
   app.add_option("--peer-items", setup.peer_items, "Of tables beside peers");
@@ -27,8 +27,9 @@ int main(int argc, char** argv) {
   app.add_option("--depth", setup.depth, "Lines that a thread waits for; 0: the table's own");
   app.add_option("--part", setup.part, "Of a study, where it can be run in parts");
   CLI11_PARSE(app, argc, argv);
-  const auto found = studies().find(study);
-  if (found == studies().end()) {
+  const auto& studies = Studies<Setup>::all();
+  const auto found = studies.find(study);
+  if (found == studies.end()) {
     std::fprintf(stderr, "holdfast-dramhit-bench: there is no study '%s'; there are: %s\n", study.c_str(),
                  names.c_str());
     return 2;

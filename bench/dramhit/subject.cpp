@@ -6,7 +6,7 @@
 
 #include "dramhit/folklore.hpp"
 #include "holdfast/memory_table.hpp"
-#include "target.hpp"
+#include "peers/target.hpp"
 
 namespace holdfast::bench::dramhit {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dramhit/frame.hpp"
+#include "dramhit/rounds.hpp"
 #include "holdfast/status.hpp"
 
 namespace holdfast::bench::dramhit {

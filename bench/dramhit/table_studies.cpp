@@ -1,7 +1,7 @@
 // table_studies.cpp: tables by threads, batch, skew, mix, form, and what else is in the caches. DRAMHiT §4.2, §4.3.
 #include <algorithm>
 
-#include "dramhit/studies.hpp"
+#include "dramhit/rounds.hpp"
 #include "dramhit/worker.hpp"
 
 namespace holdfast::bench::dramhit {
@@ -36,8 +36,7 @@ std::vector<std::string> forms(const Setup& setup) {
   return {"dramhit", "dramhit-p", "folklore"};
 }
 
-}  // namespace
-
+/// Figure 6: put and get by threads.
 Json study_threads(const Setup& setup) {
   Json runs = Json::array();
   for (const std::uint64_t items : {kSmallItems, setup.items}) {
@@ -62,7 +61,9 @@ Json study_threads(const Setup& setup) {
   }
   return {{"study", "threads"}, {"runs", runs}};
 }
+const Study kThreads("threads", study_threads);
 
+/// Figure 7: by the size of the batch.
 Json study_batches(const Setup& setup) {
   Json runs = Json::array();
   for (const std::string& name : forms(setup)) {
@@ -85,6 +86,7 @@ Json study_batches(const Setup& setup) {
   }
   return {{"study", "batches"}, {"items", setup.items}, {"threads", setup.threads}, {"runs", runs}};
 }
+const Study kBatches("batches", study_batches);
 
 /// Of each table and skew: upserts of the best of our forms over Folklore's.
 Json best_forms(const Json& runs) {
@@ -102,6 +104,7 @@ Json best_forms(const Json& runs) {
   return all;
 }
 
+/// Figure 8: by skew, and mixed with reads.
 Json study_skew(const Setup& setup) {
   Json runs = Json::array();
   for (const std::uint64_t items : {kSmallItems, setup.items}) {
@@ -136,7 +139,9 @@ Json study_skew(const Setup& setup) {
   }
   return {{"study", "skew"}, {"threads", setup.threads}, {"runs", runs}, {"best_over_folklore", best_forms(runs)}};
 }
+const Study kSkew("skew", study_skew);
 
+/// What prefetch, partitions and SIMD each add.
 Json study_forms(const Setup& setup) {
   Json runs = Json::array();
   for (const std::uint64_t items : {kSmallItems, setup.items}) {
@@ -159,7 +164,9 @@ Json study_forms(const Setup& setup) {
   }
   return {{"study", "forms"}, {"threads", setup.threads}, {"runs", runs}};
 }
+const Study kForms("forms", study_forms);
 
+/// A table in the caches beside Folklore.
 Json study_small(const Setup& setup) {
   std::vector<double> ours, theirs, ratios;
   for (unsigned i = 0; i < setup.repetitions; ++i) {
@@ -177,7 +184,9 @@ Json study_small(const Setup& setup) {
           {"folklore_mops", spread(theirs)},
           {"over_folklore", spread(ratios)}};
 }
+const Study kSmall("small", study_small);
 
+/// Figure 6c: other lines brought into the caches after each operation.
 Json study_pollution(const Setup& setup) {
   Json runs = Json::array();
   for (const char* const name : {"dramhit", "folklore"}) {
@@ -198,7 +207,9 @@ Json study_pollution(const Setup& setup) {
   }
   return {{"study", "pollution"}, {"items", setup.items}, {"threads", setup.threads}, {"runs", runs}};
 }
+const Study kPollution("pollution", study_pollution);
 
+/// Figure 9: cycles from a call to its answer.
 Json study_latency(const Setup& setup) {
   Json runs = Json::array();
   for (const char* const name : {"dramhit", "folklore"}) {
@@ -221,5 +232,7 @@ Json study_latency(const Setup& setup) {
   }
   return {{"study", "latency"}, {"items", setup.items}, {"runs", runs}};
 }
+const Study kLatency("latency", study_latency);
 
+}  // namespace
 }  // namespace holdfast::bench::dramhit

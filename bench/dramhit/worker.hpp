@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "distribution.hpp"
 #include "dramhit/subject.hpp"
+#include "frame/distribution.hpp"
 
 namespace holdfast::bench::dramhit {
 

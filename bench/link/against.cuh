@@ -4,10 +4,10 @@
 
 #include <thread>
 
-#include "../rivals/rivals.cuh"
 #include "bench.cuh"
 #include "buckets.cuh"
 #include "cache.cuh"
+#include "rivals/rivals.cuh"
 
 namespace holdfast::bench {
 
@@ -84,6 +84,7 @@ inline Json rivals_study(Setup setup) {
   result["failed"] = failed;
   return result;
 }
+inline const Study kRivals("rivals", rivals_study);
 
 /// What the figure of the paper runs: here finds and updates, uniform and skewed.
 inline void measure_factor(Bench& bench, const Draw& skewed) {
@@ -153,5 +154,6 @@ inline Json factors_study(Setup setup) {
   result["failed"] = failed;
   return result;
 }
+inline const Study kFactors("factors", factors_study);
 
 }  // namespace holdfast::bench

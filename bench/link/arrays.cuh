@@ -3,12 +3,12 @@
 
 #include <cuda_runtime.h>
 
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
-#include "../keys.hpp"
+#include "frame/distribution.hpp"
+#include "frame/keys.hpp"
 #include "holdfast/status.hpp"
 
 namespace holdfast::bench {
@@ -36,39 +36,30 @@ class GpuArray {
   std::size_t size_;
 };
 
-/// Which items a batch is about.
+/// Which items a batch is about: uniform, zipfian or each, as frame/distribution.hpp has them on the host.
 struct Draw {
   std::uint64_t items = 0;  ///< of the table
   std::uint64_t first = 0;  ///< `each`: the items from here on, in the order of the batch
   bool each = false;
-  double theta = 0;  ///< 0: uniform
-  double zeta = 0, alpha = 0, eta = 0;
+  bool skewed = false;  ///< zipfian: by `ranks`, which `scattered` spreads over the items
+  Zipfian ranks{1, 0};
+  Permutation scattered{1};
   std::uint64_t seed = 0;
 };
 
-/// Gray et al. (SIGMOD 1994), as bench/distribution.hpp does it; ranks are scattered over the items by `each`'s bijection.
 inline Draw zipfian(std::uint64_t items, double theta) {
   Draw draw;
   draw.items = items;
-  draw.theta = theta;
-  for (std::uint64_t i = items; i != 0; --i) draw.zeta += std::pow(static_cast<double>(i), -theta);
-  draw.alpha = 1 / (1 - theta);
-  draw.eta = (1 - std::pow(2.0 / static_cast<double>(items), 1 - theta)) / (1 - (1 + std::pow(0.5, theta)) / draw.zeta);
+  draw.skewed = true;
+  draw.ranks = Zipfian(items, theta);
+  draw.scattered = Permutation(items);
   return draw;
 }
 
 __device__ inline std::uint64_t drawn_item(const Draw& draw, std::uint64_t row) {
   if (draw.each) return draw.first + row;
   const std::uint64_t random = mix(draw.seed * kOdd + mix(row + 1));
-  if (draw.theta == 0) return __umul64hi(random, draw.items);
-  const double u = static_cast<double>(random >> 11) * 0x1p-53, uz = u * draw.zeta;
-  std::uint64_t rank = 0;
-  if (uz >= 1 + pow(0.5, draw.theta)) {
-    rank = static_cast<std::uint64_t>(static_cast<double>(draw.items) * pow(draw.eta * u - draw.eta + 1, draw.alpha));
-  } else if (uz >= 1) {
-    rank = 1;
-  }
-  return (rank < draw.items ? rank : draw.items - 1) * 0x9e3779b1 % draw.items;  // an odd prime: coprime to most sizes
+  return draw.skewed ? draw.scattered(draw.ranks.rank(unit_of(random))) : __umul64hi(random, draw.items);
 }
 
 __global__ void draw_kernel(Draw draw, std::uint64_t* keys, std::uint64_t size, std::uint64_t base) {

@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 
-#include "../plant.hpp"
+#include "frame/plant.hpp"
 #include "setup.cuh"
 
 namespace holdfast::bench {
@@ -221,7 +221,7 @@ class Bench {
   /// `operations` had each rate: where that is one batch, they say its latency too.
   void note(const std::string& work, std::uint64_t batch, unsigned streams, const std::vector<double>& rates,
             std::uint64_t operations = 0) {
-    const Json mops = spread_of(rates);
+    const Json mops = spread(rates);
     say("%-24s %9llu rows, %u streams: %8.1f M/s (%.1f to %.1f, %zu batches)", work.c_str(),
         static_cast<unsigned long long>(batch), streams, mops["median"].get<double>(), mops["low"].get<double>(),
         mops["high"].get<double>(), rates.size());
@@ -230,7 +230,7 @@ class Bench {
     if (operations == batch) {
       std::vector<double> latencies;
       for (const double rate : rates) latencies.push_back(static_cast<double>(batch) / rate);
-      runs_.back()["latency_us"] = spread_of(latencies);
+      runs_.back()["latency_us"] = spread(latencies);
     }
     if (setup_.time_phases) note_phases(runs_.back());
   }

@@ -58,5 +58,6 @@ inline Json both_study(Setup setup) {
   result["failed"] = bench.failed();
   return result;
 }
+inline const Study kBoth("both", both_study);
 
 }  // namespace holdfast::bench

@@ -59,5 +59,6 @@ inline Json buckets_study(const Setup& setup) {
   result["failed"] = bench.failed();
   return result;
 }
+inline const Study kBuckets("buckets", buckets_study);
 
 }  // namespace holdfast::bench

@@ -57,10 +57,10 @@ inline void find_while_loading(Bench& bench, const std::string& work, const Draw
   bench.note(work + ", loading", rows, 1, loading);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < frozen.size(); ++i) ratios.push_back(loading[i] / frozen[i]);
-  bench.tell("loading_to_frozen", spread_of(ratios)["median"]);
+  bench.tell("loading_to_frozen", spread(ratios)["median"]);
 }
 
-inline Json cache_study(Setup setup, bool curves) {
+inline Json cache_study(Setup setup) {
   Json result;
   const Draw skewed = zipfian(setup.items, 0.99);
   {
@@ -100,7 +100,7 @@ inline Json cache_study(Setup setup, bool curves) {
     result["all_cached"] = bench.result();
     failed |= bench.failed();
   }
-  if (curves) {
+  if (setup.curves) {
     setup.cache = {};
     Bench bench(setup);
     bench.make();
@@ -124,5 +124,6 @@ inline Json cache_study(Setup setup, bool curves) {
   result["failed"] = failed;
   return result;
 }
+inline const Study kCache("cache", cache_study);
 
 }  // namespace holdfast::bench

@@ -32,5 +32,6 @@ inline Json columns_study(Setup setup) {
   result["failed"] = bench.failed();
   return result;
 }
+inline const Study kColumns("columns", columns_study);
 
 }  // namespace holdfast::bench

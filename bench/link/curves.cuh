@@ -45,6 +45,7 @@ inline Json batches_study(Setup setup) {
   }
   return {{"items", setup.items}, {"value_bytes", setup.value_bytes}, {"failed", failed}, {"runs", runs}};
 }
+inline const Study kBatches("batches", batches_study);
 
 /// GPHash Figure 12b: finds, zipfian from 0 to 1.2.
 inline Json skew_study(const Setup& setup) {
@@ -62,6 +63,7 @@ inline Json skew_study(const Setup& setup) {
   result["failed"] = bench.failed();
   return result;
 }
+inline const Study kSkew("skew", skew_study);
 
 /// GPHash Figure 12a: keys of 8 to 128 bytes. Each size has a table of its own, with the same items and values.
 inline Json keys_study(Setup setup) {
@@ -95,6 +97,7 @@ inline Json keys_study(Setup setup) {
           {"slower_by", 100 * (1 - wide / narrow)},  // %: finds with 128-byte keys, in batches of 4 Mi
           {"runs", runs}};
 }
+inline const Study kKeys("keys", keys_study);
 
 /// How many items the table of a bench takes before it grows, in batches of 64 Ki.
 inline std::uint64_t items_until_growth(Bench& bench) {
@@ -146,5 +149,6 @@ inline Json shapes_study(Setup setup) {
   }
   return {{"value_bytes", setup.value_bytes}, {"failed", failed}, {"shapes", shapes}};
 }
+inline const Study kShapes("shapes", shapes_study);
 
 }  // namespace holdfast::bench

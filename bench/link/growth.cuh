@@ -35,18 +35,21 @@ inline Json resize_study(Setup setup) {
   return {{"items", setup.items},
           {"value_bytes", setup.value_bytes},
           {"failed", failed},
-          {"rehash_ms", spread_of(rehash)},
-          {"room_ms", spread_of(room)}};
+          {"rehash_ms", spread(rehash)},
+          {"room_ms", spread(room)}};
 }
+inline const Study kResize("resize", resize_study);
 
 /// Loads a table and kills its own process: `recovery` runs it as a child.
-inline void fill_and_die(const Setup& setup) {
+[[noreturn]] inline Json fill_and_die(const Setup& setup) {
   Bench bench(setup);
   bench.make();
   bench.load(16 * kMi);
   if (bench.failed()) std::_Exit(1);
   raise(SIGKILL);
+  std::_Exit(1);
 }
+inline const Study kFillAndDie("fill-and-die", fill_and_die);
 
 /// Runs this program again as `fill-and-die`. True if it died by the signal it sent itself.
 inline bool run_victim(const char* program, const Setup& setup) {
@@ -60,11 +63,11 @@ inline bool run_victim(const char* program, const Setup& setup) {
 }
 
 /// Opening after a kill, by size; values in their slots, so that slots are all there is.
-inline Json recovery_study(Setup setup, std::uint64_t most_slots) {
+inline Json recovery_study(Setup setup) {
   setup.value_bytes = 8;
   Json sizes = Json::array();
   bool failed = false;
-  for (std::uint64_t slots = 3 * kMi; slots <= most_slots; slots *= 4) {
+  for (std::uint64_t slots = 3 * kMi; slots <= setup.most_slots; slots *= 4) {
     setup.items = slots / 4 * 3;
     if (!run_victim("holdfast-link-bench", setup)) {
       say("the process to be killed ended by itself");
@@ -85,5 +88,6 @@ inline Json recovery_study(Setup setup, std::uint64_t most_slots) {
   }
   return {{"items", setup.items}, {"value_bytes", setup.value_bytes}, {"failed", failed}, {"sizes", sizes}};
 }
+inline const Study kRecovery("recovery", recovery_study);
 
 }  // namespace holdfast::bench

@@ -102,6 +102,7 @@ inline Json heap_study(Setup setup) {
   result["failed"] = bench.failed();
   return result;
 }
+inline const Study kHeap("heap", heap_study);
 
 /// 48 GiB of values. The gather beside it reads the last 48 GiB of the same file, which the GPU can map but once.
 inline Json large_study(Setup setup) {
@@ -122,5 +123,6 @@ inline Json large_study(Setup setup) {
   result["failed"] = bench.failed();
   return result;
 }
+inline const Study kLarge("large", large_study);
 
 }  // namespace holdfast::bench

@@ -3,8 +3,6 @@
 // checked there.
 #pragma once
 
-#include <chrono>
-
 #include "bench.cuh"
 
 namespace holdfast::bench {
@@ -84,10 +82,9 @@ class PairBench {
       draw.first = first + b * rows;
       draw.seed = 1000 * rows + b;
       bytes += fill(draw, rows, version);
-      const auto start = std::chrono::steady_clock::now();
+      const auto start = Clock::now();
       table_.run(batch(op, rows, to));
-      rates.push_back(static_cast<double>(rows) / 1e6 /
-                      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      rates.push_back(static_cast<double>(rows) / 1e6 / seconds_since(start));
       status_kernel<<<256, 256>>>(statuses_.data(), rows, expected, expected, wrong_.data());
       if (op == Op::find && to == To::host) check_blobs(rows, version);
       if (op == Op::find && to == To::gpu) check_device_blobs(rows, version);
@@ -95,7 +92,7 @@ class PairBench {
     unsigned long long wrong = 0;
     must(cudaMemcpy(&wrong, wrong_.data(), 8, cudaMemcpyDeviceToHost), "checking answers");
     failed_ |= wrong != 0;
-    const Json mops = spread_of(rates);
+    const Json mops = spread(rates);
     say("%-16s %7llu rows of values up to %4u: %8.2f M/s, %llu wrong", work, static_cast<unsigned long long>(rows),
         most_, mops["median"].get<double>(), wrong);
     runs_.push_back({{"work", work},
@@ -230,5 +227,6 @@ inline Json pairs_study(const Setup& setup) {
   }
   return {{"failed", failed}, {"pairs", all}};
 }
+inline const Study kPairs("pairs", pairs_study);
 
 }  // namespace holdfast::bench

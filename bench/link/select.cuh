@@ -214,5 +214,6 @@ class SelectStudy {
 };
 
 inline Json select_study(const Setup& setup) { return SelectStudy(setup).run(); }
+inline const Study kSelect("select", select_study);
 
 }  // namespace holdfast::bench

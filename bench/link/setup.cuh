@@ -1,28 +1,20 @@
 // setup.cuh: what the studies of holdfast-link-bench share: how a table is made, the arrays of a batch, how figures are told.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "arrays.cuh"
+#include "frame/studies.hpp"
 #include "holdfast/table.hpp"
 
 namespace holdfast::bench {
 
-using Json = nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
 inline constexpr std::uint64_t kMi = 1 << 20;
 inline constexpr unsigned kBlocks = 132 * 8, kThreads = 256;
 
 inline const Clock::time_point kBegun = Clock::now();
-
-inline double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 template <class... T>
 void say(const char* format, T... values) {
@@ -44,10 +36,15 @@ struct Setup {
   std::uint64_t spare = 0;     ///< cells beyond the items and a batch of updates
   bool time_phases = false;    ///< of changing batches; it slows them a little
   std::string device = "cuda";
-  unsigned threads = 0;   ///< of a CPU
-  double patience = 600;  ///< seconds after which a run is not repeated
-  double seconds = 3600;  ///< since the program began, after which runs are left out
+  unsigned threads = 0;                               ///< of a CPU
+  double patience = 600;                              ///< seconds after which a run is not repeated
+  double seconds = 3600;                              ///< since the program began, after which runs are left out
+  bool changes = true;                                ///< after the searches, updates, erases and a second opening
+  bool curves = true;                                 ///< cache: policies, sizes and skews too
+  std::uint64_t most_slots = std::uint64_t{1} << 30;  ///< recovery: of the largest table
 };
+
+using Study = Studies<Setup>::Entry;
 
 /// The arrays of one batch.
 struct Arrays {
@@ -69,12 +66,6 @@ inline Draw uniform_draw(std::uint64_t items) {
   Draw draw;
   draw.items = items;
   return draw;
-}
-
-inline Json spread_of(const std::vector<double>& all) {
-  std::vector<double> sorted = all;
-  std::sort(sorted.begin(), sorted.end());
-  return {{"median", sorted[sorted.size() / 2]}, {"low", sorted.front()}, {"high", sorted.back()}, {"all", all}};
 }
 
 }  // namespace holdfast::bench

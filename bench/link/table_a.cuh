@@ -22,7 +22,8 @@ inline Json then_two_streams(Bench& bench) {
   return result;
 }
 
-inline Json table_a(Bench& bench, bool changes) {
+/// Searches, and then changes if `setup` says so.
+inline Json table_a(Bench& bench) {
   bench.make();
   bench.load();
   const Draw uniform = bench.uniform(), skewed = zipfian(bench.setup().items, 0.99);
@@ -33,7 +34,7 @@ inline Json table_a(Bench& bench, bool changes) {
   bench.contains("contains absent", uniform, 4 * kMi, true);
   bench.find("absent", uniform, 4 * kMi, 1, true);
   for (const std::uint64_t batch : {4 * kMi, kMi / 256}) bench.find("find zipfian", skewed, batch);
-  if (!changes) return bench.result();
+  if (!bench.setup().changes) return bench.result();
   bench.update("update", uniform, 4 * kMi);
   bench.update("update zipfian", skewed, 4 * kMi);
   bench.mixed("ycsb A", skewed, 4 * kMi, 10);
@@ -46,6 +47,14 @@ inline Json table_a(Bench& bench, bool changes) {
     bench.find("find after reopening", bench.uniform(), batch);
   return then_two_streams(bench);
 }
+
+inline Json table_a_study(const Setup& setup) {
+  Bench bench(setup);
+  Json result = table_a(bench);
+  result["failed"] = bench.failed();
+  return result;
+}
+inline const Study kTableA("table-a", table_a_study);
 
 /// The changes of the same table, with the time that each of their phases takes.
 inline Json phases_study(Setup setup) {
@@ -64,5 +73,6 @@ inline Json phases_study(Setup setup) {
   result["failed"] = bench.failed();
   return result;
 }
+inline const Study kPhases("phases", phases_study);
 
 }  // namespace holdfast::bench

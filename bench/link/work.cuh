@@ -63,7 +63,7 @@ inline void Bench::find(const std::string& work, const Draw& from, std::uint64_t
 inline void Bench::note_latency(const Arrays& arrays, std::uint64_t rows) {
   std::vector<double> latencies;
   for (unsigned r = 0; r < 9; ++r) latencies.push_back(1e6 * timed([&] { search_once(arrays, rows); }));
-  runs_.back()["latency_us"] = spread_of(latencies);
+  runs_.back()["latency_us"] = spread(latencies);
 }
 
 inline void Bench::search_once(const Arrays& arrays, std::uint64_t rows) {

@@ -26,7 +26,8 @@ def first_change(package: Any, folder: Path, items: int, changes: int) -> dict[s
     """Microseconds of a change right after `sync`, and of one right after that change: medians."""
     path = folder / "first.hold"
     keys = np.arange(1, items + 1, dtype=np.uint64)
-    first, second = [], []
+    first: list[float] = []
+    second: list[float] = []
     with package.Table.create(path, capacity=items * 5 // 4, device="cpu", threads=1, overwrite=True) as table:
         medium = table.stats()["medium"]
         table.insert_or_assign(keys, keys)
@@ -83,7 +84,7 @@ def threads(package: Any, folder: Path, items: int) -> dict[str, float]:
     keys = np.random.default_rng(1).permutation(np.arange(1, items + 1, dtype=np.uint64))
     halves = np.array_split(keys, 2)
     with package.Pool.create(path, overwrite=True) as pool:
-        options = {"device": "cpu", "threads": 1}
+        options: dict[str, Any] = {"device": "cpu", "threads": 1}
         both = pool.create_table("both", capacity=int(items / FILL), **options)
         each = [pool.create_table(name, capacity=int(items / 2 / FILL), **options) for name in ("one", "two")]
         both.insert(keys, keys)
@@ -161,7 +162,11 @@ def on_disk(path: Path) -> int:
 def sizes(package: Any, folder: Path) -> dict[str, float]:
     """MiB on disk of a pool with one empty table."""
     found = {}
-    for name, shape in {"128-byte values": {"value": 128}, "any length": {"key": bytes, "value": bytes}}.items():
+    shapes: dict[str, dict[str, Any]] = {
+        "128-byte values": {"value": 128},
+        "any length": {"key": bytes, "value": bytes},
+    }
+    for name, shape in shapes.items():
         path = folder / "empty.hold"
         package.Table.create(path, device="cpu", overwrite=True, **shape).close()
         found[name] = on_disk(path) / 2**20
@@ -196,6 +201,12 @@ def churn(package: Any, folder: Path, steps: int) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    studies = {"first-change": first_change, "threads": threads, "many": many, "sizes": sizes, "churn": churn}
+    studies: dict[str, Callable[..., dict[str, float]]] = {
+        "first-change": first_change,
+        "threads": threads,
+        "many": many,
+        "sizes": sizes,
+        "churn": churn,
+    }
     study = studies[sys.argv[1]]
     print(json.dumps(study(importlib.import_module(sys.argv[2]), Path(sys.argv[3]), *map(int, sys.argv[4:]))))

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "../link/setup.cuh"
 #include "holdfast/error.hpp"
+#include "link/setup.cuh"
 
 namespace holdfast::bench {
 

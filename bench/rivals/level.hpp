@@ -9,7 +9,7 @@
 // a cell, fences, and swaps the slot's second word. An erase zeroes the first.
 #pragma once
 
-#include "../keys.hpp"
+#include "../frame/keys.hpp"
 #include "cells.hpp"
 #include "holdfast/status.hpp"
 

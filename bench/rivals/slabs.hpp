@@ -8,7 +8,7 @@
 // change, a fence; the entry is voided, a fence. An entry counts if its last word fits the others, so that a torn one does not.
 #pragma once
 
-#include "../keys.hpp"
+#include "../frame/keys.hpp"
 #include "cells.hpp"
 #include "holdfast/status.hpp"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import sys
 from typing import Annotated
 
@@ -33,8 +31,6 @@ app.command("dump")(transfers.dump)
 app.command("get")(records.get)
 app.command("put")(records.put)
 app.command("del")(records.delete)
-with contextlib.suppress(ImportError):  # the benchmarks need a module of their own, which a build may leave out
-    app.add_typer(importlib.import_module("holdfastdb.bench.cli").app, name="bench")
 
 
 def _show_version(wanted: bool) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "bench"))
-
-from against import ratios, runs, sides  # noqa: E402
+from bench.against import ratios, runs, sides
+from bench.frame import timing
 
 
 def rates(of: float, noise: float, seed: int, pairs: int = 10) -> list[float]:
@@ -29,12 +26,12 @@ def test_an_interval_holds_the_true_ratio_as_often_as_it_says() -> None:
 
 
 def test_an_interval_is_about_the_median() -> None:
-    one = ratios.interval([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0])
+    one = timing.interval([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0])
     assert (one.median, one.low, one.high) == (1, 1, 1)
     with pytest.raises(ValueError, match="each positive"):
-        ratios.interval([1.0, 0.0])
+        timing.interval([1.0, 0.0])
     with pytest.raises(ValueError, match="at least one"):
-        ratios.interval([])
+        timing.interval([])
 
 
 def test_a_slowdown_of_5_percent_is_found_and_noise_is_not() -> None:
@@ -116,6 +113,14 @@ def test_only_the_new_side_is_slowed_down(tmp_path: Path, monkeypatch: pytest.Mo
         runs.run_once(sides.Side(name, tmp_path, tmp_path), runs.Plan("cpu", 1000), 5)
     runs.run_once(sides.Side("new", tmp_path, tmp_path), runs.Plan("cpu", 1000), 0)
     assert given == [None, "5", None]
+
+
+def test_each_side_has_the_benchmarks_where_its_commit_has_them(tmp_path: Path) -> None:
+    package = tmp_path / "python" / "holdfastdb" / "__init__.py"
+    package.parent.mkdir(parents=True)
+    package.touch()
+    assert sides.Side("base", tmp_path, tmp_path).benchmarks == "holdfastdb.bench"
+    assert sides.Side("new", sides.ROOT, tmp_path).benchmarks == "bench"
 
 
 def test_the_baseline_is_a_commit() -> None:

@@ -9,14 +9,17 @@ import pytest
 from typer.testing import CliRunner
 
 import holdfastdb
-from holdfastdb.bench import dlrm, pagerank, places, report, results
-from holdfastdb.bench.cli import app
-from holdfastdb.bench.measure import WrongAnswer
-from holdfastdb.bench.pagerank import Graph
+from bench.applications import dlrm, pagerank, places
+from bench.applications.pagerank import Graph
+from bench.frame import results, studies
+from bench.frame.main import app
+from bench.frame.running import WrongAnswer
+
+APP = app()
 
 
 def run(*arguments: str, status: int = 0) -> str:
-    got = CliRunner().invoke(app, list(arguments))
+    got = CliRunner().invoke(APP, list(arguments))
     assert got.exit_code == status, f"{got.output}\n{got.exception!r}"
     return got.output
 
@@ -170,7 +173,7 @@ def test_commands(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     content: Any = results.read(tmp_path / f"{command}.json")
     assert content["results"]["runs"][0]["road"] == "holdfast"
     assert all(r["mops"]["median"] > 0 and r["percent_of_link"] is None for r in content["results"]["runs"])
-    assert "holdfast" in report.TABLES[command](content)
+    assert "holdfast" in studies.find().tables[command](content)
     pytest.importorskip("matplotlib")
     run("plot", "--results", str(tmp_path), "--out", str(tmp_path))
     assert (tmp_path / f"here-{command}.svg").exists()
@@ -178,6 +181,6 @@ def test_commands(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_gpu_without_its_arrays_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
-    got = CliRunner().invoke(app, ["dlrm", "--quick", "--device", "cuda"])
+    got = CliRunner().invoke(APP, ["dlrm", "--quick", "--device", "cuda"])
     assert got.exit_code == 1
     assert "CuPy" in got.output

@@ -5,19 +5,24 @@ import math
 from pathlib import Path
 from typing import Any
 
+import _bench
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from holdfastdb import _bench
-from holdfastdb.bench import bars, link_plots, measure, report, results, trace
-from holdfastdb.bench.cli import app
-from holdfastdb.bench.targets import Table, pool_folder, target
-from holdfastdb.bench.workloads import MICRO, YCSB
+from bench.frame import bars, report, results
+from bench.frame.main import app
+from bench.frame.running import WrongAnswer
+from bench.link import plots as link_plots
+from bench.table import measure, trace
+from bench.table.targets import Table, pool_folder, target
+from bench.table.workloads import MICRO, YCSB
+
+APP = app()
 
 
 def run(*arguments: str, status: int = 0) -> None:
-    got = CliRunner().invoke(app, list(arguments))
+    got = CliRunner().invoke(APP, list(arguments))
     assert got.exit_code == status, f"{got.output}\n{got.exception!r}"
 
 
@@ -119,21 +124,21 @@ def test_wrong_answers_are_seen() -> None:
         load = measure.Load(items=5000, operations=5000, batch=512)
         measure.run_once(made, MICRO["insert"], load, 1, 0)
         measure.run_once(made, MICRO["find"], load, 1, 0)
-        with pytest.raises(measure.WrongAnswer, match="5,000 of 5,000"):
+        with pytest.raises(WrongAnswer, match="5,000 of 5,000"):
             measure.run_once(made, MICRO["insert"], load, 1, 0)  # they are there already
         version = measure.run_once(made, MICRO["update"], load, 1, 40)["version"]
         assert version == 40 + 10
-        with pytest.raises(measure.WrongAnswer):
+        with pytest.raises(WrongAnswer):
             measure.run_once(made, MICRO["find"], load, 1, 0)  # values newer than any that was put
         measure.run_once(made, MICRO["find"], load, 1, version)
-        with pytest.raises(measure.WrongAnswer):
+        with pytest.raises(WrongAnswer):
             measure.run_once(made, MICRO["find"], measure.Load(items=20_000, operations=5000), 1, version)
 
 
 def test_wrong_answers_end_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
     real = _bench.drive
     monkeypatch.setattr(_bench, "drive", lambda *a, **k: {**real(*a, **k), "wrong": 1})
-    got = CliRunner().invoke(app, ["micro", "--quick"])
+    got = CliRunner().invoke(APP, ["micro", "--quick"])
     assert got.exit_code == 1
 
 
@@ -234,7 +239,7 @@ def test_load_factors(written: Path) -> None:
 
 
 def test_batch_series_and_text(written: Path) -> None:
-    got = CliRunner().invoke(app, ["ycsb", "--quick", "--batch", "64,1Ki", "--json", str(written)])
+    got = CliRunner().invoke(APP, ["ycsb", "--quick", "--batch", "64,1Ki", "--json", str(written)])
     assert got.exit_code == 0, got.output
     assert "[READ-MODIFY-WRITE], AverageLatency(us), " in got.output
     assert [r["batch"] for r in results.read(written)["results"]["runs"]] == [64, 1024]
@@ -242,7 +247,7 @@ def test_batch_series_and_text(written: Path) -> None:
 
 def test_bad_options_are_refused() -> None:
     for arguments in (["ycsb", "--items", "many"], ["ycsb", "--workloads", "Z"], ["micro", "--batch", "4k,x"]):
-        assert CliRunner().invoke(app, arguments).exit_code == 2
+        assert CliRunner().invoke(APP, arguments).exit_code == 2
 
 
 def test_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from holdfastdb.bench import bars, code, results
+from bench import dramhit
+from bench.frame import bars, code, machine, results
+from bench.frame.main import app
 
 ROOT = Path(__file__).parents[3]
 
@@ -27,7 +30,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
     code._files.cache_clear()
     return tmp_path
 
@@ -42,7 +45,7 @@ def edit(path: Path, old: str, new: str) -> None:
 def test_a_result_is_stale_when_its_rooms_have_changed(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = root / "src/structures/dramhit/table.hpp"
     path = root / "bench/results/here/dramhit-bars.json"
-    results.write(path, results.result("dramhit-bars", {}, {"x": 2.0}))
+    results.write(path, results.result("dramhit-bars", {}, {"x": 2.0}, rooms=dramhit.ROOMS))
     noted = results.read(path)["code"]
     assert set(noted["rooms"]) == {"src/structures/dramhit"}
     assert set(noted["below"]) == {"src/pool", "src/core"}, "and not the table, which nothing here includes"
@@ -76,8 +79,13 @@ def test_words_in_quotes_are_no_comments() -> None:
 
 
 def test_the_rooms_that_benchmarks_measure_are_there() -> None:
-    for _, rooms in code._MEASURED:
-        for room in rooms:
-            assert code.hash_of(ROOT, room), room
-    assert code.rooms_of("ycsb-zipfian-gpu") == code.rooms_of("link-keys")
-    assert code.rooms_of("ycsb-zipfian") == code.rooms_of("micro-uniform")
+    for room in (*code.CPU, *code.GPU, *code.POOL, *dramhit.ROOMS):
+        assert code.hash_of(ROOT, room), room
+    assert code.of_table("cuda:1") == code.of_table("cuda") != code.of_table("cpu")
+
+
+def test_a_command_notes_what_it_measured(tmp_path: Path) -> None:
+    for command, rooms in {"micro": set(code.CPU), "snapshot": set(code.POOL), "limits": set()}.items():
+        got = CliRunner().invoke(app(), [command, "--quick", "--json", str(tmp_path / "r.json")])
+        assert got.exit_code == 0, got.output
+        assert set(results.read(tmp_path / "r.json")["code"]["rooms"]) == rooms

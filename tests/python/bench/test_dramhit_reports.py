@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from holdfastdb.bench import dramhit_tables, plot, results
+from bench.dramhit import tables as dramhit_tables
+from bench.frame import plot, results
 
 ASKED = ("put_new", "get", "absent", "put", "upsert")
 FORMS = ("dramhit", "dramhit-p", "folklore")
@@ -16,7 +17,7 @@ def spread(value: float) -> dict[str, Any]:
 
 
 def content(name: str, got: dict[str, Any]) -> dict[str, Any]:
-    made = results.result(name, {"items": 1_000_000, "threads": 2, "peers": ["tbb", "boost"]}, got)
+    made = results.result(name, {"items": 1_000_000, "threads": 2, "peers": ["tbb", "boost"]}, got, rooms=())
     made["machine"]["name"] = "made-up"
     return made
 

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from holdfastdb.bench import link_plots, link_tables, plot, results
+from bench.frame import plot, results
+from bench.link import plots as link_plots
+from bench.link import tables as link_tables
 
 LINK_MOPS = 55.5e9 / 128 / 1e6  # 128-byte values at the speed of the link
 
@@ -19,7 +21,7 @@ def run(work: str, batch: int, mops: float, **more: Any) -> dict[str, Any]:
 
 
 def content(name: str, got: dict[str, Any]) -> dict[str, Any]:
-    made = results.result(name, {"items": 1000, "value_bytes": 128}, got)
+    made = results.result(name, {"items": 1000, "value_bytes": 128}, got, rooms=())
     made["machine"]["name"] = "made-up"
     return made
 

@@ -1,0 +1,16 @@
+"""Benchmarks: what is measured of Holdfast, of its peers and of the machine; result files, tables, pictures and bars.
+
+`python -m bench --help`, from the repository, with the package `holdfastdb` installed (`make build`) or on the path. It
+is no part of that package. `docs/performance.md` says how it measures.
+
+`frame/` is what all benchmarks share. Every other folder holds studies, and the modules in it say what they have by
+attributes; nothing else lists them:
+
+    COMMANDS  {name: function}: `python -m bench NAME`; the function's parameters are the command's options
+    SUITE     [(name, options)]: what of that `python -m bench all` runs, and how
+    TABLES    {kind: function}: makes Markdown of a result file's content where a document says `figures: KIND FILE`
+    PLOTS     {benchmark: function}: draws the result files whose benchmark is called that, or that and `-…`
+
+A module may import `_bench`, the benchmarks' C++ half (module.cpp), and the package. Where they are not built, it is
+left out: bars, report and plot do without.
+"""

@@ -1,0 +1,83 @@
+"""Tables of what was measured of the table in memory (holdfast-dramhit-bench)."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from bench.frame.markdown import grid, spread_text
+from bench.frame.results import Json
+
+ASKED = {
+    "put_new": "put, new keys",
+    "get": "get",
+    "absent": "get, absent keys",
+    "put": "put, keys that are there",
+    "upsert": "upsert",
+}
+"""What a study asks, by the names of its figures."""
+
+
+def words(name: str) -> str:
+    """A figure's name as a table says it: `get_mops` is "get, M/s"."""
+    return name.removesuffix("_mops").replace("_", " ") + (", M/s" if name.endswith("_mops") else "")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict):
+        return spread_text(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def bars(content: Json) -> str:
+    """Each operation beside Folklore, with the lines that it touches, and below them the memory's own rates."""
+    mops = content["results"]["mops"]
+    rows = []
+    for name, text in ASKED.items():
+        lines, over = mops.get(f"dramhit_{name}_lines"), mops[f"{name}_over_folklore"]
+        rows.append([
+            text, spread_text(mops[f"dramhit_{name}"]), "–" if lines is None else f"{lines['median']:.2f}",
+            spread_text(mops[f"folklore_{name}"]), spread_text(over, 2),
+        ])  # fmt: skip
+    limits = {"read_limit": "random lines, read", "update_limit": "random lines, read and changed"}
+    rows += [[text, spread_text(mops[name]), "1", "–", "–"] for name, text in limits.items()]
+    return grid(["M operations/s", "MemoryTable", "lines each", "Folklore", "over Folklore"], rows)
+
+
+def peers(content: Json) -> str:
+    """Each operation on ours, Folklore and the peers."""
+    mops, names = content["results"]["mops"], content["parameters"]["peers"]
+    rows = [
+        [text, *(spread_text(mops[f"{who}_{name}"]) for who in ("dramhit", "folklore", *names)),
+         spread_text(mops[f"{name}_over_best_peer"], 2)]
+        for name, text in ASKED.items()
+    ]  # fmt: skip
+    return grid(["M operations/s", "MemoryTable", "Folklore", *names, "over the best peer"], rows)
+
+
+def runs(content: Json) -> str:
+    """A row a run; what only some runs have is a dash in the others."""
+    return _rows(content["results"]["runs"])
+
+
+def _rows(all_runs: Iterable[Json]) -> str:
+    kept = list(all_runs)
+    names = list(dict.fromkeys(name for run in kept for name in run))
+    return grid(
+        [words(name) for name in names], [[_cell(run[name]) if name in run else "–" for name in names] for run in kept]
+    )
+
+
+def figures(content: Json) -> str:
+    """A row a figure, of a study that has no runs."""
+    got = content["results"]
+    rows = [[words(name), spread_text(entry, 2)] for name, entry in got.items() if isinstance(entry, dict)]
+    return grid(["", "median (lowest–highest)"], rows)
+
+
+TABLES: dict[str, Callable[[Json], str]] = {
+    "memory-bars": bars,
+    "memory-peers": peers,
+    "memory-runs": runs,
+    "memory-figures": figures,
+}

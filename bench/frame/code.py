@@ -1,0 +1,84 @@
+"""Which code a result measured: a hash for each room of src/, without comments and layout.
+
+A result is stale when a room that it measured has changed since; that a room below them has changed is mentioned.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+CPU = ("src/gphash/protocol", "src/gphash/cpu")
+GPU = ("src/gphash/protocol", "src/gphash/cuda", "src/gpu")
+POOL = ("src/pool", "src/gphash/cpu", "src/table")
+"""What is measured of a table on a CPU, of one on a GPU, and of what a pool does on a CPU."""
+
+_SOURCES = {".hpp", ".cuh", ".cpp", ".cu"}
+_COMMENT = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def of_table(device: str) -> tuple[str, ...]:
+    """The rooms that a table on a device measures."""
+    return CPU if device == "cpu" else GPU
+
+
+def stripped(text: str) -> str:
+    """C++ without comments, and with one space where there was any room."""
+    return " ".join(_COMMENT.sub(lambda found: found[1] or " ", text).split())
+
+
+@cache
+def _files(folder: Path) -> dict[Path, str]:
+    return {
+        path.relative_to(folder): path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in _SOURCES and path.is_file()
+    }
+
+
+def hash_of(root: Path, room: str) -> str | None:
+    """Of all sources in a room of the checkout at `root`; None where there is no such room."""
+    files = _files(root / room)
+    if not files:
+        return None
+    whole = hashlib.sha256()
+    for path, text in files.items():
+        whole.update(f"{path}\n{stripped(text)}\n".encode())
+    return whole.hexdigest()[:16]
+
+
+def below(root: Path, rooms: Iterable[str]) -> set[str]:
+    """The folders of src/, two deep, that `rooms` include, themselves or by others, and that are none of them."""
+    own, seen = tuple(rooms), set[str]()
+    waiting = list(own)
+    while waiting:
+        for text in _files(root / waiting.pop()).values():
+            for name in _INCLUDE.findall(text):
+                parts = Path("src", name).parent.parts
+                folder = "/".join(parts[:3])
+                if folder in seen or not (root / folder).is_dir() or any(_within(folder, room) for room in own):
+                    continue
+                seen.add(folder)
+                waiting.append(folder)
+    return seen
+
+
+def _within(folder: str, room: str) -> bool:
+    return folder == room or folder.startswith(room + "/")
+
+
+def noted(root: Path, rooms: Sequence[str]) -> dict[str, dict[str, str | None]]:
+    """What a result file says of the code that it measured: `{"rooms": {room: hash}, "below": {folder: hash}}`."""
+    return {
+        "rooms": {room: hash_of(root, room) for room in rooms},
+        "below": {folder: hash_of(root, folder) for folder in sorted(below(root, rooms))},
+    }
+
+
+def changed(root: Path, code: dict[str, dict[str, str | None]]) -> tuple[list[str], list[str]]:
+    """Of what a result file noted, the rooms that are no longer the same, and the folders below them."""
+    return tuple(
+        [name for name, was in code.get(kind, {}).items() if hash_of(root, name) != was] for kind in ("rooms", "below")
+    )  # type: ignore[return-value]

@@ -1,0 +1,1 @@
+"""The machine itself: limits of its memory, and layouts of buckets."""
