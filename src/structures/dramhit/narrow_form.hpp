@@ -95,7 +95,7 @@ class NarrowForm {
     Line* const at = reinterpret_cast<Line*>(from.line(line));
     freeze(memory, at);
     for (unsigned slot = 0; slot < kSlots; ++slot) {
-      const Pair pair = memory.load(at, slot);
+      const Pair pair = load_settled(memory, at, slot);
       if (!is_live(pair.word)) continue;
       ++items;
       if (to == nullptr) continue;
@@ -137,19 +137,18 @@ std::size_t NarrowForm<Memory, Tile>::items_of(const View& view, std::uint64_t l
   Item items[kSlots * (kMostDistance + 1)];
   std::size_t size = 0;
   const std::uint64_t first = view.at(line, view.geometry.least_hash(line));
-  unsigned reach = 0;
-  for (unsigned on = 0; on <= reach; ++on) {
+  const Line* const home = reinterpret_cast<const Line*>(view.line(first));
+  const Seen seen = Memory::look(home, 0);
+  for (unsigned on = (Memory::full(seen) ? Memory::reach(home, seen) : 0) + 1; on-- > 0;) {  // as keys move
     const Line* const at = reinterpret_cast<const Line*>(view.line(first + on));
     for (unsigned slot = 0; slot < kSlots; ++slot) {
-      const Pair pair = Memory::load(at, slot);
+      const Pair pair = load_settled(Memory{}, at, slot);
       if (!is_live(pair.word) || distance(pair.word) != on) continue;
       const std::uint64_t hash = view.geometry.hash_of(line + on, pair.word);
       if (hash >= from) items[size++] = {hash, pair.value};
     }
-    const Seen seen = Memory::look(at, 0);
-    if (on == 0) reach = Memory::full(seen) ? Memory::reach(at, seen) : 0;
   }
-  // In the order of hashes; a key that was erased, and came back further on while we looked, is there twice.
+  // In the order of hashes; a key that came to another slot while we looked is there twice.
   std::sort(items, items + size, [](const Item& a, const Item& b) { return a.hash < b.hash; });
   const auto same = [](const Item& a, const Item& b) { return a.hash == b.hash; };
   size = std::min(static_cast<std::size_t>(std::unique(items, items + size, same) - items), room);
