@@ -400,7 +400,7 @@ TEST(DramhitChurn, NoSearchMissesAndNoSumLosesAKeyThatComesBack) {
     ASSERT_EQ(table.insert(keys.data(), keys.data(), n).of(Status::inserted), n);
   };
   put(0, 0, others / 2);
-  table.accumulate(kept.data(), ones.data(), kKept);
+  table.accumulate(kept.data(), ones.data(), kKept, Combine::add, Element::u64);
   put(1, 0, others / 2);
   std::atomic<unsigned> left{2};
   const auto churn = [&](unsigned t) {
@@ -428,7 +428,8 @@ TEST(DramhitChurn, NoSearchMissesAndNoSumLosesAKeyThatComesBack) {
     }
   });
   std::uint64_t sums = 1;
-  for (; left != 0; ++sums) ASSERT_EQ(table.accumulate(kept.data(), ones.data(), kKept).of(Status::updated), kKept);
+  for (; left != 0; ++sums)
+    ASSERT_EQ(table.accumulate(kept.data(), ones.data(), kKept, Combine::add, Element::u64).of(Status::updated), kKept);
   for (std::thread& thread : threads) thread.join();
   reader.join();
   std::vector<std::uint64_t> values(kKept);

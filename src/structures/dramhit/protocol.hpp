@@ -181,72 +181,86 @@ inline bool bring_back(const Memory& memory, typename Memory::At home, typename 
   }
 }
 
-/// Makes a slot `on` lines from `home`, whose lock is held, hold no key whose search begins there. False: it still does.
+/// Makes a slot `on` lines from `home`, whose lock is held, hold no key whose search begins there. False: it still does. `first`
+/// becomes `on` for the first key that moves.
 template <class Memory>
-inline bool vacate(const Memory& memory, typename Memory::At home, typename Memory::At line, unsigned slot,
-                   unsigned on) {
+inline bool vacate(const Memory& memory, typename Memory::At home, typename Memory::At line, unsigned slot, unsigned on,
+                   unsigned& first) {
   if (distance(memory.load_word(line, slot)) != on) return true;
   const Pair seen = memory.load(line, slot);
   if (distance(seen.word) != on) return true;
-  if (is_live(seen.word)) return bring_back(memory, home, line, slot, on, seen);
+  if (is_live(seen.word)) {
+    if (!bring_back(memory, home, line, slot, on, seen)) return false;
+    if (first == 0) first = on;
+    return true;
+  }
   return (seen.word & kFrozen) == 0 && memory.swap(line, slot, seen, {kNobodys | (seen.word & kOfLine), 0});
 }
 
 /// Moves keys whose search begins at `home`, whose lock is held, into its free slots: the furthest first, but only from lines
-/// that were asked for, up to `asked` further on.
+/// that were asked for, up to `asked` further on. How far the first came from; 0: none came.
 template <class Memory>
-inline void shift_back(const Memory& memory, typename Memory::At home, unsigned asked) {
+inline unsigned shift_back(const Memory& memory, typename Memory::At home, unsigned asked) {
   const unsigned reach = memory.reach(home, memory.look(home, 0));
-  unsigned on = reach < asked ? reach : asked;
+  unsigned on = reach < asked ? reach : asked, first = 0;
   for (bool empty = true; on != 0; --on) {
     for (unsigned slot = 0; slot < memory.slots() && empty; ++slot) {
-      empty = vacate(memory, home, memory.on(home, on), slot, on);
+      empty = vacate(memory, home, memory.on(home, on), slot, on, first);
     }
     if (!empty) break;
   }
   if (reach <= asked) memory.lower(home, reach, on);
-}
-
-/// Erases a key in a line that others went on from; these were asked for. Where somebody has its lock, no key comes back.
-template <class Memory>
-[[gnu::noinline]] Turn erase_and_shift(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                       unsigned asked, const Change& change, Answer& answer) {
-  const Seen seen = memory.look(line, want);
-  if (seen.hits == 0) {
-    const Looked back = look_back(memory, line, want, change);
-    answer = back.answer;
-    return back.turn;
-  }
-  const auto slot = static_cast<unsigned>(std::countr_zero(seen.hits));
-  const Turn turn = change_slot(memory, line, slot, want, change, answer);
-  if (turn != Turn::done || answer.status != Status::erased) return turn;
-  if ((memory.set(line, 0, kLock) & kLock) != 0) return turn;
-  shift_back(memory, line, asked);
-  memory.clear(line, 0, kLock);
-  return turn;
+  return first;
 }
 
 inline constexpr unsigned kSawFree = 1u << 31;  ///< with a reach: a slot on the way was free
-/// An erase found its key, and asks for the lines that keys of that line may lie in: up to the distance in bits 0..7, from the
-/// one in bits 8..15 on.
-inline constexpr unsigned kErases = 1u << 30;
+/// An erase has found its key, or (kErased) erased it, and asks for the lines where keys of a line with a free slot may lie: of the
+/// line at the distance in bits 8..15, up to the one in bits 0..7.
+inline constexpr unsigned kErases = 1u << 30, kErased = 1u << 29;
 
-/// Whether an erase that found its key goes on, so that others may come back.
+/// Whether keys may come back to `line`, `on` lines from where an erase began. They are asked for first.
 template <class Memory>
 inline bool asks_on(const Memory& memory, typename Memory::At line, const Seen& seen, unsigned on, unsigned& reach) {
   if (!memory.reuses() || !memory.full(seen)) return false;
   const unsigned last = on + memory.reach(line, seen), to = last < kMostDistance ? last : kMostDistance;
   if (to <= on) return false;
-  reach = kErases | on << 8 | to;
+  reach = kErases | (reach & kErased) | on << 8 | to;
   return true;
 }
+
+/// An erase that asks on, at `line`: with the last one it erases the key, and keys come back; then to the slot that the first of
+/// them left, and so on. Where somebody has a line's lock, none comes.
 template <class Memory>
-inline Turn asked_on(const Memory& memory, typename Memory::At line, std::uint64_t want, unsigned reach,
-                     const Change& what, Answer& answer) {
-  const unsigned on = distance(want), asked = on - (reach >> 8 & 0xff);
-  if (on < (reach & 0xff)) return Turn::next;
-  return erase_and_shift(memory, memory.on(line, -static_cast<std::int64_t>(asked)), want - asked * kOneLineOn, asked,
-                         what, answer);
+[[gnu::noinline]] Turn erase_and_shift(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                       unsigned& reach, const Change& what, Answer& answer) {
+  const unsigned on = distance(want);
+  bool shifts = on != 0;  // else the table has grown since the key was erased
+  while (shifts) {        // ends: each time further on
+    if (on < (reach & 0xff)) return Turn::next;
+    const unsigned at = reach >> 8 & 0xff, asked = on - at;
+    const auto home = memory.on(line, -static_cast<std::int64_t>(asked));
+    if ((reach & kErased) == 0) {
+      const std::uint64_t here = want - asked * kOneLineOn;
+      const Seen seen = memory.look(home, here);
+      if (seen.hits == 0) {
+        const Looked back = look_back(memory, home, here, what);
+        answer = back.answer;
+        return back.turn;
+      }
+      const auto slot = static_cast<unsigned>(std::countr_zero(seen.hits));
+      const Turn turn = change_slot(memory, home, slot, here, what, answer);
+      if (turn != Turn::done || answer.status != Status::erased) return turn;
+      reach |= kErased;
+    }
+    if ((memory.set(home, 0, kLock) & kLock) != 0) break;
+    const unsigned from = shift_back(memory, home, asked);
+    memory.clear(home, 0, kLock);
+    const auto left = memory.on(home, from);
+    shifts = from != 0 && asks_on(memory, left, memory.look(left, 0), at + from, reach);
+  }
+  reach = 0;
+  answer = {Status::erased, 0};
+  return Turn::done;
 }
 
 /// Runs a change, or a read among changes, at one line. `reach` is the operation's own; the line where its search begins sets it.
@@ -255,7 +269,9 @@ template <class Memory>
                                           unsigned& reach, const Change& what, Answer& answer) {
   const unsigned on = distance(want);
   const bool erases = what.op == Op::erase;
-  if (erases && on != 0 && (reach & kErases) != 0) return asked_on(memory, line, want, reach, what, answer);
+  if (erases && (reach & (on != 0 ? kErases : kErased)) != 0) {
+    return erase_and_shift(memory, line, want, reach, what, answer);
+  }
   const Seen seen = memory.look(line, want);
   if (seen.hits != 0) {
     if (erases && asks_on(memory, line, seen, on, reach)) return Turn::next;
