@@ -411,10 +411,14 @@ TEST(DramhitChurn, NoSearchMissesAndNoSumLosesAKeyThatComesBack) {
       ASSERT_EQ(table.erase(keys.data(), kAtATime).of(Status::erased), kAtATime);
       put(t, others / 2 + first, kAtATime);
     }
-    --left;
   };
   std::vector<std::thread> threads;
-  for (unsigned t = 0; t < 2; ++t) threads.emplace_back(churn, t);
+  for (unsigned t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      churn(t);
+      --left;  // even if it failed
+    });
+  }
   std::thread reader([&] {
     std::vector<std::uint64_t> last(kKept, 0), values(kKept);
     const auto found = std::make_unique<bool[]>(kKept);
