@@ -19,7 +19,8 @@
 // holds the lock; so a search ends there.
 //
 // Keys come back (backward shift): who erases a key of a full line L takes L's lock, and moves into its free slot the furthest key
-// whose search begins at L. A slot d lines on whose distance is d holds such a key, so nothing is hashed. In this order:
+// whose search begins at L; then the same for the line that this key left. It holds one lock at a time. A slot d lines on whose
+// distance is d holds such a key, so nothing is hashed. In this order:
 //
 //   reserve  L's free slot: live, and of nobody, so no other takes it
 //   take     the key out of its old slot by one swap of what it holds, which is free at once and remembers no key: a change
