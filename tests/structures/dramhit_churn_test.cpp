@@ -1,6 +1,7 @@
 // dramhit_churn_test.cpp: keys that come and go: those that stay are found in few lines, by all, while they move.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string_view>
@@ -58,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, DramhitChurn,
                          testing::Values(Churned{"avx512", 0}, Churned{"avx2", 0}, Churned{"avx512", 2},
                                          Churned{"avx2", 2}));
 
-TEST(DramhitChurn, NoSearchMissesAndNoSumLosesAKeyThatComesBack) {
+TEST(DramhitChurn, NoSearchOrExportMissesAndNoSumLosesAKeyThatComesBack) {
   const bool passes = MemoryTable({.capacity = 1000}).stats().tile != "portable";
   MemoryTable table({.capacity = 12'000, .threads = 1, .grows = !passes});
   constexpr std::uint64_t kKept = 3000;  // among those that come and go
@@ -109,11 +110,25 @@ TEST(DramhitChurn, NoSearchMissesAndNoSumLosesAKeyThatComesBack) {
       last = values;
     }
   });
+  std::thread exporter([&] {
+    std::vector<std::uint64_t> sorted = kept, keys(2 * table.slots());
+    std::sort(sorted.begin(), sorted.end());
+    while (left != 0) {
+      std::uint64_t cursor = 0;
+      const std::size_t n = table.export_batch(cursor, keys.data(), nullptr, keys.size());
+      const auto other = std::remove_if(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(n), [&](auto key) {
+        return !std::binary_search(sorted.begin(), sorted.end(), key);
+      });
+      std::sort(keys.begin(), other);
+      ASSERT_TRUE(std::equal(keys.begin(), other, sorted.begin(), sorted.end())) << "an export has not each key once";
+    }
+  });
   std::uint64_t sums = 1;
   for (; left != 0; ++sums)
     ASSERT_EQ(table.accumulate(kept.data(), ones.data(), kKept, Combine::add, Element::u64).of(Status::updated), kKept);
   for (std::thread& thread : threads) thread.join();
   reader.join();
+  exporter.join();
   std::vector<std::uint64_t> values(kKept);
   table.find(kept.data(), values.data(), kKept);
   EXPECT_EQ(values, std::vector<std::uint64_t>(kKept, sums));
