@@ -68,7 +68,6 @@ inline std::uint64_t coded(Pair pair) { return pair.value << 32 | pair.word; }
 /// The policy. Lines are numbers; those of a table that grew stand behind the old ones.
 struct Slots {
   using At = int;
-  using ConstAt = int;
   unsigned who = 0;
   mutable bool holding = false;
   mutable bool looks_back = false;

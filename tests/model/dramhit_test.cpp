@@ -175,6 +175,23 @@ Play back_while_moved() {
   return play;
 }
 
+/// As back_beside, and somebody exports what begins at line 0: K is among it, and X.
+Play back_while_exported() {
+  Play play = back_beside({{Op::find, kX, 0}}, 3);
+  static bool has[8];
+  play.act = [](unsigned who) {
+    if (who == 0) return operate(who, Op::erase, kY, 0);
+    std::fill(std::begin(has), std::end(has), false);
+    dramhit::each_of(Slots{who}, 0, [](unsigned, const Pair& pair) {
+      const std::uint64_t key = pair.word >> dramhit::kRestShift;
+      weak->wrong |= pair.value != value_of(key, 1);
+      has[key] = true;
+    });
+    weak->wrong |= !has[kK] || !has[kX];
+  };
+  return play;
+}
+
 /// The erased slot of K, one line on, is on the way of what comes back when Y is erased.
 Play back_beside_its_own_slot() {
   return play_of(
@@ -235,6 +252,7 @@ std::vector<Case> cases() {
           {"one of two comes back", back_beside({{Op::find, kZ, 0}}, 2, live(kZ, value_of(kZ, 1), 1))},
           {"back while updated and read", back_while_updated_and_read()},
           {"back while moved", back_while_moved()},
+          {"back while exported", back_while_exported()},
           {"back beside its own slot", back_beside_its_own_slot()},
           {"two come back", two_come_back()},
           {"one after the other, and a find", one_after_the_other({Op::find, kV, 0})},

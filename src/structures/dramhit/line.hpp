@@ -70,7 +70,6 @@ void lower_reach(Line* line, unsigned from, unsigned to) {
 template <class Tile, bool kWhole>
 struct SlotMemory {
   using At = Line*;
-  using ConstAt = const Line*;
   static constexpr bool kOwned = false;
 
   static constexpr unsigned slots() { return kSlots; }

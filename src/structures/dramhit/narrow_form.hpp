@@ -137,17 +137,10 @@ std::size_t NarrowForm<Memory, Tile>::items_of(const View& view, std::uint64_t l
   Item items[kSlots * (kMostDistance + 1)];
   std::size_t size = 0;
   const std::uint64_t first = view.at(line, view.geometry.least_hash(line));
-  const Line* const home = reinterpret_cast<const Line*>(view.line(first));
-  const Seen seen = Memory::look(home, 0);
-  for (unsigned on = (Memory::full(seen) ? Memory::reach(home, seen) : 0) + 1; on-- > 0;) {  // as keys move
-    const Line* const at = reinterpret_cast<const Line*>(view.line(first + on));
-    for (unsigned slot = 0; slot < kSlots; ++slot) {
-      const Pair pair = load_settled(Memory{}, at, slot);
-      if (!is_live(pair.word) || distance(pair.word) != on) continue;
-      const std::uint64_t hash = view.geometry.hash_of(line + on, pair.word);
-      if (hash >= from) items[size++] = {hash, pair.value};
-    }
-  }
+  each_of(Memory{}, reinterpret_cast<Line*>(view.line(first)), [&](unsigned on, const Pair& pair) {
+    const std::uint64_t hash = view.geometry.hash_of(line + on, pair.word);
+    if (hash >= from) items[size++] = {hash, pair.value};
+  });
   // In the order of hashes; a key that came to another slot while we looked is there twice.
   std::sort(items, items + size, [](const Item& a, const Item& b) { return a.hash < b.hash; });
   const auto same = [](const Item& a, const Item& b) { return a.hash == b.hash; };

@@ -314,11 +314,23 @@ inline void freeze(const Memory& memory, typename Memory::At line) {
 
 /// What a slot holds when what it is reserved for has come.
 template <class Memory>
-inline Pair load_settled(const Memory& memory, typename Memory::ConstAt line, unsigned slot) {
+inline Pair load_settled(const Memory& memory, typename Memory::At line, unsigned slot) {
   for (;;) {  // ends: who reserved it waits for nobody
     const Pair pair = memory.load(line, slot);
     if (!holds(pair.word, kReserved)) return pair;
     memory.wait(line, slot);
+  }
+}
+
+/// Gives `take` each live slot whose search begins at `home`, and how far from it: one of a key that moves is among them, or both.
+template <class Memory, class Take>
+inline void each_of(const Memory& memory, typename Memory::At home, const Take& take) {
+  const Seen seen = memory.look(home, 0);
+  for (unsigned on = (memory.full(seen) ? memory.reach(home, seen) : 0) + 1; on-- > 0;) {  // the way that keys move
+    for (unsigned slot = 0; slot < memory.slots(); ++slot) {
+      const Pair pair = load_settled(memory, memory.on(home, on), slot);
+      if (is_live(pair.word) && distance(pair.word) == on) take(on, pair);
+    }
   }
 }
 
