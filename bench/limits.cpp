@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "anonymous_memory.hpp"
+#include "core/bits.hpp"
 #include "keys.hpp"
 
 namespace holdfast::bench {
@@ -50,8 +51,7 @@ void random_lines(Line* lines, std::uint64_t count, std::uint64_t operations, st
 void dependent_lines(const Line* lines, std::uint64_t count, std::uint64_t operations, std::uint64_t seed) {
   std::uint64_t state = seed;
   for (std::uint64_t done = 0; done < operations; ++done) {
-    state = mix(state + kOdd +
-                lines[static_cast<std::uint64_t>((static_cast<unsigned __int128>(state) * count) >> 64)].words[0]);
+    state = mix(state + kOdd + lines[high_product(state, count)].words[0]);
   }
   keep(state);
 }

@@ -89,7 +89,7 @@ class Contents:
             return self._exported_pairs(n, cursor, values, dtype, as_arrow)
         if as_arrow:
             raise InvalidArgument(f"as_arrow is for keys and values of any length, and those of {self.path} have not")
-        return self._exported(self._native.export_batch, n, cursor, values, dtype, scores)
+        return exported(self._native.export_batch, self._shape, n, cursor, values, dtype, scores)
 
     def export_if(
         self,
@@ -110,7 +110,7 @@ class Contents:
             chosen = self._selected(first, last, score, where, dtype)
             return self._native.export_if(*chosen, at, keys, rows, marks, most)
 
-        return self._exported(export, n, cursor, values, dtype, scores)
+        return exported(export, self._shape, n, cursor, values, dtype, scores)
 
     def erase_if(
         self,
@@ -170,18 +170,18 @@ class Contents:
         """Each item as (key, value), in no order; read `batch` at a time, with the promise of `export_batch`. Keys of
         8 bytes are ints, wider ones bytes; values are bytes, or rows of `dtype`. With `scores` each is (key, value,
         score)."""
-        plain = dtype is not None or self._shape.any_length
+        as_they_are = dtype is not None or self._shape.any_length
         for keys, values, marks in self._pieces(batch, True, dtype, scores):
-            rows = values if plain else (value.tobytes() for value in values)
+            rows = values if as_they_are else (value.tobytes() for value in values)
             if marks is None:
-                yield from zip(_plain(keys), rows, strict=True)
+                yield from zip(plain(keys), rows, strict=True)
             else:
-                yield from zip(_plain(keys), rows, marks.tolist(), strict=True)
+                yield from zip(plain(keys), rows, marks.tolist(), strict=True)
 
     def __iter__(self) -> Iterator[Any]:
         """Each key, in no order: an int, or bytes if keys are wider than 8."""
         for keys, _, _ in self._pieces(1 << 14, False, None, False):
-            yield from _plain(keys)
+            yield from plain(keys)
 
     def _pieces(self, n: int, values: bool, dtype: Any, scores: bool) -> Iterator[tuple[np.ndarray, Any, Any]]:
         cursor: int | None = 0
@@ -209,29 +209,6 @@ class Contents:
         given = pairs.give(keys, as_arrow), pairs.give(rows, as_arrow) if rows is not None else None
         return *given, None if following == _END else following
 
-    def _exported(
-        self,
-        export: Callable[[int, int, int, int, int], tuple[int, int]],
-        n: int,
-        cursor: int,
-        values: bool,
-        dtype: Any,
-        scores: bool,
-    ) -> Any:
-        n, cursor = whole("n", n, 1, 1 << 40), whole("cursor", cursor, 0, _END)
-        keys = np.empty(n, np.uint64) if self._shape.key_bytes == 8 else np.empty((n, self._shape.key_bytes), np.uint8)
-        rows = None
-        if values:
-            shape, made = batch.result_rows(NUMPY, n, dtype, None, self._shape.value_bytes)
-            rows = np.empty(shape, made)
-        marks = np.empty(n, np.uint64) if scores else None
-        at_rows = NUMPY.pointer(rows) if rows is not None else 0
-        at_marks = NUMPY.pointer(marks) if marks is not None else 0
-        count, following = export(cursor, NUMPY.pointer(keys), at_rows, at_marks, n)
-        items = keys[:count], rows[:count] if rows is not None else None
-        cursor_after = None if following == _END else following
-        return (*items, cursor_after) if marks is None else (*items, marks[:count], cursor_after)
-
     def _selected(
         self, first: Any, last: Any, score: Score, where: selection.Where | None, dtype: Any
     ) -> tuple[bytes | None, bytes | None, tuple[int, int], selection.NativeWhere | None]:
@@ -248,6 +225,29 @@ class Contents:
         )
 
 
-def _plain(keys: np.ndarray) -> list[Any]:
+def plain(keys: np.ndarray) -> list[Any]:
     """Keys as Python has them: whole numbers, or bytes."""
     return keys.tolist() if keys.ndim == 1 else [row.tobytes() for row in keys]
+
+
+def exported(
+    export: Callable[[int, int, int, int, int], tuple[int, int]],
+    shape: TableShape,
+    n: int,
+    cursor: int,
+    values: bool,
+    dtype: Any,
+    scores: bool = False,
+) -> Any:
+    """What `export(cursor, keys, rows, scores, n)` writes to arrays of `n` items, by their addresses, as `export_batch`
+    gives it."""
+    n, cursor = whole("n", n, 1, 1 << 40), whole("cursor", cursor, 0, _END)
+    keys = np.empty(n, np.uint64) if shape.key_bytes == 8 else np.empty((n, shape.key_bytes), np.uint8)
+    rows = np.empty(*batch.result_rows(NUMPY, n, dtype, None, shape.value_bytes)) if values else None
+    marks = np.empty(n, np.uint64) if scores else None
+    at_rows = NUMPY.pointer(rows) if rows is not None else 0
+    at_marks = NUMPY.pointer(marks) if marks is not None else 0
+    count, following = export(cursor, NUMPY.pointer(keys), at_rows, at_marks, n)
+    items = keys[:count], rows[:count] if rows is not None else None
+    cursor_after = None if following == _END else following
+    return (*items, cursor_after) if marks is None else (*items, marks[:count], cursor_after)

@@ -10,16 +10,17 @@ import numpy as np
 
 from ._native import MemoryTable as NativeMemoryTable
 from ._native import Table as NativeTable
-from .batch import TableShape, result_rows
+from .batch import TableShape
 from .checked import MOST, whole
+from .contents import exported, plain
 from .errors import InvalidArgument, InvalidType, NoSpace
-from .libraries import HOST, NUMPY
-from .operations import Operations
+from .libraries import HOST
 from .pool import Pool
+from .sized import Sized
 from .status import Status
 from .table import Table
 
-_END = MOST  # the cursor behind the last item
+_WIDEST = 64
 _PIECE = 1 << 16
 """Items that are carried from table to table at a time."""
 
@@ -31,7 +32,7 @@ def _all_fit(statuses: Any, items: int, where: str) -> None:
         raise NoSpace(f"of {items:,} items {refused:,} or more found no room in {where}: give it more, or let it grow")
 
 
-class MemoryTable(Operations):
+class MemoryTable(Sized):
     """A key-value table in memory, at the speed of DRAM (DRAMHiT). It needs no GPU and no file.
 
     It ends with the process. The operations, their arguments, statuses and the order of rows are those of `Table`, but
@@ -76,33 +77,20 @@ class MemoryTable(Operations):
         partitions: int = 0,
     ) -> None:
         self._memory = NativeMemoryTable.create(
-            key=whole("key", key, 0, MOST >> 32),
-            value=whole("value", value, 0, MOST >> 32),
+            key=whole("key", key, 8, _WIDEST),
+            value=whole("value", value, 0, _WIDEST),
             capacity=whole("capacity", capacity, 0, MOST),
             threads=whole("threads", threads, 0, 1 << 16),
             grows=bool(grows),
             huge_pages=bool(huge_pages),
             interleave=bool(interleave),
             seed=whole("seed", seed, 0, MOST),
-            partitions=whole("partitions", partitions, 0, 1 << 16),
+            partitions=whole("partitions", partitions, 0, 1 << 10),
         )
         self._native = cast(NativeTable, self._memory)  # runs batches as one
         self._shape = TableShape("the table in memory", key, value, HOST)
 
     # All of it.
-
-    def __len__(self) -> int:
-        return int(self._memory.size())
-
-    def __contains__(self, key: Any) -> bool:
-        found = self.contains([key] if isinstance(key, int | np.integer | bytes) else key)
-        if found.shape != (1,):
-            raise InvalidArgument(f"`in` asks for one key, and got {found.shape[0]}: use contains(keys)")
-        return bool(found[0])
-
-    def size(self) -> int:
-        """Items in the table; the same as `len`."""
-        return len(self)
 
     @property
     def capacity(self) -> int:
@@ -129,8 +117,8 @@ class MemoryTable(Operations):
         self._memory.clear()
 
     def reserve(self, items: int) -> None:
-        """Grows so that `items` items fit without another growth. Raises NoSpace."""
-        self._memory.reserve(whole("items", items, 0, MOST))
+        """Grows so that `items` items, at most 2^40, fit without another growth. Raises NoSpace."""
+        self._memory.reserve(whole("items", items, 0, 1 << 40))
 
     def stats(self) -> dict[str, Any]:
         """Figures: size, slots, bytes, growths; operations answered, and cache lines looked at for them."""
@@ -161,21 +149,20 @@ class MemoryTable(Operations):
         cursor
             Where to go on, or None at the end.
         """
-        n, cursor = whole("n", n, 1, 1 << 40), whole("cursor", cursor, 0, _END)
-        keys = np.empty(n, np.uint64) if self.key_bytes == 8 else np.empty((n, self.key_bytes), np.uint8)
-        rows = np.empty(*result_rows(NUMPY, n, dtype, None, self.value_bytes)) if values else None
-        at_rows = NUMPY.pointer(rows) if rows is not None else 0
-        count, following = self._memory.export_batch(cursor, NUMPY.pointer(keys), at_rows, n)
-        return keys[:count], rows[:count] if rows is not None else None, None if following == _END else following
+
+        def export(at: int, keys: int, rows: int, _: int, most: int) -> tuple[int, int]:
+            return self._memory.export_batch(at, keys, rows, most)
+
+        return exported(export, self._shape, n, cursor, values, dtype)
 
     def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[Any, Any]]:
         """Each item as (key, value), in no order: keys of 8 bytes are ints, wider ones bytes; values are bytes, or rows
         of `dtype`."""
+        batch = whole("batch", batch, 1, 1 << 40)
         cursor: int | None = 0
         while cursor is not None:
             keys, rows, cursor = self.export_batch(batch, cursor, dtype=dtype)
-            plain = keys.tolist() if keys.ndim == 1 else [row.tobytes() for row in keys]
-            yield from zip(plain, rows if dtype is not None else (row.tobytes() for row in rows), strict=True)
+            yield from zip(plain(keys), rows if dtype is not None else (row.tobytes() for row in rows), strict=True)
 
     def __iter__(self) -> Iterator[Any]:
         """Each key, in no order: an int, or bytes if keys are wider than 8."""
@@ -194,13 +181,17 @@ class MemoryTable(Operations):
         name
             Of the table in an open pool, as for `Pool.create_table`.
         options
-            As for either; sizes and capacity are this table's.
+            As for either, but for sizes, which are this table's; so is the capacity unless given. With `overwrite` what
+            was there is gone before the first item is copied.
 
         Raises
         ------
         NoSpace
             The medium has no room for all items; those that found room are in the table, which is closed.
         """
+        for size in ("key", "value"):
+            if size in options:
+                raise InvalidArgument(f"{size} is given: leave it out, the sizes are those of the items")
         options = {"key": self.key_bytes, "value": self.value_bytes, "capacity": max(1, len(self)), **options}
         if isinstance(to, Pool) and name is not None:
             made = to.create_table(name, **options)
@@ -231,6 +222,8 @@ class MemoryTable(Operations):
         ------
         NoSpace
         """
+        if not isinstance(table, Table):
+            raise InvalidType(f"table is of type {type(table).__name__}: give an open Table")
         if table.any_length:
             raise InvalidArgument(f"{table.path} has keys and values of any length: a table in memory has fixed ones")
         options = {"capacity": max(1, len(table)), **options}

@@ -7,22 +7,20 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NoReturn, Unpack
 
-import numpy as np
-
 from ._native import Table as NativeTable
 from ._native import default_capacity
 from .batch import TableShape
 from .checked import MOST, function_of, whole
 from .column import Column
 from .contents import Contents
-from .errors import InvalidArgument, InvalidType
+from .errors import InvalidType
 from .inspection import CheckReport, SnapshotReport, path_text, report_from
 from .libraries import HOST
-from .operations import Operations
 from .options import CreateOptions, OpenOptions, create_options, mode_of, open_options
+from .sized import Sized
 
 
-class Table(Operations, Contents):
+class Table(Sized, Contents):
     """A durable key-value table in a pool file, from `Table.create`, `Table.open`, or the same of a `Pool`.
 
     Every operation is a batch over arrays and returns when all that it acknowledged is in the pool's persistence domain
@@ -197,19 +195,6 @@ class Table(Operations, Contents):
         return Column(self, start, stop, dtype)
 
     # All of it.
-
-    def __len__(self) -> int:
-        return int(self._native.size())
-
-    def __contains__(self, key: Any) -> bool:
-        found = self.contains([key] if isinstance(key, int | np.integer | bytes) else key)
-        if found.shape != (1,):
-            raise InvalidArgument(f"`in` asks for one key, and got {found.shape[0]}: use contains(keys)")
-        return bool(found[0])
-
-    def size(self) -> int:
-        """Items in the table; the same as `len`."""
-        return len(self)
 
     @property
     def capacity(self) -> int:

@@ -112,6 +112,21 @@ def test_mixed_batches_and_more_than_one_thread(make: Callable[..., Checked]) ->
     checked.agree()
 
 
+def test_mixed_batches_that_change_nothing(make: Callable[..., Checked]) -> None:
+    """A row that only asks for its key reads no value, whatever others do."""
+    rng = np.random.default_rng(8)
+    checked = make(8)
+    keys = np.arange(40_000, dtype=np.uint64)
+    checked.table.insert(keys[::2], 3 * keys[::2] + 1)
+    ops = rng.choice(np.array([Op.FIND, Op.CONTAINS], np.uint8), len(keys))
+    for order in (np.arange(len(keys)), rng.permutation(len(keys))):
+        statuses, rows = checked.table.apply(ops[order], keys[order], dtype=np.uint64)
+        there = keys[order] % 2 == 0
+        np.testing.assert_array_equal(statuses, np.where(there, Status.FOUND, Status.NOT_FOUND))
+        read = there & (ops[order] == Op.FIND)
+        np.testing.assert_array_equal(rows, np.where(read, 3 * keys[order] + 1, 0))
+
+
 def test_to_a_durable_table_and_back(folder: Path, wide: int) -> None:
     rng = np.random.default_rng(7)
     memory = hf.MemoryTable(wide, 24)
@@ -196,6 +211,16 @@ def test_bad_input() -> None:
         table.scores([1])
     with pytest.raises(hf.InvalidArgument, match="partitions"):
         hf.MemoryTable(value=64, partitions=2)
+    with pytest.raises(hf.InvalidArgument, match="key is 4294967296"):
+        hf.MemoryTable(key=1 << 32)
+    with pytest.raises(hf.InvalidArgument, match="items is"):
+        table.reserve(1 << 63)
+    with pytest.raises(hf.InvalidArgument, match="batch is 0"):
+        list(table.items(batch=0))
+    with pytest.raises(hf.InvalidType, match="give an open Table"):
+        hf.MemoryTable.from_table("x.hold")  # type: ignore[arg-type]
+    with pytest.raises(hf.InvalidArgument, match="value is given"):
+        table.to_table("/dev/shm/never-made.hold", value=16)
     assert len(table) == 0
     np.testing.assert_array_equal(table.insert([1], [2]), [Status.INSERTED])
 
@@ -206,4 +231,5 @@ def test_growth_is_an_option() -> None:
     statuses = table.insert(keys, keys)
     assert set(statuses) == {Status.INSERTED, Status.NO_SPACE}
     assert len(table) == (statuses == Status.INSERTED).sum()
+    assert len(table) <= table.capacity, "all slots count"
     np.testing.assert_array_equal(table.contains(keys), statuses == Status.INSERTED)

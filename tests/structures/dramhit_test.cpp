@@ -197,6 +197,15 @@ TEST_P(Dramhit, MixedBatchesInArrayOrder) {
   checked.agree(1000);
 }
 
+TEST(DramhitBadInput, AnExportNeedsRoomForKeys) {
+  MemoryTable table{MemoryOptions{}};
+  std::uint64_t cursor = 0, key = 7, value = 8;
+  table.insert(&key, &value, 1);
+  EXPECT_THROW(table.export_batch(cursor, nullptr, &value, 1), InvalidArgument);
+  EXPECT_EQ(cursor, 0u);
+  EXPECT_EQ(table.export_batch(cursor, &key, nullptr, 1), 1u) << "values are not always wanted";
+}
+
 TEST_P(Dramhit, GrowsFarPastItsCapacity) {
   Random random(8);
   Checked checked(options());

@@ -257,12 +257,12 @@ std::uint64_t Core::size() const {
 
 std::uint64_t Core::slots() const {
   const std::lock_guard lock(mutex_);
-  return view_->geometry.lines() * format_.items_a_line();
+  return view_->all_lines() * format_.items_a_line();
 }
 
 void Core::figures(MemoryStats& stats) const {
   const std::lock_guard lock(mutex_);
-  stats.slots = view_->geometry.lines() * format_.items_a_line();
+  stats.slots = view_->all_lines() * format_.items_a_line();
   stats.bytes = view_->memory.size();
   stats.interleaved = view_->memory.interleaved();
   stats.growths = growths_.load(std::memory_order_relaxed);

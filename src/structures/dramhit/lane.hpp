@@ -27,7 +27,7 @@ struct Rows {
   Op op = Op::find;
   index::Combining with = {};
   unsigned part = 0, parts = 1;  ///< of the rows only those whose hash falls into this part of all
-  bool reads_only = false;       ///< no row changes anything
+  bool reads_only = false;       ///< no row changes anything, and all are of one operation
   bool silent = false;           ///< nobody wants answers
 };
 

@@ -41,7 +41,7 @@ dramhit::Rows rows_of(const Batch& batch, std::size_t begin, std::size_t end) {
 
 dramhit::Results results_of(const Batch& batch) {
   dramhit::Results results;
-  results.out = static_cast<std::byte*>(batch.out);
+  if (batch.ops != nullptr || reads_value(batch.op)) results.out = static_cast<std::byte*>(batch.out);
   results.statuses = batch.statuses;
   results.found = batch.found;
   return results;
@@ -122,8 +122,8 @@ void MemoryTable::Impl::run_rows(const Batch& batch, bool reads_only, std::size_
   workers.run(static_cast<unsigned>(std::clamp<std::size_t>(n / kLeastRows, 1, workers.threads())),
               [&](unsigned part, unsigned parts) {
                 dramhit::Rows rows = rows_of(batch, begin, end);
-                rows.reads_only = reads_only;
-                if (reads_only || batch.unique) {  // any thread may run any row
+                rows.reads_only = reads_only && batch.ops == nullptr;  // else each row has its own answer
+                if (reads_only || batch.unique) {                      // any thread may run any row
                   rows.next = begin + n * part / parts;
                   rows.end = begin + n * (part + 1) / parts;
                 } else {  // all that is about one key goes to one thread, in array order
@@ -233,6 +233,7 @@ BatchResult MemoryTable::contains(const void* keys, std::size_t n, bool* found) 
 }
 
 std::size_t MemoryTable::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
+  if (n != 0 && !keys) throw InvalidArgument("keys are not there: give room for " + std::to_string(n) + " of them");
   return impl_->export_batch(cursor, static_cast<std::byte*>(keys), static_cast<std::byte*>(values), n);
 }
 
