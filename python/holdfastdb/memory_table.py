@@ -80,7 +80,7 @@ class MemoryTable(Sized):
             key=whole("key", key, 8, _WIDEST),
             value=whole("value", value, 0, _WIDEST),
             capacity=whole("capacity", capacity, 0, MOST),
-            threads=whole("threads", threads, 0, 1 << 16),
+            threads=whole("threads", threads, 0, 1 << 10),
             grows=bool(grows),
             huge_pages=bool(huge_pages),
             interleave=bool(interleave),

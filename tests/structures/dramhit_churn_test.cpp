@@ -1,6 +1,9 @@
 // dramhit_churn_test.cpp: keys that come and go: those that stay are found in few lines, by all, while they move.
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -9,6 +12,8 @@
 #include <vector>
 
 #include "holdfast/memory_table.hpp"
+#include "structures/dramhit/lane.hpp"
+#include "structures/dramhit/line.hpp"
 #include "support/random.hpp"
 #include "support/tiles.hpp"
 
@@ -132,6 +137,47 @@ TEST(DramhitChurn, NoSearchOrExportMissesAndNoSumLosesAKeyThatComesBack) {
   std::vector<std::uint64_t> values(kKept);
   table.find(kept.data(), values.data(), kKept);
   EXPECT_EQ(values, std::vector<std::uint64_t>(kKept, sums));
+}
+
+// A search meets a slot that is reserved for a key which may be the one it looks for. Who reserved it needs this processor.
+TEST(DramhitChurn, ASearchThatWaitsForAKeyToComeLetsOthersRun) {
+  cpu_set_t before, one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+  if (pthread_getaffinity_np(pthread_self(), sizeof before, &before) != 0 ||
+      pthread_setaffinity_np(pthread_self(), sizeof one, &one) != 0) {
+    GTEST_SKIP() << "threads cannot be kept to one processor here";
+  }
+  const dramhit::Format format{8, 8, 1};
+  const dramhit::Engine& engine = dramhit::engine_for(format);
+  if (engine.tile() == std::string_view("portable")) GTEST_SKIP() << "there, no key comes back";
+  dramhit::Core core(format, 1000, 1, {}, false, engine);
+  const std::uint64_t key = 7;
+  const dramhit::View& view = *core.view_now();
+  const dramhit::Place place = view.geometry.place(view.geometry.hash(key));
+  auto* const line = reinterpret_cast<dramhit::Line*>(view.line(place.line));
+  line->slots[0].word = dramhit::kReserved | dramhit::kLive;
+  for (unsigned slot = 1; slot < dramhit::kSlots; ++slot) line->slots[slot].word = dramhit::kNobodys;
+  std::thread mover([&] {
+    for (int i = 0; i < 100; ++i) sched_yield();
+    __atomic_store_n(&line->slots[0].word, dramhit::kNobodys, __ATOMIC_RELEASE);
+  });
+  bool found = true;
+  dramhit::Rows rows;
+  rows.keys = reinterpret_cast<const std::byte*>(&key);
+  rows.end = 1;
+  rows.reads_only = true;
+  dramhit::Results results;
+  results.found = &found;
+  const std::unique_ptr<dramhit::Lane> lane = engine.lane(core, 8);
+  lane->submit(rows, results);
+  EXPECT_TRUE(lane->flush(results));
+  mover.join();
+  pthread_setaffinity_np(pthread_self(), sizeof before, &before);
+  EXPECT_FALSE(found);
+  MemoryStats stats;
+  core.figures(stats);
+  EXPECT_LT(stats.lines, 3'000'000u) << "it looked until its time was over, again and again";
 }
 
 }  // namespace

@@ -54,6 +54,8 @@ class NarrowForm {
     return rows.values == nullptr ? 0 : index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
   }
   void drop(const Task&) {}
+  /// The key is erased, although the operation goes on: it counts from now on, for whoever looks meanwhile.
+  static bool is_gone(const Task& task) { return (task.reach & kErased) != 0; }
 
   [[gnu::always_inline]] Turn run(Task& task, const index::Combining& with, Answer& answer) {
     const Change what{task.op, task.given, with};
@@ -79,7 +81,7 @@ class NarrowForm {
     const At at = place(hash);
     reads_.add(at.line, at.want, id);
   }
-  [[gnu::always_inline]] bool read(Answer& answer, std::uint64_t& id) { return reads_.step(answer, id); }
+  [[gnu::always_inline]] Turn read(Answer& answer, std::uint64_t& id) { return reads_.step(answer, id); }
   /// After set_view; `old` is the form as it was before.
   void restart_reads(const Geometry& old, const Line* old_lines) {
     reads_.restart([&](const Line* line,
