@@ -97,7 +97,7 @@ struct MemoryHandleOptions {
   bool silent = false;  ///< changes give no answers; then sums of one key that wait in the queue become one change
   Combine combine = Combine::add;  ///< of upsert
   Element element = Element::u64;
-  unsigned depth = 0;  ///< 0: the table's
+  unsigned depth = 0;  ///< as the table's option; 0: the same
 };
 
 /// A table in memory. Movable, not copyable. Batches and handles of several threads may use it at once.
@@ -113,7 +113,7 @@ class MemoryTable {
   MemoryTable& operator=(MemoryTable&&) noexcept;
   ~MemoryTable();
 
-  /// A queue for the calling thread.
+  /// A queue for the calling thread. Throws InvalidArgument.
   MemoryHandle handle(const MemoryHandleOptions& options = {});
 
   /// Runs a batch, as Table does; arrays are in host memory, keys and values whole. Throws InvalidArgument.

@@ -141,6 +141,9 @@ TEST(DramhitChurn, NoSearchOrExportMissesAndNoSumLosesAKeyThatComesBack) {
 
 // A search meets a slot that is reserved for a key which may be the one it looks for. Who reserved it needs this processor.
 TEST(DramhitChurn, ASearchThatWaitsForAKeyToComeLetsOthersRun) {
+  const dramhit::Format format{8, 8, 1};
+  const dramhit::Engine& engine = dramhit::engine_for(format);
+  if (engine.tile() == std::string_view("portable")) GTEST_SKIP() << "there, no key comes back";
   cpu_set_t before, one;
   CPU_ZERO(&one);
   CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
@@ -148,9 +151,6 @@ TEST(DramhitChurn, ASearchThatWaitsForAKeyToComeLetsOthersRun) {
       pthread_setaffinity_np(pthread_self(), sizeof one, &one) != 0) {
     GTEST_SKIP() << "threads cannot be kept to one processor here";
   }
-  const dramhit::Format format{8, 8, 1};
-  const dramhit::Engine& engine = dramhit::engine_for(format);
-  if (engine.tile() == std::string_view("portable")) GTEST_SKIP() << "there, no key comes back";
   dramhit::Core core(format, 1000, 1, {}, false, engine);
   const std::uint64_t key = 7;
   const dramhit::View& view = *core.view_now();

@@ -48,9 +48,13 @@ void check_options(const MemoryOptions& options) {
     refuse("threads is " + std::to_string(options.threads) + ": give at most " + std::to_string(kMostThreads) +
            ", or 0 for as many as there are processors, 8 at most");
   }
-  if (options.depth >= kMostDepth) {
-    refuse("depth is " + std::to_string(options.depth) + ": give at most " + std::to_string(kMostDepth - 1));
-  }
+  check_depth(options.depth);
+}
+
+void check_depth(unsigned depth) {
+  if (depth < kMostDepth) return;
+  refuse("depth is " + std::to_string(depth) + ": give at most " + std::to_string(kMostDepth - 1) +
+         " lines, or 0 for as many as were measured to be best");
 }
 
 bool changes_anything(const Batch& batch) {

@@ -163,6 +163,7 @@ MemoryHandle MemoryTable::handle(const MemoryHandleOptions& options) {
                           " bytes hold no whole number of elements of " +
                           std::to_string(element_bytes(options.element)) + " bytes: give another element to combine");
   }
+  dramhit::check_depth(options.depth);
   const unsigned depth = options.depth != 0 ? options.depth : impl_->depth;
   return MemoryHandle(std::make_unique<MemoryHandle::Impl>(*impl_, impl_->engine.lane(impl_->core, depth), options));
 }

@@ -57,6 +57,8 @@ namespace dramhit {
 
 /// Throws InvalidArgument for options that no table in memory can have.
 void check_options(const MemoryOptions& options);
+/// The same for a depth.
+void check_depth(unsigned depth);
 /// Throws InvalidArgument if `batch` does not fit a table with such items.
 void check_batch(const Batch& batch, const Format& format);
 /// True if any operation of the batch changes the table.
