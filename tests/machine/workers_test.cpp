@@ -3,35 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <sys/resource.h>
-
 #include <atomic>
-#include <fstream>
 #include <stdexcept>
-#include <string>
 #include <vector>
+
+#include "support/little_memory.hpp"
 
 namespace holdfast::machine::cpu {
 namespace {
-
-/// While one lives, this process gets hardly more memory, and so no stacks for threads.
-class LittleMemory {
- public:
-  LittleMemory() {
-    getrlimit(RLIMIT_AS, &before_);
-    std::ifstream statm("/proc/self/statm");
-    rlim_t pages = 0;
-    statm >> pages;
-    const rlimit now{pages * 4096 + (rlim_t{4} << 20), before_.rlim_max};
-    setrlimit(RLIMIT_AS, &now);
-  }
-  ~LittleMemory() { setrlimit(RLIMIT_AS, &before_); }
-  LittleMemory(const LittleMemory&) = delete;
-  LittleMemory& operator=(const LittleMemory&) = delete;
-
- private:
-  rlimit before_ = {};
-};
 
 /// Into how many parts the team splits a job of 64; 0 if they are not one each.
 unsigned parts_of(Workers& workers) {
@@ -53,7 +32,7 @@ TEST(Workers, WithoutRoomForMoreThreadsThoseThatThereAreDoTheWork) {
 #endif
   Workers workers(64);
   {
-    const LittleMemory little;
+    const test::LittleMemory little;
     const unsigned parts = parts_of(workers);
     EXPECT_GE(parts, 1u);
     EXPECT_LT(parts, 64u);
