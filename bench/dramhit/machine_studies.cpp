@@ -9,7 +9,7 @@
 #include "frame/distribution.hpp"
 #include "holdfast/error.hpp"
 #include "memory/limits.hpp"
-#include "structures/dramhit/delegation.hpp"
+#include "structures/dramhit/partitions/delegation.hpp"
 
 namespace holdfast::bench::dramhit {
 namespace {

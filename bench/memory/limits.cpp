@@ -24,6 +24,16 @@ struct alignas(64) Line {
 /// Keeps a result alive, so that the loop that made it is not left out.
 void keep(std::uint64_t value) { asm volatile("" : : "r"(value) : "memory"); }
 
+/// Asks for a line that will be changed. In assembly, since GCC takes its builtin for one that is read, unless the whole file is
+/// compiled for a processor that has `prefetchw`; to others it is a `nop`.
+void prefetch_to_change(Line* line) {
+#if defined(__x86_64__)
+  asm volatile("prefetchw %0" : : "m"(*line));
+#else
+  __builtin_prefetch(line, 1);
+#endif
+}
+
 /// `depth` lines are asked for at any moment: each that arrives makes room for the next.
 template <bool kUpdate>
 void random_lines(Line* lines, std::uint64_t count, std::uint64_t operations, std::uint64_t seed, std::size_t depth) {
@@ -32,7 +42,11 @@ void random_lines(Line* lines, std::uint64_t count, std::uint64_t operations, st
   std::array<Line*, kMostDepth> ring;
   const auto ask = [&](std::uint64_t i) {
     Line* const line = lines + random.below(count);
-    __builtin_prefetch(line, kUpdate ? 1 : 0);
+    if (kUpdate) {
+      prefetch_to_change(line);
+    } else {
+      __builtin_prefetch(line);
+    }
     ring[i % kMostDepth] = line;
   };
   for (std::uint64_t i = 0; i < depth; ++i) ask(i);

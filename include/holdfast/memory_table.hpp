@@ -21,7 +21,7 @@ struct MemoryOptions {
   std::uint32_t key_bytes = 8;       ///< 8, or another multiple of 8 up to 64
   std::uint32_t value_bytes = 8;     ///< 0 (a set) to 64
   std::uint64_t capacity = 1 << 20;  ///< items to make room for, at three quarters full; the table grows past it
-  unsigned threads = 0;              ///< that a batch may use; 0: all, 8 at most
+  unsigned threads = 0;              ///< that a batch may use, 1024 at most; 0: all, 8 at most
   bool grows = true;                 ///< else what finds no slot is `no_space`
   bool huge_pages = true;
   bool interleave = true;  ///< pages go to all NUMA nodes in turn
@@ -97,19 +97,23 @@ struct MemoryHandleOptions {
   bool silent = false;  ///< changes give no answers; then sums of one key that wait in the queue become one change
   Combine combine = Combine::add;  ///< of upsert
   Element element = Element::u64;
-  unsigned depth = 0;  ///< 0: the table's
+  unsigned depth = 0;  ///< as the table's option; 0: the same
 };
 
 /// A table in memory. Movable, not copyable. Batches and handles of several threads may use it at once.
+///
+/// A child of fork has the table as it was, with threads of its own: a fork waits for the calls that run, and calls wait for it.
+/// What waited in other threads' handles is not done there. A partitioned table is only read there; what changes it, and
+/// `handle`, throw TableClosed.
 class MemoryTable {
  public:
-  /// Throws InvalidArgument, NoSpace.
+  /// Throws InvalidArgument, NoSpace; SystemError where the system starts too few threads for the partitions.
   explicit MemoryTable(const MemoryOptions& options = {});
   MemoryTable(MemoryTable&&) noexcept;
   MemoryTable& operator=(MemoryTable&&) noexcept;
   ~MemoryTable();
 
-  /// A queue for the calling thread.
+  /// A queue for the calling thread. Throws InvalidArgument.
   MemoryHandle handle(const MemoryHandleOptions& options = {});
 
   /// Runs a batch, as Table does; arrays are in host memory, keys and values whole. Throws InvalidArgument.
@@ -127,7 +131,8 @@ class MemoryTable {
 
   /// Copies up to `n` items, from `cursor` (0 begins; advanced; ~0 at the end), in the order of their hashes. `values` may be
   /// null. A key that is there from the first call to the last appears exactly once, with a value that it had meanwhile,
-  /// whatever others do to the table. Nothing waits, and nothing is remembered between two calls.
+  /// whatever others do to the table. Changes wait for no export; an export waits for a write that is half done, of an item
+  /// that moves or of a larger one. Nothing is remembered between two calls.
   std::size_t export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n);
 
   std::uint64_t size() const;

@@ -147,8 +147,9 @@ class Pool {
   Table table(const std::string& name);
 
   std::vector<ObjectInfo> objects() const;
-  /// Durable when it returns. An object that is open may be renamed. Throws ObjectNotFound, ObjectExists, InvalidArgument.
-  void rename(const std::string& name, const std::string& to);
+  /// Durable when it returns. An object that is open may be renamed. With `overwrite` it takes the place of one that has the name
+  /// `to`, in one commit. Throws ObjectNotFound, ObjectExists, ObjectInUse, InvalidArgument.
+  void rename(const std::string& name, const std::string& to, bool overwrite = false);
   /// Removes an object and gives its room back. Durable when it returns. Throws ObjectNotFound, ObjectInUse.
   void drop(const std::string& name);
 

@@ -169,6 +169,9 @@ class Table {
  public:
   /// The short way: a pool of its own with this one table, named kTableName. Throws as Pool::create and Pool::create_table.
   static Table create(const std::string& path, const CreateOptions& options = {});
+  /// The same, with the items that `fill` puts into the table, which it may also move from. The file has its name only then: if
+  /// `fill` throws, what was there before stays (but on a DAX device, which has one place for both).
+  static Table create(const std::string& path, const CreateOptions& options, const std::function<void(Table&)>& fill);
   /// Opens the table of a pool that has no other object. Throws as Pool::open and Pool::table; InvalidArgument, with the names,
   /// where there are several objects.
   static Table open(const std::string& path, const OpenOptions& options = {});

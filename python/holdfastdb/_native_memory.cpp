@@ -47,6 +47,7 @@ Dict stats(const MemoryTable& table) {
   result["lines"] = s.lines;
   result["threads"] = s.threads;
   result["partitions"] = s.partitions;
+  result["refused"] = s.refused;
   result["nodes"] = s.nodes;
   result["interleaved"] = s.interleaved;
   result["tile"] = s.tile;

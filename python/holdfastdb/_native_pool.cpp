@@ -94,7 +94,7 @@ void bind_pool(nb::module_& module) {
       .def("create_table", &create_table, "name"_a, "options"_a)
       .def("table", &table, "name"_a, "options"_a)
       .def("objects", &objects)
-      .def("rename", &Pool::rename, "name"_a, "to"_a, unlocked)
+      .def("rename", &Pool::rename, "name"_a, "to"_a, "overwrite"_a, unlocked)
       .def("drop", &Pool::drop, "name"_a, unlocked)
       .def("snapshot", &snapshot, "path"_a, "overwrite"_a, "threads"_a, "wait_for_sessions"_a, "progress"_a.none(),
            "Copies all objects into a new pool file.")

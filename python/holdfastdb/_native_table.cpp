@@ -71,9 +71,18 @@ OpenOptions open_options(const std::string& device, bool read_only, unsigned thr
   return options;
 }
 
-HeldTable create(const std::string& path, const CreateOptions& options) {
-  nb::gil_scoped_release released;
-  return HeldTable(Table::create(path, options));
+/// `fill` takes the table before the file has its name.
+nb::typed<nb::object, HeldTable> create(const std::string& path, const CreateOptions& options, const nb::object& fill) {
+  nb::object made;
+  {
+    const nb::gil_scoped_release released;
+    Table::create(path, options, [&](Table& table) {
+      const nb::gil_scoped_acquire acquired;
+      made = nb::cast(HeldTable(std::move(table)));
+      if (!fill.is_none()) fill(made);
+    });
+  }
+  return nb::borrow<nb::typed<nb::object, HeldTable>>(made);
 }
 
 HeldTable open(const std::string& path, const OpenOptions& options) {
@@ -185,7 +194,7 @@ void bind_table(nb::module_& module) {
   module.attr("default_capacity") = CreateOptions{}.capacity;
   nb::class_<HeldTable> table(module, "Table");
   bind_pairs(module, table);
-  table.def_static("create", &create, "path"_a, "options"_a)
+  table.def_static("create", &create, "path"_a, "options"_a, "fill"_a.none())
       .def_static("open", &open, "path"_a, "options"_a)
       .def("run", &run_batch<HeldTable>, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a,
            "found"_a, "mask"_a, "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a,

@@ -234,15 +234,19 @@ def take_bytes(name: str, value: Any, n: int, kinds: tuple[str, ...], wanted: st
     return operand.contiguous()
 
 
+def _code_of(op: Any) -> Op:
+    try:
+        return Op[op.upper()] if isinstance(op, str) else Op(op)
+    except (KeyError, ValueError, TypeError):
+        raise InvalidArgument(
+            f"ops has {op!r}, which is no operation: give members of holdfastdb.Op or their names, as 'insert'"
+        ) from None
+
+
 def take_ops(ops: Any, n: int, shape: TableShape) -> Operand:
     """Operation codes: an array of uint8, or a list of `Op` or of their names."""
     if isinstance(ops, list | tuple):
-        try:
-            ops = np.array([Op[o.upper()] if isinstance(o, str) else Op(o) for o in ops], np.uint8)
-        except (KeyError, ValueError, TypeError) as error:
-            raise InvalidArgument(
-                f"ops has {error}, which is no operation: give members of holdfastdb.Op or their names, as 'insert'"
-            ) from None
+        ops = np.array([_code_of(op) for op in ops], np.uint8)
     operand = take_bytes(
         "ops", ops, n, ("uint8",), "codes of holdfastdb.Op as uint8, or a list of holdfastdb.Op", shape
     )

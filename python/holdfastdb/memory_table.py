@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -13,8 +15,10 @@ from ._native import Table as NativeTable
 from .batch import TableShape
 from .checked import MOST, whole
 from .contents import exported, plain
-from .errors import InvalidArgument, InvalidType, NoSpace
+from .errors import Error, InvalidArgument, InvalidType, NoSpace, ObjectExists
+from .inspection import name_of, path_text
 from .libraries import HOST
+from .options import CreateOptions, WorkOptions, create_options
 from .pool import Pool
 from .sized import Sized
 from .status import Status
@@ -23,6 +27,7 @@ from .table import Table
 _WIDEST = 64
 _PIECE = 1 << 16
 """Items that are carried from table to table at a time."""
+_CREATE_OPTIONS = {"capacity", "device", "overwrite"} | CreateOptions.__optional_keys__
 
 
 def _all_fit(statuses: Any, items: int, where: str) -> None:
@@ -45,22 +50,22 @@ class MemoryTable(Sized):
     value
         Bytes of a value: 0 (a set) to 64. Up to 8, with keys of 8, are the fastest.
     capacity
-        Items to make room for; the table grows past it by itself, while searches go on.
+        Items to make room for, at three quarters full; the table grows past it by itself, while searches go on.
     threads
-        That a batch may use; 0: all, 8 at most.
+        That a batch may use, 1024 at most; 0: all, 8 at most.
     grows
-        False: what finds no room is NO_SPACE.
+        False: it grows only by `reserve`, and what finds no room is NO_SPACE.
     huge_pages, interleave
         Ask the system for huge pages, and for pages of all NUMA nodes in turn.
     seed
         Of the hash; 0: random.
     partitions
         Not 0: DRAMHiT-P. Changes go to as many threads of the table's own, which suits few keys that are changed very
-        often.
+        often. For keys of 8 bytes with values of up to 8; the table does not grow, whatever `grows` says.
 
     Raises
     ------
-    InvalidArgument, NoSpace
+    InvalidArgument, NoSpace, SystemError
     """
 
     def __init__(
@@ -80,7 +85,7 @@ class MemoryTable(Sized):
             key=whole("key", key, 8, _WIDEST),
             value=whole("value", value, 0, _WIDEST),
             capacity=whole("capacity", capacity, 0, MOST),
-            threads=whole("threads", threads, 0, 1 << 16),
+            threads=whole("threads", threads, 0, 1 << 10),
             grows=bool(grows),
             huge_pages=bool(huge_pages),
             interleave=bool(interleave),
@@ -117,7 +122,12 @@ class MemoryTable(Sized):
         self._memory.clear()
 
     def reserve(self, items: int) -> None:
-        """Grows so that `items` items, at most 2^40, fit without another growth. Raises NoSpace."""
+        """Grows so that `items` items, at most 2^40, fit without another growth, also if `grows` is False.
+
+        It moves the items that there are, which takes as long as a growth by itself does, however many are to come; a
+        signal (Ctrl-C) waits until it is done. Raises NoSpace, and then nothing has changed; InvalidArgument in a
+        partitioned table.
+        """
         self._memory.reserve(whole("items", items, 0, 1 << 40))
 
     def stats(self) -> dict[str, Any]:
@@ -153,6 +163,7 @@ class MemoryTable(Sized):
         def export(at: int, keys: int, rows: int, _: int, most: int) -> tuple[int, int]:
             return self._memory.export_batch(at, keys, rows, most)
 
+        n = min(whole("n", n, 1, 1 << 40), self.capacity)  # arrays for more would stay empty
         return exported(export, self._shape, n, cursor, values, dtype)
 
     def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[Any, Any]]:
@@ -174,6 +185,10 @@ class MemoryTable(Sized):
     def to_table(self, to: str | os.PathLike[str] | Pool, *, name: str | None = None, **options: Any) -> Table:
         """Makes a durable table with these items, and leaves it open.
 
+        It has its name when all items are in it: if it cannot be made, or is interrupted, there is nothing of it, and
+        with `overwrite` what was there before stays. A process that is killed meanwhile leaves a table in a `Pool`
+        whose name begins with "to_table-", to be dropped.
+
         Parameters
         ----------
         to
@@ -181,37 +196,58 @@ class MemoryTable(Sized):
         name
             Of the table in an open pool, as for `Pool.create_table`.
         options
-            As for either, but for sizes, which are this table's; so is the capacity unless given. With `overwrite` what
-            was there is gone before the first item is copied.
+            As for either, but for sizes, which are this table's; so is the capacity unless given.
 
         Raises
         ------
-        NoSpace
-            The medium has no room for all items; those that found room are in the table, which is closed.
+        InvalidArgument, PoolExists, PoolInUse, ObjectExists, ObjectInUse, NoSpace, MediumError, DeviceError
         """
         for size in ("key", "value"):
             if size in options:
                 raise InvalidArgument(f"{size} is given: leave it out, the sizes are those of the items")
-        options = {"key": self.key_bytes, "value": self.value_bytes, "capacity": max(1, len(self)), **options}
-        if isinstance(to, Pool) and name is not None:
-            made = to.create_table(name, **options)
-        elif not isinstance(to, Pool) and name is None:
-            made = Table.create(to, **options)
-        else:
+        for option in options.keys() - _CREATE_OPTIONS:
+            raise InvalidType(f"to_table has no option {option!r}: give those of Table.create")
+        if isinstance(to, Pool) != (name is not None):
             raise InvalidArgument("give a name with an open pool, and none with a path: Table.create names the table")
+        options = {"key": self.key_bytes, "value": self.value_bytes, "capacity": max(1, len(self)), **options}
+        if isinstance(to, Pool):
+            return self._to_pool(to, str(name), options)
+        path = path_text(to)
+        created = create_options(**{"device": "auto", "overwrite": False, **options})
+        native = NativeTable.create(path, created, lambda made: self._copy_to(Table._wrap(made, path, path, "r+")))
+        return Table._wrap(native, path, path, "r+")
+
+    def _to_pool(self, pool: Pool, name: str, options: dict[str, Any]) -> Table:
+        """Makes a table of another name, which then takes the place of `name`."""
+        name, overwrite = name_of(name), bool(options.pop("overwrite", False))
+        if not overwrite and any(found.name == name for found in pool.objects):
+            raise ObjectExists(f"{pool.path} has an object {name!r} already: name another, or pass overwrite=True")
+        beside = f"to_table-{secrets.token_hex(8)}"
+        try:
+            with pool.create_table(beside, **options) as made:
+                self._copy_to(made)
+            pool.rename(beside, name, overwrite=overwrite)
+        except BaseException:
+            with suppress(Error):  # there is none, or the pool was closed
+                pool.drop(beside)
+            raise
+        work = {option: value for option, value in options.items() if option in WorkOptions.__annotations__}
+        return pool.table(name, options.get("device", "auto"), **work)
+
+    def _copy_to(self, table: Table) -> None:
+        """Closes it if not all items find room there."""
         try:
             cursor: int | None = 0
             while cursor is not None:
                 keys, rows, cursor = self.export_batch(_PIECE, cursor)
-                _all_fit(made.insert_or_assign(keys, rows), len(self), made.path)
+                _all_fit(table.insert_or_assign(keys, rows), len(self), table.path)
         except BaseException:
-            made.close()
+            table.close()
             raise
-        return made
 
     @classmethod
     def from_table(cls, table: Table, **options: Any) -> MemoryTable:
-        """A table in memory with the items of a durable one.
+        """A table in memory with the items of a durable one; scores stay behind.
 
         Parameters
         ----------

@@ -132,14 +132,19 @@ class Pool:
         """What each object says of itself, in the order in which they were made. Raises TableClosed."""
         return objects_from(self._native.objects())
 
-    def rename(self, name: str, to: str) -> None:
+    def rename(self, name: str, to: str, *, overwrite: bool = False) -> None:
         """Gives an object another name, durably; it may be open.
+
+        Parameters
+        ----------
+        overwrite
+            Take the place of an object that has that name, in one commit: after a crash the one or the other is there.
 
         Raises
         ------
-        ObjectNotFound, ObjectExists, InvalidArgument, ReadOnly, TableClosed
+        ObjectNotFound, ObjectExists, ObjectInUse, InvalidArgument, ReadOnly, TableClosed
         """
-        self._native.rename(name_of(name), name_of(to))
+        self._native.rename(name_of(name), name_of(to), bool(overwrite))
 
     def drop(self, name: str) -> None:
         """Removes an object, durably, and gives its room back.

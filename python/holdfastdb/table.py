@@ -147,7 +147,7 @@ class Table(Sized, Contents):
         InvalidArgument, PoolExists, PoolInUse, NoSpace, MediumError, DeviceError
         """
         text = path_text(path)
-        native = NativeTable.create(text, create_options(key, value, capacity, device, overwrite, **options))
+        native = NativeTable.create(text, create_options(key, value, capacity, device, overwrite, **options), None)
         return cls._wrap(native, text, text, "r+")
 
     @classmethod

@@ -140,12 +140,20 @@ std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, con
   return opened;
 }
 
-void Pool::Impl::rename(const std::string& name, const std::string& to) {
+void Pool::Impl::rename(const std::string& name, const std::string& to, bool overwrite) {
   const std::shared_ptr<memory::PoolFile> pool = file();
   const std::lock_guard guard(mutex_);
   memory::Edit edit(*pool);
-  edit.rename(require(edit.directory(), name).number, to);
+  const std::uint32_t number = require(edit.directory(), name).number;
+  const memory::ObjectEntry* const there = overwrite ? edit.directory().find(to) : nullptr;
+  const std::uint32_t replaced = there != nullptr ? there->number : number;
+  if (replaced != number) {
+    require_closed(replaced, to, "cannot be replaced meanwhile");
+    edit.drop(replaced);
+  }
+  edit.rename(number, to);
   edit.commit();
+  if (replaced != number) tables_.erase(replaced);
 }
 
 void Pool::Impl::drop(const std::string& name) {
@@ -203,7 +211,9 @@ std::vector<ObjectInfo> Pool::objects() const {
   }
 }
 
-void Pool::rename(const std::string& name, const std::string& to) { impl_->rename(name, to); }
+void Pool::rename(const std::string& name, const std::string& to, bool overwrite) {
+  impl_->rename(name, to, overwrite);
+}
 void Pool::drop(const std::string& name) { impl_->drop(name); }
 SnapshotResult Pool::snapshot(const std::string& path, const SnapshotOptions& options) {
   return impl_->snapshot(path, options);
@@ -215,6 +225,10 @@ bool Pool::is_open() const { return impl_->is_open(); }
 const std::string& Pool::path() const { return impl_->path; }
 
 Table Table::create(const std::string& path, const CreateOptions& options) {
+  return create(path, options, [](Table&) {});
+}
+
+Table Table::create(const std::string& path, const CreateOptions& options, const std::function<void(Table&)>& fill) {
   table::shape_for(options);  // bad arguments make no file
   table::check_cache(options.cache);
   table::check_device(options.device);
@@ -223,6 +237,7 @@ Table Table::create(const std::string& path, const CreateOptions& options) {
   inner.overwrite = false;
   auto impl = std::make_shared<Pool::Impl>(pool.pool(), PoolOptions{});
   Table table(impl->create_table(kTableName, inner, path));
+  fill(table);
   pool.publish();
   return table;
 }

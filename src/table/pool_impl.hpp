@@ -25,7 +25,7 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
                                             const std::string& label);
   std::shared_ptr<Table::Impl> open_table(const std::string& name, const OpenOptions& options,
                                           const std::string& label);
-  void rename(const std::string& name, const std::string& to);
+  void rename(const std::string& name, const std::string& to, bool overwrite);
   void drop(const std::string& name);
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options);
   CheckReport check();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,9 @@ def test_the_guide(here: None) -> None:
 def test_the_table_in_memory(here: None) -> None:
     result = doctest.testfile(str(GUIDE.parent / "memory_table.md"), module_relative=False, optionflags=FLAGS)
     assert result.attempted >= 4 and result.failed == 0
+    example = (GUIDE.parent / "memory_table.md").read_text().split("```cpp\n")[1].split("```")[0]
+    compiled = GUIDE.parents[1] / "tests" / "structures" / "dramhit_guide_test.cpp"
+    assert textwrap.indent(example, "  ") in compiled.read_text()
 
 
 def test_the_package(here: None) -> None:

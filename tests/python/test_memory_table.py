@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Machine, widened
+from conftest import PATIENCE_S, Machine, widened
 from model import Model
 
 import holdfastdb as hf
@@ -170,6 +172,65 @@ def test_to_an_object_of_a_pool(folder: Path) -> None:
     np.testing.assert_array_equal(again.find([2**64 - 1, 3], dtype=np.uint64)[0], [10, 30])
 
 
+@pytest.mark.parametrize("into", ["path", "pool"])
+@pytest.mark.parametrize("overwrite", [False, True], ids=["new", "overwrite"])
+def test_to_table_leaves_what_was_there_if_it_fails(
+    folder: Path, into: str, overwrite: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = np.arange(70_000, dtype=np.uint64)
+    memory = hf.MemoryTable(value=16)
+    memory.insert(keys, np.stack([keys, keys], 1))
+    path = folder / "x.hold"
+    pool = hf.Pool.create(path) if into == "pool" else None
+
+    def old() -> hf.Table:
+        return pool.create_table("t", device="cpu") if pool else hf.Table.create(path, device="cpu")
+
+    def carry(**options: Any) -> hf.Table:
+        given: dict[str, Any] = {"device": "cpu", "overwrite": overwrite, **options}
+        return memory.to_table(pool, name="t", **given) if pool else memory.to_table(path, **given)
+
+    def as_before() -> None:
+        if pool:
+            assert [found.name for found in pool.objects] == ["t"] * overwrite
+        else:
+            assert [found.name for found in folder.iterdir()] == ["x.hold"] * overwrite
+        if overwrite:
+            with pool.table("t", device="cpu") if pool else hf.Table.open(path, device="cpu") as there:
+                assert list(there) == [7]
+
+    if overwrite:
+        with old() as there:
+            there.insert([7], [8])
+            with pytest.raises(hf.ObjectInUse if pool else hf.PoolInUse):
+                carry()
+        as_before()
+    with pytest.raises(hf.InvalidArgument, match="slots"):
+        carry(slots=99)
+    as_before()
+    with pytest.raises(hf.NoSpace):  # not all of the values' cells
+        carry(max_bytes=1 << 16, capacity=10)
+    as_before()
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("holdfastdb.memory_table._all_fit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            carry()
+    as_before()
+    with carry(threads=1) as made:
+        assert made.path == (f"{path}:t" if pool else str(path)) and made.stats()["threads"] == 1
+        rows, found = made.find(keys, dtype=np.uint64)
+        assert found.all() and (rows[:, 1] == keys).all() and len(made) == len(keys)
+    if pool:
+        pool.close()
+    if not overwrite:
+        with pytest.raises(hf.PoolExists):
+            memory.to_table(path)
+
+
 def test_growth_while_others_read() -> None:
     table = hf.MemoryTable(capacity=1000)
     keys = np.arange(5000, dtype=np.uint64)
@@ -221,8 +282,49 @@ def test_bad_input() -> None:
         hf.MemoryTable.from_table("x.hold")  # type: ignore[arg-type]
     with pytest.raises(hf.InvalidArgument, match="value is given"):
         table.to_table("/dev/shm/never-made.hold", value=16)
+    with pytest.raises(hf.InvalidType, match="no option 'foo'"):
+        table.to_table("/dev/shm/never-made.hold", foo=1)
+    with pytest.raises(hf.InvalidArgument, match="threads is 1025: give 0 to 1,024"):
+        hf.MemoryTable(threads=1025)
+    with pytest.raises(hf.InvalidArgument, match="ops has 99, which is no operation"):
+        table.apply([hf.Op.INSERT, 99], [1, 2], [1, 2])
     assert len(table) == 0
     np.testing.assert_array_equal(table.insert([1], [2]), [Status.INSERTED])
+    keys, _, cursor = table.export_batch(1 << 40)
+    assert keys.tolist() == [1] and cursor is None
+
+
+def test_a_forked_child_goes_on_with_it() -> None:
+    code = """
+import os, sys
+import numpy as np
+import holdfastdb as hf
+keys = np.arange(100_000, dtype=np.uint64)
+table, parts = hf.MemoryTable(threads=4), hf.MemoryTable(partitions=2)
+for one in (table, parts):
+    one.insert(keys, keys)
+child = os.fork()
+if child == 0:
+    table.insert(keys + 100_000, keys)
+    if not table.contains(keys).all() or len(table) != 200_000 or not parts.contains(keys).all():
+        os._exit(1)
+    for change in (lambda: parts.insert([1], [2]), parts.clear):
+        try:
+            change()
+            os._exit(2)
+        except hf.TableClosed as error:
+            if "child" not in str(error):
+                os._exit(3)
+    del parts, one
+    sys.exit(0)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+assert table.contains(keys).all() and len(table) == 100_000 and parts.erase(keys).all()
+"""
+    child = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert child.returncode == 0, child.stderr
 
 
 def test_growth_is_an_option() -> None:

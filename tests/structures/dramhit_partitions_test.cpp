@@ -4,13 +4,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "holdfast/memory_table.hpp"
-#include "structures/dramhit/delegation.hpp"
-#include "structures/dramhit/owned_change.hpp"
+#include "structures/dramhit/partitions/delegation.hpp"
+#include "structures/dramhit/partitions/owned_change.hpp"
 #include "structures/dramhit/simd/tile.hpp"
+#include "support/little_memory.hpp"
 #include "support/random.hpp"
 #include "support/tiles.hpp"
 
@@ -162,6 +164,28 @@ TEST(DramhitPartitions, AStalledConsumerStallsAndNoMore) {
   producing.join();
   EXPECT_TRUE(flushed);
   EXPECT_EQ(core.size(), kKeys);
+}
+
+TEST(DramhitPartitions, WithoutRoomForTheirThreadsThereIsOneError) {
+#if defined(HOLDFAST_SANITIZED)
+  GTEST_SKIP() << "sanitizers need their address space";
+#endif
+  const dramhit::Format format{8, 8, 64};
+  const dramhit::Engine& engine = dramhit::engine_for(format);
+  dramhit::Core core(format, 100'000, 9, {}, false, engine);
+  {
+    const test::LittleMemory little;
+    try {
+      const dramhit::Delegation delegation(engine, core, 16);
+      ADD_FAILURE() << "64 threads without memory";
+    } catch (const SystemError& error) {
+      EXPECT_NE(std::string(error.what()).find("partitions is 64"), std::string::npos) << error.what();
+    }
+  }
+  dramhit::Delegation delegation(engine, core, 16);
+  std::atomic<unsigned> calls{0};
+  delegation.run([&](unsigned, dramhit::Lane&) { ++calls; });
+  EXPECT_EQ(calls, 64u) << "there is memory again";
 }
 
 TEST(DramhitPartitions, AFullPartitionTakesNoMoreAndTheRestStands) {

@@ -250,6 +250,14 @@ TEST(DramhitErrors, BadInputIsOneClearError) {
   wrong = buffers.answers;
   wrong.values = wrong.values.first(9);
   EXPECT_THROW(handle.get(&key, {}, 1, wrong), InvalidArgument);
+  EXPECT_THROW(table.handle({.depth = 128}), InvalidArgument);
+  EXPECT_THROW(MemoryTable({.threads = 1025}), InvalidArgument);
+  EXPECT_THROW(MemoryTable({.partitions = 1025}), InvalidArgument);
+  std::uint64_t cursor = 0, out = 0;
+  EXPECT_THROW(table.export_batch(cursor, nullptr, nullptr, 1), InvalidArgument);
+  EXPECT_EQ(table.export_batch(cursor, &out, nullptr, std::size_t{1} << 60), 0u)
+      << "of so many there is no room for a word";
+  EXPECT_EQ(cursor, ~std::uint64_t{0});
   EXPECT_THROW(table.insert(nullptr, &value, 1), InvalidArgument);
   EXPECT_THROW(table.insert(&key, nullptr, 1), InvalidArgument);
   Batch column;

@@ -165,6 +165,19 @@ TEST_P(Objects, AreRenamedReplacedAndDropped) {
   expect_error<ObjectNotFound>([&] { pool.rename("b", "x"); }, "the objects a, B and c");
   expect_error<InvalidArgument>([&] { pool.rename("B", "x/y"); }, "'/'");
   EXPECT_EQ(names(), (Names{"a", "B", "c"}));
+  {
+    Table other = pool.create_table("d", sizes(8, 128));
+    fill(other, 100, 1);
+    const Table replaced = open_table(pool, "a");
+    expect_error<ObjectInUse>([&] { pool.rename("d", "a", true); }, "cannot be replaced");
+  }
+  pool.rename("d", "a", true);
+  EXPECT_EQ(names(), (Names{"B", "c", "a"}));
+  pool.rename("a", "a", true);
+  {
+    Table other = open_table(pool, "a");
+    expect_holds(other, 100, 1);
+  }
   pool.drop("a");
   expect_error<ObjectNotFound>([&] { pool.drop("a"); }, "no object \"a\"");
   Table left = open_table(pool, "B");

@@ -2,24 +2,67 @@
 #include "gphash/cpu/workers.hpp"
 
 #include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "pool/medium/fork.hpp"
 
 namespace holdfast::machine::cpu {
 
-Workers::~Workers() {
+/// The threads of one process.
+class Workers::Team {
+ public:
+  Team() = default;
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  bool is_here() const { return process_ == memory::fork_generation(); }
+  void run(unsigned wanted, const std::function<void(unsigned, unsigned)>& part);
+
+ private:
+  unsigned start(unsigned wanted);
+  void serve(unsigned number);
+
+  const unsigned process_ = memory::fork_generation();
+  std::mutex busy_;  // held by the caller whose job the team has
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  std::vector<std::thread> threads_;
+  const std::function<void(unsigned, unsigned)>* part_ = nullptr;
+  unsigned parts_ = 0;
+  unsigned left_ = 0;
+  std::uint64_t job_ = 0;
+  std::exception_ptr error_;
+  bool stop_ = false;
+};
+
+Workers::Team::~Team() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
-  for (std::thread& thread : team_) thread.join();
+  for (std::thread& thread : threads_) thread.join();
 }
 
-void Workers::start() {
-  if (!team_.empty()) return;
-  for (unsigned i = 1; i < threads_; ++i) team_.emplace_back([this, i] { serve(i); });
+/// Under mutex_: how many can work, the caller among them; `wanted`, unless the system starts no more.
+unsigned Workers::Team::start(unsigned wanted) {
+  try {
+    for (auto number = static_cast<unsigned>(threads_.size()) + 1; number < wanted; ++number) {
+      threads_.emplace_back([this, number] { serve(number); });
+    }
+  } catch (const std::exception&) {  // a limit of threads, or of memory for them: the next batch tries again
+  }
+  return std::min(wanted, static_cast<unsigned>(threads_.size()) + 1);
 }
 
-void Workers::serve(unsigned number) {
+void Workers::Team::serve(unsigned number) {
   std::unique_lock lock(mutex_);
   for (std::uint64_t seen = 0;;) {
     wake_.wait(lock, [&] { return stop_ || job_ != seen; });
@@ -41,14 +84,13 @@ void Workers::serve(unsigned number) {
   }
 }
 
-void Workers::run(unsigned wanted, const std::function<void(unsigned, unsigned)>& part) {
-  const unsigned parts = std::min(wanted, threads_);
-  const std::unique_lock<std::mutex> mine =
-      parts > 1 ? std::unique_lock(busy_, std::try_to_lock) : std::unique_lock<std::mutex>();
+void Workers::Team::run(unsigned wanted, const std::function<void(unsigned, unsigned)>& part) {
+  const std::unique_lock<std::mutex> mine(busy_, std::try_to_lock);
   if (!mine.owns_lock()) return part(0, 1);
+  unsigned parts = 1;
   {
     const std::lock_guard lock(mutex_);
-    start();
+    parts = start(wanted);
     part_ = &part;
     parts_ = parts;
     left_ = parts - 1;
@@ -67,6 +109,28 @@ void Workers::run(unsigned wanted, const std::function<void(unsigned, unsigned)>
   if (!error) error = error_;
   lock.unlock();
   if (error) std::rethrow_exception(error);
+}
+
+Workers::Workers(unsigned threads) : threads_(std::max(1u, threads)), team_(new Team) {}
+
+Workers::~Workers() {
+  const Team* const team = team_.load();
+  if (team->is_here()) delete team;
+}
+
+/// This process's. A parent's team is left as it was: its mutexes may be locked, and its threads are not here to be joined.
+Workers::Team& Workers::team() {
+  Team* team = team_.load(std::memory_order_acquire);
+  if (team->is_here()) return *team;
+  auto own = std::make_unique<Team>();
+  if (team_.compare_exchange_strong(team, own.get(), std::memory_order_acq_rel)) return *own.release();
+  return *team;  // another thread was first
+}
+
+void Workers::run(unsigned wanted, const std::function<void(unsigned, unsigned)>& part) {
+  wanted = std::min(wanted, threads_);
+  if (wanted <= 1) return part(0, 1);
+  team().run(wanted, part);
 }
 
 }  // namespace holdfast::machine::cpu

@@ -1,21 +1,17 @@
 // workers.hpp: the threads that a batch is spread over.
 #pragma once
 
-#include <condition_variable>
-#include <cstdint>
-#include <exception>
+#include <atomic>
 #include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 namespace holdfast::machine::cpu {
 
-/// A fixed team of threads, the caller among them as number 0. It begins to exist at the first use. One team at a time
-/// works: a second caller does its work alone.
+/// A team of threads, the caller among them as number 0. Each begins to exist when it is first wanted; where the system starts
+/// no more of them, those that there are do the work. One team at a time works: a second caller does its work alone. Threads
+/// do not come along with a fork: a child starts its own.
 class Workers {
  public:
-  explicit Workers(unsigned threads) : threads_(threads == 0 ? 1 : threads) {}
+  explicit Workers(unsigned threads);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -27,20 +23,11 @@ class Workers {
   void run(unsigned wanted, const std::function<void(unsigned i, unsigned n)>& part);
 
  private:
-  void start();
-  void serve(unsigned number);
+  class Team;
+  Team& team();
 
   const unsigned threads_;
-  std::mutex busy_;  // held by the caller whose job the team has
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
-  std::vector<std::thread> team_;
-  const std::function<void(unsigned, unsigned)>* part_ = nullptr;
-  unsigned parts_ = 0;
-  unsigned left_ = 0;
-  std::uint64_t job_ = 0;
-  std::exception_ptr error_;
-  bool stop_ = false;
+  std::atomic<Team*> team_;
 };
 
 }  // namespace holdfast::machine::cpu

@@ -8,7 +8,7 @@ namespace holdfast::dramhit {
 namespace {
 
 constexpr std::uint32_t kMostBytes = 64;
-constexpr unsigned kMostPartitions = 1024;
+constexpr unsigned kMostThreads = 1024;  // of a batch, or one a partition
 
 [[noreturn]] void refuse(const std::string& what) { throw InvalidArgument(what); }
 
@@ -40,13 +40,21 @@ void check_options(const MemoryOptions& options) {
   if (options.partitions != 0 && (options.key_bytes > 8 || options.value_bytes > 8)) {
     refuse("partitions are for keys of 8 bytes and values of up to 8: leave them 0 for larger items");
   }
-  if (options.partitions > kMostPartitions) {
+  if (options.partitions > kMostThreads) {
     refuse("partitions is " + std::to_string(options.partitions) +
-           ": give one a processor that only changes the table, " + std::to_string(kMostPartitions) + " at most");
+           ": give one a processor that only changes the table, " + std::to_string(kMostThreads) + " at most");
   }
-  if (options.depth >= kMostDepth) {
-    refuse("depth is " + std::to_string(options.depth) + ": give at most " + std::to_string(kMostDepth - 1));
+  if (options.threads > kMostThreads) {
+    refuse("threads is " + std::to_string(options.threads) + ": give at most " + std::to_string(kMostThreads) +
+           ", or 0 for as many as there are processors, 8 at most");
   }
+  check_depth(options.depth);
+}
+
+void check_depth(unsigned depth) {
+  if (depth < kMostDepth) return;
+  refuse("depth is " + std::to_string(depth) + ": give at most " + std::to_string(kMostDepth - 1) +
+         " lines, or 0 for as many as were measured to be best");
 }
 
 bool changes_anything(const Batch& batch) {

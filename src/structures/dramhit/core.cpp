@@ -73,7 +73,7 @@ void Core::leave_for_good(Member& member) {
 
 const View* Core::enter(Member& member) const {
   const View* view = current_.load(std::memory_order_acquire);
-  for (;;) {  // ends: the view changes with a growth only
+  for (;;) {  // ends: the view changes with a growth or a fork only
     if (asymmetric_) {
       member.in.store(view, std::memory_order_relaxed);
       std::atomic_signal_fence(std::memory_order_seq_cst);  // and wait_for_readers has the processor's
@@ -81,7 +81,11 @@ const View* Core::enter(Member& member) const {
       member.in.exchange(view, std::memory_order_seq_cst);
     }
     const View* const now = current_.load(std::memory_order_seq_cst);
-    if (now == view) return view;
+    if (now == view) {
+      if (view != nullptr) [[likely]]
+        return view;
+      std::this_thread::yield();  // the process forks
+    }
     view = now;
   }
 }
@@ -205,28 +209,48 @@ void Core::begin_anew(Move& move) {
 void Core::wait_for_readers(const Member* but, const View* of) const {
   if (asymmetric_) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
   for (;;) {  // ends: calls do, and those that begin now see the new view
-    bool found = false;
     {
       const std::lock_guard lock(mutex_);  // members come and go
-      for (const Member* const member : members_) {
-        found |= member != but && member->in.load(std::memory_order_seq_cst) == of;
-      }
+      if (!is_used(but, of)) return;
     }
-    if (!found) return;
     std::this_thread::yield();
   }
 }
 
+bool Core::is_used(const Member* but, const View* of) const {
+  return std::any_of(members_.begin(), members_.end(), [&](const Member* member) {
+    return member != but && member->in.load(std::memory_order_seq_cst) == of;
+  });
+}
+
+void Core::stand_still() {
+  for (;;) {  // ends: calls do, and none begins
+    std::unique_lock lock(mutex_);
+    over_.wait(lock, [&] { return !move_ && !retiring_; });
+    current_.store(nullptr, std::memory_order_seq_cst);
+    if (asymmetric_) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    if (!is_used(nullptr, view_.get())) {
+      lock.release();  // until go_on
+      return;
+    }
+    lock.unlock();
+    std::this_thread::yield();
+  }
+}
+
+void Core::go_on(bool in_child) {
+  if (in_child && asymmetric_) asymmetric_ = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+  current_.store(view_.get(), std::memory_order_seq_cst);
+  mutex_.unlock();
+}
+
 void Core::clear() {
-  Member member;
-  join(member);
+  const Guest member(*this);
   Change change = Change::joined;
   while (change == Change::joined) {  // a growth that runs ends first
-    const View* const view = enter(member);
-    change = change_view(member, view, view->geometry.lines(), true);
+    const View* const view = enter(*member);
+    change = change_view(*member, view, view->geometry.lines(), true);
   }
-  leave(member);
-  leave_for_good(member);
   if (change == Change::none) {
     throw NoSpace("clear needs as much memory again as the table has, which the system does not have: free memory");
   }
@@ -234,18 +258,14 @@ void Core::clear() {
 
 void Core::reserve(std::uint64_t items) {
   const std::uint64_t lines = lines_for(items);
-  Member member;
-  join(member);
+  const Guest member(*this);
   bool done = true;
-  for (;;) {
-    const View* const view = enter(member);
-    if (view->geometry.lines() >= lines) break;
-    done = change_view(member, view, lines, false) != Change::none;
-    if (!done) break;
+  while (done) {  // a growth that runs ends first
+    const View* const view = enter(*member);
+    if (view->geometry.lines() >= lines) return;
+    done = change_view(*member, view, lines, false) != Change::none;
   }
-  leave(member);
-  leave_for_good(member);
-  if (!done) throw NoSpace("room for " + std::to_string(items) + " items is more memory than the system has");
+  throw NoSpace("room for " + std::to_string(items) + " items is more memory than the system has");
 }
 
 std::uint64_t Core::size() const {

@@ -9,6 +9,8 @@
 //   move    the line's live slots into the new view
 //   publish when all blocks are moved; members find out at their next call, and look for their keys anew
 //   leave   each member that was in the old view; then it is freed
+//
+// While the process forks no view is the current one: who would enter waits, and the fork waits for those that are in.
 #pragma once
 
 #include <atomic>
@@ -81,7 +83,7 @@ class Core {
 
   void join(Member& member);
   void leave_for_good(Member& member);
-  /// Begins a call. Until `leave` the view stays.
+  /// Begins a call. Until `leave` the view stays. Waits while the process forks.
   const View* enter(Member& member) const;
   void leave(Member& member) const { member.in.store(nullptr, std::memory_order_release); }
 
@@ -109,7 +111,10 @@ class Core {
   std::uint64_t lines_for(std::uint64_t items) const;
   std::uint64_t slots() const;
   /// Where nothing else can make another the current one.
-  const View* view_now() const { return current_.load(std::memory_order_acquire); }
+  const View* view_now() const { return view_.get(); }
+  /// Returns when no call runs, and no growth; none begins until `go_on`. Both around a fork, by the thread that forks.
+  void stand_still();
+  void go_on(bool in_child);
   /// Fills in what the core knows.
   void figures(MemoryStats& stats) const;
 
@@ -132,6 +137,7 @@ class Core {
   void begin_anew(Move& move);
   void end_move(const Member& member, const std::shared_ptr<Move>& move);
   void wait_for_readers(const Member* but, const View* of) const;
+  bool is_used(const Member* but, const View* of) const;
 
   const Format format_;
   const std::uint64_t seed_;
@@ -143,7 +149,7 @@ class Core {
   std::atomic<const View*> current_{nullptr};
   std::atomic<std::int64_t> roughly_{0};
   std::atomic<std::uint64_t> growths_{0};
-  mutable std::mutex mutex_;  ///< over what follows
+  mutable std::mutex mutex_;  ///< over what follows; held while the process forks
   std::condition_variable over_;
   std::shared_ptr<Move> move_;
   bool retiring_ = false;  ///< an old view still waits for its readers
@@ -151,6 +157,24 @@ class Core {
   std::int64_t others_items_ = 0;  ///< of members that left; less what was dropped
   std::uint64_t others_operations_ = 0, others_lines_ = 0;
   std::uint64_t views_ = 0;  ///< made so far
+};
+
+/// A thread's part in a table for one call. Not on the thread's stack: where the process forks meanwhile, the child has the
+/// member in its list, and uses that stack for something else.
+class Guest {
+ public:
+  explicit Guest(Core& core) : core_(core), member_(std::make_unique<Member>()) { core.join(*member_); }
+  ~Guest() {
+    core_.leave(*member_);
+    core_.leave_for_good(*member_);
+  }
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+  Member& operator*() const { return *member_; }
+
+ private:
+  Core& core_;
+  const std::unique_ptr<Member> member_;
 };
 
 }  // namespace holdfast::dramhit

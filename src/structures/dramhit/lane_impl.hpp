@@ -64,8 +64,7 @@ class LaneFor final : public Lane {
     changes_.restart([this](std::uint64_t hash, Op op) { return form_.ask(hash, op); });
   }
   void leave() {
-    core_.count(member_, fresh_);
-    fresh_ = 0;
+    count_fresh();
     member_.operations.store(operations_, std::memory_order_relaxed);
     member_.lines.store(lines_, std::memory_order_relaxed);
     core_.leave(member_);
@@ -129,7 +128,14 @@ class LaneFor final : public Lane {
     Answer answer;
     std::uint64_t id;
     ++lines_;
-    if (form_.read(answer, id)) give(results, id, answer);
+    const Turn turn = form_.read(answer, id);
+    if (turn == Turn::done) [[likely]]
+      return give(results, id, answer);
+    if (turn == Turn::again) missed();
+  }
+  /// Who is in the way may not be running.
+  void missed() {
+    if (++misses_ % kMisses == 0) sched_yield();
   }
 
   /// One look at a line for a change; all that waits on its key follows while the line is at hand.
@@ -138,8 +144,12 @@ class LaneFor final : public Lane {
     for (;;) {
       Answer answer;
       ++lines_;
+      const bool was_gone = Form::is_gone(task);
       const Turn turn = form_.run(task, with_, answer);
-      if (turn != Turn::done && !turned(task, turn, answer)) return;
+      if (turn != Turn::done) {
+        if (Form::is_gone(task) && !was_gone) --fresh_;
+        if (!turned(task, turn, answer)) return;
+      }
       form_.drop(task);
       if (task.silent) {
         ++operations_;
@@ -154,7 +164,7 @@ class LaneFor final : public Lane {
       } else {
         changes_.advance(task);
       }
-      counted(answer.status);
+      if (!was_gone) counted(answer.status);
       if (ends) return;
       const auto [line, want] = form_.place(task.hash);
       task.line = line;
@@ -167,9 +177,13 @@ class LaneFor final : public Lane {
   void counted(Status status) {
     if (status == Status::erased) --fresh_;
     if (status != Status::inserted || ++fresh_ < kCounted) return;
+    count_fresh();
+    if (core_.is_full(*view_)) static_cast<void>(grow());
+  }
+
+  void count_fresh() {
     core_.count(member_, fresh_);
     fresh_ = 0;
-    if (core_.is_full(*view_)) static_cast<void>(grow());
   }
 
   /// What becomes of an operation that has no answer yet; true: it has one now.
@@ -177,9 +191,7 @@ class LaneFor final : public Lane {
     switch (turn) {
       case Turn::done: return true;
       case Turn::next: form_.ask_next(task); break;
-      case Turn::again:
-        if (++misses_ % kMisses == 0) sched_yield();  // who is in the way may not be running
-        break;
+      case Turn::again: missed(); break;
       case Turn::frozen:
       case Turn::far:
         if (!grow()) {
@@ -196,6 +208,7 @@ class LaneFor final : public Lane {
   }
 
   bool grow() {
+    count_fresh();  // the call ends here for the core, and the process may fork
     if (!core_.grow(member_, view_)) return false;
     enter();
     return true;

@@ -1,6 +1,8 @@
 // line.hpp: four slots in a cache line, and how they are read and changed by several threads.
 #pragma once
 
+#include <sched.h>
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +44,22 @@ constexpr unsigned reach_step(unsigned distance) {
   while (kReaches[step] < distance) ++step;
   return step;
 }
+/// The slot, and the bit of its word, that say that keys went further than `step` steps.
+constexpr unsigned step_slot(unsigned step) { return step < kSlots ? step : step - kSlots + 1; }
+constexpr std::uint64_t step_bit(unsigned step) { return step < kSlots ? kPassed : kFar; }
+
+template <class Memory>
+void raise_reach(Line* line, unsigned distance) {
+  const unsigned steps = reach_step(distance);
+  for (unsigned step = 0; step < steps; ++step) Memory::set(line, step_slot(step), step_bit(step));
+}
+/// The furthest step goes first, so that what is said meanwhile is never less.
+template <class Memory>
+void lower_reach(Line* line, unsigned from, unsigned to) {
+  for (unsigned step = reach_step(from); step-- > reach_step(to);) {
+    Memory::clear(line, step_slot(step), step_bit(step));
+  }
+}
 
 /// Slots in memory that threads share. `kWhole`: a slot is read by one 16-byte load, which Intel and AMD promise to be atomic
 /// where the processor has AVX; else by two, and a look back. Everything depends on `Tile`, so that files compiled for
@@ -68,17 +86,10 @@ struct SlotMemory {
     while (step < 2 * kSlots - 1 && (load_word(line, step - kSlots + 1) & kFar) != 0) ++step;
     return kReaches[step];
   }
-  /// Lets keys of a full line lie so far from it. Only who adds one may.
-  static void raise(Line* line, unsigned distance) {
-    const unsigned steps = reach_step(distance);
-    for (unsigned step = 0; step < steps; ++step) {
-      if (step < kSlots) {
-        set(line, step, kPassed);
-      } else {
-        set(line, step - kSlots + 1, kFar);
-      }
-    }
-  }
+  /// Lets keys of a full line lie so far from it. Only who holds its lock may.
+  static void raise(Line* line, unsigned distance) { raise_reach<SlotMemory>(line, distance); }
+  /// Says of a full line whose keys lay up to `from` away that they lie up to `to` away. Only who holds its lock may.
+  static void lower(Line* line, unsigned from, unsigned to) { lower_reach<SlotMemory>(line, from, to); }
 
   static Seen look(const Line* line, std::uint64_t want) { return Tile::look(line, want); }
 
@@ -120,6 +131,7 @@ struct SlotMemory {
     __atomic_fetch_and(&line->slots[slot].word, ~bits, __ATOMIC_ACQ_REL);
   }
   static Line* on(Line* line, std::int64_t lines) { return line + lines; }
+  static void wait(const Line*, unsigned) { sched_yield(); }  ///< somebody else changes this slot soon
 };
 
 /// The same for the only thread that changes these slots, while others read them: no instruction locks anything. A pair is
@@ -148,12 +160,8 @@ struct OwnedMemory : SlotMemory<Tile, kWhole> {
     const std::uint64_t word = __atomic_load_n(&line->slots[slot].word, __ATOMIC_RELAXED);
     __atomic_store_n(&line->slots[slot].word, word & ~bits, __ATOMIC_RELEASE);
   }
-  static void raise(Line* line, unsigned distance) {
-    const unsigned steps = reach_step(distance);
-    for (unsigned step = 0; step < steps; ++step) {
-      set(line, step < kSlots ? step : step - kSlots + 1, step < kSlots ? kPassed : kFar);
-    }
-  }
+  static void raise(Line* line, unsigned distance) { raise_reach<OwnedMemory>(line, distance); }
+  static void lower(Line* line, unsigned from, unsigned to) { lower_reach<OwnedMemory>(line, from, to); }
 };
 
 /// Empties a line that its owner alone changes: its words first, so that no reader takes a value for another's.

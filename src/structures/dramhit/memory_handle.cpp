@@ -57,7 +57,10 @@ class MemoryHandle::Impl {
   bool flush(MemoryAnswers& answers) {
     const InUse use(*this);
     dramhit::Results results = results_of(answers);
-    if (producer_) producer_->flush();
+    if (producer_) {
+      table_.delegation->must_be_here();
+      producer_->flush();
+    }
     const bool done = lane_->flush(results);
     answers.size = results.size;
     return done;
@@ -67,6 +70,7 @@ class MemoryHandle::Impl {
 
  private:
   std::size_t send(Op op, const void* keys, const void* values, std::size_t n) {
+    table_.delegation->must_be_here();
     const dramhit::Geometry& geometry = table_.core.view_now()->geometry;
     const std::uint32_t bytes = table_.format.value_bytes;
     for (std::size_t i = 0; i < n; ++i) {
@@ -159,6 +163,7 @@ MemoryHandle MemoryTable::handle(const MemoryHandleOptions& options) {
                           " bytes hold no whole number of elements of " +
                           std::to_string(element_bytes(options.element)) + " bytes: give another element to combine");
   }
+  dramhit::check_depth(options.depth);
   const unsigned depth = options.depth != 0 ? options.depth : impl_->depth;
   return MemoryHandle(std::make_unique<MemoryHandle::Impl>(*impl_, impl_->engine.lane(impl_->core, depth), options));
 }

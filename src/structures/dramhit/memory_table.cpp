@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};
 constexpr unsigned kMostThreads = 8;
+constexpr std::size_t kMostOfALine = std::size_t{dramhit::kSlots} * (dramhit::kMostDistance + 1);  // items
 constexpr std::size_t kLeastRows = 4096;     ///< of a thread; fewer are not worth waking it
 constexpr std::size_t kRowsAStop = 1 << 18;  ///< after which a batch asks whether to stop
 
@@ -58,6 +59,23 @@ MemoryTable::Impl::Impl(const MemoryOptions& options)
            engine),
       workers(threads_of(options)) {
   if (options.partitions != 0) delegation = std::make_unique<dramhit::Delegation>(engine, core, depth);
+  dramhit::watch_forks(*this);
+}
+
+MemoryTable::Impl::~Impl() {
+  dramhit::forget_forks(*this);
+  // In a child of fork the partitions' threads are not here to be joined.
+  if (delegation && !delegation->is_here()) static_cast<void>(delegation.release());
+}
+
+void MemoryTable::Impl::stand_still() {
+  mutex_.lock();
+  core.stand_still();
+}
+
+void MemoryTable::Impl::go_on(bool in_child) {
+  core.go_on(in_child);
+  mutex_.unlock();
 }
 
 MemoryTable::Impl::Borrowed::Borrowed(Impl& impl) : impl_(impl) {
@@ -141,20 +159,18 @@ void MemoryTable::Impl::run_rows(const Batch& batch, bool reads_only, std::size_
 
 std::size_t MemoryTable::Impl::export_batch(std::uint64_t& cursor, std::byte* keys, std::byte* values, std::size_t n) {
   if (cursor == kEnd || n == 0) return 0;
-  dramhit::Member member;
-  core.join(member);
-  const dramhit::View* const view = core.enter(member);
-  std::vector<std::uint64_t> hashes(n);
+  const dramhit::Guest member(core);
+  const dramhit::View* const view = core.enter(*member);
+  std::vector<std::uint64_t> hashes;  // of what was found: a caller may have room for more than that
   std::size_t size = 0;
   std::uint64_t line = view->geometry.home(cursor);
   for (; line < view->geometry.lines() && size < n; ++line) {
+    hashes.resize(size + std::min(n - size, kMostOfALine));
     size += engine.items_of(*view, line, cursor, keys + size * format.key_bytes,
                             values == nullptr ? nullptr : values + size * format.value_bytes, hashes.data() + size,
                             n - size);
   }
   const bool more = size == n && engine.shares_hash(*view, hashes[size - 1], hashes.data(), size);
-  core.leave(member);
-  core.leave_for_good(member);
   if (size < n) {
     cursor = kEnd;
     return size;

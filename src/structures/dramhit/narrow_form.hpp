@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "structures/dramhit/change_queue.hpp"
-#include "structures/dramhit/owned_change.hpp"
+#include "structures/dramhit/partitions/owned_change.hpp"
 #include "structures/dramhit/read_queue.hpp"
 
 namespace holdfast::dramhit {
@@ -54,6 +54,8 @@ class NarrowForm {
     return rows.values == nullptr ? 0 : index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
   }
   void drop(const Task&) {}
+  /// The key is erased, although the operation goes on: it counts from now on, for whoever looks meanwhile.
+  static bool is_gone(const Task& task) { return (task.reach & kErased) != 0; }
 
   [[gnu::always_inline]] Turn run(Task& task, const index::Combining& with, Answer& answer) {
     const Change what{task.op, task.given, with};
@@ -79,7 +81,7 @@ class NarrowForm {
     const At at = place(hash);
     reads_.add(at.line, at.want, id);
   }
-  [[gnu::always_inline]] bool read(Answer& answer, std::uint64_t& id) { return reads_.step(answer, id); }
+  [[gnu::always_inline]] Turn read(Answer& answer, std::uint64_t& id) { return reads_.step(answer, id); }
   /// After set_view; `old` is the form as it was before.
   void restart_reads(const Geometry& old, const Line* old_lines) {
     reads_.restart([&](const Line* line,
@@ -95,7 +97,7 @@ class NarrowForm {
     Line* const at = reinterpret_cast<Line*>(from.line(line));
     freeze(memory, at);
     for (unsigned slot = 0; slot < kSlots; ++slot) {
-      const Pair pair = memory.load(at, slot);
+      const Pair pair = load_settled(memory, at, slot);
       if (!is_live(pair.word)) continue;
       ++items;
       if (to == nullptr) continue;
@@ -137,19 +139,11 @@ std::size_t NarrowForm<Memory, Tile>::items_of(const View& view, std::uint64_t l
   Item items[kSlots * (kMostDistance + 1)];
   std::size_t size = 0;
   const std::uint64_t first = view.at(line, view.geometry.least_hash(line));
-  unsigned reach = 0;
-  for (unsigned on = 0; on <= reach; ++on) {
-    const Line* const at = reinterpret_cast<const Line*>(view.line(first + on));
-    for (unsigned slot = 0; slot < kSlots; ++slot) {
-      const Pair pair = Memory::load(at, slot);
-      if (!is_live(pair.word) || distance(pair.word) != on) continue;
-      const std::uint64_t hash = view.geometry.hash_of(line + on, pair.word);
-      if (hash >= from) items[size++] = {hash, pair.value};
-    }
-    const Seen seen = Memory::look(at, 0);
-    if (on == 0) reach = Memory::full(seen) ? Memory::reach(at, seen) : 0;
-  }
-  // In the order of hashes; a key that was erased, and came back further on while we looked, is there twice.
+  each_of(Memory{}, reinterpret_cast<Line*>(view.line(first)), [&](unsigned on, const Pair& pair) {
+    const std::uint64_t hash = view.geometry.hash_of(line + on, pair.word);
+    if (hash >= from) items[size++] = {hash, pair.value};
+  });
+  // In the order of hashes; a key that came to another slot while we looked is there twice.
   std::sort(items, items + size, [](const Item& a, const Item& b) { return a.hash < b.hash; });
   const auto same = [](const Item& a, const Item& b) { return a.hash == b.hash; };
   size = std::min(static_cast<std::size_t>(std::unique(items, items + size, same) - items), room);

@@ -1,6 +1,6 @@
 // protocol.hpp: what one operation does to one line: the order of reads and writes that keeps a key single and a pair whole.
 //
-// A key has at most one slot, live or erased, and keeps it while it is there. Three ways lead to a slot:
+// A key has at most one slot, live or erased. Three ways lead to a slot:
 //
 //   its own     an erased slot keeps its key, and the key takes it back by one swap.
 //   a fresh one of the line where its search begins, while that line was never full: by one swap of zeros. Slots of a line
@@ -16,93 +16,60 @@
 // and a key that was erased while he searched was absent at that moment.
 //
 // A full line says how far keys went whose search begins there: who adds one further on says so before the key gets its slot, and
-// holds the lock; so a search ends there. All of this is over slots as SlotMemory has them; the model
-// (tests/model/dramhit_test.cpp) runs it in every order, and without each of its steps.
+// holds the lock; so a search ends there.
+//
+// Keys come back (backward shift): who erases a key of a full line L takes L's lock, and moves into its free slot the furthest key
+// whose search begins at L; then the same for the line that this key left. It holds one lock at a time. A slot d lines on whose
+// distance is d holds such a key, so nothing is hashed. In this order:
+//
+//   reserve  L's free slot: live, and of nobody, so no other takes it
+//   take     the key out of its old slot by one swap of what it holds, which is free at once and remembers no key: a change
+//            of the key comes before that swap or fails, and finds the key in L. The key is in one place at most
+//   put      the key into L
+//   lower    how far keys of L went; an erased slot on the way forgets its key first, or the key might take it back
+//
+// A search that began before `put`, and came after `take`, misses the key. So one that found nothing, from a full line on, looks
+// at L once more: it has seen `take` (or `lower`), so it sees L's slot reserved, and tries again, or it sees what was put, or a
+// later state: then the key was erased, and absent, meanwhile. No second time, since keys only move to where their search
+// begins. Whoever holds the lock sees no key of L move. A growth that froze a reserved slot waits for what comes into it; one
+// that froze the old slot before `take` keeps the key there, and the reserved slot becomes nobody's.
+//
+// All of this is over slots as SlotMemory has them; the model (tests/model/dramhit_test.cpp) runs it in every order, and without
+// each of its steps.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
-#include "core/both.hpp"
-#include "gphash/protocol/combine.hpp"
-#include "holdfast/status.hpp"
-#include "structures/dramhit/line.hpp"
+#include "structures/dramhit/slot_change.hpp"
 
 namespace holdfast::dramhit {
 
-/// How far an operation came at a line.
-enum class Turn : std::uint8_t {
-  done,    ///< answered
-  next,    ///< goes on at the next line, which must be asked for
-  again,   ///< somebody was in the way: the same once more
-  frozen,  ///< the table is being moved: join in, and begin anew
-  far,     ///< no slot within reach: the table must grow
+struct Looked {
+  Turn turn = Turn::done;
+  Answer answer = {Status::not_found, 0};
 };
 
-struct Answer {
-  Status status = Status::not_run;
-  std::uint64_t value = 0;
-};
-
-/// What an operation does to a key's value.
-struct Change {
-  Op op = Op::find;
-  std::uint64_t given = 0;
-  const index::Combining& with;
-
-  bool adds() const { return op != Op::find && op != Op::contains && op != Op::erase && op != Op::assign; }
-  std::uint64_t first_value() const {
-    if (op != Op::accumulate || with.scale == 1) [[likely]]
-      return given;
-    index::Combining alone = with;
-    alone.alone = true;
-    return index::combine_word(0, given, alone);
-  }
-};
-
-/// What `accumulate` makes of two words.
-inline std::uint64_t combined(std::uint64_t old, std::uint64_t given, const index::Combining& with) {
-  if (with.element == Element::u64 && with.how == Combine::add) [[likely]]
-    return old + given;
-  return index::combine_word(old, given, with);
-}
-
-/// A slot's next state, if it has one.
-struct Next {
-  bool writes = false;
-  bool live = false;
-  std::uint64_t value = 0;
-};
-
-/// What `change` answers, and what it makes of a slot that holds its key. All in registers: no more than words go back.
+/// The key was not found, from the full line where its search begins up to `line`: it may have come back to the first meanwhile.
 template <class Memory>
-[[gnu::always_inline]] inline Next decide(const Change& change, bool present, std::uint64_t old, Answer& answer) {
-  answer.value = 0;
-  if (!present) {
-    answer.status = change.adds() ? Status::inserted : Status::not_found;
-    if (!change.adds()) return {};
-    const std::uint64_t value = change.first_value();
-    if (reads_value(change.op)) answer.value = value;
-    return {true, true, value};
+[[gnu::noinline]] Looked look_back(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                   const Change& change) {
+  Looked back;
+  if (!memory.reuses()) return back;  // nor does any key come back
+  const unsigned on = distance(want);
+  const auto home = memory.on(line, -static_cast<std::int64_t>(on));
+  want -= on * kOneLineOn;
+  if (memory.look(home, kReserved).hits != 0) {  // first: what is put there after this look, the next one sees
+    back.turn = Turn::again;
+    return back;
   }
-  switch (change.op) {
-    case Op::insert_or_assign:
-    case Op::assign: answer.status = Status::updated; return {true, true, change.given};
-    case Op::accumulate: answer.status = Status::updated; return {true, true, combined(old, change.given, change.with)};
-    case Op::erase:
-      answer.status = Status::erased;
-      return {true, false, old};  // the value stays: a reader may be at it
-    case Op::insert: answer.status = Status::exists; return {};
-    case Op::contains: answer.status = Status::found; return {};
-    case Op::insert_and_find: answer.status = Status::exists; break;
-    case Op::find:
-    case Op::find_or_insert: answer.status = Status::found; break;
+  const Seen seen = memory.look(home, want);
+  if (seen.hits != 0) {
+    const auto slot = static_cast<unsigned>(std::countr_zero(seen.hits));
+    back.turn = change_slot(memory, home, slot, want, change, back.answer);
   }
-  answer.value = old;
-  return {};
+  return back;
 }
-
-inline constexpr unsigned kAttempts = 8;  ///< swaps that may fail before others have their turn
 
 /// Looks `want` up in one line. `reach` is how far the key may lie; the line where its search begins says so.
 template <class Memory>
@@ -117,27 +84,18 @@ template <class Memory>
     answer.value = is_live(pair.word) ? pair.value : 0;
     return Turn::done;
   }
-  if (distance(want) == 0) reach = memory.full(seen) ? memory.reach(line, seen) : 0;
+  const bool full = memory.full(seen);
+  if (distance(want) == 0) reach = full ? memory.reach(line, seen) : 0;
   if (distance(want) < reach) return Turn::next;
+  if (distance(want) != 0 || full) {
+    static constexpr index::Combining kNone;
+    const Looked back = look_back(memory, line, want, {Op::find, 0, kNone});
+    answer = back.answer;
+    return back.turn;
+  }
   answer.status = Status::not_found;
   answer.value = 0;
   return Turn::done;
-}
-
-/// Changes the slot that held the key a moment ago.
-template <class Memory>
-[[gnu::always_inline]] inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot,
-                                               std::uint64_t want, const Change& change, Answer& answer) {
-  for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
-    const Pair seen = memory.load(line, slot);
-    if (!holds(seen.word, want)) return Turn::again;
-    const Next next = decide<Memory>(change, is_live(seen.word), seen.value, answer);
-    if (!next.writes) return Turn::done;
-    if ((seen.word & kFrozen) != 0) return Turn::frozen;
-    const std::uint64_t word = next.live ? seen.word | kLive : seen.word & ~kLive;
-    if (memory.swap(line, slot, seen, {word, next.value})) return Turn::done;
-  }
-  return Turn::again;
 }
 
 /// A slot that a key may take, and what is in it.
@@ -204,20 +162,130 @@ template <class Memory>
   return turn;
 }
 
+/// Moves a live key, `on` lines from `home`, whose lock is held, into a free slot of `home`. False: it stays.
+template <class Memory>
+inline bool bring_back(const Memory& memory, typename Memory::At home, typename Memory::At line, unsigned slot,
+                       unsigned on, Pair seen) {
+  const Free<Memory> to = free_slot(memory, home, memory.look(home, 0), 0);
+  if (!to) return false;
+  if (!memory.swap(home, to.slot, to.seen, {kReserved | kLive | (to.seen.word & kOfLine), 0})) return false;
+  bool taken = false;
+  for (unsigned attempt = 0; attempt < kAttempts && !taken; ++attempt) {
+    if (!is_live(seen.word) || (seen.word & kFrozen) != 0 || distance(seen.word) != on) break;
+    taken = memory.swap(line, slot, seen, {kNobodys | (seen.word & kOfLine), 0});
+    if (!taken) seen = memory.load(line, slot);
+  }
+  const Pair put = taken ? Pair{((seen.word & kIdentity) - on * kOneLineOn) | kLive, seen.value} : Pair{kNobodys, 0};
+  for (;;) {  // ends: only a growth changes a reserved slot, by freezing it
+    const std::uint64_t now = memory.load_word(home, to.slot);
+    if (memory.swap(home, to.slot, {now, 0}, {put.word | (now & (kOfLine | kFrozen)), put.value})) return taken;
+  }
+}
+
+/// Makes a slot `on` lines from `home`, whose lock is held, hold no key whose search begins there. False: it still does. `first`
+/// becomes `on` for the first key that moves.
+template <class Memory>
+inline bool vacate(const Memory& memory, typename Memory::At home, typename Memory::At line, unsigned slot, unsigned on,
+                   unsigned& first) {
+  if (distance(memory.load_word(line, slot)) != on) return true;
+  const Pair seen = memory.load(line, slot);
+  if (distance(seen.word) != on) return true;
+  if (is_live(seen.word)) {
+    if (!bring_back(memory, home, line, slot, on, seen)) return false;
+    if (first == 0) first = on;
+    return true;
+  }
+  return (seen.word & kFrozen) == 0 && memory.swap(line, slot, seen, {kNobodys | (seen.word & kOfLine), 0});
+}
+
+/// Moves keys whose search begins at `home`, whose lock is held, into its free slots: the furthest first, but only from lines
+/// that were asked for, up to `asked` further on. How far the first came from; 0: none came.
+template <class Memory>
+inline unsigned shift_back(const Memory& memory, typename Memory::At home, unsigned asked) {
+  const unsigned reach = memory.reach(home, memory.look(home, 0));
+  unsigned on = reach < asked ? reach : asked, first = 0;
+  for (bool empty = true; on != 0; --on) {
+    for (unsigned slot = 0; slot < memory.slots() && empty; ++slot) {
+      empty = vacate(memory, home, memory.on(home, on), slot, on, first);
+    }
+    if (!empty) break;
+  }
+  if (reach <= asked) memory.lower(home, reach, on);
+  return first;
+}
+
 inline constexpr unsigned kSawFree = 1u << 31;  ///< with a reach: a slot on the way was free
+/// An erase has found its key, or (kErased) erased it, and asks for the lines where keys of a line with a free slot may lie: of the
+/// line at the distance in bits 8..15, up to the one in bits 0..7.
+inline constexpr unsigned kErases = 1u << 30, kErased = 1u << 29;
+
+/// Whether keys may come back to `line`, `on` lines from where an erase began. They are asked for first.
+template <class Memory>
+inline bool asks_on(const Memory& memory, typename Memory::At line, const Seen& seen, unsigned on, unsigned& reach) {
+  if (!memory.reuses() || !memory.full(seen)) return false;
+  const unsigned last = on + memory.reach(line, seen), to = last < kMostDistance ? last : kMostDistance;
+  if (to <= on) return false;
+  reach = kErases | (reach & kErased) | on << 8 | to;
+  return true;
+}
+
+/// An erase that asks on, at `line`: with the last one it erases the key, and keys come back; then to the slot that the first of
+/// them left, and so on. Where somebody has a line's lock, none comes.
+template <class Memory>
+[[gnu::noinline]] Turn erase_and_shift(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                       unsigned& reach, const Change& what, Answer& answer) {
+  const unsigned on = distance(want);
+  bool shifts = on != 0;  // else the table has grown since the key was erased
+  while (shifts) {        // ends: each time further on
+    if (on < (reach & 0xff)) return Turn::next;
+    const unsigned at = reach >> 8 & 0xff, asked = on - at;
+    const auto home = memory.on(line, -static_cast<std::int64_t>(asked));
+    if ((reach & kErased) == 0) {
+      const std::uint64_t here = want - asked * kOneLineOn;
+      const Seen seen = memory.look(home, here);
+      if (seen.hits == 0) {
+        const Looked back = look_back(memory, home, here, what);
+        answer = back.answer;
+        return back.turn;
+      }
+      const auto slot = static_cast<unsigned>(std::countr_zero(seen.hits));
+      const Turn turn = change_slot(memory, home, slot, here, what, answer);
+      if (turn != Turn::done || answer.status != Status::erased) return turn;
+      reach |= kErased;
+    }
+    if ((memory.set(home, 0, kLock) & kLock) != 0) break;
+    const unsigned from = shift_back(memory, home, asked);
+    memory.clear(home, 0, kLock);
+    const auto left = memory.on(home, from);
+    shifts = from != 0 && asks_on(memory, left, memory.look(left, 0), at + from, reach);
+  }
+  reach = 0;
+  answer = {Status::erased, 0};
+  return Turn::done;
+}
 
 /// Runs a change, or a read among changes, at one line. `reach` is the operation's own; the line where its search begins sets it.
 template <class Memory>
 [[gnu::always_inline]] inline Turn change(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                           unsigned& reach, const Change& what, Answer& answer) {
+  const unsigned on = distance(want);
+  const bool erases = what.op == Op::erase;
+  if (erases && (reach & (on != 0 ? kErases : kErased)) != 0) {
+    return erase_and_shift(memory, line, want, reach, what, answer);
+  }
   const Seen seen = memory.look(line, want);
   if (seen.hits != 0) {
+    if (erases && asks_on(memory, line, seen, on, reach)) return Turn::next;
     return change_slot(memory, line, static_cast<unsigned>(std::countr_zero(seen.hits)), want, what, answer);
   }
-  const unsigned on = distance(want);
   if (on == 0) reach = memory.full(seen) ? memory.reach(line, seen) : 0;
   if (!what.adds()) {
     if (on < reach) return Turn::next;
+    if (on != 0 || memory.full(seen)) {
+      const Looked back = look_back(memory, line, want, what);
+      answer = back.answer;
+      return back.turn;
+    }
     answer.status = Status::not_found;
     answer.value = 0;
     return Turn::done;
@@ -242,6 +310,28 @@ template <class Memory>
 template <class Memory>
 inline void freeze(const Memory& memory, typename Memory::At line) {
   for (unsigned slot = 0; slot < memory.slots(); ++slot) memory.set(line, slot, kFrozen);
+}
+
+/// What a slot holds when what it is reserved for has come.
+template <class Memory>
+inline Pair load_settled(const Memory& memory, typename Memory::At line, unsigned slot) {
+  for (;;) {  // ends: who reserved it waits for nobody
+    const Pair pair = memory.load(line, slot);
+    if (!holds(pair.word, kReserved)) return pair;
+    memory.wait(line, slot);
+  }
+}
+
+/// Gives `take` each live slot whose search begins at `home`, and how far from it: one of a key that moves is among them, or both.
+template <class Memory, class Take>
+inline void each_of(const Memory& memory, typename Memory::At home, const Take& take) {
+  const Seen seen = memory.look(home, 0);
+  for (unsigned on = (memory.full(seen) ? memory.reach(home, seen) : 0) + 1; on-- > 0;) {  // the way that keys move
+    for (unsigned slot = 0; slot < memory.slots(); ++slot) {
+      const Pair pair = load_settled(memory, memory.on(home, on), slot);
+      if (is_live(pair.word) && distance(pair.word) == on) take(on, pair);
+    }
+  }
 }
 
 /// Puts an item that is nowhere else into a table where only movers are. False: no slot within reach.

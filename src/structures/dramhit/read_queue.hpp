@@ -24,17 +24,17 @@ class ReadQueue {
     ring_[head_++ % kMostDepth] = {want, line, id, reach};
   }
 
-  /// Looks at the line that was asked for first: its answer, or false and the search waits for its next line.
-  [[gnu::always_inline]] bool step(Answer& answer, std::uint64_t& id) {
+  /// Looks at the line that was asked for first: its answer if it is done, else the search waits for its next line.
+  [[gnu::always_inline]] Turn step(Answer& answer, std::uint64_t& id) {
     const Read& read = ring_[tail_++ % kMostDepth];
     unsigned reach = read.reach;
     const Turn turn = find(Memory{}, read.line, read.want, reach, answer);
     id = read.id;
     if (turn == Turn::done) [[likely]]
-      return true;
+      return turn;
     const bool on = turn == Turn::next;
     add(read.line + on, read.want + (on ? kOneLineOn : 0), id, reach);
-    return false;
+    return turn;
   }
 
   /// All searches anew, in another view. `hash_of` is for the old one.

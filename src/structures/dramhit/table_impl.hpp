@@ -7,14 +7,18 @@
 
 #include "gphash/cpu/workers.hpp"
 #include "holdfast/memory_table.hpp"
-#include "structures/dramhit/delegation.hpp"
+#include "structures/dramhit/fork.hpp"
 #include "structures/dramhit/lane.hpp"
+#include "structures/dramhit/partitions/delegation.hpp"
 
 namespace holdfast {
 
-class MemoryTable::Impl {
+class MemoryTable::Impl final : dramhit::StandsStill {
  public:
   explicit Impl(const MemoryOptions& options);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   BatchResult run(const Batch& batch);
   std::size_t export_batch(std::uint64_t& cursor, std::byte* keys, std::byte* values, std::size_t n);
@@ -41,9 +45,11 @@ class MemoryTable::Impl {
     std::unique_ptr<dramhit::Lane> lane_;
   };
 
+  void stand_still() override;
+  void go_on(bool in_child) override;
   void run_rows(const Batch& batch, bool reads_only, std::size_t begin, std::size_t end, BatchResult& result);
 
-  std::mutex mutex_;  // over lanes_
+  std::mutex mutex_;  // over lanes_; held while the process forks
   std::vector<std::unique_ptr<dramhit::Lane>> lanes_;
 };
 
@@ -51,6 +57,8 @@ namespace dramhit {
 
 /// Throws InvalidArgument for options that no table in memory can have.
 void check_options(const MemoryOptions& options);
+/// The same for a depth.
+void check_depth(unsigned depth);
 /// Throws InvalidArgument if `batch` does not fit a table with such items.
 void check_batch(const Batch& batch, const Format& format);
 /// True if any operation of the batch changes the table.

@@ -34,6 +34,7 @@ class WideForm {
   void ask_next(Task& task) const;
   /// Copies a row's key and value, since the caller's arrays may go; where they are.
   std::uint64_t take(const Rows& rows, std::size_t row);
+  static bool is_gone(const Task&) { return false; }
   void drop(const Task& task) { free_.push_back(task.given); }
 
   Turn run(Task& task, const index::Combining& with, Answer& answer);
@@ -44,7 +45,7 @@ class WideForm {
   bool no_reads() const { return true; }
   unsigned reads() const { return 0; }
   void add_read(std::uint64_t, std::uint64_t) {}
-  bool read(Answer&, std::uint64_t&) { return false; }
+  Turn read(Answer&, std::uint64_t&) { return Turn::done; }
   void restart_reads(const Geometry&, const Word*) {}
   const Geometry& geometry() const { return geometry_; }
   const Word* lines() const { return base_; }

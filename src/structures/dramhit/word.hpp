@@ -21,7 +21,7 @@ struct alignas(16) Pair {
 };
 
 // bit 0    used: holds a key, or held it; a slot that was never used is all zero bits
-// bit 1    live: the key is there; used and not live is an erased slot, which keeps its key until another takes it
+// bit 1    live: the key is there; used and not live is an erased slot, which keeps its key until another takes it, or none
 // bit 2    passed: slots of a full line say together how far keys went whose search begins at it (SlotMemory::reach)
 // bit 3    of a line's first slot, lock: somebody adds a key whose search begins here, and whose line is full; of others, far:
 //          such keys went further than `passed` can say
@@ -31,15 +31,18 @@ struct alignas(16) Pair {
 inline constexpr std::uint64_t kUsed = 1, kLive = 2, kPassed = 4, kLock = 8, kFar = 8, kFrozen = 16;
 inline constexpr std::uint64_t kOneLineOn = 32;  ///< added to a word: the same key, one line further on
 inline constexpr unsigned kDistanceShift = 5, kDistanceBits = 7, kRestShift = kDistanceShift + kDistanceBits;
-inline constexpr unsigned kMostDistance = (1u << kDistanceBits) - 1;
+inline constexpr unsigned kMostDistance = (1u << kDistanceBits) - 2;
 inline constexpr std::uint64_t kOfLine = kPassed | kLock;  ///< belong to the line, not to the slot that carries them
 inline constexpr std::uint64_t kIdentity = ~(kLive | kOfLine | kFrozen);  ///< equal if, and only if, the key is
+/// Of no key, since none lies so far: an erased slot whose key may be elsewhere; and (live) one that is about to get a key.
+inline constexpr std::uint64_t kNobodys = std::uint64_t{kMostDistance + 1} << kDistanceShift | kUsed;
+inline constexpr std::uint64_t kReserved = std::uint64_t{1} << kRestShift | kNobodys;
 
 /// Fewer lines would leave a hash more bits than a word has room for.
 inline constexpr std::uint64_t kLeastLines = 4160;
 
 constexpr unsigned distance(std::uint64_t word) {
-  return static_cast<unsigned>(word >> kDistanceShift) & kMostDistance;
+  return static_cast<unsigned>(word >> kDistanceShift) & ((1u << kDistanceBits) - 1);
 }
 constexpr bool holds(std::uint64_t word, std::uint64_t want) { return (word & kIdentity) == want; }
 constexpr bool is_live(std::uint64_t word) { return (word & kLive) != 0; }

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "pool/medium/fork.hpp"
 #include "structures/dramhit/lane.hpp"
 #include "structures/dramhit/line.hpp"
 
@@ -47,8 +48,9 @@ class Delegation;
 /// One thread's way to the partitions.
 class Producer {
  public:
+  /// Throws TableClosed in a child of fork.
   Producer(Delegation& delegation, const index::Combining& with);
-  ~Producer();  ///< flushes
+  ~Producer();  ///< flushes, but not in a child of fork
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
 
@@ -81,7 +83,11 @@ class Delegation {
   Delegation(const Delegation&) = delete;
   Delegation& operator=(const Delegation&) = delete;
 
-  unsigned partitions() const { return static_cast<unsigned>(threads_.size()); }
+  unsigned partitions() const { return static_cast<unsigned>(owners_.size()); }
+  /// False in a child of fork, where the partitions' threads are not.
+  bool is_here() const { return process_ == memory::fork_generation(); }
+  /// Throws TableClosed where they are not.
+  void must_be_here() const;
   bool is_full(unsigned partition) const { return owners_[partition]->full.load(std::memory_order_relaxed); }
   std::uint64_t refused() const;  ///< messages that came when there was no slot left
   /// Calls `job(partition, its lane)` on every partition's thread at the same time; what has been sent before is done first.
@@ -107,7 +113,10 @@ class Delegation {
   void join(Producer& producer);
   void leave(Producer& producer);
 
+  void stop();
+
   Core& core_;
+  const unsigned process_ = memory::fork_generation();
   std::vector<std::unique_ptr<Owner>> owners_;
   std::vector<std::thread> threads_;
   std::atomic<std::uint64_t> producers_changed_{0};

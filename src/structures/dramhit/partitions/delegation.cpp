@@ -1,8 +1,11 @@
 // delegation.cpp: section queues, and the threads that own the partitions.
-#include "structures/dramhit/delegation.hpp"
+#include "structures/dramhit/partitions/delegation.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <string>
+
+#include "holdfast/error.hpp"
 
 namespace holdfast::dramhit {
 namespace {
@@ -16,11 +19,13 @@ constexpr int kFullPercent = 90;  ///< of a partition's slots; what is under way
 
 Producer::Producer(Delegation& delegation, const index::Combining& with)
     : delegation_(delegation), with_(with), ahead_(delegation.partitions()), flushes_(delegation.partitions(), 0) {
+  delegation_.must_be_here();
   for (unsigned p = 0; p < delegation.partitions(); ++p) queues_.push_back(std::make_unique<SectionQueue>());
   delegation_.join(*this);
 }
 
 Producer::~Producer() {
+  if (!delegation_.is_here()) return;
   flush();
   delegation_.leave(*this);
 }
@@ -82,11 +87,28 @@ Delegation::Delegation(const Engine& engine, Core& core, unsigned depth) : core_
     owners_.push_back(std::make_unique<Owner>());
     owners_[p]->lane = engine.owner_lane(core, depth);
   }
-  threads_.resize(partitions);
-  for (unsigned p = 0; p < partitions; ++p) threads_[p] = std::thread([this, p] { serve(p); });
+  try {
+    for (unsigned p = 0; p < partitions; ++p) threads_.emplace_back([this, p] { serve(p); });
+  } catch (const std::exception& error) {
+    const std::size_t started = threads_.size();
+    stop();
+    throw SystemError("partitions is " + std::to_string(partitions) + ", and the system started only " +
+                      std::to_string(started) + " threads for them (" + error.what() +
+                      "): give fewer, or raise the limit of threads or of memory");
+  }
 }
 
-Delegation::~Delegation() {
+Delegation::~Delegation() { stop(); }
+
+void Delegation::must_be_here() const {
+  if (is_here()) return;
+  throw TableClosed(
+      "this partitioned table in memory was inherited by a forked child, which can only read it, since the threads "
+      "that "
+      "change it stayed with the parent: make a table here, or one without partitions before the fork");
+}
+
+void Delegation::stop() {
   stop_ = true;
   {
     const std::lock_guard lock(mutex_);
@@ -119,6 +141,7 @@ void Delegation::leave(Producer& producer) {
 }
 
 void Delegation::run(const std::function<void(unsigned, Lane&)>& job) {
+  must_be_here();
   const std::lock_guard alone(running_);
   std::unique_lock lock(mutex_);
   job_ = &job;

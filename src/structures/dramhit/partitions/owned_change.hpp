@@ -22,9 +22,11 @@ template <class Memory>
 [[gnu::always_inline]] inline Turn change_owned(const Memory& memory, Line* line, std::uint64_t want, unsigned& reach,
                                                 const Change& what, Answer& answer) {
   const Seen seen = memory.look(line, want);
+  const bool shifts =
+      what.op == Op::erase && (seen.passed != 0 || (reach & (kErases | kErased)) != 0);  // keys may come back
   const unsigned fresh = distance(want) == 0 ? ~seen.used & ((1u << kSlots) - 1) : 0;
   const unsigned choice = seen.hits != 0 ? seen.hits : fresh;
-  if (choice == 0 || !is_plain(what)) [[unlikely]]
+  if (choice == 0 || shifts || !is_plain(what)) [[unlikely]]
     return change(memory, line, want, reach, what, answer);
 
   Pair* const slot = line->slots + std::countr_zero(choice);

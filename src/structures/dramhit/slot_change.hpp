@@ -1,0 +1,103 @@
+// slot_change.hpp: what an operation answers, and makes of the one slot that holds its key.
+#pragma once
+
+#include <cstdint>
+
+#include "core/both.hpp"
+#include "gphash/protocol/combine.hpp"
+#include "holdfast/status.hpp"
+#include "structures/dramhit/line.hpp"
+
+namespace holdfast::dramhit {
+
+/// How far an operation came at a line.
+enum class Turn : std::uint8_t {
+  done,    ///< answered
+  next,    ///< goes on at the next line, which must be asked for
+  again,   ///< somebody was in the way: the same once more
+  frozen,  ///< the table is being moved: join in, and begin anew
+  far,     ///< no slot within reach: the table must grow
+};
+
+struct Answer {
+  Status status = Status::not_run;
+  std::uint64_t value = 0;
+};
+
+/// What an operation does to a key's value.
+struct Change {
+  Op op = Op::find;
+  std::uint64_t given = 0;
+  const index::Combining& with;
+
+  bool adds() const { return op != Op::find && op != Op::contains && op != Op::erase && op != Op::assign; }
+  std::uint64_t first_value() const {
+    if (op != Op::accumulate || with.scale == 1) [[likely]]
+      return given;
+    index::Combining alone = with;
+    alone.alone = true;
+    return index::combine_word(0, given, alone);
+  }
+};
+
+/// What `accumulate` makes of two words.
+inline std::uint64_t combined(std::uint64_t old, std::uint64_t given, const index::Combining& with) {
+  if (with.element == Element::u64 && with.how == Combine::add) [[likely]]
+    return old + given;
+  return index::combine_word(old, given, with);
+}
+
+/// A slot's next state, if it has one.
+struct Next {
+  bool writes = false;
+  bool live = false;
+  std::uint64_t value = 0;
+};
+
+/// What `change` answers, and what it makes of a slot that holds its key. All in registers: no more than words go back.
+template <class Memory>
+[[gnu::always_inline]] inline Next decide(const Change& change, bool present, std::uint64_t old, Answer& answer) {
+  answer.value = 0;
+  if (!present) {
+    answer.status = change.adds() ? Status::inserted : Status::not_found;
+    if (!change.adds()) return {};
+    const std::uint64_t value = change.first_value();
+    if (reads_value(change.op)) answer.value = value;
+    return {true, true, value};
+  }
+  switch (change.op) {
+    case Op::insert_or_assign:
+    case Op::assign: answer.status = Status::updated; return {true, true, change.given};
+    case Op::accumulate: answer.status = Status::updated; return {true, true, combined(old, change.given, change.with)};
+    case Op::erase:
+      answer.status = Status::erased;
+      return {true, false, old};  // the value stays: a reader may be at it
+    case Op::insert: answer.status = Status::exists; return {};
+    case Op::contains: answer.status = Status::found; return {};
+    case Op::insert_and_find: answer.status = Status::exists; break;
+    case Op::find:
+    case Op::find_or_insert: answer.status = Status::found; break;
+  }
+  answer.value = old;
+  return {};
+}
+
+inline constexpr unsigned kAttempts = 8;  ///< swaps that may fail before others have their turn
+
+/// Changes the slot that held the key a moment ago.
+template <class Memory>
+[[gnu::always_inline]] inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot,
+                                               std::uint64_t want, const Change& change, Answer& answer) {
+  for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
+    const Pair seen = memory.load(line, slot);
+    if (!holds(seen.word, want)) return Turn::again;
+    const Next next = decide<Memory>(change, is_live(seen.word), seen.value, answer);
+    if (!next.writes) return Turn::done;
+    if ((seen.word & kFrozen) != 0) return Turn::frozen;
+    const std::uint64_t word = next.live ? seen.word | kLive : seen.word & ~kLive;
+    if (memory.swap(line, slot, seen, {word, next.value})) return Turn::done;
+  }
+  return Turn::again;
+}
+
+}  // namespace holdfast::dramhit

@@ -1,0 +1,40 @@
+// dramhit_guide_test.cpp: the C++ example of docs/memory_table.md, which tests/python/test_docs.py finds here, runs.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <span>
+#include <vector>
+
+#include "holdfast/memory_table.hpp"
+
+namespace {
+
+TEST(DramhitGuide, TheExampleDoesWhatItSays) {
+  holdfast::MemoryTable table({.capacity = 1'000'000});
+  holdfast::MemoryHandle handle = table.handle();  // each thread has its own
+
+  std::vector<std::uint64_t> keys{7, 8, 9}, values{70, 80, 90}, ids(64), read(64);
+  std::vector<holdfast::Status> statuses(64);
+  holdfast::MemoryAnswers answers;  // room for 64
+  answers.ids = ids;
+  answers.values = std::as_writable_bytes(std::span(read));
+  answers.statuses = statuses;
+
+  for (std::size_t taken = 0; taken < keys.size();) {
+    taken += handle.put(&keys[taken], &values[taken], {}, keys.size() - taken, answers);
+    answers.size = 0;  // they have been read: there is room again
+  }
+  while (!handle.flush(answers)) answers.size = 0;
+  answers.size = 0;
+
+  handle.get(keys.data(), keys, keys.size(), answers);  // with the keys as their own numbers
+  handle.flush(answers);
+  for (std::size_t i = 0; i < answers.size; ++i) {
+    if (statuses[i] == holdfast::Status::found) std::printf("%lu: %lu\n", ids[i], read[i]);
+  }
+
+  EXPECT_EQ(answers.size, 3u);
+  for (std::size_t i = 0; i < answers.size; ++i) EXPECT_EQ(read[i], 10 * ids[i]);
+}
+
+}  // namespace
