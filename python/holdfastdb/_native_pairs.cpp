@@ -18,7 +18,7 @@ using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
 Ran run(HeldTable& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys,
         std::uintptr_t key_offsets, std::uintptr_t values, std::uintptr_t value_offsets, Blobs* blobs,
         DeviceBlobs* device_blobs, std::uintptr_t statuses, std::uintptr_t found, std::uintptr_t mask, bool unique,
-        bool ordered, bool on_device, std::uintptr_t stream, bool interruptible) {
+        bool on_device, std::uintptr_t stream, bool interruptible) {
   Interrupt interrupt;
   Batch batch;
   batch.size = size;
@@ -34,7 +34,6 @@ Ran run(HeldTable& table, std::size_t size, unsigned op, std::uintptr_t ops, std
   batch.found = at<bool>(found);
   batch.mask = at<const std::uint8_t>(mask);
   batch.unique = unique;
-  batch.ordered = ordered;
   batch.on_device = on_device;
   batch.stream = at<void>(stream);
   if (interruptible) batch.stop = [&interrupt] { return interrupt(); };
@@ -98,8 +97,8 @@ void bind_pairs(nb::module_& module, nb::class_<HeldTable>& table) {
           "The address of all bytes there.");
   table
       .def("run_pairs", &run, "size"_a, "op"_a, "ops"_a, "keys"_a, "key_offsets"_a, "values"_a, "value_offsets"_a,
-           "blobs"_a.none(), "device_blobs"_a.none(), "statuses"_a, "found"_a, "mask"_a, "unique"_a, "ordered"_a,
-           "on_device"_a, "stream"_a, "interruptible"_a,
+           "blobs"_a.none(), "device_blobs"_a.none(), "statuses"_a, "found"_a, "mask"_a, "unique"_a, "on_device"_a,
+           "stream"_a, "interruptible"_a,
            "Runs a batch over keys and values of any length; arrays are addresses, 0 for none. Returns (stopped, "
            "raised).")
       .def("export_pairs", &export_pairs, "cursor"_a, "keys"_a.none(), "values"_a.none(), "n"_a,

@@ -14,8 +14,8 @@ template <class AnyTable>
 Ran run_batch(AnyTable& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys,
               std::uintptr_t values, std::uintptr_t out, std::uintptr_t statuses, std::uintptr_t found,
               std::uintptr_t mask, unsigned combine, unsigned element, double scale, std::uint32_t column,
-              std::uint32_t column_bytes, bool unique, bool ordered, bool on_device, std::uintptr_t stream,
-              bool interruptible, std::uintptr_t scores) {
+              std::uint32_t column_bytes, bool unique, bool on_device, std::uintptr_t stream, bool interruptible,
+              std::uintptr_t scores) {
   Interrupt interrupt;
   Batch batch;
   batch.size = size;
@@ -34,7 +34,6 @@ Ran run_batch(AnyTable& table, std::size_t size, unsigned op, std::uintptr_t ops
   batch.column = column;
   batch.column_bytes = column_bytes;
   batch.unique = unique;
-  batch.ordered = ordered;
   batch.on_device = on_device;
   batch.stream = at<void>(stream);
   if (interruptible) batch.stop = [&interrupt] { return interrupt(); };

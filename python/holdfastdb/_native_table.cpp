@@ -189,7 +189,7 @@ void bind_table(nb::module_& module) {
       .def_static("open", &open, "path"_a, "options"_a)
       .def("run", &run_batch<HeldTable>, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a,
            "found"_a, "mask"_a, "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a,
-           "ordered"_a, "on_device"_a, "stream"_a, "interruptible"_a, "scores"_a,
+           "on_device"_a, "stream"_a, "interruptible"_a, "scores"_a,
            "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")
       .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "scores"_a, "n"_a,
            "Returns (items written, next cursor).")

@@ -313,7 +313,6 @@ class Request:
     combine: str = "add"
     scale: float = 1.0
     unique: bool = False
-    ordered: bool = False
     as_arrow: bool = False
     as_device: bool = False
 
@@ -473,7 +472,6 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         column=shape.column,
         column_bytes=shape.value_bytes if shape.partial else 0,
         unique=bool(request.unique),
-        ordered=bool(request.ordered),
         on_device=place != HOST,
         stream=stream,
         interruptible=threading.get_ident() == MAIN_THREAD,

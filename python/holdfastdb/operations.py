@@ -313,7 +313,6 @@ class Operations:
         keys: Any,
         values: Any = None,
         *,
-        ordered: bool = False,
         combine: str = "add",
         dtype: Any = None,
         mask: Any = None,
@@ -323,7 +322,7 @@ class Operations:
         as_arrow: bool = False,
         as_device: bool = False,
     ) -> tuple[Any, Any]:
-        """Runs a mixed batch: an operation of its own for each key.
+        """Runs a mixed batch: an operation of its own for each key, those of one key in array order, reads too.
 
         Parameters
         ----------
@@ -331,9 +330,6 @@ class Operations:
             Shape (n,) of uint8, codes of `holdfastdb.Op`; or a list of them, or of their names.
         values
             A row for each key; ignored where the operation takes no value. None if no operation takes one.
-        ordered
-            The changes to a key are in array order. Its reads are too if true; else each sees the state before or after
-            any of the changes.
         combine
             How ACCUMULATE combines: "add", "min" or "max"; its element type is the values'.
 
@@ -349,7 +345,7 @@ class Operations:
         dtype = self._dtype if dtype is None else dtype
         result = self._run(
             Request(Op.FIND, keys, values, ops=given_of("ops", ops), mask=mask, dtype=dtype, stream=stream,
-                    unique=unique, ordered=ordered, combine=combine, out_values=rows, out_statuses=statuses,
+                    unique=unique, combine=combine, out_values=rows, out_statuses=statuses,
                     give_values=True, as_arrow=as_arrow, as_device=as_device)
         )  # fmt: skip
         return result.statuses, result.values

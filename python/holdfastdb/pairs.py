@@ -240,7 +240,6 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         found=found.pointer if found else 0,
         mask=mask.pointer if mask else 0,
         unique=bool(request.unique),
-        ordered=bool(request.ordered),
         on_device=place != HOST,
         stream=stream,
         interruptible=threading.get_ident() == batch.MAIN_THREAD,

@@ -253,7 +253,7 @@ def test_does_what_a_dict_does(tmp_path_factory: pytest.TempPathFactory, batches
     with Table.create(path, bytes, bytes, capacity=4, device="cpu") as table:
         for op, rows in batches:
             keys, values = [k for k, _ in rows], [v for _, v in rows]
-            statuses, got = table.apply([op] * len(rows), keys, values, ordered=True)
+            statuses, got = table.apply([op] * len(rows), keys, values)
             for i, (key, value) in enumerate(rows):
                 there = key in model
                 if (op in (Op.INSERT, Op.FIND_OR_INSERT, Op.INSERT_AND_FIND) and not there) or (
