@@ -119,7 +119,6 @@ void check_cache(const CacheOptions& options) {
 }
 
 OpSet operations_of(const Batch& batch) {
-  if (batch.size == 0) return {};
   if (!batch.ops) {
     if (static_cast<unsigned>(batch.op) >= kOps) {
       refuse("op is " + std::to_string(static_cast<unsigned>(batch.op)) + ": give the code of an operation, 0 to " +
