@@ -10,11 +10,11 @@ import numpy as np
 
 from ._native import MemoryTable as NativeMemoryTable
 from ._native import Table as NativeTable
-from .batch import TableShape
 from .checked import MOST, whole
 from .contents import exported, plain
 from .errors import InvalidArgument, InvalidType, NoSpace
 from .libraries import HOST
+from .operands import TableShape
 from .pool import Pool
 from .sized import Sized
 from .status import Status

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
-from . import batch, lookup, pairs
+from . import batch, lookup
 from ._native import Table as NativeTable
-from .batch import Request, TableShape
+from .batch import Request
 from .checked import given_of, number, pair_of
 from .errors import InvalidArgument
+from .operands import TableShape
 from .status import Op
 
 
@@ -359,5 +360,4 @@ class Operations:
         return self._run(request).statuses
 
     def _run(self, request: Request) -> batch.Results:
-        run = pairs.run if self._shape.any_length else batch.run
-        return run(self._native, request, self._shape)
+        return batch.run(self._native, request, self._shape)

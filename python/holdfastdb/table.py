@@ -9,13 +9,13 @@ from typing import Any, NoReturn, Unpack
 
 from ._native import Table as NativeTable
 from ._native import default_capacity
-from .batch import TableShape
 from .checked import MOST, function_of, whole
 from .column import Column
 from .contents import Contents
 from .errors import InvalidType
 from .inspection import CheckReport, SnapshotReport, path_text, report_from
 from .libraries import HOST
+from .operands import TableShape
 from .options import CreateOptions, OpenOptions, create_options, mode_of, open_options
 from .sized import Sized
 

@@ -16,7 +16,7 @@ from holdfastdb.bench.measure import Progress, WrongAnswer
 from holdfastdb.bench.results import Json, rounded, spread
 from holdfastdb.bench.targets import pool_folder
 from holdfastdb.libraries import NUMPY
-from holdfastdb.pairs import Strings, on_host
+from holdfastdb.strings import Strings, on_host
 
 _STEP = 1 << 16
 _MOST = 4096
