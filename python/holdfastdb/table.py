@@ -104,7 +104,7 @@ class Table(Sized, Contents):
         overwrite
             Replace an existing file.
         levels, hash_locations, slots
-            The configuration, GPHash §3.1: 2, 2 and 8; their product is at most 32.
+            The configuration, GPHash §3.1: 2, 2 and 8; at most 5 levels, and a product of at most 32.
         threads
             CPU threads that a batch may use; 0: all, 8 at most.
         moves
