@@ -18,7 +18,7 @@ from bench.table.targets import pool_folder
 from holdfastdb import Status
 from holdfastdb import Table as Pairs
 from holdfastdb.libraries import NUMPY
-from holdfastdb.pairs import Strings, on_host
+from holdfastdb.strings import Strings, on_host
 
 _STEP = 1 << 16
 _MOST = 4096

@@ -73,7 +73,8 @@ struct OpenOptions {
   bool calibrate = true;  ///< measure, in some milliseconds, how searches of this pool go best on the GPU: Stats
 };
 
-/// Operations over arrays, submitted together: the unit of ordering, of cell reuse and of durability.
+/// Operations over arrays, submitted together: the unit of ordering, of cell reuse and of durability. Those on one key, its reads too,
+/// take effect in array order.
 /// Pointers are all to host memory, or all to memory of the table's device (`on_device`).
 struct Batch {
   std::size_t size = 0;  ///< n
@@ -101,7 +102,6 @@ struct Batch {
   Blobs* blobs = nullptr;                        ///< or null
   DeviceBlobs* device_blobs = nullptr;           ///< instead, with `on_device`, for at most 2^30 rows
   bool unique = false;                           ///< the caller promises that no key repeats
-  bool ordered = false;                          ///< in a mixed batch, reads too are in array order
   bool on_device = false;
   void* stream = nullptr;  ///< a cudaStream_t; durable when the stream gets there
   /// Asked now and then on the calling thread; true: finish what runs, leave the rest `not_run`.

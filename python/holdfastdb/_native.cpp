@@ -135,6 +135,7 @@ NB_MODULE(_native, module) {
   module.doc() = "The C++ library behind the package. Its interface may change; use the package's.";
   module.attr("version") = HOLDFAST_VERSION;
   bind_errors(module);
+  bind_blobs(module);
   bind_table(module);
   bind_memory_table(module);
   bind_pool(module);

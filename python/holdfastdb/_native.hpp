@@ -39,8 +39,8 @@ void bind_table(nanobind::module_& module);
 /// Adds the class `Pool`.
 void bind_pool(nanobind::module_& module);
 
-/// Adds the class `Blobs`, and to `Table` what runs over keys and values of any length.
-void bind_pairs(nanobind::module_& module, nanobind::class_<HeldTable>& table);
+/// Adds the classes `Blobs` and `DeviceBlobs`, which `Table` takes.
+void bind_blobs(nanobind::module_& module);
 
 /// Adds the operations on selected items to it.
 void bind_selection(nanobind::class_<HeldTable>& table);

@@ -24,16 +24,10 @@ MemoryTable* create(std::uint32_t key, std::uint32_t value, std::uint64_t capaci
   return new MemoryTable(options);
 }
 
-using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
-
 Exported export_batch(MemoryTable& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values,
                       std::size_t n) {
-  std::size_t count = 0;
-  {
-    const nb::gil_scoped_release released;
-    count = table.export_batch(cursor, at<void>(keys), at<void>(values), n);
-  }
-  return nb::borrow<Exported>(nb::make_tuple(count, cursor));
+  return exported(
+      cursor, [&](std::uint64_t& at_item) { return table.export_batch(at_item, at<void>(keys), at<void>(values), n); });
 }
 
 Dict stats(const MemoryTable& table) {
@@ -58,13 +52,11 @@ Dict stats(const MemoryTable& table) {
 
 void bind_memory_table(nb::module_& module) {
   const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
-  nb::class_<MemoryTable>(module, "MemoryTable")
+  nb::class_<MemoryTable> table(module, "MemoryTable");
+  bind_run(table);
+  table
       .def_static("create", &create, "key"_a, "value"_a, "capacity"_a, "threads"_a, "grows"_a, "huge_pages"_a,
                   "interleave"_a, "seed"_a, "partitions"_a)
-      .def("run", &run_batch<MemoryTable>, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a,
-           "found"_a, "mask"_a, "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a,
-           "ordered"_a, "on_device"_a, "stream"_a, "interruptible"_a, "scores"_a,
-           "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")
       .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "n"_a,
            "Returns (items written, next cursor).")
       .def("size", &MemoryTable::size, unlocked)

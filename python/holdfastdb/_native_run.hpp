@@ -1,4 +1,5 @@
-// _native_run.hpp: runs a batch of addresses on a table of either kind, with the interpreter lock released.
+// _native_run.hpp: batches and exports of a table of either kind over
+// addresses, with the interpreter lock released.
 #pragma once
 
 #include "_native.hpp"
@@ -7,23 +8,26 @@
 
 namespace holdfast::python {
 
-using Ran = nanobind::typed<nanobind::tuple, nanobind::typed<nanobind::list, std::uint64_t>, bool, nanobind::any>;
-
-/// Returns (counts by status, stopped, raised).
+/// Returns what a signal's handler raised meanwhile, or None.
 template <class AnyTable>
-Ran run_batch(AnyTable& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys,
-              std::uintptr_t values, std::uintptr_t out, std::uintptr_t statuses, std::uintptr_t found,
-              std::uintptr_t mask, unsigned combine, unsigned element, double scale, std::uint32_t column,
-              std::uint32_t column_bytes, bool unique, bool ordered, bool on_device, std::uintptr_t stream,
-              bool interruptible, std::uintptr_t scores) {
+nanobind::any run_batch(AnyTable& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys,
+                        std::uintptr_t key_offsets, std::uintptr_t values, std::uintptr_t value_offsets,
+                        std::uintptr_t out, Blobs* blobs, DeviceBlobs* device_blobs, std::uintptr_t statuses,
+                        std::uintptr_t found, std::uintptr_t scores, std::uintptr_t mask, unsigned combine,
+                        unsigned element, double scale, std::uint32_t column, std::uint32_t column_bytes, bool unique,
+                        bool on_device, std::uintptr_t stream, bool interruptible) {
   Interrupt interrupt;
   Batch batch;
   batch.size = size;
   batch.op = static_cast<Op>(op);
   batch.ops = at<const std::uint8_t>(ops);
   batch.keys = at<const void>(keys);
+  batch.key_offsets = at<const std::uint64_t>(key_offsets);
   batch.values = at<const void>(values);
+  batch.value_offsets = at<const std::uint64_t>(value_offsets);
   batch.out = at<void>(out);
+  batch.blobs = blobs;
+  batch.device_blobs = device_blobs;
   batch.statuses = at<Status>(statuses);
   batch.found = at<bool>(found);
   batch.scores = at<std::uint64_t>(scores);
@@ -34,18 +38,41 @@ Ran run_batch(AnyTable& table, std::size_t size, unsigned op, std::uintptr_t ops
   batch.column = column;
   batch.column_bytes = column_bytes;
   batch.unique = unique;
-  batch.ordered = ordered;
   batch.on_device = on_device;
   batch.stream = at<void>(stream);
   if (interruptible) batch.stop = [&interrupt] { return interrupt(); };
-  BatchResult result;
   {
-    nanobind::gil_scoped_release released;
-    result = table.run(batch);
+    const nanobind::gil_scoped_release released;
+    table.run(batch);
   }
-  nanobind::list counts;
-  for (const std::uint64_t count : result.count) counts.append(count);
-  return nanobind::borrow<Ran>(nanobind::make_tuple(counts, result.stopped, interrupt.raised()));
+  return nanobind::borrow<nanobind::any>(interrupt.raised());
+}
+
+/// Adds it as the method `run`.
+template <class AnyTable>
+void bind_run(nanobind::class_<AnyTable>& table) {
+  using namespace nanobind::literals;
+  table.def("run", &run_batch<AnyTable>, "size"_a, "op"_a, "ops"_a, "keys"_a, "key_offsets"_a, "values"_a,
+            "value_offsets"_a, "out"_a, "blobs"_a.none(), "device_blobs"_a.none(), "statuses"_a, "found"_a, "scores"_a,
+            "mask"_a, "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a, "on_device"_a,
+            "stream"_a, "interruptible"_a,
+            "Runs a batch; all arrays are addresses, 0 for none. Keys and "
+            "values of any length have offsets, and what is "
+            "read of them goes to blobs. Returns what a signal's handler "
+            "raised, or None.");
+}
+
+using Exported = nanobind::typed<nanobind::tuple, std::size_t, std::uint64_t>;
+
+/// Returns how many items `copy` copied, and the cursor, which it advances.
+template <class Copy>
+Exported exported(std::uint64_t cursor, const Copy& copy) {
+  std::size_t count = 0;
+  {
+    const nanobind::gil_scoped_release released;
+    count = copy(cursor);
+  }
+  return nanobind::borrow<Exported>(nanobind::make_tuple(count, cursor));
 }
 
 }  // namespace holdfast::python

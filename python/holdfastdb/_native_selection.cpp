@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "_native.hpp"
+#include "_native_run.hpp"
 #include "holdfast/table.hpp"
 
 namespace nb = nanobind;
@@ -61,19 +62,13 @@ std::uint64_t size_if(HeldTable& table, const Key& first, const Key& last, const
   return table.size_if(selection);
 }
 
-using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
-
 Exported export_if(HeldTable& table, const Key& first, const Key& last, const Range& score, const nb::object& where,
                    std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values, std::uintptr_t scores,
                    std::size_t n) {
   const Selection selection = select(table, first, last, score, where);
-  std::size_t count = 0;
-  {
-    const nb::gil_scoped_release released;
-    count = table.export_if(selection, cursor, reinterpret_cast<void*>(keys), reinterpret_cast<void*>(values), n,
-                            reinterpret_cast<std::uint64_t*>(scores));
-  }
-  return nb::borrow<Exported>(nb::make_tuple(count, cursor));
+  return exported(cursor, [&](std::uint64_t& at_item) {
+    return table.export_if(selection, at_item, at<void>(keys), at<void>(values), n, at<std::uint64_t>(scores));
+  });
 }
 
 }  // namespace

@@ -90,16 +90,13 @@ HeldTable open(const std::string& path, const OpenOptions& options) {
   return HeldTable(Table::open(path, options));
 }
 
-using Exported = nb::typed<nb::tuple, std::size_t, std::uint64_t>;
-
+/// Items of fixed length go to the addresses, others to the blobs.
 Exported export_batch(HeldTable& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values,
-                      std::uintptr_t scores, std::size_t n) {
-  std::size_t count = 0;
-  {
-    nb::gil_scoped_release released;
-    count = table.export_batch(cursor, at<void>(keys), at<void>(values), n, at<std::uint64_t>(scores));
-  }
-  return nb::borrow<Exported>(nb::make_tuple(count, cursor));
+                      std::uintptr_t scores, std::size_t n, Blobs* key_blobs, Blobs* value_blobs) {
+  return exported(cursor, [&](std::uint64_t& at_item) {
+    if (key_blobs != nullptr) return table.export_pairs(at_item, key_blobs, value_blobs, n);
+    return table.export_batch(at_item, at<void>(keys), at<void>(values), n, at<std::uint64_t>(scores));
+  });
 }
 
 Dict stats(const HeldTable& table) {
@@ -193,14 +190,11 @@ void bind_table(nb::module_& module) {
            "value_memory"_a.none(), "cache_policy"_a);
   module.attr("default_capacity") = CreateOptions{}.capacity;
   nb::class_<HeldTable> table(module, "Table");
-  bind_pairs(module, table);
+  bind_run(table);
   table.def_static("create", &create, "path"_a, "options"_a, "fill"_a.none())
       .def_static("open", &open, "path"_a, "options"_a)
-      .def("run", &run_batch<HeldTable>, "size"_a, "op"_a, "ops"_a, "keys"_a, "values"_a, "out"_a, "statuses"_a,
-           "found"_a, "mask"_a, "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a,
-           "ordered"_a, "on_device"_a, "stream"_a, "interruptible"_a, "scores"_a,
-           "Runs a batch; all arrays are addresses, 0 for none. Returns (counts by status, stopped, raised).")
       .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "scores"_a, "n"_a,
+           "key_blobs"_a.none() = nb::none(), "value_blobs"_a.none() = nb::none(),
            "Returns (items written, next cursor).")
       .def("end_export", &Table::end_export, "cursor"_a, unlocked)
       .def("size", &Table::size, unlocked)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import pairs
 from .errors import InvalidArgument, InvalidType
+from .operands import ANY
 
 MOST = (1 << 64) - 1
 """The largest whole number that a 64-bit argument takes."""
@@ -23,7 +23,7 @@ def whole(name: str, value: Any, least: int, most: int) -> int:
 
 def length(name: str, value: Any, most: int, least: int = 0) -> int:
     """Of keys or values: a number of bytes, or the type `bytes` for any."""
-    return pairs.ANY if value is bytes else whole(name, value, least, most)
+    return ANY if value is bytes else whole(name, value, least, most)
 
 
 def number(name: str, value: Any) -> float:

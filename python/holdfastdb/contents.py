@@ -8,13 +8,14 @@ from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from . import batch, pairs, selection
+from . import selection, strings
 from ._native import Blobs
 from ._native import Table as NativeTable
-from .batch import TableShape
 from .checked import MOST, whole
 from .errors import Error, InvalidArgument
 from .libraries import NUMPY
+from .operands import TableShape
+from .rows import result_rows
 
 _END = MOST  # the cursor behind the last item
 Score: TypeAlias = tuple[int | None, int | None] | None
@@ -83,13 +84,7 @@ class Contents:
         cursor
             Where to go on, or None at the end.
         """
-        if self._shape.any_length:
-            if scores:
-                raise InvalidArgument(f"{self.path} keeps no scores: keys and values of any length have none")
-            return self._exported_pairs(n, cursor, values, dtype, as_arrow)
-        if as_arrow:
-            raise InvalidArgument(f"as_arrow is for keys and values of any length, and those of {self.path} have not")
-        return exported(self._native.export_batch, self._shape, n, cursor, values, dtype, scores)
+        return exported(self._native.export_batch, self._shape, n, cursor, values, dtype, scores, as_arrow)
 
     def export_if(
         self,
@@ -105,9 +100,9 @@ class Contents:
         scores: bool = False,
     ) -> Any:
         """Copies up to `n` of the items that are meant, as for `erase_if`, to host memory; else as `export_batch`."""
+        chosen = self._selected(first, last, score, where, dtype)
 
         def export(at: int, keys: int, rows: int, marks: int, most: int) -> tuple[int, int]:
-            chosen = self._selected(first, last, score, where, dtype)
             return self._native.export_if(*chosen, at, keys, rows, marks, most)
 
         return exported(export, self._shape, n, cursor, values, dtype, scores)
@@ -198,17 +193,6 @@ class Contents:
                 with suppress(Error):  # closed meanwhile
                     self._native.end_export(cursor)
 
-    def _exported_pairs(
-        self, n: int, cursor: int, values: bool, dtype: Any, as_arrow: bool
-    ) -> tuple[Any, Any, int | None]:
-        if dtype is not None:
-            raise InvalidArgument(f"dtype is for values of fixed length, and those of {self.path} have any")
-        n, cursor = whole("n", n, 1, 1 << 40), whole("cursor", cursor, 0, _END)
-        keys, rows = Blobs(), Blobs() if values else None
-        _, following = self._native.export_pairs(cursor, keys, rows, n)
-        given = pairs.give(keys, as_arrow), pairs.give(rows, as_arrow) if rows is not None else None
-        return *given, None if following == _END else following
-
     def _selected(
         self, first: Any, last: Any, score: Score, where: selection.Where | None, dtype: Any
     ) -> tuple[bytes | None, bytes | None, tuple[int, int], selection.NativeWhere | None]:
@@ -231,23 +215,35 @@ def plain(keys: np.ndarray) -> list[Any]:
 
 
 def exported(
-    export: Callable[[int, int, int, int, int], tuple[int, int]],
+    export: Callable[..., tuple[int, int]],
     shape: TableShape,
     n: int,
     cursor: int,
     values: bool,
     dtype: Any,
     scores: bool = False,
+    as_arrow: bool = False,
 ) -> Any:
-    """What `export(cursor, keys, rows, scores, n)` writes to arrays of `n` items, by their addresses, as `export_batch`
-    gives it."""
+    """What `export(cursor, keys, rows, scores, n)` writes to arrays of `n` items, by their addresses, or what
+    `export(cursor, 0, 0, 0, n, keys, values)` puts into Blobs, as `export_batch` gives it."""
+    if shape.any_length and scores:
+        raise InvalidArgument(f"{shape.path} keeps no scores: keys and values of any length have none")
+    if shape.any_length and dtype is not None:
+        raise InvalidArgument(f"dtype is for values of fixed length, and those of {shape.path} have any")
+    if as_arrow and not shape.any_length:
+        raise InvalidArgument(f"as_arrow is for keys and values of any length, and those of {shape.path} have not")
     n, cursor = whole("n", n, 1, 1 << 40), whole("cursor", cursor, 0, _END)
-    keys = np.empty(n, np.uint64) if shape.key_bytes == 8 else np.empty((n, shape.key_bytes), np.uint8)
-    rows = np.empty(*batch.result_rows(NUMPY, n, dtype, None, shape.value_bytes)) if values else None
-    marks = np.empty(n, np.uint64) if scores else None
-    at_rows = NUMPY.pointer(rows) if rows is not None else 0
-    at_marks = NUMPY.pointer(marks) if marks is not None else 0
-    count, following = export(cursor, NUMPY.pointer(keys), at_rows, at_marks, n)
-    items = keys[:count], rows[:count] if rows is not None else None
-    cursor_after = None if following == _END else following
-    return (*items, cursor_after) if marks is None else (*items, marks[:count], cursor_after)
+    items: tuple[Any, ...]
+    if shape.any_length:
+        blobs, value_blobs = Blobs(), Blobs() if values else None
+        _, following = export(cursor, 0, 0, 0, n, blobs, value_blobs)
+        items = strings.give(blobs, as_arrow), None if value_blobs is None else strings.give(value_blobs, as_arrow)
+    else:
+        keys = np.empty(n, np.uint64) if shape.key_bytes == 8 else np.empty((n, shape.key_bytes), np.uint8)
+        rows = np.empty(*result_rows(NUMPY, n, dtype, None, shape.value_bytes)) if values else None
+        marks = np.empty(n, np.uint64) if scores else None
+        made = [keys, rows, marks] if scores else [keys, rows]
+        addresses = (0 if array is None else NUMPY.pointer(array) for array in (keys, rows, marks))
+        count, following = export(cursor, *addresses, n)
+        items = tuple(None if array is None else array[:count] for array in made)
+    return (*items, None if following == _END else following)

@@ -4,6 +4,7 @@ ask it for its memory, and how to make new ones. Nothing here knows of tables.
 
 from __future__ import annotations
 
+import math
 import sys
 from abc import ABC, abstractmethod
 from typing import Any
@@ -91,7 +92,7 @@ class NumpyLibrary(Library):
         return array.dtype.name if array.dtype.kind not in "SV" else f"bytes{array.dtype.itemsize}"
 
     def row_bytes(self, array: Any) -> int:
-        return int(np.prod(array.shape[1:], dtype=np.int64)) * int(array.dtype.itemsize)
+        return math.prod(array.shape[1:]) * int(array.dtype.itemsize)
 
     def contiguous(self, array: Any) -> Any:
         return np.require(array, requirements=["C", "A"])
@@ -151,7 +152,7 @@ class CupyLibrary(Library):
         return str(array.dtype.name)
 
     def row_bytes(self, array: Any) -> int:
-        return int(np.prod(array.shape[1:], dtype=np.int64)) * int(array.dtype.itemsize)
+        return math.prod(array.shape[1:]) * int(array.dtype.itemsize)
 
     def contiguous(self, array: Any) -> Any:
         with self._cupy.cuda.Device(array.device.id):

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from . import _native, arrays, batch
-from .batch import Operand, Request, Results, TableShape
+from .batch import Request, Results
 from .errors import InvalidArgument, InvalidType
 from .initial import Constant, Initial
 from .libraries import HOST, Library
+from .operands import Operand, TableShape, take_out
+from .rows import result_rows, take_keys
 from .status import Op, Status
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -51,17 +53,17 @@ def _target(out: Any, dtype: Any, n: int, shape: TableShape) -> _Target | None:
     made, itemsize = library.dtype(dtype)
     if name == _name_of(library, made) or name not in FLOATS or _name_of(library, made) not in FLOATS:
         return None
-    row, made = batch.result_rows(library, n, dtype, None, shape.value_bytes)
+    row, made = result_rows(library, n, dtype, None, shape.value_bytes)
     wide = (shape.value_bytes // itemsize) * int(library.dtype(name)[1])
-    caller = batch.take_out("out", imported[0], n, wide, None, shape)
+    caller = take_out("out", imported[0], n, wide, None, shape)
     place = caller.place
     return _Target(caller, Operand("out", library.new(row, made, place, zero=False), library))
 
 
 def find(table: _native.Table, request: Request, shape: TableShape, missing: bool) -> tuple[Results, Any]:
     """A search, and the rows of its missing keys if asked for."""
-    keys, n = batch.take_keys(request.keys, shape)
-    target = _target(request.out_values, request.dtype, n, shape)
+    keys = take_keys(request.keys, shape)
+    target = _target(request.out_values, request.dtype, keys.n, shape)
     if target is not None:
         request = replace(request, keys=keys.array, out_values=target.read.array)
     else:
@@ -105,8 +107,8 @@ def find_or_insert(table: _native.Table, request: Request, shape: TableShape, in
     init = _initial(init)
     if request.values is not None:
         raise InvalidArgument("values and init are both given: give the rows, or how to make them")
-    keys, n = batch.take_keys(request.keys, shape)
-    library = keys.library
+    keys = take_keys(request.keys, shape)
+    library, n = keys.library, keys.n
     if request.dtype is None and request.out_values is not None:
         imported = arrays.import_array("out", request.out_values, shape.host_only)
         if imported is not None:
@@ -116,7 +118,7 @@ def find_or_insert(table: _native.Table, request: Request, shape: TableShape, in
     target = _target(request.out_values, request.dtype, n, shape)
     if target is not None:
         request = replace(request, out_values=target.read.array)
-    row, dtype = batch.result_rows(library, n, request.dtype, None, shape.value_bytes)
+    row, dtype = result_rows(library, n, request.dtype, None, shape.value_bytes)
     request = replace(request, keys=keys.array, dtype=dtype)
     if keys.place == HOST:
         results = _find_then_insert(table, request, shape, init, row, keys)
@@ -134,7 +136,7 @@ def _find_then_insert(
 ) -> Results:
     """Looks for all keys, and then inserts those that were missing, unless somebody else did meanwhile."""
     results = batch.run(table, replace(request, op=Op.FIND), shape)
-    library, n = keys.library, keys.shape[0]
+    library, n = keys.library, keys.n
     missing = library.rows_where(results.statuses == int(Status.NOT_FOUND))
     wanted = keys.array[missing]
     rows = _first_rows(init, wanted, (len(missing), *row[1:]), request.dtype, library, "the missing keys")

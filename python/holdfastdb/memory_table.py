@@ -12,12 +12,12 @@ import numpy as np
 
 from ._native import MemoryTable as NativeMemoryTable
 from ._native import Table as NativeTable
-from .batch import TableShape
 from .checked import MOST, whole
 from .contents import exported, plain
 from .errors import Error, InvalidArgument, InvalidType, NoSpace, ObjectExists
 from .inspection import name_of, path_text
 from .libraries import HOST
+from .operands import TableShape
 from .options import CreateOptions, WorkOptions, create_options
 from .pool import Pool
 from .sized import Sized

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
-from . import batch, lookup, pairs
+from . import batch, lookup
 from ._native import Table as NativeTable
-from .batch import Request, TableShape
+from .batch import Request
 from .checked import given_of, number, pair_of
 from .errors import InvalidArgument
+from .operands import TableShape
 from .status import Op
 
 
@@ -313,7 +314,6 @@ class Operations:
         keys: Any,
         values: Any = None,
         *,
-        ordered: bool = False,
         combine: str = "add",
         dtype: Any = None,
         mask: Any = None,
@@ -323,7 +323,7 @@ class Operations:
         as_arrow: bool = False,
         as_device: bool = False,
     ) -> tuple[Any, Any]:
-        """Runs a mixed batch: an operation of its own for each key.
+        """Runs a mixed batch: an operation of its own for each key, those of one key in array order, reads too.
 
         Parameters
         ----------
@@ -331,9 +331,6 @@ class Operations:
             Shape (n,) of uint8, codes of `holdfastdb.Op`; or a list of them, or of their names.
         values
             A row for each key; ignored where the operation takes no value. None if no operation takes one.
-        ordered
-            The changes to a key are in array order. Its reads are too if true; else each sees the state before or after
-            any of the changes.
         combine
             How ACCUMULATE combines: "add", "min" or "max"; its element type is the values'.
 
@@ -349,7 +346,7 @@ class Operations:
         dtype = self._dtype if dtype is None else dtype
         result = self._run(
             Request(Op.FIND, keys, values, ops=given_of("ops", ops), mask=mask, dtype=dtype, stream=stream,
-                    unique=unique, ordered=ordered, combine=combine, out_values=rows, out_statuses=statuses,
+                    unique=unique, combine=combine, out_values=rows, out_statuses=statuses,
                     give_values=True, as_arrow=as_arrow, as_device=as_device)
         )  # fmt: skip
         return result.statuses, result.values
@@ -363,5 +360,4 @@ class Operations:
         return self._run(request).statuses
 
     def _run(self, request: Request) -> batch.Results:
-        run = pairs.run if self._shape.any_length else batch.run
-        return run(self._native, request, self._shape)
+        return batch.run(self._native, request, self._shape)

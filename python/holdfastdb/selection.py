@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from . import batch
-from .batch import TableShape
 from .checked import MOST, whole
 from .errors import InvalidArgument, InvalidType
 from .libraries import NUMPY
+from .operands import TableShape
+from .rows import result_rows
 
 Where = Callable[[np.ndarray, Any], Any]
 NativeWhere = Callable[[memoryview, memoryview, memoryview], None]
@@ -56,7 +56,7 @@ def native_where(where: Where | None, shape: TableShape, dtype: Any) -> NativeWh
         return None
     if not callable(where):
         raise InvalidType(f"where is of type {type(where).__name__}: give a function of keys and values")
-    sizes, made = batch.result_rows(NUMPY, 0, dtype, None, shape.value_bytes)
+    sizes, made = result_rows(NUMPY, 0, dtype, None, shape.value_bytes)
 
     def choose(keys: memoryview, values: memoryview, keep: memoryview) -> None:
         n = len(keep)

@@ -9,13 +9,13 @@ from typing import Any, NoReturn, Unpack
 
 from ._native import Table as NativeTable
 from ._native import default_capacity
-from .batch import TableShape
 from .checked import MOST, function_of, whole
 from .column import Column
 from .contents import Contents
 from .errors import InvalidType
 from .inspection import CheckReport, SnapshotReport, path_text, report_from
 from .libraries import HOST
+from .operands import TableShape
 from .options import CreateOptions, OpenOptions, create_options, mode_of, open_options
 from .sized import Sized
 
@@ -104,7 +104,7 @@ class Table(Sized, Contents):
         overwrite
             Replace an existing file.
         levels, hash_locations, slots
-            The configuration, GPHash §3.1: 2, 2 and 8; their product is at most 32.
+            The configuration, GPHash §3.1: 2, 2 and 8; at most 5 levels, and a product of at most 32.
         threads
             CPU threads that a batch may use; 0: all, 8 at most.
         moves

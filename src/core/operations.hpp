@@ -48,6 +48,20 @@ consteval std::uint64_t packed(Column Row::*column) {
 }
 static_assert(kOps <= 16 && kStatuses <= 16);
 
+/// What status.hpp says of an operation is what its row says.
+consteval bool agrees_with_status(const Row& row) {
+  const auto takes = [](Act act) { return act == Act::sets || act == Act::combines; };
+  return changes(row.op) == (row.absent != Act::keeps || row.there != Act::keeps) &&
+         takes_value(row.op) == (takes(row.absent) || takes(row.there));
+}
+consteval bool all_agree() {
+  for (const Row& row : kRows) {
+    if (!agrees_with_status(row)) return false;
+  }
+  return true;
+}
+static_assert(all_agree());
+
 inline constexpr std::uint64_t kActAbsent = packed(&Row::absent), kActThere = packed(&Row::there);
 inline constexpr std::uint64_t kIfAbsent = packed(&Row::if_absent), kIfThere = packed(&Row::if_there);
 

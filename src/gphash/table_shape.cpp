@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "gphash/protocol/geometry.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast::gphash {
@@ -24,13 +25,13 @@ std::string flaw_in_sizes(const TableHeader& header) {
   if (header.cell_bytes != cell_bytes_of(header.value_bytes, static_cast<Score>(header.score))) {
     return "cells of " + number(header.cell_bytes) + " bytes";
   }
-  if (header.levels < 1 || header.levels > kMaxLevels) return number(header.levels) + " levels";
-  if (header.hash_locations < 1 || header.hash_locations > kMaxCandidates) {
+  if (header.levels < 1 || header.levels > index::kMaxLevels) return number(header.levels) + " levels";
+  if (header.hash_locations < 1 || header.hash_locations > index::kMaxLanes) {
     return number(header.hash_locations) + " hash locations";
   }
-  if (header.slots < 1 || header.slots > kMaxCandidates) return number(header.slots) + " slots a bucket";
-  if (std::uint64_t{header.levels} * header.hash_locations * header.slots > kMaxCandidates) {
-    return "more than " + number(kMaxCandidates) + " candidate slots a key";
+  if (header.slots < 1 || header.slots > index::kMaxLanes) return number(header.slots) + " slots a bucket";
+  if (std::uint64_t{header.levels} * header.hash_locations * header.slots > index::kMaxLanes) {
+    return "more than " + number(index::kMaxLanes) + " candidate slots a key";
   }
   if (header.max_bytes % memory::kPage != 0 || header.max_bytes > kMaxHeapBytes) {
     return "a heap of at most " + number(header.max_bytes) + " bytes";
@@ -78,11 +79,11 @@ void check_shape(const TableShape& shape) {
           "value_bytes is " + number(shape.value_bytes) + "; at most 65536 are possible");
   require(is_score(shape.key_bytes, static_cast<std::uint32_t>(shape.score)),
           "score is " + std::string(name(shape.score)) + ", and pairs of any length keep none");
-  require(shape.levels >= 1 && shape.levels <= kMaxLevels,
-          "levels is " + number(shape.levels) + "; use 1 to " + number(kMaxLevels));
-  require(shape.hash_locations >= 1 && shape.hash_locations <= kMaxCandidates && shape.slots >= 1 &&
-              shape.slots <= kMaxCandidates &&
-              std::uint64_t{shape.levels} * shape.hash_locations * shape.slots <= kMaxCandidates,
+  require(shape.levels >= 1 && shape.levels <= index::kMaxLevels,
+          "levels is " + number(shape.levels) + "; use 1 to " + number(index::kMaxLevels));
+  require(shape.hash_locations >= 1 && shape.hash_locations <= index::kMaxLanes && shape.slots >= 1 &&
+              shape.slots <= index::kMaxLanes &&
+              std::uint64_t{shape.levels} * shape.hash_locations * shape.slots <= index::kMaxLanes,
           "levels × hash_locations × slots must be from 1 to 32");
   require(shape.top_level <= kMaxLevel && shape.top_level + 1 >= shape.levels,
           "top_level is " + number(shape.top_level) + "; use levels - 1 to " + number(kMaxLevel));

@@ -21,8 +21,6 @@ inline constexpr unsigned kMaxValueBytes = 65536;
 inline constexpr std::uint32_t kVariable = kVariableBytes;  // in place of a key's or a value's bytes
 inline constexpr unsigned kSlabBits = 21;                   // of the heap of variable-length pairs
 inline constexpr unsigned kInSlotBytes = 8;                 // values up to this size live in their slots
-inline constexpr unsigned kMaxLevels = 5;                   // addressed at once
-inline constexpr unsigned kMaxCandidates = 32;              // levels × hash locations × slots
 inline constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kMaxHeapBytes = std::uint64_t{1} << 46;
 

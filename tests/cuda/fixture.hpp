@@ -154,7 +154,6 @@ class GpuTable {
     if (!mixed) std::fill(rows.ops.begin(), rows.ops.end(), rows.ops[0]);
     batch.combine = static_cast<Combine>(random() % 3);
     batch.element = random() % 2 == 0 || shape_.value_bytes % 8 != 0 ? Element::u32 : Element::i64;
-    batch.ordered = true;
     const BatchResult result = table->run(batch);
     std::uint64_t counted = 0;
     for (const std::uint64_t count : result.count) counted += count;

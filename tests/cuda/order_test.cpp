@@ -40,7 +40,6 @@ void crowded_round(GpuTable& gpu, std::size_t n, std::uint64_t range, std::uint6
   batch.ops = mixed ? rows.ops.data() : nullptr;
   if (!mixed) std::fill(rows.ops.begin(), rows.ops.end(), static_cast<std::uint8_t>(op));
   batch.element = Element::u32;
-  batch.ordered = true;
   gpu.table->run(batch);
   gpu.compare(rows, batch);
 }

@@ -211,7 +211,6 @@ TEST(GpuPairsSpace, ReadsAndUpdatesOfAFullHeap) {
   batch.value_offsets = values.offsets.data();
   batch.statuses = statuses.data();
   batch.blobs = &blobs;
-  batch.ordered = true;
   const BatchResult result = table.run(batch);
   EXPECT_EQ(result.of(Status::updated), inside.size());
   EXPECT_EQ(result.of(Status::found), 2 * inside.size());

@@ -24,7 +24,6 @@ void mixed_round(GpuTable& gpu, std::size_t n, std::uint64_t key_range, const st
   Batch batch = rows.batch();
   batch.ops = rows.ops.data();
   batch.element = Element::u32;
-  batch.ordered = true;
   gpu.table->run(batch);
   gpu.compare(rows, batch);
 }

@@ -42,7 +42,6 @@ class GpuScores : public testing::TestWithParam<Scored> {
     if (!mixed) std::fill(rows.ops.begin(), rows.ops.end(), rows.ops[0]);
     batch.ops = mixed ? rows.ops.data() : nullptr;
     batch.element = Element::u32;
-    batch.ordered = true;
     const std::uint64_t step = next_step(gpu);
     gpu.table->run(batch);
     ASSERT_NO_FATAL_FAILURE(gpu.compare(rows, batch));

@@ -98,7 +98,6 @@ void run_distinct(GpuTable& gpu, std::size_t n, Op op, bool mixed) {
   Batch batch = rows.batch();
   batch.op = op;
   batch.ops = mixed ? rows.ops.data() : nullptr;
-  batch.ordered = true;
   batch.mask = nullptr;
   gpu.table->run(batch);
   gpu.compare(rows, batch);

@@ -68,10 +68,8 @@ std::uint32_t draw(Random& random, const HistoryLog& history, CallerLog& log, co
     record.combine = batch.combine;
     record.given = has_values ? random.next() >> 8 : 0;
     record.after = kNone;
-    const bool free = mixed && !batch.ordered && !changes(record.op);
-    for (std::uint32_t j = first; j < i && !free; ++j) {
-      const Record& before = log.records[j];
-      if (before.key == record.key && (!mixed || batch.ordered || changes(before.op))) record.after = j;
+    for (std::uint32_t j = first; j < i; ++j) {
+      if (log.records[j].key == record.key) record.after = j;
     }
     record.ended.store(kPending, std::memory_order_relaxed);
   }
@@ -89,7 +87,6 @@ void call(NumberedTable& table, Random& random, HistoryLog& history, CallerLog& 
   const bool accumulates = bytes != 0 && !table.any_length();
   batch.op = pick_op(random, accumulates);
   batch.combine = static_cast<Combine>(random.below(3));
-  batch.ordered = random.chance(50);
   const std::uint32_t n = draw(random, history, log, batch, mixed, bytes != 0, accumulates);
   batch.size = n * (1 + around);
   Arrays arrays(batch.size, bytes);

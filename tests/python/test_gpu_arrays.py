@@ -185,7 +185,7 @@ def test_mixed_batch_in_gpu_memory(table: Table, torch: Any) -> None:
     ops = torch.tensor([0, 3, 5, 4], dtype=torch.uint8, device="cuda")
     keys = torch.tensor([9, 9, 9, 9], device="cuda")
     values = torch.full((4, 4), 2.5, device="cuda")
-    statuses, rows = table.apply(ops, keys, values, ordered=True)
+    statuses, rows = table.apply(ops, keys, values)
     assert statuses.tolist() == [Status.INSERTED, Status.FOUND, Status.ERASED, Status.NOT_FOUND]
     assert rows.dtype == torch.float32 and rows[1].tolist() == [2.5] * 4 and not rows[0].any()
     with pytest.raises(InvalidArgument, match="ops has the code 200"):

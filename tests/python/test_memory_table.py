@@ -105,7 +105,7 @@ def test_mixed_batches_and_more_than_one_thread(make: Callable[..., Checked]) ->
         ops = rng.integers(0, 9, n).astype(np.uint8)
         keys, values = rng.integers(0, 9000, n).astype(np.uint64), rng.integers(0, 2**63, n).astype(np.uint64)
         expected = checked.model.run(ops, keys, values.reshape(n, 1))
-        statuses, rows = checked.table.apply(ops, keys, values, ordered=True)
+        statuses, rows = checked.table.apply(ops, keys, values)
         np.testing.assert_array_equal(statuses, expected.statuses)
         np.testing.assert_array_equal(rows.view(np.uint8).reshape(n, 8), expected.values)
     checked.agree()

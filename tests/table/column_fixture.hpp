@@ -38,7 +38,6 @@ struct ColumnRows {
     batch.column = column;
     batch.column_bytes = bytes;
     batch.element = Element::u32;
-    batch.ordered = true;
     return batch;
   }
 };

@@ -88,7 +88,6 @@ class Conformance : public testing::TestWithParam<Config> {
     batch.mask = mask.data();
     batch.combine = static_cast<Combine>(random_() % 3);
     batch.element = random_() % 2 == 0 || bytes % 8 != 0 ? Element::u32 : Element::i64;
-    batch.ordered = true;
     const BatchResult result = table_->run(batch);
     std::uint64_t counted = 0;
     for (const std::uint64_t count : result.count) counted += count;

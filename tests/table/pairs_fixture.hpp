@@ -86,7 +86,6 @@ struct PairsAndMap {
     batch.statuses = statuses.data();
     batch.found = found.get();
     batch.mask = mask.data();
-    batch.ordered = true;
     table_->run(batch);
     for (std::size_t i = 0; i < n; ++i) {
       if (!mask[i]) {

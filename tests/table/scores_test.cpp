@@ -129,7 +129,6 @@ class Scores : public testing::TestWithParam<Kind> {
     batch.out = out.data();
     batch.statuses = statuses.data();
     batch.element = Element::u32;
-    batch.ordered = true;
     table_->run(batch);
     for (std::size_t i = 0; i < n; ++i) {
       const std::string row(reinterpret_cast<const char*>(values.data()) + i * bytes, bytes);

@@ -11,7 +11,7 @@ import typer
 from ..errors import InvalidArgument, PoolCorrupt
 from ..inspection import CheckReport, ObjectInfo, PoolInfo, TableInfo, inspect
 from ..inspection import check as check_pool
-from ..pairs import ANY
+from ..operands import ANY
 from ..pool import Pool
 from ..transfer import dump
 from .output import AsJson, emit, in_columns, plural, progress

@@ -11,8 +11,8 @@
 
 namespace holdfast::index {
 
-inline constexpr unsigned kMaxLevels = 16;  ///< addressed at once
-inline constexpr unsigned kMaxLanes = 32;   ///< levels × hash locations × slots
+inline constexpr unsigned kMaxLevels = 5;  ///< addressed at once
+inline constexpr unsigned kMaxLanes = 32;  ///< levels × hash locations × slots
 
 /// Keys of 8 bytes, which code compiled for them never asks about.
 struct NarrowKeys {
@@ -39,7 +39,7 @@ struct WideKeys {
 /// A configuration that is known when the program is compiled. The default is 2L-2H-8S.
 template <unsigned Levels, unsigned Hashes, unsigned Slots, class Keys = NarrowKeys>
 struct FixedShape : Keys {
-  static_assert(Levels * Hashes * Slots <= kMaxLanes);
+  static_assert(Levels <= kMaxLevels && Levels * Hashes * Slots <= kMaxLanes);
   static constexpr bool kFixed = true;
   HOLDFAST_BOTH static constexpr unsigned levels() { return Levels; }
   HOLDFAST_BOTH static constexpr unsigned hashes() { return Hashes; }

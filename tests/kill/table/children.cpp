@@ -53,7 +53,6 @@ Batch batch_of(const Plan& plan, Arrays& arrays) {
   batch.combine = plan.combine;
   batch.element = plan.element;
   batch.unique = plan.unique;
-  batch.ordered = plan.ordered;
   return batch;
 }
 

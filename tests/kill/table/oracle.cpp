@@ -72,13 +72,6 @@ void Oracle::replay_call(const Plan& plan, const Entry& entry, unsigned thread) 
   if (plan.call == Call::clear) std::fill(states_.begin(), states_.end(), State{});
   if (plan.call != Call::batch) return;
   operations_ += plan.indices.size();
-  // Where reads are free of order, they may see any state that the key has during the call.
-  const bool free_reads = plan.mixed && !plan.ordered;
-  std::unordered_map<std::uint32_t, std::vector<State>> history;
-  if (free_reads) {
-    for (const std::uint32_t index : plan.indices) history.try_emplace(index, std::vector<State>{states_[index]});
-  }
-  std::vector<std::uint32_t> reads;
   for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
     const std::uint32_t index = plan.indices[i];
     const Op op = static_cast<Op>(plan.ops[i]);
@@ -89,13 +82,8 @@ void Oracle::replay_call(const Plan& plan, const Entry& entry, unsigned thread) 
       expect(got == Status::not_run, what + "was masked out and ran");
       continue;
     }
-    if (free_reads && !changes(op)) {
-      reads.push_back(i);
-      continue;
-    }
     const bool present = states_[index].has_value();
     const Answer<std::string> answer = do_step(round_, plan, i, states_[index]);
-    if (free_reads) history[index].push_back(states_[index]);
     expect(got == answer.status, what + "answered status " + std::to_string(static_cast<int>(got)) + ", not " +
                                      std::to_string(static_cast<int>(answer.status)));
     expect(found_bit_of(entry, i) == present, what + "answered a wrong `found`");
@@ -103,17 +91,6 @@ void Oracle::replay_call(const Plan& plan, const Entry& entry, unsigned thread) 
       const std::uint64_t read = digest_of(entry, i);
       expect(read == digest_of(answer.out), what + "read a wrong value");
     }
-  }
-  for (const std::uint32_t i : reads) {
-    const auto& states = history[plan.indices[i]];
-    const bool is_find = static_cast<Op>(plan.ops[i]) == Op::find;
-    const Status got = status_of(entry, i);
-    const bool fits = std::any_of(states.begin(), states.end(), [&](const State& state) {
-      return got == (state ? Status::found : Status::not_found) && found_bit_of(entry, i) == state.has_value() &&
-             (!is_find || digest_of(entry, i) == digest_of(state));
-    });
-    expect(fits,
-           where + "read " + std::to_string(i) + " of " + name(plan.indices[i]) + " saw no state that it ever had");
   }
 }
 

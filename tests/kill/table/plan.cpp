@@ -149,7 +149,6 @@ Plan make_plan(const Round& round, std::uint32_t life, unsigned thread, std::uin
   if (round.large && !reads_others && random.chance(75)) n = kLargeBatch + random.below(kLargeBatch);
 
   plan.mixed = random.chance(40);
-  plan.ordered = random.chance(50);
   plan.masked = random.chance(10);
   plan.combine = static_cast<Combine>(random.below(3));
   plan.element = round.value_bytes % 8 == 0 ? (random.chance(50) ? Element::u64 : Element::i64)

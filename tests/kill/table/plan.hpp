@@ -66,7 +66,6 @@ enum class Call : std::uint32_t { batch = 1, foreign_read = 2, clear = 3, reserv
 struct Plan {
   Call call = Call::batch;
   bool mixed = false;  ///< `ops` counts, else the first of them for all
-  bool ordered = false;
   bool unique = false;
   bool masked = false;
   Combine combine = Combine::add;

@@ -168,7 +168,7 @@ class Table:
             }
         if batch.op == "apply":
             codes = np.array([int(PACKAGE.Op[op.upper()]) for op in batch.ops or []], np.uint8)
-            statuses, rows = target.apply(self.put(codes), keys, values, ordered=True, combine=batch.combine, **options)
+            statuses, rows = target.apply(self.put(codes), keys, values, combine=batch.combine, **options)
             return {"statuses": self.statuses(statuses), "values": self.rows(rows, n)}
         return self.plain(target, batch, keys, values, options)
 

@@ -45,7 +45,7 @@ def test_a_column_changes_its_bytes_alone(
     np.testing.assert_array_equal(got, rows[[0, 5]])
     assert statuses.tolist() == [hf.Status.EXISTS, hf.Status.INSERTED]
     ops = ["find", "erase", "insert", "find"]
-    statuses, got = column.apply(ops, [5, 5, 5, 5], rows[4:8], ordered=True)
+    statuses, got = column.apply(ops, [5, 5, 5, 5], rows[4:8])
     assert statuses.tolist() == [hf.Status.FOUND, hf.Status.ERASED, hf.Status.INSERTED, hf.Status.FOUND]
     np.testing.assert_array_equal(got[[0, 3]], rows[[0, 6]])
     assert column.contains([5, far + 5]).tolist() == [True, False]

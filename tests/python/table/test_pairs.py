@@ -185,6 +185,16 @@ def test_bad_input(table: Table, keys: Any, values: Any, error: type[Exception],
     assert len(table) == 0
 
 
+def test_results_lie_apart_from_what_is_read(table: Table) -> None:
+    data, offsets = np.frombuffer(b"abc", np.uint8).copy(), np.array([0, 1, 2, 3])
+    with pytest.raises(InvalidArgument, match="out overlaps keys in memory"):
+        table.insert((data, offsets), [b"", b"", b""], out=data)
+    values = np.zeros(3, np.uint8), np.zeros(4, np.int64)
+    with pytest.raises(InvalidArgument, match="out overlaps values in memory"):
+        table.insert((data, offsets), values, out=values[0])
+    assert len(table) == 0 and data.tobytes() == b"abc"
+
+
 def test_what_needs_fixed_lengths(table: Table, folder: Path) -> None:
     with pytest.raises(InvalidArgument, match="dtype is for values of fixed length"):
         table.find([b"a"], dtype=np.float32)
@@ -194,6 +204,10 @@ def test_what_needs_fixed_lengths(table: Table, folder: Path) -> None:
         table.find_or_insert([b"a"], init=0)
     with pytest.raises(InvalidArgument, match="not selected in this version"):
         table.erase_if(b"a", b"b")
+    with pytest.raises(InvalidArgument, match="not selected in this version"):
+        table.export_if(b"a", b"b")
+    with pytest.raises(InvalidArgument, match="keeps no scores"):
+        table.export_batch(scores=True)
     with pytest.raises(InvalidArgument, match="both are of any length, or neither is"):
         Table.create(folder / "half.hold", key=bytes, value=8)
     with (
@@ -253,7 +267,7 @@ def test_does_what_a_dict_does(tmp_path_factory: pytest.TempPathFactory, batches
     with Table.create(path, bytes, bytes, capacity=4, device="cpu") as table:
         for op, rows in batches:
             keys, values = [k for k, _ in rows], [v for _, v in rows]
-            statuses, got = table.apply([op] * len(rows), keys, values, ordered=True)
+            statuses, got = table.apply([op] * len(rows), keys, values)
             for i, (key, value) in enumerate(rows):
                 there = key in model
                 if (op in (Op.INSERT, Op.FIND_OR_INSERT, Op.INSERT_AND_FIND) and not there) or (

@@ -74,7 +74,7 @@ class Program(RuleBasedStateMachine):
         keys = widened(np.array([key for _, key in program], np.uint64), self.checked.table.key_bytes)
         values = self.values(len(program))
         expected = self.checked.model.run(ops, keys, values)
-        statuses, rows = self.checked.table.apply(ops, keys, values, ordered=True)
+        statuses, rows = self.checked.table.apply(ops, keys, values)
         np.testing.assert_array_equal(statuses, expected.statuses)
         self.checked.same_values(expected.values, rows)
 

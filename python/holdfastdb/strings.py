@@ -1,45 +1,50 @@
-"""Batches over keys and values of any length: lists of bytes, Arrow's binary arrays, or bytes and offsets in, which may
-lie in GPU memory; object arrays of bytes and None, or Arrow's, or bytes and offsets in GPU memory, out.
+"""Keys and values of any length, as byte strings: lists of bytes, Arrow's binary arrays, or bytes and offsets in, which
+may lie in GPU memory; object arrays of bytes and None, or Arrow's, or bytes and offsets in GPU memory, out.
 """
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from . import _native, arrays, batch
-from .batch import Operand, Request, Results, TableShape
+from . import _native, arrays
 from .errors import InvalidArgument, InvalidType
-from .libraries import HOST, NUMPY, Library
-from .status import Op
+from .libraries import NUMPY, Library
+from .operands import Operand, TableShape, one_place
 
-ANY = (1 << 32) - 1
-"""In place of a length: any, up to 65536."""
-
-_KINDS = (
+KINDS = (
     "a list or an object array of bytes, an Arrow array of binary or large_binary, bytes, or a tuple of two arrays: "
     "all bytes as uint8, and (n + 1,) offsets as int64 or uint64"
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Strings:
     """Byte strings one after another, and where each begins and the last ends. Holds the memory."""
 
     offsets: Operand
-    address: int
+    pointer: int
+    """Of all bytes."""
     memory: Any
 
     @property
     def n(self) -> int:
-        return self.offsets.shape[0] - 1
+        return self.offsets.n - 1
 
     @property
-    def pointers(self) -> tuple[int, int]:
-        return self.address, self.offsets.pointer
+    def offsets_at(self) -> int:
+        return self.offsets.pointer
+
+    @property
+    def library(self) -> Library:
+        return self.operands[0].library
+
+    @property
+    def operands(self) -> list[Operand]:
+        """The caller's arrays, first that of all bytes, or else what was made of the strings that were given."""
+        return [self.memory, self.offsets] if isinstance(self.memory, Operand) else [self.offsets]
 
 
 def _is_arrow(given: Any) -> bool:
@@ -87,7 +92,7 @@ def _from_arrays(name: str, given: tuple[Any, Any], shape: TableShape) -> String
         raise InvalidType(
             f"{offsets.describe()}: give where each begins and the last ends, (n + 1,) of int64 or uint64"
         )
-    batch.one_place([data, offsets], shape)
+    one_place([data, offsets], shape)
     first, last = int(offsets.array[0]), int(offsets.array[-1])
     if first < 0 or last > data.shape[0] or first > last:
         raise InvalidArgument(
@@ -113,10 +118,10 @@ def take(name: str, given: Any, shape: TableShape) -> Strings:
         given = given.tolist()
     if not isinstance(given, list | tuple):
         what = f"an array of {given.dtype}" if isinstance(given, np.ndarray) else f"of type {type(given).__name__}"
-        raise InvalidType(f"{name} is {what}: give {_KINDS}")
+        raise InvalidType(f"{name} is {what}: give {KINDS}")
     for row, one in enumerate(given):
         if not isinstance(one, bytes | bytearray):
-            what = "encode it" if isinstance(one, str) else f"give {_KINDS}"
+            what = "encode it" if isinstance(one, str) else f"give {KINDS}"
             raise InvalidType(f"{name}[{row}] is {one!r}, of type {type(one).__name__}: {what}")
     offsets = np.zeros(len(given) + 1, np.uint64)
     np.cumsum(np.fromiter(map(len, given), np.uint64, len(given)), out=offsets[1:])
@@ -125,7 +130,7 @@ def take(name: str, given: Any, shape: TableShape) -> Strings:
 
 
 def give(blobs: _native.Blobs, as_arrow: bool) -> Any:
-    """Results as the caller wants them."""
+    """What was read into host memory, as the caller wants it."""
     if as_arrow:
         return _to_arrow(blobs)
     made = np.empty(len(blobs), object)
@@ -157,7 +162,7 @@ class _GpuMemory:
         }  # fmt: skip
 
 
-def _give_on_gpu(blobs: _native.DeviceBlobs, library: Library, place: str) -> tuple[Any, Any]:
+def give_on_gpu(blobs: _native.DeviceBlobs, library: Library, place: str) -> tuple[Any, Any]:
     """All bytes, and (n + 1,) offsets, of which those of a row without bytes are the same."""
 
     def array(address: int, n: int, kind: str) -> Any:
@@ -166,89 +171,3 @@ def _give_on_gpu(blobs: _native.DeviceBlobs, library: Library, place: str) -> tu
         return arrays.adopt(_GpuMemory(blobs, address, n, kind), library, place)
 
     return array(blobs.bytes_at(), blobs.total_bytes(), "|u1"), array(blobs.offsets_at(), len(blobs) + 1, "<i8")
-
-
-def _refuse(request: Request, shape: TableShape) -> None:
-    given = {"dtype": request.dtype, "out": request.out_values}
-    for name, value in given.items():
-        if value is not None:
-            raise InvalidArgument(f"{name} is for values of fixed length, and those of {shape.path} have any")
-    if request.as_arrow and request.as_device:
-        raise InvalidArgument("as_arrow and as_device are both given: Arrow's arrays lie in host memory")
-    if request.op is Op.ACCUMULATE or request.scale != 1.0:
-        raise InvalidArgument(f"values of {shape.path} have any length, and no elements to accumulate: assign them")
-
-
-def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
-    """As `batch.run`."""
-    _refuse(request, shape)
-    keys = take("keys", request.keys, shape)
-    n = keys.n
-    kinds = "a mask of bool, true for the operations to run"
-    mask = batch.take_bytes("mask", request.mask, n, ("bool", "uint8"), kinds, shape)
-    ops = batch.take_ops(request.ops, n, shape) if request.ops is not None else None
-    takes, accumulates = batch.needs_values(request, ops)
-    if accumulates:
-        raise InvalidArgument(f"values of {shape.path} have any length, and no elements to accumulate: assign them")
-    values = None
-    if takes or request.values is not None:
-        if request.values is None:
-            raise InvalidType(f"{request.op.name.lower()} takes a value for each key: give {_KINDS}")
-        values = take("values", request.values, shape)
-        if values.n != n:
-            raise InvalidArgument(f"values has {values.n} rows, but keys has {n}: give one value for each key")
-
-    read = [one for one in (keys.offsets, values.offsets if values else None, ops, mask) if one is not None]
-    place = batch.one_place(read, shape)
-    library = keys.offsets.library
-    written: list[Operand] = []
-
-    def result(out: Any, kind: str) -> Operand:
-        if out is not None:
-            written.append(batch.take_out("out", out, n, 1, (kind,), shape))
-        else:
-            written.append(Operand("out", library.new((n,), library.dtype(kind)[0], place, zero=True), library))
-        return written[-1]
-
-    statuses = result(request.out_statuses, "uint8")
-    found = result(request.out_found, "bool") if request.give_found else None
-    batch.one_place(read + written, shape)
-    batch.no_overlap(written, read)
-    stream, others = batch.streams_of(request, read + written, place, shape)
-    for other in others:
-        arrays.order_streams(other, stream, place)
-    if request.as_device and place == HOST:
-        raise InvalidArgument(
-            "as_device leaves values in the memory of the GPU that has the keys, and they are in host memory: give "
-            "keys as (data, offsets) in that of the table's GPU"
-        )
-    blobs = _native.Blobs() if request.give_values and not request.as_device else None
-    left = _native.DeviceBlobs() if request.give_values and request.as_device else None
-    address, offsets = keys.pointers
-    value_address, value_offsets = values.pointers if values is not None else (0, 0)
-    _, raised = table.run_pairs(
-        size=n,
-        op=int(request.op),
-        ops=ops.pointer if ops else 0,
-        keys=address,
-        key_offsets=offsets,
-        values=value_address,
-        value_offsets=value_offsets,
-        blobs=blobs,
-        device_blobs=left,
-        statuses=statuses.pointer,
-        found=found.pointer if found else 0,
-        mask=mask.pointer if mask else 0,
-        unique=bool(request.unique),
-        ordered=bool(request.ordered),
-        on_device=place != HOST,
-        stream=stream,
-        interruptible=threading.get_ident() == batch.MAIN_THREAD,
-    )
-    if raised is not None:
-        raised.statuses = statuses.array
-        raise raised
-    made = give(blobs, request.as_arrow) if blobs is not None else None
-    if left is not None:
-        made = _give_on_gpu(left, library, place)
-    return Results(statuses.array, made, found.array if found else None)
