@@ -17,8 +17,11 @@
 // asked for tells who is first.
 #pragma once
 
+#include <type_traits>
+
 #include "gphash/cuda/caches/known_keys.cuh"
 #include "gphash/cuda/caches/maps.cuh"
+#include "gphash/cuda/change/batch.cuh"
 #include "gphash/cuda/epochs.cuh"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/search/gather.cuh"
@@ -113,9 +116,13 @@ __device__ inline std::uint64_t leader_of(const Repeats& repeats, const Wanted& 
   }
 }
 
+/// Of a multiprocessor. Else the compiler makes room for another block now and then, and spills registers in every search.
+template <class Shape>
+inline constexpr unsigned kLookupBlocks = std::is_same_v<Shape, index::RuntimeShape> ? 2 : 3;
+
 /// In one kernel: 32 rows a warp, or fewer where warps would stand idle.
 template <class Shape, Copies kCopies>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kLookupBlocks<Shape>)
     lookup_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                   const __grid_constant__ FindJob job, const __grid_constant__ Repeats repeats, unsigned share) {
   const InEpoch inside(job.state->readers);
