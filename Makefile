@@ -60,9 +60,8 @@ kill-test: .cache/installed-checked-$(GPU) ## 1,000 SIGKILLs of a real process f
 	@mkdir -p $(RESULTS)
 	build/checked/holdfast-kill-test --kills $(KILLS) --json $(RESULTS)
 
-proof: .cache/setup-done ## the long proofs: the model without bounds, every GPU architecture, an hour of fuzzing
-	.ci/run model architectures
-	scripts/fuzz 3600
+proof: .cache/setup-done ## the long proofs that are left to do; ROOM= some of them, MINUTES= as far as they get
+	@scripts/proof $(ROOM) $(if $(MINUTES),--minutes $(MINUTES))
 
 bars: .cache/setup-done ## every target with the measured value that answers it
 	@python -m bench bars $(BARS)

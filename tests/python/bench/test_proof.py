@@ -1,0 +1,86 @@
+"""scripts/proof: proves what is not proved for the code as it is, and nothing twice."""
+
+import importlib.machinery
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TESTS = """Running main() from gtest_main.cc
+Some/Kinds.
+  Holds/8  # GetParam() = 8-byte object <08-00 00-00>
+Plain.
+  Holds
+  IsNoticed/publish_after_commit
+"""
+
+
+@pytest.fixture
+def proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The script, over a tree of one room and a program whose tests note that they ran."""
+    loader = importlib.machinery.SourceFileLoader("proof", str(ROOT / "scripts" / "proof"))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    script = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "proof", script)
+    loader.exec_module(script)
+    (tmp_path / "src" / "room").mkdir(parents=True)
+    (tmp_path / "build").mkdir()
+    write(tmp_path, "int a;")
+    program = tmp_path / "build" / "test_some"
+    program.write_text(
+        f"#!/bin/sh\nif [ $1 = --gtest_list_tests ]; then cat <<'END'\n{TESTS}END\nexit; fi\n"
+        'echo "$1 $LONG" >>ran; [ ! -e fails ]\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    monkeypatch.setattr(script, "LEDGER", tmp_path / "build" / "proof")
+    monkeypatch.setattr(script, "SUITES", {"some": script.Suite("test_some", ("src/room",), {"LONG": "1"})})
+    return script
+
+
+def write(tree: Path, text: str) -> None:
+    (tree / "src" / "room" / "a.cpp").write_text(text)
+
+
+def prove(proof: ModuleType, monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[int, list[str]]:
+    """What it ends with, and what ran."""
+    proof.code._files.cache_clear()
+    monkeypatch.setattr(sys, "argv", ["proof", "--build", "build", "--only", "some.*", *words])
+    ran: Path = proof.ROOT / "ran"
+    ran.unlink(missing_ok=True)
+    monkeypatch.chdir(proof.ROOT)
+    return proof.main(), ran.read_text().splitlines() if ran.exists() else []
+
+
+def test_nothing_is_proved_twice(proof: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = ["--gtest_filter=Some/Kinds.Holds/8 1", "--gtest_filter=Plain.Holds 1"]
+    assert prove(proof, monkeypatch) == (0, both)
+    assert prove(proof, monkeypatch) == (0, [])
+    write(proof.ROOT, "int a; // the same")
+    assert prove(proof, monkeypatch) == (0, [])
+    write(proof.ROOT, "int b;")
+    assert prove(proof, monkeypatch, "--list") == (0, [])
+    assert prove(proof, monkeypatch) == (0, both)
+
+
+def test_what_fails_or_is_left_is_not_proved(proof: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert prove(proof, monkeypatch, "--minutes", "0") == (3, [])
+    (proof.ROOT / "fails").touch()
+    ended, ran = prove(proof, monkeypatch)
+    assert ended == 1 and len(ran) == 2
+    (proof.ROOT / "fails").unlink()
+    ended, ran = prove(proof, monkeypatch)
+    assert ended == 0 and len(ran) == 2
+
+
+def test_rooms(proof: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    (proof.ROOT / "src" / "other").mkdir()
+    with pytest.raises(SystemExit, match="nothing matches"):
+        prove(proof, monkeypatch, "src/other")
+    assert prove(proof, monkeypatch, "src/room")[0] == 0
+    with pytest.raises(SystemExit):
+        prove(proof, monkeypatch, "src/none")
