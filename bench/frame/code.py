@@ -30,17 +30,19 @@ def stripped(text: str) -> str:
 
 
 @cache
-def _files(folder: Path) -> dict[Path, str]:
+def _files(root: Path, room: str) -> dict[Path, str]:
+    """The sources of a room; of `src/gphash/.`, say, those that lie in no folder of it."""
+    folder = root / room
     return {
         path.relative_to(folder): path.read_text(encoding="utf-8")
-        for path in sorted(folder.rglob("*"))
+        for path in sorted(folder.glob("*") if room.endswith("/.") else folder.rglob("*"))
         if path.suffix in _SOURCES and path.is_file()
     }
 
 
 def hash_of(root: Path, room: str) -> str | None:
     """Of all sources in a room of the checkout at `root`; None where there is no such room."""
-    files = _files(root / room)
+    files = _files(root, room)
     if not files:
         return None
     whole = hashlib.sha256()
@@ -50,14 +52,16 @@ def hash_of(root: Path, room: str) -> str | None:
 
 
 def below(root: Path, rooms: Iterable[str]) -> set[str]:
-    """The folders of src/, two deep, that `rooms` include, themselves or by others, and that are none of them."""
+    """The folders of src/ that `rooms` include, themselves or by others, and that are none of them."""
     own, seen = tuple(rooms), set[str]()
     waiting = list(own)
     while waiting:
-        for text in _files(root / waiting.pop()).values():
+        for text in _files(root, waiting.pop()).values():
             for name in _INCLUDE.findall(text):
                 parts = Path("src", name).parent.parts
                 folder = "/".join(parts[:3])
+                if len(parts) < 3 and any(file.parent != Path() for file in _files(root, folder)):
+                    folder += "/."
                 if folder in seen or not (root / folder).is_dir() or any(_within(folder, room) for room in own):
                     continue
                 seen.add(folder)

@@ -74,6 +74,17 @@ def test_a_result_is_stale_when_its_rooms_have_changed(root: Path, capsys: pytes
     assert state()[0] == ["src/structures/dramhit"], "files have names"
 
 
+def test_what_lies_beside_rooms_is_not_what_lies_in_them(root: Path) -> None:
+    deep = root / "src/pool/medium/deep.hpp"
+    deep.parent.mkdir()
+    deep.write_text("int deep;", encoding="utf-8")
+    code._files.cache_clear()
+    noted = code.noted(root, ["src/structures/dramhit"])
+    assert set(noted["below"]) == {"src/pool/.", "src/core"}
+    edit(deep, "deep", "deeper")
+    assert code.changed(root, noted) == ([], [])
+
+
 def test_words_in_quotes_are_no_comments() -> None:
     assert code.stripped('a("// b /* c", \'"\'); // d\n/* e\n */ f') == 'a("// b /* c", \'"\'); f'
 
