@@ -17,6 +17,8 @@ struct Minimum {
 };
 
 inline constexpr Minimum kMinimum[] = {
+    {"crashes", "shm", "object_renamed_over", 114, 16, 2, 0, 0},
+    {"crashes", "file", "object_renamed_over", 133, 652, 47, 0, 0},
     {"crashes", "shm", "object_replaced", 109, 14, 2, 0, 0},
     {"crashes", "file", "object_replaced", 125, 648, 41, 0, 0},
     {"crashes", "shm", "objects", 147, 21, 0, 0, 0},
@@ -51,6 +53,8 @@ inline constexpr Minimum kMinimum[] = {
     {"crashes", "file", "snapshot", 93, 289, 35, 0, 0},
     {"crashes", "shm", "snapshot_over", 88, 13, 10, 0, 0},
     {"crashes", "file", "snapshot_over", 99, 207, 83, 0, 0},
+    {"faults", "shm", "object_renamed_over", 114, 321, 0, 320, 157},
+    {"faults", "file", "object_renamed_over", 133, 2038, 0, 408, 237},
     {"faults", "shm", "object_replaced", 109, 308, 0, 307, 148},
     {"faults", "file", "object_replaced", 125, 1918, 0, 383, 216},
     {"faults", "shm", "objects", 147, 413, 0, 412, 213},

@@ -84,15 +84,16 @@ PoolStep close_one(const std::string& name) {
   return step;
 }
 
-PoolStep rename(const std::string& name, const std::string& to) {
+PoolStep rename(const std::string& name, const std::string& to, bool overwrite) {
   return {[=](Objects objects) {
+            if (overwrite) objects.erase(to);
             auto node = objects.extract(name);
             node.key() = to;
             objects.insert(std::move(node));
             return objects;
           },
           [=](PoolScene& scene) {
-            scene.pool->rename(name, to);
+            scene.pool->rename(name, to, overwrite);
             auto node = scene.tables.extract(name);
             if (node.empty()) return;
             node.key() = to;

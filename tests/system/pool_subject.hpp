@@ -31,7 +31,7 @@ PoolStep add(const std::string& name, bool overwrite = false);  ///< and closes 
 PoolStep put_in(const std::string& name, std::uint64_t first, std::uint64_t last, std::uint64_t version);
 PoolStep sync_one(const std::string& name);
 PoolStep close_one(const std::string& name);
-PoolStep rename(const std::string& name, const std::string& to);
+PoolStep rename(const std::string& name, const std::string& to, bool overwrite = false);  ///< of one that is there
 PoolStep drop(const std::string& name);
 PoolStep close_all();
 

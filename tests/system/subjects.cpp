@@ -58,6 +58,7 @@ const std::map<std::string, Definition>& definitions() {
 const std::map<std::string, std::vector<PoolStep>>& pools() {
   static const std::map<std::string, std::vector<PoolStep>> all = {
       {"objects", {add("three"), rename("two", "third"), drop("one"), add("three", true), close_all()}},
+      {"object_renamed_over", {add("three"), rename("one", "two", true), put_in("two", 5, 12, 2), close_all()}},
       {"object_replaced", {add("one", true), put_in("one", 0, 5, 2), close_all()}},
       {"objects_changed",
        {put_in("one", 5, 12, 2), put_in("two", 0, 2, 2), sync_one("two"), rename("one", "uno"), close_one("two"),
