@@ -84,3 +84,12 @@ def test_rooms(proof: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     assert prove(proof, monkeypatch, "src/room")[0] == 0
     with pytest.raises(SystemExit):
         prove(proof, monkeypatch, "src/none")
+
+
+def test_a_build_without_the_programs(
+    proof: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (proof.ROOT / "build" / "test_some").unlink()
+    with pytest.raises(SystemExit):
+        prove(proof, monkeypatch)
+    assert "build has no test_some: build it there" in capsys.readouterr().err
