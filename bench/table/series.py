@@ -33,18 +33,24 @@ def _chosen(known: dict[str, Workload], names: str | None) -> list[Workload]:
 
 
 def _series(
-    name: str,
-    workloads: list[Workload],
+    kind: str,
+    known: dict[str, Workload],
+    asked: str | None,
     load: Load,
     table: Table,
-    batches: list[int],
-    values: list[int],
+    batch_sizes: str,
+    value_sizes: str,
     repetitions: int,
     where: Path | None,
     json_file: str | None,
     save: bool,
-    ycsb_text: bool,
+    quick: bool,
 ) -> None:
+    workloads = _chosen(known, asked)
+    batches, values = options.counts(batch_sizes), options.counts(value_sizes)
+    name = options.result_name(kind, load.distribution, table.device, _extra(table.flush, table.value_cache))
+    if quick:
+        load, repetitions = replace(load, items=20_000, operations=20_000), 1
     runs: list[Json] = []
     with running(json_file) as (console, progress), pool_folder(where) as folder:
         for value_bytes in values:
@@ -53,7 +59,7 @@ def _series(
                 got = measure.series(["holdfast"], workloads, sized, made, repetitions, folder, progress)
                 runs.append({"batch": batch, "value_bytes": value_bytes, **got})
                 console.print(f"[bold]{value_bytes}-byte values, batches of {batch:,}[/]")
-                if ycsb_text:
+                if known is YCSB:
                     for workload, targets in got["workloads"].items():
                         console.print(f"[bold]workload {workload}[/]")
                         for line in ycsb_lines(targets["holdfast"], batch):
@@ -107,23 +113,8 @@ def micro(
 ) -> None:
     """Insert, find, find of absent keys, update and erase, each by itself."""
     load = Load(items, operations or items, 1, threads or machine.cores(), distribution, theta, unique, on_device)
-    if quick:
-        load, repeat = replace(load, items=20_000, operations=20_000), 1
     table = Table(device=device, threads=table_threads, flush=flush, value_cache=value_cache, cache_policy=cache_policy)
-    name = options.result_name("micro", distribution, device, _extra(flush, value_cache))
-    _series(
-        name,
-        _chosen(MICRO, workloads),
-        load,
-        table,
-        options.counts(batch),
-        options.counts(value),
-        repeat,
-        where,
-        json_file,
-        save,
-        False,
-    )
+    _series("micro", MICRO, workloads, load, table, batch, value, repeat, where, json_file, save, quick)
 
 
 def ycsb(
@@ -149,23 +140,8 @@ def ycsb(
 ) -> None:
     """YCSB workloads LOAD, A, B, C, D and F in batches."""
     load = Load(items, operations or items, 1, threads or machine.cores(), distribution, theta, False, on_device)
-    if quick:
-        load, repeat = replace(load, items=20_000, operations=20_000), 1
     table = Table(device=device, threads=table_threads, flush=flush, value_cache=value_cache, cache_policy=cache_policy)
-    name = options.result_name("ycsb", distribution, device, _extra(flush, value_cache))
-    _series(
-        name,
-        _chosen(YCSB, workloads),
-        load,
-        table,
-        options.counts(batch),
-        options.counts(value),
-        repeat,
-        where,
-        json_file,
-        save,
-        True,
-    )
+    _series("ycsb", YCSB, workloads, load, table, batch, value, repeat, where, json_file, save, quick)
 
 
 def compare(
