@@ -140,6 +140,7 @@ class Bench {
     setup_.gpu_memory = gpu_memory;
     setup_.order_from = order_from;
   }
+  void calibrate(bool wanted) { setup_.calibrate = wanted; }
   void open_on(const std::string& device, unsigned threads) {
     setup_.device = device;
     setup_.threads = threads;
@@ -176,6 +177,7 @@ class Bench {
     options.order_from = setup_.order_from;
     options.gpu_memory = setup_.gpu_memory;
     options.cache = setup_.cache;
+    options.calibrate = setup_.calibrate;
     const auto start = Clock::now();
     table_ = std::make_unique<Table>(Table::open(setup_.pool, options));
     say("opened in %.0f ms, of which recovery %.1f ms", seconds_since(start) * 1e3, table_->stats().recovery_ms);

@@ -9,6 +9,7 @@
 #include "both.cuh"
 #include "buckets.cuh"
 #include "cache.cuh"
+#include "calibration.cuh"
 #include "columns.cuh"
 #include "curves.cuh"
 #include "growth.cuh"

@@ -30,7 +30,8 @@ struct Setup {
   std::uint32_t key_bytes = 8, value_bytes = 128;
   std::string pool = "/dev/shm/holdfast-link-bench.hold";
   std::uint64_t order_from = 0, gpu_memory = kHalfOfFree;
-  CacheOptions cache;  ///< of values
+  CacheOptions cache;     ///< of values
+  bool calibrate = true;  ///< when a pool is opened
   std::uint32_t levels = 2, hash_locations = 2, slots = 8;
   std::uint64_t capacity = 0;  ///< that the table is made for; 0: the items
   std::uint64_t spare = 0;     ///< cells beyond the items and a batch of updates

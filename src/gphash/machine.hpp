@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -47,9 +48,11 @@ class Machine {
  public:
   virtual ~Machine() = default;
 
-  /// Runs a batch of operations `ops` that the table has checked. The caller has durably cleared the pool's clean mark if it changes anything.
-  /// `score`: what its changes set, where the pool's scores are no frequencies.
-  virtual BatchResult run(const Batch& batch, OpSet ops, std::uint64_t score) = 0;
+  /// Runs rows [from, ...) of a batch of operations `ops` that the table has checked, to its end or until `batch.stop` says so;
+  /// returns where the rest begins, and adds to `result`. The caller has durably cleared the pool's clean mark if it changes
+  /// anything. `score`: what its changes set, where the pool's scores are no frequencies.
+  virtual std::size_t run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
+                          BatchResult& result) = 0;
   virtual std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) = 0;
   virtual void end_export(std::uint64_t cursor) = 0;
   /// The same for variable-length pairs; what is null is not wanted.
@@ -69,7 +72,10 @@ class Machine {
   virtual void load_cache() {}
 
   /// Where there are kernels, and keys and values of fixed length. The caller has seen to the plan's sizes.
-  virtual std::unique_ptr<Walk> walk(const WalkPlan&, void*) { return nullptr; }
+  /// `before_change` is called before anything is erased, and not where nothing is.
+  virtual std::unique_ptr<Walk> walk(const WalkPlan&, const std::function<void()>& /*before_change*/, void*) {
+    return nullptr;
+  }
 
   // One session at a time (RULES.md 23), where there are kernels. Nothing else changes the table between its begin and its end,
   // which may come from another thread.

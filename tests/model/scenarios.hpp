@@ -42,6 +42,8 @@ Candidates candidates_of(const Shape& shape, std::uint64_t key);
 std::uint64_t bucket(const Shape& shape, std::uint64_t key, unsigned rank, unsigned j);
 /// What a scenario's name says of its items.
 std::string suffix(const Shape& shape);
+/// A scenario of that shape, without operations.
+Scenario blank(const std::string& name, Flavour flavour, const Shape& shape);
 /// A batch of one.
 Submission one(Operation operation);
 
@@ -57,5 +59,8 @@ std::vector<Scenario> pairs(Flavour flavour);
 std::vector<Scenario> quadruples(Flavour flavour, bool all);
 /// Schedules that break a protocol which leaves something out. Each is named for what it shows.
 std::vector<Scenario> schedules(Flavour flavour);
+/// Of those, what is about columns (column_schedules.cpp).
+void add_columns(std::vector<Scenario>& to, Flavour flavour, const Items& items);
+void add_column_phases(std::vector<Scenario>& to, Flavour flavour, const Items& items);
 
 }  // namespace holdfast::machine::model

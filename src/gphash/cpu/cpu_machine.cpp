@@ -15,8 +15,9 @@ namespace holdfast::machine::cpu {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;  // rows partitioned at once, so that 32-bit offsets do
-constexpr std::size_t kSubBatch = 4096;               // rows in one epoch: the unit of cell reuse and of stopping
-constexpr unsigned kSubBatchesBetweenStops = 8;
+constexpr std::size_t kSubBatch = 4096;               // rows in one epoch: the unit of cell reuse
+constexpr unsigned kSubBatchesBetweenStops = 32;      // of a thread
+constexpr std::uint64_t kBytesBetweenStops = std::uint64_t{64} << 20;
 constexpr std::size_t kExportPiece = 4096;       // items that changes wait for
 constexpr std::uint64_t kExportSlots = 1 << 16;  // or slots
 
@@ -32,6 +33,14 @@ std::uint64_t hash_of_key(const std::byte* key, std::uint32_t key_bytes, std::ui
     return part;
   };
   return key_bytes == 8 ? hash_key(word(0), seed) : hash_words(key_bytes / 8, seed, word);
+}
+
+/// How many rows from `from` on have no more than so many bytes in an array of pairs; `rows` at most, one at least.
+std::size_t rows_within(const std::uint64_t* offsets, std::size_t from, std::size_t rows) {
+  if (offsets == nullptr) return rows;
+  const std::uint64_t* const begin = offsets + from + 1;
+  const auto beyond = std::upper_bound(begin, begin + rows, offsets[from] + kBytesBetweenStops);
+  return std::max<std::size_t>(1, static_cast<std::size_t>(beyond - begin));
 }
 
 }  // namespace
@@ -62,7 +71,6 @@ struct CpuMachine::Purses {
 /// What the threads of one batch share.
 struct CpuMachine::Share {
   const Batch& batch;
-  std::atomic<bool> stop{false};
   std::atomic<bool> index_full{false}, heap_full{false};  // growth failed: do not try again in this batch
   std::mutex blobs;
 };
@@ -99,8 +107,17 @@ std::uint64_t CpuMachine::slots() const {
   return layout().total_slots();
 }
 
-BatchResult CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score) {
-  Share share{.batch = batch, .stop = {}, .index_full = {}, .heap_full = {}, .blobs = {}};
+/// Rows that are partitioned together: as many as 32-bit offsets can do, or fewer where somebody may want to stop in between.
+std::size_t CpuMachine::rows_of_chunk(const Batch& batch, std::size_t from) const {
+  const std::size_t rows = std::min(kChunk, batch.size - from);
+  if (!batch.stop) return rows;
+  const std::size_t few = std::min(rows, kSubBatch * kSubBatchesBetweenStops * workers_.threads());
+  if (!variable_) return std::min(few, std::max(kSubBatch, kBytesBetweenStops / (key_bytes_ + value_bytes_)));
+  return std::min(rows_within(batch.key_offsets, from, few), rows_within(batch.value_offsets, from, few));
+}
+
+std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) {
+  Share share{.batch = batch, .index_full = {}, .heap_full = {}, .blobs = {}};
   std::vector<Status> scratch(batch.statuses ? 0 : batch.size);
   Work work;
   work.keys = static_cast<const std::byte*>(batch.keys);
@@ -122,20 +139,21 @@ BatchResult CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score) 
   work.key_offsets = batch.key_offsets;
   work.rows.value_offsets = batch.value_offsets;
   if (variable_ && batch.blobs != nullptr) {
-    batch.blobs->reset(batch.size);
+    if (from == 0) batch.blobs->reset(batch.size);
     work.rows.blobs = batch.blobs->rows();
   }
   work.changes = ops.changes();
-  for (std::size_t base = 0; base < batch.size; base += kChunk) {
-    run_chunk(work, base, std::min(kChunk, batch.size - base), share);
-  }
-  BatchResult result;
+  std::size_t at = from;
+  do {
+    const std::size_t rows = rows_of_chunk(batch, at);
+    run_chunk(work, at, rows, share);
+    at += rows;
+  } while (at < batch.size && !(batch.stop && batch.stop()));
   for (unsigned s = 0; s < kStatuses; ++s) {
-    result.count[s] = static_cast<std::uint64_t>(
-        std::count(work.rows.statuses, work.rows.statuses + batch.size, static_cast<Status>(s)));
+    result.count[s] += static_cast<std::uint64_t>(
+        std::count(work.rows.statuses + from, work.rows.statuses + at, static_cast<Status>(s)));
   }
-  result.stopped = share.stop;
-  return result;
+  return at;
 }
 
 void CpuMachine::run_chunk(Work& work, std::size_t base, std::size_t size, Share& share) {
@@ -146,7 +164,7 @@ void CpuMachine::run_chunk(Work& work, std::size_t base, std::size_t size, Share
       Work mine = work;
       mine.base = base + size * i / n;
       mine.size = base + size * (i + 1) / n - mine.base;
-      run_share(mine, share, i == 0);
+      run_share(mine, share);
     });
     return;
   }
@@ -159,7 +177,7 @@ void CpuMachine::run_chunk(Work& work, std::size_t base, std::size_t size, Share
       Work mine = work;
       mine.order = order.data() + bounds[part];
       mine.size = bounds[part + 1] - bounds[part];
-      run_share(mine, share, i == 0);
+      run_share(mine, share);
     }
   });
 }
@@ -179,8 +197,8 @@ void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, s
   for (std::size_t i = 0; i < size; ++i) order[next[part[i]]++] = static_cast<std::uint32_t>(i);
 }
 
-/// One thread's rows, sub-batch by sub-batch. `first`: this is the thread that called, which asks whether to stop.
-void CpuMachine::run_share(Work work, Share& share, bool first) {
+/// One thread's rows, sub-batch by sub-batch.
+void CpuMachine::run_share(Work work, Share& share) {
   Tally tally;
   const Counted counted{*this, tally};
   MoveLog moved(key_bytes_, pool_.heap());
@@ -190,11 +208,7 @@ void CpuMachine::run_share(Work work, Share& share, bool first) {
   {
     Purses purse(cells_, pair_cells_, variable_);
     std::size_t denied = ~std::size_t{0};  // a row for which there is no room
-    for (unsigned turn = 1; at < work.size && !share.stop; ++turn) {
-      if (first && share.batch.stop && turn % kSubBatchesBetweenStops == 0 && share.batch.stop()) {
-        share.stop = true;
-        break;
-      }
+    while (at < work.size) {
       Progress progress;
       std::uint64_t seen_growth;
       {
@@ -222,13 +236,6 @@ void CpuMachine::run_share(Work work, Share& share, bool first) {
         denied = at;
       }
     }
-  }
-  for (; at < work.size; ++at) {
-    const std::size_t row = work.row(at);
-    work.rows.statuses[row] = Status::not_run;
-    if (work.rows.found) work.rows.found[row] = false;
-    if (work.rows.scores) work.rows.scores[row] = 0;
-    if (std::byte* const to = work.rows.result(row)) std::memset(to, 0, work.rows.value_bytes);
   }
   if (work.rows.blobs != nullptr) {
     const std::lock_guard lock(share.blobs);

@@ -24,7 +24,7 @@ class CpuMachine final : public Machine {
  public:
   CpuMachine(gphash::TableObject& pool, const MachineOptions& options);
 
-  BatchResult run(const Batch& batch, OpSet ops, std::uint64_t score) override;
+  std::size_t run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) override;
   std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) override;
   void end_export(std::uint64_t cursor) override { exports_.end(cursor); }
   std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) override;
@@ -45,7 +45,8 @@ class CpuMachine final : public Machine {
 
   // cpu_batch.cpp: batches
   void run_chunk(Work& work, std::size_t base, std::size_t size, Share& share);
-  void run_share(Work work, Share& share, bool first);
+  std::size_t rows_of_chunk(const Batch& batch, std::size_t from) const;
+  void run_share(Work work, Share& share);
   void partition(const Work& work, std::size_t size, unsigned parts, std::vector<std::uint32_t>& order,
                  std::vector<std::size_t>& bounds);
   bool make_room(index::Outcome need, std::uint64_t seen_growth, Purses& purses);
@@ -73,8 +74,10 @@ class CpuMachine final : public Machine {
   std::unique_ptr<Driver> driver_;
   Keeper<gphash::TableObject> keeper_;
 
-  mutable Gate geometry_;  ///< shared by sub-batches, held alone by whoever changes the layout
-  mutable Gate still_;     ///< after `geometry_`: shared by sub-batches that change, alone by who reads slots
+  mutable Gate geometry_{Gate::Rank::layout, this,
+                         this};  ///< shared by sub-batches, held alone by whoever changes the layout
+  mutable Gate still_{Gate::Rank::slots, this,
+                      this};  ///< after `geometry_`: shared by sub-batches that change, alone by who reads slots
   Exports exports_;
   bool unfinished_ = false;               ///< a resize found no room: items lie where searches do not look
   std::atomic<std::uint64_t> growth_{0};  ///< counts resizes and heap growths, so that one need grows once

@@ -42,14 +42,13 @@ index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_by
 
 }  // namespace
 
-BatchResult CudaMachine::run(const Batch& batch, OpSet, std::uint64_t score) {
-  if (batch.size == 0) return {};
+std::size_t CudaMachine::run(const Batch& batch, OpSet, std::uint64_t score, std::size_t from, BatchResult& result) {
   const OnDevice on(table_.options.device);
   table_.require_working();
-  if (pairs_) return pairs_->run(batch);
-  if (!batch.on_device) return run_from_host(batch, score);
+  if (pairs_) return pairs_->run(batch, from, result);
+  if (!batch.on_device) return run_from_host(batch, score, from, result);
   run_on_device(batch, score);
-  return {};
+  return batch.size;
 }
 
 void CudaMachine::run_on_device(const Batch& batch, std::uint64_t score) {
@@ -92,28 +91,18 @@ Need CudaMachine::need_of(const Batch& batch, std::size_t size) const {
   return {may_run(batch).adds_keys() ? size : 0, may_run(batch).takes_values() && !table_.layout.in_slot() ? size : 0};
 }
 
-BatchResult CudaMachine::run_from_host(const Batch& batch, std::uint64_t score) {
+std::size_t CudaMachine::run_from_host(const Batch& batch, std::uint64_t score, std::size_t from, BatchResult& result) {
   const std::size_t each = table_.layout.key_bytes() + 2 * std::size_t{row_bytes(batch, table_.layout.value_bytes)} + 4;
   const std::size_t most = batch.stop ? kHostRowsBetweenStops : kHostRows;
   const std::size_t chunk = std::clamp<std::size_t>(kHostBytes / each, 1, most);
-  BatchResult result;
   const Stages::Lease stage = table_.stages.lend();
-  std::size_t base = 0;
-  while (base < batch.size && !result.stopped) {
+  std::size_t base = from;
+  do {
     const std::size_t size = std::min(chunk, batch.size - base);
     run_chunk(batch, base, size, score, *stage, result);
     base += size;
-    result.stopped = batch.stop && batch.stop();
-  }
-  if (base >= batch.size) return result;
-  const std::size_t rest = batch.size - base;
-  const index::Rows rows = rows_of(batch, base, table_.layout.value_bytes);
-  if (rows.statuses) std::fill_n(rows.statuses, rest, Status::not_run);
-  if (rows.found) std::fill_n(rows.found, rest, false);
-  if (rows.scores) std::fill_n(rows.scores, rest, 0);
-  if (rows.out) std::memset(rows.out, 0, rest * rows.value_bytes);
-  result.count[static_cast<unsigned>(Status::not_run)] += rest;
-  return result;
+  } while (base < batch.size && !(batch.stop && batch.stop()));
+  return base;
 }
 
 /// Copies a chunk to the GPU, runs it, and copies its results back.

@@ -50,8 +50,9 @@ SessionHandle CudaMachine::begin_session(std::uint64_t max_changes, std::uint64_
 void CudaMachine::commit_session(void* stream) { sessions_->commit(static_cast<cudaStream_t>(stream)); }
 void CudaMachine::end_session() { sessions_->end(); }
 
-std::unique_ptr<Walk> CudaMachine::walk(const WalkPlan& plan, void* stream) {
-  return std::make_unique<TableWalk>(table_, *changes_, plan, static_cast<cudaStream_t>(stream));
+std::unique_ptr<Walk> CudaMachine::walk(const WalkPlan& plan, const std::function<void()>& before_change,
+                                        void* stream) {
+  return std::make_unique<TableWalk>(table_, *changes_, plan, before_change, static_cast<cudaStream_t>(stream));
 }
 
 std::size_t CudaMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {

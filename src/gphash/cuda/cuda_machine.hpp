@@ -21,7 +21,7 @@ class CudaMachine final : public Machine {
   CudaMachine(gphash::TableObject& pool, const MachineOptions& options);
   ~CudaMachine() override;
 
-  BatchResult run(const Batch& batch, OpSet ops, std::uint64_t score) override;
+  std::size_t run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) override;
   std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) override;
   std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) override;
   void end_export(std::uint64_t cursor) override { table_.exports.end(cursor); }
@@ -37,12 +37,12 @@ class CudaMachine final : public Machine {
   SessionHandle begin_session(std::uint64_t max_changes, std::uint64_t score, void* stream) override;
   void commit_session(void* stream) override;
   void end_session() override;
-  std::unique_ptr<Walk> walk(const WalkPlan& plan, void* stream) override;
+  std::unique_ptr<Walk> walk(const WalkPlan& plan, const std::function<void()>& before_change, void* stream) override;
 
  private:
   // cuda_batch.cpp
   void run_on_device(const Batch& batch, std::uint64_t score);
-  BatchResult run_from_host(const Batch& batch, std::uint64_t score);
+  std::size_t run_from_host(const Batch& batch, std::uint64_t score, std::size_t from, BatchResult& result);
   void run_chunk(const Batch& batch, std::size_t base, std::size_t size, std::uint64_t score, Stage& stage,
                  BatchResult& result);
   Need need_of(const Batch& batch, std::size_t size) const;

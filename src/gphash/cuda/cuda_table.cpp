@@ -123,6 +123,12 @@ void CudaTable::settle() {
   stream.wait("settling free cells");
 }
 
+void CudaTable::begin_moves() {
+  if (!exports.want_moves()) return;
+  last_change.wait("waiting for the batch before");
+  exports.list_rest(layout);
+}
+
 void CudaTable::note_bounds() {
   const DeviceState state = read_state();
   bounds = {static_cast<std::uint64_t>(state.items), state.tail - std::min(state.head, state.tail)};

@@ -60,6 +60,8 @@ struct CudaTable {
   cudaStream_t reader() const { return reader_; }  ///< the stream that reads
   /// Cells that nobody reads any more come free. Waits.
   void settle();
+  /// Inserts are about to move items, and kernels do not say which: exports that are under way list what is left to them. Waits then.
+  void begin_moves();
   /// The bounds become what is so: nothing is enqueued that could change it.
   void note_bounds();
 

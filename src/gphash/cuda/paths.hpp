@@ -5,6 +5,8 @@
 
 namespace holdfast::machine::cuda {
 
+inline constexpr unsigned kGatherShare =
+    4;  ///< where rows lie far apart, fewer blocks than multiprocessors read the link faster
 inline constexpr std::uint64_t kSmallSearch = 1 << 14;      ///< rows, at most, of a search that one cluster orders
 inline constexpr std::uint64_t kSmallNearSearch = 1 << 13;  ///< rows, at most, in no order where values have copies
 

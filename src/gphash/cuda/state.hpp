@@ -32,6 +32,9 @@ struct CellRing {
   std::uint64_t reserve = 0;  ///< the last cells, which inserts leave to updates
 };
 
+/// Cells that kernels take from the ring of their job.
+struct JobRing {};
+
 /// One for each table, in GPU memory. Words that many blocks add to stand on lines of their own.
 struct DeviceState {
   alignas(128) std::uint64_t head;
@@ -107,7 +110,7 @@ inline constexpr unsigned kClusterBinBits = 12;  ///< of a small search, which c
 
 /// Where an ordered search works, or the first or the second part of one (head_start.cpp); all in GPU memory.
 struct SearchRoom : gpu::Bins {
-  unsigned gather_share = 4;  ///< SearchChoices
+  unsigned gather_share = kGatherShare;  ///< SearchChoices
   std::uint64_t* epoch = nullptr;
   std::uint32_t* ended = nullptr;        ///< blocks of the last phase; 0 between searches; null: this is the first part
   bool is_left_by_others = false;        ///< something goes on beside the last phase: leave_search comes after both
@@ -175,24 +178,28 @@ struct Sum {
 static_assert(sizeof(Sum) == 16);
 inline constexpr std::uint32_t kNoPlan = 0xffff'ffff;
 
-/// Where a change in phases works; all in GPU memory.
-struct ChangeRoom {
-  Planned* planned = nullptr;              ///< (n,)
+/// Where a change in phases works, whatever its keys and values; all in GPU memory. Its plans are in what it is a part of.
+struct PhaseRoom {
   std::uint32_t* slots[2] = {};            ///< (n,) the numbers of their slots; and sorted by line
   std::uint32_t* order[2] = {};            ///< (n,) which plan each is
-  std::uint32_t* freed[2] = {};            ///< (n,) cells that came out of their slots
   const index::Effect* effects = nullptr;  ///< (n,) of the rows of a run up to each, in the order of the job
-  Sum* sums = nullptr;                     ///< (n,) null where no row accumulates
-  std::uint32_t* sum_cells[2] = {};        ///< (n,) 1 + the cell of each sum's old value; 0: none
-  std::uint32_t* sum_order[2] = {};        ///< (n,) which sum each is
-  const index::Writes* writes = nullptr;   ///< (n,) as effects, where scores are frequencies; null: elsewhere
-  std::uint64_t* scores = nullptr;         ///< (n,) of changes, at their score_row(); null: all are that of the batch
-  std::uint32_t* score_cells[2] = {};      ///< (n,) the cells whose scores go on; all bits set: none
-  std::uint32_t* score_order[2] = {};      ///< (n,) which plan's each is
-  std::uint32_t* copies = nullptr;         ///< (n,) of rows that read no cell: 1 + the row whose value it is; 0: zeros
-  bool claims = false;                     ///< readers may look into the pool, so keys are claimed
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;
+  bool claims = false;  ///< readers may look into the pool, so keys are claimed
+};
+
+/// That of keys and values of fixed length.
+struct ChangeRoom : PhaseRoom {
+  Planned* planned = nullptr;             ///< (n,)
+  std::uint32_t* freed[2] = {};           ///< (n,) cells that came out of their slots
+  Sum* sums = nullptr;                    ///< (n,) null where no row accumulates
+  std::uint32_t* sum_cells[2] = {};       ///< (n,) 1 + the cell of each sum's old value; 0: none
+  std::uint32_t* sum_order[2] = {};       ///< (n,) which sum each is
+  const index::Writes* writes = nullptr;  ///< (n,) as effects, where scores are frequencies; null: elsewhere
+  std::uint64_t* scores = nullptr;        ///< (n,) of changes, at their score_row(); null: all are that of the batch
+  std::uint32_t* score_cells[2] = {};     ///< (n,) the cells whose scores go on; all bits set: none
+  std::uint32_t* score_order[2] = {};     ///< (n,) which plan's each is
+  std::uint32_t* copies = nullptr;        ///< (n,) of rows that read no cell: 1 + the row whose value it is; 0: zeros
 };
 /// Rows of a batch's order.
 struct RowRange {

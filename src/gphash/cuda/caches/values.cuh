@@ -140,6 +140,13 @@ class ChangingMemory : public CudaMemory {
   mutable bool had_copy_ = false;                ///< the key's value before it
 };
 
+/// The policy of changes whose cells come from a ring.
+template <class Shape>
+__device__ ChangingMemory changing_memory(const ChangeJob& job, const CacheView& cache, const View<Shape>& view,
+                                          const JobRing&) {
+  return {job.state, &cache, job.ring, view.heap, view.cells * view.cell_bytes};
+}
+
 /// Between `place` and `publish` of a change in phases: new values of cached keys go to spare positions, and all cells that
 /// were written learn where their copy is. What is a sum comes out of its cell; a resident cache has it already (sums.cuh).
 template <class Shape>

@@ -9,24 +9,12 @@
 #include "gphash/cuda/epochs.cuh"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
+#include "gphash/cuda/row_keys.cuh"
 #include "gphash/cuda/tile.cuh"
 #include "gphash/protocol/run.hpp"
 #include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
-
-/// The key of a row.
-template <class Shape>
-__device__ index::Key key_of_row(const View<Shape>& view, const std::byte* keys, std::uint64_t row) {
-  return index::given_key<CudaMemory>(view, keys + row * view.key_bytes());
-}
-/// The same where its word, of a wide key the hash, is known already.
-template <class Shape>
-__device__ index::Key key_of_row(const View<Shape>& view, const std::byte* keys, std::uint64_t row,
-                                 std::uint64_t word) {
-  if (!view.wide()) return word;
-  return {word, keys + row * view.key_bytes(), false};
-}
 
 /// Of an item whose slot says `word`. Its cell does not change as long as the search is in its epoch.
 template <class Shape>
@@ -73,11 +61,10 @@ __global__ void __launch_bounds__(kThreads)
     const bool brings =
         tile.lane() < share && mine < job.size && (job.mask == nullptr || job.mask[mine] != 0) && !outlived(job);
     Status status = Status::not_found;
-    const std::uint64_t my_key = brings ? key_of_row(view, job.keys, mine).word : 0;
+    const std::uint64_t my_key = brings ? key_of_row(view, job, mine).word : 0;
     for (LaneMask rest = tile.ballot(brings); rest != 0; rest &= rest - 1) {
       const unsigned active = lowest_bit(rest);
-      const Candidates<Shape> candidates(view,
-                                         key_of_row(view, job.keys, base + active, tile.from_lane(my_key, active)));
+      const Candidates<Shape> candidates(view, key_of_row(view, job, base + active, tile.from_lane(my_key, active)));
       const index::Found result = index::find_settled(tile, memory, view, candidates);
       hits += answer(tile, memory, view, job.rows, values, base + active, result.item);
       if (tile.lane() == active) status = index::status_of(result);
@@ -93,7 +80,7 @@ __global__ void __launch_bounds__(kThreads)
 /// The run that a lane brings.
 struct Waiting {
   bool waits = false;
-  std::uint64_t key = 0;  ///< its word; of a wide key the hash
+  std::uint64_t key = 0;  ///< its word; of other than narrow keys the hash
   std::uint64_t at = 0;   ///< the first row: its place in the order, or the row itself
   std::uint64_t size = 1;
   unsigned denied = 0;  ///< on a last try: 1: no new keys, 2: no new values either
@@ -126,7 +113,7 @@ __device__ Waiting bring(const View<Shape>& view, const ChangeJob& job, std::uin
   } else if (job.mask) {
     run.waits = job.mask[row] != 0;
   }
-  if (run.waits) run.key = key_of_row(view, job.keys, row).word;
+  if (run.waits) run.key = key_of_row(view, job, row).word;
   return run;
 }
 
@@ -136,12 +123,20 @@ __device__ inline void leave_over(const ChangeJob& job, std::uint64_t at, index:
   count(outcome == index::Outcome::needs_slot ? job.report->needs_slot : job.report->needs_cell);
 }
 
+/// Of a multiprocessor. Left to itself the compiler now and then takes more registers, and gives up a block for them.
 template <class Shape>
-__global__ void __launch_bounds__(kThreads)
+inline constexpr unsigned kChangeBlocks = !Shape::kFixed     ? 3
+                                          : Shape::kVariable ? 4
+                                                             : 2;
+
+/// `Cells`: where new values get their cells, which says what the memory policy is (changing_memory).
+template <class Shape, class Cells>
+__global__ void __launch_bounds__(kThreads, kChangeBlocks<Shape>)
     change_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                  const __grid_constant__ ChangeJob job, unsigned share) {
+                  const __grid_constant__ ChangeJob job, const __grid_constant__ Cells cells, unsigned share) {
   const WarpTile tile;
-  const ChangingMemory memory(job.state, &cache, job.ring, view.heap, view.cells * view.cell_bytes);
+  const auto memory = changing_memory(job, cache, view, cells);
+  constexpr bool may_be_last = !Shape::kVariable;  // somebody always waits for batches of pairs
   const std::uint64_t ordered = job.ordered ? *job.ordered : job.size;
   const std::uint64_t turns = job.again_count ? *job.again_count : job.again ? job.again_size : ordered;
   for (std::uint64_t base = first_of_warp() * share; base < turns; base += all_warps() * share) {
@@ -152,10 +147,10 @@ __global__ void __launch_bounds__(kThreads)
       const unsigned active = next_in_line(waiting, turn);
       turn = active + 1;
       const std::uint64_t at = tile.from_lane(mine.at, active);
-      const unsigned denied = tile.from_lane(mine.denied, active);
+      const unsigned denied = may_be_last ? tile.from_lane(mine.denied, active) : 0;
       const index::Permits permits{job.permits.new_key && denied < 1, job.permits.new_value && denied < 2};
       const index::Run<std::uint32_t> run{job.order ? job.order + at : nullptr, at, tile.from_lane(mine.size, active)};
-      const index::Key key = key_of_row(view, job.keys, run.row(0), tile.from_lane(mine.key, active));
+      const index::Key key = key_of_row(view, job, run.row(0), tile.from_lane(mine.key, active));
       const index::Outcome outcome =
           index::apply_run(tile, memory, view, job.rows, run, Candidates<Shape>(view, key), permits);
       memory.keep_copy(tile, view);
@@ -167,7 +162,7 @@ __global__ void __launch_bounds__(kThreads)
       if (tile.lane() != active) continue;
       if (outcome == index::Outcome::done) {
         mine.waits = false;
-      } else if (job.last_try) {
+      } else if (may_be_last && job.last_try) {
         ++mine.denied;
       } else {
         mine.waits = false;

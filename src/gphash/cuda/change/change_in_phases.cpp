@@ -2,8 +2,6 @@
 //
 // Rows that read cells are answered beside the durable phases, on a stream of their own: the link has a direction for each. They
 // begin when all is ordered, since sorting stands still next to a full link.
-#include <utility>
-
 #include "gphash/cuda/change/changes.hpp"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/protocol/phases.hpp"
@@ -13,11 +11,10 @@ namespace holdfast::machine::cuda {
 /// Of batches with so many times the rows from which phases pay, one row of eight is planned first, so that the link can begin.
 static constexpr std::uint64_t kPlanAheadTimes = 16, kPlanAheadPart = 8;
 
-/// Whether gphash/protocol/phases.hpp can do it, and it is large enough to be worth some fifteen launches; and which phases it takes.
+/// Whether gphash/protocol/phases.hpp can do it, and it is worth it; and which phases it takes.
 Changes::Phases Changes::phases_of(const ChangeJob& job) const {
   Phases phases;
-  phases.any = table_.cache.view().any() && job.size >= table_.rows_from_phases() &&
-               index::slot_numbers(table_.layout) < kNoSlot - index::kLineSlots && !is_wide(table_.layout.cells);
+  phases.any = table_.cache.view().any() && schedule_.phases_pay(job) && !is_wide(table_.layout.cells);
   if (!phases.any) return phases;
   const index::Rows& rows = job.rows;
   const auto some = [&](bool (*may)(Op)) { return rows.ops != nullptr || may(rows.op); };
@@ -33,50 +30,26 @@ Changes::Phases Changes::phases_of(const ChangeJob& job) const {
 }
 
 /// Where the phases of a batch work.
-ChangeRoom Changes::change_room(const Phases& phases) {
+ChangeRoom Changes::change_room(const Phases& phases) const {
   const std::size_t n = planned_.size();
-  std::uint32_t* at = change_order_.data();
-  const auto take = [&](std::uint32_t*& array) { array = std::exchange(at, at + n); };
   ChangeRoom room;
   room.planned = planned_.data();
-  for (auto& array : {&room.slots, &room.order}) {
-    take((*array)[0]);
-    take((*array)[1]);
+  for (unsigned i = 0; i < 2; ++i) {
+    if (phases.frees) room.freed[i] = schedule_.list(4 + i);
+    if (phases.sums) room.sum_cells[i] = sum_order_.data() + i * n;
+    if (phases.sums) room.sum_order[i] = sum_order_.data() + (2 + i) * n;
+    if (phases.counts) room.score_cells[i] = score_order_.data() + i * n;
+    if (phases.counts) room.score_order[i] = score_order_.data() + (2 + i) * n;
   }
-  if (phases.frees) {
-    take(room.freed[0]);
-    take(room.freed[1]);
-  }
-  if (phases.reads) take(room.copies);
-  if (phases.sums) {
-    room.sums = sums_.data();
-    at = sum_order_.data();
-    for (auto& array : {&room.sum_cells, &room.sum_order}) {
-      take((*array)[0]);
-      take((*array)[1]);
-    }
-  }
-  if (phases.counts) {
-    room.scores = scores_.data();
-    at = score_order_.data();
-    for (auto& array : {&room.score_cells, &room.score_order}) {
-      take((*array)[0]);
-      take((*array)[1]);
-    }
-  }
-  room.scratch = scratch_.data();
-  room.scratch_bytes = scratch_.size();
+  if (phases.reads) room.copies = schedule_.list(6);
+  if (phases.sums) room.sums = sums_.data();
+  if (phases.counts) room.scores = scores_.data();
   return room;
 }
 
 /// What a batch finds in its room.
 void Changes::clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream) {
-  const auto fill = [&](void* array, int byte) {
-    if (array != nullptr) cuda::check(cudaMemsetAsync(array, byte, 4 * job.size, stream), "starting a change");
-  };
-  cuda::check(cudaMemsetAsync(job.report, 0, sizeof(ChangeReport), stream), "starting a change");
-  fill(room.slots[0], 0xff);  // kNoSlot
-  fill(room.order[0], 0);     // nobody uses what stands beside those, but the sort moves it, and initcheck cannot tell
+  const auto fill = [&](void* array, int byte) { fill_words(array, byte, job.size, stream); };
   fill(room.freed[0], 0xff);
   fill(room.sum_cells[0], 0xff);  // after all others
   fill(room.sum_order[0], 0);
@@ -86,9 +59,10 @@ void Changes::clear_room(const ChangeJob& job, const ChangeRoom& room, const Sea
   fill(reading.cells, 0xff);  // no place
 }
 
-void Changes::change_in_phases(ChangeJob& job, const Phases& phases, const Ordering& ordering, cudaStream_t stream) {
+void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const Ordering& ordering,
+                               cudaStream_t stream) {
   ChangeRoom room = change_room(phases);
-  room.effects = ordering.effects.data();
+  schedule_.begin_phases(room, job, ordering, stream);
   if (phases.counts) room.writes = ordering.writes.data();
   room.claims = table_.cache.view().partial();
   SearchRoom reading;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "gphash/cuda/change/orderings.hpp"
+#include "gphash/cuda/change/schedule.hpp"
 #include "gphash/cuda/cuda_table.hpp"
 #include "gphash/cuda/search/search_rooms.hpp"
 #include "gphash/cuda/search/searches.hpp"
@@ -22,7 +22,7 @@ struct Need {
 class Changes {
  public:
   Changes(CudaTable& table, Searches& searches, Upkeep& upkeep)
-      : table_(table), searches_(searches), upkeep_(upkeep), orderings_(table) {}
+      : table_(table), searches_(searches), upkeep_(upkeep), schedule_(table, upkeep, kLists) {}
 
   /// `waited`: returns when all is done, having grown the table as far as it took. `whole`: not in parts, whether it fits or not.
   void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream, bool whole = false);
@@ -35,11 +35,8 @@ class Changes {
   std::uint64_t phased_batches() const { return phased_batches_; }
 
  private:
-  /// Which growth has failed, so that it is not tried again for the same batch.
-  struct Full {
-    bool index = false, heap = false;
-    bool tried_freed = false;  ///< what is left has had a try with the cells that came free, and got no further
-  };
+  static constexpr unsigned kLists =
+      7;  ///< of the schedule: two for cells that come free, and one for copies, on top of the order
   /// Whether a batch may go in phases, and what its rows may ask of them.
   struct Phases {
     bool any = false;
@@ -51,15 +48,13 @@ class Changes {
   };
 
   void change_in_parts(const ChangeJob& job, bool unique, Need need, cudaStream_t stream);
-  void change_and_wait(ChangeJob& job, cudaStream_t stream);
-  void change_leftovers(ChangeJob& job, bool waited, cudaStream_t stream);
-  bool make_room(const ChangeReport& report, Full& full);
+  void enqueue_leftovers(ChangeJob& job, cudaStream_t stream);
   std::uint64_t rows_that_fit(Need need) const;
   void prepare_room(std::uint64_t rows, const Phases& phases);
   // change_in_phases.cpp
   Phases phases_of(const ChangeJob& job) const;
-  ChangeRoom change_room(const Phases& phases);
-  void change_in_phases(ChangeJob& job, const Phases& phases, const Ordering& ordering, cudaStream_t stream);
+  ChangeRoom change_room(const Phases& phases) const;
+  void change_in_phases(const ChangeJob& job, const Phases& phases, const Ordering& ordering, cudaStream_t stream);
   void commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases, cudaStream_t stream);
   void clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream);
   PlanRange plan_with_head_start(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
@@ -70,18 +65,13 @@ class Changes {
   CudaTable& table_;
   Searches& searches_;
   Upkeep& upkeep_;
-  Orderings orderings_;
-  DeviceBuffer<ChangeReport> report_{1};
-  // For one batch at a time: what it leaves over.
-  DeviceBuffer<std::uint32_t> leftovers_;
-  DeviceBuffer<std::byte> scratch_;
-  // And its phases.
+  ChangeSchedule schedule_;
+  // For the phases of one batch at a time.
   DeviceBuffer<Planned> planned_;
   DeviceBuffer<Sum> sums_;
   DeviceBuffer<std::uint32_t> sum_order_;
   DeviceBuffer<std::uint64_t> scores_;
   DeviceBuffer<std::uint32_t> score_order_;
-  DeviceBuffer<std::uint32_t> change_order_;
   Stream beside_;  ///< for what goes on beside other phases, between these moments
   Event all_planned_, all_ordered_, all_read_;
   Stream ahead_{true};  ///< for the values of a batch's first rows, between these moments

@@ -66,19 +66,29 @@ __device__ bool scan_slot(const Memory& memory, const View<Shape>& view, unsigne
   return true;
 }
 
+/// The policy of a scan of slots whose cells have numbers.
 template <class Shape>
+__device__ CudaMemory scanning_memory(const CacheView& cache, const View<Shape>&, const JobRing&) {
+  return {nullptr, &cache};
+}
+
+/// No pair is read.
+template <class Shape, class Cells>
 __global__ void __launch_bounds__(kThreads)
-    scan_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache, unsigned rank,
-                bool repair, std::uint32_t* live, ScanReport* report) {
-  const CudaMemory memory(nullptr, &cache);
+    scan_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                const __grid_constant__ Cells cells, unsigned rank, bool repair, std::uint32_t* live,
+                ScanReport* report) {
+  const auto memory = scanning_memory(cache, view, cells);
   const std::uint64_t slots = view.buckets(rank) * view.shape.slots();
-  std::uint64_t items = 0;
+  unsigned long long items = 0, left = 0;
   std::uint64_t word = 0;
   for (std::uint64_t number = first_of_thread(); number < slots; number += all_threads()) {
-    items += scan_slot(memory, view, rank, number, repair, live, report, word);
+    if (!scan_slot(memory, view, rank, number, repair, live, report, word)) continue;
+    ++items;
+    if constexpr (Shape::kVariable) left += index::PairWord{word}.left();
   }
-  if (items != 0)
-    atomicAdd(reinterpret_cast<unsigned long long*>(&report->items), static_cast<unsigned long long>(items));
+  if (items != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&report->items), items);
+  if (left != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&report->left), left);
 }
 
 /// The aside slot, by one thread.

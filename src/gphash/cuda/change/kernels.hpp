@@ -38,6 +38,9 @@ class TableKernels {
 /// The operations on keys and values of fixed lengths; pair_kernels.hpp has those of others.
 class Kernels : public TableKernels {
  public:
+  using Room = ChangeRoom;
+  using Cells = JobRing;
+
   /// A search in one kernel, or two where the buckets are resident and `repeats` has a table.
   virtual void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const = 0;
   /// Two phases of a search of resident buckets (search.cuh): the cell of each row, and, from ordered places, the values; `near`:
@@ -112,7 +115,7 @@ void begin_second_part(const SearchRoom& room, cudaStream_t stream);
 /// Puts sums in the order of the cells that they come from, of a heap of `cells`, and gives them cells.
 void order_sums(const ChangeJob& job, ChangeRoom& room, std::uint64_t cells, cudaStream_t stream);
 /// Orders the changes that were planned by the lines of their slots, whose numbers are below `slots`.
-void order_changes(ChangeRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream);
+void order_changes(PhaseRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream);
 std::size_t change_scratch_bytes(std::uint64_t rows);
 /// The last phase: the cells that came free go to limbo.
 void retire_cells(const ChangeJob& job, ChangeRoom& room, cudaStream_t stream);

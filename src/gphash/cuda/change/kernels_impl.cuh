@@ -17,8 +17,10 @@ namespace holdfast::machine::cuda {
 
 template <class Shape>
 class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
+  using Base = TableKernelsImpl<Shape, Kernels>;
+
  public:
-  using TableKernelsImpl<Shape, Kernels>::TableKernelsImpl;
+  using Base::Base;
 
   void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const override {
     if (cache_.any()) {
@@ -168,14 +170,7 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
     if constexpr (Shape::kMayBeWide) {
       if (view_.wide()) return commit_wide(job, room, stream);
     }
-    const unsigned blocks = blocks_for(commit_kernel<Shape>, job.size * index::kLineSlots);
-    commit_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room, pass);
-    check_launch("committing a change");
-  }
-
-  void publish(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
-    publish_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, room);
-    check_launch("publishing a change");
+    Base::commit(job, room, pass, stream);
   }
 
   void release(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
@@ -186,22 +181,6 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
   void copy_values(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
     copy_kernel<Shape><<<blocks_for(copy_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, room);
     check_launch("answering a change");
-  }
-
-  void change(const ChangeJob& job, cudaStream_t stream) const override {
-    const WarpGrid grid = warps_for(change_kernel<Shape>, job.again ? job.again_size : job.size);
-    change_kernel<Shape><<<grid.blocks, kThreads, 0, stream>>>(view_, cache_, job, grid.share);
-    check_launch("starting a change");
-  }
-
-  void scan(bool repair, std::uint32_t* live, ScanReport* report, cudaStream_t stream) const override {
-    for (unsigned rank = 0; rank < view_.shape.levels(); ++rank) {
-      const std::uint64_t slots = view_.buckets(rank) * view_.shape.slots();
-      scan_kernel<Shape>
-          <<<blocks_for(scan_kernel<Shape>, slots), kThreads, 0, stream>>>(view_, cache_, rank, repair, live, report);
-    }
-    aside_kernel<Shape><<<1, 1, 0, stream>>>(view_, cache_, repair, live, report);
-    check_launch("starting a scan");
   }
 
  private:
@@ -216,8 +195,7 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
     check_launch("committing a change");
   }
 
-  using TableKernelsImpl<Shape, Kernels>::view_;
-  using TableKernelsImpl<Shape, Kernels>::cache_;
+  using Base::view_, Base::cache_;
 };
 
 }  // namespace holdfast::machine::cuda

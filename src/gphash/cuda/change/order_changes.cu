@@ -17,7 +17,7 @@ namespace holdfast::machine::cuda {
 namespace {
 
 /// By the bits of their slots' numbers, less those of the place in a line: a line's changes need only stand together.
-void sort_changes(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size, int bits,
+void sort_changes(PhaseRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size, int bits,
                   cudaStream_t stream) {
   constexpr int kPlaceBits = std::countr_zero(index::kLineSlots);
   cub::DoubleBuffer<std::uint32_t> slots(room.slots[0], room.slots[1]), order(room.order[0], room.order[1]);
@@ -97,7 +97,7 @@ void order_sums(const ChangeJob& job, ChangeRoom& room, std::uint64_t cells, cud
   check_launch("ordering sums");
 }
 
-void order_changes(ChangeRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream) {
+void order_changes(PhaseRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream) {
   // Places without a change have all bits set, so one line must be left for them.
   std::size_t bytes = room.scratch_bytes;
   sort_changes(room, room.scratch, bytes, size, static_cast<int>(std::bit_width(slots + index::kLineSlots)), stream);

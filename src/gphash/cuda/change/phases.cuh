@@ -19,7 +19,7 @@
 
 #include "core/failpoint.hpp"
 #include "gphash/cuda/change/batch.cuh"
-#include "gphash/cuda/change/commit_lines.cuh"
+#include "gphash/cuda/change/shared_phases.cuh"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/search/gather.cuh"
 #include "gphash/cuda/thread_tile.cuh"
@@ -53,7 +53,7 @@ __device__ Item old_item(const PhaseMemory& memory, const View<Shape>& view, con
   __shared__ std::uint64_t words[kThreads];
   __shared__ std::uint8_t in_lanes[kThreads];
   const auto look = [&] {
-    const Candidates<Shape> candidates(view, key_of_row(view, job.keys, job.order[at]));
+    const Candidates<Shape> candidates(view, key_of_row(view, job, job.order[at]));
     return index::find_claimed(ThreadTile{}, memory, view, candidates);
   };
   if (!room.claims) return at < end ? look() : Item{};
@@ -78,19 +78,13 @@ __device__ Planned plan_row(const PhaseMemory& memory, const View<Shape>& view, 
                             const Item& old, Sum& sum) {
   Planned planned{};
   const std::uint32_t row = job.order[at];
-  const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
-  const bool leads = job.begins[at] == at;
-  const index::Effect before = leads ? index::Effect{} : room.effects[at - 1];
-  const index::Held held = index::answer_row(job.rows, row, before, static_cast<bool>(old));
+  const Candidates<Shape> candidates(view, key_of_row(view, job, row));
+  const PlannedRow here = plan_of_row(memory, view, job, room, ordered, at, candidates, old);
   const bool reads = room.copies != nullptr;
-  if (reads && reads_value(job.rows.op_of(row))) note_read(view, job, room, reading, row, held, old);
-  if (!leads) return planned;
-  const index::Effect whole = room.effects[at + run_length(job.begins, at, ordered) - 1];
-  index::Plan plan;
-  if (index::plan_run(ThreadTile{}, memory, view, whole, candidates, old, plan) != index::Outcome::done) {
-    leave_over(job, at, index::Outcome::needs_slot);
-    return planned;
-  }
+  if (reads && reads_value(job.rows.op_of(row))) note_read(view, job, room, reading, row, here.held, old);
+  if (!here.leads) return planned;
+  const index::Plan& plan = here.plan;
+  const index::Effect& whole = here.whole;
   planned.old_word = plan.old_word;
   planned.row = row;
   planned.held = plan.held;
@@ -138,7 +132,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   const std::uint64_t place = numbered(change != index::Change::none, &job.report->changes);
   if (change != index::Change::none) {
-    const Candidates<Shape> candidates(view, key_of_row(view, job.keys, planned.row));
+    const Candidates<Shape> candidates(view, key_of_row(view, job, planned.row));
     if (room.claims) {
       index::claim_plan(memory, view, candidates);
       if (planned.old_word != 0 && !view.in_slot()) forget_key(memory, cache.values, planned.old_word - 1);
@@ -187,29 +181,15 @@ __global__ void __launch_bounds__(kThreads)
   memory.fence();
 }
 
-/// What a change that was planned is about.
-template <class Shape, class Act>
-__device__ auto with_plan(const View<Shape>& view, const ChangeJob& job, const Planned& planned, const Act& act) {
-  index::Plan plan;
-  plan.change = static_cast<index::Change>(planned.change);
-  plan.lane = planned.lane;
-  plan.old_word = planned.old_word;
-  return act(Candidates<Shape>(view, key_of_row(view, job.keys, planned.row)), plan);
-}
-
+/// What shared_phases.cuh asks.
 template <class Shape>
-__global__ void __launch_bounds__(kThreads)
-    commit_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                  const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room, index::Pass pass) {
-  const PhaseMemory memory(job.state, &cache);
-  if (pass == index::Pass::whole) HOLDFAST_FAILPOINT(phase_placed);
-  if (pass == index::Pass::keys) HOLDFAST_FAILPOINT(phase_half_done);
-  if (room.claims) memory.fence();  // who sees what is written sees the claims
-  commit_lines(memory, view, room, job.report->changes, pass, [&](const Planned& planned) {
-    return with_plan(view, job, planned, [&](const Candidates<Shape>& candidates, const index::Plan& plan) {
-      return index::slot_after(view, candidates, plan, planned.word, pass);
-    });
-  });
+__device__ Candidates<Shape> candidates_of(const View<Shape>& view, const ChangeJob& job, const Planned& planned) {
+  return Candidates<Shape>(view, key_of_row(view, job, planned.row));
+}
+__device__ inline void note_freed(const JobRing&, const ChangeJob& job, const ChangeRoom& room,
+                                  std::uint64_t old_word) {
+  const std::uint64_t place = numbered(old_word != 0, &job.report->freed);
+  if (old_word != 0) room.freed[0][place] = static_cast<std::uint32_t>(old_word - 1);
 }
 
 /// Neighbouring lanes, 2^shift of them, write one slot, a word each, so that it travels in few requests.
@@ -241,30 +221,9 @@ __global__ void __launch_bounds__(kThreads)
   if (room.claims) memory.fence();
   for (std::uint64_t at = first_of_thread(); at < job.report->changes; at += all_threads()) {
     const Planned planned = room.planned[room.order[0][at]];
-    with_plan(view, job, planned, [&](const Candidates<Shape>& candidates, const index::Plan& plan) {
-      index::commit_head(memory, view, candidates, plan, planned.word);
-    });
+    index::commit_head(memory, view, candidates_of(view, job, planned), plan_of(planned), planned.word);
   }
   memory.fence();
-}
-
-template <class Shape>
-__global__ void __launch_bounds__(kThreads)
-    publish_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                   const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
-  const CudaMemory memory(job.state, &cache, job.ring);
-  HOLDFAST_FAILPOINT(phase_committed);
-  const std::uint64_t at = first_of_thread();
-  std::uint64_t old_word = 0;
-  if (at < job.report->changes) {
-    const Planned planned = room.planned[room.order[0][at]];
-    with_plan(view, job, planned, [&](const Candidates<Shape>& candidates, const index::Plan& plan) {
-      index::publish_plan(memory, view, candidates, plan, planned.word);
-    });
-    if (!view.in_slot()) old_word = planned.old_word;
-  }
-  const std::uint64_t place = numbered(old_word != 0, &job.report->freed);
-  if (old_word != 0) room.freed[0][place] = static_cast<std::uint32_t>(old_word - 1);
 }
 
 template <class Shape>
@@ -274,8 +233,7 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(job.state, nullptr);
   const std::uint64_t at = first_of_thread();
   if (at >= job.report->changes) return;
-  const Planned& planned = room.planned[at];
-  index::release_plan(memory, view, Candidates<Shape>(view, key_of_row(view, job.keys, planned.row)));
+  index::release_plan(memory, view, candidates_of(view, job, room.planned[at]));
 }
 
 /// Answers the rows that read a value of the batch itself, or none.

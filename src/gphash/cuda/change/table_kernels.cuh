@@ -1,18 +1,22 @@
 // table_kernels.cuh: launches the kernels that tables of all keys have, of one configuration.
 #pragma once
 
+#include "gphash/cuda/change/batch.cuh"
 #include "gphash/cuda/change/growth.cuh"
 #include "gphash/cuda/change/kernels.hpp"
+#include "gphash/cuda/change/shared_phases.cuh"
 
 namespace holdfast::machine::cuda {
 
 /// A thread for each of `size`.
 inline unsigned all_blocks(std::uint64_t size) { return static_cast<unsigned>((size + kThreads - 1) / kThreads); }
 
-/// The part of `Interface` that is in TableKernels, but for batches and scans.
+/// What all tables have, over the room and the cells of `Interface`.
 template <class Shape, class Interface>
 class TableKernelsImpl : public Interface {
  public:
+  using typename Interface::Cells, typename Interface::Room;
+
   explicit TableKernelsImpl(const index::RuntimeShape& shape) {
     if constexpr (!Shape::kFixed) view_.shape = decltype(view_.shape)(shape);
     static_cast<void>(shape);  // all else is known when a layout is set
@@ -52,9 +56,39 @@ class TableKernelsImpl : public Interface {
     check_launch("starting to compare tags");
   }
 
+  void scan(bool repair, std::uint32_t* live, ScanReport* report, cudaStream_t stream) const override {
+    auto* const kernel = scan_kernel<Shape, Cells>;
+    for (unsigned rank = 0; rank < view_.shape.levels(); ++rank) {
+      const unsigned blocks = blocks_for(kernel, view_.buckets(rank) * view_.shape.slots());
+      kernel<<<blocks, kThreads, 0, stream>>>(view_, cache_, cells_, rank, repair, live, report);
+    }
+    if constexpr (!Shape::kVariable) aside_kernel<Shape><<<1, 1, 0, stream>>>(view_, cache_, repair, live, report);
+    check_launch("starting a scan");
+  }
+
+  void change(const ChangeJob& job, cudaStream_t stream) const override {
+    auto* const kernel = change_kernel<Shape, Cells>;
+    const WarpGrid grid = warps_for(kernel, job.again ? job.again_size : job.size);
+    kernel<<<grid.blocks, kThreads, 0, stream>>>(view_, cache_, job, cells_, grid.share);
+    check_launch("starting a change");
+  }
+
+  void commit(const ChangeJob& job, const Room& room, index::Pass pass, cudaStream_t stream) const override {
+    auto* const kernel = commit_kernel<Shape, Room>;
+    const unsigned blocks = blocks_for(kernel, job.size * index::kLineSlots);
+    kernel<<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room, pass);
+    check_launch("committing a change");
+  }
+
+  void publish(const ChangeJob& job, const Room& room, cudaStream_t stream) const override {
+    publish_kernel<Shape, Room, Cells><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, room, cells_);
+    check_launch("publishing a change");
+  }
+
  protected:
   View<Shape> view_;
   CacheView cache_;
+  Cells cells_;  ///< where changes take theirs
 };
 
 }  // namespace holdfast::machine::cuda

@@ -45,44 +45,37 @@ const std::byte* origin(const std::byte* chunk, const std::uint64_t* offsets, st
 
 }  // namespace
 
-BatchResult PairBatches::run(const Batch& batch) {
+std::size_t PairBatches::run(const Batch& batch, std::size_t from, BatchResult& result) {
+  if (from != 0) return run_chunks(batch, from, result);
   if (batch.device_blobs != nullptr) *batch.device_blobs = DeviceBlobs();
-  if (batch.blobs == nullptr) return run_chunks(batch);
+  if (batch.blobs == nullptr) return run_chunks(batch, from, result);
   if (!may_read_pairs(batch)) {
     batch.blobs->reset(batch.size);
-    return run_chunks(batch);
+    return run_chunks(batch, from, result);
   }
   const std::shared_ptr<std::byte[]> rows = pinned_->take(sizeof(Blob) * batch.size);
   batch.blobs->reset(batch.size, {rows, reinterpret_cast<Blob*>(rows.get())});
   try {
-    return run_chunks(batch);
+    return run_chunks(batch, from, result);
   } catch (...) {
     batch.blobs->reset(batch.size);
     throw;
   }
 }
 
-BatchResult PairBatches::run_chunks(const Batch& batch) {
+std::size_t PairBatches::run_chunks(const Batch& batch, std::size_t from, BatchResult& result) {
   const std::size_t most = batch.device_blobs != nullptr    ? batch.size
                            : batch.stop && !batch.on_device ? kPairRowsBetweenStops
                                                             : kPairRows;
-  BatchResult result;
   const Stages::Lease stage = table_.stages.lend();
   if (batch.on_device) require_pairs(batch, *stage);
-  std::size_t base = 0;
-  while (base < batch.size && !result.stopped) {
+  std::size_t base = from;
+  do {
     const std::size_t size = batch.on_device ? std::min(most, batch.size - base) : rows_of_chunk(batch, base, most);
     batch.on_device ? run_in_place(batch, base, size, *stage) : run_chunk(batch, base, size, *stage, result);
     base += size;
-    result.stopped = !batch.on_device && batch.stop && batch.stop();
-  }
-  if (base >= batch.size) return result;
-  const std::size_t rest = batch.size - base;
-  if (batch.statuses) std::fill_n(batch.statuses + base, rest, Status::not_run);
-  if (batch.found) std::fill_n(batch.found + base, rest, false);
-  if (batch.blobs) std::fill_n(batch.blobs->rows() + base, rest, Blob{});
-  result.count[static_cast<unsigned>(Status::not_run)] += rest;
-  return result;
+  } while (base < batch.size && !(!batch.on_device && batch.stop && batch.stop()));
+  return base;
 }
 
 /// Arrays of GPU memory, which nobody has looked at yet.
@@ -141,10 +134,10 @@ void PairBatches::run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& s
   const std::lock_guard lock(table_.changing);
   ChangeJob job = table_.change_job(rows, chunk.keys, chunk.mask, chunk.size);
   job.key_offsets = chunk.key_offsets;
-  const PairRoom changes = prepare_room(chunk.size);
-  if (!reads) return change_pairs(job, changes, nullptr, stream);
+  prepare_room(job);
+  if (!reads) return change_pairs(job, nullptr, stream);
   ReadsOfChange read{room, to, chunk.size, stage, {table_.state.data(), epoch, stream}};
-  change_pairs(job, changes, &read, stream);
+  change_pairs(job, &read, stream);
   gather_reads(read, stream);
   read.epoch.leave();
   give_reads(read, stream);

@@ -8,7 +8,7 @@
 #include <shared_mutex>
 
 #include "gphash/cuda/caches/cache_loads.hpp"
-#include "gphash/cuda/change/orderings.hpp"
+#include "gphash/cuda/change/schedule.hpp"
 #include "gphash/cuda/cuda_table.hpp"
 #include "gphash/cuda/pairs/pair_results.hpp"
 #include "gphash/cuda/search/searches.hpp"
@@ -20,21 +20,19 @@ namespace holdfast::machine::cuda {
 class PairBatches {
  public:
   PairBatches(CudaTable& table, Searches& searches, Upkeep& upkeep, CacheLoads& loads)
-      : table_(table), searches_(searches), upkeep_(upkeep), loads_(loads), orderings_(table) {}
+      : table_(table), searches_(searches), upkeep_(upkeep), loads_(loads), schedule_(table, upkeep, kLists) {}
 
-  BatchResult run(const Batch& batch);
+  std::size_t run(const Batch& batch, std::size_t from, BatchResult& result);
   std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n);
   /// How its heap is used. The caller holds `launching`.
   void stats(Stats& stats) const;
   std::uint64_t phased_batches() const { return phased_batches_; }
 
  private:
-  /// Which growth has failed, so that it is not tried again for the same batch.
-  struct Full {
-    bool index = false, heap = false;
-  };
+  static constexpr unsigned kLists = 4;  ///< of the schedule: for the order of changes alone
+  class SlabCells;
 
-  BatchResult run_chunks(const Batch& batch);
+  std::size_t run_chunks(const Batch& batch, std::size_t from, BatchResult& result);
   void run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
   void run_in_place(const Batch& batch, std::size_t base, std::size_t size, Stage& stage);
   void run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& stage, cudaStream_t stream);
@@ -53,30 +51,22 @@ class PairBatches {
   void leave_results(const Scattered& from, const ResultsOf& to, cudaStream_t stream);
 
   // pair_changes.cpp
-  PairRoom prepare_room(std::uint64_t rows);
+  void prepare_room(const ChangeJob& job);
+  bool phases_pay(const ChangeJob& job) const;
   void require_rest(std::uint64_t rows);
   bool end_rest();
   bool free_cells_of_batch(ReadsOfChange* reads, cudaStream_t stream);
-  void change_pairs(ChangeJob& job, PairRoom room, ReadsOfChange* reads, cudaStream_t stream);
-  void change_in_phases(const ChangeJob& job, PairRoom room, Full& full, cudaStream_t stream);
-  void change_one_by_one(ChangeJob& job, const PairRoom& room, Full& full, ReadsOfChange* reads, cudaStream_t stream);
-  void reserve_pairs(const ChangeJob& job, Full& full, cudaStream_t stream);
-  void take_leftovers(ChangeJob& job, const ChangeReport& report);
-  ChangeReport read_change_report(cudaStream_t stream) const;
+  void change_pairs(ChangeJob& job, ReadsOfChange* reads, cudaStream_t stream);
+  void change_in_phases(const ChangeJob& job, const Ordering& ordering, SlabCells& cells, cudaStream_t stream);
 
   CudaTable& table_;
   Searches& searches_;
   Upkeep& upkeep_;
   CacheLoads& loads_;
-  Orderings orderings_;
+  ChangeSchedule schedule_;
   std::shared_mutex finding_;  ///< held by searches until what they found is gathered; taken after `changing`
   const std::shared_ptr<PinnedMemory> pinned_ = std::make_shared<PinnedMemory>();  ///< for what rows read
-  // For one changing batch at a time.
-  DeviceBuffer<ChangeReport> report_{1};
-  DeviceBuffer<std::uint32_t> leftovers_;
-  DeviceBuffer<std::byte> scratch_;
-  DeviceBuffer<PairPlan> plans_;
-  DeviceBuffer<std::uint32_t> change_order_;
+  DeviceBuffer<PairPlan> plans_;  ///< for the phases of one batch at a time
   std::atomic<std::uint64_t> phased_batches_{0};
 };
 

@@ -19,12 +19,9 @@ struct PairPlan {
   std::uint32_t change, lane;  ///< as wide as they are so that nothing between them is never written
 };
 
-/// Where such a batch works; all in GPU memory.
-struct PairRoom {
-  PairPlan* planned = nullptr;             ///< (n,)
-  std::uint32_t* slots[2] = {};            ///< (n,) the numbers of their slots; and sorted by line
-  std::uint32_t* order[2] = {};            ///< (n,) which plan each is
-  const index::Effect* effects = nullptr;  ///< (n,) of the rows of a run up to each
+/// Where such a batch works.
+struct PairRoom : PhaseRoom {
+  PairPlan* planned = nullptr;  ///< (n,) in GPU memory
 };
 
 /// Where a part of the results begins.
@@ -49,18 +46,21 @@ struct PairSearchRoom {
 /// Calls enqueue work, and return.
 class PairKernels : public TableKernels {
  public:
+  using Room = PairRoom;
+  using Cells = SlabView;
+
   /// The slabs, wherever their arrays have moved to.
   virtual void set_slabs(const SlabView& slabs) = 0;
   /// The first phase of a search (pair_search.cuh): the item of each row. `exact`: keys are compared; else their hashes are.
   virtual void resolve(const FindJob& job, const PairSearchRoom& room, bool exact, cudaStream_t stream) const = 0;
   /// What an operation-by-operation `change` may need: at most, for each run.
-  virtual void count_demand(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const = 0;
+  virtual void count_demand(const ChangeJob& job, const index::Effect* effects, cudaStream_t stream) const = 0;
   // The phases (pair_phases.cuh). `plan` counts what it needs; cells are reserved after it, and changes are ordered after
   // `assign`.
   virtual void plan(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const = 0;
   virtual void assign(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const = 0;
   virtual void place(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const = 0;
-  virtual void commit(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const = 0;
+  virtual void commit(const ChangeJob& job, const PairRoom& room, index::Pass pass, cudaStream_t stream) const = 0;
   virtual void publish(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const = 0;
 };
 

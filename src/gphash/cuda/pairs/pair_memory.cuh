@@ -56,10 +56,20 @@ class PairMemory : public CudaMemory {
     add_left(slabs_.state, -static_cast<std::int64_t>(index::PairWord{word}.left()));
     retire_cell(word);
   }
+  /// After each operation: no pair has a copy.
+  template <class Shape>
+  __device__ void keep_copy(const WarpTile&, const View<Shape>&) const {}
 
  private:
   const SlabView& slabs_;
 };
+
+/// The policy of changes whose cells come from slabs.
+template <class Shape>
+__device__ PairMemory changing_memory(const ChangeJob& job, const CacheView& cache, const View<Shape>&,
+                                      const SlabView& slabs) {
+  return {job.state, &cache, job.ring, slabs};
+}
 
 /// Words of the slab directory come from their copies: all slots ask for the same few.
 class ScanMemory : public CudaMemory {
@@ -81,5 +91,10 @@ class ScanMemory : public CudaMemory {
   const std::byte* heap_;
   const SlabView& slabs_;
 };
+
+template <class Shape>
+__device__ ScanMemory scanning_memory(const CacheView& cache, const View<Shape>& view, const SlabView& slabs) {
+  return {&cache, view.heap, slabs};
+}
 
 }  // namespace holdfast::machine::cuda

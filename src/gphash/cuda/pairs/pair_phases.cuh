@@ -5,32 +5,34 @@
 //   reserve   those cells (slabs.cu); slabs that enter the directory are durable there when the phase ends
 //   assign    each pair its cell, in order; a run without one is left over, and gives its slot back
 //   place     pairs into their cells, which follow each other: a warp writes 32 pairs as one stretch of words
-//   commit    each line of slots once; publish; retire
+//   commit    each line of slots once, and publish, as for other keys (shared_phases.cuh); cells that came out of their slots rest at once
 #pragma once
 
-#include "core/failpoint.hpp"
-#include "gphash/cuda/change/commit_lines.cuh"
+#include "gphash/cuda/change/shared_phases.cuh"
 #include "gphash/cuda/kit.hpp"
-#include "gphash/cuda/pairs/pair_batch.cuh"
+#include "gphash/cuda/pairs/demand.cuh"
 #include "gphash/cuda/pairs/pair_kernels.hpp"
+#include "gphash/cuda/pairs/pair_memory.cuh"
+#include "gphash/cuda/thread_tile.cuh"
 #include "gphash/protocol/phases.hpp"
 #include "gpu/numbered.cuh"
 #include "gpu/order/stretch.cuh"
 
 namespace holdfast::machine::cuda {
 
-/// The candidates of a key whose hash is known, for all that asks for no bytes of it.
+/// What shared_phases.cuh asks. The hash of a plan's key does where nobody asks for its bytes.
 template <class Shape>
-__device__ Candidates<Shape> candidates_of(const View<Shape>& view, const PairPlan& planned) {
+__device__ Candidates<Shape> candidates_of(const View<Shape>& view, const ChangeJob&, const PairPlan& planned) {
   return Candidates<Shape>(view, index::Key(planned.hash, index::Part{}));
 }
-
-__device__ inline index::Plan plan_of(const PairPlan& planned) {
-  index::Plan plan;
-  plan.change = static_cast<index::Change>(planned.change);
-  plan.lane = static_cast<std::uint8_t>(planned.lane);
-  plan.old_word = planned.old_word;
-  return plan;
+/// It rests in the ring at once.
+__device__ inline void note_freed(const SlabView& slabs, const ChangeJob& job, const PairRoom&,
+                                  std::uint64_t old_word) {
+  const std::uint64_t place = numbered(old_word != 0, reinterpret_cast<unsigned long long*>(&job.state->limbo_end));
+  if (old_word != 0) job.ring.cells[place % job.ring.capacity] = old_word;
+  const auto gone = old_word != 0 ? static_cast<std::int32_t>(index::PairWord{old_word}.left()) : 0;
+  const std::int32_t left = __reduce_add_sync(kAllLanes, gone);
+  if (threadIdx.x % kWarp == 0) add_left(slabs.state, -std::int64_t{left});
 }
 
 template <class Shape>
@@ -46,27 +48,19 @@ __global__ void __launch_bounds__(kThreads)
   PairPlan planned{};
   std::uint32_t number = kNoSlot;
   if (at < ordered) {
-    const std::uint32_t row = job.order[at];
-    const Candidates<Shape> candidates(view, pair_key(view, job, row));
+    const Candidates<Shape> candidates(view, key_of_row(view, job, job.order[at]));
     const Item old = index::find_claimed(ThreadTile{}, memory, view, candidates);
-    const bool leads = job.begins[at] == at;
-    index::answer_row(job.rows, row, leads ? index::Effect{} : room.effects[at - 1], static_cast<bool>(old));
-    if (leads) {
-      const index::Effect whole = room.effects[at + run_length(job.begins, at, ordered) - 1];
-      index::Plan plan;
-      if (index::plan_run(ThreadTile{}, memory, view, whole, candidates, old, plan) != index::Outcome::done) {
-        leave_over(job, at, index::Outcome::needs_slot);
-      } else if (plan.change != index::Change::none) {
-        planned = {0,
-                   plan.old_word,
-                   candidates.hash(),
-                   static_cast<std::uint32_t>(at),
-                   plan.held,
-                   static_cast<std::uint32_t>(plan.change),
-                   plan.lane};
-        number = static_cast<std::uint32_t>(index::slot_number(view, candidates, plan.lane));
-        if (index::needs_cell(plan.change)) demand.add(class_of_row(job, plan.held));
-      }
+    const index::Plan plan = plan_of_row(memory, view, job, room, ordered, at, candidates, old).plan;
+    if (plan.change != index::Change::none) {
+      planned = {0,
+                 plan.old_word,
+                 candidates.hash(),
+                 static_cast<std::uint32_t>(at),
+                 plan.held,
+                 static_cast<std::uint32_t>(plan.change),
+                 plan.lane};
+      number = static_cast<std::uint32_t>(index::slot_number(view, candidates, plan.lane));
+      if (index::needs_cell(plan.change)) demand.add(class_of_row(job, plan.held));
     }
   }
   const std::uint64_t place = numbered(number != kNoSlot, &job.report->changes);
@@ -115,7 +109,7 @@ __global__ void __launch_bounds__(kThreads)
   std::int32_t left = 0;
   if (takes && begin == kNoCell) {
     if (change == index::Change::add) {
-      const Candidates<Shape> candidates = candidates_of(view, planned);
+      const Candidates<Shape> candidates = candidates_of(view, job, planned);
       index::retag(memory, candidates.tag_word(view, planned.lane), candidates.slot_in_bucket(view, planned.lane),
                    index::kTagClaimed, index::kTagEmpty);
     }
@@ -178,43 +172,6 @@ __global__ void __launch_bounds__(kThreads)
     __syncwarp();
   }
   memory.fence();
-}
-
-template <class Shape>
-__global__ void __launch_bounds__(kThreads)
-    commit_pairs_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                        const __grid_constant__ ChangeJob job, const __grid_constant__ PairRoom room) {
-  const PhaseMemory memory(job.state, &cache);
-  HOLDFAST_FAILPOINT(phase_placed);
-  commit_lines(memory, view, room, job.report->changes, index::Pass::whole, [&](const PairPlan& planned) {
-    const Candidates<Shape> candidates = candidates_of(view, planned);
-    if (static_cast<index::Change>(planned.change) != index::Change::none)
-      return index::slot_after(view, candidates, plan_of(planned), planned.word, index::Pass::whole);
-    const Slot* const slot = candidates.slot(view, planned.lane);
-    return index::Slot{memory.load(&slot->key), memory.load(&slot->word)};
-  });
-}
-
-/// Shows the changes to readers, and puts the cells that came out of their slots to rest.
-template <class Shape>
-__global__ void __launch_bounds__(kThreads)
-    publish_pairs_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                         const __grid_constant__ ChangeJob job, const __grid_constant__ PairRoom room,
-                         const __grid_constant__ SlabView slabs) {
-  const CudaMemory memory(job.state, &cache, job.ring);
-  HOLDFAST_FAILPOINT(phase_committed);
-  const std::uint64_t at = first_of_thread();
-  std::uint64_t old_word = 0;
-  if (at < job.report->changes) {
-    const PairPlan planned = room.planned[at];
-    index::publish_plan(memory, view, candidates_of(view, planned), plan_of(planned), planned.word);
-    old_word = planned.old_word;
-  }
-  const std::uint64_t place = numbered(old_word != 0, reinterpret_cast<unsigned long long*>(&job.state->limbo_end));
-  if (old_word != 0) job.ring.cells[place % job.ring.capacity] = old_word;
-  const auto gone = old_word != 0 ? static_cast<std::int32_t>(index::PairWord{old_word}.left()) : 0;
-  const std::int32_t left = __reduce_add_sync(kAllLanes, gone);
-  if (threadIdx.x % kWarp == 0) add_left(slabs.state, -std::int64_t{left});
 }
 
 }  // namespace holdfast::machine::cuda

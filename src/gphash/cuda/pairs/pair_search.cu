@@ -9,8 +9,8 @@
 
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
-#include "gphash/cuda/pairs/pair_batch.cuh"
 #include "gphash/cuda/pairs/pair_kernels.hpp"
+#include "gphash/cuda/row_keys.cuh"
 #include "gpu/launch.cuh"
 #include "gpu/order/stretch.cuh"
 

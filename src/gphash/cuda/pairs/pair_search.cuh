@@ -10,8 +10,9 @@
 #pragma once
 
 #include "gphash/cuda/caches/maps.cuh"
-#include "gphash/cuda/pairs/pair_batch.cuh"
 #include "gphash/cuda/pairs/pair_kernels.hpp"
+#include "gphash/cuda/row_keys.cuh"
+#include "gphash/cuda/thread_tile.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -71,7 +72,7 @@ __global__ void __launch_bounds__(kThreads)
   BucketHits hits(cache.buckets);
   for (std::uint64_t row = first_of_thread(); row < job.size; row += all_threads()) {
     if (is_masked(job, room, row)) continue;
-    const Candidates<Shape> candidates(view, pair_key(view, job, row));
+    const Candidates<Shape> candidates(view, key_of_row(view, job, row));
     memory.begin_look();
     const index::Found found = index::find_settled(ThreadTile{}, memory, view, candidates);
     if (found.item) hits.note(memory, found.item.slot, row);
@@ -93,7 +94,7 @@ __global__ void __launch_bounds__(kThreads)
       if (tile.lane() == 0) is_masked(job, room, row);
       continue;
     }
-    const Candidates<Shape> candidates(view, pair_key(view, job, row));
+    const Candidates<Shape> candidates(view, key_of_row(view, job, row));
     const index::Found found = index::find_settled(tile, memory, view, candidates);
     if (tile.lane() == 0) answer_pair(job, room, row, found);
   }

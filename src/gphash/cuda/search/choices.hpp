@@ -5,6 +5,7 @@
 
 #include "gphash/cuda/caches/cache_view.hpp"
 #include "gphash/cuda/kit.hpp"
+#include "gphash/cuda/paths.hpp"
 #include "gpu/runtime.hpp"
 
 namespace holdfast::machine::cuda {
@@ -12,8 +13,12 @@ namespace holdfast::machine::cuda {
 struct SearchChoices {
   std::uint64_t unordered_rows = 0;  ///< a search of so many rows, at most, goes in one kernel and in no order
   std::uint64_t cluster_rows = 0;    ///< a larger one of so many, at most, is ordered by one cluster of blocks
-  unsigned gather_share = 4;  ///< of the multiprocessors, the part that gathers where rows lie far apart: 1 of so many
-  double ms = 0;              ///< that measuring took; 0: nothing was measured
+  unsigned gather_share =
+      kGatherShare;  ///< of the multiprocessors, the part that gathers a larger search: 1 of so many
+  double ms = 0;     ///< that measuring took; 0: nothing was measured
+
+  /// The share for a search of so many rows. What is best for many is not for few: 0.75 of the rate was measured.
+  unsigned share_of(std::uint64_t rows) const { return rows > kSmallSearch ? gather_share : kGatherShare; }
 };
 
 /// Of a GPU on which nothing was measured.

@@ -45,7 +45,7 @@ __device__ std::uint64_t look_near(const CopyMemory& memory, BucketHits& hits, c
     known = answer_known(view, job, row, asked);
     return kNoPosition;
   }
-  const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
+  const Candidates<Shape> candidates(view, key_of_row(view, job, row));
   memory.begin_look();
   const index::Look seen = index::look(ThreadTile{}, memory, view, candidates);
   const std::uint64_t far = slot_without_copy(memory, view, candidates, seen.hits);

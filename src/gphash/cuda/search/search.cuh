@@ -41,7 +41,7 @@ __device__ inline bool is_asked(const FindJob& job, std::uint64_t row) {
 template <class Shape>
 __device__ index::Found find_row(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
                                  const FindJob& job, std::uint64_t row) {
-  const Candidates<Shape> candidates(view, key_of_row(view, job.keys, row));
+  const Candidates<Shape> candidates(view, key_of_row(view, job, row));
   memory.begin_look();
   const index::Found found = index::find_settled(ThreadTile{}, memory, view, candidates);
   if (found.item) hits.note(memory, found.item.slot, row);

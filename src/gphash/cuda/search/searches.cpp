@@ -92,7 +92,7 @@ void Searches::search_far(const FindJob& job, const SearchRooms::Room& aims, Sea
   divide(aim, slots, table_.layout.slot_bytes());
   if (by_cells) {
     divide(room, table_.layout.cells, table_.layout.cell_bytes);
-    room.gather_share = choices_.gather_share;
+    room.gather_share = choices_.share_of(job.size);
     cuda::check(cudaMemsetAsync(aim.counts, 0, 4 * (std::uint64_t{aim.bins} + 1), stream), "starting a search");
   }
   enter_search(job.state, by_cells ? room : aim, stream);
@@ -122,7 +122,7 @@ void Searches::search_cells(const FindJob& job, SearchPath path, SearchRooms::Ro
   SearchRoom room = lent.room();
   const bool clustered = path == SearchPath::cluster;
   divide(room, table_.layout.cells, table_.layout.cell_bytes, clustered ? kClusterBinBits : kBinBits);
-  room.gather_share = choices_.gather_share;
+  room.gather_share = choices_.share_of(job.size);
   if (clustered && table_.kernels->resolve_small(job, room, stream))
     return table_.kernels->gather(job, room, false, stream);
   if (path == SearchPath::one_kernel) return table_.kernels->find(job, {}, stream);

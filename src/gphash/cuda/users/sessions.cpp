@@ -27,10 +27,7 @@ SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cu
   std::unique_lock turn(table_.changing);
   table_.require_working();
   free_what_graphs_kept();
-  if (max_changes != 0 && table_.exports.want_moves()) {  // inserts move items, and kernels do not say which
-    table_.last_change.wait("waiting for the batch before");
-    table_.exports.list_rest(table_.layout);
-  }
+  if (max_changes != 0) table_.begin_moves();
   const Need need{max_changes, table_.layout.in_slot() ? 0 : max_changes};
   if (!changes_.fits(need)) make_room(need);
   if (descriptor_.size() == 0) descriptor_ = DeviceBuffer<Descriptor>(1);

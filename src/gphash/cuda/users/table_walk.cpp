@@ -2,6 +2,7 @@
 #include "gphash/cuda/users/table_walk.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "gphash/cuda/kit.hpp"
 #include "gpu/capture.hpp"
@@ -22,11 +23,13 @@ constexpr std::uint64_t pieces_of(std::uint64_t bytes_each) {
 
 }  // namespace
 
-TableWalk::TableWalk(CudaTable& table, Changes& changes, const WalkPlan& plan, cudaStream_t stream)
+TableWalk::TableWalk(CudaTable& table, Changes& changes, const WalkPlan& plan, std::function<void()> before_change,
+                     cudaStream_t stream)
     : table_(table),
       changes_(changes),
       on_(table.options.device),
       plan_(plan),
+      before_change_(std::move(before_change)),
       stream_(stream),
       turn_(take_turn()),
       layout_(table.layout),
@@ -301,6 +304,7 @@ void TableWalk::give(std::uint64_t size) {
 /// As a batch of theirs, which nothing can come before. Each key is there, once.
 void TableWalk::erase_taken() {
   if (taken_keys_ == 0) return;
+  before_change_();
   index::Rows rows;
   rows.op = Op::erase;
   rows.value_bytes = layout_.value_bytes;

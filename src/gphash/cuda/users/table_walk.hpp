@@ -6,6 +6,7 @@
 // link: all heads and keys are first put where their cells are. What was chosen to be erased goes, some million keys at a time, in batches like any other.
 #pragma once
 
+#include <functional>
 #include <mutex>
 
 #include "core/key_limits.hpp"
@@ -17,7 +18,8 @@ namespace holdfast::machine::cuda {
 
 class TableWalk final : public Walk {
  public:
-  TableWalk(CudaTable& table, Changes& changes, const WalkPlan& plan, cudaStream_t stream);
+  TableWalk(CudaTable& table, Changes& changes, const WalkPlan& plan, std::function<void()> before_change,
+            cudaStream_t stream);
   ~TableWalk() override;
   bool next(ItemArrays& items) override;
   Chosen finish() override;
@@ -47,6 +49,7 @@ class TableWalk final : public Walk {
   Changes& changes_;
   const OnDevice on_;
   const WalkPlan plan_;
+  const std::function<void()> before_change_;
   const cudaStream_t stream_;
   const std::unique_lock<Turn> turn_;
   const Layout& layout_;
