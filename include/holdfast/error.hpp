@@ -75,6 +75,10 @@ class TableClosed : public Error {
 class ReadOnly : public Error {
   using Error::Error;
 };
+/// A file with data to read cannot be opened, or is not what it should be; the message has file and line.
+class InputError : public Error {
+  using Error::Error;
+};
 /// An operating system call failed; the message has its reason.
 class SystemError : public Error {
   using Error::Error;

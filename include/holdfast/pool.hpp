@@ -84,11 +84,12 @@ PoolInfo inspect(const std::string& path);
 
 /// How a snapshot is taken.
 struct SnapshotOptions {
-  bool overwrite = false;         ///< replace an existing file, unless it is a pool that somebody has open
+  bool overwrite = false;         ///< replace a pool that nobody has open (or an empty file)
   bool wait_for_sessions = true;  ///< false: throw InvalidArgument where a session is open
   unsigned threads = 0;           ///< that write; 0: 4, which mostly wait for the disk
   /// Asked on the calling thread at the beginning, every few hundredths of a second, and at the end, with the bytes copied
-  /// and those to copy; false: give up, and leave no file. May search tables; must not change them, nor call the pool.
+  /// and those to copy; false: give up, and leave no file. Another thread copies meanwhile and holds the tables still: it may do
+  /// anything with them, and what changes one waits until all is copied.
   std::function<bool(std::uint64_t done, std::uint64_t total)> progress;
 };
 

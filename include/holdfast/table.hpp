@@ -39,7 +39,7 @@ struct CreateOptions {
   std::uint32_t hash_locations = 2;
   std::uint32_t slots = 8;
   std::string device = "auto";    ///< "auto", "cpu", "cuda" or "cuda:N"
-  bool overwrite = false;         ///< replace an existing file
+  bool overwrite = false;         ///< replace a pool that nobody has open (or an empty file), and nothing else
   unsigned threads = 0;           ///< CPU threads a batch may use; 0: all, 8 at most
   bool moves = true;              ///< a full insert may move one item first (RULES.md 26)
   std::uint32_t shared_bias = 2;  ///< by how many items an insert thinks a shared bucket fuller; the paper: 0
@@ -104,8 +104,13 @@ struct Batch {
   bool unique = false;                           ///< the caller promises that no key repeats
   bool on_device = false;
   void* stream = nullptr;  ///< a cudaStream_t; durable when the stream gets there
-  /// Asked now and then on the calling thread; true: finish what runs, leave the rest `not_run`.
+  /// Asked on the calling thread after each piece of the batch, of a hundred thousand rows or so, while changes of the table still wait or
+  /// run beside it: it must not use the table. True: the batch leaves the table, and the rest is `not_run` unless `resume`
+  /// says otherwise. What others do to the table meanwhile, a snapshot for example, comes between two pieces.
   std::function<bool()> stop;
+  /// Called when `stop` said so and nothing of the table is held any more: it may do anything with the table, close it too.
+  /// True: go on where the batch stopped. Errors from then on, TableClosed among them, leave what has not run `not_run`.
+  std::function<bool()> resume;
 };
 
 /// Counts of what a batch did.

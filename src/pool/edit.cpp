@@ -14,6 +14,8 @@ void give_name(ObjectEntry& entry, std::string_view name) {
   entry.name_bytes = static_cast<std::uint32_t>(name.size());
 }
 
+constexpr std::size_t kNow = ~std::size_t{0};  // as for a large batch
+
 /// Smaller pieces of a large extension are left to small objects.
 constexpr std::uint64_t kPartsOfAnExtension = 16;
 
@@ -21,6 +23,7 @@ constexpr std::uint64_t kPartsOfAnExtension = 16;
 
 Edit::Edit(PoolFile& pool)
     : pool_(pool), lock_(pool.edit_mutex_), next_(*pool.directory()), space_(next_, pool.granule()) {
+  pool_.notice_removal(kNow);
   pool_.require_writable();
   fresh_from_ = space_.end();
   // What a growth that never ended left behind the last extent is not zero.
@@ -30,7 +33,7 @@ Edit::Edit(PoolFile& pool)
 
 /// Room that belongs to nothing goes back to the medium, where that is possible; else the next user of it fills it.
 Edit::~Edit() {
-  if (!pool_.writes_file() || pool_.broken_ || pool_.forked()) return;
+  if (!pool_.writes_file() || !pool_.is_sound() || pool_.forked()) return;
   try {
     for (const FileRange& range : committed_ ? dropped_ : taken_) pool_.file().punch(range.offset, range.bytes);
     const std::uint64_t end = std::max(pool_.rounded(pool_.directory()->end()), pool_.rounded(kFirstExtent));
@@ -183,6 +186,7 @@ std::vector<Extent> Edit::extend(std::uint32_t object, std::uint16_t role, std::
 
 void Edit::commit() {
   pool_.commit(next_);
+  pool_.keep_room();
   committed_ = true;
 }
 

@@ -72,6 +72,7 @@ void Object::accept(bool whole, bool salvage) {
                     " was open when the machine stopped or restarted, and its medium keeps nothing that was "
                     "not synced; run `holdfast recover --salvage` on it to export what verifies");
   }
+  salvaged_ = lost;
   if (!was_clean_ && read_only()) {
     throw ReadOnly(label_ + (page_.clean == 1 ? " was closed in the middle of a resize" : " was not closed") +
                    " and needs recovery, which a read-only open cannot do; open it for writing "
@@ -90,10 +91,12 @@ void Object::accept(bool whole, bool salvage) {
 
 ObjectPage Object::page_of_copy(const MediumFacts& medium) const {
   ObjectPage copy = page_;
-  copy.clean = 1;
   copy.generation = 1;
-  copy.domain = static_cast<std::uint32_t>(domain_of(medium, false));
-  note_boot(copy);
+  if (!salvaged_ || !pool_->writes_file()) {  // a private copy has left out what is damaged
+    copy.clean = 1;
+    copy.domain = static_cast<std::uint32_t>(domain_of(medium, false));
+    note_boot(copy);
+  }
   seal(copy);
   return copy;
 }
@@ -111,7 +114,8 @@ void Object::write_page(ObjectPage next) {
   page_ = next;
 }
 
-void Object::mark_changed(bool gpu) {
+void Object::mark_changed(bool gpu, std::size_t rows) {
+  pool_->notice_removal(rows);
   const int wanted = static_cast<int>(domain(gpu));
   // A lower domain once noted stands until the next sync: part of what was written survives no more than that.
   const auto noted = [&](int marked) { return marked >= 0 && marked <= wanted; };
@@ -121,8 +125,10 @@ void Object::mark_changed(bool gpu) {
   if (noted(marked_.load(std::memory_order_relaxed))) return;
   ObjectPage next = page_;
   next.clean = 0;
-  next.domain = static_cast<std::uint32_t>(wanted);
-  note_boot(next);
+  if (!salvaged_) {
+    next.domain = static_cast<std::uint32_t>(wanted);
+    note_boot(next);
+  }
   write_page(next);
   HOLDFAST_FAILPOINT(mark_cleared);
   marked_.store(wanted, std::memory_order_release);
@@ -132,8 +138,12 @@ void Object::sync() {
   const std::lock_guard guard(page_mutex_);
   require_writable();
   if (page_.clean == 1) return;
+  pool_->notice_removal(~std::size_t{0});
+  require_writable();
   pool_->sync_data();
+  pool_->require_whole();  // before anything says that it is
   HOLDFAST_FAILPOINT(synced_without_mark);
+  if (salvaged_) return;
   ObjectPage next = page_;
   next.clean = 1;
   write_page(next);

@@ -43,10 +43,11 @@ class Object {
   /// Its page, as a clean copy on `medium` has it. Nothing may write meanwhile.
   ObjectPage page_of_copy(const MediumFacts& medium) const;
 
-  /// Durably clears the clean mark, if it is set, and notes that what follows is written in domain `domain(gpu)`. Cheap when
-  /// that is done already. Thread-safe. Throws ReadOnly.
-  void mark_changed(bool gpu = false);
-  /// Puts the data on its device (medium `file`), then sets the clean mark. Nothing may write meanwhile.
+  /// Durably clears the clean mark, if it is set, and notes that what follows, a batch of so many rows, is written in domain
+  /// `domain(gpu)`. Cheap when that is done already. Thread-safe. Throws ReadOnly, and MediumError if the file was removed.
+  void mark_changed(bool gpu = false, std::size_t rows = ~std::size_t{0});
+  /// Puts the data on its device (medium `file`), then sets the clean mark, unless the object is salvaged. Nothing may write
+  /// meanwhile.
   void sync();
 
  protected:
@@ -56,7 +57,7 @@ class Object {
   void map_pages();
   const ObjectPage& page() const { return page_; }
   /// Decides whether it may be opened as it is, and mends its pages. `whole`: nothing was left half-done.
-  /// Throws PowerLost (unless `salvage`), and ReadOnly where mending it means writing.
+  /// Throws PowerLost (unless `salvage`: then it stays marked as it is), and ReadOnly where mending it means writing.
   void accept(bool whole, bool salvage);
   std::byte* behind_pages() const { return pages_.address + 2 * kPage; }
   const Range& pages() const { return pages_; }
@@ -72,6 +73,7 @@ class Object {
   Range pages_;
   Choice choice_;
   bool was_clean_ = true;
+  bool salvaged_ = false;  ///< opened although it has lost something: so its page says from then on, whatever is synced
   std::vector<std::string> repairs_;
 
   std::mutex page_mutex_;

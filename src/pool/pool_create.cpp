@@ -11,10 +11,6 @@ namespace holdfast::memory {
 
 namespace {
 
-[[noreturn]] void throw_exists(const std::string& path) {
-  throw PoolExists(path + " exists already; open it, or create it with overwrite");
-}
-
 Superblock first_superblock() {
   Superblock block = {};
   block.magic = kMagic;
@@ -24,28 +20,25 @@ Superblock first_superblock() {
   return block;
 }
 
+/// An empty file without a name, locked: to be filled where it is. Closed if `path` leads to anything else.
+File nameless(const std::string& path) {
+  FileFacts there;
+  if (look_at(path, &there) == AtPath::nothing || there.links != 0 || there.bytes != 0) return {};
+  File file = open_locked(path, true, LockKind::exclusive);
+  there = file.facts();
+  return there.links == 0 && there.bytes == 0 ? std::move(file) : File();
+}
+
 }  // namespace
 
-NewPool::NewPool(const std::string& path, bool overwrite) : overwrite_(overwrite), target_(resolve(path)) {
-  FileFacts there;
-  const bool exists = look_at(path, &there) == AtPath::file;
-  in_place_ = exists && there.links == 0;
-  if (exists && !overwrite && !(in_place_ && there.bytes == 0)) throw_exists(path);
-  File file;
-  if (in_place_) {
-    file = File::open(path, true);
-    lock(file, LockKind::exclusive);
-    file.resize(0);
-  } else {
-    if (exists) {
-      replaced_ = File::open(path, false);
-      lock(replaced_, LockKind::exclusive);
-    }
-    remove_leftovers(target_);
-    file = make_temporary(target_);
+NewPool::NewPool(const std::string& path, bool overwrite) {
+  File file = nameless(path);
+  if (!file.is_open()) {
+    name_.emplace(path, overwrite);
+    remove_leftovers(name_->target());
+    file = make_temporary(name_->target());
     temporary_.path = file.path();
     file.set_path(path);
-    lock(file, LockKind::exclusive);
   }
   pool_.reset(new PoolFile(std::move(file), Access::read_write));
   pool_->file_.allocate(0, pool_->rounded(kFirstExtent));
@@ -57,11 +50,22 @@ NewPool::NewPool(const std::string& path, bool overwrite) : overwrite_(overwrite
 
 void NewPool::publish() {
   pool_->sync_data();
-  if (in_place_) return;
-  HOLDFAST_FAILPOINT(pool_unnamed);
-  give_name(temporary_.path, target_, overwrite_);
-  if (overwrite_) temporary_.path.clear();
-  if (pool_->medium().medium != Medium::shm) sync_folder(target_, pool_->file());
+  if (name_) {
+    HOLDFAST_FAILPOINT(pool_unnamed);
+    name_->give_to(pool_->file(), pool_->medium().medium, temporary_);
+    pool_->name_ = resolve(name_->target());
+  }
+  published_ = true;
+}
+
+NewPool::~NewPool() {
+  if (name_ || published_ || pool_.use_count() != 1) return;
+  pool_->owns_ = false;
+  try {
+    pool_->file_.resize(0);  // as it was
+  } catch (const Error&) {
+    // It stays a pool without its objects.
+  }
 }
 
 }  // namespace holdfast::memory

@@ -1,6 +1,8 @@
 // pool_file.cpp: what can be asked of an open pool, and how its directory changes.
 #include "pool/pool_file.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -33,6 +35,7 @@ void HeaderMemory::fence() {
   }
   begin_ = ~std::uintptr_t{0};
   end_ = 0;
+  pool_.require_whole();
 }
 
 PoolFile::PoolFile(File file, Access access) : file_(std::move(file)), path_(file_.path()), access_(access) {
@@ -49,9 +52,20 @@ PoolFile::~PoolFile() {
     std::memcpy(header_.address + kOwnerOffset, &left, sizeof left);
   }
   unmap(header_.address, header_.mapped);
+  if (!kept_) give_back(kFirstArea);  // what is before may have been mended
 }
 
-Domain PoolFile::domain(bool gpu) const { return access_ == Access::scratch ? Domain::none : domain_of(medium_, gpu); }
+void PoolFile::give_back(std::uint64_t from) const noexcept {
+  for (const FileRange& range : filled_) {
+    if (range.offset >= from) file_.punch(range.offset, range.bytes);
+  }
+}
+
+Domain PoolFile::domain(bool gpu) const {
+  const bool kept =
+      access_ != Access::scratch && trouble_.load(std::memory_order_relaxed) != Trouble::removed && !lost_;
+  return kept ? domain_of(medium_, gpu) : Domain::none;
+}
 
 Persist PoolFile::persist(bool flush) const {
   const bool needed = flush || domain_of(medium_, false) == Domain::power;
@@ -73,8 +87,25 @@ Range PoolFile::map(std::uint64_t offset, std::uint64_t bytes, bool populate, st
   const MapMode mode{.writable = access_ != Access::read_only,
                      .private_copy = access_ == Access::scratch,
                      .direct = medium_.medium == Medium::dax && access_ == Access::read_write,
-                     .granule = medium_.granule};
-  return {map_file(file_, offset, rounded(bytes), mode, populate, at), bytes, rounded(bytes)};
+                     .granule = medium_.granule,
+                     .lost = &lost_};
+  const bool has_holes = sparse_ && !writes_file();
+  const Range range{map_file(file_, offset, rounded(bytes), mode, populate && !has_holes, at), bytes, rounded(bytes)};
+  if (!has_holes) return range;
+  try {
+    map_holes(range, offset);
+  } catch (...) {
+    if (at == nullptr) unmap(range.address, range.mapped);  // else its reservation ends with whoever made it
+    throw;
+  }
+  return range;
+}
+
+/// A tmpfs would give room to a hole that is only read; or a SIGBUS, if it is full.
+void PoolFile::map_holes(const Range& range, std::uint64_t offset) const {
+  for (const FileRange& hole : file_.holes({offset, range.mapped})) {
+    map_private(file_, hole.bytes, range.address + (hole.offset - offset));
+  }
 }
 
 void PoolFile::settle(const Range& range) {
@@ -98,7 +129,7 @@ void PoolFile::sync_data() {
 }
 
 void PoolFile::note_failed_sync() noexcept try {
-  broken_.store(true, std::memory_order_release);
+  trouble_.store(Trouble::unsynced, std::memory_order_release);
   if (!writes_file() || header_.address == nullptr) return;
   OwnerNote note = make_note(file_.facts());
   note.sync_failed = 1;
@@ -109,12 +140,44 @@ void PoolFile::note_failed_sync() noexcept try {
   // Not even that can be found out which a note says. The pool stays without a clean mark.
 }
 
+void PoolFile::notice_removal(std::size_t rows) noexcept {
+  constexpr std::size_t kManyRows = 4096;  // beside which two calls of the system are nothing
+  if (name_.empty() || trouble_.load(std::memory_order_relaxed) != Trouble::none) return;
+  const std::uint64_t tick = system::ticks();
+  if (rows < kManyRows && looked_.load(std::memory_order_relaxed) == tick) return;
+  looked_.store(tick, std::memory_order_relaxed);
+  struct stat here = {}, named = {};
+  if (system::fstat(file_.fd(), here) != 0) return;
+  // A file that was moved has a name still, and is found by it; one whose name leads to another file now is not the pool any more.
+  const bool replaced = here.st_nlink == 0 || (system::stat(name_.c_str(), named) == 0 &&
+                                               (named.st_dev != here.st_dev || named.st_ino != here.st_ino));
+  Trouble none = Trouble::none;
+  if (replaced) trouble_.compare_exchange_strong(none, Trouble::removed, std::memory_order_release);
+}
+
+void PoolFile::require_whole() const {
+  if (!lost_.load()) return;
+  throw MediumError(
+      path_ +
+      " lost a page while it was open here: its file was cut short, or its medium is full or failing. What "
+      "this process was told before is there; close it, and check it");
+}
+
 void PoolFile::require_writable() const {
   if (forked()) {
     throw TableClosed(path_ + " was opened by the process that this one was forked from; open it here anew");
   }
   if (access_ == Access::read_only) throw ReadOnly(path_ + " is open for reading only; open it with mode=\"r+\"");
-  if (broken_) throw SystemError(path_ + " could not be put on its device before; close it, and open it again");
+  require_whole();
+  switch (trouble_.load(std::memory_order_acquire)) {
+    case Trouble::none: return;
+    case Trouble::unsynced:
+      throw SystemError(path_ + " could not be put on its device before; close it, and open it again");
+    case Trouble::removed:
+      throw MediumError(path_ +
+                        " was removed or replaced by another file while it was open here, so nobody would find what is "
+                        "written; take a snapshot to another file to keep what was there before, and close it");
+  }
 }
 
 void PoolFile::map_header() { header_ = map(0, kFirstExtent, true); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "pool/medium/named_file.hpp"
 #include "pool/medium/persist.hpp"
 #include "pool/pool_image.hpp"
+#include "pool/pool_name.hpp"
 
 namespace holdfast::memory {
 
@@ -48,7 +50,8 @@ class HeaderMemory {
 /// A pool that is open in this process, shared by its objects. It knows objects, extents and names, and not what they mean.
 /// Thread-safe. Ends, and with it the lock, with its last object and its last user.
 ///
-/// A file that somebody else cuts short while it is open ends the process by SIGBUS, as it does any program that maps it.
+/// A file that somebody else cuts short while it is open, or whose medium gives a page no more, is lost to this process, and no more
+/// (`require_whole`).
 class PoolFile {
  public:
   /// Opens one. Throws PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, MediumError.
@@ -76,6 +79,8 @@ class PoolFile {
   HeaderMemory header_memory(const Persist& persist) { return {*this, persist}; }
   /// Maps a part of an extent; private memory where it is a scratch copy of what has no place in the file yet.
   Range map(std::uint64_t offset, std::uint64_t bytes, bool populate, std::byte* at = nullptr) const;
+  /// What an opening gave room in a sparse file is used from now on. Without it the medium has it back at the end.
+  void keep_room() { kept_ = true; }
   /// On a medium with a device: puts the length of the file and the place of a new range there, before a word names it.
   void settle(const Range& range);
   /// Puts all of the file on its device.
@@ -83,9 +88,16 @@ class PoolFile {
   /// A sync of the file failed. The kernel says so once, and takes what it could not write for written: no later sync brings that to
   /// the device. So nothing changes in this pool any more, and whoever opens it next writes all of it again.
   void note_failed_sync() noexcept;
-  bool is_sound() const { return !broken_.load(std::memory_order_acquire); }
+  /// Before a change of so many rows: notices that somebody has removed the file or replaced it, as then nobody would find what is
+  /// written. Asks the kernel for large batches, and for others once in some milliseconds. Nothing changes in the pool from then on,
+  /// and its domain is `none`.
+  void notice_removal(std::size_t rows) noexcept;
+  /// Throws MediumError if a mapped page was not there since the pool was opened: what was read since may be zero, and what was written
+  /// be nowhere, so nobody is told that it is there.
+  void require_whole() const;
+  bool is_sound() const { return trouble_.load(std::memory_order_acquire) == Trouble::none && !lost_.load(); }
 
-  void require_writable() const;  ///< throws ReadOnly, TableClosed, SystemError
+  void require_writable() const;  ///< throws ReadOnly, TableClosed, SystemError, MediumError
 
  private:
   friend class Edit;
@@ -95,7 +107,11 @@ class PoolFile {
   void take_ownership();
   void mend_copies(const Choice& choice);
   void make_up_for_failed_sync() const;
-  void fill_holes() const;
+  void believe_sizes();
+  void fill_holes();
+  void give_back(std::uint64_t from) const noexcept;
+  void unshare() const;
+  void map_holes(const Range& range, std::uint64_t offset) const;
   void require_alignment() const;
   void commit(Directory next);  ///< the caller holds `edit_mutex_`
   std::byte* area(unsigned which) const { return header_.address + area_offset(which); }
@@ -110,8 +126,17 @@ class PoolFile {
   bool owns_ = false;         ///< the note in the pool is of this process
   bool sync_failed_ = false;  ///< and says so
 
-  std::uint64_t file_bytes_ = 0;      ///< at open
-  std::atomic<bool> broken_ = false;  ///< a commit or a sync failed half-way
+  /// Why nothing may change any more.
+  enum class Trouble : std::uint8_t { none, unsynced /**< a commit or a sync failed half-way */, removed };
+  std::atomic<Trouble> trouble_ = Trouble::none;
+  mutable std::atomic<bool> lost_ = false;  ///< a page was not there
+  std::string name_;  ///< that the file has, wherever the process works; empty: it has none, or none yet
+  std::atomic<std::uint64_t> looked_ = 0;  ///< at the name: the tick
+
+  std::uint64_t file_bytes_ = 0;   ///< at open
+  bool sparse_ = false;            ///< at open: not all of it had room on the medium
+  std::vector<FileRange> filled_;  ///< what was given room then
+  std::atomic<bool> kept_ = false;
 
   std::mutex edit_mutex_;     ///< held by an Edit, all along
   mutable std::mutex mutex_;  ///< guards what follows
@@ -119,23 +144,24 @@ class PoolFile {
   std::shared_ptr<const Directory> directory_;
 };
 
-/// A pool that is being made, under a temporary name until it is whole.
+/// A pool that is being made, under a temporary name until it is whole. What it replaces stays until then.
 class NewPool {
  public:
   /// Makes an empty pool, readable by its owner alone (0600). An unlinked file (a memfd, by /proc/self/fd/N) has no name to take
-  /// over: it is filled in place, if empty or `overwrite`.
+  /// over: an empty one is filled in place, and another one is not replaced.
   /// Throws PoolExists, PoolInUse (overwriting an open one), NoSpace, MediumError.
   NewPool(const std::string& path, bool overwrite);
+  ~NewPool();
+  NewPool(const NewPool&) = delete;
+  NewPool& operator=(const NewPool&) = delete;
   const std::shared_ptr<PoolFile>& pool() const { return pool_; }
   /// Puts the pool on its device, and gives it its name. Without it there is no pool. Throws PoolExists, SystemError.
   void publish();
 
  private:
-  const bool overwrite_;
-  std::string target_;
-  bool in_place_ = false;
-  File replaced_;  ///< holds the lock on what is replaced until it is
+  std::optional<PoolName> name_;  ///< none: it is filled in place
   TemporaryName temporary_;
+  bool published_ = false;
   std::shared_ptr<PoolFile> pool_;
 };
 

@@ -104,6 +104,13 @@ PoolImage image_of(const std::string& path, const Header& header) {
 
 }  // namespace
 
+bool looks_like_pool(const File& file) {
+  std::uint64_t first = 0, second = 0;
+  const std::size_t got = file.read(&first, sizeof first, 0);
+  return got == 0 || (got == sizeof first && first == kMagic) ||
+         (file.read(&second, sizeof second, kSuperblockBytes) == sizeof second && second == kMagic);
+}
+
 PoolImage read_pool(const File& file) {
   // Without a lock a writer may be at work. What cannot be read is damage only where nothing was written meanwhile.
   constexpr int kAttempts = 100, kAttemptsAtEqualCopies = 4;

@@ -16,6 +16,9 @@ struct PoolImage {
   std::uint64_t file_bytes = 0;
 };
 
+/// Whether it begins as a pool does, damaged ones and retired formats included; or has nothing in it. Throws SystemError.
+bool looks_like_pool(const File& file);
+
 /// Throws PoolCorrupt, PoolVersion.
 PoolImage read_pool(const File& file);
 

@@ -8,16 +8,42 @@ namespace holdfast::memory {
 
 namespace {
 
-/// Opens and locks the file that has the name, even if another one took the name meanwhile.
-File open_locked(const std::string& path, Access access) {
-  constexpr int kAttempts = 100;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    File file = File::open(path, access == Access::read_write);
-    lock(file, access == Access::read_write ? LockKind::exclusive : LockKind::shared);
-    FileFacts named;
-    if (look_at(path, &named) == AtPath::file && named.same_file(file.facts())) return file;
+File open_for(const std::string& path, Access access) {
+  const bool writes = access == Access::read_write;
+  return open_locked(path, writes, writes ? LockKind::exclusive : LockKind::shared);
+}
+
+constexpr std::uint64_t kBelieved = 2;  // times the blocks that there are
+/// Zeroes that cost a reader neither room nor much time: so a sparse copy of a small pool can be read.
+constexpr std::uint64_t kReadAnyway = std::uint64_t{64} << 20;
+
+/// What a pool's file must have room for.
+std::vector<FileRange> ranges_of(const Directory& directory) {
+  std::vector<FileRange> ranges{{0, kFirstExtent}};
+  for (const Extent& extent : directory.extents) ranges.push_back({extent.offset, extent.bytes});
+  return ranges;
+}
+
+/// The bytes of the file that belong to nothing, and hold something.
+std::uint64_t data_between(const File& file, const Directory& directory) {
+  std::uint64_t bytes = 0, from = kFirstExtent;
+  const auto add = [&](std::uint64_t to) {
+    if (from >= to) return;
+    bytes += to - from;
+    for (const FileRange& hole : file.holes({from, to - from})) bytes -= hole.bytes;
+  };
+  for (const Extent& extent : directory.extents) {
+    add(extent.offset);
+    from = extent.end();
   }
-  throw PoolInUse(path + " is being replaced again and again by another process; stop that, then open it");
+  add(file.facts().bytes);
+  return bytes;
+}
+
+[[noreturn]] void throw_sparse(const std::string& path, std::uint64_t claimed, std::uint64_t there) {
+  throw PoolCorrupt(path + " says that it has " + std::to_string(claimed) + " bytes, and " + std::to_string(there) +
+                    " are on its medium: it is a sparse copy, or made to mislead. If you trust it, give it room first "
+                    "(fallocate -l $(stat -c %s FILE) FILE), or copy it anew without holes (cp --sparse=never)");
 }
 
 }  // namespace
@@ -31,13 +57,44 @@ void PoolFile::require_alignment() const {
   }
 }
 
-/// Storing into a hole of a sparse copy would end the process by SIGBUS when the medium is full.
-void PoolFile::fill_holes() const {
-  std::uint64_t needed = kFirstExtent;
-  for (const Extent& extent : directory_->extents) needed += extent.bytes;
-  if (file_.facts().allocated >= needed) return;
-  file_.allocate(0, kFirstExtent);
-  for (const Extent& extent : directory_->extents) file_.allocate(extent.offset, extent.bytes);
+/// Sizes are believed as far as blocks are there: else some kilobytes that claim terabytes would take the whole medium, or keep whoever
+/// reads their zeroes busy for ever.
+void PoolFile::believe_sizes() {
+  std::uint64_t claimed = 0;
+  for (const FileRange& range : ranges_of(*directory_)) claimed += range.bytes;
+  const std::uint64_t there = file_.facts().allocated;
+  sparse_ = granule() == kPage && there < claimed + data_between(file_, *directory_);
+  const std::uint64_t believed = kBelieved * there + (writes_file() ? 0 : kReadAnyway);
+  if (sparse_ && medium_.counts_blocks && claimed > believed) throw_sparse(path_, claimed, there);
+}
+
+/// Storing into a hole would need room, and be a SIGBUS where there is none.
+void PoolFile::fill_holes() {
+  if (!sparse_) return;
+  const std::uint64_t there = file_.facts().allocated;
+  const std::vector<FileRange> ranges = ranges_of(*directory_);
+  for (const FileRange& range : ranges) {
+    const std::vector<FileRange> holes = file_.holes(range);
+    filled_.insert(filled_.end(), holes.begin(), holes.end());
+  }
+  try {
+    for (const FileRange& range : ranges) {
+      file_.allocate(range.offset, range.bytes);
+      // Blocks may lie where no extent is, too.
+      const std::uint64_t now = file_.facts().allocated;
+      if (medium_.counts_blocks && now > kBelieved * there) throw_sparse(path_, now, there);
+    }
+  } catch (...) {
+    give_back(0);
+    filled_.clear();
+    throw;
+  }
+}
+
+/// A copy that shares blocks with its original would need room for a store to them, too.
+void PoolFile::unshare() const {
+  if (medium_.medium == Medium::shm) return;
+  for (const FileRange& range : ranges_of(*directory_)) file_.unshare(range);
 }
 
 void PoolFile::mend_copies(const Choice& choice) {
@@ -60,19 +117,23 @@ void PoolFile::make_up_for_failed_sync() const {
 }
 
 std::shared_ptr<PoolFile> PoolFile::open(const std::string& path, Access access) {
-  File file = open_locked(path, access);
+  File file = open_for(path, access);
   PoolImage image = read_pool(file);
   const std::shared_ptr<PoolFile> pool(new PoolFile(std::move(file), access));
   pool->block_ = image.block;
   pool->file_bytes_ = image.file_bytes;
   pool->directory_ = std::make_shared<const Directory>(std::move(image.directory));
   pool->require_alignment();
-  if (pool->writes_file() && pool->granule() == kPage) pool->fill_holes();
+  pool->believe_sizes();
+  if (pool->writes_file()) pool->fill_holes();
+  if (pool->writes_file()) pool->unshare();
   if (pool->writes_file()) pool->make_up_for_failed_sync();
   pool->map_header();
   if (pool->writes_file()) pool->mend_copies(image.choice);
   pool->take_ownership();
-  if (pool->writes_file()) remove_leftovers(resolve(path));
+  if (!pool->writes_file()) return pool;
+  remove_leftovers(resolve(path));
+  if (!pool->medium().unlinked) pool->name_ = resolve(path);
   return pool;
 }
 

@@ -9,7 +9,6 @@
 #include "core/both.hpp"
 #include "core/random.hpp"
 #include "pool/medium/bulk_writer.hpp"
-#include "pool/medium/owner.hpp"
 #include "pool/space.hpp"
 
 namespace holdfast::memory {
@@ -19,10 +18,6 @@ namespace {
 constexpr std::uint64_t kStep = std::uint64_t{8} << 20;  // a write; a few of them keep a fast disk busy
 constexpr unsigned kThreads = 4;                         // which mostly wait for it
 constexpr unsigned kMostThreads = 64;
-
-[[noreturn]] void throw_exists(const std::string& path) {
-  throw PoolExists(path + " exists already; name another file for the snapshot, or let it overwrite this one");
-}
 
 /// Extents of objects that nobody has open, mapped as long as this lives.
 class Mappings {
@@ -68,17 +63,9 @@ std::vector<Copied> copied_extents(const Directory& directory, std::uint32_t obj
 
 }  // namespace
 
-Snapshot::Snapshot(const std::string& path, bool overwrite)
-    : path_(path), target_(resolve(path)), overwrite_(overwrite) {
-  FileFacts there;
-  if (look_at(path, &there) == AtPath::file) {
-    if (!overwrite) throw_exists(path);
-    if (there.links == 0) throw MediumError(path + " has no name in a folder; name a file for the snapshot");
-    replaced_ = File::open(path, false);
-    lock(replaced_, LockKind::exclusive);
-  }
-  remove_leftovers(target_);
-  file_ = make_temporary(target_);
+Snapshot::Snapshot(const std::string& path, bool overwrite) : name_(path, overwrite) {
+  remove_leftovers(name_.target());
+  file_ = make_temporary(name_.target());
   temporary_.path = file_.path();
   file_.set_path(path);
   medium_ = find_medium(file_);
@@ -162,9 +149,7 @@ void Snapshot::write_header(BulkWriter& writer, const PoolFile& pool) {
 
 void Snapshot::finish() {
   file_.sync_data();
-  give_name(temporary_.path, target_, overwrite_);
-  if (overwrite_) temporary_.path.clear();
-  if (medium_.medium != Medium::shm) sync_folder(target_, file_);
+  name_.give_to(file_, medium_.medium, temporary_);
 }
 
 }  // namespace holdfast::memory

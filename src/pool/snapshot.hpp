@@ -10,6 +10,7 @@
 #include "pool/medium/medium.hpp"
 #include "pool/medium/named_file.hpp"
 #include "pool/object.hpp"
+#include "pool/pool_name.hpp"
 
 namespace holdfast::memory {
 
@@ -51,9 +52,7 @@ class Snapshot {
   void plan_pages(const Extent& to, const std::byte* from, const Object* open);
   void write_header(BulkWriter& writer, const PoolFile& pool);
 
-  const std::string path_, target_;
-  const bool overwrite_;
-  File replaced_;  ///< holds the lock on what is replaced until it is
+  const PoolName name_;
   TemporaryName temporary_;
   File file_;
   MediumFacts medium_;

@@ -6,14 +6,9 @@
 #include <vector>
 
 #include "pool/directory.hpp"
+#include "pool/medium/file.hpp"
 
 namespace holdfast::memory {
-
-/// A range of the file.
-struct FileRange {
-  std::uint64_t offset = 0, bytes = 0;
-  std::uint64_t end() const { return offset + bytes; }
-};
 
 /// What an extent must be like.
 struct Wanted {

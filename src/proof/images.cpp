@@ -245,7 +245,9 @@ void write(const Image& image, const std::string& folder) {
     }
     made.emplace(file.file, path);
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    must(fd >= 0 && ftruncate(fd, static_cast<off_t>(file.length)) == 0);
+    must(fd >= 0);
+    if (file.length != 0)
+      must(posix_fallocate(fd, 0, static_cast<off_t>(file.length)) == 0);  // no file system makes holes of it
     for (std::size_t i = 0; i < file.pages.size(); ++i) {
       const std::size_t bytes = std::min<std::uint64_t>(kDiskPage, file.length - i * kDiskPage);
       const auto offset = static_cast<off_t>(i * kDiskPage);

@@ -217,7 +217,8 @@ void Recorder::note_names(const Event& event) {
   std::string from, to;
   if (!is_inside(event.path, from)) return;
   NameChange change;
-  if (event.call != Call::link) change.emplace_back(from, kNoFile);
+  const bool exchanges = event.call == Call::renameat2 && (event.flags & RENAME_EXCHANGE) != 0;
+  if (event.call != Call::link) change.emplace_back(from, exchanges ? disk_.named(file_name(event.target)) : kNoFile);
   if (event.target != nullptr && is_inside(event.target, to)) change.emplace_back(to, disk_.named(from));
   disk_.change_names(std::move(change));
   changed_ = true;
@@ -297,6 +298,9 @@ std::vector<int> errors_of(Call call) {
     case Call::ftruncate: return {EIO, EINTR};
     case Call::posix_fallocate: return {ENOSPC, EIO, EINTR};
     case Call::punch_hole: return {EOPNOTSUPP, EIO};
+    case Call::unshare: return {ENOSPC, EOPNOTSUPP};
+    case Call::seek: return {EINVAL};
+    case Call::read:
     case Call::pread: return {EIO, EINTR};
     case Call::pwrite: return {ENOSPC, EIO, EINTR};
     case Call::sync_file_range: return {EIO};

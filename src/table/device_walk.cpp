@@ -71,9 +71,10 @@ DeviceWalk::DeviceWalk(Table& table, void* stream, const WalkPlan& plan) : state
   }
   must_agree(plan, impl.path, impl.key_bytes, impl.value_bytes, impl.object().shape().cell_bytes);
   if (plan.reads_scores || plan.scores != nullptr) impl.require_scores();
-  if (erases) impl.about_to_change();
+  if (erases) impl.require_writable();
   state_->key_bytes = impl.key_bytes;
-  state_->walk = impl.machine().walk(plan, stream);
+  state_->walk = impl.machine().walk(
+      plan, [&impl] { impl.about_to_change(); }, stream);
 }
 
 DeviceWalk::~DeviceWalk() = default;

@@ -1,6 +1,7 @@
 // impl.cpp: how a table opens and closes.
 #include "table/impl.hpp"
 
+#include "table/deciding.hpp"
 #include "table/pool_impl.hpp"
 
 #include <chrono>
@@ -16,6 +17,7 @@ Table::Impl::Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::Tabl
       value_bytes(object->shape().value_bytes),
       score(object->shape().score),
       read_only(only_read),
+      pool_name(pool.get()),
       sessions(std::make_shared<SessionGate>(path)),
       pool_(std::move(pool)),
       object_(std::move(object)),
@@ -23,6 +25,8 @@ Table::Impl::Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::Tabl
   // Recovery may mend slots, which is a change. A clean table needs no mending.
   if (!object_->read_only() && !object_->was_clean()) object_->mark_changed(choice_.device >= 0);
   machine_ = table::make_machine(*object_, choice_, options);
+  must_be_whole();
+  object_->pool().keep_room();
 }
 
 Table::Impl::~Impl() {
@@ -33,7 +37,8 @@ Table::Impl::~Impl() {
     return;
   }
   try {
-    close();
+    sessions->end();
+    finish();  // without the gates: nobody else has it
   } catch (const std::exception&) {
     // A destructor has nobody to tell. The pool stays without a clean mark, and the next open recovers it.
   }
@@ -41,11 +46,16 @@ Table::Impl::~Impl() {
 
 void Table::Impl::close() {
   if (forked()) throw TableClosed(inherited());
-  must_not_decide();
+  Deciding::refuse(pool_name, path);
   sessions->end();  // who waits for its end stands between the gates
   const std::unique_lock changing(changing_);
-  sessions->end();  // one that began meanwhile
+  sessions->end();  // one that began meanwhile, and would hold up who has passed the second gate
   const std::unique_lock open(open_);
+  finish();
+}
+
+/// The caller is alone on the table.
+void Table::Impl::finish() {
   if (!machine_) return;
   const std::shared_ptr<Pool::Impl> pool = std::move(pool_);  // ends last: the file and its lock
   const std::unique_ptr<gphash::TableObject> object = std::move(object_);
@@ -62,7 +72,9 @@ bool Table::Impl::is_open() const {
 
 CheckReport Table::Impl::check() {
   const Alone alone = use_alone();
-  return machine_->check();
+  CheckReport report = machine_->check();
+  must_be_whole();
+  return report;
 }
 
 /// The first gate, with no session behind it.
@@ -78,7 +90,7 @@ Lock Table::Impl::pass_changing() const {
 template <class Use>
 Use Table::Impl::enter() const {
   if (forked()) throw TableClosed(inherited());
-  must_not_decide();
+  Deciding::refuse(pool_name, path);
   Use use{pass_changing<decltype(Use::changing)>(), decltype(Use::open)(open_)};
   must_be_open();
   return use;
@@ -100,10 +112,16 @@ std::shared_lock<Gate> Table::Impl::use_between_sessions() const {
 Table::Impl::Change Table::Impl::change() const { return enter<Change>(); }
 
 std::unique_lock<Gate> Table::Impl::keep_still() const {
+  std::unique_lock<Gate> lock = keep_still_if_open();
+  if (!lock) must_be_open();
+  return lock;
+}
+
+std::unique_lock<Gate> Table::Impl::keep_still_if_open() const {
   if (forked()) throw TableClosed(inherited());
-  must_not_decide();
+  Deciding::refuse(pool_name, path);
   auto lock = pass_changing<std::unique_lock<Gate>>();
-  must_be_open();
+  if (!machine_) lock.unlock();
   return lock;
 }
 
@@ -115,15 +133,13 @@ void Table::Impl::must_be_open() const {
   if (!machine_) throw TableClosed(path + " is closed: open it again");
 }
 
-void Table::Impl::must_not_decide() const {
-  if (deciding_.load(std::memory_order_relaxed) != std::this_thread::get_id()) return;
-  throw InvalidArgument("a predicate of erase_if on " + path +
-                        " changes, syncs or closes the table: it may search it; change it afterwards");
+void Table::Impl::require_writable() const {
+  if (read_only) throw ReadOnly(path + " is open read-only: open it with mode \"r+\" to change it");
 }
 
-void Table::Impl::about_to_change() {
-  if (read_only) throw ReadOnly(path + " is open read-only: open it with mode \"r+\" to change it");
-  object_->mark_changed(choice_.device >= 0);
+void Table::Impl::about_to_change(std::size_t rows) {
+  require_writable();
+  object_->mark_changed(choice_.device >= 0, rows);
 }
 
 std::uint64_t Table::Impl::score_now() const {

@@ -8,12 +8,12 @@
 #include <mutex>
 #include <shared_mutex>
 #include <string>
-#include <thread>
 
 #include "core/gate.hpp"
 #include "gphash/machine.hpp"
 #include "gphash/table_object.hpp"
 #include "holdfast/table.hpp"
+#include "pool/medium/fork.hpp"
 #include "table/choice.hpp"
 #include "table/session_gate.hpp"
 
@@ -32,6 +32,8 @@ class Table::Impl {
   /// Ready when the destructor, which may close the table, has ended.
   std::shared_future<void> ended() { return ended_.get_future().share(); }
   CheckReport check();
+  /// What is wrong with a batch of such operations. The caller keeps the table open.
+  void check_batch(const Batch& batch, OpSet ops) const;
 
   /// The right to use the table, as long as it lives. While one changes it, none keeps it still.
   struct Change {
@@ -52,28 +54,21 @@ class Table::Impl {
   /// The same for who needs its bytes to stand still: waits until no change runs. Searches go on, those of this thread too:
   /// it need not hold `open_`, since who would close the table takes `changing_` first.
   std::unique_lock<Gate> keep_still() const;
+  /// The same; holds nothing if the table is closed.
+  std::unique_lock<Gate> keep_still_if_open() const;
   /// The same for who changes the table and lets nobody else do it.
   struct ChangeAlone {
     std::unique_lock<Gate> changing;
     std::shared_lock<Gate> open;
   };
   ChangeAlone change_alone() const;
-  /// While it lives, this thread keeps the table still and asks a user's predicate: a change by it throws InvalidArgument,
-  /// where it would wait for itself.
-  class Deciding {
-   public:
-    explicit Deciding(Impl& impl) : impl_(impl) { impl_.deciding_ = std::this_thread::get_id(); }
-    ~Deciding() { impl_.deciding_ = std::thread::id(); }
-    Deciding(const Deciding&) = delete;
-    Deciding& operator=(const Deciding&) = delete;
-
-   private:
-    Impl& impl_;
-  };
   /// The same, alone: waits until nobody else uses it.
   Alone use_alone() const;
-  /// Before the first change after a sync: the clean mark goes, durably. Throws ReadOnly.
-  void about_to_change();
+  /// Before a change of so many rows; before the first after a sync the clean mark goes, durably. Throws ReadOnly, MediumError.
+  void about_to_change(std::size_t rows = ~std::size_t{0});
+  /// After whatever read or changed the pool, and before its outcome is told. Throws MediumError.
+  void must_be_whole() const { object_->pool().require_whole(); }
+  void require_writable() const;  ///< throws ReadOnly
 
   /// What changes of a batch that is given now set.
   std::uint64_t score_now() const;
@@ -89,8 +84,9 @@ class Table::Impl {
   const std::uint32_t key_bytes, value_bytes;
   const Score score;
   std::atomic<std::uint64_t> step{0};
-  std::uint64_t left_out = 0;  ///< of a salvaged pool: damaged slots
-  const bool read_only;        ///< nothing may change, although recovery may have changed a private copy
+  std::uint64_t left_out = 0;   ///< of a salvaged pool: damaged slots
+  const bool read_only;         ///< nothing may change, although recovery may have changed a private copy
+  const void* const pool_name;  ///< of its gates
   const std::shared_ptr<SessionGate> sessions;
 
  private:
@@ -99,15 +95,14 @@ class Table::Impl {
   template <class Lock>
   Lock pass_changing() const;
   void must_be_open() const;
-  void must_not_decide() const;
-  bool forked() const { return object_ && object_->forked(); }
+  void finish();
+  bool forked() const { return process_ != memory::fork_generation(); }
   std::string inherited() const;
 
-  mutable std::atomic<std::thread::id> deciding_{};
-
-  // Taken in this order. Who waits for `changing_` does not stand in the way of searches, which take `open_` alone.
-  mutable Gate changing_;  ///< held shared by every change, alone by who keeps the table still
-  mutable Gate open_;      ///< held shared by every use, alone by close
+  // Who waits for `changing_` does not stand in the way of searches, which take `open_` alone.
+  mutable Gate changing_{Gate::Rank::changes, pool_name, this};
+  mutable Gate open_{Gate::Rank::use, pool_name, this};
+  const unsigned process_ = memory::fork_generation();  // asked before any gate: what is behind them may be closing
   std::shared_ptr<Pool::Impl> pool_;
   std::unique_ptr<gphash::TableObject> object_;
   table::Choice choice_;

@@ -5,6 +5,7 @@
 
 #include "pool/edit.hpp"
 #include "table/checks.hpp"
+#include "table/deciding.hpp"
 #include "table/describe.hpp"
 #include "table/impl.hpp"
 #include "table/pool_impl.hpp"
@@ -54,21 +55,28 @@ machine::MachineOptions machine_options(const Options& options, bool calibrate) 
 Pool::Impl::Impl(std::shared_ptr<memory::PoolFile> file, const PoolOptions& how)
     : path(file->path()), options(how), file_(std::move(file)) {}
 
+std::unique_lock<Gate> Pool::Impl::pass() const {
+  require_own();
+  Deciding::refuse(this, path);
+  return std::unique_lock(gate_);
+}
+
 void Pool::Impl::require_own() const {
-  if (!file_ || !file_->forked()) return;
+  if (is_own()) return;
   throw TableClosed(path + " was opened by the parent of this process: open it here after the parent has closed it");
 }
 
 std::shared_ptr<memory::PoolFile> Pool::Impl::file() const {
-  const std::lock_guard guard(mutex_);
-  if (!file_) throw TableClosed(path + " is closed: open it again");
   require_own();
+  const std::lock_guard guard(file_mutex_);
+  if (!file_) throw TableClosed(path + " is closed: open it again");
   return file_;
 }
 
 bool Pool::Impl::is_open() const {
-  const std::lock_guard guard(mutex_);
-  return file_ != nullptr && !file_->forked();
+  if (!is_own()) return false;
+  const std::lock_guard guard(file_mutex_);
+  return file_ != nullptr;
 }
 
 std::shared_ptr<Table::Impl> Pool::Impl::find_open(std::uint32_t number) const {
@@ -103,7 +111,7 @@ std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, c
   table::check_cache(wanted.cache);
   table::check_device(wanted.device);
   const std::shared_ptr<memory::PoolFile> pool = file();
-  const std::lock_guard guard(mutex_);
+  const auto guard = pass();
   const auto directory = pool->directory();
   const memory::ObjectEntry* const before = wanted.overwrite ? directory->find(name) : nullptr;
   if (before != nullptr) require_closed(before->number, name, "cannot be replaced meanwhile");
@@ -123,7 +131,7 @@ std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, con
                                                     const std::string& label) {
   table::check_cache(wanted.cache);
   const std::shared_ptr<memory::PoolFile> pool = file();
-  const std::lock_guard guard(mutex_);
+  const auto guard = pass();
   const auto directory = pool->directory();
   const memory::ObjectEntry& entry = require(*directory, name);
   require_closed(entry.number, name, "opens once at a time");
@@ -142,7 +150,7 @@ std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, con
 
 void Pool::Impl::rename(const std::string& name, const std::string& to, bool overwrite) {
   const std::shared_ptr<memory::PoolFile> pool = file();
-  const std::lock_guard guard(mutex_);
+  const auto guard = pass();
   memory::Edit edit(*pool);
   const std::uint32_t number = require(edit.directory(), name).number;
   const memory::ObjectEntry* const there = overwrite ? edit.directory().find(to) : nullptr;
@@ -158,7 +166,7 @@ void Pool::Impl::rename(const std::string& name, const std::string& to, bool ove
 
 void Pool::Impl::drop(const std::string& name) {
   const std::shared_ptr<memory::PoolFile> pool = file();
-  const std::lock_guard guard(mutex_);
+  const auto guard = pass();
   memory::Edit edit(*pool);
   const std::uint32_t number = require(edit.directory(), name).number;
   require_closed(number, name, "cannot be dropped meanwhile");
@@ -170,13 +178,14 @@ void Pool::Impl::drop(const std::string& name) {
 void Pool::Impl::close() {
   std::vector<std::shared_ptr<Table::Impl>> tables;
   {
-    const std::lock_guard guard(mutex_);
-    require_own();
+    const auto guard = pass();
     tables = open_tables();
   }
   for (const auto& table : tables) table->close();
-  const std::lock_guard guard(mutex_);
-  file_.reset();
+  const auto guard = pass();
+  std::shared_ptr<memory::PoolFile> last;  // ends behind the mutex
+  const std::lock_guard closing(file_mutex_);
+  last.swap(file_);
 }
 
 Pool::Pool(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/gate.hpp"
 #include "holdfast/table.hpp"
+#include "pool/medium/fork.hpp"
 #include "pool/pool_file.hpp"
 
 namespace holdfast {
@@ -37,16 +39,24 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   std::string label_of(const std::string& name) const { return path + ":" + name; }
 
  private:
-  void require_own() const;  ///< throws TableClosed in a forked child
+  bool is_own() const { return process_ == memory::fork_generation(); }
+  void require_own() const;  ///< throws TableClosed in a forked child, where somebody may have held a lock at the fork
   /// Null if it is closed; waits for it if it is closing.
   std::shared_ptr<Table::Impl> find_open(std::uint32_t number) const;
   std::vector<std::shared_ptr<Table::Impl>> open_tables() const;  ///< by number
   /// Throws ObjectNotFound, which names the objects that there are.
   const memory::ObjectEntry& require(const memory::Directory& directory, const std::string& name) const;
+  CheckReport check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+                           const std::string& label) const;
+  void refuse_own_sessions() const;  ///< throws InvalidArgument where this thread began one that is open
   void require_closed(std::uint32_t number, const std::string& name, const char* what) const;
 
-  /// Held while objects are opened, made, dropped or copied: not by who uses an open table.
-  mutable std::mutex mutex_;
+  /// The pool's gate. Throws TableClosed in a forked child, InvalidArgument where this thread would wait for itself.
+  std::unique_lock<Gate> pass() const;
+
+  mutable Gate gate_{Gate::Rank::pool, this, nullptr};
+  const unsigned process_ = memory::fork_generation();
+  mutable std::mutex file_mutex_;           ///< guards what follows, for a moment: who looks at a pool passes no gate
   std::shared_ptr<memory::PoolFile> file_;  ///< null: closed
   struct Opened {
     std::weak_ptr<Table::Impl> table;

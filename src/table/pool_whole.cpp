@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "pool/snapshot.hpp"
+#include "table/aside.hpp"
 #include "table/impl.hpp"
 #include "table/pool_impl.hpp"
 
@@ -44,19 +45,28 @@ CheckReport check_closed(const std::shared_ptr<memory::PoolFile>& pool, const me
   if (repairs && !object->was_clean()) object->mark_changed();
   const auto machine = machine::make_cpu_machine(*object, {});
   CheckReport report = machine->check();
+  pool->require_whole();
+  pool->keep_room();
   if (repairs) object->sync();
   return report;
 }
 
 }  // namespace
 
+/// Another thread of ours is about to wait for the sessions of these tables.
+void Pool::Impl::refuse_own_sessions() const {
+  const auto guard = pass();
+  for (const auto& table : open_tables()) table->sessions->refuse_own();
+}
+
 SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions& how) {
   const auto begun = std::chrono::steady_clock::now();
   SnapshotResult result;
   const std::shared_ptr<memory::PoolFile> pool = file();  // a closed pool makes no file
   memory::Snapshot snapshot(to, how.overwrite);           // refuses a name before anybody waits
-  {
-    const std::lock_guard guard(mutex_);
+  if (how.progress) refuse_own_sessions();
+  const auto copy = [&](const table::Progress& progress) {
+    const auto guard = pass();
     const std::vector<std::shared_ptr<Table::Impl>> tables = open_tables();
     std::vector<std::unique_lock<Gate>> still;
     std::vector<const memory::Object*> objects;
@@ -64,7 +74,8 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
       if (!how.wait_for_sessions && table->sessions->is_open()) {
         throw InvalidArgument("a session is open on " + table->path + ": commit it, or let the snapshot wait for it");
       }
-      std::unique_lock<Gate> lock = table->keep_still();
+      std::unique_lock<Gate> lock = table->keep_still_if_open();
+      if (!lock) continue;      // closed meanwhile: copied as it lies
       table->machine().wait();  // for what was enqueued: from then on the pool's bytes are all there is
       require_no_resize(table->object());
       result.items += table->machine().size();
@@ -73,8 +84,14 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
     }
     // Edits of the directory come from these tables or from this pool: none is under way, and none begins.
     const auto held = std::chrono::steady_clock::now();
-    result.stopped = !snapshot.copy(*pool, objects, how.threads, how.progress);
+    result.stopped = !snapshot.copy(*pool, objects, how.threads, progress);
     result.held_ms = ms_since(held);
+    pool->require_whole();  // else zeroes were copied
+  };
+  if (how.progress) {
+    if (!table::run_aside(copy, how.progress)) result.stopped = true;
+  } else {
+    copy({});
   }
   result.bytes = snapshot.bytes();
   result.written = snapshot.written();
@@ -85,7 +102,7 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
 
 CheckReport Pool::Impl::check() {
   const std::shared_ptr<memory::PoolFile> pool = file();
-  const std::lock_guard guard(mutex_);
+  const auto guard = pass();
   CheckReport total;
   total.was_clean = true;
   const auto directory = pool->directory();
@@ -99,8 +116,7 @@ CheckReport Pool::Impl::check() {
     }
     const std::string prefix = alone ? "" : label + ": ";
     try {
-      const std::shared_ptr<Table::Impl> open = find_open(entry.number);
-      add(total, open ? open->check() : check_closed(pool, entry, label), prefix);
+      add(total, check_object(pool, entry, label), prefix);
     } catch (const Error& error) {
       if (alone) throw;  // there is nothing else to tell
       total.errors.push_back(error.what());
@@ -111,11 +127,21 @@ CheckReport Pool::Impl::check() {
 
 CheckReport Pool::Impl::check(const std::string& name) {
   const std::shared_ptr<memory::PoolFile> pool = file();
-  const std::lock_guard guard(mutex_);
+  const auto guard = pass();
   const auto directory = pool->directory();
-  const memory::ObjectEntry& entry = require(*directory, name);
-  const std::shared_ptr<Table::Impl> open = find_open(entry.number);
-  return open ? open->check() : check_closed(pool, entry, label_of(name));
+  return check_object(pool, require(*directory, name), label_of(name));
+}
+
+/// The caller has passed the pool's gate: what is closed, or closes meanwhile, is opened by nobody else.
+CheckReport Pool::Impl::check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+                                     const std::string& label) const {
+  if (const std::shared_ptr<Table::Impl> open = find_open(entry.number)) {
+    try {
+      return open->check();
+    } catch (const TableClosed&) {
+    }
+  }
+  return check_closed(pool, entry, label);
 }
 
 CheckReport check(const std::string& path, bool repair, const std::string& name) {

@@ -4,6 +4,7 @@
 
 #include "gphash/exports.hpp"
 #include "table/chooser.hpp"
+#include "table/deciding.hpp"
 #include "table/impl.hpp"
 
 namespace holdfast {
@@ -67,16 +68,23 @@ std::uint64_t Table::erase_if(const Selection& selection) {
   while (walk.cursor != kEnd && !chooser.stops()) {
     // Nothing changes between the look at an item and its end.
     const auto still = impl_->keep_still();
-    impl_->about_to_change();
-    const Impl::Deciding deciding(*impl_);
+    impl_->require_writable();
     std::size_t n = impl_->machine().export_batch(walk.cursor, room.arrays(), room.size);
-    n = chooser.choose(room.arrays(), n);
+    impl_->must_be_whole();
+    {
+      const Deciding deciding(impl_->pool_name);
+      n = chooser.choose(room.arrays(), n);
+    }
     if (n == 0) continue;
+    impl_->about_to_change();
     Batch batch;
     batch.op = Op::erase;
     batch.keys = room.keys.data();
     batch.size = n;
-    erased += impl_->machine().run(batch, OpSet(Op::erase), 0).of(Status::erased);
+    BatchResult done;
+    impl_->machine().run(batch, OpSet(Op::erase), 0, 0, done);
+    erased += done.of(Status::erased);
+    impl_->must_be_whole();
   }
   return erased;
 }

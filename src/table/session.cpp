@@ -30,11 +30,19 @@ void SessionGate::begin(machine::Machine& machine, std::uint64_t number) {
 void SessionGate::wait() const {
   if (!is_open()) return;
   std::unique_lock lock(mutex_);
-  if (is_open() && began_ == std::this_thread::get_id()) {
-    throw InvalidArgument("a session that this thread began is open on " + path_ +
-                          ", and all else that changes or exports the table waits for its end: commit it first");
-  }
+  refuse_own_of_locked();
   ended_.wait(lock, [this] { return !is_open(); });
+}
+
+void SessionGate::refuse_own() const {
+  const std::lock_guard lock(mutex_);
+  refuse_own_of_locked();
+}
+
+void SessionGate::refuse_own_of_locked() const {
+  if (!is_open() || began_ != std::this_thread::get_id()) return;
+  throw InvalidArgument("a session that this thread began is open on " + path_ +
+                        ", and all else that changes or exports the table waits for its end: commit it first");
 }
 
 void SessionGate::has_ended() {

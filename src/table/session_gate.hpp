@@ -29,8 +29,10 @@ class SessionGate {
 
   /// The machine has begun one. The caller keeps the table still.
   void begin(machine::Machine& machine, std::uint64_t number);
-  /// Waits until none is open. Throws InvalidArgument where this thread would wait for itself.
+  /// Waits until none is open. Throws as `refuse_own`.
   void wait() const;
+  /// Throws InvalidArgument where this thread began the one that is open.
+  void refuse_own() const;
   /// Throws InvalidArgument if session `number` has ended.
   void commit(std::uint64_t number, void* stream);
   /// Ends session `number`, or whichever is open, if it is; waits for the GPU.
@@ -39,6 +41,7 @@ class SessionGate {
 
  private:
   void has_ended();
+  void refuse_own_of_locked() const;
 
   const std::string path_;
   const int process_ = getpid();

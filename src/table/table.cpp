@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "pool/medium/system.hpp"
-#include "table/checks.hpp"
 #include "table/impl.hpp"
 #include "table/pool_impl.hpp"
 
@@ -33,29 +32,6 @@ Table::Table(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Table::Table(Table&&) noexcept = default;
 Table& Table::operator=(Table&&) noexcept = default;
 Table::~Table() = default;
-
-BatchResult Table::run(const Batch& batch) {
-  const OpSet ops = table::operations_of(batch);
-  const bool changing = ops.changes();
-  Impl::Change use;
-  if (changing) {
-    use = impl_->change();
-  } else {
-    use.open = impl_->use();
-  }
-  table::check_batch(batch, ops, impl_->key_bytes, impl_->value_bytes);
-  if (batch.on_device && !impl_->machine().on_gpu()) {
-    throw InvalidArgument("the arrays are in GPU memory, but " + impl_->path +
-                          " is worked on by the CPU: copy them to the host, or open the table with device=\"cuda\"");
-  }
-  if (batch.scores) {
-    impl_->require_scores();
-    if (changing)
-      throw InvalidArgument("scores are read by batches that only search: give the changes one of their own");
-  }
-  if (changing) impl_->about_to_change();
-  return batch.size == 0 ? BatchResult{} : impl_->machine().run(batch, ops, changing ? impl_->score_now() : 0);
-}
 
 BatchResult Table::insert(const void* keys, const void* values, std::size_t n, Status* statuses) {
   return run(changing_batch(Op::insert, keys, values, n, statuses));
@@ -109,7 +85,9 @@ std::size_t Table::export_batch(std::uint64_t& cursor, void* keys, void* values,
   }
   if (scores != nullptr) impl_->require_scores();
   const machine::ExportArrays to{static_cast<std::byte*>(keys), static_cast<std::byte*>(values), scores};
-  return cursor == ~std::uint64_t{0} ? 0 : impl_->machine().export_batch(cursor, to, n);
+  const std::size_t count = cursor == ~std::uint64_t{0} ? 0 : impl_->machine().export_batch(cursor, to, n);
+  impl_->must_be_whole();
+  return count;
 }
 
 void Table::end_export(std::uint64_t cursor) {
@@ -125,7 +103,9 @@ std::size_t Table::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* value
   for (Blobs* blobs : {keys, values}) {
     if (blobs != nullptr) blobs->reset(0);
   }
-  return cursor == ~std::uint64_t{0} ? 0 : impl_->machine().export_pairs(cursor, keys, values, n);
+  const std::size_t count = cursor == ~std::uint64_t{0} ? 0 : impl_->machine().export_pairs(cursor, keys, values, n);
+  impl_->must_be_whole();
+  return count;
 }
 
 Score Table::score() const { return impl_->score; }
@@ -170,6 +150,7 @@ void Table::clear() {
   const auto use = impl_->use_alone();
   impl_->about_to_change();
   impl_->machine().clear();
+  impl_->must_be_whole();
 }
 
 void Table::reserve(std::uint64_t items) {
@@ -177,6 +158,7 @@ void Table::reserve(std::uint64_t items) {
   if (items > (std::uint64_t{1} << 40)) throw InvalidArgument("reserve: give at most 2^40 items");
   impl_->about_to_change();
   impl_->machine().reserve(items);
+  impl_->must_be_whole();
 }
 
 SnapshotResult Table::snapshot(const std::string& path, const SnapshotOptions& options) {

@@ -228,6 +228,20 @@ TEST_F(Objects, APowerCutIsOneTablesOwn) {
     Exercised exercised;
     Table table = pool.table("scores", salvage);
     EXPECT_TRUE(export_all(table, exercised) == objects().items.at(kScored)) << path;
+    // What was lost is lost, however often it is opened, changed, synced, copied and closed.
+    table.clear();
+    table.sync();
+    const std::string again = path + "-again";
+    pool.snapshot(again);
+    table.close();
+    EXPECT_THROW(pool.table("scores", on_cpu()), PowerLost) << path;
+    pool.close();
+    for (const std::string& marked : {path, again}) {
+      EXPECT_FALSE(find(inspect(marked).objects, kScored).clean) << marked;
+      EXPECT_FALSE(find(inspect(marked).objects, kScored).same_boot) << marked;
+      EXPECT_THROW(Pool::open(marked).table("scores", on_cpu()), PowerLost) << marked;
+    }
+    fs::remove(again);
   }
   fs::remove(to);
 }

@@ -168,7 +168,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (removed_at_exit != 0) return -1;
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   if (test::is_packed(bytes)) {
-    test::write_pages(path, bytes, kMostPages);
+    test::write_pages(path, bytes, kMostPages, std::hash<std::string>{}(bytes) % 8 == 0);
   } else {
     test::write_file(path, bytes);
   }

@@ -45,7 +45,7 @@ void expect_written(const std::string& folder, std::uint64_t granule) {
   source.fill(kMebibyte - 8, 2 * kMebibyte);              // a word before a full stretch
   source.fill(5 * kMebibyte - kPage, 5 * kMebibyte + 8);  // across a border
   source.fill(source.bytes() - 8, source.bytes());        // the last word of the short rest
-  const File file = File::make(path);
+  const File file = File::make(path, path);
   file.allocate(0, round_up(5 * kPage + source.bytes(), granule));
   BulkWriter writer(file, granule);
   writer.write(source.at(), source.bytes(), 5 * kPage);
@@ -67,7 +67,7 @@ TEST(BulkWriter, FallsBackWhereMemoryIsNotAligned) {
   const Folder folder("/tmp");
   Source source(2 * kMebibyte);
   source.fill(0, source.bytes());
-  const File file = File::make(folder / "a");
+  const File file = File::make(folder / "a", "a");
   file.allocate(0, kMebibyte);
   BulkWriter writer(file, kPage);
   writer.write(source.at() + 1, kMebibyte, 0);  // a direct write refuses such memory

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -28,6 +29,27 @@ TEST_F(Persisting, EveryKindUpToTheBestRuns) {
     persist.fence();
   }
   EXPECT_EQ(data, std::vector<char>(1000, 'x'));
+}
+
+/// A cache over a memory that has only what was written back, one line after another.
+TEST_F(Persisting, EveryLineOfARangeIsFlushedOnce) {
+  constexpr std::size_t kLines = 5, kBytes = kLines * kLine;
+  alignas(kLine) char cache[kBytes], memory[kBytes];
+  for (std::size_t begin = 0; begin <= kBytes; ++begin) {
+    for (std::size_t end = begin; end <= kBytes; ++end) {
+      std::fill_n(memory, kBytes, 'o');
+      std::fill_n(cache, kBytes, 'o');
+      std::fill(cache + begin, cache + end, 'n');
+      std::size_t flushed = 0;
+      each_line(cache + begin, end - begin, [&](const char* line) {
+        ASSERT_EQ((line - cache) % kLine, 0u);
+        std::copy_n(line, kLine, memory + (line - cache));
+        ++flushed;
+      });
+      ASSERT_TRUE(std::equal(cache, cache + kBytes, memory)) << begin << " to " << end;
+      ASSERT_EQ(flushed, begin == end ? 0 : (end - 1) / kLine - begin / kLine + 1) << begin << " to " << end;
+    }
+  }
 }
 
 TEST_F(Persisting, TheEnvironmentChoosesALesserOne) {

@@ -267,25 +267,95 @@ TEST(PoolGrowFull, AFullMediumChangesNothing) {
   EXPECT_EQ(umount(folder.path().c_str()), 0);
 }
 
-TEST(PoolGrowFull, ASparseCopyGetsItsRoomOrAnError) {
-  const Folder folder("/tmp");
-  if (mount("holdfast-test", folder.path().c_str(), "tmpfs", 0, "size=2m") != 0) GTEST_SKIP() << "only root can mount";
-  {
-    const Folder source("/dev/shm");
+/// Copies of a pool of two mebibytes whose last pages are holes, on a small medium.
+class SparseCopy : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (mount("holdfast-test", folder_.path().c_str(), "tmpfs", 0, "size=3m") != 0)
+      GTEST_SKIP() << "only root can mount";
+    mounted_ = true;
     TableShape shape = small_shape();
-    shape.cells = 100'000;
-    create_closed(source / "a.hold", shape);
-    const std::string path = folder / "a.hold";
-    std::vector<char> bytes = read_all(source / "a.hold");
-    const std::uint64_t size = bytes.size();
-    bytes.resize(kFirstExtent + gphash::kPagesBytes);
-    write_all(path, bytes);
-    std::filesystem::resize_file(path, size);
-    EXPECT_THROW(open(path), NoSpace);
-    EXPECT_EQ(std::filesystem::file_size(path), size);
-    EXPECT_NE(open(path, Access::read_only), nullptr) << "reading needs no room";
+    shape.cells = 12'000;
+    create_closed(path_, shape);
+    bytes_ = read_all(path_);
   }
-  EXPECT_EQ(umount(folder.path().c_str()), 0);
+  void TearDown() override {
+    if (!mounted_) return;
+    EXPECT_EQ(umount(folder_.path().c_str()), 0);
+  }
+  /// `kept` bytes, and holes as far as the pool reaches.
+  void copy(std::uint64_t kept) {
+    std::filesystem::remove(path_);
+    write_all(path_, {bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(kept)});
+    std::filesystem::resize_file(path_, bytes_.size());
+    there_ = allocated();
+    ASSERT_LE(there_, kept + kPage);
+  }
+  /// Leaves the medium so many bytes.
+  void leave_room(std::uint64_t bytes) {
+    const auto free = std::filesystem::space(folder_.path()).available;
+    const File filler = File::make(folder_ / "filler", "filler");
+    filler.allocate(0, free - bytes);
+  }
+  std::uint64_t allocated() const { return File::open(path_, false).facts().allocated; }
+  std::uint64_t words_that_are_not_zero(const TableObject& table) const {
+    std::uint64_t count = 0;
+    for (std::uint64_t i = 0; i < table.cells() * 16; ++i)
+      count += reinterpret_cast<const volatile std::uint64_t*>(table.heap())[i] != 0;
+    return count;
+  }
+
+  const Folder folder_{"/tmp"};
+  const std::string path_ = folder_ / "a.hold";
+  std::vector<char> bytes_;
+  std::uint64_t there_ = 0;
+  bool mounted_ = false;
+};
+
+TEST_F(SparseCopy, GetsItsRoomFromAWriter) {
+  copy(bytes_.size() * 2 / 3);
+  {
+    const auto pool = open(path_);
+    std::memset(pool->heap(), 1, pool->cells() * 128);  // every cell has room: no SIGBUS
+    pool->pool().keep_room();
+  }
+  EXPECT_GE(allocated(), bytes_.size());
+}
+
+TEST_F(SparseCopy, GivesBackWhatItCannotUse) {
+  copy(bytes_.size() * 2 / 3);
+  leave_room(bytes_.size() / 6);
+  EXPECT_THROW(open(path_), NoSpace);
+  EXPECT_EQ(allocated(), there_);
+  EXPECT_EQ(std::filesystem::file_size(path_), bytes_.size());
+}
+
+TEST_F(SparseCopy, GivesBackTheRoomOfTablesThatDoNotOpen) {
+  bytes_[inspect_table(path_).extents[0].offset + 100] ^= 1;
+  bytes_[inspect_table(path_).extents[0].offset + kPage + 100] ^= 1;
+  copy(bytes_.size() * 2 / 3);
+  EXPECT_THROW(open(path_), PoolCorrupt);
+  EXPECT_LE(allocated(), there_);
+}
+
+/// On a medium that is full even a read of a hole would be a SIGBUS.
+TEST_F(SparseCopy, IsReadWhereThereIsNoRoom) {
+  copy(bytes_.size() / 3);
+  leave_room(0);
+  for (const Access access : {Access::read_only, Access::scratch}) {
+    const auto pool = open(path_, access);
+    EXPECT_EQ(words_that_are_not_zero(*pool), 0u);
+    EXPECT_NO_THROW(pool->pool().require_whole());
+    EXPECT_EQ(allocated(), there_) << "reading takes no room";
+  }
+}
+
+TEST_F(SparseCopy, OfMoreThanTwiceItsBlocksIsRefusedByAWriter) {
+  copy(bytes_.size() / 3);
+  expect_error<PoolCorrupt>([&] { open(path_); }, "it is a sparse copy");
+  EXPECT_EQ(allocated(), there_);
+  File::open(path_, true).allocate(0, bytes_.size());  // as the message says
+  EXPECT_NE(open(path_), nullptr);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST(PoolHugetlbfs, LivesGrowsAndReopens) {
     create_closed(other / "small.hold");
     std::vector<char> bytes = read_all(other / "small.hold");
     bytes.resize(kHugePage);
-    const File file = File::make(folder / "c.hold");
+    const File file = File::make(folder / "c.hold", "c.hold");
     file.allocate(0, kHugePage);
     std::byte* const mapped = map_file(file, 0, kHugePage, {.granule = kHugePage}, false);
     std::memcpy(mapped, bytes.data(), bytes.size());

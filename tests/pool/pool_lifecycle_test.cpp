@@ -255,9 +255,22 @@ TEST(PoolMemfd, SurvivesNothingByItself) {
     pool->sync();
   }
   EXPECT_THROW(create(path), PoolExists);
+  EXPECT_THROW(create(path, small_shape(), true), MediumError) << "nothing could take its place in one step";
   EXPECT_EQ(open(path)->level(8)[1].word, 8u);
   const std::string elsewhere = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fd);
   EXPECT_EQ(in_child([&] { return static_cast<int>(open(elsewhere)->domain()); }), static_cast<int>(Domain::process));
+  close(fd);
+}
+
+TEST(PoolMemfd, IsEmptyAgainIfNoTableCouldBeMade) {
+  const int fd = memfd_create("pool", MFD_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  TableShape shape = small_shape();
+  shape.cells = gphash::kMaxCells;  // more than there is room for
+  EXPECT_THROW(create(path, shape), Error);
+  EXPECT_EQ(std::filesystem::file_size(path), 0u);
+  EXPECT_NE(create(path), nullptr);
   close(fd);
 }
 

@@ -1,6 +1,8 @@
 // pool_lock_test.cpp: one process writes, or several read; the lock dies with its owner, and a forked child has no part in it.
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <atomic>
 #include <chrono>
@@ -19,10 +21,11 @@ std::chrono::steady_clock::time_point minutes_from_now() {
   return std::chrono::steady_clock::now() + std::chrono::minutes(10);
 }
 
-/// A child process that runs `body`, says that it is ready, and waits to be killed.
+/// A child process that runs `body`, says that it is ready, and waits to be killed, or does something else.
 class Holder {
  public:
-  explicit Holder(const std::function<void()>& body) {
+  explicit Holder(
+      const std::function<void()>& body, void (*then)() = [] { static_cast<void>(pause()); }) {
     int ends[2];
     if (pipe(ends) != 0) throw std::runtime_error("no pipe");
     pid_ = fork();
@@ -30,7 +33,7 @@ class Holder {
       try {
         body();
         if (write(ends[1], "r", 1) != 1) _exit(2);
-        pause();
+        then();
       } catch (const std::exception& error) {
         std::fprintf(stderr, "holder: %s\n", error.what());
       }
@@ -208,14 +211,43 @@ TEST_F(PoolLock, AnOwnerThatRunsAnotherProgramHasLetGo) {
   waitpid(child, nullptr, 0);
 }
 
+/// As a child that it forked could do: a lock belongs to all copies of a descriptor. Their mappings would keep it.
+void lose_descriptors(const std::string& path) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code ignored;
+    if (std::filesystem::read_symlink(entry.path(), ignored) != path) continue;
+    const int fd = std::stoi(entry.path().filename());
+    flock(fd, LOCK_UN);
+    close(fd);
+  }
+}
+
+TEST_F(PoolLock, AnOwnerThatIsStillExitingIsWaitedForAfterItsLock) {
+  create_closed(path);
+  const Holder holder(
+      [&] {
+        held = open(path);
+        lose_descriptors(path);
+        std::thread([] {
+          std::this_thread::sleep_for(std::chrono::seconds(1));
+          _exit(0);
+        }).detach();
+      },
+      [] { syscall(SYS_exit, 0); });  // of its first thread
+  ASSERT_TRUE(holder.ready());
+  const auto limit = minutes_from_now();
+  while (life_of(process_at(holder.pid())) == Life::alive && std::chrono::steady_clock::now() < limit) {
+    std::this_thread::yield();
+  }
+  EXPECT_NE(open(path), nullptr);
+  EXPECT_EQ(life_of(process_at(holder.pid())), Life::gone);
+}
+
 TEST_F(PoolLock, AnOwnerThatLostItsDescriptorsStillHasIt) {
   create_closed(path);
   const Holder holder([&] {
     held = open(path);
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-      std::error_code ignored;
-      if (std::filesystem::read_symlink(entry.path(), ignored) == path) close(std::stoi(entry.path().filename()));
-    }
+    lose_descriptors(path);
   });
   ASSERT_TRUE(holder.ready());
   expect_error<PoolInUse>([&] { open(path); }, "process " + std::to_string(holder.pid()));

@@ -1,6 +1,8 @@
 // exercise_pool.cpp: a user's whole day with a pool of several objects.
 #include "support/exercise_pool.hpp"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <iterator>
 #include <optional>
@@ -103,13 +105,21 @@ class Day {
     }
   }
 
+  /// Only who writes needs room for what the file claims to hold: reading believes more of a sparse copy.
+  bool lacks_room(const Refusal& refusal) const {
+    struct stat facts {};
+    return refusal.text.find(" are on its medium") != std::string::npos && stat(path_.c_str(), &facts) == 0 &&
+           2 * 512 * facts.st_blocks < facts.st_size;
+  }
+
   /// Nothing if it is refused: in the words of `inspect`, or for what only an open needs.
   std::optional<Pool> open(bool read_only) {
     std::optional<Pool> pool;
     const PoolOptions options{.read_only = read_only, .salvage = salvage_ && read_only};
     const Refusal refusal = attempt("open", [&] { pool.emplace(Pool::open(path_, options)); });
+    const bool for_room = !read_only && refusal_.empty() && lacks_room(refusal);
     const bool same = refusal.of_the_file ? refusal.text == refusal_ : refusal_.empty();
-    if (!same) wrong("open says: " + refusal.text + ", and inspect: " + refusal_);
+    if (!same && !for_room) wrong("open says: " + refusal.text + ", and inspect: " + refusal_);
     result_.error = refusal.text;
     return pool;
   }
@@ -274,8 +284,11 @@ class Day {
         if (there.count(number) != 0) wrong("object " + std::to_string(number) + " is still there");
       }
       require_items(pool, "after all");
-      const CheckReport report = pool.check();
-      if (!report.errors.empty() && !result_.damage_found) wrong("damaged by changes: " + report.errors.front());
+      if (result_.damage_found) return;
+      for (const std::string& error : pool.check().errors) {
+        const bool marked = salvage_ && error.find(" keeps nothing that was not synced") != std::string::npos;
+        if (!marked) wrong("damaged by changes: " + error);  // what was salvaged stays marked
+      }
     });
     if (!refusal.text.empty()) wrong("does not open again: " + refusal.text);
   }

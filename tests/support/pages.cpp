@@ -94,10 +94,12 @@ std::string unpack_pages(const std::string& packed, std::size_t most_pages) {
   return bytes;
 }
 
-void write_pages(const std::string& path, const std::string& packed, std::size_t most_pages) {
+void write_pages(const std::string& path, const std::string& packed, std::size_t most_pages, bool sparse) {
   const std::size_t pages = pages_in(packed, most_pages);
   const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  bool written = file >= 0 && ftruncate(file, static_cast<off_t>(pages * kPageBytes)) == 0;
+  const auto length = static_cast<off_t>(pages * kPageBytes);
+  bool written = file >= 0 && ftruncate(file, length) == 0;
+  if (written && !sparse && length != 0) written = posix_fallocate(file, 0, length) == 0;
   for (const Kept& kept : kept_in(packed, pages)) {
     if (!written) break;
     written = write_at(file, kept.bytes.data(), kept.bytes.size(), kept.page * kPageBytes);

@@ -20,8 +20,9 @@ std::string pack_pages(const std::string& bytes);
 bool is_packed(const std::string& bytes);
 /// What was packed, or its first `most_pages` pages. Of damaged ones as `write_pages` does.
 std::string unpack_pages(const std::string& packed, std::size_t most_pages = 1 << 20);
-/// Writes the file that was packed, with holes for what was left out. Damaged ones too: pages that are not there are zero, those
-/// beyond the file's end are left out, and it has no more than `most_pages`.
-void write_pages(const std::string& path, const std::string& packed, std::size_t most_pages = 1 << 20);
+/// Writes the file that was packed; with `sparse`, what was left out are holes. Damaged ones too: pages that are not there are zero,
+/// those beyond the file's end are left out, and it has no more than `most_pages`.
+void write_pages(const std::string& path, const std::string& packed, std::size_t most_pages = 1 << 20,
+                 bool sparse = false);
 
 }  // namespace holdfast::test

@@ -1,11 +1,14 @@
-// race_test.cpp: between two calls of an opener another process does something; the opener must notice.
+// race_test.cpp: between two calls of one who opens or makes a pool another process does something; the first must notice.
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -120,6 +123,145 @@ TEST_F(Races, WhoComesBetweenALookAndTheNameKeepsIt) {
   Table table = open();
   expect_keys(table, 0, 20);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+/// Another process has put a pool at the path, and has it open: it goes on acknowledging, and all of that stays.
+class Overwriting : public Races {
+ protected:
+  /// `act` fails, and what the other has acknowledged before and after is there under the name.
+  template <class Act>
+  void expect_spared(Act act) {
+    EXPECT_THROW(act(), Error);
+    ASSERT_TRUE(other_) << "the other process did nothing";
+    const std::uint64_t key = 4711;
+    Status status = Status::not_found;
+    other_->insert(&key, &key, 1, &status);
+    EXPECT_EQ(status, Status::inserted);
+    other_->close();
+    Table table = open();
+    expect_keys(table, 100, 120, key);
+    EXPECT_EQ(files(), files_);
+  }
+  static void expect_keys(Table& table, std::uint64_t first, std::uint64_t last, std::uint64_t one_more) {
+    EXPECT_EQ(table.size(), last - first + 1);
+    for (std::uint64_t key = first; key <= last; ++key) {
+      const std::uint64_t wanted = key == last ? one_more : key;
+      bool found = false;
+      table.contains(&wanted, 1, &found);
+      EXPECT_TRUE(found) << "key " << wanted;
+    }
+  }
+  /// Makes the pool of the other process, and keeps it open.
+  void intrude(bool overwrite) {
+    other_.emplace(create(overwrite));
+    for (std::uint64_t key = 100; key < 120; ++key) other_->insert(&key, &key, 1);
+  }
+  void remove_and_intrude() {
+    ::unlink(path_.c_str());
+    intrude(false);
+  }
+  std::ptrdiff_t files() const { return std::distance(std::filesystem::directory_iterator(folder_), {}); }
+
+  std::optional<Table> other_;
+  std::ptrdiff_t files_ = 1;  ///< that there are at the end
+};
+
+TEST_F(Overwriting, ASlowCreationSparesAPoolThatWasMadeMeanwhile) {
+  ::unlink(path_.c_str());
+  Meanwhile meanwhile(Call::posix_fallocate, [this] { intrude(false); });
+  const Watch watch(meanwhile);
+  expect_spared([this] { create(true); });
+}
+
+TEST_F(Overwriting, ASlowSnapshotSparesAPoolThatWasMadeMeanwhile) {
+  const std::string source = folder_ + "/source.hold";
+  std::filesystem::rename(path_, source);
+  files_ = 2;
+  OpenOptions options;
+  options.device = "cpu";
+  Table table = Table::open(source, options);
+  Meanwhile meanwhile(Call::posix_fallocate, [this] { intrude(false); });
+  const Watch watch(meanwhile);
+  expect_spared([&] { table.snapshot(path_, {.overwrite = true, .threads = 1, .progress = {}}); });
+}
+
+TEST_F(Overwriting, BetweenTheLookAndTheLock) {
+  Meanwhile meanwhile(Call::flock, [this] { intrude(true); });
+  const Watch watch(meanwhile);
+  expect_spared([this] { create(true); });
+}
+
+TEST_F(Overwriting, SparesWhatSomebodyPutThereByHand) {
+  Meanwhile meanwhile(Call::posix_fallocate, [this] { remove_and_intrude(); });
+  const Watch watch(meanwhile);
+  expect_spared([this] { create(true); });
+}
+
+/// At the last moment that there is: the names are exchanged, and exchanged again.
+TEST_F(Overwriting, SparesWhatCameBetweenTheLastLookAndTheName) {
+  Meanwhile meanwhile(Call::renameat2, [this] { remove_and_intrude(); });
+  const Watch watch(meanwhile);
+  expect_spared([this] { create(true); });
+}
+
+/// A file system that knows no exchange.
+TEST_F(Overwriting, SparesWhatCameBeforeTheLastLookWhereNamesCannotBeExchanged) {
+  class NoExchange : public Meanwhile {
+   public:
+    using Meanwhile::Meanwhile;
+    int before(const Event& event) noexcept override {
+      Meanwhile::before(event);
+      return event.call == Call::renameat2 ? EINVAL : 0;
+    }
+  } meanwhile(Call::posix_fallocate, [this] { remove_and_intrude(); });
+  const Watch watch(meanwhile);
+  expect_spared([this] { create(true); });
+}
+
+TEST_F(Overwriting, TakesANameThatCameFree) {
+  Meanwhile meanwhile(Call::renameat2, [this] { ::unlink(path_.c_str()); });
+  const Watch watch(meanwhile);
+  put(create(true), 0, 5);
+  EXPECT_TRUE(meanwhile.done());
+  Table table = open();
+  Races::expect_keys(table, 0, 5);
+  EXPECT_EQ(files(), 1);
+}
+
+/// Of a device that is not there, a medium without room, a table that cannot be filled.
+TEST_F(Overwriting, DeletesNothingIfItCannotWork) {
+  CreateOptions options;
+  options.overwrite = true;
+  options.device = "cuda:4711";
+  EXPECT_THROW(Table::create(path_, options), DeviceError);
+  options.device = "cpu";
+  options.capacity = std::uint64_t{1} << 40;
+  EXPECT_THROW(Table::create(path_, options), Error);
+  options.capacity = 8;
+  EXPECT_THROW(Table::create(path_, options, [](Table&) { throw DeviceError("no more room on it"); }), DeviceError);
+  Table table = open();
+  Races::expect_keys(table, 0, 10);
+  EXPECT_EQ(files(), 1);
+}
+
+/// Whatever is no pool, nor empty, is not for a pool to replace.
+TEST_F(Overwriting, ReplacesPoolsAlone) {
+  const std::string file = folder_ + "/notes.txt";
+  std::ofstream(file) << "mine, and of more than eight bytes";
+  const auto text = [&] {
+    std::ifstream stream(file);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  Table table = open();
+  EXPECT_THROW(table.snapshot(file, {.overwrite = true, .threads = 1, .progress = {}}), PoolExists);
+  CreateOptions options;
+  options.device = "cpu";
+  options.overwrite = true;
+  EXPECT_THROW(Table::create(file, options), PoolExists);
+  EXPECT_EQ(text(), "mine, and of more than eight bytes");
+  std::ofstream(file, std::ios::trunc).close();
+  table.snapshot(file, {.overwrite = true, .threads = 1, .progress = {}});
+  EXPECT_TRUE(check(file).errors.empty());
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ struct Shape {
 
 class Fullness : public testing::TestWithParam<Shape> {
  protected:
+  ~Fullness() override { unlink(path_.c_str()); }
+
   /// Fills a table of some 98,304 slots or more up to its sure items.
   void fill(bool moves) {
     const Shape shape = GetParam();
@@ -31,9 +33,7 @@ class Fullness : public testing::TestWithParam<Shape> {
     options.device = "cpu";
     options.seed = 77;
     options.overwrite = true;
-    const std::string path = testing::TempDir() + "holdfast-fullness-" + std::to_string(getpid()) + ".hold";
-    Table table = Table::create(path, options);
-    unlink(path.c_str());
+    Table table = Table::create(path_, options);
     const std::uint64_t slots = table.slots();
     const index::RuntimeShape runtime{shape.levels, shape.hashes, shape.slots};
     const std::uint64_t items = machine::sure_items(runtime, slots, moves);
@@ -43,6 +43,9 @@ class Fullness : public testing::TestWithParam<Shape> {
     EXPECT_EQ(table.slots(), slots) << items << " of " << slots << " slots";
     EXPECT_EQ(table.size(), items);
   }
+
+ private:
+  const std::string path_ = testing::TempDir() + "holdfast-fullness-" + std::to_string(getpid()) + ".hold";
 };
 
 TEST_P(Fullness, NoInsertGrowsTheTable) { fill(true); }

@@ -59,11 +59,11 @@ TEST_P(Pairs, DoesWhatAMapWould) {
   table_->close();
   table_ = std::make_unique<Table>(Table::open(copy, {.device = "cpu"}));
   ASSERT_NO_FATAL_FAILURE(verify());
-  unlink(copy.c_str());
   table_->clear();
   items_.clear();
   ASSERT_NO_FATAL_FAILURE(round(500, 500, true, Op::find));
   ASSERT_NO_FATAL_FAILURE(verify());
+  unlink(copy.c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Pairs,

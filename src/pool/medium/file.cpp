@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/bits.hpp"
 #include "holdfast/error.hpp"
 #include "pool/medium/huge_pages.hpp"
 #include "pool/medium/medium.hpp"
@@ -150,27 +152,27 @@ File File::open(const std::string& path, bool writable) {
   return file;
 }
 
-File File::make(const std::string& path) {
+File File::make(const std::string& path, const std::string& shown) {
   const int fd = open_watched(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
   if (fd >= 0) {
     File file(path, fd);
     if (system::fchmod(fd, kOwnerOnly) != 0) {
       const int error = errno;
       system::unlink(path.c_str());
-      throw SystemError(system_message(path, "cannot be kept to its owner", error));
+      throw SystemError(system_message(shown, "cannot be kept to its owner", error));
     }
     return file;
   }
   switch (errno) {
     case EEXIST: return {};
     case ENOENT:
-    case ENOTDIR: throw MediumError(path + " cannot be made: its folder does not exist; make the folder first");
+    case ENOTDIR: throw MediumError(shown + " cannot be made: its folder does not exist; make the folder first");
     case EACCES:
     case EPERM:
-    case EROFS: throw MediumError(system_message(path, "cannot be made in this folder", errno));
+    case EROFS: throw MediumError(system_message(shown, "cannot be made in this folder", errno));
     case ENOSPC:
-    case EDQUOT: throw NoSpace(system_message(path, "cannot be made", errno));
-    default: throw SystemError(system_message(path, "cannot be made", errno));
+    case EDQUOT: throw NoSpace(system_message(shown, "cannot be made", errno));
+    default: throw SystemError(system_message(shown, "cannot be made", errno));
   }
 }
 
@@ -218,6 +220,28 @@ void File::allocate(std::uint64_t offset, std::uint64_t bytes) const {
 
 void File::punch(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   static_cast<void>(system::punch_hole(fd_, offset, bytes));
+}
+
+std::vector<FileRange> File::holes(const FileRange& range) const {
+  constexpr std::uint64_t kStep = kPage;
+  std::vector<FileRange> found;
+  for (std::uint64_t at = range.offset; at < range.end();) {
+    const std::int64_t hole = system::seek(fd_, at, SEEK_HOLE);
+    if (hole < 0 || static_cast<std::uint64_t>(hole) >= range.end()) break;
+    const std::int64_t data = system::seek(fd_, static_cast<std::uint64_t>(hole), SEEK_DATA);
+    if (data < 0 && errno != ENXIO) break;
+    const std::uint64_t end = data < 0 ? range.end() : std::min(range.end(), static_cast<std::uint64_t>(data));
+    const std::uint64_t begin = round_up(static_cast<std::uint64_t>(hole), kStep), whole = end / kStep * kStep;
+    if (begin < whole) found.push_back({begin, whole - begin});
+    at = std::max(end, at + kStep);
+  }
+  return found;
+}
+
+void File::unshare(const FileRange& range) const {
+  if (system::unshare(fd_, range.offset, range.bytes) == 0 || (errno != ENOSPC && errno != EDQUOT)) return;
+  throw_no_space(path_, range.bytes,
+                 std::string("its medium has no room for a copy of its own: ") + std::strerror(errno));
 }
 
 void File::rewrite(std::uint64_t offset, std::uint64_t bytes) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "pool/medium/fork.hpp"
 
@@ -22,6 +23,12 @@ struct FileFacts {
   bool same_file(const FileFacts& other) const { return device == other.device && inode == other.inode; }
 };
 
+/// A range of a file.
+struct FileRange {
+  std::uint64_t offset = 0, bytes = 0;
+  std::uint64_t end() const { return offset + bytes; }
+};
+
 /// An open regular file. Movable.
 class File {
  public:
@@ -35,9 +42,9 @@ class File {
   /// Opens a regular file, following links. Never blocks on a FIFO and never touches a device.
   /// Throws PoolNotFound, MediumError (not a regular file, no permission, read-only), SystemError.
   static File open(const std::string& path, bool writable);
-  /// Makes an empty file that only its owner may use, whatever the umask. Throws MediumError, NoSpace, SystemError;
-  /// returns a closed File if the name is taken.
-  static File make(const std::string& path);
+  /// Makes an empty file that only its owner may use, whatever the umask; in errors it is called `shown`. Throws MediumError,
+  /// NoSpace, SystemError; returns a closed File if the name is taken.
+  static File make(const std::string& path, const std::string& shown);
 
   bool is_open() const { return fd_ >= 0; }
   int fd() const { return fd_; }
@@ -57,6 +64,10 @@ class File {
   void allocate(std::uint64_t offset, std::uint64_t bytes) const;
   /// Gives the room of a range back to the medium, where it can take it. The range stays part of the file, and is of any content.
   void punch(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// The whole pages of a range that read as zero and may have no room on the medium; none where the file system does not say.
+  std::vector<FileRange> holes(const FileRange& range) const;
+  /// Gives a range blocks of its own, where a copy shares them with its original, as far as the file system can. Throws NoSpace.
+  void unshare(const FileRange& range) const;
   /// Writes what a range holds once more: for what no sync brings to the device otherwise. Throws SystemError.
   void rewrite(std::uint64_t offset, std::uint64_t bytes) const;
   /// Puts all of it on its device.

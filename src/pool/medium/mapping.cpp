@@ -9,6 +9,7 @@
 #include <string>
 
 #include "holdfast/error.hpp"
+#include "pool/medium/bus_error.hpp"
 #include "pool/medium/system.hpp"
 #include "pool/superblock.hpp"
 
@@ -73,6 +74,7 @@ std::byte* map_file(const File& file, std::uint64_t offset, std::uint64_t bytes,
     if (aligned) unmap(at, bytes);
     throw_map_error(file, bytes, error);
   }
+  if (mode.lost != nullptr) watch_bus_errors(static_cast<std::byte*>(mapped), bytes, mode.granule, *mode.lost);
   advise(static_cast<std::byte*>(mapped), bytes, populate);
   return static_cast<std::byte*>(mapped);
 }
@@ -99,12 +101,15 @@ std::byte* reserve(const File& file, std::uint64_t& bytes, std::uint64_t least, 
 }
 
 void unmap_into_reserve(std::byte* at, std::uint64_t bytes) noexcept {
+  end_bus_errors(at, bytes);
   static_cast<void>(system::mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
   system::madvise(at, bytes, MADV_DONTFORK);
 }
 
 void unmap(std::byte* at, std::uint64_t bytes) noexcept {
-  if (at != nullptr && bytes != 0) system::munmap(at, bytes);
+  if (at == nullptr || bytes == 0) return;
+  end_bus_errors(at, bytes);
+  system::munmap(at, bytes);
 }
 
 }  // namespace holdfast::memory

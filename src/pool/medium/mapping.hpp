@@ -1,6 +1,7 @@
 // mapping.hpp: address space for parts of a pool. Nothing here survives a fork: the child has no such addresses.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,6 +17,7 @@ struct MapMode {
   bool private_copy = false;  ///< writes stay in this process
   bool direct = false;        ///< medium dax: MAP_SYNC
   std::uint64_t granule = 4096;
+  std::atomic<bool>* lost = nullptr;  ///< set when the medium does not give a page that it should have (bus_error.hpp)
 };
 
 /// Maps [offset, offset + bytes) of the file, all multiples of the granule, at `at`, which is reserved; or, if that is null,

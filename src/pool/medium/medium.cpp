@@ -5,7 +5,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <string>
 
 #include "holdfast/error.hpp"
@@ -18,6 +20,13 @@ namespace {
 constexpr std::uint32_t kTmpfs = 0x01021994;
 constexpr std::uint32_t kRamfs = 0x858458f6;
 constexpr std::uint32_t kHugetlbfs = 0x958458f6;
+// Of those that compress (ZFS, bcachefs), or lie elsewhere (NFS, FUSE), a file may have fewer blocks than it has room.
+constexpr std::uint32_t kCounting[] = {
+    kTmpfs,     kHugetlbfs,
+    0xef53,       // ext2, ext3, ext4
+    0x58465342,   // XFS
+    0x9123683e,   // Btrfs, which counts what it compresses in full
+    0x794c7630};  // overlayfs: as what it lies on, which is one of these nearly always
 
 /// True if the kernel maps the file with MAP_SYNC: its pages are the medium itself.
 bool maps_directly(const File& file) {
@@ -51,6 +60,7 @@ MediumFacts find_medium(const File& file) {
   } else {
     facts.medium = maps_directly(file) ? Medium::dax : Medium::file;
   }
+  facts.counts_blocks = std::find(std::begin(kCounting), std::end(kCounting), type) != std::end(kCounting);
   facts.unlinked = file.facts().links == 0;
   facts.held_elsewhere = facts.unlinked && names_other_process(file.path());
   return facts;

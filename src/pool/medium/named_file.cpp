@@ -27,8 +27,8 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-constexpr unsigned kNoReplace = 1;           // RENAME_NOREPLACE, which older headers lack
-constexpr std::string_view kMark = ".tmp-";  // then the process, and a number if it made several
+constexpr unsigned kNoReplace = 1, kExchange = 2;  // of renameat2, which older headers lack
+constexpr std::string_view kMark = ".tmp-";        // then the process, and a number if it made several
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -43,22 +43,51 @@ bool is_temporary(std::string_view name, std::string_view target) {
   return is_number(name.substr(0, dash)) && (dash == std::string_view::npos || is_number(name.substr(dash + 1)));
 }
 
-/// False if somebody else has locked it.
-bool try_lock(const File& file) {
+/// False if somebody else has locked it. In errors it is called `shown`, as in what follows.
+bool try_lock(const File& file, const std::string& shown) {
   if (system::flock(file.fd(), LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK) return false;
-  throw SystemError(system_message(file.path(), "cannot be locked", errno));
+  throw SystemError(system_message(shown, "cannot be locked", errno));
+}
+
+/// What has a name, links not followed.
+enum class Has { nothing, this_file, another };
+Has look_at_name(const std::string& name, const FileFacts& file, const std::string& shown) {
+  struct stat named = {};
+  if (system::lstat(name.c_str(), named) != 0) {
+    if (errno == ENOENT) return Has::nothing;
+    throw SystemError(system_message(shown, "cannot be looked at", errno));
+  }
+  const bool same = S_ISREG(named.st_mode) && named.st_dev == file.device && named.st_ino == file.inode;
+  return same ? Has::this_file : Has::another;
 }
 
 /// Is it the regular file of this name, and not one that a link or a successor leads to?
-bool has_name(const File& file, const std::string& name) {
-  struct stat named = {};
-  const FileFacts facts = file.facts();
-  if (system::lstat(name.c_str(), named) != 0) {
-    if (errno == ENOENT) return false;
-    throw SystemError(system_message(name, "cannot be looked at", errno));
-  }
-  return S_ISREG(named.st_mode) && named.st_dev == facts.device && named.st_ino == facts.inode;
+bool has_name(const File& file, const std::string& name, const std::string& shown) {
+  return look_at_name(name, file.facts(), shown) == Has::this_file;
+}
+
+[[noreturn]] void throw_taken(const std::string& target) {
+  throw PoolExists(target +
+                   " was made or replaced by somebody else meanwhile, and stays; try again, or name another file");
+}
+
+/// Gives the file a name that nobody has.
+void take_name(const std::string& temporary, const std::string& target) {
+  if (system::renameat2(temporary.c_str(), target.c_str(), kNoReplace) == 0) return;
+  // A file system without it: a link cannot replace anything either.
+  if ((errno == EINVAL || errno == ENOSYS) && system::link(temporary.c_str(), target.c_str()) == 0) return;
+  if (errno == EEXIST) throw_taken(target);
+  throw SystemError(system_message(target, "cannot be given its name", errno));
+}
+
+/// After the names were exchanged: did it replace the right file? If not, the names are exchanged again.
+void keep_exchange(const std::string& temporary, const std::string& target, const FileFacts& replaced) try {
+  if (look_at_name(temporary, replaced, target) != Has::this_file) throw_taken(target);
+} catch (const Error&) {
+  if (system::renameat2(temporary.c_str(), target.c_str(), kExchange) == 0) throw;
+  throw SystemError(system_message(target, "was replaced by another file, and cannot be put back", errno) +
+                    "; what was there is " + temporary + " now: rename it");
 }
 
 }  // namespace
@@ -75,11 +104,11 @@ File make_temporary(const std::string& target) {
     const unsigned number = serial.fetch_add(1, std::memory_order_relaxed);
     std::string name = target + std::string(kMark) + std::to_string(getpid());
     if (number != 0) name += "-" + std::to_string(number);
-    File file = File::make(name);
+    File file = File::make(name, target);
     if (!file.is_open()) continue;
     TemporaryName unless_locked{name};
     // Until it is locked it looks like a leftover, and somebody may be removing it.
-    if (!try_lock(file) || !has_name(file, name)) continue;
+    if (!try_lock(file, target) || !has_name(file, name, target)) continue;
     unless_locked.path.clear();
     return file;
   }
@@ -103,7 +132,7 @@ void remove_leftovers(const std::string& target) noexcept try {
     }
     try {
       const File file = File::open(name, false);
-      if (try_lock(file) && has_name(file, name))
+      if (try_lock(file, name) && has_name(file, name, name))
         system::unlink(name.c_str());  // while it is locked: see make_temporary
     } catch (const Error&) {
       // Somebody else's, or gone meanwhile.
@@ -117,17 +146,16 @@ TemporaryName::~TemporaryName() {
   if (!path.empty()) system::unlink(path.c_str());
 }
 
-void give_name(const std::string& temporary, const std::string& target, bool overwrite) {
-  if (overwrite) {
-    if (system::rename(temporary.c_str(), target.c_str()) == 0) return;
-  } else {
-    if (system::renameat2(temporary.c_str(), target.c_str(), kNoReplace) == 0) {
-      return;
-    }
-    // A file system without it: a link cannot replace anything either.
-    if ((errno == EINVAL || errno == ENOSYS) && system::link(temporary.c_str(), target.c_str()) == 0) return;
-    if (errno == EEXIST) throw PoolExists(target + " exists already; open it, or create it with overwrite");
-  }
+void give_name(const std::string& temporary, const std::string& target, const FileFacts* replaced) {
+  const Has has = replaced == nullptr ? Has::nothing : look_at_name(target, *replaced, target);
+  if (has == Has::nothing) return take_name(temporary, target);
+  if (has == Has::another) throw_taken(target);
+  // An exchange loses nothing, whoever else changes the name at this moment.
+  if (system::renameat2(temporary.c_str(), target.c_str(), kExchange) == 0)
+    return keep_exchange(temporary, target, *replaced);
+  if (errno == ENOENT) return take_name(temporary, target);
+  // A file system without it. The name was looked at just now.
+  if ((errno == EINVAL || errno == ENOSYS) && system::rename(temporary.c_str(), target.c_str()) == 0) return;
   throw SystemError(system_message(target, "cannot be given its name", errno));
 }
 

@@ -1,4 +1,4 @@
-// named_file.hpp: a file that is written under a temporary name, and gets its own when it is whole.
+// named_file.hpp: a file that is written under a temporary name, and gets its own when it is whole; nothing is replaced by accident.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace holdfast::memory {
 std::string resolve(const std::string& path);
 
 /// An empty file beside `target`, 0600, of a name that only this process uses, and locked: so it is no leftover. Throws as
-/// File::make.
+/// File::make; messages are about `target`.
 File make_temporary(const std::string& target);
 
 /// Removes temporary files of `target` that killed processes left: those whose locks can be taken. What cannot be looked
@@ -24,9 +24,9 @@ struct TemporaryName {
   ~TemporaryName();
 };
 
-/// Gives the file its name. Without `overwrite`, whoever took the name meanwhile keeps it: throws PoolExists.
-/// The temporary name may still be there afterwards, as a second name.
-void give_name(const std::string& temporary, const std::string& target, bool overwrite);
+/// Gives the file its name, in place of the file `replaced`, or of none if that is null: whoever else took the name meanwhile keeps
+/// it. Throws PoolExists, SystemError. What was replaced, or a second name, may then have the temporary one.
+void give_name(const std::string& temporary, const std::string& target, const FileFacts* replaced);
 
 /// Puts the folder of `path`, where `file` is, on its device, so that the name survives a power cut too. Throws SystemError; the
 /// name is there then, but may not be after a power cut.

@@ -180,4 +180,15 @@ void lock(const File& file, LockKind kind) {
   wait_for_former_owner(file);
 }
 
+File open_locked(const std::string& path, bool writable, LockKind kind) {
+  constexpr int kAttempts = 100;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    File file = File::open(path, writable);
+    lock(file, kind);
+    FileFacts named;
+    if (look_at(path, &named) == AtPath::file && named.same_file(file.facts())) return file;
+  }
+  throw PoolInUse(path + " is being replaced again and again by another process; stop that, then open it");
+}
+
 }  // namespace holdfast::memory

@@ -47,4 +47,7 @@ enum class LockKind { exclusive, shared };
 /// be storing (RULES.md 22). The lock ends with the descriptor. Throws PoolInUse, which names the owner.
 void lock(const File& file, LockKind kind);
 
+/// Opens and locks the file that has the name, even if another one took the name between the two. Throws as File::open and lock.
+File open_locked(const std::string& path, bool writable, LockKind kind);
+
 }  // namespace holdfast::memory

@@ -25,15 +25,10 @@ FlushKind best_of_cpu() {
   return FlushKind::clflush;
 }
 
-__attribute__((target("clwb"))) void flush_clwb(char* line, const char* end) {
-  for (; line < end; line += kLine) _mm_clwb(line);
-}
-__attribute__((target("clflushopt"))) void flush_clflushopt(char* line, const char* end) {
-  for (; line < end; line += kLine) _mm_clflushopt(line);
-}
-void flush_clflush(char* line, const char* end) {
-  for (; line < end; line += kLine) _mm_clflush(line);
-}
+// In assembly: the intrinsics want functions for processors that have them, and pointers to what may change.
+void clwb(const char* line) { asm volatile("clwb %0" : : "m"(*line) : "memory"); }
+void clflushopt(const char* line) { asm volatile("clflushopt %0" : : "m"(*line) : "memory"); }
+void clflush(const char* line) { asm volatile("clflush %0" : : "m"(*line) : "memory"); }
 
 }  // namespace
 
@@ -59,14 +54,11 @@ const char* name(FlushKind kind) {
 }
 
 void Persist::flush(const void* address, std::size_t bytes) const {
-  if (kind == FlushKind::none || bytes == 0) return;
-  // The instructions take pointers to what may change, though they change nothing.
-  char* const start = static_cast<char*>(const_cast<void*>(address));
-  char* const line = start - reinterpret_cast<std::uintptr_t>(start) % kLine;
   switch (kind) {
-    case FlushKind::clwb: return flush_clwb(line, start + bytes);
-    case FlushKind::clflushopt: return flush_clflushopt(line, start + bytes);
-    default: return flush_clflush(line, start + bytes);
+    case FlushKind::none: return;
+    case FlushKind::clflush: return each_line(address, bytes, clflush);
+    case FlushKind::clflushopt: return each_line(address, bytes, clflushopt);
+    case FlushKind::clwb: return each_line(address, bytes, clwb);
   }
 }
 

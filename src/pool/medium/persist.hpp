@@ -15,6 +15,16 @@ enum class FlushKind : std::uint8_t { none, clflush, clflushopt, clwb };
 FlushKind best_flush();
 const char* name(FlushKind kind);
 
+/// Calls `each` with every line that [address, address + bytes) has a byte in.
+template <class Each>
+void each_line(const void* address, std::size_t bytes, const Each& each) {
+  if (bytes == 0) return;
+  const char* const start = static_cast<const char*>(address);
+  const char* const end = start + bytes;
+  for (const char* line = start - reinterpret_cast<std::uintptr_t>(start) % kLine; line < end; line += kLine)
+    each(line);
+}
+
 /// Flushes and fences as a pool's domain asks for. With FlushKind::none (domain `process`) both do nothing but order.
 struct Persist {
   FlushKind kind = FlushKind::none;

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 namespace holdfast::memory::system {
 
@@ -92,11 +93,12 @@ int read_text(const char* path, std::string& text) {
 
 const char* name(Call call) {
   constexpr const char* kNames[] = {
-      "open",    "close",           "flock",     "fcntl",  "fchmod",    "fstat",           "stat",       "lstat",
-      "fstatfs", "realpath",        "entries",   "text",   "ftruncate", "posix_fallocate", "punch_hole", "pread",
-      "pwrite",  "sync_file_range", "fdatasync", "fsync",  "syncfs",    "msync",           "rename",     "renameat2",
-      "link",    "unlink",          "mmap",      "munmap", "madvise",   "mbind",           "membarrier", "pidfd_open",
-      "poll"};
+      "open",      "close",           "flock",           "fcntl",      "fchmod",     "fstat",
+      "stat",      "lstat",           "fstatfs",         "realpath",   "entries",    "text",
+      "ftruncate", "posix_fallocate", "punch_hole",      "unshare",    "seek",       "read",
+      "pread",     "pwrite",          "sync_file_range", "fdatasync",  "fsync",      "syncfs",
+      "msync",     "rename",          "renameat2",       "link",       "unlink",     "mmap",
+      "munmap",    "madvise",         "mbind",           "membarrier", "pidfd_open", "poll"};
   static_assert(sizeof kNames / sizeof *kNames == kCalls);
   return kNames[static_cast<unsigned>(call)];
 }
@@ -186,6 +188,22 @@ int punch_hole(int fd, std::uint64_t offset, std::uint64_t bytes) {
                [&] { return ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off(offset), off(bytes)); });
 }
 
+int unshare(int fd, std::uint64_t offset, std::uint64_t bytes) {
+  constexpr int kUnshareRange = 0x40;  // FALLOC_FL_UNSHARE_RANGE, which older headers lack
+  return whole({.call = Call::unshare, .fd = fd, .offset = offset, .bytes = bytes},
+               [&] { return ::fallocate(fd, kUnshareRange | FALLOC_FL_KEEP_SIZE, off(offset), off(bytes)); });
+}
+
+std::int64_t seek(int fd, std::uint64_t offset, int whence) {
+  return until_done({.call = Call::seek, .fd = fd, .offset = offset, .flags = whence},
+                    [&] { return ::lseek(fd, off(offset), whence); });
+}
+
+ssize_t read(int fd, void* data, std::size_t bytes) {
+  return until_done({.call = Call::read, .fd = fd, .bytes = bytes, .out = data},
+                    [&] { return ::read(fd, data, bytes); });
+}
+
 ssize_t pread(int fd, void* data, std::size_t bytes, std::uint64_t offset) {
   return until_done({.call = Call::pread, .fd = fd, .offset = offset, .bytes = bytes, .out = data},
                     [&] { return ::pread(fd, data, bytes, off(offset)); });
@@ -258,6 +276,14 @@ int mbind(void* at, std::size_t bytes, int mode, std::uint64_t nodes) noexcept {
 }
 int membarrier(int command) noexcept {
   return whole({.call = Call::membarrier, .flags = command}, [&] { return syscall(SYS_membarrier, command, 0, 0); });
+}
+
+std::uint64_t ticks() noexcept {
+  static std::atomic<std::uint64_t> readings = 1;  // none is what a pool that never looked has
+  if (installed.load(std::memory_order_relaxed) != nullptr) return readings.fetch_add(1, std::memory_order_relaxed);
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 int pidfd_open(pid_t process) {

@@ -33,6 +33,9 @@ enum class Call : std::uint8_t {
   ftruncate,
   posix_fallocate,
   punch_hole,
+  unshare,
+  seek,
+  read,
   pread,
   pwrite,
   sync_file_range,
@@ -105,6 +108,9 @@ int text(const char* path, std::string& text);
 int ftruncate(int fd, std::uint64_t bytes);
 int posix_fallocate(int fd, std::uint64_t offset, std::uint64_t bytes);  ///< returns 0 or the error
 int punch_hole(int fd, std::uint64_t offset, std::uint64_t bytes);       ///< fallocate(FALLOC_FL_PUNCH_HOLE)
+int unshare(int fd, std::uint64_t offset, std::uint64_t bytes);          ///< fallocate(FALLOC_FL_UNSHARE_RANGE)
+std::int64_t seek(int fd, std::uint64_t offset, int whence);  ///< lseek; the place of the descriptor means nothing
+ssize_t read(int fd, void* data, std::size_t bytes);
 ssize_t pread(int fd, void* data, std::size_t bytes, std::uint64_t offset);
 ssize_t pwrite(int fd, const void* data, std::size_t bytes, std::uint64_t offset);
 int sync_file_range(int fd, std::uint64_t offset, std::uint64_t bytes);  ///< begins to write, and does not wait
@@ -124,6 +130,10 @@ int madvise(void* at, std::size_t bytes, int advice) noexcept;
 /// Memory policy `mode` (linux/mempolicy.h) for these pages, over the NUMA nodes whose bits are set.
 int mbind(void* at, std::size_t bytes, int mode, std::uint64_t nodes) noexcept;
 int membarrier(int command) noexcept;  ///< of linux/membarrier.h
+
+/// A clock that is cheap to read and goes on every few milliseconds, for what is not worth a call each time. To an observer every
+/// reading is a new one: so what it watches is done each time, and runs are alike.
+std::uint64_t ticks() noexcept;
 
 int pidfd_open(pid_t process);
 int poll(int fd, int milliseconds);  ///< waits until it can be read

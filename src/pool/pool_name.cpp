@@ -1,0 +1,42 @@
+// pool_name.cpp: looks at what has the name, locks it, and looks again.
+#include "pool/pool_name.hpp"
+
+#include "holdfast/error.hpp"
+#include "pool/medium/owner.hpp"
+#include "pool/medium/system.hpp"
+#include "pool/pool_image.hpp"
+
+namespace holdfast::memory {
+
+PoolName::PoolName(const std::string& path, bool overwrite) : target_(resolve(path)) {
+  FileFacts there;
+  if (look_at(path, &there) == AtPath::nothing) return;
+  if (!overwrite) throw PoolExists(path + " exists already; open it, name another file, or overwrite it");
+  if (there.links == 0)
+    throw MediumError(path + " has no name in a folder, so nothing can take its place; name another file");
+  replaced_ = open_locked(path, false, LockKind::exclusive);
+  if (!looks_like_pool(replaced_)) {
+    throw PoolExists(path + " is no pool, and a pool replaces nothing else; remove it, or name another file");
+  }
+}
+
+void PoolName::give_to(const File& file, Medium medium, TemporaryName& temporary) const {
+  const bool has_device = medium != Medium::shm;
+  FileFacts replaced;
+  if (replaced_.is_open()) replaced = replaced_.facts();
+  try {
+    give_name(temporary.path, target_, replaced_.is_open() ? &replaced : nullptr);
+  } catch (const Error&) {
+    if (has_device) settle_names(file);
+    throw;
+  }
+  if (system::unlink(temporary.path.c_str()) == 0) temporary.path.clear();  // of what it replaced, or a second name
+  if (has_device) sync_folder(target_, file);
+}
+
+/// Names that were exchanged, and exchanged again, are as they were on the device too.
+void PoolName::settle_names(const File& file) const noexcept try { sync_folder(target_, file); } catch (const Error&) {
+  // There is another error to tell.
+}
+
+}  // namespace holdfast::memory

@@ -1,0 +1,197 @@
+// pieces_test.cpp: batches that stop between two pieces, and go on: what runs in between holds nothing of the table.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "holdfast/memory_table.hpp"
+#include "holdfast/table.hpp"
+
+namespace holdfast::test {
+namespace {
+
+constexpr std::size_t kRows = 600'000;
+
+class Pieces : public testing::Test {
+ protected:
+  Pieces() : keys(kRows), values(kRows), statuses(kRows, Status::no_space) {
+    std::iota(keys.begin(), keys.end(), 0u);
+    for (std::size_t i = 0; i < kRows; ++i) values[i] = i * i;
+  }
+  ~Pieces() override {
+    unlink(path.c_str());
+    unlink(copy.c_str());
+  }
+  /// Threads: rows of one piece are scattered over the array, and yet it ends where the next begins.
+  Table make(unsigned threads = 2) const {
+    CreateOptions options;
+    options.capacity = kRows;
+    options.device = "cpu";
+    options.threads = threads;
+    options.overwrite = true;
+    return Table::create(path, options);
+  }
+  /// Stops after every piece, and then calls `between` with how often it was called before; that says whether to go on.
+  Batch inserting(std::function<bool(int)> between) {
+    Batch batch;
+    batch.op = Op::insert;
+    batch.size = kRows;
+    batch.keys = keys.data();
+    batch.values = values.data();
+    batch.statuses = statuses.data();
+    batch.stop = [] { return true; };
+    batch.resume = [this, between = std::move(between)] { return between(pauses++); };
+    return batch;
+  }
+  std::size_t count(Status status) const {
+    return static_cast<std::size_t>(std::count(statuses.begin(), statuses.end(), status));
+  }
+  void expect_whole(Table& table, std::size_t items) const {
+    std::vector<std::uint64_t> out(kRows);
+    const auto found = std::make_unique<bool[]>(kRows);
+    EXPECT_EQ(table.find(keys.data(), out.data(), kRows, found.get()).of(Status::found), items);
+    for (std::size_t i = 0; i < kRows; ++i) EXPECT_EQ(out[i], found[i] ? values[i] : 0);
+    EXPECT_TRUE(table.check().errors.empty());
+  }
+
+  const std::string path = "/dev/shm/holdfast-pieces-" + std::to_string(getpid()) + ".hold", copy = path + ".copy";
+  std::vector<std::uint64_t> keys, values;
+  std::vector<Status> statuses;
+  int pauses = 0;
+};
+
+TEST_F(Pieces, AllIsDoneOnce) {
+  for (const unsigned threads : {1u, 2u, 3u}) {
+    Table table = make(threads);
+    pauses = 0;
+    const BatchResult result = table.run(inserting([](int) { return true; }));
+    EXPECT_FALSE(result.stopped);
+    EXPECT_EQ(result.of(Status::inserted), kRows);
+    EXPECT_EQ(count(Status::inserted), kRows);
+    EXPECT_GT(pauses, 0);
+    expect_whole(table, kRows);
+  }
+}
+
+TEST_F(Pieces, WhatRunsInBetweenMayDoAnything) {
+  Table table = make(1);
+  SnapshotOptions over;
+  over.overwrite = true;
+  const auto between = [&](int pause) {
+    const auto done = static_cast<std::uint64_t>(std::count(statuses.begin(), statuses.end(), Status::inserted));
+    EXPECT_EQ(table.size(), done);
+    if (pause % 3 == 0) table.sync();
+    if (pause % 3 == 1) {
+      EXPECT_EQ(table.snapshot(copy, over).items, done);
+      OpenOptions options;
+      options.device = "cpu";
+      Table taken = Table::open(copy, options);
+      expect_whole(taken, done);
+    }
+    if (pause % 3 == 2) {
+      std::vector<std::uint64_t> again(1000);
+      EXPECT_EQ(table.insert(keys.data(), again.data(), again.size()).of(Status::no_space), 0u);
+    }
+    return true;
+  };
+  const BatchResult result = table.run(inserting(between));
+  EXPECT_EQ(result.of(Status::inserted) + result.of(Status::exists), kRows);
+  expect_whole(table, kRows);
+}
+
+TEST_F(Pieces, EndedInBetween) {
+  Table table = make();
+  std::vector<std::uint64_t> out(kRows, 7);
+  const auto found = std::make_unique<bool[]>(kRows);
+  std::fill_n(found.get(), kRows, true);
+  Batch batch = inserting([](int pause) { return pause == 0; });
+  batch.op = Op::find_or_insert;
+  batch.out = out.data();
+  batch.found = found.get();
+  const BatchResult result = table.run(batch);
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.of(Status::inserted) + result.of(Status::not_run), kRows);
+  EXPECT_GT(result.of(Status::inserted), 0u);
+  EXPECT_GT(result.of(Status::not_run), 0u);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    EXPECT_FALSE(found[i]);
+    EXPECT_EQ(out[i], statuses[i] == Status::inserted ? values[i] : 0);
+  }
+  expect_whole(table, count(Status::inserted));
+}
+
+TEST_F(Pieces, ClosedInBetween) {
+  Table table = make();
+  EXPECT_THROW(table.run(inserting([&](int pause) {
+    if (pause == 1) table.close();
+    return true;
+  })),
+               TableClosed);
+  const std::size_t done = count(Status::inserted);
+  EXPECT_GT(done, 0u);
+  EXPECT_EQ(done + count(Status::not_run), kRows);
+  OpenOptions options;
+  options.device = "cpu";
+  Table again = Table::open(path, options);
+  EXPECT_TRUE(again.stats().was_clean);
+  expect_whole(again, done);
+}
+
+TEST_F(Pieces, SyncedInBetweenIsNotCleanAfterwards) {
+  Table table = make();
+  table.run(inserting([&](int pause) {
+    if (pause == 0) table.sync();
+    EXPECT_EQ(inspect(path).objects.at(0).clean, pause == 0);
+    return pause == 0;
+  }));
+  EXPECT_EQ(pauses, 2);
+}
+
+TEST_F(Pieces, OfPairsHaveSoManyBytes) {
+  CreateOptions options;
+  options.key_bytes = options.value_bytes = kVariableBytes;
+  options.device = "cpu";
+  options.threads = 1;
+  Table table = Table::create(path, options);
+  constexpr std::size_t kPairs = 4000, kBytes = 60'000;  // together nearly four times 64 MiB
+  std::vector<std::uint64_t> key_offsets(kPairs + 1), value_offsets(kPairs + 1);
+  for (std::size_t i = 0; i <= kPairs; ++i) {
+    key_offsets[i] = 8 * i;
+    value_offsets[i] = kBytes * i;
+  }
+  const std::vector<std::byte> bytes(kPairs * kBytes, std::byte{7});
+  Batch batch = inserting([&](int) { return true; });
+  batch.size = kPairs;
+  batch.key_offsets = key_offsets.data();
+  batch.values = bytes.data();
+  batch.value_offsets = value_offsets.data();
+  EXPECT_EQ(table.run(batch).of(Status::inserted), kPairs);
+  EXPECT_EQ(pauses, 3);
+}
+
+TEST_F(Pieces, OfATableInMemory) {
+  MemoryTable table;
+  keys.resize(2'000'000);
+  std::iota(keys.begin(), keys.end(), 0u);
+  statuses.resize(keys.size());
+  Batch batch = inserting([&](int pause) {
+    table.reserve(3'000'000);
+    EXPECT_GT(table.size(), 0u);
+    return pause < 3;
+  });
+  batch.size = keys.size();
+  batch.values = keys.data();
+  const BatchResult result = table.run(batch);
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(pauses, 4);
+  EXPECT_EQ(result.of(Status::inserted), table.size());
+  EXPECT_EQ(result.of(Status::inserted) + result.of(Status::not_run), keys.size());
+}
+
+}  // namespace
+}  // namespace holdfast::test

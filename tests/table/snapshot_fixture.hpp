@@ -1,0 +1,139 @@
+// snapshot_fixture.hpp: a table of known items, the folders that it and its snapshots lie in, and what a snapshot must hold.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "holdfast/table.hpp"
+
+namespace holdfast::test {
+
+namespace fs = std::filesystem;
+
+/// A folder on a medium, gone at the end.
+class Folder {
+ public:
+  explicit Folder(const std::string& parent) {
+    std::string name = parent + "/holdfast-snapshot-XXXXXX";
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no folder in " + parent);
+    path_ = name;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline std::vector<std::uint64_t> keys_from(std::uint64_t first, std::size_t n) {
+  std::vector<std::uint64_t> keys(n);
+  std::iota(keys.begin(), keys.end(), first);
+  return keys;
+}
+
+/// Values of `bytes` bytes that depend on their key and a version.
+inline std::vector<std::uint8_t> values_of(const std::vector<std::uint64_t>& keys, std::uint32_t bytes,
+                                           std::uint64_t version) {
+  std::vector<std::uint8_t> values(keys.size() * bytes + 1);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    for (std::uint32_t b = 0; b < bytes; ++b) {
+      values[i * bytes + b] = static_cast<std::uint8_t>((keys[i] + 1) * 31 + b * 7 + version * 13);
+    }
+  }
+  return values;
+}
+
+inline Table make(const std::string& path, std::uint32_t bytes, std::uint64_t capacity = 16) {
+  CreateOptions options;
+  options.value_bytes = bytes;
+  options.capacity = capacity;
+  options.device = "cpu";
+  return Table::create(path, options);
+}
+
+inline void expect_holds(Table& table, const std::vector<std::uint64_t>& keys, std::uint64_t version) {
+  const std::uint32_t bytes = table.value_bytes();
+  ASSERT_EQ(table.size(), keys.size());
+  std::vector<std::uint8_t> values(keys.size() * bytes + 1);
+  const std::unique_ptr<bool[]> found(new bool[keys.size() + 1]);
+  table.find(keys.data(), values.data(), keys.size(), found.get());
+  for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_TRUE(found[i]) << keys[i];
+  EXPECT_EQ(values, values_of(keys, bytes, version));
+  const CheckReport report = table.check();
+  EXPECT_TRUE(report.errors.empty()) << report.errors.front();
+}
+
+inline void expect_snapshot(const std::string& path, const std::vector<std::uint64_t>& keys, std::uint64_t version) {
+  OpenOptions options;
+  options.device = "cpu";
+  options.read_only = true;
+  Table table = Table::open(path, options);
+  expect_holds(table, keys, version);
+}
+
+inline std::vector<char> read_all(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+template <class Type>
+void expect_error(const std::function<void()>& statement, const std::string& text) {
+  try {
+    statement();
+    ADD_FAILURE() << "no error; expected one with: " << text;
+  } catch (const Type& error) {
+    EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+  }
+}
+
+class Snapshot : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kBytes = 64;
+  void fill(std::uint64_t version) {
+    table->insert_or_assign(keys.data(), values_of(keys, kBytes, version).data(), keys.size());
+  }
+  /// Runs `body` in a forked child with a table of its own; returns the status of wait.
+  int in_child(const std::function<void()>& body) {
+    table->close();
+    const pid_t child = fork();
+    if (child == 0) {
+      try {
+        table.emplace(Table::open(source, {.device = "cpu"}));
+        body();
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "child: %s\n", error.what());
+        _exit(99);
+      }
+      _exit(testing::Test::HasFailure() ? 98 : 0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    table.emplace(Table::open(source, {.device = "cpu"}));
+    return status;
+  }
+
+  const Folder folder{"/dev/shm"}, disk{"/tmp"};
+  const std::string source = folder / "a.hold", target = disk / "b.hold";
+  const std::vector<std::uint64_t> keys = keys_from(0, 40'000);
+  std::optional<Table> table{make(source, kBytes, 40'000)};
+};
+
+}  // namespace holdfast::test
