@@ -30,18 +30,27 @@ def _cell(value: Any) -> str:
 
 
 def bars(content: Json) -> str:
-    """Each operation beside Folklore, with the lines that it touches, and below them the memory's own rates."""
+    """Each operation beside the memory's own rate in the same turns, and beside Folklore."""
     mops = content["results"]["mops"]
-    rows = []
-    for name, text in ASKED.items():
-        lines, over = mops.get(f"dramhit_{name}_lines"), mops[f"{name}_over_folklore"]
-        rows.append([
-            text, spread_text(mops[f"dramhit_{name}"]), "–" if lines is None else f"{lines['median']:.2f}",
-            spread_text(mops[f"folklore_{name}"]), spread_text(over, 2),
-        ])  # fmt: skip
-    limits = {"read_limit": "random lines, read", "update_limit": "random lines, read and changed"}
-    rows += [[text, spread_text(mops[name]), "1", "–", "–"] for name, text in limits.items()]
-    return grid(["M operations/s", "MemoryTable", "lines each", "Folklore", "over Folklore"], rows)
+
+    def of(figure: str, digits: int = 1) -> str:
+        return spread_text(mops[figure], digits) if figure in mops else "–"
+
+    rows = [
+        [text, of(f"dramhit_{name}"), of(f"dramhit_{name}_lines", 2), of(f"{name}_limit"),
+         of(f"{name}_lines_of_limit", 2), of(f"folklore_{name}"), of(f"{name}_over_folklore", 2)]
+        for name, text in ASKED.items()
+    ]  # fmt: skip
+    heads = [
+        "M operations/s",
+        "MemoryTable",
+        "lines each",
+        "random lines",
+        "lines of these",
+        "Folklore",
+        "over Folklore",
+    ]
+    return grid(heads, rows)
 
 
 def peers(content: Json) -> str:

@@ -5,10 +5,10 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "core/bits.hpp"
-#include "frame/anonymous_memory.hpp"
 #include "frame/keys.hpp"
 #include "frame/timing.hpp"
 
@@ -16,7 +16,7 @@ namespace holdfast::bench {
 namespace {
 
 constexpr std::size_t kMostDepth = 256;  // a power of two, so that the ring needs no division
-constexpr std::array<std::size_t, 8> kDepths{8, 16, 24, 32, 48, 64, 128, 255};
+constexpr std::array<unsigned, 8> kDepths{8, 16, 24, 32, 48, 64, 128, 255};
 struct alignas(64) Line {
   std::uint64_t words[8];
 };
@@ -79,26 +79,42 @@ void read_all(const Line* lines, std::uint64_t count, std::uint64_t passes) {
 
 }  // namespace
 
+RandomLines::RandomLines(std::uint64_t bytes, unsigned threads, bool huge_pages)
+    : memory_(bytes, huge_pages), count_(bytes / sizeof(Line)), threads_(threads) {}
+
+double RandomLines::rate(bool changes, std::uint64_t operations, unsigned depth) const {
+  Line* const lines = memory_.as<Line>();
+  const std::uint64_t part = count_ / threads_;
+  const double seconds = together(threads_, [&](unsigned t) {
+    if (!changes) return random_lines<false>(lines, count_, operations, t + 1, depth);
+    random_lines<true>(lines + t * part, part, operations, t + 1, depth);  // two may not change one word
+  });
+  return static_cast<double>(operations * threads_) / seconds;
+}
+
+unsigned RandomLines::best_depth(bool changes, std::uint64_t operations) const {
+  const auto slower = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::array<std::pair<double, unsigned>, kDepths.size()> rates;
+  std::transform(kDepths.begin(), kDepths.end(), rates.begin(),
+                 [&](unsigned depth) { return std::pair(rate(changes, operations, depth), depth); });
+  return std::max_element(rates.begin(), rates.end(), slower)->second;
+}
+
 double measure_limit(const std::string& what, std::uint64_t bytes, std::uint64_t operations, unsigned threads,
                      bool huge_pages) {
   if (threads == 0 || operations == 0 || bytes < 4096 * threads) {
     throw InvalidArgument("a limit needs a thread, an operation and 4096 bytes a thread");
   }
+  if (what == "random_read" || what == "random_update") {
+    const RandomLines lines(bytes, threads, huge_pages);
+    double best = 0;
+    for (const unsigned depth : kDepths) best = std::max(best, lines.rate(what == "random_update", operations, depth));
+    return best;
+  }
   const AnonymousMemory memory(bytes, huge_pages);
   Line* lines = memory.as<Line>();
   const std::uint64_t count = bytes / sizeof(Line), part = count / threads;
   const auto all = static_cast<double>(operations * threads), part_bytes = static_cast<double>(part * sizeof(Line));
-  if (what == "random_read" || what == "random_update") {
-    double best = 0;
-    for (const std::size_t depth : kDepths) {
-      const double seconds = together(threads, [&](unsigned t) {
-        if (what == "random_read") return random_lines<false>(lines, count, operations, t + 1, depth);
-        random_lines<true>(lines + t * part, part, operations, t + 1, depth);  // two may not change one word
-      });
-      best = std::max(best, all / seconds);
-    }
-    return best;
-  }
   if (what == "dependent_read") {
     return all / together(threads, [&](unsigned t) { dependent_lines(lines, count, operations, t + 1); });
   }

@@ -1,5 +1,4 @@
 // checks.cpp: the arguments of tables in memory and of their batches, checked before anything happens.
-#include <algorithm>
 #include <string>
 
 #include "structures/dramhit/table_impl.hpp"
@@ -57,36 +56,34 @@ void check_depth(unsigned depth) {
          " lines, or 0 for as many as were measured to be best");
 }
 
-bool changes_anything(const Batch& batch) {
-  if (!batch.ops) return changes(batch.op);
-  return std::any_of(batch.ops, batch.ops + batch.size, [](std::uint8_t op) { return changes(static_cast<Op>(op)); });
-}
-
-void check_batch(const Batch& batch, const Format& format) {
+OpSet check_batch(const Batch& batch, const Format& format) {
   if (batch.on_device || batch.stream) refuse("a table in memory takes no arrays in GPU memory: copy them to the host");
   if (batch.column != 0 || batch.column_bytes != 0) refuse("a table in memory has no columns: give whole values");
   if (batch.scores) refuse("a table in memory keeps no scores");
   if (batch.key_offsets || batch.value_offsets || batch.blobs || batch.device_blobs) {
     refuse("keys and values of a table in memory have fixed lengths: give no offsets and no blobs");
   }
-  if (batch.size == 0) return;
+  OpSet ops;
+  if (batch.size == 0) return ops;
   if (!batch.keys) refuse("the batch has no keys: give an array of " + std::to_string(batch.size) + " keys");
-  if (static_cast<unsigned>(batch.op) >= kOps) {
-    refuse("no operation has the number " + std::to_string(static_cast<unsigned>(batch.op)));
+  if (!batch.ops) {
+    if (static_cast<unsigned>(batch.op) >= kOps) {
+      refuse("no operation has the number " + std::to_string(static_cast<unsigned>(batch.op)));
+    }
+    ops.add(batch.op);
   }
-  bool takes = !batch.ops && takes_value(batch.op), accumulates = !batch.ops && batch.op == Op::accumulate;
   for (std::size_t i = 0; batch.ops && i < batch.size; ++i) {
     if (batch.ops[i] >= kOps) {
       refuse("row " + std::to_string(i) + " asks for operation " + std::to_string(batch.ops[i]) + ", which is none");
     }
-    takes |= takes_value(static_cast<Op>(batch.ops[i]));
-    accumulates |= static_cast<Op>(batch.ops[i]) == Op::accumulate;
+    ops.add(static_cast<Op>(batch.ops[i]));
   }
-  if (takes && !batch.values && format.value_bytes != 0) {
+  if (ops.takes_values() && !batch.values && format.value_bytes != 0) {
     refuse("the batch has no values: give an array of " + std::to_string(batch.size) + " values of " +
            std::to_string(format.value_bytes) + " bytes");
   }
-  if (accumulates) check_accumulate(batch, format);
+  if (ops.has(Op::accumulate)) check_accumulate(batch, format);
+  return ops;
 }
 
 }  // namespace holdfast::dramhit

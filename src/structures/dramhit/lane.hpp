@@ -12,8 +12,8 @@
 namespace holdfast::dramhit {
 
 inline constexpr unsigned kMostDepth = 128;
-/// Lines that a queue waits for at a time; chosen by `holdfast-dramhit-bench depth`.
-inline constexpr unsigned kDepth = 32;
+/// Lines that a queue waits for at a time: what `holdfast-dramhit-bench depth` found best.
+inline constexpr unsigned kDepth = 96;
 
 /// Operations to submit: rows [next, end) of the caller's arrays.
 struct Rows {

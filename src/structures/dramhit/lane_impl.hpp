@@ -35,7 +35,7 @@ class LaneFor final : public Lane {
 
   bool flush(Results& results) override {
     enter();
-    while (results.has_room() && !form_.no_reads()) read_one(results);
+    read_until(0, results);
     while (may_change(results) && !changes_.empty()) change_one(results);
     leave();
     return waiting() == 0;
@@ -73,40 +73,76 @@ class LaneFor final : public Lane {
   static bool skips(const Rows& rows, std::size_t row, std::uint64_t hash) {
     return (rows.mask != nullptr && rows.mask[row] == 0) || (rows.parts > 1 && high(hash, rows.parts) != rows.part);
   }
+  static Op op_of(const Rows& rows, std::size_t row) {
+    return rows.ops != nullptr ? static_cast<Op>(rows.ops[row]) : rows.op;
+  }
   static std::uint64_t id_of(const Rows& rows, std::size_t row) { return rows.ids != nullptr ? rows.ids[row] : row; }
   /// What waits for an answer needs room for it.
   bool may_change(const Results& results) const { return results.has_room() || owed_ == 0; }
 
+  /// Rows that are taken together. Their lines are asked for one after another, with no branch between that depends on what a line
+  /// holds: such a branch, predicted wrong, ends all that the processor has begun, and with it the translations of the
+  /// other lines' addresses, which take longest where memory is large.
+  struct Group {
+    std::size_t row[kMostDepth];
+    std::uint64_t hash[kMostDepth];
+    unsigned size = 0;
+    std::size_t after = 0;  ///< the rows before this one are in it, or skipped
+  };
+  unsigned most_together() const { return (depth_ + 1) / 2; }
+
+  void take_together(const Rows& rows, std::size_t end, Group& group) const {
+    group.size = 0;
+    group.after = rows.next;
+    if (rows.mask == nullptr && rows.parts == 1) {
+      group.size = static_cast<unsigned>(std::min<std::size_t>(most_together(), end - rows.next));
+      group.after = rows.next + group.size;
+      for (unsigned i = 0; i < group.size; ++i) group.row[i] = rows.next + i;
+      for (unsigned i = 0; i < group.size; ++i) group.hash[i] = form_.hash(rows, rows.next + i);
+      return;
+    }
+    for (; group.after < end && group.size < most_together(); ++group.after) {
+      const std::uint64_t hash = form_.hash(rows, group.after);
+      group.row[group.size] = group.after;
+      group.hash[group.size] = hash;
+      group.size += !skips(rows, group.after, hash);
+    }
+  }
+
   /// False: the rows up to `end` were not all taken.
   bool submit_reads(Rows& rows, std::size_t end, Results& results) {
-    for (; rows.next < end; ++rows.next) {
-      const std::uint64_t hash = form_.hash(rows, rows.next);
-      if (skips(rows, rows.next, hash)) continue;
-      while (form_.reads() >= depth_) {
-        if (!results.has_room()) return false;
-        read_one(results);
-      }
-      form_.add_read(hash, id_of(rows, rows.next));
+    Group group;
+    while (rows.next < end) {
+      if (!read_until(depth_ - most_together(), results)) return false;
+      take_together(rows, end, group);
+      for (unsigned i = 0; i < group.size; ++i) form_.add_read(group.hash[i], id_of(rows, group.row[i]));
+      rows.next = group.after;
     }
     return true;
   }
 
   bool submit_changes(Rows& rows, std::size_t end, Results& results) {
-    while (!form_.no_reads()) {  // they came first
-      if (!results.has_room()) return false;
-      read_one(results);
-    }
+    if (!read_until(0, results)) return false;  // they came first
     with_ = rows.with;
-    for (; rows.next < end; ++rows.next) {
-      const std::uint64_t hash = form_.hash(rows, rows.next);
-      if (!skips(rows, rows.next, hash) && !add_change(rows, hash, results)) return false;
+    Group group;
+    while (rows.next < end) {
+      for (; changes_.lines() > depth_ - most_together(); change_one(results)) {
+        if (!may_change(results)) return false;
+      }
+      take_together(rows, end, group);
+      for (unsigned i = 0; i < group.size; ++i) form_.ask(group.hash[i], op_of(rows, group.row[i]));
+      for (unsigned i = 0; i < group.size; ++i) {
+        rows.next = group.row[i];
+        if (!add_change(rows, group.hash[i], results)) return false;
+      }
+      rows.next = group.after;
     }
     return true;
   }
 
-  /// Row rows.next, once there is room for it; false: there is none for the answers that this brings.
+  /// Row rows.next, whose line has been asked for, once there is room for it; false: there is none for the answers that this brings.
   bool add_change(const Rows& rows, std::uint64_t hash, Results& results) {
-    const Op op = rows.ops != nullptr ? static_cast<Op>(rows.ops[rows.next]) : rows.op;
+    const Op op = op_of(rows, rows.next);
     Task* same = changes_.tagged(hash);
     while (!changes_.has_room(depth_) || (same != nullptr && same->hash != hash)) {
       if (!may_change(results)) return false;
@@ -119,19 +155,31 @@ class LaneFor final : public Lane {
       if (!changes_.add_behind(*same, op, given, id, rows.silent, with_)) ++operations_;
       return true;
     }
-    const auto [line, want] = form_.ask(hash, op);
+    const auto [line, want] = form_.place(hash);
     changes_.push({want, line, hash, given, id, op, rows.silent});
     return true;
   }
 
-  [[gnu::always_inline]] void read_one(Results& results) {
-    Answer answer;
-    std::uint64_t id;
-    ++lines_;
-    const Turn turn = form_.read(answer, id);
-    if (turn == Turn::done) [[likely]]
-      return give(results, id, answer);
-    if (turn == Turn::again) missed();
+  /// Answers searches until no more than `left` wait; false: there is no room for more answers.
+  bool read_until(unsigned left, Results& results) {
+    if (form_.reads() <= left) return true;
+    if (!results.has_room()) return false;
+    Results to = results;
+    std::uint64_t answers = 0, found = 0;
+    lines_ += form_.drain_reads(
+        left,
+        [&](std::uint64_t id, const Answer& answer) {
+          ++answers;
+          found += answer.status == Status::found;
+          give(to, id, answer);
+          return to.has_room();
+        },
+        [&] { missed(); });
+    results.size = to.size;
+    results.count[static_cast<unsigned>(Status::found)] += found;
+    results.count[static_cast<unsigned>(Status::not_found)] += answers - found;
+    operations_ += answers;
+    return form_.reads() <= left;
   }
   /// Who is in the way may not be running.
   void missed() {
@@ -151,10 +199,9 @@ class LaneFor final : public Lane {
         if (!turned(task, turn, answer)) return;
       }
       form_.drop(task);
-      if (task.silent) {
-        ++operations_;
-        ++results.count[static_cast<unsigned>(answer.status)];
-      } else {
+      ++operations_;
+      ++results.count[static_cast<unsigned>(answer.status)];
+      if (!task.silent) {
         --owed_;
         give(results, task.id, answer);
       }
@@ -214,8 +261,8 @@ class LaneFor final : public Lane {
     return true;
   }
 
+  /// What is counted, the caller counts.
   [[gnu::always_inline]] void give(Results& results, std::uint64_t id, const Answer& answer) {
-    ++operations_;
     const std::size_t row = results.ids != nullptr ? results.size++ : id;
     if (results.ids != nullptr) results.ids[row] = id;
     if (results.out != nullptr) form_.copy_value(answer, results.out, row);
@@ -225,7 +272,6 @@ class LaneFor final : public Lane {
       results.found[row] =
           status == Status::found || status == Status::exists || status == Status::updated || status == Status::erased;
     }
-    ++results.count[static_cast<unsigned>(answer.status)];
   }
 
   Core& core_;

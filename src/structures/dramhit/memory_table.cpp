@@ -95,15 +95,14 @@ MemoryTable::Impl::Borrowed::~Borrowed() {
 }
 
 BatchResult MemoryTable::Impl::run(const Batch& batch) {
-  dramhit::check_batch(batch, format);
+  const bool reads_only = !dramhit::check_batch(batch, format).changes();
   BatchResult result;
-  const bool reads_only = !dramhit::changes_anything(batch);
   std::size_t begin = 0;
   while (begin < batch.size && !result.stopped) {
     const std::size_t end = batch.stop ? std::min(batch.size, begin + kRowsAStop) : batch.size;
     run_rows(batch, reads_only, begin, end, result);
     begin = end;
-    result.stopped = begin < batch.size && batch.stop();
+    if (begin < batch.size && batch.stop()) result.stopped = !(batch.resume && batch.resume());
   }
   for (std::size_t row = 0; row < batch.size; ++row) {
     if (!batch.mask && row < begin) {

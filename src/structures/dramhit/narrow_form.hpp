@@ -79,9 +79,13 @@ class NarrowForm {
   unsigned reads() const { return reads_.size(); }
   void add_read(std::uint64_t hash, std::uint64_t id) {
     const At at = place(hash);
+    prefetch<Tile>(at.line);
     reads_.add(at.line, at.want, id);
   }
-  [[gnu::always_inline]] Turn read(Answer& answer, std::uint64_t& id) { return reads_.step(answer, id); }
+  template <class Give, class Missed>
+  [[gnu::always_inline]] std::uint64_t drain_reads(unsigned left, const Give& give, const Missed& missed) {
+    return reads_.drain(left, give, missed);
+  }
   /// After set_view; `old` is the form as it was before.
   void restart_reads(const Geometry& old, const Line* old_lines) {
     reads_.restart([&](const Line* line,

@@ -19,22 +19,33 @@ class ReadQueue {
   bool empty() const { return head_ == tail_; }
   unsigned size() const { return head_ - tail_; }
 
-  void add(Line* line, std::uint64_t want, std::uint64_t id, unsigned reach = 0) {
-    prefetch<Tile>(line);
-    ring_[head_++ % kMostDepth] = {want, line, id, reach};
-  }
+  /// Its line has been asked for.
+  void add(Line* line, std::uint64_t want, std::uint64_t id) { ring_[head_++ % kMostDepth] = {want, line, id, 0}; }
 
-  /// Looks at the line that was asked for first: its answer if it is done, else the search waits for its next line.
-  [[gnu::always_inline]] Turn step(Answer& answer, std::uint64_t& id) {
-    const Read& read = ring_[tail_++ % kMostDepth];
-    unsigned reach = read.reach;
-    const Turn turn = find(Memory{}, read.line, read.want, reach, answer);
-    id = read.id;
-    if (turn == Turn::done) [[likely]]
-      return turn;
-    const bool on = turn == Turn::next;
-    add(read.line + on, read.want + (on ? kOneLineOn : 0), id, reach);
-    return turn;
+  /// Looks at lines in the order in which they were asked for, while more than `left` searches wait. `give(id, answer)` takes an
+  /// answer, and says whether there is room for another; `missed()` hears that somebody was in the way. How many lines it
+  /// looked at.
+  template <class Give, class Missed>
+  [[gnu::always_inline]] std::uint64_t drain(unsigned left, const Give& give, const Missed& missed) {
+    unsigned head = head_, tail = tail_;  // in registers: what is stored for the caller might be anything
+    std::uint64_t looks = 0;
+    for (bool room = true; head - tail > left && room; ++looks) {
+      const Read& read = ring_[tail++ % kMostDepth];
+      unsigned reach = read.reach;
+      Answer answer;
+      const Turn turn = find(Memory{}, read.line, read.want, reach, answer);
+      if (turn == Turn::done) [[likely]] {
+        room = give(read.id, answer);
+        continue;
+      }
+      if (turn == Turn::again) missed();
+      const bool on = turn == Turn::next;
+      prefetch<Tile>(read.line + on);
+      ring_[head++ % kMostDepth] = {read.want + (on ? kOneLineOn : 0), read.line + on, read.id, reach};
+    }
+    head_ = head;
+    tail_ = tail;
+    return looks;
   }
 
   /// All searches anew, in another view. `hash_of` is for the old one.

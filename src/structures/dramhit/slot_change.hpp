@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "core/operations.hpp"
 #include "gphash/protocol/combine.hpp"
 #include "holdfast/status.hpp"
 #include "structures/dramhit/line.hpp"
@@ -30,7 +31,7 @@ struct Change {
   std::uint64_t given = 0;
   const index::Combining& with;
 
-  bool adds() const { return op != Op::find && op != Op::contains && op != Op::erase && op != Op::assign; }
+  bool adds() const { return act_of(op, false) != Act::keeps; }
   std::uint64_t first_value() const {
     if (op != Op::accumulate || with.scale == 1) [[likely]]
       return given;
@@ -57,29 +58,19 @@ struct Next {
 /// What `change` answers, and what it makes of a slot that holds its key. All in registers: no more than words go back.
 template <class Memory>
 [[gnu::always_inline]] inline Next decide(const Change& change, bool present, std::uint64_t old, Answer& answer) {
+  answer.status = status_of(change.op, present);
   answer.value = 0;
-  if (!present) {
-    answer.status = change.adds() ? Status::inserted : Status::not_found;
-    if (!change.adds()) return {};
-    const std::uint64_t value = change.first_value();
-    if (reads_value(change.op)) answer.value = value;
-    return {true, true, value};
+  std::uint64_t value = change.given;
+  switch (act_of(change.op, present)) {
+    case Act::keeps:
+      if (present && reads_value(change.op)) answer.value = old;
+      return {};
+    case Act::removes: return {true, false, old};  // the value stays: a reader may be at it
+    case Act::combines: value = present ? combined(old, change.given, change.with) : change.first_value(); break;
+    case Act::sets: break;
   }
-  switch (change.op) {
-    case Op::insert_or_assign:
-    case Op::assign: answer.status = Status::updated; return {true, true, change.given};
-    case Op::accumulate: answer.status = Status::updated; return {true, true, combined(old, change.given, change.with)};
-    case Op::erase:
-      answer.status = Status::erased;
-      return {true, false, old};  // the value stays: a reader may be at it
-    case Op::insert: answer.status = Status::exists; return {};
-    case Op::contains: answer.status = Status::found; return {};
-    case Op::insert_and_find: answer.status = Status::exists; break;
-    case Op::find:
-    case Op::find_or_insert: answer.status = Status::found; break;
-  }
-  answer.value = old;
-  return {};
+  if (!present && reads_value(change.op)) answer.value = value;
+  return {true, true, value};
 }
 
 inline constexpr unsigned kAttempts = 8;  ///< swaps that may fail before others have their turn

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/operations.hpp"
 #include "gphash/cpu/workers.hpp"
 #include "holdfast/memory_table.hpp"
 #include "structures/dramhit/fork.hpp"
@@ -59,10 +60,8 @@ namespace dramhit {
 void check_options(const MemoryOptions& options);
 /// The same for a depth.
 void check_depth(unsigned depth);
-/// Throws InvalidArgument if `batch` does not fit a table with such items.
-void check_batch(const Batch& batch, const Format& format);
-/// True if any operation of the batch changes the table.
-bool changes_anything(const Batch& batch);
+/// The operations of its rows. Throws InvalidArgument if `batch` does not fit a table with such items.
+OpSet check_batch(const Batch& batch, const Format& format);
 
 }  // namespace dramhit
 }  // namespace holdfast

@@ -45,7 +45,10 @@ class WideForm {
   bool no_reads() const { return true; }
   unsigned reads() const { return 0; }
   void add_read(std::uint64_t, std::uint64_t) {}
-  Turn read(Answer&, std::uint64_t&) { return Turn::done; }
+  template <class Give, class Missed>
+  std::uint64_t drain_reads(unsigned, const Give&, const Missed&) {
+    return 0;
+  }
   void restart_reads(const Geometry&, const Word*) {}
   const Geometry& geometry() const { return geometry_; }
   const Word* lines() const { return base_; }
