@@ -9,7 +9,7 @@ import typer
 
 from .. import __version__
 from ..errors import Error
-from . import demo_command, objects, pools, records, transfers
+from . import demo_command, kmers, objects, pools, records, transfers
 
 app = typer.Typer(
     help="Crash-consistent key-value tables in a file, for CPUs and GPUs.",
@@ -31,6 +31,7 @@ app.command("dump")(transfers.dump)
 app.command("get")(records.get)
 app.command("put")(records.put)
 app.command("del")(records.delete)
+app.add_typer(kmers.app, name="kmer")
 
 
 def _show_version(wanted: bool) -> None:

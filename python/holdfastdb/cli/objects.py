@@ -66,9 +66,7 @@ def create(
     score: Annotated[
         str | None, typer.Option(help="Keep 8 bytes with each item, to choose by: step, time or frequency.")
     ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an existing file, or with NAME the object.")
-    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a pool, or with NAME the object.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a pool with an empty table in it; with NAME, add a table to a pool that may exist."""

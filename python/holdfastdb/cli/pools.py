@@ -159,7 +159,7 @@ def recover(
 def snapshot(
     pool: Annotated[str, typer.Argument(metavar="POOL", help="The pool file.")],
     copy: Annotated[str, typer.Argument(metavar="TARGET", help="The new pool file.")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a pool that is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Copy a pool, with all of its objects, into a new one on any medium, whole or not at all. Tables that were not

@@ -45,6 +45,12 @@ def load(
         str | None, typer.Option(metavar="NAME[,NAME…]", help="Columns to take, the key's first; default: all.")
     ] = None,
     format: Format = None,
+    heading: Annotated[
+        bool | None,
+        typer.Option(
+            "--heading/--no-heading", help="The first row of a CSV is a heading; default: where dump wrote it."
+        ),
+    ] = None,
     only_new: Annotated[bool, typer.Option("--only-new", help="Keep the value of a key that is there.")] = False,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out rows that cannot be read.")] = False,
     resume: Resume = False,
@@ -60,6 +66,7 @@ def load(
             value=value,
             columns=columns.split(",") if columns is not None else None,
             format=format,
+            heading=heading,
             only_new=only_new,
             skip_bad=skip_bad,
             resume=resume,

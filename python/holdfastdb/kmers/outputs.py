@@ -1,0 +1,145 @@
+"""Writes k-mers with their counts into a file that has its name only when it is whole."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import _native
+from ..errors import InvalidArgument, MediumError, NoSpace, PoolExists
+from ..inspection import path_text
+from ..pool import Pool
+from ..status import Status
+from ..transfer.files import Seen, errors_of, give_name, look, sync_folder
+from ..transfer.formats import pyarrow
+
+_ENDINGS = {"parquet": (".parquet", ".pq"), "pool": (".hold",), "text": (".txt",)}
+_TABLE = re.compile(r"kmers-(\d+)(-canonical)?")
+
+
+class KmerSource(Protocol):
+    """What has k-mers and counts: `Counts`, or `CountFile`."""
+
+    k: int
+    canonical: bool
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]: ...
+
+
+def format_of(path: Path) -> str:
+    """parquet, pool or text, as the name ends. Raises InvalidArgument."""
+    for name, endings in _ENDINGS.items():
+        if path.suffix.lower() in endings:
+            return name
+    raise InvalidArgument(f"{path} does not tell its format: let it end in .parquet, .hold or .txt")
+
+
+def table_name(k: int, is_canonical: bool) -> str:
+    """Of the table in a pool: a pool says nothing else of its content."""
+    return f"kmers-{k}{'-canonical' if is_canonical else ''}"
+
+
+def parse_table_name(name: str) -> tuple[int, bool] | None:
+    found = _TABLE.fullmatch(name)
+    return (int(found[1]), found[2] is not None) if found else None
+
+
+def text_of(kmers: np.ndarray, counts: np.ndarray, k: int) -> bytes:
+    """Lines as `jellyfish dump -c` has them."""
+    kmers, counts = np.ascontiguousarray(kmers, np.uint64), np.ascontiguousarray(counts, np.uint64)
+    return _native.kmer_text(kmers.ctypes.data, counts.ctypes.data, len(kmers), k)
+
+
+def write(source: KmerSource, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
+    """Writes all k-mers of `source`, and returns how many.
+
+    The name's end says how: `.parquet` (columns `kmer` and `count`, both uint64; k is in the metadata of the schema),
+    `.hold` (a pool with a table from the number of a k-mer to its count, of 8 bytes each), `.txt` (lines "ACGT 12").
+
+    Raises
+    ------
+    PoolExists (a pool is never replaced), InvalidArgument, MissingExtra, NoSpace, MediumError, SystemError
+    """
+    target = Path(path_text(path))
+    replaced = check_target(target, overwrite)
+    writer = {"parquet": _write_parquet, "pool": _write_pool, "text": _write_text}[format_of(target)]
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    try:
+        with errors_of(target):
+            rows = writer(source, partial, target)
+        give_name(partial, target, replaced)
+    finally:
+        partial.unlink(missing_ok=True)
+    sync_folder(target)
+    return rows
+
+
+def check_target(path: Path, overwrite: bool) -> Seen | None:
+    """What `write` would replace. Raises what it would raise of the name alone, before hours are spent on counting."""
+    if format_of(path) == "parquet":
+        pyarrow("pyarrow", path)
+    if not path.parent.is_dir():
+        raise InvalidArgument(f"{path.parent} is no folder: make it, or name another")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise MediumError(f"{path.parent} cannot be written: name a file where you may write")
+    replaced = look(path, "a count")
+    if not overwrite and (replaced is not None or path.is_symlink()):
+        raise PoolExists(f"{path} exists already: name another file, or overwrite it")
+    return replaced
+
+
+@contextmanager
+def _opened(partial: Path) -> Iterator[Any]:
+    """A new file, which is on its device at the end."""
+    with partial.open("xb", buffering=0) as file:
+        yield file
+        os.fsync(file.fileno())
+
+
+def _write_text(source: KmerSource, partial: Path, _: Path) -> int:
+    rows = 0
+    with _opened(partial) as file:
+        for kmers, counts in source:
+            text = memoryview(text_of(kmers, counts, source.k))
+            while text:
+                text = text[file.write(text) :]
+            rows += len(kmers)
+    return rows
+
+
+def _write_parquet(source: KmerSource, partial: Path, target: Path) -> int:
+    pa, parquet = pyarrow("pyarrow", target), pyarrow("pyarrow.parquet", target)
+    about = {"holdfast.k": str(source.k), "holdfast.canonical": str(int(source.canonical))}
+    fields = [pa.field("kmer", pa.uint64(), False), pa.field("count", pa.uint64(), False)]
+    schema = pa.schema(fields, metadata=about)
+    rows = 0
+    with _opened(partial) as file:
+        # K-mers have no order, so they compress to nothing less; of counts few are different.
+        out = parquet.ParquetWriter(file, schema, compression="NONE", use_dictionary=["count"], write_statistics=False)
+        try:
+            for kmers, counts in source:
+                out.write_batch(pa.record_batch([pa.array(kmers), pa.array(counts)], schema=schema))
+                rows += len(kmers)
+            out.close()
+        except BaseException:
+            with suppress(Exception):
+                out.close()
+            raise
+    return rows
+
+
+def _write_pool(source: KmerSource, partial: Path, target: Path) -> int:
+    rows = 0
+    with Pool.create(partial) as pool:
+        with pool.create_table(table_name(source.k, source.canonical), key=8, value=8, device="cpu") as table:
+            for kmers, counts in source:
+                if (table.insert(kmers, counts) == Status.NO_SPACE).any():
+                    raise NoSpace(f"{target} has no room for more than {rows:,} k-mers: free some on its disk")
+                rows += len(kmers)
+    return rows

@@ -1,0 +1,70 @@
+// crew.cpp: starts threads, and ends them.
+#include "kmers/crew.hpp"
+
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast::kmers {
+
+namespace {
+constexpr auto kMoment = std::chrono::milliseconds(50);
+}
+
+void Crew::run(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (...) {
+    fail(~std::uint64_t{0} - 1, std::current_exception());
+  }
+  bool last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    last = --running_ == 0;
+  }
+  if (last && ended_) ended_();
+  changed_.notify_all();
+}
+
+void Crew::start(unsigned threads, std::function<void()> work, std::function<void()> ended) {
+  work_ = std::move(work);
+  ended_ = std::move(ended);
+  running_ = threads;
+  for (unsigned i = 0; i < threads; ++i) {
+    try {
+      threads_.emplace_back([this] { run(work_); });
+    } catch (const std::system_error& error) {
+      const std::lock_guard lock(mutex_);
+      running_ -= threads - i;
+      if (i > 0) return;  // fewer do it too
+      throw SystemError(std::string("the system starts no thread: ") + error.what());
+    }
+  }
+}
+
+bool Crew::done() {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, kMoment, [&] { return running_ == 0; });
+}
+
+void Crew::fail(std::uint64_t number, std::exception_ptr error) {
+  stop();
+  const std::lock_guard lock(mutex_);
+  if (number >= error_number_) return;
+  error_number_ = number;
+  error_ = std::move(error);
+}
+
+void Crew::join() {
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Crew::rethrow() {
+  if (error_) std::rethrow_exception(error_);
+}
+
+}  // namespace holdfast::kmers

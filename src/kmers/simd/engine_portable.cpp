@@ -1,0 +1,21 @@
+// engine_portable.cpp: the inner loops with vectors of 16 bytes.
+#include "kmers/simd/engine_impl.hpp"
+
+namespace holdfast::kmers {
+
+namespace {
+struct Portable {
+  static constexpr const char* kName = "portable";
+  static constexpr int kBytes = 16;  ///< of a vector
+  static std::size_t changes(const std::uint32_t* words, std::size_t n, std::uint32_t* numbers) {
+    return changes_one_by_one(words, n, numbers);
+  }
+};
+}  // namespace
+
+const Engine& portable_engine() {
+  static const EngineFor<Portable> engine;
+  return engine;
+}
+
+}  // namespace holdfast::kmers

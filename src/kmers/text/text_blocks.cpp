@@ -1,0 +1,171 @@
+// text_blocks.cpp: where blocks end, and what the next one must know.
+#include "kmers/text/text_blocks.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "holdfast/error.hpp"
+#include "kmers/bases.hpp"
+#include "kmers/engine.hpp"
+
+namespace holdfast::kmers {
+
+namespace {
+
+constexpr unsigned kLinesOfRecord = 4;
+
+const char* last_newline(const char* begin, const char* end) {
+  return static_cast<const char*>(memrchr(begin, '\n', static_cast<std::size_t>(end - begin)));
+}
+
+/// Where the last `lines` lines begin of text that ends with a line; it has more newlines than that, or begins with them.
+const char* back_by_lines(const char* begin, const char* end, std::size_t lines) {
+  const char* at = end - 1;
+  for (; lines > 0 && at != nullptr; --lines) at = last_newline(begin, at);
+  return at == nullptr ? begin : at + 1;
+}
+
+bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+
+/// Behind the last whole record; 0 if there is none. Empty lines, which may only end a file, go with what follows them.
+std::size_t cut_fastq(const TextBlock& block) {
+  const std::size_t lines = engine().newlines(block.begin(), block.size);
+  if (lines < kLinesOfRecord) return 0;
+  const char* end = last_newline(block.begin(), block.end()) + 1;
+  end = back_by_lines(block.begin(), end, lines % kLinesOfRecord);
+  for (std::size_t records = lines / kLinesOfRecord; records > 0; --records) {
+    const char* const record = back_by_lines(block.begin(), end, kLinesOfRecord);
+    if (!is_line_end(*record)) break;
+    end = record;
+  }
+  return static_cast<std::size_t>(end - block.begin());
+}
+
+/// Behind the last line; a line that has no end is cut, but not before the second half of its end.
+std::size_t cut_fasta(const TextBlock& block) {
+  if (const char* const newline = last_newline(block.begin(), block.end())) {
+    return static_cast<std::size_t>(newline + 1 - block.begin());
+  }
+  return block.size - (block.size != 0 && block.end()[-1] == '\r');
+}
+
+/// The last letters of the sequence that the block ends with, at most `most`.
+std::string letters_before_end(const TextBlock& block, std::size_t most) {
+  std::string letters;  // backwards
+  const char* line_end = block.end();
+  bool header = false;
+  while (letters.size() < most) {
+    const char* const newline = last_newline(block.begin(), line_end);
+    const char* const line = newline == nullptr ? block.begin() : newline + 1;
+    const bool first = newline == nullptr;
+    header = first && block.column != 0 ? block.in_header : line < line_end && *line == '>';
+    if (header) break;
+    for (const char* at = line_end; at > line && letters.size() < most; --at) {
+      if (at[-1] != '\r') letters.push_back(at[-1]);
+    }
+    if (first) break;
+    line_end = newline;
+  }
+  if (!header) {  // all of the block is one sequence, which began before it
+    for (std::size_t i = block.letters_before(); i > 0 && letters.size() < most; --i) letters += block.before[i - 1];
+  }
+  std::reverse(letters.begin(), letters.end());
+  return letters;
+}
+
+std::string describe(unsigned char byte) {
+  char text[40];
+  std::snprintf(text, sizeof text, byte > ' ' && byte < 0x7F ? "'%c'" : "byte 0x%02x", byte);
+  return text;
+}
+
+}  // namespace
+
+void fail_at(const std::string& name, std::uint64_t line, const std::string& why) {
+  throw InputError(name + ", line " + std::to_string(line) + ": " + why);
+}
+
+TextBlocks::TextBlocks(const std::string& file, unsigned k, std::size_t block_bytes, std::size_t most_bytes,
+                       const std::atomic<bool>* stopping)
+    : input_(file, stopping), overlap_(k - 1), block_bytes_(block_bytes), most_bytes_(most_bytes) {}
+
+/// Appends to a block that has room.
+std::size_t TextBlocks::read(TextBlock& block, std::size_t room) try {
+  return input_.read(block.bytes.data() + block.size, room);
+} catch (const InputError& error) {
+  const std::size_t known = block.size + input_.given();
+  fail_at(input_.name(), line_ + engine().newlines(block.begin(), known), error.what());
+}
+
+void TextBlocks::detect(const TextBlock& block) {
+  const std::string wanted = "FASTA (>) or FASTQ (@), plain or gzip, was expected";
+  if (block.size == 0) fail_at(input_.name(), 1, "the file is empty: " + wanted);
+  const char first = *block.begin();
+  if (first != '>' && first != '@') {
+    fail_at(input_.name(), 1, "the file begins with " + describe(static_cast<unsigned char>(first)) + ": " + wanted);
+  }
+  format_ = first == '>' ? Format::fasta : Format::fastq;
+  begun_ = true;
+}
+
+std::size_t TextBlocks::cut(const TextBlock& block) const {
+  if (ended_) return block.size;
+  return format_ == Format::fastq ? cut_fastq(block) : cut_fasta(block);
+}
+
+/// Reads until the block holds a place where it may end.
+void TextBlocks::fill(TextBlock& block) {
+  if (block.bytes.size() < block_bytes_ + kSlack) block.bytes.resize(block_bytes_ + kSlack);
+  if (block.bytes.size() < rest_.size() + kSlack + 1) block.bytes.resize(2 * rest_.size() + kSlack);
+  std::memcpy(block.bytes.data(), rest_.data(), rest_.size());
+  block.size = rest_.size();
+  rest_.clear();
+  for (;;) {
+    const std::size_t room = block.bytes.size() - kSlack - block.size;
+    const std::size_t got = read(block, room);
+    ended_ = got < room;
+    block.size += got;
+    text_bytes_ += got;
+    if (!begun_) detect(block);
+    const std::size_t end = cut(block);
+    if (end != 0 || ended_) {
+      rest_.assign(block.begin() + end, block.end());
+      block.size = end;
+      return;
+    }
+    if (block.size >= most_bytes_) {
+      fail_at(input_.name(), line_,
+              "a FASTQ record is longer than " + std::to_string(most_bytes_ >> 20) +
+                  " MiB: is it FASTQ of four lines a record?");
+    }
+    block.bytes.resize(2 * block.bytes.size());
+  }
+}
+
+void TextBlocks::go_on_from(const TextBlock& block) {
+  line_ += engine().newlines(block.begin(), block.size);
+  if (format_ == Format::fastq || block.size == 0) return;
+  const char* const newline = last_newline(block.begin(), block.end());
+  const char* const line = newline == nullptr ? block.begin() : newline + 1;
+  const std::uint64_t before = newline == nullptr ? block.column : 0;
+  column_ = before + static_cast<std::uint64_t>(block.end() - line);
+  in_header_ = before != 0 ? block.in_header : line < block.end() && *line == '>';
+  before_ = letters_before_end(block, overlap_);
+}
+
+bool TextBlocks::next(TextBlock& block) {
+  if (ended_ && rest_.empty()) return false;
+  block.line = line_;
+  block.name = input_.name();
+  block.in_header = in_header_;
+  block.column = column_;
+  block.before.assign(before_.begin(), before_.end());
+  block.before.resize(before_.size() + kSlack);
+  fill(block);
+  block.format = format_;
+  go_on_from(block);
+  return block.size != 0;
+}
+
+}  // namespace holdfast::kmers

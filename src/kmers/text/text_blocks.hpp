@@ -1,0 +1,69 @@
+// text_blocks.hpp: cuts the text of a file into blocks that threads parse independently of each other.
+//
+// A block of FASTQ is whole records of four lines. A block of FASTA ends anywhere; the next one brings the last k - 1 letters
+// of the sequence along, so that each k-mer is seen once. What is an error does not depend on where blocks end.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kmers/bases.hpp"
+#include "kmers/text/input.hpp"
+
+namespace holdfast::kmers {
+
+enum class Format : std::uint8_t { fasta, fastq };
+
+struct TextBlock {
+  std::vector<char> bytes;  ///< `kSlack` more than are used
+  std::size_t size = 0;
+  std::uint64_t line = 1;  ///< of the first byte
+  Format format = Format::fasta;
+  std::uint64_t column = 0;  ///< FASTA: bytes of its first line that came before it
+  bool in_header = false;    ///< FASTA: that line began with >
+  std::vector<char> before =
+      std::vector<char>(kSlack);  ///< FASTA: the last letters of the sequence before it, and `kSlack` more
+  std::string name;               ///< of the file, which may be closed before the block is parsed
+
+  std::size_t letters_before() const { return before.size() - kSlack; }
+  const char* begin() const { return bytes.data(); }
+  const char* end() const { return bytes.data() + size; }
+};
+
+class TextBlocks {
+ public:
+  /// `stopping`: see Input.
+  TextBlocks(const std::string& file, unsigned k, std::size_t block_bytes, std::size_t most_bytes,
+             const std::atomic<bool>* stopping = nullptr);
+
+  /// The next block, whose memory is reused; false at the end. Throws InputError.
+  bool next(TextBlock& block);
+
+  const Input& input() const { return input_; }
+  std::uint64_t text_bytes() const { return text_bytes_; }
+
+ private:
+  void fill(TextBlock& block);
+  void detect(const TextBlock& block);
+  std::size_t cut(const TextBlock& block) const;
+  void go_on_from(const TextBlock& block);
+  std::size_t read(TextBlock& block, std::size_t room);
+
+  Input input_;
+  const std::size_t overlap_, block_bytes_, most_bytes_;
+  bool begun_ = false, ended_ = false;
+  std::string rest_;  ///< text that was read, and belongs to the next block
+  Format format_ = Format::fasta;
+  std::uint64_t line_ = 1, text_bytes_ = 0;
+  std::uint64_t column_ = 0;
+  bool in_header_ = false;
+  std::string before_;  ///< letters of the sequence that goes on
+};
+
+/// "reads.fq, line 12: why"
+[[noreturn]] void fail_at(const std::string& name, std::uint64_t line, const std::string& why);
+
+}  // namespace holdfast::kmers

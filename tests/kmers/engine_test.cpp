@@ -1,0 +1,143 @@
+// engine_test.cpp: the inner loops of every instruction set give what counting letter by letter gives.
+#include "kmers/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "holdfast/kmers.hpp"
+#include "kmers/naive.hpp"
+
+namespace holdfast::kmers {
+namespace {
+
+using test::KmerMap;
+using test::Random;
+
+std::vector<const Engine*> engines() {
+  std::vector<const Engine*> all{&portable_engine()};
+  if (std::string_view(engine().name()) != "portable") all.push_back(&avx2_engine());
+  if (std::string_view(engine().name()) == "avx512") all.push_back(&avx512_engine());
+  return all;
+}
+
+std::vector<std::uint8_t> codes_of(const std::string& bases) {
+  std::vector<std::uint8_t> codes(bases.size() + kSlack, 1);
+  for (std::size_t i = 0; i < bases.size(); ++i) codes[i] = kCodes[static_cast<unsigned char>(bases[i])];
+  return codes;
+}
+
+KmerMap counted(const Bins& bins, const Engine& engine, unsigned k, bool canonical) {
+  KmerMap counts;
+  BinTable table;
+  std::vector<std::uint8_t> buffer;
+  for (unsigned bin = 0; bin < bins.count(); ++bin) {
+    table.clear(0);
+    bins.read(bin, buffer,
+              [&](const std::uint8_t* data, std::size_t bytes) { engine.count(data, bytes, k, canonical, table); });
+    std::size_t live = 0;
+    for (const BinTable::Slot& slot : table) {
+      if (slot.count == 0) continue;
+      EXPECT_TRUE(counts.emplace(test::text_of(slot.kmer, k), slot.count).second) << "in two bins, or twice in one";
+      ++live;
+    }
+    EXPECT_EQ(live, table.size());
+  }
+  return counts;
+}
+
+KmerMap count(const Engine& engine, const std::vector<std::string>& runs, unsigned k, unsigned m, bool canonical,
+              std::size_t budget, std::uint64_t* spilled = nullptr) {
+  Bins bins(Bins::sizes_for(4, 1, budget), ::testing::TempDir());
+  {
+    BinWriter writer(bins);
+    for (const std::string& run : runs) engine.split({k, m, 4}, codes_of(run).data(), run.size(), writer);
+    writer.finish();
+  }
+  if (spilled != nullptr) *spilled = bins.spilled_bytes();
+  return counted(bins, engine, k, canonical);
+}
+
+TEST(KmerEngine, CodesAndLinesAreThoseOfEachLetter) {
+  Random random(1);
+  for (const Engine* engine : engines()) {
+    for (std::size_t size = 0; size < 300; ++size) {
+      std::string text = test::random_sequence(random, size, size % 2 == 0);
+      if (size > 0 && size % 5 == 0) text[random.below(size)] = '\n';
+      const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+      EXPECT_EQ(engine->newlines(text.data(), size), lines);
+      const bool all =
+          std::all_of(text.begin(), text.end(), [](char c) { return kCodes[static_cast<unsigned char>(c)] < 4; });
+      text.resize(size + kSlack, '\n');
+      std::vector<std::uint8_t> codes(size + kSlack);
+      EXPECT_EQ(engine->encode(text.data(), size, codes.data()), all) << engine->name() << " " << size;
+      for (std::size_t i = 0; i < size; ++i) {
+        const std::uint8_t right = kCodes[static_cast<unsigned char>(text[i])];
+        if (right < kNoBase) {
+          ASSERT_EQ(codes[i], right) << text[i];
+        } else {
+          ASSERT_GE(codes[i], kNoBase) << text[i];
+        }
+      }
+    }
+    const std::string many(100'000, '\n');  // more than a counter of one byte holds
+    EXPECT_EQ(engine->newlines(many.data(), many.size()), many.size());
+  }
+}
+
+TEST(KmerEngine, SuperKmersInBinsHaveEveryKmerOnce) {
+  Random random(2);
+  for (const Engine* engine : engines()) {
+    for (unsigned k = 13; k <= kMostK; ++k) {
+      const unsigned m = 7 + k % 5;
+      std::vector<std::string> runs;
+      for (const std::size_t size : {k + 0u, k + 1u, 100u, 150u, 1024u + k - 1, 1024u + k, 5000u}) {
+        runs.push_back(test::random_sequence(random, std::max<std::size_t>(size, k), false));
+      }
+      runs.push_back(std::string(700, 'A'));
+      runs.push_back(std::string(300, 'T'));
+      for (const bool canonical : {false, true}) {
+        KmerMap naive;
+        for (const std::string& run : runs) test::count_naively(run, k, canonical, naive);
+        EXPECT_EQ(count(*engine, runs, k, m, canonical, 64 << 20), naive) << engine->name() << " k " << k;
+      }
+    }
+  }
+}
+
+TEST(KmerEngine, BinsThatDoNotFitGoToAFileAndComeBack) {
+  Random random(3);
+  std::vector<std::string> runs;
+  for (unsigned i = 0; i < 2000; ++i) runs.push_back(test::random_sequence(random, 150, false));
+  KmerMap naive;
+  for (const std::string& run : runs) test::count_naively(run, 31, true, naive);
+  std::uint64_t spilled = 0;
+  EXPECT_EQ(count(engine(), runs, 31, 11, true, 100'000, &spilled), naive);
+  EXPECT_GT(spilled, 100'000u);
+}
+
+TEST(KmerTable, GrowsAndKnowsKmerZero) {
+  Random random(4);
+  BinTable table;
+  std::map<std::uint64_t, std::uint64_t> right;
+  for (unsigned round = 0; round < 3; ++round) {
+    right.clear();
+    table.clear(round == 1 ? 5000 : 0);
+    for (unsigned i = 0; i < 40'000; ++i) {
+      const std::uint64_t kmer = i % 100 == 0 ? 0 : random.below(10'000) << 40;
+      table.reserve(1);
+      table.add(kmer, table.home(kmer));
+      ++right[kmer];
+    }
+    EXPECT_EQ(table.size(), right.size());
+    std::map<std::uint64_t, std::uint64_t> found;
+    for (const BinTable::Slot& slot : table) {
+      if (slot.count == 0) continue;
+      EXPECT_TRUE(found.emplace(slot.kmer, slot.count).second);
+    }
+    EXPECT_EQ(found, right);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::kmers

@@ -1,0 +1,83 @@
+// spill_test.cpp: the file for what memory does not hold: its runs, and a disk that is full.
+#include "kmers/spill.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+#include "holdfast/error.hpp"
+#include "pool/medium/system.hpp"
+
+namespace holdfast::kmers {
+namespace {
+
+namespace system = memory::system;
+
+std::vector<std::uint8_t> bytes_of(std::size_t size, std::uint8_t first) {
+  std::vector<std::uint8_t> bytes(size);
+  for (std::uint8_t& byte : bytes) byte = first++;
+  return bytes;
+}
+
+TEST(KmerSpill, RunsComeBack) {
+  Spill spill(::testing::TempDir(), 3);
+  const auto a = bytes_of(700'000, 1), b = bytes_of(900'000, 2), c = bytes_of(3, 3);
+  spill.append(a.data(), a.size());
+  spill.append(c.data(), c.size());
+  spill.end(0);
+  spill.end(1);  // nothing
+  spill.append(b.data(), b.size());
+  spill.end(2);
+  spill.flush();
+  spill.append(c.data(), c.size());
+  spill.end(2);
+  spill.flush();
+  EXPECT_EQ(spill.bytes(), a.size() + b.size() + 2 * c.size());
+  EXPECT_TRUE(spill.runs(1).empty());
+  ASSERT_EQ(spill.runs(0).size(), 1u);
+  ASSERT_EQ(spill.runs(2).size(), 2u);
+  std::vector<std::uint8_t> read(spill.runs(0)[0].bytes);
+  spill.read(spill.runs(0)[0], read.data());
+  auto both = a;
+  both.insert(both.end(), c.begin(), c.end());
+  EXPECT_EQ(read, both);
+  read.resize(b.size());
+  spill.read(spill.runs(2)[0], read.data());
+  EXPECT_EQ(read, b);
+  read.resize(c.size());
+  spill.read(spill.runs(2)[1], read.data());
+  EXPECT_EQ(read, c);
+}
+
+class Full : public system::Observer {
+ public:
+  explicit Full(int error) : error_(error), before_(system::observe(this)) {}
+  ~Full() override { system::observe(before_); }
+  int before(const system::Event& event) noexcept override { return event.call == system::Call::pwrite ? error_ : 0; }
+
+ private:
+  const int error_;
+  system::Observer* const before_;
+};
+
+TEST(KmerSpill, AFullDiskIsNoSpace) {
+  Spill spill(::testing::TempDir(), 1);
+  const auto some = bytes_of(10, 1);
+  spill.append(some.data(), some.size());
+  spill.end(0);
+  {
+    const Full full(ENOSPC);
+    EXPECT_THROW(spill.flush(), NoSpace);
+  }
+  const Full broken(EIO);
+  EXPECT_THROW(spill.flush(), SystemError);
+}
+
+TEST(KmerSpill, AFolderThatIsNotThereIsSaid) {
+  Spill spill("/no/such/folder", 1);
+  const auto some = bytes_of(10, 1);
+  EXPECT_THROW(spill.append(some.data(), some.size()), SystemError);
+}
+
+}  // namespace
+}  // namespace holdfast::kmers
