@@ -31,6 +31,16 @@ if(HOLDFAST_CUDA)
   list(APPEND holdfast_sources ${cuda_sources})
 endif()
 
+# ISA-L inflates what k-mers are counted in. Without it, gzip is refused.
+find_path(HOLDFAST_ISAL_INCLUDE isa-l/igzip_lib.h)
+find_library(HOLDFAST_ISAL_LIBRARY isal)
+if(HOLDFAST_ISAL_INCLUDE AND HOLDFAST_ISAL_LIBRARY)
+  set(HOLDFAST_ISAL ON)
+else()
+  set(HOLDFAST_ISAL OFF)
+  message(STATUS "no gzip for k-mers: isa-l/igzip_lib.h is not installed (libisal-dev)")
+endif()
+
 # The library under a name: Tests.cmake builds another, with failpoints.
 function(holdfast_library name)
   add_library(${name} STATIC ${holdfast_sources} ${wide_sources})
@@ -41,6 +51,11 @@ function(holdfast_library name)
     PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_definitions(${name} PRIVATE HOLDFAST_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${name} PUBLIC Threads::Threads PRIVATE $<BUILD_INTERFACE:holdfast_options>)
+  if(HOLDFAST_ISAL)
+    target_compile_definitions(${name} PRIVATE HOLDFAST_WITH_ISAL=1)
+    target_include_directories(${name} SYSTEM PRIVATE "${HOLDFAST_ISAL_INCLUDE}")
+    target_link_libraries(${name} PRIVATE "${HOLDFAST_ISAL_LIBRARY}")
+  endif()
   if(HOLDFAST_CUDA)
     # Defined where the cuda machine is part of the library: `#ifdef HOLDFAST_WITH_CUDA` in src/table.
     target_compile_definitions(${name} PRIVATE HOLDFAST_WITH_CUDA=1)

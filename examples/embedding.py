@@ -23,7 +23,7 @@ class ClickModel(torch.nn.Module):
     def __init__(self, table: hf.Table) -> None:
         super().__init__()
         start = hf.initial.Normal(std=0.3, seed=1)
-        self.rows = hft.Embedding(table, COLUMNS, stored=torch.bfloat16, dtype=torch.float32, init=start, lr=15)
+        self.rows = hft.Embedding(table, COLUMNS, stored=torch.bfloat16, dtype=torch.float32, init=start)
         self.bottom = torch.nn.Sequential(torch.nn.Linear(FEATURES, COLUMNS), torch.nn.ReLU())
         pairs = CATEGORIES * (CATEGORIES + 1) // 2
         self.top = torch.nn.Sequential(torch.nn.Linear(COLUMNS + pairs, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
@@ -53,14 +53,17 @@ def main() -> None:
     loss_of = torch.nn.BCEWithLogitsLoss()
     with hf.Table.create(pool, value=2 * COLUMNS, capacity=1_000, overwrite=True) as table:
         model = ClickModel(table)
-        optimizer = torch.optim.Adam([p for name, p in model.named_parameters() if name != "rows.anchor"], lr=0.01)
+        optimizer = torch.optim.Adam([*model.bottom.parameters(), *model.top.parameters()], lr=0.01)
+        rows_optimizer = hft.SGD(model.rows.parameters(), lr=15)
         losses = []
         for _ in range(200):
             numbers, categories, clicked = clicks(256, random)
             loss = loss_of(model(numbers, categories), clicked)
             optimizer.zero_grad()
-            loss.backward()  # the rows learn here: durable when it returns
+            rows_optimizer.zero_grad()
+            loss.backward()
             optimizer.step()
+            rows_optimizer.step()  # the rows learn here: durable when it returns
             losses.append(float(loss.detach()))
         before, after = sum(losses[:20]) / 20, sum(losses[-20:]) / 20
         numbers, categories, clicked = clicks(2_000, random)

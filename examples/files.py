@@ -13,7 +13,7 @@ def main(folder: Path) -> None:
 
     with hf.Table.create(folder / "prices.hold", value=16, overwrite=True) as table:
         # In batches, each durable before the next. Had it been killed, resume=True would go on behind the last one.
-        report = hf.load(table, prices, value="float64,int64", resume=True)
+        report = hf.load(table, prices, value="float64,int64", heading=True, resume=True)
         print(f"loaded {report.rows:,} rows")
         # Other threads may search the table meanwhile; whatever happens, the snapshot is whole or not there.
         table.snapshot(folder / "monday.hold", overwrite=True)

@@ -1,4 +1,4 @@
-"""Applications over a table: embedding lookups of a recommendation model, and PageRank."""
+"""Applications over a table: embedding lookups of a recommendation model, their training, and PageRank."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +8,7 @@ import typer
 
 from bench.applications import dlrm as embeddings
 from bench.applications import pagerank as ranks
+from bench.applications import training as steps
 from bench.frame import code, options, text
 from bench.frame.results import Json
 from bench.frame.running import running
@@ -60,6 +61,39 @@ def dlrm(
         options.finish(console, name, parameters, got, json_file, save, code.of_table(device))
 
 
+def training(
+    items: Annotated[int, typer.Option(parser=options.count, metavar="N", help="Rows in the table.")] = 4 << 20,
+    dim: Annotated[int, typer.Option(help="Floats a row; its state is one more.")] = 31,
+    batch: Annotated[str, typer.Option(metavar="N[,N…]", help="Rows a step.")] = "4Ki,64Ki,1Mi",
+    device: options.Device = "cpu",
+    repeat: options.Repetitions = 5,
+    where: options.Where = None,
+    json_file: options.JsonFile = None,
+    save: options.Save = False,
+    quick: options.Quick = False,
+) -> None:
+    """A step of row-wise Adagrad, against `find` and `accumulate` of the same rows apart. Needs PyTorch."""
+    batches = options.counts(batch)
+    if quick:
+        items, batches, repeat = 4096, [64, 256], 1
+    if dim < 1 or min(batches) < 1 or max(batches) > items:
+        raise typer.BadParameter(
+            f"--dim is {dim} and --batch {batch}: give 1 or more, and batches of {items:,} at most"
+        )
+    with running(json_file) as (console, progress), pool_folder(where) as folder:
+        got = steps.training(items, dim, batches, device, repeat, folder, progress)
+        rows = [
+            (f"{run['batch']:,}", text.figure(run["step_mops"]), text.figure(run["apart_mops"]),
+             text.figure(run["of_apart"], 2))
+            for run in got["runs"]
+        ]  # fmt: skip
+        columns = ("rows a step", "M rows/s, step", "find and accumulate", "of it")
+        text.print_rows(console, f"{items:,} rows of {dim} floats and a state", columns, rows)
+        parameters = {"items": items, "dim": dim, "batches": batches, "device": device, "repetitions": repeat}
+        name = options.result_name("training", "", device)
+        options.finish(console, name, parameters, got, json_file, save, code.of_table(device))
+
+
 def pagerank(
     data: Annotated[Path | None, typer.Option(help="A list of edges as SNAP has them; default: generated.")] = None,
     scale: Annotated[int, typer.Option(help="Generated: 2^SCALE vertices.")] = 20,
@@ -99,7 +133,7 @@ def pagerank(
         options.finish(console, name, parameters, got, json_file, save, code.of_table(device))
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"dlrm": dlrm, "pagerank": pagerank}
+COMMANDS: dict[str, Callable[..., None]] = {"dlrm": dlrm, "pagerank": pagerank, "training": training}
 SUITE: list[tuple[str, dict[str, Any]]] = [
     ("dlrm", {"scale": 0.05, "dim": "32"}),
     ("pagerank", {"scale": 18, "edges": 4_000_000}),

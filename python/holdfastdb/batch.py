@@ -205,8 +205,8 @@ def _word(library: Library) -> str:
 
 
 def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
-    """Checks the request, runs it, and returns its results. Interrupted, raises what the signal's handler raised, with
-    the statuses so far as its attribute `statuses`."""
+    """Checks the request, runs it, and returns its results. Interrupted, raises what the signal's handler raised, or
+    TableClosed where it closed the table, with the statuses so far as its attribute `statuses`."""
     given = _take(request, shape)
     keys, values, ops, mask = given.keys, given.values, given.ops, given.mask
     place = one_place(given.operands, shape)

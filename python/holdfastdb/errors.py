@@ -78,6 +78,10 @@ class ReadOnly(Error):
     """The table or its pool was opened with mode="r"."""
 
 
+class InputError(Error):
+    """A file with data to read cannot be opened, or is not what it should be; the message has file and line."""
+
+
 class SystemError(Error, OSError):
     """A call of the operating system failed; the message has its reason."""
 
@@ -89,6 +93,7 @@ class MissingExtra(Error, ImportError):
 __all__ = [
     "DeviceError",
     "Error",
+    "InputError",
     "InvalidArgument",
     "InvalidType",
     "MediumError",

@@ -45,12 +45,50 @@ def _mixed(words: Any) -> Any:
     return words ^ _shifted(words, 31)
 
 
+GREATEST = {"bfloat16": float.fromhex("0x1.FEp127")} | {
+    kind: float(np.finfo(kind).max) for kind in ("float16", "float32", "float64")
+}
+"""Of the floating-point types."""
+
+
+def limits_of(kind: str) -> tuple[int, int] | None:
+    """The least and the greatest number of a type of whole numbers; None for others."""
+    if kind == "bool":
+        return 0, 1
+    if not kind.startswith(("int", "uint")):
+        return None
+    info = np.iinfo(kind)
+    return int(info.min), int(info.max)
+
+
 class Initial(ABC):
     """How the rows of new keys begin."""
 
     @abstractmethod
     def fill(self, rows: Any, words: Any, library: Library, place: str) -> None:
         """Fills fp32 `rows` (n, columns) for keys of `words` (n, w) int64."""
+
+    @abstractmethod
+    def bounds(self) -> tuple[float, float]:
+        """Between which all elements lie."""
+
+    def check(self, kind: str) -> None:
+        """Raises InvalidArgument where elements of this type cannot hold what it gives."""
+        if limits_of(kind) is not None:
+            raise InvalidArgument(
+                f"init is {self}, whose elements are fractions, and dtype is {kind}: give a whole number"
+            )
+        low, high = self.bounds()
+        if kind in GREATEST and max(-low, high) > GREATEST[kind]:
+            raise InvalidArgument(
+                f"init is {self}, which may give {low:g} to {high:g}, and {kind} holds {GREATEST[kind]:g} at most: "
+                "give less, or another dtype"
+            )
+
+    def made(self, keys: Any, row: tuple[int, ...], kind: str, dtype: Any, library: Library) -> Any:
+        """`row` elements of `dtype`, whose name is `kind`, a row for each key."""
+        self.check(kind)
+        return library.converted(self.rows(keys, row[1] if len(row) > 1 else 1, library), dtype).reshape(row)
 
     def rows(self, keys: Any, columns: int, library: Library) -> Any:
         """Shape (n, columns) of fp32, for n keys in memory of `library`."""
@@ -77,7 +115,29 @@ class Constant(Initial):
     value: float = 0.0
 
     def __post_init__(self) -> None:
-        _finite("value", self.value)
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float | np.integer | np.floating):
+            raise InvalidType(f"value is {self.value!r}, of type {type(self.value).__name__}: give a number")
+        if not abs(self.value) <= GREATEST["float64"]:  # nor is it no number
+            raise InvalidArgument(f"value is {self.value}: give a finite number that fits some dtype")
+
+    def bounds(self) -> tuple[float, float]:
+        return float(self.value), float(self.value)
+
+    def check(self, kind: str) -> None:
+        if (limits := limits_of(kind)) is None:
+            super().check(kind)
+        elif self.value != int(self.value) or not limits[0] <= int(self.value) <= limits[1]:
+            raise InvalidArgument(
+                f"init is {self.value}, and {kind} holds whole numbers from {limits[0]} to {limits[1]}: give such a one"
+            )
+
+    def made(self, keys: Any, row: tuple[int, ...], kind: str, dtype: Any, library: Library) -> Any:
+        if limits_of(kind) is None and kind != "float64":
+            return super().made(keys, row, kind, dtype, library)
+        self.check(kind)  # fp32 would round what these hold
+        rows = library.new(row, dtype, library.place(keys), zero=False)
+        rows[...] = float(self.value) if kind == "float64" else int(self.value)
+        return rows
 
     def fill(self, rows: Any, words: Any, library: Library, place: str) -> None:
         rows[...] = float(self.value)
@@ -122,6 +182,9 @@ class Uniform(_Drawn):
             raise InvalidArgument(f"low is {self.low} and high is {self.high}: give the lower one first")
         _finite("high - low", self.high - self.low)
 
+    def bounds(self) -> tuple[float, float]:
+        return float(self.low), float(self.high)
+
     def fill(self, rows: Any, words: Any, library: Library, place: str) -> None:
         bits = _shifted(self._words(words, rows.shape[1], library, place), 40)
         rows[...] = bits
@@ -146,6 +209,9 @@ class Normal(_Drawn):
         _check_seed(self.seed)
         if self.std < 0:
             raise InvalidArgument(f"std is {self.std}: give 0 or more")
+
+    def bounds(self) -> tuple[float, float]:
+        return float(self.mean - 4 * self.std), float(self.mean + 4 * self.std)
 
     def fill(self, rows: Any, words: Any, library: Library, place: str) -> None:
         drawn = self._words(words, rows.shape[1], library, place)

@@ -5,6 +5,7 @@ except where the number of missing keys is asked for.
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from . import _native, arrays, batch
 from .batch import Request, Results
 from .errors import InvalidArgument, InvalidType
-from .initial import Constant, Initial
+from .initial import GREATEST, Constant, Initial, limits_of
 from .libraries import HOST, Library
 from .operands import Operand, TableShape, take_out
 from .rows import result_rows, take_keys
@@ -77,17 +78,38 @@ def find(table: _native.Table, request: Request, shape: TableShape, missing: boo
 
 def _first_rows(init: Any, keys: Any, row: tuple[int, ...], dtype: Any, library: Library, n_name: str) -> Any:
     """A row for each of `keys`, of the table's type."""
-    columns = row[1] if len(row) > 1 else 1
+    kind = _name_of(library, dtype)
     if isinstance(init, Initial):
-        return library.converted(init.rows(keys, columns, library), dtype).reshape(row)
+        return init.made(keys, row, kind, dtype, library)
     made = init(keys)
     imported = arrays.import_array("the rows of init", made)
     if imported is None:
         raise InvalidType(f"init gave {type(made).__name__}: it is called with {n_name} and gives an array of rows")
     rows, source = imported
-    if source.name == library.name and source.dtype_name(rows) in FLOATS:
+    given = source.dtype_name(rows)
+    _check_given(rows, given, kind, source)
+    if source.name == library.name and given in FLOATS:
         rows = library.converted(rows, dtype)
     return rows
+
+
+def _check_given(rows: Any, given: str, kind: str, source: Library) -> None:
+    """Raises InvalidArgument where elements of type `kind` do not hold what a function gave. In GPU memory nobody looks
+    at numbers: of floating-point ones those that are too great are infinite there."""
+    limits, own = limits_of(kind), limits_of(given)
+    numbers = (given in FLOATS or own is not None) and (kind in FLOATS or limits is not None)
+    if given in (kind, "uint8") or not numbers:  # the same, or bytes of rows, whatever they mean
+        return
+    if (given in FLOATS) != (kind in FLOATS):
+        raise InvalidArgument(f"init gave rows of {given}, and dtype is {kind}: give rows of {kind}")
+    if source.place(rows) != HOST or 0 in rows.shape:
+        return
+    least, greatest = limits or (-GREATEST[kind], GREATEST[kind])
+    for number in (rows.min().item(), rows.max().item()):
+        if math.isfinite(number) and not least <= number <= greatest:
+            raise InvalidArgument(
+                f"init gave {number}, and {kind} holds {least:.6g} to {greatest:.6g}: give less, or another dtype"
+            )
 
 
 def _initial(init: Any) -> Any:

@@ -226,6 +226,18 @@ class Operations:
         result = self._run(request)
         return result.scores, result.found
 
+    @overload
+    def find_or_insert(
+        self, keys: Any, values: Any = None, *, init: Any = None, dtype: Any = None, mask: Any = None,
+        unique: bool = False, out: Any = None, stream: Any = None, as_arrow: bool = False, as_device: bool = False,
+        statuses: Literal[False] = False,
+    ) -> tuple[Any, Any]: ...  # fmt: skip
+    @overload
+    def find_or_insert(
+        self, keys: Any, values: Any = None, *, init: Any = None, dtype: Any = None, mask: Any = None,
+        unique: bool = False, out: Any = None, stream: Any = None, as_arrow: bool = False, as_device: bool = False,
+        statuses: Literal[True],
+    ) -> tuple[Any, Any, Any]: ...  # fmt: skip
     def find_or_insert(
         self,
         keys: Any,
@@ -239,7 +251,8 @@ class Operations:
         stream: Any = None,
         as_arrow: bool = False,
         as_device: bool = False,
-    ) -> tuple[Any, Any]:
+        statuses: bool = False,
+    ) -> Any:
         """Reads the value of each key, or adds the key with the value given, or with one that `init` makes.
 
         Parameters
@@ -254,6 +267,8 @@ class Operations:
             As for `find`: converted if it is of another floating-point type than `dtype`.
         as_arrow, as_device
             As for `find`.
+        statuses
+            Give the statuses too.
 
         Returns
         -------
@@ -261,7 +276,10 @@ class Operations:
             What is there now: n rows, of the kind of the values given unless `dtype` says otherwise. Zero where there
             was no space.
         found
-            Shape (n,) of bool: the key was there before.
+            Shape (n,) of bool: the key was there before. False also where there was no space, which the statuses tell
+            from a key that was added.
+        statuses
+            If asked for: shape (n,) of uint8: FOUND, INSERTED, NO_SPACE or NOT_RUN.
         """
         rows, found = pair_of(out)
         dtype = self._dtype if dtype is None else dtype
@@ -274,9 +292,10 @@ class Operations:
                     f"init makes values of fixed length, and those of {self._shape.path} have any: give values"
                 )
             result = lookup.find_or_insert(self._native, request, self._shape, init)
-            return result.values, result.found
-        result = self._run(request)
-        return result.values, result.found
+        else:
+            result = self._run(request)
+        answer = result.values, result.found
+        return (*answer, result.statuses) if statuses else answer
 
     def insert_and_find(
         self,

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Unpack
 from ._native import Pool as NativePool
 from ._native import default_capacity
 from .checked import function_of, whole
-from .errors import InvalidType, ReadOnly
+from .errors import InvalidType, ReadOnly, TableClosed
 from .inspection import CheckReport, ObjectInfo, SnapshotReport, name_of, objects_from, path_text, report_from
 from .options import CreateOptions, OpenOptions, create_options, mode_of, open_options
 from .table import Table
@@ -44,7 +44,7 @@ class Pool:
         Parameters
         ----------
         overwrite
-            Replace an existing file, unless it is a pool that somebody has open.
+            Replace a pool that nobody has open, or an empty file, and nothing else.
 
         Raises
         ------
@@ -168,8 +168,8 @@ class Pool:
     ) -> SnapshotReport:
         """Copies all objects, as they are at one moment, into a pool file of its own, on any medium.
 
-        Searches go on meanwhile; what changes a table, opens or closes one, or looks at `objects` waits until all is
-        copied. The file has its name only when it is whole and on its device.
+        Searches go on meanwhile; what changes a table, opens or closes one waits until all is copied. The file
+        has its name only when it is whole and on its device.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Pool:
         wait_for_sessions
             Wait until sessions, in which kernels of C++ programs work on a table, have ended. False: InvalidArgument.
         progress
-            As for `Table.snapshot`. It may search tables, and must not use the pool otherwise.
+            As for `Table.snapshot`.
 
         Raises
         ------
@@ -229,9 +229,10 @@ class Pool:
         self.close()
 
     def __repr__(self) -> str:
-        if self.closed:
+        try:
+            names = ", ".join(found.name for found in self.objects)
+        except TableClosed:
             return f"<holdfastdb.Pool {self._path}: closed>"
-        names = ", ".join(found.name for found in self.objects)
         return f"<holdfastdb.Pool {self._path}: {names or 'empty'}>"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:

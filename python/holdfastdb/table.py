@@ -12,7 +12,7 @@ from ._native import default_capacity
 from .checked import MOST, function_of, whole
 from .column import Column
 from .contents import Contents
-from .errors import InvalidType
+from .errors import InvalidType, TableClosed
 from .inspection import CheckReport, SnapshotReport, path_text, report_from
 from .libraries import HOST
 from .operands import TableShape
@@ -48,8 +48,12 @@ class Table(Sized, Contents):
         The CUDA stream to run on, for arrays in GPU memory; by default the current stream of the keys' library. Current
         streams of the arrays' libraries wait for it and it for them.
 
-    Several threads may use one table at once. A call interrupted by a signal in the main thread finishes what runs and
-    raises (KeyboardInterrupt for SIGINT) with the statuses as the error's attribute `statuses`.
+    Several threads may use one table at once. A signal in the main thread ends the piece of a batch that runs, of a
+    hundred thousand rows or so; then its handler runs, between two pieces, and may do anything with the table. If the
+    handler raises (KeyboardInterrupt for SIGINT), so does the call; if it closes the table, the call raises
+    TableClosed: either way with the statuses so far as the error's attribute `statuses`. Else the batch goes on. What a
+    handler, or another thread meanwhile, sees or copies is the table between two pieces: of the batch, the rows that
+    have run.
     """
 
     def __init__(self) -> None:
@@ -102,7 +106,7 @@ class Table(Sized, Contents):
         device
             "auto" (a GPU if there is one and the medium allows it), "cpu", "cuda" or "cuda:N".
         overwrite
-            Replace an existing file.
+            Replace a pool that nobody has open, or an empty file, and nothing else.
         levels, hash_locations, slots
             The configuration, GPHash §3.1: 2, 2 and 8; at most 5 levels, and a product of at most 32.
         threads
@@ -279,18 +283,19 @@ class Table(Sized, Contents):
 
         Searches go on meanwhile; changing batches wait until all is copied, and the copy waits for those that run. The
         file has its name only when it is whole and on its device: interrupted, killed or out of room, nothing is there.
+        A handler of a signal that interrupts a batch copies the table as it is between two pieces of that batch.
 
         Parameters
         ----------
         path
             Of the new file, readable by its owner alone.
         overwrite
-            Replace an existing file, unless it is a pool that somebody has open.
+            Replace a pool that nobody has open, or an empty file, and nothing else.
         threads
             That write; 0: 4, which mostly wait for the disk.
         progress
             Called every few hundredths of a second with the bytes copied and those to copy. What it raises ends the
-            snapshot. It may search the table, and must not change it.
+            snapshot. It may do anything with the table; what changes it waits until all is copied.
 
         Raises
         ------
@@ -325,9 +330,10 @@ class Table(Sized, Contents):
         self.close()
 
     def __repr__(self) -> str:
-        if self.closed:
+        try:
+            stats = self.stats()
+        except TableClosed:
             return f"<holdfastdb.Table {self.path}: closed>"
-        stats = self.stats()
         load = stats["size"] / stats["slots"]
         return (
             f"<holdfastdb.Table {self.path}: {stats['size']:,} items, load {load:.2f}, on {self.device}, "

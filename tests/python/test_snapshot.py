@@ -126,6 +126,10 @@ def test_refusals(device: str, make: Make, tmp_path: Path) -> None:
     with pytest.raises(hf.InvalidType, match="path"):
         table.snapshot(3)  # type: ignore[arg-type]
     assert there.read_text() == "precious" and len(list(tmp_path.iterdir())) == 1
+    with pytest.raises(hf.PoolExists, match="is no pool"):
+        table.snapshot(there, overwrite=True)
+    assert there.read_text() == "precious"
+    there.write_text("")
     table.snapshot(there, overwrite=True)
     assert hf.check(there).ok
     table.close()

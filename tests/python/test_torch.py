@@ -48,9 +48,10 @@ def rows_of(keys: Any, columns: int = 4, init: initial.Initial = FIRST) -> Any:
 
 def test_an_embedding_in_a_column_of_the_values(place: str, make: Make) -> None:
     table = make(Where(place), value=24).table
-    embedding = hft.Embedding(table.column(8, 24), 4, init=FIRST, lr=0.5)
+    embedding = hft.Embedding(table.column(8, 24), 4, init=FIRST)
     keys = torch.tensor([3, 4, 3], device=place)
     embedding.to(place)(keys).sum().backward()
+    hft.SGD(embedding.parameters(), lr=0.5).step()
     values = table.find(keys, dtype=F32)[0]
     expected = rows_of(keys) - 0.5 * torch.tensor([[2.0], [1.0], [2.0]], device=place)  # key 3 has two gradients
     assert torch.allclose(values[:, 2:], expected) and not values[:, :2].any()
@@ -95,12 +96,21 @@ def test_sums_of_bfloat16(place: str, make: Make, scale: float) -> None:
     assert torch.equal(values.cpu()[0], expected)
 
 
+def test_the_operator_tells_what_was_added_from_what_found_no_room(place: str, make: Make) -> None:
+    table = make(Where(place), value=64, capacity=16, max_bytes=1 << 20).table
+    keys = torch.arange(200_000, device=place)
+    rows, statuses = torch.ops.holdfastdb.find_or_insert(hft.handle(table), keys, 16, F32, F32, "constant", 1.0, 0.0, 0)
+    added, lost = statuses == Status.INSERTED, statuses == Status.NO_SPACE
+    assert added.any() and lost.any() and (added | lost).all() and len(table) == int(added.sum())
+    assert (rows[added] == 1).all() and not rows[lost].any()
+
+
 def test_the_operators_pass_pytorchs_checks(table: Table, place: str) -> None:
     handle, keys = hft.handle(table), torch.tensor([[5, 6], [7, 5]], device=place)
     rows = torch.ones(2, 2, 4, device=place)
     ops = torch.ops.holdfastdb
     table.insert(keys.view(-1)[:3], rows.view(-1, 4)[:3])  # so that a second run does as the first
-    anchor, rate = torch.zeros(1, device=place), torch.zeros((), dtype=F64)
+    embedding, anchor = hft.Embedding(table, 4), torch.zeros(1)
     calls = [
         (ops.find, (handle, keys, 4, F32, F16)),
         (ops.contains, (handle, keys)),
@@ -108,8 +118,8 @@ def test_the_operators_pass_pytorchs_checks(table: Table, place: str) -> None:
         (ops.insert_or_assign, (handle, keys, rows, F32)),
         (ops.accumulate, (handle, keys, rows, F32, -0.5)),
         (ops.erase, (handle, keys + 100)),
-        (ops.embed, (anchor.clone().requires_grad_(), handle, rate, keys, 4, F32, F32, *DRAW)),
-        (ops.descend, (anchor, handle, rate, keys, rows, F32)),
+        (ops.embed, (anchor.clone().requires_grad_(), embedding.rows.handle, keys, 4, F32, F32, *DRAW)),
+        (ops.keep_gradients, (anchor, embedding.rows.handle, keys, rows)),
     ]
     assert {op._qualified_op_name for op, _ in calls} == {
         f"holdfastdb::{name}" for name in dir(ops) if name[0] != "_"
@@ -142,7 +152,8 @@ def test_a_compiler_keeps_every_change_in_order(table: Table, place: str) -> Non
 def test_an_embedding_trains_as_pytorchs_own(place: str, make: Make, stored: Any, compiled: bool) -> None:
     """The same losses, step by step, as torch.nn.Embedding with SGD; where rows are of bf16, to its rounding."""
     table = make(Where(place), value=4 * stored.itemsize).table
-    ours = hft.Embedding(table, 4, stored=stored, dtype=F32, init=FIRST, lr=0.5).to(place)
+    ours = hft.Embedding(table, 4, stored=stored, dtype=F32, init=FIRST).to(place)
+    rows_optimizer = hft.SGD(ours.parameters(), lr=0.5)
     theirs = torch.nn.Embedding(20, 4, device=place)
     with torch.no_grad():
         theirs.weight.copy_(rows_of(torch.arange(20, device=place)).to(stored))
@@ -156,15 +167,15 @@ def test_an_embedding_trains_as_pytorchs_own(place: str, make: Make, stored: Any
     random, losses = torch.Generator().manual_seed(4), []
     for turn in range(30):
         if turn == 20:
-            ours.lr = optimizer.param_groups[0]["lr"] = 0.01
+            rows_optimizer.param_groups[0]["lr"] = optimizer.param_groups[0]["lr"] = 0.01
         keys = torch.randint(0, 20, (2, 3), generator=random).to(place)
         mine, other = step(ours, keys) / 20, loss(theirs, keys) / 20
-        ours.zero_grad()
+        rows_optimizer.zero_grad()
         mine.backward()
+        rows_optimizer.step()
         optimizer.zero_grad()
         other.backward()
         optimizer.step()
-        assert ours.anchor.grad is not None and not ours.anchor.grad.any()
         torch.testing.assert_close(
             mine, other, rtol=1e-4 if stored is F32 else 0.2, atol=1e-5 if stored is F32 else 0.05
         )
@@ -179,30 +190,34 @@ def test_an_embedding_trains_as_pytorchs_own(place: str, make: Make, stored: Any
 def test_repeated_keys_of_16_bits_are_rounded_once(place: str, make: Make) -> None:
     table = make(Where(place), value=2).table
     table.insert(torch.tensor([1], device=place), torch.tensor([[256.0]], device=place, dtype=BF16))
-    embedding = hft.Embedding(table, 1, stored=BF16, dtype=F32, lr=1).to(place)
+    embedding = hft.Embedding(table, 1, stored=BF16, dtype=F32).to(place)
     embedding(
         torch.tensor([1, 1, 1, 1], device=place)
     ).sum().backward()  # four times 1, of which none alone would count
+    hft.SGD(embedding.parameters(), lr=1).step()
     assert table.find(torch.tensor([1], device=place), dtype=BF16)[0].tolist() in ([252.0], [[252.0]])
 
 
-def test_changes_between_forward_and_backward(table: Table, place: str) -> None:
-    embedding = hft.Embedding(table, 4, init=1.0, lr=1).to(place)
-    loss = embedding(torch.tensor([1], device=place)).sum()
-    torch.ops.holdfastdb.insert_or_assign(hft.handle(table), torch.tensor([1], device=place),
-                                        torch.full((1, 4), 9.0, device=place), F32)  # fmt: skip
-    embedding.lr = 2
+def test_changes_between_forward_and_step(table: Table, place: str) -> None:
+    embedding, keys = hft.Embedding(table, 4, init=1.0).to(place), torch.tensor([1], device=place)
+    optimizer = hft.SGD(embedding.parameters(), lr=1)
+    loss = embedding(keys).sum()
+    torch.ops.holdfastdb.insert_or_assign(hft.handle(table), keys, torch.full((1, 4), 9.0, device=place), F32)
     loss.backward()
-    assert table.find(torch.tensor([1], device=place), dtype=F32)[0].tolist() == [[8.0] * 4]  # by the rate of forward
+    assert table.find(keys, dtype=F32)[0].tolist() == [[9.0] * 4]  # backward writes nothing
+    optimizer.step()
+    assert table.find(keys, dtype=F32)[0].tolist() == [[8.0] * 4]
 
 
 def test_a_gradient_that_is_not_asked_for_changes_nothing(table: Table, place: str) -> None:
-    embedding = hft.Embedding(table, 4, init=1.0, lr=1).to(place)
+    embedding = hft.Embedding(table, 4, init=1.0).to(place)
     keys = torch.tensor([1], device=place)
     weight = torch.ones(4, device=place, requires_grad=True)
     torch.autograd.grad((embedding(keys) * weight).sum(), weight)
-    embedding.anchor.requires_grad_(False)
-    assert not embedding(keys).requires_grad
+    embedding.requires_grad_(False)
+    embedding(keys).sum().backward()
+    assert embedding.rows.grad is None
+    hft.SGD(embedding.parameters(), lr=1).step()
     assert table.find(keys, dtype=F32)[0].tolist() == [[1.0] * 4]
 
 
@@ -223,7 +238,9 @@ def test_bad_input(table: Table, place: str) -> None:
         (lambda: hft.Embedding(table, 5), InvalidArgument, "values of 16 bytes"),
         (lambda: hft.Embedding(table, 4, stored=torch.int32), InvalidType, "give torch.float16"),
         (lambda: hft.Embedding(table, 4, init="zeros"), InvalidType, "give a number"),
-        (lambda: hft.Embedding(table, 4, lr=-1), InvalidArgument, "0 or more"),
+        (lambda: hft.SGD(hft.Embedding(table, 4).parameters(), lr=-1), InvalidArgument, "0 or more"),
+        (lambda: hft.SGD([torch.nn.Parameter(rows)]), InvalidType, "is of no holdfastdb.torch.Embedding"),
+        (lambda: hft.Adagrad(hft.Embedding(table, 4).parameters()), InvalidArgument, "value=20"),
         (lambda: table.find(keys, dtype=F32, out=rows.clone().requires_grad_()), InvalidArgument, "requires grad"),
         (lambda: table.find(keys, dtype=F16, out=torch.ones(2, 8, device=place).requires_grad_()), InvalidArgument,
          "requires grad"),

@@ -8,17 +8,19 @@ import torch
 from torch import Tensor
 
 from ..column import Column
-from ..errors import InvalidArgument, InvalidType
+from ..errors import InvalidType
 from ..table import Table
 from . import ops
+from .rows import Rows
 
 
 class Embedding(torch.nn.Module):
-    """Looks up rows of a table, and takes gradients off them: `torch.nn.Embedding` with SGD, for keys of 8 bytes.
+    """Looks up rows of a table, and keeps their gradients: `torch.nn.Embedding`, sparse, for keys of 8 bytes.
 
-    In training, forward adds rows for new keys, and backward takes `lr` times the gradients off the rows at once,
-    those of repeated keys together; no optimizer sees them. When backward returns (in GPU memory: when its stream
-    gets there), the update is durable. In evaluation nothing changes, and the rows of absent keys are zero.
+    In training, forward adds rows for new keys, and raises NoSpace where there is no room for them. Backward leaves
+    gradients on the one parameter, `rows`, those of repeated keys and of several passes summed; `holdfastdb.torch.SGD`
+    or `Adagrad` applies them. In evaluation nothing changes, and the rows of absent keys are zero. `state_dict` is
+    empty: the rows are in the pool.
 
     Parameters
     ----------
@@ -34,8 +36,6 @@ class Embedding(torch.nn.Module):
         Type of the elements that forward gives; `stored` by default.
     init
         First rows: a number, or one of `holdfastdb.initial`.
-    lr
-        The learning rate; change it by assigning to `lr`.
     """
 
     def __init__(
@@ -46,11 +46,10 @@ class Embedding(torch.nn.Module):
         stored: torch.dtype = torch.float32,
         dtype: torch.dtype | None = None,
         init: Any = 0.0,
-        lr: float = 0.01,
     ) -> None:
         super().__init__()
-        # A copy: that others change the table between forward and backward is no reason for autograd to stop.
-        handle = ops.handle(table).clone()
+        if not isinstance(table, Table | Column):
+            raise InvalidType(f"table is of type {type(table).__name__}: give a holdfastdb.Table, or a column of one")
         for name, kind in (("stored", stored), ("dtype", dtype or stored)):
             if not isinstance(kind, torch.dtype) or str(kind).removeprefix("torch.") not in ops.FLOATS:
                 raise InvalidType(f"{name} is {kind!r}: give torch.float16, bfloat16, float32 or float64")
@@ -60,29 +59,24 @@ class Embedding(torch.nn.Module):
         self.stored = stored
         self.dtype = dtype or stored
         self._init = ops.initial_arguments(init)
-        self._handle = handle
-        self.lr = lr
-        # Without meaning of its own, and always zero: autograd comes by where a parameter is.
-        self.anchor = torch.nn.Parameter(torch.zeros(1))
-
-    @property
-    def lr(self) -> float:
-        """The learning rate."""
-        return float(self._rate)
-
-    @lr.setter
-    def lr(self, rate: float) -> None:
-        if not 0 <= rate < float("inf"):
-            raise InvalidArgument(f"lr is {rate}: give a finite number, 0 or more")
-        self._rate = torch.tensor(rate, dtype=torch.float64)  # a tensor, so that a new rate compiles nothing anew
+        self.rows = Rows.of(table, columns, stored)
+        # By themselves, so that a compiled forward does not look at `rows`, whose shape changes with every batch.
+        self._handle, self._found = self.rows.handle, ops.handle(table)
+        self._anchor = torch.zeros(1, requires_grad=True)  # autograd comes by where a gradient is wanted
 
     def forward(self, keys: Tensor) -> Tensor:
         """Keys of any shape, int64 or uint64, to rows: one axis more, of `columns` elements."""
         if not self.training:
-            return torch.ops.holdfastdb.find(self._handle, keys, self.columns, self.stored, self.dtype)[0]
+            return torch.ops.holdfastdb.find(self._found, keys, self.columns, self.stored, self.dtype)[0]
         return torch.ops.holdfastdb.embed(
-            self.anchor, self._handle, self._rate, keys, self.columns, self.stored, self.dtype, *self._init
+            self._anchor, self._handle, keys, self.columns, self.stored, self.dtype, *self._init
         )
 
     def extra_repr(self) -> str:
-        return f"{self.table.path}, columns={self.columns}, stored={self.stored}, lr={self.lr}"
+        return f"{self.table.path}, columns={self.columns}, stored={self.stored}"
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Nothing: the rows are in the pool."""
+
+    def _load_from_state_dict(self, *_: Any) -> None:
+        """Nothing, likewise."""

@@ -14,11 +14,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .. import initial
+from .. import initial, lookup
+from ..batch import Request
 from ..column import Column
 from ..errors import InvalidArgument, InvalidType, TableClosed
 from ..lookup import FLOATS
+from ..status import Op
 from ..table import Table
+from .optimizers import refuse_no_space
+from .rows import rows_of
 
 __all__ = ["FLOATS", "handle"]
 
@@ -143,20 +147,15 @@ def find_or_insert(
     handle: Tensor, keys: Tensor, columns: int, stored: torch.dtype, dtype: torch.dtype, init: str, a: float, b: float,
     seed: int,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Values, first drawn as `init` says (`initial_arguments`) where a key was absent, and whether it was there."""
+    """Values, first drawn as `init` says (`initial_arguments`) where a key was absent, and statuses: FOUND, INSERTED,
+    or NO_SPACE with zeroes."""
     table = _table(handle)
-    rows, found = _find_or_insert(table, keys, columns, stored, dtype, _initial(init, a, b, seed))
-    _changed(handle)
-    return rows, found
-
-
-def _find_or_insert(
-    table: Table | Column, keys: Tensor, columns: int, stored: torch.dtype, dtype: torch.dtype, init: initial.Initial
-) -> tuple[Tensor, Tensor]:
     check_row(table, columns, stored)
-    rows, found = _empty(keys, columns, dtype), torch.empty(keys.shape, dtype=torch.bool, device=keys.device)
-    table.find_or_insert(_flat(keys), init=init, dtype=stored, out=(rows.view(-1, columns), found.view(-1)))
-    return rows, found
+    rows = _empty(keys, columns, dtype)
+    first, out = _initial(init, a, b, seed), rows.view(-1, columns)
+    _, _, statuses = table.find_or_insert(_flat(keys), init=first, dtype=stored, out=out, statuses=True)
+    _changed(handle)
+    return rows, statuses.view(keys.shape)
 
 
 @find_or_insert.register_fake
@@ -164,7 +163,7 @@ def _(
     handle: Tensor, keys: Tensor, columns: int, stored: torch.dtype, dtype: torch.dtype, init: str, a: float, b: float,
     seed: int,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    return _empty(keys, columns, dtype), torch.empty(keys.shape, dtype=torch.bool, device=keys.device)
+    return _empty(keys, columns, dtype), torch.empty(keys.shape, dtype=torch.uint8, device=keys.device)
 
 
 @torch.library.custom_op("holdfastdb::insert_or_assign", mutates_args=("handle",))
@@ -210,56 +209,56 @@ def _(handle: Tensor, keys: Tensor) -> Tensor:
 
 
 # The pair that trains. Both have a result that the graph needs, which orders them; autograd takes no operator that says
-# that it changes an argument. The anchor is a parameter without meaning: for its gradient, always zero, backward comes.
+# that it changes an argument. The anchor is a tensor without meaning: for its gradient, always zero, backward comes.
 
 
 @torch.library.custom_op("holdfastdb::embed", mutates_args=(), tags=_READS)
 def embed(
-    anchor: Tensor, handle: Tensor, rate: Tensor, keys: Tensor, columns: int, stored: torch.dtype, dtype: torch.dtype,
+    anchor: Tensor, handle: Tensor, keys: Tensor, columns: int, stored: torch.dtype, dtype: torch.dtype,
     init: str, a: float, b: float, seed: int,
 ) -> Tensor:  # fmt: skip
-    """The values of `find_or_insert`. Backward takes `rate`, a number on the CPU, times their gradients off them."""
-    return _find_or_insert(_table(handle), keys, columns, stored, dtype, _initial(init, a, b, seed))[0]
+    """The values of `find_or_insert` in the table of an embedding (`Rows.handle`); NoSpace where a new row has no
+    room. Backward keeps their gradients there."""
+    table = rows_of(handle).table
+    check_row(table, columns, stored)
+    rows = _empty(keys, columns, dtype)
+    request = Request(Op.FIND_OR_INSERT, _flat(keys), dtype=stored, out_values=rows.view(-1, columns), give_values=True,
+                      give_found=True)  # fmt: skip
+    results = lookup.find_or_insert(table._native, request, table._shape, _initial(init, a, b, seed))
+    refuse_no_space(results.statuses, table.path, "were not added")
+    return rows
 
 
 @embed.register_fake
 def _(
-    anchor: Tensor, handle: Tensor, rate: Tensor, keys: Tensor, columns: int, stored: torch.dtype, dtype: torch.dtype,
+    anchor: Tensor, handle: Tensor, keys: Tensor, columns: int, stored: torch.dtype, dtype: torch.dtype,
     init: str, a: float, b: float, seed: int,
 ) -> Tensor:  # fmt: skip
     return _empty(keys, columns, dtype)
 
 
-@torch.library.custom_op("holdfastdb::descend", mutates_args=(), tags=_READS)
-def descend(anchor: Tensor, handle: Tensor, rate: Tensor, keys: Tensor, rows: Tensor, stored: torch.dtype) -> Tensor:
-    """Takes `rate` times the sum of each key's rows off its value. The gradient of the anchor."""
-    flat, gradients = _flat(keys), _rows(rows, keys, rows.dtype)
-    unique = stored.itemsize < 4
-    if unique:  # each sum is rounded once, not once for each row
-        flat, inverse = torch.unique(flat, return_inverse=True)
-        sums = torch.zeros((flat.numel(), gradients.shape[1]), dtype=torch.float32, device=gradients.device)
-        gradients = sums.index_add_(0, inverse, gradients.float())
-    _table(handle).accumulate(flat, gradients.to(stored), scale=-float(rate), unique=unique)
+@torch.library.custom_op("holdfastdb::keep_gradients", mutates_args=(), tags=_READS)
+def keep_gradients(anchor: Tensor, handle: Tensor, keys: Tensor, gradients: Tensor) -> Tensor:
+    """Adds a gradient for each key to those of the embedding. The gradient of the anchor."""
+    rows_of(handle).add(_flat(keys), _rows(gradients, keys, gradients.dtype))
     return torch.zeros_like(anchor)
 
 
-@descend.register_fake
-def _(anchor: Tensor, handle: Tensor, rate: Tensor, keys: Tensor, rows: Tensor, stored: torch.dtype) -> Tensor:
+@keep_gradients.register_fake
+def _(anchor: Tensor, handle: Tensor, keys: Tensor, gradients: Tensor) -> Tensor:
     return torch.empty_like(anchor)
 
 
 def _remember(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    anchor, handle, rate, keys, _, stored, *_ = inputs
-    ctx.save_for_backward(anchor, handle, rate, keys)
-    ctx.stored = stored
+    ctx.save_for_backward(*inputs[:3])
 
 
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    anchor, handle, rate, keys = ctx.saved_tensors
+    anchor, handle, keys = ctx.saved_tensors
     result = None
     if ctx.needs_input_grad[0]:
-        result = torch.ops.holdfastdb.descend(anchor, handle, rate, keys, gradient, ctx.stored)
-    return result, *(None for _ in range(10))
+        result = torch.ops.holdfastdb.keep_gradients(anchor, handle, keys, gradient)
+    return result, *(None for _ in range(9))
 
 
 embed.register_autograd(_backward, setup_context=_remember)

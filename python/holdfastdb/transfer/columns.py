@@ -99,6 +99,19 @@ def columns_beside_scores(headings: Sequence[str], spec: str | None, value_bytes
     return columns if columns.headings == names[1:-1] else None
 
 
+def is_of_dump(headings: Sequence[str], value_bytes: int) -> bool:
+    """Whether `dump` writes this above a table with values of so many bytes. It is no row: "key" is no key but of a
+    table of any length."""
+    names = [heading.strip() for heading in headings]
+    if not names or names[0] != "key":
+        return False
+    rest = names[1:-1] if names[-1] == SCORE else names[1:]
+    if value_bytes == 0:
+        return not rest
+    numbers = value_bytes != ANY and bool(rest) and all(name in NUMBERS for name in rest)
+    return rest in (["value"], ["text"]) or numbers
+
+
 # From text.
 
 

@@ -19,6 +19,7 @@ from .columns import (
     columns_beside_scores,
     columns_for,
     is_key,
+    is_of_dump,
     keys_of,
     rest_as_text,
     spec_of_headings,
@@ -85,6 +86,7 @@ class CsvSource:
         value_bytes: int,
         table: str,
         key_bytes: int = 8,
+        heading: bool | None = None,
     ) -> None:
         self.total = path.stat().st_size
         self._path, self._key_bytes = path, key_bytes
@@ -94,7 +96,9 @@ class CsvSource:
         self._line = 0  # the last one of them
         head = self._heading()
         self._expected = len(head)
-        headed = head and not is_key(head[0], key_bytes)
+        if heading is None:  # names are asked for above columns that have some
+            heading = is_of_dump(head, value_bytes) or (names is not None and not is_key(head[0] if head else "0"))
+        headed = bool(head) and heading
         beside = columns_beside_scores(head, value, value_bytes, table) if headed and names is None else None
         self.leaves_out_scores = beside is not None
         if value is None and headed and not names and value_bytes:
@@ -168,6 +172,9 @@ class CsvSource:
                 csv.field_size_limit(limit)
             if batch is None:
                 return
+            if batch.bad and batch.bad[0].place == "line 1":
+                first = batch.bad[0]
+                batch.bad[0] = BadRow(first.place, f"{first.why} (is it a heading? Say so: heading=True, --heading)")
             yield batch
             if batch.bad and not skip_bad:
                 return

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from ..errors import InvalidArgument, PoolExists
+from ..errors import InvalidArgument, PoolExists, PoolInUse
 from ..inspection import path_text
 from ..table import Table
 from .columns import ANY, SCORE, Columns, columns_for, lines_of
+from .files import errors_of, give_name, id_of, look, sync_folder
 from .formats import format_of, pyarrow
 from .resume_file import ResumeFile, boot_id, facts_of
 from .rows import rows_at_once
@@ -160,6 +162,7 @@ class _ArrowWriter:
             self._out.close()
 
 
+_ATTEMPTS = 100
 _PLACE = (1 << 48) - 1
 """The place in an export's cursor, from which another process goes on in an unchanged pool."""
 
@@ -177,13 +180,18 @@ class _Resume:
 
     def read(self) -> dict[str, Any] | None:
         """Where to go on: cursor, bytes, rows; None: from the start."""
-        found = self.resume_file.read() if self.possible else None
-        if found is None or any(found.get(name) != value for name, value in self._task.items()):
+        found = self.resume_file.read() if self.possible and self.resume_file.exists() else None
+        if not found or not found["bytes"] or any(found.get(name) != value for name, value in self._task.items()):
             return None
         with suppress(FileNotFoundError):
             if self._partial.stat().st_size >= found["bytes"]:
                 return found
         return None
+
+    def begin(self, anew: bool) -> None:
+        """From now on the resume file says that the file under the temporary name is a dump's."""
+        if anew:
+            self.resume_file.write({**self._task, "cursor": 0, "bytes": 0, "rows": 0})
 
     def save(self, cursor: int, size: int, rows: int) -> None:
         if self.possible:
@@ -197,7 +205,7 @@ class _Items:
         self._table, self._batch, self._scores = table, batch, scores
         self.cursor: int | None = at["cursor"] if at else 0
         self.rows: int = at["rows"] if at else 0
-        self.total = len(table)
+        self.total, self.key_bytes = len(table), table.key_bytes
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
         while self.cursor is not None:
@@ -241,7 +249,7 @@ def dump(
         Write the items' scores too, of a table that keeps them: a last column "score". `load` leaves it out: what it
         writes has the score of its own change.
     overwrite
-        Replace an existing file.
+        Replace an existing file, but no pool.
     resume
         Go on where a dump to the same CSV file was killed or interrupted, if the table is open with mode="r" and was
         not changed since; else begin. Other formats begin.
@@ -252,7 +260,7 @@ def dump(
 
     Raises
     ------
-    PoolExists, InvalidArgument, MissingExtra, OSError
+    PoolExists, PoolInUse (another dump writes the file), InvalidArgument, MissingExtra, NoSpace, MediumError, OSError
     """
     path = Path(path_text(target))
     form = format_of(path, format)
@@ -261,68 +269,105 @@ def dump(
         raise InvalidArgument(f"{table.path} keeps no scores: dump it without them")
     if form != "csv":
         pyarrow("pyarrow", path)
-    if not overwrite and (path.exists() or path.is_symlink()):
+    if path.exists() and path.samefile(table._pool_path):
+        raise PoolExists(f"{path} is the pool that is to be dumped: name another file")
+    replaced = look(path, "a dump")
+    if not overwrite and (replaced is not None or path.is_symlink()):
         raise PoolExists(f"{path} exists already: name another file, or overwrite it")
     begun = time.perf_counter()
     partial = path.with_name(path.name + ".partial")
     going_on = _Resume(partial, table, {"value": value, "scores": scores})
     at = going_on.read() if resume and form == "csv" else None
     items = _Items(table, rows_at_once(batch, table.key_bytes + table.value_bytes or _SOME_LENGTH), scores, at)
-    try:
-        with _opened(partial, at["bytes"] if at else 0) as file:
-            writer: _Writer = (
-                _CsvWriter(file, columns, scores, at is not None)
-                if form == "csv"
-                else _ArrowWriter(file, path, form, columns, table.key_bytes, scores)
-            )
-            try:
-                for keys, values, marks in items:
-                    writer.write(keys, values, marks)
-                    if form == "csv" and items.cursor is not None:
-                        file.flush()
-                        going_on.save(items.cursor & _PLACE, file.tell(), items.rows)
-                    if progress is not None:
-                        progress(items.rows, items.total)
-                writer.finish()
-            except BaseException:
-                writer.abandon()
-                raise
-            file.flush()
-            os.fsync(file.fileno())
-            size = file.tell()
-    except BaseException as error:
-        if isinstance(error, Exception) or form != "csv" or not going_on.possible:  # an interrupted one may go on
-            partial.unlink(missing_ok=True)
-            going_on.resume_file.remove()
-        raise
-    _give_name(partial, path, overwrite)
-    going_on.resume_file.remove()
+    with _opened(partial, path, going_on) as file:
+        try:
+            size = _write(file, items, columns, going_on, at, path=path, form=form, scores=scores, progress=progress)
+            give_name(partial, path, replaced)
+        except BaseException as error:
+            if isinstance(error, Exception) or form != "csv" or not going_on.possible:  # an interrupted one may go on
+                partial.unlink(missing_ok=True)
+                going_on.resume_file.remove()
+            raise
+        sync_folder(path)
+        going_on.resume_file.remove()
     return DumpReport(str(path), items.rows, size, at is not None, time.perf_counter() - begun)
 
 
-def _opened(partial: Path, size: int) -> BinaryIO:
-    """The file under its temporary name, as private as the pool, cut to what a resume file knows of."""
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    os.fchmod(descriptor, 0o600)
-    os.ftruncate(descriptor, size)
-    os.lseek(descriptor, size, os.SEEK_SET)
-    return os.fdopen(descriptor, "wb")
+def _write(
+    file: BinaryIO,
+    items: _Items,
+    columns: Columns,
+    going_on: _Resume,
+    at: dict[str, Any] | None,
+    *,
+    path: Path,
+    form: str,
+    scores: bool,
+    progress: Callable[[int, int], object] | None,
+) -> int:
+    """Writes the items, and puts them on their device; returns the bytes of the file. Errors are about `path`."""
+    with errors_of(path):
+        going_on.begin(anew=at is None)
+        os.ftruncate(file.fileno(), at["bytes"] if at else 0)
+        file.seek(0, os.SEEK_END)
+        writer: _Writer = (
+            _CsvWriter(file, columns, scores, at is not None)
+            if form == "csv"
+            else _ArrowWriter(file, path, form, columns, items.key_bytes, scores)
+        )
+    try:
+        for keys, values, marks in items:
+            with errors_of(path):
+                writer.write(keys, values, marks)
+                if form == "csv" and items.cursor is not None:
+                    file.flush()
+                    going_on.save(items.cursor & _PLACE, file.tell(), items.rows)
+            if progress is not None:
+                progress(items.rows, items.total)
+        with errors_of(path):
+            writer.finish()
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        writer.abandon()
+        raise
+    return file.tell()
 
 
-def _give_name(partial: Path, path: Path, overwrite: bool) -> None:
-    if overwrite:
-        partial.replace(path.resolve() if path.is_symlink() else path)
-    else:
-        try:
-            os.link(partial, path)  # replaces nothing, even if somebody took the name meanwhile
-            partial.unlink()
-        except FileExistsError:
-            raise PoolExists(f"{path} exists already: name another file, or overwrite it") from None
-        except OSError:  # a file system without links
-            partial.rename(path)
-    with suppress(OSError):
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+@contextmanager
+def _opened(partial: Path, path: Path, going_on: _Resume) -> Iterator[BinaryIO]:
+    """The file under its temporary name, as private as the pool, and locked until the end. Nobody else's is touched:
+    one that is not empty is a dump's only if a resume file says so."""
+    file = _locked(partial, path, going_on)
+    try:
+        yield file
+    finally:
+        with suppress(OSError):  # what was to be written is on its device, or there is another error to tell
+            file.close()
+
+
+def _locked(partial: Path, path: Path, going_on: _Resume) -> BinaryIO:
+    busy = PoolInUse(f"{path} is being written by another dump: wait for it, or name another file")
+    for _ in range(_ATTEMPTS):
+        look(partial, "a dump")
+        with errors_of(path), ExitStack() as unless_locked:
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            file = unless_locked.enter_context(os.fdopen(descriptor, "wb"))
+            status = os.fstat(descriptor)
+            if status.st_size and not going_on.resume_file.exists():
+                raise PoolExists(
+                    f"{partial} exists, and no resume file beside it says that a dump left it: remove it, or name "
+                    "another file to dump to"
+                )
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if id_of(partial.stat()) != id_of(status):
+                    continue  # another dump has just ended
+            except BlockingIOError:
+                raise busy from None
+            except FileNotFoundError:
+                continue
+            os.fchmod(descriptor, 0o600)
+            unless_locked.pop_all()
+            return file
+    raise busy

@@ -63,10 +63,11 @@ def open_source(
     value_bytes: int,
     table: str,
     key_bytes: int = 8,
+    heading: bool | None = None,
 ) -> Source:
     """The file as rows for a table with such keys and values."""
     if form == "csv":
-        return CsvSource(path, value, columns, value_bytes, table, key_bytes)
+        return CsvSource(path, value, columns, value_bytes, table, key_bytes, heading)
     from .arrows import ArrowSource
 
     return ArrowSource(path, form, value, columns, value_bytes, table, key_bytes)
@@ -147,6 +148,7 @@ def load(
     value: str | None = None,
     columns: Sequence[str] | None = None,
     format: str | None = None,
+    heading: bool | None = None,
     only_new: bool = False,
     skip_bad: bool = False,
     resume: bool = False,
@@ -164,8 +166,8 @@ def load(
     Parameters
     ----------
     source
-        A CSV file in UTF-8, its first column the key, decimal or 0x…, the rest the value; a first row without a key is
-        a heading. Or, with PyArrow, a Parquet or Arrow IPC file with the key in the column "key", or in the first.
+        A CSV file in UTF-8, its first column the key, decimal or 0x…, the rest the value. Or, with
+        PyArrow, a Parquet or Arrow IPC file with the key in the column "key", or in the first.
     value
         What the value's columns are: "hex" (the default), "text" (UTF-8, padded with zeroes; several columns are kept
         as CSV), or number types that fill a value: "float32", "int64,float64*3"; in a table of any length its keys are
@@ -175,6 +177,9 @@ def load(
         Names of the columns to take, the key's first.
     format
         "csv", "parquet" or "arrow"; by default as the name ends.
+    heading
+        Whether the first row of a CSV file is a heading. By default it is one if `dump` wrote it, or if `columns` names
+        what is in it; else it is a row as all others.
     only_new
         Keep the value of a key that is there.
     skip_bad
@@ -183,7 +188,7 @@ def load(
     resume
         Go on where a load of the same file into the same pool ended; without a resume file, begin.
     resume_file
-        Its path; by default beside the source.
+        Its path; by default beside the source. It replaces nothing but resume files.
     batch
         Rows at a time; by default as many as make 16 MiB, and 65,536 at most.
     progress
@@ -195,7 +200,7 @@ def load(
     ------
     InvalidArgument
         The file is not what it should be; the message has the line.
-    NoSpace, MissingExtra, ReadOnly, OSError
+    NoSpace, MediumError, PoolExists, MissingExtra, ReadOnly, OSError
     """
     path = Path(path_text(source))
     key_bytes, value_bytes = (ANY, ANY) if table.any_length else (table.key_bytes, table.value_bytes)
@@ -206,11 +211,14 @@ def load(
     if isinstance(columns, str):
         raise InvalidType("columns is a str: give a list of names")
     begun = time.perf_counter()
-    opened = open_source(path, form, value, columns, value_bytes, table.path, key_bytes)
     where = Path(path_text(resume_file)) if resume_file is not None else resume_path(path, table)
+    if where.exists() and where.samefile(path):
+        raise InvalidArgument(f"{where} is the file to be loaded: name another for how far that has come")
     how = {"format": form, "value": value, "columns": list(columns) if columns is not None else None,
-           "only_new": only_new}  # fmt: skip
-    one = _Load(table, opened, path, ResumeFile(where), how)
+           "heading": heading, "only_new": only_new}  # fmt: skip
+    kept = ResumeFile(where)
+    opened = open_source(path, form, value, columns, value_bytes, table.path, key_bytes, heading)
+    one = _Load(table, opened, path, kept, how)
     try:
         if resume:
             one.go_on()

@@ -1,11 +1,13 @@
 """How far a transfer has come, in a small file, so that it can go on after a kill.
 
-A resume file speaks of one table, by its pool's id and its number there, and of one file. It is replaced in one step
-after each acknowledged batch, so it is never ahead of the pool; what it does not know of is done once more.
+A resume file speaks of one table, by its pool's id and its number there, and of one file. Its first line says what it
+is, the second is JSON. It is replaced in one step after each acknowledged batch, so it is never ahead of the pool; what
+it does not know of is done once more.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from contextlib import suppress
@@ -15,8 +17,10 @@ from typing import Any
 from ..errors import InvalidArgument
 from ..inspection import ObjectInfo, PoolInfo, inspect
 from ..table import Table
+from .files import Seen, errors_of, give_name, id_of, look
 
-_FORMAT = 1
+_HEAD = "holdfast resume file, version 2\n"
+_DRAFTS = 1000
 
 
 def boot_id() -> str:
@@ -33,38 +37,69 @@ def facts_of(table: Table) -> tuple[PoolInfo, ObjectInfo]:
 
 
 class ResumeFile:
-    """The file at `path`, or nothing yet."""
+    """The file at `path`, or nothing yet. It replaces nothing but resume files, and removes what it has looked at.
+
+    Raises
+    ------
+    InvalidArgument, MediumError, PoolExists
+        There is something else.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._seen = look(path, "a resume file")
+        if self._seen is not None and not self._begins_right():
+            raise InvalidArgument(f"{path} is no resume file of this version: remove it, or name another")
+
+    def _begins_right(self) -> bool:
+        with errors_of(self.path, "cannot be read"), self.path.open("rb") as file:
+            return file.read(len(_HEAD)) == _HEAD.encode()
+
+    def exists(self) -> bool:
+        return self._seen is not None
 
     def read(self) -> dict[str, Any] | None:
-        """What was written last, or None. Raises InvalidArgument for a file that is no resume file."""
-        try:
-            found = json.loads(self.path.read_text(encoding="utf-8"))
-            if found["holdfast_resume"] != _FORMAT:
-                raise ValueError
-        except FileNotFoundError:
+        """What was written last, or None. Raises InvalidArgument for a damaged one."""
+        if self._seen is None:
             return None
-        except (ValueError, KeyError, TypeError):
-            raise InvalidArgument(
-                f"{self.path} is no resume file of this version: remove it, or name another"
-            ) from None
-        return dict(found)
+        try:
+            with errors_of(self.path, "cannot be read"):
+                text = self.path.read_text(encoding="utf-8")
+            content: dict[str, Any] = json.loads(text.removeprefix(_HEAD))
+            if not isinstance(content, dict):
+                raise ValueError
+            return content
+        except ValueError:
+            raise InvalidArgument(f"{self.path} is a damaged resume file: remove it, and begin at the start") from None
 
     def write(self, content: dict[str, Any], *, lasting: bool = False) -> None:
         """Replaces it in one step; `lasting`: puts it on its device too."""
-        draft = self.path.with_name(f"{self.path.name}.{os.getpid()}")
-        try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump({"holdfast_resume": _FORMAT, **content}, file)
-                if lasting:
+        with errors_of(self.path):
+            descriptor, draft = self._draft()
+            try:
+                with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                    file.write(_HEAD)
+                    json.dump(content, file)
                     file.flush()
-                    os.fsync(file.fileno())
-            draft.replace(self.path)
-        finally:
-            draft.unlink(missing_ok=True)
+                    if lasting:
+                        os.fsync(file.fileno())
+                    written = Seen(os.dup(file.fileno()))
+                give_name(draft, self.path, self._seen)
+                self._seen = written
+            finally:
+                draft.unlink(missing_ok=True)
+
+    def _draft(self) -> tuple[int, Path]:
+        """A new file beside it."""
+        for number in range(_DRAFTS):
+            draft = self.path.with_name(f"{self.path.name}.{os.getpid()}-{number}")
+            with suppress(FileExistsError):
+                return os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), draft
+        raise FileExistsError(errno.EEXIST, f"all names for a draft are taken, {draft} the last")
 
     def remove(self) -> None:
-        self.path.unlink(missing_ok=True)
+        """Unless it is another file by now."""
+        with suppress(FileNotFoundError), errors_of(self.path, "cannot be removed"):
+            if self._seen is not None and self._seen.id == id_of(self.path.stat()):
+                Path(os.path.realpath(self.path)).unlink()
+        self._seen = None

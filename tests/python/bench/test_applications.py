@@ -179,6 +179,15 @@ def test_commands(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (tmp_path / f"here-{command}.svg").exists()
 
 
+def test_training(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    run("training", "--quick", "--json", str(tmp_path))
+    content: Any = results.read(tmp_path / "training.json")
+    assert [r["batch"] for r in content["results"]["runs"]] == [64, 256]
+    assert all(r["of_apart"]["median"] > 0 for r in content["results"]["runs"])
+    run("training", "--quick", "--batch", "0", "--dim", "0", status=2)
+
+
 def test_a_gpu_without_its_arrays_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     got = CliRunner().invoke(APP, ["dlrm", "--quick", "--device", "cuda"])

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -273,8 +274,7 @@ def test_plot_of_cached_buckets(tmp_path: Path) -> None:
 
 BAR = """
 [[bar]]
-id = "1.{name}"
-issue = {issue}
+id = "{issue}.{name}"
 text = "something"
 comparison = "{comparison}"
 target = {target}
@@ -288,8 +288,14 @@ def planted(folder: Path, **values: Any) -> None:
 
 
 def bar_file(folder: Path, *entries: str) -> list[str]:
-    (folder / "bars.toml").write_text("\n".join(entries), encoding="utf-8")
-    return ["--bars", str(folder / "bars.toml"), "--results", str(folder)]
+    """Entries by the issue that their id begins with."""
+    bars_of = folder / "bars"
+    bars_of.mkdir(exist_ok=True)
+    issues = [re.search(r'id = "(\d+)', text) for text in entries]
+    for issue in {found[1] if found else "1" for found in issues}:
+        text = "\n".join(e for e, found in zip(entries, issues, strict=True) if (found[1] if found else "1") == issue)
+        (bars_of / f"{issue}.toml").write_text(text, encoding="utf-8")
+    return ["--bars", str(bars_of), "--results", str(folder)]
 
 
 def entry(name: str, comparison: str, target: float, field: str | None = "results.x", issue: int = 1) -> str:
@@ -328,13 +334,15 @@ def test_bars_without_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert bars.main(arguments) == 1
 
 
-def test_bars_of_one_issue(tmp_path: Path) -> None:
+def test_bars_of_one_issue(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     planted(tmp_path, x=1)
     arguments = bar_file(tmp_path, entry("a", ">=", 1), entry("b", ">=", 2, issue=2))
     assert bars.main(arguments) == 1
     assert bars.main([*arguments, "--issue", "1"]) == 0
     assert bars.main([*arguments, "--issue", "2"]) == 1
-    assert bars.main([*arguments, "--issue", "7"]) == 1  # none at all is not all
+    capsys.readouterr()
+    assert bars.main([*arguments, "--issue", "7"]) == 2  # none at all is not all
+    assert "no bars of issue 7" in capsys.readouterr().err
 
 
 def test_wrong_bar_files_are_refused(tmp_path: Path) -> None:
@@ -342,11 +350,14 @@ def test_wrong_bar_files_are_refused(tmp_path: Path) -> None:
     wrong = (good + good, good.replace(">=", "=="), good + "typo = 1\n", good.replace('unit = "s"', ""), "[[bar", "")
     for text in wrong:
         assert bars.main(bar_file(tmp_path, text)) == 2
-    assert bars.main(["--bars", str(tmp_path / "none.toml")]) == 2
+    assert bars.main(["--bars", str(tmp_path / "none")]) == 2
+    arguments = bar_file(tmp_path, good)
+    (tmp_path / "bars" / "notes.toml").write_text(good, encoding="utf-8")
+    assert bars.main(arguments) == 2
 
 
 def test_the_projects_bars_are_well_formed() -> None:
-    path = Path(__file__).parents[3] / "bench" / "bars.toml"
+    path = Path(__file__).parents[3] / "bench" / "bars"
     issues = {bar.issue for bar in bars.load(path)}
     assert issues >= {2, 3, 4, 17}
 

@@ -18,8 +18,8 @@ FILES = {
     "src/structures/dramhit/table.hpp": '#include "pool/pool.hpp"\nint a = 1;  // what it is\n',
     "src/structures/dramhit/simd/tile.hpp": '#include "structures/dramhit/table.hpp"\n',
     "src/table/table.hpp": "int t;\n",
-    "bench/bars.toml": (
-        '[[bar]]\nid = "x"\nissue = 1\ntext = "x"\ncomparison = ">="\ntarget = 1.0\nunit = "s"\n'
+    "bench/bars/1.toml": (
+        '[[bar]]\nid = "x"\ntext = "x"\ncomparison = ">="\ntarget = 1.0\nunit = "s"\n'
         'file = "here/dramhit-bars.json"\nfield = "results.x"\n'
     ),
 }

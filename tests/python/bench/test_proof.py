@@ -1,14 +1,12 @@
 """scripts/proof: proves what is not proved for the code as it is, and nothing twice."""
 
-import importlib.machinery
-import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import scripts_as_modules
 
-ROOT = Path(__file__).resolve().parents[3]
 TESTS = """Running main() from gtest_main.cc
 Some/Kinds.
   Holds/8  # GetParam() = 8-byte object <08-00 00-00>
@@ -21,12 +19,7 @@ Plain.
 @pytest.fixture
 def proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The script, over a tree of one room and a program whose tests note that they ran."""
-    loader = importlib.machinery.SourceFileLoader("proof", str(ROOT / "scripts" / "proof"))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    script = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "proof", script)
-    loader.exec_module(script)
+    script = scripts_as_modules.load("proof", monkeypatch)
     (tmp_path / "src" / "room").mkdir(parents=True)
     (tmp_path / "build").mkdir()
     write(tmp_path, "int a;")

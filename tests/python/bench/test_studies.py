@@ -13,14 +13,14 @@ from bench.frame import machine, studies
 from bench.frame.main import app
 
 COMMANDS = {"micro", "ycsb", "compare", "stores", "cache-trace", "load-factor", "recovery", "pairs", "resize",
-            "snapshot", "limits", "layout", "dlrm", "pagerank"}  # fmt: skip
+            "snapshot", "limits", "layout", "dlrm", "pagerank", "training"}  # fmt: skip
 
 
 def test_every_command_is_found() -> None:
     found = studies.find()
     assert set(found.commands) >= COMMANDS
     assert not found.left_out
-    assert {name for name, _ in found.suite} >= COMMANDS - {"stores", "cache-trace"}
+    assert {name for name, _ in found.suite} >= COMMANDS - {"stores", "cache-trace", "training"}
     shown = CliRunner().invoke(app(), ["--help"]).output
     for name in (*COMMANDS, "plot", "all", "bars", "report"):
         assert f" {name} " in shown

@@ -101,6 +101,66 @@ def test_find_or_insert_into_arrays(machine: Machine, make: Make) -> None:
     np.testing.assert_array_equal(m.get(half)[:2], expected[:2].astype(np.float16))
 
 
+def test_find_or_insert_tells_what_was_added_from_what_found_no_room(machine: Machine, make: Make) -> None:
+    m = machine
+    for with_init in (False, True):
+        table = make(machine, value=1000, capacity=16, max_bytes=1 << 20).table
+        keys = np.arange(3000, dtype=np.uint64)
+        table.insert(m.put(keys[:10]), m.put(np.full((10, 250), 2, np.float32)))
+        given = (
+            {"init": 3, "dtype": np.float32} if with_init else {"values": m.put(np.full((3000, 250), 3, np.float32))}
+        )
+        values, found, statuses = (m.get(one) for one in table.find_or_insert(m.put(keys), statuses=True, **given))
+        assert set(statuses.tolist()) == {Status.FOUND, Status.INSERTED, Status.NO_SPACE}
+        np.testing.assert_array_equal(found, statuses == Status.FOUND)
+        assert found[:10].all() and not found[10:].any() and len(table) == (statuses != Status.NO_SPACE).sum()
+        expected = np.select([statuses == Status.FOUND, statuses == Status.INSERTED], [2, 3], 0)
+        np.testing.assert_array_equal(values.reshape(3000, 250)[:, 0], expected)
+
+
+HELD = [  # of elements, what they hold
+    (np.uint64, 2**64 - 1), (np.uint64, 2**53 + 1), (np.int64, -(2**63)), (np.uint8, 255), (np.int16, -7),
+    (np.float64, 0.1), (np.float64, 1e300), (np.float16, 65504), (np.float32, 3e38),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "number"), HELD)
+def test_init_is_the_number(device: str, make: Make, dtype: type, number: float) -> None:
+    table = make(Machine(device), value=8).table
+    expected = np.full((5, 8 // np.dtype(dtype).itemsize), number, dtype).reshape(5, -1)
+    for init in (number, initial.Constant(number)):
+        got, _ = table.find_or_insert(KEYS, init=init, dtype=dtype)
+        np.testing.assert_array_equal(got.reshape(5, -1), expected)
+
+
+NOT_HELD: list[tuple[type, Any, str]] = [
+    (np.uint64, 2**64, "uint64 holds whole numbers from 0 to 18446744073709551615"),
+    (np.uint64, -1, "uint64 holds whole numbers"),
+    (np.uint64, 1.5, "init is 1.5, and uint64 holds whole numbers"),
+    (np.uint8, 300.7, "init is 300.7, and uint8 holds whole numbers from 0 to 255"),
+    (np.uint8, initial.Constant(256), "uint8 holds whole numbers from 0 to 255"),
+    (np.int32, initial.Uniform(0, 10), "fractions, and dtype is int32"),
+    (np.int32, initial.Normal(), "fractions, and dtype is int32"),
+    (np.float16, 70000, "float16 holds 65504 at most"),
+    (np.float16, initial.Uniform(0, 1e5), "float16 holds 65504 at most"),
+    (np.float16, initial.Normal(3e4), "float16 holds 65504 at most"),
+    (np.float32, 1e39, "float32 holds 3.40282e[+]38 at most"),
+    (np.float64, 10**400, "a finite number"),
+    (np.uint64, lambda keys: np.full(len(keys), 1.5), "init gave rows of float64, and dtype is uint64"),
+    (np.float64, lambda keys: np.ones(len(keys), np.int64), "init gave rows of int64, and dtype is float64"),
+    (np.uint64, lambda keys: np.arange(len(keys)) - 2, "init gave -2, and uint64 holds 0 to"),
+    (np.float16, lambda keys: np.full((len(keys), 4), 7e4), "init gave 70000.0, and float16 holds"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "init", "text"), NOT_HELD)
+def test_init_that_its_type_cannot_hold(device: str, make: Make, dtype: type, init: Any, text: str) -> None:
+    table = make(Machine(device), value=8).table
+    with pytest.raises(InvalidArgument, match=text):
+        table.find_or_insert(KEYS, init=init, dtype=dtype)
+    assert len(table) == 0
+
+
 def test_a_function_makes_first_rows(machine: Machine, make: Make) -> None:
     m, table = machine, make(machine, value=8).table
     asked: list[int] = []

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,6 +39,19 @@ with hf.Table.open(sys.argv[1], device="cpu") as table:
         assert 0 < len(table) < 400_000
         report = hf.load(table, path, value="int64", resume=True)
         assert report.resumed and report.rows == 400_000 == len(table)
+
+
+HEAD = "holdfast resume file, version 2\n"
+
+
+def content_of(resume_file: Path) -> dict[str, Any]:
+    text = resume_file.read_text()
+    assert text.startswith(HEAD), "its first line says what it is"
+    return dict(json.loads(text.removeprefix(HEAD)))
+
+
+def rewrite(resume_file: Path, **content: object) -> None:
+    resume_file.write_text(HEAD + json.dumps(content_of(resume_file) | content))
 
 
 KILLED = """
@@ -73,7 +87,7 @@ def test_killed_loads_go_on(form: str, folder: Path, tmp_path: Path) -> None:
     for _ in range(2):
         kill_at(3, pool, path, "r+")
     left = next(p for p in tmp_path.iterdir() if p.suffix == ".resume")
-    assert json.loads(left.read_text())["counts"]["rows"] == 6000
+    assert content_of(left)["counts"]["rows"] == 6000
     seen: list[int] = []
     with Table.open(pool, device="cpu") as table:
         assert len(table) == 6000
@@ -101,14 +115,21 @@ def test_a_resume_file_is_of_one_pool_one_file_and_one_run(folder: Path, tmp_pat
             resume(table, value="int64")
         with Table.open(folder / "s.hold", device="cpu") as other, pytest.raises(hf.InvalidArgument, match="pool id"):
             resume(other)
-        content = json.loads(kept.read_text())
-        kept.write_text(json.dumps({**content, "boot_id": "another"}))
+        kept_text = kept.read_text()
+        rewrite(kept, boot_id="another")
         with pytest.raises(hf.InvalidArgument, match="machine restarted"):
             resume(table)
-        kept.write_text("{}")
-        with pytest.raises(hf.InvalidArgument, match="no resume file"):
-            resume(table)
-        kept.write_text(json.dumps(content))
+        for text, why in (
+            ("{}", "no resume file"),
+            (HEAD, "damaged"),
+            (HEAD + "[]", "damaged"),
+            (HEAD + "{", "damaged"),
+        ):
+            kept.write_text(text)
+            with pytest.raises(hf.InvalidArgument, match=why):
+                resume(table)
+            assert kept.read_text() == text
+        kept.write_text(kept_text)
         text = path.read_text()
         path.write_text("9" + text)
         with pytest.raises(hf.InvalidArgument, match="no longer begins"):
@@ -124,7 +145,7 @@ def test_a_resume_file_where_the_command_line_says(folder: Path, tmp_path: Path)
     with Table.create(pool, value=8, device="cpu"):
         pass
     holdfast("load", pool, path, "--resume-file", kept, status=2)
-    assert json.loads(kept.read_text())["counts"]["rows"] == 1
+    assert content_of(kept)["counts"]["rows"] == 1
     write(path, path.read_text().replace("two", f"{2:016x}"))
     assert "3 inserted" in (done := holdfast("load", pool, path, "--resume", "--resume-file", kept).stdout)
     assert "(resumed)" in done and not kept.exists()
@@ -141,7 +162,7 @@ def test_an_interrupted_load_goes_on_after_a_restart(folder: Path, tmp_path: Pat
         hf.load(table, path, batch=4, progress=interrupt)
     assert len(table) == 4 and hf.inspect(table.path).objects[0].clean
     left = next(p for p in tmp_path.iterdir() if p.suffix == ".resume")
-    left.write_text(json.dumps({**json.loads(left.read_text()), "boot_id": "another"}))
+    rewrite(left, boot_id="another")
     assert hf.load(table, path, resume=True).rows == 10 == len(table)
     table.close()
 
@@ -158,6 +179,11 @@ def test_killed_dumps_go_on(folder: Path, tmp_path: Path) -> None:
         assert report.resumed and report.rows == 10_000
         same(folder, table, path)
     assert list(tmp_path.iterdir()) == [path]
+    kill_at(1, pool, path := tmp_path / "first.csv", "r")
+    rewrite(tmp_path / "first.csv.partial.resume", cursor=0, bytes=0, rows=0)  # killed before the first batch
+    with Table.open(pool, device="cpu", mode="r") as table:
+        assert not hf.dump(table, path, resume=True).resumed
+        same(folder, table, path)
     kill_at(3, pool, tmp_path / "e.csv", "r")
     with Table.open(pool, device="cpu") as table:
         table.insert([20_000], [1])

@@ -121,13 +121,35 @@ def test_large_values_and_floats(folder: Path) -> None:
 
 
 def test_numbers(table: Table, tmp_path: Path) -> None:
-    report = hf.load(table, write(tmp_path / "a.csv", "id,price\n7,-5\n0x10, 0x20\n007,6\n\n"), value="int64")
+    report = hf.load(
+        table, write(tmp_path / "a.csv", "id,price\n7,-5\n0x10, 0x20\n007,6\n\n"), value="int64", heading=True
+    )
     assert (report.rows, report.inserted, report.updated, report.bad) == (3, 2, 1, 0)
     assert table.find([7, 16], dtype=np.int64)[0].tolist() == [6, 32]
     assert list(tmp_path.iterdir()) == [tmp_path / "a.csv"]
     report = hf.load(table, write(tmp_path / "b.csv", "7,1\r\n8,2\r\n"), value="int64", only_new=True)
     assert (report.inserted, report.exists) == (1, 1)
     assert table.find([7, 8], dtype=np.int64)[0].tolist() == [6, 2]
+
+
+def test_a_heading_is_one_if_dump_wrote_it_or_it_was_asked_for(table: Table, folder: Path, tmp_path: Path) -> None:
+    """A first row that is none is an error, as any other, and no heading that is silently left out."""
+    mistyped = write(tmp_path / "a.csv", "1O,1\n11,2\n")
+    with pytest.raises(hf.InvalidArgument, match=r"line 1: '1O' is no whole number .*heading=True"):
+        hf.load(table, mistyped, value="int64")
+    report = hf.load(table, mistyped, value="int64", skip_bad=True)
+    assert report.rows == 1 and [bad.place for bad in report.bad_rows] == ["line 1"]
+    assert hf.load(table, mistyped, value="int64", heading=True).bad == 0
+    assert hf.load(table, write(tmp_path / "b.csv", "12,3\n13,4\n"), value="int64", heading=True).rows == 1
+    assert 12 not in table and 13 in table
+    with pytest.raises(hf.InvalidArgument, match="line 1: 'key'"):
+        hf.load(table, write(tmp_path / "c.csv", "key,int64\n14,3\n"), value="int64", heading=False)
+    with Table.create(folder / "any.hold", bytes, bytes, device="cpu") as words:
+        plain = write(tmp_path / "d.csv", "one,eins\ntwo,zwei\n")
+        assert hf.load(words, plain, value="text").rows == 2
+        assert words.find([b"one", b"two"])[0].tolist() == [b"eins", b"zwei"]
+        hf.dump(words, tmp_path / "e.csv", value="text")
+        assert hf.load(words, tmp_path / "e.csv", value="text").updated == 2 and len(words) == 2
 
 
 def test_columns_by_name(table: Table, tmp_path: Path) -> None:
@@ -142,7 +164,7 @@ def test_columns_by_name(table: Table, tmp_path: Path) -> None:
 
 def test_the_rest_as_text(folder: Path, tmp_path: Path) -> None:
     with Table.create(folder / "t.hold", value=32, device="cpu") as table:
-        hf.load(table, write(tmp_path / "a.csv", 'id,a,b\n1,x,"y,z"\n2,é,\n'), value="text")
+        hf.load(table, write(tmp_path / "a.csv", 'id,a,b\n1,x,"y,z"\n2,é,\n'), value="text", heading=True)
         assert items(table) == {1: b'x,"y,z"'.ljust(32, b"\0"), 2: "é,".encode().ljust(32, b"\0")}
 
 
@@ -174,7 +196,7 @@ BAD = [
 @pytest.mark.parametrize("batch", [1, 3, 1000])
 def test_bad_rows(table: Table, tmp_path: Path, row: str, why: str, batch: int) -> None:
     """One error with its line, nothing lost; corrected, it goes on there; or it is left out."""
-    lines = ["key,number", *(f"{i},{i * 2}" for i in range(10, 20)), "", row, *(f"{i},{i * 2}" for i in range(20, 30))]
+    lines = ["key,int64", *(f"{i},{i * 2}" for i in range(10, 20)), "", row, *(f"{i},{i * 2}" for i in range(20, 30))]
     path = write(tmp_path / "a.csv", "\n".join(lines))
     with pytest.raises(hf.InvalidArgument, match="line 13: ") as error:
         hf.load(table, path, value="int64", batch=batch)
@@ -324,12 +346,12 @@ def test_the_commands(folder: Path, tmp_path: Path) -> None:
     pool = folder / "t.hold"
     holdfast("create", pool, "--value", 8, "--device", "cpu")
     path = write(tmp_path / "a.csv", "id,x\n1,10\n2,twenty\n3,30\n")
-    error = holdfast("load", pool, path, "--value", "int64", status=2).stderr
+    error = holdfast("load", pool, path, "--value", "int64", "--heading", status=2).stderr
     assert error == (
         f"holdfast: {path}, line 3: 'twenty' is no whole number. Rows loaded before it: 1. Correct it and resume, or "
         "skip bad rows\n"
     )
-    done = holdfast("load", pool, path, "--value", "int64", "--skip-bad", "--resume", status=1)
+    done = holdfast("load", pool, path, "--value", "int64", "--heading", "--skip-bad", "--resume", status=1)
     assert f"{path}, line 3: 'twenty' is no whole number: left out" in done.stderr
     assert "2 rows" in done.stdout and "1 bad row left out" in done.stdout and "(resumed)" in done.stdout
     report = as_json("dump", pool, tmp_path / "d.csv", "--value", "int64")

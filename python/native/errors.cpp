@@ -1,6 +1,6 @@
-// _native_errors.cpp: turns the errors of holdfast/error.hpp into the classes of holdfastdb/errors.py.
-#include "_native.hpp"
+// errors.cpp: turns the errors of holdfast/error.hpp into the classes of holdfastdb/errors.py.
 #include "holdfast/error.hpp"
+#include "native.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -51,6 +51,8 @@ void translate(const std::exception_ptr& thrown, void*) {
     raise("TableClosed", e);
   } catch (const ReadOnly& e) {
     raise("ReadOnly", e);
+  } catch (const InputError& e) {
+    raise("InputError", e);
   } catch (const SystemError& e) {
     raise("SystemError", e);
   } catch (const Error& e) {
@@ -67,6 +69,11 @@ void use_errors(const ByName& given) {
 }
 
 }  // namespace
+
+nb::object python_error_of(const std::exception_ptr& thrown) {
+  translate(thrown, nullptr);
+  return nb::borrow(nb::python_error().value());
+}
 
 void bind_errors(nb::module_& module) {
   module.def("use_errors", &use_errors, "classes"_a, "The exception classes to raise, by their names in C++.");

@@ -1,11 +1,11 @@
-// _native_selection.cpp: erase_if, size_if and export_if of holdfastdb._native.Table.
+// selection.cpp: erase_if, size_if and export_if of holdfastdb._native.Table.
 #include <nanobind/stl/optional.h>
 
 #include <optional>
 
-#include "_native.hpp"
-#include "_native_run.hpp"
 #include "holdfast/table.hpp"
+#include "native.hpp"
+#include "run.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

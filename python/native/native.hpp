@@ -1,4 +1,4 @@
-// _native.hpp: what the parts of the Python module share. It is a thin binding: arrays come as addresses and sizes from
+// native.hpp: what the parts of the Python module share. It is a thin binding: arrays come as addresses and sizes from
 // the Python layer, which owns their lifetimes and has checked them.
 #pragma once
 
@@ -6,10 +6,12 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "holdfast/memory_table.hpp"
 #include "holdfast/pool.hpp"
 #include "holdfast/table.hpp"
 
@@ -18,11 +20,16 @@ namespace holdfast::python {
 /// Adds `use_errors`, and translates C++ errors into the Python classes that it was given.
 void bind_errors(nanobind::module_& module);
 
-/// A handle as Python holds it. When the last reference goes, what it names closes, and that waits for the disk: so it goes
-/// without the interpreter lock.
+/// The Python error for one of ours.
+nanobind::object python_error_of(const std::exception_ptr& thrown);
+
+/// A handle as Python holds it. When the last reference goes, what it names ends, and that may wait for the disk, for threads or
+/// for a lock: so it goes without the interpreter lock. What waits for a lock of ours never holds that one, since who has ours
+/// may need it (core/gate.hpp).
 template <class Handle>
 class Held : public Handle {
  public:
+  Held() = default;
   explicit Held(Handle&& handle) : Handle(std::move(handle)) {}
   Held(Held&&) = default;
   ~Held() {
@@ -32,6 +39,9 @@ class Held : public Handle {
 };
 using HeldTable = Held<Table>;
 using HeldPool = Held<Pool>;
+using HeldMemoryTable = Held<MemoryTable>;
+using HeldBlobs = Held<Blobs>;
+using HeldDeviceBlobs = Held<DeviceBlobs>;
 
 /// Adds the class `Table`, and `CreateOptions` and `OpenOptions`.
 void bind_table(nanobind::module_& module);
@@ -47,6 +57,9 @@ void bind_selection(nanobind::class_<HeldTable>& table);
 
 /// Adds the class `MemoryTable`.
 void bind_memory_table(nanobind::module_& module);
+
+/// Adds the class `KmerCounts`, and `kmer_text`.
+void bind_kmers(nanobind::module_& module);
 
 /// Adds `order_streams` and `pointer_device`, which need CUDA and say so where the build has none.
 void bind_cuda(nanobind::module_& module);

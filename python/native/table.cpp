@@ -1,11 +1,11 @@
-// _native_table.cpp: the class holdfastdb._native.Table. Every call that may take long releases the interpreter lock.
+// table.cpp: the class holdfastdb._native.Table. Every call that may take long releases the interpreter lock.
 #include <nanobind/stl/optional.h>
 
 #include <optional>
 
-#include "_native.hpp"
-#include "_native_run.hpp"
 #include "holdfast/table.hpp"
+#include "native.hpp"
+#include "run.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -92,7 +92,7 @@ HeldTable open(const std::string& path, const OpenOptions& options) {
 
 /// Items of fixed length go to the addresses, others to the blobs.
 Exported export_batch(HeldTable& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values,
-                      std::uintptr_t scores, std::size_t n, Blobs* key_blobs, Blobs* value_blobs) {
+                      std::uintptr_t scores, std::size_t n, HeldBlobs* key_blobs, HeldBlobs* value_blobs) {
   return exported(cursor, [&](std::uint64_t& at_item) {
     if (key_blobs != nullptr) return table.export_pairs(at_item, key_blobs, value_blobs, n);
     return table.export_batch(at_item, at<void>(keys), at<void>(values), n, at<std::uint64_t>(scores));
@@ -205,8 +205,8 @@ void bind_table(nb::module_& module) {
       .def("score", [](const HeldTable& table) { return std::string(name(table.score())); })
       .def("step", &Table::step)
       .def("set_step", &Table::set_step, "step"_a, unlocked)
-      .def("is_open", &Table::is_open)
-      .def("on_gpu", &Table::on_gpu)
+      .def("is_open", &Table::is_open, unlocked)
+      .def("on_gpu", &Table::on_gpu, unlocked)
       .def("clear", &Table::clear, unlocked)
       .def("reserve", &Table::reserve, "items"_a, unlocked)
       .def("load_cache", &Table::load_cache, unlocked)

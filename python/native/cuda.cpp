@@ -1,7 +1,7 @@
-// _native_cuda.cpp: what the array plumbing needs of CUDA: ordering one stream after another, and finding a pointer's
+// cuda.cpp: what the array plumbing needs of CUDA: ordering one stream after another, and finding a pointer's
 // device.
-#include "_native.hpp"
 #include "holdfast/error.hpp"
+#include "native.hpp"
 
 #ifdef HOLDFAST_WITH_CUDA
 #include <cuda_runtime_api.h>

@@ -1,7 +1,18 @@
-// _native.cpp: the module holdfastdb._native: functions on a pool by its path. The table is in _native_table.cpp.
-#include "_native.hpp"
+// module.cpp: the module holdfastdb._native: functions on a pool by its path. The table is in table.cpp.
+#include "native.hpp"
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "core/both.hpp"
+#include "core/gate.hpp"
 #include "holdfast/table.hpp"
+#include "pool/medium/named_file.hpp"
+#include "pool/pool_image.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -88,6 +99,22 @@ Dict check_pool(const std::string& path, bool repair, const std::string& name) {
   return to_dict(report);
 }
 
+/// A file by its device and number there.
+using FileId = std::pair<std::uint64_t, std::uint64_t>;
+
+void give_name(const std::string& temporary, const std::string& target, const std::optional<FileId>& replaced) {
+  const nb::gil_scoped_release released;
+  memory::FileFacts file;
+  if (replaced) std::tie(file.device, file.inode) = *replaced;
+  memory::give_name(temporary, target, replaced ? &file : nullptr);
+}
+
+bool is_pool(const std::string& path) {
+  const nb::gil_scoped_release released;
+  const memory::File file = memory::File::open(path, false);
+  return file.facts().bytes != 0 && memory::looks_like_pool(file);
+}
+
 nb::typed<nb::tuple, int, nb::str> devices() {
   std::string why;
   int count = 0;
@@ -134,13 +161,20 @@ NB_MODULE(_native, module) {
   using namespace holdfast::python;
   module.doc() = "The C++ library behind the package. Its interface may change; use the package's.";
   module.attr("version") = HOLDFAST_VERSION;
+#if !defined(NDEBUG) && !defined(Py_LIMITED_API)
+  holdfast::Gate::before_waiting([] { HOLDFAST_ASSERT(PyGILState_Check() == 0); });
+#endif
   bind_errors(module);
   bind_blobs(module);
   bind_table(module);
   bind_memory_table(module);
+  bind_kmers(module);
   bind_pool(module);
   bind_cuda(module);
   module.def("inspect", &inspect_pool, "path"_a);
   module.def("check", &check_pool, "path"_a, "repair"_a, "name"_a, "Of one object, or of all if the name is empty.");
+  module.def("is_pool", &is_pool, "path"_a, "Whether a regular file begins as a pool does.");
+  module.def("give_name", &give_name, "temporary"_a, "target"_a, "replaced"_a.none(),
+             "Renames a file, in place of the one of this device and number, or of none.");
   module.def("cuda_devices", &devices, "The number of GPUs that this build can use, and why.");
 }

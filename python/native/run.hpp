@@ -1,22 +1,25 @@
-// _native_run.hpp: batches and exports of a table of either kind over
+// run.hpp: batches and exports of a table of either kind over
 // addresses, with the interpreter lock released.
 #pragma once
 
-#include "_native.hpp"
-#include "_native_interrupt.hpp"
 #include "holdfast/table.hpp"
+#include "interrupt.hpp"
+#include "native.hpp"
 
 namespace holdfast::python {
 
-/// Returns what a signal's handler raised meanwhile, or None.
+/// From so many rows on a batch may be in several pieces. The signals of a smaller one are heard when it has ended.
+constexpr std::size_t kLeastRowsOfPieces = 4096;
+
+/// Returns what a signal's handler raised meanwhile, or the error of a table that it closed, or None: then all has run.
 template <class AnyTable>
 nanobind::any run_batch(AnyTable& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys,
                         std::uintptr_t key_offsets, std::uintptr_t values, std::uintptr_t value_offsets,
-                        std::uintptr_t out, Blobs* blobs, DeviceBlobs* device_blobs, std::uintptr_t statuses,
+                        std::uintptr_t out, HeldBlobs* blobs, HeldDeviceBlobs* device_blobs, std::uintptr_t statuses,
                         std::uintptr_t found, std::uintptr_t scores, std::uintptr_t mask, unsigned combine,
                         unsigned element, double scale, std::uint32_t column, std::uint32_t column_bytes, bool unique,
                         bool on_device, std::uintptr_t stream, bool interruptible) {
-  Interrupt interrupt;
+  Interrupt interrupt(interruptible && size > kLeastRowsOfPieces);
   Batch batch;
   batch.size = size;
   batch.op = static_cast<Op>(op);
@@ -40,10 +43,16 @@ nanobind::any run_batch(AnyTable& table, std::size_t size, unsigned op, std::uin
   batch.unique = unique;
   batch.on_device = on_device;
   batch.stream = at<void>(stream);
-  if (interruptible) batch.stop = [&interrupt] { return interrupt(); };
-  {
+  if (interrupt.listens()) {
+    batch.stop = [&interrupt] { return interrupt.is_pending(); };
+    batch.resume = [&interrupt] { return interrupt.handle(); };
+  }
+  try {
     const nanobind::gil_scoped_release released;
     table.run(batch);
+  } catch (const Error&) {
+    if (!interrupt.has_handled()) throw;
+    return nanobind::borrow<nanobind::any>(python_error_of(std::current_exception()));
   }
   return nanobind::borrow<nanobind::any>(interrupt.raised());
 }

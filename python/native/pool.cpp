@@ -1,8 +1,8 @@
-// _native_pool.cpp: the class holdfastdb._native.Pool. Every call that waits for others or for the disk releases the
+// pool.cpp: the class holdfastdb._native.Pool. Every call that waits for others or for the disk releases the
 // interpreter lock: a snapshot holds the pool's own lock while it asks Python for its progress.
-#include "_native.hpp"
 #include "holdfast/pool.hpp"
 #include "holdfast/table.hpp"
+#include "native.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

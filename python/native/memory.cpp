@@ -1,6 +1,6 @@
-// _native_memory.cpp: the class holdfastdb._native.MemoryTable. Every call that may take long releases the interpreter lock.
-#include "_native_run.hpp"
+// memory.cpp: the class holdfastdb._native.MemoryTable. Every call that may take long releases the interpreter lock.
 #include "holdfast/memory_table.hpp"
+#include "run.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -8,8 +8,8 @@ using namespace nb::literals;
 namespace holdfast::python {
 namespace {
 
-MemoryTable* create(std::uint32_t key, std::uint32_t value, std::uint64_t capacity, unsigned threads, bool grows,
-                    bool huge_pages, bool interleave, std::uint64_t seed, unsigned partitions) {
+HeldMemoryTable create(std::uint32_t key, std::uint32_t value, std::uint64_t capacity, unsigned threads, bool grows,
+                       bool huge_pages, bool interleave, std::uint64_t seed, unsigned partitions) {
   MemoryOptions options;
   options.key_bytes = key;
   options.value_bytes = value;
@@ -21,17 +21,21 @@ MemoryTable* create(std::uint32_t key, std::uint32_t value, std::uint64_t capaci
   options.seed = seed;
   options.partitions = partitions;
   const nb::gil_scoped_release released;
-  return new MemoryTable(options);
+  return HeldMemoryTable(MemoryTable(options));
 }
 
-Exported export_batch(MemoryTable& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values,
+Exported export_batch(HeldMemoryTable& table, std::uint64_t cursor, std::uintptr_t keys, std::uintptr_t values,
                       std::size_t n) {
   return exported(
       cursor, [&](std::uint64_t& at_item) { return table.export_batch(at_item, at<void>(keys), at<void>(values), n); });
 }
 
-Dict stats(const MemoryTable& table) {
-  const MemoryStats s = table.stats();
+Dict stats(const HeldMemoryTable& table) {
+  MemoryStats s;
+  {
+    const nb::gil_scoped_release released;
+    s = table.stats();
+  }
   Dict result;
   result["size"] = s.size;
   result["slots"] = s.slots;
@@ -52,7 +56,7 @@ Dict stats(const MemoryTable& table) {
 
 void bind_memory_table(nb::module_& module) {
   const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
-  nb::class_<MemoryTable> table(module, "MemoryTable");
+  nb::class_<HeldMemoryTable> table(module, "MemoryTable");
   bind_run(table);
   table
       .def_static("create", &create, "key"_a, "value"_a, "capacity"_a, "threads"_a, "grows"_a, "huge_pages"_a,

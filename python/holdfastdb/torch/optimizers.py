@@ -1,0 +1,131 @@
+"""Optimizers of embeddings: `step()` applies the gradients that backward left, durably, to rows in their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..column import Column
+from ..errors import InvalidArgument, InvalidType, NoSpace
+from ..status import Status
+from .rows import Rows
+
+
+def refuse_no_space(statuses: Tensor, path: Any, what: str) -> None:
+    """Raises NoSpace with the number of rows that found no room. In GPU memory it waits for their count."""
+    lost = int((statuses == int(Status.NO_SPACE)).sum())
+    if lost:
+        raise NoSpace(
+            f"{path} has no room: {lost:,} of {statuses.numel():,} rows {what}; free space on its medium, or erase keys"
+        )
+
+
+class _Optimizer(torch.optim.Optimizer):
+    """Steps row by row over what `Embedding.parameters()` gives. Rows and state are in the pools, so `state_dict` holds
+    the options of the groups alone."""
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        super().__init__(params, defaults)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Refuses parameters that are no embedding's, and numbers that are no rates."""
+        super().add_param_group(param_group)
+        group = self.param_groups[-1]
+        try:
+            for name in self.defaults:
+                if not 0 <= float(group[name]) < float("inf"):
+                    raise InvalidArgument(f"{name} is {group[name]}: give a finite number, 0 or more")
+            for rows in group["params"]:
+                if not isinstance(rows, Rows):
+                    raise InvalidType(
+                        f"a parameter of shape {tuple(rows.shape)} is of no holdfastdb.torch.Embedding: give "
+                        "embedding.parameters(), and the others to an optimizer of PyTorch"
+                    )
+                self._check(rows)
+        except BaseException:
+            self.param_groups.pop()
+            raise
+
+    def _check(self, rows: Rows) -> None:
+        """Raises InvalidArgument where the rows cannot be trained in this way."""
+
+    def _apply(self, rows: Rows, gradient: Tensor, group: dict[str, Any]) -> Tensor:
+        """One durable write; the statuses."""
+        raise NotImplementedError
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Applies the gradients. Durable when it returns; in GPU memory, when its stream gets there.
+
+        Raises NoSpace, with the number of rows that stay as they were, where the medium is full.
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for rows in group["params"]:
+                if rows.grad is not None:
+                    refuse_no_space(self._apply(rows, rows.grad, group), rows.table.path, "were not updated")
+        return loss
+
+
+class SGD(_Optimizer):
+    """`row -= lr * gradient`, to the last bit as torch.optim.SGD with coalesced sparse gradients.
+
+    Others may change the same rows meanwhile: no update is lost.
+    """
+
+    def __init__(self, params: Any, lr: float = 1e-3) -> None:
+        super().__init__(params, {"lr": lr})
+
+    def _apply(self, rows: Rows, gradient: Tensor, group: dict[str, Any]) -> Tensor:
+        return rows.table.accumulate(rows.keys, gradient.to(rows.stored), scale=-float(group["lr"]), unique=True)
+
+
+class Adagrad(_Optimizer):
+    """Row-wise: `state += mean(gradient**2)`, then `row -= lr / (sqrt(state) + eps) * gradient`, one state a row.
+
+    The state is the float32 that follows the row in the same value: give the embedding `table.column(0, n)` of a table
+    whose values have n + 4 bytes or more. Row and state are one durable write. They are read before it: changes that
+    others make to the same rows in between are lost, so train a row in one place at a time.
+    """
+
+    def __init__(self, params: Any, lr: float = 1e-2, eps: float = 1e-10) -> None:
+        super().__init__(params, {"lr": lr, "eps": eps})
+
+    def _check(self, rows: Rows) -> None:
+        _with_state(rows)
+
+    def _apply(self, rows: Rows, gradient: Tensor, group: dict[str, Any]) -> Tensor:
+        column = _with_state(rows)
+        plain = rows.stored is torch.float32  # row and state are elements of one type
+        whole, _ = column.find(rows.keys, dtype=torch.float32 if plain else torch.uint8, unique=True)
+        size = rows.columns if plain else rows.columns * rows.stored.itemsize
+        state = whole[:, size:].clone(memory_format=torch.contiguous_format).view(torch.float32)
+        state += gradient.square().mean(dim=1, keepdim=True)
+        change = gradient * (float(group["lr"]) / (state.sqrt() + float(group["eps"])))
+        if plain:
+            whole[:, :size] -= change
+            whole[:, size:] = state
+        else:
+            row = whole[:, :size].clone(memory_format=torch.contiguous_format).view(rows.stored)
+            whole[:, :size] = (row.to(gradient.dtype) - change).to(rows.stored).view(torch.uint8)
+            whole[:, size:] = state.view(torch.uint8)
+        return column.insert_or_assign(rows.keys, whole, unique=True)
+
+
+def _with_state(rows: Rows) -> Column:
+    """The column of a row and the state behind it."""
+    table = rows.table
+    start, stop = (table.start, table.stop) if isinstance(table, Column) else (0, table.value_bytes)
+    whole = table.table if isinstance(table, Column) else table
+    if stop + 4 > whole.value_bytes:
+        raise InvalidArgument(
+            f"the rows are bytes {start} to {stop} of values of {whole.value_bytes} bytes in {table.path}, with no "
+            f"room for the state: create it with value={stop + 4}, and give the embedding its column({start}, {stop})"
+        )
+    return whole.column(start, stop + 4)
