@@ -18,7 +18,7 @@ sources := $(shell find CMakeLists.txt cmake include src python bench examples t
 cxx := $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' 2>/dev/null)
 pip_install = python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
 
-.PHONY: help setup build demo test bench kill-test proof bars format lint clean
+.PHONY: help setup build demo test bench kill-test stress proof bars format lint clean
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo "GPU=ON|OFF|AUTO chooses CUDA; AUTO takes it where nvcc and an NVIDIA GPU are."
@@ -60,6 +60,9 @@ kill-test: .cache/installed-checked-$(GPU) ## 1,000 SIGKILLs of a real process f
 	@mkdir -p $(RESULTS)
 	build/checked/holdfast-kill-test --kills $(KILLS) --json $(RESULTS)
 
+stress: .cache/installed-checked-$(GPU) ## a minute of ten threads that call everything, and signals whose handlers do
+	HOLDFAST_STRESS_S=60 python -m pytest -q -s tests/python/test_everything_at_once.py
+
 proof: .cache/setup-done ## the long proofs that are left to do; ROOM= some of them, MINUTES= as far as they get
 	@scripts/proof $(ROOM) $(if $(MINUTES),--minutes $(MINUTES))
 
@@ -70,11 +73,12 @@ format: .cache/setup-done ## lay out C++ and Python as CI wants them
 	@clang-format -i $(cxx)
 	@ruff format -q . && ruff check -q --fix .
 
-lint: .cache/setup-done ## layout, ruff, the order of rooms, no system call beside its layer, clang-tidy on the library
+lint: .cache/setup-done ## layout, ruff, the order of rooms, no system call beside its layer, planted errors that apply, clang-tidy on the library
 	@clang-format --dry-run -Werror $(cxx)
 	@ruff format --check . && ruff check .
 	@scripts/rooms
 	@scripts/raw-calls
+	@scripts/plant --check
 	@scripts/tidy
 
 clean: ## everything that was built; .venv stays

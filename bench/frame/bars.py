@@ -1,6 +1,7 @@
-"""`make bars`: every target of bench/bars.toml with the committed result that answers it.
+"""`make bars`: every target of bench/bars/, a file an issue, with the committed result that answers it.
 
-Exits with 1 where a bar is missed or unanswered, with 2 where bars.toml itself is wrong.
+A bar's `file` is below bench/results/, its `field` a path inside it (bench.frame.results.field); one without a file is
+unanswered. Exits with 1 where a bar is missed or unanswered, with 2 where there is no such issue or a file is wrong.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from rich.table import Table
 from bench.frame import code, machine, results
 
 _HOLDS = {">=": operator.ge, "<=": operator.le}
-_REQUIRED = {"id": str, "issue": int, "text": str, "comparison": str, "target": float, "unit": str}
+_REQUIRED = {"id": str, "text": str, "comparison": str, "target": float, "unit": str}
 
 
 @dataclass(frozen=True)
@@ -63,29 +64,36 @@ class Answer:
         return over / under if under > 0 and over >= 0 else None
 
 
-def load(path: Path) -> list[Bar]:
-    """The bars of a file. Raises ValueError where it is wrong."""
+def load(folder: Path) -> list[Bar]:
+    """The bars of all files `<issue>.toml` of a folder. Raises ValueError where one is wrong, or there is none."""
+    named = {path.stem: path for path in folder.glob("*.toml")}
+    if not named or not all(name.isdecimal() for name in named):
+        raise ValueError(f"{folder}: holds no files of bars, or others too; they are named <issue>.toml")
+    bars = [bar for issue in sorted(map(int, named)) for bar in _of_issue(issue, named[str(issue)])]
+    if len({bar.id for bar in bars}) != len(bars):
+        raise ValueError(f"{folder}: two bars have one id")
+    return bars
+
+
+def _of_issue(issue: int, path: Path) -> list[Bar]:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))["bar"]
     except (tomllib.TOMLDecodeError, KeyError) as error:
         raise ValueError(f"{path}: {error!r}") from error
-    bars = [_bar(table, f"{path}, bar {number}") for number, table in enumerate(tables, 1)]
-    if len({bar.id for bar in bars}) != len(bars):
-        raise ValueError(f"{path}: two bars have one id")
-    return bars
+    return [_bar(issue, table, f"{path}, bar {number}") for number, table in enumerate(tables, 1)]
 
 
-def _bar(table: dict[str, Any], where: str) -> Bar:
+def _bar(issue: int, table: dict[str, Any], where: str) -> Bar:
     for name, kind in _REQUIRED.items():
         if not isinstance(table.get(name), kind):
             raise ValueError(f"{where}: {name} must be there and of type {kind.__name__}")
     if table["comparison"] not in _HOLDS:
         raise ValueError(f"{where}: comparison must be one of {', '.join(_HOLDS)}")
-    if unknown := set(table) - set(Bar.__dataclass_fields__):
+    if unknown := set(table) - (set(Bar.__dataclass_fields__) - {"issue"}):
         raise ValueError(f"{where}: unknown {', '.join(sorted(unknown))}")
     if ("file" in table) != ("field" in table):
         raise ValueError(f"{where}: file and field go together")
-    return Bar(**table)
+    return Bar(issue=issue, **table)
 
 
 def answer(bar: Bar, folder: Path, root: Path | None = None) -> Answer:
@@ -155,11 +163,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench bars", description=__doc__)
     parser.add_argument("--issue", type=int, action="append", help="only bars of this issue; may be repeated")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--bars", type=Path, default=root / "bench" / "bars.toml", help="the file of bars")
+    parser.add_argument("--bars", type=Path, default=root / "bench" / "bars", help="the folder of bars")
     parser.add_argument("--results", type=Path, default=root / "bench" / "results", help="the folder of results")
     given = parser.parse_args(arguments)
     try:
-        bars = [bar for bar in load(given.bars) if not given.issue or bar.issue in given.issue]
+        bars = load(given.bars)
+        if missing := sorted(set(given.issue or ()) - {bar.issue for bar in bars}):
+            raise ValueError(f"{given.bars}: no bars of issue {', '.join(map(str, missing))}")
+        bars = [bar for bar in bars if not given.issue or bar.issue in given.issue]
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""Which code a result measured: a hash for each room of src/, without comments and layout.
+"""Which code a result measured: a hash for each room of src/, without comments and layout (those of Python count).
 
 A result is stale when a room that it measured has changed since; that a room below them has changed is mentioned.
 """
@@ -14,7 +14,7 @@ GPU = ("src/gphash/protocol", "src/gphash/cuda", "src/gpu")
 POOL = ("src/pool", "src/gphash/cpu", "src/table")
 """What is measured of a table on a CPU, of one on a GPU, and of what a pool does on a CPU."""
 
-_SOURCES = {".hpp", ".cuh", ".cpp", ".cu"}
+_SOURCES = {".hpp", ".cuh", ".cpp", ".cu", ".py"}
 _COMMENT = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
@@ -47,7 +47,7 @@ def hash_of(root: Path, room: str) -> str | None:
         return None
     whole = hashlib.sha256()
     for path, text in files.items():
-        whole.update(f"{path}\n{stripped(text)}\n".encode())
+        whole.update(f"{path}\n{text if path.suffix == '.py' else stripped(text)}\n".encode())
     return whole.hexdigest()[:16]
 
 

@@ -25,7 +25,7 @@ def app(found: Found | None = None) -> typer.Typer:
         made.command(name)(command)
     made.command("plot")(_plot)
     made.command("all")(_all_of(studies))
-    made.command("bars", context_settings=_PASSED_ON, help="Every target of bench/bars.toml and its answer.")(_bars)
+    made.command("bars", context_settings=_PASSED_ON, help="Every target of bench/bars/ and its answer.")(_bars)
     made.command("report", context_settings=_PASSED_ON, help="Puts figures into documents.")(_report)
     return made
 

@@ -23,7 +23,14 @@ from bench.frame.studies import find
 
 _TABLE = re.compile(r"(<!-- figures: (\S+) (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _FIGURE = re.compile(r"(<!-- figure: (\S+) ([^\n]+?) (\S+) -->)[^\n]*?(<!-- end -->)")  # a path may have spaces
-DOCUMENTS = ("README.md", "docs/performance.md", "docs/durability.md", "docs/architecture.md", "docs/memory_table.md")
+DOCUMENTS = (
+    "README.md",
+    "docs/performance.md",
+    "docs/durability.md",
+    "docs/architecture.md",
+    "docs/memory_table.md",
+    "docs/kmers.md",
+)
 
 
 def _source(content: Json) -> str:
