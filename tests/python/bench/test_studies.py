@@ -39,7 +39,10 @@ def test_a_study_is_found_by_what_it_says(tmp_path: Path, monkeypatch: pytest.Mo
     for folder in (package, package / "one", package / "frame"):
         folder.mkdir()
         (folder / "__init__.py").touch()
-    text = "ran = []\ndef again(**given: object) -> None:\n    ran.append(given)\n"
+    text = """ran = []
+def again(json_file: str = "", save: bool = False, quick: bool = False, items: int = 0) -> None:
+    ran.append({"json_file": json_file, "save": save, "quick": quick, "items": items})
+"""
     (package / "one" / "study.py").write_text(
         text + 'COMMANDS = {"again": again}\nSUITE = [("again", {"items": 5})]\nTABLES = {"t": str}\n'
     )

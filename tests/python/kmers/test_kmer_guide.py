@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import PATIENCE_S
-from kmer_oracle import fastq, gzipped, sequence
+from kmer_oracle import fastq, gzipped, needs_gzip, sequence
 
 from holdfastdb import kmers
 
@@ -29,6 +29,7 @@ def test_the_example_in_cpp_is_compiled() -> None:
     assert textwrap.indent(example, "  ") in compiled.read_text()
 
 
+@needs_gzip
 def test_the_commands_of_the_guide(folder: Path) -> None:
     """On files of these names, as they stand."""
     pytest.importorskip("pyarrow")
