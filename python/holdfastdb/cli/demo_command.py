@@ -14,15 +14,17 @@ from ..errors import InvalidArgument
 from .output import AsJson, Device, emit
 
 _NAME = "demo.hold"
+_OURS = "holdfast-"
 
 
 def _default_path() -> Path:
-    return demo.SHARED_MEMORY / _NAME if os.access(demo.SHARED_MEMORY, os.W_OK) else Path(_NAME)
+    """In shared memory, which is everybody's, a name says whose it is."""
+    return demo.SHARED_MEMORY / f"{_OURS}{_NAME}" if os.access(demo.SHARED_MEMORY, os.W_OK) else Path(_NAME)
 
 
 def _link_here(pool: Path) -> Path:
     """A link in this folder, so that `holdfast get demo.hold …` works; the pool itself if that cannot be."""
-    here = Path(pool.name)
+    here = Path(pool.name.removeprefix(_OURS))
     if here.absolute() == pool.absolute():
         return here
     if here.is_symlink() and here.readlink() == pool:
@@ -38,7 +40,7 @@ def _link_here(pool: Path) -> Path:
 
 def run_demo(
     path: Annotated[
-        Path | None, typer.Option(help="The pool; by default demo.hold in /dev/shm, with a link here.")
+        Path | None, typer.Option(help="The pool; by default /dev/shm/holdfast-demo.hold, with a link demo.hold here.")
     ] = None,
     csv: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Your pairs: a whole number, the key, then the value's columns.")
@@ -53,7 +55,7 @@ def run_demo(
         ),
     ] = 300_000,
     quick: Annotated[bool, typer.Option("--quick", help="20,000 random pairs, 5,000 lines and 2 kills.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file at --path.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a pool that no demo made.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Load a table, kill it in the middle of writes, reopen it elsewhere, verify. Exit status 1: something is lost."""
@@ -68,7 +70,8 @@ def run_demo(
         batch=512 if quick else 8192,
         kills=2 if quick else kills,
         lines=0 if csv is not None else min(lines, 5_000) if quick else lines,
-        overwrite=overwrite or path is None,
+        overwrite=overwrite,
+        own=path is None,
     )
     with Console(stderr=True).status("working") as status:  # shows on a terminal only
 

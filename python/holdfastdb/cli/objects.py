@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,10 +37,13 @@ def _pool_for(path: str) -> Iterator[Pool]:
             yield pool
         return
     with Pool.create(path) as pool:
+        made = Path(path).stat()
         try:
             yield pool
         except BaseException:
-            Path(path).unlink()
+            with suppress(FileNotFoundError):
+                if os.path.samestat(Path(path).stat(), made):
+                    Path(path).unlink()
             raise
 
 
@@ -81,12 +84,13 @@ def create(
 def rename(
     target: ObjectPath,
     to: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Take the place of an object of that name.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Give an object of a pool another name."""
     name = require_name(target)
     with Pool.open(target.file) as pool:
-        pool.rename(name, to)
+        pool.rename(name, to, overwrite=overwrite)
     emit(as_json, {"path": target.file, "name": name, "to": to}, f"{target} is {target.file}:{to} now")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -18,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, PoolExists
+from ..inspection import inspect
+from ..pool import Pool
 from ..status import Status
 from ..table import Table
 from . import csvfile, unicode
@@ -45,6 +48,8 @@ class Options:
     kills: int = 5
     lines: int = 300_000
     overwrite: bool = False
+    own: bool = False
+    """Replace the pools of an earlier demo of this user, and no others."""
     seed: int | None = None
 
 
@@ -104,6 +109,8 @@ class Demo:
 
     what = "random pairs"
     lines = False
+    name = "holdfast-demo"
+    """Of the table: by it a later demo knows its own pool."""
 
     def __init__(self, options: Options, say: Say, folder: Path) -> None:
         self.options = options
@@ -130,6 +137,14 @@ class Demo:
         self.outcome.rates[what] = count / seconds
         return f"{seconds:.2f} s, {count / seconds / 1e6:.2f} M/s"
 
+    def _created(self, **shape: Any) -> Table:
+        """The table in its new pool, under the demo's name."""
+        path, device = self.options.path, self.options.device
+        Table.create(path, device=device, overwrite=self.options.overwrite, **shape).close()
+        with Pool.open(path) as pool:
+            pool.rename(pool.objects[0].name, self.name)
+        return Table.open(path, device)
+
     def _pairs(self) -> tuple[np.ndarray, np.ndarray, str]:
         if self.options.csv is not None:
             keys, values = csvfile.pairs(self.options.csv)
@@ -144,9 +159,7 @@ class Demo:
         items = min(options.items, _MOST_RANDOM_BYTES // size)
         seed = self.random.getrandbits(62)
         self._plan = Plan(items, min(options.batch, max(1, items // 32)), size, seed)
-        with Table.create(
-            options.path, value=size, capacity=len(keys) + items, device=options.device, overwrite=options.overwrite
-        ) as table:
+        with self._created(value=size, capacity=len(keys) + items) as table:
             stats = table.stats()
             outcome.device, outcome.domain, outcome.given_items = stats["device"], stats["domain"], len(keys)
             self.say(f"created {options.path}: keys of 8 bytes, values of {size}, on {stats['device']} "
@@ -313,6 +326,7 @@ class LinesDemo(Demo):
 
     what = "lines"
     lines = True
+    name = "holdfast-demo-lines"
 
     def _make_and_load(self) -> None:
         options, lines = self.options, Lines(self.options.lines)
@@ -320,9 +334,7 @@ class LinesDemo(Demo):
         (first,), _ = lines.rows(np.array([0]), np.array([1]))
         self.outcome.example = first.decode()
         self._plan = Plan(items, min(options.batch, max(1, items // 16)), 16, 0)
-        with Table.create(
-            options.path, key=bytes, value=bytes, capacity=items, device=options.device, overwrite=options.overwrite
-        ) as table:
+        with self._created(key=bytes, value=bytes, capacity=items) as table:
             stats = table.stats()
             self.outcome.device, self.outcome.domain = stats["device"], stats["domain"]
             self.say(f"created {options.path}: keys and values of any length, on {stats['device']}; a process writes "
@@ -332,6 +344,25 @@ class LinesDemo(Demo):
 def lines_path(path: Path) -> Path:
     """Where the second part keeps its pool."""
     return path.with_name(f"{path.stem}-lines{path.suffix}")
+
+
+def _left_by(demo: type[Demo], path: Path) -> bool:
+    """Whether an earlier demo of this user made the pool."""
+    try:
+        return path.stat().st_uid == os.geteuid() and [one.name for one in inspect(path).objects] == [demo.name]
+    except (Error, OSError):
+        return False
+
+
+def _may_replace(demo: type[Demo], options: Options) -> Options:
+    """Raises PoolExists for a file that stays."""
+    if options.overwrite or not os.path.lexists(options.path):
+        return options
+    if not options.own:
+        raise PoolExists(f"{options.path} exists: open it, name another path, or pass overwrite=True")
+    if not _left_by(demo, options.path):
+        raise PoolExists(f"{options.path} exists, and no demo of yours made it: name another path, or overwrite it")
+    return replace(options, overwrite=True)
 
 
 def run(options: Options, say: Say = lambda line: None) -> Outcome:
@@ -346,8 +377,9 @@ def run(options: Options, say: Say = lambda line: None) -> Outcome:
     """
     shared = str(SHARED_MEMORY) if SHARED_MEMORY.is_dir() else None
     second = replace(options, path=lines_path(options.path), kills=min(options.kills, 3), batch=options.batch // 2)
-    if options.lines and not options.overwrite and second.path.exists():
-        raise PoolExists(f"{second.path} exists: open it, name another path, or pass overwrite=True")
+    options = _may_replace(Demo, options)
+    if options.lines:
+        second = _may_replace(LinesDemo, second)
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-", dir=shared) as folder:
         outcome = Demo(options, say, Path(folder)).run()
         if options.lines:

@@ -70,6 +70,8 @@ def write(source: KmerSource, path: str | os.PathLike[str], *, overwrite: bool =
     replaced = check_target(target, overwrite)
     writer = {"parquet": _write_parquet, "pool": _write_pool, "text": _write_text}[format_of(target)]
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    if os.path.lexists(partial):
+        raise PoolExists(f"{partial} exists, and is not of this count: remove it, or name another file")
     try:
         with errors_of(target):
             rows = writer(source, partial, target)
