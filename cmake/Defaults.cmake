@@ -9,7 +9,8 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Debug, RelWithDebInfo (optimized, with assertions) or Release" FORCE)
 endif()
 # Assertions stay on in every build type but Release.
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g")
+# Stacks have their lines; for variables in a debugger take Debug: -g costs a third of the time to compile.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O2 -g -lineinfo")
 
 find_program(HOLDFAST_CCACHE ccache)

@@ -88,6 +88,7 @@ endforeach()
 if(TARGET holdfast-kill-test)
   holdfast_library(holdfast_failpoints)
   target_compile_definitions(holdfast_failpoints PUBLIC HOLDFAST_FAILPOINTS=1)
+  target_compile_options(holdfast_failpoints PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)  # it compiles in half the time
   get_target_property(sources holdfast-kill-test SOURCES)
   add_executable(holdfast-kill-child ${sources} "${PROJECT_SOURCE_DIR}/tests/support/results.cpp")
   target_include_directories(holdfast-kill-child PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
