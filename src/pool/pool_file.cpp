@@ -197,14 +197,15 @@ void PoolFile::commit(Directory next) {
   }
   block.area ^= 1;
   seal(block);
+  auto directory = std::make_shared<const Directory>(std::move(next));  // nothing may fail once the file has it
   if (writes_file()) {
-    const std::vector<std::byte> bytes = encode(next);
+    const std::vector<std::byte> bytes = encode(*directory);
     HeaderMemory memory = header_memory(persist(false));
     commit_directory(memory, area(block.area), bytes.data(), bytes.size(), copies(), block);
   }
   const std::lock_guard guard(mutex_);
   block_ = block;
-  directory_ = std::make_shared<const Directory>(std::move(next));
+  directory_ = std::move(directory);
 }
 
 }  // namespace holdfast::memory

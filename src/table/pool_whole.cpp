@@ -17,9 +17,9 @@ double ms_since(std::chrono::steady_clock::time_point start) {
 
 void require_no_resize(const gphash::TableObject& table) {
   if (!table.shape().is_resizing) return;
-  throw NoSpace(
-      "a resize of " + table.path() +
-      " found no room for one more level: make room on its medium, open it again, and take the snapshot then");
+  throw NoSpace("a resize of " + table.path() +
+                " did not end, for want of room on its medium or of memory: make room, open it again, and take the "
+                "snapshot then");
 }
 
 void add(CheckReport& total, const CheckReport& report, const std::string& prefix) {

@@ -35,7 +35,7 @@ void CpuMachine::grow_index() {
 void CpuMachine::require_whole() const {
   if (!unfinished_) return;
   throw NoSpace("a resize of " + pool_.path() +
-                " found no room for one more level: make room on its medium, and open it again");
+                " did not end, for want of room on its medium or of memory: make room, and open it again");
 }
 
 /// Adds cells to the heap. The caller holds `geometry_` alone.

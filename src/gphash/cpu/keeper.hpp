@@ -57,9 +57,10 @@ class Keeper {
   }
   void add_level() {
     const unsigned top_level = layout_.top_level + 1;
-    TagMemory tags = tags_for(top_level);  // first: without memory for them nothing changes
+    TagMemory tags = tags_for(top_level);  // what may find no memory comes first: nothing has changed yet
+    carry_tags(top_level, tags);
     pool_.add_level(top_level);
-    set_top_level(top_level, true, std::move(tags));
+    set_top_level(top_level, std::move(tags));
   }
   void drain() { drain_lower_levels(false); }
 
@@ -82,7 +83,8 @@ class Keeper {
     return layout_of(pool_, options_.shared_bias, options_.may_move, top_level);
   }
   TagMemory tags_for(unsigned top_level) const { return {layout_for(top_level).tag_words(), pool_.path()}; }
-  void set_top_level(unsigned top_level, bool carry, TagMemory tags);
+  void carry_tags(unsigned top_level, TagMemory& tags);
+  void set_top_level(unsigned top_level, TagMemory tags);
   template <class Act>
   void each_part(Scan& total, const Act& act);
   Scan scan_table(CellSet& cells, bool repair);
@@ -110,21 +112,26 @@ inline std::pair<std::uint64_t, std::uint64_t> part_of(std::uint64_t size, unsig
 /// One thread is quicker than two where there is little to do.
 inline unsigned threads_for(std::uint64_t slots) { return slots < (1 << 14) ? 1 : ~0u; }
 
-/// Addresses `top_level` from now on. `carry`: keeps the tags of the levels that both geometries address.
+/// Copies the tags of the levels that a table with `top_level` addresses too.
 template <class Pool>
-void Keeper<Pool>::set_top_level(unsigned top_level, bool carry, TagMemory tags) {
+void Keeper<Pool>::carry_tags(unsigned top_level, TagMemory& tags) {
   Layout layout = layout_for(top_level);
   layout.tags = tags.words();
-  if (carry) {
-    for (unsigned level = layout.bottom_level(); level <= layout_.top_level; ++level) {
-      const std::uint64_t buckets = std::uint64_t{1} << level;
-      workers_.run(threads_for(buckets * layout.shape.slots()), [&](unsigned i, unsigned n) {
-        const auto [begin, end] = part_of(buckets, i, n);
-        driver_.carry_tags(layout_, layout, level, begin, end);
-      });
-    }
-    layout.tags[layout.aside_index() + 1] = layout_.tags[layout_.aside_index() + 1];
+  for (unsigned level = layout.bottom_level(); level <= layout_.top_level; ++level) {
+    const std::uint64_t buckets = std::uint64_t{1} << level;
+    workers_.run(threads_for(buckets * layout.shape.slots()), [&](unsigned i, unsigned n) {
+      const auto [begin, end] = part_of(buckets, i, n);
+      driver_.carry_tags(layout_, layout, level, begin, end);
+    });
   }
+  layout.tags[layout.aside_index() + 1] = layout_.tags[layout_.aside_index() + 1];
+}
+
+/// Addresses `top_level` from now on.
+template <class Pool>
+void Keeper<Pool>::set_top_level(unsigned top_level, TagMemory tags) {
+  Layout layout = layout_for(top_level);
+  layout.tags = tags.words();
   tags_ = std::move(tags);
   layout_ = layout;
   driver_.set_layout(layout_);
@@ -182,7 +189,7 @@ template <class Pool>
 std::uint64_t Keeper<Pool>::recover() {
   const bool repair = !pool_.read_only();
   const unsigned top_level = pool_.shape().top_level;
-  set_top_level(top_level, false, tags_for(top_level));
+  set_top_level(top_level, tags_for(top_level));
   Scan scan = scan_table(cells_, repair);
   refuse_damage(scan.damage);
   mended_ = {scan.torn, scan.second_copies, 0, 0};
@@ -236,7 +243,7 @@ Scan Keeper<Pool>::verify(CellSet& cells, std::uint64_t& wrong_tags) {
   TagMemory old_tags = std::move(tags_);
   Scan scan;
   try {
-    set_top_level(believed.top_level, false, std::move(fresh));
+    set_top_level(believed.top_level, std::move(fresh));
     scan = scan_table(cells, false);
   } catch (...) {  // there is no memory to verify with, which is no reason to lose what the table works with
     tags_ = std::move(old_tags);
