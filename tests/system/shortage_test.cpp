@@ -39,7 +39,7 @@ std::vector<Case> cases() {
           {"reserve", kInSlots, [](Table& table, const std::string&) { table.reserve(kLast); }}};
 }
 
-/// They still fail (issue 14).
+/// Does not end yet (issue 14).
 std::vector<Case> growths() { return {{"grow_heap", kInCells, put_all, true}}; }
 
 /// Whether the table refuses to work until it is opened again: a resize that had begun found no memory to end.

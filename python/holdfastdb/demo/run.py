@@ -140,9 +140,8 @@ class Demo:
     def _created(self, **shape: Any) -> Table:
         """The table in its new pool, under the demo's name."""
         path, device = self.options.path, self.options.device
-        Table.create(path, device=device, overwrite=self.options.overwrite, **shape).close()
-        with Pool.open(path) as pool:
-            pool.rename(pool.objects[0].name, self.name)
+        with Pool.create(path, overwrite=self.options.overwrite) as pool:
+            pool.create_table(self.name, device=device, **shape).close()
         return Table.open(path, device)
 
     def _pairs(self) -> tuple[np.ndarray, np.ndarray, str]:
