@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
+#include <thread>
 
 #include "core/both.hpp"
 #include "gphash/cpu/epochs.hpp"
@@ -78,14 +80,21 @@ void Cells::give_back(const std::uint64_t* cells, std::size_t n) {
 }
 
 void Cells::retire(const std::vector<std::uint64_t>& cells) {
-  const std::lock_guard lock(mutex_);
-  // The epoch is read after the slots were changed: whoever enters a later one cannot see these cells.
-  const std::uint64_t epoch = epochs_.now();
-  if (!limbo_.empty() && limbo_.back().epoch == epoch) {
-    limbo_.back().cells.insert(limbo_.back().cells.end(), cells.begin(), cells.end());
-  } else {
-    limbo_.push_back({epoch, cells});
+  std::uint64_t epoch = 0;
+  try {
+    const std::lock_guard lock(mutex_);
+    // The epoch is read after the slots were changed: whoever enters a later one cannot see these cells.
+    epoch = epochs_.now();
+    if (!limbo_.empty() && limbo_.back().epoch == epoch) {
+      limbo_.back().cells.insert(limbo_.back().cells.end(), cells.begin(), cells.end());
+    } else {
+      limbo_.push_back({epoch, cells});
+    }
+    return;
+  } catch (const std::bad_alloc&) {
   }
+  for (; epochs_.now() < epoch + 2; std::this_thread::yield()) epochs_.try_advance();
+  give_back(cells.data(), cells.size());
 }
 
 bool Cells::reclaim() {
@@ -111,6 +120,11 @@ std::uint64_t Cells::free() const {
 bool Cells::is_free(std::uint64_t cell) const {
   const std::lock_guard lock(mutex_);
   return cell < total_ && (bits_[word_of(cell)] & bit_of(cell)) != 0;
+}
+
+void CellPurse::prepare(std::size_t operations) {
+  fresh_.reserve(kPurse);
+  retired_.reserve(operations);
 }
 
 bool CellPurse::refill(bool adds_key) {

@@ -45,7 +45,8 @@ class Cells final : public CellSet {
   std::size_t take(std::uint64_t* out, std::size_t n, bool adds_key);
   /// Cells that no slot ever named.
   void give_back(const std::uint64_t* cells, std::size_t n);
-  /// Cells that were taken out of their slots: free once no reader of this moment is left.
+  /// Cells that were taken out of their slots: free once no reader of this moment is left. Waits for that where there is no
+  /// memory to note them. Call it outside an epoch.
   void retire(const std::vector<std::uint64_t>& cells);
   /// Frees what in limbo is no longer read. True if anything is still there.
   bool reclaim();
@@ -78,6 +79,9 @@ class CellPurse {
   ~CellPurse() { settle(true); }
   CellPurse(const CellPurse&) = delete;
   CellPurse& operator=(const CellPurse&) = delete;
+
+  /// Room for so many operations between two settlements: they hold claims, so none of them may fail to allocate.
+  void prepare(std::size_t operations);
 
   /// A free cell, or kNoCell.
   std::uint64_t take(bool adds_key) {

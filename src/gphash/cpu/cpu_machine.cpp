@@ -214,6 +214,7 @@ void CpuMachine::run_share(Work work, Share& share) {
       {
         const std::shared_lock lock(geometry_);
         require_whole();
+        if (work.changes && !variable_ && !layout().in_slot()) purse.cells.prepare(std::min(work.size, kSubBatch));
         seen_growth = growth_;
         std::shared_lock still(still_, std::defer_lock);
         if (work.changes) still.lock();
