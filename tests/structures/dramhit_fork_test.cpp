@@ -138,7 +138,8 @@ TEST(DramhitFork, AChildReadsAPartitionedTableAndHasAnErrorForTheRest) {
 // Batches, growths, exports and handles run on other threads at each fork.
 TEST(DramhitFork, AChildHasWhatIsWholeWhateverElseRuns) {
 #if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "AddressSanitizer's allocator (GCC 12) takes no lock at fork: a child may find one held, and hang in malloc";
+  GTEST_SKIP()
+      << "AddressSanitizer's allocator (GCC 12) takes no lock at fork: a child may find one held, and hang in malloc";
 #endif
   MemoryTable table({.capacity = 1000, .threads = kThreads});
   const auto kept = keys_from(0), fresh = keys_from(10'000'000);
