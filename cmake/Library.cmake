@@ -41,9 +41,9 @@ else()
   message(STATUS "no gzip for k-mers: isa-l/igzip_lib.h is not installed (libisal-dev)")
 endif()
 
-# The library under a name: Tests.cmake builds another, with failpoints.
+# The library under a name, from sources: Tests.cmake builds another, with failpoints.
 function(holdfast_library name)
-  add_library(${name} STATIC ${holdfast_sources} ${wide_sources})
+  add_library(${name} STATIC ${ARGN})
   set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION})
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_include_directories(${name}
@@ -62,7 +62,7 @@ function(holdfast_library name)
     target_link_libraries(${name} PRIVATE CUDA::cudart_static)
   endif()
 endfunction()
-holdfast_library(holdfast)
+holdfast_library(holdfast ${holdfast_sources} ${wide_sources})
 add_library(holdfast::holdfast ALIAS holdfast)
 
 # What a user's kernels need: the CUDA headers, and the rooms that table_ref.cuh includes.

@@ -1,15 +1,17 @@
 // dramhit_test.cpp: the slot protocol of the table in memory (structures/dramhit/protocol.hpp, the code that ships), in every
-// order of few preemptions, over memory as weak as proof/weak_memory.hpp has it: insert, erase, reuse, keys that come back,
-// reads and growth.
+// order of few preemptions, two at most unless the run is long, over memory as weak as proof/weak_memory.hpp has it: insert,
+// erase, reuse, keys that come back, reads and growth.
 //
 // What must be true at the end: no key has two slots, every key is where a search looks, every acknowledged change is there, and
 // no read gave a value of another key.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
 #include <string_view>
 
 #include "dramhit_slots.hpp"
+#include "record.hpp"
 
 namespace holdfast::machine::model {
 
@@ -267,7 +269,8 @@ class DramhitModel : public testing::TestWithParam<bool> {
 
 TEST_P(DramhitModel, EveryOrderIsRight) {
   std::uint64_t executions = 0;
-  for (const Case& one : cases()) {
+  for (Case one : cases()) {
+    if (!long_run()) one.play.preemptions = std::min(one.play.preemptions, 2u);
     const Executions seen = run_all(one.play);
     EXPECT_EQ(seen.wrong, 0u) << one.name << ", of " << seen.executions;
     EXPECT_GE(seen.executions, 15u) << one.name;
@@ -275,7 +278,7 @@ TEST_P(DramhitModel, EveryOrderIsRight) {
     executions += seen.executions;
   }
   std::cout << executions << " executions\n";
-  EXPECT_GT(executions, 50'000u);
+  EXPECT_GT(executions, long_run() ? 50'000u : 5'000u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Loads, DramhitModel, testing::Values(false, true),

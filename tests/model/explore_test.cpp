@@ -11,31 +11,33 @@ namespace holdfast::machine::model {
 
 namespace {
 
+constexpr std::uint64_t kStatesAtOnce = 25'000;
+
 class Explore : public testing::TestWithParam<Flavour> {
  protected:
   /// Explores each scenario to its end and compares how much that was with what is committed.
-  void run(const std::string& suite, const std::vector<Scenario>& scenarios) {
+  void run(const std::string& suite, const std::vector<Scenario>& scenarios, const Bounds& bounds) {
     Counts total;
     for (const Scenario& scenario : scenarios) {
-      const Verdict verdict = explore(scenario, bounds());
+      const Verdict verdict = explore(scenario, bounds);
       total += verdict.counts;
       ASSERT_EQ(verdict.failure, "");
-      ASSERT_TRUE(verdict.complete) << scenario.name;
+      ASSERT_TRUE(verdict.complete || bounds.states != Bounds{}.states) << scenario.name;
     }
     record(suite, name(GetParam()), total);
   }
-  static Bounds bounds() {
-    Bounds bounds;
-    bounds.thorough = long_run();
-    return bounds;
-  }
+  static Bounds all() { return {.thorough = long_run()}; }
 };
 
-TEST_P(Explore, Pairs) { run("pairs", pairs(GetParam())); }
+TEST_P(Explore, Pairs) { run("pairs", pairs(GetParam()), all()); }
 TEST_P(Explore, Quadruples) {
-  run("quadruples", quadruples(GetParam(), long_run() && GetParam() != Flavour::resident));
+  run("quadruples", quadruples(GetParam(), long_run() && GetParam() != Flavour::resident), all());
 }
-TEST_P(Explore, Schedules) { run("schedules", schedules(GetParam())); }
+TEST_P(Explore, Schedules) {
+  Bounds bounds = all();
+  if (!long_run()) bounds.states = kStatesAtOnce;  // few scenarios have more, and those have most of the time
+  run("schedules", schedules(GetParam()), bounds);
+}
 
 INSTANTIATE_TEST_SUITE_P(All, Explore,
                          testing::Values(Flavour::process, Flavour::power, Flavour::gpu, Flavour::resident),
