@@ -207,7 +207,7 @@ class TorchLibrary(Library):
         return str(array.dtype).removeprefix("torch.")
 
     def row_bytes(self, array: Any) -> int:
-        return int(np.prod(array.shape[1:], dtype=np.int64)) * int(array.element_size())
+        return math.prod(array.shape[1:]) * int(array.element_size())
 
     def contiguous(self, array: Any) -> Any:
         return array.contiguous()

@@ -105,12 +105,13 @@ class Adagrad(_Optimizer):
         plain = rows.stored is torch.float32  # row and state are elements of one type
         whole, _ = column.find(rows.keys, dtype=torch.float32 if plain else torch.uint8, unique=True)
         size = rows.columns if plain else rows.columns * rows.stored.itemsize
-        state = whole[:, size:].clone(memory_format=torch.contiguous_format).view(torch.float32)
+        state = whole[:, size:]
+        if not plain:
+            state = state.clone(memory_format=torch.contiguous_format).view(torch.float32)
         state += gradient.square().mean(dim=1, keepdim=True)
         change = gradient * (float(group["lr"]) / (state.sqrt() + float(group["eps"])))
         if plain:
             whole[:, :size] -= change
-            whole[:, size:] = state
         else:
             row = whole[:, :size].clone(memory_format=torch.contiguous_format).view(rows.stored)
             whole[:, :size] = (row.to(gradient.dtype) - change).to(rows.stored).view(torch.uint8)

@@ -62,7 +62,8 @@ def _coalesced(keys: Tensor, gradients: Tensor) -> tuple[Tensor, Tensor]:
     """Each key once, rising, and the sum of its gradients as PyTorch's `coalesce` takes it."""
     unique, places = torch.unique(keys, return_inverse=True)
     size = (unique.numel(), gradients.shape[1])
-    return unique, torch.sparse_coo_tensor(places[None], gradients, size, check_invariants=False).coalesce().values()
+    with torch.sparse.check_sparse_tensor_invariants(False):  # places are; unsaid, some versions of PyTorch warn
+        return unique, torch.sparse_coo_tensor(places[None], gradients, size).coalesce().values()
 
 
 def rows_of(handle: Tensor) -> Rows:
