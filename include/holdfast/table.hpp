@@ -41,7 +41,7 @@ struct CreateOptions {
   std::string device = "auto";    ///< "auto", "cpu", "cuda" or "cuda:N"
   bool overwrite = false;         ///< replace a pool that nobody has open (or an empty file), and nothing else
   unsigned threads = 0;           ///< CPU threads a batch may use; 0: all, 8 at most
-  bool moves = true;              ///< a full insert may move one item first (RULES.md 26)
+  bool moves = true;              ///< a full insert may move one item first (rule 26)
   std::uint32_t shared_bias = 2;  ///< by how many items an insert thinks a shared bucket fuller; the paper: 0
   bool flush = false;             ///< run the protocol of domain `power` on any medium; claims no more for it
   std::uint64_t seed = 0;         ///< of the hash; 0: random
