@@ -13,6 +13,11 @@ PAGES = "docs"  # apart from the names below, which the script would take for ci
 PAGE, RULE = f"{PAGES}/page.md", "Rule"
 
 
+def site_links(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "scripts" / "doc-site"), "--links", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
 def doc_links(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "scripts" / "doc-links"), *arguments]
     return subprocess.run(command, capture_output=True, text=True)
@@ -45,4 +50,17 @@ def test_what_is_planted(file: str, text: str, fault: str, tmp_path: Path) -> No
         path.parent.mkdir(exist_ok=True)
         path.write_text(content, encoding="utf-8")
     done = doc_links(str(tmp_path))
+    assert (done.returncode, fault in done.stderr) == (1 if fault else 0, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("link", "fault"),
+    [("b/", ""), ("b/#here", ""), ("gone/", "no such file"), ("b/#gone", "no such place"), ("#gone", "no such place"),
+     ("https://example.org/gone", "")],
+)  # fmt: skip
+def test_links_of_a_site(link: str, fault: str, tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "index.html").write_text('<h1 id="here">b</h1><img src="../index.html">', encoding="utf-8")
+    (tmp_path / "index.html").write_text(f'<a href="{link}">b</a>', encoding="utf-8")
+    done = site_links(tmp_path)
     assert (done.returncode, fault in done.stderr) == (1 if fault else 0, True), done.stderr
