@@ -18,7 +18,7 @@ sources := $(shell find CMakeLists.txt cmake include src python bench examples t
 cxx := $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' 2>/dev/null)
 pip_install = python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
 
-.PHONY: help setup build demo test bench kill-test stress proof bars format lint clean
+.PHONY: help setup build demo test bench kill-test stress proof bars docs format lint clean
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo "GPU=ON|OFF|AUTO chooses CUDA; AUTO takes it where nvcc and an NVIDIA GPU are."
@@ -69,15 +69,23 @@ proof: .cache/setup-done ## the long proofs that are left to do; ROOM= some of t
 bars: .cache/setup-done ## every target with the measured value that answers it
 	@python -m bench bars $(BARS)
 
+docs: .cache/docs-venv/made ## build/site: the documents and both interfaces, checked for dead links
+	@.cache/docs-venv/bin/python scripts/doc-site
+.cache/docs-venv/made: requirements-docs.txt
+	@$(PYTHON) -m venv .cache/docs-venv
+	@.cache/docs-venv/bin/python -m pip install -q --disable-pip-version-check -r requirements-docs.txt
+	@touch $@
+
 format: .cache/setup-done ## lay out C++ and Python as CI wants them
 	@clang-format -i $(cxx)
 	@ruff format -q . && ruff check -q --fix .
 
-lint: .cache/setup-done ## layout, ruff, the order of rooms, no system call beside its layer, planted errors that apply, clang-tidy on the library
+lint: .cache/setup-done ## layout, ruff, the order of rooms, dead links, no system call beside its layer, planted errors that apply, clang-tidy on the library
 	@clang-format --dry-run -Werror $(cxx)
 	@ruff format --check . && ruff check .
 	@scripts/rooms
 	@scripts/raw-calls
+	@scripts/doc-links
 	@scripts/plant --check
 	@scripts/tidy
 

@@ -266,7 +266,7 @@ NB_MODULE(_bench, m) {
         return d;
       },
       "together"_a, "bytes"_a, "candidates"_a, "operations"_a, "huge_pages"_a = false,
-      "RULES.md 8: 16-byte slots against key words together.");
+      "Rule 8: 16-byte slots against key words together.");
   m.def(
       "limit",
       [](const std::string& what, std::uint64_t bytes, std::uint64_t operations, unsigned threads, bool huge) {

@@ -66,7 +66,7 @@ def rewrite(text: str, folder: Path) -> str:
         if not (folder / mark[2]).exists():
             return f"{mark[1]}(not measured yet){mark[5]}"
         try:
-            value = field(read(folder / mark[2]), mark[3])
+            value = field(read(folder / mark[2], of_tests=True), mark[3])
         except KeyError as error:
             raise ValueError(f"{mark[2]}: {error}") from error
         return f"{mark[1]}{value:{mark[4]}}{mark[5]}"

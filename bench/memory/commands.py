@@ -18,7 +18,7 @@ def layout(
     save: options.Save = False,
     quick: options.Quick = False,
 ) -> None:
-    """RULES.md 8: 16-byte slots against buckets with their key words together, on this CPU."""
+    """Rule 8: 16-byte slots against buckets with their key words together, on this CPU."""
     if quick:
         mebibytes, operations, repeat = 4, 50_000, 1
     with running(json_file) as (console, progress):

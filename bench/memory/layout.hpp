@@ -1,4 +1,4 @@
-// layout.hpp: RULES.md 8, measured: buckets of 16-byte slots against buckets that keep their key words together.
+// layout.hpp: rule 8, measured: buckets of 16-byte slots against buckets that keep their key words together.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-"""Measurements of the machine itself: the layout study of RULES.md 8, and the limits of memory."""
+"""Measurements of the machine itself: the layout study of rule 8, and the limits of memory."""
 
 import _bench
 

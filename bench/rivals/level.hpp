@@ -5,7 +5,7 @@
 // that store pointers to pairs. It does not grow and moves nothing, and the key 0 is the mark of an empty slot.
 //
 // An insert writes the value and the slot's second word, fences, writes the first, which makes it count, and fences. Which of
-// several inserts gets a slot is decided by a bit in GPU memory (RULES.md 13), so nobody spins on host memory. An update writes
+// several inserts gets a slot is decided by a bit in GPU memory (rule 13), so nobody spins on host memory. An update writes
 // a cell, fences, and swaps the slot's second word. An erase zeroes the first.
 #pragma once
 

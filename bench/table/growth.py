@@ -49,7 +49,7 @@ def first_resize(slots: int, table: Table, seed: int, folder: Path, value_fill: 
 
 def load_factor(slots: int, table: Table, repetitions: int, folder: Path, progress: Progress) -> Json:
     """The load factor at the first resize: by the paper's rule, with a bias against shared buckets, and with that bias
-    and one item moved first (RULES.md 26), which is the default."""
+    and one item moved first (rule 26), which is the default."""
     results: Json = {}
     rules = {
         "paper": replace(table, moves=False, shared_bias=0),

@@ -23,12 +23,12 @@ inline constexpr std::uint64_t kHalfOfFree = ~std::uint64_t{0};
 /// Copies in GPU memory, for searches; ignored where the CPU works on the table. Every change is written to the pool first, and then
 /// to the copy. Where not all has a copy, what has one changes at loads alone: `Table::load_cache`, and by itself.
 struct CacheOptions {
-  double ratio = 0;  ///< of all values, 0 (none) to 1 (all of them, always: no loads); as far as `memory` goes
+  double ratio = 0;  ///< of all values, 0 (none) to 1 (all of them, always: no loads); within `memory`
   std::uint64_t memory =
       kHalfOfFree;  ///< bytes of GPU memory for the copies and the maps of them (8 bytes a cell, 16 a copy)
   CachePolicy policy = CachePolicy::lfu;
   std::uint64_t load_every = 0;  ///< rows searched after which a load begins by itself; 0: 64 a copy, at least 4 Mi
-  double bucket_ratio = 1;       ///< of all buckets, 0 to 1, as far as the table's `gpu_memory` goes
+  double bucket_ratio = 1;       ///< of all buckets, 0 to 1, within the table's `gpu_memory`
 };
 
 }  // namespace holdfast

@@ -136,7 +136,7 @@ struct Ask<void> {
   }
 };
 
-/// A warp looks at 1,024 neighbours, a few of each lane's at once, and asks once for room in the list. Those that it chooses stand
+/// A warp looks at 1,024 neighbours, a few of each lane's at once, and reserves space in the list once. Those that it chooses stand
 /// there in the order of their places, which is that of their values' addresses where values are read.
 template <class Key, class Value, class Predicate>
 __global__ void __launch_bounds__(ItemArrays::kThreads)

@@ -22,7 +22,7 @@ struct ItemArrays {
   std::uint32_t key_bytes = 8;
   std::uint32_t value_stride = 8;
   const std::byte* values = nullptr;  ///< `value_stride` apart; null: they were not asked for
-  const std::byte* scores = nullptr;  ///< 8 bytes each, as far apart as values; null: they were not asked for
+  const std::byte* scores = nullptr;  ///< 8 bytes each, at the stride of values; null: they were not asked for
   // Where kernels answer. Neither kernel nor caller need clear anything.
   std::uint32_t* chosen = nullptr;  ///< (size,) the places of the items that were chosen; null: they are counted alone
   unsigned long long* count = nullptr;  ///< how many these are

@@ -56,7 +56,7 @@ class PoolMismatch : public Error {
 class PowerLost : public Error {
   using Error::Error;
 };
-/// The medium has no room for the pool, or for its growth.
+/// The medium has no space for the pool, or for its growth.
 class NoSpace : public Error {
   using Error::Error;
 };

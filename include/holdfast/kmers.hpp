@@ -32,7 +32,7 @@ struct KmerOptions {
   std::string folder = ".";  ///< of that file, which has no name
 };
 
-/// How far a count is. `total` is 0 where it is not known.
+/// The progress of a count. `total` is 0 where it is not known.
 struct KmerProgress {
   const char* stage = "reading";  ///< or "counting"
   std::uint64_t done = 0, total = 0;

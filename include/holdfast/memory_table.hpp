@@ -20,11 +20,11 @@ namespace holdfast {
 struct MemoryOptions {
   std::uint32_t key_bytes = 8;       ///< 8, or another multiple of 8 up to 64
   std::uint32_t value_bytes = 8;     ///< 0 (a set) to 64
-  std::uint64_t capacity = 1 << 20;  ///< items to make room for, at three quarters full; the table grows past it
+  std::uint64_t capacity = 1 << 20;  ///< items to make space for, at three quarters full; the table grows past it
   unsigned threads = 0;              ///< that a batch may use, 1024 at most; 0: all, 8 at most
   bool grows = true;                 ///< else what finds no slot is `no_space`
   bool huge_pages = true;
-  bool interleave = true;  ///< pages go to all NUMA nodes in turn
+  bool interleave = true;  ///< pages are interleaved over all NUMA nodes
   bool populate = false;   ///< get every page from the system at once, and not when it is first touched
   unsigned depth = 0;      ///< lines that a thread waits for at a time, up to 127; 0: as measured
   std::uint64_t seed = 0;  ///< of the hash; 0: random
@@ -47,7 +47,7 @@ struct MemoryStats {
 
 /// Answers of a handle, in any order: row i is about the operation that was given `ids[i]`. The caller's memory.
 struct MemoryAnswers {
-  std::span<std::uint64_t> ids;  ///< as many as there is room for
+  std::span<std::uint64_t> ids;  ///< as many as there is space for
   std::span<Status> statuses;    ///< as many, or none
   std::span<std::byte> values;   ///< `value_bytes` each, or none; zeros where nothing was read
   std::size_t size = 0;          ///< filled in; set it to 0 when they have been read
@@ -59,7 +59,7 @@ class MemoryTable;
 /// answers that are ready, of this or of earlier calls. A handle belongs to one thread at a time (checked builds make sure)
 /// and must not outlive its table.
 ///
-/// A call takes fewer operations than it was given only where there is no room for answers: what was not taken can be given
+/// A call takes fewer operations than it was given only where there is no space for answers: what was not taken can be given
 /// again, what was stays queued. Changes of one handle to one key take effect in their order. Searches see what changes of
 /// this handle did before; those of other handles, once those have been answered, or flushed.
 ///
@@ -82,7 +82,7 @@ class MemoryHandle {
                      MemoryAnswers& answers);
   std::size_t erase(const void* keys, std::span<const std::uint64_t> ids, std::size_t n, MemoryAnswers& answers);
 
-  /// Answers what waits. True: nothing waits any more; false: there is no room for more answers.
+  /// Answers what waits. True: nothing waits any more; false: there is no space for more answers.
   bool flush(MemoryAnswers& answers);
   std::size_t waiting() const;
 

@@ -57,7 +57,7 @@ struct ObjectInfo {
   bool clean = false;            ///< closed or synced, and not changed since
   bool same_boot = false;        ///< the machine has not restarted since it was last changed
   std::uint64_t generation = 0;  ///< grows when it is changed after a sync, and when it is synced or closed
-  std::string damage;            ///< why it cannot be opened; empty if it can, as far as its pages tell
+  std::string damage;            ///< why it cannot be opened; empty if it can, judged by its pages alone
   std::uint64_t bytes = 0;       ///< of its extents
   std::vector<ExtentInfo> extents;
   TableInfo table;  ///< of a table without damage
@@ -73,7 +73,7 @@ struct PoolInfo {
   std::uint64_t created = 0;  ///< seconds since 1970
   std::uint64_t file_bytes = 0;
   std::uint64_t free_bytes = 0;  ///< of the file, between extents
-  std::uint64_t generation = 0;  ///< commits to the directory so far
+  std::uint64_t generation = 0;  ///< commits to the directory until now
   unsigned valid_copies = 0;     ///< of the superblock, 1 or 2
   std::string owner;             ///< "process 4711 (python train.py, since 14:02)", advisory; empty if not open
   std::vector<ObjectInfo> objects;
@@ -97,7 +97,7 @@ struct SnapshotOptions {
 struct SnapshotResult {
   std::uint64_t items = 0;    ///< in the snapshot, of tables that are open
   std::uint64_t bytes = 0;    ///< of all extents
-  std::uint64_t written = 0;  ///< of them; stretches of zeros need no writing
+  std::uint64_t written = 0;  ///< of them; runs of zeros need no writing
   double held_ms = 0;         ///< how long changes were kept waiting, once the running ones had ended
   double total_ms = 0;        ///< until it was on its device under its name
   bool stopped = false;       ///< `progress` said so; there is no snapshot
@@ -151,7 +151,7 @@ class Pool {
   /// Durable when it returns. An object that is open may be renamed. With `overwrite` it takes the place of one that has the name
   /// `to`, in one commit. Throws ObjectNotFound, ObjectExists, ObjectInUse, InvalidArgument.
   void rename(const std::string& name, const std::string& to, bool overwrite = false);
-  /// Removes an object and gives its room back. Durable when it returns. Throws ObjectNotFound, ObjectInUse.
+  /// Removes an object and gives its space back. Durable when it returns. Throws ObjectNotFound, ObjectInUse.
   void drop(const std::string& name);
 
   /// Copies all objects, at one moment, into a new pool file on any medium: readable by its owner alone, closed, clean, with an

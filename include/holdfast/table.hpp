@@ -34,14 +34,14 @@ struct CreateOptions {
   // Both kVariableBytes: keys and values of any length up to 65536. With a fixed length of one the other has one, too.
   /// What the table keeps with each item (score.hpp); then all values lie in cells. Not with kVariableBytes.
   Score score = Score::none;
-  std::uint64_t capacity = 1 << 12;  ///< items to make room for; the table grows past it
+  std::uint64_t capacity = 1 << 12;  ///< items to make space for; the table grows past it
   std::uint32_t levels = 2;          ///< GPHash §3.1; levels × hash_locations × slots ≤ 32
   std::uint32_t hash_locations = 2;
   std::uint32_t slots = 8;
   std::string device = "auto";    ///< "auto", "cpu", "cuda" or "cuda:N"
   bool overwrite = false;         ///< replace a pool that nobody has open (or an empty file), and nothing else
   unsigned threads = 0;           ///< CPU threads a batch may use; 0: all, 8 at most
-  bool moves = true;              ///< a full insert may move one item first (RULES.md 26)
+  bool moves = true;              ///< a full insert may move one item first (rule 26)
   std::uint32_t shared_bias = 2;  ///< by how many items an insert thinks a shared bucket fuller; the paper: 0
   bool flush = false;             ///< run the protocol of domain `power` on any medium; claims no more for it
   std::uint64_t seed = 0;         ///< of the hash; 0: random
@@ -105,7 +105,7 @@ struct Batch {
   bool on_device = false;
   void* stream = nullptr;  ///< a cudaStream_t; durable when the stream gets there
   /// Asked on the calling thread after each piece of the batch, of a hundred thousand rows or so, while changes of the table still wait or
-  /// run beside it: it must not use the table. True: the batch leaves the table, and the rest is `not_run` unless `resume`
+  /// run beside it: it must not use the table. True: the batch leaves the table, and what remains is `not_run` unless `resume`
   /// says otherwise. What others do to the table meanwhile, a snapshot for example, comes between two pieces.
   std::function<bool()> stop;
   /// Called when `stop` said so and nothing of the table is held any more: it may do anything with the table, close it too.
@@ -138,15 +138,15 @@ struct Stats {
   std::uint64_t moves = 0, resizes = 0, heap_growths = 0, claim_misses = 0, retries = 0;
   std::uint64_t phased_batches = 0;  ///< changing batches, or parts of them, that a GPU carried out phase by phase
   double map_ms = 0, recovery_ms = 0;
-  double last_resize_ms = 0;        ///< rehashing, without making room for the new level
-  double last_resize_alloc_ms = 0;  ///< making that room
+  double last_resize_ms = 0;        ///< rehashing, without allocating the new level
+  double last_resize_alloc_ms = 0;  ///< allocating that level
   std::uint64_t repaired_slots = 0, finished_moves = 0, rehashed = 0;
   // Of variable-length pairs: the heap, its slabs with a live cell, the live cells, and what of those no pair fills.
   std::uint64_t heap_bytes = 0, slab_bytes = 0, live_bytes = 0, rounding_bytes = 0;
   std::uint64_t left_out = 0;  ///< damaged slots that `salvage` left out of its private copy
   bool was_clean = false;
   // How searches of copied buckets go on a GPU: up to so many rows in one kernel and unordered; up to so many ordered by one
-  // cluster of blocks; and a part of the multiprocessors, 1 of so many, reads values that lie far apart.
+  // cluster of blocks; and a part of the multiprocessors, 1 of so many, reads values at scattered addresses.
   std::uint64_t unordered_rows = 0, cluster_rows = 0;
   unsigned gather_share = 0;
   double calibration_ms = 0;             ///< that measuring these took at open; 0: they are the defaults
@@ -155,7 +155,7 @@ struct Stats {
   std::uint64_t bucket_hits = 0;         ///< where not all have a copy: items that searches found in one
   std::uint64_t bucket_loads = 0;        ///< begun
   std::uint64_t cached_value_bytes = 0;  ///< of GPU memory, that copies of values take, and the maps of them
-  double cached_value_ratio = 0;         ///< of all cells, those that copies have room for: 1 is resident
+  double cached_value_ratio = 0;         ///< of all cells, those that the copies have memory for: 1 is resident
   std::uint64_t cached_values = 0;       ///< that have a copy now
   std::uint64_t cache_hits = 0;          ///< rows of searches that were answered with a copy
   std::uint64_t known_hits = 0;          ///< of them those of keys known to have one, without a look into a bucket
@@ -229,7 +229,7 @@ class Table {
   /// Lets the caller's own kernels work on the table, on a GPU (session.hpp, table_ref.cuh): `max_changes` inserts, assigns and
   /// accumulations at most, all kernels of the session together, for which it reserves slots and cells; the table grows if it must.
   /// `stream`, a cudaStream_t of the table's GPU, is where the session begins: its kernels come after that. Returns without waiting
-  /// where the table surely has room. Throws InvalidArgument, NoSpace, ReadOnly, TableClosed, DeviceError.
+  /// where the table surely has space. Throws InvalidArgument, NoSpace, ReadOnly, TableClosed, DeviceError.
   Session session(void* stream, std::uint64_t max_changes);
 
   Score score() const;  ///< what its scores say

@@ -1,4 +1,4 @@
-// table_ref.cuh: the table inside a user's own kernels. GPHash §3.2.1, RULES.md 23.
+// table_ref.cuh: the table inside a user's own kernels. GPHash §3.2.1, rule 23.
 //
 //   auto session = degrees.session(stream, vertices);
 //   count_degrees<<<blocks, 256, 0, stream>>>(session.ref<std::uint64_t, std::uint32_t>(), edges);

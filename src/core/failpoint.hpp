@@ -82,7 +82,7 @@ namespace holdfast::failpoint {
 HOLDFAST_BOTH inline Page& page() { return *reinterpret_cast<Page*>(kPageAddress); }
 
 #ifdef __CUDACC__
-/// Threads of the GPU that have passed; in its memory, for host memory gets no atomics (RULES.md 13). One a source file.
+/// Threads of the GPU that have passed; in its memory, for host memory gets no atomics (rule 13). One a source file.
 __device__ inline unsigned count_pass() {
   static __device__ unsigned passed;
   return atomicAdd(&passed, 1u);

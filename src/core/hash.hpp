@@ -21,7 +21,7 @@ HOLDFAST_BOTH constexpr std::uint64_t mix(std::uint64_t x) {
 HOLDFAST_BOTH constexpr std::uint64_t hash_key(std::uint64_t key, std::uint64_t seed) { return mix(key + seed) ^ seed; }
 
 /// The hash of a key of `words` words, which `word(i)` gives: hash_key, over one word after the other. It is the key's
-/// fingerprint, so it is never 0, the state of an empty slot (RULES.md 3).
+/// fingerprint, so it is never 0, the state of an empty slot (rule 3).
 template <class Word>
 HOLDFAST_BOTH constexpr std::uint64_t hash_words(unsigned words, std::uint64_t seed, const Word& word) {
   std::uint64_t state = seed;

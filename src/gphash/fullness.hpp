@@ -1,4 +1,4 @@
-// fullness.hpp: how many items a table takes before an insert is to be expected that finds no slot. RULES.md 18.
+// fullness.hpp: how many items a table takes before an insert is to be expected that finds no slot. Rule 18.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace holdfast::machine {
 
 /// The items up to which every insert finds a slot in practice, whatever the keys, in a table of `slots` slots of a shape; with
-/// `may_move` a full insert moves one item (RULES.md 26). 0: an insert may fail at any load, as where a key has one bucket a
+/// `may_move` a full insert moves one item (rule 26). 0: an insert may fail at any load, as where a key has one bucket a
 /// level. The shares lie below the loads at which tables of millions of slots first failed: the less candidate slots a key has,
 /// the sooner, and the more so the larger the table (tests/table/fullness_test.cpp).
 inline std::uint64_t sure_items(const index::RuntimeShape& shape, std::uint64_t slots, bool may_move) {

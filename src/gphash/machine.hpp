@@ -18,7 +18,7 @@ namespace holdfast::machine {
 
 struct MachineOptions {
   unsigned threads = 0;                    ///< CPU threads a batch may use; 0: all, 8 at most
-  bool moves = true;                       ///< RULES.md 26
+  bool moves = true;                       ///< rule 26
   std::uint32_t shared_bias = 0;           ///< index::choose_lane
   int device = 0;                          ///< CUDA ordinal
   std::uint64_t gpu_memory = kHalfOfFree;  ///< bytes of GPU memory that copies of the pool may take
@@ -77,7 +77,7 @@ class Machine {
     return nullptr;
   }
 
-  // One session at a time (RULES.md 23), where there are kernels. Nothing else changes the table between its begin and its end,
+  // One session at a time (rule 23), where there are kernels. Nothing else changes the table between its begin and its end,
   // which may come from another thread.
   /// Makes room for `max_changes` changes, which set `score` as those of a batch do. Throws NoSpace.
   virtual SessionHandle begin_session(std::uint64_t /*max_changes*/, std::uint64_t /*score*/, void*) { return {}; }

@@ -15,7 +15,7 @@ using memory::Range;
 
 namespace {
 
-// RULES.md 19: a heap moves when it has grown fourfold.
+// Rule 19: a heap moves when it has grown fourfold.
 constexpr std::uint64_t kReserveFactor = 4;
 
 }  // namespace

@@ -54,7 +54,7 @@ class TableObject : public memory::Object {
   const std::byte* address_of(const memory::Extent& extent) const override;
 
   /// Allocates, maps and zeroes level `number`, then names it in the directory, durably, as the new top level
-  /// (GPHash §3.2.3 "Resizing", RULES.md 17, 19). `number` is one above the top level. Throws NoSpace; then nothing changed.
+  /// (GPHash §3.2.3 "Resizing", rules 17, 19). `number` is one above the top level. Throws NoSpace; then nothing changed.
   void add_level(unsigned number);
   /// Takes level `number`, whose slots are all durably empty, out of the directory; its extent becomes free. `number` is the
   /// lowest level, and one more than are addressed. With the last such level the resize has ended.

@@ -57,7 +57,7 @@ struct TableShape {
   std::uint64_t created = 0;
   // Derived from the extents, and never stored.
   std::uint32_t top_level = 4;
-  bool is_resizing = false;  ///< there are levels below top_level - levels + 1, which are being rehashed (RULES.md 17)
+  bool is_resizing = false;  ///< there are levels below top_level - levels + 1, which are being rehashed (rule 17)
   std::uint64_t cells = 0;   ///< of the heap, or slabs
 };
 

@@ -1,5 +1,5 @@
 // epochs.cuh: blocks of readers enter and leave epochs from inside their kernels, so that what is retired rests until each of those that
-// ran then has ended, whoever launched it. RULES.md 5.
+// ran then has ended, whoever launched it. Rule 5.
 #pragma once
 
 #include <cstdint>

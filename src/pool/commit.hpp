@@ -1,4 +1,4 @@
-// commit.hpp: how a directory replaces another, in the only order that survives a crash at any point. RULES.md 20.
+// commit.hpp: how a directory replaces another, in the only order that survives a crash at any point. Rule 20.
 //
 //   area      the new directory, where the one before the last lies    durable
 //   copy A    of the superblock, which names it                        durable

@@ -1,4 +1,4 @@
-// copies.hpp: a block of a pool that is kept twice, so that a crash at any store leaves one whole copy. RULES.md 20.
+// copies.hpp: a block of a pool that is kept twice, so that a crash at any store leaves one whole copy. Rule 20.
 //
 // A block has a `generation` and, as its last word, a `checksum` of all bytes before it.
 #pragma once

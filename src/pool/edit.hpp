@@ -1,4 +1,4 @@
-// edit.hpp: the edits of one commit to a pool's directory: all of them are durable, or none is. RULES.md 19, 20.
+// edit.hpp: the edits of one commit to a pool's directory: all of them are durable, or none is. Rules 19, 20.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// object.hpp: an object that is open: its pages, its clean mark, and the domain of what is written to it. RULES.md 9, 21.
+// object.hpp: an object that is open: its pages, its clean mark, and the domain of what is written to it. Rules 9, 21.
 #pragma once
 
 #include <atomic>

@@ -18,8 +18,8 @@ struct ObjectPage {
   std::uint64_t magic;
   std::uint64_t generation;  ///< grows with each write; the newer valid copy counts
   std::uint32_t number;      ///< of the object that it belongs to
-  std::uint32_t clean;       ///< 1: closed or synced, and not changed since (RULES.md 21)
-  std::uint32_t domain;      ///< a holdfast::Domain: what writes survived when it was last changed (RULES.md 9)
+  std::uint32_t clean;       ///< 1: closed or synced, and not changed since (rule 21)
+  std::uint32_t domain;      ///< a holdfast::Domain: what writes survived when it was last changed (rule 9)
   std::uint32_t header_bytes;
   std::uint8_t boot_id[16];           ///< of the machine's run in which it was last changed
   std::uint8_t header[kHeaderBytes];  ///< of the object's type; zero behind header_bytes

@@ -1,4 +1,4 @@
-// pool_file.hpp: an open, locked pool: its medium, its directory, and the commits that change it. RULES.md 19, 20, 22.
+// pool_file.hpp: an open, locked pool: its medium, its directory, and the commits that change it. Rules 19, 20, 22.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ struct Range {
 class PoolFile;
 
 /// The Memory policy with which headers are written in an open pool. On medium `file` a fence also puts what was flushed since
-/// the last one on its device: what follows relies on it even after a power cut (RULES.md 21).
+/// the last one on its device: what follows relies on it even after a power cut (rule 21).
 class HeaderMemory {
  public:
   HeaderMemory(PoolFile& pool, const Persist& persist) : pool_(pool), persist_(persist) {}
@@ -63,7 +63,7 @@ class PoolFile {
   Access access() const { return access_; }
   bool writes_file() const { return access_ == Access::read_write; }
   const MediumFacts& medium() const { return medium_; }
-  Domain domain(bool gpu) const;  ///< RULES.md 9
+  Domain domain(bool gpu) const;  ///< rule 9
   std::uint64_t granule() const { return medium_.granule; }
   std::uint64_t rounded(std::uint64_t bytes) const { return round_up(bytes, medium_.granule); }
   const std::vector<std::string>& repairs() const { return repairs_; }  ///< what open had to mend

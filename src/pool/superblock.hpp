@@ -1,4 +1,4 @@
-// superblock.hpp: the first pages of a pool: what it is, and which directory counts. docs/format.md, RULES.md 20.
+// superblock.hpp: the first pages of a pool: what it is, and which directory counts. docs/format.md, rule 20.
 #pragma once
 
 #include <cstddef>

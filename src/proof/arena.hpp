@@ -1,4 +1,4 @@
-// arena.hpp: a few hundred words that know what a crash at this moment could leave of them. RULES.md 24.
+// arena.hpp: a few hundred words that know what a crash at this moment could leave of them. Rule 24.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// explorer.hpp: runs callers in every order of their accesses to memory that they share, and crashes them at each. RULES.md 24.
+// explorer.hpp: runs callers in every order of their accesses to memory that they share, and crashes them at each. Rule 24.
 #pragma once
 
 #include <cstdint>

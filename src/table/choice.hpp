@@ -1,4 +1,4 @@
-// choice.hpp: which machine works on a table. DESIGN.md, "Choice of machine".
+// choice.hpp: which machine works on a table. docs/architecture.md, "Which path a batch takes".
 #pragma once
 
 #include <memory>

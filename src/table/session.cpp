@@ -1,4 +1,4 @@
-// session.cpp: sessions as their users see them: begun by a table, committed, ended, checked. RULES.md 23.
+// session.cpp: sessions as their users see them: begun by a table, committed, ended, checked. Rule 23.
 #include "holdfast/session.hpp"
 
 #include <utility>

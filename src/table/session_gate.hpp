@@ -1,4 +1,4 @@
-// session_gate.hpp: the session that is open on a table, if one is: who waits for its end, and who ends it. RULES.md 23.
+// session_gate.hpp: the session that is open on a table, if one is: who waits for its end, and who ends it. Rule 23.
 //
 // A session passes the gates of its table (impl.hpp) when it begins, and does not stay in them: its end may come from another thread.
 // Who changes the table looks here when it has passed the first gate, and goes back and waits if a session is open.

@@ -1,4 +1,4 @@
-// explore_test.cpp: the protocol survives every schedule and every crash, within the bounds of RULES.md 24.
+// explore_test.cpp: the protocol survives every schedule and every crash, within the bounds of rule 24.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // known_key_test.cpp: two searches for a key, one after the other in each of two threads, a change of the key, and a load that copies its
 // cell, in every order with few preemptions, over memory as weak as a GPU's (proof/weak_memory.hpp). gphash/protocol/known_key.hpp is the code that
-// ships; the change goes the way of gphash/protocol/run.hpp. RULES.md 11, 15, 25.
+// ships; the change goes the way of gphash/protocol/run.hpp. Rules 11, 15, 25.
 #include "gphash/protocol/known_key.hpp"
 
 #include <algorithm>

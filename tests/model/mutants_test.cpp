@@ -1,4 +1,4 @@
-// mutants_test.cpp: leaves out one step of the protocol after another; the model must notice each. RULES.md 25.
+// mutants_test.cpp: leaves out one step of the protocol after another; the model must notice each. Rule 25.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -8,7 +8,7 @@
 
 namespace holdfast::machine::model {
 
-/// HOLDFAST_MODEL=long or HOLDFAST_LONG=1: everything within the bounds of RULES.md 24; else a part of it that takes seconds.
+/// HOLDFAST_MODEL=long or HOLDFAST_LONG=1: everything within the bounds of rule 24; else a part of it that takes seconds.
 bool long_run();
 
 /// Prints the counts of a suite, and fails the test if they are not those of tests/model/explored.hpp: then a bound or a scenario was

@@ -1,4 +1,4 @@
-// scenarios.hpp: the schedules that the model tests run, by name. RULES.md 24.
+// scenarios.hpp: the schedules that the model tests run, by name. Rule 24.
 #pragma once
 
 #include <cstdint>

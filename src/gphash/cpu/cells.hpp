@@ -1,4 +1,4 @@
-// cells.hpp: which cells of the value heap are free. Derived from the slots at open, never stored (RULES.md 5, 6).
+// cells.hpp: which cells of the value heap are free. Derived from the slots at open, never stored (rules 5, 6).
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ class Cells final : public CellSet {
   void extend(std::uint64_t cells);
 
   /// Takes up to `n` cells, lowest after the last taken first. Those that add keys leave a reserve of 1/64 for updates
-  /// (RULES.md 6). Returns how many.
+  /// (rule 6). Returns how many.
   std::size_t take(std::uint64_t* out, std::size_t n, bool adds_key);
   /// Cells that no slot ever named.
   void give_back(const std::uint64_t* cells, std::size_t n);

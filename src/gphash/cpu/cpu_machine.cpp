@@ -168,7 +168,7 @@ void CpuMachine::run_chunk(Work& work, std::size_t base, std::size_t size, Share
     });
     return;
   }
-  // All operations on a key go to one thread, in array order (RULES.md 2).
+  // All operations on a key go to one thread, in array order (rule 2).
   std::vector<std::uint32_t> order(size);
   std::vector<std::size_t> bounds(parts + 1, 0);
   partition(work, size, parts, order, bounds);

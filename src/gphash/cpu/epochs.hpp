@@ -1,4 +1,4 @@
-// epochs.hpp: who is still reading? A freed cell rests until every batch that ran when it was freed has ended. RULES.md 5.
+// epochs.hpp: who is still reading? A freed cell rests until every batch that ran when it was freed has ended. Rule 5.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // keeper.hpp: keeps a table's levels and tags: recovers them, adds levels and drains them. It works alone on the table.
 //
-// A template over the pool, so that the model machine runs exactly this over a pool of its own (DESIGN.md, "Proving it").
+// A template over the pool, so that the model machine runs exactly this over a pool of its own (docs/internals/proof.md).
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class Keeper {
   std::uint64_t recover();
 
   /// Addresses a level that was just added, and drains the bottom one. Throws NoSpace; then nothing changed or, after
-  /// the first level, the resize is unfinished and recovery or the next call ends it. GPHash §3.2.3 "Resizing", RULES.md 17.
+  /// the first level, the resize is unfinished and recovery or the next call ends it. GPHash §3.2.3 "Resizing", rule 17.
   void grow() {
     add_level();
     drain_lower_levels(false);
@@ -204,7 +204,7 @@ std::uint64_t Keeper<Pool>::recover() {
   return scan.items;
 }
 
-/// Rehashes every level below the addressed ones, lowest first, and releases it. GPHash §3.2.3 "Resizing", RULES.md 17.
+/// Rehashes every level below the addressed ones, lowest first, and releases it. GPHash §3.2.3 "Resizing", rule 17.
 template <class Pool>
 void Keeper<Pool>::drain_lower_levels(bool recovering) {
   for (unsigned level = 0; level < layout_.bottom_level();) {

@@ -1,6 +1,6 @@
 // memory.hpp: the CPU's memory policy: how the index reads and changes memory on this machine.
 //
-// Durable words are stored in program order with release stores: in domain `process` that is all (RULES.md 10); with kFlush,
+// Durable words are stored in program order with release stores: in domain `process` that is all (rule 10); with kFlush,
 // lines are written back and fenced before anything relies on them. Volatile words are atomics.
 #pragma once
 
@@ -33,7 +33,7 @@ struct Tally {
 template <class Isa, bool kFlush>
 class CpuMemory : public HostWords<CpuMemory<Isa, kFlush>> {
  public:
-  /// Where visible is not yet durable, readers under a claim flush what they saw (RULES.md 11).
+  /// Where visible is not yet durable, readers under a claim flush what they saw (rule 11).
   static constexpr bool kReadersFlush = kFlush;
   /// Batches may be about a column of the values.
   static constexpr bool kColumns = true;

@@ -1,4 +1,4 @@
-// pair_cells.hpp: which cells of a heap of slabs are free. Derived from the slots at open, never stored. RULES.md 5, 6, 7.
+// pair_cells.hpp: which cells of a heap of slabs are free. Derived from the slots at open, never stored. Rules 5, 6, 7.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ class PairCells final : public CellSet {
   /// Gives a slab that is free its class, durably.
   using EnterSlab = std::function<void(std::uint64_t slab, unsigned size_class)>;
   /// Takes up to `n` cells of a class, those of the lowest slabs first, and returns where they begin. Those that add keys leave a
-  /// reserve for updates: 1/64 of each class, and of the free slabs (RULES.md 6).
+  /// reserve for updates: 1/64 of each class, and of the free slabs (rule 6).
   std::size_t take(unsigned size_class, std::uint64_t* out, std::size_t n, bool adds_key, const EnterSlab& enter);
   /// True if take would find one.
   bool has(unsigned size_class, bool adds_key) const;

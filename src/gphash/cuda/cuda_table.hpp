@@ -1,8 +1,8 @@
 // cuda_table.hpp: what all parts of a machine on a GPU share: the table's layout, its kernels, its volatile state, and whose turn it is.
 //
 // Changing batches on one table take effect one after another: each waits on the GPU for the event of the one before
-// (RULES.md 14). Searches overlap them freely. A changing call of device arrays returns when its work is enqueued, as long
-// as the host knows that everything it may add will fit; else it waits, reads the true size, and grows (RULES.md 18).
+// (rule 14). Searches overlap them freely. A changing call of device arrays returns when its work is enqueued, as long
+// as the host knows that everything it may add will fit; else it waits, reads the true size, and grows (rule 18).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// epochs.cuh: what comes free as readers of a table leave their epochs. RULES.md 5, gphash/cpu/epochs.hpp.
+// epochs.cuh: what comes free as readers of a table leave their epochs. Rule 5, gphash/cpu/epochs.hpp.
 #pragma once
 
 #include <cstdint>

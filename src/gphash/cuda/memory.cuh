@@ -1,7 +1,7 @@
 // memory.cuh: the GPU's memory policy: how the index reads and changes memory on this machine.
 //
 // Durable words lie in host memory and get plain loads and stores of system scope, never an atomic read-modify-write
-// (RULES.md 13). Tags, stripes, cells and counts lie in GPU memory and get atomics of device scope. What happens in one
+// (rule 13). Tags, stripes, cells and counts lie in GPU memory and get atomics of device scope. What happens in one
 // kind of memory is ordered with what happens in the other, because of:
 //
 //   store    releases: a counter raised before a slot is cleared, or before it is filled again, is seen by whoever sees that
@@ -33,7 +33,7 @@ namespace holdfast::machine::cuda {
 class CudaMemory {
  public:
   /// An update, and the zeroes of an erase, can be seen before they have arrived: tags say only where to look. A search that
-  /// finds its key under a claim fences, so that what it saw is in host memory before it answers (RULES.md 11).
+  /// finds its key under a claim fences, so that what it saw is in host memory before it answers (rule 11).
   static constexpr bool kReadersFlush = true;
   static constexpr bool kColumns = true;
   /// What reads of pairs return is gathered after the kernel (blobs.cu).
@@ -357,7 +357,7 @@ class CudaMemory {
 };
 
 /// The policy of a search by threads of their own, of buckets that have copies, all or some. What it sees in a copy is durable; for
-/// what it has read in the pool, a search that finds its key under a claim fences (RULES.md 11), and asks the maps again.
+/// what it has read in the pool, a search that finds its key under a claim fences (rule 11), and asks the maps again.
 class CopyMemory : public CudaMemory {
  public:
   using CudaMemory::CudaMemory;

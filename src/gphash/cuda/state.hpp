@@ -18,7 +18,7 @@ namespace holdfast::machine::cuda {
 
 inline constexpr std::uint64_t kNoCell = ~std::uint64_t{0};
 
-/// The free cells of the heap as a ring of positions in GPU memory (RULES.md 5, 6):
+/// The free cells of the heap as a ring of positions in GPU memory (rules 5, 6):
 ///
 ///   [head, tail)        free, lowest address first after recovery; whoever changes keys takes from the head
 ///   [tail, limbo_end)   limbo: taken out of their slots, but perhaps still being read

@@ -1,4 +1,4 @@
-// explore.hpp: runs a scenario in every order of its memory accesses, and crashes it at each. RULES.md 24.
+// explore.hpp: runs a scenario in every order of its memory accesses, and crashes it at each. Rule 24.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace holdfast::machine::model {
 struct Submission {
   std::vector<Operation> operations;
   bool as_run = false;     ///< one key, applied as one change; else operation by operation
-  bool in_phases = false;  ///< a batch in phases; then only one caller changes anything (RULES.md 14)
+  bool in_phases = false;  ///< a batch in phases; then only one caller changes anything (rule 14)
 };
 
 struct Scenario {

@@ -1,4 +1,4 @@
-// oracle.hpp: what the table may hold, and may have answered, given what was asked of it. RULES.md 2.
+// oracle.hpp: what the table may hold, and may have answered, given what was asked of it. Rule 2.
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,7 @@ struct Shape {
   bool columns = false;       ///< values are two columns, which change alone (Operation::column)
   Score score = Score::none;  ///< what cells keep behind their values
   unsigned cells = 6;
-  unsigned reserve = 1;  ///< cells that inserts may not take (RULES.md 6)
+  unsigned reserve = 1;  ///< cells that inserts may not take (rule 6)
   bool may_move = true;
   std::uint64_t seed = 1;
 };

@@ -1,4 +1,4 @@
-// address.hpp: where a key can be: its candidate slots, numbered as lanes. GPHash §3.1, RULES.md 16.
+// address.hpp: where a key can be: its candidate slots, numbered as lanes. GPHash §3.1, rule 16.
 #pragma once
 
 #include <cstdint>

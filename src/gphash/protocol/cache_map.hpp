@@ -1,5 +1,5 @@
 // cache_map.hpp: which copy stands for a part of the pool, and how its loader, writers and readers agree. GPHash §3.3,
-// RULES.md 15.
+// Rule 15.
 //
 // F(x) is a word for each part x (a cell of the heap); y is a position in the cache:
 //

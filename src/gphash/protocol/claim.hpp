@@ -1,12 +1,12 @@
 // claim.hpp: the exclusive hold of an operation on a key, and the counter by which a search learns that it must look again.
 //
-// A stripe word is: bit 0, the claim; the bits above, a counter. One change to a key at a time (RULES.md 1): whoever
+// A stripe word is: bit 0, the claim; the bits above, a counter. One change to a key at a time (rule 1): whoever
 // changes a key holds the claim of its stripe from the search to the publication. A claim is tried, never waited for.
 // After a committed slot is cleared, by an erase or a move, and before it can be filled again, the holder raises the
 // counter. A search reads it before and after; if it changed, a slot that it read may have been cleared, even filled
 // again, so it looks again. (Raised only before the clear, a search that begins in between could read one key and another's
 // word.) A move raises it before the clear too, for searches that looked before the copy was there. That is why a cleared
-// slot can be claimed as soon as its zeroes are durable (RULES.md 3, 26).
+// slot can be claimed as soon as its zeroes are durable (rules 3, 26).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// commit.hpp: the durable writes of one slot, in the only orders that survive a crash at any point. RULES.md 3.
+// commit.hpp: the durable writes of one slot, in the only orders that survive a crash at any point. Rule 3.
 //
 //   claim    volatile   the key, then an empty slot in the least loaded candidate bucket
 //   place    durable    the value in a fresh cell

@@ -1,7 +1,7 @@
 // effect.hpp: what operations on one key do to it, said before anybody has looked the key up.
 //
 // Effects that follow each other combine to one, in any grouping. So a scan finds the state that each row of a batch meets, and
-// what a whole run leaves, however often the batch repeats a key: a hot key's rows are answered side by side (RULES.md 2).
+// what a whole run leaves, however often the batch repeats a key: a hot key's rows are answered side by side (rule 2).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// find.hpp: looks one key up without taking any lock. GPHash §3.2.3 "Search", RULES.md 11 and 26.
+// find.hpp: looks one key up without taking any lock. GPHash §3.2.3 "Search", rules 11 and 26.
 #pragma once
 
 #include <cstdint>

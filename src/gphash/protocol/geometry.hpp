@@ -94,12 +94,12 @@ struct View {
   std::uint32_t cell_bytes = 0;   ///< 0: values live in their slots; with variable-length pairs those of a slab
   std::uint32_t shared_bias = 0;  ///< added to the load of a lower level's bucket when an insert chooses
   std::uint32_t slab_bits = 21;   ///< of variable-length pairs: a slab has 2^slab_bits bytes (slab.hpp)
-  bool may_move = false;          ///< a full insert may move one item (RULES.md 26)
+  bool may_move = false;          ///< a full insert may move one item (rule 26)
   Score score = Score::none;      ///< what the last 8 bytes of each cell say
   std::uint64_t seed = 0;
   std::uint64_t cells = 0;       ///< or slabs
   Slot* level[kMaxLevels] = {};  ///< by rank
-  Slot* aside = nullptr;         ///< for the reserved key value 0 (RULES.md 4)
+  Slot* aside = nullptr;         ///< for the reserved key value 0 (rule 4)
   std::byte* heap = nullptr;
   std::uint64_t* tags = nullptr;
 

@@ -1,4 +1,4 @@
-// move.hpp: a full insert moves one item to another of that item's own candidates, and takes its slot. RULES.md 26.
+// move.hpp: a full insert moves one item to another of that item's own candidates, and takes its slot. Rule 26.
 //
 //   claim the moved key   volatile   no other change to it meanwhile
 //   copy                  durable    same word, in an empty candidate slot; published

@@ -1,4 +1,4 @@
-// mutant.hpp: each step of the protocol that the model can leave out, to show that its tests would notice. RULES.md 25.
+// mutant.hpp: each step of the protocol that the model can leave out, to show that its tests would notice. Rule 25.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@ namespace holdfast::index {
 
 /// Shipping machines keep every step: their `Memory::keeps` is a constant true. docs/durability.md has the table.
 enum class Step : std::uint8_t {
-  claim_key,                     ///< hold the key while changing it (RULES.md 1)
+  claim_key,                     ///< hold the key while changing it (rule 1)
   fence_after_place,             ///< the value is durable before the slot names its cell
-  order_value_before_key,        ///< in-slot values: the value word is durable before the key word (RULES.md 3)
-  order_key_before_fingerprint,  ///< wide keys: key and word are durable before the fingerprint (RULES.md 3)
+  order_value_before_key,        ///< in-slot values: the value word is durable before the key word (rule 3)
+  order_key_before_fingerprint,  ///< wide keys: key and word are durable before the fingerprint (rule 3)
   fence_after_commit,            ///< the slot is durable before it is published
   publish_after_commit,          ///< the tag is published after the commit, not before
   fence_after_update,            ///< the new word is durable before the claim ends
@@ -25,17 +25,17 @@ enum class Step : std::uint8_t {
   fence_after_move_clear,        ///< the cleared slot is durable before it is taken
   look_again,                    ///< a search whose stripe changed looks again
   published_only,                ///< a search under a claim answers only what others can see too
-  reader_flush,                  ///< a reader under a claim makes durable what it saw (RULES.md 11)
+  reader_flush,                  ///< a reader under a claim makes durable what it saw (rule 11)
   flush_value,                   ///< values are written back
   flush_slot,                    ///< slots are written back
   flush_wide_key,                ///< and so is what stands behind a fingerprint, before that is written
-  cell_limbo,                    ///< a freed cell rests until no reader can see it (RULES.md 5)
+  cell_limbo,                    ///< a freed cell rests until no reader can see it (rule 5)
   clear_torn_slots,              ///< recovery empties half-written slots
   drop_second_copies,            ///< recovery removes the second copy of an interrupted move
   finish_resize,                 ///< recovery finishes an interrupted resize
   fence_after_rehash_copy,       ///< a rehashed item is durable above before it is cleared below
   fence_after_rehash_clear,      ///< and there, before its level is released
-  fence_superblock_copy,         ///< one copy of the superblock is durable before the other is written (RULES.md 20)
+  fence_superblock_copy,         ///< one copy of the superblock is durable before the other is written (rule 20)
   find_before_rehash,            ///< a rehash that was interrupted does not copy an item twice
   hide_word,                     ///< the copy of an emptied slot is zero in both words, as the slot is (phases.hpp)
   fence_behind_fingerprints,     ///< in phases: keys and words are durable before any fingerprint of the batch
@@ -44,7 +44,7 @@ enum class Step : std::uint8_t {
   flush_directory,               ///< a slab's class is written back (slab.hpp)
   fence_directory,               ///< and durable before anybody has a cell of the slab
   score_before_commit,           ///< a score is in its cell before a slot names the cell
-  fence_before_load,             ///< a loader looks at what it copies after it has said so (RULES.md 15)
+  fence_before_load,             ///< a loader looks at what it copies after it has said so (rule 15)
   swap_after_load,               ///< and shows its copy only if nobody has written there meanwhile
   remap_after_write,             ///< a writer looks whether what it wrote is cached, or being loaded
   end_load_after_write,          ///< and lets no load of an older state come to its end

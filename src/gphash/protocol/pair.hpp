@@ -1,4 +1,4 @@
-// pair.hpp: a key and a value of any length, as they lie in one cell of the heap (docs/format.md, "Pair"). RULES.md 7.
+// pair.hpp: a key and a value of any length, as they lie in one cell of the heap (docs/format.md, "Pair"). Rule 7.
 //
 // A pair is written once, durably, before a slot names it, and never changed: an update writes another and swaps one word.
 #pragma once

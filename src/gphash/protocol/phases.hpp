@@ -1,4 +1,4 @@
-// phases.hpp: the steps of run.hpp for a whole batch, phase by phase: a fence is paid for once a phase. RULES.md 12.
+// phases.hpp: the steps of run.hpp for a whole batch, phase by phase: a fence is paid for once a phase. Rule 12.
 //
 //   plan      volatile   each row's answer, and what each run will change; an add claims its slot
 //   sum       volatile   what runs accumulate
@@ -8,7 +8,7 @@
 //   publish   volatile   the copies of the slots, and their tags, to readers
 //   release   volatile   the claims, if there are any
 //
-// All of a phase is over, and fenced, before the next begins. The batch is alone in changing the table (RULES.md 14), and a
+// All of a phase is over, and fenced, before the next begins. The batch is alone in changing the table (rule 14), and a
 // key has one run in it, so none waits for another and no item moves: a run that finds no slot is left to run.hpp. Cells that came
 // out of their slots stay as they are until all rows of the batch that read them are answered.
 //
@@ -16,7 +16,7 @@
 // take back is seen by nobody, and no key is claimed. Where some have none, readers may look into the pool, as they may while run.hpp
 // works; so what protects them is the same. `plan` claims the keys that will change, before the first slot is written, and `release`
 // comes when the last is shown: in between, a reader that has looked there makes sure of what it saw, and that no older copy is shown
-// (find.hpp, RULES.md 11 and 15). To it each key goes the way of run.hpp: claim, store, fence, show, release.
+// (find.hpp, rules 11 and 15). To it each key goes the way of run.hpp: claim, store, fence, show, release.
 //
 // A request over a GPU's link costs the same from 8 to 64 bytes, so each line that the batch touches is written whole, once:
 // the slots that it changes as they will be, and the others as their copies say, or the pool. Every word of a copy equals the pool's,
@@ -115,7 +115,7 @@ HOLDFAST_BOTH Slot* slot_at(const View<Shape>& view, std::uint64_t number) {
   return number == first ? view.aside : nullptr;
 }
 
-/// The slots are written once where values are in cells. A value in its slot is durable before its key (RULES.md 3), so
+/// The slots are written once where values are in cells. A value in its slot is durable before its key (rule 3), so
 /// such slots are written twice: with the keys that were there, and with those that will be.
 enum class Pass : std::uint8_t { whole, values, keys };
 

@@ -136,7 +136,7 @@ HOLDFAST_BOTH bool holds_copy(const Memory& memory, const View<Shape>& view, con
   return false;
 }
 
-/// Durably drops the second copy of an item. It frees no cell: the first copy names it (RULES.md 5).
+/// Durably drops the second copy of an item. It frees no cell: the first copy names it (rule 5).
 template <class Memory, class Shape>
 HOLDFAST_BOTH void drop_second_copy(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                                     const Place& place, unsigned j) {

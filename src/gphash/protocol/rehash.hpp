@@ -1,4 +1,4 @@
-// rehash.hpp: takes the items of a drained level into the levels above it. GPHash §3.2.3 "Resizing", RULES.md 17.
+// rehash.hpp: takes the items of a drained level into the levels above it. GPHash §3.2.3 "Resizing", rule 17.
 //
 // The drained level is no longer addressed: the view has the new top level and not the old bottom. Each item is copied up,
 // durably, and only then cleared below, so a crash leaves it in one place or in both; whoever continues finds it above and

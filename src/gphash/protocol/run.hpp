@@ -2,7 +2,7 @@
 //
 // A run is evaluated in array order against the state of its key, which gives each operation its status; only the
 // difference between the first and the last state is then made durable. A run of one operation is the common case.
-// Cells and slots are used once a run, however often a batch repeats a key (RULES.md 2, 5).
+// Cells and slots are used once a run, however often a batch repeats a key (rules 2, 5).
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const 
     HOLDFAST_FAILPOINT(word_swapped);
     state.keep_cell();
   }
-  // Whoever takes a cell out of its slot, and no one else, frees it (RULES.md 5).
+  // Whoever takes a cell out of its slot, and no one else, frees it (rule 5).
   if (!view.in_slot()) tile.once([&] { return retire_cell(memory, view, old.word), 0; });
   return Outcome::done;
 }

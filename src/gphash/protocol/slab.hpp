@@ -1,4 +1,4 @@
-// slab.hpp: where variable-length pairs lie: cells of 50 sizes in slabs of 2 MiB, one size a slab. RULES.md 7.
+// slab.hpp: where variable-length pairs lie: cells of 50 sizes in slabs of 2 MiB, one size a slab. Rule 7.
 //
 // The sizes, called classes, are the powers of two from 32 bytes up and three steps between each two: a pair wastes less than a
 // fifth of its cell, and cells go up to 160 KiB, more than the largest pair needs, so that no pair takes several. The first of

@@ -1,4 +1,4 @@
-// slot.hpp: one item of a bucket, as it lies in the pool (docs/format.md, "Slot"). GPHash §3.1, RULES.md 3.
+// slot.hpp: one item of a bucket, as it lies in the pool (docs/format.md, "Slot"). GPHash §3.1, rule 3.
 //
 // A key of 8 bytes is its slot's first word. A wider one follows the two words, and the first is its fingerprint: the hash.
 #pragma once
@@ -19,7 +19,7 @@ namespace holdfast::index {
 /// With wide keys `key` alone decides, too, and all that follows it is durable before it. No key is reserved: the hash is
 /// never 0. What stands behind an empty one means nothing.
 struct Slot {
-  std::uint64_t key;  ///< 0 is EMPTY; the key 0 itself lives aside, as kAsideKey (RULES.md 4). A wide key's fingerprint
+  std::uint64_t key;   ///< 0 is EMPTY; the key 0 itself lives aside, as kAsideKey (rule 4). A wide key's fingerprint
   std::uint64_t word;  ///< 1 + the number of the value's cell; or the value itself, zero-padded
 };
 static_assert(sizeof(Slot) == 16 && alignof(Slot) == 8);

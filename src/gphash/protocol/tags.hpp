@@ -1,7 +1,7 @@
 // tags.hpp: one volatile byte for each slot: is it empty, claimed, or holding a key with this fingerprint?
 //
 // Tags are where machines arbitrate: a slot is won by a compare-and-swap on its tag, in DRAM or GPU memory, and the
-// pool itself receives plain stores only (RULES.md 13). They are also what readers look at first, so an item becomes
+// pool itself receives plain stores only (rule 13). They are also what readers look at first, so an item becomes
 // visible exactly when its tag is published, after it is durable. Recovery rebuilds them from the slots.
 #pragma once
 

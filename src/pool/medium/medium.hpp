@@ -1,4 +1,4 @@
-// medium.hpp: where a file's bytes live, and what a completed write to it survives. RULES.md 9.
+// medium.hpp: where a file's bytes live, and what a completed write to it survives. Rule 9.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct MediumFacts {
 
 MediumFacts find_medium(const File& file);
 
-/// RULES.md 9. `gpu`: for what the GPU writes.
+/// Rule 9. `gpu`: for what the GPU writes.
 Domain domain_of(const MediumFacts& facts, bool gpu);
 
 }  // namespace holdfast::memory

@@ -1,4 +1,4 @@
-// owner.cpp: the lock on a pool's file, and the note that says who has it. RULES.md 22.
+// owner.cpp: the lock on a pool's file, and the note that says who has it. Rule 22.
 #include "pool/medium/owner.hpp"
 
 #include <sys/file.h>

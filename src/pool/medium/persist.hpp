@@ -1,4 +1,4 @@
-// persist.hpp: how a CPU makes stores durable: clwb, clflushopt or clflush, chosen at run time. RULES.md 10.
+// persist.hpp: how a CPU makes stores durable: clwb, clflushopt or clflush, chosen at run time. Rule 10.
 #pragma once
 
 #include <cstddef>

@@ -201,7 +201,7 @@ void look(NumberedTable& table, const Round& round, Found& found) {
   }
 }
 
-/// Looks again after a while: a dead process's GPU must not have gone on storing (RULES.md 22).
+/// Looks again after a while: a dead process's GPU must not have gone on storing (rule 22).
 bool differs_later(NumberedTable& table, const Shared& shared) {
   usleep(shared.again_ms * 1000);
   const auto again = std::make_unique<Found>();

@@ -111,7 +111,7 @@ void Oracle::add_pending(const Plan& plan) {
 
 void Oracle::bind_reads(const Plan& plan, const Entry& entry, unsigned thread) {
   // The other thread was in its last call, or about to be, when this read began: what it returned must survive, so
-  // states older than the oldest one that fits are not allowed any more (RULES.md 2).
+  // states older than the oldest one that fits are not allowed any more (rule 2).
   for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
     const std::uint32_t index = plan.indices[i];
     auto& states = pending_[index];

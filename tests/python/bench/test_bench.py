@@ -386,6 +386,16 @@ def test_report_rewrites_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert report.main(arguments) == 2
 
 
+def test_report_takes_counts_of_test_programs_as_figures(tmp_path: Path) -> None:
+    (tmp_path / "kills.json").write_text('{"schema": "holdfast.kill-test/3", "kills": 1000}', encoding="utf-8")
+    document = tmp_path / "d.md"
+    document.write_text("<!-- figure: kills.json kills , -->0<!-- end --> kills", encoding="utf-8")
+    assert report.main(["--results", str(tmp_path), str(document)]) == 0
+    assert "-->1,000<!-- end -->" in document.read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match=r"this version reads schema 1"):
+        results.read(tmp_path / "kills.json")
+
+
 def test_the_projects_documents_are_as_the_results_say() -> None:
     root = Path(__file__).parents[3]
     documents = [str(root / name) for name in report.DOCUMENTS if (root / name).exists()]

@@ -1,4 +1,4 @@
-// bucket_cache.hpp: keeps copies of the pool's buckets in GPU memory, as far as the budget goes. GPHash §3.3, RULES.md 15.
+// bucket_cache.hpp: keeps copies of the pool's buckets in GPU memory, as far as the budget goes. GPHash §3.3, rule 15.
 #pragma once
 
 #include <cstddef>

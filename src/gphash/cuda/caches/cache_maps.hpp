@@ -1,5 +1,5 @@
 // cache_maps.hpp: which parts of the pool a cache holds, and the loads that choose them: what the caches of values and of buckets
-// share. GPHash §3.3, RULES.md 15; map_view.hpp and gphash/protocol/cache_map.hpp have the protocol.
+// share. GPHash §3.3, rule 15; map_view.hpp and gphash/protocol/cache_map.hpp have the protocol.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,8 +1,8 @@
-// cache_view.hpp: the bucket cache as kernels see it: copies of the pool's slots in GPU memory. GPHash §3.3, RULES.md 8, 13.
+// cache_view.hpp: the bucket cache as kernels see it: copies of the pool's slots in GPU memory. GPHash §3.3, rules 8, 13.
 //
 // Keys and words stand in arrays of their own, so that a search reads one or two sectors where a bucket of the pool has four.
 // Of wide keys the fingerprints stand where keys do, and the keys themselves in a third array: a search reads one of them.
-// A copy changes only after the pool's words are durable (RULES.md 11): what a reader of the cache sees survives a crash.
+// A copy changes only after the pool's words are durable (rule 11): what a reader of the cache sees survives a crash.
 // Every addressed bucket has its copy (*resident*), or maps say which have (map_view.hpp), if any has; the aside slot always has one.
 #pragma once
 

@@ -1,5 +1,5 @@
 // value_cache.hpp: keeps copies of hot values in GPU memory: how many fit, which, and when they are loaded. GPHash §3.3,
-// RULES.md 15; value_view.hpp has the protocol.
+// Rule 15; value_view.hpp has the protocol.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // value_view.hpp: the value cache as kernels see it: copies in GPU memory of the cells that hot keys' values lie in.
 //
-// A cell that a slot names does not change until no reader can see it (RULES.md 5), so its copy stays right as long as the
+// A cell that a slot names does not change until no reader can see it (rule 5), so its copy stays right as long as the
 // cell lives. Maps say where the copy of a cell is (map_view.hpp). Where the heap fits the budget, each cell's copy has the
 // cell's own number (*resident*), and there are no maps.
 #pragma once

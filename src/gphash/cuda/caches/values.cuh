@@ -1,4 +1,4 @@
-// values.cuh: what readers and writers of the table do with the value cache (value_view.hpp). RULES.md 15.
+// values.cuh: what readers and writers of the table do with the value cache (value_view.hpp). Rule 15.
 #pragma once
 
 #include <cstdint>

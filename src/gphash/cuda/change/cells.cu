@@ -1,4 +1,4 @@
-// cells.cu: the ring of free cells between batches: settled, rebuilt from what is live, extended. RULES.md 5.
+// cells.cu: the ring of free cells between batches: settled, rebuilt from what is live, extended. Rule 5.
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 

@@ -41,7 +41,7 @@ class RingCells final : public CellSource {
     table_.settle();
     const DeviceState state = table_.read_state();
     const std::uint64_t free = state.tail - state.head;
-    // Updates of many keys go in parts, each with the cells that the one before gave back (RULES.md 6).
+    // Updates of many keys go in parts, each with the cells that the one before gave back (rule 6).
     const bool worthwhile = free > table_.ring.reserve && free - table_.ring.reserve >= report.needs_cell / 16;
     if (worthwhile || heap_is_full_) return false;
     heap_is_full_ = !upkeep_.grow_heap(report.needs_cell + table_.ring.reserve);
@@ -93,7 +93,7 @@ void Changes::change(ChangeJob job, bool unique, Need need, bool waited, cudaStr
   if (ended) table_.note_bounds();
 }
 
-/// A batch that might not fit as a whole goes in parts that do, each with the cells that those before it gave back (RULES.md 6).
+/// A batch that might not fit as a whole goes in parts that do, each with the cells that those before it gave back (rule 6).
 /// Where too little fits, a small part takes its chance operation by operation, and the table grows if it must.
 void Changes::change_in_parts(const ChangeJob& job, bool unique, Need need, cudaStream_t stream) {
   for (std::uint64_t from = 0; from < job.size;) {

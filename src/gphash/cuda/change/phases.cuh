@@ -14,7 +14,7 @@
 //   read      the values that rows read: of cells, as a search does (search.cuh), or of rows of the batch
 //   retire    the cells that came free, in the order of their addresses
 //
-// Each thread that wrote host memory fences before its kernel ends (RULES.md 12).
+// Each thread that wrote host memory fences before its kernel ends (rule 12).
 #pragma once
 
 #include "core/failpoint.hpp"

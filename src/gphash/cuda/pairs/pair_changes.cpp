@@ -103,7 +103,7 @@ bool PairBatches::end_rest() {
   return true;
 }
 
-/// Makes an end of the batch so far: what it has read is gathered, and the cells that it let go are free for the rest of it (RULES.md
+/// Makes an end of the batch so far: what it has read is gathered, and the cells that it let go are free for the rest of it (rule
 /// 6). False: there are none.
 bool PairBatches::free_cells_of_batch(ReadsOfChange* reads, cudaStream_t stream) {
   if (reads == nullptr) return end_rest();

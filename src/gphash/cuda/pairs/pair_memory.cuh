@@ -17,7 +17,7 @@ __device__ inline void free_cell(const SlabView& slabs, std::uint64_t bit) {
   atomicAdd(&slabs.free[bit / kSlabCells], 1u);
 }
 
-/// Where a granted cell begins; ~0: there is none for such a row. Those of the reserve are for updates (RULES.md 6).
+/// Where a granted cell begins; ~0: there is none for such a row. Those of the reserve are for updates (rule 6).
 __device__ inline std::uint64_t take_granted(const SlabView& slabs, unsigned size_class, bool adds_key) {
   ClassCells& of = slabs.state->of[size_class];
   const std::uint32_t limit = adds_key ? of.open : of.granted;

@@ -6,7 +6,7 @@
 //   gather    the pairs, in that order and each once: their keys are compared, their values copied
 //
 // Two keys have one hash once in 2^64 pairs of them. If it happens, a key differs from that of the pair that was found, and the
-// search begins anew, comparing keys as it goes. All of it belongs to one epoch, so no pair goes away meanwhile (RULES.md 5).
+// search begins anew, comparing keys as it goes. All of it belongs to one epoch, so no pair goes away meanwhile (rule 5).
 #pragma once
 
 #include "gphash/cuda/caches/maps.cuh"

@@ -1,5 +1,5 @@
 // slab_view.hpp: the slabs of variable-length pairs as kernels see them, in GPU memory: which cells are free, and what a batch has
-// reserved of them. RULES.md 5, 6, 7.
+// reserved of them. Rules 5, 6, 7.
 //
 // A batch's cells are taken in bulk. How many it may need of each class is counted first; then one reservation lists free cells,
 // those of the lowest slabs first, and then those of slabs that were free for any class, which enter the directory durably before

@@ -1,4 +1,4 @@
-// slabs.cu: free cells of variable-length pairs: counted, listed for a batch, and given back. RULES.md 5, 6, 7.
+// slabs.cu: free cells of variable-length pairs: counted, listed for a batch, and given back. Rules 5, 6, 7.
 #include <cub/block/block_scan.cuh>
 
 #include "gphash/cuda/kit.hpp"

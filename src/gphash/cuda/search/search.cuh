@@ -3,7 +3,7 @@
 //
 // It goes in phases, because host memory answers ten times faster in address order:
 //
-//   enter     the search joins an epoch, so that no cell that it may read is used again (RULES.md 5)
+//   enter     the search joins an epoch, so that no cell that it may read is used again (rule 5)
 //   resolve   each row's cell, status and mark; rows without a cell, and those whose value has a copy in GPU memory, are
 //             answered, the others counted, stretch by stretch of the heap
 //   order     the places of the rows that have one, stretch by stretch: what matters is which pages follow each other,

@@ -47,7 +47,7 @@ void Upkeep::set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags,
   table_.table_kernels.set_layout(table_.layout, table_.caches());
 }
 
-/// Rehashes every level below the addressed ones, lowest first, and releases it. GPHash §3.2.3 "Resizing", RULES.md 17.
+/// Rehashes every level below the addressed ones, lowest first, and releases it. GPHash §3.2.3 "Resizing", rule 17.
 /// `recovering`: checks what it reads, and counts it.
 void Upkeep::drain_lower_levels(bool recovering) {
   for (unsigned level = 0; level < table_.layout.bottom_level();) {

@@ -1,4 +1,4 @@
-// descriptor.hpp: all that users' kernels need of a table, in GPU memory at one address (RULES.md 23).
+// descriptor.hpp: all that users' kernels need of a table, in GPU memory at one address (rule 23).
 //
 // It is written when a session begins, behind every batch before it, and says that none is open from its end on. In between nothing
 // that it names can move: the session holds an epoch, and whoever would change the table's layout waits.

@@ -1,4 +1,4 @@
-// session.cu: begins and ends the sessions of users' kernels on the GPU, in stream order. RULES.md 5, 23.
+// session.cu: begins and ends the sessions of users' kernels on the GPU, in stream order. Rules 5, 23.
 #include <cuda_runtime_api.h>
 
 #include "gphash/cuda/epochs.cuh"
