@@ -1,4 +1,4 @@
-"""The guides do what they say: commands and Python run as they stand, and lines of C++ are those of an example."""
+"""The guides and the README do what they say: commands and Python run as they stand, lines of C++ are an example's."""
 
 from __future__ import annotations
 
@@ -59,3 +59,13 @@ def test_a_guide(guide: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
             if "import torch" in block:
                 pytest.importorskip("torch")
             exec(compile(block, str(guide), "exec"), names)
+
+
+def test_the_readme(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {}
+    python = [block for language, block in BLOCK.findall((ROOT / "README.md").read_text()) if language == "python"]
+    assert len(python) >= 2
+    for block in python:
+        exec(compile(block, "README.md", "exec"), names)
+    assert names["found"].all()  # type: ignore[attr-defined]
