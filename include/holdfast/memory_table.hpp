@@ -10,9 +10,11 @@
 #include <span>
 #include <string>
 
+#include "holdfast/batch.hpp"
 #include "holdfast/error.hpp"
+#include "holdfast/held.hpp"
+#include "holdfast/rows.hpp"
 #include "holdfast/status.hpp"
-#include "holdfast/table.hpp"
 
 namespace holdfast {
 
@@ -90,7 +92,7 @@ class MemoryHandle {
   friend class MemoryTable;
   class Impl;
   explicit MemoryHandle(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  Held<std::unique_ptr<Impl>> impl_;
 };
 
 struct MemoryHandleOptions {
@@ -100,12 +102,12 @@ struct MemoryHandleOptions {
   unsigned depth = 0;  ///< as the table's option; 0: the same
 };
 
-/// A table in memory. Movable, not copyable. Batches and handles of several threads may use it at once.
+/// A table in memory. Movable, not copyable; what was moved from throws TableClosed. Batches and handles of several threads may use it at once.
 ///
 /// A child of fork has the table as it was, with threads of its own: a fork waits for the calls that run, and calls wait for it.
 /// What waited in other threads' handles is not done there. A partitioned table is only read there; what changes it, and
 /// `handle`, throw TableClosed.
-class MemoryTable {
+class MemoryTable : public TypedBatches<MemoryTable> {
  public:
   /// Throws InvalidArgument, NoSpace; SystemError where the system starts too few threads for the partitions.
   explicit MemoryTable(const MemoryOptions& options = {});
@@ -119,7 +121,9 @@ class MemoryTable {
   /// Runs a batch, as Table does; arrays are in host memory, keys and values whole. Throws InvalidArgument.
   BatchResult run(const Batch& batch);
 
-  // The same, one kind of operation each.
+  // The same, one kind of operation each; TypedBatches (rows.hpp) has them for ranges.
+  using TypedBatches::accumulate, TypedBatches::assign, TypedBatches::contains, TypedBatches::erase, TypedBatches::find;
+  using TypedBatches::insert, TypedBatches::insert_or_assign;
   BatchResult insert(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
   BatchResult insert_or_assign(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
   BatchResult assign(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
@@ -147,7 +151,7 @@ class MemoryTable {
  private:
   friend class MemoryHandle;
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  Held<std::unique_ptr<Impl>> impl_;
 };
 
 }  // namespace holdfast

@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "holdfast/error.hpp"
+#include "holdfast/held.hpp"
+#include "holdfast/options.hpp"
 #include "holdfast/score.hpp"
 
 namespace holdfast {
-
-/// In place of the bytes of a key or a value: they are of any length, up to 65536.
-inline constexpr std::uint32_t kVariableBytes = ~std::uint32_t{0};
 
 /// Where a pool's bytes live. What each survives: docs/durability.md.
 enum class Medium : std::uint8_t { shm = 0, file = 1, dax = 2 };
@@ -120,8 +119,6 @@ struct CheckReport {
 };
 
 class Table;
-struct CreateOptions;
-struct OpenOptions;
 
 /// How a pool is opened.
 struct PoolOptions {
@@ -173,7 +170,7 @@ class Pool {
   friend class Table;
   class Impl;
   explicit Pool(std::shared_ptr<Impl> impl);
-  std::shared_ptr<Impl> impl_;
+  Held<std::shared_ptr<Impl>> impl_;
 };
 
 }  // namespace holdfast

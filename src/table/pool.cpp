@@ -229,8 +229,10 @@ SnapshotResult Pool::snapshot(const std::string& path, const SnapshotOptions& op
 }
 CheckReport Pool::check() { return impl_->check(); }
 CheckReport Pool::check(const std::string& name) { return impl_->check(name); }
-void Pool::close() { impl_->close(); }
-bool Pool::is_open() const { return impl_->is_open(); }
+void Pool::close() {
+  if (impl_) impl_->close();
+}
+bool Pool::is_open() const { return impl_ && impl_->is_open(); }
 const std::string& Pool::path() const { return impl_->path; }
 
 Table Table::create(const std::string& path, const CreateOptions& options) {
