@@ -17,7 +17,7 @@ int main(int argc, char** argv) try {
 
   {
     auto items = holdfast::Table::create(pool, {.value_bytes = 16, .capacity = keys.size(), .overwrite = true});
-    const auto result = items.insert_or_assign(keys.data(), vectors.data(), keys.size());  // durable when it returns
+    const auto result = items.insert_or_assign(keys, vectors);  // durable when it returns
     std::printf("inserted %llu\n", static_cast<unsigned long long>(result.of(holdfast::Status::inserted)));
   }
 
@@ -25,7 +25,7 @@ int main(int argc, char** argv) try {
   const std::array<std::uint64_t, 3> wanted{7, 99'999, 123'456};
   std::array<std::array<float, 4>, 3> values;
   std::array<bool, 3> found;
-  items.find(wanted.data(), values.data(), wanted.size(), found.data());
+  items.find(wanted, values, found);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     std::printf("%llu: %s %g\n", static_cast<unsigned long long>(wanted[i]), found[i] ? "found" : "not there",
                 values[i][0]);
