@@ -14,8 +14,12 @@ constexpr std::uint64_t bit_of(std::uint64_t i) { return std::uint64_t{1} << (i 
 constexpr std::uint32_t words_for(std::uint32_t cells) { return (cells + 63) / 64; }
 }  // namespace
 
+void PairCells::SlabSet::prepare(std::uint64_t slabs) {
+  if (bits.size() * 64 < slabs) bits.resize((slabs + 63) / 64, 0);
+}
+
 void PairCells::SlabSet::add(std::uint64_t slab) {
-  if (bits.size() <= slab / 64) bits.resize(slab / 64 + 1, 0);
+  HOLDFAST_ASSERT(slab / 64 < bits.size());
   count += (bits[slab / 64] & bit_of(slab)) == 0;
   bits[slab / 64] |= bit_of(slab);
   cursor = std::min<std::size_t>(cursor, slab / 64);
@@ -35,9 +39,10 @@ std::uint64_t PairCells::SlabSet::lowest() {
 
 void PairCells::set_class(std::uint64_t slab, unsigned size_class) {
   Slab& s = slabs_[slab];
+  const auto cells = static_cast<std::uint32_t>((std::uint64_t{1} << slab_bits_) / index::class_bytes(size_class));
+  s.bits.assign(words_for(cells), 0);  // first: without memory for it nothing changes
   s.entry = static_cast<std::uint8_t>(size_class + 1);
-  s.cells = static_cast<std::uint32_t>((std::uint64_t{1} << slab_bits_) / index::class_bytes(size_class));
-  s.bits.assign(words_for(s.cells), 0);
+  s.cells = cells;
   s.free = s.cursor = 0;
 }
 
@@ -64,7 +69,11 @@ bool PairCells::mark_live(std::uint64_t word) {
 void PairCells::count_free() {
   const std::lock_guard lock(mutex_);
   free_slabs_ = {};
+  free_slabs_.prepare(slabs_.size());
   for (Class& c : classes_) c = {};
+  for (std::uint64_t slab = 0; slab < slabs_.size(); ++slab) {
+    if (slabs_[slab].entry != 0) classes_[slabs_[slab].entry - 1].with_free.prepare(slab + 1);
+  }
   usable_ = 0;
   for (std::uint64_t slab = 0; slab < slabs_.size(); ++slab) {
     if (slab % ((std::uint64_t{1} << slab_bits_) / 8) == 0) continue;
@@ -102,10 +111,17 @@ void PairCells::list(std::uint64_t slab) {
   }
 }
 
+void PairCells::prepare(std::uint64_t slabs) {
+  const std::lock_guard lock(mutex_);
+  slabs_.reserve(slabs);
+  free_slabs_.prepare(slabs);
+}
+
 void PairCells::extend(const Layout& layout) {
   const std::lock_guard lock(mutex_);
   const index::Slabs<index::RuntimeShape> heap{layout};
   HOLDFAST_ASSERT(layout.cells >= slabs_.size());
+  free_slabs_.prepare(layout.cells);
   for (std::uint64_t slab = slabs_.size(); slab < layout.cells; ++slab) {
     slabs_.emplace_back();
     if (heap.is_directory(slab)) continue;
@@ -144,9 +160,10 @@ std::size_t PairCells::take(unsigned size_class, std::uint64_t* out, std::size_t
   while (spare_cells(size_class, adds_key) == 0) {
     if (spare_slabs(adds_key) == 0) return 0;
     const std::uint64_t slab = free_slabs_.lowest();
+    c.with_free.prepare(slab + 1);
+    set_class(slab, size_class);
     enter(slab, size_class);
     free_slabs_.remove(slab);
-    set_class(slab, size_class);
     Slab& s = slabs_[slab];
     s.free = s.cells;
     for (std::uint32_t i = 0; i < s.cells; ++i) s.bits[i / 64] |= bit_of(i);
