@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
+#include <thread>
+#include <utility>
 
 #include "core/both.hpp"
 #include "gphash/cpu/epochs.hpp"
@@ -201,29 +204,39 @@ void PairCells::set_free(unsigned size_class, std::uint64_t begin) {
   list(slab);
 }
 
+void PairCells::set_free(std::uint64_t word) {
+  set_free(index::PairWord{word}.size_class(), index::PairWord{word}.begin());
+}
+
 void PairCells::give_back(unsigned size_class, const std::uint64_t* begins, std::size_t n) {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < n; ++i) set_free(size_class, begins[i]);
 }
 
 void PairCells::retire(const std::vector<std::uint64_t>& words) {
-  const std::lock_guard lock(mutex_);
-  // The epoch is read after the slots were changed: whoever enters a later one cannot see these cells.
-  const std::uint64_t epoch = epochs_.now();
-  if (!limbo_.empty() && limbo_.back().epoch == epoch) {
-    limbo_.back().words.insert(limbo_.back().words.end(), words.begin(), words.end());
-  } else {
-    limbo_.push_back({epoch, words});
+  std::uint64_t epoch = 0;
+  try {
+    const std::lock_guard lock(mutex_);
+    // The epoch is read after the slots were changed: whoever enters a later one cannot see these cells.
+    epoch = epochs_.now();
+    if (!limbo_.empty() && limbo_.back().epoch == epoch) {
+      limbo_.back().words.insert(limbo_.back().words.end(), words.begin(), words.end());
+    } else {
+      limbo_.push_back({epoch, words});
+    }
+    return;
+  } catch (const std::bad_alloc&) {
   }
+  for (; epochs_.now() < epoch + 2; std::this_thread::yield()) epochs_.try_advance();
+  const std::lock_guard lock(mutex_);
+  for (const std::uint64_t word : words) set_free(word);
 }
 
 bool PairCells::reclaim() {
   const std::lock_guard lock(mutex_);
   for (int i = 0; i < 2 && !limbo_.empty(); ++i) epochs_.try_advance();
   while (!limbo_.empty() && limbo_.front().epoch + 2 <= epochs_.now()) {
-    for (const std::uint64_t word : limbo_.front().words) {
-      set_free(index::PairWord{word}.size_class(), index::PairWord{word}.begin());
-    }
+    for (const std::uint64_t word : limbo_.front().words) set_free(word);
     limbo_.pop_front();
   }
   return !limbo_.empty();
@@ -251,21 +264,33 @@ bool PairCells::is_free(std::uint64_t word) const {
   return s.entry != pair.size_class() + 1 || (s.bits[index / 64] & bit_of(index)) != 0;
 }
 
-std::uint64_t PairPurse::take(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter) {
+void PairPurse::require_memory() {
+  if (std::exchange(no_memory_, false)) throw std::bad_alloc();
+}
+
+void PairPurse::refill(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter) {
+  constexpr std::uint32_t kAhead = 64 << 10;  // bytes
+  const std::uint64_t n = std::clamp<std::uint64_t>(kAhead / index::class_bytes(size_class), 1, 256);
   auto& fresh = fresh_[size_class];
-  if (fresh.empty()) {
-    constexpr std::uint32_t kAhead = 64 << 10;  // bytes
-    const std::uint64_t n = std::clamp<std::uint64_t>(kAhead / index::class_bytes(size_class), 1, 256);
+  std::size_t taken = 0;
+  try {
     fresh.resize(n);
-    std::size_t taken = cells_.take(size_class, fresh.data(), n, true, enter);
+    taken = cells_.take(size_class, fresh.data(), n, true, enter);
     // Out of the reserve: no more than needed.
     if (taken == 0 && !adds_key) taken = cells_.take(size_class, fresh.data(), 1, false, enter);
-    fresh.resize(taken);
-    std::reverse(fresh.begin(), fresh.end());
-    if (fresh.empty()) {
-      missing_ = {size_class, adds_key};
-      return kNoCell;
-    }
+  } catch (const std::bad_alloc&) {  // the caller holds a claim
+    no_memory_ = true;
+  }
+  fresh.resize(taken);
+  std::reverse(fresh.begin(), fresh.end());
+}
+
+std::uint64_t PairPurse::take(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter) {
+  auto& fresh = fresh_[size_class];
+  if (fresh.empty()) refill(size_class, adds_key, enter);
+  if (fresh.empty()) {
+    missing_ = {size_class, adds_key};
+    return kNoCell;
   }
   const std::uint64_t begin = fresh.back();
   fresh.pop_back();
