@@ -71,6 +71,10 @@ std::uint64_t TableObject::bytes_for(std::uint64_t more) const {
   return std::max(std::min(bytes, most), heap_mapped_) - heap_mapped_;
 }
 
+std::uint64_t TableObject::most_cells_with(std::uint64_t more) const {
+  return shape_.cell_bytes == 0 ? 0 : (heap_mapped_ + bytes_for(more)) / shape_.cell_bytes;
+}
+
 void TableObject::grow_heap(std::uint64_t more) {
   if (shape_.cell_bytes == 0 || more == 0) throw InvalidArgument("this table has no heap to grow, or by no cells");
   require_writable();

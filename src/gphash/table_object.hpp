@@ -62,6 +62,8 @@ class TableObject : public memory::Object {
   /// Adds at least one and up to `more` cells, or a few more, as pages are whole. Throws NoSpace if there is no room for one.
   /// Nobody else uses the heap meanwhile, since it moves where the address space kept for it is too small.
   void grow_heap(std::uint64_t more);
+  /// No growth by `more` leaves more cells than these.
+  std::uint64_t most_cells_with(std::uint64_t more) const;
 
   /// Called with every range of mapped pool memory: once for each now, and for each added later. For CUDA registration.
   /// `unmapping` is called for each before it goes, in the destructor too. Empty functions end it.

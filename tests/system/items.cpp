@@ -15,6 +15,7 @@ namespace {
 std::vector<std::uint64_t> value_of(std::uint64_t key, std::uint64_t version, std::uint32_t bytes) {
   if (bytes == 8) return {key << 16 | version};
   std::vector<std::uint64_t> words;
+  words.reserve(bytes / 8);
   for (std::uint32_t at = 0; at < bytes; at += 8) words.push_back(at % 16 == 0 ? key : version);
   return words;
 }
@@ -27,17 +28,52 @@ std::optional<std::uint64_t> version_of(std::uint64_t key, const std::uint64_t* 
   return version;
 }
 
+std::uint32_t pair_value_bytes(std::uint64_t key) { return key % 2 == 0 ? 16 : 16 << 10; }
+
+/// All pairs, as exported.
+Items pairs_of(Table& table, std::string& wrong) {
+  Items items;
+  for (std::uint64_t cursor = 0; cursor != ~std::uint64_t{0};) {
+    Blobs keys, values;
+    const std::size_t got = table.export_pairs(cursor, &keys, &values, 64);
+    for (std::size_t i = 0; i < got; ++i) {
+      std::uint64_t key = 0;
+      if (keys[i].size() == sizeof key) std::memcpy(&key, keys[i].data(), sizeof key);
+      std::vector<std::uint64_t> value(values[i].size() / 8);
+      std::memcpy(value.data(), values[i].data(), 8 * value.size());
+      const bool long_enough = values[i].size() == pair_value_bytes(key);
+      const auto version = long_enough ? version_of(key, value.data(), pair_value_bytes(key)) : std::nullopt;
+      if (!version) wrong += "key " + std::to_string(key) + " has no value of its own; ";
+      if (!items.emplace(key, version.value_or(0)).second) wrong += "a key is there twice; ";
+    }
+  }
+  return items;
+}
+
 }  // namespace
 
 void put_items(Table& table, std::uint64_t first, std::uint64_t last, std::uint64_t version, Items& items) {
-  std::vector<std::uint64_t> keys, values;
+  const bool variable = table.value_bytes() == kVariableBytes;
+  std::vector<std::uint64_t> keys, values, key_offsets{0}, value_offsets{0};
   for (std::uint64_t key = first; key < last; ++key) {
     keys.push_back(key);
-    const auto words = value_of(key, version, table.value_bytes());
+    const auto words = value_of(key, version, variable ? pair_value_bytes(key) : table.value_bytes());
     values.insert(values.end(), words.begin(), words.end());
+    key_offsets.push_back(8 * keys.size());
+    value_offsets.push_back(8 * values.size());
   }
   std::vector<Status> statuses(keys.size());
-  table.insert_or_assign(keys.data(), values.data(), keys.size(), statuses.data());
+  Batch batch;
+  batch.size = keys.size();
+  batch.op = Op::insert_or_assign;
+  batch.keys = keys.data();
+  batch.values = values.data();
+  batch.statuses = statuses.data();
+  if (variable) {
+    batch.key_offsets = key_offsets.data();
+    batch.value_offsets = value_offsets.data();
+  }
+  table.run(batch);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (statuses[i] == Status::inserted || statuses[i] == Status::updated) items[keys[i]] = version;
   }
@@ -53,6 +89,7 @@ void erase_items(Table& table, std::uint64_t first, std::uint64_t last, Items& i
 Items items_of(Table& table, std::string& wrong) {
   constexpr std::size_t kRows = 64;
   const std::uint32_t bytes = table.value_bytes();
+  if (bytes == kVariableBytes) return pairs_of(table, wrong);
   std::vector<std::uint64_t> keys(kRows), values(kRows * bytes / 8);
   Items items;
   for (std::uint64_t cursor = 0; cursor != ~std::uint64_t{0};) {
@@ -95,6 +132,7 @@ void must_be_in_order(const CheckReport& report) {
 CreateOptions create_options(const Tables& tables, bool overwrite) {
   CreateOptions options;
   options.value_bytes = tables.value_bytes;
+  if (tables.value_bytes == kVariableBytes) options.key_bytes = kVariableBytes;
   options.capacity = tables.capacity;
   options.score = tables.score;
   options.overwrite = overwrite;

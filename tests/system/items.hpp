@@ -20,7 +20,8 @@ struct PoolState {
   bool operator==(const PoolState&) const = default;
 };
 
-/// How tables are made.
+/// How tables are made. With `value_bytes` kVariableBytes they have pairs of any length: of a key the number, of a value
+/// 16 bytes or 16 KiB.
 struct Tables {
   std::uint32_t value_bytes = 16;
   std::uint64_t capacity = 8;

@@ -41,6 +41,11 @@ void Cells::count_free() {
   }
 }
 
+void Cells::prepare(std::uint64_t cells) {
+  const std::lock_guard lock(mutex_);
+  bits_.reserve((cells + 63) / 64);
+}
+
 void Cells::extend(std::uint64_t cells) {
   const std::lock_guard lock(mutex_);
   HOLDFAST_ASSERT(cells >= total_);

@@ -37,6 +37,8 @@ class Cells final : public CellSet {
   /// Marks a cell live, while recovering: any number of threads at once. False if it was live already.
   bool mark_live(std::uint64_t cell);
   void count_free() override;
+  /// Room for so many cells, so that `extend` needs no memory.
+  void prepare(std::uint64_t cells);
   /// The heap has grown: cells from the old end to `cells` are free.
   void extend(std::uint64_t cells);
 

@@ -41,6 +41,8 @@ void CpuMachine::require_whole() const {
 /// Adds cells to the heap. The caller holds `geometry_` alone.
 bool CpuMachine::grow_heap(std::uint64_t at_least) {
   const std::uint64_t cells = std::max({at_least, pool_.cells() / 4, std::uint64_t{variable_ ? 8u : 1024u}});
+  const std::uint64_t most = pool_.most_cells_with(cells);
+  variable_ ? pair_cells_.prepare(most) : cells_.prepare(most);  // first: without memory for them nothing changes
   try {
     pool_.grow_heap(cells);
   } catch (const NoSpace&) {
@@ -110,6 +112,7 @@ void CpuMachine::check_errors(CheckReport& report) {
   report.free_cells = cells_.free();
   Cells fresh(epochs_);
   PairCells fresh_pairs(epochs_);
+  const std::uint64_t held = keeper_.held_claims();
   std::uint64_t wrong_tags = 0;
   const Scan scan = keeper_.verify(variable_ ? static_cast<CellSet&>(fresh_pairs) : fresh, wrong_tags);
   report.errors.insert(report.errors.end(), scan.damage.begin(), scan.damage.end());
@@ -117,6 +120,7 @@ void CpuMachine::check_errors(CheckReport& report) {
     if (!holds) report.errors.push_back(what);
   };
   const std::uint64_t items = scan.items;
+  expect(held == 0, std::to_string(held) + " claims are held, but nothing runs");
   expect(scan.torn == 0, std::to_string(scan.torn) + " slots are half-written");
   expect(scan.shared_cells.empty(), std::to_string(scan.shared_cells.size()) + " slots share a cell with another");
   expect(scan.second_copies == 0, std::to_string(scan.second_copies) + " keys are in the table twice");

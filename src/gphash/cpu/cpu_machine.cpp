@@ -62,6 +62,7 @@ struct CpuMachine::Purses {
   }
   CellPurse cells;
   std::optional<PairPurse> pairs;
+  void prepare(std::size_t operations) { pairs ? pairs->prepare(operations) : cells.prepare(operations); }
   void settle(bool all) {
     cells.settle(all);
     if (pairs) pairs->settle(all);
@@ -214,7 +215,7 @@ void CpuMachine::run_share(Work work, Share& share) {
       {
         const std::shared_lock lock(geometry_);
         require_whole();
-        if (work.changes && !variable_ && !layout().in_slot()) purse.cells.prepare(std::min(work.size, kSubBatch));
+        if (work.changes && !layout().in_slot()) purse.prepare(std::min(work.size, kSubBatch));
         seen_growth = growth_;
         std::shared_lock still(still_, std::defer_lock);
         if (work.changes) still.lock();
@@ -228,6 +229,7 @@ void CpuMachine::run_share(Work work, Share& share) {
           moved.clear();
         }
       }
+      if (purse.pairs) purse.pairs->require_memory();
       purse.settle(false);
       at = progress.next;
       if (progress.outcome == index::Outcome::done) continue;

@@ -15,6 +15,7 @@
 #include "gphash/cpu/driver.hpp"
 #include "gphash/cpu/tag_memory.hpp"
 #include "gphash/cpu/workers.hpp"
+#include "gphash/protocol/claim.hpp"
 #include "gphash/table_shape.hpp"
 #include "holdfast/error.hpp"
 
@@ -77,6 +78,8 @@ class Keeper {
   std::vector<std::string> verify_pairs();
   /// Reads everything again, into other tags and `cells`, changing nothing. `wrong_tags`: words that did not agree.
   Scan verify(CellSet& cells, std::uint64_t& wrong_tags);
+  /// Claims on keys. Where nothing runs none is held.
+  std::uint64_t held_claims() const;
 
  private:
   Layout layout_for(unsigned top_level) const {
@@ -263,6 +266,14 @@ Scan Keeper<Pool>::verify(CellSet& cells, std::uint64_t& wrong_tags) {
     }
   }
   return scan;
+}
+
+template <class Pool>
+std::uint64_t Keeper<Pool>::held_claims() const {
+  const std::uint64_t apart = std::uint64_t{layout_.words_per_bucket()} << layout_.shape.levels();
+  std::uint64_t held = 0;
+  for (std::uint64_t at = 0; at < layout_.aside_index(); at += apart) held += index::is_claimed(layout_.tags[at]);
+  return held + index::is_claimed(layout_.tags[layout_.aside_index()]);
 }
 
 template <class Pool>

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
+#include <thread>
+#include <utility>
 
 #include "core/both.hpp"
 #include "gphash/cpu/epochs.hpp"
@@ -14,8 +17,12 @@ constexpr std::uint64_t bit_of(std::uint64_t i) { return std::uint64_t{1} << (i 
 constexpr std::uint32_t words_for(std::uint32_t cells) { return (cells + 63) / 64; }
 }  // namespace
 
+void PairCells::SlabSet::prepare(std::uint64_t slabs) {
+  if (bits.size() * 64 < slabs) bits.resize((slabs + 63) / 64, 0);
+}
+
 void PairCells::SlabSet::add(std::uint64_t slab) {
-  if (bits.size() <= slab / 64) bits.resize(slab / 64 + 1, 0);
+  HOLDFAST_ASSERT(slab / 64 < bits.size());
   count += (bits[slab / 64] & bit_of(slab)) == 0;
   bits[slab / 64] |= bit_of(slab);
   cursor = std::min<std::size_t>(cursor, slab / 64);
@@ -35,9 +42,10 @@ std::uint64_t PairCells::SlabSet::lowest() {
 
 void PairCells::set_class(std::uint64_t slab, unsigned size_class) {
   Slab& s = slabs_[slab];
+  const auto cells = static_cast<std::uint32_t>((std::uint64_t{1} << slab_bits_) / index::class_bytes(size_class));
+  s.bits.assign(words_for(cells), 0);  // first: without memory for it nothing changes
   s.entry = static_cast<std::uint8_t>(size_class + 1);
-  s.cells = static_cast<std::uint32_t>((std::uint64_t{1} << slab_bits_) / index::class_bytes(size_class));
-  s.bits.assign(words_for(s.cells), 0);
+  s.cells = cells;
   s.free = s.cursor = 0;
 }
 
@@ -64,7 +72,11 @@ bool PairCells::mark_live(std::uint64_t word) {
 void PairCells::count_free() {
   const std::lock_guard lock(mutex_);
   free_slabs_ = {};
+  free_slabs_.prepare(slabs_.size());
   for (Class& c : classes_) c = {};
+  for (std::uint64_t slab = 0; slab < slabs_.size(); ++slab) {
+    if (slabs_[slab].entry != 0) classes_[slabs_[slab].entry - 1].with_free.prepare(slab + 1);
+  }
   usable_ = 0;
   for (std::uint64_t slab = 0; slab < slabs_.size(); ++slab) {
     if (slab % ((std::uint64_t{1} << slab_bits_) / 8) == 0) continue;
@@ -102,10 +114,17 @@ void PairCells::list(std::uint64_t slab) {
   }
 }
 
+void PairCells::prepare(std::uint64_t slabs) {
+  const std::lock_guard lock(mutex_);
+  slabs_.reserve(slabs);
+  free_slabs_.prepare(slabs);
+}
+
 void PairCells::extend(const Layout& layout) {
   const std::lock_guard lock(mutex_);
   const index::Slabs<index::RuntimeShape> heap{layout};
   HOLDFAST_ASSERT(layout.cells >= slabs_.size());
+  free_slabs_.prepare(layout.cells);
   for (std::uint64_t slab = slabs_.size(); slab < layout.cells; ++slab) {
     slabs_.emplace_back();
     if (heap.is_directory(slab)) continue;
@@ -144,9 +163,10 @@ std::size_t PairCells::take(unsigned size_class, std::uint64_t* out, std::size_t
   while (spare_cells(size_class, adds_key) == 0) {
     if (spare_slabs(adds_key) == 0) return 0;
     const std::uint64_t slab = free_slabs_.lowest();
+    c.with_free.prepare(slab + 1);
+    set_class(slab, size_class);
     enter(slab, size_class);
     free_slabs_.remove(slab);
-    set_class(slab, size_class);
     Slab& s = slabs_[slab];
     s.free = s.cells;
     for (std::uint32_t i = 0; i < s.cells; ++i) s.bits[i / 64] |= bit_of(i);
@@ -184,29 +204,39 @@ void PairCells::set_free(unsigned size_class, std::uint64_t begin) {
   list(slab);
 }
 
+void PairCells::set_free(std::uint64_t word) {
+  set_free(index::PairWord{word}.size_class(), index::PairWord{word}.begin());
+}
+
 void PairCells::give_back(unsigned size_class, const std::uint64_t* begins, std::size_t n) {
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < n; ++i) set_free(size_class, begins[i]);
 }
 
 void PairCells::retire(const std::vector<std::uint64_t>& words) {
-  const std::lock_guard lock(mutex_);
-  // The epoch is read after the slots were changed: whoever enters a later one cannot see these cells.
-  const std::uint64_t epoch = epochs_.now();
-  if (!limbo_.empty() && limbo_.back().epoch == epoch) {
-    limbo_.back().words.insert(limbo_.back().words.end(), words.begin(), words.end());
-  } else {
-    limbo_.push_back({epoch, words});
+  std::uint64_t epoch = 0;
+  try {
+    const std::lock_guard lock(mutex_);
+    // The epoch is read after the slots were changed: whoever enters a later one cannot see these cells.
+    epoch = epochs_.now();
+    if (!limbo_.empty() && limbo_.back().epoch == epoch) {
+      limbo_.back().words.insert(limbo_.back().words.end(), words.begin(), words.end());
+    } else {
+      limbo_.push_back({epoch, words});
+    }
+    return;
+  } catch (const std::bad_alloc&) {
   }
+  for (; epochs_.now() < epoch + 2; std::this_thread::yield()) epochs_.try_advance();
+  const std::lock_guard lock(mutex_);
+  for (const std::uint64_t word : words) set_free(word);
 }
 
 bool PairCells::reclaim() {
   const std::lock_guard lock(mutex_);
   for (int i = 0; i < 2 && !limbo_.empty(); ++i) epochs_.try_advance();
   while (!limbo_.empty() && limbo_.front().epoch + 2 <= epochs_.now()) {
-    for (const std::uint64_t word : limbo_.front().words) {
-      set_free(index::PairWord{word}.size_class(), index::PairWord{word}.begin());
-    }
+    for (const std::uint64_t word : limbo_.front().words) set_free(word);
     limbo_.pop_front();
   }
   return !limbo_.empty();
@@ -234,21 +264,33 @@ bool PairCells::is_free(std::uint64_t word) const {
   return s.entry != pair.size_class() + 1 || (s.bits[index / 64] & bit_of(index)) != 0;
 }
 
-std::uint64_t PairPurse::take(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter) {
+void PairPurse::require_memory() {
+  if (std::exchange(no_memory_, false)) throw std::bad_alloc();
+}
+
+void PairPurse::refill(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter) {
+  constexpr std::uint32_t kAhead = 64 << 10;  // bytes
+  const std::uint64_t n = std::clamp<std::uint64_t>(kAhead / index::class_bytes(size_class), 1, 256);
   auto& fresh = fresh_[size_class];
-  if (fresh.empty()) {
-    constexpr std::uint32_t kAhead = 64 << 10;  // bytes
-    const std::uint64_t n = std::clamp<std::uint64_t>(kAhead / index::class_bytes(size_class), 1, 256);
+  std::size_t taken = 0;
+  try {
     fresh.resize(n);
-    std::size_t taken = cells_.take(size_class, fresh.data(), n, true, enter);
+    taken = cells_.take(size_class, fresh.data(), n, true, enter);
     // Out of the reserve: no more than needed.
     if (taken == 0 && !adds_key) taken = cells_.take(size_class, fresh.data(), 1, false, enter);
-    fresh.resize(taken);
-    std::reverse(fresh.begin(), fresh.end());
-    if (fresh.empty()) {
-      missing_ = {size_class, adds_key};
-      return kNoCell;
-    }
+  } catch (const std::bad_alloc&) {  // the caller holds a claim
+    no_memory_ = true;
+  }
+  fresh.resize(taken);
+  std::reverse(fresh.begin(), fresh.end());
+}
+
+std::uint64_t PairPurse::take(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter) {
+  auto& fresh = fresh_[size_class];
+  if (fresh.empty()) refill(size_class, adds_key, enter);
+  if (fresh.empty()) {
+    missing_ = {size_class, adds_key};
+    return kNoCell;
   }
   const std::uint64_t begin = fresh.back();
   fresh.pop_back();

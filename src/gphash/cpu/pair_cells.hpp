@@ -34,6 +34,8 @@ class PairCells final : public CellSet {
   /// Marks the cell that a slot's word names live, while recovering: any number of threads at once. False if it was already.
   bool mark_live(std::uint64_t word);
   void count_free() override;
+  /// Room for so many slabs, so that `extend` needs no memory.
+  void prepare(std::uint64_t slabs);
   /// The heap has grown: slabs from the old end on are free.
   void extend(const Layout& layout);
 
@@ -46,7 +48,8 @@ class PairCells final : public CellSet {
   bool has(unsigned size_class, bool adds_key) const;
   /// Cells that no slot ever named, by where they begin.
   void give_back(unsigned size_class, const std::uint64_t* begins, std::size_t n);
-  /// Words of slots that name their cells no more: free once no reader of this moment is left.
+  /// Words of slots that name their cells no more: free once no reader of this moment is left. Waits for that where there is no
+  /// memory to note them. Call it outside an epoch.
   void retire(const std::vector<std::uint64_t>& words);
   /// Frees what in limbo is no longer read. True if anything is still there.
   bool reclaim();
@@ -66,6 +69,7 @@ class PairCells final : public CellSet {
     std::vector<std::uint64_t> bits;
     std::size_t cursor = 0;
     std::uint64_t count = 0;
+    void prepare(std::uint64_t slabs);  ///< room for those below `slabs`: `add` needs none
     void add(std::uint64_t slab);
     void remove(std::uint64_t slab);
     std::uint64_t lowest();  ///< there is one
@@ -88,6 +92,7 @@ class PairCells final : public CellSet {
   std::uint64_t spare_cells(unsigned size_class, bool adds_key) const;
   void set_class(std::uint64_t slab, unsigned size_class);
   void set_free(unsigned size_class, std::uint64_t begin);
+  void set_free(std::uint64_t word);
   void list(std::uint64_t slab);  ///< where its free cells say that it belongs
 
   Epochs& epochs_;
@@ -108,6 +113,11 @@ class PairPurse {
   PairPurse(const PairPurse&) = delete;
   PairPurse& operator=(const PairPurse&) = delete;
 
+  /// Room to retire so many pairs between two settlements.
+  void prepare(std::size_t operations) { retired_.reserve(operations); }
+  /// Throws std::bad_alloc if `take` found no memory since. It held a claim, so it said kNoCell.
+  void require_memory();
+
   /// Where a free cell begins, or kNoCell; then `missing` says of which class there was none.
   std::uint64_t take(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter);
   void give_back(unsigned size_class, std::uint64_t begin) {
@@ -124,10 +134,13 @@ class PairPurse {
   const Missing& missing() const { return missing_; }
 
  private:
+  void refill(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter);
+
   PairCells& cells_;
   std::vector<std::uint64_t> fresh_[index::kClasses];
   std::vector<std::uint64_t> retired_;
   Missing missing_;
+  bool no_memory_ = false;
 };
 
 }  // namespace holdfast::machine::cpu
