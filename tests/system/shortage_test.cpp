@@ -16,7 +16,7 @@
 namespace holdfast::proof {
 namespace {
 
-constexpr unsigned kPatience = 30;  // seconds, a subject
+constexpr unsigned kPatience = 120;  // seconds, a subject: pairs grow by 16 MiB each time
 constexpr std::uint64_t kFirst = 10, kLast = 300;
 
 struct Case {
