@@ -156,6 +156,19 @@ class Contents:
         return int(self._native.size_if(*self._selected(first, last, score, where, dtype)))
 
     @overload
+    def batches(self, n: int = ..., *, dtype: Any = ..., scores: Literal[False] = ...) -> Iterator[tuple[Any, Any]]: ...
+    @overload
+    def batches(
+        self, n: int = ..., *, dtype: Any = ..., scores: Literal[True]
+    ) -> Iterator[tuple[Any, Any, np.ndarray]]: ...
+    def batches(self, n: int = 1 << 16, *, dtype: Any = None, scores: bool = False) -> Iterator[Any]:
+        """All items as arrays (keys, values) of up to `n`, or (keys, values, scores), with the promise and the element
+        types of `export_batch`; it ends when all were given."""
+        for keys, values, marks in self._pieces(n, True, dtype, scores):
+            if len(keys):
+                yield (keys, values) if marks is None else (keys, values, marks)
+
+    @overload
     def items(
         self, *, dtype: Any = ..., batch: int = ..., scores: Literal[False] = ...
     ) -> Iterator[tuple[Any, Any]]: ...

@@ -34,6 +34,21 @@ def test_reads_and_writes(table: Any) -> None:
     assert table.get(1) is None and table.get(1, 5) == 5 and 1 not in table
 
 
+@pytest.mark.parametrize("n", [1, 7, 1000, 1 << 16])
+def test_batches_give_every_item_once(table: Any, n: int) -> None:
+    assert list(table.batches(n)) == []
+    table.insert(range(1000), np.arange(1000))
+    given = list(table.batches(n, dtype=np.int64))
+    assert all(0 < len(keys) == len(values) <= n for keys, values in given)
+    keys = np.concatenate([keys for keys, _ in given])
+    np.testing.assert_array_equal(np.sort(keys), np.arange(1000))
+    np.testing.assert_array_equal(keys, np.concatenate([values for _, values in given]))
+    for _ in range(40):  # what is left in the middle holds nothing
+        next(table.batches(n))
+    with pytest.raises(hf.InvalidArgument, match="n is 0"):
+        next(table.batches(0))
+
+
 def test_absent_keys(table: Any) -> None:
     with pytest.raises(KeyError, match="5"):
         table[5]
