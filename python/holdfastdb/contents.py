@@ -88,12 +88,12 @@ class Contents:
 
     def export_if(
         self,
-        first: Any = None,
-        last: Any = None,
-        *,
-        where: selection.Where | None = None,
         n: int = 1 << 16,
         cursor: int = 0,
+        *,
+        first: Any = None,
+        last: Any = None,
+        where: selection.Where | None = None,
         values: bool = True,
         dtype: Any = None,
         score: Score = None,
