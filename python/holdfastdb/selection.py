@@ -29,7 +29,7 @@ def key_bytes_of(name: str, key: Any, size: int) -> bytes | None:
         expected = "a whole number" if size == 8 else f"{size} bytes"
         raise InvalidType(f"{name} is {key!r}, of type {type(key).__name__}: give {expected}, or None for no limit")
     if not 0 <= int(key) < 1 << 64:
-        raise InvalidArgument(f"{name} is {key}: ranges compare keys as unsigned numbers, give 0 to 2**64 - 1, or None")
+        raise InvalidArgument(f"{name} is {key}: give 0 to 2**64 - 1, or None for no limit")
     return int(key).to_bytes(8, "little")
 
 

@@ -72,7 +72,7 @@ def test_other_numbers_fit_nowhere(table: Any, folder: Path, key: int) -> None:
 
 
 def test_a_range_has_no_negative_end(folder: Path) -> None:
-    with made(folder / "t.hold") as table, pytest.raises(hf.InvalidArgument, match="as unsigned numbers"):
+    with made(folder / "t.hold") as table, pytest.raises(hf.InvalidArgument, match="first is -1: give 0"):
         table.size_if(-1)
 
 
