@@ -9,8 +9,6 @@ import threading
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from . import _native, arrays, rows, strings
 from .errors import InvalidArgument, InvalidType
 from .libraries import HOST, Library
@@ -99,11 +97,11 @@ def rows_where(mask: Any) -> Any:
 
 
 def _needs_values(request: Request, ops: Operand | None) -> tuple[bool, bool]:
-    """Whether any operation takes a value, and whether any accumulates. Codes in GPU memory are copied to look."""
+    """Whether any operation takes a value, and whether any accumulates. Of codes in GPU memory those that occur, each
+    once, are copied to the host."""
     if ops is None:
         return request.op.takes_value, request.op is Op.ACCUMULATE
-    codes = np.asarray(ops.array.tolist() if ops.place != HOST else ops.array, np.uint8)
-    used = [Op(int(code)) for code in np.unique(codes)]
+    used = [Op(int(code)) for code in ops.library.distinct(ops.array)]
     return any(op.takes_value for op in used), Op.ACCUMULATE in used
 
 

@@ -73,3 +73,8 @@ def function_of(progress: Any) -> Any:
     if progress is not None and not callable(progress):
         raise InvalidType(f"progress is of type {type(progress).__name__}: give a function of two numbers")
     return progress
+
+
+def key_word(key: int) -> int | None:
+    """The 8 bytes of a whole number as a key: itself, or key + 2**64 if it is negative. None if it does not fit."""
+    return key % (1 << 64) if -(1 << 63) <= key <= MOST else None

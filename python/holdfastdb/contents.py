@@ -88,12 +88,12 @@ class Contents:
 
     def export_if(
         self,
-        first: Any = None,
-        last: Any = None,
-        *,
-        where: selection.Where | None = None,
         n: int = 1 << 16,
         cursor: int = 0,
+        *,
+        first: Any = None,
+        last: Any = None,
+        where: selection.Where | None = None,
         values: bool = True,
         dtype: Any = None,
         score: Score = None,
@@ -154,6 +154,19 @@ class Contents:
     ) -> int:
         """How many items are meant, as for `erase_if`."""
         return int(self._native.size_if(*self._selected(first, last, score, where, dtype)))
+
+    @overload
+    def batches(self, n: int = ..., *, dtype: Any = ..., scores: Literal[False] = ...) -> Iterator[tuple[Any, Any]]: ...
+    @overload
+    def batches(
+        self, n: int = ..., *, dtype: Any = ..., scores: Literal[True]
+    ) -> Iterator[tuple[Any, Any, np.ndarray]]: ...
+    def batches(self, n: int = 1 << 16, *, dtype: Any = None, scores: bool = False) -> Iterator[Any]:
+        """All items as arrays (keys, values) of up to `n`, or (keys, values, scores), with the promise and the element
+        types of `export_batch`; it ends when all were given."""
+        for keys, values, marks in self._pieces(n, True, dtype, scores):
+            if len(keys):
+                yield (keys, values) if marks is None else (keys, values, marks)
 
     @overload
     def items(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import sys
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,10 @@ class Library(ABC):
         """The numbers of the rows where the mask is true, as int64. Of GPU memory the host waits for their count."""
 
     @abstractmethod
+    def distinct(self, codes: Any) -> np.ndarray:
+        """Which codes of uint8 occur, each once, in host memory. The host waits for those in GPU memory."""
+
+    @abstractmethod
     def count(self, n: int, place: str) -> Any:
         """0 to n - 1, as int64."""
 
@@ -129,6 +134,11 @@ class NumpyLibrary(Library):
     def rows_where(self, mask: Any) -> Any:
         return np.flatnonzero(mask)
 
+    def distinct(self, codes: Any) -> np.ndarray:
+        occurs = np.zeros(256, bool)
+        occurs[codes] = True
+        return np.flatnonzero(occurs)
+
     def count(self, n: int, place: str) -> Any:
         return np.arange(n, dtype=np.int64)
 
@@ -180,6 +190,10 @@ class CupyLibrary(Library):
     def rows_where(self, mask: Any) -> Any:
         return self._cupy.flatnonzero(mask)
 
+    def distinct(self, codes: Any) -> np.ndarray:
+        with self._cupy.cuda.Device(codes.device.id):
+            return np.asarray(self._cupy.asnumpy(self._cupy.unique(codes)))
+
     def count(self, n: int, place: str) -> Any:
         with self._cupy.cuda.Device(device_number(place)):
             return self._cupy.arange(n, dtype=np.int64)
@@ -224,13 +238,7 @@ class TorchLibrary(Library):
     def dtype(self, spec: Any) -> tuple[Any, int]:
         if isinstance(spec, self._torch.dtype):
             return spec, int(spec.itemsize)
-        if spec == "bfloat16":  # which NumPy does not have
-            return self._torch.bfloat16, 2
-        dtype, _ = NUMPY.dtype(spec)
-        found = getattr(self._torch, dtype.name, None)
-        if not isinstance(found, self._torch.dtype):
-            raise InvalidType(f"dtype is {spec!r}, which PyTorch does not have: give a torch dtype, as torch.float32")
-        return found, int(found.itemsize)
+        return _torch_dtype(self._torch, spec) if isinstance(spec, str) else _find_torch_dtype(self._torch, spec)
 
     def new(self, shape: tuple[int, ...], dtype: Any, place: str, zero: bool) -> Any:
         make = self._torch.zeros if zero else self._torch.empty
@@ -244,6 +252,9 @@ class TorchLibrary(Library):
 
     def rows_where(self, mask: Any) -> Any:
         return mask.nonzero().flatten()
+
+    def distinct(self, codes: Any) -> np.ndarray:
+        return np.asarray(self._torch.unique(codes).cpu().numpy())
 
     def count(self, n: int, place: str) -> Any:
         return self._torch.arange(n, dtype=self._torch.int64, device=place)
@@ -261,6 +272,22 @@ NUMPY = NumpyLibrary()
 def device_number(place: str) -> int:
     """The N of "cuda:N"."""
     return int(place.removeprefix("cuda:"))
+
+
+def _find_torch_dtype(torch: Any, spec: Any) -> tuple[Any, int]:
+    if spec == "bfloat16":  # which NumPy does not have
+        return torch.bfloat16, 2
+    dtype, _ = NUMPY.dtype(spec)
+    found = getattr(torch, dtype.name, None)
+    if not isinstance(found, torch.dtype):
+        raise InvalidType(f"dtype is {spec!r}, which PyTorch does not have: give a torch dtype, as torch.float32")
+    return found, int(found.itemsize)
+
+
+@lru_cache(maxsize=64)
+def _torch_dtype(torch: Any, name: str) -> tuple[Any, int]:
+    """By name, as every batch of PyTorch's arrays asks several times."""
+    return _find_torch_dtype(torch, name)
 
 
 def _torch_dtype_name(spec: Any) -> str | None:

@@ -166,6 +166,15 @@ class MemoryTable(Sized):
         n = min(whole("n", n, 1, 1 << 40), self.capacity)  # arrays for more would stay empty
         return exported(export, self._shape, n, cursor, values, dtype)
 
+    def batches(self, n: int = _PIECE, *, dtype: Any = None) -> Iterator[tuple[np.ndarray, Any]]:
+        """All items as arrays (keys, values) of up to `n`, with the promise and the element types of `export_batch`; it
+        ends when all were given."""
+        cursor: int | None = 0
+        while cursor is not None:
+            keys, values, cursor = self.export_batch(n, cursor, dtype=dtype)
+            if len(keys):
+                yield keys, values
+
     def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[Any, Any]]:
         """Each item as (key, value), in no order: keys of 8 bytes are ints, wider ones bytes; values are bytes, or rows
         of `dtype`."""

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from . import arrays
+from .checked import key_word
 from .errors import InvalidArgument, InvalidType
 from .libraries import HOST, NUMPY, Library
 from .operands import Operand, TableShape
 
 ELEMENTS = {"int32": 0, "uint32": 1, "int64": 2, "uint64": 3, "float32": 4, "float64": 5,
             "float16": 6, "bfloat16": 7}  # fmt: skip
-_KEY_LIMIT = 1 << 64
 
 
 def _is_record(array: Any, size: int) -> bool:
@@ -26,17 +26,21 @@ def _is_record(array: Any, size: int) -> bool:
 def _keys_from_list(values: list[Any]) -> np.ndarray:
     if values and all(isinstance(v, bytes) and len(v) == 8 for v in values):
         return np.frombuffer(b"".join(values), np.uint64).copy()
+    words = np.empty(len(values), np.uint64)
     for position, value in enumerate(values):
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
             raise InvalidType(
-                f"keys[{position}] is {value!r}, of type {type(value).__name__}: give whole numbers from 0 to "
-                "2**64 - 1, or an array of uint64 or int64"
+                f"keys[{position}] is {value!r}, of type {type(value).__name__}: give whole numbers from "
+                "-2**63 to 2**64 - 1, or an array of uint64 or int64"
             )
-        if not 0 <= value < _KEY_LIMIT:
+        word = key_word(int(value))
+        if word is None:
             raise InvalidArgument(
-                f"keys[{position}] is {value}, which does not fit into 8 bytes: give whole numbers from 0 to 2**64 - 1"
+                f"keys[{position}] is {value}, which does not fit into 8 bytes: give whole numbers from -2**63 to "
+                "2**64 - 1"
             )
-    return np.array(values, dtype=np.uint64)
+        words[position] = word
+    return words
 
 
 def _wide_keys_from_list(values: list[Any], size: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What every kind of table says of its items without reading them."""
+"""What every kind of table is as a mapping: how many items it has, and one key at a time."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InvalidArgument
+from .errors import InvalidArgument, InvalidType, NoSpace
 from .operations import Operations
+from .status import Status
 
 
 class Sized(Operations):
-    """Operations, and how many items there are."""
+    """Operations, how many items there are, and the items by single keys, each as a batch of its own."""
 
     def __len__(self) -> int:
         return int(self._native.size())
@@ -25,3 +26,52 @@ class Sized(Operations):
     def size(self) -> int:
         """Items in the table; the same as `len`."""
         return len(self)
+
+    def __getitem__(self, key: Any) -> bytes:
+        """The value's bytes. Raises KeyError if the key is absent."""
+        value = self._value_of(key, "find(keys)")
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value's bytes, or `default` if the key is absent. `find` takes many keys."""
+        value = self._value_of(key, "find(keys)")
+        return default if value is None else value
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Adds the key with its value, or replaces the value, as `insert_or_assign` does. Raises NoSpace."""
+        keys, row = _one_key(key, "insert_or_assign(keys, values)"), _one_row(value)
+        if self.insert_or_assign(keys, row)[0] == Status.NO_SPACE:
+            raise NoSpace(f"the key {key!r} found no room in {self._shape.path}: give it more, or let it grow")
+
+    def __delitem__(self, key: Any) -> None:
+        """Removes the key, as `erase` does. Raises KeyError if it is absent."""
+        if self.erase(_one_key(key, "erase(keys)"))[0] == Status.NOT_FOUND:
+            raise KeyError(key)
+
+    def _value_of(self, key: Any, many: str) -> bytes | None:
+        values, found = self.find(_one_key(key, many))
+        return bytes(values[0]) if found[0] else None
+
+
+def _one_key(key: Any, many: str) -> list[Any]:
+    if isinstance(key, bool) or not isinstance(key, int | np.integer | bytes | bytearray):
+        raise InvalidType(
+            f"key is of type {type(key).__name__}: give one whole number or bytes, or use {many} for many"
+        )
+    return [key]
+
+
+def _one_row(value: Any) -> Any:
+    """One value as a row of host memory."""
+    if value is None:
+        return None
+    if isinstance(value, bytes | bytearray):
+        return [bytes(value)]
+    if hasattr(value, "__cuda_array_interface__"):
+        raise InvalidType("value is in GPU memory: use insert_or_assign(keys, values), with both there")
+    try:
+        return np.asarray(value)[None]
+    except ValueError:
+        raise InvalidArgument("value is a list of rows of different lengths: give rows of one length") from None

@@ -28,11 +28,12 @@ class Table(Sized, Contents):
     that speaks DLPack, `__cuda_array_interface__` or `__array_interface__`; results come in the kind of the keys.
 
     keys
-        Shape (n,) of uint64 or int64 (a negative key is the same 8 bytes as key + 2**64), or (n, 8) of uint8; or whole
-        numbers from 0 to 2**64 - 1 as a list, or one of them. In a table of wider keys: shape (n, key_bytes) of uint8,
-        (n,) of V32, S32 or records of that size; an Arrow array of fixed-size binary; or a list of bytes, each of that
-        length, or one of them. In a table of any length (`create(path, bytes, bytes)`): a list or an object array of
-        bytes, an Arrow array of binary or large_binary, or bytes; values likewise.
+        Shape (n,) of uint64 or int64, or (n, 8) of uint8; or whole numbers from -2**63 to 2**64 - 1 as a list, or one
+        of them. A negative key is the same 8 bytes as key + 2**64. Keys come back as uint64: `keys.view(np.int64)` has
+        them as int64. In a table of wider keys: shape (n, key_bytes) of uint8, (n,) of V32, S32 or records of that
+        size; an Arrow array of fixed-size binary; or a list of bytes, each of that length, or one of them. In a table
+        of any length (`create(path, bytes, bytes)`): a list or an object array of bytes, an Arrow array of binary or
+        large_binary, or bytes; values likewise.
     values
         n rows of `value_bytes` bytes each: (n, value_bytes) of uint8, (n, 32) of float32 for 128 bytes, (n,) of int64
         for 8, ...; or bytes. None in a set, whose values have no bytes.

@@ -107,7 +107,7 @@ def test_put_get_del(pool: Path) -> None:
     [
         (["get", "POOL", "abc"], "the key 'abc' is no number"),
         (["get", "POOL", "0x1ffffffffffffffff"], "does not fit into 8 bytes"),
-        (["get", "POOL", "--", "-1"], "does not fit into 8 bytes"),
+        (["get", "POOL", "--", str(2**64)], "does not fit into 8 bytes"),
         (["get", "POOL", "1", "--raw", "--hex"], "exclude each other"),
         (["put", "POOL", "1", "x" * 17], "17 bytes, and the table's values have 16"),
         (["put", "POOL", "1", "xyz", "--hex"], "not hexadecimal"),

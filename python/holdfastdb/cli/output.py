@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from ..checked import key_word
 from ..demo import unicode
 from ..errors import InvalidArgument
 from ..table import Table
@@ -42,8 +43,8 @@ def plain_key(key: int | bytes) -> int | str:
 
 
 def parse_key(text: str, size: int = 8) -> int | bytes:
-    """128512, 0x1F600, U+1F600, or one character that is no digit: its code point. A wide key is in hexadecimal, one
-    of any length is text, or hexadecimal behind 0x."""
+    """128512, 0x1F600, U+1F600, or one character that is no digit: its code point; -1 is 2**64 - 1. A wide key is in
+    hexadecimal, one of any length is text, or hexadecimal behind 0x."""
     if size == ANY:
         return parse_string(text.removeprefix("0x"), text.startswith("0x"))[0]
     if size != 8:
@@ -60,9 +61,10 @@ def parse_key(text: str, size: int = 8) -> int | bytes:
                 f"the key {text!r} is no number: give 128512, 0x1F600, U+1F600 or a character"
             ) from None
         key = ord(text)
-    if not 0 <= key < 1 << 64:
-        raise InvalidArgument(f"the key {text} does not fit into 8 bytes: give 0 to 2**64 - 1")
-    return key
+    word = key_word(key)
+    if word is None:
+        raise InvalidArgument(f"the key {text} does not fit into 8 bytes: give -2**63 to 2**64 - 1")
+    return word
 
 
 def size_of(table: Table) -> int:

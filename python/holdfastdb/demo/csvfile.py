@@ -17,7 +17,7 @@ def pairs(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Keys (n,) uint64 and values (n, value_bytes) uint8: UTF-8, zero-padded to the longest row.
 
     A first row whose first column is no number is a heading. Of rows with one key, the last counts. Keys may be decimal
-    or 0x…, from 0 to 2**64 - 1.
+    or 0x…, from -2**63 to 2**64 - 1.
     """
     found: dict[int, bytes] = {}
     with path.open(newline="", encoding="utf-8-sig") as file:

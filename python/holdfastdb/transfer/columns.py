@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checked import key_word
 from ..errors import InvalidArgument
 
 NUMBERS = {
@@ -20,7 +21,6 @@ NUMBERS = {
     )
 }  # fmt: skip
 HOW = "give hex, text, or types that fill a value, as float32 or int64,float64*3"
-KEY_LIMIT = 1 << 64
 ANY = (1 << 32) - 1
 """In place of the bytes of a key or a value: any length."""
 SCORE = "score"
@@ -128,11 +128,11 @@ def whole(text: str) -> int:
 
 
 def key_of(text: str) -> int:
-    """A key: a whole number from 0 to 2**64 - 1. Raises BadCell."""
-    key = whole(text)
-    if not 0 <= key < KEY_LIMIT:
-        raise BadCell(f"the key {text.strip()} is not from 0 to 2**64 - 1")
-    return key
+    """The 8 bytes of a key, a whole number from -2**63 to 2**64 - 1. Raises BadCell."""
+    word = key_word(whole(text))
+    if word is None:
+        raise BadCell(f"the key {text.strip()} is not from -2**63 to 2**64 - 1")
+    return word
 
 
 def wide_key_of(text: str, size: int) -> bytes:

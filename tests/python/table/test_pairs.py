@@ -205,7 +205,7 @@ def test_what_needs_fixed_lengths(table: Table, folder: Path) -> None:
     with pytest.raises(InvalidArgument, match="not selected in this version"):
         table.erase_if(b"a", b"b")
     with pytest.raises(InvalidArgument, match="not selected in this version"):
-        table.export_if(b"a", b"b")
+        table.export_if(first=b"a", last=b"b")
     with pytest.raises(InvalidArgument, match="keeps no scores"):
         table.export_batch(scores=True)
     with pytest.raises(InvalidArgument, match="both are of any length, or neither is"):

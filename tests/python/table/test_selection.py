@@ -56,7 +56,7 @@ def test_an_export_of_some_in_pieces(machine: Machine, make: Make) -> None:
     seen: list[int] = []
     cursor: int | None = 0
     while cursor is not None:
-        keys, nothing, cursor = table.export_if(10, 1009, n=70, cursor=cursor, values=False)
+        keys, nothing, cursor = table.export_if(70, cursor, first=10, last=1009, values=False)
         assert nothing is None and (len(keys) == 70 or cursor is None)
         seen += keys.tolist()
     assert sorted(seen) == list(range(10, 1010))

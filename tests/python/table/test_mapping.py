@@ -1,0 +1,99 @@
+"""A table as a mapping: one key at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import holdfastdb as hf
+
+
+@pytest.fixture(params=["table", "memory"])
+def table(request: pytest.FixtureRequest, folder: Path) -> Iterator[Any]:
+    memory = request.param == "memory"
+    one = hf.MemoryTable(value=8) if memory else hf.Table.create(folder / "t.hold", value=8, device="cpu")
+    yield one
+    if not memory:
+        one.close()
+
+
+def test_reads_and_writes(table: Any) -> None:
+    table[1] = b"holdfast"
+    table[np.uint64(2)] = 7
+    table[-1] = np.array([1, 2], np.uint32)
+    table[3] = np.arange(4, dtype=np.uint16)
+    assert table[1] == b"holdfast" and table[2] == (7).to_bytes(8, "little")
+    assert table[2**64 - 1] == np.array([1, 2], np.uint32).tobytes() and len(table) == 4
+    table[1] = b"replaced"
+    assert table[1] == b"replaced" and table.get(1) == b"replaced"
+    del table[1]
+    assert table.get(1) is None and table.get(1, 5) == 5 and 1 not in table
+
+
+@pytest.mark.parametrize("n", [1, 7, 1000, 1 << 16])
+def test_batches_give_every_item_once(table: Any, n: int) -> None:
+    assert list(table.batches(n)) == []
+    table.insert(range(1000), np.arange(1000))
+    given = list(table.batches(n, dtype=np.int64))
+    assert all(0 < len(keys) == len(values) <= n for keys, values in given)
+    keys = np.concatenate([keys for keys, _ in given])
+    np.testing.assert_array_equal(np.sort(keys), np.arange(1000))
+    np.testing.assert_array_equal(keys, np.concatenate([values for _, values in given]))
+    for _ in range(40):  # what is left in the middle holds nothing
+        next(table.batches(n))
+    with pytest.raises(hf.InvalidArgument, match="n is 0"):
+        next(table.batches(0))
+
+
+def test_absent_keys(table: Any) -> None:
+    with pytest.raises(KeyError, match="5"):
+        table[5]
+    with pytest.raises(KeyError, match="5"):
+        del table[5]
+
+
+@pytest.mark.parametrize("key", [[1], np.array([1]), range(2), "1", True, 1.0, slice(2), (1, 2), None])
+def test_only_one_key(table: Any, key: Any) -> None:
+    with pytest.raises(hf.InvalidType, match=r"find\(keys\)"):
+        table[key]
+    with pytest.raises(hf.InvalidType, match=r"find\(keys\)"):
+        table.get(key)
+    with pytest.raises(hf.InvalidType, match=r"insert_or_assign\(keys, values\)"):
+        table[key] = 1
+    with pytest.raises(hf.InvalidType, match=r"erase\(keys\)"):
+        del table[key]
+
+
+@pytest.mark.parametrize("value", [b"short", None, np.zeros(2), [[1], [1, 2]]])
+def test_wrong_values(table: Any, value: Any) -> None:
+    with pytest.raises((hf.InvalidArgument, hf.InvalidType)):
+        table[1] = value
+    assert len(table) == 0
+
+
+def test_no_room() -> None:
+    table = hf.MemoryTable(capacity=8, grows=False)
+    assert hf.Status.NO_SPACE in table.insert(range(200_000), np.arange(200_000))
+    with pytest.raises(hf.NoSpace, match="found no room"):
+        for key in range(200_000, 400_000):
+            table[key] = key
+
+
+def test_sets_wide_keys_and_any_length(folder: Path) -> None:
+    with hf.Table.create(folder / "set.hold", value=0, device="cpu") as seen:
+        seen[4] = None
+        assert seen[4] == b"" and seen.get(5) is None
+    with hf.Table.create(folder / "wide.hold", key=16, value=8, device="cpu") as wide:
+        wide[b"k" * 16] = 1
+        assert wide[b"k" * 16] == (1).to_bytes(8, "little")
+    with hf.Table.create(folder / "any.hold", bytes, bytes, device="cpu") as texts:
+        texts[b"name"] = b"a value"
+        texts[b"none"] = b""
+        assert texts[b"name"] == b"a value" and texts.get(b"none", 1) == b"" and texts.get(b"x", 1) == 1
+        del texts[b"name"]
+        with pytest.raises(KeyError):
+            texts[b"name"]
