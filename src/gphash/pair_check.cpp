@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "gphash/protocol/pair.hpp"
+#include "pool/medium/bulk_writer.hpp"
 
 namespace holdfast::machine {
 
@@ -35,20 +36,19 @@ void verify_some(const Layout& layout, unsigned rank, std::uint64_t begin, std::
 std::vector<std::string> verify_pairs(const Layout& layout) {
   std::vector<std::string> lines;
   std::mutex mutex;
-  const std::uint64_t most = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
+  const unsigned most = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
   for (unsigned rank = 0; rank < layout.shape.levels(); ++rank) {
     const std::uint64_t slots = layout.buckets(rank) * layout.shape.slots();
-    const std::uint64_t threads = std::clamp<std::uint64_t>(slots / 4096, 1, most);
-    std::vector<std::thread> running;
-    for (std::uint64_t i = 0; i < threads; ++i) {
-      running.emplace_back([&, i] {
-        std::vector<std::string> mine;
-        verify_some(layout, rank, slots * i / threads, slots * (i + 1) / threads, mine);
-        const std::lock_guard lock(mutex);
-        lines.insert(lines.end(), mine.begin(), mine.end());
-      });
-    }
-    for (std::thread& thread : running) thread.join();
+    const auto threads = static_cast<unsigned>(std::clamp<std::uint64_t>(slots / 4096, 1, most));
+    memory::in_parallel(
+        slots, (slots + threads - 1) / threads, threads,
+        [&](std::uint64_t begin, std::uint64_t end) {
+          std::vector<std::string> mine;
+          verify_some(layout, rank, begin, end, mine);
+          const std::lock_guard lock(mutex);
+          lines.insert(lines.end(), mine.begin(), mine.end());
+        },
+        [](std::uint64_t) { return true; });
   }
   return lines;
 }

@@ -2,8 +2,8 @@
 #include "kmers/crew.hpp"
 
 #include <chrono>
+#include <exception>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "holdfast/error.hpp"
@@ -33,15 +33,20 @@ void Crew::start(unsigned threads, std::function<void()> work, std::function<voi
   work_ = std::move(work);
   ended_ = std::move(ended);
   running_ = threads;
-  for (unsigned i = 0; i < threads; ++i) {
-    try {
-      threads_.emplace_back([this] { run(work_); });
-    } catch (const std::system_error& error) {
+  try {
+    while (threads_.size() < threads) threads_.emplace_back([this] { run(work_); });
+  } catch (const std::exception& error) {  // a limit of threads, or of memory for them: fewer do it too
+    bool all_ended = false;
+    {
       const std::lock_guard lock(mutex_);
-      running_ -= threads - i;
-      if (i > 0) return;  // fewer do it too
-      throw SystemError(std::string("the system starts no thread: ") + error.what());
+      running_ -= threads - static_cast<unsigned>(threads_.size());
+      all_ended = running_ == 0;
     }
+    if (threads_.empty()) {
+      throw SystemError(std::string("no thread can be started: ") + error.what() +
+                        "; raise the limit of threads (ulimit -u) or of memory, or end some");
+    }
+    if (all_ended && ended_) ended_();
   }
 }
 

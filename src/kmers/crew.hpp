@@ -19,7 +19,8 @@ class Crew {
   Crew& operator=(const Crew&) = delete;
   ~Crew() { join(); }
 
-  /// Starts threads, each of which calls `work` once, and `ended` is called when all are done. Throws SystemError.
+  /// Starts threads, each of which calls `work` once, and `ended` is called when all are done. Where the system starts fewer,
+  /// those do the work; where it starts none, SystemError.
   void start(unsigned threads, std::function<void()> work, std::function<void()> ended = {});
 
   /// Waits a moment; true when all are done.

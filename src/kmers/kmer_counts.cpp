@@ -135,10 +135,10 @@ class KmerCounts::Impl {
   }
 
   void start() {
-    counting_ = true;
     begin_ = left_ = Clock::now();
     counters_.start(
         options_.threads, [this] { count(); }, [this] { queue_.end(); });
+    counting_ = true;
   }
 
   /// What each thread does: counts parts until there are no more.

@@ -10,6 +10,7 @@
 #include "core/random.hpp"
 #include "pool/medium/mapping.hpp"
 #include "pool_test.hpp"
+#include "support/little_memory.hpp"
 
 namespace holdfast::memory {
 namespace {
@@ -94,6 +95,18 @@ TEST(InParallel, CoversEverythingOnceAndAsks) {
   EXPECT_GE(asked, 2u);
   EXPECT_EQ(last, touched.size());
   for (const auto& count : touched) ASSERT_EQ(count, 1);
+}
+
+TEST(InParallel, WithoutRoomForMoreThreadsThoseThatThereAreDoTheWork) {
+#if defined(HOLDFAST_SANITIZED)
+  GTEST_SKIP() << "sanitizers need their address space";
+#endif
+  const test::LittleMemory little;
+  std::atomic<std::uint64_t> sum = 0;
+  EXPECT_TRUE(in_parallel(
+      1000, 1, 64, [&](std::uint64_t begin, std::uint64_t end) { sum += end - begin; },
+      [](std::uint64_t) { return true; }));
+  EXPECT_EQ(sum, 1000u);
 }
 
 TEST(InParallel, EndsWithAnErrorOrARefusal) {

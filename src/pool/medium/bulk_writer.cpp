@@ -32,6 +32,17 @@ bool is_zero(const std::byte* at, std::uint64_t bytes) {
   return at[0] == std::byte{0} && std::memcmp(at, at + 1, bytes - 1) == 0;
 }
 
+/// `wanted` threads, or as many as the system starts.
+void start(std::vector<std::thread>& team, unsigned wanted, const std::function<void()>& work) {
+  try {
+    while (team.size() < wanted) team.emplace_back(work);
+  } catch (const std::exception& error) {  // a limit of threads, or of memory for them
+    if (!team.empty()) return;
+    throw SystemError(std::string("no thread can be started: ") + error.what() +
+                      "; raise the limit of threads (ulimit -u) or of memory, or end some");
+  }
+}
+
 }  // namespace
 
 BulkWriter::BulkWriter(const File& file, std::uint64_t granule) : file_(file), granule_(granule) {
@@ -124,7 +135,11 @@ bool in_parallel(std::uint64_t total, std::uint64_t step, unsigned threads,
     for (std::thread& thread : team) thread.join();
   };
   try {
-    for (unsigned i = 0; i < threads; ++i) team.emplace_back(work);
+    start(team, threads, work);
+    {
+      const std::lock_guard lock(mutex);
+      running -= threads - static_cast<unsigned>(team.size());
+    }
     for (bool all_ended = false; !all_ended;) {
       {
         std::unique_lock lock(mutex);
