@@ -48,5 +48,6 @@ if(CLI11_FOUND AND nlohmann_json_FOUND AND HOLDFAST_EXAMPLES)
   target_include_directories(holdfast-dramhit-bench PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(holdfast-dramhit-bench PRIVATE holdfast holdfast_options CLI11::CLI11
                                                         nlohmann_json::nlohmann_json)
+  set_target_properties(holdfast-dramhit-bench PROPERTIES UNITY_BUILD OFF)
   holdfast_map_peers(holdfast-dramhit-bench)
 endif()

@@ -19,6 +19,9 @@ if(HOLDFAST_CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${HOLDFAST_CCACHE}" CACHE STRING "")
 endif()
 
+# CMAKE_UNITY_BUILD compiles several files of a target as one, in a third of the time; `make test`, the sanitizers and CI do. What is
+# shipped or measured is compiled file by file, and so is what one works on (preset dev).
+
 find_package(Threads REQUIRED)
 
 # What every target of this project is compiled with; never part of the installed interface.

@@ -33,6 +33,10 @@ HOLDFAST_BOTH constexpr std::uint64_t high_product(std::uint64_t a, std::uint64_
   return static_cast<std::uint64_t>(static_cast<Product>(a) * b >> 64);
 }
 
+/// Where bit `i` of an array of words lies: in which word, and which of its bits it is.
+HOLDFAST_BOTH constexpr std::uint64_t word_of(std::uint64_t i) { return i / 64; }
+HOLDFAST_BOTH constexpr std::uint64_t bit_of(std::uint64_t i) { return std::uint64_t{1} << (i % 64); }
+
 HOLDFAST_BOTH constexpr std::uint64_t round_up(std::uint64_t x, std::uint64_t unit) {
   return (x + unit - 1) / unit * unit;
 }

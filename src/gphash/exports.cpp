@@ -23,11 +23,6 @@ constexpr std::uint64_t kListed = std::uint64_t{1} << 63;
 std::uint64_t position_in(std::uint64_t cursor) { return cursor % kPositions; }
 std::uint64_t id_in(std::uint64_t cursor) { return cursor >> kPositionBits & kIds; }
 
-/// Nothing changes meanwhile: what other threads wrote before is there.
-struct Still {
-  static std::uint64_t load(const std::uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
-};
-
 /// A slot that holds an item, as it stands.
 struct Held {
   std::uint64_t head, word;  ///< `head` is the key, or the fingerprint of a wide one

@@ -9,6 +9,11 @@
 
 namespace holdfast::machine {
 
+/// Words that nobody changes meanwhile: what other threads wrote before is there.
+struct Still {
+  static std::uint64_t load(const std::uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+};
+
 /// The base of a policy `Memory`.
 template <class Memory>
 class HostWords {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "gphash/host_words.hpp"
 #include "gphash/protocol/pair.hpp"
 #include "pool/medium/bulk_writer.hpp"
 
@@ -13,11 +14,6 @@ namespace holdfast::machine {
 namespace {
 
 constexpr std::size_t kMostLines = 16;
-
-/// Nothing changes meanwhile.
-struct Still {
-  static std::uint64_t load(const std::uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
-};
 
 void verify_some(const Layout& layout, unsigned rank, std::uint64_t begin, std::uint64_t end,
                  std::vector<std::string>& lines) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kSlab = std::size_t{8} << 20;
 constexpr std::size_t kLargestBlock = 4096, kSmallestBlock = 512;
-constexpr unsigned kLeastBits = 4;
+constexpr unsigned kLeastBinBits = 4;
 constexpr std::size_t kAtOnce = 16;  ///< blocks that a thread takes, and gives
 
 }  // namespace
@@ -27,7 +27,7 @@ Bins::Sizes Bins::sizes_for(unsigned wanted_bits, unsigned threads, std::size_t 
   // Blocks that are being filled may take a quarter.
   const auto open = [&] { return (std::size_t{1} << sizes.bits) * threads * sizes.block_bytes; };
   while (open() > budget / 4 && sizes.block_bytes > kSmallestBlock) sizes.block_bytes /= 2;
-  while (open() > budget / 4 && sizes.bits > kLeastBits) --sizes.bits;
+  while (open() > budget / 4 && sizes.bits > kLeastBinBits) --sizes.bits;
   return sizes;
 }
 

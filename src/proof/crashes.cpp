@@ -11,14 +11,13 @@ namespace holdfast::proof {
 
 namespace {
 
-constexpr std::size_t kMostWrong = 5;
 constexpr unsigned kFirstBoot = 1;
 /// A recovery is crashed at each of its calls too, but with fewer choices of what the device has.
 constexpr Bounds kInRecovery = {.all = 64, .samples = 4};
 
-class Campaign {
+class Crashes {
  public:
-  Campaign(Subject& subject, const std::string& root, bool on_disk, const Bounds& bounds)
+  Crashes(Subject& subject, const std::string& root, bool on_disk, const Bounds& bounds)
       : subject_(subject), run_(root + "/run"), left_(root + "/left"), on_disk_(on_disk), bounds_(bounds) {}
 
   Counts go() {
@@ -125,7 +124,7 @@ class Campaign {
 }  // namespace
 
 Counts crash_everywhere(Subject& subject, const std::string& root, bool on_disk, const Bounds& bounds) {
-  return Campaign(subject, root, on_disk, bounds).go();
+  return Crashes(subject, root, on_disk, bounds).go();
 }
 
 }  // namespace holdfast::proof

@@ -18,7 +18,6 @@ namespace holdfast::proof {
 
 namespace {
 
-constexpr std::size_t kMostWrong = 5;
 constexpr Bounds kAfterwards = {.all = 8, .singles = false, .samples = 6};
 
 /// Errors that go away by themselves. Of an interrupt nobody may hear.
@@ -37,9 +36,9 @@ std::string remains(const std::string& folder, bool names_too) {
   return text;
 }
 
-class Campaign {
+class Faults {
  public:
-  Campaign(Subject& subject, const std::string& root, bool on_disk)
+  Faults(Subject& subject, const std::string& root, bool on_disk)
       : subject_(subject), run_(root + "/run"), left_(root + "/left"), on_disk_(on_disk) {}
 
   Counts go() {
@@ -125,7 +124,7 @@ class Campaign {
 }  // namespace
 
 Counts fail_everywhere(Subject& subject, const std::string& root, bool on_disk) {
-  return Campaign(subject, root, on_disk).go();
+  return Faults(subject, root, on_disk).go();
 }
 
 }  // namespace holdfast::proof

@@ -45,5 +45,6 @@ struct Counts {
   std::uint64_t errors = 0;      ///< of those runs, which said so
   std::vector<std::string> wrong;
 };
+inline constexpr std::size_t kMostWrong = 5;  ///< of `Counts::wrong`: a proof that found so many ends
 
 }  // namespace holdfast::proof

@@ -5,6 +5,7 @@
 
 #include "gphash/layout.hpp"
 #include "holdfast/table.hpp"
+#include "table/describe.hpp"
 #include "table/impl.hpp"
 #include "table/session_gate.hpp"
 
@@ -13,10 +14,6 @@ namespace holdfast {
 namespace {
 
 constexpr std::uint64_t kMostChanges = std::uint64_t{1} << 40;
-
-std::string in_bytes(const char* what, std::uint64_t bytes) {
-  return std::string(what) + " of " + std::to_string(bytes) + " bytes";
-}
 
 }  // namespace
 
@@ -106,9 +103,10 @@ SessionHandle Session::handle_for(std::uint64_t key_bytes, std::uint64_t value_b
   if (!is_open()) throw InvalidArgument("this session has ended: kernels need one that is open");
   const std::string& path = gate_->path();
   if (key_bytes != about_.key_bytes || value_bytes != about_.value_bytes) {
-    throw PoolMismatch(path + " has " + in_bytes("keys", about_.key_bytes) + " and " +
-                       in_bytes("values", about_.value_bytes) + ", not " + in_bytes("keys", key_bytes) + " and " +
-                       in_bytes("values", value_bytes) + ": give ref<Key, Value>() types of its sizes");
+    throw PoolMismatch(path + " has " + table::in_bytes("keys", about_.key_bytes) + " and " +
+                       table::in_bytes("values", about_.value_bytes) + ", not " + table::in_bytes("keys", key_bytes) +
+                       " and " + table::in_bytes("values", value_bytes) +
+                       ": give ref<Key, Value>() types of its sizes");
   }
   if (default_configuration && !about_.default_configuration) {
     throw PoolMismatch(path +

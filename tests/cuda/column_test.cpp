@@ -8,7 +8,7 @@
 namespace holdfast::test {
 namespace {
 
-std::string name_of(const testing::TestParamInfo<Shape>& info) {
+std::string name_of_columns(const testing::TestParamInfo<Shape>& info) {
   const Shape& s = info.param;
   std::string name = "value" + std::to_string(s.value_bytes) + "_" + std::to_string(s.levels) + "L";
   if (s.order_from != 0) name += s.order_from == 1 ? "_phases" : "_unordered";
@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(All, GpuColumns,
                                          with_caches({48, 2, 2, 8, 1}, 0.4, 0.4), kWide,
                                          Shape{8, 2, 2, 8, 0, kHalfOfFree, 128}, Shape{12, 2, 2, 8, 1, kHalfOfFree, 24},
                                          with_scores({4}, Score::step), with_scores({48}, Score::frequency)),
-                         name_of);
+                         name_of_columns);
 
 class GpuColumnPhases : public GpuColumns {};
 
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(All, GpuColumnPhases,
                                          Shape{8, 2, 2, 8, 0, kHalfOfFree, 128}, with_scores({8}, Score::step),
                                          with_scores({300}, Score::step),
                                          with_scores(with_caches({128}, 1), Score::step)),
-                         name_of);
+                         name_of_columns);
 
 /// Arrays in GPU memory, of two batches in flight, in the places where columns are read by 16 bytes and where they are not.
 TEST(GpuColumns, BatchesOfDeviceArrays) {

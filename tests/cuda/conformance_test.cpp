@@ -4,7 +4,7 @@
 namespace holdfast::test {
 namespace {
 
-std::string name_of(const testing::TestParamInfo<Shape>& info) {
+std::string name_of_shape(const testing::TestParamInfo<Shape>& info) {
   const Shape& s = info.param;
   return "value" + std::to_string(s.value_bytes) + "_" + std::to_string(s.levels) + "L" + std::to_string(s.hashes) +
          "H" + std::to_string(s.slots) + "S" +
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(All, GpuConformance,
                                          Shape{128, 2, 2, 8, 1}, Shape{1000, 2, 2, 8, 1}, Shape{16, 3, 3, 3, 1},
                                          Shape{12, 2, 2, 8, kNeverOrdered}, Shape{128, 2, 2, 8, kNeverOrdered},
                                          Shape{8, 2, 2, 8, 0, 0}, Shape{128, 2, 2, 8, 0, 0}, Shape{16, 3, 3, 3, 0, 0}),
-                         name_of);
+                         name_of_shape);
 constexpr std::uint64_t kCached = kHalfOfFree;
 INSTANTIATE_TEST_SUITE_P(WideKeys, GpuConformance,
                          testing::Values(Shape{0, 2, 2, 8, 0, kCached, 16}, Shape{8, 2, 2, 8, 0, kCached, 128},
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(WideKeys, GpuConformance,
                                          Shape{128, 2, 2, 8, 1, kCached, 128}, Shape{16, 3, 3, 3, 1, kCached, 64},
                                          Shape{8, 1, 4, 8, 0, kCached, 16}, Shape{128, 2, 2, 8, 0, 0, 128},
                                          Shape{8, 2, 2, 8, 0, 0, 24}, Shape{16, 3, 3, 3, 0, 0, 32}),
-                         name_of);
+                         name_of_shape);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -7,11 +7,11 @@
 namespace holdfast::test {
 namespace {
 
-constexpr std::uint32_t kBytes = 48;
+constexpr std::uint32_t kKnownBytes = 48;
 constexpr std::uint64_t kByHand = ~std::uint64_t{0};  ///< no load begins by itself
 
 Shape cached(double buckets, double values, CachePolicy policy, std::uint32_t key_bytes = 8) {
-  Shape shape{kBytes};
+  Shape shape{kKnownBytes};
   shape.key_bytes = key_bytes;
   shape.cache.bucket_ratio = buckets;
   shape.cache.ratio = values;
@@ -45,7 +45,7 @@ TEST_P(GpuKnownKeys, ChangeNoAnswer) {
   EXPECT_GT(gpu.table->stats().known_hits, 0u);
   EXPECT_LT(gpu.table->stats().known_hits, gpu.table->stats().cache_hits);
   gpu.table->clear();
-  gpu.oracle = Oracle(kBytes);
+  gpu.oracle = Oracle(kKnownBytes);
   ASSERT_NO_FATAL_FAILURE(gpu.round(4000, 4000, false, Op::find));
   ASSERT_NO_FATAL_FAILURE(all_kinds(gpu, 3000, 4000));
   ASSERT_NO_FATAL_FAILURE(gpu.round(30000, 40000, false, Op::insert));  // it grows
@@ -85,7 +85,7 @@ TEST(GpuKnownKeysOnce, AreKnownUntilTheyChange) {
     shape.order_from = order_from;
     GpuTable gpu(shape, kItems);
     const auto run = [&](std::size_t n, Op op, std::uint8_t fill) {
-      Rows rows(n, kBytes);
+      Rows rows(n, kKnownBytes);
       std::iota(rows.keys.begin(), rows.keys.end(), 2);
       std::fill(rows.values.begin(), rows.values.end(), fill);
       Batch batch = rows.batch();
@@ -118,7 +118,7 @@ TEST(GpuKnownKeysOnce, AreKnownUntilTheyChange) {
     EXPECT_GE(others, all - kChanged);
     EXPECT_LE(others, all - kChanged * 8 / 10);
     const Rows now = run(kHot, Op::find, 0);
-    for (std::size_t i = 0; i < kHot; ++i) ASSERT_EQ(now.out[i * kBytes], i < kChanged ? 2 : 1) << i;
+    for (std::size_t i = 0; i < kHot; ++i) ASSERT_EQ(now.out[i * kKnownBytes], i < kChanged ? 2 : 1) << i;
     EXPECT_EQ(known_at_last(), all) << "the new values have copies, which are known in turn";
     run(kChanged, Op::erase, 0);
     const Rows left = run(kHot, Op::find, 0);

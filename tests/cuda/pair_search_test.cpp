@@ -11,12 +11,12 @@ namespace holdfast::test {
 namespace {
 
 /// How searches go: ordered or not, by threads of resident buckets or by warps in the pool.
-struct Way {
+struct SearchWay {
   const char* name;
   std::uint64_t order_from, gpu_memory;
 };
 
-class GpuPairSearch : public testing::TestWithParam<Way> {
+class GpuPairSearch : public testing::TestWithParam<SearchWay> {
  protected:
   Table create(std::uint64_t capacity) const {
     CreateOptions options;
@@ -34,8 +34,9 @@ class GpuPairSearch : public testing::TestWithParam<Way> {
 };
 
 INSTANTIATE_TEST_SUITE_P(All, GpuPairSearch,
-                         testing::Values(Way{"ordered", 1, kHalfOfFree}, Way{"unordered", kNeverOrdered, kHalfOfFree},
-                                         Way{"uncached", 1, 0}),
+                         testing::Values(SearchWay{"ordered", 1, kHalfOfFree},
+                                         SearchWay{"unordered", kNeverOrdered, kHalfOfFree},
+                                         SearchWay{"uncached", 1, 0}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 /// Rows of keys, and of values for those that store some.

@@ -8,7 +8,7 @@
 namespace holdfast::test {
 namespace {
 
-std::string name_of(const testing::TestParamInfo<Shape>& info) {
+std::string name_of_pairs(const testing::TestParamInfo<Shape>& info) {
   const Shape& s = info.param;
   return std::to_string(s.levels) + "L" + std::to_string(s.hashes) + "H" + std::to_string(s.slots) + "S" +
          (s.order_from == 1               ? "_phases"
@@ -87,7 +87,7 @@ TEST_P(GpuPairs, GrowsAndReopensOnBothMachines) {
 INSTANTIATE_TEST_SUITE_P(All, GpuPairs,
                          testing::Values(Shape{0, 2, 2, 8}, Shape{0, 2, 2, 8, 1}, Shape{0, 2, 2, 8, kNeverOrdered},
                                          Shape{0, 2, 2, 8, 0, 0}, Shape{0, 3, 2, 4, 1}, Shape{0, 1, 4, 4, 0, 0}),
-                         name_of);
+                         name_of_pairs);
 
 /// Numbered keys and values of some lengths, as a batch takes them.
 struct Numbered {

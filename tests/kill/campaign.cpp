@@ -18,11 +18,6 @@ void spin_ns(std::uint64_t ns) {
   }
 }
 
-template <std::size_t N>
-void copy_text(char (&to)[N], const std::string& from) {
-  std::snprintf(to, N, "%s", from.c_str());
-}
-
 /// The names of files that begin like that of the pool, and go on.
 std::vector<std::string> beside(const std::string& path) {
   std::vector<std::string> names;

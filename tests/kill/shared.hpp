@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 #include "core/failpoint.hpp"
@@ -11,6 +12,11 @@
 #include "kill/table/shared.hpp"
 
 namespace holdfast::test::kill {
+
+template <std::size_t N>
+void copy_text(char (&to)[N], const std::string& from) {
+  std::snprintf(to, N, "%s", from.c_str());
+}
 
 /// How far the child that opens the pool after a kill has come.
 enum class Stage : std::uint32_t { none = 0, ready = 1, opening = 2, open = 3, verified = 4, failed = 5 };

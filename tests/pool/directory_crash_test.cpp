@@ -118,7 +118,7 @@ Header read_header(const std::string& path) {
   return header;
 }
 
-Commit sample() {
+Commit sample_commit() {
   const Folder folder("/dev/shm");
   const std::string path = folder / "a.hold";
   NewPool made(path, false);
@@ -214,14 +214,14 @@ class DirectoryCrash : public ::testing::TestWithParam<proof::Stores> {};
 constexpr std::uint64_t kFound[][4] = {{21, 17, 4, 14}, {2147, 604, 6, 87}, {10305, 5267, 8, 88}};
 
 TEST_P(DirectoryCrash, AlwaysLeavesTheOldOrTheNew) {
-  const Outcome outcome = crash_everywhere(sample(), GetParam());
+  const Outcome outcome = crash_everywhere(sample_commit(), GetParam());
   EXPECT_EQ(outcome.wrong, "");
   const std::uint64_t found[] = {outcome.images, outcome.older, outcome.newer, outcome.mended};
   for (unsigned i = 0; i < 4; ++i) EXPECT_EQ(found[i], kFound[static_cast<unsigned>(GetParam())][i]) << i;
 }
 
 TEST_P(DirectoryCrash, SeesAMissingFenceAndAMissingFlush) {
-  const Commit commit = sample();
+  const Commit commit = sample_commit();
   const auto is_seen = [&](const Planted& planted) {
     return !crash_everywhere(commit, GetParam(), planted).wrong.empty();
   };

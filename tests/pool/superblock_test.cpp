@@ -11,14 +11,14 @@ Choice choose(const Superblock& a, const Superblock& b) {
   return choose_copy(a, b, [](const Superblock& block) { return is_intact(block); });
 }
 
-Superblock sample() {
+Superblock sample_superblock() {
   const Folder folder("/dev/shm");
   create_closed(folder / "a.hold");
   return read_pool(File::open(folder / "a.hold", false)).block;
 }
 
 TEST(Superblock, TheNewerIntactCopyCounts) {
-  Superblock a = sample(), b = a;
+  Superblock a = sample_superblock(), b = a;
   EXPECT_TRUE(choose(a, b).equal);
   ++a.generation;
   seal(a);

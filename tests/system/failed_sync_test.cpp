@@ -13,7 +13,7 @@
 namespace holdfast::proof {
 namespace {
 
-constexpr std::uint64_t kItems = 300;
+constexpr std::uint64_t kRows = 300;
 
 class FailedSync : public testing::Test {
  protected:
@@ -60,7 +60,7 @@ class FailedSync : public testing::Test {
       const Watch watch(recorder);
       try {
         Table table = open(run_);
-        put(table, 0, kItems);
+        put(table, 0, kRows);
         table.close();
       } catch (const Error&) {
         ++failed_;
@@ -91,7 +91,7 @@ class FailedSync : public testing::Test {
 
 TEST_F(FailedSync, IsMadeUpForByTheNextProcess) {
   const std::size_t calls = fail(~std::uint64_t{0});
-  EXPECT_EQ(acknowledged_, kItems);
+  EXPECT_EQ(acknowledged_, kRows);
   const std::vector<bool> syncs = syncs_;
   for (std::size_t at = 0; at < calls; ++at) {
     if (syncs[at]) fail(at);

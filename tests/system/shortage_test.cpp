@@ -40,19 +40,19 @@ void put_one(Table& table, const std::string&) {
   put_items(table, kFirst, kFirst + 1, 2, done);
 }
 
-const Tables kInSlots{.value_bytes = 8, .capacity = 8}, kInCells{.value_bytes = 16, .capacity = 8},
+const Tables kSlotItems{.value_bytes = 8, .capacity = 8}, kCellItems{.value_bytes = 16, .capacity = 8},
     kPairs{.value_bytes = kVariableBytes, .capacity = 8},
     kManyPairs{.value_bytes = kVariableBytes, .capacity = 2 * kLast};
 
 std::vector<Case> cases() {
-  return {{"check", kInCells, [](Table& table, const std::string&) { must_be_in_order(table.check()); }},
-          {"grow_levels", kInSlots, put_new, kFirst, kLast},
-          {"grow_heap", kInCells, put_new, kFirst, kLast},
-          {"update_cells", kInCells, put_again, 0, kFirst},
+  return {{"check", kCellItems, [](Table& table, const std::string&) { must_be_in_order(table.check()); }},
+          {"grow_levels", kSlotItems, put_new, kFirst, kLast},
+          {"grow_heap", kCellItems, put_new, kFirst, kLast},
+          {"update_cells", kCellItems, put_again, 0, kFirst},
           {"insert_pair", kPairs, put_one, kFirst, kFirst + 1},
           {"update_pairs", kPairs, put_again, 0, kFirst},
           {"grow_pairs", kManyPairs, put_new, kFirst, kLast},
-          {"reserve", kInSlots, [](Table& table, const std::string&) { table.reserve(kLast); }}};
+          {"reserve", kSlotItems, [](Table& table, const std::string&) { table.reserve(kLast); }}};
 }
 
 /// Whether the table refuses to work until it is opened again: a resize that had begun found no memory to end. Else it is in order:

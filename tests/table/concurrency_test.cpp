@@ -16,7 +16,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr std::uint32_t kBytes = 64;
-constexpr std::uint64_t kSeed = 9;  // makes wide keys whose hashes are equal
+constexpr std::uint64_t kWideSeed = 9;  // makes wide keys whose hashes are equal
 
 /// A value that says which key and version it belongs to, in every word.
 void fill(std::uint64_t* value, std::uint64_t key, std::uint64_t version) {
@@ -36,13 +36,13 @@ class Concurrency : public testing::TestWithParam<std::uint32_t> {
       : path_("/dev/shm/holdfast-threads-" + std::to_string(getpid()) + ".hold") {
     CreateOptions options;
     options.key_bytes = GetParam();
-    options.seed = kSeed;
+    options.seed = kWideSeed;
     options.value_bytes = value_bytes;
     options.capacity = capacity;
     options.device = "cpu";
     options.threads = 1;
     options.overwrite = true;
-    table_ = std::make_unique<NumberedTable>(Table::create(path_, options), kSeed);
+    table_ = std::make_unique<NumberedTable>(Table::create(path_, options), kWideSeed);
   }
   ~Concurrency() override { unlink(path_.c_str()); }
 

@@ -18,7 +18,7 @@ struct Config {
   bool flush;
   std::uint32_t key_bytes = 8;
 };
-constexpr std::uint64_t kSeed = 7;  // makes keys whose hashes are equal
+constexpr std::uint64_t kNarrowSeed = 7;  // makes keys whose hashes are equal
 
 std::string name_of(const testing::TestParamInfo<Config>& info) {
   const Config& c = info.param;
@@ -42,8 +42,8 @@ class Conformance : public testing::TestWithParam<Config> {
     options.flush = GetParam().flush;
     options.overwrite = true;
     options.key_bytes = GetParam().key_bytes;
-    options.seed = kSeed;
-    table_ = std::make_unique<NumberedTable>(Table::create(path_, options), kSeed);
+    options.seed = kNarrowSeed;
+    table_ = std::make_unique<NumberedTable>(Table::create(path_, options), kNarrowSeed);
   }
   ~Conformance() override { unlink(path_.c_str()); }
 
@@ -54,7 +54,7 @@ class Conformance : public testing::TestWithParam<Config> {
     options.threads = GetParam().threads;
     options.flush = GetParam().flush;
     options.key_bytes = GetParam().key_bytes;
-    table_ = std::make_unique<NumberedTable>(Table::open(path_, options), kSeed);
+    table_ = std::make_unique<NumberedTable>(Table::open(path_, options), kNarrowSeed);
   }
 
   std::uint64_t some_key(std::uint64_t range) {

@@ -14,11 +14,11 @@
 namespace holdfast::test {
 namespace {
 
-struct Items {
+struct Sizes {
   std::uint32_t value_bytes, key_bytes;
 };
 
-class Export : public testing::TestWithParam<Items> {
+class Export : public testing::TestWithParam<Sizes> {
  protected:
   Export() : path_("/dev/shm/holdfast-export-" + std::to_string(getpid()) + ".hold") {
     CreateOptions options;
@@ -41,7 +41,7 @@ class Export : public testing::TestWithParam<Items> {
   static constexpr std::uint64_t kNumbers = 6;  // not the table's seed: hashes are as they come
   std::unique_ptr<NumberedTable> table_;
 };
-INSTANTIATE_TEST_SUITE_P(Values, Export, testing::Values(Items{8, 8}, Items{16, 8}, Items{8, 32}, Items{16, 24}));
+INSTANTIATE_TEST_SUITE_P(Values, Export, testing::Values(Sizes{8, 8}, Sizes{16, 8}, Sizes{8, 32}, Sizes{16, 24}));
 
 TEST_P(Export, FollowsItemsThatMoveBetweenPieces) {
   const std::uint64_t there = items_at(0.8), most = items_at(0.955);

@@ -6,6 +6,7 @@
 #include <new>
 #include <thread>
 
+#include "core/bits.hpp"
 #include "core/both.hpp"
 #include "gphash/cpu/epochs.hpp"
 
@@ -13,8 +14,6 @@ namespace holdfast::machine::cpu {
 
 namespace {
 constexpr std::size_t kPurse = 256;  // cells a thread takes at once
-constexpr std::uint64_t word_of(std::uint64_t cell) { return cell / 64; }
-constexpr std::uint64_t bit_of(std::uint64_t cell) { return std::uint64_t{1} << (cell % 64); }
 }  // namespace
 
 void Cells::reset(std::uint64_t cells) {

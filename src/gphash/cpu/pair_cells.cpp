@@ -7,13 +7,13 @@
 #include <thread>
 #include <utility>
 
+#include "core/bits.hpp"
 #include "core/both.hpp"
 #include "gphash/cpu/epochs.hpp"
 
 namespace holdfast::machine::cpu {
 
 namespace {
-constexpr std::uint64_t bit_of(std::uint64_t i) { return std::uint64_t{1} << (i % 64); }
 constexpr std::uint32_t words_for(std::uint32_t cells) { return (cells + 63) / 64; }
 }  // namespace
 

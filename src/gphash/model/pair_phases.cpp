@@ -20,7 +20,7 @@ using Tile = ModelTile<Flavour::resident>;
 using Memory = cpu::CpuMemory<Tile, true>;
 
 constexpr unsigned kMost = 4;
-const memory::Persist kPersist{};
+const memory::Persist kPairPersist{};
 
 struct PhasedPair {
   index::Plan plan;
@@ -106,7 +106,7 @@ void run_pair_phases(const Layout& layout, const index::Rows& rows, const std::b
   static cpu::Epochs epochs;
   static cpu::Cells none(epochs);
   static cpu::CellPurse purse(none);
-  const Memory memory(kPersist, purse, tally);
+  const Memory memory(kPairPersist, purse, tally);
   const View view = view_as<PairShape>(layout);
   const PairRows batch{view, rows, keys, count};
   PhasedPair pairs[kMost];

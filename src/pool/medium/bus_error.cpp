@@ -17,19 +17,19 @@ namespace holdfast::memory {
 namespace {
 
 /// `begin` is 0 while the rest changes. Never freed: a handler may look at it at any time.
-struct Watched {
+struct MappedRange {
   std::atomic<std::uintptr_t> begin = 0, end = 0;
   std::atomic<std::uint64_t> granule = 0;
   std::atomic<unsigned> generation = 0;  ///< of the process that mapped it: a forked child has no such mapping
   std::atomic<std::atomic<bool>*> lost = nullptr;
-  Watched* next = nullptr;
+  MappedRange* next = nullptr;
 };
 
-std::atomic<Watched*> ranges = nullptr;
+std::atomic<MappedRange*> ranges = nullptr;
 struct sigaction before = {};
 
 /// Puts zeroed memory there: as much as a huge page around the address, so that a file cut short does not cost a mapping a page.
-bool put_zeroes(const Watched& range, std::uintptr_t begin, std::uintptr_t address) {
+bool put_zeroes(const MappedRange& range, std::uintptr_t begin, std::uintptr_t address) {
   const std::uint64_t unit = std::max(kHugePage, range.granule.load(std::memory_order_relaxed));
   const std::uintptr_t from = begin + (address - begin) / unit * unit;
   const std::uint64_t bytes = std::min<std::uint64_t>(unit, range.end.load(std::memory_order_relaxed) - from);
@@ -41,7 +41,7 @@ bool put_zeroes(const Watched& range, std::uintptr_t begin, std::uintptr_t addre
 }
 
 bool mend(std::uintptr_t address) {
-  for (const Watched* range = ranges.load(std::memory_order_acquire); range != nullptr; range = range->next) {
+  for (const MappedRange* range = ranges.load(std::memory_order_acquire); range != nullptr; range = range->next) {
     const std::uintptr_t begin = range->begin.load(std::memory_order_acquire);
     if (begin == 0 || address < begin || address >= range->end.load(std::memory_order_acquire)) continue;
     std::atomic<bool>* const lost = range->lost.load(std::memory_order_acquire);
@@ -89,10 +89,10 @@ void watch_bus_errors(std::byte* at, std::uint64_t bytes, std::uint64_t granule,
   install();
   const unsigned generation = fork_generation();
   const NoFork one_at_a_time;
-  Watched* range = ranges.load(std::memory_order_relaxed);
+  MappedRange* range = ranges.load(std::memory_order_relaxed);
   while (range != nullptr && range->begin.load(std::memory_order_relaxed) != 0) range = range->next;
   if (range == nullptr) {
-    range = new Watched;
+    range = new MappedRange;
     range->next = ranges.load(std::memory_order_relaxed);
     ranges.store(range, std::memory_order_release);
   }
@@ -107,7 +107,7 @@ void watch_bus_errors(std::byte* at, std::uint64_t bytes, std::uint64_t granule,
 void end_bus_errors(std::byte* at, std::uint64_t bytes) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(at);
   const NoFork one_at_a_time;
-  for (Watched* range = ranges.load(std::memory_order_relaxed); range != nullptr; range = range->next) {
+  for (MappedRange* range = ranges.load(std::memory_order_relaxed); range != nullptr; range = range->next) {
     const std::uintptr_t from = range->begin.load(std::memory_order_relaxed);
     if (from >= begin && from < begin + bytes) range->begin.store(0, std::memory_order_release);
   }

@@ -44,7 +44,7 @@ bool is_temporary(std::string_view name, std::string_view target) {
 }
 
 /// False if somebody else has locked it. In errors it is called `shown`, as in what follows.
-bool try_lock(const File& file, const std::string& shown) {
+bool lock_unless_held(const File& file, const std::string& shown) {
   if (system::flock(file.fd(), LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK) return false;
   throw SystemError(system_message(shown, "cannot be locked", errno));
@@ -108,7 +108,7 @@ File make_temporary(const std::string& target) {
     if (!file.is_open()) continue;
     TemporaryName unless_locked{name};
     // Until it is locked it looks like a leftover, and somebody may be removing it.
-    if (!try_lock(file, target) || !has_name(file, name, target)) continue;
+    if (!lock_unless_held(file, target) || !has_name(file, name, target)) continue;
     unless_locked.path.clear();
     return file;
   }
@@ -132,7 +132,7 @@ void remove_leftovers(const std::string& target) noexcept try {
     }
     try {
       const File file = File::open(name, false);
-      if (try_lock(file, name) && has_name(file, name, name))
+      if (lock_unless_held(file, name) && has_name(file, name, name))
         system::unlink(name.c_str());  // while it is locked: see make_temporary
     } catch (const Error&) {
       // Somebody else's, or gone meanwhile.

@@ -142,7 +142,7 @@ void scores_against_the_pool(Shape shape, Score score, std::size_t n = 300) {
   selections.look();
 }
 
-Shape of_values(std::uint32_t bytes, double value_copies = 0) {
+Shape with_values(std::uint32_t bytes, double value_copies = 0) {
   Shape shape;
   shape.value_bytes = bytes;
   shape.cache.ratio = value_copies;
@@ -152,22 +152,22 @@ Shape of_values(std::uint32_t bytes, double value_copies = 0) {
 TEST(GpuSelectionByScores, SmallTablesAgainstThePool) {
   HOLDFAST_NEEDS_GPU();
   for (const std::uint32_t bytes : {0u, 3u, 8u, 13u, 64u, 120u})
-    scores_against_the_pool<std::uint64_t>(of_values(bytes), Score::step);
-  scores_against_the_pool<Words<2>>(of_values(24), Score::step);
-  scores_against_the_pool<std::uint64_t>(of_values(16), Score::frequency);
+    scores_against_the_pool<std::uint64_t>(with_values(bytes), Score::step);
+  scores_against_the_pool<Words<2>>(with_values(24), Score::step);
+  scores_against_the_pool<std::uint64_t>(with_values(16), Score::frequency);
 }
 TEST(GpuSelectionByScores, SmallCopiesOfValuesAgainstThePool) {
   HOLDFAST_NEEDS_GPU();
   for (const double part : {0.3, 1.0}) {
-    scores_against_the_pool<std::uint64_t>(of_values(64, part), Score::step);
-    scores_against_the_pool<std::uint64_t>(of_values(8, part), Score::step);
-    scores_against_the_pool<Words<4>>(of_values(24, part), Score::frequency);
+    scores_against_the_pool<std::uint64_t>(with_values(64, part), Score::step);
+    scores_against_the_pool<std::uint64_t>(with_values(8, part), Score::step);
+    scores_against_the_pool<Words<4>>(with_values(24, part), Score::frequency);
   }
 }
 TEST(GpuSelectionByScores, SmallPoolWithoutCopiesAgainstThePool) {
   HOLDFAST_NEEDS_GPU();
   for (const std::uint32_t bytes : {8u, 40u}) {
-    Shape shape = of_values(bytes);
+    Shape shape = with_values(bytes);
     shape.gpu_memory = 0;
     scores_against_the_pool<std::uint64_t>(shape, Score::step);
     scores_against_the_pool<Words<2>>(shape, Score::step);
@@ -176,7 +176,7 @@ TEST(GpuSelectionByScores, SmallPoolWithoutCopiesAgainstThePool) {
 
 TEST(GpuSelectionByScores, OthersAreRefused) {
   HOLDFAST_NEEDS_GPU();
-  GpuTable gpu(of_values(8));
+  GpuTable gpu(with_values(8));
   Table& table = gpu.table->table();
   const TestStream stream;
   const OnGpu<std::uint64_t> keys(1), scores(1);

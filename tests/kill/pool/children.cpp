@@ -226,11 +226,6 @@ class PoolWriter : public Writer {
   std::vector<Caller> callers_;
 };
 
-template <std::size_t N>
-void copy_text(char (&to)[N], const std::string& from) {
-  std::snprintf(to, N, "%s", from.c_str());
-}
-
 /// Reads everything the table has, by find and by export.
 void look_at(NumberedTable& table, FoundTable& found) {
   const std::uint32_t width = table.value_bytes();

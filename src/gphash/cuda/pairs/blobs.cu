@@ -77,8 +77,8 @@ struct Piece {
 
 /// A warp takes 32 rows as one stretch of words.
 __global__ void __launch_bounds__(kThreads)
-    gather_kernel(const std::byte* memory_begin, std::uint64_t memory_bytes, const Blob* blobs,
-                  const std::uint64_t* offsets, std::uint64_t first, std::uint64_t size, std::byte* to) {
+    gather_blobs_kernel(const std::byte* memory_begin, std::uint64_t memory_bytes, const Blob* blobs,
+                        const std::uint64_t* offsets, std::uint64_t first, std::uint64_t size, std::byte* to) {
   __shared__ Piece all[kThreads];
   const CudaMemory memory(nullptr, nullptr);
   const unsigned lane = threadIdx.x % kWarp;
@@ -152,8 +152,8 @@ void measure_blobs(const Blob* blobs, std::uint64_t size, std::uint64_t* offsets
 
 void gather_blobs(const std::byte* memory, std::uint64_t bytes, const Blob* blobs, const std::uint64_t* offsets,
                   std::uint64_t first, std::uint64_t size, std::byte* to, cudaStream_t stream) {
-  gather_kernel<<<blocks_for(gather_kernel, size), kThreads, 0, stream>>>(memory, bytes, blobs, offsets, first, size,
-                                                                          to);
+  gather_blobs_kernel<<<blocks_for(gather_blobs_kernel, size), kThreads, 0, stream>>>(memory, bytes, blobs, offsets,
+                                                                                      first, size, to);
   check_launch("gathering results");
 }
 

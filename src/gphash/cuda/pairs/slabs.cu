@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(kThreads) list_kernel(const __grid_constant__ 
 }
 
 /// Of the list, what nobody took. `next` may have gone too far.
-__global__ void __launch_bounds__(kThreads) release_kernel(const __grid_constant__ SlabView slabs) {
+__global__ void __launch_bounds__(kThreads) release_slabs_kernel(const __grid_constant__ SlabView slabs) {
   for (std::uint64_t i = first_of_thread(); i < slabs.state->listed; i += all_threads()) {
     unsigned size_class = 0;
     while (size_class + 1 < index::kClasses && slabs.state->of[size_class + 1].first <= i) ++size_class;
@@ -268,7 +268,7 @@ __global__ void released_kernel(const __grid_constant__ SlabView slabs) {
 }
 
 __global__ void __launch_bounds__(kThreads)
-    compare_kernel(const __grid_constant__ SlabView slabs, const std::uint32_t* live, ScanReport* report) {
+    compare_slabs_kernel(const __grid_constant__ SlabView slabs, const std::uint32_t* live, ScanReport* report) {
   for (std::uint64_t i = first_of_thread(); i < slabs.slabs * kSlabWords; i += all_threads()) {
     if (slabs.used[i] != live[i]) atomicAdd(reinterpret_cast<unsigned long long*>(&report->wrong_cells), 1ull);
   }
@@ -314,13 +314,14 @@ void reserve_cells(const SlabView& slabs, const Layout& layout, bool updates, cu
 }
 
 void release_cells(const SlabView& slabs, std::uint64_t most, cudaStream_t stream) {
-  release_kernel<<<blocks_for(release_kernel, most), kThreads, 0, stream>>>(slabs);
+  release_slabs_kernel<<<blocks_for(release_slabs_kernel, most), kThreads, 0, stream>>>(slabs);
   released_kernel<<<1, index::kClasses, 0, stream>>>(slabs);
   check_launch("freeing cells");
 }
 
 void compare_cells(const SlabView& slabs, const std::uint32_t* live, ScanReport* report, cudaStream_t stream) {
-  compare_kernel<<<blocks_for(compare_kernel, slabs.slabs * kSlabWords), kThreads, 0, stream>>>(slabs, live, report);
+  compare_slabs_kernel<<<blocks_for(compare_slabs_kernel, slabs.slabs * kSlabWords), kThreads, 0, stream>>>(slabs, live,
+                                                                                                            report);
   check_launch("comparing cells");
 }
 
