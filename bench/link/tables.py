@@ -151,6 +151,15 @@ def rivals(content: Json) -> str:
     return grid(columns, rows)
 
 
+def rivals_at_once(content: Json) -> str:
+    """Rates in the largest batches: a row a work, a column a table."""
+    runs = content["results"]["runs"]
+    most = max(run["batch"] for run in runs)
+    cells = {(run["work"], run["by"]): run for run in runs if run["batch"] == most and run["work"] != "load"}
+    works, tables = (list(dict.fromkeys(where[i] for where in cells)) for i in (0, 1))
+    return _table(f"M operations/s, batches of {most:,}", works, tables, cells)
+
+
 def factors(content: Json) -> str:
     """One technique after another (GPHash Figure 9): a row each, a column a work."""
     value, runs = content["parameters"]["value_bytes"], content["results"]["runs"]
@@ -236,6 +245,7 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "gpu-resize": gpu_resize,
     "shapes": shapes,
     "rivals": rivals,
+    "rivals-at-once": rivals_at_once,
     "factors": factors,
     "dlrm": dlrm,
     "pagerank": pagerank,
