@@ -40,6 +40,8 @@ void put_one(Table& table, const std::string&) {
   put_items(table, kFirst, kFirst + 1, 2, done);
 }
 
+const std::string kCopy = "/copy.hold";
+
 const Tables kInSlots{.value_bytes = 8, .capacity = 8}, kInCells{.value_bytes = 16, .capacity = 8},
     kPairs{.value_bytes = kVariableBytes, .capacity = 8},
     kManyPairs{.value_bytes = kVariableBytes, .capacity = 2 * kLast};
@@ -52,7 +54,8 @@ std::vector<Case> cases() {
           {"insert_pair", kPairs, put_one, kFirst, kFirst + 1},
           {"update_pairs", kPairs, put_again, 0, kFirst},
           {"grow_pairs", kManyPairs, put_new, kFirst, kLast},
-          {"reserve", kInSlots, [](Table& table, const std::string&) { table.reserve(kLast); }}};
+          {"reserve", kInSlots, [](Table& table, const std::string&) { table.reserve(kLast); }},
+          {"snapshot", kInCells, [](Table& table, const std::string& folder) { table.snapshot(folder + kCopy); }}};
 }
 
 /// Whether the table refuses to work until it is opened again: a resize that had begun found no memory to end. Else it is in order:
@@ -76,6 +79,25 @@ class Shortages : public testing::TestWithParam<Case> {
   void TearDown() override {
     alarm(0);
     std::filesystem::remove_all(root_);
+  }
+
+  /// A snapshot is whole, or there is none; nothing else is left in the folder.
+  std::string compare_copy(const PoolState& before) const {
+    std::string wrong;
+    for (const auto& file : std::filesystem::directory_iterator(root_)) {
+      const std::string path = file.path();
+      if (path == root_ + "/a.hold") continue;
+      if (path != root_ + kCopy) {
+        wrong += path + " was left; ";
+        continue;
+      }
+      {
+        Table copy = Table::open(path);
+        wrong += compare(items_of(copy, wrong), &before, &before);
+      }
+      std::filesystem::remove(path);
+    }
+    return wrong;
   }
 
   /// False if the operation needs no more allocations than `at`.
@@ -102,6 +124,7 @@ class Shortages : public testing::TestWithParam<Case> {
     }
     std::string wrong;
     wrong += compare(items_of(table, wrong), &before, &after);
+    wrong += compare_copy(before);
     Items rest;
     put_items(table, kFirst, kLast, 1, rest);
     EXPECT_EQ(rest.size(), kLast - kFirst) << "not all fit afterwards";
