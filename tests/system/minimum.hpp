@@ -121,7 +121,7 @@ inline constexpr Allocations kAllocations[] = {
     {"check_killed", 84},   {"copy", 52},         {"copy_over", 57},  {"sync", 0},          {"close", 0},
     {"check", 28},          {"grow_levels", 693}, {"grow_heap", 710}, {"update_cells", 45}, {"insert_pair", 12},
     {"update_pairs", 46},   {"grow_pairs", 626},  {"reserve", 71},    {"snapshot", 52},     {"read_pairs", 9},
-    {"export_moved", 3402},
+    {"export_moved", 3402}, {"handle", 13},
 };
 
 /// Says how many failed; fails where that is less than nine tenths of what it was.
