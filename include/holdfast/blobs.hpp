@@ -44,10 +44,11 @@ class Arena {
  private:
   static constexpr std::size_t kChunk = std::size_t{256} << 10;
   void grow(std::size_t bytes) {
-    left_ = bytes > kChunk ? bytes : kChunk;
-    std::shared_ptr<std::byte[]> chunk(std::make_unique_for_overwrite<std::byte[]>(left_));
+    const std::size_t size = bytes > kChunk ? bytes : kChunk;
+    std::shared_ptr<std::byte[]> chunk(std::make_unique_for_overwrite<std::byte[]>(size));
+    chunks_.push_back(chunk);
     at_ = chunk.get();
-    chunks_.push_back(std::move(chunk));
+    left_ = size;
   }
 
   std::byte* at_ = nullptr;

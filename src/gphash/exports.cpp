@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <new>
 
 #include "core/bits.hpp"
 #include "gphash/host_words.hpp"
@@ -199,12 +201,22 @@ std::size_t Exports::copy(const Layout& layout, std::uint64_t& cursor, const Tak
   if (cursor == kEnd) return 0;
   const std::lock_guard lock(mutex_);
   Export& one = resume(cursor);
+  try {
+    return copy_piece(layout, one, cursor, take, n, slots);
+  } catch (const std::bad_alloc&) {
+    forget(std::prev(exports_.end()));  // it has met keys that nobody got
+    throw;
+  }
+}
+
+std::size_t Exports::copy_piece(const Layout& layout, Export& one, std::uint64_t& cursor, const Take& take,
+                                std::size_t n, std::uint64_t slots) {
   std::size_t count = 0;
   if (!one.listed) {
     count = copy_slots(layout, one, take, n, slots);
     if (one.position > layout.total_slots()) {
-      --walking_;
       list_fallen_behind(layout, one);
+      --walking_;
     }
   } else {
     count = copy_listed(layout, one, take, n, slots);
@@ -247,6 +259,11 @@ void Exports::forget(std::deque<Export>::iterator which) {
   exports_.erase(which);
 }
 
+void Exports::forget_walking() {
+  std::erase_if(exports_, [](const Export& one) { return !one.listed; });
+  walking_ = 0;
+}
+
 void Exports::end(std::uint64_t cursor) {
   const std::lock_guard lock(mutex_);
   const auto found =
@@ -254,8 +271,17 @@ void Exports::end(std::uint64_t cursor) {
   if (cursor != kEnd && found != exports_.end()) forget(found);
 }
 
-void Exports::note(const Layout& layout, const MoveLog& log) {
+void Exports::note(const Layout& layout, const MoveLog& log) noexcept {
   const std::lock_guard lock(mutex_);
+  if (!log.complete()) return forget_walking();
+  try {
+    add_moves(layout, log);
+  } catch (const std::bad_alloc&) {
+    forget_walking();
+  }
+}
+
+void Exports::add_moves(const Layout& layout, const MoveLog& log) {
   for (const MoveLog::Move& move : log.moves()) {
     const std::uint64_t from = position_of(layout, move.from), to = position_of(layout, move.to);
     for (Export& one : exports_) {
@@ -268,9 +294,17 @@ void Exports::note(const Layout& layout, const MoveLog& log) {
   }
 }
 
-void Exports::list_rest(const Layout& layout) {
+void Exports::list_rest(const Layout& layout) noexcept {
   if (!want_moves()) return;
   const std::lock_guard lock(mutex_);
+  try {
+    list_all(layout);
+  } catch (const std::bad_alloc&) {
+    forget_walking();
+  }
+}
+
+void Exports::list_all(const Layout& layout) {
   for (Export& one : exports_) {
     if (one.listed) continue;
     walk(layout, one.position, [&](const index::Slot* slot) {

@@ -48,10 +48,11 @@ class Exports {
 
   /// True if moves must be told. Does not change while a change runs.
   bool want_moves() const { return walking_.load() != 0; }
+  // Without memory for it these two forget the exports that it is about, which say so when they go on.
   /// Items that moved since the last piece of any export. Several threads may tell of theirs, in any order.
-  void note(const Layout& layout, const MoveLog& log);
+  void note(const Layout& layout, const MoveLog& log) noexcept;
   /// Before items move that nobody tells of: lists the keys that are left.
-  void list_rest(const Layout& layout);
+  void list_rest(const Layout& layout) noexcept;
 
  private:
   struct Export {
@@ -66,6 +67,11 @@ class Exports {
   Export& resume(std::uint64_t cursor);
   Export& begin(std::uint64_t position);
   void forget(std::deque<Export>::iterator which);
+  void forget_walking();
+  void add_moves(const Layout& layout, const MoveLog& log);
+  void list_all(const Layout& layout);
+  std::size_t copy_piece(const Layout& layout, Export& one, std::uint64_t& cursor, const Take& take, std::size_t n,
+                         std::uint64_t slots);
   static bool is_new(Export& one, const index::Part& key);
   static void list_fallen_behind(const Layout& layout, Export& one);
   static std::size_t copy_slots(const Layout& layout, Export& one, const Take& take, std::size_t n,

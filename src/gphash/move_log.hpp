@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +24,21 @@ class MoveLog {
     const index::Slot *from, *to;
   };
   MoveLog(std::uint32_t key_bytes, const std::byte* heap) : key_bytes_(key_bytes), heap_(heap) {}
-  /// `to` has the item already.
-  void add(const index::Slot* from, const index::Slot* to) {
+  /// `to` has the item already. Where there is no memory the log is incomplete.
+  void add(const index::Slot* from, const index::Slot* to) noexcept try {
+    append(from, to);
+  } catch (const std::bad_alloc&) {
+    complete_ = false;
+  }
+  const std::vector<Move>& moves() const { return moves_; }
+  bool complete() const { return complete_; }
+  void clear() {
+    moves_.clear();
+    complete_ = true;
+  }
+
+ private:
+  void append(const index::Slot* from, const index::Slot* to) {
     if (key_bytes_ == kVariableBytes) {
       const std::byte* const pair = heap_ + index::PairWord{load(&to->word)}.begin();
       std::uint32_t bytes;
@@ -40,10 +54,6 @@ class MoveLog {
     }
     moves_.push_back({std::move(bytes), from, to});
   }
-  const std::vector<Move>& moves() const { return moves_; }
-  void clear() { moves_.clear(); }
-
- private:
   /// As all words of slots are read: others wrote this one before, and searches may look at it now.
   static std::uint64_t load(const std::uint64_t* word) {
     return std::atomic_ref(*const_cast<std::uint64_t*>(word)).load(std::memory_order_relaxed);
@@ -52,6 +62,7 @@ class MoveLog {
   std::uint32_t key_bytes_;
   const std::byte* heap_;  ///< in which variable-length pairs lie
   std::vector<Move> moves_;
+  bool complete_ = true;
 };
 
 }  // namespace holdfast::machine

@@ -36,8 +36,7 @@ NewPool::NewPool(const std::string& path, bool overwrite) {
   if (!file.is_open()) {
     name_.emplace(path, overwrite);
     remove_leftovers(name_->target());
-    file = make_temporary(name_->target());
-    temporary_.path = file.path();
+    file = make_temporary(name_->target(), temporary_);
     file.set_path(path);
   }
   pool_.reset(new PoolFile(std::move(file), Access::read_write));

@@ -65,8 +65,7 @@ std::vector<Copied> copied_extents(const Directory& directory, std::uint32_t obj
 
 Snapshot::Snapshot(const std::string& path, bool overwrite) : name_(path, overwrite) {
   remove_leftovers(name_.target());
-  file_ = make_temporary(name_.target());
-  temporary_.path = file_.path();
+  file_ = make_temporary(name_.target(), temporary_);
   file_.set_path(path);
   medium_ = find_medium(file_);
 }

@@ -2,8 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace holdfast::proof {
+
+inline constexpr std::int64_t kNoShortage = std::numeric_limits<std::int64_t>::max();
+
+/// Of operator new, and not deleted.
+std::int64_t allocations_alive() noexcept;
 
 /// Fails allocation `at` (from 0) of those made while it lives. One at a time.
 class Shortage {

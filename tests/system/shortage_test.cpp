@@ -5,13 +5,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <new>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "items.hpp"
+#include "minimum.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -26,10 +30,11 @@ struct Case {
   std::uint64_t first = 0, last = 0;  ///< the keys that get version 2
 };
 
-void put_new(Table& table, const std::string&) {
+void put_new(Table& table, std::uint64_t first, std::uint64_t last) {
   Items done;
-  put_items(table, kFirst, kLast, 2, done);
+  put_items(table, first, last, 2, done);
 }
+void put_all(Table& table, const std::string&) { put_new(table, kFirst, kLast); }
 void put_again(Table& table, const std::string&) {
   Items done;
   put_items(table, 0, kFirst, 2, done);
@@ -40,19 +45,64 @@ void put_one(Table& table, const std::string&) {
   put_items(table, kFirst, kFirst + 1, 2, done);
 }
 
+static_assert(kFirst % 2 == 0, "its value is short");
+
+/// Pairs are added and read in one, while their keys are claimed.
+void put_and_read(Table& table, const std::string&) {
+  const std::uint64_t keys[] = {0, kFirst}, offsets[] = {0, 8, 16}, values[] = {kFirst, 2, kFirst, 2},
+                      value_offsets[] = {0, 16, 32};
+  Status statuses[2];
+  Blobs blobs;
+  Batch batch;
+  batch.size = 2;
+  batch.op = Op::insert_and_find;
+  batch.keys = keys;
+  batch.key_offsets = offsets;
+  batch.values = values;
+  batch.value_offsets = value_offsets;
+  batch.statuses = statuses;
+  batch.blobs = &blobs;
+  table.run(batch);
+}
+
+/// Items move while they are exported: each that is there throughout comes once, or the export is refused.
+void put_in_exports(Table& table, const std::string&) {
+  for (std::uint64_t next = kFirst; next < kLast; next += 20) {
+    std::uint64_t cursor = 0, keys[kLast];
+    std::size_t count = table.export_batch(cursor, keys, nullptr, next / 2);
+    try {
+      put_new(table, next, std::min(next + 20, kLast));
+    } catch (const std::bad_alloc&) {
+    }
+    while (cursor != ~std::uint64_t{0}) count += table.export_batch(cursor, keys + count, nullptr, kLast - count);
+    std::set<std::uint64_t> met;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!met.insert(keys[i]).second) throw std::logic_error("an export has a key twice");
+    }
+    for (std::uint64_t key = 0; key < kFirst; ++key) {
+      if (met.count(key) == 0) throw std::logic_error("an export has lost a key");
+    }
+  }
+}
+
+const std::string kCopy = "/copy.hold";
+
 const Tables kSlotItems{.value_bytes = 8, .capacity = 8}, kCellItems{.value_bytes = 16, .capacity = 8},
     kPairs{.value_bytes = kVariableBytes, .capacity = 8},
     kManyPairs{.value_bytes = kVariableBytes, .capacity = 2 * kLast};
 
 std::vector<Case> cases() {
   return {{"check", kCellItems, [](Table& table, const std::string&) { must_be_in_order(table.check()); }},
-          {"grow_levels", kSlotItems, put_new, kFirst, kLast},
-          {"grow_heap", kCellItems, put_new, kFirst, kLast},
+          {"grow_levels", kSlotItems, put_all, kFirst, kLast},
+          {"grow_heap", kCellItems, put_all, kFirst, kLast},
           {"update_cells", kCellItems, put_again, 0, kFirst},
           {"insert_pair", kPairs, put_one, kFirst, kFirst + 1},
           {"update_pairs", kPairs, put_again, 0, kFirst},
-          {"grow_pairs", kManyPairs, put_new, kFirst, kLast},
-          {"reserve", kSlotItems, [](Table& table, const std::string&) { table.reserve(kLast); }}};
+          {"grow_pairs", kManyPairs, put_all, kFirst, kLast},
+          {"read_pairs", kPairs, put_and_read, kFirst, kFirst + 1},
+          {"export_moved", kSlotItems, put_in_exports, kFirst, kLast},
+          {"reserve", kSlotItems, [](Table& table, const std::string&) { table.reserve(kLast); }},
+          {"snapshot", kCellItems, [](Table& table, const std::string& folder) { table.snapshot(folder + kCopy); }}};
 }
 
 /// Whether the table refuses to work until it is opened again: a resize that had begun found no memory to end. Else it is in order:
@@ -76,6 +126,25 @@ class Shortages : public testing::TestWithParam<Case> {
   void TearDown() override {
     alarm(0);
     std::filesystem::remove_all(root_);
+  }
+
+  /// A snapshot is whole, or there is none; nothing else is left in the folder.
+  std::string compare_copy(const PoolState& before) const {
+    std::string wrong;
+    for (const auto& file : std::filesystem::directory_iterator(root_)) {
+      const std::string path = file.path();
+      if (path == root_ + "/a.hold") continue;
+      if (path != root_ + kCopy) {
+        wrong += path + " was left; ";
+        continue;
+      }
+      {
+        Table copy = Table::open(path);
+        wrong += compare(items_of(copy, wrong), &before, &before);
+      }
+      std::filesystem::remove(path);
+    }
+    return wrong;
   }
 
   /// False if the operation needs no more allocations than `at`.
@@ -102,6 +171,7 @@ class Shortages : public testing::TestWithParam<Case> {
     }
     std::string wrong;
     wrong += compare(items_of(table, wrong), &before, &after);
+    wrong += compare_copy(before);
     Items rest;
     put_items(table, kFirst, kLast, 1, rest);
     EXPECT_EQ(rest.size(), kLast - kFirst) << "not all fit afterwards";
@@ -124,8 +194,7 @@ TEST_P(Shortages, LeaveATableThatWorks) {
   } catch (const std::exception& error) {
     FAIL() << "allocation " << at << ": " << error.what();
   }
-  EXPECT_GT(at, 0) << "nothing was allocated";
-  RecordProperty("allocations", std::to_string(at));
+  expect_no_fewer(GetParam().name, at);
 }
 
 }  // namespace

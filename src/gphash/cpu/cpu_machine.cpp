@@ -224,7 +224,7 @@ void CpuMachine::run_share(Work work, Share& share) {
         const bool deny = at == denied;
         work.permits = {!deny, !deny};
         progress = driver_->run(work, at, deny ? at + 1 : std::min(at + kSubBatch, work.size), purse.cells, tally);
-        if (!moved.moves().empty()) {
+        if (!moved.moves().empty() || !moved.complete()) {
           exports_.note(layout(), moved);
           moved.clear();
         }

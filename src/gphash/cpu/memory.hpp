@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 #include "core/failpoint.hpp"
 #include "gphash/cpu/pair_cells.hpp"
@@ -15,6 +16,7 @@
 #include "gphash/move_log.hpp"
 #include "gphash/protocol/mutant.hpp"
 #include "gphash/protocol/slot.hpp"
+#include "holdfast/blobs.hpp"
 #include "pool/medium/persist.hpp"
 
 namespace holdfast::machine::cpu {
@@ -119,6 +121,16 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kFlush>> {
   void retire_pair(std::uint64_t word) const {
     tally_.left -= index::PairWord{word}.left();
     cells_.pairs->retire(word);
+  }
+
+  /// Room for what a read returns, or null: its run holds a claim, so the driver throws later.
+  std::byte* take_bytes(Arena& arena, std::size_t bytes) const noexcept {
+    try {
+      return arena.take(bytes);
+    } catch (const std::bad_alloc&) {
+      cells_.pairs->miss_memory();
+      return nullptr;
+    }
   }
 
   void count_items(int change) const { tally_.items += change; }

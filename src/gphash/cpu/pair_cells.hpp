@@ -115,7 +115,9 @@ class PairPurse {
 
   /// Room to retire so many pairs between two settlements.
   void prepare(std::size_t operations) { retired_.reserve(operations); }
-  /// Throws std::bad_alloc if `take` found no memory since. It held a claim, so it said kNoCell.
+  /// A run that held a claim found no memory.
+  void miss_memory() noexcept { no_memory_ = true; }
+  /// Throws std::bad_alloc if `take`, or such a run, found no memory since. It held a claim, so it said kNoCell.
   void require_memory();
 
   /// Where a free cell begins, or kNoCell; then `missing` says of which class there was none.

@@ -103,6 +103,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
   }
   void return_pair(std::uint64_t word) const { world().return_cell(model::World::filled(word)); }
   void retire_pair(std::uint64_t word) const { world().retire_cell(model::World::filled(word)); }
+  static std::byte* take_bytes(Arena& arena, std::size_t bytes) { return arena.take(bytes); }
   void count_items(int change) const { world().count_items(change); }
   void note_move(const index::Slot*, const index::Slot*) const {}
 

@@ -48,7 +48,7 @@ class RunState {
         source_(old ? Source::pool : Source::absent),
         word_(old.word) {}
 
-  /// One operation. False: a cell is needed for it and there is none; evaluation has not changed the pool.
+  /// One operation. False: a cell or other memory is needed for it and there is none; evaluation has not changed the pool.
   HOLDFAST_BOTH bool evaluate(std::size_t row) {
     const Op op = rows_.op_of(row);
     const bool was_there = source_ != Source::absent;
@@ -69,7 +69,7 @@ class RunState {
         break;
     }
     if (status == Status::inserted || status == Status::updated) ++writes_;
-    if (reads_value(op)) read(row);
+    if (reads_value(op) && !read(row)) return false;
     tile_.once([&] {
       if (rows_.statuses) rows_.statuses[row] = status;
       if (rows_.found) rows_.found[row] = was_there;
@@ -144,13 +144,15 @@ class RunState {
     return true;
   }
 
-  HOLDFAST_BOTH void read_part(std::size_t row) {
-    if (rows_.blobs == nullptr || source_ == Source::absent) return;
+  /// False: no memory.
+  HOLDFAST_BOTH bool read_part(std::size_t row) {
+    if (rows_.blobs == nullptr || source_ == Source::absent) return true;
     const Part from = source_ == Source::row ? rows_.value_part(row_) : pair_at(memory_, view_, old_.word).value;
     if constexpr (Memory::kNotesReads) {
       tile_.once([&] { return rows_.blobs[row] = {from.data, from.size}, 0; });
     } else {
-      std::byte* const to = rows_.arena->take(from.size);
+      std::byte* const to = memory_.take_bytes(*rows_.arena, from.size);
+      if (to == nullptr) return false;
       if (source_ == Source::row) {
         tile_.copy(to, from.data, from.size);
       } else {
@@ -158,6 +160,7 @@ class RunState {
       }
       rows_.blobs[row] = {to, from.size};
     }
+    return true;
   }
 
   HOLDFAST_BOTH std::uint64_t row_word(std::size_t row) const {
@@ -280,8 +283,12 @@ class RunState {
     return true;
   }
 
-  HOLDFAST_BOTH void read(std::size_t row) {
+  /// False: no memory.
+  HOLDFAST_BOTH bool read(std::size_t row) {
     if constexpr (Shape::kVariable) return read_part(row);
+    return read_value(row), true;
+  }
+  HOLDFAST_BOTH void read_value(std::size_t row) {
     std::byte* const to = rows_.result(row);
     if (to == nullptr) return;
     if (source_ == Source::absent) return tile_.zero(to, rows_.value_bytes);

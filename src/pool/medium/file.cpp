@@ -121,6 +121,7 @@ void File::close() noexcept {
 
 int File::open_watched(const std::string& path, int flags) {
   const NoFork no_fork;
+  no_fork.make_room();
   const int fd = system::open(path.c_str(), flags | O_CLOEXEC, kOwnerOnly);
   if (fd >= 0) no_fork.watch(fd);
   return fd;
@@ -143,20 +144,20 @@ AtPath look_at(const std::string& path, FileFacts* facts) {
 
 File File::open(const std::string& path, bool writable) {
   if (look_at(path) == AtPath::nothing) throw_open_error(path, ENOENT);
-  const int fd = open_watched(path, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) throw_open_error(path, errno);
-  File file(path, fd);
+  File file(path, -1);  // first, since it takes memory
+  file.fd_ = open_watched(path, (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY);
+  if (!file.is_open()) throw_open_error(path, errno);
   struct stat status = {};
-  if (system::fstat(fd, status) != 0) throw SystemError(system_message(path, "cannot be looked at", errno));
+  if (system::fstat(file.fd(), status) != 0) throw SystemError(system_message(path, "cannot be looked at", errno));
   require_regular(path, status);
   return file;
 }
 
 File File::make(const std::string& path, const std::string& shown) {
-  const int fd = open_watched(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
-  if (fd >= 0) {
-    File file(path, fd);
-    if (system::fchmod(fd, kOwnerOnly) != 0) {
+  File file(path, -1);  // first, since it takes memory
+  file.fd_ = open_watched(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
+  if (file.is_open()) {
+    if (system::fchmod(file.fd(), kOwnerOnly) != 0) {
       const int error = errno;
       system::unlink(path.c_str());
       throw SystemError(system_message(shown, "cannot be kept to its owner", error));

@@ -16,6 +16,8 @@ class NoFork {
   NoFork(const NoFork&) = delete;
   NoFork& operator=(const NoFork&) = delete;
 
+  /// After it the next `watch` needs no memory.
+  void make_room() const;
   /// From now on a forked child closes `descriptor`.
   void watch(int descriptor) const;
   void forget(int descriptor) const;

@@ -97,19 +97,21 @@ std::string resolve(const std::string& path) {
   return system::realpath(path.c_str(), resolved) == 0 ? resolved : path;
 }
 
-File make_temporary(const std::string& target) {
+File make_temporary(const std::string& target, TemporaryName& name) {
   static std::atomic<unsigned> serial = 0;
   constexpr int kAttempts = 10'000;  // names that others have, or have removed meanwhile
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const unsigned number = serial.fetch_add(1, std::memory_order_relaxed);
-    std::string name = target + std::string(kMark) + std::to_string(getpid());
-    if (number != 0) name += "-" + std::to_string(number);
-    File file = File::make(name, target);
+    std::string tried = target + std::string(kMark) + std::to_string(getpid());
+    if (number != 0) tried += "-" + std::to_string(number);
+    TemporaryName unless_locked;
+    unless_locked.path.reserve(tried.size());
+    File file = File::make(tried, target);
     if (!file.is_open()) continue;
-    TemporaryName unless_locked{name};
+    unless_locked.path = tried;
     // Until it is locked it looks like a leftover, and somebody may be removing it.
-    if (!lock_unless_held(file, target) || !has_name(file, name, target)) continue;
-    unless_locked.path.clear();
+    if (!lock_unless_held(file, target) || !has_name(file, tried, target)) continue;
+    name.path.swap(unless_locked.path);
     return file;
   }
   throw SystemError(target + " gets no temporary file beside it: all names for one are taken; remove " + target +

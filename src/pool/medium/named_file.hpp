@@ -10,19 +10,19 @@ namespace holdfast::memory {
 /// Where the name really is, so that a link is followed and not replaced.
 std::string resolve(const std::string& path);
 
-/// An empty file beside `target`, 0600, of a name that only this process uses, and locked: so it is no leftover. Throws as
-/// File::make; messages are about `target`.
-File make_temporary(const std::string& target);
-
-/// Removes temporary files of `target` that killed processes left: those whose locks can be taken. What cannot be looked
-/// at, or removed, stays.
-void remove_leftovers(const std::string& target) noexcept;
-
-/// The name of such a file: gone at the end unless `path` was emptied.
+/// The name of a temporary file: gone at the end unless `path` was emptied.
 struct TemporaryName {
   std::string path;
   ~TemporaryName();
 };
+
+/// An empty file beside `target`, 0600, of a name that only this process uses, and locked: so it is no leftover. `name`
+/// is its name. Throws as File::make; messages are about `target`.
+File make_temporary(const std::string& target, TemporaryName& name);
+
+/// Removes temporary files of `target` that killed processes left: those whose locks can be taken. What cannot be looked
+/// at, or removed, stays.
+void remove_leftovers(const std::string& target) noexcept;
 
 /// Gives the file its name, in place of the file `replaced`, or of none if that is null: whoever else took the name meanwhile keeps
 /// it. Throws PoolExists, SystemError. What was replaced, or a second name, may then have the temporary one.

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <memory>
 
 namespace holdfast::memory::system {
 
@@ -60,32 +61,38 @@ int whole(const Event& event, Attempt attempt) {
 }
 
 int read_folder(const char* folder, std::vector<std::string>& names) {
-  DIR* const stream = opendir(folder);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(folder),
+                                                   closedir);  // closed where a name finds no memory, too
   if (stream == nullptr) return -1;
   errno = 0;
-  while (const dirent* const entry = readdir(stream)) {
+  while (const dirent* const entry = readdir(stream.get())) {
     if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0)
       names.emplace_back(entry->d_name);
   }
-  const int error = errno;
-  closedir(stream);
-  errno = error;
-  return error == 0 ? 0 : -1;
+  return errno == 0 ? 0 : -1;
 }
+
+/// Closes a descriptor, and leaves errno.
+struct Closing {
+  int descriptor;
+  ~Closing() {
+    const int error = errno;
+    ::close(descriptor);
+    errno = error;
+  }
+};
 
 /// No stream reads it: a file that is gone in the middle of reading, as a dying process's is, makes a stream's iterators throw.
 int read_text(const char* path, std::string& text) {
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return -1;
+  const Closing closing{file};
   char piece[4096];
   ssize_t got = 0;
   do {
     got = ::read(file, piece, sizeof piece);
     if (got > 0) text.append(piece, static_cast<std::size_t>(got));
   } while (got > 0 || (got < 0 && errno == EINTR));
-  const int error = errno;
-  ::close(file);
-  errno = error;
   return got == 0 ? 0 : -1;
 }
 
@@ -149,10 +156,9 @@ int fstatfs(int fd, struct statfs& system) {
 
 int realpath(const char* path, std::string& resolved) {
   return whole({.call = Call::realpath, .path = path, .out = &resolved}, [&] {
-    char* const found = ::realpath(path, nullptr);
+    const std::unique_ptr<char, void (*)(void*)> found(::realpath(path, nullptr), std::free);
     if (found == nullptr) return -1;
-    resolved = found;
-    std::free(found);
+    resolved = found.get();
     return 0;
   });
 }

@@ -126,6 +126,7 @@ std::uint64_t Delegation::refused() const {
 
 void Delegation::join(Producer& producer) {
   const std::lock_guard lock(mutex_);
+  for (const auto& owner : owners_) owner->spare.reserve(producers_.size() + 1);
   producers_.push_back(&producer);
   ++producers_changed_;
   jobs_.notify_all();
@@ -159,12 +160,12 @@ void Delegation::serve(unsigned partition) {
     if (changes != producers_changed_.load(std::memory_order_acquire)) {
       const std::lock_guard lock(mutex_);
       changes = producers_changed_.load(std::memory_order_relaxed);
-      std::vector<Behind> now;
+      if (queues.capacity() < producers_.size()) queues.swap(owner.spare);
+      queues.clear();
       for (Producer* const producer : producers_) {
         SectionQueue* const queue = producer->queues_[partition].get();
-        now.push_back({queue, queue->consumed.load(std::memory_order_relaxed)});
+        queues.push_back({queue, queue->consumed.load(std::memory_order_relaxed)});
       }
-      queues.swap(now);
       seen_[partition] = changes;
       jobs_.notify_all();
     }

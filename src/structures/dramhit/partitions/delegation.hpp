@@ -95,15 +95,17 @@ class Delegation {
 
  private:
   friend class Producer;
+  struct Behind {  ///< what a partition's thread knows of a queue
+    SectionQueue* queue = nullptr;
+    std::uint64_t number = 0;
+  };
   struct alignas(64) Owner {
     std::atomic<bool> full{false};
     std::atomic<std::uint64_t> refused{0};
     std::atomic<bool> has_job{false};
     std::unique_ptr<Lane> lane;
-  };
-  struct Behind {  ///< what a partition's thread knows of a queue
-    SectionQueue* queue = nullptr;
-    std::uint64_t number = 0;
+    /// Under mutex_: memory for a list of all queues, since the partition's thread may not throw.
+    std::vector<Behind> spare;
   };
 
   void serve(unsigned partition);
