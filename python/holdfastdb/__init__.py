@@ -22,6 +22,7 @@ from .inspection import (
     inspect,
 )
 from .memory_table import MemoryTable
+from .options import Gpu
 from .pool import Pool
 from .status import Op, Status
 from .table import Table
@@ -33,6 +34,7 @@ __all__ = [
     "Column",
     "DumpReport",
     "Extent",
+    "Gpu",
     "LoadReport",
     "MemoryTable",
     "ObjectInfo",

@@ -122,24 +122,8 @@ class Table(Sized, Contents):
             Of the hash; 0: random.
         max_bytes
             Address space kept for the value heap; 0: 1 TiB.
-        gpu_memory
-            Bytes of GPU memory that copies of the pool's buckets may take: 16 a slot of 8-byte keys. If not all fit,
-            as many are kept as do; of the others, searches read the slot that they need in the pool. Default: half of
-            what is free.
-        bucket_cache
-            The part of all buckets that have a copy at most, as far as `gpu_memory` goes: 0 (none) to 1 (all). What
-            has no copy is read in the pool, over the link. Ignored on the CPU. Default: 1.
-        value_cache
-            The part of all values that have a copy in GPU memory, which searches read instead of the pool: 0 (none) to
-            1 (all, loaded at once). Changes are written to the pool first, and then to the copy. Ignored on the CPU.
-            Default: 0.
-        value_memory
-            Bytes of GPU memory that these copies may take; where not all fit, fewer are kept. Default: half of what is
-            free.
-        cache_policy
-            Which buckets and values have a copy, where not all have: "lfu" (the default), those searched for most
-            often; "lru", last; "random". They are chosen by `load_cache()`, and by itself as searches go on. A table
-            begins with copies of the first buckets, and of no values.
+        gpu
+            What the table keeps in GPU memory: `holdfastdb.Gpu(bucket_cache=0.2, ...)`. Ignored on the CPU.
         score
             Keep 8 more bytes with each item, by which `erase_if`, `export_if` and `size_if` can choose: "step" (`step`
             of the table when a change was called), "time" (then, in nanoseconds since 1970) or "frequency" (1 for a new
@@ -167,8 +151,7 @@ class Table(Sized, Contents):
 
         Parameters
         ----------
-        path, device, threads, moves, shared_bias, flush, gpu_memory, bucket_cache, value_cache, value_memory,
-        cache_policy
+        path, device, threads, moves, shared_bias, flush, gpu
             As for `create`.
         mode
             "r+" to change the table (one process at a time), "r" to read it (together with other readers).
@@ -267,8 +250,8 @@ class Table(Sized, Contents):
     def load_cache(self) -> None:
         """Copies the buckets and values that were searched for most into GPU memory, and waits until they are there.
 
-        How many is for `bucket_cache` and `value_cache` to say. Other batches go on meanwhile. Where all have a copy,
-        or none, it does nothing.
+        How many is for `Gpu.bucket_cache` and `Gpu.value_cache` to say. Other batches go on meanwhile. Where all have a
+        copy, or none, it does nothing.
         """
         self._native.load_cache()
 
