@@ -20,6 +20,7 @@ from .libraries import HOST
 from .operands import TableShape
 from .options import CreateOptions, WorkOptions, create_options
 from .pool import Pool
+from .results import ExportResult, Items
 from .sized import Sized
 from .status import Status
 from .table import Table
@@ -134,9 +135,7 @@ class MemoryTable(Sized):
         """Figures: size, slots, bytes, growths; operations answered, and cache lines looked at for them."""
         return dict(self._memory.stats())
 
-    def export_batch(
-        self, n: int = _PIECE, cursor: int = 0, *, values: bool = True, dtype: Any = None
-    ) -> tuple[np.ndarray, Any, int | None]:
+    def export_batch(self, n: int = _PIECE, cursor: int = 0, *, values: bool = True, dtype: Any = None) -> ExportResult:
         """Copies up to `n` items.
 
         A key that is there from the first call to the last appears exactly once, whatever others do to the table.
@@ -166,14 +165,14 @@ class MemoryTable(Sized):
         n = min(whole("n", n, 1, 1 << 40), self.capacity)  # arrays for more would stay empty
         return exported(export, self._shape, n, cursor, values, dtype)
 
-    def batches(self, n: int = _PIECE, *, dtype: Any = None) -> Iterator[tuple[np.ndarray, Any]]:
+    def batches(self, n: int = _PIECE, *, dtype: Any = None) -> Iterator[Items]:
         """All items as arrays (keys, values) of up to `n`, with the promise and the element types of `export_batch`; it
         ends when all were given."""
         cursor: int | None = 0
         while cursor is not None:
             keys, values, cursor = self.export_batch(n, cursor, dtype=dtype)
             if len(keys):
-                yield keys, values
+                yield Items(keys, values)
 
     def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[Any, Any]]:
         """Each item as (key, value), in no order: keys of 8 bytes are ints, wider ones bytes; values are bytes, or rows
