@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from ._native import CreateOptions as NativeCreateOptions
 from ._native import OpenOptions as NativeOpenOptions
+from ._native import default_capacity
 from .checked import MOST, device_of, length, number, policy_of, score_of, whole
 from .errors import InvalidArgument, InvalidType
 
@@ -63,6 +64,21 @@ class OpenOptions(WorkOptions, total=False):
     salvage: bool
 
 
+class OpenOrCreateOptions(OpenOptions, total=False):
+    """What `Table.open(create=True)` takes by name: those of opening, and those of `Table.create`."""
+
+    capacity: int
+    levels: int
+    hash_locations: int
+    slots: int
+    seed: int
+    max_bytes: int
+    score: str | None
+
+
+_OF_CREATION = OpenOrCreateOptions.__annotations__.keys() - OpenOptions.__annotations__.keys()
+
+
 def mode_of(mode: Any, what: str) -> str:
     if mode not in MODES:
         raise InvalidArgument(f"mode is {mode!r}: give 'r+' to change the {what}, or 'r' to read it")
@@ -117,6 +133,18 @@ def open_options(
         value=None if value is None else length("value", value, 65536),
         **_work_options(**work),
     )
+
+
+def open_or_create_options(
+    device: Any, mode: str, given: dict[str, Any]
+) -> tuple[NativeOpenOptions, NativeCreateOptions]:
+    """How a pool is opened if it is there, and created if it is not. Both are checked, whichever comes."""
+    if mode == "r":
+        raise InvalidArgument("create=True is given with mode='r': leave one out, what is created is open for changes")
+    opened = open_options(device, mode, **{name: given[name] for name in given.keys() - _OF_CREATION})
+    rest = {name: value for name, value in given.items() if name not in ("key", "value", "capacity", "salvage")}
+    key, value = (8 if given.get(name) is None else given[name] for name in ("key", "value"))
+    return opened, create_options(key, value, given.get("capacity", default_capacity), device, False, **rest)
 
 
 def _work_options(

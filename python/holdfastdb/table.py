@@ -5,19 +5,45 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, NoReturn, Unpack
+from typing import Any, Literal, NoReturn, Unpack, overload
 
+from ._native import CreateOptions as NativeCreateOptions
+from ._native import OpenOptions as NativeOpenOptions
 from ._native import Table as NativeTable
 from ._native import default_capacity
 from .checked import MOST, function_of, whole
 from .column import Column
 from .contents import Contents
-from .errors import InvalidType, TableClosed
+from .errors import InvalidType, PoolExists, PoolNotFound, TableClosed
 from .inspection import CheckReport, SnapshotReport, path_text, report_from
 from .libraries import HOST
 from .operands import TableShape
-from .options import CreateOptions, OpenOptions, create_options, mode_of, open_options
+from .options import (
+    CreateOptions,
+    OpenOptions,
+    OpenOrCreateOptions,
+    create_options,
+    mode_of,
+    open_options,
+    open_or_create_options,
+)
 from .sized import Sized
+
+_ATTEMPTS = 3
+"""To open or create a pool that others create and remove meanwhile."""
+
+
+def _open_or_create(path: str, opened: NativeOpenOptions, created: NativeCreateOptions) -> NativeTable:
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return NativeTable.open(path, opened)
+        except PoolNotFound:
+            try:
+                return NativeTable.create(path, created, None)
+            except PoolExists:  # somebody else was faster
+                if attempt == _ATTEMPTS:
+                    raise
+    raise AssertionError("every attempt returns or raises")
 
 
 class Table(Sized, Contents):
@@ -139,13 +165,27 @@ class Table(Sized, Contents):
         native = NativeTable.create(text, create_options(key, value, capacity, device, overwrite, **options), None)
         return cls._wrap(native, text, text, "r+")
 
+    @overload
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], device: str = ..., mode: str = ..., *, create: Literal[False] = ...,
+        **options: Unpack[OpenOptions],
+    ) -> Table: ...  # fmt: skip
+    @overload
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], device: str = ..., mode: str = ..., *, create: Literal[True],
+        **options: Unpack[OpenOrCreateOptions],
+    ) -> Table: ...  # fmt: skip
     @classmethod
     def open(
         cls,
         path: str | os.PathLike[str],
         device: str = "auto",
         mode: str = "r+",
-        **options: Unpack[OpenOptions],
+        *,
+        create: bool = False,
+        **options: Any,
     ) -> Table:
         """Opens the only table in a pool file, and recovers it first if it was not closed.
 
@@ -155,6 +195,9 @@ class Table(Sized, Contents):
             As for `create`.
         mode
             "r+" to change the table (one process at a time), "r" to read it (together with other readers).
+        create
+            Create the pool if there is none, with `key`, `value` and the options of `Table.create`. If there is one it
+            is opened as it is; only `key` and `value`, where given, must agree. Not with mode="r".
         key, value
             Bytes of keys and values that the pool must have, or `bytes`, if given.
         salvage
@@ -168,7 +211,11 @@ class Table(Sized, Contents):
         PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, PoolMismatch, PowerLost, MediumError, DeviceError
         """
         mode, text = mode_of(mode, "table"), path_text(path)
-        return cls._wrap(NativeTable.open(text, open_options(device, mode, **options)), text, text, mode)
+        if not create:
+            return cls._wrap(NativeTable.open(text, open_options(device, mode, **options)), text, text, mode)
+        opened, created = open_or_create_options(device, mode, options)
+        native = _open_or_create(text, opened, created)
+        return cls._wrap(native, text, text, mode)
 
     # Parts of values.
 
