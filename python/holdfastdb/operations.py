@@ -9,7 +9,7 @@ from ._native import Table as NativeTable
 from .batch import Request
 from .checked import given_of, number, pair_of
 from .errors import InvalidArgument
-from .operands import TableShape
+from .operands import Keys, TableShape
 from .results import (
     ApplyResult,
     FindMissingResult,
@@ -35,7 +35,7 @@ class Operations:
 
     def insert(
         self,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         mask: Any = None,
@@ -54,7 +54,7 @@ class Operations:
 
     def insert_or_assign(
         self,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         mask: Any = None,
@@ -73,7 +73,7 @@ class Operations:
 
     def assign(
         self,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         mask: Any = None,
@@ -90,7 +90,7 @@ class Operations:
         """
         return self._change(Op.ASSIGN, keys, values, mask, unique, out, stream)
 
-    def erase(self, keys: Any, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None) -> Any:
+    def erase(self, keys: Keys, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None) -> Any:
         """Removes each key.
 
         Returns
@@ -102,7 +102,7 @@ class Operations:
 
     def accumulate(
         self,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         op: str = "add",
@@ -134,17 +134,17 @@ class Operations:
 
     @overload
     def find(
-        self, keys: Any, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
+        self, keys: Keys, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
         stream: Any = None, missing: Literal[False] = False, result: ResultKind = "numpy",
     ) -> FindResult: ...  # fmt: skip
     @overload
     def find(
-        self, keys: Any, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
+        self, keys: Keys, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
         stream: Any = None, missing: Literal[True], result: ResultKind = "numpy",
     ) -> FindMissingResult: ...  # fmt: skip
     def find(
         self,
-        keys: Any,
+        keys: Keys,
         *,
         dtype: Any = None,
         mask: Any = None,
@@ -196,7 +196,7 @@ class Operations:
         return FindResult(got.values, got.found)
 
     def contains(
-        self, keys: Any, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
+        self, keys: Keys, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
     ) -> Any:
         """Asks for each key.
 
@@ -209,7 +209,7 @@ class Operations:
         return self._run(request).found
 
     def scores(
-        self, keys: Any, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
+        self, keys: Keys, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
     ) -> ScoresResult:
         """Reads the score of each key's item, in a table that keeps scores.
 
@@ -235,19 +235,19 @@ class Operations:
 
     @overload
     def find_or_insert(
-        self, keys: Any, values: Any = None, *, init: Any = None, dtype: Any = None, mask: Any = None,
+        self, keys: Keys, values: Any = None, *, init: Any = None, dtype: Any = None, mask: Any = None,
         unique: bool = False, out: Any = None, stream: Any = None, result: ResultKind = "numpy",
         statuses: Literal[False] = False,
     ) -> FindResult: ...  # fmt: skip
     @overload
     def find_or_insert(
-        self, keys: Any, values: Any = None, *, init: Any = None, dtype: Any = None, mask: Any = None,
+        self, keys: Keys, values: Any = None, *, init: Any = None, dtype: Any = None, mask: Any = None,
         unique: bool = False, out: Any = None, stream: Any = None, result: ResultKind = "numpy",
         statuses: Literal[True],
     ) -> FindStatusesResult: ...  # fmt: skip
     def find_or_insert(
         self,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         init: Any = None,
@@ -306,7 +306,7 @@ class Operations:
 
     def insert_and_find(
         self,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         dtype: Any = None,
@@ -336,7 +336,7 @@ class Operations:
     def apply(
         self,
         ops: Any,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         combine: str = "add",
