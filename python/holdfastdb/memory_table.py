@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NoReturn, cast
@@ -230,7 +229,7 @@ class MemoryTable(Sized):
         name, overwrite = name_of(name), bool(options.pop("overwrite", False))
         if not overwrite and any(found.name == name for found in pool.objects):
             raise ObjectExists(f"{pool.path} has an object {name!r} already: name another, or pass overwrite=True")
-        beside = f"to_table-{secrets.token_hex(8)}"
+        beside = f"to_table-{os.urandom(8).hex()}"
         try:
             with pool.create_table(beside, **options) as made:
                 self._copy_to(made)
