@@ -50,13 +50,13 @@ class MemoryTable(Sized):
     value
         Bytes of a value: 0 (a set) to 64. Up to 8, with keys of 8, are the fastest.
     capacity
-        Items to make room for, at three quarters full; the table grows past it by itself, while searches go on.
+        Items to make space for, at three quarters full; the table grows past it by itself, while searches go on.
     threads
         That a batch may use, 1024 at most; 0: all, 8 at most.
     grows
-        False: it grows only by `reserve`, and what finds no room is NO_SPACE.
+        False: it grows only by `reserve`, and what finds no space is NO_SPACE.
     huge_pages, interleave
-        Ask the system for huge pages, and for pages of all NUMA nodes in turn.
+        Ask the system for huge pages, and for pages of all NUMA nodes, one after another.
     seed
         Of the hash; 0: random.
     partitions
@@ -242,7 +242,7 @@ class MemoryTable(Sized):
         return pool.table(name, options.get("device", "auto"), **work)
 
     def _copy_to(self, table: Table) -> None:
-        """Closes it if not all items find room there."""
+        """Closes it if not all items fit there."""
         try:
             cursor: int | None = 0
             while cursor is not None:

@@ -129,7 +129,7 @@ class Table(Sized, Contents):
             bytes of a key (8, or another multiple of 8 up to 128) and of a value (0, a set, to 65536; up to 8 live
             inside the slot). They never change.
         capacity
-            Items to make room for; the table grows past it by itself. Default: a few thousand, in a small file.
+            Items to make space for; the table grows past it by itself. Default: a few thousand, in a small file.
         device
             "auto" (a GPU if there is one and the medium allows it), "cpu", "cuda" or "cuda:N".
         overwrite
@@ -313,7 +313,7 @@ class Table(Sized, Contents):
         """Copies the table's pool, as it is between two batches, into a pool file of its own, on any medium.
 
         Searches go on meanwhile; changing batches wait until all is copied, and the copy waits for those that run. The
-        file has its name only when it is whole and on its device: interrupted, killed or out of room, nothing is there.
+        file has its name only when it is whole and on its device: interrupted, killed or out of space, there is none.
         A handler of a signal that interrupts a batch copies the table as it is between two pieces of that batch.
 
         Parameters
