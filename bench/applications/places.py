@@ -73,7 +73,8 @@ class Direct(Road):
 
     def __init__(self, path: Path, device: str, value_cache: float = 0) -> None:
         threads = 0 if device.startswith("cuda") else machine.cores()
-        super().__init__(holdfastdb.Table.open(path, device=device, threads=threads, value_cache=value_cache))
+        gpu = holdfastdb.Gpu(value_cache=value_cache)
+        super().__init__(holdfastdb.Table.open(path, device=device, threads=threads, gpu=gpu))
         self.name = f"holdfast, {value_cache:.0%} of values cached" if value_cache else "holdfast"
 
     def find(self, keys: Any, out: Any, found: Any) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,20 +19,20 @@ from bench.table.targets import pool_folder
 from holdfastdb import Status
 from holdfastdb import Table as Pairs
 from holdfastdb.libraries import NUMPY
-from holdfastdb.strings import Strings, on_host
+from holdfastdb.strings import on_host
 
 _STEP = 1 << 16
 _MOST = 4096
 
 
-def _strings(lengths: np.ndarray, data: np.ndarray) -> Strings:
-    """Byte strings of these lengths, cut from `data` one after another."""
+def _strings(lengths: np.ndarray, data: np.ndarray) -> Any:
+    """Byte strings of these lengths, cut from `data` one after another, as the package has them within."""
     offsets = np.zeros(len(lengths) + 1, np.uint64)
     np.cumsum(lengths, out=offsets[1:])
     return on_host("keys", offsets, NUMPY.pointer(data), data)
 
 
-def _keys(numbers: np.ndarray) -> Strings:
+def _keys(numbers: np.ndarray) -> Any:
     """Numbers as keys of 8 to 16 bytes."""
     lengths = 8 + (numbers % np.uint64(9)).astype(np.uint64)
     rows = np.zeros((len(numbers), 16), np.uint8)

@@ -22,17 +22,41 @@ from .inspection import (
     inspect,
 )
 from .memory_table import MemoryTable
+from .options import Gpu
 from .pool import Pool
+from .results import (
+    ApplyResult,
+    ExportResult,
+    FindMissingResult,
+    FindResult,
+    FindStatusesResult,
+    InsertAndFindResult,
+    Items,
+    ScoredExportResult,
+    ScoredItems,
+    ScoresResult,
+)
 from .status import Op, Status
 from .table import Table
 from .transfer import BadRow, DumpReport, LoadReport, dump, load
 
 __all__ = [
+    "ApplyResult",
+    "ExportResult",
+    "FindMissingResult",
+    "FindResult",
+    "FindStatusesResult",
+    "InsertAndFindResult",
+    "Items",
+    "ScoredExportResult",
+    "ScoredItems",
+    "ScoresResult",
     "BadRow",
     "CheckReport",
     "Column",
     "DumpReport",
     "Extent",
+    "Gpu",
     "LoadReport",
     "MemoryTable",
     "ObjectInfo",

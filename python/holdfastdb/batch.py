@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from . import _native, arrays, rows, strings
+from .checked import result_of
 from .errors import InvalidArgument, InvalidType
 from .libraries import HOST, Library
 from .operands import Operand, TableShape, no_overlap, one_place, streams_of, take_bytes, take_ops, take_out
@@ -44,8 +45,7 @@ class Request:
     combine: str = "add"
     scale: float = 1.0
     unique: bool = False
-    as_arrow: bool = False
-    as_device: bool = False
+    result: Any = "numpy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +107,12 @@ def _needs_values(request: Request, ops: Operand | None) -> tuple[bool, bool]:
 
 def _refuse(request: Request, accumulates: bool, shape: TableShape) -> None:
     """Refuses what keys and values of the table's kind have not."""
+    result_of(request.result, shape)
     if not shape.any_length:
-        for kind in ("as_arrow", "as_device"):
-            if getattr(request, kind):
-                raise InvalidArgument(
-                    f"{kind} is for values of any length, and {shape.path} has {shape.value_bytes} bytes"
-                )
         return
     for name, value in (("dtype", request.dtype), ("out", request.out_values)):
         if value is not None:
             raise InvalidArgument(f"{name} is for values of fixed length, and those of {shape.path} have any")
-    if request.as_arrow and request.as_device:
-        raise InvalidArgument("as_arrow and as_device are both given: Arrow's arrays lie in host memory")
     if accumulates or request.scale != 1.0:
         raise InvalidArgument(f"values of {shape.path} have any length, and no elements to accumulate: assign them")
 
@@ -180,17 +174,17 @@ def _make(request: Request, given: _Given, place: str, shape: TableShape) -> _Ma
         made.found = result(request.out_found, (n,), library.dtype("bool")[0], ("bool",), 1)
     if request.give_scores:
         made.scores = result(request.out_scores, (n,), library.dtype(_word(library))[0], ("uint64", "int64"), 8)
-    if request.as_device and place == HOST:
+    if request.result == "device" and place == HOST:
         raise InvalidArgument(
-            "as_device leaves values in the memory of the GPU that has the keys, and they are in host memory: give "
-            "keys as (data, offsets) in that of the table's GPU"
+            "result='device' leaves values in the memory of the GPU that has the keys, and they are in host memory: "
+            "give keys as (data, offsets) in that of the table's GPU"
         )
     if callers:  # what is new is there, and by itself
         one_place(given.operands + callers, shape)
         no_overlap(callers, given.operands)
         given.operands += callers
     if request.give_values and shape.any_length:
-        if request.as_device:
+        if request.result == "device":
             made.gpu_blobs = _native.DeviceBlobs()
         else:
             made.blobs = _native.Blobs()
@@ -257,5 +251,5 @@ def _values_of(request: Request, made: _Made, library: Library, place: str) -> A
     if made.rows is not None:
         return made.rows.array
     if made.blobs is not None:
-        return strings.give(made.blobs, request.as_arrow)
+        return strings.give(made.blobs, request.result == "arrow")
     return strings.give_on_gpu(made.gpu_blobs, library, place) if made.gpu_blobs is not None else None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InvalidArgument, InvalidType
-from .operands import ANY
+from .operands import ANY, TableShape
 
 MOST = (1 << 64) - 1
 """The largest whole number that a 64-bit argument takes."""
@@ -67,6 +67,20 @@ def policy_of(policy: Any) -> str:
     if not isinstance(policy, str):
         raise InvalidType(f"cache_policy is of type {type(policy).__name__}: give 'lfu', 'lru' or 'random'")
     return policy
+
+
+def result_of(result: Any, shape: TableShape, kinds: tuple[str, ...] = ("numpy", "arrow", "device")) -> str:
+    """`result=`: how values of any length are given; others come in one way."""
+    choice = f"{', '.join(map(repr, kinds[:-1]))} or {kinds[-1]!r}"
+    if not isinstance(result, str):
+        raise InvalidType(f"result is of type {type(result).__name__}: give {choice}")
+    if result not in kinds:
+        raise InvalidArgument(f"result is {result!r}: give {choice}")
+    if result != "numpy" and not shape.any_length:
+        raise InvalidArgument(
+            f"result={result!r} is for values of any length, and {shape.path} has {shape.value_bytes} bytes"
+        )
+    return result
 
 
 def function_of(progress: Any) -> Any:

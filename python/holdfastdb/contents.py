@@ -11,10 +11,11 @@ import numpy as np
 from . import selection, strings
 from ._native import Blobs
 from ._native import Table as NativeTable
-from .checked import MOST, whole
+from .checked import MOST, result_of, whole
 from .errors import Error, InvalidArgument
 from .libraries import NUMPY
 from .operands import TableShape
+from .results import ExportResult, HostResultKind, Items, ScoredExportResult, ScoredItems
 from .rows import result_rows
 
 _END = MOST  # the cursor behind the last item
@@ -34,14 +35,14 @@ class Contents:
 
     @overload
     def export_batch(
-        self, n: int = ..., cursor: int = ..., *, values: bool = ..., dtype: Any = ..., as_arrow: bool = ...,
+        self, n: int = ..., cursor: int = ..., *, values: bool = ..., dtype: Any = ..., result: HostResultKind = ...,
         scores: Literal[False] = ...,
-    ) -> tuple[Any, Any, int | None]: ...  # fmt: skip
+    ) -> ExportResult: ...  # fmt: skip
     @overload
     def export_batch(
-        self, n: int = ..., cursor: int = ..., *, values: bool = ..., dtype: Any = ..., as_arrow: bool = ...,
+        self, n: int = ..., cursor: int = ..., *, values: bool = ..., dtype: Any = ..., result: HostResultKind = ...,
         scores: Literal[True],
-    ) -> tuple[Any, Any, np.ndarray, int | None]: ...  # fmt: skip
+    ) -> ScoredExportResult: ...  # fmt: skip
     def export_batch(
         self,
         n: int = 1 << 16,
@@ -49,7 +50,7 @@ class Contents:
         *,
         values: bool = True,
         dtype: Any = None,
-        as_arrow: bool = False,
+        result: HostResultKind = "numpy",
         scores: bool = False,
     ) -> Any:
         """Copies up to `n` items to host memory.
@@ -67,8 +68,8 @@ class Contents:
             False to leave the values out.
         dtype
             Element type of the values, as for `find`.
-        as_arrow
-            As for `find`: keys and values of any length as Arrow arrays.
+        result
+            "arrow": keys and values of any length as Arrow arrays. "numpy": all others, and object arrays of bytes.
         scores
             Give the items' scores too, in a table that keeps them.
 
@@ -84,8 +85,20 @@ class Contents:
         cursor
             Where to go on, or None at the end.
         """
-        return exported(self._native.export_batch, self._shape, n, cursor, values, dtype, scores, as_arrow)
+        return exported(self._native.export_batch, self._shape, n, cursor, values, dtype, scores, result)
 
+    @overload
+    def export_if(
+        self, n: int = ..., cursor: int = ..., *, first: Any = ..., last: Any = ...,
+        where: selection.Where | None = ..., values: bool = ..., dtype: Any = ..., score: Score = ...,
+        scores: Literal[False] = ...,
+    ) -> ExportResult: ...  # fmt: skip
+    @overload
+    def export_if(
+        self, n: int = ..., cursor: int = ..., *, first: Any = ..., last: Any = ...,
+        where: selection.Where | None = ..., values: bool = ..., dtype: Any = ..., score: Score = ...,
+        scores: Literal[True],
+    ) -> ScoredExportResult: ...  # fmt: skip
     def export_if(
         self,
         n: int = 1 << 16,
@@ -156,17 +169,15 @@ class Contents:
         return int(self._native.size_if(*self._selected(first, last, score, where, dtype)))
 
     @overload
-    def batches(self, n: int = ..., *, dtype: Any = ..., scores: Literal[False] = ...) -> Iterator[tuple[Any, Any]]: ...
+    def batches(self, n: int = ..., *, dtype: Any = ..., scores: Literal[False] = ...) -> Iterator[Items]: ...
     @overload
-    def batches(
-        self, n: int = ..., *, dtype: Any = ..., scores: Literal[True]
-    ) -> Iterator[tuple[Any, Any, np.ndarray]]: ...
+    def batches(self, n: int = ..., *, dtype: Any = ..., scores: Literal[True]) -> Iterator[ScoredItems]: ...
     def batches(self, n: int = 1 << 16, *, dtype: Any = None, scores: bool = False) -> Iterator[Any]:
         """All items as arrays (keys, values) of up to `n`, or (keys, values, scores), with the promise and the element
         types of `export_batch`; it ends when all were given."""
         for keys, values, marks in self._pieces(n, True, dtype, scores):
             if len(keys):
-                yield (keys, values) if marks is None else (keys, values, marks)
+                yield Items(keys, values) if marks is None else ScoredItems(keys, values, marks)
 
     @overload
     def items(
@@ -235,7 +246,7 @@ def exported(
     values: bool,
     dtype: Any,
     scores: bool = False,
-    as_arrow: bool = False,
+    result: str = "numpy",
 ) -> Any:
     """What `export(cursor, keys, rows, scores, n)` writes to arrays of `n` items, by their addresses, or what
     `export(cursor, 0, 0, 0, n, keys, values)` puts into Blobs, as `export_batch` gives it."""
@@ -243,8 +254,7 @@ def exported(
         raise InvalidArgument(f"{shape.path} keeps no scores: keys and values of any length have none")
     if shape.any_length and dtype is not None:
         raise InvalidArgument(f"dtype is for values of fixed length, and those of {shape.path} have any")
-    if as_arrow and not shape.any_length:
-        raise InvalidArgument(f"as_arrow is for keys and values of any length, and those of {shape.path} have not")
+    as_arrow = result_of(result, shape, ("numpy", "arrow")) == "arrow"
     n, cursor = whole("n", n, 1, 1 << 40), whole("cursor", cursor, 0, _END)
     items: tuple[Any, ...]
     if shape.any_length:
@@ -259,4 +269,5 @@ def exported(
         addresses = (0 if array is None else NUMPY.pointer(array) for array in (keys, rows, marks))
         count, following = export(cursor, *addresses, n)
         items = tuple(None if array is None else array[:count] for array in made)
-    return (*items, None if following == _END else following)
+    after = None if following == _END else following
+    return ScoredExportResult._make((*items, after)) if scores else ExportResult._make((*items, after))

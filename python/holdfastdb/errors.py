@@ -59,7 +59,7 @@ class PowerLost(Error):
 
 
 class NoSpace(Error):
-    """The medium has no room for the pool, or for its growth."""
+    """The medium has no space for the pool, or for its growth."""
 
 
 class MediumError(Error):

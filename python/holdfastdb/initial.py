@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import statistics
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -232,8 +231,10 @@ def _check_seed(seed: Any) -> None:
 
 @functools.cache
 def _host_quantiles() -> tuple[np.ndarray, np.ndarray]:
+    from statistics import NormalDist  # takes as long to import as half of this package
+
     parts = 1 << _QUANTILE_BITS
-    normal = statistics.NormalDist()
+    normal = NormalDist()
     inner = [normal.inv_cdf(i / parts) for i in range(1, parts)]
     edge = normal.inv_cdf(0.5 / parts)
     edges = np.array([edge, *inner, -edge])

@@ -139,7 +139,7 @@ class SnapshotReport:
     bytes: int
     """Of all extents."""
     written: int
-    """Of them; stretches of zeros need no writing."""
+    """Of them; ranges of zeros need no writing."""
     held_ms: float
     """How long changes were kept waiting, once the running ones had ended."""
     total_ms: float

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NoReturn, cast
@@ -20,6 +19,7 @@ from .libraries import HOST
 from .operands import TableShape
 from .options import CreateOptions, WorkOptions, create_options
 from .pool import Pool
+from .results import ExportResult, Items
 from .sized import Sized
 from .status import Status
 from .table import Table
@@ -50,13 +50,13 @@ class MemoryTable(Sized):
     value
         Bytes of a value: 0 (a set) to 64. Up to 8, with keys of 8, are the fastest.
     capacity
-        Items to make room for, at three quarters full; the table grows past it by itself, while searches go on.
+        Items to make space for, at three quarters full; the table grows past it by itself, while searches go on.
     threads
         That a batch may use, 1024 at most; 0: all, 8 at most.
     grows
-        False: it grows only by `reserve`, and what finds no room is NO_SPACE.
+        False: it grows only by `reserve`, and what finds no space is NO_SPACE.
     huge_pages, interleave
-        Ask the system for huge pages, and for pages of all NUMA nodes in turn.
+        Ask the system for huge pages, and for pages of all NUMA nodes, one after another.
     seed
         Of the hash; 0: random.
     partitions
@@ -134,9 +134,7 @@ class MemoryTable(Sized):
         """Figures: size, slots, bytes, growths; operations answered, and cache lines looked at for them."""
         return dict(self._memory.stats())
 
-    def export_batch(
-        self, n: int = _PIECE, cursor: int = 0, *, values: bool = True, dtype: Any = None
-    ) -> tuple[np.ndarray, Any, int | None]:
+    def export_batch(self, n: int = _PIECE, cursor: int = 0, *, values: bool = True, dtype: Any = None) -> ExportResult:
         """Copies up to `n` items.
 
         A key that is there from the first call to the last appears exactly once, whatever others do to the table.
@@ -166,14 +164,14 @@ class MemoryTable(Sized):
         n = min(whole("n", n, 1, 1 << 40), self.capacity)  # arrays for more would stay empty
         return exported(export, self._shape, n, cursor, values, dtype)
 
-    def batches(self, n: int = _PIECE, *, dtype: Any = None) -> Iterator[tuple[np.ndarray, Any]]:
+    def batches(self, n: int = _PIECE, *, dtype: Any = None) -> Iterator[Items]:
         """All items as arrays (keys, values) of up to `n`, with the promise and the element types of `export_batch`; it
         ends when all were given."""
         cursor: int | None = 0
         while cursor is not None:
             keys, values, cursor = self.export_batch(n, cursor, dtype=dtype)
             if len(keys):
-                yield keys, values
+                yield Items(keys, values)
 
     def items(self, *, dtype: Any = None, batch: int = 1 << 12) -> Iterator[tuple[Any, Any]]:
         """Each item as (key, value), in no order: keys of 8 bytes are ints, wider ones bytes; values are bytes, or rows
@@ -231,7 +229,7 @@ class MemoryTable(Sized):
         name, overwrite = name_of(name), bool(options.pop("overwrite", False))
         if not overwrite and any(found.name == name for found in pool.objects):
             raise ObjectExists(f"{pool.path} has an object {name!r} already: name another, or pass overwrite=True")
-        beside = f"to_table-{secrets.token_hex(8)}"
+        beside = f"to_table-{os.urandom(8).hex()}"
         try:
             with pool.create_table(beside, **options) as made:
                 self._copy_to(made)
@@ -244,7 +242,7 @@ class MemoryTable(Sized):
         return pool.table(name, options.get("device", "auto"), **work)
 
     def _copy_to(self, table: Table) -> None:
-        """Closes it if not all items find room there."""
+        """Closes it if not all items fit there."""
         try:
             cursor: int | None = 0
             while cursor is not None:

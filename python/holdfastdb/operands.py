@@ -4,8 +4,9 @@ streams that they share. Each error says what, where and what to do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -14,6 +15,43 @@ from .errors import InvalidArgument, InvalidType
 from .libraries import HOST, Library
 from .status import Op
 
+
+class _Dlpack(Protocol):
+    def __dlpack__(self) -> Any: ...
+
+
+class _CudaArray(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
+
+class _HostArray(Protocol):
+    @property
+    def __array_interface__(self) -> Any: ...
+
+
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(self) -> Any: ...
+
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self) -> Any: ...
+
+
+Key: TypeAlias = int | np.integer | bytes | bytearray
+"""One key."""
+Keys: TypeAlias = (
+    Key
+    | Sequence[int | np.integer | bytes]
+    | np.ndarray
+    | tuple[Any, Any]
+    | _Dlpack
+    | _CudaArray
+    | _HostArray
+    | _ArrowArray
+    | _ArrowStream
+)
+"""The keys of a batch, as a type checker knows them; `Table` says what they are."""
 ANY = (1 << 32) - 1
 """In place of a length: any, up to 65536."""
 

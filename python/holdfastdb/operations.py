@@ -9,7 +9,16 @@ from ._native import Table as NativeTable
 from .batch import Request
 from .checked import given_of, number, pair_of
 from .errors import InvalidArgument
-from .operands import TableShape
+from .operands import Keys, TableShape
+from .results import (
+    ApplyResult,
+    FindMissingResult,
+    FindResult,
+    FindStatusesResult,
+    InsertAndFindResult,
+    ResultKind,
+    ScoresResult,
+)
 from .status import Op
 
 
@@ -26,7 +35,7 @@ class Operations:
 
     def insert(
         self,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         mask: Any = None,
@@ -45,7 +54,7 @@ class Operations:
 
     def insert_or_assign(
         self,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         mask: Any = None,
@@ -64,7 +73,7 @@ class Operations:
 
     def assign(
         self,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         mask: Any = None,
@@ -81,7 +90,7 @@ class Operations:
         """
         return self._change(Op.ASSIGN, keys, values, mask, unique, out, stream)
 
-    def erase(self, keys: Any, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None) -> Any:
+    def erase(self, keys: Keys, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None) -> Any:
         """Removes each key.
 
         Returns
@@ -93,7 +102,7 @@ class Operations:
 
     def accumulate(
         self,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         op: str = "add",
@@ -125,18 +134,17 @@ class Operations:
 
     @overload
     def find(
-        self, keys: Any, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
-        stream: Any = None, missing: Literal[False] = False, as_arrow: bool = False,
-        as_device: bool = False,
-    ) -> tuple[Any, Any]: ...  # fmt: skip
+        self, keys: Keys, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
+        stream: Any = None, missing: Literal[False] = False, result: ResultKind = "numpy",
+    ) -> FindResult: ...  # fmt: skip
     @overload
     def find(
-        self, keys: Any, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
-        stream: Any = None, missing: Literal[True], as_arrow: bool = False, as_device: bool = False,
-    ) -> tuple[Any, Any, Any]: ...  # fmt: skip
+        self, keys: Keys, *, dtype: Any = None, mask: Any = None, unique: bool = False, out: Any = None,
+        stream: Any = None, missing: Literal[True], result: ResultKind = "numpy",
+    ) -> FindMissingResult: ...  # fmt: skip
     def find(
         self,
-        keys: Any,
+        keys: Keys,
         *,
         dtype: Any = None,
         mask: Any = None,
@@ -144,8 +152,7 @@ class Operations:
         out: Any = None,
         stream: Any = None,
         missing: bool = False,
-        as_arrow: bool = False,
-        as_device: bool = False,
+        result: ResultKind = "numpy",
     ) -> Any:
         """Reads the value of each key.
 
@@ -158,11 +165,10 @@ class Operations:
             given and it is of another floating-point type, they are converted on the way, rounded to nearest.
         missing
             Give the rows of absent keys too. With arrays in GPU memory the call waits for their count.
-        as_arrow
-            Values of any length as an Arrow array of large_binary, instead of an object array of bytes and None.
-        as_device
-            Values of any length as a pair of arrays in GPU memory, where the keys must be: all bytes, and (n + 1,)
-            offsets. A row without value has no bytes.
+        result
+            How values of any length come. "numpy": an object array of bytes and None. "arrow": an Arrow array of
+            large_binary. "device": a pair of arrays in GPU memory, where the keys must be: all bytes, and (n + 1,)
+            offsets; a row without value has no bytes. Values of fixed length always come in the kind of the keys.
 
         Returns
         -------
@@ -177,19 +183,20 @@ class Operations:
         dtype = self._dtype if dtype is None else dtype
         request = Request(Op.FIND, keys, mask=mask, dtype=dtype, stream=stream, unique=unique, out_values=values,
                           out_found=found, give_values=True, give_found=True,
-                          as_arrow=as_arrow, as_device=as_device)  # fmt: skip
+                          result=result)  # fmt: skip
         if self._shape.any_length:
-            result = self._run(request)
-            both = result.values, result.found
-            return (*both, batch.rows_where(~result.found)) if missing else both
-        if not missing and (values is None or dtype is None):
-            result = self._run(request)
-            return result.values, result.found
-        result, absent = lookup.find(self._native, request, self._shape, missing)
-        return (result.values, result.found, absent) if missing else (result.values, result.found)
+            got = self._run(request)
+            absent = batch.rows_where(~got.found) if missing else None
+        elif not missing and (values is None or dtype is None):
+            got, absent = self._run(request), None
+        else:
+            got, absent = lookup.find(self._native, request, self._shape, missing)
+        if missing:
+            return FindMissingResult(got.values, got.found, absent)
+        return FindResult(got.values, got.found)
 
     def contains(
-        self, keys: Any, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
+        self, keys: Keys, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
     ) -> Any:
         """Asks for each key.
 
@@ -202,8 +209,8 @@ class Operations:
         return self._run(request).found
 
     def scores(
-        self, keys: Any, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
-    ) -> tuple[Any, Any]:
+        self, keys: Keys, *, mask: Any = None, unique: bool = False, out: Any = None, stream: Any = None
+    ) -> ScoresResult:
         """Reads the score of each key's item, in a table that keeps scores.
 
         Parameters
@@ -224,23 +231,23 @@ class Operations:
         if self._shape.any_length:
             raise InvalidArgument(f"{self._shape.path} keeps no scores: keys and values of any length have none")
         result = self._run(request)
-        return result.scores, result.found
+        return ScoresResult(result.scores, result.found)
 
     @overload
     def find_or_insert(
-        self, keys: Any, values: Any = None, *, init: Any = None, dtype: Any = None, mask: Any = None,
-        unique: bool = False, out: Any = None, stream: Any = None, as_arrow: bool = False, as_device: bool = False,
+        self, keys: Keys, values: Any = None, *, init: Any = None, dtype: Any = None, mask: Any = None,
+        unique: bool = False, out: Any = None, stream: Any = None, result: ResultKind = "numpy",
         statuses: Literal[False] = False,
-    ) -> tuple[Any, Any]: ...  # fmt: skip
+    ) -> FindResult: ...  # fmt: skip
     @overload
     def find_or_insert(
-        self, keys: Any, values: Any = None, *, init: Any = None, dtype: Any = None, mask: Any = None,
-        unique: bool = False, out: Any = None, stream: Any = None, as_arrow: bool = False, as_device: bool = False,
+        self, keys: Keys, values: Any = None, *, init: Any = None, dtype: Any = None, mask: Any = None,
+        unique: bool = False, out: Any = None, stream: Any = None, result: ResultKind = "numpy",
         statuses: Literal[True],
-    ) -> tuple[Any, Any, Any]: ...  # fmt: skip
+    ) -> FindStatusesResult: ...  # fmt: skip
     def find_or_insert(
         self,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         init: Any = None,
@@ -249,8 +256,7 @@ class Operations:
         unique: bool = False,
         out: Any = None,
         stream: Any = None,
-        as_arrow: bool = False,
-        as_device: bool = False,
+        result: ResultKind = "numpy",
         statuses: bool = False,
     ) -> Any:
         """Reads the value of each key, or adds the key with the value given, or with one that `init` makes.
@@ -265,7 +271,7 @@ class Operations:
             Element type of the values; with `init`, needed unless `out` has it.
         out
             As for `find`: converted if it is of another floating-point type than `dtype`.
-        as_arrow, as_device
+        result
             As for `find`.
         statuses
             Give the statuses too.
@@ -285,21 +291,22 @@ class Operations:
         dtype = self._dtype if dtype is None else dtype
         request = Request(Op.FIND_OR_INSERT, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
                           out_values=rows, out_found=found, give_values=True, give_found=True,
-                          as_arrow=as_arrow, as_device=as_device)  # fmt: skip
+                          result=result)  # fmt: skip
         if init is not None:
             if self._shape.any_length:
                 raise InvalidArgument(
                     f"init makes values of fixed length, and those of {self._shape.path} have any: give values"
                 )
-            result = lookup.find_or_insert(self._native, request, self._shape, init)
+            got = lookup.find_or_insert(self._native, request, self._shape, init)
         else:
-            result = self._run(request)
-        answer = result.values, result.found
-        return (*answer, result.statuses) if statuses else answer
+            got = self._run(request)
+        if statuses:
+            return FindStatusesResult(got.values, got.found, got.statuses)
+        return FindResult(got.values, got.found)
 
     def insert_and_find(
         self,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         dtype: Any = None,
@@ -307,9 +314,8 @@ class Operations:
         unique: bool = False,
         out: Any = None,
         stream: Any = None,
-        as_arrow: bool = False,
-        as_device: bool = False,
-    ) -> tuple[Any, Any]:
+        result: ResultKind = "numpy",
+    ) -> InsertAndFindResult:
         """Adds each key with its value if it is absent, and reads what is there afterwards.
 
         Returns
@@ -321,16 +327,16 @@ class Operations:
         """
         rows, statuses = pair_of(out)
         dtype = self._dtype if dtype is None else dtype
-        result = self._run(
+        got = self._run(
             Request(Op.INSERT_AND_FIND, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
-                    out_values=rows, out_statuses=statuses, give_values=True, as_arrow=as_arrow, as_device=as_device)
+                    out_values=rows, out_statuses=statuses, give_values=True, result=result)
         )  # fmt: skip
-        return result.values, result.statuses
+        return InsertAndFindResult(got.values, got.statuses)
 
     def apply(
         self,
         ops: Any,
-        keys: Any,
+        keys: Keys,
         values: Any = None,
         *,
         combine: str = "add",
@@ -339,9 +345,8 @@ class Operations:
         unique: bool = False,
         out: Any = None,
         stream: Any = None,
-        as_arrow: bool = False,
-        as_device: bool = False,
-    ) -> tuple[Any, Any]:
+        result: ResultKind = "numpy",
+    ) -> ApplyResult:
         """Runs a mixed batch: an operation of its own for each key, those of one key in array order, reads too.
 
         Parameters
@@ -363,12 +368,12 @@ class Operations:
         """
         statuses, rows = pair_of(out)
         dtype = self._dtype if dtype is None else dtype
-        result = self._run(
+        got = self._run(
             Request(Op.FIND, keys, values, ops=given_of("ops", ops), mask=mask, dtype=dtype, stream=stream,
                     unique=unique, combine=combine, out_values=rows, out_statuses=statuses,
-                    give_values=True, as_arrow=as_arrow, as_device=as_device)
+                    give_values=True, result=result)
         )  # fmt: skip
-        return result.statuses, result.values
+        return ApplyResult(got.statuses, got.values)
 
     def _change(
         self, op: Op, keys: Any, values: Any, mask: Any, unique: bool, out: Any, stream: Any, combine: str = "add",

@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict, Unpack
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict, Unpack
 
 from ._native import CreateOptions as NativeCreateOptions
 from ._native import OpenOptions as NativeOpenOptions
+from ._native import default_capacity
 from .checked import MOST, device_of, length, number, policy_of, score_of, whole
-from .errors import InvalidArgument
+from .errors import InvalidArgument, InvalidType
 
 MODES = ("r", "r+")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gpu:
+    """What a table keeps in GPU memory, given as `gpu=`. Ignored where the CPU works on the table."""
+
+    memory: int | None = None
+    """Bytes that copies of the pool's buckets may take: 16 a slot of 8-byte keys. If not all fit, as many are kept as
+    do; of the others, searches read the slot that they need in the pool. None: half of what is free."""
+    bucket_cache: float = 1
+    """The part of all buckets that have a copy at most, as far as `memory` goes: 0 (none) to 1 (all). What has no copy
+    is read in the pool, over the link."""
+    value_cache: float = 0
+    """The part of all values that have a copy, which searches read instead of the pool: 0 (none) to 1 (all, loaded at
+    once). Changes are written to the pool first, and then to the copy."""
+    value_memory: int | None = None
+    """Bytes that copies of values may take; where not all fit, fewer are kept. None: half of what is free."""
+    cache_policy: Literal["lfu", "lru", "random"] = "lfu"
+    """Which buckets and values have a copy, where not all have: "lfu", those searched for most often; "lru", last;
+    "random". They are chosen by `Table.load_cache`, and by itself as searches go on. A table begins with copies of the
+    first buckets, and of no values."""
 
 
 class WorkOptions(TypedDict, total=False):
@@ -19,11 +42,7 @@ class WorkOptions(TypedDict, total=False):
     moves: bool
     shared_bias: int
     flush: bool
-    gpu_memory: int | None
-    bucket_cache: float
-    value_cache: float
-    value_memory: int | None
-    cache_policy: str
+    gpu: Gpu | None
 
 
 class CreateOptions(WorkOptions, total=False):
@@ -43,6 +62,21 @@ class OpenOptions(WorkOptions, total=False):
     key: int | type[bytes] | None
     value: int | type[bytes] | None
     salvage: bool
+
+
+class OpenOrCreateOptions(OpenOptions, total=False):
+    """What `Table.open(create=True)` takes by name: those of opening, and those of `Table.create`."""
+
+    capacity: int
+    levels: int
+    hash_locations: int
+    slots: int
+    seed: int
+    max_bytes: int
+    score: str | None
+
+
+_OF_CREATION = OpenOrCreateOptions.__annotations__.keys() - OpenOptions.__annotations__.keys()
 
 
 def mode_of(mode: Any, what: str) -> str:
@@ -101,25 +135,36 @@ def open_options(
     )
 
 
+def open_or_create_options(
+    device: Any, mode: str, given: dict[str, Any]
+) -> tuple[NativeOpenOptions, NativeCreateOptions]:
+    """How a pool is opened if it is there, and created if it is not. Both are checked, whichever comes."""
+    if mode == "r":
+        raise InvalidArgument("create=True is given with mode='r': leave one out, what is created is open for changes")
+    opened = open_options(device, mode, **{name: given[name] for name in given.keys() - _OF_CREATION})
+    rest = {name: value for name, value in given.items() if name not in ("key", "value", "capacity", "salvage")}
+    key, value = (8 if given.get(name) is None else given[name] for name in ("key", "value"))
+    return opened, create_options(key, value, given.get("capacity", default_capacity), device, False, **rest)
+
+
 def _work_options(
     threads: int = 0,
     moves: bool = True,
     shared_bias: int = 2,
     flush: bool = False,
-    gpu_memory: int | None = None,
-    bucket_cache: float = 1,
-    value_cache: float = 0,
-    value_memory: int | None = None,
-    cache_policy: str = "lfu",
+    gpu: Gpu | None = None,
 ) -> dict[str, Any]:
+    gpu = Gpu() if gpu is None else gpu
+    if not isinstance(gpu, Gpu):
+        raise InvalidType(f"gpu is of type {type(gpu).__name__}: give holdfastdb.Gpu(...), or None")
     return {
         "threads": whole("threads", threads, 0, 1 << 16),
         "moves": bool(moves),
         "shared_bias": whole("shared_bias", shared_bias, 0, 1 << 16),
         "flush": bool(flush),
-        "gpu_memory": None if gpu_memory is None else whole("gpu_memory", gpu_memory, 0, MOST),
-        "bucket_cache": number("bucket_cache", bucket_cache),
-        "value_cache": number("value_cache", value_cache),
-        "value_memory": None if value_memory is None else whole("value_memory", value_memory, 0, MOST - 1),
-        "cache_policy": policy_of(cache_policy),
+        "gpu_memory": None if gpu.memory is None else whole("memory", gpu.memory, 0, MOST),
+        "bucket_cache": number("bucket_cache", gpu.bucket_cache),
+        "value_cache": number("value_cache", gpu.value_cache),
+        "value_memory": None if gpu.value_memory is None else whole("value_memory", gpu.value_memory, 0, MOST - 1),
+        "cache_policy": policy_of(gpu.cache_policy),
     }

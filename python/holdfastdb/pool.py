@@ -147,7 +147,7 @@ class Pool:
         self._native.rename(name_of(name), name_of(to), bool(overwrite))
 
     def drop(self, name: str) -> None:
-        """Removes an object, durably, and gives its room back.
+        """Removes an object, durably, and frees its space in the file.
 
         Raises
         ------

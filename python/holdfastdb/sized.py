@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InvalidArgument, InvalidType, NoSpace
+from .operands import Key
 from .operations import Operations
 from .status import Status
 
@@ -27,25 +28,25 @@ class Sized(Operations):
         """Items in the table; the same as `len`."""
         return len(self)
 
-    def __getitem__(self, key: Any) -> bytes:
+    def __getitem__(self, key: Key) -> bytes:
         """The value's bytes. Raises KeyError if the key is absent."""
         value = self._value_of(key, "find(keys)")
         if value is None:
             raise KeyError(key)
         return value
 
-    def get(self, key: Any, default: Any = None) -> Any:
+    def get(self, key: Key, default: Any = None) -> Any:
         """The value's bytes, or `default` if the key is absent. `find` takes many keys."""
         value = self._value_of(key, "find(keys)")
         return default if value is None else value
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Key, value: Any) -> None:
         """Adds the key with its value, or replaces the value, as `insert_or_assign` does. Raises NoSpace."""
         keys, row = _one_key(key, "insert_or_assign(keys, values)"), _one_row(value)
         if self.insert_or_assign(keys, row)[0] == Status.NO_SPACE:
             raise NoSpace(f"the key {key!r} found no room in {self._shape.path}: give it more, or let it grow")
 
-    def __delitem__(self, key: Any) -> None:
+    def __delitem__(self, key: Key) -> None:
         """Removes the key, as `erase` does. Raises KeyError if it is absent."""
         if self.erase(_one_key(key, "erase(keys)"))[0] == Status.NOT_FOUND:
             raise KeyError(key)

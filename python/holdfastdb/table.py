@@ -5,19 +5,45 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, NoReturn, Unpack
+from typing import Any, Literal, NoReturn, Unpack, overload
 
+from ._native import CreateOptions as NativeCreateOptions
+from ._native import OpenOptions as NativeOpenOptions
 from ._native import Table as NativeTable
 from ._native import default_capacity
 from .checked import MOST, function_of, whole
 from .column import Column
 from .contents import Contents
-from .errors import InvalidType, TableClosed
+from .errors import InvalidType, PoolExists, PoolNotFound, TableClosed
 from .inspection import CheckReport, SnapshotReport, path_text, report_from
 from .libraries import HOST
 from .operands import TableShape
-from .options import CreateOptions, OpenOptions, create_options, mode_of, open_options
+from .options import (
+    CreateOptions,
+    OpenOptions,
+    OpenOrCreateOptions,
+    create_options,
+    mode_of,
+    open_options,
+    open_or_create_options,
+)
 from .sized import Sized
+
+_ATTEMPTS = 3
+"""To open or create a pool that others create and remove meanwhile."""
+
+
+def _open_or_create(path: str, opened: NativeOpenOptions, created: NativeCreateOptions) -> NativeTable:
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return NativeTable.open(path, opened)
+        except PoolNotFound:
+            try:
+                return NativeTable.create(path, created, None)
+            except PoolExists:  # somebody else was faster
+                if attempt == _ATTEMPTS:
+                    raise
+    raise AssertionError("every attempt returns or raises")
 
 
 class Table(Sized, Contents):
@@ -103,7 +129,7 @@ class Table(Sized, Contents):
             bytes of a key (8, or another multiple of 8 up to 128) and of a value (0, a set, to 65536; up to 8 live
             inside the slot). They never change.
         capacity
-            Items to make room for; the table grows past it by itself. Default: a few thousand, in a small file.
+            Items to make space for; the table grows past it by itself. Default: a few thousand, in a small file.
         device
             "auto" (a GPU if there is one and the medium allows it), "cpu", "cuda" or "cuda:N".
         overwrite
@@ -122,24 +148,8 @@ class Table(Sized, Contents):
             Of the hash; 0: random.
         max_bytes
             Address space kept for the value heap; 0: 1 TiB.
-        gpu_memory
-            Bytes of GPU memory that copies of the pool's buckets may take: 16 a slot of 8-byte keys. If not all fit,
-            as many are kept as do; of the others, searches read the slot that they need in the pool. Default: half of
-            what is free.
-        bucket_cache
-            The part of all buckets that have a copy at most, as far as `gpu_memory` goes: 0 (none) to 1 (all). What
-            has no copy is read in the pool, over the link. Ignored on the CPU. Default: 1.
-        value_cache
-            The part of all values that have a copy in GPU memory, which searches read instead of the pool: 0 (none) to
-            1 (all, loaded at once). Changes are written to the pool first, and then to the copy. Ignored on the CPU.
-            Default: 0.
-        value_memory
-            Bytes of GPU memory that these copies may take; where not all fit, fewer are kept. Default: half of what is
-            free.
-        cache_policy
-            Which buckets and values have a copy, where not all have: "lfu" (the default), those searched for most
-            often; "lru", last; "random". They are chosen by `load_cache()`, and by itself as searches go on. A table
-            begins with copies of the first buckets, and of no values.
+        gpu
+            What the table keeps in GPU memory: `holdfastdb.Gpu(bucket_cache=0.2, ...)`. Ignored on the CPU.
         score
             Keep 8 more bytes with each item, by which `erase_if`, `export_if` and `size_if` can choose: "step" (`step`
             of the table when a change was called), "time" (then, in nanoseconds since 1970) or "frequency" (1 for a new
@@ -155,23 +165,39 @@ class Table(Sized, Contents):
         native = NativeTable.create(text, create_options(key, value, capacity, device, overwrite, **options), None)
         return cls._wrap(native, text, text, "r+")
 
+    @overload
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], device: str = ..., mode: str = ..., *, create: Literal[False] = ...,
+        **options: Unpack[OpenOptions],
+    ) -> Table: ...  # fmt: skip
+    @overload
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], device: str = ..., mode: str = ..., *, create: Literal[True],
+        **options: Unpack[OpenOrCreateOptions],
+    ) -> Table: ...  # fmt: skip
     @classmethod
     def open(
         cls,
         path: str | os.PathLike[str],
         device: str = "auto",
         mode: str = "r+",
-        **options: Unpack[OpenOptions],
+        *,
+        create: bool = False,
+        **options: Any,
     ) -> Table:
         """Opens the only table in a pool file, and recovers it first if it was not closed.
 
         Parameters
         ----------
-        path, device, threads, moves, shared_bias, flush, gpu_memory, bucket_cache, value_cache, value_memory,
-        cache_policy
+        path, device, threads, moves, shared_bias, flush, gpu
             As for `create`.
         mode
             "r+" to change the table (one process at a time), "r" to read it (together with other readers).
+        create
+            Create the pool if there is none, with `key`, `value` and the options of `Table.create`. If there is one it
+            is opened as it is; only `key` and `value`, where given, must agree. Not with mode="r".
         key, value
             Bytes of keys and values that the pool must have, or `bytes`, if given.
         salvage
@@ -185,7 +211,11 @@ class Table(Sized, Contents):
         PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, PoolMismatch, PowerLost, MediumError, DeviceError
         """
         mode, text = mode_of(mode, "table"), path_text(path)
-        return cls._wrap(NativeTable.open(text, open_options(device, mode, **options)), text, text, mode)
+        if not create:
+            return cls._wrap(NativeTable.open(text, open_options(device, mode, **options)), text, text, mode)
+        opened, created = open_or_create_options(device, mode, options)
+        native = _open_or_create(text, opened, created)
+        return cls._wrap(native, text, text, mode)
 
     # Parts of values.
 
@@ -267,8 +297,8 @@ class Table(Sized, Contents):
     def load_cache(self) -> None:
         """Copies the buckets and values that were searched for most into GPU memory, and waits until they are there.
 
-        How many is for `bucket_cache` and `value_cache` to say. Other batches go on meanwhile. Where all have a copy,
-        or none, it does nothing.
+        How many is for `Gpu.bucket_cache` and `Gpu.value_cache` to say. Other batches go on meanwhile. Where all have a
+        copy, or none, it does nothing.
         """
         self._native.load_cache()
 
@@ -283,7 +313,7 @@ class Table(Sized, Contents):
         """Copies the table's pool, as it is between two batches, into a pool file of its own, on any medium.
 
         Searches go on meanwhile; changing batches wait until all is copied, and the copy waits for those that run. The
-        file has its name only when it is whole and on its device: interrupted, killed or out of room, nothing is there.
+        file has its name only when it is whole and on its device: interrupted, killed or out of space, there is none.
         A handler of a signal that interrupts a batch copies the table as it is between two pieces of that batch.
 
         Parameters

@@ -110,7 +110,7 @@ void check_cache(const CacheOptions& options) {
   }
   if (!(options.bucket_ratio >= 0 && options.bucket_ratio <= 1)) {
     refuse("bucket_cache is " + std::to_string(options.bucket_ratio) +
-           ": give the part of all buckets, 0 (none) to 1 (all that fit gpu_memory)");
+           ": give the part of all buckets, 0 (none) to 1 (all that fit the GPU memory allowed)");
   }
   if (options.policy > CachePolicy::random) {
     refuse("cache_policy is number " + std::to_string(static_cast<unsigned>(options.policy)) +

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conftest import GPUS, WHY_NO_GPU, Machine, Make
 
+import holdfastdb as hf
 from holdfastdb import DeviceError, InvalidArgument, InvalidType, Status, Table
 
 pytestmark = pytest.mark.skipif(GPUS == 0, reason=f"no GPU: {WHY_NO_GPU}")
@@ -194,7 +195,7 @@ def test_mixed_batch_in_gpu_memory(table: Table, torch: Any) -> None:
 
 @pytest.mark.parametrize("policy", ["lfu", "lru", "random"])
 def test_value_cache(make: Make, torch: Any, policy: str) -> None:
-    made = make(Machine("cuda"), value=16, capacity=N, value_cache=0.5, cache_policy=policy)
+    made = make(Machine("cuda"), value=16, capacity=N, gpu=hf.Gpu(value_cache=0.5, cache_policy=policy))
     keys = torch.arange(N, device="cuda")
     values = torch.rand(N, 4, device="cuda")
     made.table.insert(keys, values)
@@ -216,7 +217,7 @@ def test_value_cache(make: Make, torch: Any, policy: str) -> None:
 @pytest.mark.parametrize("policy", ["lfu", "lru", "random"])
 @pytest.mark.parametrize("value", [8, 16])
 def test_bucket_cache(make: Make, torch: Any, policy: str, value: int) -> None:
-    made = make(Machine("cuda"), value=value, capacity=N, bucket_cache=0.25, cache_policy=policy)
+    made = make(Machine("cuda"), value=value, capacity=N, gpu=hf.Gpu(bucket_cache=0.25, cache_policy=policy))
     keys = torch.arange(N, device="cuda")
     values = torch.rand(N, value // 4, device="cuda")
     made.table.insert(keys, values)
@@ -237,4 +238,4 @@ def test_bucket_cache(make: Make, torch: Any, policy: str, value: int) -> None:
 
 def test_a_cache_of_more_memory_than_there_is(make: Make) -> None:
     with pytest.raises(DeviceError, match=r"value_memory allows 1125899906842624 bytes, but [0-9]+ bytes .* are free"):
-        make(Machine("cuda"), value=16, value_cache=0.5, value_memory=1 << 50)
+        make(Machine("cuda"), value=16, gpu=hf.Gpu(value_cache=0.5, value_memory=1 << 50))

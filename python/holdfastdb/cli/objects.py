@@ -61,7 +61,7 @@ def create(
         str, typer.Option(help="Bytes of a key: 8, or another multiple of 8 up to 128; or bytes: any.")
     ] = "8",
     value: Annotated[str, typer.Option(help="Bytes of a value; 0: a set; or bytes: any.")] = "128",
-    capacity: Annotated[int, typer.Option(help="Items to make room for; the table grows past it.")] = default_capacity,
+    capacity: Annotated[int, typer.Option(help="Items to make space for; the table grows past it.")] = default_capacity,
     levels: int = 2,
     hash_locations: int = 2,
     slots: Annotated[int, typer.Option(help="Of a bucket.")] = 8,

@@ -17,7 +17,7 @@ from .rows import Rows
 class Embedding(torch.nn.Module):
     """Looks up rows of a table, and keeps their gradients: `torch.nn.Embedding`, sparse, for keys of 8 bytes.
 
-    In training, forward adds rows for new keys, and raises NoSpace where there is no room for them. Backward leaves
+    In training, forward adds rows for new keys, and raises NoSpace where there is no space for them. Backward leaves
     gradients on the one parameter, `rows`, those of repeated keys and of several passes summed; `holdfastdb.torch.SGD`
     or `Adagrad` applies them. In evaluation nothing changes, and the rows of absent keys are zero. `state_dict` is
     empty: the rows are in the pool.

@@ -25,6 +25,8 @@ STATUS_CODES = np.full(256, 255, np.uint8)
 for _status in PACKAGE.Status:
     STATUS_CODES[int(_status)] = STATUSES.index(_status.name.lower())
 
+GPU_OPTIONS = ("bucket_cache", "value_cache", "cache_policy")
+
 
 def machines() -> list[Machine]:
     """Those that are present."""
@@ -38,10 +40,17 @@ def able(kind: Kind, machine: Machine) -> bool:
     return kind.element != "bfloat16" or has_torch()
 
 
+def options_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Options of the trace as those of the package."""
+    gpu = {name: value for name, value in given.items() if name in GPU_OPTIONS}
+    others = {name: value for name, value in given.items() if name not in GPU_OPTIONS}
+    return others | ({"gpu": PACKAGE.Gpu(**gpu)} if gpu else {})
+
+
 def create(path: Path, kind: Kind, device: str) -> Any:
     levels, locations, slots = kind.shape
     sizes = (bytes, bytes) if kind.any_length else (kind.key, kind.value)
-    options = {"capacity": 64, "seed": 1, "score": kind.score, **kind.options}
+    options = {"capacity": 64, "seed": 1, "score": kind.score, **options_of(kind.options)}
     return PACKAGE.Table.create(
         path, *sizes, device=device, levels=levels, hash_locations=locations, slots=slots, **options
     )
@@ -49,7 +58,7 @@ def create(path: Path, kind: Kind, device: str) -> Any:
 
 def open_table(path: Path, kind: Kind, device: str, mode: str = "r+") -> Any:
     of_creation = ("capacity", "max_bytes")
-    options = {name: value for name, value in kind.options.items() if name not in of_creation}
+    options = {name: value for name, value in options_of(kind.options).items() if name not in of_creation}
     if mode == "r":
         device = "cpu"  # a GPU takes no read-only pool
     return PACKAGE.Table.open(path, device=device, mode=mode, **options)
@@ -104,7 +113,7 @@ class Table:
         return {"error": "none"}
 
     def create_another(self, name: str, **options: Any) -> None:
-        PACKAGE.Table.create(self.folder / name, **options).close()
+        PACKAGE.Table.create(self.folder / name, **options_of(options)).close()
 
     def open_another(self, name: str, **options: Any) -> None:
         PACKAGE.Table.open(self.folder / name, **options).close()

@@ -128,10 +128,10 @@ def test_values_that_stay_on_the_gpu(machine: Machine, folder: Path) -> None:
         keys = packed(rows)
         table.insert(keys, packed(values), mask=machine.put(np.arange(n) % 3 != 0))
         if machine.library == "numpy":
-            with pytest.raises(InvalidArgument, match="as_device leaves values in the memory of the GPU"):
-                table.find(keys, as_device=True)
+            with pytest.raises(InvalidArgument, match="result='device' leaves values in the memory of the GPU"):
+                table.find(keys, result="device")
             return
-        (data, offsets), found, missing = table.find(keys, as_device=True, missing=True)
+        (data, offsets), found, missing = table.find(keys, result="device", missing=True)
         assert type(data) is type(keys[0]) and data.device == keys[0].device
         expected = [value if i % 3 else b"" for i, value in enumerate(values)]
         ends = machine.get(offsets)
@@ -140,11 +140,9 @@ def test_values_that_stay_on_the_gpu(machine: Machine, folder: Path) -> None:
         assert machine.get(missing).tolist() == list(range(0, n, 3))
         table.erase(keys)
         assert (machine.get(table.insert(keys, (data, offsets))) == Status.INSERTED).all()
-        (data, offsets), found = table.find_or_insert(keys, packed(values), as_device=True)
+        (data, offsets), found = table.find_or_insert(keys, packed(values), result="device")
         assert machine.get(found).all() and machine.get(offsets).tolist() == ends.tolist()
-        with pytest.raises(InvalidArgument, match="Arrow's arrays lie in host memory"):
-            table.find(keys, as_device=True, as_arrow=True)
-        (data, offsets), found = table.find(packed([b"none"]), as_device=True)
+        (data, offsets), found = table.find(packed([b"none"]), result="device")
         assert machine.get(offsets).tolist() == [0, 0] and len(data) == 0
     assert ends[-1] == sum(map(len, expected))
 
@@ -156,10 +154,10 @@ def test_arrow(table: Table) -> None:
     for kind in (pa.binary(), pa.large_binary()):
         keys, values = pa.array([b"skipped", *KEYS], kind)[1:], pa.chunked_array([[b"-"], VALUES], kind)[1:]
         assert (table.insert_or_assign(keys, values) <= Status.UPDATED).all()
-        got, found = table.find(keys, as_arrow=True)
+        got, found = table.find(keys, result="arrow")
         assert got.type == pa.large_binary() and got.to_pylist() == VALUES and found.all()
-    assert table.find(pa.array([b"ab", b"cd"], pa.binary(2)), as_arrow=True)[0].to_pylist() == [None, None]
-    keys, values, _ = table.export_batch(as_arrow=True)
+    assert table.find(pa.array([b"ab", b"cd"], pa.binary(2)), result="arrow")[0].to_pylist() == [None, None]
+    keys, values, _ = table.export_batch(result="arrow")
     assert dict(zip(keys.to_pylist(), values.to_pylist(), strict=True)) == dict(zip(KEYS, VALUES, strict=True))
     with pytest.raises(InvalidArgument, match=r"keys\[1\] is null"):
         table.find(pa.array([b"a", None]))
@@ -212,9 +210,29 @@ def test_what_needs_fixed_lengths(table: Table, folder: Path) -> None:
         Table.create(folder / "half.hold", key=bytes, value=8)
     with (
         Table.create(folder / "fixed.hold") as fixed,
-        pytest.raises(InvalidArgument, match="as_arrow is for values of"),
+        pytest.raises(InvalidArgument, match="result='arrow' is for values of"),
     ):
-        fixed.find([1], as_arrow=True)
+        fixed.find([1], result="arrow")
+    with pytest.raises(InvalidArgument, match="result is 'pandas': give 'numpy', 'arrow' or 'device'"):
+        table.find([b"a"], result="pandas")
+    with pytest.raises(InvalidArgument, match="result is 'device': give 'numpy' or 'arrow'"):
+        table.export_batch(result="device")
+    with pytest.raises(InvalidType, match="result is of type bool: give 'numpy'"):
+        table.find([b"a"], result=True)
+
+
+def test_results_have_names(table: Table) -> None:
+    table.insert_or_assign(KEYS, VALUES)
+    found = table.find(KEYS)
+    assert found.values.tolist() == VALUES and found.found.all()
+    assert table.find([*KEYS, b"no"], missing=True).missing.tolist() == [len(KEYS)]
+    assert table.find_or_insert(KEYS, VALUES).found.all()
+    assert (table.find_or_insert(KEYS, VALUES, statuses=True).statuses == Status.FOUND).all()
+    assert (table.insert_and_find(KEYS, VALUES).statuses == Status.EXISTS).all()
+    assert (table.apply(["find"] * len(KEYS), KEYS).statuses == Status.FOUND).all()
+    exported = table.export_batch()
+    assert exported.cursor is None and dict(zip(exported.keys, exported.values, strict=True)) == dict(table.items())
+    assert [sorted(items.keys) for items in table.batches()] == [sorted(KEYS)]
 
 
 def test_the_pool_knows(folder: Path) -> None:
