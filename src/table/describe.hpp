@@ -15,5 +15,9 @@ std::string names_in(const memory::Directory& directory);
 
 /// The objects of an intact directory. Reads their pages from the file; needs no lock.
 std::vector<ObjectInfo> describe(const memory::File& file, const memory::Directory& directory);
+ObjectInfo describe(const memory::File& file, const memory::Directory& directory, const memory::ObjectEntry& entry);
+
+/// A region or a log that this version knows.
+bool is_data(const memory::ObjectEntry& entry);
 
 }  // namespace holdfast::table
