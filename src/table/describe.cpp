@@ -2,10 +2,11 @@
 #include "table/describe.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "gphash/table_shape.hpp"
-#include "log/data_object.hpp"
+#include "log/log_header.hpp"
 #include "pool/medium/medium.hpp"
 #include "pool/medium/owner.hpp"
 #include "pool/object_page.hpp"
@@ -30,6 +31,7 @@ std::uint32_t data_header(const memory::ObjectEntry& entry) {
     return entry.type == static_cast<std::uint32_t>(kind.type) && entry.required == 0 && entry.type_version != 0 &&
            entry.type_version <= kind.version;
   };
+  if (is(log::kLog)) return sizeof(log::LogHeader);
   return is(log::kRegion) ? sizeof(log::DataHeader) : 0;
 }
 
@@ -75,6 +77,10 @@ void describe_type(const memory::Directory& directory, const memory::ObjectEntry
   }
   if (const std::uint32_t bytes = data_header(entry); bytes != 0) {
     info.damage = log::flaw_in(directory, entry, page, bytes);
+    if (!info.damage.empty() || bytes != sizeof(log::LogHeader)) return;
+    log::LogHeader header;
+    std::memcpy(&header, page.header, sizeof header);
+    info.damage = log::flaw_in(header);
     return;
   }
   if (!is_table(entry) || entry.type_version > gphash::kTableVersion || entry.required != 0) {

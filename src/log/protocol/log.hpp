@@ -113,6 +113,18 @@ HOLDFAST_BOTH LogStatus clear(Memory& memory, const View<Memory>& view, std::uin
   return LogStatus::ok;
 }
 
+/// Empties the log, durably. One fence for all.
+template <class Memory>
+HOLDFAST_BOTH void clear_all(Memory& memory, const View<Memory>& view) {
+  for (std::uint64_t place = 0; place < view.shape.places(); ++place) {
+    if (count(memory, view, place) == 0) continue;
+    memory.store(view.tails + place, 0);
+    if (memory.keeps(Step::flush_tail)) memory.flush(view.tails + place, 1);
+    memory.show(view.shown + place, 0);
+  }
+  if (memory.keeps(Step::fence_after_truncate)) memory.fence();
+}
+
 /// Rebuilds the copy of the tails. Returns the first place with a damaged tail, or Shape::none().
 template <class Memory>
 HOLDFAST_BOTH std::uint64_t load_tails(Memory& memory, const View<Memory>& view) {

@@ -37,22 +37,10 @@ HOLDFAST_BOTH void set_flag(Memory& memory, const View<Memory>& view, std::uint3
   if (memory.keeps(fence)) memory.fence();
 }
 
-/// Empties the log, durably. One fence for all.
+/// The log is empty. Updates may follow when it returns. `flag`: not 0; says what is updated.
 template <class Memory>
-HOLDFAST_BOTH void clear_all(Memory& memory, const View<Memory>& view) {
-  for (std::uint64_t place = 0; place < view.shape.places(); ++place) {
-    if (count(memory, view, place) == 0) continue;
-    memory.store(view.tails + place, 0);
-    if (memory.keeps(Step::flush_tail)) memory.flush(view.tails + place, 1);
-    memory.show(view.shown + place, 0);
-  }
-  if (memory.keeps(Step::fence_after_truncate)) memory.fence();
-}
-
-/// The log is empty. Updates may follow when it returns.
-template <class Memory>
-HOLDFAST_BOTH void begin(Memory& memory, const View<Memory>& view) {
-  set_flag(memory, view, 1, Step::fence_after_begin);
+HOLDFAST_BOTH void begin(Memory& memory, const View<Memory>& view, std::uint32_t flag = 1) {
+  set_flag(memory, view, flag, Step::fence_after_begin);
 }
 
 /// Writes `size` words at `base` + `offset`. Where the log has no place for them nothing is written.
