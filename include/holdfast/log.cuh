@@ -32,7 +32,8 @@ class LogRef {
   /// The calling thread's. Conventional: the partition that its number falls to.
   __device__ std::uint64_t place() const {
     const std::uint64_t block = blockIdx.x + gridDim.x * (blockIdx.y + std::uint64_t{gridDim.y} * blockIdx.z);
-    return view_.shape.place(block, threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
+    const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    return view_.shape.place(block, thread, blockDim.x * blockDim.y * blockDim.z);
   }
 
   template <class T>

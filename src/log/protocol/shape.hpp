@@ -36,8 +36,8 @@ struct Shape {
 
   /// Of a thread of a launch, which may be smaller than the log's; none() if there is no place for it.
   HOLDFAST_BOTH static constexpr std::uint64_t none() { return ~std::uint64_t{0}; }
-  HOLDFAST_BOTH std::uint64_t place(std::uint64_t block, std::uint32_t thread) const {
-    if (kind == LogKind::conventional) return (block * kMostThreads + thread) % blocks;
+  HOLDFAST_BOTH std::uint64_t place(std::uint64_t block, std::uint32_t thread, std::uint32_t block_threads) const {
+    if (kind == LogKind::conventional) return (block * block_threads + thread) % blocks;
     return block < blocks && thread < threads ? block * warps() * kLanes + thread : none();
   }
 
