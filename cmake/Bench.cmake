@@ -1,4 +1,4 @@
-# Bench.cmake: benchmarks that are programs: holdfast-link-bench, a table on a GPU with its arrays in GPU memory, and
+# Bench.cmake: benchmarks that are programs: holdfast-link-bench, a table on a GPU with its arrays in GPU memory, holdfast-log-bench, and
 # holdfast-dramhit-bench, a table in memory; and the peers, where they are installed. Python.cmake has the module `_bench`.
 set(bench "${PROJECT_SOURCE_DIR}/bench")
 file(GLOB bench_frame CONFIGURE_DEPENDS "${bench}/frame/*.cpp")
@@ -11,6 +11,10 @@ if(HOLDFAST_CUDA)
   target_include_directories(holdfast-link-bench PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(holdfast-link-bench PRIVATE holdfast_cuda holdfast_options CLI11::CLI11
                                                      nlohmann_json::nlohmann_json)
+  add_executable(holdfast-log-bench "${bench}/log/main.cu" ${bench_frame})
+  target_include_directories(holdfast-log-bench PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(holdfast-log-bench PRIVATE holdfast_cuda holdfast_options CLI11::CLI11
+                                                    nlohmann_json::nlohmann_json)
 endif()
 
 # A peer of the comparison, where it is installed: target, name, header, library (none: it is all headers).

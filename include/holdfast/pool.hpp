@@ -168,6 +168,8 @@ class Pool {
 
  private:
   friend class Table;
+  friend class Region;
+  friend class Log;
   class Impl;
   explicit Pool(std::shared_ptr<Impl> impl);
   Held<std::shared_ptr<Impl>> impl_;

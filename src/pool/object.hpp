@@ -31,7 +31,7 @@ class Object {
   std::uint32_t number() const { return number_; }
   PoolFile& pool() const { return *pool_; }
   Medium medium() const { return pool_->medium().medium; }
-  Domain domain(bool gpu = false) const { return pool_->domain(gpu); }
+  virtual Domain domain(bool gpu = false) const { return pool_->domain(gpu); }
   const Persist& persist() const { return persist_; }  ///< the flushes that its domain (or `flush`) asks for
   bool read_only() const { return pool_->access() == Access::read_only; }
   bool was_clean() const { return was_clean_; }  ///< at open

@@ -2,9 +2,11 @@
 #include "table/describe.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "gphash/table_shape.hpp"
+#include "log/log_header.hpp"
 #include "pool/medium/medium.hpp"
 #include "pool/medium/owner.hpp"
 #include "pool/object_page.hpp"
@@ -23,7 +25,19 @@ bool is_table(const memory::ObjectEntry& entry) {
   return entry.type == static_cast<std::uint32_t>(memory::ObjectType::table);
 }
 
+/// Of a region or a log: the bytes of its header. 0: it is neither, or newer than this version.
+std::uint32_t data_header(const memory::ObjectEntry& entry) {
+  const auto is = [&](const log::Kind& kind) {
+    return entry.type == static_cast<std::uint32_t>(kind.type) && entry.required == 0 && entry.type_version != 0 &&
+           entry.type_version <= kind.version;
+  };
+  if (is(log::kLog)) return sizeof(log::LogHeader);
+  return is(log::kRegion) ? sizeof(log::DataHeader) : 0;
+}
+
 std::string type_of(const memory::ObjectEntry& entry) {
+  if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::region)) return "region";
+  if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::log)) return "log";
   return is_table(entry) ? "table" : "type " + std::to_string(entry.type);
 }
 
@@ -61,6 +75,14 @@ void describe_type(const memory::Directory& directory, const memory::ObjectEntry
     info.damage = "it is a table of version 0, which there is not";
     return;
   }
+  if (const std::uint32_t bytes = data_header(entry); bytes != 0) {
+    info.damage = log::flaw_in(directory, entry, page, bytes);
+    if (!info.damage.empty() || bytes != sizeof(log::LogHeader)) return;
+    log::LogHeader header;
+    std::memcpy(&header, page.header, sizeof header);
+    info.damage = log::flaw_in(header);
+    return;
+  }
   if (!is_table(entry) || entry.type_version > gphash::kTableVersion || entry.required != 0) {
     info.damage = "this version does not know such objects";
     return;
@@ -69,6 +91,10 @@ void describe_type(const memory::Directory& directory, const memory::ObjectEntry
   info.damage = gphash::read_shape(directory, entry.number, page, shape);
   if (info.damage.empty()) info.table = table_info(shape, directory, entry.number);
 }
+
+}  // namespace
+
+bool is_data(const memory::ObjectEntry& entry) { return data_header(entry) != 0; }
 
 ObjectInfo describe(const memory::File& file, const memory::Directory& directory, const memory::ObjectEntry& entry) {
   ObjectInfo info;
@@ -90,6 +116,8 @@ ObjectInfo describe(const memory::File& file, const memory::Directory& directory
   describe_type(directory, entry, found.page, info);
   return info;
 }
+
+namespace {
 
 bool any_damaged(const std::vector<ObjectInfo>& objects) {
   return std::any_of(objects.begin(), objects.end(), [](const ObjectInfo& object) { return !object.damage.empty(); });

@@ -21,5 +21,9 @@ inline std::string in_bytes(const char* what, std::uint64_t bytes) {
 
 /// The objects of an intact directory. Reads their pages from the file; needs no lock.
 std::vector<ObjectInfo> describe(const memory::File& file, const memory::Directory& directory);
+ObjectInfo describe(const memory::File& file, const memory::Directory& directory, const memory::ObjectEntry& entry);
+
+/// A region or a log that this version knows.
+bool is_data(const memory::ObjectEntry& entry);
 
 }  // namespace holdfast::table

@@ -101,7 +101,7 @@ const memory::ObjectEntry& Pool::Impl::require(const memory::Directory& director
 }
 
 void Pool::Impl::require_closed(std::uint32_t number, const std::string& name, const char* what) const {
-  if (!find_open(number)) return;
+  if (!find_open(number) && !is_object_open(number)) return;
   throw ObjectInUse(label_of(name) + " is open in this process, and " + what + ": close it first");
 }
 
@@ -161,7 +161,9 @@ void Pool::Impl::rename(const std::string& name, const std::string& to, bool ove
   }
   edit.rename(number, to);
   edit.commit();
-  if (replaced != number) tables_.erase(replaced);
+  if (replaced == number) return;
+  tables_.erase(replaced);
+  objects_.erase(replaced);
 }
 
 void Pool::Impl::drop(const std::string& name) {
@@ -173,6 +175,7 @@ void Pool::Impl::drop(const std::string& name) {
   edit.drop(number);
   edit.commit();
   tables_.erase(number);
+  objects_.erase(number);
 }
 
 void Pool::Impl::close() {
@@ -183,6 +186,7 @@ void Pool::Impl::close() {
   }
   for (const auto& table : tables) table->close();
   const auto guard = pass();
+  for (const auto& object : open_objects()) object->close();
   std::shared_ptr<memory::PoolFile> last;  // ends behind the mutex
   const std::lock_guard closing(file_mutex_);
   last.swap(file_);

@@ -12,6 +12,7 @@
 #include "holdfast/table.hpp"
 #include "pool/medium/fork.hpp"
 #include "pool/pool_file.hpp"
+#include "table/objects/open_object.hpp"
 
 namespace holdfast {
 
@@ -27,6 +28,10 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
                                             const std::string& label);
   std::shared_ptr<Table::Impl> open_table(const std::string& name, const OpenOptions& options,
                                           const std::string& label);
+  /// The same for an object of another type.
+  std::shared_ptr<table::OpenObject> create_object(const std::string& name, bool overwrite,
+                                                   const table::MakeObject& make);
+  std::shared_ptr<table::OpenObject> open_object(const std::string& name, const table::ReopenObject& open);
   void rename(const std::string& name, const std::string& to, bool overwrite);
   void drop(const std::string& name);
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options);
@@ -44,6 +49,8 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   /// Null if it is closed; waits for it if it is closing.
   std::shared_ptr<Table::Impl> find_open(std::uint32_t number) const;
   std::vector<std::shared_ptr<Table::Impl>> open_tables() const;  ///< by number
+  std::vector<std::shared_ptr<table::OpenObject>> open_objects() const;
+  bool is_object_open(std::uint32_t number) const;
   /// Throws ObjectNotFound, which names the objects that there are.
   const memory::ObjectEntry& require(const memory::Directory& directory, const std::string& name) const;
   CheckReport check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
@@ -63,6 +70,7 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
     std::shared_future<void> ended;  ///< its handle may be gone, and the table be closing still
   };
   std::map<std::uint32_t, Opened> tables_;
+  std::map<std::uint32_t, std::weak_ptr<table::OpenObject>> objects_;  ///< those that are no tables
 };
 
 }  // namespace holdfast

@@ -4,6 +4,7 @@
 
 #include "pool/snapshot.hpp"
 #include "table/aside.hpp"
+#include "table/describe.hpp"
 #include "table/impl.hpp"
 #include "table/pool_impl.hpp"
 
@@ -68,6 +69,9 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
   const auto copy = [&](const table::Progress& progress) {
     const auto guard = pass();
     const std::vector<std::shared_ptr<Table::Impl>> tables = open_tables();
+    if (const auto others = open_objects(); !others.empty()) {
+      throw ObjectInUse(others[0]->path() + " is open in this process, and kernels may write it: close it first");
+    }
     std::vector<std::unique_lock<Gate>> still;
     std::vector<const memory::Object*> objects;
     for (const auto& table : tables) {
@@ -109,6 +113,12 @@ CheckReport Pool::Impl::check() {
   const bool alone = directory->objects.size() == 1;
   for (const memory::ObjectEntry& entry : directory->objects) {
     const std::string label = alone ? path : label_of(std::string(entry.title()));
+    if (table::is_data(entry)) {
+      const ObjectInfo info = table::describe(pool->file(), *directory, entry);
+      total.was_clean &= info.clean;
+      if (!info.damage.empty()) total.errors.push_back(label + " is damaged: " + info.damage);
+      continue;
+    }
     if (entry.type != static_cast<std::uint32_t>(memory::ObjectType::table)) {
       total.errors.push_back(label + " is an object of type " + std::to_string(entry.type) +
                              ", which this Holdfast cannot verify; check it with a newer one");

@@ -1,0 +1,16 @@
+// log_status.hpp: what an operation on a log says.
+#pragma once
+
+#include <cstdint>
+
+namespace holdfast {
+
+enum class LogStatus : std::uint8_t {
+  ok = 0,
+  full,       ///< the place has as many entries as the log was made for
+  empty,      ///< the place has no entry
+  too_large,  ///< more bytes than an entry of the log has, or no multiple of 4
+  no_place    ///< the launch has more threads than the log has places
+};
+
+}  // namespace holdfast

@@ -1,0 +1,37 @@
+// memory.hpp: the CPU's Memory for logs. The tails themselves are as near as a copy of them would be.
+#pragma once
+
+#include <sched.h>
+
+#include <cstdint>
+
+#include "log/protocol/log.hpp"
+#include "pool/medium/persist.hpp"
+
+namespace holdfast::log {
+
+class CpuMemory {
+ public:
+  using Word = std::uint32_t;
+  explicit CpuMemory(const memory::Persist& persist) : persist_(persist) {}
+  static constexpr bool keeps(Step) { return true; }
+  std::uint32_t load(const Word* word) const { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+  void store(Word* word, std::uint32_t value) const { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
+  void flush(const Word* first, std::uint32_t words) const { persist_.flush(first, std::size_t{words} * sizeof(Word)); }
+  void flush_strided(const Word* first, std::uint32_t words, std::uint32_t stride) const {
+    if (stride == 1) return flush(first, words);
+    for (std::uint32_t k = 0; k < words; ++k) flush(first + std::uint64_t{k} * stride, 1);
+  }
+  void fence() const { persist_.fence(); }
+  std::uint32_t shown(const std::uint32_t* tail) const { return entries_in(load(tail)); }
+  void show(std::uint32_t*, std::uint32_t) const {}
+  void take(std::uint32_t* hold) const {
+    while (__atomic_exchange_n(hold, 1, __ATOMIC_ACQUIRE) != 0) sched_yield();
+  }
+  void release(std::uint32_t* hold) const { __atomic_store_n(hold, 0, __ATOMIC_RELEASE); }
+
+ private:
+  memory::Persist persist_;
+};
+
+}  // namespace holdfast::log

@@ -1,0 +1,52 @@
+// explore.hpp: callers that change a log, or updates in transactions, in every order, crashed at each access. Rule 24.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "log/model/world.hpp"
+
+namespace holdfast::log::model {
+
+enum class Op : std::uint8_t { insert, remove, clear };
+
+struct Operation {
+  Op op;
+  std::uint64_t place;
+};
+
+/// Each caller does its operations one after another.
+struct LogScenario {
+  std::string name;
+  Shape shape;
+  std::vector<std::vector<Operation>> callers;
+};
+
+struct Update {
+  unsigned offset;  ///< in words of 4 bytes
+  unsigned words;
+};
+
+/// Batches, each a transaction; in it every thread, with the place of its number, does its updates.
+struct TransactionScenario {
+  std::string name;
+  Shape shape;
+  unsigned data_words;
+  std::vector<std::vector<std::vector<Update>>> batches;  ///< by batch, by thread
+};
+
+struct Counts {
+  std::uint64_t executions = 0, states = 0, images = 0, recoveries = 0;
+  std::uint64_t crashed_in_recovery = 0;  ///< images that a crash of a recovery left
+};
+
+struct Verdict {
+  std::string failure;  ///< empty: none was found
+  Counts counts;
+};
+
+Verdict explore(const LogScenario& scenario, Flavour flavour);
+Verdict explore(const TransactionScenario& scenario, Flavour flavour);
+
+}  // namespace holdfast::log::model

@@ -1,0 +1,70 @@
+// world.hpp: a log over words that know what a crash may leave of them: the shipped protocol, access by access. Rule 24.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/hash.hpp"
+#include "log/protocol/transaction.hpp"
+#include "proof/arena.hpp"
+
+namespace holdfast::log::model {
+
+enum class Flavour : std::uint8_t { process, power, gpu };
+
+/// The step that is left out; `count`: none.
+inline Step left_out = Step::count;
+
+inline constexpr unsigned kMostCallers = 4;
+inline constexpr unsigned kMostWords = 16;  ///< of an entry
+
+class World;
+
+/// The model's Memory. A word of the arena holds 4 bytes, so that a crash may part any two of them.
+class ModelMemory {
+ public:
+  using Word = std::uint64_t;
+  ModelMemory(World& world, unsigned caller) : world_(world), caller_(caller) {}
+  static bool keeps(Step step) { return step != left_out; }
+  std::uint32_t load(const Word* word) const;
+  void store(Word* word, std::uint32_t value) const;
+  void flush(const Word* first, std::uint32_t words) const;
+  void flush_strided(const Word* first, std::uint32_t words, std::uint32_t stride) const;
+  void fence() const;
+  std::uint32_t shown(const std::uint32_t* word) const;
+  void show(std::uint32_t* word, std::uint32_t value) const;
+  void take(std::uint32_t* hold) const;
+  void release(std::uint32_t* hold) const { *hold = 0; }
+
+ private:
+  World& world_;
+  unsigned caller_;
+};
+
+class World {
+ public:
+  World(Flavour flavour, const Shape& shape, unsigned data_words);
+
+  View<ModelMemory> view();
+  std::uint64_t* data() { return arena.words() + data_at_; }
+  void load(const proof::Words& image);  ///< durable, and nothing of it is shown
+  std::uint64_t hash() const;
+  bool is_blocked(unsigned caller) const { return waits[caller] != nullptr && *waits[caller] != 0; }
+  /// What the log says of a place; false if an entry is torn: each has `words` words, value × 16 + its number.
+  bool list(std::uint64_t place, unsigned words, std::vector<std::uint32_t>& values);
+
+  proof::Arena arena;
+  std::function<void()> before = [] {};  ///< each access
+  std::array<const std::uint32_t*, kMostCallers> waits = {};
+  std::array<std::uint64_t, kMostCallers> did = {};  ///< of each caller, a hash of its accesses and of what it read
+
+ private:
+  friend class ModelMemory;
+  const Shape shape_;
+  unsigned tails_at_, entries_at_, data_at_;
+  std::vector<std::uint32_t> shown_, holds_;
+};
+
+}  // namespace holdfast::log::model

@@ -1,0 +1,66 @@
+// mapped_object.cpp: sections of an open region or log, and how it closes.
+#include "table/objects/mapped_object.hpp"
+
+#include <utility>
+
+namespace holdfast::table {
+
+MappedObject::MappedObject(std::unique_ptr<log::DataObject> object, bool gpu)
+    : number_(object->number()), path_(object->path()), gpu_(gpu), object_(std::move(object)) {
+  if (!gpu_) return;
+#ifdef HOLDFAST_WITH_CUDA
+  ranges_.add(object_->mapped().address, object_->mapped().bytes, object_->read_only());
+  if (!ranges_.error().empty()) throw DeviceError(path_ + " cannot be used on a GPU: " + ranges_.error());
+#else
+  throw DeviceError(path_ + " cannot be used on a GPU: this Holdfast was built without CUDA");
+#endif
+}
+
+MappedObject::~MappedObject() {
+  try {
+    close();
+  } catch (const Error&) {
+    // its next opening says what it lacks
+  }
+}
+
+log::DataObject& MappedObject::object() const {
+  if (!is_open()) throw TableClosed(path_ + " is closed: open it again");
+  if (object_->forked()) throw TableClosed(path_ + " was opened by the parent of this process: open it here");
+  return *object_;
+}
+
+void MappedObject::begin_section(Domain domain, Writer writer) {
+  const std::lock_guard guard(mutex_);
+  log::DataObject& open = object();
+  const bool gpu = writer == Writer::gpu;
+  if (gpu && !gpu_) throw InvalidArgument(path_ + " was not opened for a GPU: open it with gpu = true");
+  if (const Domain there = open.domain(gpu); there < domain) {
+    throw MediumError(path_ + " is on medium " + name(open.medium()) + ", where what a " + (gpu ? "GPU" : "CPU") +
+                      " persists survives " + name(there) + " and not " + name(domain) +
+                      ": ask for less, or move the pool to a medium that keeps it");
+  }
+  open.mark_changed(gpu);
+  ++sections_;
+}
+
+void MappedObject::end_section() noexcept {
+  const std::lock_guard guard(mutex_);
+  --sections_;
+}
+
+void MappedObject::close() {
+  const std::lock_guard guard(mutex_);
+  if (!is_open()) return;
+  if (!object_->forked()) {
+    if (sections_ != 0) throw InvalidArgument(path_ + " has an open section: end it first");
+    if (!object_->read_only()) object_->sync();
+#ifdef HOLDFAST_WITH_CUDA
+    ranges_.remove_all();
+#endif
+  }
+  is_open_.store(false, std::memory_order_release);
+  object_.reset();
+}
+
+}  // namespace holdfast::table

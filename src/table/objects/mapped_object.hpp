@@ -1,0 +1,49 @@
+// mapped_object.hpp: an open region or log: its bytes, mapped for a GPU where that was asked for, its sections, and its end.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "gpu/host_ranges.hpp"
+#include "holdfast/region.hpp"
+#include "log/data_object.hpp"
+#include "table/objects/open_object.hpp"
+
+namespace holdfast::table {
+
+class MappedObject : public OpenObject {
+ public:
+  /// Throws DeviceError where `gpu` is asked for and cannot be had.
+  MappedObject(std::unique_ptr<log::DataObject> object, bool gpu);
+  ~MappedObject() override;
+  MappedObject(const MappedObject&) = delete;
+  MappedObject& operator=(const MappedObject&) = delete;
+
+  std::uint32_t number() const override { return number_; }
+  bool is_open() const override { return is_open_.load(std::memory_order_acquire); }
+  void close() override;
+
+  log::DataObject& object() const;  ///< throws TableClosed
+  const std::string& path() const override { return path_; }
+  bool on_gpu() const { return gpu_; }
+
+  /// Throws MediumError where less than `domain` survives of what `writer` persists, and what makes it unwritable.
+  void begin_section(Domain domain, Writer writer);
+  void end_section() noexcept;
+
+ private:
+  const std::uint32_t number_;
+  const std::string path_;
+  const bool gpu_;
+  std::mutex mutex_;
+  std::unique_ptr<log::DataObject> object_;
+  std::atomic<bool> is_open_ = true;
+  unsigned sections_ = 0;
+#ifdef HOLDFAST_WITH_CUDA
+  gpu::HostRanges ranges_;
+#endif
+};
+
+}  // namespace holdfast::table
