@@ -12,7 +12,7 @@
 namespace holdfast::proof {
 namespace {
 
-constexpr unsigned kPatience = 60;  // seconds
+constexpr unsigned kWaitS = 60;  // seconds
 constexpr std::uint64_t kKeys = 200;
 
 void put_all(MemoryTable& table, std::uint64_t version) {
@@ -25,7 +25,7 @@ void put_all(MemoryTable& table, std::uint64_t version) {
 }
 
 TEST(DramhitShortages, OfAHandleEndNoPartition) {
-  alarm(kPatience);
+  alarm(kWaitS);
   std::int64_t at = 0;
   for (bool met = true; met; ++at) {
     MemoryTable table({.capacity = 10'000, .partitions = 2});  // a new one: its partitions know of no queue yet
