@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "checkpoint/checkpoint_object.hpp"
 #include "gphash/table_shape.hpp"
 #include "log/data_object.hpp"
 #include "pool/medium/medium.hpp"
@@ -33,9 +34,15 @@ std::uint32_t data_header(const memory::ObjectEntry& entry) {
   return is(log::kRegion) ? sizeof(log::DataHeader) : 0;
 }
 
+bool is_checkpoint(const memory::ObjectEntry& entry) {
+  return entry.type == static_cast<std::uint32_t>(memory::ObjectType::checkpoint) && entry.required == 0 &&
+         entry.type_version != 0 && entry.type_version <= checkpoint::kVersion;
+}
+
 std::string type_of(const memory::ObjectEntry& entry) {
   if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::region)) return "region";
   if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::log)) return "log";
+  if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::checkpoint)) return "checkpoint";
   return is_table(entry) ? "table" : "type " + std::to_string(entry.type);
 }
 
@@ -73,6 +80,10 @@ void describe_type(const memory::Directory& directory, const memory::ObjectEntry
     info.damage = "it is a table of version 0, which there is not";
     return;
   }
+  if (is_checkpoint(entry)) {
+    info.damage = checkpoint::flaw_in(directory, entry, page);
+    return;
+  }
   if (const std::uint32_t bytes = data_header(entry); bytes != 0) {
     info.damage = log::flaw_in(directory, entry, page, bytes);
     return;
@@ -88,7 +99,7 @@ void describe_type(const memory::Directory& directory, const memory::ObjectEntry
 
 }  // namespace
 
-bool is_data(const memory::ObjectEntry& entry) { return data_header(entry) != 0; }
+bool is_data(const memory::ObjectEntry& entry) { return data_header(entry) != 0 || is_checkpoint(entry); }
 
 ObjectInfo describe(const memory::File& file, const memory::Directory& directory, const memory::ObjectEntry& entry) {
   ObjectInfo info;
