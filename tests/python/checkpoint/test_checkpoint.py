@@ -134,3 +134,19 @@ def test_training_goes_on_after_kills_with_the_same_losses(tmp_path: Path) -> No
                 if n == kill:
                     os.kill(child.pid, signal.SIGKILL)
     assert lines == set(whole.splitlines(keepends=True))
+
+
+def test_the_command_lists_and_drops(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.hold")
+    with hf.Checkpoint(path, name="model") as checkpoint:
+        for step in (1, 2):
+            checkpoint.save({"x": np.zeros(4)}, step).wait()
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-m", "holdfastdb", "checkpoint", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert run("list", path).splitlines()[0] == "model: step 2, 1 tensors, 128 bytes"
+    assert '"step": 2' in run("list", path, "--json")
+    run("drop", f"{path}:model")
+    assert "no saved state" in run("list", path)
