@@ -170,6 +170,7 @@ class Pool {
   friend class Table;
   friend class Region;
   friend class Log;
+  friend class Checkpoint;
   class Impl;
   explicit Pool(std::shared_ptr<Impl> impl);
   Held<std::shared_ptr<Impl>> impl_;

@@ -8,6 +8,7 @@ array([0, 0], dtype=uint8)
 
 from . import errors, initial
 from ._native import version as __version__
+from .checkpoint import Checkpoint, SaveTicket
 from .column import Column
 from .errors import *  # noqa: F403
 from .inspection import (
@@ -53,6 +54,7 @@ __all__ = [
     "ScoresResult",
     "BadRow",
     "CheckReport",
+    "Checkpoint",
     "Column",
     "DumpReport",
     "Extent",
@@ -63,6 +65,7 @@ __all__ = [
     "Op",
     "Pool",
     "PoolInfo",
+    "SaveTicket",
     "SnapshotReport",
     "Status",
     "Table",

@@ -49,6 +49,9 @@ void bind_table(nanobind::module_& module);
 /// Adds the class `Pool`.
 void bind_pool(nanobind::module_& module);
 
+/// Adds the classes `Checkpoint`, `SaveTicket` and `SavedState`.
+void bind_checkpoint(nanobind::module_& module);
+
 /// Adds the classes `Blobs` and `DeviceBlobs`, which `Table` takes.
 void bind_blobs(nanobind::module_& module);
 

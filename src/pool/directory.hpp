@@ -16,7 +16,13 @@ inline constexpr unsigned kObjects = 1024;
 inline constexpr unsigned kNameBytes = 63;
 
 /// What an object is. A pool knows the numbers and not what they mean.
-enum class ObjectType : std::uint32_t { table = 1, journal = 2 /**< kept for it */, region = 3, log = 4 };
+enum class ObjectType : std::uint32_t {
+  table = 1,
+  journal = 2 /**< kept for it */,
+  region = 3,
+  log = 4,
+  checkpoint = 5
+};
 
 /// What an object's extents are for: role 0 is the pool's, the others mean something to the type.
 inline constexpr std::uint16_t kPagesRole =

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "checkpoint/checkpoint_object.hpp"
 #include "gphash/table_shape.hpp"
 #include "log/log_header.hpp"
 #include "pool/medium/medium.hpp"
@@ -35,9 +36,15 @@ std::uint32_t data_header(const memory::ObjectEntry& entry) {
   return is(log::kRegion) ? sizeof(log::DataHeader) : 0;
 }
 
+bool is_checkpoint(const memory::ObjectEntry& entry) {
+  return entry.type == static_cast<std::uint32_t>(memory::ObjectType::checkpoint) && entry.required == 0 &&
+         entry.type_version != 0 && entry.type_version <= checkpoint::kVersion;
+}
+
 std::string type_of(const memory::ObjectEntry& entry) {
   if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::region)) return "region";
   if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::log)) return "log";
+  if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::checkpoint)) return "checkpoint";
   return is_table(entry) ? "table" : "type " + std::to_string(entry.type);
 }
 
@@ -75,6 +82,10 @@ void describe_type(const memory::Directory& directory, const memory::ObjectEntry
     info.damage = "it is a table of version 0, which there is not";
     return;
   }
+  if (is_checkpoint(entry)) {
+    info.damage = checkpoint::flaw_in(directory, entry, page);
+    return;
+  }
   if (const std::uint32_t bytes = data_header(entry); bytes != 0) {
     info.damage = log::flaw_in(directory, entry, page, bytes);
     if (!info.damage.empty() || bytes != sizeof(log::LogHeader)) return;
@@ -94,7 +105,7 @@ void describe_type(const memory::Directory& directory, const memory::ObjectEntry
 
 }  // namespace
 
-bool is_data(const memory::ObjectEntry& entry) { return data_header(entry) != 0; }
+bool is_data(const memory::ObjectEntry& entry) { return data_header(entry) != 0 || is_checkpoint(entry); }
 
 ObjectInfo describe(const memory::File& file, const memory::Directory& directory, const memory::ObjectEntry& entry) {
   ObjectInfo info;

@@ -9,7 +9,7 @@ import typer
 
 from .. import __version__
 from ..errors import Error
-from . import demo_command, kmers, objects, pools, records, transfers
+from . import checkpoints, demo_command, kmers, objects, pools, records, transfers
 
 app = typer.Typer(
     help="Crash-consistent key-value tables in a file, for CPUs and GPUs.",
@@ -32,6 +32,7 @@ app.command("get")(records.get)
 app.command("put")(records.put)
 app.command("del")(records.delete)
 app.add_typer(kmers.app, name="kmer")
+app.add_typer(checkpoints.app, name="checkpoint")
 
 
 def _show_version(wanted: bool) -> None:

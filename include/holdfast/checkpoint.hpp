@@ -1,0 +1,129 @@
+// checkpoint.hpp: saves and restores the tensors of a program, as an object of a pool. GPM §5.3.
+//
+//   create or open   a checkpoint: 2 to 8 copies of a state, in one pool with tables
+//   save             copies tensors into the oldest copy; `wait` of its ticket returns when that one is durable and counts
+//   restore          the newest copy whose checksums are right; what it had to pass over is in `damage`
+//
+// After a crash at any moment the newest copy is the last that was acknowledged, or one that was being saved then.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/pool.hpp"
+
+namespace holdfast {
+
+/// What a tensor's elements are. The numbers are in pools.
+enum class ElementType : std::uint32_t {
+  boolean = 1,
+  u8,
+  i8,
+  u16,
+  i16,
+  u32,
+  i32,
+  u64,
+  i64,
+  f16,
+  bf16,
+  f32,
+  f64,
+  c64,
+  c128,
+  f8_e4m3,
+  f8_e5m2
+};
+unsigned bytes_of(ElementType element);  ///< 0: there is no such type
+const char* name(ElementType element);   ///< as safetensors names it: "F32"
+
+/// A tensor to be saved: contiguous, the last index fastest, in memory of the CPU.
+struct TensorView {
+  std::string name;  ///< unique in a state
+  ElementType element = ElementType::f32;
+  std::vector<std::uint64_t> shape;  ///< empty: one element
+  const void* data = nullptr;
+};
+
+/// A tensor of a saved state. `data` is in the pool, at a multiple of 128 bytes, and stays while the SavedState lives.
+struct SavedTensor {
+  std::string name;
+  ElementType element = ElementType::f32;
+  std::vector<std::uint64_t> shape;
+  const std::byte* data = nullptr;
+  std::uint64_t bytes = 0;
+};
+
+/// A state as it was saved. While one lives its copy is not overwritten.
+struct SavedState {
+  std::uint64_t step = 0, sequence = 0;
+  std::string text;
+  std::vector<SavedTensor> tensors;
+  std::vector<std::string> damage;  ///< newer copies that are damaged, and were passed over
+  std::shared_ptr<const void> held;
+};
+
+/// A copy that counts, as its header says.
+struct SavedCopy {
+  unsigned copy = 0;
+  std::uint64_t step = 0, sequence = 0, created = 0, tensors = 0, bytes = 0;
+  bool newest = false;
+};
+
+/// A save under way.
+class SaveTicket {
+ public:
+  SaveTicket() = default;
+  explicit SaveTicket(std::shared_future<void> done) : done_(std::move(done)) {}
+  /// Returns when the save is durable, and throws what went wrong with it: then the state before stands.
+  void wait() const { done_.get(); }
+  bool is_done() const { return done_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+
+ private:
+  std::shared_future<void> done_;
+};
+
+struct CheckpointOptions {
+  unsigned copies = 2;     ///< 2 to 8: one fewer may be in flight
+  bool overwrite = false;  ///< take the place of an object of that name
+  bool flush = false;      ///< flush as for domain `power` on any medium
+};
+
+/// A handle: copies are of the same checkpoint. Thread-safe. Saves take effect in the order of the calls.
+class Checkpoint {
+ public:
+  /// Throws InvalidArgument, ObjectExists, ObjectInUse, NoSpace.
+  static Checkpoint create(Pool& pool, const std::string& name, const CheckpointOptions& options = {});
+  /// Throws ObjectNotFound, ObjectInUse, PoolMismatch (it is no checkpoint), PoolVersion, PoolCorrupt.
+  static Checkpoint open(Pool& pool, const std::string& name, bool flush = false);
+
+  /// Copies the tensors into the pool, after which they may change; a thread checks and publishes them. `text` is kept with them.
+  /// `wait`: waits while all copies are in flight or held; else ObjectInUse. Throws NoSpace, InvalidArgument, ReadOnly; then
+  /// nothing is lost.
+  SaveTicket save(std::uint64_t step, std::span<const TensorView> tensors, std::string_view text = {},
+                  bool wait = true);
+  /// The newest state that is not damaged, judged by its header and by the blocks of tensors that are `wanted` (null: all).
+  /// Throws ObjectNotFound where nothing was saved, PoolCorrupt where all copies are damaged.
+  SavedState restore(const std::function<bool(const SavedTensor&)>& wanted = nullptr) const;
+  /// Fills registered tensors by name. Throws PoolMismatch where one is missing or has another type or shape; nothing is written
+  /// then. Others may be saved beside them.
+  SavedState restore_into(std::span<const TensorView> tensors) const;
+  std::vector<SavedCopy> list() const;  ///< newest first
+  void wait() const;                    ///< until no save is under way; errors come out of tickets
+  unsigned copies() const;
+  void close();  ///< after all saves; idempotent
+  bool is_open() const;
+
+ private:
+  class Impl;
+  explicit Checkpoint(std::shared_ptr<Impl> impl);
+  Held<std::shared_ptr<Impl>> impl_;
+};
+
+}  // namespace holdfast

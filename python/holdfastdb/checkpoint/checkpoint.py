@@ -1,0 +1,198 @@
+"""A checkpoint as a Python program uses it."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import warnings
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from .._native import Checkpoint as NativeCheckpoint
+from .._native import SavedState
+from .._native import SaveTicket as NativeTicket
+from ..checked import MOST, whole
+from ..errors import InvalidArgument, ObjectNotFound, PoolNotFound
+from ..inspection import name_of
+from ..options import mode_of
+from ..pool import Pool
+from .tree import NUMPY, TORCH, Flat, Given, rebuild
+
+
+class SaveTicket:
+    """A save that is under way."""
+
+    def __init__(self, native: NativeTicket) -> None:
+        self._native = native
+
+    def wait(self) -> None:
+        """Returns when the save is durable. Raises what went wrong with it: then the state before stands."""
+        self._native.wait()
+
+    @property
+    def done(self) -> bool:
+        """Whether `wait` would return, or raise, at once."""
+        return self._native.is_done()
+
+
+class Checkpoint:
+    """States of a program, saved into a pool: after a crash the newest that was acknowledged is there, or a later one.
+
+    Parameters
+    ----------
+    pool
+        A path, of a pool that is made if there is none; or an open `Pool`, in which tables may lie beside it.
+    copies
+        Of a new checkpoint, 2 to 8: one fewer saves may be in flight.
+    name
+        Of the object in the pool.
+    mode
+        "r+" or "r"; by default that of the pool, or "r+". With "r" restored arrays of the CPU lie in the pool, and are
+        not copied; they keep it open.
+    """
+
+    def __init__(
+        self,
+        pool: str | os.PathLike[str] | Pool,
+        copies: int = 2,
+        *,
+        name: str = "checkpoint",
+        mode: str | None = None,
+    ) -> None:
+        copies, name = whole("copies", copies, 2, 8), name_of(name)
+        self._owned: Pool | None = None
+        if not isinstance(pool, Pool):
+            path = pool
+            mode = "r+" if mode is None else mode_of(mode, "checkpoint")
+            try:
+                pool = self._owned = Pool.open(path, mode)
+            except PoolNotFound:
+                if mode == "r":
+                    raise
+                pool = self._owned = Pool.create(path)
+        elif mode not in (None, pool.mode):
+            raise InvalidArgument(f"mode is {mode!r}, and the pool's {pool.mode!r}: leave it out")
+        self._path, self._maps = f"{pool.path}:{name}", pool.mode == "r"
+        try:
+            self._native = NativeCheckpoint.open(pool._native, name)
+        except ObjectNotFound:
+            if pool.mode == "r":
+                raise
+            self._native = NativeCheckpoint.create(pool._native, name, copies)
+        self._damage: tuple[str, ...] = ()
+
+    def save(self, state: Any, step: int, *, wait: bool = True) -> SaveTicket:
+        """Copies a state into the pool, after which its arrays may change, and lets it count in the background.
+
+        Parameters
+        ----------
+        state
+            Dicts, lists and tuples, nested, of NumPy, CuPy and PyTorch arrays, numbers, strings, bytes, bools and None.
+        step
+            Restored with it.
+        wait
+            While all copies are in flight: wait, or raise ObjectInUse.
+
+        Raises
+        ------
+        InvalidType
+            The state has an object that is no data; the message says where.
+        NoSpace, ObjectInUse, ReadOnly, TableClosed
+            The states that were saved stand.
+        """
+        step = whole("step", step, 0, MOST)
+        flat = Flat(state)
+        return SaveTicket(self._native.save(step, flat.tensors, flat.text, bool(wait)))
+
+    def restore(self) -> tuple[Any, int]:
+        """The newest state that verifies, and its step. `damage` says which newer ones do not.
+
+        Raises
+        ------
+        ObjectNotFound
+            Nothing was saved yet.
+        PoolCorrupt
+            All copies are damaged.
+        """
+        saved = self._restore([])
+        tensors = {given[0]: given for given in saved.tensors()}
+        made: dict[tuple[str, str], Any] = {}
+
+        def array_of(kind: str, name: str) -> Any:
+            if (kind, name) not in made:
+                made[kind, name] = self._array(saved, kind, tensors[name])
+            return made[kind, name]
+
+        return rebuild(saved.text, array_of), saved.step
+
+    def arrays(self, *prefixes: str, kind: str = "numpy") -> dict[str, Any]:
+        """Arrays of the newest state, by name ("model/layer.weight"): those that begin so. Only they are verified.
+
+        Parameters
+        ----------
+        kind
+            "numpy" or "torch"; NumPy has no 8-bit and 16-bit "brain" floating-point numbers.
+        """
+        if kind not in ("numpy", "torch"):
+            raise InvalidArgument(f"kind is {kind!r}: give 'numpy' or 'torch'")
+        saved = self._restore(list(prefixes))
+        return {given[0]: self._array(saved, kind, given) for given in saved.tensors()}
+
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """What the last `restore` had to pass over; empty if nothing was damaged."""
+        return self._damage
+
+    @property
+    def saved(self) -> list[dict[str, Any]]:
+        """The copies that count, newest first."""
+        return list(self._native.list())
+
+    def close(self) -> None:
+        """Waits for saves under way, and closes the checkpoint, and the pool if it was given as a path."""
+        self._native.close()
+        if self._owned is not None:
+            self._owned.close()
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<holdfastdb.Checkpoint {self._path}{'' if self._native.is_open() else ': closed'}>"
+
+    def _restore(self, prefixes: Sequence[str]) -> SavedState:
+        saved = self._native.restore(list(prefixes))
+        self._damage = tuple(saved.damage)
+        return saved
+
+    def _array(self, saved: SavedState, kind: str, given: Given) -> Any:
+        name, element, shape, address = given
+        if kind != "torch" and element not in NUMPY:
+            raise InvalidArgument(f"NumPy has no elements {element}, which {name} has: ask for kind='torch'")
+        size = np.dtype(NUMPY[element]).itemsize if element in NUMPY else (2 if element == "BF16" else 1)
+        raw = np.empty(0, np.uint8)
+        if (count := math.prod(shape)) != 0:
+            memory = (ctypes.c_uint8 * (count * size)).from_address(address)
+            memory.held = saved  # type: ignore[attr-defined]
+            raw = np.frombuffer(memory, np.uint8)  # type: ignore[call-overload]
+        raw = raw.view() if self._maps else raw.copy()
+        raw.flags.writeable = not self._maps
+        if kind == "torch":
+            import torch
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that it must not be written
+                if raw.size == 0:
+                    return torch.empty(shape, dtype=getattr(torch, TORCH[element]))
+                return torch.from_numpy(raw).view(getattr(torch, TORCH[element])).reshape(shape)
+        array = raw.view(NUMPY[element]).reshape(shape)
+        return array[()] if kind == "scalar" else array

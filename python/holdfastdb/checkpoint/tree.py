@@ -1,0 +1,147 @@
+"""A nested state as a list of tensors and a small tree in JSON, and back. Nothing is pickled.
+
+A node is a JSON string, number, true, false or null for itself, or a list that begins with what it is: "list", "tuple",
+"dict", "ordered", "bytes", "numpy", "scalar" or "torch".
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidType, PoolCorrupt
+
+NUMPY = {
+    "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
+    "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8", "C64": "<c8", "C128": "<c16",
+}  # fmt: skip
+TORCH = {
+    "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
+    "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
+    "C64": "complex64", "C128": "complex128", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
+}  # fmt: skip
+_FROM_NUMPY = {np.dtype(code): name for name, code in NUMPY.items()}
+_FROM_TORCH = {f"torch.{code}": name for name, code in TORCH.items()}
+
+Given = tuple[str, str, list[int], int]
+
+
+class Flat:
+    """A state taken apart. `kept` holds what the addresses in `tensors` lead to."""
+
+    def __init__(self, state: Any) -> None:
+        self.tensors: list[Given] = []
+        self.kept: list[Any] = []
+        self._names: set[str] = set()
+        self._seen: dict[Any, str] = {}
+        self._open: set[int] = set()
+        self.text = json.dumps(self._node(state, ""))
+
+    def _node(self, value: Any, path: str) -> Any:
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        if type(value) in (bytes, bytearray):
+            return ["bytes", base64.b64encode(value).decode()]
+        if isinstance(value, np.ndarray | np.generic):
+            return self._numpy(value, path)
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(value, torch.Tensor):
+            return self._torch(value, path)
+        cupy = sys.modules.get("cupy")
+        if cupy is not None and isinstance(value, cupy.ndarray):
+            return self._numpy(cupy.asnumpy(value), path)
+        return self._nested(value, path, torch)
+
+    def _nested(self, value: Any, path: str, torch: Any) -> Any:
+        kind = type(value)
+        if torch is not None and kind is torch.Size:
+            kind, value = tuple, tuple(value)
+        if kind not in (dict, OrderedDict, list, tuple):
+            raise InvalidType(
+                f"the state has {kind.__name__} at {path or 'its top'}: give dicts, lists and tuples of arrays, "
+                "numbers, strings and bytes (of a module or an optimizer its state_dict())"
+            )
+        if id(value) in self._open:
+            raise InvalidType(f"the state contains itself at {path or 'its top'}: give a tree")
+        self._open.add(id(value))
+        if kind in (list, tuple):
+            items = [self._node(item, f"{path}/{i}" if path else str(i)) for i, item in enumerate(value)]
+            node = [kind.__name__, *items]
+        else:
+            node = ["dict" if kind is dict else "ordered"]
+            for key, item in value.items():
+                if key is not None and type(key) not in (bool, int, float, str):
+                    raise InvalidType(f"the state has a key of type {type(key).__name__} at {path or 'its top'}")
+                node.append([key, self._node(item, f"{path}/{key}" if path else str(key))])
+        self._open.discard(id(value))
+        return node
+
+    def _add(self, path: str, element: str, shape: Any, address: int, kept: Any, identity: Any) -> str:
+        if identity in self._seen:
+            return self._seen[identity]
+        name, n = path, 1
+        while name in self._names:  # the keys 1 and "1"
+            n += 1
+            name = f"{path}#{n}"
+        self._names.add(name)
+        self._seen[identity] = name
+        self.kept.append(kept)
+        self.tensors.append((name, element, [int(extent) for extent in shape], address))
+        return name
+
+    def _numpy(self, value: Any, path: str) -> Any:
+        array = np.asarray(value)
+        element = _FROM_NUMPY.get(array.dtype.newbyteorder("<") if array.dtype.byteorder == ">" else array.dtype)
+        if element is None:
+            raise InvalidType(f"the state has an array of {array.dtype} at {path or 'its top'}: give one of numbers")
+        plain = np.require(array, NUMPY[element], "C")
+        identity: tuple[Any, ...] = (array.__array_interface__["data"], array.shape, array.strides, array.dtype.str)
+        if array.size == 0 or isinstance(value, np.generic):
+            identity = (id(value),)
+        name = self._add(path, element, array.shape, plain.ctypes.data, (plain, value), ("numpy", *identity))
+        return ["scalar" if isinstance(value, np.generic) else "numpy", name]
+
+    def _torch(self, value: Any, path: str) -> Any:
+        element = _FROM_TORCH.get(str(value.dtype))
+        if element is None or str(value.layout) != "torch.strided" or value.device.type == "meta":
+            raise InvalidType(
+                f"the state has a tensor of {value.dtype}, {value.layout}, on {value.device} at {path or 'its top'}: "
+                "give a dense one of numbers"
+            )
+        plain = value.detach().resolve_conj().resolve_neg().cpu().contiguous()
+        identity: tuple[Any, ...] = (id(value),)
+        if value.numel() != 0:
+            identity = (value.data_ptr(), value.device, tuple(value.shape), value.stride(), value.dtype)
+        name = self._add(path, element, value.shape, plain.data_ptr(), (plain, value), ("torch", *identity))
+        return ["torch", name]
+
+
+def rebuild(text: str, array_of: Callable[[str, str], Any]) -> Any:
+    """The state of a text; `array_of(kind, name)` gives its arrays, each once for all its places."""
+    try:
+        return _value(json.loads(text), array_of)
+    except (ValueError, TypeError, IndexError, KeyError) as error:
+        raise PoolCorrupt(f"the saved state was not written by holdfastdb.Checkpoint: {error!r}") from None
+
+
+def _value(node: Any, array_of: Callable[[str, str], Any]) -> Any:
+    if not isinstance(node, list):
+        return node
+    kind, rest = node[0], node[1:]
+    if kind in ("list", "tuple"):
+        items = [_value(item, array_of) for item in rest]
+        return items if kind == "list" else tuple(items)
+    if kind in ("dict", "ordered"):
+        pairs = [(key, _value(item, array_of)) for key, item in rest]
+        return dict(pairs) if kind == "dict" else OrderedDict(pairs)
+    if kind == "bytes":
+        return base64.b64decode(rest[0])
+    if kind not in ("numpy", "scalar", "torch"):
+        raise ValueError(kind)
+    return array_of(kind, rest[0])

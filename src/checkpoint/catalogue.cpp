@@ -1,0 +1,154 @@
+// catalogue.cpp: writes and reads the list of a copy's tensors.
+#include "checkpoint/catalogue.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "core/bits.hpp"
+#include "holdfast/error.hpp"
+#include "pool/superblock.hpp"
+
+namespace holdfast {
+
+namespace {
+
+struct Kind {
+  unsigned bytes;
+  const char* name;
+};
+constexpr Kind kKinds[] = {{0, "?"},   {1, "BOOL"}, {1, "U8"},  {1, "I8"},    {2, "U16"},     {2, "I16"},
+                           {4, "U32"}, {4, "I32"},  {8, "U64"}, {8, "I64"},   {2, "F16"},     {2, "BF16"},
+                           {4, "F32"}, {8, "F64"},  {8, "C64"}, {16, "C128"}, {1, "F8_E4M3"}, {1, "F8_E5M2"}};
+const Kind& kind_of(ElementType element) {
+  const auto number = static_cast<std::uint32_t>(element);
+  return kKinds[number < std::size(kKinds) ? number : 0];
+}
+
+}  // namespace
+
+unsigned bytes_of(ElementType element) { return kind_of(element).bytes; }
+const char* name(ElementType element) { return kind_of(element).name; }
+
+namespace checkpoint {
+
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
+constexpr std::uint64_t kMostTensors = std::uint64_t{1} << 24, kMostRank = 64;
+
+/// The bytes of a tensor; more than kMostBytes: too many.
+template <class Shape>
+std::uint64_t bytes_in(const Shape& shape, std::uint64_t bytes) {
+  bool empty = false;
+  for (const std::uint64_t extent : shape) empty |= extent == 0;
+  if (empty) return 0;
+  for (const std::uint64_t extent : shape) {
+    if (extent > kMostBytes / bytes) return kMostBytes + 1;
+    bytes *= extent;
+  }
+  return bytes;
+}
+
+void append(std::vector<std::byte>& to, const void* from, std::size_t bytes) {
+  const auto* const begin = static_cast<const std::byte*>(from);
+  to.insert(to.end(), begin, begin + bytes);
+}
+
+void check(const TensorView& tensor) {
+  if (bytes_of(tensor.element) == 0 || tensor.shape.size() > kMostRank) {
+    throw InvalidArgument("the tensor \"" + tensor.name + "\" has an element type or a number of dimensions that a " +
+                          "checkpoint does not know: at most 64 dimensions, and types of holdfast::ElementType");
+  }
+}
+
+}  // namespace
+
+Plan plan(std::span<const TensorView> tensors, std::string_view text) {
+  Plan made;
+  std::vector<std::uint64_t> shapes;
+  std::string names;
+  std::set<std::string_view> seen;
+  std::uint64_t offset = 0;
+  for (const TensorView& tensor : tensors) {
+    check(tensor);
+    if (!seen.insert(tensor.name).second) {
+      throw InvalidArgument("two tensors have the name \"" + tensor.name + "\": give each its own");
+    }
+    const std::uint64_t bytes = bytes_in(tensor.shape, bytes_of(tensor.element));
+    if (bytes > kMostBytes || offset + bytes > kMostBytes) {
+      throw InvalidArgument("the state is larger than 64 TiB: use several checkpoints");
+    }
+    made.entries.push_back({offset, bytes, static_cast<std::uint32_t>(tensor.element),
+                            static_cast<std::uint32_t>(tensor.shape.size()), tensor.name.size()});
+    offset = round_up(offset + bytes, kAlignment);
+    shapes.insert(shapes.end(), tensor.shape.begin(), tensor.shape.end());
+    names += tensor.name;
+  }
+  if (tensors.size() > kMostTensors) throw InvalidArgument("a state has at most 2^24 tensors: use several checkpoints");
+  append(made.catalogue, made.entries.data(), made.entries.size() * sizeof(TensorEntry));
+  append(made.catalogue, shapes.data(), shapes.size() * 8);
+  append(made.catalogue, names.data(), names.size());
+  append(made.catalogue, text.data(), text.size());
+  made.catalogue.resize(round_up(made.catalogue.size(), 8));
+  CopyHeader& header = made.header;
+  header.magic = kCopyMagic;
+  header.tensors = tensors.size();
+  header.dimensions = shapes.size();
+  header.names_bytes = names.size();
+  header.text_bytes = text.size();
+  header.data_bytes = offset;
+  header.data_offset = round_up(made.sums_offset() + 8 * blocks_of(offset), memory::kPage);
+  return made;
+}
+
+Catalogue read_catalogue(const std::byte* copy, const CopyHeader& header, std::uint64_t bytes) {
+  Catalogue found;
+  const auto damaged = [&](const char* what) {
+    found.damage = what;
+    return found;
+  };
+  if (header.tensors > kMostTensors || header.dimensions > kMostTensors * kMostRank || header.names_bytes > bytes ||
+      header.text_bytes > bytes || header.data_bytes > bytes || header.data_offset > bytes - header.data_bytes) {
+    return damaged("its header has sizes that do not fit into it");
+  }
+  const std::uint64_t entries = sizeof(CopyHeader), shapes = entries + header.tensors * sizeof(TensorEntry);
+  const std::uint64_t names = shapes + header.dimensions * 8, text = names + header.names_bytes;
+  const std::uint64_t sums = round_up(text + header.text_bytes, 8), end = sums + 8 * blocks_of(header.data_bytes);
+  if (end > header.data_offset || header.data_offset % memory::kPage != 0) {
+    return damaged("its header has sizes that do not fit into it");
+  }
+  if (checksum(copy + entries, end - entries) != header.catalogue_checksum) return damaged("its catalogue is damaged");
+  found.sums = reinterpret_cast<const std::uint64_t*>(copy + sums);
+  found.text.assign(reinterpret_cast<const char*>(copy + text), header.text_bytes);
+  std::uint64_t dimension = 0, letter = 0, least = 0;
+  for (std::uint64_t i = 0; i < header.tensors; ++i) {
+    TensorEntry entry;
+    std::memcpy(&entry, copy + entries + i * sizeof entry, sizeof entry);
+    if (entry.rank > header.dimensions - dimension || entry.name_bytes > header.names_bytes - letter) {
+      return damaged("its catalogue is not consistent");
+    }
+    SavedTensor tensor;
+    tensor.element = static_cast<ElementType>(entry.element);
+    tensor.shape.resize(entry.rank);
+    if (entry.rank != 0) std::memcpy(tensor.shape.data(), copy + shapes + dimension * 8, entry.rank * 8);
+    tensor.name.assign(reinterpret_cast<const char*>(copy + names + letter), entry.name_bytes);
+    tensor.bytes = entry.bytes;
+    tensor.data = copy + header.data_offset + entry.offset;
+    const unsigned each = bytes_of(tensor.element);
+    if (each == 0 || bytes_in(tensor.shape, each) != entry.bytes || entry.bytes > header.data_bytes ||
+        entry.offset > header.data_bytes - entry.bytes || entry.offset < least || entry.offset % kAlignment != 0) {
+      return damaged("its catalogue is not consistent");
+    }
+    least = entry.offset + entry.bytes;
+    dimension += entry.rank;
+    letter += entry.name_bytes;
+    found.offsets.push_back(entry.offset);
+    found.tensors.push_back(std::move(tensor));
+  }
+  return found;
+}
+
+}  // namespace checkpoint
+
+}  // namespace holdfast

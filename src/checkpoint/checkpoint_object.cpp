@@ -1,0 +1,213 @@
+// checkpoint_object.cpp: makes and opens checkpoints, and restores what verifies.
+#include "checkpoint/checkpoint_object.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast::checkpoint {
+
+using memory::Edit;
+using memory::Extent;
+using memory::kPage;
+
+namespace {
+
+constexpr std::uint64_t kPagesBytes = 3 * kPage;  // the word is in the third
+
+void require_checkpoint(const memory::ObjectEntry& entry, const std::string& label) {
+  if (entry.type != static_cast<std::uint32_t>(memory::ObjectType::checkpoint)) {
+    throw PoolMismatch(label + " is an object of type " + std::to_string(entry.type) +
+                       ", not a checkpoint: holdfast info says what it is");
+  }
+  if (entry.type_version == 0) {
+    throw PoolCorrupt(label + " is a checkpoint of version 0, which there is not; restore it from a copy");
+  }
+  if (entry.type_version > kVersion || entry.required != 0) {
+    throw PoolVersion(label + " is a checkpoint of version " + std::to_string(entry.type_version) +
+                      "; this Holdfast knows version " + std::to_string(kVersion) + ": install a newer one");
+  }
+}
+
+CheckpointHeader header_of(const memory::ObjectPage& page) {
+  CheckpointHeader header;
+  std::memcpy(&header, page.header, sizeof header);
+  return header;
+}
+
+}  // namespace
+
+std::string flaw_in(const memory::Directory& directory, const memory::ObjectEntry& entry,
+                    const memory::ObjectPage& page) {
+  const CheckpointHeader header = header_of(page);
+  if (page.header_bytes != sizeof header) return "its header has " + std::to_string(page.header_bytes) + " bytes";
+  if (header.copies < 2 || header.copies > kMostCopies || header.reserved != 0)
+    return "its header is not a checkpoint's";
+  for (const Extent& extent : directory.extents_of(entry.number)) {
+    if (extent.role == memory::kPagesRole ? extent.bytes < kPagesBytes
+                                          : extent.role != kCopyRole || extent.index >= header.copies) {
+      return "its extents are not a checkpoint's";
+    }
+  }
+  return {};
+}
+
+CheckpointObject::CheckpointObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const Use& use,
+                                   unsigned copies)
+    : Object(std::move(pool), number, use.label, use.flush), copies_(copies) {}
+
+CheckpointObject::~CheckpointObject() {
+  stop();
+  if (forked()) return;
+  for (const Copy& copy : copies_) memory::unmap(copy.range.address, copy.range.mapped);
+}
+
+std::shared_ptr<CheckpointObject> CheckpointObject::create(Edit& edit, std::shared_ptr<memory::PoolFile> pool,
+                                                           const std::string& name, unsigned copies, const Use& use) {
+  if (copies < 2 || copies > kMostCopies) {
+    throw InvalidArgument("a checkpoint of " + std::to_string(copies) + " copies cannot be made: give 2 to 8");
+  }
+  const std::uint32_t number =
+      edit.create({.name = name, .type = memory::ObjectType::checkpoint, .type_version = kVersion});
+  std::shared_ptr<CheckpointObject> object(new CheckpointObject(std::move(pool), number, use, copies));
+  const CheckpointHeader header{copies, 0, static_cast<std::uint64_t>(std::time(nullptr))};
+  object->make_pages(edit, kPagesBytes, std::as_bytes(std::span(&header, 1)));
+  return object;
+}
+
+std::shared_ptr<CheckpointObject> CheckpointObject::open(std::shared_ptr<memory::PoolFile> pool,
+                                                         const memory::ObjectEntry& entry, const Use& use) {
+  require_checkpoint(entry, use.label);
+  std::shared_ptr<CheckpointObject> object(new CheckpointObject(std::move(pool), entry.number, use, 0));
+  object->map_pages();
+  if (const std::string what = flaw_in(*object->pool().directory(), entry, object->page()); !what.empty()) {
+    throw PoolCorrupt(use.label + " is damaged: " + what + "; restore it from a copy");
+  }
+  object->accept(true, false);
+  object->copies_.resize(header_of(object->page()).copies);
+  object->map_all();
+  object->look();
+  return object;
+}
+
+void CheckpointObject::map_all() {
+  for (const Extent& extent : pool().directory()->extents_of(number(), kCopyRole)) {
+    copies_[extent.index].range = pool().map(extent.offset, extent.bytes, false);
+  }
+}
+
+/// Which copies count; opened for writing, those that were never switched to are withdrawn.
+void CheckpointObject::look() {
+  word_ = *word();
+  word_damaged_ = !is_whole(word_);
+  if (word_damaged_) word_ = 0;
+  for (unsigned i = 0; i < copies(); ++i) {
+    if (copies_[i].range.address == nullptr) continue;
+    const CopyHeader& found = *header(i);
+    if (word_damaged_ && found.sequence != 0 && is_intact(found) && found.sequence > sequence_in(word_)) {
+      word_ = word_of(found.sequence, i);
+    }
+  }
+  for (unsigned i = 0; i < copies(); ++i) {
+    if (copies_[i].range.address == nullptr) continue;
+    if (counts(*header(i), i, word_)) copies_[i].sequence = header(i)->sequence;
+    if (word_damaged_ || !pool().writes_file()) continue;
+    memory::HeaderMemory memory = pool().header_memory(persist());
+    withdraw_unfinished(memory, header(i), i, word_);
+  }
+  next_sequence_ = sequence_in(word_) + 1;
+}
+
+std::vector<SavedCopy> CheckpointObject::list() const {
+  const std::lock_guard guard(mutex_);
+  std::vector<SavedCopy> all;
+  for (unsigned i = 0; i < copies(); ++i) {
+    if (copies_[i].sequence == 0 || copies_[i].busy) continue;
+    const CopyHeader& found = *header(i);
+    all.push_back({i, found.step, found.sequence, found.created, found.tensors, found.data_bytes,
+                   copies_[i].sequence == sequence_in(word_)});
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.sequence > b.sequence; });
+  return all;
+}
+
+std::string CheckpointObject::damage_of(unsigned copy, const std::function<bool(const SavedTensor&)>& wanted,
+                                        SavedState& state) const {
+  const CopyHeader head = *header(copy);
+  if (head.sequence != copies_[copy].sequence || !is_intact(head)) return "its header is damaged";
+  const std::byte* const begin = copies_[copy].range.address;
+  Catalogue found = read_catalogue(begin, head, copies_[copy].range.bytes);
+  if (!found.damage.empty()) return found.damage;
+  std::uint64_t next = 0;  // the first block that was not looked at
+  for (std::size_t i = 0; i < found.tensors.size(); ++i) {
+    const SavedTensor& tensor = found.tensors[i];
+    if (tensor.bytes != 0 && (!wanted || wanted(tensor))) {
+      const std::uint64_t last = (found.offsets[i] + tensor.bytes - 1) / kBlock;
+      for (std::uint64_t block = std::max(next, found.offsets[i] / kBlock); block <= last; ++block) {
+        const std::uint64_t bytes = std::min(kBlock, head.data_bytes - block * kBlock);
+        if (block_checksum(begin + head.data_offset + block * kBlock, bytes) != found.sums[block]) {
+          return "block " + std::to_string(block) + " is damaged, in tensor \"" + tensor.name + "\"";
+        }
+      }
+      next = last + 1;
+    }
+  }
+  state.step = head.step;
+  state.sequence = head.sequence;
+  state.text = std::move(found.text);
+  state.tensors = std::move(found.tensors);
+  if (wanted) std::erase_if(state.tensors, [&](const SavedTensor& tensor) { return !wanted(tensor); });
+  return {};
+}
+
+SavedState CheckpointObject::restore(const std::function<bool(const SavedTensor&)>& wanted) {
+  SavedState state;
+  std::unique_lock lock(mutex_);
+  if (word_ == 0 && !word_damaged_) throw ObjectNotFound(path() + " has no saved state yet");
+  if (word_damaged_) state.damage.push_back("the word that says which copy counts");
+  if (copies_[copy_in(word_) % copies()].sequence != sequence_in(word_)) {
+    state.damage.push_back("the newest copy, of save " + std::to_string(sequence_in(word_)) +
+                           ": its header is damaged");
+  }
+  std::uint64_t below = ~std::uint64_t{0};
+  for (;;) {
+    int best = -1;
+    for (unsigned i = 0; i < copies(); ++i) {
+      const Copy& copy = copies_[i];
+      if (copy.busy || copy.sequence == 0 || copy.sequence >= below) continue;
+      if (best < 0 || copy.sequence > copies_[static_cast<unsigned>(best)].sequence) best = static_cast<int>(i);
+    }
+    if (best < 0) break;
+    const auto chosen = static_cast<unsigned>(best);
+    below = copies_[chosen].sequence;
+    ++copies_[chosen].held;
+    lock.unlock();
+    std::shared_ptr<const void> held(nullptr, [self = shared_from_this(), chosen](auto) { self->release(chosen); });
+    const std::string damage = damage_of(chosen, wanted, state);
+    pool().require_whole();
+    if (damage.empty()) {
+      state.held = std::move(held);
+      return state;
+    }
+    state.damage.push_back("copy " + std::to_string(chosen) + ", of save " + std::to_string(below) + ": " + damage);
+    held.reset();
+    lock.lock();
+  }
+  std::string all;
+  for (const std::string& damage : state.damage) all += "; " + damage;
+  throw PoolCorrupt(path() + " has no copy that is whole" + all + "; restore the pool from a snapshot");
+}
+
+void CheckpointObject::release(unsigned copy) {
+  const std::lock_guard guard(mutex_);
+  --copies_[copy].held;
+  changed_.notify_all();
+}
+
+const std::byte* CheckpointObject::address_of(const Extent& extent) const {
+  return extent.role == memory::kPagesRole ? pages().address : copies_[extent.index].range.address;
+}
+
+}  // namespace holdfast::checkpoint

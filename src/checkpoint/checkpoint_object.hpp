@@ -1,0 +1,83 @@
+// checkpoint_object.hpp: a checkpoint as an object of a pool: its copies, the saves in flight, and the thread that ends them.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "checkpoint/catalogue.hpp"
+#include "checkpoint/save.hpp"
+#include "pool/object.hpp"
+
+namespace holdfast::checkpoint {
+
+struct Use {
+  std::string label;
+  bool flush = false;
+};
+
+/// What is wrong with the header and the extents of one; empty if nothing is.
+std::string flaw_in(const memory::Directory& directory, const memory::ObjectEntry& entry,
+                    const memory::ObjectPage& page);
+
+/// Thread-safe. Its clean mark stays set: a save is on its device before it counts, so there is nothing to sync.
+class CheckpointObject : public memory::Object, public std::enable_shared_from_this<CheckpointObject> {
+ public:
+  static std::shared_ptr<CheckpointObject> create(memory::Edit& edit, std::shared_ptr<memory::PoolFile> pool,
+                                                  const std::string& name, unsigned copies, const Use& use);
+  static std::shared_ptr<CheckpointObject> open(std::shared_ptr<memory::PoolFile> pool,
+                                                const memory::ObjectEntry& entry, const Use& use);
+  ~CheckpointObject() override;
+
+  std::shared_future<void> save(std::uint64_t step, std::span<const TensorView> tensors, std::string_view text,
+                                bool wait);
+  SavedState restore(const std::function<bool(const SavedTensor&)>& wanted);
+  std::vector<SavedCopy> list() const;
+  void drain() const;
+  void stop();  ///< after the last save: the thread ends
+  unsigned copies() const { return static_cast<unsigned>(copies_.size()); }
+  const std::byte* address_of(const memory::Extent& extent) const override;
+
+ private:
+  struct Copy {
+    memory::Range range;
+    std::uint64_t sequence = 0;  ///< of the state that counts; 0: none does
+    bool busy = false;           ///< a save is in flight
+    unsigned held = 0;           ///< by SavedStates
+  };
+  struct Job {
+    unsigned copy;
+    Plan plan;
+    std::promise<void> done;
+  };
+  CheckpointObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const Use& use, unsigned copies);
+  void map_all();
+  void look();
+  CopyHeader* header(unsigned copy) const { return reinterpret_cast<CopyHeader*>(copies_[copy].range.address); }
+  std::uint64_t* word() const { return reinterpret_cast<std::uint64_t*>(behind_pages()); }
+  int oldest() const;  ///< that may be written now; -1: none
+  void make_space(unsigned copy, std::uint64_t bytes);
+  void work();
+  void finish(Job& job);
+  std::string damage_of(unsigned copy, const std::function<bool(const SavedTensor&)>& wanted, SavedState& state) const;
+  void release(unsigned copy);
+
+  std::mutex saving_;  ///< before the other one: saves count in the order in which they were copied
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::vector<Copy> copies_;
+  std::uint64_t word_ = 0;  ///< what counts: as in the pool, or made up for where that is damaged
+  std::uint64_t next_sequence_ = 1;
+  bool word_damaged_ = false;
+  bool stopping_ = false;
+  std::deque<Job> jobs_;
+  unsigned in_flight_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace holdfast::checkpoint

@@ -1,0 +1,104 @@
+// checkpoint.cpp: the public Checkpoint.
+#include "holdfast/checkpoint.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "checkpoint/checkpoint_object.hpp"
+#include "table/objects/open_object.hpp"
+#include "table/pool_impl.hpp"
+
+namespace holdfast {
+
+class Checkpoint::Impl : public table::OpenObject {
+ public:
+  explicit Impl(std::shared_ptr<checkpoint::CheckpointObject> object)
+      : number_(object->number()), path_(object->path()), object_(std::move(object)) {}
+  std::uint32_t number() const override { return number_; }
+  const std::string& path() const override { return path_; }
+  bool is_open() const override {
+    const std::lock_guard guard(mutex_);
+    return object_ != nullptr && !object_->forked();
+  }
+  void close() override {
+    std::shared_ptr<checkpoint::CheckpointObject> last;
+    {
+      const std::lock_guard guard(mutex_);
+      last.swap(object_);
+    }
+    if (last) last->stop();
+  }
+  std::shared_ptr<checkpoint::CheckpointObject> object() const {
+    const std::lock_guard guard(mutex_);
+    if (!object_) throw TableClosed(path_ + " is closed: open it again");
+    if (object_->forked()) throw TableClosed(path_ + " was opened by the parent of this process: open it here");
+    return object_;
+  }
+
+ private:
+  const std::uint32_t number_;
+  const std::string path_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<checkpoint::CheckpointObject> object_;
+};
+
+Checkpoint::Checkpoint(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Checkpoint Checkpoint::create(Pool& pool, const std::string& name, const CheckpointOptions& options) {
+  const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& file, const std::string& label) {
+    return std::make_shared<Impl>(checkpoint::CheckpointObject::create(edit, file, name, options.copies,
+                                                                       {.label = label, .flush = options.flush}));
+  };
+  return Checkpoint(std::static_pointer_cast<Impl>(pool.impl_->create_object(name, options.overwrite, make)));
+}
+
+Checkpoint Checkpoint::open(Pool& pool, const std::string& name, bool flush) {
+  const auto reopen = [&](const std::shared_ptr<memory::PoolFile>& file, const memory::ObjectEntry& entry,
+                          const std::string& label) {
+    return std::make_shared<Impl>(checkpoint::CheckpointObject::open(file, entry, {.label = label, .flush = flush}));
+  };
+  return Checkpoint(std::static_pointer_cast<Impl>(pool.impl_->open_object(name, reopen)));
+}
+
+SaveTicket Checkpoint::save(std::uint64_t step, std::span<const TensorView> tensors, std::string_view text, bool wait) {
+  return SaveTicket(impl_->object()->save(step, tensors, text, wait));
+}
+
+SavedState Checkpoint::restore(const std::function<bool(const SavedTensor&)>& wanted) const {
+  return impl_->object()->restore(wanted);
+}
+
+SavedState Checkpoint::restore_into(std::span<const TensorView> tensors) const {
+  std::map<std::string_view, const TensorView*> by_name;
+  for (const TensorView& tensor : tensors) by_name[tensor.name] = &tensor;
+  SavedState state = restore([&](const SavedTensor& saved) { return by_name.contains(saved.name); });
+  if (state.tensors.size() != by_name.size()) {
+    for (const SavedTensor& saved : state.tensors) by_name.erase(saved.name);
+    throw PoolMismatch(impl_->path() + " has no tensor \"" + std::string(by_name.begin()->first) +
+                       "\" in what was saved: register what it has");
+  }
+  for (const SavedTensor& saved : state.tensors) {
+    const TensorView& to = *by_name.at(saved.name);
+    if (to.element == saved.element && to.shape == saved.shape) continue;
+    throw PoolMismatch(impl_->path() + " has the tensor \"" + saved.name + "\" with elements " + name(saved.element) +
+                       " in " + std::to_string(saved.shape.size()) + " dimensions of " + std::to_string(saved.bytes) +
+                       " bytes, which is not what was registered");
+  }
+  for (const SavedTensor& saved : state.tensors) {
+    if (saved.bytes != 0) std::memcpy(const_cast<void*>(by_name.at(saved.name)->data), saved.data, saved.bytes);
+  }
+  return state;
+}
+
+std::vector<SavedCopy> Checkpoint::list() const { return impl_->object()->list(); }
+void Checkpoint::wait() const { impl_->object()->drain(); }
+unsigned Checkpoint::copies() const { return impl_->object()->copies(); }
+void Checkpoint::close() {
+  if (impl_) impl_->close();
+}
+bool Checkpoint::is_open() const { return impl_ && impl_->is_open(); }
+
+}  // namespace holdfast

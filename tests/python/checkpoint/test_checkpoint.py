@@ -1,0 +1,152 @@
+"""Checkpoints of nested states: all comes back as it was, and training goes on after kills with the same losses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import holdfastdb as hf
+
+
+def test_a_nested_state_comes_back(tmp_path: Path) -> None:
+    array = np.arange(24, dtype=np.float32).reshape(4, 6)
+    state = {
+        "a": [array, array.T[1:], (1, 2.5, -0.0, float("inf"), 1 << 80, None, True, "text", b"\0\xff")],
+        1: np.float64(3.5),
+        "1": np.array(7, np.int8),
+        "empty": np.zeros((0, 3), np.complex64),
+        "big": np.arange(5, dtype=">u4"),
+        "ordered": OrderedDict(x=array),
+    }
+    with hf.Checkpoint(tmp_path / "a.hold") as checkpoint:
+        ticket = checkpoint.save(state, 3)
+        array += 1  # it may change at once
+        ticket.wait()
+        assert ticket.done
+    array -= 1
+    for mode in ("r+", "r"):
+        with hf.Checkpoint(tmp_path / "a.hold", mode=mode) as checkpoint:
+            back, step = checkpoint.restore()
+            assert step == 3 and checkpoint.damage == ()
+            assert back["a"][2] == state["a"][2] and isinstance(back["ordered"], OrderedDict)
+            assert back["a"][0] is back["ordered"]["x"], "tied arrays stay tied"
+            assert back["a"][0].flags.writeable == (mode == "r+")
+            for got, wanted in ((back["a"][0], array), (back["a"][1], array.T[1:]), (back["big"], state["big"])):
+                np.testing.assert_array_equal(got, wanted)
+            assert back[1] == 3.5 and type(back[1]) is np.float64 and back["1"] == 7 and back["1"].shape == ()
+            assert back["empty"].shape == (0, 3) and back["empty"].dtype == np.complex64
+            assert list(checkpoint.arrays("a/")) == ["a/0", "a/1"]
+    np.testing.assert_array_equal(back["a"][0], array)  # it keeps what it maps
+
+
+@pytest.mark.parametrize("bad", [object(), {"x": {1, 2}}, [lambda: 0], {(1, 2): 3}, np.array(["a"]), np.array([None])])
+def test_what_is_no_data_is_refused(tmp_path: Path, bad: object) -> None:
+    with hf.Checkpoint(tmp_path / "a.hold") as checkpoint:
+        with pytest.raises(hf.ObjectNotFound, match="no saved state"):
+            checkpoint.restore()
+        checkpoint.save({"x": 1}, 1).wait()
+        with pytest.raises(hf.InvalidType, match="the state has"):
+            checkpoint.save(bad, 2)
+        loop: list[object] = []
+        loop.append(loop)
+        with pytest.raises(hf.InvalidType, match="itself"):
+            checkpoint.save(loop, 2)
+        assert checkpoint.restore() == ({"x": 1}, 1)
+
+
+def test_a_damaged_copy_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "a.hold"
+    with hf.Checkpoint(path) as checkpoint:
+        for step in (1, 2):
+            checkpoint.save({"x": np.full(10_000, step)}, step).wait()
+    copies = [e.offset for e in hf.inspect(path).objects[0].extents if e.kind == "role 1"]
+    bytes_ = bytearray(path.read_bytes())
+    bytes_[max(copies) + 4096 + 5] ^= 1
+    path.write_bytes(bytes_)
+    with hf.Checkpoint(path) as checkpoint:
+        state, step = checkpoint.restore()
+        assert step == 1 and state["x"][0] == 1
+        assert len(checkpoint.damage) == 1 and "block 0" in checkpoint.damage[0]
+
+
+def test_tensors_of_torch(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    weight = torch.nn.Parameter(torch.randn(3, 4))
+    state = {
+        "w": weight, "tied": weight, "t": weight.detach().t(), "b": torch.randn(5).to(torch.bfloat16),
+        "f8": torch.randn(5).to(torch.float8_e4m3fn), "s": torch.tensor(2.5), "e": torch.zeros(0, 2),
+        "size": weight.shape,
+    }  # fmt: skip
+    with hf.Checkpoint(tmp_path / "a.hold") as checkpoint:
+        checkpoint.save(state, 1).wait()
+        back, _ = checkpoint.restore()
+        assert back["w"] is back["tied"] and back["size"] == (3, 4)
+        for name in ("w", "t", "b", "s", "e"):
+            assert torch.equal(back[name], state[name]) and back[name].dtype == state[name].dtype
+        assert torch.equal(back["f8"].view(torch.uint8), state["f8"].view(torch.uint8))
+        with pytest.raises(hf.InvalidType, match="dense"):
+            checkpoint.save(torch.eye(3).to_sparse(), 2)
+
+
+TRAIN = """
+import sys, torch, holdfastdb as hf
+path, last = sys.argv[1], int(sys.argv[2])
+torch.manual_seed(1)
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Dropout(0.2), torch.nn.Linear(16, 1))
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 7)
+step = 0
+with hf.Checkpoint(path, 3) as checkpoint:
+    try:
+        state, step = checkpoint.restore()
+        model.load_state_dict(state["model"]); optimizer.load_state_dict(state["optimizer"])
+        scheduler.load_state_dict(state["scheduler"]); torch.set_rng_state(state["rng"])
+    except hf.ObjectNotFound:
+        pass
+    while step < last:
+        x = torch.randn(32, 8)
+        loss = (model(x) - x.sum(1, keepdim=True)).square().mean()
+        optimizer.zero_grad(); loss.backward(); optimizer.step(); scheduler.step()
+        step += 1
+        print(step, loss.item().hex(), flush=True)
+        checkpoint.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(),
+                         "scheduler": scheduler.state_dict(), "rng": torch.get_rng_state()}, step)
+"""
+
+
+def test_training_goes_on_after_kills_with_the_same_losses(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    command = [sys.executable, "-c", TRAIN]
+    whole = subprocess.run([*command, tmp_path / "whole.hold", "40"], capture_output=True, text=True, check=True).stdout
+    lines: set[str] = set()
+    for kill in (7, 13, 0):
+        with subprocess.Popen([*command, tmp_path / "a.hold", "40"], stdout=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            for n, line in enumerate(child.stdout, 1):
+                lines.add(line)
+                if n == kill:
+                    os.kill(child.pid, signal.SIGKILL)
+    assert lines == set(whole.splitlines(keepends=True))
+
+
+def test_the_command_lists_and_drops(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.hold")
+    with hf.Checkpoint(path, name="model") as checkpoint:
+        for step in (1, 2):
+            checkpoint.save({"x": np.zeros(4)}, step).wait()
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-m", "holdfastdb", "checkpoint", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert run("list", path).splitlines()[0] == "model: step 2, 1 tensors, 128 bytes"
+    assert '"step": 2' in run("list", path, "--json")
+    run("drop", f"{path}:model")
+    assert "no saved state" in run("list", path)
