@@ -11,7 +11,7 @@
 namespace holdfast::kmers {
 
 namespace {
-constexpr auto kMoment = std::chrono::milliseconds(50);
+constexpr auto kLook = std::chrono::milliseconds(50);
 }
 
 void Crew::run(const std::function<void()>& work) {
@@ -52,7 +52,7 @@ void Crew::start(unsigned threads, std::function<void()> work, std::function<voi
 
 bool Crew::done() {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, kMoment, [&] { return running_ == 0; });
+  return changed_.wait_for(lock, kLook, [&] { return running_ == 0; });
 }
 
 void Crew::fail(std::uint64_t number, std::exception_ptr error) {

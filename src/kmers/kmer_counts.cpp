@@ -5,6 +5,7 @@
 #include <new>
 #include <thread>
 
+#include "core/clock.hpp"
 #include "holdfast/kmers.hpp"
 #include "kmers/budget.hpp"
 #include "kmers/chunks.hpp"
@@ -18,7 +19,6 @@ namespace holdfast {
 namespace {
 
 using namespace kmers;
-using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kMostThreads = 256, kMostQuality = 93;
 constexpr std::size_t kChunkRows = std::size_t{1} << 18;

@@ -1,7 +1,7 @@
 // pool_whole.cpp: what is done to all objects of a pool at once: snapshots and checks.
-#include <chrono>
 #include <utility>
 
+#include "core/clock.hpp"
 #include "pool/snapshot.hpp"
 #include "table/aside.hpp"
 #include "table/describe.hpp"
@@ -11,10 +11,6 @@
 namespace holdfast {
 
 namespace {
-
-double ms_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 
 void require_no_resize(const gphash::TableObject& table) {
   if (!table.shape().is_resizing) return;
@@ -61,7 +57,7 @@ void Pool::Impl::refuse_own_sessions() const {
 }
 
 SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions& how) {
-  const auto begun = std::chrono::steady_clock::now();
+  const auto begun = Clock::now();
   SnapshotResult result;
   const std::shared_ptr<memory::PoolFile> pool = file();  // a closed pool makes no file
   memory::Snapshot snapshot(to, how.overwrite);           // refuses a name before anybody waits
@@ -87,7 +83,7 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
       still.push_back(std::move(lock));
     }
     // Edits of the directory come from these tables or from this pool: none is under way, and none begins.
-    const auto held = std::chrono::steady_clock::now();
+    const auto held = Clock::now();
     result.stopped = !snapshot.copy(*pool, objects, how.threads, progress);
     result.held_ms = ms_since(held);
     pool->require_whole();  // else zeroes were copied

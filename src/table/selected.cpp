@@ -11,7 +11,7 @@ namespace holdfast {
 
 namespace {
 
-constexpr std::uint64_t kEnd = machine::Exports::kEnd;
+constexpr std::uint64_t kPastEnd = machine::Exports::kEnd;
 constexpr std::size_t kPiece = std::size_t{1} << 14;     // items that changes wait for while they are erased
 constexpr std::size_t kGpuPiece = std::size_t{1} << 19;  // a batch that is worth its launches
 constexpr std::size_t kPieceBytes = std::size_t{64} << 20;
@@ -65,7 +65,7 @@ std::uint64_t Table::erase_if(const Selection& selection) {
   Room room(on_gpu(), chooser, key_bytes(), value_bytes());
   Walk walk(*this);
   std::uint64_t erased = 0;
-  while (walk.cursor != kEnd && !chooser.stops()) {
+  while (walk.cursor != kPastEnd && !chooser.stops()) {
     // Nothing changes between the look at an item and its end.
     const auto still = impl_->keep_still();
     impl_->require_writable();
@@ -97,7 +97,7 @@ std::uint64_t Table::size_if(const Selection& selection) {
   const machine::ExportArrays items = room.arrays();
   Walk walk(*this);
   std::uint64_t count = 0;
-  while (walk.cursor != kEnd && !chooser.stops())
+  while (walk.cursor != kPastEnd && !chooser.stops())
     count += chooser.choose(items, export_batch(walk.cursor, items.keys, items.values, room.size, items.scores));
   return count;
 }
@@ -113,7 +113,7 @@ std::size_t Table::export_if(const Selection& selection, std::uint64_t& cursor, 
                                   own_values.empty() ? static_cast<std::byte*>(values) : own_values.data(),
                                   own_scores.empty() ? scores : own_scores.data()};
   std::size_t count = 0;
-  while (count < n && cursor != kEnd && !chooser.stops()) {
+  while (count < n && cursor != kPastEnd && !chooser.stops()) {
     machine::ExportArrays rest = all;
     rest.keys += count * key_bytes();
     if (rest.values != nullptr) rest.values += count * value_bytes();

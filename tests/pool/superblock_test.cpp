@@ -32,11 +32,11 @@ TEST(Superblock, TheNewerIntactCopyCounts) {
   EXPECT_EQ(choose(a, b).copy, -1);
 }
 
-struct Lie {
+struct SuperblockLie {
   const char* text;  ///< of the flaw
   std::function<void(Superblock&)> tell;
 };
-const std::vector<Lie> kLies = {
+const std::vector<SuperblockLie> kSuperblockLies = {
     {"directory area 2", [](Superblock& s) { s.area = 2; }},
     {"generation", [](Superblock& s) { s.generation = 0; }},
     {"generation", [](Superblock& s) { s.generation = ~std::uint64_t{0}; }},
@@ -52,7 +52,7 @@ TEST(Superblock, EveryLieInAFileIsRefused) {
   const Folder folder("/dev/shm");
   create_closed(folder / "good.hold");
   const std::string path = folder / "bad.hold";
-  for (const Lie& lie : kLies) {
+  for (const SuperblockLie& lie : kSuperblockLies) {
     std::filesystem::copy_file(folder / "good.hold", path, std::filesystem::copy_options::overwrite_existing);
     edit_superblock(path, lie.tell);
     for (const Access access : {Access::read_write, Access::read_only, Access::scratch}) {

@@ -16,13 +16,13 @@
 namespace holdfast::test {
 namespace {
 
-struct Config {
+struct PairConfig {
   std::uint32_t levels, hashes, slots;
   unsigned threads;
   bool flush;
 };
 
-class Pairs : public testing::TestWithParam<Config>, protected PairsAndMap {
+class Pairs : public testing::TestWithParam<PairConfig>, protected PairsAndMap {
  protected:
   Pairs() : PairsAndMap("/dev/shm/holdfast-test-pairs-" + std::to_string(getpid()) + ".hold") {
     CreateOptions options;
@@ -67,8 +67,8 @@ TEST_P(Pairs, DoesWhatAMapWould) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Pairs,
-                         testing::Values(Config{2, 2, 8, 1, false}, Config{2, 2, 8, 3, true}, Config{1, 2, 4, 2, false},
-                                         Config{3, 2, 4, 2, true}));
+                         testing::Values(PairConfig{2, 2, 8, 1, false}, PairConfig{2, 2, 8, 3, true},
+                                         PairConfig{1, 2, 4, 2, false}, PairConfig{3, 2, 4, 2, true}));
 
 class PairsBadInput : public testing::Test {
  protected:

@@ -12,14 +12,14 @@ namespace holdfast {
 namespace {
 
 constexpr std::uint64_t kEnd = ~std::uint64_t{0};
-constexpr unsigned kMostThreads = 8;
+constexpr unsigned kMostMemoryThreads = 8;
 constexpr std::size_t kMostOfALine = std::size_t{dramhit::kSlots} * (dramhit::kMostDistance + 1);  // items
 constexpr std::size_t kLeastRows = 4096;     ///< of a thread; fewer are not worth waking it
 constexpr std::size_t kRowsAStop = 1 << 18;  ///< after which a batch asks whether to stop
 
 unsigned threads_of(const MemoryOptions& options) {
   if (options.threads != 0) return options.threads;
-  return std::clamp(std::thread::hardware_concurrency(), 1u, kMostThreads);
+  return std::clamp(std::thread::hardware_concurrency(), 1u, kMostMemoryThreads);
 }
 
 const MemoryOptions& checked(const MemoryOptions& options) {
