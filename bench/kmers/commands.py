@@ -23,7 +23,12 @@ from bench.kmers.processes import Ran, holdfast, run
 ROOMS = ("src/kmers",)
 ECOLI = Path("/work/shared/data/ecoli_k12.fna.gz")
 _QUICK = 200_000  # bases of a genome
-_LEAST_MIB = 300  # less than this no count takes, however small
+
+
+def _least_mib() -> int:
+    """Less than this no count takes, however small: each thread has buffers of its own."""
+    return 280 + 20 * machine.cores()
+
 
 Genome = Annotated[int, typer.Option(parser=options.count, metavar="N", help="Bases of the generated genome.")]
 Where = Annotated[Path | None, typer.Option("--dir", help="Folder on disk, for input and output; default: /tmp.")]
@@ -58,7 +63,7 @@ def compare(file: Path, k: int, repeat: int, folder: Path, progress: Progress) -
     progress("a first count, for its peak of memory")
     _read_once(file)
     first, found = _once(counters.ours(), file, k, folder)
-    half = max(first.peak_mib / 2, _LEAST_MIB)
+    half = max(first.peak_mib / 2, _least_mib())
     programs = [counters.ours(), counters.ours(half), *counters.peers()]
     runs: dict[str, list[Ran]] = {program.name: [] for program in programs}
     for at in range(repeat):
