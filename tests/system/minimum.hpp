@@ -120,7 +120,7 @@ inline constexpr Allocations kAllocations[] = {
     {"create", 100},        {"create_over", 105}, {"open", 84},       {"open_killed", 84},  {"open_resizing", 111},
     {"check_killed", 84},   {"copy", 52},         {"copy_over", 57},  {"sync", 0},          {"close", 0},
     {"check", 28},          {"grow_levels", 693}, {"grow_heap", 710}, {"update_cells", 45}, {"insert_pair", 12},
-    {"update_pairs", 46},   {"grow_pairs", 626},  {"reserve", 71},    {"snapshot", 52},     {"read_pairs", 9},
+    {"update_pairs", 46},   {"grow_pairs", 626},  {"reserve", 71},    {"snapshot", 52},     {"read_pairs", 7},
     {"export_moved", 3402}, {"handle", 13},
 };
 
