@@ -13,7 +13,6 @@ namespace holdfast::machine::model {
 using dramhit::Answer;
 using dramhit::Change;
 using dramhit::Pair;
-using dramhit::Seen;
 using dramhit::Turn;
 using proof::Executions;
 using proof::kMostActors;
@@ -68,6 +67,7 @@ inline std::uint64_t coded(Pair pair) { return pair.value << 32 | pair.word; }
 /// The policy. Lines are numbers; those of a table that grew stand behind the old ones.
 struct Slots {
   using At = int;
+  using Seen = dramhit::Seen;
   unsigned who = 0;
   mutable bool holding = false;
   mutable bool looks_back = false;

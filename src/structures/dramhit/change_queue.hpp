@@ -1,8 +1,8 @@
 // change_queue.hpp: operations that wait for their lines, changes among them; those on one key are done in their order.
 //
 // The first of a key is asked for; the others wait behind it and cost no line of their own. Where nobody wants an answer, sums
-// of one key that wait are added up, and become one change. A tag for the low bits of each waiting hash finds it again; keys
-// that share a tag do not wait together, which happens to one in a hundred.
+// of one key that wait are added up, and become one change. The low bits of each waiting hash name a set of four places in the
+// ring, where it is found again; a fifth hash of a set waits until one of them is done, which next to never happens.
 #pragma once
 
 #include "structures/dramhit/lane.hpp"
@@ -40,23 +40,41 @@ class ChangeQueue {
   bool empty() const { return head_ == tail_; }
   unsigned lines() const { return head_ - tail_; }
   unsigned waiting() const { return lines() + waiting_behind_; }
-  bool has_room(unsigned depth) const { return lines() < depth && free_ != kNone; }
+  bool has_room_behind() const { return free_ != kNone; }
 
-  /// The operation that waits under this hash's tag, or null.
-  Task* tagged(std::uint64_t hash) {
-    const Index tag = tags_[hash % kTags];
-    return tag == 0 ? nullptr : &ring_[tag - 1];
+  /// Whether any operation waits whose hash is in the same set: seldom.
+  bool has_neighbours(std::uint64_t hash) const { return sets_[hash % kSets] != 0; }
+  /// The first operation on this hash, or null; then there may be no place in its set.
+  Task* same(std::uint64_t hash) {
+    for (Set set = sets_[hash % kSets]; set != 0; set >>= 8) {
+      if ((set & 255) != 0 && ring_[(set & 255) - 1].hash == hash) return &ring_[(set & 255) - 1];
+    }
+    return nullptr;
+  }
+  bool has_place(std::uint64_t hash) const {
+    const Set set = sets_[hash % kSets];
+    return ((set - 0x0101'0101u) & ~set & 0x8080'8080u) != 0;  // a byte of it is zero
   }
 
-  /// Puts an operation at the end; no other waits under its tag.
+  /// Puts an operation at the end; no other waits on its hash, and its set has a place.
   void push(const Task& task) {
     const unsigned at = head_++ % kMostDepth;
     ring_[at] = task;
-    tags_[task.hash % kTags] = static_cast<Index>(at + 1);
+    Set& set = sets_[task.hash % kSets];
+    unsigned shift = 0;
+    while ((set >> shift & 255) != 0) shift += 8;
+    set |= (at + 1) << shift;
   }
-  /// The operation whose line was asked for first. Its tag stays until `end`.
-  Task pop() { return ring_[tail_++ % kMostDepth]; }
-  void end(const Task& task) { tags_[task.hash % kTags] = 0; }
+  /// Puts the one that pop() gave, and that did not end, at the end.
+  void push_again(const Task& task) {
+    leave_set(task);
+    push(task);
+  }
+  /// The operation whose line was asked for first. It stays where it is, and in its set, until `end` or `push_again`.
+  Task& pop() { return ring_[tail_++ % kMostDepth]; }
+  /// The i-th of those that pop() will give.
+  Task& next(unsigned i) { return ring_[(tail_ + i) % kMostDepth]; }
+  void end(const Task& task) { leave_set(task); }
 
   /// Adds an operation behind `first`, which is on the same key. False: it joined another, and nothing more waits.
   bool add_behind(Task& first, Op op, std::uint64_t given, std::uint64_t id, bool silent,
@@ -102,7 +120,19 @@ class ChangeQueue {
   }
 
  private:
-  static constexpr unsigned kTags = 4096;
+  using Set = std::uint32_t;  ///< four places in the ring, each 1 + where; 0: none
+  static constexpr unsigned kSets = 1024;
+  void leave_set(const Task& task) {
+    Set& set = sets_[task.hash % kSets];
+    const auto place = static_cast<Set>(&task - ring_) + 1;
+    if (set == place) [[likely]] {
+      set = 0;
+      return;
+    }
+    unsigned shift = 0;
+    while ((set >> shift & 255) != place) shift += 8;
+    set &= ~(Set{255} << shift);
+  }
   struct Behind {
     std::uint64_t given = 0, id = 0;
     Op op = Op::find;
@@ -114,7 +144,7 @@ class ChangeQueue {
   unsigned head_ = 0, tail_ = 0;  // both rise; the ring's length is a power of two
   unsigned waiting_behind_ = 0;
   Index free_ = 0;
-  Index tags_[kTags] = {};  // 1 + where in the ring; 0: none
+  Set sets_[kSets] = {};
   Behind behind_[kBehind];
 };
 

@@ -40,6 +40,8 @@ struct Results {
   std::size_t room = 0, size = 0;  ///< with `ids`
   std::uint64_t count[kStatuses] = {};
   bool has_room() const { return ids == nullptr || size < room; }
+  /// Ids, values and statuses, one after another, as callers of queues want them.
+  bool is_plain() const { return ids != nullptr && out != nullptr && statuses != nullptr && found == nullptr; }
 };
 
 class Lane {

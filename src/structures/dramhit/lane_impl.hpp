@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "structures/dramhit/change_queue.hpp"
+#include "structures/dramhit/giver.hpp"
 
 namespace holdfast::dramhit {
 
@@ -36,7 +37,7 @@ class LaneFor final : public Lane {
   bool flush(Results& results) override {
     enter();
     read_until(0, results);
-    while (may_change(results) && !changes_.empty()) change_one(results);
+    static_cast<void>(change_until(0, results));
     leave();
     return waiting() == 0;
   }
@@ -51,6 +52,7 @@ class LaneFor final : public Lane {
   static constexpr std::size_t kRowsACall = 4096;  ///< after which an old view is let go
   static constexpr unsigned kMisses = 1024;
   static constexpr std::int64_t kCounted = 256;
+  static constexpr unsigned kPlanned = 16;
 
   void enter() {
     const View* const view = core_.enter(member_);
@@ -77,8 +79,10 @@ class LaneFor final : public Lane {
     return rows.ops != nullptr ? static_cast<Op>(rows.ops[row]) : rows.op;
   }
   static std::uint64_t id_of(const Rows& rows, std::size_t row) { return rows.ids != nullptr ? rows.ids[row] : row; }
-  /// What waits for an answer needs room for it.
-  bool may_change(const Results& results) const { return results.has_room() || owed_ == 0; }
+  /// What waits for an answer needs room for it, beside `kept` other answers.
+  bool may_change(const Results& results, unsigned kept = 0) const {
+    return results.ids == nullptr || results.size + kept < results.room || owed_ == 0;
+  }
 
   /// Rows that are taken together. Their lines are asked for one after another, with no branch between that depends on what a line
   /// holds: such a branch, predicted wrong, ends all that the processor has begun, and with it the translations of the
@@ -86,6 +90,7 @@ class LaneFor final : public Lane {
   struct Group {
     std::size_t row[kMostDepth];
     std::uint64_t hash[kMostDepth];
+    typename Form::At at[kMostDepth];  ///< of changes
     unsigned size = 0;
     std::size_t after = 0;  ///< the rows before this one are in it, or skipped
   };
@@ -98,7 +103,7 @@ class LaneFor final : public Lane {
       group.size = static_cast<unsigned>(std::min<std::size_t>(most_together(), end - rows.next));
       group.after = rows.next + group.size;
       for (unsigned i = 0; i < group.size; ++i) group.row[i] = rows.next + i;
-      for (unsigned i = 0; i < group.size; ++i) group.hash[i] = form_.hash(rows, rows.next + i);
+      form_.hash_rows(rows, rows.next, group.size, group.hash);
       return;
     }
     for (; group.after < end && group.size < most_together(); ++group.after) {
@@ -115,7 +120,7 @@ class LaneFor final : public Lane {
     while (rows.next < end) {
       if (!read_until(depth_ - most_together(), results)) return false;
       take_together(rows, end, group);
-      for (unsigned i = 0; i < group.size; ++i) form_.add_read(group.hash[i], id_of(rows, group.row[i]));
+      form_.add_reads(group.hash, group.size, [&](unsigned i) { return id_of(rows, group.row[i]); });
       rows.next = group.after;
     }
     return true;
@@ -126,75 +131,135 @@ class LaneFor final : public Lane {
     with_ = rows.with;
     Group group;
     while (rows.next < end) {
-      for (; changes_.lines() > depth_ - most_together(); change_one(results)) {
-        if (!may_change(results)) return false;
-      }
+      if (!change_until(depth_ - most_together(), results)) return false;
       take_together(rows, end, group);
-      for (unsigned i = 0; i < group.size; ++i) form_.ask(group.hash[i], op_of(rows, group.row[i]));
+      for (unsigned i = 0; i < group.size; ++i) group.at[i] = form_.ask(group.hash[i], op_of(rows, group.row[i]));
       for (unsigned i = 0; i < group.size; ++i) {
+        if (add_change(rows, group, i, results)) continue;
         rows.next = group.row[i];
-        if (!add_change(rows, group.hash[i], results)) return false;
+        return false;
       }
       rows.next = group.after;
     }
     return true;
   }
 
-  /// Row rows.next, whose line has been asked for, once there is room for it; false: there is none for the answers that this brings.
-  bool add_change(const Rows& rows, std::uint64_t hash, Results& results) {
-    const Op op = op_of(rows, rows.next);
-    Task* same = changes_.tagged(hash);
-    while (!changes_.has_room(depth_) || (same != nullptr && same->hash != hash)) {
-      if (!may_change(results)) return false;
-      change_one(results);
-      same = changes_.tagged(hash);
+  /// The i-th row of a group whose lines have been asked for; false: there is no room for the answers that this brings. There is
+  /// room in the queue; what waits beside the row's hash may have to go first.
+  bool add_change(const Rows& rows, Group& group, unsigned i, Results& results) {
+    const std::uint64_t hash = group.hash[i];
+    Task* same = nullptr;
+    if (changes_.has_neighbours(hash)) [[unlikely]] {
+      const std::uint64_t number = number_;
+      while ((same = changes_.same(hash)) != nullptr ? !changes_.has_room_behind() : !changes_.has_place(hash)) {
+        if (!may_change(results)) return false;
+        change_some(1, results);
+      }
+      if (number != number_) {  // the table has grown
+        for (unsigned j = i; j < group.size; ++j) group.at[j] = form_.place(group.hash[j]);
+      }
     }
-    const std::uint64_t id = id_of(rows, rows.next), given = form_.take(rows, rows.next);
+    const std::size_t row = group.row[i];
+    const Op op = op_of(rows, row);
+    const std::uint64_t id = id_of(rows, row), given = form_.take(rows, row);
     owed_ += !rows.silent;
     if (same != nullptr) {
       if (!changes_.add_behind(*same, op, given, id, rows.silent, with_)) ++operations_;
-      return true;
+    } else {
+      changes_.push({group.at[i].want, group.at[i].line, hash, given, id, op, rows.silent});
     }
-    const auto [line, want] = form_.place(hash);
-    changes_.push({want, line, hash, given, id, op, rows.silent});
     return true;
   }
 
   /// Answers searches until no more than `left` wait; false: there is no room for more answers.
   bool read_until(unsigned left, Results& results) {
     if (form_.reads() <= left) return true;
-    if (!results.has_room()) return false;
-    Results to = results;
-    std::uint64_t answers = 0, found = 0;
-    lines_ += form_.drain_reads(
-        left,
-        [&](std::uint64_t id, const Answer& answer) {
-          ++answers;
-          found += answer.status == Status::found;
-          give(to, id, answer);
-          return to.has_room();
-        },
-        [&] { missed(); });
-    results.size = to.size;
+    const std::uint64_t all = form_.reads() - left;
+    const std::uint64_t n = results.ids != nullptr ? std::min<std::uint64_t>(all, results.room - results.size) : all;
+    std::uint64_t found = 0;
+    with_giver(results, [&](auto& giver) {
+      lines_ += form_.drain_reads(
+          n,
+          [&](std::uint64_t id, const Answer& answer) {
+            found += answer.status == Status::found;
+            giver.give(id, answer);
+          },
+          [this] { missed(); });
+    });
     results.count[static_cast<unsigned>(Status::found)] += found;
-    results.count[static_cast<unsigned>(Status::not_found)] += answers - found;
-    operations_ += answers;
-    return form_.reads() <= left;
+    results.count[static_cast<unsigned>(Status::not_found)] += n - found;
+    operations_ += n;
+    return n == all;
   }
   /// Who is in the way may not be running.
   void missed() {
     if (++misses_ % kMisses == 0) sched_yield();
   }
 
-  /// One look at a line for a change; all that waits on its key follows while the line is at hand.
-  void change_one(Results& results) {
-    Task task = changes_.pop();
-    for (;;) {
+  /// Runs changes until no more than `left` wait; false: there is no room for more answers.
+  bool change_until(unsigned left, Results& results) {
+    while (changes_.lines() > left) {
+      if (!may_change(results)) return false;
+      change_some(std::min(kPlanned, changes_.lines() - left), results);
+    }
+    return true;
+  }
+
+  /// At least one of the next `n` changes.
+  void change_some(unsigned n, Results& results) {
+    if constexpr (Form::kPlans) {
+      change_planned(n, results);
+    } else {
+      change_one(results);
+    }
+  }
+
+  /// Of the next changes, at most `n`, plans all, then makes all, then answers them: what comes after a locked instruction begins
+  /// when it has ended, so a look at a line between two of them would wait for the first, and the second for it.
+  void change_planned(unsigned n, Results& results) {
+    Plan plans[kPlanned];
+    Answer answers[kPlanned];
+    if (results.ids != nullptr && owed_ != 0) {
+      n = static_cast<unsigned>(std::min<std::size_t>(n, results.room - results.size));
+    }
+    for (unsigned i = 0; i < n; ++i) form_.plan(changes_.next(i), with_, plans[i], answers[i]);
+    for (unsigned i = 0; i < n; ++i) {
+      if (plans[i].kind == Plan::Kind::swaps && !form_.commit(changes_.next(i), plans[i])) {
+        plans[i].kind = Plan::Kind::open;
+      }
+    }
+    with_giver(results, [&](auto& giver) {
+      for (unsigned i = 0; i < n; ++i) {
+        const Task& task = changes_.next(0);
+        if (plans[i].kind == Plan::Kind::open || task.behind != Changes::kNone) {
+          const Answer* const known = plans[i].kind == Plan::Kind::open ? nullptr : &answers[i];
+          giver.meanwhile([&] { change_one(results, known, n - i - 1); });
+          continue;
+        }
+        changes_.end(changes_.pop());
+        ++lines_;
+        ++operations_;
+        ++results.count[static_cast<unsigned>(answers[i].status)];
+        if (!task.silent) {
+          --owed_;
+          giver.give(task.id, answers[i]);
+        }
+        counted(answers[i].status);
+      }
+    });
+  }
+
+  /// One look at a line for a change, or its answer; all that waits on its key follows while the line is at hand, if there is room
+  /// for `kept` answers more.
+  void change_one(Results& results, const Answer* known = nullptr, unsigned kept = 0) {
+    Task& task = changes_.pop();
+    for (;; known = nullptr) {
       Answer answer;
       ++lines_;
       const bool was_gone = Form::is_gone(task);
-      const Turn turn = form_.run(task, with_, answer);
-      if (turn != Turn::done) {
+      if (known != nullptr) {
+        answer = *known;
+      } else if (const Turn turn = form_.run(task, with_, answer); turn != Turn::done) {
         if (Form::is_gone(task) && !was_gone) --fresh_;
         if (!turned(task, turn, answer)) return;
       }
@@ -203,7 +268,7 @@ class LaneFor final : public Lane {
       ++results.count[static_cast<unsigned>(answer.status)];
       if (!task.silent) {
         --owed_;
-        give(results, task.id, answer);
+        Giver<Form, false>(results, form_).give(task.id, answer);
       }
       const bool ends = task.behind == Changes::kNone;
       if (ends) {
@@ -216,7 +281,7 @@ class LaneFor final : public Lane {
       const auto [line, want] = form_.place(task.hash);
       task.line = line;
       task.want = want;
-      if (!may_change(results)) return changes_.push(task);
+      if (!may_change(results, kept)) return changes_.push_again(task);
     }
   }
 
@@ -250,7 +315,7 @@ class LaneFor final : public Lane {
         task.want = want;
         break;
     }
-    changes_.push(task);
+    changes_.push_again(task);
     return false;
   }
 
@@ -261,16 +326,15 @@ class LaneFor final : public Lane {
     return true;
   }
 
-  /// What is counted, the caller counts.
-  [[gnu::always_inline]] void give(Results& results, std::uint64_t id, const Answer& answer) {
-    const std::size_t row = results.ids != nullptr ? results.size++ : id;
-    if (results.ids != nullptr) results.ids[row] = id;
-    if (results.out != nullptr) form_.copy_value(answer, results.out, row);
-    if (results.statuses != nullptr) results.statuses[row] = answer.status;
-    if (results.found != nullptr) {
-      const Status status = answer.status;
-      results.found[row] =
-          status == Status::found || status == Status::exists || status == Status::updated || status == Status::erased;
+  /// `run(giver)` with the giver for these results.
+  template <class Run>
+  [[gnu::always_inline]] void with_giver(Results& results, const Run& run) {
+    if (results.is_plain() && form_.gives_words()) {
+      Giver<Form, true> giver(results, form_);
+      run(giver);
+    } else {
+      Giver<Form, false> giver(results, form_);
+      run(giver);
     }
   }
 

@@ -26,11 +26,16 @@ struct alignas(64) Line {
 };
 static_assert(sizeof(Line) == 64 && offsetof(Line, slots) == 0 && sizeof(Pair) == 16);
 
-/// What one look at a line found: a bit a slot.
+/// What one look at a line found: a bit a slot. Tiles have their own, with the same functions, which work out no more than is asked.
 struct Seen {
   unsigned hits = 0;    ///< hold the key, live or erased; one at most
   unsigned used = 0;    ///< were used before; slots are used from the first on
   unsigned passed = 0;  ///< have that bit
+
+  bool found() const { return hits != 0; }
+  unsigned slot() const { return static_cast<unsigned>(std::countr_zero(hits)); }  ///< of a key that was found
+  unsigned used_slots() const { return used; }
+  unsigned passed_slots() const { return passed; }
 };
 
 /// How far a key may lie from a full line where its search begins, as its slots say: `passed` in the first 1 to 4 of them, and
@@ -70,15 +75,16 @@ void lower_reach(Line* line, unsigned from, unsigned to) {
 template <class Tile, bool kWhole>
 struct SlotMemory {
   using At = Line*;
+  using Seen = typename Tile::Seen;
   static constexpr bool kOwned = false;
 
   static constexpr unsigned slots() { return kSlots; }
-  static constexpr bool full(const Seen& seen) { return seen.used == (1u << kSlots) - 1; }
+  static bool full(const Seen& seen) { return seen.used_slots() == (1u << kSlots) - 1; }
   static constexpr bool reuses() { return kWhole; }  ///< an erased slot may be taken by another key
 
   /// Of a full line: how far from it a key whose search begins there may lie.
   [[gnu::always_inline]] static unsigned reach(const Line* line, const Seen& seen) {
-    const auto step = static_cast<unsigned>(std::countr_one(seen.passed));
+    const auto step = static_cast<unsigned>(std::countr_one(seen.passed_slots()));
     return step < kSlots ? step : far_reach(line);
   }
   [[gnu::noinline]] static unsigned far_reach(const Line* line) {

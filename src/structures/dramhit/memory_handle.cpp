@@ -39,7 +39,7 @@ class MemoryHandle::Impl {
                             " keys: give one each, or none");
     }
     if (producer_ && changes(op)) return send(op, keys, values, n);
-    dramhit::Results results = results_of(answers);
+    dramhit::Results& results = results_of(answers);
     dramhit::Rows rows;
     rows.keys = static_cast<const std::byte*>(keys);
     rows.values = static_cast<const std::byte*>(values);
@@ -56,7 +56,7 @@ class MemoryHandle::Impl {
 
   bool flush(MemoryAnswers& answers) {
     const InUse use(*this);
-    dramhit::Results results = results_of(answers);
+    dramhit::Results& results = results_of(answers);
     if (producer_) {
       table_.delegation->must_be_here();
       producer_->flush();
@@ -102,7 +102,8 @@ class MemoryHandle::Impl {
 #endif
   };
 
-  dramhit::Results results_of(const MemoryAnswers& answers) const {
+  /// Kept from call to call: it is not small.
+  dramhit::Results& results_of(const MemoryAnswers& answers) {
     const std::size_t room = answers.ids.size(), bytes = table_.format.value_bytes;
     const auto refuse = [&](const std::string& what, std::size_t has, std::size_t wants) {
       throw InvalidArgument("answers have room for " + std::to_string(room) + " ids, but " + std::to_string(has) +
@@ -114,20 +115,20 @@ class MemoryHandle::Impl {
       refuse(" bytes of values", answers.values.size(), room * bytes);
     }
     if (answers.size > room) refuse(" of them filled", answers.size, room);
-    dramhit::Results results;
-    results.ids = room == 0 ? &nowhere_ : answers.ids.data();
-    results.statuses = answers.statuses.empty() ? nullptr : answers.statuses.data();
-    results.out = answers.values.empty() ? nullptr : answers.values.data();
-    results.room = room;
-    results.size = answers.size;
-    return results;
+    results_.ids = room == 0 ? &nowhere_ : answers.ids.data();
+    results_.statuses = answers.statuses.empty() ? nullptr : answers.statuses.data();
+    results_.out = answers.values.empty() ? nullptr : answers.values.data();
+    results_.room = room;
+    results_.size = answers.size;
+    return results_;
   }
 
   const MemoryTable::Impl& table_;
   std::unique_ptr<dramhit::Lane> lane_;
   std::unique_ptr<dramhit::Producer> producer_;  ///< of a partitioned table: its changes
   const MemoryHandleOptions options_;
-  mutable std::uint64_t nowhere_ = 0;  ///< stands for no ids: nothing is written to it
+  dramhit::Results results_;
+  std::uint64_t nowhere_ = 0;  ///< stands for no ids: nothing is written to it
 #if !defined(NDEBUG)
   std::atomic<bool> used_{false};
 #endif

@@ -32,11 +32,21 @@ class NarrowForm {
     __builtin_memcpy(&key, rows.keys + row * 8, 8);
     return geometry_.hash(key);
   }
-  At place(std::uint64_t hash) const {
-    const Place place = geometry_.place(hash);
-    const std::uint64_t line = partitions_ == 1 ? place.line : place.line + high(hash, partitions_) * kMostDistance;
-    return {lines_ + line, place.want};
+  /// The same for `n` rows one after another: several at a time, where the instruction set can.
+  void hash_rows(const Rows& rows, std::size_t row, unsigned n, std::uint64_t* __restrict hashes) const {
+    if (rows.hashes != nullptr) {
+      for (unsigned i = 0; i < n; ++i) hashes[i] = rows.hashes[2 * (row + i)];
+      return;
+    }
+    const std::uint64_t seed = geometry_.seed();
+    const std::byte* const keys = rows.keys + row * 8;
+    for (unsigned i = 0; i < n; ++i) {
+      std::uint64_t key;
+      __builtin_memcpy(&key, keys + i * 8, 8);
+      hashes[i] = hash_key(key, seed);
+    }
   }
+  At place(std::uint64_t hash) const { return place_in(geometry_, lines_, partitions_, hash); }
   At ask(std::uint64_t hash, Op op) const {
     const At at = place(hash);
     ask_line(at.line, op);
@@ -51,40 +61,57 @@ class NarrowForm {
   /// What a row gives, as a task keeps it.
   std::uint64_t take(const Rows& rows, std::size_t row) const {
     if (rows.hashes != nullptr) return rows.hashes[2 * row + 1];
-    return rows.values == nullptr ? 0 : index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
+    if (rows.values == nullptr) return 0;
+    if (value_bytes_ != 8) return index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
+    std::uint64_t value;
+    __builtin_memcpy(&value, rows.values + row * 8, 8);
+    return value;
   }
   void drop(const Task&) {}
   /// The key is erased, although the operation goes on: it counts from now on, for whoever looks meanwhile.
   static bool is_gone(const Task& task) { return (task.reach & kErased) != 0; }
 
+  // Changes in two steps: a plan for each of some, then their swaps.
+  static constexpr bool kPlans = !Memory::kOwned;
+  [[gnu::always_inline]] static void plan(const Task& task, const index::Combining& with, Plan& plan, Answer& answer) {
+    plan_change(Memory{}, task.line, task.want, {task.op, task.given, with}, plan, answer);
+  }
+  [[gnu::always_inline]] static bool commit(const Task& task, const Plan& plan) {
+    return dramhit::commit(Memory{}, task.line, plan);
+  }
+
+  /// One look at a line, by an operation whose plan has come to nothing.
   [[gnu::always_inline]] Turn run(Task& task, const index::Combining& with, Answer& answer) {
     const Change what{task.op, task.given, with};
-    if constexpr (Memory::kOwned && Tile::kSelects) {
+    if constexpr (kPlans) {
+      return change_on(Memory{}, task.line, task.want, task.reach, what, answer);
+    } else if constexpr (Tile::kSelects) {
       return change_owned(Memory{}, task.line, task.want, task.reach, what, answer);
     } else {
       return change(Memory{}, task.line, task.want, task.reach, what, answer);
     }
   }
+  /// An answer's value is a word. Other values are copied by copy_value.
+  bool gives_words() const { return value_bytes_ == 8; }
   void copy_value(const Answer& answer, std::byte* to, std::size_t row) const {
-    if (value_bytes_ == 8) {
-      __builtin_memcpy(to + row * 8, &answer.value, 8);
-    } else {
-      index::store_bytes(to + row * value_bytes_, answer.value, value_bytes_);
-    }
+    index::store_bytes(to + row * value_bytes_, answer.value, value_bytes_);
   }
 
   // Searches on their own.
   bool reads_apart() const { return true; }
   bool no_reads() const { return reads_.empty(); }
   unsigned reads() const { return reads_.size(); }
-  void add_read(std::uint64_t hash, std::uint64_t id) {
-    const At at = place(hash);
-    prefetch<Tile>(at.line);
-    reads_.add(at.line, at.want, id);
+  template <class IdOf>
+  [[gnu::always_inline]] void add_reads(const std::uint64_t* hashes, unsigned n, const IdOf& id_of) {
+    const Geometry geometry = geometry_;  // all in registers: what is stored in the queue might be anything
+    Line* const lines = lines_;
+    const std::uint64_t partitions = partitions_;
+    reads_.add(
+        n, [=](unsigned i) { return place_in(geometry, lines, partitions, hashes[i]); }, id_of);
   }
   template <class Give, class Missed>
-  [[gnu::always_inline]] std::uint64_t drain_reads(unsigned left, const Give& give, const Missed& missed) {
-    return reads_.drain(left, give, missed);
+  [[gnu::always_inline]] std::uint64_t drain_reads(std::uint64_t n, const Give& give, const Missed& missed) {
+    return reads_.drain(n, give, missed);
   }
   /// After set_view; `old` is the form as it was before.
   void restart_reads(const Geometry& old, const Line* old_lines) {
@@ -118,6 +145,12 @@ class NarrowForm {
                               std::byte* values, std::uint64_t* hashes, std::size_t room);
 
  private:
+  [[gnu::always_inline]] static At place_in(const Geometry& geometry, Line* lines, std::uint64_t partitions,
+                                            std::uint64_t hash) {
+    const Place place = geometry.place(hash);
+    const std::uint64_t line = partitions == 1 ? place.line : place.line + high(hash, partitions) * kMostDistance;
+    return {lines + line, place.want};
+  }
   static void ask_line(const Line* line, Op op) {
     if (changes(op)) {
       prefetch_to_change<Tile>(line);

@@ -59,13 +59,13 @@ template <class Memory>
   const unsigned on = distance(want);
   const auto home = memory.on(line, -static_cast<std::int64_t>(on));
   want -= on * kOneLineOn;
-  if (memory.look(home, kReserved).hits != 0) {  // first: what is put there after this look, the next one sees
+  if (memory.look(home, kReserved).found()) {  // first: what is put there after this look, the next one sees
     back.turn = Turn::again;
     return back;
   }
-  const Seen seen = memory.look(home, want);
-  if (seen.hits != 0) {
-    const auto slot = static_cast<unsigned>(std::countr_zero(seen.hits));
+  const auto seen = memory.look(home, want);
+  if (seen.found()) {
+    const unsigned slot = seen.slot();
     back.turn = change_slot(memory, home, slot, want, change, back.answer);
   }
   return back;
@@ -75,9 +75,9 @@ template <class Memory>
 template <class Memory>
 [[gnu::always_inline]] inline Turn find(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                         unsigned& reach, Answer& answer) {
-  const Seen seen = memory.look(line, want);
-  if (seen.hits != 0) [[likely]] {
-    const Pair pair = memory.load(line, static_cast<unsigned>(std::countr_zero(seen.hits)));
+  const auto seen = memory.look(line, want);
+  if (seen.found()) [[likely]] {
+    const Pair pair = memory.load(line, seen.slot());
     if (!holds(pair.word, want)) [[unlikely]]
       return Turn::again;
     answer.status = is_live(pair.word) ? Status::found : Status::not_found;
@@ -109,8 +109,9 @@ struct Free {
 };
 
 template <class Memory>
-inline Free<Memory> free_slot(const Memory& memory, typename Memory::At line, const Seen& seen, std::uint64_t want) {
-  if (!memory.full(seen)) return {line, static_cast<unsigned>(std::countr_one(seen.used)), want, {}};
+inline Free<Memory> free_slot(const Memory& memory, typename Memory::At line, const typename Memory::Seen& seen,
+                              std::uint64_t want) {
+  if (!memory.full(seen)) return {line, static_cast<unsigned>(std::countr_one(seen.used_slots())), want, {}};
   if (!memory.reuses()) return {};
   for (unsigned slot = 0; slot < memory.slots(); ++slot) {
     if ((memory.load_word(line, slot) & (kLive | kFrozen)) != 0) continue;
@@ -132,10 +133,10 @@ inline Turn add_holding(const Memory& memory, typename Memory::At home, std::uin
       if (on > asked) return Turn::next;
       const auto line = memory.on(home, on);
       const std::uint64_t here = want + on * kOneLineOn;
-      const Seen seen = memory.look(line, here);
+      const auto seen = memory.look(line, here);
       if (on == 0) reach = memory.reach(line, seen);
-      if (seen.hits != 0) {
-        return change_slot(memory, line, static_cast<unsigned>(std::countr_zero(seen.hits)), here, change, answer);
+      if (seen.found()) {
+        return change_slot(memory, line, seen.slot(), here, change, answer);
       }
       if (!free) free = free_slot(memory, line, seen, here);
     }
@@ -221,7 +222,8 @@ inline constexpr unsigned kErases = 1u << 30, kErased = 1u << 29;
 
 /// Whether keys may come back to `line`, `on` lines from where an erase began. They are asked for first.
 template <class Memory>
-inline bool asks_on(const Memory& memory, typename Memory::At line, const Seen& seen, unsigned on, unsigned& reach) {
+inline bool asks_on(const Memory& memory, typename Memory::At line, const typename Memory::Seen& seen, unsigned on,
+                    unsigned& reach) {
   if (!memory.reuses() || !memory.full(seen)) return false;
   const unsigned last = on + memory.reach(line, seen), to = last < kMostDistance ? last : kMostDistance;
   if (to <= on) return false;
@@ -242,13 +244,13 @@ template <class Memory>
     const auto home = memory.on(line, -static_cast<std::int64_t>(asked));
     if ((reach & kErased) == 0) {
       const std::uint64_t here = want - asked * kOneLineOn;
-      const Seen seen = memory.look(home, here);
-      if (seen.hits == 0) {
+      const auto seen = memory.look(home, here);
+      if (!seen.found()) {
         const Looked back = look_back(memory, home, here, what);
         answer = back.answer;
         return back.turn;
       }
-      const auto slot = static_cast<unsigned>(std::countr_zero(seen.hits));
+      const unsigned slot = seen.slot();
       const Turn turn = change_slot(memory, home, slot, here, what, answer);
       if (turn != Turn::done || answer.status != Status::erased) return turn;
       reach |= kErased;
@@ -264,19 +266,39 @@ template <class Memory>
   return Turn::done;
 }
 
-/// Runs a change, or a read among changes, at one line. `reach` is the operation's own; the line where its search begins sets it.
+/// Plans what most operations come to: the key is in this line, or new and its first line has a fresh slot. Erases may move other
+/// keys, and are left open.
 template <class Memory>
-[[gnu::always_inline]] inline Turn change(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                          unsigned& reach, const Change& what, Answer& answer) {
+[[gnu::always_inline]] inline void plan_change(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                               const Change& what, Plan& plan, Answer& answer) {
+  plan.kind = Plan::Kind::open;
+  if (what.op == Op::erase) return;
+  const auto seen = memory.look(line, want);
+  if (seen.found()) {
+    if (plan_slot(memory, line, seen.slot(), want, what, plan, answer) != Turn::done) plan.kind = Plan::Kind::open;
+    return;
+  }
+  if (distance(want) != 0 || memory.full(seen) || !what.adds()) return;
+  const std::uint64_t value = what.first_value();
+  answer.status = Status::inserted;
+  answer.value = reads_value(what.op) ? value : 0;
+  plan = {Plan::Kind::swaps, static_cast<unsigned>(std::countr_one(seen.used_slots())), 0, 0, want | kLive, value};
+}
+
+/// A change, or a read among changes, at one line, whose plan was open or whose swap was lost. `reach` is the operation's own; the
+/// line where its search begins sets it.
+template <class Memory>
+[[gnu::always_inline]] inline Turn change_on(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                             unsigned& reach, const Change& what, Answer& answer) {
   const unsigned on = distance(want);
   const bool erases = what.op == Op::erase;
   if (erases && (reach & (on != 0 ? kErases : kErased)) != 0) {
     return erase_and_shift(memory, line, want, reach, what, answer);
   }
-  const Seen seen = memory.look(line, want);
-  if (seen.hits != 0) {
+  const auto seen = memory.look(line, want);
+  if (seen.found()) {
     if (erases && asks_on(memory, line, seen, on, reach)) return Turn::next;
-    return change_slot(memory, line, static_cast<unsigned>(std::countr_zero(seen.hits)), want, what, answer);
+    return change_slot(memory, line, seen.slot(), want, what, answer);
   }
   if (on == 0) reach = memory.full(seen) ? memory.reach(line, seen) : 0;
   if (!what.adds()) {
@@ -296,14 +318,20 @@ template <class Memory>
     if ((reach & kSawFree) != 0) return add_locked(memory, line, want, what, answer);
     return on == kMostDistance ? Turn::far : Turn::next;
   }
-  const auto slot = static_cast<unsigned>(std::countr_one(seen.used));
-  const std::uint64_t value = what.first_value();
-  if (memory.swap(line, slot, {}, {want | kLive, value})) {
-    answer.status = Status::inserted;
-    answer.value = reads_value(what.op) ? value : 0;
-    return Turn::done;
-  }
+  // The fresh slot that was planned went to another key, or is frozen.
+  const auto slot = static_cast<unsigned>(std::countr_one(seen.used_slots()));
   return (memory.load_word(line, slot) & kFrozen) != 0 ? Turn::frozen : Turn::again;
+}
+
+/// Runs a change, or a read among changes, at one line.
+template <class Memory>
+[[gnu::always_inline]] inline Turn change(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                          unsigned& reach, const Change& what, Answer& answer) {
+  Plan plan;
+  plan_change(memory, line, want, what, plan, answer);
+  if (plan.kind == Plan::Kind::answered) return Turn::done;
+  if (plan.kind == Plan::Kind::swaps && commit(memory, line, plan)) return Turn::done;
+  return change_on(memory, line, want, reach, what, answer);
 }
 
 /// Stops all changes of a line for good. Who was about to make one fails at its swap, and joins the move.
@@ -325,7 +353,7 @@ inline Pair load_settled(const Memory& memory, typename Memory::At line, unsigne
 /// Gives `take` each live slot whose search begins at `home`, and how far from it: one of a key that moves is among them, or both.
 template <class Memory, class Take>
 inline void each_of(const Memory& memory, typename Memory::At home, const Take& take) {
-  const Seen seen = memory.look(home, 0);
+  const auto seen = memory.look(home, 0);
   for (unsigned on = (memory.full(seen) ? memory.reach(home, seen) : 0) + 1; on-- > 0;) {  // the way that keys move
     for (unsigned slot = 0; slot < memory.slots(); ++slot) {
       const Pair pair = load_settled(memory, memory.on(home, on), slot);
@@ -339,7 +367,7 @@ template <class Memory>
 inline bool put_moved(const Memory& memory, typename Memory::At home, std::uint64_t want, std::uint64_t value) {
   auto line = home;
   for (unsigned on = 0; on <= kMostDistance;) {
-    const Seen seen = memory.look(line, want);
+    const auto seen = memory.look(line, want);
     if (memory.full(seen)) {
       line = memory.on(line, 1);
       want += kOneLineOn;
@@ -347,7 +375,7 @@ inline bool put_moved(const Memory& memory, typename Memory::At home, std::uint6
       continue;
     }
     if (on > 0 && on > memory.reach(home, memory.look(home, 0))) memory.raise(home, on);
-    const auto slot = static_cast<unsigned>(std::countr_one(seen.used));
+    const auto slot = static_cast<unsigned>(std::countr_one(seen.used_slots()));
     if (memory.swap(line, slot, {}, {want | kLive, value})) return true;
     // Another mover took it; at most once for each slot.
   }

@@ -19,30 +19,38 @@ class ReadQueue {
   bool empty() const { return head_ == tail_; }
   unsigned size() const { return head_ - tail_; }
 
-  /// Its line has been asked for.
-  void add(Line* line, std::uint64_t want, std::uint64_t id) { ring_[head_++ % kMostDepth] = {want, line, id, 0}; }
+  /// Asks for the lines of `n` searches, for which there is room; `place_of(i)` is where the i-th begins, `id_of(i)` its id.
+  template <class PlaceOf, class IdOf>
+  [[gnu::always_inline]] void add(unsigned n, const PlaceOf& place_of, const IdOf& id_of) {
+    const unsigned head = head_;  // in a register: what is stored in the ring might be anything
+    for (unsigned i = 0; i < n; ++i) {
+      const auto at = place_of(i);
+      prefetch<Tile>(at.line);
+      ring_[(head + i) % kMostDepth] = {at.want, at.line, id_of(i), 0};
+    }
+    head_ = head + n;
+  }
 
-  /// Looks at lines in the order in which they were asked for, while more than `left` searches wait. `give(id, answer)` takes an
-  /// answer, and says whether there is room for another; `missed()` hears that somebody was in the way. How many lines it
-  /// looked at.
+  /// Looks at lines in the order in which they were asked for, until `n` searches are answered, no more than wait. `give(id, answer)`
+  /// takes an answer; `missed()` hears that somebody was in the way. How many lines it looked at.
   template <class Give, class Missed>
-  [[gnu::always_inline]] std::uint64_t drain(unsigned left, const Give& give, const Missed& missed) {
-    unsigned head = head_, tail = tail_;  // in registers: what is stored for the caller might be anything
-    std::uint64_t looks = 0;
-    for (bool room = true; head - tail > left && room; ++looks) {
-      const Read& read = ring_[tail++ % kMostDepth];
-      unsigned reach = read.reach;
+  [[gnu::always_inline]] std::uint64_t drain(std::uint64_t n, const Give& give, const Missed& missed) {
+    unsigned head = head_, tail = tail_;
+    while (n != 0) {
+      Read& read = ring_[tail++ % kMostDepth];
       Answer answer;
-      const Turn turn = find(Memory{}, read.line, read.want, reach, answer);
+      const Turn turn = find(Memory{}, read.line, read.want, read.reach, answer);
       if (turn == Turn::done) [[likely]] {
-        room = give(read.id, answer);
+        give(read.id, answer);
+        --n;
         continue;
       }
       if (turn == Turn::again) missed();
       const bool on = turn == Turn::next;
       prefetch<Tile>(read.line + on);
-      ring_[head++ % kMostDepth] = {read.want + (on ? kOneLineOn : 0), read.line + on, read.id, reach};
+      ring_[head++ % kMostDepth] = {read.want + (on ? kOneLineOn : 0), read.line + on, read.id, read.reach};
     }
+    const std::uint64_t looks = tail - tail_;
     head_ = head;
     tail_ = tail;
     return looks;

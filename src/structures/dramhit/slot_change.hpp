@@ -48,10 +48,9 @@ inline std::uint64_t combined(std::uint64_t old, std::uint64_t given, const inde
   return index::combine_word(old, given, with);
 }
 
-/// A slot's next state, if it has one.
+/// What becomes of a slot, and its value then.
 struct Next {
-  bool writes = false;
-  bool live = false;
+  Act act = Act::keeps;
   std::uint64_t value = 0;
 };
 
@@ -60,33 +59,61 @@ template <class Memory>
 [[gnu::always_inline]] inline Next decide(const Change& change, bool present, std::uint64_t old, Answer& answer) {
   answer.status = status_of(change.op, present);
   answer.value = 0;
-  std::uint64_t value = change.given;
-  switch (act_of(change.op, present)) {
-    case Act::keeps:
-      if (present && reads_value(change.op)) answer.value = old;
-      return {};
-    case Act::removes: return {true, false, old};  // the value stays: a reader may be at it
-    case Act::combines: value = present ? combined(old, change.given, change.with) : change.first_value(); break;
-    case Act::sets: break;
+  Next next{act_of(change.op, present), change.given};
+  if (next.act == Act::keeps) {
+    if (present && reads_value(change.op)) answer.value = old;
+    return next;
   }
-  if (!present && reads_value(change.op)) answer.value = value;
-  return {true, true, value};
+  if (next.act == Act::removes) next.value = old;  // it stays: a reader may be at it
+  if (next.act == Act::combines) next.value = present ? combined(old, change.given, change.with) : change.first_value();
+  if (!present && reads_value(change.op)) answer.value = next.value;
+  return next;
 }
+
+/// What one look at a line makes of a change, before anything is written.
+struct Plan {
+  enum class Kind : std::uint8_t {
+    answered,  ///< nothing is to be written
+    swaps,     ///< the answer holds once `slot` passes from `seen` to `next`
+    open,      ///< one look is not enough
+  };
+  // Not initialized: there are many, and most of them are written whole.
+  Kind kind;
+  unsigned slot;
+  std::uint64_t seen_word, seen_value, next_word, next_value;
+};
 
 inline constexpr unsigned kAttempts = 8;  ///< swaps that may fail before others have their turn
 
+/// Plans the change of the slot that held the key a moment ago. Anything but done ends the attempt.
+template <class Memory>
+[[gnu::always_inline]] inline Turn plan_slot(const Memory& memory, typename Memory::At line, unsigned slot,
+                                             std::uint64_t want, const Change& change, Plan& plan, Answer& answer) {
+  const Pair seen = memory.load(line, slot);
+  if (!holds(seen.word, want)) return Turn::again;
+  const Next next = decide<Memory>(change, is_live(seen.word), seen.value, answer);
+  plan.kind = Plan::Kind::answered;
+  if (next.act == Act::keeps) return Turn::done;
+  if ((seen.word & kFrozen) != 0) return Turn::frozen;
+  const std::uint64_t word = next.act == Act::removes ? seen.word & ~kLive : seen.word | kLive;
+  plan = {Plan::Kind::swaps, slot, seen.word, seen.value, word, next.value};
+  return Turn::done;
+}
+
+template <class Memory>
+[[gnu::always_inline]] inline bool commit(const Memory& memory, typename Memory::At line, const Plan& plan) {
+  return memory.swap(line, plan.slot, {plan.seen_word, plan.seen_value}, {plan.next_word, plan.next_value});
+}
+
 /// Changes the slot that held the key a moment ago.
 template <class Memory>
-[[gnu::always_inline]] inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot,
-                                               std::uint64_t want, const Change& change, Answer& answer) {
+inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot, std::uint64_t want,
+                        const Change& change, Answer& answer) {
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
-    const Pair seen = memory.load(line, slot);
-    if (!holds(seen.word, want)) return Turn::again;
-    const Next next = decide<Memory>(change, is_live(seen.word), seen.value, answer);
-    if (!next.writes) return Turn::done;
-    if ((seen.word & kFrozen) != 0) return Turn::frozen;
-    const std::uint64_t word = next.live ? seen.word | kLive : seen.word & ~kLive;
-    if (memory.swap(line, slot, seen, {word, next.value})) return Turn::done;
+    Plan plan;
+    const Turn turn = plan_slot(memory, line, slot, want, change, plan, answer);
+    if (turn != Turn::done || plan.kind == Plan::Kind::answered) return turn;
+    if (commit(memory, line, plan)) return Turn::done;
   }
   return Turn::again;
 }

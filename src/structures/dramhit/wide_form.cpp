@@ -134,12 +134,12 @@ Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const
   const Change change{task.op, 0, with};
   const Next next = decide<WideForm>(change, is_live(seen.control), 0, answer);
   answer.value = is_live(seen.control) && reads_value(change.op);  // out_ has it
-  if (!next.writes) return Turn::done;
+  if (next.act == Act::keeps) return Turn::done;
   if ((seen.control & kFrozen) != 0) return Turn::frozen;
   if (!swap(at, seen.control, seen.control | kWriting)) return Turn::again;
   Word* const value = at + 1 + key_words_;
   const bool combines = change.op == Op::accumulate && is_live(seen.control);
-  if (next.live) {
+  if (next.act != Act::removes) {
     Word fresh[kMostWords];
     first_value(change, kept, fresh);
     for (std::uint64_t i = 0; i < value_words_; ++i) {
@@ -150,7 +150,7 @@ Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const
       answer.value = 1;
     }
   }
-  end_write(at, seen.control, print_of(task.hash) | kUsed | (next.live ? kLive : 0));
+  end_write(at, seen.control, print_of(task.hash) | kUsed | (next.act == Act::removes ? 0 : kLive));
   return Turn::done;
 }
 

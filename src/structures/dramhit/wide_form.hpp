@@ -29,6 +29,9 @@ class WideForm {
 
   void set_view(const View& view);
   std::uint64_t hash(const Rows& rows, std::size_t row) const;
+  void hash_rows(const Rows& rows, std::size_t row, unsigned n, std::uint64_t* hashes) const {
+    for (unsigned i = 0; i < n; ++i) hashes[i] = hash(rows, row + i);
+  }
   At place(std::uint64_t hash) const { return {record(geometry_.home(hash)), 0}; }
   At ask(std::uint64_t hash, Op op) const;
   void ask_next(Task& task) const;
@@ -37,16 +40,19 @@ class WideForm {
   static bool is_gone(const Task&) { return false; }
   void drop(const Task& task) { free_.push_back(task.given); }
 
+  static constexpr bool kPlans = false;
   Turn run(Task& task, const index::Combining& with, Answer& answer);
+  static bool gives_words() { return false; }
   void copy_value(const Answer& answer, std::byte* to, std::size_t row) const;
 
   // Searches wait among changes.
   bool reads_apart() const { return false; }
   bool no_reads() const { return true; }
   unsigned reads() const { return 0; }
-  void add_read(std::uint64_t, std::uint64_t) {}
+  template <class IdOf>
+  void add_reads(const std::uint64_t*, unsigned, const IdOf&) {}
   template <class Give, class Missed>
-  std::uint64_t drain_reads(unsigned, const Give&, const Missed&) {
+  std::uint64_t drain_reads(std::uint64_t, const Give&, const Missed&) {
     return 0;
   }
   void restart_reads(const Geometry&, const Word*) {}

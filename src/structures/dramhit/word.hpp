@@ -5,6 +5,7 @@
 // exercise 13). Every 64-bit key is a common one, and a line has room for its control bits besides four whole values.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "core/hash.hpp"
@@ -27,7 +28,7 @@ struct alignas(16) Pair {
 //          such keys went further than `passed` can say
 // bit 4    frozen: the slot is being moved to a larger table, and changes no more
 // 5..11    how many lines from where its search begins the key lies
-// 12..63   its hash less the least hash of the line where its search begins
+// 12..63   which of the hashes whose search begins at the same line it has (Geometry::place)
 inline constexpr std::uint64_t kUsed = 1, kLive = 2, kPassed = 4, kLock = 8, kFar = 8, kFrozen = 16;
 inline constexpr std::uint64_t kOneLineOn = 32;  ///< added to a word: the same key, one line further on
 inline constexpr unsigned kDistanceShift = 5, kDistanceBits = 7, kRestShift = kDistanceShift + kDistanceBits;
@@ -73,7 +74,9 @@ struct Place {
   std::uint64_t want = 0;
 };
 
-/// Spreads hashes over lines, in order and evenly (fastrange; Lemire 2019), so their number need be no power of two.
+/// Spreads hashes over lines, in order and evenly (fastrange; Lemire 2019), so their number need be no power of two. The upper
+/// word of hash times lines is the line. The lower word tells the hashes of one line apart: they lie `lines` apart in it, so the
+/// bits above the largest power of two that is not larger are enough, and place() is one multiplication.
 class Geometry {
  public:
   Geometry() = default;
@@ -81,6 +84,7 @@ class Geometry {
     const Wide width = ~Wide{0} / lines;  // hashes a line, times 2^64
     width_ = static_cast<std::uint64_t>(width >> 64);
     fraction_ = static_cast<std::uint64_t>(width);
+    shift_ = static_cast<unsigned>(std::bit_width(lines)) - 1;
   }
 
   constexpr std::uint64_t lines() const { return lines_; }
@@ -88,12 +92,16 @@ class Geometry {
   constexpr std::uint64_t hash(std::uint64_t key) const { return hash_key(key, seed_); }
   constexpr std::uint64_t home(std::uint64_t hash) const { return high(hash, lines_); }
   constexpr Place place(std::uint64_t hash) const {
-    const std::uint64_t line = home(hash);
-    return {line, (hash - least(line)) << kRestShift | kUsed};
+    const Wide product = static_cast<Wide>(hash) * lines_;
+    const std::uint64_t rest = static_cast<std::uint64_t>(product) >> (shift_ - kRestShift);
+    return {static_cast<std::uint64_t>(product >> 64), (rest & ~((std::uint64_t{1} << kRestShift) - 1)) | kUsed};
   }
   /// The hash of what a slot of line `line` holds.
   constexpr std::uint64_t hash_of(std::uint64_t line, std::uint64_t word) const {
-    return least(line - distance(word)) + (word >> kRestShift);
+    const std::uint64_t rest = word >> kRestShift, from = line - distance(word);
+    std::uint64_t hash = least(from) + high(rest << shift_, width_);  // less than it, if at all, by the four roundings
+    for (unsigned i = 0; i < 4 && (home(hash) != from || place(hash).want >> kRestShift != rest); ++i) ++hash;
+    return hash;
   }
   /// Some hash whose search begins at this line.
   constexpr std::uint64_t least_hash(std::uint64_t line) const {
@@ -107,6 +115,7 @@ class Geometry {
   constexpr std::uint64_t least(std::uint64_t line) const { return line * width_ + high(line, fraction_); }
 
   std::uint64_t lines_ = 0, seed_ = 0, width_ = 0, fraction_ = 0;
+  unsigned shift_ = 0;
 };
 
 }  // namespace holdfast::dramhit

@@ -21,11 +21,11 @@ inline bool is_plain(const Change& change) {
 template <class Memory>
 [[gnu::always_inline]] inline Turn change_owned(const Memory& memory, Line* line, std::uint64_t want, unsigned& reach,
                                                 const Change& what, Answer& answer) {
-  const Seen seen = memory.look(line, want);
+  const auto seen = memory.look(line, want);
   const bool shifts =
-      what.op == Op::erase && (seen.passed != 0 || (reach & (kErases | kErased)) != 0);  // keys may come back
-  const unsigned fresh = distance(want) == 0 ? ~seen.used & ((1u << kSlots) - 1) : 0;
-  const unsigned choice = seen.hits != 0 ? seen.hits : fresh;
+      what.op == Op::erase && (seen.passed_slots() != 0 || (reach & (kErases | kErased)) != 0);  // keys may come back
+  const unsigned fresh = distance(want) == 0 ? ~seen.used_slots() & ((1u << kSlots) - 1) : 0;
+  const unsigned choice = seen.found() ? 1u << seen.slot() : fresh;
   if (choice == 0 || shifts || !is_plain(what)) [[unlikely]]
     return change(memory, line, want, reach, what, answer);
 

@@ -9,6 +9,7 @@
 namespace holdfast::dramhit {
 
 struct PortableTile {
+  using Seen = dramhit::Seen;
   static constexpr const char* kName = "portable";
   static constexpr bool kSelects = false;  ///< a partition's thread changes lines without branches (owned_change.hpp)
 

@@ -11,22 +11,33 @@ struct Avx2Tile {
   static constexpr const char* kName = "avx2";
   static constexpr bool kSelects = false;
 
+  class Seen {
+   public:
+    Seen(__m256i words, std::uint64_t want) : words_(words) {
+      const __m256i identity = _mm256_set1_epi64x(static_cast<long long>(kIdentity));
+      const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(want));
+      hits_ = upper_bits(_mm256_cmpeq_epi64(_mm256_and_si256(words, identity), wanted));
+    }
+    bool found() const { return hits_ != 0; }
+    unsigned slot() const { return kOrder >> 2 * std::countr_zero(hits_) & 3; }
+    unsigned used_slots() const { return ordered(upper_bits(_mm256_slli_epi64(words_, 63))); }
+    unsigned passed_slots() const { return ordered(upper_bits(_mm256_slli_epi64(words_, 61))); }
+
+   private:
+    static constexpr unsigned kOrder = 0b11'01'10'00;  ///< words are of slots 0, 2, 1, 3
+    static unsigned upper_bits(__m256i words) {
+      return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(words)));
+    }
+    static unsigned ordered(unsigned mask) { return (mask & 9) | (mask & 2) << 1 | (mask & 4) >> 1; }
+    __m256i words_;
+    unsigned hits_;
+  };
+
   static Seen look(const Line* line, std::uint64_t want) {
-    const __m256i identity = _mm256_set1_epi64x(static_cast<long long>(kIdentity));
-    const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(want));
     __m256i a, b;  // volatile: another thread may have changed the line since it was last looked at
     asm volatile("vmovdqa %1, %0" : "=x"(a) : "m"(*line));
     asm volatile("vmovdqa %1, %0" : "=x"(b) : "m"(line->slots[2]), "m"(*line));
-    // The words of both halves side by side: slots 0, 2, 1, 3.
-    const __m256i words = _mm256_unpacklo_epi64(a, b);
-    const __m256i equal = _mm256_cmpeq_epi64(_mm256_and_si256(words, identity), wanted);
-    const __m256i used = _mm256_slli_epi64(words, 63);
-    const __m256i passed = _mm256_slli_epi64(words, 61);
-    Seen seen;
-    seen.passed = ordered(static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(passed))));
-    seen.hits = ordered(static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(equal))));
-    seen.used = ordered(static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(used))));
-    return seen;
+    return {_mm256_unpacklo_epi64(a, b), want};  // the words of both halves side by side
   }
   static Pair load(const Pair* slot) {
     __m128i both;
@@ -38,10 +49,6 @@ struct Avx2Tile {
     const __m128i both = _mm_set_epi64x(static_cast<long long>(pair.value), static_cast<long long>(pair.word));
     asm volatile("vmovdqa %1, %0" : "=m"(*slot) : "x"(both));
   }
-
- private:
-  /// Bits for slots 0, 2, 1, 3 as bits for 0, 1, 2, 3.
-  static unsigned ordered(unsigned mask) { return (mask & 9) | (mask & 2) << 1 | (mask & 4) >> 1; }
 };
 
 }  // namespace holdfast::dramhit

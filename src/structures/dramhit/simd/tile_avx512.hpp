@@ -11,15 +11,30 @@ struct Avx512Tile {
   static constexpr const char* kName = "avx512";
   static constexpr bool kSelects = true;
 
+  class Seen {
+   public:
+    Seen(__m512i words, std::uint64_t want) : words_(words) {
+      const __m512i different = _mm512_xor_si512(words, _mm512_set1_epi64(static_cast<long long>(want)));
+      hits_ = _mm512_testn_epi64_mask(different, _mm512_set1_epi64(static_cast<long long>(kIdentity))) & kWords;
+    }
+    bool found() const { return hits_ != 0; }
+    unsigned slot() const { return static_cast<unsigned>(std::countr_zero(hits_)) / 2; }
+    unsigned used_slots() const { return slots_with(kUsed); }
+    unsigned passed_slots() const { return slots_with(kPassed); }
+
+   private:
+    static constexpr unsigned kWords = 0x55;  ///< the slots' first words
+    unsigned slots_with(std::uint64_t bit) const {
+      return _pext_u32(_mm512_test_epi64_mask(words_, _mm512_set1_epi64(static_cast<long long>(bit))), kWords);
+    }
+    __m512i words_;
+    unsigned hits_;
+  };
+
   static Seen look(const Line* line, std::uint64_t want) {
     __m512i words;  // volatile: another thread may have changed the line since it was last looked at
     asm volatile("vmovdqa64 %1, %0" : "=v"(words) : "m"(*line));
-    const __m512i different = _mm512_xor_si512(words, _mm512_set1_epi64(static_cast<long long>(want)));
-    Seen seen;
-    seen.hits = slots(_mm512_testn_epi64_mask(different, _mm512_set1_epi64(static_cast<long long>(kIdentity))));
-    seen.used = slots(_mm512_test_epi64_mask(words, _mm512_set1_epi64(kUsed)));
-    seen.passed = slots(_mm512_test_epi64_mask(words, _mm512_set1_epi64(kPassed)));
-    return seen;
+    return {words, want};
   }
   static Pair load(const Pair* slot) {
     __m128i both;
@@ -31,10 +46,6 @@ struct Avx512Tile {
     const __m128i both = _mm_set_epi64x(static_cast<long long>(pair.value), static_cast<long long>(pair.word));
     asm volatile("vmovdqa %1, %0" : "=m"(*slot) : "x"(both));
   }
-
- private:
-  /// Of a bit a word those of the slots' first words.
-  static unsigned slots(unsigned words) { return _pext_u32(words, 0x55); }
 };
 
 }  // namespace holdfast::dramhit

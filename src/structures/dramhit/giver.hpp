@@ -1,0 +1,52 @@
+// giver.hpp: gives answers one after another, with what that needs in registers: a word that is stored for the caller might be
+// any of it.
+#pragma once
+
+#include "structures/dramhit/lane.hpp"
+#include "structures/dramhit/slot_change.hpp"
+
+namespace holdfast::dramhit {
+
+/// `kPlain`: the results are, and values are words (Results::is_plain, Form::gives_words). Otherwise results of any kind.
+template <class Form, bool kPlain>
+class Giver {
+ public:
+  Giver(Results& results, const Form& form) : results_(results), form_(form) {}
+  ~Giver() { results_.size = size_; }
+  Giver(const Giver&) = delete;
+  Giver& operator=(const Giver&) = delete;
+
+  [[gnu::always_inline]] void give(std::uint64_t id, const Answer& answer) {
+    const std::size_t row = kPlain || ids_ != nullptr ? size_++ : id;
+    if (kPlain || ids_ != nullptr) ids_[row] = id;
+    if (kPlain || statuses_ != nullptr) statuses_[row] = answer.status;
+    if (kPlain || (out_ != nullptr && form_.gives_words())) {
+      __builtin_memcpy(out_ + row * 8, &answer.value, 8);
+    } else if (out_ != nullptr) {
+      form_.copy_value(answer, out_, row);
+    }
+    if (!kPlain && results_.found != nullptr) {
+      const Status status = answer.status;
+      results_.found[row] =
+          status == Status::found || status == Status::exists || status == Status::updated || status == Status::erased;
+    }
+  }
+
+  /// Lets `run` give answers of its own.
+  template <class Run>
+  void meanwhile(const Run& run) {
+    results_.size = size_;
+    run();
+    size_ = results_.size;
+  }
+
+ private:
+  Results& results_;
+  const Form& form_;
+  std::uint64_t* const ids_ = results_.ids;
+  std::byte* const out_ = results_.out;
+  Status* const statuses_ = results_.statuses;
+  std::size_t size_ = results_.size;
+};
+
+}  // namespace holdfast::dramhit
