@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -17,9 +17,11 @@ from .._native import SavedState
 from .._native import SaveTicket as NativeTicket
 from ..checked import MOST, whole
 from ..errors import InvalidArgument, ObjectNotFound, PoolNotFound
-from ..inspection import name_of
+from ..inspection import name_of, path_text
 from ..options import mode_of
 from ..pool import Pool
+from ..transfer.files import replaceable
+from .safetensors import bytes_of, read, state_of, write
 from .tree import NUMPY, TORCH, Flat, Given, rebuild
 
 
@@ -37,6 +39,11 @@ class SaveTicket:
     def done(self) -> bool:
         """Whether `wait` would return, or raise, at once."""
         return self._native.is_done()
+
+
+def _require_kind(kind: str) -> None:
+    if kind not in ("numpy", "torch"):
+        raise InvalidArgument(f"kind is {kind!r}: give 'numpy' or 'torch'")
 
 
 class Checkpoint:
@@ -137,10 +144,62 @@ class Checkpoint:
         kind
             "numpy" or "torch"; NumPy has no 8-bit and 16-bit "brain" floating-point numbers.
         """
-        if kind not in ("numpy", "torch"):
-            raise InvalidArgument(f"kind is {kind!r}: give 'numpy' or 'torch'")
+        _require_kind(kind)
         saved = self._restore(list(prefixes))
         return {given[0]: self._array(saved, kind, given) for given in saved.tensors()}
+
+    def export(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
+        """Writes the newest state that verifies as a safetensors file, whole or not at all; returns its step. Each
+        array is a tensor, and the rest of the state is in the metadata, so that `import_` restores all of it.
+
+        Parameters
+        ----------
+        overwrite
+            Replace an existing file; a pool is never replaced.
+
+        Raises
+        ------
+        PoolExists, NoSpace, MediumError, SystemError
+            What was there before stands.
+        InvalidArgument
+            The state has what the format has not: elements of complex128, a tensor with the name "__metadata__".
+        ObjectNotFound, PoolCorrupt
+            As `restore`.
+        """
+        target = Path(path_text(path))
+        replaced = replaceable(target, "an export", overwrite)
+        saved = self._restore([])
+        write(target, replaced, saved.step, saved.text, saved.tensors())
+        return saved.step
+
+    def import_(
+        self, path: str | os.PathLike[str], step: int | None = None, *, kind: str = "numpy", wait: bool = True
+    ) -> SaveTicket:
+        """Saves what a safetensors file has. An exported state comes back as it was; a file from elsewhere becomes a
+        dict of arrays.
+
+        Parameters
+        ----------
+        step
+            By default that of the exported state, and 0 for another file.
+        kind
+            What the arrays of another file are restored as, "numpy" or "torch".
+        wait
+            As `save` has it.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, is cut off, or is no safetensors file; the message says what is wrong.
+        NoSpace, ObjectInUse, ReadOnly, TableClosed
+            The states that were saved stand.
+        """
+        _require_kind(kind)
+        source = Path(path_text(path))
+        loaded = read(source)
+        found, text = state_of(source, loaded, kind)
+        step = found if step is None else whole("step", step, 0, MOST)
+        return SaveTicket(self._native.save(step, loaded.tensors, text, bool(wait)))
 
     @property
     def damage(self) -> tuple[str, ...]:
@@ -178,10 +237,9 @@ class Checkpoint:
         name, element, shape, address = given
         if kind != "torch" and element not in NUMPY:
             raise InvalidArgument(f"NumPy has no elements {element}, which {name} has: ask for kind='torch'")
-        size = np.dtype(NUMPY[element]).itemsize if element in NUMPY else (2 if element == "BF16" else 1)
         raw = np.empty(0, np.uint8)
-        if (count := math.prod(shape)) != 0:
-            memory = (ctypes.c_uint8 * (count * size)).from_address(address)
+        if (size := bytes_of(given)) != 0:
+            memory = (ctypes.c_uint8 * size).from_address(address)
             memory.held = saved  # type: ignore[attr-defined]
             raw = np.frombuffer(memory, np.uint8)  # type: ignore[call-overload]
         raw = raw.view() if self._maps else raw.copy()
