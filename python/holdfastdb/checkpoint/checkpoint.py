@@ -21,6 +21,7 @@ from ..inspection import name_of, path_text
 from ..options import mode_of
 from ..pool import Pool
 from ..transfer.files import replaceable
+from .drain import Drain
 from .safetensors import bytes_of, read, state_of, write
 from .tree import NUMPY, TORCH, Flat, Given, rebuild
 
@@ -60,6 +61,10 @@ class Checkpoint:
     mode
         "r+" or "r"; by default that of the pool, or "r+". With "r" restored arrays of the CPU lie in the pool, and are
         not copied; they keep it open.
+    drain, every
+        A file that gets the newest durable state after every so many saves, in the background, as `export` writes it:
+        always whole, and replaced by the next. With 3 copies no save waits for it. What goes wrong is raised by the
+        next `save`, `wait` or `close`.
     """
 
     def __init__(
@@ -69,8 +74,15 @@ class Checkpoint:
         *,
         name: str = "checkpoint",
         mode: str | None = None,
+        drain: str | os.PathLike[str] | None = None,
+        every: int = 1,
     ) -> None:
         copies, name = whole("copies", copies, 2, 8), name_of(name)
+        every, target = whole("every", every, 1, MOST), None if drain is None else Path(path_text(drain))
+        if target is not None and "r" in (mode, pool.mode if isinstance(pool, Pool) else None):
+            raise InvalidArgument(
+                'a checkpoint that is opened with mode="r" saves nothing, so nothing drains: use export'
+            )
         self._owned: Pool | None = None
         if not isinstance(pool, Pool):
             path = pool
@@ -91,6 +103,13 @@ class Checkpoint:
                 raise
             self._native = NativeCheckpoint.create(pool._native, name, copies)
         self._damage: tuple[str, ...] = ()
+        self._drain = None
+        if target is not None:
+            try:
+                self._drain = Drain(self._native, target, every)
+            except BaseException:
+                self.close()
+                raise
 
     def save(self, state: Any, step: int, *, wait: bool = True) -> SaveTicket:
         """Copies a state into the pool, after which its arrays may change, and lets it count in the background.
@@ -113,7 +132,7 @@ class Checkpoint:
         """
         step = whole("step", step, 0, MOST)
         flat = Flat(state)
-        return SaveTicket(self._native.save(step, flat.tensors, flat.text, bool(wait)))
+        return self._save(step, flat.tensors, flat.text, wait)
 
     def restore(self) -> tuple[Any, int]:
         """The newest state that verifies, and its step. `damage` says which newer ones do not.
@@ -169,8 +188,11 @@ class Checkpoint:
         target = Path(path_text(path))
         replaced = replaceable(target, "an export", overwrite)
         saved = self._restore([])
-        write(target, replaced, saved.step, saved.text, saved.tensors())
-        return saved.step
+        try:
+            write(target, replaced, saved.step, saved.text, saved.tensors())
+            return saved.step
+        finally:
+            del saved  # the traceback of an error would hold its copy
 
     def import_(
         self, path: str | os.PathLike[str], step: int | None = None, *, kind: str = "numpy", wait: bool = True
@@ -199,7 +221,7 @@ class Checkpoint:
         loaded = read(source)
         found, text = state_of(source, loaded, kind)
         step = found if step is None else whole("step", step, 0, MOST)
-        return SaveTicket(self._native.save(step, loaded.tensors, text, bool(wait)))
+        return self._save(step, loaded.tensors, text, wait)
 
     @property
     def damage(self) -> tuple[str, ...]:
@@ -211,11 +233,28 @@ class Checkpoint:
         """The copies that count, newest first."""
         return list(self._native.list())
 
+    @property
+    def drained(self) -> int | None:
+        """The step of the state that was last drained by this object; None: none was."""
+        return self._drain.step if self._drain is not None else None
+
+    def wait(self) -> None:
+        """Until no save and no drain is under way. Raises what went wrong with a drain; tickets tell of saves."""
+        self._native.wait()
+        if self._drain is not None:
+            self._drain.wait()
+            self._drain.raise_error()
+
     def close(self) -> None:
-        """Waits for saves under way, and closes the checkpoint, and the pool if it was given as a path."""
+        """Waits for saves and drains under way, and closes the checkpoint, and the pool if it was given as a path. Then
+        raises what went wrong with a drain."""
+        if self._drain is not None:
+            self._drain.wait()
         self._native.close()
         if self._owned is not None:
             self._owned.close()
+        if self._drain is not None:
+            self._drain.raise_error()
 
     def __enter__(self) -> Checkpoint:
         return self
@@ -227,6 +266,14 @@ class Checkpoint:
 
     def __repr__(self) -> str:
         return f"<holdfastdb.Checkpoint {self._path}{'' if self._native.is_open() else ': closed'}>"
+
+    def _save(self, step: int, tensors: list[Given], text: str, wait: bool) -> SaveTicket:
+        if self._drain is not None:
+            self._drain.raise_error()
+        ticket = self._native.save(step, tensors, text, bool(wait))
+        if self._drain is not None:
+            self._drain.after(ticket)
+        return SaveTicket(ticket)
 
     def _restore(self, prefixes: Sequence[str]) -> SavedState:
         saved = self._native.restore(list(prefixes))

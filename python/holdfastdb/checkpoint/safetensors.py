@@ -7,6 +7,7 @@ A state that was exported has its tree and its step in the metadata; a file from
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import math
 import os
@@ -21,6 +22,8 @@ from ..transfer.files import Seen, written_whole
 from .tree import BYTES, NUMPY, Given, rebuild
 
 STEP, STATE = "holdfast.step", "holdfast.state"
+BEGINNING = f'{{"__metadata__":{{"{STEP}":'.encode()
+"""Of the header of what `write` writes."""
 _MOST_HEADER = 100_000_000  # what other readers take
 _NOT_IN_FORMAT = "C128"
 _BUFFER = 4 << 20
@@ -64,6 +67,7 @@ def write(path: Path, replaced: Seen | None, step: int, text: str, tensors: Sequ
     ordered = sorted(tensors, key=lambda given: -BYTES[given[1]])  # so that each is aligned to its elements
     header = header_of(ordered, {STEP: str(step), STATE: text})
     with written_whole(path, "export", replaced) as partial, partial.open("xb", buffering=_BUFFER) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # nobody takes it for what a killed process left
         os.fchmod(file.fileno(), 0o600)  # as private as the pool
         file.write(header)
         for given in ordered:
@@ -87,8 +91,8 @@ def read(path: Path) -> Loaded:
                 raise wrong(f"it has {size:,} bytes, and its header would have {length:,}")
             text = file.read(length)
             data = np.empty(size - 8 - length, np.uint8)
-            rest = memoryview(data)
-            while rest and (count := file.readinto(rest)):  # type: ignore[attr-defined]
+            rest = data.data
+            while rest and (count := file.readinto(rest)):
                 rest = rest[count:]
             if rest or len(text) != length:
                 raise wrong("it became shorter while it was read")

@@ -7,11 +7,11 @@ import signal
 import subprocess
 import sys
 from collections import OrderedDict
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from damaged_copies import damage_second_save
 
 import holdfastdb as hf
 
@@ -62,12 +62,12 @@ def test_what_is_no_data_is_refused(tmp_path: Path, bad: object) -> None:
         assert checkpoint.restore() == ({"x": 1}, 1)
 
 
-def test_a_damaged_copy_is_reported(tmp_path: Path, damaged: Callable[[Path], None]) -> None:
+def test_a_damaged_copy_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.hold"
     with hf.Checkpoint(path) as checkpoint:
         for step in (1, 2):
             checkpoint.save({"x": np.full(10_000, step)}, step).wait()
-    damaged(path)
+    damage_second_save(path)
     with hf.Checkpoint(path) as checkpoint:
         state, step = checkpoint.restore()
         assert step == 1 and state["x"][0] == 1

@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from damaged_copies import damage_second_save
 
 import holdfastdb as hf
 from holdfastdb.checkpoint.tree import NUMPY
@@ -208,7 +208,7 @@ with hf.Checkpoint(sys.argv[1]) as checkpoint:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.hold", "out"]
 
 
-def test_the_command_exports(tmp_path: Path, damaged: Callable[[Path], None]) -> None:
+def test_the_command_exports(tmp_path: Path) -> None:
     pool, out = tmp_path / "a.hold", tmp_path / "out.safetensors"
     with hf.Pool.create(pool) as both:
         for name in ("dense", "other"):
@@ -223,6 +223,6 @@ def test_the_command_exports(tmp_path: Path, damaged: Callable[[Path], None]) ->
     assert "give POOL:NAME of one" in run(pool, out).stderr and not out.exists()
     assert run(f"{pool}:dense", out).stdout.startswith(f"{out}: step 2 of dense")
     assert run(f"{pool}:dense", out).returncode == 2
-    damaged(pool)
+    damage_second_save(pool)
     told = run(f"{pool}:dense", out, "--overwrite", "--json")
     assert json.loads(told.stdout)["step"] == 1 and "has damage, and an older state was taken" in told.stderr
