@@ -100,6 +100,7 @@ void bind_checkpoint(nb::module_& module) {
       .def("save", &save, "step"_a, "tensors"_a, "text"_a, "wait"_a)
       .def("restore", &restore, "prefixes"_a)
       .def("list", &list)
+      .def("wait", &Checkpoint::wait, unlocked)
       .def("close", &Checkpoint::close, unlocked)
       .def("is_open", &Checkpoint::is_open);
 }

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import os
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -17,9 +17,12 @@ from .._native import SavedState
 from .._native import SaveTicket as NativeTicket
 from ..checked import MOST, whole
 from ..errors import InvalidArgument, ObjectNotFound, PoolNotFound
-from ..inspection import name_of
+from ..inspection import name_of, path_text
 from ..options import mode_of
 from ..pool import Pool
+from ..transfer.files import replaceable
+from .drain import Drain
+from .safetensors import bytes_of, read, state_of, write
 from .tree import NUMPY, TORCH, Flat, Given, rebuild
 
 
@@ -39,6 +42,11 @@ class SaveTicket:
         return self._native.is_done()
 
 
+def _require_kind(kind: str) -> None:
+    if kind not in ("numpy", "torch"):
+        raise InvalidArgument(f"kind is {kind!r}: give 'numpy' or 'torch'")
+
+
 class Checkpoint:
     """States of a program, saved into a pool: after a crash the newest that was acknowledged is there, or a later one.
 
@@ -53,6 +61,10 @@ class Checkpoint:
     mode
         "r+" or "r"; by default that of the pool, or "r+". With "r" restored arrays of the CPU lie in the pool, and are
         not copied; they keep it open.
+    drain, every
+        A file that gets the newest durable state after every so many saves, in the background, as `export` writes it:
+        always whole, and replaced by the next. With 3 copies no save waits for it. What goes wrong is raised by the
+        next `save`, `wait` or `close`.
     """
 
     def __init__(
@@ -62,8 +74,15 @@ class Checkpoint:
         *,
         name: str = "checkpoint",
         mode: str | None = None,
+        drain: str | os.PathLike[str] | None = None,
+        every: int = 1,
     ) -> None:
         copies, name = whole("copies", copies, 2, 8), name_of(name)
+        every, target = whole("every", every, 1, MOST), None if drain is None else Path(path_text(drain))
+        if target is not None and "r" in (mode, pool.mode if isinstance(pool, Pool) else None):
+            raise InvalidArgument(
+                'a checkpoint that is opened with mode="r" saves nothing, so nothing drains: use export'
+            )
         self._owned: Pool | None = None
         if not isinstance(pool, Pool):
             path = pool
@@ -84,6 +103,13 @@ class Checkpoint:
                 raise
             self._native = NativeCheckpoint.create(pool._native, name, copies)
         self._damage: tuple[str, ...] = ()
+        self._drain = None
+        if target is not None:
+            try:
+                self._drain = Drain(self._native, target, every)
+            except BaseException:
+                self.close()
+                raise
 
     def save(self, state: Any, step: int, *, wait: bool = True) -> SaveTicket:
         """Copies a state into the pool, after which its arrays may change, and lets it count in the background.
@@ -106,7 +132,7 @@ class Checkpoint:
         """
         step = whole("step", step, 0, MOST)
         flat = Flat(state)
-        return SaveTicket(self._native.save(step, flat.tensors, flat.text, bool(wait)))
+        return self._save(step, flat.tensors, flat.text, wait)
 
     def restore(self) -> tuple[Any, int]:
         """The newest state that verifies, and its step. `damage` says which newer ones do not.
@@ -137,10 +163,65 @@ class Checkpoint:
         kind
             "numpy" or "torch"; NumPy has no 8-bit and 16-bit "brain" floating-point numbers.
         """
-        if kind not in ("numpy", "torch"):
-            raise InvalidArgument(f"kind is {kind!r}: give 'numpy' or 'torch'")
+        _require_kind(kind)
         saved = self._restore(list(prefixes))
         return {given[0]: self._array(saved, kind, given) for given in saved.tensors()}
+
+    def export(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
+        """Writes the newest state that verifies as a safetensors file, whole or not at all; returns its step. Each
+        array is a tensor, and the rest of the state is in the metadata, so that `import_` restores all of it.
+
+        Parameters
+        ----------
+        overwrite
+            Replace an existing file; a pool is never replaced.
+
+        Raises
+        ------
+        PoolExists, NoSpace, MediumError, SystemError
+            What was there before stands.
+        InvalidArgument
+            The state has what the format has not: elements of complex128, a tensor with the name "__metadata__".
+        ObjectNotFound, PoolCorrupt
+            As `restore`.
+        """
+        target = Path(path_text(path))
+        replaced = replaceable(target, "an export", overwrite)
+        saved = self._restore([])
+        try:
+            write(target, replaced, saved.step, saved.text, saved.tensors())
+            return saved.step
+        finally:
+            del saved  # the traceback of an error would hold its copy
+
+    def import_(
+        self, path: str | os.PathLike[str], step: int | None = None, *, kind: str = "numpy", wait: bool = True
+    ) -> SaveTicket:
+        """Saves what a safetensors file has. An exported state comes back as it was; a file from elsewhere becomes a
+        dict of arrays.
+
+        Parameters
+        ----------
+        step
+            By default that of the exported state, and 0 for another file.
+        kind
+            What the arrays of another file are restored as, "numpy" or "torch".
+        wait
+            As `save` has it.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, is cut off, or is no safetensors file; the message says what is wrong.
+        NoSpace, ObjectInUse, ReadOnly, TableClosed
+            The states that were saved stand.
+        """
+        _require_kind(kind)
+        source = Path(path_text(path))
+        loaded = read(source)
+        found, text = state_of(source, loaded, kind)
+        step = found if step is None else whole("step", step, 0, MOST)
+        return self._save(step, loaded.tensors, text, wait)
 
     @property
     def damage(self) -> tuple[str, ...]:
@@ -152,11 +233,28 @@ class Checkpoint:
         """The copies that count, newest first."""
         return list(self._native.list())
 
+    @property
+    def drained(self) -> int | None:
+        """The step of the state that was last drained by this object; None: none was."""
+        return self._drain.step if self._drain is not None else None
+
+    def wait(self) -> None:
+        """Until no save and no drain is under way. Raises what went wrong with a drain; tickets tell of saves."""
+        self._native.wait()
+        if self._drain is not None:
+            self._drain.wait()
+            self._drain.raise_error()
+
     def close(self) -> None:
-        """Waits for saves under way, and closes the checkpoint, and the pool if it was given as a path."""
+        """Waits for saves and drains under way, and closes the checkpoint, and the pool if it was given as a path. Then
+        raises what went wrong with a drain."""
+        if self._drain is not None:
+            self._drain.wait()
         self._native.close()
         if self._owned is not None:
             self._owned.close()
+        if self._drain is not None:
+            self._drain.raise_error()
 
     def __enter__(self) -> Checkpoint:
         return self
@@ -169,6 +267,14 @@ class Checkpoint:
     def __repr__(self) -> str:
         return f"<holdfastdb.Checkpoint {self._path}{'' if self._native.is_open() else ': closed'}>"
 
+    def _save(self, step: int, tensors: list[Given], text: str, wait: bool) -> SaveTicket:
+        if self._drain is not None:
+            self._drain.raise_error()
+        ticket = self._native.save(step, tensors, text, bool(wait))
+        if self._drain is not None:
+            self._drain.after(ticket)
+        return SaveTicket(ticket)
+
     def _restore(self, prefixes: Sequence[str]) -> SavedState:
         saved = self._native.restore(list(prefixes))
         self._damage = tuple(saved.damage)
@@ -178,10 +284,9 @@ class Checkpoint:
         name, element, shape, address = given
         if kind != "torch" and element not in NUMPY:
             raise InvalidArgument(f"NumPy has no elements {element}, which {name} has: ask for kind='torch'")
-        size = np.dtype(NUMPY[element]).itemsize if element in NUMPY else (2 if element == "BF16" else 1)
         raw = np.empty(0, np.uint8)
-        if (count := math.prod(shape)) != 0:
-            memory = (ctypes.c_uint8 * (count * size)).from_address(address)
+        if (size := bytes_of(given)) != 0:
+            memory = (ctypes.c_uint8 * size).from_address(address)
             memory.held = saved  # type: ignore[attr-defined]
             raw = np.frombuffer(memory, np.uint8)  # type: ignore[call-overload]
         raw = raw.view() if self._maps else raw.copy()

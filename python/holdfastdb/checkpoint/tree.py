@@ -26,6 +26,7 @@ TORCH = {
     "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
     "C64": "complex64", "C128": "complex128", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
 }  # fmt: skip
+BYTES = {name: np.dtype(code).itemsize for name, code in NUMPY.items()} | {"BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 _FROM_NUMPY = {np.dtype(code): name for name, code in NUMPY.items()}
 _FROM_TORCH = {f"torch.{code}": name for name, code in TORCH.items()}
 

@@ -1,24 +1,36 @@
-"""The commands on checkpoints: list, drop."""
+"""The commands on checkpoints: list, export, drop."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from ..checkpoint import Checkpoint
+from ..errors import InvalidArgument
 from ..inspection import inspect
 from ..pool import Pool
 from .objects import drop
 from .output import AsJson, emit
-from .targets import TablePath, chosen
+from .targets import Target, chosen, target_of
+
+PathOfCheckpoint = Annotated[
+    Target, typer.Argument(parser=target_of, metavar="POOL[:NAME]", help="The pool file, and the checkpoint in it.")
+]
 
 app = typer.Typer(help="States of a program, saved in a pool.", no_args_is_help=True)
 app.command("drop")(drop)
 
 
+def _names(target: Target) -> list[str]:
+    return [found.name for found in chosen(inspect(target.file), target) if found.type == "checkpoint"]
+
+
 @app.command("list")
-def list_copies(target: TablePath, as_json: AsJson = False) -> None:
+def list_copies(target: PathOfCheckpoint, as_json: AsJson = False) -> None:
     """Say which states the checkpoints of a pool have, newest first."""
-    names = [found.name for found in chosen(inspect(target.file), target) if found.type == "checkpoint"]
+    names = _names(target)
     found = {}
     with Pool.open(target.file, mode="r") as pool:
         for name in names:
@@ -30,3 +42,23 @@ def list_copies(target: TablePath, as_json: AsJson = False) -> None:
         for copy in copies
     ]
     emit(as_json, {"path": target.file, "checkpoints": found}, "\n".join(lines) or f"{target} has no saved state")
+
+
+@app.command("export")
+def export(
+    target: PathOfCheckpoint,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A safetensors file.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the newest state of a checkpoint as a safetensors file. OUT has its name when it is whole."""
+    names = _names(target)
+    if len(names) != 1:
+        what = "no checkpoint" if not names else f"the checkpoints {', '.join(names)}"
+        raise InvalidArgument(f"{target} has {what}: give POOL:NAME of one")
+    with Pool.open(target.file, mode="r") as pool, Checkpoint(pool, name=names[0]) as checkpoint:
+        step, damage = checkpoint.export(out, overwrite=overwrite), checkpoint.damage
+    for what in damage:
+        typer.echo(f"holdfast: {target} has damage, and an older state was taken: {what}", err=True)
+    data = {"out": str(out), "checkpoint": names[0], "step": step, "damage": damage}
+    emit(as_json, data, f"{out}: step {step:,} of {names[0]}, {out.stat().st_size:,} bytes")

@@ -12,11 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidArgument, MediumError, NoSpace, PoolExists
+from ..errors import InvalidArgument, NoSpace
 from ..inspection import path_text
 from ..pool import Pool
 from ..status import Status
-from ..transfer.files import Seen, errors_of, give_name, look, sync_folder
+from ..transfer.files import Seen, replaceable, written_whole
 from ..transfer.formats import pyarrow
 
 _ENDINGS = {"parquet": (".parquet", ".pq"), "pool": (".hold",), "text": (".txt",)}
@@ -69,31 +69,15 @@ def write(source: KmerSource, path: str | os.PathLike[str], *, overwrite: bool =
     target = Path(path_text(path))
     replaced = check_target(target, overwrite)
     writer = {"parquet": _write_parquet, "pool": _write_pool, "text": _write_text}[format_of(target)]
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
-    if os.path.lexists(partial):
-        raise PoolExists(f"{partial} exists, and is not of this count: remove it, or name another file")
-    try:
-        with errors_of(target):
-            rows = writer(source, partial, target)
-        give_name(partial, target, replaced)
-    finally:
-        partial.unlink(missing_ok=True)
-    sync_folder(target)
-    return rows
+    with written_whole(target, "count", replaced) as partial:
+        return writer(source, partial, target)
 
 
 def check_target(path: Path, overwrite: bool) -> Seen | None:
     """What `write` would replace. Raises what it would raise of the name alone, before hours are spent on counting."""
     if format_of(path) == "parquet":
         pyarrow("pyarrow", path)
-    if not path.parent.is_dir():
-        raise InvalidArgument(f"{path.parent} is no folder: make it, or name another")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise MediumError(f"{path.parent} cannot be written: name a file where you may write")
-    replaced = look(path, "a count")
-    if not overwrite and (replaced is not None or path.is_symlink()):
-        raise PoolExists(f"{path} exists already: name another file, or overwrite it")
-    return replaced
+    return replaceable(path, "a count", overwrite)
 
 
 @contextmanager

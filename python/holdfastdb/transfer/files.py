@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .. import _native
-from ..errors import Error, MediumError, NoSpace, PoolExists, SystemError
+from ..errors import Error, InvalidArgument, MediumError, NoSpace, PoolExists, SystemError
 
 
 class Seen:
@@ -83,3 +83,32 @@ def sync_folder(path: Path) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def replaceable(path: Path, what: str, overwrite: bool) -> Seen | None:
+    """What a file written at `path` would replace; `what` is the writer's name of it. Raises before anything is written
+    what `written_whole` would raise of the name alone."""
+    if not path.parent.is_dir():
+        raise InvalidArgument(f"{path.parent} is no folder: make it, or name another")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise MediumError(f"{path.parent} cannot be written: name a file where you may write")
+    replaced = look(path, what)
+    if not overwrite and (replaced is not None or path.is_symlink()):
+        raise PoolExists(f"{path} exists already: name another file, or overwrite it")
+    return replaced
+
+
+@contextmanager
+def written_whole(path: Path, what: str, replaced: Seen | None) -> Iterator[Path]:
+    """Yields a temporary name beside `path`, for a file that the caller writes and puts on its device. The file gets
+    its own name at the end, in place of `replaced`, or goes again."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    if os.path.lexists(partial):
+        raise PoolExists(f"{partial} exists, and is not of this {what}: remove it, or name another file")
+    try:
+        with errors_of(path):
+            yield partial
+        give_name(partial, path, replaced)
+    finally:
+        partial.unlink(missing_ok=True)
+    sync_folder(path)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from damaged_copies import damage_second_save
 
 import holdfastdb as hf
 
@@ -66,10 +67,7 @@ def test_a_damaged_copy_is_reported(tmp_path: Path) -> None:
     with hf.Checkpoint(path) as checkpoint:
         for step in (1, 2):
             checkpoint.save({"x": np.full(10_000, step)}, step).wait()
-    copies = [e.offset for e in hf.inspect(path).objects[0].extents if e.kind == "role 1"]
-    bytes_ = bytearray(path.read_bytes())
-    bytes_[max(copies) + 4096 + 5] ^= 1
-    path.write_bytes(bytes_)
+    damage_second_save(path)
     with hf.Checkpoint(path) as checkpoint:
         state, step = checkpoint.restore()
         assert step == 1 and state["x"][0] == 1

@@ -1,0 +1,170 @@
+"""Reads and writes safetensors files: 8 bytes with the length of a header, the header in JSON, and the data of all
+tensors without a gap. https://huggingface.co/docs/safetensors. The package `safetensors` is not needed.
+
+A state that was exported has its tree and its step in the metadata; a file from elsewhere is a dict of arrays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError, InvalidArgument, PoolCorrupt
+from ..transfer.files import Seen, written_whole
+from .tree import BYTES, NUMPY, Given, rebuild
+
+STEP, STATE = "holdfast.step", "holdfast.state"
+BEGINNING = f'{{"__metadata__":{{"{STEP}":'.encode()
+"""Of the header of what `write` writes."""
+_MOST_HEADER = 100_000_000  # what other readers take
+_NOT_IN_FORMAT = "C128"
+_BUFFER = 4 << 20
+
+
+class Loaded(NamedTuple):
+    """A file that was read. `data` is what the addresses in `tensors` lead to."""
+
+    tensors: list[Given]
+    metadata: dict[str, str]
+    data: np.ndarray
+
+
+def bytes_of(given: Given) -> int:
+    return math.prod(given[2]) * BYTES[given[1]]
+
+
+def header_of(tensors: Sequence[Given], metadata: dict[str, str]) -> bytes:
+    """The beginning of a file with these tensors, in this order. Raises InvalidArgument for what the format has not."""
+    header: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for given in tensors:
+        name, element, shape, _ = given
+        if element == _NOT_IN_FORMAT:
+            raise InvalidArgument(f"safetensors files have no elements {element}, which {name} has: save its two parts")
+        if name in header:
+            raise InvalidArgument(f"safetensors files have no tensors of the name {name}: save it under another")
+        begin, end = end, end + bytes_of(given)
+        header[name] = {"dtype": element, "shape": shape, "data_offsets": [begin, end]}
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > _MOST_HEADER:
+        raise InvalidArgument(
+            f"the header has {len(text):,} bytes, and readers take {_MOST_HEADER:,}: save fewer tensors"
+        )
+    return len(text).to_bytes(8, "little") + text
+
+
+def write(path: Path, replaced: Seen | None, step: int, text: str, tensors: Sequence[Given]) -> None:
+    """Writes a saved state, whole or not at all. The addresses in `tensors` must stay."""
+    ordered = sorted(tensors, key=lambda given: -BYTES[given[1]])  # so that each is aligned to its elements
+    header = header_of(ordered, {STEP: str(step), STATE: text})
+    with written_whole(path, "export", replaced) as partial, partial.open("xb", buffering=_BUFFER) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # nobody takes it for what a killed process left
+        os.fchmod(file.fileno(), 0o600)  # as private as the pool
+        file.write(header)
+        for given in ordered:
+            if (size := bytes_of(given)) != 0:
+                file.write((ctypes.c_uint8 * size).from_address(given[3]))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read(path: Path) -> Loaded:
+    """Reads a whole file. Raises InputError for one that is cut off, or has a header that is not right."""
+
+    def wrong(what: str) -> InputError:
+        return InputError(f"{path} is no whole safetensors file: {what}; get it anew from where it came from")
+
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            length = int.from_bytes(file.read(8), "little")
+            if size < 8 or length > min(_MOST_HEADER, size - 8):
+                raise wrong(f"it has {size:,} bytes, and its header would have {length:,}")
+            text = file.read(length)
+            data = np.empty(size - 8 - length, np.uint8)
+            rest = data.data
+            while rest and (count := file.readinto(rest)):
+                rest = rest[count:]
+            if rest or len(text) != length:
+                raise wrong("it became shorter while it was read")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    try:
+        header = json.loads(text.decode(), object_pairs_hook=_without_repeats)
+        if not isinstance(header, dict):
+            raise ValueError("its header is no JSON object")
+        metadata = header.pop("__metadata__", {})
+        if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+            raise ValueError("its metadata are no strings")
+        return Loaded(_tensors(header, data), metadata, data)
+    except (ValueError, RecursionError) as error:
+        raise wrong(str(error)) from None
+
+
+def state_of(path: Path, loaded: Loaded, kind: str) -> tuple[int, str]:
+    """Step and text to save the tensors of a file with."""
+    names = {given[0]: given[1] for given in loaded.tensors}
+
+    def array_of(its_kind: str, name: str) -> None:
+        if its_kind != "torch" and names[name] not in NUMPY:
+            raise InvalidArgument(f"NumPy has no elements {names[name]}, which {name} has: ask for kind='torch'")
+
+    if STATE not in loaded.metadata:
+        for name in names:
+            array_of(kind, name)
+        return 0, json.dumps(["dict", *([name, [kind, name]] for name in names)])
+    text, step = loaded.metadata[STATE], loaded.metadata.get(STEP, "")
+    try:
+        rebuild(text, array_of)
+        if not step.isascii() or not step.isdigit() or int(step) >= 1 << 64:
+            raise PoolCorrupt(f"its step is {step!r}")
+    except (PoolCorrupt, InvalidArgument) as error:
+        raise InputError(f"{path} has metadata of holdfastdb that do not fit it: {error}") from None
+    return int(step), text
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("its header has a name twice")
+    return made
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def _tensors(header: dict[str, Any], data: np.ndarray) -> list[Given]:
+    """The tensors of a header, of which each byte of the data belongs to one. Raises ValueError."""
+    spans = []
+    for name, entry in header.items():
+        if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
+            raise ValueError(f"the tensor {name!r} lacks dtype, shape or data_offsets, or has more")
+        element, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+        if not isinstance(element, str) or element not in BYTES:
+            raise ValueError(f"the tensor {name!r} has elements {element!r}, which a checkpoint does not know")
+        if not isinstance(shape, list) or not all(map(_is_size, shape)):
+            raise ValueError(f"the tensor {name!r} has the shape {shape!r}")
+        if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)):
+            raise ValueError(f"the tensor {name!r} has the offsets {offsets!r}")
+        given: Given = (name, element, shape, data.ctypes.data + offsets[0])
+        if offsets[1] - offsets[0] != bytes_of(given):
+            raise ValueError(f"the tensor {name!r} is {bytes_of(given):,} bytes, and has the offsets {offsets}")
+        spans.append((*offsets, given))
+    end = 0
+    for begin, last, given in sorted(spans, key=lambda span: span[:2]):
+        if begin != end:
+            raise ValueError(f"the tensor {given[0]!r} begins at {begin:,}, and the one before ends at {end:,}")
+        end = last
+    if end != data.size:
+        raise ValueError(f"it has {data.size:,} bytes of data, and its tensors {end:,}")
+    return [span[2] for span in spans]
