@@ -82,9 +82,11 @@ def test_of_two_copies_none_is_overwritten(tmp_path: Path, monkeypatch: pytest.M
             checkpoint.save(state(step), step).wait()
             if step == 3:
                 assert held.begun.acquire(timeout=PATIENCE_S)
-        with pytest.raises(hf.ObjectInUse):
-            checkpoint.save(state(5), 5, wait=False)
-        held.go.release()
+        try:
+            with pytest.raises(hf.ObjectInUse):
+                checkpoint.save(state(5), 5, wait=False)
+        finally:
+            held.go.release(2)
         checkpoint.save(state(5), 5).wait()
         checkpoint.wait()
         assert step_in(out) == 3
