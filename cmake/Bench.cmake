@@ -1,5 +1,5 @@
-# Bench.cmake: benchmarks that are programs: holdfast-link-bench, a table on a GPU with its arrays in GPU memory, holdfast-log-bench, and
-# holdfast-dramhit-bench, a table in memory; and the peers, where they are installed. Python.cmake has the module `_bench`.
+# Bench.cmake: benchmarks that are programs: holdfast-link-bench, a table on a GPU with its arrays in GPU memory, holdfast-log-bench,
+# holdfast-checkpoint-bench, and holdfast-dramhit-bench, a table in memory; and the peers, where they are installed. Python.cmake has the module `_bench`.
 set(bench "${PROJECT_SOURCE_DIR}/bench")
 file(GLOB bench_frame CONFIGURE_DEPENDS "${bench}/frame/*.cpp")
 find_package(CLI11 QUIET)
@@ -7,14 +7,13 @@ find_package(nlohmann_json QUIET)
 if(HOLDFAST_CUDA)
   find_package(CLI11 REQUIRED)
   find_package(nlohmann_json REQUIRED)
-  add_executable(holdfast-link-bench "${bench}/link/main.cu" ${bench_frame})
-  target_include_directories(holdfast-link-bench PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(holdfast-link-bench PRIVATE holdfast_cuda holdfast_options CLI11::CLI11
-                                                     nlohmann_json::nlohmann_json)
-  add_executable(holdfast-log-bench "${bench}/log/main.cu" ${bench_frame})
-  target_include_directories(holdfast-log-bench PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(holdfast-log-bench PRIVATE holdfast_cuda holdfast_options CLI11::CLI11
-                                                    nlohmann_json::nlohmann_json)
+  foreach(gpu_bench link/main.cu log/main.cu checkpoint/main.cpp)
+    get_filename_component(name "${gpu_bench}" DIRECTORY)
+    add_executable(holdfast-${name}-bench "${bench}/${gpu_bench}" ${bench_frame})
+    target_include_directories(holdfast-${name}-bench PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
+    target_link_libraries(holdfast-${name}-bench PRIVATE holdfast_cuda holdfast_options CLI11::CLI11
+                                                         nlohmann_json::nlohmann_json)
+  endforeach()
 endif()
 
 # A peer of the comparison, where it is installed: target, name, header, library (none: it is all headers).

@@ -99,6 +99,21 @@ struct SaveOptions {
   void* stream = nullptr;  ///< cudaStream_t: tensors of a GPU are saved as they are when it gets there
 };
 
+namespace checkpoint {
+struct Layout;
+}
+
+/// Tensors that are saved again and again: checked, and laid out, once. Their memory stays where it is while this lives; what is in
+/// it may change. A handle: copies are of the same group.
+class TensorGroup {
+ public:
+  TensorGroup() = default;
+
+ private:
+  friend class Checkpoint;
+  std::shared_ptr<const checkpoint::Layout> layout_;
+};
+
 struct CheckpointOptions {
   unsigned copies = 2;     ///< 2 to 8: one fewer may be in flight
   bool overwrite = false;  ///< take the place of an object of that name
@@ -118,6 +133,11 @@ class Checkpoint {
   /// InvalidArgument, ReadOnly, ObjectInUse, DeviceError; then nothing is lost.
   SaveTicket save(std::uint64_t step, std::span<const TensorView> tensors, std::string_view text = {},
                   const SaveOptions& options = {});
+  /// Registers tensors for many saves: for 20,000 small ones a save takes less time than checking their names. Throws
+  /// InvalidArgument, DeviceError.
+  TensorGroup group(std::span<const TensorView> tensors) const;
+  SaveTicket save(std::uint64_t step, const TensorGroup& group, std::string_view text = {},
+                  const SaveOptions& options = {});
   /// The newest state that is not damaged, judged by its header and by the blocks of tensors that are `wanted` (null: all).
   /// Throws ObjectNotFound where nothing was saved, PoolCorrupt where all copies are damaged.
   SavedState restore(const std::function<bool(const SavedTensor&)>& wanted = nullptr) const;
@@ -126,6 +146,9 @@ class Checkpoint {
   /// PoolCorrupt tensors of a GPU have any contents. Throws PoolMismatch where one is missing or has another type or shape; nothing
   /// of that copy is written then. Others may be saved beside them.
   SavedState restore_into(std::span<const TensorView> tensors, void* stream = nullptr) const;
+  /// Maps all copies for GPUs now. Without it the first save to a copy, or restore from it, of tensors of a GPU does: about a tenth
+  /// of a second a GB. Throws DeviceError where this Holdfast was built without CUDA.
+  void map_for_gpu() const;
   std::vector<SavedCopy> list() const;  ///< newest first
   void wait() const;                    ///< until no save is under way; errors come out of tickets
   unsigned copies() const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "holdfast/error.hpp"
 
@@ -140,6 +141,18 @@ std::vector<SavedCopy> CheckpointObject::list() const {
 DeviceSide& CheckpointObject::device() {
   std::call_once(device_made_, [&] { device_ = make_device_side(); });
   return *device_;
+}
+
+std::shared_ptr<const Layout> CheckpointObject::group(Layout layout) {
+  if (!layout.device.empty()) layout.plan = device().plan(layout.device, layout.device_bytes);
+  return std::make_shared<const Layout>(std::move(layout));
+}
+
+void CheckpointObject::map_for_gpu() {
+  const std::lock_guard guard(mutex_);
+  for (const Copy& copy : copies_) {
+    if (copy.range.address != nullptr) device().map(copy.range.address, copy.range.mapped, read_only());
+  }
 }
 
 void CheckpointObject::release(unsigned copy) {

@@ -36,6 +36,8 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
 
   std::shared_future<void> save(std::uint64_t step, std::shared_ptr<const Layout> layout, std::string_view text,
                                 const SaveOptions& options);
+  std::shared_ptr<const Layout> group(Layout layout);
+  void map_for_gpu();
   SavedState restore(const std::function<bool(const SavedTensor&)>& wanted);
   /// Fills, by name, the tensors that `place` gives for a state that is not verified yet.
   using Place = std::function<std::vector<TensorView>(const SavedState&)>;

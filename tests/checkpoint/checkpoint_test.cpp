@@ -172,6 +172,31 @@ TEST_F(CheckpointTest, GrowsAndRefusesWhatItCannotHold) {
   EXPECT_EQ(flaw(Checkpoint::open(copy, "model").restore(), 240'000), "");
 }
 
+TEST_F(CheckpointTest, AGroupIsSavedAsItsTensorsAreEachTime) {
+  Pool pool = Pool::create(path);
+  Checkpoint checkpoint = Checkpoint::create(pool, "model");
+  std::vector<std::uint64_t> data(5'000'000);  // several threads compute its checksums
+  const TensorView tensors[] = {{"weights", ElementType::u64, {data.size()}, data.data()}};
+  const TensorGroup group = checkpoint.group(tensors);
+  expect_error<InvalidArgument>([&] { checkpoint.save(1, TensorGroup()); }, "no tensors");
+  for (std::uint64_t step = 1; step <= 3; ++step) {
+    const auto next = filled(step, data.size());
+    std::copy(next.begin(), next.end(), data.begin());
+    checkpoint.save(step, group, "step").wait();
+    const SavedState state = checkpoint.restore();
+    EXPECT_EQ(state.step, step);
+    EXPECT_EQ(std::memcmp(state.tensors[0].data, data.data(), data.size() * 8), 0);
+  }
+  checkpoint.close();
+  pool.close();
+  flip(offset_of(0) + 35'000'000);
+  Pool again = Pool::open(path);
+  const SavedState state = Checkpoint::open(again, "model").restore();
+  EXPECT_EQ(state.step, 2u);
+  ASSERT_EQ(state.damage.size(), 1u);
+  EXPECT_NE(state.damage[0].find("block 533 is damaged, in tensor \"weights\""), std::string::npos) << state.damage[0];
+}
+
 TEST_F(CheckpointTest, AKilledProcessLosesNothingThatWasAcknowledged) {
   {
     Pool pool = Pool::create(path);

@@ -66,6 +66,20 @@ SaveTicket Checkpoint::save(std::uint64_t step, std::span<const TensorView> tens
   return SaveTicket(impl_->object()->save(step, std::move(layout), text, options));
 }
 
+TensorGroup Checkpoint::group(std::span<const TensorView> tensors) const {
+  TensorGroup made;
+  made.layout_ = impl_->object()->group(checkpoint::layout_of(tensors));
+  return made;
+}
+
+SaveTicket Checkpoint::save(std::uint64_t step, const TensorGroup& group, std::string_view text,
+                            const SaveOptions& options) {
+  if (!group.layout_) throw InvalidArgument("the group has no tensors: make one with Checkpoint::group");
+  return SaveTicket(impl_->object()->save(step, group.layout_, text, options));
+}
+
+void Checkpoint::map_for_gpu() const { impl_->object()->map_for_gpu(); }
+
 SavedState Checkpoint::restore(const std::function<bool(const SavedTensor&)>& wanted) const {
   return impl_->object()->restore(wanted);
 }

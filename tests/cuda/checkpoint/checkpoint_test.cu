@@ -145,6 +145,25 @@ TEST_F(CudaCheckpoint, ASaveReturnsBeforeItsStreamGetsThere) {
   }
 }
 
+TEST_F(CudaCheckpoint, AGroupIsSavedAsItIsEachTime) {
+  State state(sizes_of_all_kinds());
+  Pool pool = Pool::create(path);
+  Checkpoint checkpoint = Checkpoint::create(pool, "model", {.copies = 3});
+  const TensorGroup group = checkpoint.group(state.views(kAll));
+  TestStream stream;
+  for (std::uint64_t step = 1; step <= 4; ++step) {
+    state.fill(step, stream.stream);
+    checkpoint.save(step, group, std::string(step * 3, 'x'), {.stage = step % 2 == 0, .stream = stream.stream});
+  }
+  checkpoint.wait();
+  checkpoint.map_for_gpu();
+  state.overwrite_on_gpu(nullptr);
+  const SavedState restored = checkpoint.restore_into(state.views(kAll));
+  EXPECT_EQ(restored.step, 4u);
+  EXPECT_EQ(restored.text, std::string(12, 'x'));
+  EXPECT_EQ(state.flaw_on_gpu(4), "");
+}
+
 TEST_F(CudaCheckpoint, RestoresToTheGpuAndTheHostInPartAndWhole) {
   State state(sizes_of_all_kinds());
   state.fill(9);

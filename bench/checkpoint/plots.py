@@ -1,0 +1,33 @@
+"""The picture of what was measured of checkpoints on a GPU."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.checkpoint.tables import tensors_text
+from bench.frame.figures import COLOURS, new_figure, save
+from bench.frame.results import Json
+
+
+def rates(content: Json, path: Path) -> Path:
+    """Saves and restores beside one copy of the same bytes, with the spread of repetitions."""
+    results = content["results"]
+    bars = [
+        (f"save, {'staged' if one['staged'] else 'straight'}\n{tensors_text(one)}", one["save_gb_s"], one["plain_gb_s"])
+        for one in results["saves"]
+    ] + [(f"restore\n{tensors_text(one)}", one["restore_gb_s"], one["plain_gb_s"]) for one in results["restores"]]
+    figure, axes = new_figure("Checkpoints of a GPU's tensors", content["machine"]["name"])
+    for shift, place, label, colour in (
+        (-0.2, 1, "Holdfast", COLOURS["holdfast"]),
+        (0.2, 2, "one copy", COLOURS["tbb"]),
+    ):
+        spreads = [bar[place] for bar in bars]
+        errors = [[one["median"] - one["low"] for one in spreads], [one["high"] - one["median"] for one in spreads]]
+        axes.bar([i + shift for i in range(len(bars))], [one["median"] for one in spreads], 0.4, yerr=errors,
+                 color=colour, label=label)  # fmt: skip
+    axes.set_xticks(range(len(bars)), [bar[0] for bar in bars], fontsize=7)
+    axes.set_ylabel("GB/s")
+    axes.legend(frameon=False, fontsize=8, loc="lower right")
+    return save(figure, path)
+
+
+PLOTS: dict[str, Callable[[Json, Path], Path | None]] = {"checkpoint": rates}
