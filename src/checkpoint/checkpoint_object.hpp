@@ -38,7 +38,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
                                 const SaveOptions& options);
   std::shared_ptr<const Layout> group(Layout layout);
   void map_for_gpu();
-  SavedState restore(const std::function<bool(const SavedTensor&)>& wanted);
+  SavedState restore(const std::function<bool(const SavedTensor&)>& wanted, std::uint64_t sequence);
   /// Fills, by name, the tensors that `place` gives for a state that is not verified yet.
   using Place = std::function<std::vector<TensorView>(const SavedState&)>;
   SavedState restore_to(const Place& place, void* stream);
@@ -80,7 +80,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   void work();
   std::unique_ptr<Transfer> copy_tensors(const memory::Range& range, const Plan& plan, const SaveOptions& options);
   void finish(Job& job);
-  SavedState newest(const Take& take);
+  SavedState newest(const Take& take, std::uint64_t sequence = 0);
   std::string take_from(unsigned copy, const Take& take, SavedState& state);
   void release(unsigned copy);
   DeviceSide& device();

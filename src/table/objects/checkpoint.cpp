@@ -80,8 +80,8 @@ SaveTicket Checkpoint::save(std::uint64_t step, const TensorGroup& group, std::s
 
 void Checkpoint::map_for_gpu() const { impl_->object()->map_for_gpu(); }
 
-SavedState Checkpoint::restore(const std::function<bool(const SavedTensor&)>& wanted) const {
-  return impl_->object()->restore(wanted);
+SavedState Checkpoint::restore(const std::function<bool(const SavedTensor&)>& wanted, std::uint64_t sequence) const {
+  return impl_->object()->restore(wanted, sequence);
 }
 
 SavedState Checkpoint::restore_into(std::span<const TensorView> tensors, void* stream) const {
