@@ -147,6 +147,10 @@ class Checkpoint {
   /// PoolCorrupt tensors of a GPU have any contents. Throws PoolMismatch where one is missing or has another type or shape; nothing
   /// of that copy is written then. Others may be saved beside them.
   SavedState restore_into(std::span<const TensorView> tensors, void* stream = nullptr) const;
+  /// The same with arrays that `place` makes, given a state that is not verified yet: those that it returns are filled. Where that
+  /// copy is damaged it is asked again for the one before. `sequence` as for `restore`.
+  SavedState restore_to(const std::function<std::vector<TensorView>(const SavedState&)>& place, void* stream = nullptr,
+                        std::uint64_t sequence = 0) const;
   /// Maps all copies for GPUs now. Without it the first save to a copy, or restore from it, of tensors of a GPU does: about a tenth
   /// of a second a GB. Throws DeviceError where this Holdfast was built without CUDA.
   void map_for_gpu() const;

@@ -26,14 +26,19 @@ ElementType element_of(const std::string& wanted) {
   throw InvalidArgument("a checkpoint knows no elements of type " + wanted);
 }
 
+TensorView view_of(const Given& given, bool on_device) {
+  const auto& [name, element, shape, address] = given;
+  return {name, element_of(element), shape, at<const void>(address), on_device};
+}
+
+/// `on_gpu`: numbers of tensors that are in GPU memory.
 SaveTicket save(HeldCheckpoint& checkpoint, std::uint64_t step, const std::vector<Given>& given, std::string_view text,
-                bool wait) {
+                bool wait, const std::vector<std::size_t>& on_gpu, bool stage, std::uintptr_t stream) {
   std::vector<TensorView> tensors;
-  for (const auto& [name, element, shape, address] : given) {
-    tensors.push_back({name, element_of(element), shape, at<const void>(address)});
-  }
+  for (const Given& one : given) tensors.push_back(view_of(one, false));
+  for (const std::size_t i : on_gpu) tensors.at(i).on_device = true;
   const nb::gil_scoped_release released;
-  return checkpoint.save(step, tensors, text, {.wait = wait});
+  return checkpoint.save(step, tensors, text, {.wait = wait, .stage = stage, .stream = at<void>(stream)});
 }
 
 SavedState restore(const HeldCheckpoint& checkpoint, const std::vector<std::string>& prefixes, std::uint64_t sequence) {
@@ -54,6 +59,22 @@ std::vector<Given> tensors_of(const SavedState& state) {
     all.emplace_back(tensor.name, name(tensor.element), tensor.shape, reinterpret_cast<std::uintptr_t>(tensor.data));
   }
   return all;
+}
+
+/// `place(text, tensors)` makes the arrays that are filled: each with whether it is in GPU memory.
+SavedState restore_to(const HeldCheckpoint& checkpoint, const nb::callable& place, std::uintptr_t stream,
+                      std::uint64_t sequence) {
+  const nb::gil_scoped_release released;
+  const auto placed = [&](const SavedState& state) {
+    const nb::gil_scoped_acquire held;
+    std::vector<TensorView> tensors;
+    for (const auto& [given, on_gpu] :
+         nb::cast<std::vector<std::tuple<Given, bool>>>(place(state.text, tensors_of(state)))) {
+      tensors.push_back(view_of(given, on_gpu));
+    }
+    return tensors;
+  };
+  return checkpoint.restore_to(placed, at<void>(stream), sequence);
 }
 
 Dicts list(const HeldCheckpoint& checkpoint) {
@@ -100,7 +121,9 @@ void bind_checkpoint(nb::module_& module) {
             return HeldCheckpoint(Checkpoint::open(pool, name));
           },
           "pool"_a, "name"_a)
-      .def("save", &save, "step"_a, "tensors"_a, "text"_a, "wait"_a)
+      .def("save", &save, "step"_a, "tensors"_a, "text"_a, "wait"_a, "on_gpu"_a = std::vector<std::size_t>(),
+           "stage"_a = true, "stream"_a = 0)
+      .def("restore_to", &restore_to, "place"_a, "stream"_a = 0, "sequence"_a = 0)
       .def("restore", &restore, "prefixes"_a, "sequence"_a = 0)
       .def("list", &list)
       .def("wait", &Checkpoint::wait, unlocked)

@@ -41,7 +41,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   SavedState restore(const std::function<bool(const SavedTensor&)>& wanted, std::uint64_t sequence);
   /// Fills, by name, the tensors that `place` gives for a state that is not verified yet.
   using Place = std::function<std::vector<TensorView>(const SavedState&)>;
-  SavedState restore_to(const Place& place, void* stream);
+  SavedState restore_to(const Place& place, void* stream, std::uint64_t sequence);
   std::vector<SavedCopy> list() const;
   void drain() const;
   void stop();  ///< after the last save: the thread ends

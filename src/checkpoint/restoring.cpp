@@ -102,8 +102,8 @@ SavedState CheckpointObject::restore(const std::function<bool(const SavedTensor&
   return newest(take, sequence);
 }
 
-SavedState CheckpointObject::restore_to(const Place& place, void* stream) {
-  return newest([&](Source& source, SavedState& state) {
+SavedState CheckpointObject::restore_to(const Place& place, void* stream, std::uint64_t sequence) {
+  const auto take = [&](Source& source, SavedState& state) {
     Catalogue& found = source.catalogue;
     state.tensors = found.tensors;
     const std::vector<TensorView> tensors = place(state);
@@ -121,7 +121,8 @@ SavedState CheckpointObject::restore_to(const Place& place, void* stream) {
     state.tensors.clear();
     for (const std::size_t i : targets.all) state.tensors.push_back(std::move(found.tensors[i]));
     return std::string();
-  });
+  };
+  return newest(take, sequence);
 }
 
 std::string CheckpointObject::take_from(unsigned copy, const Take& take, SavedState& state) {

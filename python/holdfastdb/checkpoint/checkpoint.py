@@ -17,11 +17,13 @@ from .._native import SavedState
 from .._native import SaveTicket as NativeTicket
 from ..checked import MOST, whole
 from ..errors import InvalidArgument, ObjectNotFound, PoolNotFound
-from ..inspection import name_of, path_text
+from ..inspection import cuda_devices, name_of, path_text
+from ..libraries import HOST
 from ..options import mode_of
 from ..pool import Pool
 from ..transfer.files import replaceable
 from .drain import Drain
+from .gpu import Placed, Streams, may_have_gpu, place_of
 from .safetensors import bytes_of, read, state_of, write
 from .tree import NUMPY, TORCH, Flat, Given, rebuild
 
@@ -111,7 +113,7 @@ class Checkpoint:
                 self.close()
                 raise
 
-    def save(self, state: Any, step: int, *, wait: bool = True) -> SaveTicket:
+    def save(self, state: Any, step: int, *, wait: bool = True, stage: bool = True) -> SaveTicket:
         """Copies a state into the pool, after which its arrays may change, and lets it count in the background.
 
         Parameters
@@ -122,25 +124,37 @@ class Checkpoint:
             Restored with it.
         wait
             While all copies are in flight: wait, or raise ObjectInUse.
+        stage
+            Arrays of a GPU are copied within GPU memory first, on the current stream: later work on it may change them,
+            and it does not wait for the link. It takes as much GPU memory as they have. With False the stream waits
+            until they are in the pool. A state's arrays on a second GPU are copied to the host.
 
         Raises
         ------
         InvalidType
             The state has an object that is no data; the message says where.
-        NoSpace, ObjectInUse, ReadOnly, TableClosed
+        NoSpace, ObjectInUse, ReadOnly, TableClosed, DeviceError
             The states that were saved stand.
         """
         step = whole("step", step, 0, MOST)
-        flat = Flat(state)
-        return self._save(step, flat.tensors, flat.text, wait)
+        flat = Flat(state, cuda_devices()[0] if may_have_gpu() else 0)
+        if flat.place is None:
+            return self._save(step, flat.tensors, flat.text, wait)
+        streams = Streams(flat.place)
+        ticket = self._save(step, flat.tensors, flat.text, wait, flat.on_gpu, bool(stage), streams.stream)
+        streams.go_on()
+        return ticket
 
-    def restore(self, sequence: int | None = None) -> tuple[Any, int]:
+    def restore(self, sequence: int | None = None, *, device: Any = None) -> tuple[Any, int]:
         """The newest state that verifies, and its step. `damage` says which newer ones do not.
 
         Parameters
         ----------
         sequence
             Of one of `saved`: that state, and no other.
+        device
+            "cuda" or "cuda:N": arrays that were saved from a GPU are restored to this one, and verified there; CuPy's
+            as CuPy's. Others stay on the host. By default all are restored to the host.
 
         Raises
         ------
@@ -148,8 +162,13 @@ class Checkpoint:
             Nothing was saved yet, or that state is not there any more.
         PoolCorrupt
             All copies are damaged, or that one is.
+        DeviceError
+            There is no such GPU, or its memory does not suffice.
         """
-        saved = self._restore([], 0 if sequence is None else whole("sequence", sequence, 1, MOST))
+        number = 0 if sequence is None else whole("sequence", sequence, 1, MOST)
+        if device is not None and (place := place_of(device)) != HOST:
+            return self._restore_to(place, number)
+        saved = self._restore([], number)
         tensors = {given[0]: given for given in saved.tensors()}
         made: dict[tuple[str, str], Any] = {}
 
@@ -272,10 +291,10 @@ class Checkpoint:
     def __repr__(self) -> str:
         return f"<holdfastdb.Checkpoint {self._path}{'' if self._native.is_open() else ': closed'}>"
 
-    def _save(self, step: int, tensors: list[Given], text: str, wait: bool) -> SaveTicket:
+    def _save(self, step: int, tensors: list[Given], text: str, wait: bool, *gpu: Any) -> SaveTicket:
         if self._drain is not None:
             self._drain.raise_error()
-        ticket = self._native.save(step, tensors, text, bool(wait))
+        ticket = self._native.save(step, tensors, text, bool(wait), *gpu)
         if self._drain is not None:
             self._drain.after(ticket)
         return SaveTicket(ticket)
@@ -284,6 +303,12 @@ class Checkpoint:
         saved = self._native.restore(list(prefixes), sequence)
         self._damage = tuple(saved.damage)
         return saved
+
+    def _restore_to(self, place: str, sequence: int) -> tuple[Any, int]:
+        placed, streams = Placed(place), Streams(place)
+        saved = self._native.restore_to(placed.make, streams.stream, sequence)
+        self._damage = tuple(saved.damage)
+        return rebuild(saved.text, placed.array_of), saved.step
 
     def _array(self, saved: SavedState, kind: str, given: Given) -> Any:
         name, element, shape, address = given

@@ -1,7 +1,8 @@
 """A nested state as a list of tensors and a small tree in JSON, and back. Nothing is pickled.
 
 A node is a JSON string, number, true, false or null for itself, or a list that begins with what it is: "list", "tuple",
-"dict", "ordered", "bytes", "numpy", "scalar" or "torch".
+"dict", "ordered", "bytes", "numpy", "scalar" or "torch". An array that was in GPU memory has "cuda" behind its name;
+CuPy's are "numpy".
 """
 
 from __future__ import annotations
@@ -34,9 +35,13 @@ Given = tuple[str, str, list[int], int]
 
 
 class Flat:
-    """A state taken apart. `kept` holds what the addresses in `tensors` lead to."""
+    """A state taken apart. `kept` holds what the addresses in `tensors` lead to; those of `on_gpu`, numbers of tensors,
+    are on the GPU `place`. What is on other GPUs is copied to the host, and all is where `gpus` is 0."""
 
-    def __init__(self, state: Any) -> None:
+    def __init__(self, state: Any, gpus: int = 0) -> None:
+        self.place: str | None = None
+        self.on_gpu: list[int] = []
+        self._gpus = gpus
         self.tensors: list[Given] = []
         self.kept: list[Any] = []
         self._names: set[str] = set()
@@ -56,7 +61,7 @@ class Flat:
             return self._torch(value, path)
         cupy = sys.modules.get("cupy")
         if cupy is not None and isinstance(value, cupy.ndarray):
-            return self._numpy(cupy.asnumpy(value), path)
+            return self._cupy(value, path, cupy)
         return self._nested(value, path, torch)
 
     def _nested(self, value: Any, path: str, torch: Any) -> Any:
@@ -83,9 +88,20 @@ class Flat:
         self._open.discard(id(value))
         return node
 
-    def _add(self, path: str, element: str, shape: Any, address: int, kept: Any, identity: Any) -> str:
+    def _stays(self, place: str) -> bool:
+        """Whether an array is saved from where it is: on the GPU that the first was on."""
+        if self._gpus == 0 or not place.startswith("cuda:"):
+            return False
+        self.place = self.place or place
+        return place == self.place
+
+    def _add(
+        self, path: str, element: str, shape: Any, address: int, kept: Any, identity: Any, on_gpu: bool = False
+    ) -> str:
         if identity in self._seen:
             return self._seen[identity]
+        if on_gpu:
+            self.on_gpu.append(len(self.tensors))
         name, n = path, 1
         while name in self._names:  # the keys 1 and "1"
             n += 1
@@ -115,20 +131,66 @@ class Flat:
                 f"the state has a tensor of {value.dtype}, {value.layout}, on {value.device} at {path or 'its top'}: "
                 "give a dense one of numbers"
             )
-        plain = value.detach().resolve_conj().resolve_neg().cpu().contiguous()
+        on_gpu = self._stays(f"{value.device.type}:{value.device.index}")
+        plain = value.detach().resolve_conj().resolve_neg()
+        plain = (plain if on_gpu else plain.cpu()).contiguous()
         identity: tuple[Any, ...] = (id(value),)
         if value.numel() != 0:
             identity = (value.data_ptr(), value.device, tuple(value.shape), value.stride(), value.dtype)
-        name = self._add(path, element, value.shape, plain.data_ptr(), (plain, value), ("torch", *identity))
-        return ["torch", name]
+        kept, identity = (plain, value), ("torch", *identity)
+        name = self._add(path, element, value.shape, plain.data_ptr(), kept, identity, on_gpu)
+        return ["torch", name, "cuda"] if value.is_cuda else ["torch", name]
+
+    def _cupy(self, value: Any, path: str, cupy: Any) -> Any:
+        element = _FROM_NUMPY.get(value.dtype)
+        if not self._stays(f"cuda:{value.device.id}") or element is None:
+            return [*self._numpy(cupy.asnumpy(value), path)[:2], "cuda"]
+        with value.device:
+            plain = cupy.ascontiguousarray(value)
+        identity: tuple[Any, ...] = ("cupy", int(value.data.ptr), value.shape, value.strides, value.dtype.str)
+        if value.size == 0:
+            identity = ("cupy", id(value))
+        name = self._add(path, element, value.shape, int(plain.data.ptr), (plain, value), identity, True)
+        return ["numpy", name, "cuda"]
+
+
+_FOREIGN = (ValueError, TypeError, IndexError, KeyError)
+
+
+def _foreign(error: Exception) -> PoolCorrupt:
+    return PoolCorrupt(f"the saved state was not written by holdfastdb.Checkpoint: {error!r}")
+
+
+def names_on_gpu(text: str) -> set[str]:
+    """The arrays of a text that were in GPU memory."""
+    found = set()
+
+    def look(node: Any) -> None:
+        if not isinstance(node, list):
+            return
+        if node[0] in ("numpy", "torch"):
+            if node[2:] == ["cuda"]:
+                found.add(node[1])
+        elif node[0] in ("dict", "ordered"):
+            for _, item in node[1:]:
+                look(item)
+        else:
+            for item in node[1:]:
+                look(item)
+
+    try:
+        look(json.loads(text))
+    except _FOREIGN as error:
+        raise _foreign(error) from None
+    return found
 
 
 def rebuild(text: str, array_of: Callable[[str, str], Any]) -> Any:
     """The state of a text; `array_of(kind, name)` gives its arrays, each once for all its places."""
     try:
         return _value(json.loads(text), array_of)
-    except (ValueError, TypeError, IndexError, KeyError) as error:
-        raise PoolCorrupt(f"the saved state was not written by holdfastdb.Checkpoint: {error!r}") from None
+    except _FOREIGN as error:
+        raise _foreign(error) from None
 
 
 def _value(node: Any, array_of: Callable[[str, str], Any]) -> Any:
