@@ -162,12 +162,19 @@ std::string CheckpointObject::damage_of(unsigned copy, const std::function<bool(
   return {};
 }
 
-SavedState CheckpointObject::restore(const std::function<bool(const SavedTensor&)>& wanted) {
+SavedState CheckpointObject::restore(const std::function<bool(const SavedTensor&)>& wanted, std::uint64_t sequence) {
   SavedState state;
   std::unique_lock lock(mutex_);
   if (word_ == 0 && !word_damaged_) throw ObjectNotFound(path() + " has no saved state yet");
   if (word_damaged_) state.damage.push_back("the word that says which copy counts");
-  if (copies_[copy_in(word_) % copies()].sequence != sequence_in(word_)) {
+  const auto may_give = [&](const Copy& copy) {
+    return !copy.busy && copy.sequence != 0 && (sequence == 0 || copy.sequence == sequence);
+  };
+  if (sequence != 0 && std::none_of(copies_.begin(), copies_.end(), may_give)) {
+    throw ObjectNotFound(path() + " has no save " + std::to_string(sequence) +
+                         " any more, or not yet: list() says which it has");
+  }
+  if (sequence == 0 && copies_[copy_in(word_) % copies()].sequence != sequence_in(word_)) {
     state.damage.push_back("the newest copy, of save " + std::to_string(sequence_in(word_)) +
                            ": its header is damaged");
   }
@@ -176,7 +183,7 @@ SavedState CheckpointObject::restore(const std::function<bool(const SavedTensor&
     int best = -1;
     for (unsigned i = 0; i < copies(); ++i) {
       const Copy& copy = copies_[i];
-      if (copy.busy || copy.sequence == 0 || copy.sequence >= below) continue;
+      if (!may_give(copy) || copy.sequence >= below) continue;
       if (best < 0 || copy.sequence > copies_[static_cast<unsigned>(best)].sequence) best = static_cast<int>(i);
     }
     if (best < 0) break;

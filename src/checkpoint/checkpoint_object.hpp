@@ -36,7 +36,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
 
   std::shared_future<void> save(std::uint64_t step, std::span<const TensorView> tensors, std::string_view text,
                                 bool wait);
-  SavedState restore(const std::function<bool(const SavedTensor&)>& wanted);
+  SavedState restore(const std::function<bool(const SavedTensor&)>& wanted, std::uint64_t sequence);
   std::vector<SavedCopy> list() const;
   void drain() const;
   void stop();  ///< after the last save: the thread ends
