@@ -9,12 +9,13 @@ namespace holdfast::machine::cuda {
 
 namespace {
 
-__global__ void __launch_bounds__(kThreads) enter_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
+__global__ void __launch_bounds__(kThreads)
+    enter_search_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
   if (first_of_thread() == 0) *room.epoch = enter_epoch(state->readers);
   for (std::uint64_t i = first_of_thread(); i <= room.bins; i += all_threads()) room.counts[i] = 0;
 }
 
-__global__ void leave_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
+__global__ void leave_search_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
   leave_epoch(state->readers, *room.epoch);
 }
 
@@ -35,12 +36,12 @@ __global__ void __launch_bounds__(kThreads) second_part_kernel(const __grid_cons
 }  // namespace
 
 void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream) {
-  enter_kernel<<<blocks_for(enter_kernel, room.bins), kThreads, 0, stream>>>(state, room);
+  enter_search_kernel<<<blocks_for(enter_search_kernel, room.bins), kThreads, 0, stream>>>(state, room);
   check_launch("starting a search");
 }
 
 void leave_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream) {
-  leave_kernel<<<1, 1, 0, stream>>>(state, room);
+  leave_search_kernel<<<1, 1, 0, stream>>>(state, room);
   check_launch("ending a search");
 }
 
