@@ -80,7 +80,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   void work();
   std::unique_ptr<Transfer> copy_tensors(const memory::Range& range, const Plan& plan, const SaveOptions& options);
   void finish(Job& job);
-  SavedState newest(const Take& take, std::uint64_t sequence = 0);
+  SavedState newest(const Take& take, std::uint64_t sequence);  ///< 0: any
   std::string take_from(unsigned copy, const Take& take, SavedState& state);
   void release(unsigned copy);
   DeviceSide& device();

@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Searches from now on are younger than all before.
-__global__ void begin_kernel(const __grid_constant__ MapView maps) { ++maps.state->now; }
+__global__ void begin_maps_kernel(const __grid_constant__ MapView maps) { ++maps.state->now; }
 
 /// Changes that found no position ask for a larger reserve; it shrinks where none did.
 __global__ void choose_kernel(const __grid_constant__ MapView maps, const std::uint32_t* bins, bool spares) {
@@ -102,7 +102,8 @@ __global__ void choose_kernel(const __grid_constant__ MapView maps, const std::u
 }
 
 /// One block. What the step before took in vain rests, and what has rested long enough is free.
-__global__ void __launch_bounds__(kThreads) settle_kernel(const __grid_constant__ MapView maps, DeviceState* state) {
+__global__ void __launch_bounds__(kThreads)
+    settle_maps_kernel(const __grid_constant__ MapView maps, DeviceState* state) {
   for (std::uint64_t i = threadIdx.x; i < maps.state->returned; i += kThreads) rest(maps, maps.returned[i]);
   __syncthreads();
   if (threadIdx.x != 0) return;
@@ -243,11 +244,11 @@ void CacheMaps::begin_load(Event& last_change, DeviceState* state,
     any_kernel<<<kSideBlocks, kThreads, 0, stream_>>>(view_, parts());
     if (spare_free) spare_free(stream_);
   }
-  begin_kernel<<<1, 1, 0, stream_>>>(view_);
+  begin_maps_kernel<<<1, 1, 0, stream_>>>(view_);
   cuda::check(cudaMemsetAsync(bins_.data(), 0, kScores * 4, stream_), doing);
   score_kernel<<<kSideBlocks, kThreads, 0, stream_>>>(view_, parts(), bins_.data());
   choose_kernel<<<1, 1, 0, stream_>>>(view_, bins_.data(), spares_);
-  settle_kernel<<<1, kThreads, 0, stream_>>>(view_, state);
+  settle_maps_kernel<<<1, kThreads, 0, stream_>>>(view_, state);
   evict_kernel<<<2 * kSideBlocks, kThreads, 0, stream_>>>(view_);
   check_launch(doing);
   last_change.record(stream_);
@@ -260,7 +261,7 @@ CacheMaps::Stretch CacheMaps::begin_step(Event& last_change, DeviceState* state,
   const std::uint64_t parts_of_step =
       paced ? std::clamp(searched_ / kRowsPerPart, kLeastParts, kMostParts) : kMostParts;
   last_change.hold(stream_);
-  settle_kernel<<<1, kThreads, 0, stream_>>>(view_, state);
+  settle_maps_kernel<<<1, kThreads, 0, stream_>>>(view_, state);
   check_launch("loading a cache");
   last_change.record(stream_);
   return {next_, std::min(next_ + parts_of_step, parts())};

@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// A block a slab.
-__global__ void __launch_bounds__(kThreads) begin_kernel(const __grid_constant__ SlabView slabs) {
+__global__ void __launch_bounds__(kThreads) begin_slabs_kernel(const __grid_constant__ SlabView slabs) {
   __shared__ std::uint32_t free;
   for (std::uint64_t slab = blockIdx.x; slab < slabs.slabs; slab += gridDim.x) {
     const auto entry = static_cast<std::uint32_t>(slabs.directory[slab]);
@@ -118,7 +118,7 @@ __device__ void share_slabs(SlabState& state, std::uint64_t slabs) {
 }
 
 /// What each class gets: cells of its own slabs, and fresh slabs as far as they go. One thread for each class.
-__global__ void plan_kernel(const __grid_constant__ SlabView slabs, bool updates) {
+__global__ void plan_slabs_kernel(const __grid_constant__ SlabView slabs, bool updates) {
   SlabState& state = *slabs.state;
   ClassCells& of = state.of[threadIdx.x];
   const std::uint64_t each = cells_of_slab(threadIdx.x);
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(kWide) choose_kernel(const __grid_constant__ S
 
 /// One block gives free slabs their classes, the lowest first, and enters them in the directory (enter_slab).
 __global__ void __launch_bounds__(kWide)
-    enter_kernel(const __grid_constant__ SlabView slabs, const __grid_constant__ Layout layout) {
+    enter_slabs_kernel(const __grid_constant__ SlabView slabs, const __grid_constant__ Layout layout) {
   __shared__ typename WideScan::TempStorage room;
   const CudaMemory memory(nullptr, nullptr);
   std::uint64_t wanted = 0;
@@ -287,8 +287,8 @@ void forget_demand(const SlabView& slabs, cudaStream_t stream) {
 }
 
 void begin_slabs(const SlabView& slabs, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(slabs.slabs, resident_blocks(begin_kernel)));
-  begin_kernel<<<blocks, kThreads, 0, stream>>>(slabs);
+  const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(slabs.slabs, resident_blocks(begin_slabs_kernel)));
+  begin_slabs_kernel<<<blocks, kThreads, 0, stream>>>(slabs);
   check_launch("counting free cells");
 }
 
@@ -305,9 +305,9 @@ void count_slabs(const SlabView& slabs, cudaStream_t stream) {
 }
 
 void reserve_cells(const SlabView& slabs, const Layout& layout, bool updates, cudaStream_t stream) {
-  plan_kernel<<<1, index::kClasses, 0, stream>>>(slabs, updates);
+  plan_slabs_kernel<<<1, index::kClasses, 0, stream>>>(slabs, updates);
   choose_kernel<<<index::kClasses, kWide, 0, stream>>>(slabs);
-  enter_kernel<<<1, kWide, 0, stream>>>(slabs, layout);
+  enter_slabs_kernel<<<1, kWide, 0, stream>>>(slabs, layout);
   const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(slabs.slabs, resident_blocks(list_kernel)));
   list_kernel<<<blocks, kThreads, 0, stream>>>(slabs);
   check_launch("reserving cells");
