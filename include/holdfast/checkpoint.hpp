@@ -43,12 +43,13 @@ enum class ElementType : std::uint32_t {
 unsigned bytes_of(ElementType element);  ///< 0: there is no such type
 const char* name(ElementType element);   ///< as safetensors names it: "F32"
 
-/// A tensor to be saved: contiguous, the last index fastest, in memory of the CPU.
+/// A tensor to be saved, or filled: contiguous, the last index fastest.
 struct TensorView {
   std::string name;  ///< unique in a state
   ElementType element = ElementType::f32;
   std::vector<std::uint64_t> shape;  ///< empty: one element
   const void* data = nullptr;
+  bool on_device = false;  ///< `data` is in the memory of a GPU; all such tensors of a state in that of one
 };
 
 /// A tensor of a saved state. `data` is in the pool, at a multiple of 128 bytes, and stays while the SavedState lives.
@@ -89,6 +90,15 @@ class SaveTicket {
   std::shared_future<void> done_;
 };
 
+struct SaveOptions {
+  bool wait = true;  ///< while all copies are in flight or held; else ObjectInUse
+  /// Tensors of a GPU go through one staged state in GPU memory, so that `stream` need not wait for the link. Without it `stream`
+  /// waits until they are in the pool, and no GPU memory is needed. A pool on an ordinary file system cannot be mapped for a GPU:
+  /// there the call itself waits for the copy.
+  bool stage = true;
+  void* stream = nullptr;  ///< cudaStream_t: tensors of a GPU are saved as they are when it gets there
+};
+
 struct CheckpointOptions {
   unsigned copies = 2;     ///< 2 to 8: one fewer may be in flight
   bool overwrite = false;  ///< take the place of an object of that name
@@ -103,17 +113,19 @@ class Checkpoint {
   /// Throws ObjectNotFound, ObjectInUse, PoolMismatch (it is no checkpoint), PoolVersion, PoolCorrupt.
   static Checkpoint open(Pool& pool, const std::string& name, bool flush = false);
 
-  /// Copies the tensors into the pool, after which they may change; a thread checks and publishes them. `text` is kept with them.
-  /// `wait`: waits while all copies are in flight or held; else ObjectInUse. Throws NoSpace, InvalidArgument, ReadOnly; then
-  /// nothing is lost.
+  /// Copies the tensors into the pool; a thread checks and publishes them. Those of the CPU may change when this returns, and those
+  /// of a GPU by later work on the stream. `text` is kept with them. In what is saved tensors of a GPU come first. Throws NoSpace,
+  /// InvalidArgument, ReadOnly, ObjectInUse, DeviceError; then nothing is lost.
   SaveTicket save(std::uint64_t step, std::span<const TensorView> tensors, std::string_view text = {},
-                  bool wait = true);
+                  const SaveOptions& options = {});
   /// The newest state that is not damaged, judged by its header and by the blocks of tensors that are `wanted` (null: all).
   /// Throws ObjectNotFound where nothing was saved, PoolCorrupt where all copies are damaged.
   SavedState restore(const std::function<bool(const SavedTensor&)>& wanted = nullptr) const;
-  /// Fills registered tensors by name. Throws PoolMismatch where one is missing or has another type or shape; nothing is written
-  /// then. Others may be saved beside them.
-  SavedState restore_into(std::span<const TensorView> tensors) const;
+  /// Fills registered tensors by name, and returns when they are full; those of a GPU after what `stream`, a cudaStream_t, has now.
+  /// They are verified there as they arrive: where a copy turns out to be damaged the one before overwrites what it gave, and after
+  /// PoolCorrupt tensors of a GPU have any contents. Throws PoolMismatch where one is missing or has another type or shape; nothing
+  /// of that copy is written then. Others may be saved beside them.
+  SavedState restore_into(std::span<const TensorView> tensors, void* stream = nullptr) const;
   std::vector<SavedCopy> list() const;  ///< newest first
   void wait() const;                    ///< until no save is under way; errors come out of tickets
   unsigned copies() const;

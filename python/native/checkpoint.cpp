@@ -33,7 +33,7 @@ SaveTicket save(HeldCheckpoint& checkpoint, std::uint64_t step, const std::vecto
     tensors.push_back({name, element_of(element), shape, at<const void>(address)});
   }
   const nb::gil_scoped_release released;
-  return checkpoint.save(step, tensors, text, wait);
+  return checkpoint.save(step, tensors, text, {.wait = wait});
 }
 
 SavedState restore(const HeldCheckpoint& checkpoint, const std::vector<std::string>& prefixes) {

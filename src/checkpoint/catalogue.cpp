@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
+#include <unordered_set>
 
 #include "core/bits.hpp"
 #include "holdfast/error.hpp"
@@ -64,13 +64,16 @@ void check(const TensorView& tensor) {
 
 }  // namespace
 
-Plan plan(std::span<const TensorView> tensors, std::string_view text) {
-  Plan made;
+Layout layout_of(std::span<const TensorView> tensors) {
+  if (tensors.size() > kMostTensors) throw InvalidArgument("a state has at most 2^24 tensors: use several checkpoints");
+  Layout made;
+  std::vector<TensorEntry> entries;
   std::vector<std::uint64_t> shapes;
   std::string names;
-  std::set<std::string_view> seen;
+  std::unordered_set<std::string_view> seen;
+  seen.reserve(tensors.size());
   std::uint64_t offset = 0;
-  for (const TensorView& tensor : tensors) {
+  const auto place = [&](const TensorView& tensor) {
     check(tensor);
     if (!seen.insert(tensor.name).second) {
       throw InvalidArgument("two tensors have the name \"" + tensor.name + "\": give each its own");
@@ -79,27 +82,50 @@ Plan plan(std::span<const TensorView> tensors, std::string_view text) {
     if (bytes > kMostBytes || offset + bytes > kMostBytes) {
       throw InvalidArgument("the state is larger than 64 TiB: use several checkpoints");
     }
-    made.entries.push_back({offset, bytes, static_cast<std::uint32_t>(tensor.element),
-                            static_cast<std::uint32_t>(tensor.shape.size()), tensor.name.size()});
+    entries.push_back({offset, bytes, static_cast<std::uint32_t>(tensor.element),
+                       static_cast<std::uint32_t>(tensor.shape.size()), tensor.name.size()});
+    auto* const memory = static_cast<std::byte*>(const_cast<void*>(tensor.data));
+    if (bytes != 0) (tensor.on_device ? made.device : made.host).push_back({memory, offset, bytes});
     offset = round_up(offset + bytes, kAlignment);
     shapes.insert(shapes.end(), tensor.shape.begin(), tensor.shape.end());
     names += tensor.name;
+  };
+  for (const TensorView& tensor : tensors) {
+    if (tensor.on_device) place(tensor);
   }
-  if (tensors.size() > kMostTensors) throw InvalidArgument("a state has at most 2^24 tensors: use several checkpoints");
-  append(made.catalogue, made.entries.data(), made.entries.size() * sizeof(TensorEntry));
-  append(made.catalogue, shapes.data(), shapes.size() * 8);
-  append(made.catalogue, names.data(), names.size());
-  append(made.catalogue, text.data(), text.size());
-  made.catalogue.resize(round_up(made.catalogue.size(), 8));
-  CopyHeader& header = made.header;
-  header.magic = kCopyMagic;
-  header.tensors = tensors.size();
-  header.dimensions = shapes.size();
-  header.names_bytes = names.size();
-  header.text_bytes = text.size();
-  header.data_bytes = offset;
-  header.data_offset = round_up(made.sums_offset() + 8 * blocks_of(offset), memory::kPage);
+  made.device_bytes = offset;
+  for (const TensorView& tensor : tensors) {
+    if (!tensor.on_device) place(tensor);
+  }
+  made.data_bytes = offset;
+  made.tensors = tensors.size();
+  made.dimensions = shapes.size();
+  made.names_bytes = names.size();
+  append(made.listed, entries.data(), entries.size() * sizeof(TensorEntry));
+  append(made.listed, shapes.data(), shapes.size() * 8);
+  append(made.listed, names.data(), names.size());
   return made;
+}
+
+Plan::Plan(std::shared_ptr<const Layout> tensors, std::string_view with) : layout(std::move(tensors)), text(with) {
+  header.magic = kCopyMagic;
+  header.tensors = layout->tensors;
+  header.dimensions = layout->dimensions;
+  header.names_bytes = layout->names_bytes;
+  header.text_bytes = text.size();
+  header.data_bytes = layout->data_bytes;
+  header.data_offset = round_up(sums_offset() + 8 * blocks_of(header.data_bytes), memory::kPage);
+}
+
+std::uint64_t Plan::catalogue_bytes() const { return round_up(layout->listed.size() + text.size(), 8); }
+
+void Plan::write_catalogue(std::byte* copy) const {
+  std::byte* at = copy + sizeof(CopyHeader);
+  std::byte* const end = at + catalogue_bytes();
+  at = std::copy(layout->listed.begin(), layout->listed.end(), at);
+  const auto letters = std::as_bytes(std::span(text));
+  at = std::copy(letters.begin(), letters.end(), at);
+  std::fill(at, end, std::byte{0});
 }
 
 Catalogue read_catalogue(const std::byte* copy, const CopyHeader& header, std::uint64_t bytes) {

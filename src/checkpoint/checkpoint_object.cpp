@@ -1,4 +1,4 @@
-// checkpoint_object.cpp: makes and opens checkpoints, and restores what verifies.
+// checkpoint_object.cpp: makes and opens checkpoints.
 #include "checkpoint/checkpoint_object.hpp"
 
 #include <algorithm>
@@ -60,7 +60,11 @@ CheckpointObject::CheckpointObject(std::shared_ptr<memory::PoolFile> pool, std::
 
 CheckpointObject::~CheckpointObject() {
   stop();
-  if (forked()) return;
+  if (forked()) {
+    static_cast<void>(device_.release());  // CUDA did not come along
+    return;
+  }
+  device_.reset();
   for (const Copy& copy : copies_) memory::unmap(copy.range.address, copy.range.mapped);
 }
 
@@ -133,71 +137,9 @@ std::vector<SavedCopy> CheckpointObject::list() const {
   return all;
 }
 
-std::string CheckpointObject::damage_of(unsigned copy, const std::function<bool(const SavedTensor&)>& wanted,
-                                        SavedState& state) const {
-  const CopyHeader head = *header(copy);
-  if (head.sequence != copies_[copy].sequence || !is_intact(head)) return "its header is damaged";
-  const std::byte* const begin = copies_[copy].range.address;
-  Catalogue found = read_catalogue(begin, head, copies_[copy].range.bytes);
-  if (!found.damage.empty()) return found.damage;
-  std::uint64_t next = 0;  // the first block that was not looked at
-  for (std::size_t i = 0; i < found.tensors.size(); ++i) {
-    const SavedTensor& tensor = found.tensors[i];
-    if (tensor.bytes != 0 && (!wanted || wanted(tensor))) {
-      const std::uint64_t last = (found.offsets[i] + tensor.bytes - 1) / kBlock;
-      for (std::uint64_t block = std::max(next, found.offsets[i] / kBlock); block <= last; ++block) {
-        const std::uint64_t bytes = std::min(kBlock, head.data_bytes - block * kBlock);
-        if (block_checksum(begin + head.data_offset + block * kBlock, bytes) != found.sums[block]) {
-          return "block " + std::to_string(block) + " is damaged, in tensor \"" + tensor.name + "\"";
-        }
-      }
-      next = last + 1;
-    }
-  }
-  state.step = head.step;
-  state.sequence = head.sequence;
-  state.text = std::move(found.text);
-  state.tensors = std::move(found.tensors);
-  if (wanted) std::erase_if(state.tensors, [&](const SavedTensor& tensor) { return !wanted(tensor); });
-  return {};
-}
-
-SavedState CheckpointObject::restore(const std::function<bool(const SavedTensor&)>& wanted) {
-  SavedState state;
-  std::unique_lock lock(mutex_);
-  if (word_ == 0 && !word_damaged_) throw ObjectNotFound(path() + " has no saved state yet");
-  if (word_damaged_) state.damage.push_back("the word that says which copy counts");
-  if (copies_[copy_in(word_) % copies()].sequence != sequence_in(word_)) {
-    state.damage.push_back("the newest copy, of save " + std::to_string(sequence_in(word_)) +
-                           ": its header is damaged");
-  }
-  std::uint64_t below = ~std::uint64_t{0};
-  for (;;) {
-    int best = -1;
-    for (unsigned i = 0; i < copies(); ++i) {
-      const Copy& copy = copies_[i];
-      if (copy.busy || copy.sequence == 0 || copy.sequence >= below) continue;
-      if (best < 0 || copy.sequence > copies_[static_cast<unsigned>(best)].sequence) best = static_cast<int>(i);
-    }
-    if (best < 0) break;
-    const auto chosen = static_cast<unsigned>(best);
-    below = copies_[chosen].sequence;
-    ++copies_[chosen].held;
-    lock.unlock();
-    std::shared_ptr<const void> held(nullptr, [self = shared_from_this(), chosen](auto) { self->release(chosen); });
-    const std::string damage = damage_of(chosen, wanted, state);
-    pool().require_whole();
-    if (damage.empty()) {
-      state.held = std::move(held);
-      return state;
-    }
-    state.damage.push_back("copy " + std::to_string(chosen) + ", of save " + std::to_string(below) + ": " + damage);
-    held.reset();
-    lock.lock();
-  }
-  std::string all;
-  for (const std::string& damage : state.damage) all += "; " + damage;
-  throw PoolCorrupt(path() + " has no copy that is whole" + all + "; restore the pool from a snapshot");
+DeviceSide& CheckpointObject::device() {
+  std::call_once(device_made_, [&] { device_ = make_device_side(); });
+  return *device_;
 }
 
 void CheckpointObject::release(unsigned copy) {

@@ -34,9 +34,12 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
                                                 const memory::ObjectEntry& entry, const Use& use);
   ~CheckpointObject() override;
 
-  std::shared_future<void> save(std::uint64_t step, std::span<const TensorView> tensors, std::string_view text,
-                                bool wait);
+  std::shared_future<void> save(std::uint64_t step, std::shared_ptr<const Layout> layout, std::string_view text,
+                                const SaveOptions& options);
   SavedState restore(const std::function<bool(const SavedTensor&)>& wanted);
+  /// Fills, by name, the tensors that `place` gives for a state that is not verified yet.
+  using Place = std::function<std::vector<TensorView>(const SavedState&)>;
+  SavedState restore_to(const Place& place, void* stream);
   std::vector<SavedCopy> list() const;
   void drain() const;
   void stop();  ///< after the last save: the thread ends
@@ -53,8 +56,18 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   struct Job {
     unsigned copy;
     Plan plan;
+    std::unique_ptr<Transfer> transfer;  ///< null: no tensor is a GPU's
     std::promise<void> done;
   };
+  /// A copy that is restored.
+  struct Source {
+    CopyHeader header;
+    Catalogue catalogue;
+    CopyParts parts;
+    memory::Range range;
+  };
+  /// Says what is damaged; empty: nothing, and the state is complete.
+  using Take = std::function<std::string(Source&, SavedState&)>;
   CheckpointObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const Use& use, unsigned copies);
   void map_all();
   void look();
@@ -63,9 +76,12 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   int oldest() const;  ///< that may be written now; -1: none
   void make_space(unsigned copy, std::uint64_t bytes);
   void work();
+  std::unique_ptr<Transfer> copy_tensors(const memory::Range& range, const Plan& plan, const SaveOptions& options);
   void finish(Job& job);
-  std::string damage_of(unsigned copy, const std::function<bool(const SavedTensor&)>& wanted, SavedState& state) const;
+  SavedState newest(const Take& take);
+  std::string take_from(unsigned copy, const Take& take, SavedState& state);
   void release(unsigned copy);
+  DeviceSide& device();
 
   std::mutex saving_;  ///< before the other one: saves count in the order in which they were copied
   mutable std::mutex mutex_;
@@ -78,6 +94,8 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   std::deque<Job> jobs_;
   unsigned in_flight_ = 0;
   std::thread thread_;
+  std::once_flag device_made_;
+  std::unique_ptr<DeviceSide> device_;  ///< once a tensor of a GPU has come
 };
 
 }  // namespace holdfast::checkpoint

@@ -1,10 +1,13 @@
-// saving.cpp: a save: its caller copies the tensors into the pool, a thread computes checksums and lets the copy count.
+// saving.cpp: a save: its caller copies the tensors into the pool, or lets a GPU do it; a thread completes the checksums, and lets
+// the copy count.
 #include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <utility>
 
+#include "checkpoint/blocks.hpp"
 #include "checkpoint/checkpoint_object.hpp"
+#include "core/bits.hpp"
 #include "holdfast/error.hpp"
 #include "pool/edit.hpp"
 
@@ -43,14 +46,15 @@ void CheckpointObject::make_space(unsigned copy, std::uint64_t bytes) {
     memory::unmap(made.address, made.mapped);
     throw;
   }
+  if (device_ && range.address != nullptr) device_->unmap(range.address);
   memory::unmap(range.address, range.mapped);
   range = made;
   copies_[copy].sequence = 0;
 }
 
-std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::span<const TensorView> tensors,
-                                                std::string_view text, bool wait) {
-  Plan made = plan(tensors, text);
+std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_ptr<const Layout> layout,
+                                                std::string_view text, const SaveOptions& options) {
+  Plan made(std::move(layout), text);
   const std::lock_guard in_order(saving_);
   std::unique_lock lock(mutex_);
   require_writable();
@@ -59,7 +63,7 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::span<co
   if (stopping_) throw TableClosed(path() + " is closed: open it again");
   if (next_sequence_ == kSequences) throw SystemError(path() + " has had all the saves that there may be");
   int chosen = oldest();
-  if (chosen < 0 && !wait) {
+  if (chosen < 0 && !options.wait) {
     throw ObjectInUse("all copies of " + path() +
                       " are being saved or read: wait for a ticket, or give it more copies");
   }
@@ -76,19 +80,11 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::span<co
   made.header.step = step;
   made.header.created = static_cast<std::uint64_t>(std::time(nullptr));
   lock.unlock();
+  std::unique_ptr<Transfer> transfer;
   try {
     memory::HeaderMemory memory = pool().header_memory(persist());
     withdraw(memory, header(copy));
-    std::byte* const begin = copies_[copy].range.address;
-    std::memcpy(begin + sizeof(CopyHeader), made.catalogue.data(), made.catalogue.size());
-    std::byte* const data = begin + made.header.data_offset;
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const TensorEntry& entry = made.entries[i];
-      const std::uint64_t end = entry.offset + entry.bytes;
-      const std::uint64_t next = i + 1 < tensors.size() ? made.entries[i + 1].offset : made.header.data_bytes;
-      if (entry.bytes != 0) std::memcpy(data + entry.offset, tensors[i].data, entry.bytes);
-      if (next > end) std::memset(data + end, 0, next - end);
-    }
+    transfer = copy_tensors(copies_[copy].range, made, options);
   } catch (...) {
     lock.lock();
     copies_[copy].busy = false;
@@ -97,21 +93,46 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::span<co
     throw;
   }
   lock.lock();
-  jobs_.push_back({copy, std::move(made), std::move(done)});
+  jobs_.push_back({copy, std::move(made), std::move(transfer), std::move(done)});
   changed_.notify_all();
   return future;
+}
+
+/// Tensors of the CPU are in the copy when this returns, those of a GPU when the transfer has ended.
+std::unique_ptr<Transfer> CheckpointObject::copy_tensors(const memory::Range& range, const Plan& plan,
+                                                         const SaveOptions& options) {
+  const Layout& layout = *plan.layout;
+  const CopyParts parts = plan.parts(range.address);
+  std::unique_ptr<Transfer> transfer;
+  plan.write_catalogue(range.address);
+  if (!layout.device.empty()) {
+    device().map(range.address, range.mapped, false);
+    transfer = device().save(layout.plan ? layout.plan : device().plan(layout.device, layout.device_bytes), parts,
+                             layout.device_blocks(), options.stream, options.stage);
+  }
+  for (const Placed& tensor : layout.host) {
+    const std::uint64_t end = tensor.offset + tensor.bytes;
+    std::memcpy(parts.data + tensor.offset, tensor.memory, tensor.bytes);
+    std::memset(parts.data + end, 0, round_up(end, kAlignment) - end);
+  }
+  return transfer;
 }
 
 void CheckpointObject::finish(Job& job) {
   CopyHeader& next = job.plan.header;
   std::byte* const begin = copies_[job.copy].range.address;
-  auto* const sums = reinterpret_cast<std::uint64_t*>(begin + job.plan.sums_offset());
-  const std::uint64_t blocks = blocks_of(next.data_bytes);
-  for (std::uint64_t block = 0; block < blocks; ++block) {
-    sums[block] =
-        block_checksum(begin + next.data_offset + block * kBlock, std::min(kBlock, next.data_bytes - block * kBlock));
+  const CopyParts parts = job.plan.parts(begin);
+  const std::uint64_t blocks = blocks_of(parts.data_bytes);
+  Checksum catalogue(job.plan.catalogue_bytes() + 8 * blocks);
+  catalogue.add(begin + sizeof next, job.plan.catalogue_bytes());  // while the GPU copies
+  std::uint64_t summed = 0;
+  if (job.transfer) {
+    job.transfer->wait();
+    summed = job.plan.layout->device_blocks();
   }
-  next.catalogue_checksum = checksum(begin + sizeof next, job.plan.catalogue.size() + 8 * blocks);
+  sum_blocks(parts.data, parts.data_bytes, summed, blocks, parts.sums);
+  catalogue.add(parts.sums, 8 * blocks);
+  next.catalogue_checksum = catalogue.end();
   memory::seal(next);
   memory::HeaderMemory memory = pool().header_memory(persist());
   fill(memory, header(job.copy), next, job.plan.bytes() - sizeof next);

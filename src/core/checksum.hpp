@@ -18,21 +18,35 @@ HOLDFAST_BOTH constexpr std::uint64_t checksum_step(std::uint64_t state, std::ui
   return state << 29 | state >> 35;
 }
 
+/// A checksum of bytes that come one after the other; of how many is known before.
+class Checksum {
+ public:
+  HOLDFAST_BOTH explicit Checksum(std::size_t all_bytes) : state_(checksum_step(0x686f'6c64'6661'7374, all_bytes)) {}
+  /// Whole words, but for the last time.
+  HOLDFAST_BOTH void add(const void* data, std::size_t bytes) {
+    const auto* at = static_cast<const unsigned char*>(data);
+    for (; bytes >= 8; at += 8, bytes -= 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, at, 8);
+      state_ = checksum_step(state_, word);
+    }
+    if (bytes != 0) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, at, bytes);
+      state_ = checksum_step(state_, word);
+    }
+  }
+  HOLDFAST_BOTH std::uint64_t end() const { return checksum_step(state_, 0); }
+
+ private:
+  std::uint64_t state_;
+};
+
 /// The checksum of [data, data + bytes). Part of the pool's format (docs/format.md, "Checksum").
 HOLDFAST_BOTH inline std::uint64_t checksum(const void* data, std::size_t bytes) {
-  const auto* at = static_cast<const unsigned char*>(data);
-  std::uint64_t state = checksum_step(0x686f'6c64'6661'7374, bytes);
-  for (; bytes >= 8; at += 8, bytes -= 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, at, 8);
-    state = checksum_step(state, word);
-  }
-  if (bytes != 0) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, at, bytes);
-    state = checksum_step(state, word);
-  }
-  return checksum_step(state, 0);
+  Checksum all(bytes);
+  all.add(data, bytes);
+  return all.end();
 }
 
 }  // namespace holdfast

@@ -96,7 +96,10 @@ Stream::Stream(bool first) {
 }
 Stream::~Stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
 
-Event::Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event"); }
+Event::Event(bool sleeps) {
+  const unsigned flags = cudaEventDisableTiming | (sleeps ? cudaEventBlockingSync : 0u);
+  check(cudaEventCreateWithFlags(&event_, flags), "making an event");
+}
 Event::~Event() {
   if (event_ != nullptr) static_cast<void>(cudaEventDestroy(event_));
 }

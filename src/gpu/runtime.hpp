@@ -93,7 +93,8 @@ class Stream {
 /// A moment of a stream, without time.
 class Event {
  public:
-  Event();
+  /// `sleeps`: the thread that waits for it lets others have its core.
+  explicit Event(bool sleeps = false);
   Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
   Event& operator=(Event&& other) noexcept {
     std::swap(event_, other.event_);

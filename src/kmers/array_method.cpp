@@ -24,10 +24,17 @@ struct Arrays {
     std::fill(counters.begin(), counters.end(), 0);
   }
 
-  std::uint64_t count(std::uint64_t kmer) const {
-    std::uint64_t sum = large.empty() ? 0 : large[kmer];
-    for (const auto& counters : small) sum += (*counters)[kmer];
-    return sum;
+  /// Sums of [first, first + n), array by array, so that none is read but in order.
+  void sum(std::size_t first, std::size_t n, std::uint64_t* sums) const {
+    if (large.empty()) {
+      std::fill_n(sums, n, 0);
+    } else {
+      std::copy_n(large.data() + first, n, sums);
+    }
+    for (const auto& counters : small) {
+      const std::uint32_t* const counts = counters->data() + first;
+      for (std::size_t i = 0; i < n; ++i) sums[i] += counts[i];
+    }
   }
 
   const std::size_t size;
@@ -36,6 +43,8 @@ struct Arrays {
   std::vector<std::uint64_t> large;
 };
 
+/// `Canonical`: of both strands' k-mers the smaller one counts.
+template <bool Canonical>
 class ArrayLane final : public Lane {
  public:
   ArrayLane(unsigned k, Arrays& arrays, std::vector<std::uint32_t>& counters)
@@ -48,13 +57,18 @@ class ArrayLane final : public Lane {
       counted_ = n;
     }
     const std::uint64_t mask = mask_of(k_);
-    std::uint64_t kmer = 0;
+    const unsigned top = 2 * (k_ - 1);
+    std::uint64_t kmer = 0, reverse = 0;
+    const auto take = [&](std::uint64_t code) {
+      kmer = (kmer << 2 | code) & mask;
+      if constexpr (Canonical) reverse = reverse >> 2 | (3 - code) << top;
+    };
     std::size_t at = 0;
-    for (; at < k_ - 1; ++at) kmer = kmer << 2 | codes[at];
+    for (; at < k_ - 1; ++at) take(codes[at]);
     std::uint32_t* const counters = counters_.data();
     for (; at < n; ++at) {
-      kmer = (kmer << 2 | codes[at]) & mask;
-      ++counters[kmer];
+      take(codes[at]);
+      ++counters[Canonical ? std::min(kmer, reverse) : kmer];
     }
   }
   void finish() override {}
@@ -66,32 +80,25 @@ class ArrayLane final : public Lane {
   std::uint64_t counted_ = 0;  ///< at most, since the last move
 };
 
-/// Of a canonical count, both strands have been counted as they came: they are summed here.
 class ArrayCounter final : public PartCounter {
  public:
-  ArrayCounter(const Arrays& arrays, unsigned k, bool canonical) : arrays_(arrays), k_(k), canonical_(canonical) {}
+  explicit ArrayCounter(const Arrays& arrays) : arrays_(arrays), sums_(std::min(arrays.size, kPart)) {}
 
   PartResult count(unsigned part, ChunkWriter& out) override {
     PartResult result;
-    const std::size_t end = std::min(arrays_.size, (part + 1) * kPart);
-    for (std::uint64_t kmer = part * kPart; kmer < end; ++kmer) {
-      std::uint64_t count = arrays_.count(kmer);
-      if (canonical_) {
-        const std::uint64_t other = reverse_complement(kmer, k_);
-        if (other < kmer) continue;
-        if (other > kmer) count += arrays_.count(other);
-      }
-      result.kmers += count;
-      result.distinct += count != 0;
-      out.put(kmer, count);
+    const std::size_t first = part * kPart, n = std::min(arrays_.size - first, kPart);
+    arrays_.sum(first, n, sums_.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      result.kmers += sums_[i];
+      result.distinct += sums_[i] != 0;
+      out.put(first + i, sums_[i]);
     }
     return result;
   }
 
  private:
   const Arrays& arrays_;
-  const unsigned k_;
-  const bool canonical_;
+  std::vector<std::uint64_t> sums_;
 };
 
 class ArrayMethod final : public Method {
@@ -102,12 +109,12 @@ class ArrayMethod final : public Method {
     auto counters = std::make_unique<std::vector<std::uint32_t>>(arrays_.size);
     const std::lock_guard lock(arrays_.mutex);
     arrays_.small.push_back(std::move(counters));
-    return std::make_unique<ArrayLane>(k_, arrays_, *arrays_.small.back());
+    std::vector<std::uint32_t>& own = *arrays_.small.back();
+    if (canonical_) return std::make_unique<ArrayLane<true>>(k_, arrays_, own);
+    return std::make_unique<ArrayLane<false>>(k_, arrays_, own);
   }
   unsigned parts() const override { return static_cast<unsigned>((arrays_.size + kPart - 1) / kPart); }
-  std::unique_ptr<PartCounter> part_counter() override {
-    return std::make_unique<ArrayCounter>(arrays_, k_, canonical_);
-  }
+  std::unique_ptr<PartCounter> part_counter() override { return std::make_unique<ArrayCounter>(arrays_); }
   void report(KmerStats&) const override {}
 
  private:

@@ -26,7 +26,7 @@ SaveTicket save(Checkpoint& checkpoint, std::uint64_t step, bool wait = true, st
                                 {"odd", ElementType::u8, {3}, odd},
                                 {"none", ElementType::f32, {0, 4}, nullptr},
                                 {"one", ElementType::u64, {}, data.data()}};
-  return checkpoint.save(step, tensors, "step " + std::to_string(step), wait);
+  return checkpoint.save(step, tensors, "step " + std::to_string(step), {.wait = wait});
 }
 
 /// What is wrong with a state; empty: it is that of its step.

@@ -1,9 +1,6 @@
 // checkpoint.cpp: the public Checkpoint.
 #include "holdfast/checkpoint.hpp"
 
-#include <algorithm>
-#include <cstring>
-#include <map>
 #include <mutex>
 #include <utility>
 
@@ -63,34 +60,19 @@ Checkpoint Checkpoint::open(Pool& pool, const std::string& name, bool flush) {
   return Checkpoint(std::static_pointer_cast<Impl>(pool.impl_->open_object(name, reopen)));
 }
 
-SaveTicket Checkpoint::save(std::uint64_t step, std::span<const TensorView> tensors, std::string_view text, bool wait) {
-  return SaveTicket(impl_->object()->save(step, tensors, text, wait));
+SaveTicket Checkpoint::save(std::uint64_t step, std::span<const TensorView> tensors, std::string_view text,
+                            const SaveOptions& options) {
+  auto layout = std::make_shared<const checkpoint::Layout>(checkpoint::layout_of(tensors));
+  return SaveTicket(impl_->object()->save(step, std::move(layout), text, options));
 }
 
 SavedState Checkpoint::restore(const std::function<bool(const SavedTensor&)>& wanted) const {
   return impl_->object()->restore(wanted);
 }
 
-SavedState Checkpoint::restore_into(std::span<const TensorView> tensors) const {
-  std::map<std::string_view, const TensorView*> by_name;
-  for (const TensorView& tensor : tensors) by_name[tensor.name] = &tensor;
-  SavedState state = restore([&](const SavedTensor& saved) { return by_name.contains(saved.name); });
-  if (state.tensors.size() != by_name.size()) {
-    for (const SavedTensor& saved : state.tensors) by_name.erase(saved.name);
-    throw PoolMismatch(impl_->path() + " has no tensor \"" + std::string(by_name.begin()->first) +
-                       "\" in what was saved: register what it has");
-  }
-  for (const SavedTensor& saved : state.tensors) {
-    const TensorView& to = *by_name.at(saved.name);
-    if (to.element == saved.element && to.shape == saved.shape) continue;
-    throw PoolMismatch(impl_->path() + " has the tensor \"" + saved.name + "\" with elements " + name(saved.element) +
-                       " in " + std::to_string(saved.shape.size()) + " dimensions of " + std::to_string(saved.bytes) +
-                       " bytes, which is not what was registered");
-  }
-  for (const SavedTensor& saved : state.tensors) {
-    if (saved.bytes != 0) std::memcpy(const_cast<void*>(by_name.at(saved.name)->data), saved.data, saved.bytes);
-  }
-  return state;
+SavedState Checkpoint::restore_into(std::span<const TensorView> tensors, void* stream) const {
+  const auto place = [&](const SavedState&) { return std::vector<TensorView>(tensors.begin(), tensors.end()); };
+  return impl_->object()->restore_to(place, stream);
 }
 
 std::vector<SavedCopy> Checkpoint::list() const { return impl_->object()->list(); }

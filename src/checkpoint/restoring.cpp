@@ -1,0 +1,178 @@
+// restoring.cpp: the newest copy that verifies: as it lies in the pool, or into arrays of the CPU and of a GPU.
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "checkpoint/blocks.hpp"
+#include "checkpoint/checkpoint_object.hpp"
+#include "holdfast/error.hpp"
+
+namespace holdfast::checkpoint {
+
+namespace {
+
+/// A block, and the first of `tensors`, sorted by offset, that has a part of it.
+std::string damaged(std::uint64_t block, const Catalogue& found, const std::vector<std::size_t>& tensors) {
+  const auto has = [&](std::size_t i) { return blocks_of(found.offsets[i] + found.tensors[i].bytes) > block; };
+  const auto first = std::find_if(tensors.begin(), tensors.end(), has);
+  return "block " + std::to_string(block) + " is damaged" +
+         (first == tensors.end() ? "" : ", in tensor \"" + found.tensors[*first].name + "\"");
+}
+
+/// What is damaged in the blocks of these tensors, which are sorted by offset and not empty; empty: nothing.
+std::string damage_in(const CopyParts& parts, const Catalogue& found, const std::vector<std::size_t>& tensors) {
+  const auto first_of = [&](std::size_t i) { return found.offsets[tensors[i]] / kBlock; };
+  const auto end_of = [&](std::size_t i) {
+    return blocks_of(found.offsets[tensors[i]] + found.tensors[tensors[i]].bytes);
+  };
+  std::uint64_t end = 0;  // of the blocks that were looked at
+  for (std::size_t i = 0; i < tensors.size();) {
+    const std::uint64_t begin = std::max(end, first_of(i));
+    for (end = std::max(end, end_of(i)), ++i; i < tensors.size() && first_of(i) <= end; ++i) end = end_of(i);
+    const auto block = damaged_block(parts.data, parts.data_bytes, begin, end, parts.sums);
+    if (block) return damaged(*block, found, tensors);
+  }
+  return {};
+}
+
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  std::string text;
+  for (const std::uint64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "(" + text + ")";
+}
+
+/// Where the bytes of a state go.
+struct Targets {
+  std::vector<std::size_t> on_host, on_device, all;  ///< tensors of the catalogue; the first two without empty ones
+  std::vector<void*> host;
+  std::vector<Placed> device;
+};
+
+Targets targets_of(const Catalogue& found, const std::vector<TensorView>& tensors, const std::string& path) {
+  std::unordered_map<std::string_view, const TensorView*> by_name;
+  for (const TensorView& tensor : tensors) {
+    if (!by_name.emplace(tensor.name, &tensor).second) {
+      throw InvalidArgument("two tensors have the name \"" + tensor.name + "\": give each its own");
+    }
+  }
+  Targets made;
+  for (std::size_t i = 0; i < found.tensors.size(); ++i) {
+    const SavedTensor& saved = found.tensors[i];
+    const auto named = by_name.find(saved.name);
+    if (named == by_name.end()) continue;
+    const TensorView& to = *named->second;
+    if (to.element != saved.element || to.shape != saved.shape) {
+      throw PoolMismatch(path + " has the tensor \"" + saved.name + "\" with elements " + name(saved.element) +
+                         " in the shape " + shape_text(saved.shape) + ", which is not what was registered: elements " +
+                         name(to.element) + " in the shape " + shape_text(to.shape));
+    }
+    by_name.erase(named);
+    made.all.push_back(i);
+    if (saved.bytes == 0) continue;
+    (to.on_device ? made.on_device : made.on_host).push_back(i);
+    void* const data = const_cast<void*>(to.data);
+    if (to.on_device) {
+      made.device.push_back({static_cast<std::byte*>(data), found.offsets[i], saved.bytes});
+    } else {
+      made.host.push_back(data);
+    }
+  }
+  if (!by_name.empty()) {
+    throw PoolMismatch(path + " has no tensor \"" + std::string(by_name.begin()->first) +
+                       "\" in what was saved: register what it has");
+  }
+  return made;
+}
+
+}  // namespace
+
+SavedState CheckpointObject::restore(const std::function<bool(const SavedTensor&)>& wanted) {
+  return newest([&](Source& source, SavedState& state) {
+    std::vector<SavedTensor>& tensors = source.catalogue.tensors;
+    std::vector<std::size_t> verified;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].bytes != 0 && (!wanted || wanted(tensors[i]))) verified.push_back(i);
+    }
+    std::string damage = damage_in(source.parts, source.catalogue, verified);
+    if (wanted) std::erase_if(tensors, [&](const SavedTensor& tensor) { return !wanted(tensor); });
+    state.tensors = std::move(tensors);
+    return damage;
+  });
+}
+
+SavedState CheckpointObject::restore_to(const Place& place, void* stream) {
+  return newest([&](Source& source, SavedState& state) {
+    Catalogue& found = source.catalogue;
+    state.tensors = found.tensors;
+    const std::vector<TensorView> tensors = place(state);
+    const Targets targets = targets_of(found, tensors, path());
+    if (std::string damage = damage_in(source.parts, found, targets.on_host); !damage.empty()) return damage;
+    if (!targets.device.empty()) {
+      device().map(source.range.address, source.range.mapped, read_only());
+      const auto block = device().load(targets.device, source.parts, stream);
+      if (block) return damaged(*block, found, targets.on_device);
+    }
+    for (std::size_t i = 0; i < targets.host.size(); ++i) {
+      const SavedTensor& saved = found.tensors[targets.on_host[i]];
+      std::memcpy(targets.host[i], saved.data, saved.bytes);
+    }
+    state.tensors.clear();
+    for (const std::size_t i : targets.all) state.tensors.push_back(std::move(found.tensors[i]));
+    return std::string();
+  });
+}
+
+std::string CheckpointObject::take_from(unsigned copy, const Take& take, SavedState& state) {
+  Source source{*header(copy), {}, {}, copies_[copy].range};
+  const CopyHeader& head = source.header;
+  if (head.sequence != copies_[copy].sequence || !is_intact(head)) return "its header is damaged";
+  std::byte* const begin = source.range.address;
+  source.catalogue = read_catalogue(begin, head, source.range.bytes);
+  if (!source.catalogue.damage.empty()) return source.catalogue.damage;
+  source.parts = {begin + head.data_offset, const_cast<std::uint64_t*>(source.catalogue.sums), head.data_bytes};
+  state.step = head.step;
+  state.sequence = head.sequence;
+  state.text = source.catalogue.text;
+  return take(source, state);
+}
+
+SavedState CheckpointObject::newest(const Take& take) {
+  SavedState state;
+  std::unique_lock lock(mutex_);
+  if (word_ == 0 && !word_damaged_) throw ObjectNotFound(path() + " has no saved state yet");
+  if (word_damaged_) state.damage.push_back("the word that says which copy counts");
+  if (copies_[copy_in(word_) % copies()].sequence != sequence_in(word_)) {
+    state.damage.push_back("the newest copy, of save " + std::to_string(sequence_in(word_)) +
+                           ": its header is damaged");
+  }
+  std::uint64_t below = ~std::uint64_t{0};
+  for (;;) {
+    int best = -1;
+    for (unsigned i = 0; i < copies(); ++i) {
+      const Copy& copy = copies_[i];
+      if (copy.busy || copy.sequence == 0 || copy.sequence >= below) continue;
+      if (best < 0 || copy.sequence > copies_[static_cast<unsigned>(best)].sequence) best = static_cast<int>(i);
+    }
+    if (best < 0) break;
+    const auto chosen = static_cast<unsigned>(best);
+    below = copies_[chosen].sequence;
+    ++copies_[chosen].held;
+    lock.unlock();
+    std::shared_ptr<const void> held(nullptr, [self = shared_from_this(), chosen](auto) { self->release(chosen); });
+    const std::string damage = take_from(chosen, take, state);
+    pool().require_whole();
+    if (damage.empty()) {
+      state.held = std::move(held);
+      return state;
+    }
+    state.damage.push_back("copy " + std::to_string(chosen) + ", of save " + std::to_string(below) + ": " + damage);
+    held.reset();
+    lock.lock();
+  }
+  std::string all;
+  for (const std::string& damage : state.damage) all += "; " + damage;
+  throw PoolCorrupt(path() + " has no copy that is whole" + all + "; restore the pool from a snapshot");
+}
+
+}  // namespace holdfast::checkpoint
