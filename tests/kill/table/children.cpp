@@ -50,8 +50,7 @@ Batch batch_of(const Plan& plan, Arrays& arrays) {
   batch.statuses = arrays.statuses.data();
   batch.found = arrays.found.get();
   if (plan.masked) batch.mask = plan.mask.data();
-  batch.combine = plan.combine;
-  batch.element = plan.element;
+  batch.accumulate = Accumulate{.combine = plan.combine, .element = plan.element};
   batch.unique = plan.unique;
   return batch;
 }
@@ -166,7 +165,7 @@ void call_until_full(Shared& shared, NumberedTable& table, unsigned thread) {
     call_table(table, plan, arrays);
     journal.inside.store(0, std::memory_order_release);
     acknowledge(entry, round, plan, arrays);
-    if (round.large) shared.table.phased.store(table.stats().phased_batches, std::memory_order_release);
+    if (round.large) shared.table.phased.store(table.stats().work.phased_batches, std::memory_order_release);
   }
   journal.full.store(1, std::memory_order_release);
 }
@@ -222,31 +221,31 @@ void check_table(NumberedTable& table, Found& found, Recovered& recovered) {
   for (const std::string& error : report.errors) errors += error + "; ";
   std::snprintf(recovered.check_errors, sizeof(recovered.check_errors), "%s", errors.c_str());
   const Stats stats = table.stats();
-  recovered.repaired = stats.repaired_slots;
-  recovered.moved = stats.finished_moves;
-  recovered.rehashed = stats.rehashed;
+  recovered.repaired = stats.recovery.repaired_slots;
+  recovered.moved = stats.recovery.finished_moves;
+  recovered.rehashed = stats.recovery.rehashed;
 }
 
 OpenOptions open_options(const Round& round, const char* device) {
   OpenOptions options;
-  options.device = device;
-  options.threads = round.table_threads;
-  options.moves = round.moves;
-  options.flush = round.flush;
+  options.runtime.device = device;
+  options.runtime.threads = round.table_threads;
+  options.tuning.moves = round.moves;
+  options.tuning.flush = round.flush;
   return options;
 }
 
 CreateOptions create_options(const Round& round, const char* device) {
   CreateOptions options;
-  options.key_bytes = round.key_bytes;
-  options.value_bytes = round.key_bytes == kVariableBytes ? kVariableBytes : round.value_bytes;
-  options.capacity = round.capacity;
-  options.device = device;
-  options.threads = round.table_threads;
-  options.moves = round.moves;
-  options.flush = round.flush;
-  options.seed = pool_seed(round);
-  options.score = round.scored ? Score::frequency : Score::none;
+  options.shape.key_bytes = round.key_bytes;
+  options.shape.value_bytes = round.key_bytes == kVariableBytes ? kVariableBytes : round.value_bytes;
+  options.shape.capacity = round.capacity;
+  options.runtime.device = device;
+  options.runtime.threads = round.table_threads;
+  options.tuning.moves = round.moves;
+  options.tuning.flush = round.flush;
+  options.shape.seed = pool_seed(round);
+  options.shape.score = round.scored ? Score::frequency : Score::none;
   return options;
 }
 
