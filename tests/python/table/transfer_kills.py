@@ -26,19 +26,25 @@ import holdfastdb.transfer.rows as rows
 from holdfastdb.cli import main
 
 ROWS_AT_ONCE = 500
+NAMING = 10
+"""The last events in `give_name`, where names are given and exchanged: a kill at each."""
 LAST = 80
-"""Events, in which a file gets its name and its resume file goes: a third of the kills is there."""
+"""Events, in which a resume file goes: a third of the other kills is there."""
 _TRANSFER = str(Path(rows.__file__).parent)
 seen = [0]
+named: list[int] = []
 
 
 def killed_at(place: int) -> Callable[..., None]:
     """A profiler that ends the process at that event, and counts in `seen`."""
     seen[0] = 0
+    named.clear()
 
     def profile(frame: Any, event: str, argument: object) -> None:
         if frame.f_code.co_filename.startswith(_TRANSFER):
             seen[0] += 1
+            if frame.f_code.co_name == "give_name":
+                named.append(seen[0])
             if seen[0] == place:
                 os.kill(os.getpid(), signal.SIGKILL)
 
@@ -58,7 +64,7 @@ def command(arguments: list[str], place: int) -> None:
     except BaseException as error:
         status = repr(error)
     sys.setprofile(None)
-    print(json.dumps({"status": status, "events": seen[0]}), flush=True)
+    print(json.dumps({"status": status, "events": seen[0], "named": named[-NAMING:]}), flush=True)
 
 
 def run(arguments: list[str], place: int = 0) -> dict[str, Any] | None:
@@ -143,7 +149,7 @@ def campaign(one: Load | Dump, points: int, seed: int) -> dict[str, Any]:
     whole = run(one.command)
     assert whole is not None and whole["status"] in (0, None), whole
     expected, ends = one.outcome(), []
-    for place in places(whole["events"], points, chance):
+    for place in places(whole["events"], points, chance) + whole["named"]:
         one.begin()
         end, kills, left = run(one.command, place), 0, [""]
         while end is None:
