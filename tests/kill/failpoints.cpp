@@ -36,6 +36,9 @@ constexpr const char* kNames[] = {
     "mark_cleared",
     "synced_without_mark",
     "pool_unnamed",
+    "level_emptied",
+    "snapshot_headless",
+    "snapshot_unnamed",
     "torn_half_cleared",
     "copy_dropped",
 };
