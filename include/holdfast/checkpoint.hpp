@@ -119,8 +119,9 @@ class Checkpoint {
   SaveTicket save(std::uint64_t step, std::span<const TensorView> tensors, std::string_view text = {},
                   const SaveOptions& options = {});
   /// The newest state that is not damaged, judged by its header and by the blocks of tensors that are `wanted` (null: all).
-  /// Throws ObjectNotFound where nothing was saved, PoolCorrupt where all copies are damaged.
-  SavedState restore(const std::function<bool(const SavedTensor&)>& wanted = nullptr) const;
+  /// `sequence` asks for that of `list()`, and no other. Throws ObjectNotFound where nothing was saved, or that save is not
+  /// there any more; PoolCorrupt where all copies that may be given are damaged.
+  SavedState restore(const std::function<bool(const SavedTensor&)>& wanted = nullptr, std::uint64_t sequence = 0) const;
   /// Fills registered tensors by name, and returns when they are full; those of a GPU after what `stream`, a cudaStream_t, has now.
   /// They are verified there as they arrive: where a copy turns out to be damaged the one before overwrites what it gave, and after
   /// PoolCorrupt tensors of a GPU have any contents. Throws PoolMismatch where one is missing or has another type or shape; nothing

@@ -36,15 +36,16 @@ SaveTicket save(HeldCheckpoint& checkpoint, std::uint64_t step, const std::vecto
   return checkpoint.save(step, tensors, text, {.wait = wait});
 }
 
-SavedState restore(const HeldCheckpoint& checkpoint, const std::vector<std::string>& prefixes) {
+SavedState restore(const HeldCheckpoint& checkpoint, const std::vector<std::string>& prefixes, std::uint64_t sequence) {
   const nb::gil_scoped_release released;
-  if (prefixes.empty()) return checkpoint.restore();
-  return checkpoint.restore([&](const SavedTensor& tensor) {
+  if (prefixes.empty()) return checkpoint.restore(nullptr, sequence);
+  const auto wanted = [&](const SavedTensor& tensor) {
     for (const std::string& prefix : prefixes) {
       if (tensor.name.starts_with(prefix)) return true;
     }
     return false;
-  });
+  };
+  return checkpoint.restore(wanted, sequence);
 }
 
 std::vector<Given> tensors_of(const SavedState& state) {
@@ -61,6 +62,7 @@ Dicts list(const HeldCheckpoint& checkpoint) {
     Dict item;
     item["copy"] = copy.copy;
     item["step"] = copy.step;
+    item["sequence"] = copy.sequence;
     item["created"] = copy.created;
     item["tensors"] = copy.tensors;
     item["bytes"] = copy.bytes;
@@ -79,6 +81,7 @@ void bind_checkpoint(nb::module_& module) {
       .def("is_done", &SaveTicket::is_done);
   nb::class_<SavedState>(module, "SavedState")
       .def_ro("step", &SavedState::step)
+      .def_ro("sequence", &SavedState::sequence)
       .def_ro("text", &SavedState::text)
       .def_ro("damage", &SavedState::damage)
       .def("tensors", &tensors_of);
@@ -98,7 +101,7 @@ void bind_checkpoint(nb::module_& module) {
           },
           "pool"_a, "name"_a)
       .def("save", &save, "step"_a, "tensors"_a, "text"_a, "wait"_a)
-      .def("restore", &restore, "prefixes"_a)
+      .def("restore", &restore, "prefixes"_a, "sequence"_a = 0)
       .def("list", &list)
       .def("wait", &Checkpoint::wait, unlocked)
       .def("close", &Checkpoint::close, unlocked)

@@ -36,7 +36,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
 
   std::shared_future<void> save(std::uint64_t step, std::shared_ptr<const Layout> layout, std::string_view text,
                                 const SaveOptions& options);
-  SavedState restore(const std::function<bool(const SavedTensor&)>& wanted);
+  SavedState restore(const std::function<bool(const SavedTensor&)>& wanted, std::uint64_t sequence);
   /// Fills, by name, the tensors that `place` gives for a state that is not verified yet.
   using Place = std::function<std::vector<TensorView>(const SavedState&)>;
   SavedState restore_to(const Place& place, void* stream);
@@ -78,7 +78,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   void work();
   std::unique_ptr<Transfer> copy_tensors(const memory::Range& range, const Plan& plan, const SaveOptions& options);
   void finish(Job& job);
-  SavedState newest(const Take& take);
+  SavedState newest(const Take& take, std::uint64_t sequence = 0);
   std::string take_from(unsigned copy, const Take& take, SavedState& state);
   void release(unsigned copy);
   DeviceSide& device();

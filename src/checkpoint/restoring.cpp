@@ -87,8 +87,8 @@ Targets targets_of(const Catalogue& found, const std::vector<TensorView>& tensor
 
 }  // namespace
 
-SavedState CheckpointObject::restore(const std::function<bool(const SavedTensor&)>& wanted) {
-  return newest([&](Source& source, SavedState& state) {
+SavedState CheckpointObject::restore(const std::function<bool(const SavedTensor&)>& wanted, std::uint64_t sequence) {
+  const auto take = [&](Source& source, SavedState& state) {
     std::vector<SavedTensor>& tensors = source.catalogue.tensors;
     std::vector<std::size_t> verified;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -98,7 +98,8 @@ SavedState CheckpointObject::restore(const std::function<bool(const SavedTensor&
     if (wanted) std::erase_if(tensors, [&](const SavedTensor& tensor) { return !wanted(tensor); });
     state.tensors = std::move(tensors);
     return damage;
-  });
+  };
+  return newest(take, sequence);
 }
 
 SavedState CheckpointObject::restore_to(const Place& place, void* stream) {
@@ -137,12 +138,19 @@ std::string CheckpointObject::take_from(unsigned copy, const Take& take, SavedSt
   return take(source, state);
 }
 
-SavedState CheckpointObject::newest(const Take& take) {
+SavedState CheckpointObject::newest(const Take& take, std::uint64_t sequence) {
   SavedState state;
   std::unique_lock lock(mutex_);
   if (word_ == 0 && !word_damaged_) throw ObjectNotFound(path() + " has no saved state yet");
   if (word_damaged_) state.damage.push_back("the word that says which copy counts");
-  if (copies_[copy_in(word_) % copies()].sequence != sequence_in(word_)) {
+  const auto may_give = [&](const Copy& copy) {
+    return !copy.busy && copy.sequence != 0 && (sequence == 0 || copy.sequence == sequence);
+  };
+  if (sequence != 0 && std::none_of(copies_.begin(), copies_.end(), may_give)) {
+    throw ObjectNotFound(path() + " has no save " + std::to_string(sequence) +
+                         " any more, or not yet: list() says which it has");
+  }
+  if (sequence == 0 && copies_[copy_in(word_) % copies()].sequence != sequence_in(word_)) {
     state.damage.push_back("the newest copy, of save " + std::to_string(sequence_in(word_)) +
                            ": its header is damaged");
   }
@@ -151,7 +159,7 @@ SavedState CheckpointObject::newest(const Take& take) {
     int best = -1;
     for (unsigned i = 0; i < copies(); ++i) {
       const Copy& copy = copies_[i];
-      if (copy.busy || copy.sequence == 0 || copy.sequence >= below) continue;
+      if (!may_give(copy) || copy.sequence >= below) continue;
       if (best < 0 || copy.sequence > copies_[static_cast<unsigned>(best)].sequence) best = static_cast<int>(i);
     }
     if (best < 0) break;

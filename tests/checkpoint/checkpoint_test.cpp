@@ -117,6 +117,29 @@ TEST_F(CheckpointTest, ADamagedWordIsReportedAndTheNewestCopyFound) {
   EXPECT_EQ(checkpoint.restore().damage.size(), 0u);
 }
 
+TEST_F(CheckpointTest, RestoresAnOlderSaveWhereItIsAskedFor) {
+  {
+    Pool pool = Pool::create(path);
+    Checkpoint checkpoint = Checkpoint::create(pool, "model", {.copies = 3});
+    for (std::uint64_t step = 1; step <= 4; ++step) save(checkpoint, step).wait();
+  }
+  flip(offset_of(1) + 4096);  // save 2; save 1 was overwritten
+  Pool pool = Pool::open(path);
+  Checkpoint checkpoint = Checkpoint::open(pool, "model");
+  const auto all = checkpoint.list();
+  ASSERT_EQ(all.size(), 3u);
+  expect_error<ObjectNotFound>([&] { checkpoint.restore(nullptr, 1); }, "no save 1 any more");
+  expect_error<PoolCorrupt>([&] { checkpoint.restore(nullptr, 2); }, "block 0 is damaged");
+  const SavedState held = checkpoint.restore(nullptr, 3);
+  EXPECT_EQ(held.step, 3u);
+  EXPECT_EQ(held.sequence, 3u);
+  EXPECT_EQ(flaw(held), "");
+  EXPECT_TRUE(held.damage.empty());
+  for (std::uint64_t step = 5; step <= 8; ++step) save(checkpoint, step).wait();
+  EXPECT_EQ(flaw(checkpoint.restore(nullptr, 3)), "") << "what is held is not overwritten";
+  EXPECT_EQ(checkpoint.restore().step, 8u);
+}
+
 TEST_F(CheckpointTest, WaitsOrRefusesWhileAllCopiesAreInUse) {
   Pool pool = Pool::create(path);
   Checkpoint checkpoint = Checkpoint::create(pool, "model");

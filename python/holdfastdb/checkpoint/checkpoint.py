@@ -134,17 +134,22 @@ class Checkpoint:
         flat = Flat(state)
         return self._save(step, flat.tensors, flat.text, wait)
 
-    def restore(self) -> tuple[Any, int]:
+    def restore(self, sequence: int | None = None) -> tuple[Any, int]:
         """The newest state that verifies, and its step. `damage` says which newer ones do not.
+
+        Parameters
+        ----------
+        sequence
+            Of one of `saved`: that state, and no other.
 
         Raises
         ------
         ObjectNotFound
-            Nothing was saved yet.
+            Nothing was saved yet, or that state is not there any more.
         PoolCorrupt
-            All copies are damaged.
+            All copies are damaged, or that one is.
         """
-        saved = self._restore([])
+        saved = self._restore([], 0 if sequence is None else whole("sequence", sequence, 1, MOST))
         tensors = {given[0]: given for given in saved.tensors()}
         made: dict[tuple[str, str], Any] = {}
 
@@ -275,8 +280,8 @@ class Checkpoint:
             self._drain.after(ticket)
         return SaveTicket(ticket)
 
-    def _restore(self, prefixes: Sequence[str]) -> SavedState:
-        saved = self._native.restore(list(prefixes))
+    def _restore(self, prefixes: Sequence[str], sequence: int = 0) -> SavedState:
+        saved = self._native.restore(list(prefixes), sequence)
         self._damage = tuple(saved.damage)
         return saved
 

@@ -66,8 +66,8 @@ SaveTicket Checkpoint::save(std::uint64_t step, std::span<const TensorView> tens
   return SaveTicket(impl_->object()->save(step, std::move(layout), text, options));
 }
 
-SavedState Checkpoint::restore(const std::function<bool(const SavedTensor&)>& wanted) const {
-  return impl_->object()->restore(wanted);
+SavedState Checkpoint::restore(const std::function<bool(const SavedTensor&)>& wanted, std::uint64_t sequence) const {
+  return impl_->object()->restore(wanted, sequence);
 }
 
 SavedState Checkpoint::restore_into(std::span<const TensorView> tensors, void* stream) const {
