@@ -74,6 +74,18 @@ def test_a_damaged_copy_is_reported(tmp_path: Path) -> None:
         assert len(checkpoint.damage) == 1 and "block 0" in checkpoint.damage[0]
 
 
+def test_an_older_state_is_asked_for(tmp_path: Path) -> None:
+    with hf.Checkpoint(tmp_path / "a.hold", copies=3) as checkpoint:
+        for step in (1, 2, 3, 4):
+            checkpoint.save({"x": step}, step).wait()
+        for saved in checkpoint.saved:
+            assert checkpoint.restore(saved["sequence"]) == ({"x": saved["step"]}, saved["step"])
+        with pytest.raises(hf.ObjectNotFound, match="no save 1 any more"):
+            checkpoint.restore(1)
+        with pytest.raises(hf.InvalidArgument, match="sequence is 0"):
+            checkpoint.restore(0)
+
+
 def test_tensors_of_torch(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     weight = torch.nn.Parameter(torch.randn(3, 4))
