@@ -38,6 +38,10 @@ constexpr const char* kNames[] = {
     "pool_unnamed",
     "torn_half_cleared",
     "copy_dropped",
+    "state_withdrawn",
+    "state_copied",
+    "state_filled",
+    "state_switched",
 };
 static_assert(std::size(kNames) == kFailpoints);
 

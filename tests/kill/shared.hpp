@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/failpoint.hpp"
+#include "kill/checkpoint/shared.hpp"
 #include "kill/pool/shared.hpp"
 #include "kill/table/shared.hpp"
 
@@ -51,6 +52,7 @@ struct Shared {
   Recovered recovered;
   TableShared table;
   PoolShared pool;
+  CheckpointShared checkpoint;
 };
 
 /// Makes the shared memory and returns its descriptor, which children inherit.
