@@ -51,6 +51,11 @@ enum class Failpoint : std::uint32_t {
   // Recovery (gphash/protocol/recover.hpp).
   torn_half_cleared,  ///< one of the two words of a half-written slot
   copy_dropped,       ///< the second copy of an item; the rest is not looked at yet
+  // Checkpoints (checkpoint/save.hpp, saving.cpp).
+  state_withdrawn,  ///< the copy that is to be written counts no more, durably
+  state_copied,     ///< the tensors are in it, and not its checksums
+  state_filled,     ///< it is whole, durably; the word does not name it
+  state_switched,   ///< the word names it, durably; the save is not acknowledged
   count
 };
 

@@ -41,6 +41,10 @@ constexpr const char* kNames[] = {
     "snapshot_unnamed",
     "torn_half_cleared",
     "copy_dropped",
+    "state_withdrawn",
+    "state_copied",
+    "state_filled",
+    "state_switched",
 };
 static_assert(std::size(kNames) == kFailpoints);
 

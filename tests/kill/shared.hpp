@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/failpoint.hpp"
+#include "kill/checkpoint/shared.hpp"
 #include "kill/pool/shared.hpp"
 #include "kill/table/shared.hpp"
 
@@ -55,6 +56,7 @@ struct Shared {
   Recovered recovered;
   TableShared table;
   PoolShared pool;
+  CheckpointShared checkpoint;
 };
 
 /// Makes the shared memory and returns its descriptor, which children inherit.
