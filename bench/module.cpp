@@ -41,19 +41,19 @@ std::unique_ptr<Target> create(const std::string& path, std::uint32_t value_byte
                                bool flush, std::uint32_t levels, std::uint32_t hash_locations, std::uint32_t slots,
                                std::uint64_t seed, double value_cache, const std::string& cache_policy) {
   CreateOptions options;
-  options.cache.ratio = value_cache;
-  options.cache.policy = cache_policy_from(cache_policy);
-  options.value_bytes = value_bytes;
-  options.capacity = capacity;
-  options.device = device;
-  options.threads = threads;
-  options.moves = moves;
-  options.shared_bias = shared_bias;
-  options.flush = flush;
-  options.levels = levels;
-  options.hash_locations = hash_locations;
-  options.slots = slots;
-  options.seed = seed;
+  options.gpu.cache.ratio = value_cache;
+  options.gpu.cache.policy = cache_policy_from(cache_policy);
+  options.shape.value_bytes = value_bytes;
+  options.shape.capacity = capacity;
+  options.runtime.device = device;
+  options.runtime.threads = threads;
+  options.tuning.moves = moves;
+  options.tuning.shared_bias = shared_bias;
+  options.tuning.flush = flush;
+  options.shape.levels = levels;
+  options.shape.hash_locations = hash_locations;
+  options.shape.slots = slots;
+  options.shape.seed = seed;
   options.overwrite = true;
   const nb::gil_scoped_release unlocked;
   return holdfast_target(Table::create(path, options));
@@ -61,9 +61,9 @@ std::unique_ptr<Target> create(const std::string& path, std::uint32_t value_byte
 
 std::unique_ptr<Target> open(const std::string& path, const std::string& device, unsigned threads, bool moves) {
   OpenOptions options;
-  options.device = device;
-  options.threads = threads;
-  options.moves = moves;
+  options.runtime.device = device;
+  options.runtime.threads = threads;
+  options.tuning.moves = moves;
   const nb::gil_scoped_release unlocked;
   return holdfast_target(Table::open(path, options));
 }
@@ -76,23 +76,23 @@ Table& table_of(Target& target) {
 nb::dict stats(Target& target) {
   const Stats s = table_of(target).stats();
   nb::dict d;
-  d["device"] = s.device;
-  d["device_reason"] = s.device_reason;
-  d["medium"] = name(s.medium);
-  d["domain"] = name(s.domain);
-  d["size"] = s.size;
-  d["slots"] = s.slots;
-  d["cells"] = s.cells;
-  d["moves"] = s.moves;
-  d["resizes"] = s.resizes;
-  d["map_ms"] = s.map_ms;
-  d["recovery_ms"] = s.recovery_ms;
-  d["last_resize_ms"] = s.last_resize_ms;
-  d["last_resize_alloc_ms"] = s.last_resize_alloc_ms;
-  d["was_clean"] = s.was_clean;
-  d["flush_instruction"] = s.flush_instruction;
-  d["tile"] = s.tile;
-  d["threads"] = s.threads;
+  d["device"] = s.machine.device;
+  d["device_reason"] = s.machine.reason;
+  d["medium"] = name(s.place.medium);
+  d["domain"] = name(s.place.domain);
+  d["size"] = s.space.size;
+  d["slots"] = s.space.slots;
+  d["cells"] = s.space.cells;
+  d["moves"] = s.work.moves;
+  d["resizes"] = s.growth.resizes;
+  d["map_ms"] = s.recovery.map_ms;
+  d["recovery_ms"] = s.recovery.recovery_ms;
+  d["last_resize_ms"] = s.growth.last_resize_ms;
+  d["last_resize_alloc_ms"] = s.growth.last_resize_alloc_ms;
+  d["was_clean"] = s.recovery.was_clean;
+  d["flush_instruction"] = s.machine.flush_instruction;
+  d["tile"] = s.machine.tile;
+  d["threads"] = s.machine.threads;
   return d;
 }
 

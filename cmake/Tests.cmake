@@ -131,4 +131,8 @@ if(NOT HOLDFAST_SANITIZE)
     "-DCUDA=${CMAKE_CUDA_COMPILER}" "-DARCHITECTURES=${CMAKE_CUDA_ARCHITECTURES}" "-DTOOLKIT=${toolkit}"
     -P "${PROJECT_SOURCE_DIR}/tests/consumer/run_consumer.cmake")
   set_tests_properties(consumer PROPERTIES TIMEOUT 3600 LABELS consumer)
+  add_test(NAME consumer.mistakes COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}/tests/consumer"
+    "-DINCLUDE=${PROJECT_SOURCE_DIR}/include" "-DWORK=${CMAKE_BINARY_DIR}/mistakes" "-DCXX=${CMAKE_CXX_COMPILER}"
+    -P "${PROJECT_SOURCE_DIR}/tests/consumer/mistakes.cmake")
+  set_tests_properties(consumer.mistakes PROPERTIES TIMEOUT 3600 LABELS consumer)
 endif()

@@ -63,9 +63,10 @@ int main(int argc, char** argv) try {
   must(cudaMalloc(&on_gpu, edges.size() * sizeof(Edge)));
   must(cudaMemcpy(on_gpu, edges.data(), edges.size() * sizeof(Edge), cudaMemcpyHostToDevice));
 
-  auto table = holdfast::Table::create(
-      argc > 1 ? argv[1] : "/dev/shm/degrees.hold",
-      {.value_bytes = sizeof(std::uint32_t), .capacity = 10'000, .device = "cuda", .overwrite = true});
+  auto table = holdfast::Table::create(argc > 1 ? argv[1] : "/dev/shm/degrees.hold",
+                                       {.shape = {.value_bytes = sizeof(std::uint32_t), .capacity = 10'000},
+                                        .runtime = {.device = "cuda"},
+                                        .overwrite = true});
   auto session = table.session(stream, 10'000);  // as many vertices at most
   count_degrees<<<64, 256, 0, stream>>>(session.ref<Vertex, std::uint32_t>(), on_gpu,
                                         static_cast<unsigned>(edges.size()));

@@ -58,9 +58,9 @@ int main(int argc, char** argv) try {
     users[user] = user;
     begun[user] = {user, user + kHour, {}};  // one begins every second
   }
-  auto visits =
-      holdfast::Table::create(argc > 1 ? argv[1] : "/dev/shm/expire.hold",
-                              {.value_bytes = sizeof(Visit), .capacity = kUsers, .device = "cuda", .overwrite = true});
+  auto visits = holdfast::Table::create(
+      argc > 1 ? argv[1] : "/dev/shm/expire.hold",
+      {.shape = {.value_bytes = sizeof(Visit), .capacity = kUsers}, .runtime = {.device = "cuda"}, .overwrite = true});
   visits.insert(users.data(), begun.data(), kUsers);
 
   cudaStream_t stream = nullptr;

@@ -16,7 +16,8 @@ int main(int argc, char** argv) try {
   for (std::size_t i = 0; i < keys.size(); ++i) vectors[i].fill(static_cast<float>(keys[i]));
 
   {
-    auto items = holdfast::Table::create(pool, {.value_bytes = 16, .capacity = keys.size(), .overwrite = true});
+    auto items =
+        holdfast::Table::create(pool, {.shape = {.value_bytes = 16, .capacity = keys.size()}, .overwrite = true});
     const auto result = items.insert_or_assign(keys, vectors);  // durable when it returns
     std::printf("inserted %llu\n", static_cast<unsigned long long>(result.of(holdfast::Status::inserted)));
   }

@@ -15,7 +15,7 @@ int main(int argc, char** argv) try {
   std::vector<std::uint64_t> keys(100'000);
   std::iota(keys.begin(), keys.end(), 1);
 
-  auto items = holdfast::Table::create(pool, {.value_bytes = 8, .capacity = keys.size(), .overwrite = true});
+  auto items = holdfast::Table::create(pool, {.shape = {.value_bytes = 8, .capacity = keys.size()}, .overwrite = true});
   items.insert(keys.data(), keys.data(), keys.size());
 
   std::atomic<bool> done = false, missed = false;
@@ -27,12 +27,12 @@ int main(int argc, char** argv) try {
     }
   });
   const std::string copy = pool + ".snapshot";
-  const auto taken = items.snapshot(copy, {.overwrite = true, .threads = 0, .progress = {}});
+  const auto taken = items.snapshot(copy, {.overwrite = true});
   done = true;
   searches.join();
   std::printf("%llu items, changes waited %.1f ms\n", static_cast<unsigned long long>(taken.items), taken.held_ms);
 
-  auto monday = holdfast::Table::open(copy, {.device = "cpu", .read_only = true});
+  auto monday = holdfast::Table::open(copy, {.runtime = {.device = "cpu"}, .read_only = true});
   std::uint64_t value = 0;
   monday.find(&keys[41], &value, 1);
   return monday.size() == keys.size() && value == 42 && !missed ? 0 : 1;

@@ -48,10 +48,10 @@ class TableSubject final : public Subject {
  private:
   static CreateOptions options(std::uint64_t capacity) {
     CreateOptions options;
-    options.capacity = capacity;
-    options.device = "cpu";
+    options.shape.capacity = capacity;
+    options.runtime.device = "cpu";
     options.overwrite = true;
-    options.threads = 1;
+    options.runtime.threads = 1;
     return options;
   }
   const std::string path_;

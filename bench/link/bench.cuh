@@ -32,19 +32,19 @@ class Bench {
   /// An empty table with room for the items, and for a batch of updates.
   void make() {
     CreateOptions options;
-    options.key_bytes = setup_.key_bytes;
-    options.value_bytes = setup_.value_bytes;
-    options.capacity = setup_.capacity != 0 ? setup_.capacity : setup_.items;
-    options.levels = setup_.levels;
-    options.hash_locations = setup_.hash_locations;
-    options.slots = setup_.slots;
-    options.time_phases = setup_.time_phases;
-    options.device = setup_.device;
-    options.threads = setup_.threads;
+    options.shape.key_bytes = setup_.key_bytes;
+    options.shape.value_bytes = setup_.value_bytes;
+    options.shape.capacity = setup_.capacity != 0 ? setup_.capacity : setup_.items;
+    options.shape.levels = setup_.levels;
+    options.shape.hash_locations = setup_.hash_locations;
+    options.shape.slots = setup_.slots;
+    options.tuning.time_phases = setup_.time_phases;
+    options.runtime.device = setup_.device;
+    options.runtime.threads = setup_.threads;
     options.overwrite = true;
-    options.order_from = setup_.order_from;
-    options.gpu_memory = setup_.gpu_memory;
-    options.cache = setup_.cache;
+    options.tuning.order_from = setup_.order_from;
+    options.gpu.memory = setup_.gpu_memory;
+    options.gpu.cache = setup_.cache;
     table_.reset();
     phases_before_.clear();
     each_before_.clear();
@@ -172,15 +172,16 @@ class Bench {
   void reopen() {
     if (table_) table_->close();
     OpenOptions options;
-    options.device = setup_.device;
-    options.threads = setup_.threads;
-    options.order_from = setup_.order_from;
-    options.gpu_memory = setup_.gpu_memory;
-    options.cache = setup_.cache;
-    options.calibrate = setup_.calibrate;
+    options.runtime.device = setup_.device;
+    options.runtime.threads = setup_.threads;
+    options.tuning.order_from = setup_.order_from;
+    options.gpu.memory = setup_.gpu_memory;
+    options.gpu.cache = setup_.cache;
+    options.tuning.calibrate = setup_.calibrate;
     const auto start = Clock::now();
     table_ = std::make_unique<Table>(Table::open(setup_.pool, options));
-    say("opened in %.0f ms, of which recovery %.1f ms", seconds_since(start) * 1e3, table_->stats().recovery_ms);
+    say("opened in %.0f ms, of which recovery %.1f ms", seconds_since(start) * 1e3,
+        table_->stats().recovery.recovery_ms);
   }
 
   /// Draws, runs and checks `repetitions` times after one to warm up, and notes `operations` a repetition. False: there is no
@@ -240,7 +241,7 @@ class Bench {
   /// What each phase has taken a batch, of those since the last call.
   Json phases_since(std::map<std::string, PhaseTime>& last) {
     Json phases = Json::object();
-    for (const PhaseTime& phase : table_->stats().phases) {
+    for (const PhaseTime& phase : table_->stats().work.phases) {
       PhaseTime& before = last[phase.phase];
       const std::uint64_t batches = phase.batches - before.batches;
       if (batches != 0) phases[phase.phase] = (phase.ms - before.ms) / static_cast<double>(batches);
@@ -264,19 +265,19 @@ class Bench {
     return {{"items", setup_.items},
             {"key_bytes", setup_.key_bytes},
             {"value_bytes", setup_.value_bytes},
-            {"slots", stats.slots},
-            {"cells", stats.cells},
-            {"cached_ratio", stats.cached_ratio},
-            {"cached_bytes", stats.cached_bytes},
-            {"cached_value_ratio", stats.cached_value_ratio},
-            {"cached_value_bytes", stats.cached_value_bytes},
-            {"recovery_ms", stats.recovery_ms},
-            {"unordered_rows", stats.unordered_rows},
-            {"cluster_rows", stats.cluster_rows},
-            {"gather_share", stats.gather_share},
-            {"calibration_ms", stats.calibration_ms},
-            {"map_ms", stats.map_ms},
-            {"retries", stats.retries},
+            {"slots", stats.space.slots},
+            {"cells", stats.space.cells},
+            {"cached_ratio", stats.bucket_cache.ratio},
+            {"cached_bytes", stats.bucket_cache.bytes},
+            {"cached_value_ratio", stats.value_cache.ratio},
+            {"cached_value_bytes", stats.value_cache.bytes},
+            {"recovery_ms", stats.recovery.recovery_ms},
+            {"unordered_rows", stats.search.unordered_rows},
+            {"cluster_rows", stats.search.cluster_rows},
+            {"gather_share", stats.search.gather_share},
+            {"calibration_ms", stats.search.calibration_ms},
+            {"map_ms", stats.recovery.map_ms},
+            {"retries", stats.work.retries},
             {"runs", runs_},
             {"left_out", left_out_}};
   }
@@ -302,9 +303,8 @@ class Bench {
     Batch batch;
     batch.size = rows;
     batch.keys = key_words_ == 1 ? arrays.keys.data() : arrays.wide_keys.data();
-    batch.on_device = true;
-    batch.stream = stream;
-    batch.column_bytes = column_bytes_;
+    batch.device = Device{.stream = stream};
+    if (column_bytes_ != 0) batch.column = Column{.bytes = column_bytes_};
     return batch;
   }
 

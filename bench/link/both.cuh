@@ -20,9 +20,10 @@ void with_both_hits(Bench& bench, const Search& search) {
   search();
   const Stats now = bench.table().stats();
   const auto rows = static_cast<double>(bench.rows_searched());
-  bench.tell("bucket_hits", static_cast<double>(now.bucket_hits - before.bucket_hits) / rows);
-  bench.tell("value_hits", static_cast<double>(now.cache_hits - before.cache_hits) / rows);
-  bench.tell("known_hits", static_cast<double>(now.known_hits - before.known_hits) / rows);
+  bench.tell("bucket_hits", static_cast<double>(now.bucket_cache.hits - before.bucket_cache.hits) / rows);
+  bench.tell("value_hits", static_cast<double>(now.value_cache.hits - before.value_cache.hits) / rows);
+  bench.tell("known_hits",
+             static_cast<double>(now.value_cache.directory_hits - before.value_cache.directory_hits) / rows);
 }
 
 inline void search_both(Bench& bench, const std::string& how, const Draw& draw) {

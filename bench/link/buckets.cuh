@@ -17,9 +17,9 @@ inline CacheOptions cached_buckets(double ratio, CachePolicy policy) {
 /// Runs `search`, and notes which part of its rows found its item in a copy.
 template <class Search>
 void with_hits(Bench& bench, const Search& search) {
-  const std::uint64_t before = bench.table().stats().bucket_hits;
+  const std::uint64_t before = bench.table().stats().bucket_cache.hits;
   search();
-  bench.tell("hits", static_cast<double>(bench.table().stats().bucket_hits - before) /
+  bench.tell("hits", static_cast<double>(bench.table().stats().bucket_cache.hits - before) /
                          static_cast<double>(bench.rows_searched()));
 }
 

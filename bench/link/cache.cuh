@@ -29,9 +29,9 @@ inline void train(Bench& bench, const Draw& draw, unsigned batches, unsigned loa
 
 /// A run of `find`, and which part of its rows copies answered.
 inline void find_cached(Bench& bench, const std::string& work, const Draw& draw, std::uint64_t rows) {
-  const std::uint64_t before = bench.table().stats().cache_hits;
+  const std::uint64_t before = bench.table().stats().value_cache.hits;
   bench.find(work, draw, rows);
-  bench.tell("hits", static_cast<double>(bench.table().stats().cache_hits - before) /
+  bench.tell("hits", static_cast<double>(bench.table().stats().value_cache.hits - before) /
                          static_cast<double>(bench.rows_searched()));
 }
 

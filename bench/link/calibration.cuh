@@ -48,10 +48,10 @@ inline Json open_in_turn(Bench& bench, unsigned pairs) {
       bench.reopen();
       const Stats stats = bench.table().stats();
       if (calibrate) {
-        chosen.push_back({{"unordered_rows", stats.unordered_rows},
-                          {"cluster_rows", stats.cluster_rows},
-                          {"gather_share", stats.gather_share},
-                          {"ms", stats.calibration_ms}});
+        chosen.push_back({{"unordered_rows", stats.search.unordered_rows},
+                          {"cluster_rows", stats.search.cluster_rows},
+                          {"gather_share", stats.search.gather_share},
+                          {"ms", stats.search.calibration_ms}});
       }
       for (const std::uint64_t rows : kCalibratedBatches)
         bench.find(calibrate ? "with" : "without", bench.uniform(), rows);

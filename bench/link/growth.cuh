@@ -25,12 +25,13 @@ inline Json resize_study(Setup setup) {
     const std::uint64_t slots = bench.table().slots();
     bench.table().reserve(slots + 1);
     const Stats stats = bench.table().stats();
-    rehash.push_back(stats.last_resize_ms);
-    room.push_back(stats.last_resize_alloc_ms);
+    rehash.push_back(stats.growth.last_resize_ms);
+    room.push_back(stats.growth.last_resize_alloc_ms);
     say("resize from %llu to %llu slots: %.1f ms, and %.1f ms to make room", static_cast<unsigned long long>(slots),
-        static_cast<unsigned long long>(stats.slots), stats.last_resize_ms, stats.last_resize_alloc_ms);
+        static_cast<unsigned long long>(stats.space.slots), stats.growth.last_resize_ms,
+        stats.growth.last_resize_alloc_ms);
     bench.find("find after the resize", bench.uniform(), 4 * kMi);
-    failed |= bench.failed() || stats.resizes != 1;
+    failed |= bench.failed() || stats.growth.resizes != 1;
   }
   return {{"items", setup.items},
           {"value_bytes", setup.value_bytes},
@@ -77,14 +78,14 @@ inline Json recovery_study(Setup setup) {
     Bench bench(setup);
     bench.reopen();
     const Stats stats = bench.table().stats();
-    failed |= stats.size != setup.items || stats.was_clean;
+    failed |= stats.space.size != setup.items || stats.recovery.was_clean;
     bench.find("find after recovery", bench.uniform(), 4 * kMi);
     failed |= bench.failed();
-    sizes.push_back({{"slots", stats.slots},
-                     {"items", stats.size},
-                     {"recovery_ms", stats.recovery_ms},
-                     {"map_ms", stats.map_ms},
-                     {"cached_ratio", stats.cached_ratio}});
+    sizes.push_back({{"slots", stats.space.slots},
+                     {"items", stats.space.size},
+                     {"recovery_ms", stats.recovery.recovery_ms},
+                     {"map_ms", stats.recovery.map_ms},
+                     {"cached_ratio", stats.bucket_cache.ratio}});
   }
   return {{"items", setup.items}, {"value_bytes", setup.value_bytes}, {"failed", failed}, {"sizes", sizes}};
 }

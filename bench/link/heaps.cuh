@@ -92,7 +92,7 @@ inline Json heap_study(Setup setup) {
   {
     const MappedFile file(setup.pool);
     for (const std::uint64_t rows : {kMi, 4 * kMi})
-      bare_gather(bench, file, bench.table().stats().cells * setup.value_bytes, rows);
+      bare_gather(bench, file, bench.table().stats().space.cells * setup.value_bytes, rows);
   }
   bench.find("find, churned heap", uniform, kMi);
   bench.find("find, churned heap", uniform, 4 * kMi);

@@ -109,11 +109,11 @@ class PairBench {
  private:
   static Table make(const Setup& setup, std::uint64_t items) {
     CreateOptions options;
-    options.key_bytes = options.value_bytes = kVariableBytes;
-    options.capacity = items;
-    options.device = "cuda";
+    options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
+    options.shape.capacity = items;
+    options.runtime.device = "cuda";
     options.overwrite = true;
-    options.time_phases = true;
+    options.tuning.time_phases = true;
     return Table::create(setup.pool, options);
   }
   std::uint64_t room() const { return most_ == 8 ? 8 * kMi : (std::uint64_t{most_} / 2 + 16) * kMi; }
@@ -141,14 +141,13 @@ class PairBench {
     Batch batch;
     batch.size = rows;
     batch.op = op;
-    batch.on_device = true;
+    batch.device = Device{};
     batch.keys = keys_.data();
-    batch.key_offsets = key_offsets_.data();
+    batch.variable = VariableLength{.key_offsets = key_offsets_.data(), .value_offsets = value_offsets_.data()};
     batch.values = values_.data();
-    batch.value_offsets = value_offsets_.data();
     batch.statuses = statuses_.data();
-    if (op == Op::find && to == To::host) batch.blobs = &blobs_;
-    if (op == Op::find && to == To::gpu) batch.device_blobs = &device_blobs_;
+    if (op == Op::find && to == To::host) batch.variable->blobs = &blobs_;
+    if (op == Op::find && to == To::gpu) batch.variable->device_blobs = &device_blobs_;
     return batch;
   }
 
@@ -174,7 +173,7 @@ class PairBench {
 
   /// What each phase has taken a batch, of those since the last call.
   void note_phases(Json& run) {
-    for (const PhaseTime& phase : table_.stats().phases) {
+    for (const PhaseTime& phase : table_.stats().work.phases) {
       PhaseTime& before = before_[phase.phase];
       const std::uint64_t batches = phase.batches - before.batches;
       if (batches != 0) run["phase_us"][phase.phase] = 1000 * (phase.ms - before.ms) / static_cast<double>(batches);

@@ -197,8 +197,7 @@ class SelectStudy {
       batch.size = n;
       batch.keys = arrays.keys.data();
       batch.values = arrays.values.data();
-      batch.on_device = true;
-      batch.stream = stream_;
+      batch.device = Device{.stream = stream_};
       bench_.table().run(batch);
     }
     must(cudaStreamSynchronize(stream_), "putting items back");

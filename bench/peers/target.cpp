@@ -23,7 +23,7 @@ class HoldfastTarget final : public Target {
     batch.out = work.out;
     batch.statuses = work.statuses;
     batch.unique = work.unique;
-    batch.on_device = work.on_device;
+    if (work.on_device) batch.device = Device{};
     table_.run(batch);
     if (work.on_device) DeviceArray::synchronize();
   }

@@ -86,7 +86,7 @@ class LevelRival {
   /// A thread an operation, or a warp.
   void run(const Batch& batch, bool warps) {
     const Rows rows = rows_of(batch, table_.value_words);
-    const auto stream = static_cast<cudaStream_t>(batch.stream);
+    const auto stream = static_cast<cudaStream_t>(batch.device->stream);
     with_op(batch.op, [&](auto op) {
       if (warps) {
         warp_kernel<kInPlace, op.value><<<blocks_for(rows.size * 32), kRivalThreads, 0, stream>>>(table_, rows);
@@ -138,7 +138,7 @@ class SlabRival {
     const std::uint64_t warps = (rows.size + rows.each - 1) / rows.each;
     with_op(batch.op, [&](auto op) {
       slab_kernel<op.value>
-          <<<blocks_for(warps * 32), kRivalThreads, 0, static_cast<cudaStream_t>(batch.stream)>>>(table_, rows);
+          <<<blocks_for(warps * 32), kRivalThreads, 0, static_cast<cudaStream_t>(batch.device->stream)>>>(table_, rows);
     });
     must(cudaGetLastError(), "running a rival");
   }
@@ -168,14 +168,13 @@ class CpuRoad {
 
   void run(const Batch& batch) {
     if (batch.size > rows_) throw Error("link: a batch is larger than the buffers of the road by the CPU");
-    const auto stream = static_cast<cudaStream_t>(batch.stream);
+    const auto stream = static_cast<cudaStream_t>(batch.device->stream);
     const std::size_t bytes = batch.size * words_ * 8;
     copy(keys_, batch.keys, batch.size * 8, stream);
     if (batch.values != nullptr) copy(values_, batch.values, bytes, stream);
     must(cudaStreamSynchronize(stream), "copying keys");
     Batch here = batch;
-    here.on_device = false;
-    here.stream = nullptr;
+    here.device.reset();
     here.keys = keys_;
     here.values = batch.values == nullptr ? nullptr : values_;
     here.out = batch.out == nullptr ? nullptr : values_;

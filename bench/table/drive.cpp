@@ -85,7 +85,7 @@ Filling fill(Table& table, std::uint64_t first, std::uint64_t last, std::size_t 
   std::vector<std::uint64_t> keys(std::max(batch, fine_batch));
   std::vector<std::byte> values(keys.size() * value_bytes);
   Filling filling;
-  const std::uint64_t resizes = table.stats().resizes;
+  const std::uint64_t resizes = table.stats().growth.resizes;
   for (std::uint64_t item = first; item < last;) {
     const double load = static_cast<double>(item) / static_cast<double>(table.slots());
     const auto rows = std::min<std::uint64_t>(load < fine_from ? batch : fine_batch, last - item);
@@ -100,10 +100,10 @@ Filling fill(Table& table, std::uint64_t first, std::uint64_t last, std::size_t 
     item += rows;
     const Stats stats = table.stats();
     filling.items.push_back(item);
-    filling.slots.push_back(stats.slots);
-    filling.resizes.push_back(stats.resizes);
-    filling.moves.push_back(stats.moves);
-    if (stop_at_resize && stats.resizes != resizes) break;
+    filling.slots.push_back(stats.space.slots);
+    filling.resizes.push_back(stats.growth.resizes);
+    filling.moves.push_back(stats.work.moves);
+    if (stop_at_resize && stats.growth.resizes != resizes) break;
   }
   return filling;
 }

@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,12 @@ struct KmerProgress {
   const char* stage = "reading";  ///< or "counting"
   std::uint64_t done = 0, total = 0;
 };
-/// Called some times a second by the thread that waits. Stops the count by returning true, or by throwing.
-using KmerWatch = std::function<bool(const KmerProgress&)>;
+/// How a count is watched, and stopped.
+struct KmerWatch {
+  std::stop_token stop = {};  ///< asked some times a second
+  /// Called by the thread that waits before each time that `stop` is asked. What it throws ends the count, and comes out of it.
+  std::function<void(const KmerProgress&)> progress = {};
+};
 
 struct KmerStats {
   std::uint64_t records = 0, bases = 0;  ///< of the input; `bases` with all letters
@@ -63,11 +68,11 @@ class KmerCounts {
   KmerCounts& operator=(KmerCounts&&) noexcept;
   ~KmerCounts();
 
-  /// Reads the files, "-" being standard input. Once. Returns false if `watch` stopped it. Throws InputError with file and
+  /// Reads the files, "-" being standard input. Once. Returns false if `watch.stop` stopped it. Throws InputError with file and
   /// line, NoSpace, SystemError.
   bool read(const std::vector<std::string>& files, const KmerWatch& watch = {});
 
-  /// Some of the k-mers with their counts, each k-mer once, in no order; as many as fit both arrays. 0: that was all, or `watch`
+  /// Some of the k-mers with their counts, each k-mer once, in no order; as many as fit both arrays. 0: that was all, or `watch.stop`
   /// stopped it. Throws as `read` does.
   std::size_t next(std::span<std::uint64_t> kmers, std::span<std::uint64_t> counts, const KmerWatch& watch = {});
 

@@ -124,13 +124,13 @@ class MemoryTable : public TypedBatches<MemoryTable> {
   // The same, one kind of operation each; TypedBatches (rows.hpp) has them for ranges.
   using TypedBatches::accumulate, TypedBatches::assign, TypedBatches::contains, TypedBatches::erase, TypedBatches::find;
   using TypedBatches::insert, TypedBatches::insert_or_assign;
-  BatchResult insert(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
-  BatchResult insert_or_assign(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
-  BatchResult assign(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
-  BatchResult find(const void* keys, void* values, std::size_t n, bool* found = nullptr);
-  BatchResult contains(const void* keys, std::size_t n, bool* found);
-  BatchResult erase(const void* keys, std::size_t n, Status* statuses = nullptr);
-  BatchResult accumulate(const void* keys, const void* values, std::size_t n, Combine combine, Element element,
+  BatchResult insert(KeyPointer keys, const void* values, std::size_t n, Status* statuses = nullptr);
+  BatchResult insert_or_assign(KeyPointer keys, const void* values, std::size_t n, Status* statuses = nullptr);
+  BatchResult assign(KeyPointer keys, const void* values, std::size_t n, Status* statuses = nullptr);
+  BatchResult find(KeyPointer keys, void* values, std::size_t n, bool* found = nullptr);
+  BatchResult contains(KeyPointer keys, std::size_t n, bool* found);
+  BatchResult erase(KeyPointer keys, std::size_t n, Status* statuses = nullptr);
+  BatchResult accumulate(KeyPointer keys, const void* values, std::size_t n, Combine combine, Element element,
                          Status* statuses = nullptr);
 
   /// Copies up to `n` items, from `cursor` (0 begins; advanced; ~0 at the end), in the order of their hashes. `values` may be

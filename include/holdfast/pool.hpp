@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -86,10 +87,11 @@ struct SnapshotOptions {
   bool overwrite = false;         ///< replace a pool that nobody has open (or an empty file)
   bool wait_for_sessions = true;  ///< false: throw InvalidArgument where a session is open
   unsigned threads = 0;           ///< that write; 0: 4, which mostly wait for the disk
-  /// Asked on the calling thread at the beginning, every few hundredths of a second, and at the end, with the bytes copied
-  /// and those to copy; false: give up, and leave no file. Another thread copies meanwhile and holds the tables still: it may do
-  /// anything with them, and what changes one waits until all is copied.
-  std::function<bool(std::uint64_t done, std::uint64_t total)> progress;
+  std::stop_token stop = {};      ///< asked every few hundredths of a second, and at the end; then there is no file
+  /// Called on the calling thread at the beginning, before each time that `stop` is asked, and at the end, with the bytes copied and
+  /// those to copy. Another thread copies meanwhile and holds the tables still: it may do anything with them, and what changes
+  /// one waits until all is copied.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
 };
 
 /// What a snapshot did.
@@ -99,7 +101,7 @@ struct SnapshotResult {
   std::uint64_t written = 0;  ///< of them; runs of zeros need no writing
   double held_ms = 0;         ///< how long changes were kept waiting, once the running ones had ended
   double total_ms = 0;        ///< until it was on its device under its name
-  bool stopped = false;       ///< `progress` said so; there is no snapshot
+  bool stopped = false;       ///< `SnapshotOptions::stop` said so; there is no snapshot
 };
 
 /// What `check` found.

@@ -16,10 +16,34 @@
 
 namespace holdfast {
 
-/// Rows side by side: the bytes of an element are a key, or a value, as it is stored (padding too).
+namespace detail {
+
+/// std::span and std::string_view can be copied, but what they refer to is not in them.
+template <class T>
+inline constexpr bool kRefers = std::is_pointer_v<T> || std::ranges::borrowed_range<T>;
+
+}  // namespace detail
+
+/// An element that is stored as its bytes (padding too): a number, an array of them, a struct without pointers.
+template <class T>
+concept StoredAsBytes = std::is_trivially_copyable_v<T> && !detail::kRefers<T>;
+
+/// An element that can be a key: 8 bytes, or another multiple of 8 up to 128.
+template <class T>
+concept BytesOfAKey = sizeof(T) % 8 == 0 && sizeof(T) <= 128;
+
+/// An element whose bytes are the same whenever it is equal: no floating-point number (0 and -0), and no padding.
+template <class T>
+concept EqualByBytes = std::has_unique_object_representations_v<T>;
+
+/// Rows side by side.
 template <class R>
-concept Rows = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-    std::is_trivially_copyable_v<std::ranges::range_value_t<R>> && !std::is_pointer_v<std::ranges::range_value_t<R>>;
+concept Rows =
+    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && StoredAsBytes<std::ranges::range_value_t<R>>;
+
+/// Rows of keys.
+template <class R>
+concept KeyRows = Rows<R> && BytesOfAKey<std::ranges::range_value_t<R>> && EqualByBytes<std::ranges::range_value_t<R>>;
 
 /// Rows that can be written.
 template <class R>
@@ -44,45 +68,59 @@ struct ElementOf<std::array<T, n>> : ElementOf<T> {};
 template <class R>
 concept NumberRows = Rows<R> && detail::ElementOf<std::remove_cv_t<std::ranges::range_value_t<R>>>::is;
 
+/// Where keys lie side by side: bytes, or elements that can be keys. int* does not compile.
+class KeyPointer {
+ public:
+  KeyPointer(std::nullptr_t) {}
+  template <class T>
+  requires std::is_void_v<T> KeyPointer(T* keys) : at_(keys) {}
+  template <class T>
+  requires(sizeof(T) == 1 || BytesOfAKey<T>) KeyPointer(T* keys) : at_(keys) {}
+  const void* get() const { return at_; }
+
+ private:
+  const void* at_ = nullptr;
+};
+
 /// The operations of a table over ranges. Each throws as `Table::run`, and InvalidArgument where an element has not as many bytes
 /// as the table's keys or values have, or where a range has another number of rows than `keys`; nothing is done then. `statuses`
-/// and `found` have a row for each key, or none. For keys and values of any length, and for sets, fill a Batch.
+/// and `found` have a row for each key, or none. For keys and values of any length: strings.hpp. For sets, fill a Batch.
 template <class Table>
 class TypedBatches {
  public:
-  template <Rows Keys, Rows Values>
+  template <KeyRows Keys, Rows Values>
   BatchResult insert(const Keys& keys, const Values& values, std::span<Status> statuses = {}) {
     return change(Op::insert, keys, values, statuses);
   }
-  template <Rows Keys, Rows Values>
+  template <KeyRows Keys, Rows Values>
   BatchResult insert_or_assign(const Keys& keys, const Values& values, std::span<Status> statuses = {}) {
     return change(Op::insert_or_assign, keys, values, statuses);
   }
-  template <Rows Keys, Rows Values>
+  template <KeyRows Keys, Rows Values>
   BatchResult assign(const Keys& keys, const Values& values, std::span<Status> statuses = {}) {
     return change(Op::assign, keys, values, statuses);
   }
   /// Adds, or takes the smaller or larger of, each number of a value and the one that is there.
-  template <Rows Keys, NumberRows Values>
+  template <KeyRows Keys, NumberRows Values>
   BatchResult accumulate(const Keys& keys, const Values& values, Combine combine = Combine::add,
                          std::span<Status> statuses = {}) {
     Batch batch = changing(Op::accumulate, keys, values, statuses);
-    batch.combine = combine;
-    batch.element = detail::ElementOf<std::remove_cv_t<std::ranges::range_value_t<Values>>>::value;
+    batch.accumulate = Accumulate{
+        .combine = combine, .element = detail::ElementOf<std::remove_cv_t<std::ranges::range_value_t<Values>>>::value};
     return self().run(batch);
   }
   /// Zeroes where a key is not there.
-  template <Rows Keys, WritableRows Values>
+  template <KeyRows Keys, WritableRows Values>
   BatchResult find(const Keys& keys, Values&& values, std::span<bool> found = {}) {
     Batch batch = asking(Op::find, keys, found);
     batch.out = rows("values", values, batch.size, self().value_bytes());
     return self().run(batch);
   }
-  template <Rows Keys>
+  template <KeyRows Keys>
   BatchResult contains(const Keys& keys, std::span<bool> found) {
     return self().run(asking(Op::contains, keys, found));
   }
-  template <Rows Keys>
+  template <KeyRows Keys>
   BatchResult erase(const Keys& keys, std::span<Status> statuses = {}) {
     return self().run(of_keys(Op::erase, keys, statuses));
   }

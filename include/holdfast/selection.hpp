@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 
 namespace holdfast {
 
@@ -18,12 +19,14 @@ struct Selection {
   const void* last = nullptr;                        ///< the greatest key, which belongs to the range; null: no limit
   std::uint64_t least_score = 0;                     ///< with this or the next, the table must keep scores (score.hpp)
   std::uint64_t greatest_score = ~std::uint64_t{0};  ///< belongs to the range
-  std::function<bool(const void* key, const void* value)> where;
+  std::function<bool(const void* key, const void* value)> where = {};
   /// The same for many items at once: keys (n, key_bytes), values (n, value_bytes); clears keep[i] for those it does not
   /// choose.
-  std::function<void(const void* keys, const void* values, std::size_t n, bool* keep)> where_all;
-  /// Asked now and then on the calling thread; true: stop. What was done stands.
-  std::function<bool()> stop;
+  std::function<void(const void* keys, const void* values, std::size_t n, bool* keep)> where_all = {};
+  /// Asked before each piece of some ten thousand items, or half a million on a GPU. What was done stands.
+  std::stop_token stop = {};
+  /// Called on the calling thread before each time that `stop` is asked. What it throws comes out of the operation, as with predicates.
+  std::function<void()> progress = {};
 };
 
 }  // namespace holdfast

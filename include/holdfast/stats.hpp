@@ -12,48 +12,102 @@ namespace holdfast {
 
 /// What a GPU has spent in one phase of changing batches.
 struct PhaseTime {
-  std::string phase;
-  double ms = 0;
+  std::string phase;          ///< its name
+  double ms = 0;              ///< of all batches together
   std::uint64_t batches = 0;  ///< that had the phase
 };
 
-/// Figures about a table; all are derived, none is stored.
+/// Figures about an open table, by subject. All are derived, none is stored; counts begin when the table opens.
 struct Stats {
-  std::string path, device, device_reason;  ///< which machine, and why
-  std::uint32_t object = 0;                 ///< its number in the pool
-  Medium medium = Medium::file;
-  Domain domain = Domain::none;
-  Score score = Score::none;
-  std::uint64_t size = 0, slots = 0, cells = 0, free_cells = 0;
-  std::uint64_t moves = 0, resizes = 0, heap_growths = 0, claim_misses = 0, retries = 0;
-  std::uint64_t phased_batches = 0;  ///< changing batches, or parts of them, that a GPU carried out phase by phase
-  double map_ms = 0, recovery_ms = 0;
-  double last_resize_ms = 0;        ///< rehashing, without allocating the new level
-  double last_resize_alloc_ms = 0;  ///< allocating that level
-  std::uint64_t repaired_slots = 0, finished_moves = 0, rehashed = 0;
-  // Of variable-length pairs: the heap, its slabs with a live cell, the live cells, and what of those no pair fills.
-  std::uint64_t heap_bytes = 0, slab_bytes = 0, live_bytes = 0, rounding_bytes = 0;
-  std::uint64_t left_out = 0;  ///< damaged slots that `salvage` left out of its private copy
-  bool was_clean = false;
-  // How searches of copied buckets go on a GPU: up to so many rows in one kernel and unordered; up to so many ordered by one
-  // cluster of blocks; and a part of the multiprocessors, 1 of so many, reads values at scattered addresses.
-  std::uint64_t unordered_rows = 0, cluster_rows = 0;
-  unsigned gather_share = 0;
-  double calibration_ms = 0;             ///< that measuring these took at open; 0: they are the defaults
-  std::uint64_t cached_bytes = 0;        ///< of the pool's buckets, in GPU memory
-  double cached_ratio = 0;               ///< of all buckets: 1 is resident
-  std::uint64_t bucket_hits = 0;         ///< where not all have a copy: items that searches found in one
-  std::uint64_t bucket_loads = 0;        ///< begun
-  std::uint64_t cached_value_bytes = 0;  ///< of GPU memory, that copies of values take, and the maps of them
-  double cached_value_ratio = 0;         ///< of all cells, those that the copies have memory for: 1 is resident
-  std::uint64_t cached_values = 0;       ///< that have a copy now
-  std::uint64_t cache_hits = 0;          ///< rows of searches that were answered with a copy
-  std::uint64_t known_hits = 0;          ///< of them those of keys known to have one, without a look into a bucket
-  std::uint64_t cache_loads = 0;         ///< begun
-  std::string cache_policy;              ///< lfu, lru or random; empty where loads choose nothing
-  std::string flush_instruction, tile;
-  unsigned threads = 1;
-  std::vector<PhaseTime> phases;  ///< with `time_phases`; in the order in which they run
+  /// Where it lies.
+  struct Place {
+    std::string path;              ///< of the pool
+    std::uint32_t object = 0;      ///< the table's number in it
+    Medium medium = Medium::file;  ///< of the pool
+    Domain domain = Domain::none;  ///< what a completed batch survives
+  } place;
+
+  /// What works on it.
+  struct Machine {
+    std::string device;             ///< "cpu" or "cuda:N"
+    std::string reason;             ///< why it is that one
+    unsigned threads = 1;           ///< CPU threads that a batch may use
+    std::string tile;               ///< what looks at the candidate slots of a key: instructions, or lanes of a warp
+    std::string flush_instruction;  ///< that makes lines of the CPU's cache durable
+  } machine;
+
+  /// What is in it, and how much there is for more.
+  struct Space {
+    Score score = Score::none;     ///< what is kept with each item
+    std::uint64_t size = 0;        ///< items
+    std::uint64_t slots = 0;       ///< of all levels
+    std::uint64_t cells = 0;       ///< of the value heap; 0 where values live in their slots
+    std::uint64_t free_cells = 0;  ///< of them
+  } space;
+
+  /// Of variable-length pairs.
+  struct Pairs {
+    std::uint64_t heap_bytes = 0;      ///< of the heap
+    std::uint64_t slab_bytes = 0;      ///< of its slabs with a live cell
+    std::uint64_t live_bytes = 0;      ///< of the live cells
+    std::uint64_t rounding_bytes = 0;  ///< of those, what no pair fills
+  } pairs;
+
+  /// What changing batches did.
+  struct Work {
+    std::uint64_t moves = 0;           ///< items that made space for another (docs/protocol.md, 26)
+    std::uint64_t claim_misses = 0;    ///< times that an operation found a key or a slot claimed by another
+    std::uint64_t retries = 0;         ///< operations begun again
+    std::uint64_t phased_batches = 0;  ///< batches, or parts of them, that a GPU carried out phase by phase
+    std::vector<PhaseTime> phases;     ///< with Tuning::time_phases; in the order in which they run
+  } work;
+
+  /// How it grew.
+  struct Growth {
+    std::uint64_t resizes = 0;        ///< new top levels
+    std::uint64_t heap_growths = 0;   ///< times that the value heap grew
+    double last_resize_ms = 0;        ///< rehashing, without allocating the new level
+    double last_resize_alloc_ms = 0;  ///< allocating that level
+  } growth;
+
+  /// What opening it took, and mended.
+  struct Recovery {
+    bool was_clean = false;            ///< it had been closed or synced: there was nothing to recover
+    double map_ms = 0;                 ///< mapping the file
+    double recovery_ms = 0;            ///< scan of slots and rebuilding of what is volatile
+    std::uint64_t repaired_slots = 0;  ///< half-written slots that were cleared
+    std::uint64_t finished_moves = 0;  ///< second copies that were removed
+    std::uint64_t rehashed = 0;        ///< items that were moved to finish a resize
+    std::uint64_t left_out = 0;        ///< damaged slots that `salvage` left out of its private copy
+  } recovery;
+
+  /// How searches of copied buckets go on a GPU.
+  struct Search {
+    std::uint64_t unordered_rows = 0;  ///< up to so many rows go in one kernel, in the batch's order
+    std::uint64_t cluster_rows = 0;    ///< up to so many are ordered by one cluster of blocks
+    unsigned gather_share = 0;         ///< 1 of so many multiprocessors reads values at scattered addresses
+    double calibration_ms = 0;         ///< that measuring these took when the table opened; 0: they are the defaults
+  } search;
+
+  /// Copies of buckets in GPU memory.
+  struct BucketCache {
+    std::uint64_t bytes = 0;  ///< of the pool's buckets that have one
+    double ratio = 0;         ///< of all buckets: 1 is resident
+    std::uint64_t hits = 0;   ///< where not all have a copy: items that searches found in one
+    std::uint64_t loads = 0;  ///< begun
+  } bucket_cache;
+
+  /// Copies of values in GPU memory.
+  struct ValueCache {
+    std::uint64_t bytes = 0;   ///< of GPU memory, that the copies take, and the maps of them
+    double ratio = 0;          ///< of all cells, those that there is memory for: 1 is resident
+    std::uint64_t values = 0;  ///< that have a copy now
+    std::uint64_t hits = 0;    ///< rows of searches that were answered with a copy
+    std::uint64_t directory_hits =
+        0;                    ///< of them, those that the lookaside key directory found, without a look into a bucket
+    std::uint64_t loads = 0;  ///< begun
+    std::string policy;       ///< "lfu", "lru" or "random"; empty where loads choose nothing
+  } value_cache;
 };
 
 }  // namespace holdfast

@@ -15,6 +15,7 @@
 #include "holdfast/rows.hpp"
 #include "holdfast/selection.hpp"
 #include "holdfast/stats.hpp"
+#include "holdfast/strings.hpp"
 
 namespace holdfast {
 
@@ -29,7 +30,7 @@ class DeviceWalk;
 class Session;
 
 /// A durable table in a pool file. Movable, not copyable; what was moved from throws TableClosed. Batches may come from several host threads at once.
-class Table : public TypedBatches<Table> {
+class Table : public TypedBatches<Table>, public StringBatches<Table> {
  public:
   /// The short way: a pool of its own with this one table, named kTableName. Throws as Pool::create and Pool::create_table.
   static Table create(const std::string& path, const CreateOptions& options = {});
@@ -48,18 +49,21 @@ class Table : public TypedBatches<Table> {
   /// pool's persistence domain. Throws InvalidArgument, ReadOnly, TableClosed, DeviceError.
   BatchResult run(const Batch& batch);
 
-  // The same, one kind of operation each, for host arrays; TypedBatches (rows.hpp) has them for ranges.
+  // The same, one kind of operation each, for host arrays; TypedBatches (rows.hpp) has them for ranges, and
+  // StringBatches (strings.hpp) for strings.
+  using StringBatches::assign, StringBatches::contains, StringBatches::erase, StringBatches::find;
+  using StringBatches::insert, StringBatches::insert_or_assign;
   using TypedBatches::accumulate, TypedBatches::assign, TypedBatches::contains, TypedBatches::erase, TypedBatches::find;
   using TypedBatches::insert, TypedBatches::insert_or_assign;
-  BatchResult insert(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
-  BatchResult insert_or_assign(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
-  BatchResult assign(const void* keys, const void* values, std::size_t n, Status* statuses = nullptr);
-  BatchResult find(const void* keys, void* values, std::size_t n, bool* found = nullptr);
-  BatchResult contains(const void* keys, std::size_t n, bool* found);
+  BatchResult insert(KeyPointer keys, const void* values, std::size_t n, Status* statuses = nullptr);
+  BatchResult insert_or_assign(KeyPointer keys, const void* values, std::size_t n, Status* statuses = nullptr);
+  BatchResult assign(KeyPointer keys, const void* values, std::size_t n, Status* statuses = nullptr);
+  BatchResult find(KeyPointer keys, void* values, std::size_t n, bool* found = nullptr);
+  BatchResult contains(KeyPointer keys, std::size_t n, bool* found);
   /// The score of each key's item; 0 where it is absent. Throws InvalidArgument where the table keeps none.
-  BatchResult scores(const void* keys, std::uint64_t* scores, std::size_t n, bool* found = nullptr);
-  BatchResult erase(const void* keys, std::size_t n, Status* statuses = nullptr);
-  BatchResult accumulate(const void* keys, const void* values, std::size_t n, Combine combine, Element element,
+  BatchResult scores(KeyPointer keys, std::uint64_t* scores, std::size_t n, bool* found = nullptr);
+  BatchResult erase(KeyPointer keys, std::size_t n, Status* statuses = nullptr);
+  BatchResult accumulate(KeyPointer keys, const void* values, std::size_t n, Combine combine, Element element,
                          Status* statuses = nullptr);
 
   /// Copies up to `n` items to host memory, from `cursor` (0 begins an export; advanced; ~0 at the end). `values` may be

@@ -26,12 +26,13 @@ KmerCounts* create(unsigned k, bool canonical, unsigned min_quality, std::uint64
 
 /// Asks for signals, and calls `progress(stage, done, total)` if it is not None. Both may raise.
 KmerWatch watch_for(const nb::object& progress) {
-  return [progress = nb::handle(progress)](const KmerProgress& state) {  // the caller holds it
+  KmerWatch watch;
+  watch.progress = [progress = nb::handle(progress)](const KmerProgress& state) {  // the caller holds it
     const nb::gil_scoped_acquire acquired;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     if (!progress.is_none()) progress(state.stage, state.done, state.total);
-    return false;
   };
+  return watch;
 }
 
 void read(KmerCounts& counts, const std::vector<std::string>& files, const nb::object& progress) {

@@ -81,7 +81,6 @@ SnapshotOptions snapshot_options(bool overwrite, unsigned threads, bool wait_for
     const nb::gil_scoped_acquire acquired;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     if (!progress.is_none()) progress(done, total);
-    return true;
   };
   return options;
 }

@@ -11,6 +11,25 @@ namespace holdfast::python {
 /// From so many rows on a batch may be in several pieces. The signals of a smaller one are heard when it has ended.
 constexpr std::size_t kLeastRowsOfPieces = 4096;
 
+/// Runs it to its end, or until a signal's handler has raised an error. Handlers run while the batch has left the table.
+template <class AnyTable>
+void run_listening(AnyTable& table, Batch& batch, Interrupt& interrupt) {
+  if (!interrupt.listens()) {
+    table.run(batch);
+    return;
+  }
+  for (;;) {
+    std::stop_source pause;
+    batch.stop = pause.get_token();
+    batch.progress = [&](std::size_t) {
+      if (interrupt.is_pending()) pause.request_stop();
+    };
+    const BatchResult result = table.run(batch);
+    if (!result.stopped || !interrupt.handle()) return;
+    batch.from = result.next;
+  }
+}
+
 /// Returns what a signal's handler raised meanwhile, or the error of a table that it closed, or None: then all has run.
 template <class AnyTable>
 nanobind::any run_batch(AnyTable& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys,
@@ -25,31 +44,22 @@ nanobind::any run_batch(AnyTable& table, std::size_t size, unsigned op, std::uin
   batch.op = static_cast<Op>(op);
   batch.ops = at<const std::uint8_t>(ops);
   batch.keys = at<const void>(keys);
-  batch.key_offsets = at<const std::uint64_t>(key_offsets);
   batch.values = at<const void>(values);
-  batch.value_offsets = at<const std::uint64_t>(value_offsets);
   batch.out = at<void>(out);
-  batch.blobs = blobs;
-  batch.device_blobs = device_blobs;
   batch.statuses = at<Status>(statuses);
   batch.found = at<bool>(found);
   batch.scores = at<std::uint64_t>(scores);
   batch.mask = at<const std::uint8_t>(mask);
-  batch.combine = static_cast<Combine>(combine);
-  batch.element = static_cast<Element>(element);
-  batch.scale = scale;
-  batch.column = column;
-  batch.column_bytes = column_bytes;
   batch.unique = unique;
-  batch.on_device = on_device;
-  batch.stream = at<void>(stream);
-  if (interrupt.listens()) {
-    batch.stop = [&interrupt] { return interrupt.is_pending(); };
-    batch.resume = [&interrupt] { return interrupt.handle(); };
-  }
+  batch.accumulate = Accumulate{static_cast<Combine>(combine), static_cast<Element>(element), scale};
+  if (column != 0 || column_bytes != 0) batch.column = Column{column, column_bytes};
+  const VariableLength parts{at<const std::uint64_t>(key_offsets), at<const std::uint64_t>(value_offsets), blobs,
+                             device_blobs};
+  if (parts.key_offsets || parts.value_offsets || blobs || device_blobs) batch.variable = parts;
+  if (on_device) batch.device = Device{at<void>(stream)};
   try {
     const nanobind::gil_scoped_release released;
-    table.run(batch);
+    run_listening(table, batch, interrupt);
   } catch (const Error&) {
     if (!interrupt.has_handled()) throw;
     return nanobind::borrow<nanobind::any>(python_error_of(std::current_exception()));

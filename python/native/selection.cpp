@@ -33,10 +33,9 @@ Selection select(const HeldTable& table, const Key& first, const Key& last, cons
   if (last) selection.last = last->c_str();
   selection.least_score = nb::cast<std::uint64_t>(score[0]);
   selection.greatest_score = nb::cast<std::uint64_t>(score[1]);
-  selection.stop = [] {
+  selection.progress = [] {
     const nb::gil_scoped_acquire acquired;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    return false;
   };
   if (where.is_none()) return selection;
   selection.where_all = [&where, key_bytes = table.key_bytes(), value_bytes = table.value_bytes()](

@@ -30,23 +30,23 @@ CreateOptions create_options(std::uint32_t key, std::uint32_t value, std::uint64
                              double bucket_cache, double value_cache, std::optional<std::uint64_t> value_memory,
                              const std::string& cache_policy, const std::string& score) {
   CreateOptions options;
-  options.score = score_from(score);
-  options.key_bytes = key;
-  options.value_bytes = value;
-  options.capacity = capacity;
-  options.levels = levels;
-  options.hash_locations = hash_locations;
-  options.slots = slots;
-  options.device = device;
+  options.shape.score = score_from(score);
+  options.shape.key_bytes = key;
+  options.shape.value_bytes = value;
+  options.shape.capacity = capacity;
+  options.shape.levels = levels;
+  options.shape.hash_locations = hash_locations;
+  options.shape.slots = slots;
+  options.runtime.device = device;
   options.overwrite = overwrite;
-  options.threads = threads;
-  options.moves = moves;
-  options.shared_bias = shared_bias;
-  options.flush = flush;
-  options.seed = seed;
-  options.max_bytes = max_bytes;
-  options.gpu_memory = gpu_memory.value_or(kHalfOfFree);
-  options.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
+  options.runtime.threads = threads;
+  options.tuning.moves = moves;
+  options.tuning.shared_bias = shared_bias;
+  options.tuning.flush = flush;
+  options.shape.seed = seed;
+  options.shape.max_bytes = max_bytes;
+  options.gpu.memory = gpu_memory.value_or(kHalfOfFree);
+  options.gpu.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
   return options;
 }
 
@@ -56,18 +56,17 @@ OpenOptions open_options(const std::string& device, bool read_only, unsigned thr
                          double bucket_cache, double value_cache, std::optional<std::uint64_t> value_memory,
                          const std::string& cache_policy) {
   OpenOptions options;
-  options.gpu_memory = gpu_memory.value_or(kHalfOfFree);
-  options.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
-  options.device = device;
+  options.gpu.memory = gpu_memory.value_or(kHalfOfFree);
+  options.gpu.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
+  options.runtime.device = device;
   options.read_only = read_only;
-  options.threads = threads;
-  options.moves = moves;
-  options.shared_bias = shared_bias;
-  options.flush = flush;
+  options.runtime.threads = threads;
+  options.tuning.moves = moves;
+  options.tuning.shared_bias = shared_bias;
+  options.tuning.flush = flush;
   options.salvage = salvage;
-  options.key_bytes = key.value_or(0);
-  options.value_bytes = value.value_or(0);
-  options.check_value_bytes = value.has_value();
+  options.key_bytes = key;
+  options.value_bytes = value;
   return options;
 }
 
@@ -106,53 +105,53 @@ Dict stats(const HeldTable& table) {
     s = table.stats();
   }
   Dict result;
-  result["path"] = s.path;
-  result["object"] = s.object;
-  result["device"] = s.device;
-  result["device_reason"] = s.device_reason;
-  result["medium"] = name(s.medium);
-  result["domain"] = name(s.domain);
-  result["score"] = name(s.score);
-  result["size"] = s.size;
-  result["slots"] = s.slots;
-  result["cells"] = s.cells;
-  result["free_cells"] = s.free_cells;
-  result["moves"] = s.moves;
-  result["resizes"] = s.resizes;
-  result["heap_growths"] = s.heap_growths;
-  result["heap_bytes"] = s.heap_bytes;
-  result["slab_bytes"] = s.slab_bytes;
-  result["live_bytes"] = s.live_bytes;
-  result["rounding_bytes"] = s.rounding_bytes;
-  result["claim_misses"] = s.claim_misses;
-  result["retries"] = s.retries;
-  result["unordered_rows"] = s.unordered_rows;
-  result["cluster_rows"] = s.cluster_rows;
-  result["gather_share"] = s.gather_share;
-  result["calibration_ms"] = s.calibration_ms;
-  result["cached_bytes"] = s.cached_bytes;
-  result["cached_ratio"] = s.cached_ratio;
-  result["bucket_hits"] = s.bucket_hits;
-  result["bucket_loads"] = s.bucket_loads;
-  result["cached_value_bytes"] = s.cached_value_bytes;
-  result["cached_value_ratio"] = s.cached_value_ratio;
-  result["cached_values"] = s.cached_values;
-  result["cache_hits"] = s.cache_hits;
-  result["known_hits"] = s.known_hits;
-  result["cache_loads"] = s.cache_loads;
-  result["cache_policy"] = s.cache_policy;
-  result["map_ms"] = s.map_ms;
-  result["recovery_ms"] = s.recovery_ms;
-  result["last_resize_ms"] = s.last_resize_ms;
-  result["last_resize_alloc_ms"] = s.last_resize_alloc_ms;
-  result["repaired_slots"] = s.repaired_slots;
-  result["finished_moves"] = s.finished_moves;
-  result["rehashed"] = s.rehashed;
-  result["left_out"] = s.left_out;
-  result["was_clean"] = s.was_clean;
-  result["flush_instruction"] = s.flush_instruction;
-  result["tile"] = s.tile;
-  result["threads"] = s.threads;
+  result["path"] = s.place.path;
+  result["object"] = s.place.object;
+  result["device"] = s.machine.device;
+  result["device_reason"] = s.machine.reason;
+  result["medium"] = name(s.place.medium);
+  result["domain"] = name(s.place.domain);
+  result["score"] = name(s.space.score);
+  result["size"] = s.space.size;
+  result["slots"] = s.space.slots;
+  result["cells"] = s.space.cells;
+  result["free_cells"] = s.space.free_cells;
+  result["moves"] = s.work.moves;
+  result["resizes"] = s.growth.resizes;
+  result["heap_growths"] = s.growth.heap_growths;
+  result["heap_bytes"] = s.pairs.heap_bytes;
+  result["slab_bytes"] = s.pairs.slab_bytes;
+  result["live_bytes"] = s.pairs.live_bytes;
+  result["rounding_bytes"] = s.pairs.rounding_bytes;
+  result["claim_misses"] = s.work.claim_misses;
+  result["retries"] = s.work.retries;
+  result["unordered_rows"] = s.search.unordered_rows;
+  result["cluster_rows"] = s.search.cluster_rows;
+  result["gather_share"] = s.search.gather_share;
+  result["calibration_ms"] = s.search.calibration_ms;
+  result["cached_bytes"] = s.bucket_cache.bytes;
+  result["cached_ratio"] = s.bucket_cache.ratio;
+  result["bucket_hits"] = s.bucket_cache.hits;
+  result["bucket_loads"] = s.bucket_cache.loads;
+  result["cached_value_bytes"] = s.value_cache.bytes;
+  result["cached_value_ratio"] = s.value_cache.ratio;
+  result["cached_values"] = s.value_cache.values;
+  result["cache_hits"] = s.value_cache.hits;
+  result["known_hits"] = s.value_cache.directory_hits;
+  result["cache_loads"] = s.value_cache.loads;
+  result["cache_policy"] = s.value_cache.policy;
+  result["map_ms"] = s.recovery.map_ms;
+  result["recovery_ms"] = s.recovery.recovery_ms;
+  result["last_resize_ms"] = s.growth.last_resize_ms;
+  result["last_resize_alloc_ms"] = s.growth.last_resize_alloc_ms;
+  result["repaired_slots"] = s.recovery.repaired_slots;
+  result["finished_moves"] = s.recovery.finished_moves;
+  result["rehashed"] = s.recovery.rehashed;
+  result["left_out"] = s.recovery.left_out;
+  result["was_clean"] = s.recovery.was_clean;
+  result["flush_instruction"] = s.machine.flush_instruction;
+  result["tile"] = s.machine.tile;
+  result["threads"] = s.machine.threads;
   return result;
 }
 
@@ -188,7 +187,7 @@ void bind_table(nb::module_& module) {
       .def(nb::new_(&open_options), "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a,
            "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a,
            "value_memory"_a.none(), "cache_policy"_a);
-  module.attr("default_capacity") = CreateOptions{}.capacity;
+  module.attr("default_capacity") = CreateOptions{}.shape.capacity;
   nb::class_<HeldTable> table(module, "Table");
   bind_run(table);
   table.def_static("create", &create, "path"_a, "options"_a, "fill"_a.none())

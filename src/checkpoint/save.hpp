@@ -6,6 +6,7 @@
 #pragma once
 
 #include "checkpoint/layout.hpp"
+#include "core/failpoint.hpp"
 #include "pool/copies.hpp"
 
 namespace holdfast::checkpoint {
@@ -16,6 +17,7 @@ void withdraw(Memory& memory, CopyHeader* header) {
   memory.store(&header->sequence, 0);
   memory.flush(header, sizeof *header);
   memory.fence();
+  HOLDFAST_FAILPOINT(state_withdrawn);
 }
 
 /// [header + 1, header + 1 + bytes) was written before.
@@ -24,6 +26,7 @@ void fill(Memory& memory, CopyHeader* header, const CopyHeader& next, std::size_
   memory.flush(header + 1, bytes);
   memory::store_words(memory, header, &next, sizeof next);
   memory.fence();
+  HOLDFAST_FAILPOINT(state_filled);
 }
 
 template <class Memory>
@@ -31,6 +34,7 @@ void switch_to(Memory& memory, std::uint64_t* word, std::uint64_t sequence, unsi
   memory.store(word, word_of(sequence, copy));
   memory.flush(word, sizeof *word);
   memory.fence();
+  HOLDFAST_FAILPOINT(state_switched);
 }
 
 inline bool is_intact(const CopyHeader& header) {

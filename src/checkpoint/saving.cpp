@@ -85,6 +85,7 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_
     memory::HeaderMemory memory = pool().header_memory(persist());
     withdraw(memory, header(copy));
     transfer = copy_tensors(copies_[copy].range, made, options);
+    HOLDFAST_FAILPOINT(state_copied);
   } catch (...) {
     lock.lock();
     copies_[copy].busy = false;

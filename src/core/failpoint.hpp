@@ -44,9 +44,18 @@ enum class Failpoint : std::uint32_t {
   mark_cleared,         ///< the clean mark; nothing has changed yet
   synced_without_mark,  ///< the data is on its device, the clean mark is not set
   pool_unnamed,         ///< a pool that is whole, under its temporary name
+  // Calls about a whole table or pool (gphash/cpu/cpu_growth.cpp, pool/snapshot.cpp).
+  level_emptied,      ///< all slots of a level, by clear; those of others are not, on a CPU
+  snapshot_headless,  ///< a snapshot's objects; it has no superblock
+  snapshot_unnamed,   ///< a snapshot that is whole, on its device, under its temporary name
   // Recovery (gphash/protocol/recover.hpp).
   torn_half_cleared,  ///< one of the two words of a half-written slot
   copy_dropped,       ///< the second copy of an item; the rest is not looked at yet
+  // Checkpoints (checkpoint/save.hpp, saving.cpp).
+  state_withdrawn,  ///< the copy that is to be written counts no more, durably
+  state_copied,     ///< the tensors are in it, and not its checksums
+  state_filled,     ///< it is whole, durably; the word does not name it
+  state_switched,   ///< the word names it, durably; the save is not acknowledged
   count
 };
 

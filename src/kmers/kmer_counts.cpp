@@ -46,6 +46,11 @@ KmerOptions checked(KmerOptions options) {
   return options;
 }
 
+bool stops(const KmerWatch& watch, const KmerProgress& progress) {
+  if (watch.progress) watch.progress(progress);
+  return watch.stop.stop_requested();
+}
+
 [[noreturn]] void no_memory() {
   throw NoSpace("the system has no memory for the tables of k-mers: count with fewer threads, or on a larger machine");
 }
@@ -78,7 +83,7 @@ class KmerCounts::Impl {
     bool stopped = false;
     try {
       while (!readers.done()) {
-        if (watch && watch({"reading", reading.taken(), expected.bytes})) stopped = true;
+        if (stops(watch, {"reading", reading.taken(), expected.bytes})) stopped = true;
         if (stopped) readers.stop();
       }
     } catch (...) {
@@ -166,7 +171,7 @@ class KmerCounts::Impl {
     for (;;) {
       const ChunkQueue::Got got = queue_.pop(chunk_);
       if (got == ChunkQueue::Got::end) break;
-      if (watch && watch({"counting", std::min(next_part_.load(), method_->parts()), method_->parts()})) return false;
+      if (stops(watch, {"counting", std::min(next_part_.load(), method_->parts()), method_->parts()})) return false;
       if (got == ChunkQueue::Got::chunk) return true;
     }
     counters_.join();

@@ -7,6 +7,7 @@
 
 #include "core/bits.hpp"
 #include "core/both.hpp"
+#include "core/failpoint.hpp"
 #include "core/random.hpp"
 #include "pool/medium/bulk_writer.hpp"
 #include "pool/space.hpp"
@@ -111,6 +112,7 @@ bool Snapshot::copy(PoolFile& pool, const std::vector<const Object*>& open, unsi
   BulkWriter writer(file_, medium_.granule);
   if (!write_parts(writer, threads, progress)) return false;
   written_ = writer.written();
+  HOLDFAST_FAILPOINT(snapshot_headless);
   write_header(writer, pool);
   return true;
 }
@@ -148,6 +150,7 @@ void Snapshot::write_header(BulkWriter& writer, const PoolFile& pool) {
 
 void Snapshot::finish() {
   file_.sync_data();
+  HOLDFAST_FAILPOINT(snapshot_unnamed);
   name_.give_to(file_, medium_.medium, temporary_);
 }
 

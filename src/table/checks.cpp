@@ -36,71 +36,72 @@ void check_offsets(const std::uint64_t* offsets, const void* bytes, std::size_t 
 }
 
 void check_parts(const Batch& batch, bool takes, bool accumulates) {
-  if (batch.column != 0 || batch.column_bytes != 0) refuse("values of any length have no columns: give whole ones");
+  const VariableLength parts = batch.variable.value_or(VariableLength{});
+  if (batch.column) refuse("values of any length have no columns: give whole ones");
   if (accumulates) refuse("accumulate: values of any length have no elements; find, combine and assign them");
   if (batch.out) refuse("values of any length do not go to `out`: give `blobs`");
-  if (batch.device_blobs) {
-    if (!batch.on_device) refuse("`device_blobs` are for arrays in GPU memory (on_device): give `blobs`");
-    if (batch.blobs) refuse("the batch has `blobs` and `device_blobs`: give one of them");
+  if (parts.device_blobs) {
+    if (!batch.device) refuse("`device_blobs` are for arrays in GPU memory (`device`): give `blobs`");
+    if (parts.blobs) refuse("the batch has `blobs` and `device_blobs`: give one of them");
     if (batch.size > kMostDeviceBlobs)
       refuse("the batch has " + std::to_string(batch.size) + " rows: give at most 2^30 with `device_blobs`");
   }
-  if (!batch.key_offsets) refuse("keys of this table are of any length: give `key_offsets`, where each begins");
-  if (!batch.on_device) check_offsets(batch.key_offsets, batch.keys, batch.size, "key");
+  if (!parts.key_offsets) refuse("keys of this table are of any length: give `key_offsets`, where each begins");
+  if (!batch.device) check_offsets(parts.key_offsets, batch.keys, batch.size, "key");
   if (!takes) return;
-  if (!batch.value_offsets) refuse("values of this table are of any length: give `value_offsets`, where each begins");
-  if (!batch.on_device) check_offsets(batch.value_offsets, batch.values, batch.size, "value");
+  if (!parts.value_offsets) refuse("values of this table are of any length: give `value_offsets`, where each begins");
+  if (!batch.device) check_offsets(parts.value_offsets, batch.values, batch.size, "value");
 }
 
 }  // namespace
 
-gphash::TableShape shape_for(const CreateOptions& options) {
-  if (!gphash::is_key_bytes(options.key_bytes)) {
-    refuse("key_bytes is " + std::to_string(options.key_bytes) +
+gphash::TableShape shape_for(const Shape& wanted) {
+  if (!gphash::is_key_bytes(wanted.key_bytes)) {
+    refuse("key_bytes is " + std::to_string(wanted.key_bytes) +
            ": keys have 8 bytes, or another multiple of 8 up to 128; pad shorter ones");
   }
-  if ((options.key_bytes == kVariableBytes) != (options.value_bytes == kVariableBytes)) {
+  if ((wanted.key_bytes == kVariableBytes) != (wanted.value_bytes == kVariableBytes)) {
     refuse("one of keys and values is of any length, the other of " +
-           std::to_string(std::min(options.key_bytes, options.value_bytes)) +
+           std::to_string(std::min(wanted.key_bytes, wanted.value_bytes)) +
            " bytes: in this version both are of any length, or neither is");
   }
-  if (options.value_bytes > 65536 && options.value_bytes != kVariableBytes) {
-    refuse("value_bytes is " + std::to_string(options.value_bytes) + ": give 0 to 65536");
+  if (wanted.value_bytes > 65536 && wanted.value_bytes != kVariableBytes) {
+    refuse("value_bytes is " + std::to_string(wanted.value_bytes) + ": give 0 to 65536");
   }
-  if (static_cast<unsigned>(options.score) >= kScores) {
-    refuse("score is number " + std::to_string(static_cast<unsigned>(options.score)) +
+  if (static_cast<unsigned>(wanted.score) >= kScores) {
+    refuse("score is number " + std::to_string(static_cast<unsigned>(wanted.score)) +
            ": give none, step, time or frequency");
   }
-  if (options.score != Score::none && options.key_bytes == kVariableBytes) {
-    refuse(std::string("score is \"") + name(options.score) +
+  if (wanted.score != Score::none && wanted.key_bytes == kVariableBytes) {
+    refuse(std::string("score is \"") + name(wanted.score) +
            "\", and keys and values are of any length, with which none is kept in this version: give both a length");
   }
-  const std::uint64_t lanes = std::uint64_t{options.levels} * options.hash_locations * options.slots;
-  if (lanes == 0 || lanes > index::kMaxLanes || options.levels > index::kMaxLevels) {
-    refuse("levels × hash_locations × slots is " + std::to_string(options.levels) + " × " +
-           std::to_string(options.hash_locations) + " × " + std::to_string(options.slots) +
+  const std::uint64_t lanes = std::uint64_t{wanted.levels} * wanted.hash_locations * wanted.slots;
+  if (lanes == 0 || lanes > index::kMaxLanes || wanted.levels > index::kMaxLevels) {
+    refuse("levels × hash_locations × slots is " + std::to_string(wanted.levels) + " × " +
+           std::to_string(wanted.hash_locations) + " × " + std::to_string(wanted.slots) +
            ": each must be at least 1, levels at most " + std::to_string(index::kMaxLevels) +
            ", and their product at most " + std::to_string(index::kMaxLanes));
   }
-  if (options.capacity > kMostItems) {
-    refuse("capacity is " + std::to_string(options.capacity) + ": give at most 2^40; the table grows by itself");
+  if (wanted.capacity > kMostItems) {
+    refuse("capacity is " + std::to_string(wanted.capacity) + ": give at most 2^40; the table grows by itself");
   }
   gphash::TableShape shape;
-  shape.key_bytes = options.key_bytes;
-  shape.value_bytes = options.value_bytes;
-  shape.levels = options.levels;
-  shape.hash_locations = options.hash_locations;
-  shape.slots = options.slots;
-  shape.top_level = options.levels;
-  while (slots_of(shape) * 9 / 10 < options.capacity) ++shape.top_level;
-  shape.score = options.score;
-  const bool in_cells = gphash::cell_bytes_of(options.value_bytes, options.score) != 0;
-  shape.cells = in_cells ? options.capacity + options.capacity / 32 + 64 : 0;
-  if (options.value_bytes == kVariableBytes) {  // a directory, and as if pairs had 64 bytes; the heap grows by itself
-    shape.cells = 1 + std::max<std::uint64_t>(1, options.capacity / (index::kSlabBytes / 64));
+  shape.key_bytes = wanted.key_bytes;
+  shape.value_bytes = wanted.value_bytes;
+  shape.levels = wanted.levels;
+  shape.hash_locations = wanted.hash_locations;
+  shape.slots = wanted.slots;
+  shape.top_level = wanted.levels;
+  while (slots_of(shape) * 9 / 10 < wanted.capacity) ++shape.top_level;
+  shape.score = wanted.score;
+  const bool in_cells = gphash::cell_bytes_of(wanted.value_bytes, wanted.score) != 0;
+  shape.cells = in_cells ? wanted.capacity + wanted.capacity / 32 + 64 : 0;
+  if (wanted.value_bytes == kVariableBytes) {  // a directory, and as if pairs had 64 bytes; the heap grows by itself
+    shape.cells = 1 + std::max<std::uint64_t>(1, wanted.capacity / (index::kSlabBytes / 64));
   }
-  shape.seed = options.seed;
-  shape.max_bytes = options.max_bytes;
+  shape.seed = wanted.seed;
+  shape.max_bytes = wanted.max_bytes;
   return shape;
 }
 
@@ -126,7 +127,7 @@ OpSet operations_of(const Batch& batch) {
     }
     return OpSet(batch.op);
   }
-  if (batch.on_device) return OpSet::all();  // the codes are not for the host to read
+  if (batch.device) return OpSet::all();  // the codes are not for the host to read
   OpSet ops;
   for (std::size_t i = 0; i < batch.size; ++i) {
     if (batch.ops[i] >= kOps) {
@@ -142,13 +143,27 @@ namespace {
 
 /// The bytes of a row of values.
 std::uint32_t row_bytes(const Batch& batch, std::uint32_t value_bytes) {
-  if (batch.column == 0 && batch.column_bytes == 0) return value_bytes;
-  if (batch.column_bytes == 0 || std::uint64_t{batch.column} + batch.column_bytes > value_bytes) {
-    refuse("the column is bytes " + std::to_string(batch.column) + " to " +
-           std::to_string(std::uint64_t{batch.column} + batch.column_bytes) + " of values of " +
-           std::to_string(value_bytes) + " bytes: give some that lie in them");
+  if (!batch.column) return value_bytes;
+  const auto [begin, bytes] = *batch.column;
+  if (bytes == 0 || std::uint64_t{begin} + bytes > value_bytes) {
+    refuse("the column is bytes " + std::to_string(begin) + " to " + std::to_string(std::uint64_t{begin} + bytes) +
+           " of values of " + std::to_string(value_bytes) + " bytes: give some that lie in them");
   }
-  return batch.column_bytes;
+  return bytes;
+}
+
+/// Where a batch goes on that was stopped.
+void check_from(const Batch& batch, bool variable) {
+  if (batch.from == 0) return;
+  if (batch.from > batch.size) {
+    refuse("the batch begins at row " + std::to_string(batch.from) + " of " + std::to_string(batch.size) +
+           ": give the `next` of the result that it goes on from");
+  }
+  if (batch.device) refuse("a batch of arrays in GPU memory is never stopped: begin it at row 0");
+  if (variable && batch.variable && batch.variable->blobs && batch.variable->blobs->size() != batch.size) {
+    refuse("`blobs` has " + std::to_string(batch.variable->blobs->size()) + " rows, and the batch " +
+           std::to_string(batch.size) + ": go on with those that the batch began with");
+  }
 }
 
 }  // namespace
@@ -156,31 +171,34 @@ std::uint32_t row_bytes(const Batch& batch, std::uint32_t value_bytes) {
 void check_batch(const Batch& batch, OpSet ops, std::uint32_t key_bytes, std::uint32_t whole_value_bytes) {
   const bool variable = key_bytes == kVariableBytes;
   const std::uint32_t value_bytes = variable ? whole_value_bytes : row_bytes(batch, whole_value_bytes);
+  check_from(batch, variable);
   if (batch.size == 0) return;
-  const bool may_be_empty = variable && batch.key_offsets;  // arrays of a GPU are looked at there
-  if (!batch.keys && !(may_be_empty && (batch.on_device || batch.key_offsets[batch.size] == 0)))
+  const std::uint64_t* const key_offsets = batch.variable ? batch.variable->key_offsets : nullptr;
+  const bool may_be_empty = variable && key_offsets;  // arrays of a GPU are looked at there
+  if (!batch.keys && !(may_be_empty && (batch.device || key_offsets[batch.size] == 0)))
     refuse("the batch has no keys: give an array of " + std::to_string(batch.size) + " keys");
-  const bool known = !batch.ops || !batch.on_device;  // codes in GPU memory are looked at there
+  const bool known = !batch.ops || !batch.device;  // codes in GPU memory are looked at there
   const bool takes = known && ops.takes_values(), accumulates = known && ops.has(Op::accumulate);
   if (variable) return check_parts(batch, takes, accumulates);
-  if (batch.key_offsets || batch.value_offsets || batch.blobs || batch.device_blobs) {
+  if (batch.variable) {
     refuse("the batch has offsets, but keys and values of this table are of fixed length: give arrays of them");
   }
   if (takes && value_bytes != 0 && !batch.values) {
     refuse("the batch has no values: give an array of " + std::to_string(batch.size) + " × " +
            std::to_string(value_bytes) + " bytes");
   }
-  if (batch.combine > Combine::max || static_cast<unsigned>(batch.element) >= kElements) {
+  const Accumulate how = batch.accumulate.value_or(Accumulate{});
+  if (how.combine > Combine::max || static_cast<unsigned>(how.element) >= kElements) {
     refuse("combine or element is a code that none has: give add, min or max, and the type of the elements");
   }
-  if (accumulates && value_bytes % element_bytes(batch.element) != 0) {
+  if (accumulates && value_bytes % element_bytes(how.element) != 0) {
     refuse("accumulate: a value of " + std::to_string(value_bytes) + " bytes is not an array of elements of " +
-           std::to_string(element_bytes(batch.element)) + " bytes");
+           std::to_string(element_bytes(how.element)) + " bytes");
   }
-  if (batch.scale == 1) return;
-  if (!std::isfinite(batch.scale)) refuse("scale is " + std::to_string(batch.scale) + ": give a finite number");
-  if (batch.combine != Combine::add || !is_float(batch.element)) {
-    refuse("scale is " + std::to_string(batch.scale) +
+  if (how.scale == 1) return;
+  if (!std::isfinite(how.scale)) refuse("scale is " + std::to_string(how.scale) + ": give a finite number");
+  if (how.combine != Combine::add || !is_float(how.element)) {
+    refuse("scale is " + std::to_string(how.scale) +
            ": only sums of floating-point elements are scaled; leave it at 1");
   }
 }

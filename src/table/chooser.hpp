@@ -20,7 +20,10 @@ class Chooser {
   bool reads_values() const { return selection_.where || selection_.where_all; }
   /// True if the range of scores leaves some out.
   bool reads_scores() const { return selection_.least_score != 0 || selection_.greatest_score != ~std::uint64_t{0}; }
-  bool stops() const { return selection_.stop && selection_.stop(); }
+  bool stops() const {
+    if (selection_.progress) selection_.progress();
+    return selection_.stop.stop_requested();
+  }
 
   /// Moves the chosen ones of `n` items to the front of the arrays, and returns how many they are. `values` and `scores` may be
   /// null if nobody reads them.

@@ -32,10 +32,8 @@ void must_agree(const std::string& path, const char* what, std::uint32_t asked, 
 
 void must_agree(const gphash::TableObject& table, const OpenOptions& options) {
   const gphash::TableShape& shape = table.shape();
-  if (options.key_bytes != 0) must_agree(table.path(), "keys", options.key_bytes, shape.key_bytes);
-  if (options.value_bytes != 0 || options.check_value_bytes) {
-    must_agree(table.path(), "values", options.value_bytes, shape.value_bytes);
-  }
+  if (options.key_bytes) must_agree(table.path(), "keys", *options.key_bytes, shape.key_bytes);
+  if (options.value_bytes) must_agree(table.path(), "values", *options.value_bytes, shape.value_bytes);
 }
 
 gphash::TableUse use_for(const std::string& label, const table::Choice& choice, bool flush, bool salvage) {
@@ -44,10 +42,16 @@ gphash::TableUse use_for(const std::string& label, const table::Choice& choice, 
   return use;
 }
 
-template <class Options>
-machine::MachineOptions machine_options(const Options& options, bool calibrate) {
-  return {options.threads,    options.moves,       options.shared_bias, 0,        options.gpu_memory,
-          options.order_from, options.time_phases, options.cache,       calibrate};
+machine::MachineOptions machine_options(const Runtime& runtime, const Gpu& gpu, const Tuning& tuning) {
+  return {.threads = runtime.threads,
+          .moves = tuning.moves,
+          .shared_bias = tuning.shared_bias,
+          .device = 0,
+          .gpu_memory = gpu.memory,
+          .order_from = tuning.order_from,
+          .time_phases = tuning.time_phases,
+          .cache = gpu.cache,
+          .calibrate = tuning.calibrate};
 }
 
 }  // namespace
@@ -107,21 +111,22 @@ void Pool::Impl::require_closed(std::uint32_t number, const std::string& name, c
 
 std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, const CreateOptions& wanted,
                                                       const std::string& label) {
-  const gphash::TableShape shape = table::shape_for(wanted);
-  table::check_cache(wanted.cache);
-  table::check_device(wanted.device);
+  const gphash::TableShape shape = table::shape_for(wanted.shape);
+  table::check_cache(wanted.gpu.cache);
+  table::check_device(wanted.runtime.device);
   const std::shared_ptr<memory::PoolFile> pool = file();
   const auto guard = pass();
   const auto directory = pool->directory();
   const memory::ObjectEntry* const before = wanted.overwrite ? directory->find(name) : nullptr;
   if (before != nullptr) require_closed(before->number, name, "cannot be replaced meanwhile");
-  table::Choice choice = table::choose_machine(wanted.device, *pool);
+  table::Choice choice = table::choose_machine(wanted.runtime.device, *pool);
   memory::Edit edit(*pool);
   if (before != nullptr) edit.drop(before->number);
-  auto object = gphash::TableObject::create(edit, pool, name, shape, use_for(label, choice, wanted.flush, false));
+  auto object =
+      gphash::TableObject::create(edit, pool, name, shape, use_for(label, choice, wanted.tuning.flush, false));
   const std::uint32_t number = object->number();
   auto made = std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
-                                            machine_options(wanted, true), false);
+                                            machine_options(wanted.runtime, wanted.gpu, wanted.tuning), false);
   edit.commit();  // now that the device can work on it: what it replaces stays until then
   tables_[number] = {made, made->ended()};
   return made;
@@ -129,20 +134,20 @@ std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, c
 
 std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, const OpenOptions& wanted,
                                                     const std::string& label) {
-  table::check_cache(wanted.cache);
+  table::check_cache(wanted.gpu.cache);
   const std::shared_ptr<memory::PoolFile> pool = file();
   const auto guard = pass();
   const auto directory = pool->directory();
   const memory::ObjectEntry& entry = require(*directory, name);
   require_closed(entry.number, name, "opens once at a time");
-  table::Choice choice = table::choose_machine(wanted.device, *pool);
-  auto object =
-      gphash::TableObject::open(pool, entry, use_for(label, choice, wanted.flush, wanted.salvage || options.salvage));
+  table::Choice choice = table::choose_machine(wanted.runtime.device, *pool);
+  auto object = gphash::TableObject::open(
+      pool, entry, use_for(label, choice, wanted.tuning.flush, wanted.salvage || options.salvage));
   must_agree(*object, wanted);
   const std::uint64_t left_out = pool->access() == memory::Access::scratch ? table::leave_out_damage(*object) : 0;
-  auto opened =
-      std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
-                                    machine_options(wanted, wanted.calibrate), wanted.read_only || options.read_only);
+  auto opened = std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
+                                              machine_options(wanted.runtime, wanted.gpu, wanted.tuning),
+                                              wanted.read_only || options.read_only);
   opened->left_out = left_out;
   tables_[entry.number] = {opened, opened->ended()};
   return opened;
@@ -244,9 +249,9 @@ Table Table::create(const std::string& path, const CreateOptions& options) {
 }
 
 Table Table::create(const std::string& path, const CreateOptions& options, const std::function<void(Table&)>& fill) {
-  table::shape_for(options);  // bad arguments make no file
-  table::check_cache(options.cache);
-  table::check_device(options.device);
+  table::shape_for(options.shape);  // bad arguments make no file
+  table::check_cache(options.gpu.cache);
+  table::check_device(options.runtime.device);
   memory::NewPool pool(path, options.overwrite);
   CreateOptions inner = options;
   inner.overwrite = false;

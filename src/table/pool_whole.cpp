@@ -84,12 +84,19 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
     }
     // Edits of the directory come from these tables or from this pool: none is under way, and none begins.
     const auto held = Clock::now();
-    result.stopped = !snapshot.copy(*pool, objects, how.threads, progress);
+    const auto go_on = [&](std::uint64_t done, std::uint64_t total) {
+      return (!progress || progress(done, total)) && !how.stop.stop_requested();
+    };
+    result.stopped = !snapshot.copy(*pool, objects, how.threads, go_on);
     result.held_ms = ms_since(held);
     pool->require_whole();  // else zeroes were copied
   };
   if (how.progress) {
-    if (!table::run_aside(copy, how.progress)) result.stopped = true;
+    const auto ask = [&](std::uint64_t done, std::uint64_t total) {
+      how.progress(done, total);
+      return !how.stop.stop_requested();
+    };
+    if (!table::run_aside(copy, ask)) result.stopped = true;
   } else {
     copy({});
   }

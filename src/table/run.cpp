@@ -1,4 +1,4 @@
-// run.cpp: Table::run: a batch passes the table's gates, piece by piece where somebody may want to do something in between.
+// run.cpp: Table::run: a batch passes the table's gates, and leaves them where somebody stops it.
 #include <algorithm>
 #include <cstring>
 
@@ -13,8 +13,8 @@ namespace {
 /// Whether it may change anything: the host looks at no mask in GPU memory.
 bool may_change(const Batch& batch, OpSet ops) {
   if (!ops.changes()) return false;
-  if (batch.mask == nullptr || batch.on_device) return true;
-  return std::any_of(batch.mask, batch.mask + batch.size, [](std::uint8_t byte) { return byte != 0; });
+  if (batch.mask == nullptr || batch.device) return true;
+  return std::any_of(batch.mask + batch.from, batch.mask + batch.size, [](std::uint8_t byte) { return byte != 0; });
 }
 
 /// What rows that have not run read, from `from` on: nothing.
@@ -22,9 +22,9 @@ void read_nothing(const Batch& batch, std::size_t from, std::uint32_t value_byte
   const std::size_t rest = batch.size - from;
   if (batch.found) std::fill_n(batch.found + from, rest, false);
   if (batch.scores) std::fill_n(batch.scores + from, rest, 0);
-  if (batch.blobs) std::fill_n(batch.blobs->rows() + from, rest, Blob{});
+  if (batch.variable && batch.variable->blobs) std::fill_n(batch.variable->blobs->rows() + from, rest, Blob{});
   if (!batch.out) return;
-  const std::size_t bytes = batch.column_bytes != 0 ? batch.column_bytes : value_bytes;
+  const std::size_t bytes = batch.column ? batch.column->bytes : value_bytes;
   for (std::size_t row = from; row < batch.size; ++row) {
     if (!reads_value(batch.ops ? static_cast<Op>(batch.ops[row]) : batch.op)) continue;
     std::memset(static_cast<std::byte*>(batch.out) + row * bytes, 0, bytes);
@@ -35,7 +35,7 @@ void read_nothing(const Batch& batch, std::size_t from, std::uint32_t value_byte
 
 void Table::Impl::check_batch(const Batch& batch, OpSet ops) const {
   table::check_batch(batch, ops, key_bytes, value_bytes);
-  if (batch.on_device && !machine_->on_gpu()) {
+  if (batch.device && !machine_->on_gpu()) {
     throw InvalidArgument("the arrays are in GPU memory, but " + path +
                           " is worked on by the CPU: copy them to the host, or open the table with device=\"cuda\"");
   }
@@ -50,36 +50,28 @@ void Table::Impl::check_batch(const Batch& batch, OpSet ops) const {
 BatchResult Table::run(const Batch& batch) {
   const OpSet ops = table::operations_of(batch);
   BatchResult result;
-  bool changes = false;
-  std::uint64_t score = 0;
-  for (std::size_t at = 0;;) {
-    const bool first = at == 0;
-    {
-      Impl::Change use;
-      if (ops.changes()) {
-        use = impl_->change();
-      } else {
-        use.open = impl_->use();
-      }
-      if (first) {
-        impl_->check_batch(batch, ops);
-        if (batch.size == 0) return result;
-        changes = may_change(batch, ops);
-        if (changes) score = impl_->score_now();
-      }
-      if (changes) impl_->about_to_change(batch.size - at);
-      at = impl_->machine().run(batch, ops, score, at, result);
-      impl_->must_be_whole();
+  {
+    Impl::Change use;
+    if (ops.changes()) {
+      use = impl_->change();
+    } else {
+      use.open = impl_->use();
     }
-    if (at == batch.size) return result;
-    // Nothing of the table is held now. Whatever ends the batch from here on, its statuses are true.
-    if (first && batch.statuses) std::fill(batch.statuses + at, batch.statuses + batch.size, Status::not_run);
-    if (batch.resume && batch.resume()) continue;
-    read_nothing(batch, at, impl_->value_bytes);
-    result.count[static_cast<unsigned>(Status::not_run)] += batch.size - at;
-    result.stopped = true;
-    return result;
+    impl_->check_batch(batch, ops);
+    result.next = batch.size;
+    if (batch.from == batch.size) return result;
+    const bool changes = may_change(batch, ops);
+    const std::uint64_t score = changes ? impl_->score_now() : 0;
+    if (changes) impl_->about_to_change(batch.size - batch.from);
+    result.next = impl_->machine().run(batch, ops, score, batch.from, result);
+    impl_->must_be_whole();
   }
+  if (result.next == batch.size) return result;
+  if (batch.statuses) std::fill(batch.statuses + result.next, batch.statuses + batch.size, Status::not_run);
+  read_nothing(batch, result.next, impl_->value_bytes);
+  result.count[static_cast<unsigned>(Status::not_run)] += batch.size - result.next;
+  result.stopped = true;
+  return result;
 }
 
 }  // namespace holdfast

@@ -11,15 +11,15 @@ namespace holdfast {
 
 namespace {
 
-Batch host_batch(Op op, const void* keys, std::size_t n) {
+Batch host_batch(Op op, KeyPointer keys, std::size_t n) {
   Batch batch;
   batch.op = op;
-  batch.keys = keys;
+  batch.keys = keys.get();
   batch.size = n;
   return batch;
 }
 
-Batch changing_batch(Op op, const void* keys, const void* values, std::size_t n, Status* statuses) {
+Batch changing_batch(Op op, KeyPointer keys, const void* values, std::size_t n, Status* statuses) {
   Batch batch = host_batch(op, keys, n);
   batch.values = values;
   batch.statuses = statuses;
@@ -33,44 +33,43 @@ Table::Table(Table&&) noexcept = default;
 Table& Table::operator=(Table&&) noexcept = default;
 Table::~Table() = default;
 
-BatchResult Table::insert(const void* keys, const void* values, std::size_t n, Status* statuses) {
+BatchResult Table::insert(KeyPointer keys, const void* values, std::size_t n, Status* statuses) {
   return run(changing_batch(Op::insert, keys, values, n, statuses));
 }
 
-BatchResult Table::insert_or_assign(const void* keys, const void* values, std::size_t n, Status* statuses) {
+BatchResult Table::insert_or_assign(KeyPointer keys, const void* values, std::size_t n, Status* statuses) {
   return run(changing_batch(Op::insert_or_assign, keys, values, n, statuses));
 }
 
-BatchResult Table::assign(const void* keys, const void* values, std::size_t n, Status* statuses) {
+BatchResult Table::assign(KeyPointer keys, const void* values, std::size_t n, Status* statuses) {
   return run(changing_batch(Op::assign, keys, values, n, statuses));
 }
 
-BatchResult Table::erase(const void* keys, std::size_t n, Status* statuses) {
+BatchResult Table::erase(KeyPointer keys, std::size_t n, Status* statuses) {
   return run(changing_batch(Op::erase, keys, nullptr, n, statuses));
 }
 
-BatchResult Table::accumulate(const void* keys, const void* values, std::size_t n, Combine combine, Element element,
+BatchResult Table::accumulate(KeyPointer keys, const void* values, std::size_t n, Combine combine, Element element,
                               Status* statuses) {
   Batch batch = changing_batch(Op::accumulate, keys, values, n, statuses);
-  batch.combine = combine;
-  batch.element = element;
+  batch.accumulate = Accumulate{.combine = combine, .element = element};
   return run(batch);
 }
 
-BatchResult Table::find(const void* keys, void* values, std::size_t n, bool* found) {
+BatchResult Table::find(KeyPointer keys, void* values, std::size_t n, bool* found) {
   Batch batch = host_batch(Op::find, keys, n);
   batch.out = values;
   batch.found = found;
   return run(batch);
 }
 
-BatchResult Table::contains(const void* keys, std::size_t n, bool* found) {
+BatchResult Table::contains(KeyPointer keys, std::size_t n, bool* found) {
   Batch batch = host_batch(Op::contains, keys, n);
   batch.found = found;
   return run(batch);
 }
 
-BatchResult Table::scores(const void* keys, std::uint64_t* scores, std::size_t n, bool* found) {
+BatchResult Table::scores(KeyPointer keys, std::uint64_t* scores, std::size_t n, bool* found) {
   impl_->require_scores();
   Batch batch = host_batch(Op::contains, keys, n);
   batch.scores = scores;
@@ -191,17 +190,17 @@ Stats Table::stats() const {
   const auto use = impl_->use();
   const gphash::TableObject& object = impl_->object();
   Stats stats;
-  stats.path = impl_->path;
-  stats.object = object.number();
-  stats.medium = object.medium();
-  stats.domain = object.domain(impl_->machine().on_gpu());
-  stats.device = impl_->machine().on_gpu() ? "cuda:" + std::to_string(impl_->choice().device) : "cpu";
-  stats.device_reason = impl_->choice().why;
-  stats.score = impl_->score;
-  stats.map_ms = object.map_ms();
-  stats.left_out = impl_->left_out;
-  stats.was_clean = object.was_clean();
-  stats.flush_instruction = memory::name(object.persist().kind);
+  stats.place.path = impl_->path;
+  stats.place.object = object.number();
+  stats.place.medium = object.medium();
+  stats.place.domain = object.domain(impl_->machine().on_gpu());
+  stats.machine.device = impl_->machine().on_gpu() ? "cuda:" + std::to_string(impl_->choice().device) : "cpu";
+  stats.machine.reason = impl_->choice().why;
+  stats.space.score = impl_->score;
+  stats.recovery.map_ms = object.map_ms();
+  stats.recovery.left_out = impl_->left_out;
+  stats.recovery.was_clean = object.was_clean();
+  stats.machine.flush_instruction = memory::name(object.persist().kind);
   impl_->machine().stats(stats);
   return stats;
 }

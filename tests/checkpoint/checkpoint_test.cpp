@@ -184,7 +184,7 @@ TEST_F(CheckpointTest, GrowsAndRefusesWhatItCannotHold) {
   const TensorView missing[] = {{"two", ElementType::f64, {}, &one}};
   expect_error<PoolMismatch>([&] { checkpoint.restore_into(missing); }, "no tensor");
   expect_error<InvalidArgument>([&] { Checkpoint::create(pool, "b", {.copies = 9}); }, "2 to 8");
-  Table table = pool.create_table("t", {.key_bytes = 8, .value_bytes = 8});
+  Table table = pool.create_table("t", {.shape = {.key_bytes = 8, .value_bytes = 8}});
   table.close();
   expect_error<PoolMismatch>([&] { Checkpoint::open(pool, "t"); }, "not a checkpoint");
   EXPECT_TRUE(pool.check().errors.empty());

@@ -26,8 +26,8 @@ int main(int, char** argv) {
     std::puts("compiled; there is no GPU to run it on");
     return 0;
   }
-  auto table =
-      holdfast::Table::create(argv[1], {.value_bytes = 4, .capacity = 1000, .device = "cuda", .overwrite = true});
+  auto table = holdfast::Table::create(
+      argv[1], {.shape = {.value_bytes = 4, .capacity = 1000}, .runtime = {.device = "cuda"}, .overwrite = true});
   auto session = table.session(nullptr, 10);
   count_remainders<<<8, 128>>>(session.ref<std::uint64_t, std::uint32_t>(), 1000);
   session.commit(nullptr);

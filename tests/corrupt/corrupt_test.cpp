@@ -155,7 +155,7 @@ TEST(Corrupt, NewerVersionIsNamed) {
   edit_superblock(bytes, [](memory::Superblock& block) { block.version = memory::kVersion + 1; });
   const std::string path = pool_path() + "-newer";
   write_file(path, bytes);
-  EXPECT_THROW(Table::open(path, {.device = "cpu"}), PoolVersion);
+  EXPECT_THROW(Table::open(path, {.runtime = {.device = "cpu"}}), PoolVersion);
   EXPECT_THROW(inspect(path), PoolVersion);
   EXPECT_THROW(check(path), PoolVersion);
   EXPECT_EQ(read_file(path), bytes) << "a refused pool is not written to";
@@ -170,7 +170,7 @@ TEST(Corrupt, RefusedPoolsAreNotWrittenTo) {
       std::string bytes = image.bytes;
       bytes[at] = bytes[at + 4096] = '\x55';
       write_file(path, bytes);
-      EXPECT_THROW(Table::open(path, {.device = "cpu"}), PoolCorrupt) << image.name;
+      EXPECT_THROW(Table::open(path, {.runtime = {.device = "cpu"}}), PoolCorrupt) << image.name;
       // Where the table alone was refused, the pool was open: the note of its owner went.
       if (at >= page) bytes.replace(memory::kOwnerOffset, memory::kPage, memory::kPage, '\0');
       EXPECT_TRUE(read_file(path) == bytes) << image.name;

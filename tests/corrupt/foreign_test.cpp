@@ -74,7 +74,7 @@ TEST(Corrupt, SymbolicLinkToAPoolOpens) {
 TEST(Corrupt, PoolsAreReadableByTheirOwnerAlone) {
   const std::string path = pool_path() + "-mode";
   const mode_t before = umask(0);
-  Table::create(path, {.capacity = 16, .device = "cpu", .overwrite = true}).close();
+  Table::create(path, {.shape = {.capacity = 16}, .runtime = {.device = "cpu"}, .overwrite = true}).close();
   umask(before);
   struct stat status {};
   ASSERT_EQ(stat(path.c_str(), &status), 0);

@@ -105,8 +105,8 @@ class Case {
     std::vector<Table> tables;
     for (const ObjectInfo& object : pool.objects()) {
       OpenOptions options;
-      options.device = "cpu";
-      options.threads = 1;
+      options.runtime.device = "cpu";
+      options.runtime.threads = 1;
       options.read_only = read_only;
       try {
         tables.push_back(pool.table(object.name, options));

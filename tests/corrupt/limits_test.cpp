@@ -25,15 +25,15 @@ class Limits : public testing::Test {
   }
   static CreateOptions small() {
     CreateOptions options;
-    options.capacity = 16;
-    options.device = "cpu";
-    options.threads = 1;
+    options.shape.capacity = 16;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
     return options;
   }
   static void expect_items(Pool& pool) {
     OpenOptions options;
-    options.device = "cpu";
-    options.threads = 1;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
     Exercised exercised;
     Table table = pool.table("numbers", options);
     EXPECT_TRUE(export_all(table, exercised) == objects().items.at(kNumbers));

@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 OpenOptions on_cpu() {
   OpenOptions options;
-  options.device = "cpu";
-  options.threads = 1;
+  options.runtime.device = "cpu";
+  options.runtime.threads = 1;
   return options;
 }
 
@@ -188,8 +188,8 @@ TEST_F(Objects, AreRenamedAndReplaced) {
   pool.rename(damaged, "to be repaired");
   EXPECT_EQ(find(pool.objects(), kCells).name, "to be repaired");
   CreateOptions options;
-  options.capacity = 16;
-  options.device = "cpu";
+  options.shape.capacity = 16;
+  options.runtime.device = "cpu";
   options.overwrite = true;
   for (const std::uint32_t number : {kCells, kUnknown}) {
     const std::string name = find(pool.objects(), number).name;

@@ -57,7 +57,7 @@ class Retired : public testing::TestWithParam<Fixture> {
         expect_refused("Pool::open", [&] { Pool::open(path_, {.read_only = read_only, .salvage = salvage}); });
         expect_refused("Table::open", [&] {
           OpenOptions options;
-          options.device = "cpu";
+          options.runtime.device = "cpu";
           options.read_only = read_only;
           options.salvage = salvage;
           Table::open(path_, options);
@@ -92,7 +92,7 @@ TEST_P(Retired, IsRefusedByNameWithOneDamagedCopy) {
 
 TEST_P(Retired, IsReplacedOnlyIfAskedTo) {
   EXPECT_THROW(Pool::create(path_), PoolExists);
-  EXPECT_THROW(Table::create(path_, {.device = "cpu"}), PoolExists);
+  EXPECT_THROW(Table::create(path_, {.runtime = {.device = "cpu"}}), PoolExists);
   EXPECT_TRUE(read_file(path_) == bytes_);
   Pool::create(path_, true).close();
   EXPECT_EQ(inspect(path_).version, 5u);

@@ -15,9 +15,9 @@ class Unlocked : public testing::Test {
  protected:
   Unlocked() {
     CreateOptions options;
-    options.capacity = 16;
-    options.device = "cpu";
-    options.threads = 1;
+    options.shape.capacity = 16;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
     pool_.create_table("numbers", options).close();
     pool_.create_table("renamed", options).close();
   }
@@ -58,9 +58,9 @@ TEST_F(Unlocked, ACommitIsNoDamage) {
 /// Objects come and go, and their pages lie where those of others lay.
 TEST_F(Unlocked, ADropIsNoDamage) {
   CreateOptions options;
-  options.capacity = 16;
-  options.device = "cpu";
-  options.threads = 1;
+  options.shape.capacity = 16;
+  options.runtime.device = "cpu";
+  options.runtime.threads = 1;
   inspect_during([&](unsigned i) {
     pool_.create_table("a" + std::to_string(i), options).close();
     if (i % 3 != 0) pool_.create_table("b" + std::to_string(i), options).close();
@@ -71,8 +71,8 @@ TEST_F(Unlocked, ADropIsNoDamage) {
 
 TEST_F(Unlocked, AMarkIsNoDamage) {
   OpenOptions options;
-  options.device = "cpu";
-  options.threads = 1;
+  options.runtime.device = "cpu";
+  options.runtime.threads = 1;
   Table table = pool_.table("numbers", options);
   const std::uint64_t key = 4711;
   inspect_during([&](unsigned i) {

@@ -50,13 +50,12 @@ void check_all_elements(std::uint32_t bytes, std::uint64_t order_from, std::size
       put_elements(rows.values, element, gpu.random);
       Batch batch = rows.batch();
       batch.op = Op::accumulate;
-      batch.combine = how;
-      batch.element = element;
+      batch.accumulate = Accumulate{.combine = how, .element = element};
       gpu.table->run(batch);
       ASSERT_NO_FATAL_FAILURE(gpu.compare(rows, batch)) << "element " << e << " combine " << int(how);
     }
     ASSERT_NO_FATAL_FAILURE(gpu.verify());
-    EXPECT_EQ(gpu.table->stats().phased_batches, order_from == 1 ? 3u : 0u);
+    EXPECT_EQ(gpu.table->stats().work.phased_batches, order_from == 1 ? 3u : 0u);
   }
 }
 
@@ -81,14 +80,14 @@ void compare_scaled_sums(std::uint64_t order_from, std::size_t n, std::uint64_t 
       if (bytes % element_bytes(element) != 0) continue;
       GpuTable gpu({bytes, 2, 2, 8, order_from}, 4000);
       const PoolPath path("-cpu");
-      Table cpu = Table::create(path.str(), {.value_bytes = bytes, .device = "cpu", .overwrite = true});
+      Table cpu =
+          Table::create(path.str(), {.shape = {.value_bytes = bytes}, .runtime = {.device = "cpu"}, .overwrite = true});
       for (int round = 0; round < 3; ++round) {
         Rows rows = gpu.some_rows(n, keys, false, Op::accumulate);
         put_elements(rows.values, element, gpu.random);
         Batch batch = rows.batch();
         batch.op = Op::accumulate;
-        batch.element = element;
-        batch.scale = -0.1;
+        batch.accumulate = Accumulate{.element = element, .scale = -0.1};
         gpu.table->run(batch);
         cpu.run(batch);
         std::vector<std::uint8_t> here(rows.values.size()), there(rows.values.size());
@@ -96,7 +95,7 @@ void compare_scaled_sums(std::uint64_t order_from, std::size_t n, std::uint64_t 
         cpu.find(rows.keys.data(), there.data(), rows.keys.size());
         ASSERT_EQ(here, there) << bytes << " bytes, element " << int(element);
       }
-      ASSERT_EQ(gpu.table->stats().phased_batches, order_from == 1 ? 3u : 0u);
+      ASSERT_EQ(gpu.table->stats().work.phased_batches, order_from == 1 ? 3u : 0u);
     }
   }
 }

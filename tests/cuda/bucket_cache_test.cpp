@@ -42,17 +42,17 @@ TEST_P(GpuBucketCacheRounds, ChangeNoAnswer) {
   for (int i = 0; i < 6; ++i) ASSERT_NO_FATAL_FAILURE(all_kinds(gpu, 3000, 4000)) << i;
   gpu.verify();
   const Stats stats = gpu.table->stats();
-  EXPECT_NEAR(stats.cached_ratio, ratio, 0.01);
-  EXPECT_EQ(stats.bucket_hits != 0, ratio > 0 && ratio < 1);
-  EXPECT_EQ(stats.bucket_loads != 0, ratio > 0 && ratio < 1);
-  EXPECT_EQ(stats.phased_batches != 0, order_from == 1);
+  EXPECT_NEAR(stats.bucket_cache.ratio, ratio, 0.01);
+  EXPECT_EQ(stats.bucket_cache.hits != 0, ratio > 0 && ratio < 1);
+  EXPECT_EQ(stats.bucket_cache.loads != 0, ratio > 0 && ratio < 1);
+  EXPECT_EQ(stats.work.phased_batches != 0, order_from == 1);
   gpu.table->clear();
   gpu.oracle = Oracle(shape.value_bytes);
   ASSERT_NO_FATAL_FAILURE(gpu.round(3000, 4000, false, Op::insert));
   ASSERT_NO_FATAL_FAILURE(gpu.round(3000, 4000, false, Op::find));
   gpu.verify();
   gpu.reopen("cuda");
-  EXPECT_NEAR(gpu.table->stats().cached_ratio, ratio, 0.01);
+  EXPECT_NEAR(gpu.table->stats().bucket_cache.ratio, ratio, 0.01);
   ASSERT_NO_FATAL_FAILURE(gpu.round(3000, 4000, false, Op::find));
   gpu.verify();
 }
@@ -117,9 +117,9 @@ TEST(GpuBucketCache, LoadsWhatIsSearchedFor) {
     run(gpu, all, Op::insert);
     Rows hot = numbered_rows(kHot, 48, 0);
     const auto hits_of_hot = [&] {
-      const std::uint64_t before = gpu.table->stats().bucket_hits;
+      const std::uint64_t before = gpu.table->stats().bucket_cache.hits;
       run(gpu, hot, Op::find);
-      return gpu.table->stats().bucket_hits - before;
+      return gpu.table->stats().bucket_cache.hits - before;
     };
     // One of four rows is counted, and that by chance: a few buckets may be left out of a load.
     for (int i = 0; i < 60; ++i) run(gpu, hot, Op::find);
@@ -205,8 +205,8 @@ TEST_P(GpuBucketCacheLoads, RunBesideBatches) {
   writer.join();
   EXPECT_EQ(versions.wrong, 0u);
   EXPECT_EQ(versions.went_back, 0u);
-  EXPECT_GE(gpu.table->stats().bucket_loads, static_cast<std::uint64_t>(kLoads));
-  EXPECT_EQ(gpu.table->stats().known_hits != 0, values != 0);
+  EXPECT_GE(gpu.table->stats().bucket_cache.loads, static_cast<std::uint64_t>(kLoads));
+  EXPECT_EQ(gpu.table->stats().value_cache.directory_hits != 0, values != 0);
   const CheckReport report = gpu.table->check();
   ASSERT_TRUE(report.errors.empty()) << report.errors.front();
 }
@@ -228,8 +228,8 @@ TEST(GpuBucketCache, GoesWithAValueCache) {
     GpuTable gpu(shape, 2000);
     for (int i = 0; i < 6; ++i) ASSERT_NO_FATAL_FAILURE(all_kinds(gpu, 3000, 4000)) << i;
     gpu.verify();
-    EXPECT_GT(gpu.table->stats().bucket_hits, 0u);
-    EXPECT_GT(gpu.table->stats().cache_hits, 0u);
+    EXPECT_GT(gpu.table->stats().bucket_cache.hits, 0u);
+    EXPECT_GT(gpu.table->stats().value_cache.hits, 0u);
   }
 }
 
@@ -239,10 +239,10 @@ TEST(GpuBucketCacheSize, KeepsToItsBudget) {
   shape.gpu_memory = 64 << 10;
   GpuTable gpu(shape, 10000);
   const Stats stats = gpu.table->stats();
-  EXPECT_LE(stats.cached_bytes, shape.gpu_memory + 16);
-  EXPECT_GT(stats.cached_bytes, shape.gpu_memory - 4500);
-  EXPECT_GT(stats.cached_ratio, 0.1);
-  EXPECT_LT(stats.cached_ratio, 0.5);
+  EXPECT_LE(stats.bucket_cache.bytes, shape.gpu_memory + 16);
+  EXPECT_GT(stats.bucket_cache.bytes, shape.gpu_memory - 4500);
+  EXPECT_GT(stats.bucket_cache.ratio, 0.1);
+  EXPECT_LT(stats.bucket_cache.ratio, 0.5);
   for (int i = 0; i < 3; ++i) ASSERT_NO_FATAL_FAILURE(all_kinds(gpu, 6000, 8000)) << i;
   gpu.verify();
 }
@@ -254,18 +254,18 @@ TEST(GpuBucketCacheSize, GrowsWithTheTable) {
     Shape shape = cached(ratio, CachePolicy::lfu, {24});
     if (ratio == 1) shape.gpu_memory = 96 << 10;
     GpuTable gpu(shape, 1000);
-    ASSERT_NEAR(gpu.table->stats().cached_ratio, ratio, 0.01);
+    ASSERT_NEAR(gpu.table->stats().bucket_cache.ratio, ratio, 0.01);
     double before = 1;
     for (int i = 1; i <= 5; ++i) {
       ASSERT_NO_FATAL_FAILURE(gpu.round(4000, 4000 * static_cast<std::uint64_t>(i), false, Op::insert_or_assign)) << i;
-      const double now = gpu.table->stats().cached_ratio;
+      const double now = gpu.table->stats().bucket_cache.ratio;
       ASSERT_LE(now, before);
       ASSERT_GT(now, 0);
       before = now;
       ASSERT_NO_FATAL_FAILURE(all_kinds(gpu, 2000, 4000 * static_cast<std::uint64_t>(i))) << i;
       ASSERT_NO_FATAL_FAILURE(gpu.verify()) << i;
     }
-    EXPECT_GT(gpu.table->stats().resizes, 0u);
+    EXPECT_GT(gpu.table->stats().growth.resizes, 0u);
     EXPECT_NEAR(before, ratio < 1 ? ratio : 0.2, ratio < 1 ? 0.01 : 0.2);
   }
 }

@@ -8,27 +8,27 @@ TEST(GpuCache, IsResidentByDefault) {
   HOLDFAST_NEEDS_GPU();
   {
     GpuTable gpu({24}, 1000);
-    EXPECT_EQ(gpu.table->stats().cached_ratio, 1);
-    EXPECT_EQ(gpu.table->stats().cached_bytes, 16 * (gpu.table->slots() + 1));
+    EXPECT_EQ(gpu.table->stats().bucket_cache.ratio, 1);
+    EXPECT_EQ(gpu.table->stats().bucket_cache.bytes, 16 * (gpu.table->slots() + 1));
   }
   GpuTable wide({24, 2, 2, 8, 0, kHalfOfFree, 128}, 1000);
-  EXPECT_EQ(wide.table->stats().cached_ratio, 1);
-  EXPECT_EQ(wide.table->stats().cached_bytes, 144 * wide.table->slots());
+  EXPECT_EQ(wide.table->stats().bucket_cache.ratio, 1);
+  EXPECT_EQ(wide.table->stats().bucket_cache.bytes, 144 * wide.table->slots());
 }
 
 TEST(GpuCache, TakesNothingWithoutABudget) {
   HOLDFAST_NEEDS_GPU();
   GpuTable gpu({24, 2, 2, 8, 0, 0}, 1000);
-  EXPECT_EQ(gpu.table->stats().cached_ratio, 0);
-  EXPECT_EQ(gpu.table->stats().cached_bytes, 0u);
+  EXPECT_EQ(gpu.table->stats().bucket_cache.ratio, 0);
+  EXPECT_EQ(gpu.table->stats().bucket_cache.bytes, 0u);
 }
 
 TEST(GpuCache, ABudgetBeyondTheGpuIsRefused) {
   HOLDFAST_NEEDS_GPU();
   const PoolPath path;
   CreateOptions options;
-  options.device = "cuda";
-  options.gpu_memory = std::uint64_t{1} << 50;
+  options.runtime.device = "cuda";
+  options.gpu.memory = std::uint64_t{1} << 50;
   try {
     Table::create(path.str(), options);
     ADD_FAILURE() << "created";
@@ -83,8 +83,7 @@ TEST(GpuCache, ManyOrderedSearchesRunAtOnce) {
     find.size = 1000 + 1000 * i;
     find.keys = gpu_keys.get();
     find.out = out.back()->get();
-    find.on_device = true;
-    find.stream = streams[i % kStreams].stream;
+    find.device = Device{.stream = streams[i % kStreams].stream};
     gpu.table->run(find);
   }
   for (std::size_t i = 0; i < out.size(); ++i) {

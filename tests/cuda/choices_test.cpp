@@ -14,10 +14,10 @@ class GpuChoices : public testing::TestWithParam<std::uint32_t> {
   /// A closed pool of so many items. The value of key k is 2k and 3k.
   void fill(std::size_t items) {
     CreateOptions options;
-    options.key_bytes = GetParam();
-    options.value_bytes = 16;
-    options.capacity = items;
-    options.device = "cuda";
+    options.shape.key_bytes = GetParam();
+    options.shape.value_bytes = 16;
+    options.shape.capacity = items;
+    options.runtime.device = "cuda";
     options.overwrite = true;
     Table table = Table::create(path_.str(), options);
     std::vector<std::uint64_t> keys(items * words()), values(2 * items);
@@ -27,13 +27,13 @@ class GpuChoices : public testing::TestWithParam<std::uint32_t> {
       values[2 * i + 1] = 3 * i;
     }
     EXPECT_EQ(table.insert(keys.data(), values.data(), items).of(Status::inserted), items);
-    EXPECT_EQ(table.stats().calibration_ms, 0);
+    EXPECT_EQ(table.stats().search.calibration_ms, 0);
   }
 
   Table open(bool calibrate) const {
     OpenOptions options;
-    options.device = "cuda";
-    options.calibrate = calibrate;
+    options.runtime.device = "cuda";
+    options.tuning.calibrate = calibrate;
     return Table::open(path_.str(), options);
   }
 
@@ -70,20 +70,20 @@ TEST_P(GpuChoices, AreMeasuredAtOpenAndWithinBounds) {
   {
     Table table = open(false);
     defaults = table.stats();
-    EXPECT_EQ(defaults.calibration_ms, 0);
-    EXPECT_EQ(defaults.unordered_rows + defaults.cluster_rows, kMostRows);
-    EXPECT_EQ(defaults.gather_share, 4u);
+    EXPECT_EQ(defaults.search.calibration_ms, 0);
+    EXPECT_EQ(defaults.search.unordered_rows + defaults.search.cluster_rows, kMostRows);
+    EXPECT_EQ(defaults.search.gather_share, 4u);
     expect_answers(table, kItems);
   }
   Table table = open(true);
   const Stats stats = table.stats();
-  EXPECT_GT(stats.calibration_ms, 0);
-  EXPECT_LE(stats.unordered_rows, kMostRows);
-  EXPECT_LE(stats.cluster_rows, kMostRows);
-  EXPECT_GE(stats.gather_share, 1u);
-  EXPECT_LE(stats.gather_share, 8u);
-  EXPECT_EQ(stats.size, kItems);
-  EXPECT_EQ(stats.cache_hits, 0u);
+  EXPECT_GT(stats.search.calibration_ms, 0);
+  EXPECT_LE(stats.search.unordered_rows, kMostRows);
+  EXPECT_LE(stats.search.cluster_rows, kMostRows);
+  EXPECT_GE(stats.search.gather_share, 1u);
+  EXPECT_LE(stats.search.gather_share, 8u);
+  EXPECT_EQ(stats.space.size, kItems);
+  EXPECT_EQ(stats.value_cache.hits, 0u);
   expect_answers(table, kItems);
 }
 
@@ -92,8 +92,8 @@ TEST_P(GpuChoices, SmallTablesGoByTheDefaults) {
   constexpr std::size_t kItems = 1000;
   ASSERT_NO_FATAL_FAILURE(fill(kItems));
   Table table = open(true);
-  EXPECT_EQ(table.stats().calibration_ms, 0);
-  EXPECT_EQ(table.stats().unordered_rows + table.stats().cluster_rows, kMostRows);
+  EXPECT_EQ(table.stats().search.calibration_ms, 0);
+  EXPECT_EQ(table.stats().search.unordered_rows + table.stats().search.cluster_rows, kMostRows);
 }
 
 INSTANTIATE_TEST_SUITE_P(Keys, GpuChoices, testing::Values(8u, 32u));

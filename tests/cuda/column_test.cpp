@@ -21,28 +21,28 @@ std::string name_of_columns(const testing::TestParamInfo<Shape>& info) {
 
 CreateOptions options_for(const Shape& shape, std::uint64_t capacity) {
   CreateOptions options;
-  options.key_bytes = shape.key_bytes;
-  options.value_bytes = shape.value_bytes;
-  options.score = shape.score;
-  options.levels = shape.levels;
-  options.hash_locations = shape.hashes;
-  options.slots = shape.slots;
-  options.capacity = capacity;
-  options.device = "cuda";
-  options.max_bytes = std::uint64_t{1} << 32;
-  options.order_from = shape.order_from;
-  options.gpu_memory = shape.gpu_memory;
-  options.cache = shape.cache;
-  options.cache.load_every = 20000;  // often
+  options.shape.key_bytes = shape.key_bytes;
+  options.shape.value_bytes = shape.value_bytes;
+  options.shape.score = shape.score;
+  options.shape.levels = shape.levels;
+  options.shape.hash_locations = shape.hashes;
+  options.shape.slots = shape.slots;
+  options.shape.capacity = capacity;
+  options.runtime.device = "cuda";
+  options.shape.max_bytes = std::uint64_t{1} << 32;
+  options.tuning.order_from = shape.order_from;
+  options.gpu.memory = shape.gpu_memory;
+  options.gpu.cache = shape.cache;
+  options.gpu.cache.load_every = 20000;  // often
   return options;
 }
 
 OpenOptions reopening(const Shape& shape, const std::string& device) {
   OpenOptions options;
-  options.device = device;
-  options.order_from = shape.order_from;
-  options.gpu_memory = shape.gpu_memory;
-  options.cache = shape.cache;
+  options.runtime.device = device;
+  options.tuning.order_from = shape.order_from;
+  options.gpu.memory = shape.gpu_memory;
+  options.gpu.cache = shape.cache;
   return options;
 }
 
@@ -115,7 +115,7 @@ class GpuColumnPhases : public GpuColumns {};
 TEST_P(GpuColumnPhases, ChangesWithHotKeysGoInPhases) {
   HOLDFAST_NEEDS_GPU();
   ColumnsAndMap columns(path(), options_for(GetParam(), 100000));
-  const auto phased = [&] { return columns.table().stats().phased_batches; };
+  const auto phased = [&] { return columns.table().stats().work.phased_batches; };
   for (const std::uint32_t unit : kUnits) {
     for (const std::uint64_t range : {1ull, 40ull, 30000ull}) {
       for (const Op op : {Op::insert, Op::accumulate, Op::assign, Op::find_or_insert, Op::erase, Op::insert_or_assign,
@@ -141,7 +141,7 @@ TEST_P(GpuColumnPhases, SmallChangesGoInPhases) {
     ASSERT_NO_FATAL_FAILURE(columns.rounds(400, 3, unit));
     ASSERT_NO_FATAL_FAILURE(columns.rounds(200, 500, unit));
   }
-  EXPECT_NE(columns.table().stats().phased_batches, 0u);
+  EXPECT_NE(columns.table().stats().work.phased_batches, 0u);
   columns.verify();
 }
 
@@ -180,8 +180,7 @@ TEST(GpuColumns, BatchesOfDeviceArrays) {
         batch.values = values[i]->get();
         batch.out = out[i]->get();
         batch.statuses = statuses[i]->get();
-        batch.on_device = true;
-        batch.stream = streams[i].stream;
+        batch.device = Device{.stream = streams[i].stream};
         columns.table().run(batch);
       }
       for (int i = 0; i < 2; ++i) {
@@ -214,10 +213,8 @@ TEST(GpuColumns, SearchesInGraphs) {
   find.keys = given.get();
   find.out = out.get();
   find.statuses = statuses.get();
-  find.on_device = true;
-  find.stream = stream.stream;
-  find.column = kColumn;
-  find.column_bytes = kBytes;
+  find.device = Device{.stream = stream.stream};
+  find.column = Column{.begin = kColumn, .bytes = kBytes};
   ASSERT_EQ(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal), cudaSuccess);
   ASSERT_NO_THROW(columns.table().run(find));
   cudaGraph_t graph = nullptr;
@@ -259,11 +256,10 @@ TEST(GpuColumns, ThreadsOfTwoColumnsLoseNothing) {
         Batch batch;
         batch.size = kKeys;
         batch.op = Op::accumulate;
-        batch.element = Element::u32;
+        batch.accumulate = Accumulate{.element = Element::u32};
         batch.keys = keys.data();
         batch.values = ones.data();
-        batch.column = t * kHalf;
-        batch.column_bytes = kHalf;
+        batch.column = Column{.begin = t * kHalf, .bytes = kHalf};
         for (unsigned i = 0; i < kRounds; ++i) columns.table().run(batch);
       });
     }

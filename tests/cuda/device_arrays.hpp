@@ -66,8 +66,7 @@ class GpuRows {
     batch.statuses = statuses_.get();
     batch.found = found_.get();
     batch.mask = mask_.get();
-    batch.on_device = true;
-    batch.stream = stream;
+    batch.device = Device{.stream = stream};
     return batch;
   }
   const std::uint8_t* ops() const { return ops_.get(); }

@@ -13,7 +13,7 @@ void round_on_gpu(GpuTable& gpu, const TestStream& stream, std::size_t n, std::u
   Batch batch = there.batch(stream.stream);
   batch.op = op;
   batch.ops = mixed ? there.ops() : nullptr;
-  batch.element = Element::u32;
+  batch.accumulate = Accumulate{.element = Element::u32};
   gpu.table->run(batch);
   stream.wait();
   there.copy_back(rows);
@@ -41,7 +41,7 @@ TEST_P(GpuArrays, GrowFromOneBatchToTheNext) {
     ASSERT_NO_FATAL_FAILURE(round_on_gpu(gpu, stream, 3000, 30000, false, Op::insert_or_assign));
     ASSERT_NO_FATAL_FAILURE(round_on_gpu(gpu, stream, 1000, 30000, true, Op::find));
   }
-  EXPECT_GT(gpu.table->stats().resizes, 0u);
+  EXPECT_GT(gpu.table->stats().growth.resizes, 0u);
   gpu.verify();
 }
 
@@ -51,7 +51,7 @@ TEST(GpuShapes, GrowWhereInsertsFailAtAnyLoad) {
   const TestStream stream;
   for (int i = 0; i < 20; ++i)
     ASSERT_NO_FATAL_FAILURE(round_on_gpu(gpu, stream, 4000, 1'000'000'000, false, Op::insert_or_assign));
-  EXPECT_GT(gpu.table->stats().resizes, 0u);
+  EXPECT_GT(gpu.table->stats().growth.resizes, 0u);
   gpu.verify();
 }
 
@@ -88,16 +88,14 @@ TEST(GpuStreams, BatchesQueueUpWithoutWaiting) {
     batch.values = versions.back()->get();
     batch.op = Op::insert_or_assign;
     batch.unique = true;
-    batch.on_device = true;
-    batch.stream = streams[version % 2].stream;
+    batch.device = Device{.stream = streams[version % 2].stream};
     gpu.table->run(batch);
   }
   Batch find;
   find.size = kRows;
   find.keys = gpu_keys.get();
   find.out = gpu_out.get();
-  find.on_device = true;
-  find.stream = streams[1].stream;  // where the last change was
+  find.device = Device{.stream = streams[1].stream};  // where the last change was
   gpu.table->run(find);
   streams[1].wait();
   gpu_out.copy_to(seen.data());
@@ -133,8 +131,7 @@ TEST_P(GpuSearches, OverlapChangesAndSeeWholeValues) {
       find.keys = gpu_keys.get();
       find.out = out.get();
       find.found = gpu_found.get();
-      find.on_device = true;
-      find.stream = stream.stream;
+      find.device = Device{.stream = stream.stream};
       gpu.table->run(find);
       stream.wait();
       out.copy_to(seen.data());
@@ -201,7 +198,7 @@ TEST(GpuBadInput, HostPointersThatClaimToBeOnTheGpuAreRefused) {
   Rows rows(4, 8);
   Batch batch = rows.batch();
   batch.op = Op::insert;
-  batch.on_device = true;
+  batch.device = Device{};
   EXPECT_THROW(gpu.table->run(batch), InvalidArgument);
   EXPECT_EQ(gpu.table->size(), 0u);
   ASSERT_NO_FATAL_FAILURE(gpu.round(40, 40, false, Op::insert));  // and the table still works
@@ -212,14 +209,14 @@ TEST(GpuBadInput, APoolOnAnOrdinaryFileSystemIsRefused) {
   HOLDFAST_NEEDS_GPU();
   const std::string path = "holdfast-cuda-test-" + std::to_string(getpid()) + ".hold";
   CreateOptions options;
-  options.device = "cpu";
+  options.runtime.device = "cpu";
   options.overwrite = true;
   Table table = Table::create(path, options);
-  const Medium medium = table.stats().medium;
+  const Medium medium = table.stats().place.medium;
   table.close();
   if (medium == Medium::file) {
     OpenOptions open;
-    open.device = "cuda";
+    open.runtime.device = "cuda";
     try {
       Table::open(path, open);
       ADD_FAILURE() << "opened";
@@ -235,7 +232,7 @@ TEST(GpuBadInput, ADeviceThatDoesNotExistIsNamed) {
   HOLDFAST_NEEDS_GPU();
   const PoolPath path;
   CreateOptions options;
-  options.device = "cuda:99";
+  options.runtime.device = "cuda:99";
   EXPECT_THROW(Table::create(path.str(), options), DeviceError);
 }
 

@@ -33,7 +33,7 @@ TEST(GpuExport, EachKeyAppearsOnceWhileTheTableGrows) {
     insert_range(*gpu.table, next, next + 1000);
     next += 1000;
   });
-  EXPECT_GT(gpu.table->stats().resizes, 1u);
+  EXPECT_GT(gpu.table->stats().growth.resizes, 1u);
   expect_each_once(times, 1000);
 }
 

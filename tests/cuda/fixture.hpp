@@ -79,30 +79,30 @@ class GpuTable {
  public:
   explicit GpuTable(const Shape& shape, std::uint64_t capacity = 16) : shape_(shape), oracle(shape.value_bytes) {
     CreateOptions options;
-    options.key_bytes = shape.key_bytes;
-    options.seed = kSeed;
-    options.score = shape.score;
-    options.value_bytes = shape.value_bytes;
-    options.levels = shape.levels;
-    options.hash_locations = shape.hashes;
-    options.slots = shape.slots;
-    options.capacity = capacity;
-    options.device = "cuda";
+    options.shape.key_bytes = shape.key_bytes;
+    options.shape.seed = kSeed;
+    options.shape.score = shape.score;
+    options.shape.value_bytes = shape.value_bytes;
+    options.shape.levels = shape.levels;
+    options.shape.hash_locations = shape.hashes;
+    options.shape.slots = shape.slots;
+    options.shape.capacity = capacity;
+    options.runtime.device = "cuda";
     options.overwrite = true;
-    options.max_bytes = std::uint64_t{1} << 32;
-    options.order_from = shape.order_from;
-    options.gpu_memory = shape.gpu_memory;
-    options.cache = shape.cache;
+    options.shape.max_bytes = std::uint64_t{1} << 32;
+    options.tuning.order_from = shape.order_from;
+    options.gpu.memory = shape.gpu_memory;
+    options.gpu.cache = shape.cache;
     table = std::make_unique<NumberedTable>(Table::create(path.str(), options), kSeed);
   }
 
   void reopen(const std::string& device) {
     table->close();
     OpenOptions options;
-    options.device = device;
-    options.order_from = shape_.order_from;
-    options.gpu_memory = shape_.gpu_memory;
-    options.cache = shape_.cache;
+    options.runtime.device = device;
+    options.tuning.order_from = shape_.order_from;
+    options.gpu.memory = shape_.gpu_memory;
+    options.gpu.cache = shape_.cache;
     table = std::make_unique<NumberedTable>(Table::open(path.str(), options), kSeed);
   }
 
@@ -127,6 +127,7 @@ class GpuTable {
   /// Compares what a batch answered with the oracle, which then has seen it.
   void compare(const Rows& rows, const Batch& batch) {
     const std::uint32_t bytes = shape_.value_bytes;
+    const Accumulate how = batch.accumulate.value_or(Accumulate{});
     for (std::size_t i = 0; i < rows.keys.size(); ++i) {
       if (batch.mask && !rows.mask[i]) {
         ASSERT_EQ(rows.statuses[i], Status::not_run) << "row " << i;
@@ -137,7 +138,7 @@ class GpuTable {
       }
       const bool was_there = oracle.items().count(rows.keys[i]) != 0;
       const Op op = batch.ops ? static_cast<Op>(rows.ops[i]) : batch.op;
-      const Expected expected = oracle.apply(op, rows.keys[i], &rows.values[i * bytes], batch.combine, batch.element);
+      const Expected expected = oracle.apply(op, rows.keys[i], &rows.values[i * bytes], how.combine, how.element);
       ASSERT_EQ(rows.statuses[i], expected.status) << "row " << i << " op " << int(op) << " key " << rows.keys[i];
       ASSERT_EQ(rows.found[i], was_there) << "row " << i;
       if (expected.out.empty()) continue;
@@ -152,8 +153,9 @@ class GpuTable {
     batch.op = static_cast<Op>(rows.ops[0]);
     batch.ops = mixed ? rows.ops.data() : nullptr;
     if (!mixed) std::fill(rows.ops.begin(), rows.ops.end(), rows.ops[0]);
-    batch.combine = static_cast<Combine>(random() % 3);
-    batch.element = random() % 2 == 0 || shape_.value_bytes % 8 != 0 ? Element::u32 : Element::i64;
+    batch.accumulate =
+        Accumulate{.combine = static_cast<Combine>(random() % 3),
+                   .element = random() % 2 == 0 || shape_.value_bytes % 8 != 0 ? Element::u32 : Element::i64};
     const BatchResult result = table->run(batch);
     std::uint64_t counted = 0;
     for (const std::uint64_t count : result.count) counted += count;

@@ -19,8 +19,7 @@ class CapturedFind {
     find.keys = keys_.get();
     find.out = values ? out_.get() : nullptr;
     find.statuses = statuses_.get();
-    find.on_device = true;
-    find.stream = stream_.stream;
+    find.device = Device{.stream = stream_.stream};
     EXPECT_EQ(cudaStreamBeginCapture(stream_.stream, cudaStreamCaptureModeGlobal), cudaSuccess);
     EXPECT_NO_THROW(gpu.table->table().run(find));
     cudaGraph_t graph = nullptr;

@@ -42,8 +42,8 @@ TEST_P(GpuKnownKeys, ChangeNoAnswer) {
   GpuTable gpu(shape, 2000);
   for (int i = 0; i < 6; ++i) ASSERT_NO_FATAL_FAILURE(all_kinds(gpu, 3000, 4000)) << i;
   gpu.verify();
-  EXPECT_GT(gpu.table->stats().known_hits, 0u);
-  EXPECT_LT(gpu.table->stats().known_hits, gpu.table->stats().cache_hits);
+  EXPECT_GT(gpu.table->stats().value_cache.directory_hits, 0u);
+  EXPECT_LT(gpu.table->stats().value_cache.directory_hits, gpu.table->stats().value_cache.hits);
   gpu.table->clear();
   gpu.oracle = Oracle(kKnownBytes);
   ASSERT_NO_FATAL_FAILURE(gpu.round(4000, 4000, false, Op::find));
@@ -95,9 +95,9 @@ TEST(GpuKnownKeysOnce, AreKnownUntilTheyChange) {
       return rows;
     };
     const auto known = [&] {
-      const std::uint64_t before = gpu.table->stats().known_hits;
+      const std::uint64_t before = gpu.table->stats().value_cache.directory_hits;
       run(kHot, Op::find, 0);
-      return gpu.table->stats().known_hits - before;
+      return gpu.table->stats().value_cache.directory_hits - before;
     };
     run(kItems, Op::insert, 1);
     EXPECT_EQ(known(), 0u) << "nothing has a copy";

@@ -39,7 +39,7 @@ void crowded_round(GpuTable& gpu, std::size_t n, std::uint64_t range, std::uint6
   batch.op = op;
   batch.ops = mixed ? rows.ops.data() : nullptr;
   if (!mixed) std::fill(rows.ops.begin(), rows.ops.end(), static_cast<std::uint8_t>(op));
-  batch.element = Element::u32;
+  batch.accumulate = Accumulate{.element = Element::u32};
   gpu.table->run(batch);
   gpu.compare(rows, batch);
 }
@@ -88,7 +88,7 @@ TEST_P(GpuOrder, BatchesAreOrderedWhileOthersRun) {
   for (int i = 0; i < kBatches; ++i) {
     Batch batch = on_gpu[i]->batch(streams[i % kStreams].stream);
     batch.ops = on_gpu[i]->ops();
-    batch.element = Element::u32;
+    batch.accumulate = Accumulate{.element = Element::u32};
     gpu.table->run(batch);
     batches.push_back(batch);
   }

@@ -20,14 +20,14 @@ class GpuPairSearch : public testing::TestWithParam<SearchWay> {
  protected:
   Table create(std::uint64_t capacity) const {
     CreateOptions options;
-    options.key_bytes = options.value_bytes = kVariableBytes;
-    options.device = "cuda";
+    options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
+    options.runtime.device = "cuda";
     options.overwrite = true;
-    options.capacity = capacity;
-    options.seed = kSeed;
-    options.order_from = GetParam().order_from;
-    options.gpu_memory = GetParam().gpu_memory;
-    options.max_bytes = std::uint64_t{1} << 32;
+    options.shape.capacity = capacity;
+    options.shape.seed = kSeed;
+    options.tuning.order_from = GetParam().order_from;
+    options.gpu.memory = GetParam().gpu_memory;
+    options.shape.max_bytes = std::uint64_t{1} << 32;
     return Table::create(path_.str(), options);
   }
   PoolPath path_;
@@ -51,9 +51,8 @@ struct PairRows {
     batch.op = op;
     batch.size = keys.size();
     batch.keys = keys.bytes.data();
-    batch.key_offsets = keys.offsets.data();
+    batch.variable = VariableLength{.key_offsets = keys.offsets.data(), .value_offsets = values.offsets.data()};
     batch.values = values.bytes.data();
-    batch.value_offsets = values.offsets.data();
     batch.statuses = statuses.data();
     return batch;
   }
@@ -86,7 +85,7 @@ TEST_P(GpuPairSearch, KeysThatShareAHash) {
     for (const std::string& one : keys) asked.add(one);
     Blobs blobs;
     Batch batch = asked.batch(Op::find);
-    batch.blobs = &blobs;
+    batch.variable->blobs = &blobs;
     table.run(batch);
     PairRows again;
     for (const std::string& one : keys) again.add(one);
@@ -138,7 +137,7 @@ TEST_P(GpuPairSearch, ResultsOfSeveralParts) {
   }
   Blobs blobs;
   Batch batch = asked.batch(Op::find);
-  batch.blobs = &blobs;
+  batch.variable->blobs = &blobs;
   for (int repetition = 0; repetition < 2; ++repetition) {  // the second in memory that the first had
     table.run(batch);
     for (std::size_t row = 0; row < whose.size(); ++row) {
@@ -151,7 +150,7 @@ TEST_P(GpuPairSearch, ResultsOfSeveralParts) {
   // Reads of a batch that changes come the other way.
   Batch mixed = asked.batch(Op::insert_and_find);
   Blobs read;
-  mixed.blobs = &read;
+  mixed.variable->blobs = &read;
   table.run(mixed);
   for (std::size_t row = 0; row < whose.size(); ++row)
     ASSERT_TRUE(read.has(row) && read[row] == (whose[row] < keys.size() ? values[whose[row]] : std::string())) << row;
@@ -188,12 +187,10 @@ TEST_P(GpuPairSearch, ResultsStayInGpuMemory) {
   const TestStream stream;
   Batch batch;
   batch.size = n;
-  batch.on_device = true;
-  batch.stream = stream.stream;
+  batch.device = Device{.stream = stream.stream};
   batch.keys = keys.get();
-  batch.key_offsets = key_offsets.get();
+  batch.variable = VariableLength{.key_offsets = key_offsets.get(), .value_offsets = value_offsets.get()};
   batch.values = values.get();
-  batch.value_offsets = value_offsets.get();
   batch.statuses = statuses.get();
   batch.op = Op::insert;
   std::vector<std::uint8_t> half(n);
@@ -206,7 +203,7 @@ TEST_P(GpuPairSearch, ResultsStayInGpuMemory) {
   batch.mask = nullptr;
   batch.op = Op::find;
   DeviceBlobs blobs;
-  batch.device_blobs = &blobs;
+  batch.variable->device_blobs = &blobs;
   table.run(batch);
   std::vector<bool> present;
   std::vector<std::string> read = contents(blobs, present);
@@ -217,10 +214,10 @@ TEST_P(GpuPairSearch, ResultsStayInGpuMemory) {
   }
   batch.op = Op::find_or_insert;  // of a changing batch, half of which reads what it stores
   DeviceBlobs all;
-  batch.device_blobs = &all;
+  batch.variable->device_blobs = &all;
   table.run(batch);
   EXPECT_EQ(table.size(), n);
-  batch.device_blobs = nullptr;
+  batch.variable->device_blobs = nullptr;
   batch.op = Op::erase;
   table.run(batch);
   const CheckReport report = table.check();
@@ -238,11 +235,11 @@ TEST_P(GpuPairSearch, RefusesResultsThatCannotStay) {
   rows.add("key");
   Batch batch = rows.batch(Op::find);
   DeviceBlobs blobs;
-  batch.device_blobs = &blobs;
+  batch.variable->device_blobs = &blobs;
   EXPECT_THROW(table.run(batch), InvalidArgument) << "arrays of the host";
   Blobs both;
-  batch.on_device = true;
-  batch.blobs = &both;
+  batch.device = Device{};
+  batch.variable->blobs = &both;
   EXPECT_THROW(table.run(batch), InvalidArgument);
 }
 

@@ -23,21 +23,21 @@ class GpuPairs : public testing::TestWithParam<Shape>, protected PairsAndMap {
 
   void begin(std::uint64_t capacity = 16) {
     CreateOptions options;
-    options.levels = GetParam().levels;
-    options.hash_locations = GetParam().hashes;
-    options.slots = GetParam().slots;
-    options.order_from = GetParam().order_from;
-    options.gpu_memory = GetParam().gpu_memory;
-    options.capacity = capacity;
-    options.device = "cuda";
-    options.max_bytes = std::uint64_t{1} << 32;
+    options.shape.levels = GetParam().levels;
+    options.shape.hash_locations = GetParam().hashes;
+    options.shape.slots = GetParam().slots;
+    options.tuning.order_from = GetParam().order_from;
+    options.gpu.memory = GetParam().gpu_memory;
+    options.shape.capacity = capacity;
+    options.runtime.device = "cuda";
+    options.shape.max_bytes = std::uint64_t{1} << 32;
     create(options);
   }
   void reopen(const std::string& device) {
     OpenOptions options;
-    options.device = device;
-    options.order_from = GetParam().order_from;
-    options.gpu_memory = GetParam().gpu_memory;
+    options.runtime.device = device;
+    options.tuning.order_from = GetParam().order_from;
+    options.gpu.memory = GetParam().gpu_memory;
     PairsAndMap::reopen(options);
   }
 };
@@ -76,7 +76,7 @@ TEST_P(GpuPairs, GrowsAndReopensOnBothMachines) {
     ASSERT_NO_FATAL_FAILURE(verify());
   }
   EXPECT_GT(table_->slots(), slots);
-  EXPECT_GT(table_->stats().live_bytes, 0u);
+  EXPECT_GT(table_->stats().pairs.live_bytes, 0u);
   table_->clear();
   items_.clear();
   ASSERT_NO_FATAL_FAILURE(verify());
@@ -104,9 +104,8 @@ struct Numbered {
     batch.op = op;
     batch.size = keys.size();
     batch.keys = keys.bytes.data();
-    batch.key_offsets = keys.offsets.data();
+    batch.variable = VariableLength{.key_offsets = keys.offsets.data(), .value_offsets = values.offsets.data()};
     batch.values = values.bytes.data();
-    batch.value_offsets = values.offsets.data();
     batch.statuses = statuses.data();
     return batch;
   }
@@ -119,12 +118,12 @@ TEST(GpuPairsSpace, SmallUpdatesOfAFullHeap) {
   for (const std::uint64_t order_from : {std::uint64_t{1}, kNeverOrdered}) {
     const PoolPath path;
     CreateOptions options;
-    options.key_bytes = options.value_bytes = kVariableBytes;
-    options.device = "cuda";
+    options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
+    options.runtime.device = "cuda";
     options.overwrite = true;
-    options.capacity = 16;
-    options.max_bytes = 16 << 20;  // eight slabs
-    options.order_from = order_from;
+    options.shape.capacity = 16;
+    options.shape.max_bytes = 16 << 20;  // eight slabs
+    options.tuning.order_from = order_from;
     Table table = Table::create(path.str(), options);
     std::vector<Status> statuses;
     const Numbered many(6000, 4000, 'a');
@@ -137,7 +136,7 @@ TEST(GpuPairsSpace, SmallUpdatesOfAFullHeap) {
     EXPECT_EQ(table.run(other.batch(Op::assign, statuses)).of(Status::updated), inside);
     const CheckReport report = table.check();
     EXPECT_TRUE(report.errors.empty()) << report.errors.front();
-    EXPECT_EQ(table.stats().live_bytes, inside * index::class_bytes(index::class_of(16 + 8 + 4000)));
+    EXPECT_EQ(table.stats().pairs.live_bytes, inside * index::class_bytes(index::class_of(16 + 8 + 4000)));
     EXPECT_EQ(table.run(other.batch(Op::erase, statuses)).of(Status::erased), inside);
     EXPECT_EQ(table.run(Numbered(6000, 100, 'c').batch(Op::insert, statuses)).of(Status::inserted), 6000u)
         << "slabs change their class";
@@ -151,12 +150,12 @@ TEST(GpuPairsSpace, SmallEverySizeGetsItsShareOfAFullHeap) {
   for (const std::uint64_t order_from : {std::uint64_t{1}, kNeverOrdered}) {
     const PoolPath path;
     CreateOptions options;
-    options.key_bytes = options.value_bytes = kVariableBytes;
-    options.device = "cuda";
+    options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
+    options.runtime.device = "cuda";
     options.overwrite = true;
-    options.capacity = 16;
-    options.max_bytes = 16 << 20;  // eight slabs
-    options.order_from = order_from;
+    options.shape.capacity = 16;
+    options.shape.max_bytes = 16 << 20;  // eight slabs
+    options.tuning.order_from = order_from;
     Table table = Table::create(path.str(), options);
     std::vector<Status> statuses;
     Numbered many(6000, 4000, 'a');
@@ -178,11 +177,11 @@ TEST(GpuPairsSpace, ReadsAndUpdatesOfAFullHeap) {
   HOLDFAST_NEEDS_GPU();
   const PoolPath path;
   CreateOptions options;
-  options.key_bytes = options.value_bytes = kVariableBytes;
-  options.device = "cuda";
+  options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
+  options.runtime.device = "cuda";
   options.overwrite = true;
-  options.capacity = 16;
-  options.max_bytes = 16 << 20;
+  options.shape.capacity = 16;
+  options.shape.max_bytes = 16 << 20;
   Table table = Table::create(path.str(), options);
   std::vector<Status> statuses;
   const Numbered many(6000, 4000, 'a');
@@ -206,11 +205,10 @@ TEST(GpuPairsSpace, ReadsAndUpdatesOfAFullHeap) {
   batch.size = ops.size();
   batch.ops = ops.data();
   batch.keys = keys.bytes.data();
-  batch.key_offsets = keys.offsets.data();
+  batch.variable =
+      VariableLength{.key_offsets = keys.offsets.data(), .value_offsets = values.offsets.data(), .blobs = &blobs};
   batch.values = values.bytes.data();
-  batch.value_offsets = values.offsets.data();
   batch.statuses = statuses.data();
-  batch.blobs = &blobs;
   const BatchResult result = table.run(batch);
   EXPECT_EQ(result.of(Status::updated), inside.size());
   EXPECT_EQ(result.of(Status::found), 2 * inside.size());
@@ -229,11 +227,11 @@ TEST(GpuPairsSpace, LargeBatchesGoInPhases) {
   HOLDFAST_NEEDS_GPU();
   const PoolPath path;
   CreateOptions options;
-  options.key_bytes = options.value_bytes = kVariableBytes;
-  options.device = "cuda";
+  options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
+  options.runtime.device = "cuda";
   options.overwrite = true;
-  options.capacity = 300000;
-  options.seed = kSeed;
+  options.shape.capacity = 300000;
+  options.shape.seed = kSeed;
   Table table = Table::create(path.str(), options);
   std::vector<Status> statuses;
   const std::size_t n = 200000;
@@ -242,11 +240,11 @@ TEST(GpuPairsSpace, LargeBatchesGoInPhases) {
   for (const char fill : {'c', 'd', 'e'}) {
     EXPECT_EQ(table.run(Numbered(n, 90, fill).batch(Op::insert_or_assign, statuses)).of(Status::updated), n);
   }
-  EXPECT_GE(table.stats().phased_batches, 5u);
+  EXPECT_GE(table.stats().work.phased_batches, 5u);
   Blobs blobs;
   const Numbered expected(n, 90, 'e');
   Batch find = expected.batch(Op::find, statuses);
-  find.blobs = &blobs;
+  find.variable->blobs = &blobs;
   EXPECT_EQ(table.run(find).of(Status::found), n);
   for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(blobs[i], std::string(90, 'e')) << i;
   EXPECT_TRUE(table.check().errors.empty());

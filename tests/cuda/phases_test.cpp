@@ -23,7 +23,7 @@ void mixed_round(GpuTable& gpu, std::size_t n, std::uint64_t key_range, const st
   choose_ops(gpu, rows, mix);
   Batch batch = rows.batch();
   batch.ops = rows.ops.data();
-  batch.element = Element::u32;
+  batch.accumulate = Accumulate{.element = Element::u32};
   gpu.table->run(batch);
   gpu.compare(rows, batch);
 }
@@ -37,9 +37,9 @@ TEST_P(GpuPhases, SmallMixedBatches) {
   GpuTable gpu(shape, 4000);
   for (int i = 0; i < 8; ++i) {
     for (const auto& mix : kMixes) {
-      const std::uint64_t before = gpu.table->stats().phased_batches;
+      const std::uint64_t before = gpu.table->stats().work.phased_batches;
       ASSERT_NO_FATAL_FAILURE(mixed_round(gpu, 1 + gpu.random() % 300, i < 4 ? 20 : 500, mix));
-      EXPECT_EQ(gpu.table->stats().phased_batches, before + 1);
+      EXPECT_EQ(gpu.table->stats().work.phased_batches, before + 1);
     }
   }
   gpu.verify();
@@ -50,9 +50,9 @@ TEST_P(GpuPhases, MixedBatchesWithHotKeys) {
   GpuTable gpu(GetParam(), 200000);
   for (const std::uint64_t range : {1ull, 3ull, 1000ull, 60000ull}) {
     for (const auto& mix : kMixes) {
-      const std::uint64_t before = gpu.table->stats().phased_batches;
+      const std::uint64_t before = gpu.table->stats().work.phased_batches;
       ASSERT_NO_FATAL_FAILURE(mixed_round(gpu, 20000, range, mix)) << range;
-      EXPECT_EQ(gpu.table->stats().phased_batches, before + 1);
+      EXPECT_EQ(gpu.table->stats().work.phased_batches, before + 1);
     }
     ASSERT_NO_FATAL_FAILURE(gpu.round(20000, range, false, Op::find)) << range;
   }
@@ -65,9 +65,9 @@ TEST_P(GpuPhases, BatchesOfOneKindWithHotKeys) {
   for (const std::uint64_t range : {2ull, 30000ull}) {
     for (const Op op : {Op::accumulate, Op::find_or_insert, Op::insert_and_find, Op::assign, Op::erase, Op::insert,
                         Op::accumulate, Op::find_or_insert, Op::insert_and_find, Op::insert_or_assign}) {
-      const std::uint64_t before = gpu.table->stats().phased_batches;
+      const std::uint64_t before = gpu.table->stats().work.phased_batches;
       ASSERT_NO_FATAL_FAILURE(gpu.round(20000, range, false, op)) << int(op);
-      EXPECT_EQ(gpu.table->stats().phased_batches, before + 1) << int(op);
+      EXPECT_EQ(gpu.table->stats().work.phased_batches, before + 1) << int(op);
     }
   }
   gpu.verify();
@@ -85,9 +85,9 @@ TEST(GpuPhases, LargeInsertsIntoASmallTableGrowItAndGoInPhasesWhereThereIsRoom) 
   GpuTable gpu({16}, 1000);
   ASSERT_NO_FATAL_FAILURE(gpu.round(100000, 1ull << 40, false, Op::insert));
   gpu.table->reserve(400000);
-  const std::uint64_t before = gpu.table->stats().phased_batches;
+  const std::uint64_t before = gpu.table->stats().work.phased_batches;
   ASSERT_NO_FATAL_FAILURE(gpu.round(100000, 1ull << 40, false, Op::insert));
-  EXPECT_EQ(gpu.table->stats().phased_batches, before + 1);
+  EXPECT_EQ(gpu.table->stats().work.phased_batches, before + 1);
   ASSERT_NO_FATAL_FAILURE(mixed_round(gpu, 100000, 150000, kMixes[1]));
   gpu.verify();
 }

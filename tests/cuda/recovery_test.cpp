@@ -25,11 +25,11 @@ class Planted {
   explicit Planted(const Items& of, std::size_t items = 300) : key_bytes_(of.key_bytes) {
     const std::uint32_t value_bytes = of.value_bytes;
     CreateOptions options;
-    options.key_bytes = of.key_bytes;
-    options.value_bytes = value_bytes;
-    options.seed = kSeed;
-    options.capacity = 400;
-    options.device = "cpu";
+    options.shape.key_bytes = of.key_bytes;
+    options.shape.value_bytes = value_bytes;
+    options.shape.seed = kSeed;
+    options.shape.capacity = 400;
+    options.runtime.device = "cpu";
     options.overwrite = true;
     NumberedTable table(Table::create(path_.str(), options), kSeed);
     for (std::size_t i = 0; i < items; ++i) keys_.push_back(i * 0x9e3779b97f4a7c15);  // key 0 among them
@@ -58,7 +58,7 @@ class Planted {
 
   std::unique_ptr<NumberedTable> open(const std::string& device) const {
     OpenOptions options;
-    options.device = device;
+    options.runtime.device = device;
     return std::make_unique<NumberedTable>(Table::open(path_.str(), options), kSeed);
   }
 
@@ -158,7 +158,7 @@ TEST_P(GpuRecovery, SmallTornSlotsAreEmptied) {
     empty_slot(layout, 1)->word = 9;
   });
   const auto table = pool.open("cuda");
-  EXPECT_EQ(table->stats().repaired_slots, 3u);
+  EXPECT_EQ(table->stats().recovery.repaired_slots, 3u);
   pool.verify(*table);
 }
 
@@ -186,7 +186,7 @@ TEST_P(GpuRecovery, SmallSecondCopiesAreDropped) {
   });
   ASSERT_GT(planted, 5u);
   const auto table = pool.open("cuda");
-  EXPECT_EQ(table->stats().finished_moves, planted);
+  EXPECT_EQ(table->stats().recovery.finished_moves, planted);
   pool.verify(*table);
 }
 

@@ -41,7 +41,7 @@ class GpuScores : public testing::TestWithParam<Scored> {
     batch.op = static_cast<Op>(rows.ops[0]);
     if (!mixed) std::fill(rows.ops.begin(), rows.ops.end(), rows.ops[0]);
     batch.ops = mixed ? rows.ops.data() : nullptr;
-    batch.element = Element::u32;
+    batch.accumulate = Accumulate{.element = Element::u32};
     const std::uint64_t step = next_step(gpu);
     gpu.table->run(batch);
     ASSERT_NO_FATAL_FAILURE(gpu.compare(rows, batch));
@@ -76,10 +76,10 @@ TEST_P(GpuScores, EveryOperationSetsThem) {
     ASSERT_NO_FATAL_FAILURE(scores_.verify(gpu));
   }
   gpu.table->reserve(400000);
-  const std::uint64_t before = gpu.table->stats().phased_batches;
+  const std::uint64_t before = gpu.table->stats().work.phased_batches;
   ASSERT_NO_FATAL_FAILURE(round(gpu, 20000, 60000, false, Op::insert_or_assign));
   const bool phased = GetParam().shape.gpu_memory != 0;
-  EXPECT_EQ(gpu.table->stats().phased_batches != before, phased);
+  EXPECT_EQ(gpu.table->stats().work.phased_batches != before, phased);
   gpu.table->load_cache();
   ASSERT_NO_FATAL_FAILURE(scores_.verify(gpu));
   ASSERT_NO_FATAL_FAILURE(round(gpu, 20000, 60000, true, Op::find));
@@ -132,9 +132,8 @@ TEST_P(GpuScores, ChangesOfColumnsSetThem) {
         for (std::uint64_t& key : rows.keys) key = gpu.some_key(range);
         Batch batch = rows.batch();
         batch.op = op;
-        batch.element = Element::u32;
-        batch.column = kColumn;
-        batch.column_bytes = kBytes;
+        batch.accumulate = Accumulate{.element = Element::u32};
+        batch.column = Column{.begin = kColumn, .bytes = kBytes};
         const std::uint64_t step = next_step(gpu);
         gpu.table->run(batch);
         scores_.note(rows, step);
@@ -203,8 +202,7 @@ TEST(GpuScoresInGraphs, FollowChanges) {
   search.size = kRows;
   search.keys = given.get();
   search.scores = scores.get();
-  search.on_device = true;
-  search.stream = stream.stream;
+  search.device = Device{.stream = stream.stream};
   ASSERT_EQ(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal), cudaSuccess);
   ASSERT_NO_THROW(table.run(search));
   cudaGraph_t graph = nullptr;

@@ -25,8 +25,7 @@ TEST(GpuSnapshot, SmallHoldsWhatWasEnqueued) {
     batch.values = gpu_values.get();
     batch.op = Op::insert_or_assign;
     batch.unique = true;
-    batch.on_device = true;
-    batch.stream = changing.stream;
+    batch.device = Device{.stream = changing.stream};
     gpu.table->run(batch);  // enqueued, not awaited
     SnapshotOptions options;
     options.overwrite = true;
@@ -35,19 +34,17 @@ TEST(GpuSnapshot, SmallHoldsWhatWasEnqueued) {
       search.size = kRows;
       search.keys = gpu_keys.get();
       search.out = gpu_out.get();
-      search.on_device = true;
-      search.stream = searching.stream;
+      search.device = Device{.stream = searching.stream};
       gpu.table->run(search);
       searching.wait();
       std::vector<std::uint64_t> seen(kRows * kWords);
       gpu_out.copy_to(seen.data());
       EXPECT_EQ(seen, values);
-      return true;
     };
     for (const std::string& path : {beside.str(), on_disk}) {
       EXPECT_EQ(gpu.table->snapshot(path, options).items, kRows);
       OpenOptions open;
-      open.device = path == on_disk ? "cpu" : "cuda";
+      open.runtime.device = path == on_disk ? "cpu" : "cuda";
       Table copy = Table::open(path, open);
       std::vector<std::uint64_t> found(kRows * kWords);
       copy.find(keys.data(), found.data(), kRows);

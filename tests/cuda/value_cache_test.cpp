@@ -38,8 +38,8 @@ TEST_P(GpuValueCacheRounds, ChangeNoAnswer) {
     ASSERT_NO_FATAL_FAILURE(gpu.round(6000, 5000, false, Op::find)) << i;
   }
   gpu.verify();
-  EXPECT_GT(gpu.table->stats().cached_values, 0u);
-  EXPECT_GT(gpu.table->stats().cache_hits, 0u);
+  EXPECT_GT(gpu.table->stats().value_cache.values, 0u);
+  EXPECT_GT(gpu.table->stats().value_cache.hits, 0u);
   gpu.table->clear();
   gpu.oracle = Oracle(kBytes);
   ASSERT_NO_FATAL_FAILURE(gpu.round(3000, 4000, false, Op::insert));
@@ -119,15 +119,16 @@ TEST_P(GpuValueCacheChange, WritesThrough) {
     if (way.op == Op::erase) {
       ASSERT_NO_FATAL_FAILURE(run_distinct(gpu, kChanged, Op::insert, false)) << turn;
     }
-    const std::uint64_t before = gpu.table->stats().cache_hits;
+    const std::uint64_t before = gpu.table->stats().value_cache.hits;
     ASSERT_NO_FATAL_FAILURE(run_distinct(gpu, kItems, Op::find, false)) << turn;
     const bool lost = way.op == Op::erase && ratio < 1;  // what is inserted has no copy before the next load
-    EXPECT_EQ(gpu.table->stats().cache_hits - before, lost ? kItems - kChanged : kItems) << turn;
+    EXPECT_EQ(gpu.table->stats().value_cache.hits - before, lost ? kItems - kChanged : kItems) << turn;
     // Reads of a mixed batch find copies too, where it goes in phases.
     const Stats stats = gpu.table->stats();
     ASSERT_NO_FATAL_FAILURE(run_distinct(gpu, kItems, Op::find, true)) << turn;
-    if (gpu.table->stats().phased_batches != stats.phased_batches) {
-      EXPECT_EQ(gpu.table->stats().cache_hits - stats.cache_hits, lost ? kItems - kChanged : kItems) << turn;
+    if (gpu.table->stats().work.phased_batches != stats.work.phased_batches) {
+      EXPECT_EQ(gpu.table->stats().value_cache.hits - stats.value_cache.hits, lost ? kItems - kChanged : kItems)
+          << turn;
     }
     const CheckReport report = gpu.table->check();
     ASSERT_TRUE(report.errors.empty()) << report.errors.front();
@@ -207,8 +208,8 @@ TEST(GpuValueCacheLoad, RunsBesideBatches) {
     writer.join();
     EXPECT_EQ(wrong, 0u);
     const Stats stats = gpu.table->stats();
-    EXPECT_GE(stats.cache_loads, static_cast<std::uint64_t>(kLoads));
-    EXPECT_EQ(stats.cache_policy, "lfu");
+    EXPECT_GE(stats.value_cache.loads, static_cast<std::uint64_t>(kLoads));
+    EXPECT_EQ(stats.value_cache.policy, "lfu");
     const CheckReport report = gpu.table->check();
     ASSERT_TRUE(report.errors.empty()) << report.errors.front();
   }
@@ -217,15 +218,15 @@ TEST(GpuValueCacheLoad, RunsBesideBatches) {
 TEST(GpuValueCacheSize, SaysWhatItHolds) {
   HOLDFAST_NEEDS_GPU();
   GpuTable all(cached(1, CachePolicy::lfu, 0), 2000);
-  EXPECT_EQ(all.table->stats().cached_value_ratio, 1);
-  EXPECT_EQ(all.table->stats().cached_values, all.table->stats().cells);
+  EXPECT_EQ(all.table->stats().value_cache.ratio, 1);
+  EXPECT_EQ(all.table->stats().value_cache.values, all.table->stats().space.cells);
   all.table->close();
   GpuTable some(cached(0.25, CachePolicy::lfu, 0), 2000);
-  EXPECT_NEAR(some.table->stats().cached_value_ratio, 0.25, 0.001);
-  EXPECT_EQ(some.table->stats().cached_values, 0u) << "before the first load";
+  EXPECT_NEAR(some.table->stats().value_cache.ratio, 0.25, 0.001);
+  EXPECT_EQ(some.table->stats().value_cache.values, 0u) << "before the first load";
   some.table->close();
   GpuTable none(Shape{kBytes});
-  EXPECT_EQ(none.table->stats().cache_policy, "");
+  EXPECT_EQ(none.table->stats().value_cache.policy, "");
 }
 
 /// A load of nothing new lets go of nothing, and a table that grows keeps its ratio and its copies.
@@ -235,14 +236,14 @@ TEST(GpuValueCacheSize, GrowsWithTheTable) {
     GpuTable gpu(cached(ratio, CachePolicy::random, 1), 1000);
     ASSERT_NO_FATAL_FAILURE(run_distinct(gpu, 900, Op::insert, false));
     for (int i = 0; i < 3; ++i) gpu.table->load_cache();
-    const std::uint64_t copies = gpu.table->stats().cached_values;
+    const std::uint64_t copies = gpu.table->stats().value_cache.values;
     EXPECT_GT(copies, 0u);
     ASSERT_NO_FATAL_FAILURE(run_distinct(gpu, 20000, Op::insert_or_assign, false));
     const Stats stats = gpu.table->stats();
-    EXPECT_GT(stats.heap_growths, 0u);
-    EXPECT_NEAR(stats.cached_value_ratio, ratio, 0.001);
+    EXPECT_GT(stats.growth.heap_growths, 0u);
+    EXPECT_NEAR(stats.value_cache.ratio, ratio, 0.001);
     for (int i = 0; i < 3; ++i) gpu.table->load_cache();
-    EXPECT_GT(gpu.table->stats().cached_values, copies);
+    EXPECT_GT(gpu.table->stats().value_cache.values, copies);
     ASSERT_NO_FATAL_FAILURE(run_distinct(gpu, 20000, Op::find, false));
     gpu.verify();
   }
@@ -257,11 +258,11 @@ TEST(GpuValueCacheSize, KeepsToItsBudget) {
   ASSERT_NO_FATAL_FAILURE(run_distinct(gpu, 1500, Op::insert, false));
   gpu.table->load_cache();
   const Stats stats = gpu.table->stats();
-  EXPECT_LE(stats.cached_value_bytes, shape.cache.memory);
-  EXPECT_GT(stats.cached_values, 0u);
-  EXPECT_LT(stats.cached_value_ratio, 1);
+  EXPECT_LE(stats.value_cache.bytes, shape.cache.memory);
+  EXPECT_GT(stats.value_cache.values, 0u);
+  EXPECT_LT(stats.value_cache.ratio, 1);
   ASSERT_NO_FATAL_FAILURE(run_distinct(gpu, 1500, Op::find, false));
-  EXPECT_GT(gpu.table->stats().cache_hits, 0u);
+  EXPECT_GT(gpu.table->stats().value_cache.hits, 0u);
   gpu.verify();
 }
 

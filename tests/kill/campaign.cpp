@@ -18,15 +18,6 @@ void spin_ns(std::uint64_t ns) {
   }
 }
 
-/// The names of files that begin like that of the pool, and go on.
-std::vector<std::string> beside(const std::string& path) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path())) {
-    if (entry.path().string().rfind(path + ".", 0) == 0) names.push_back(entry.path().string());
-  }
-  return names;
-}
-
 std::string role_of(const Subject& subject, const char* what) { return std::string(subject.name()) + "-" + what; }
 
 Stage stage_of(const Shared& shared) { return static_cast<Stage>(shared.stage.load(std::memory_order_acquire)); }
@@ -85,8 +76,10 @@ void Campaign::run_pool(std::uint64_t seed) {
 }
 
 void Campaign::remove_pool(const std::string& path) {
-  std::filesystem::remove(path);
-  for (const std::string& name : beside(path)) std::filesystem::remove(name);  // what a killed creation left
+  for (const std::string& pool : {path, snapshot_of(path)}) {
+    std::filesystem::remove(pool);
+    for (const std::string& name : beside(pool)) std::filesystem::remove(name);  // what a killed creation left
+  }
 }
 
 /// Most lives are short, since much happens early in one. A large batch takes milliseconds, and the first ones of a process

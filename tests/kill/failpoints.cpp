@@ -36,8 +36,15 @@ constexpr const char* kNames[] = {
     "mark_cleared",
     "synced_without_mark",
     "pool_unnamed",
+    "level_emptied",
+    "snapshot_headless",
+    "snapshot_unnamed",
     "torn_half_cleared",
     "copy_dropped",
+    "state_withdrawn",
+    "state_copied",
+    "state_filled",
+    "state_switched",
 };
 static_assert(std::size(kNames) == kFailpoints);
 

@@ -91,7 +91,8 @@ bool run_as(Table& table, const std::vector<std::byte>& keys, const Batch& batch
   must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   Session session = table.session(stream, n);
   const KernelRows<Key, Value> rows{its_keys.get(), values.get(), out.get(), statuses.get(), found.get(), n};
-  carry_out<<<8, 128, 0, stream>>>(session.ref<Key, Value>(), rows, batch.op, batch.combine, batch.element);
+  const Accumulate how = batch.accumulate.value_or(Accumulate{});
+  carry_out<<<8, 128, 0, stream>>>(session.ref<Key, Value>(), rows, batch.op, how.combine, how.element);
   session.commit(stream);
   must(cudaStreamSynchronize(stream));
   must(cudaStreamDestroy(stream));

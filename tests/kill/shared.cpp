@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <stdexcept>
 
 #include "support/random.hpp"
@@ -56,6 +57,14 @@ void set_and_wake(std::atomic<std::uint32_t>& word, std::uint32_t value) {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, 1 << 30, nullptr, nullptr, 0);
 }
 
+std::vector<std::string> beside(const std::string& path) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path())) {
+    if (entry.path().string().rfind(path + ".", 0) == 0) names.push_back(entry.path().string());
+  }
+  return names;
+}
+
 std::uint64_t now_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -70,6 +79,10 @@ std::uint64_t digest(const void* value, std::size_t bytes) {
     sum = mix(sum, word);
   }
   return sum | 1;
+}
+
+std::uint64_t item_digest(const void* value, std::size_t bytes, std::uint64_t score) {
+  return mix(digest(value, bytes), score) | 1;
 }
 
 }  // namespace holdfast::test::kill

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "core/failpoint.hpp"
+#include "kill/checkpoint/shared.hpp"
 #include "kill/pool/shared.hpp"
 #include "kill/table/shared.hpp"
 
@@ -17,6 +19,9 @@ template <std::size_t N>
 void copy_text(char (&to)[N], const std::string& from) {
   std::snprintf(to, N, "%s", from.c_str());
 }
+
+/// Where the writers of the pool at `path` put snapshots of it.
+inline std::string snapshot_of(const std::string& path) { return path + "-snapshot"; }
 
 /// How far the child that opens the pool after a kill has come.
 enum class Stage : std::uint32_t { none = 0, ready = 1, opening = 2, open = 3, verified = 4, failed = 5 };
@@ -51,6 +56,7 @@ struct Shared {
   Recovered recovered;
   TableShared table;
   PoolShared pool;
+  CheckpointShared checkpoint;
 };
 
 /// Makes the shared memory and returns its descriptor, which children inherit.
@@ -66,8 +72,13 @@ bool wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, int
 /// Sets `word` and wakes whoever waits for it, in any process.
 void set_and_wake(std::atomic<std::uint32_t>& word, std::uint32_t value);
 
+/// The names of files that begin like that of the pool at `path`, with a dot behind it.
+std::vector<std::string> beside(const std::string& path);
+
 std::uint64_t now_ns();
 /// Stands for a value in a journal; never 0, which stands for an absent key.
 std::uint64_t digest(const void* value, std::size_t bytes);
+/// Stands for a value with its score.
+std::uint64_t item_digest(const void* value, std::size_t bytes, std::uint64_t score);
 
 }  // namespace holdfast::test::kill

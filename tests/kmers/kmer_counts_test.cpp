@@ -137,16 +137,18 @@ TEST_F(Kmers, WhoWaitsMayStop) {
   std::vector<std::string> many;  // so that it is asked while they are read
   for (unsigned i = 0; i < 100; ++i) many.insert(many.end(), files_.begin(), files_.end());
   KmerCounts stopped({.threads = 1});
-  EXPECT_FALSE(stopped.read(many, [](const KmerProgress& state) {
+  std::stop_source stopping;
+  const auto stop = [&](const KmerProgress& state) {
     EXPECT_EQ(state.total, 100 * 15 * 20'009u);
     EXPECT_LE(state.done, state.total);
-    return true;
-  }));
+    stopping.request_stop();
+  };
+  EXPECT_FALSE(stopped.read(many, {.stop = stopping.get_token(), .progress = stop}));
   EXPECT_THROW(stopped.next(rows, numbers), InvalidArgument);
   KmerCounts thrown({.k = 21, .threads = 2});
   ASSERT_TRUE(thrown.read(files_));
-  EXPECT_THROW(thrown.next(rows, numbers, [](const KmerProgress&) -> bool { throw std::runtime_error("stop"); }),
-               std::runtime_error);
+  const auto refuse = [](const KmerProgress&) { throw std::runtime_error("stop"); };
+  EXPECT_THROW(thrown.next(rows, numbers, {.progress = refuse}), std::runtime_error);
   KmerCounts left({.k = 21, .threads = 2});  // destroyed while its threads count
   ASSERT_TRUE(left.read(files_));
   EXPECT_EQ(left.next(rows, numbers), rows.size());
@@ -159,7 +161,11 @@ TEST_F(Kmers, WhoWaitsForAPipeMayStop) {
   ASSERT_EQ(write(ends[1], ">a\nACGT", 7), 7);
   KmerCounts stopped({.threads = 2});
   unsigned asked = 0;
-  EXPECT_FALSE(stopped.read({pipe_name}, [&](const KmerProgress&) { return ++asked == 3; }));
+  std::stop_source stopping;
+  const auto ask = [&](const KmerProgress&) {
+    if (++asked == 3) stopping.request_stop();
+  };
+  EXPECT_FALSE(stopped.read({pipe_name}, {.stop = stopping.get_token(), .progress = ask}));
   close(ends[0]);
   close(ends[1]);
 }

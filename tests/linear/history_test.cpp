@@ -80,20 +80,20 @@ void count(const HistoryLog& log) {
 
 NumberedTable make_table(const std::string& path, std::uint64_t seed, const std::string& device = "cpu") {
   CreateOptions options = table_options(seed);
-  options.device = device;
-  const std::uint32_t width = options.value_bytes;
-  if (options.key_bytes == kVariableBytes) options.value_bytes = kVariableBytes;
-  return {Table::create(path, options), options.seed, width};
+  options.runtime.device = device;
+  const std::uint32_t width = options.shape.value_bytes;
+  if (options.shape.key_bytes == kVariableBytes) options.shape.value_bytes = kVariableBytes;
+  return {Table::create(path, options), options.shape.seed, width};
 }
 
 NumberedTable open_table(const std::string& path, std::uint64_t seed) {
   const CreateOptions made = table_options(seed);
   OpenOptions options;
-  options.device = "cpu";
-  options.threads = made.threads;
-  options.flush = made.flush;
-  options.moves = made.moves;
-  return {Table::open(path, options), made.seed, made.value_bytes};
+  options.runtime.device = "cpu";
+  options.runtime.threads = made.runtime.threads;
+  options.tuning.flush = made.tuning.flush;
+  options.tuning.moves = made.tuning.moves;
+  return {Table::open(path, options), made.shape.seed, made.shape.value_bytes};
 }
 
 /// Reads the keys one by one, alone.
@@ -152,7 +152,7 @@ TEST(History, ConcurrentCallersOfAGpuAreLinearizable) {
   unsigned fixed = 0, variable = 0;
   for (std::uint64_t seed = 1; variable < 12 || (counts().overlapping < before + enough && patience.is_left());
        ++seed) {
-    const bool any_length = table_options(seed).key_bytes == kVariableBytes;
+    const bool any_length = table_options(seed).shape.key_bytes == kVariableBytes;
     if (!any_length && fixed > variable) continue;
     ++(any_length ? variable : fixed);
     ASSERT_NO_FATAL_FAILURE(check_table(seed, "cuda", *log));

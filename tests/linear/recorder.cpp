@@ -65,7 +65,7 @@ std::uint32_t draw(Random& random, const HistoryLog& history, CallerLog& log, co
     Record& record = log.records[i];
     record.key = static_cast<std::uint32_t>(random.below(history.keys));
     record.op = mixed ? pick_op(random, accumulates) : batch.op;
-    record.combine = batch.combine;
+    record.combine = batch.accumulate->combine;
     record.given = has_values ? random.next() >> 8 : 0;
     record.after = kNone;
     for (std::uint32_t j = first; j < i; ++j) {
@@ -86,7 +86,7 @@ void call(NumberedTable& table, Random& random, HistoryLog& history, CallerLog& 
   Batch batch;
   const bool accumulates = bytes != 0 && !table.any_length();
   batch.op = pick_op(random, accumulates);
-  batch.combine = static_cast<Combine>(random.below(3));
+  batch.accumulate = Accumulate{.combine = static_cast<Combine>(random.below(3))};
   const std::uint32_t n = draw(random, history, log, batch, mixed, bytes != 0, accumulates);
   batch.size = n * (1 + around);
   Arrays arrays(batch.size, bytes);
@@ -129,19 +129,19 @@ CreateOptions table_options(std::uint64_t seed) {
   constexpr std::array<std::array<std::uint32_t, 3>, 4> kShapes{{{2, 2, 8}, {1, 1, 8}, {2, 2, 4}, {3, 2, 4}}};
   CreateOptions options;
   const auto& shape = kShapes[random.below(kShapes.size())];
-  options.value_bytes = kValueBytes[random.below(8) < 1 ? 0 : 1 + random.below(3)];
-  options.key_bytes = kKeyBytes[random.chance(50) ? 0 : 1 + random.below(3)];
-  if (mix(seed, 0x766c) % 5 == 0) options.key_bytes = kVariableBytes;
-  options.levels = shape[0];
-  options.hash_locations = shape[1];
-  options.slots = shape[2];
-  options.capacity = 8 + random.below(16);
-  options.device = "cpu";
-  options.threads = 1 + static_cast<unsigned>(random.below(2));
-  options.flush = random.chance(40);
-  options.moves = random.chance(75);
+  options.shape.value_bytes = kValueBytes[random.below(8) < 1 ? 0 : 1 + random.below(3)];
+  options.shape.key_bytes = kKeyBytes[random.chance(50) ? 0 : 1 + random.below(3)];
+  if (mix(seed, 0x766c) % 5 == 0) options.shape.key_bytes = kVariableBytes;
+  options.shape.levels = shape[0];
+  options.shape.hash_locations = shape[1];
+  options.shape.slots = shape[2];
+  options.shape.capacity = 8 + random.below(16);
+  options.runtime.device = "cpu";
+  options.runtime.threads = 1 + static_cast<unsigned>(random.below(2));
+  options.tuning.flush = random.chance(40);
+  options.tuning.moves = random.chance(75);
   options.overwrite = true;
-  options.seed = seed | 1;
+  options.shape.seed = seed | 1;
   return options;
 }
 

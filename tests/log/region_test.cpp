@@ -83,12 +83,12 @@ TEST_P(Regions, AreOpenOnceAndNotDroppedMeanwhile) {
 TEST_P(Regions, StandBesideTables) {
   Pool pool = Pool::create(path);
   Region region = Region::create(pool, "a", 64);
-  Table table = pool.create_table("t", {.device = "cpu"});
+  Table table = pool.create_table("t", {.runtime = {.device = "cpu"}});
   EXPECT_THROW(Region::open(pool, "t"), ObjectInUse);
   table.close();
   EXPECT_THROW(Region::open(pool, "t"), PoolMismatch);
   region.close();
-  EXPECT_THROW(pool.table("a", {.device = "cpu"}), PoolMismatch);
+  EXPECT_THROW(pool.table("a", {.runtime = {.device = "cpu"}}), PoolMismatch);
   EXPECT_TRUE(pool.check().errors.empty());
 }
 

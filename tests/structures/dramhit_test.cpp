@@ -110,7 +110,7 @@ class Checked {
     batch.statuses = statuses.data();
     batch.found = found.get();
     batch.mask = with_mask ? mask.data() : nullptr;
-    batch.element = Element::u32;
+    batch.accumulate = Accumulate{.element = Element::u32};
     const BatchResult result = table.run(batch);
     std::uint64_t counted = 0;
     for (const std::uint64_t count : result.count) counted += count;

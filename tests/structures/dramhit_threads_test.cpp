@@ -263,7 +263,7 @@ TEST(DramhitErrors, BadInputIsOneClearError) {
   Batch column;
   column.size = 1;
   column.keys = &key;
-  column.column_bytes = 4;
+  column.column = Column{.bytes = 4};
   EXPECT_THROW(table.run(column), InvalidArgument);
   EXPECT_EQ(table.size(), 0u);
   EXPECT_EQ(handle.waiting(), 0u);

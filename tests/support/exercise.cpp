@@ -49,12 +49,12 @@ void run(Table& table, Op op, const std::vector<std::string>& keys, const std::v
   batch.op = op;
   batch.size = keys.size();
   batch.keys = key_bytes.data();
-  batch.key_offsets = key_offsets.data();
+  batch.variable = VariableLength{.key_offsets = key_offsets.data(),
+                                  .value_offsets = values.empty() ? nullptr : value_offsets.data(),
+                                  .blobs = blobs};
   batch.values = value_bytes.data();
-  batch.value_offsets = values.empty() ? nullptr : value_offsets.data();
   batch.statuses = statuses;
   batch.found = found;
-  batch.blobs = blobs;
   table.run(batch);
 }
 
@@ -164,8 +164,8 @@ void change(Table& table, Items& items, Exercised& result) {
 
 Table open_table(const std::string& path, bool salvage) {
   OpenOptions options;
-  options.device = "cpu";
-  options.threads = 1;
+  options.runtime.device = "cpu";
+  options.runtime.threads = 1;
   options.salvage = salvage;
   return Table::open(path, options);
 }

@@ -126,8 +126,8 @@ class Day {
 
   OpenOptions table_options() const {
     OpenOptions options;
-    options.device = "cpu";
-    options.threads = 1;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
     options.salvage = salvage_;
     return options;
   }
@@ -254,9 +254,9 @@ class Day {
   void change_directory(Pool& pool) {
     const auto made = attempt("create_table", [&] {
       CreateOptions options;
-      options.capacity = 16;
-      options.device = "cpu";
-      options.threads = 1;
+      options.shape.capacity = 16;
+      options.runtime.device = "cpu";
+      options.runtime.threads = 1;
       Table table = pool.create_table(kMadeHere, options);
       const std::uint64_t key = 4711;
       table.insert(&key, &key, 1);

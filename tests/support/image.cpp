@@ -24,11 +24,11 @@ constexpr std::uint64_t kSeed = 12345;
 
 CreateOptions small_table() {
   CreateOptions options;
-  options.capacity = 16;
-  options.device = "cpu";
-  options.threads = 1;
+  options.shape.capacity = 16;
+  options.runtime.device = "cpu";
+  options.runtime.threads = 1;
   options.overwrite = true;
-  options.seed = kSeed;
+  options.shape.seed = kSeed;
   return options;
 }
 
@@ -38,9 +38,8 @@ void run_one(Table& table, Op op, const std::string& key, const std::string& val
   batch.op = op;
   batch.size = 1;
   batch.keys = key.data();
-  batch.key_offsets = key_offsets;
+  batch.variable = VariableLength{.key_offsets = key_offsets, .value_offsets = value_offsets};
   batch.values = value.data();
-  batch.value_offsets = value_offsets;
   table.run(batch);
 }
 
@@ -95,10 +94,10 @@ Items fill(Table& table, unsigned count, std::uint64_t seed) {
 Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned items, bool clean,
                  std::uint32_t key_bytes, Score score) {
   CreateOptions options = small_table();
-  options.score = score;
-  options.key_bytes = key_bytes;
-  options.value_bytes = value_bytes;
-  options.max_bytes = std::uint64_t{1} << 24;
+  options.shape.score = score;
+  options.shape.key_bytes = key_bytes;
+  options.shape.value_bytes = value_bytes;
+  options.shape.max_bytes = std::uint64_t{1} << 24;
   Image image;
   image.name = (key_bytes == 8 ? "" : std::to_string(key_bytes) + "-byte keys, ") + std::to_string(value_bytes) +
                "-byte values, " + (score == Score::none ? "" : "scores, ") + (clean ? "clean" : "unclean");
@@ -114,8 +113,8 @@ Image make_image(const std::string& path, std::uint32_t value_bytes, unsigned it
 
 Image make_pairs_image(const std::string& path, unsigned items, bool clean) {
   CreateOptions options = small_table();
-  options.key_bytes = options.value_bytes = kVariableBytes;
-  options.max_bytes = std::uint64_t{1} << 25;
+  options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
+  options.shape.max_bytes = std::uint64_t{1} << 25;
   Image image;
   image.name = std::string("variable-length pairs, ") + (clean ? "clean" : "unclean");
   Table table = Table::create(path, options);

@@ -84,7 +84,7 @@ class NumberedTable {
 
   /// Keys in GPU memory are as keys_of made them already.
   BatchResult run(Batch batch) {
-    if (batch.on_device) return table_.run(batch);
+    if (batch.device) return table_.run(batch);
     if (any_length()) return run_strings(batch);
     const auto keys = wide(static_cast<const std::uint64_t*>(batch.keys), batch.size);
     batch.keys = keys.data();
@@ -173,11 +173,10 @@ class NumberedTable {
     Blobs blobs;
     auto* const out = static_cast<std::byte*>(batch.out);
     batch.keys = keys.bytes.data();
-    batch.key_offsets = keys.offsets.data();
+    batch.variable =
+        VariableLength{.key_offsets = keys.offsets.data(), .value_offsets = values.offsets.data(), .blobs = &blobs};
     batch.values = values.bytes.data();
-    batch.value_offsets = values.offsets.data();
     batch.out = nullptr;
-    batch.blobs = &blobs;
     const BatchResult result = table_.run(batch);
     for (std::size_t i = 0; out != nullptr && i < batch.size && width_ != 0; ++i) {
       if (blobs.has(i)) {

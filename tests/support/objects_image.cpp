@@ -36,13 +36,13 @@ constexpr Made kMade[] = {
 
 CreateOptions options_for(const Made& made) {
   CreateOptions options;
-  options.key_bytes = made.key_bytes;
-  options.value_bytes = made.value_bytes;
-  options.score = made.score;
-  options.capacity = 16;
-  options.device = "cpu";
-  options.threads = 1;
-  options.seed = 1000 + made.number;
+  options.shape.key_bytes = made.key_bytes;
+  options.shape.value_bytes = made.value_bytes;
+  options.shape.score = made.score;
+  options.shape.capacity = 16;
+  options.runtime.device = "cpu";
+  options.runtime.threads = 1;
+  options.shape.seed = 1000 + made.number;
   return options;
 }
 
@@ -64,7 +64,7 @@ ObjectsImage make_objects_image(const std::string& path, bool pairs) {
     for (const Made& made : kMade) {
       if (made.number == kPairs && !pairs) continue;
       Table table = pool.create_table(made.name, options_for(made));
-      const Items items = fill(table, 10 + made.number, options_for(made).seed);
+      const Items items = fill(table, 10 + made.number, options_for(made).shape.seed);
       const bool opens = made.number != 1 && (made.number < kUnknown || made.number > kNewer);
       if (opens) image.items[made.number] = items;
       if (made.closed) table.close();

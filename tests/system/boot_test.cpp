@@ -27,8 +27,8 @@ TEST(Boot, AnUnknownRunIsNotEqualToAnother) {
   NoBootId unknown;
   const Watch watch(unknown);
   CreateOptions options;
-  options.capacity = 8;
-  options.device = "cpu";
+  options.shape.capacity = 8;
+  options.runtime.device = "cpu";
   {
     Table table = Table::create(path, options);
     const std::uint64_t key = 7;

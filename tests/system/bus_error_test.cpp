@@ -33,10 +33,10 @@ class BusError : public testing::TestWithParam<std::uint32_t> {
     ASSERT_NE(mkdtemp(folder_.data()), nullptr);
     path_ = folder_ + "/a.hold";
     CreateOptions options;
-    options.value_bytes = GetParam();
-    options.capacity = kItems;
-    options.device = "cpu";
-    options.threads = 2;
+    options.shape.value_bytes = GetParam();
+    options.shape.capacity = kItems;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 2;
     table_.emplace(Table::create(path_, options));
     for (std::uint64_t key = 0; key < kItems; ++key) keys_.push_back(key);
     values_.resize(kItems * GetParam());
@@ -72,7 +72,7 @@ TEST_P(BusError, EndsAChangingBatch) {
   std::vector<Status> statuses(kItems);
   expect_lost("a batch", [&] { table_->insert_or_assign(keys_.data(), values_.data(), kItems, statuses.data()); });
   expect_lost("a batch of one", [&] { table_->insert_or_assign(keys_.data(), values_.data(), 1, statuses.data()); });
-  EXPECT_EQ(table_->stats().domain, Domain::none);
+  EXPECT_EQ(table_->stats().place.domain, Domain::none);
   expect_lost("a sync", [&] { table_->sync(); });
   expect_lost("a close", [&] { table_->close(); });
 }
@@ -133,13 +133,14 @@ TEST_P(BusError, LeavesAnErrorBehind) {
   cut_short();
   expect_lost("a search", [&] { table_->find(keys_.data(), values_.data(), kItems); });
   table_.reset();
-  EXPECT_THROW(Table::open(path_, {.device = "cpu"}), PoolCorrupt);
+  EXPECT_THROW(Table::open(path_, {.runtime = {.device = "cpu"}}), PoolCorrupt);
 }
 
 /// Two tables of one process: the other one goes on.
 TEST_P(BusError, IsOfOnePool) {
   const std::string other_path = folder_ + "/other.hold";
-  Table other = Table::create(other_path, {.value_bytes = GetParam(), .capacity = kItems, .device = "cpu"});
+  Table other = Table::create(other_path,
+                              {.shape = {.value_bytes = GetParam(), .capacity = kItems}, .runtime = {.device = "cpu"}});
   cut_short();
   expect_lost("a search", [&] { table_->find(keys_.data(), values_.data(), kItems); });
   other.insert(keys_.data(), values_.data(), kItems);

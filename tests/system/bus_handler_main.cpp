@@ -31,7 +31,8 @@ int main(int, char** argv) {
   mine.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigaction(SIGBUS, &mine, nullptr);
   const std::string path = argv[1];
-  auto table = holdfast::Table::create(path, {.capacity = 100'000, .device = "cpu", .overwrite = true});
+  auto table =
+      holdfast::Table::create(path, {.shape = {.capacity = 100'000}, .runtime = {.device = "cpu"}, .overwrite = true});
 
   std::FILE* const file = std::fopen((path + ".other").c_str(), "w+");
   if (ftruncate(fileno(file), 4096) != 0) return 2;

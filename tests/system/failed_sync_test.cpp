@@ -29,8 +29,8 @@ class FailedSync : public testing::Test {
 
   static Table open(const std::string& folder) {
     OpenOptions options;
-    options.device = "cpu";
-    options.threads = 1;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
     return Table::open(folder + "/a.hold", options);
   }
   static void put(Table& table, std::uint64_t first, std::uint64_t last) {
@@ -50,10 +50,10 @@ class FailedSync : public testing::Test {
   std::size_t fail(std::uint64_t at) {
     empty(run_);
     CreateOptions options;
-    options.value_bytes = 16;
-    options.capacity = 8;
-    options.device = "cpu";
-    options.threads = 1;
+    options.shape.value_bytes = 16;
+    options.shape.capacity = 8;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
     Table::create(run_ + "/a.hold", options);
     Recorder recorder(run_, {.on_disk = true}, false, {.at = at, .error = EIO});
     {
@@ -102,8 +102,8 @@ TEST_F(FailedSync, IsMadeUpForByTheNextProcess) {
 
 TEST_F(FailedSync, EndsChangesInThisOne) {
   CreateOptions options;
-  options.capacity = 8;
-  options.device = "cpu";
+  options.shape.capacity = 8;
+  options.runtime.device = "cpu";
   Table::create(run_ + "/a.hold", options);
   Recorder probe(run_, {.on_disk = true}, false);
   const std::uint64_t key = 7;

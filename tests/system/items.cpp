@@ -70,8 +70,7 @@ void put_items(Table& table, std::uint64_t first, std::uint64_t last, std::uint6
   batch.values = values.data();
   batch.statuses = statuses.data();
   if (variable) {
-    batch.key_offsets = key_offsets.data();
-    batch.value_offsets = value_offsets.data();
+    batch.variable = VariableLength{.key_offsets = key_offsets.data(), .value_offsets = value_offsets.data()};
   }
   table.run(batch);
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -131,21 +130,21 @@ void must_be_in_order(const CheckReport& report) {
 
 CreateOptions create_options(const Tables& tables, bool overwrite) {
   CreateOptions options;
-  options.value_bytes = tables.value_bytes;
-  if (tables.value_bytes == kVariableBytes) options.key_bytes = kVariableBytes;
-  options.capacity = tables.capacity;
-  options.score = tables.score;
+  options.shape.value_bytes = tables.value_bytes;
+  if (tables.value_bytes == kVariableBytes) options.shape.key_bytes = kVariableBytes;
+  options.shape.capacity = tables.capacity;
+  options.shape.score = tables.score;
   options.overwrite = overwrite;
-  options.device = "cpu";
-  options.threads = 1;
-  options.seed = 42;
+  options.runtime.device = "cpu";
+  options.runtime.threads = 1;
+  options.shape.seed = 42;
   return options;
 }
 
 OpenOptions open_options() {
   OpenOptions options;
-  options.device = "cpu";
-  options.threads = 1;
+  options.runtime.device = "cpu";
+  options.runtime.threads = 1;
   return options;
 }
 

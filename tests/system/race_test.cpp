@@ -50,16 +50,16 @@ class Races : public testing::Test {
 
   Table create(bool overwrite) const {
     CreateOptions options;
-    options.capacity = 8;
-    options.device = "cpu";
-    options.threads = 1;
+    options.shape.capacity = 8;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
     options.overwrite = overwrite;
     return Table::create(path_, options);
   }
   Table open() const {
     OpenOptions options;
-    options.device = "cpu";
-    options.threads = 1;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
     return Table::open(path_, options);
   }
   static void put(Table table, std::uint64_t first, std::uint64_t last) {
@@ -178,11 +178,11 @@ TEST_F(Overwriting, ASlowSnapshotSparesAPoolThatWasMadeMeanwhile) {
   std::filesystem::rename(path_, source);
   files_ = 2;
   OpenOptions options;
-  options.device = "cpu";
+  options.runtime.device = "cpu";
   Table table = Table::open(source, options);
   Meanwhile meanwhile(Call::posix_fallocate, [this] { intrude(false); });
   const Watch watch(meanwhile);
-  expect_spared([&] { table.snapshot(path_, {.overwrite = true, .threads = 1, .progress = {}}); });
+  expect_spared([&] { table.snapshot(path_, {.overwrite = true, .threads = 1}); });
 }
 
 TEST_F(Overwriting, BetweenTheLookAndTheLock) {
@@ -232,12 +232,12 @@ TEST_F(Overwriting, TakesANameThatCameFree) {
 TEST_F(Overwriting, DeletesNothingIfItCannotWork) {
   CreateOptions options;
   options.overwrite = true;
-  options.device = "cuda:4711";
+  options.runtime.device = "cuda:4711";
   EXPECT_THROW(Table::create(path_, options), DeviceError);
-  options.device = "cpu";
-  options.capacity = std::uint64_t{1} << 40;
+  options.runtime.device = "cpu";
+  options.shape.capacity = std::uint64_t{1} << 40;
   EXPECT_THROW(Table::create(path_, options), Error);
-  options.capacity = 8;
+  options.shape.capacity = 8;
   EXPECT_THROW(Table::create(path_, options, [](Table&) { throw DeviceError("no more room on it"); }), DeviceError);
   Table table = open();
   Races::expect_keys(table, 0, 10);
@@ -253,14 +253,14 @@ TEST_F(Overwriting, ReplacesPoolsAlone) {
     return std::string(std::istreambuf_iterator<char>(stream), {});
   };
   Table table = open();
-  EXPECT_THROW(table.snapshot(file, {.overwrite = true, .threads = 1, .progress = {}}), PoolExists);
+  EXPECT_THROW(table.snapshot(file, {.overwrite = true, .threads = 1}), PoolExists);
   CreateOptions options;
-  options.device = "cpu";
+  options.runtime.device = "cpu";
   options.overwrite = true;
   EXPECT_THROW(Table::create(file, options), PoolExists);
   EXPECT_EQ(text(), "mine, and of more than eight bytes");
   std::ofstream(file, std::ios::trunc).close();
-  table.snapshot(file, {.overwrite = true, .threads = 1, .progress = {}});
+  table.snapshot(file, {.overwrite = true, .threads = 1});
   EXPECT_TRUE(check(file).errors.empty());
 }
 

@@ -34,9 +34,9 @@ class Removed : public testing::Test {
 
   static Table create(const std::string& path) {
     CreateOptions options;
-    options.capacity = 8;
-    options.device = "cpu";
-    options.threads = 1;
+    options.shape.capacity = 8;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
     return Table::create(path, options);
   }
   void put(std::uint64_t first, std::uint64_t last) {
@@ -60,20 +60,20 @@ class Removed : public testing::Test {
         EXPECT_EQ(std::string(error.what()).find(path_ + " was removed or replaced"), 0u) << error.what();
       }
     }
-    EXPECT_EQ(table_->stats().domain, Domain::none);
+    EXPECT_EQ(table_->stats().place.domain, Domain::none);
     EXPECT_THROW(table_->sync(), MediumError);
     EXPECT_THROW(table_->clear(), MediumError);
     EXPECT_EQ(table_->size(), 10u) << "what was there is still found";
     const std::string kept = folder_ + "/kept.hold";
     table_->snapshot(kept);
     EXPECT_THROW(table_->close(), MediumError) << "it was not synced";
-    EXPECT_EQ(Table::open(kept, {.device = "cpu"}).size(), 10u);
+    EXPECT_EQ(Table::open(kept, {.runtime = {.device = "cpu"}}).size(), 10u);
   }
   void expect_unharmed() {
     later();
     put(10, 20);
     table_->sync();
-    EXPECT_EQ(table_->stats().domain, Domain::process);
+    EXPECT_EQ(table_->stats().place.domain, Domain::process);
   }
 
   std::string folder_, path_;
@@ -135,7 +135,7 @@ TEST_F(Removed, AreNotThoseThatWereMovedNorTheirFolders) {
   fs::rename(path_, folder_ + "/moved.hold");
   expect_unharmed();
   table_->close();
-  EXPECT_EQ(Table::open(folder_ + "/moved.hold", {.device = "cpu"}).size(), 20u);
+  EXPECT_EQ(Table::open(folder_ + "/moved.hold", {.runtime = {.device = "cpu"}}).size(), 20u);
 }
 
 TEST_F(Removed, IsNotAFolderThatHasAnotherName) {
@@ -155,7 +155,7 @@ TEST_F(Removed, IsNotLookedForWhereTheProcessWorks) {
     EXPECT_NO_THROW(relative->insert(&key, &key, 1));
     fs::current_path(folder_);
     relative.reset();
-    relative = Table::open("b.hold", {.device = "cpu"});
+    relative = Table::open("b.hold", {.runtime = {.device = "cpu"}});
   }
   EXPECT_EQ(relative->size(), 2u);
   fs::current_path(before);
@@ -165,7 +165,7 @@ TEST_F(Removed, TakesNoNewTable) {
   table_->close();
   Pool pool = Pool::open(path_);
   fs::remove(path_);
-  EXPECT_THROW(pool.create_table("another", {.capacity = 8, .device = "cpu"}), MediumError);
+  EXPECT_THROW(pool.create_table("another", {.shape = {.capacity = 8}, .runtime = {.device = "cpu"}}), MediumError);
   table_.reset();
 }
 

@@ -57,11 +57,9 @@ void put_and_read(Table& table, const std::string&) {
   batch.size = 2;
   batch.op = Op::insert_and_find;
   batch.keys = keys;
-  batch.key_offsets = offsets;
+  batch.variable = VariableLength{.key_offsets = offsets, .value_offsets = value_offsets, .blobs = &blobs};
   batch.values = values;
-  batch.value_offsets = value_offsets;
   batch.statuses = statuses;
-  batch.blobs = &blobs;
   table.run(batch);
 }
 

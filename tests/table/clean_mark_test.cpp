@@ -21,8 +21,8 @@ class CleanMark : public testing::Test {
 
   static CreateOptions options() {
     CreateOptions options;
-    options.capacity = 100;
-    options.device = "cpu";
+    options.shape.capacity = 100;
+    options.runtime.device = "cpu";
     options.overwrite = true;
     return options;
   }
@@ -66,7 +66,7 @@ TEST_F(CleanMark, StandsAfterASelectionOfNothing) {
 TEST_F(CleanMark, ReadOnlyTablesRefuseThemAllTheSame) {
   table.close();
   OpenOptions how;
-  how.device = "cpu";
+  how.runtime.device = "cpu";
   how.read_only = true;
   table = Table::open(path, how);
   EXPECT_THROW(insert(8, 0), ReadOnly);

@@ -35,9 +35,8 @@ struct ColumnRows {
     batch.out = out.data();
     batch.statuses = statuses.data();
     batch.mask = mask.data();
-    batch.column = column;
-    batch.column_bytes = bytes;
-    batch.element = Element::u32;
+    batch.column = Column{.begin = column, .bytes = bytes};
+    batch.accumulate = Accumulate{.element = Element::u32};
     return batch;
   }
 };
@@ -48,9 +47,9 @@ class ColumnsAndMap {
   using Value = std::string;
   static constexpr std::uint64_t kSeed = 77;
 
-  ColumnsAndMap(const std::string& path, CreateOptions options) : value_bytes_(options.value_bytes), path_(path) {
+  ColumnsAndMap(const std::string& path, CreateOptions options) : value_bytes_(options.shape.value_bytes), path_(path) {
     options.overwrite = true;
-    options.seed = kSeed;
+    options.shape.seed = kSeed;
     table_ = std::make_unique<NumberedTable>(Table::create(path_, options), kSeed);
   }
   ~ColumnsAndMap() { unlink(path_.c_str()); }

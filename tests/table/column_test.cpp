@@ -8,11 +8,11 @@ namespace {
 
 CreateOptions options_for(std::uint32_t value_bytes) {
   CreateOptions options;
-  options.value_bytes = value_bytes;
-  options.capacity = 16;
-  options.device = "cpu";
-  options.threads = 2;
-  options.flush = value_bytes == 24;
+  options.shape.value_bytes = value_bytes;
+  options.shape.capacity = 16;
+  options.runtime.device = "cpu";
+  options.runtime.threads = 2;
+  options.tuning.flush = value_bytes == 24;
   return options;
 }
 
@@ -29,7 +29,7 @@ TEST_P(Columns, EveryOperationAgreesWithAModel) {
   ASSERT_NO_FATAL_FAILURE(columns_.round(20'000, 3000, true, Op::find));
   ASSERT_NO_FATAL_FAILURE(columns_.verify());
   OpenOptions options;
-  options.device = "cpu";
+  options.runtime.device = "cpu";
   columns_.reopen(options);
   ASSERT_NO_FATAL_FAILURE(columns_.verify());
 }
@@ -45,14 +45,12 @@ TEST_P(Columns, RefusesWhatLiesOutsideOfAValue) {
   const std::uint32_t whole = GetParam();
   for (const auto& [column, bytes] :
        std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1, 0}, {0, whole + 1}, {1, whole}, {whole, 1}, {~0u, 2}}) {
-    batch.column = column;
-    batch.column_bytes = bytes;
+    batch.column = Column{.begin = column, .bytes = bytes};
     EXPECT_THROW(table().run(batch), InvalidArgument) << column << " " << bytes;
   }
   batch.op = Op::accumulate;
   batch.values = room.data();
-  batch.column = 0;
-  batch.column_bytes = 2;
+  batch.column = Column{.begin = 0, .bytes = 2};
   EXPECT_THROW(table().run(batch), InvalidArgument);
 }
 
@@ -72,11 +70,10 @@ TEST_P(TwoColumns, ThreadsOfTwoColumnsLoseNothing) {
       Batch batch;
       batch.size = kKeys;
       batch.op = Op::accumulate;
-      batch.element = Element::u32;
+      batch.accumulate = Accumulate{.element = Element::u32};
       batch.keys = keys.data();
       batch.values = ones.data();
-      batch.column = t * half;
-      batch.column_bytes = half;
+      batch.column = Column{.begin = t * half, .bytes = half};
       for (unsigned i = 0; i < kRounds; ++i) table().run(batch);
     });
   }

@@ -35,12 +35,12 @@ class Concurrency : public testing::TestWithParam<std::uint32_t> {
   explicit Concurrency(std::uint32_t value_bytes = kBytes, std::uint64_t capacity = 64)
       : path_("/dev/shm/holdfast-threads-" + std::to_string(getpid()) + ".hold") {
     CreateOptions options;
-    options.key_bytes = GetParam();
-    options.seed = kWideSeed;
-    options.value_bytes = value_bytes;
-    options.capacity = capacity;
-    options.device = "cpu";
-    options.threads = 1;
+    options.shape.key_bytes = GetParam();
+    options.shape.seed = kWideSeed;
+    options.shape.value_bytes = value_bytes;
+    options.shape.capacity = capacity;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
     options.overwrite = true;
     table_ = std::make_unique<NumberedTable>(Table::create(path_, options), kWideSeed);
   }
@@ -165,7 +165,7 @@ TEST_P(Concurrency, SyncWaitsForTheBatchThatRuns) {
   batch.op = Op::insert;
   batch.keys = keys.data();
   batch.values = values.data();
-  batch.stop = [&] {
+  batch.progress = [&](std::size_t) {
     if (!syncing.joinable()) {
       syncing = std::thread([&] {
         table_->sync();
@@ -175,7 +175,6 @@ TEST_P(Concurrency, SyncWaitsForTheBatchThatRuns) {
       EXPECT_FALSE(synced);
       EXPECT_FALSE(inspect(path_).objects.at(0).clean);
     }
-    return false;
   };
   EXPECT_EQ(table_->run(batch).of(Status::inserted), keys.size());
   ASSERT_TRUE(syncing.joinable());

@@ -32,17 +32,17 @@ class Conformance : public testing::TestWithParam<Config> {
   Conformance()
       : path_("/dev/shm/holdfast-test-" + std::to_string(getpid()) + ".hold"), oracle_(GetParam().value_bytes) {
     CreateOptions options;
-    options.value_bytes = GetParam().value_bytes;
-    options.levels = GetParam().levels;
-    options.hash_locations = GetParam().hashes;
-    options.slots = GetParam().slots;
-    options.capacity = 16;
-    options.device = "cpu";
-    options.threads = GetParam().threads;
-    options.flush = GetParam().flush;
+    options.shape.value_bytes = GetParam().value_bytes;
+    options.shape.levels = GetParam().levels;
+    options.shape.hash_locations = GetParam().hashes;
+    options.shape.slots = GetParam().slots;
+    options.shape.capacity = 16;
+    options.runtime.device = "cpu";
+    options.runtime.threads = GetParam().threads;
+    options.tuning.flush = GetParam().flush;
     options.overwrite = true;
-    options.key_bytes = GetParam().key_bytes;
-    options.seed = kNarrowSeed;
+    options.shape.key_bytes = GetParam().key_bytes;
+    options.shape.seed = kNarrowSeed;
     table_ = std::make_unique<NumberedTable>(Table::create(path_, options), kNarrowSeed);
   }
   ~Conformance() override { unlink(path_.c_str()); }
@@ -50,9 +50,9 @@ class Conformance : public testing::TestWithParam<Config> {
   void reopen() {
     table_->close();
     OpenOptions options;
-    options.device = "cpu";
-    options.threads = GetParam().threads;
-    options.flush = GetParam().flush;
+    options.runtime.device = "cpu";
+    options.runtime.threads = GetParam().threads;
+    options.tuning.flush = GetParam().flush;
     options.key_bytes = GetParam().key_bytes;
     table_ = std::make_unique<NumberedTable>(Table::open(path_, options), kNarrowSeed);
   }
@@ -86,8 +86,8 @@ class Conformance : public testing::TestWithParam<Config> {
     batch.statuses = statuses.data();
     batch.found = found.get();
     batch.mask = mask.data();
-    batch.combine = static_cast<Combine>(random_() % 3);
-    batch.element = random_() % 2 == 0 || bytes % 8 != 0 ? Element::u32 : Element::i64;
+    batch.accumulate = Accumulate{.combine = static_cast<Combine>(random_() % 3),
+                                  .element = random_() % 2 == 0 || bytes % 8 != 0 ? Element::u32 : Element::i64};
     const BatchResult result = table_->run(batch);
     std::uint64_t counted = 0;
     for (const std::uint64_t count : result.count) counted += count;
@@ -98,8 +98,8 @@ class Conformance : public testing::TestWithParam<Config> {
         continue;
       }
       const bool was_there = oracle_.items().count(keys[i]) != 0;
-      const Expected expected =
-          oracle_.apply(static_cast<Op>(ops[i]), keys[i], &values[i * bytes], batch.combine, batch.element);
+      const Expected expected = oracle_.apply(static_cast<Op>(ops[i]), keys[i], &values[i * bytes],
+                                              batch.accumulate->combine, batch.accumulate->element);
       ASSERT_EQ(statuses[i], expected.status) << "row " << i << " op " << int{ops[i]} << " key " << keys[i];
       ASSERT_EQ(found[i], was_there) << "row " << i;
       if (!expected.out.empty()) {
@@ -164,14 +164,14 @@ TEST_P(Conformance, ClearsAndReserves) {
   verify();
   table_->reserve(5000);
   EXPECT_GE(table_->slots(), 5000u);
-  const std::uint64_t resizes = table_->stats().resizes;
+  const std::uint64_t resizes = table_->stats().growth.resizes;
   std::vector<std::uint64_t> keys(5000);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = 1000 + i;
   const std::vector<std::uint8_t> values(5000 * GetParam().value_bytes + 1, 7);
   EXPECT_EQ(table_->insert(keys.data(), values.data(), keys.size()).of(Status::inserted), 5000u);
   // A load of 0.9 fits the paper's configurations without a resize; a single hash location promises less.
   if (GetParam().hashes > 1) {
-    EXPECT_EQ(table_->stats().resizes, resizes);
+    EXPECT_EQ(table_->stats().growth.resizes, resizes);
   }
 }
 

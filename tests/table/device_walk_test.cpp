@@ -14,8 +14,8 @@ namespace {
 TEST(DeviceWalk, NeedsAGpu) {
   const std::string path = "/dev/shm/holdfast-walk-" + std::to_string(getpid()) + ".hold";
   CreateOptions options;
-  options.capacity = 1000;
-  options.device = "cpu";
+  options.shape.capacity = 1000;
+  options.runtime.device = "cpu";
   options.overwrite = true;
   Table table = Table::create(path, options);
   WalkPlan plan;

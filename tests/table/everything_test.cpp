@@ -71,7 +71,7 @@ struct Writer {
     std::iota(keys.begin(), keys.end(), number * kOwn);
   }
 
-  /// Writes `version` to all of them in a batch that stops after every piece, and calls `between` then.
+  /// Writes `version` to all of them in a batch that is stopped after every piece, and calls `between` then.
   template <class AnyTable>
   void write(AnyTable& table, std::uint64_t version, const std::function<void()>& between) {
     for (std::size_t i = 0; i < keys.size(); ++i) values[i] = keys[i] * 1000 + version;
@@ -81,13 +81,18 @@ struct Writer {
     batch.keys = keys.data();
     batch.values = values.data();
     batch.statuses = statuses.data();
-    batch.stop = [] { return true; };
-    batch.resume = [&] {
-      between();
-      return true;
-    };
-    const BatchResult result = table.run(batch);
-    EXPECT_EQ(result.of(Status::inserted) + result.of(Status::updated), keys.size());
+    const std::stop_source stopping;
+    batch.stop = stopping.get_token();
+    stopping.request_stop();
+    std::uint64_t written = 0;
+    for (bool goes_on = true; goes_on;) {
+      const BatchResult result = table.run(batch);
+      written += result.of(Status::inserted) + result.of(Status::updated);
+      batch.from = result.next;
+      goes_on = result.stopped;
+      if (goes_on) between();
+    }
+    EXPECT_EQ(written, keys.size());
   }
 
   template <class AnyTable>
@@ -109,21 +114,21 @@ class Everything : public testing::Test {
 
   static CreateOptions small() {
     CreateOptions options;
-    options.capacity = 1000;
-    options.device = "cpu";
-    options.threads = 1;  // so that a piece has few rows
+    options.shape.capacity = 1000;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;  // so that a piece has few rows
     return options;
   }
   void copy(Pool& pool, int number) const {
     SnapshotOptions options;
     options.overwrite = true;
-    if (number == 2) options.progress = [&](std::uint64_t, std::uint64_t) { return pool.is_open(); };
+    if (number == 2) options.progress = [&](std::uint64_t, std::uint64_t) { static_cast<void>(pool.is_open()); };
     pool.snapshot(path + "." + std::to_string(number), options);
   }
   static void look(Table& table) {
     EXPECT_TRUE(table.is_open());
     const Stats stats = table.stats();
-    EXPECT_GE(stats.slots, 1000u);
+    EXPECT_GE(stats.space.slots, 1000u);
     EXPECT_FALSE(table.on_gpu());
     EXPECT_GT(table.slots(), 0u);
     EXPECT_LT(table.load_factor(), 1);
@@ -181,7 +186,7 @@ TEST_F(Everything, AtOnce) {
         pool.rename("two", "three", true);
         EXPECT_GE(pool.objects().size(), 2u);
         OpenOptions how;
-        how.device = "cpu";
+        how.runtime.device = "cpu";
         static_cast<void>(pool.table("three", how));
       },
       [&](unsigned round) {

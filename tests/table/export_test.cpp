@@ -22,13 +22,13 @@ class Export : public testing::TestWithParam<Sizes> {
  protected:
   Export() : path_("/dev/shm/holdfast-export-" + std::to_string(getpid()) + ".hold") {
     CreateOptions options;
-    options.key_bytes = GetParam().key_bytes;
-    options.value_bytes = GetParam().value_bytes;
-    options.capacity = 4000;
-    options.device = "cpu";
-    options.threads = 1;
+    options.shape.key_bytes = GetParam().key_bytes;
+    options.shape.value_bytes = GetParam().value_bytes;
+    options.shape.capacity = 4000;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
     options.overwrite = true;
-    options.seed = 5;
+    options.shape.seed = 5;
     table_ = std::make_unique<NumberedTable>(Table::create(path_, options), kNumbers);
   }
   ~Export() override { unlink(path_.c_str()); }
@@ -54,8 +54,8 @@ TEST_P(Export, FollowsItemsThatMoveBetweenPieces) {
     next = last;
   });
   const Stats after = table_->stats();
-  EXPECT_GT(after.moves, before.moves);
-  EXPECT_EQ(after.resizes, before.resizes);
+  EXPECT_GT(after.work.moves, before.work.moves);
+  EXPECT_EQ(after.growth.resizes, before.growth.resizes);
   expect_each_once(times, there);
 }
 
@@ -74,8 +74,8 @@ TEST_P(Export, FollowsItemsThatMoveManyTimes) {
     }
     ++pieces;
   });
-  EXPECT_EQ(table_->stats().resizes, 0u);
-  EXPECT_GT(table_->stats().moves, 500u);
+  EXPECT_EQ(table_->stats().growth.resizes, 0u);
+  EXPECT_GT(table_->stats().work.moves, 500u);
   expect_each_once(times, there);
 }
 
@@ -87,7 +87,7 @@ TEST_P(Export, OutlivesResizes) {
     insert_range(*table_, next, next + 500);
     next += 500;
   });
-  EXPECT_GT(table_->stats().resizes, 1u);
+  EXPECT_GT(table_->stats().growth.resizes, 1u);
   expect_each_once(times, there);
 }
 
@@ -98,7 +98,7 @@ TEST_P(Export, AResizeBeforeTheLastItemIsSeenToo) {
     if (!grown) insert_range(*table_, 1000, 9000);
     grown = true;
   });
-  ASSERT_GT(table_->stats().resizes, 0u);
+  ASSERT_GT(table_->stats().growth.resizes, 0u);
   expect_each_once(times, 1000);
 }
 
@@ -134,15 +134,15 @@ TEST_P(Export, UnderConcurrentChangesEachKeyAppearsOnce) {
       }
     });
   }
-  const std::uint64_t moved = table_->stats().moves;
-  for (unsigned round = 0; round < 10 || table_->stats().moves < moved + 1000; ++round) {
+  const std::uint64_t moved = table_->stats().work.moves;
+  for (unsigned round = 0; round < 10 || table_->stats().work.moves < moved + 1000; ++round) {
     const auto times = export_in_pieces(*table_, 1 + there / 200);
     for (std::uint64_t key = 0; key < there; ++key) ASSERT_EQ(times.contains(key) ? times.at(key) : 0, 1u) << key;
   }
   std::uint64_t cursor = 0, key = 0;
   table_->export_batch(cursor, &key, nullptr, 1);
   table_->reserve(3 * there);  // and grow under the threads
-  EXPECT_GT(table_->stats().resizes, 0u);
+  EXPECT_GT(table_->stats().growth.resizes, 0u);
   stop = true;
   for (auto& thread : threads) thread.join();
   EXPECT_TRUE(table_->check().errors.empty());
@@ -177,7 +177,7 @@ TEST_P(Export, GoesOnAtItsPlaceInAnotherProcess) {
   ASSERT_EQ(table_->export_batch(cursor, keys.data(), nullptr, 600), 600u);
   table_->close();
   OpenOptions options;
-  options.device = "cpu";
+  options.runtime.device = "cpu";
   options.read_only = true;
   table_ = std::make_unique<NumberedTable>(Table::open(path_, options), kNumbers);
   EXPECT_THROW(table_->export_batch(cursor, keys.data(), nullptr, 1), InvalidArgument);

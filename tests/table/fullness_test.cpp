@@ -25,13 +25,13 @@ class Fullness : public testing::TestWithParam<Shape> {
   void fill(bool moves) {
     const Shape shape = GetParam();
     CreateOptions options;
-    options.levels = shape.levels;
-    options.hash_locations = shape.hashes;
-    options.slots = shape.slots;
-    options.moves = moves;
-    options.capacity = 60'000;
-    options.device = "cpu";
-    options.seed = 77;
+    options.shape.levels = shape.levels;
+    options.shape.hash_locations = shape.hashes;
+    options.shape.slots = shape.slots;
+    options.tuning.moves = moves;
+    options.shape.capacity = 60'000;
+    options.runtime.device = "cpu";
+    options.shape.seed = 77;
     options.overwrite = true;
     Table table = Table::create(path_, options);
     const std::uint64_t slots = table.slots();

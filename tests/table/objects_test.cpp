@@ -29,12 +29,14 @@ class Objects : public testing::TestWithParam<const char*> {
 
   static CreateOptions sizes(std::uint32_t key_bytes, std::uint32_t value_bytes) {
     CreateOptions options;
-    options.key_bytes = key_bytes;
-    options.value_bytes = value_bytes;
-    options.device = "cpu";
+    options.shape.key_bytes = key_bytes;
+    options.shape.value_bytes = value_bytes;
+    options.runtime.device = "cpu";
     return options;
   }
-  static Table open_table(Pool& pool, const std::string& name) { return pool.table(name, {.device = "cpu"}); }
+  static Table open_table(Pool& pool, const std::string& name) {
+    return pool.table(name, {.runtime = {.device = "cpu"}});
+  }
   static std::vector<std::uint64_t> keys(std::size_t n) {
     std::vector<std::uint64_t> all(n);
     for (std::size_t i = 0; i < n; ++i) all[i] = i;
@@ -134,7 +136,7 @@ TEST_P(Objects, EachOpensOnceAtATime) {
 TEST_P(Objects, AnOpeningWaitsForTheClosingBeforeIt) {
   Pool pool = Pool::create(path);
   CreateOptions options = sizes(8, 128);
-  options.capacity = 100'000;
+  options.shape.capacity = 100'000;
   auto table = std::make_unique<Table>(pool.create_table("one", options));
   for (std::uint64_t round = 1; round < 8; ++round) {
     fill(*table, 100'000, round);
@@ -145,7 +147,7 @@ TEST_P(Objects, AnOpeningWaitsForTheClosingBeforeIt) {
       } catch (const ObjectInUse&) {  // the handle is there still
       }
     }
-    EXPECT_TRUE(table->stats().was_clean);
+    EXPECT_TRUE(table->stats().recovery.was_clean);
     fill(*table, 1, round);
     EXPECT_FALSE(pool.objects().at(0).clean) << "marked clean by the closing before, although it was changed since";
     closing.join();
@@ -197,7 +199,7 @@ TEST_P(Objects, ThePathAloneNamesAnOnlyTable) {
     expect_error<ObjectNotFound>([&] { open_table(pool, "x"); }, "it has no object");
     pool.create_table("only", sizes(8, 8));
   }
-  EXPECT_EQ(Table::open(path, {.device = "cpu"}).path(), path);
+  EXPECT_EQ(Table::open(path, {.runtime = {.device = "cpu"}}).path(), path);
   {
     Pool pool = Pool::open(path);
     pool.create_table("other", sizes(8, 8));
@@ -307,8 +309,8 @@ TEST_P(Objects, AKilledProcessLeavesEachTableWhole) {
       "was not closed");
   Pool pool = Pool::open(path);
   Table one = open_table(pool, "one"), two = open_table(pool, "two");
-  EXPECT_FALSE(one.stats().was_clean);
-  EXPECT_TRUE(two.stats().was_clean);
+  EXPECT_FALSE(one.stats().recovery.was_clean);
+  EXPECT_TRUE(two.stats().recovery.was_clean);
   expect_holds(one, 1'000, 1);
   expect_holds(two, 1'000, 2);
 }
@@ -330,8 +332,8 @@ TEST(ObjectsFull, TwoTablesFillOneMedium) {
   {
     Pool pool = Pool::create(folder + "/a.hold");
     CreateOptions options;
-    options.value_bytes = 128;
-    options.device = "cpu";
+    options.shape.value_bytes = 128;
+    options.runtime.device = "cpu";
     Table one = pool.create_table("one", options), two = pool.create_table("two", options);
     std::uint64_t in_one = 0, in_two = 0, key = 0;
     const std::vector<char> value(128, 7);

@@ -33,7 +33,7 @@ struct PairsAndMap {
   PairsAndMap& operator=(const PairsAndMap&) = delete;
 
   void create(CreateOptions options) {
-    options.key_bytes = options.value_bytes = kVariableBytes;
+    options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
     options.overwrite = true;
     table_ = std::make_unique<Table>(Table::create(path_, options));
   }
@@ -79,10 +79,9 @@ struct PairsAndMap {
     batch.op = op;
     batch.ops = mixed ? ops.data() : nullptr;
     batch.keys = keys.bytes.data();
-    batch.key_offsets = keys.offsets.data();
+    batch.variable =
+        VariableLength{.key_offsets = keys.offsets.data(), .value_offsets = values.offsets.data(), .blobs = &blobs};
     batch.values = values.bytes.data();
-    batch.value_offsets = values.offsets.data();
-    batch.blobs = &blobs;
     batch.statuses = statuses.data();
     batch.found = found.get();
     batch.mask = mask.data();

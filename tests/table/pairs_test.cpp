@@ -26,21 +26,21 @@ class Pairs : public testing::TestWithParam<PairConfig>, protected PairsAndMap {
  protected:
   Pairs() : PairsAndMap("/dev/shm/holdfast-test-pairs-" + std::to_string(getpid()) + ".hold") {
     CreateOptions options;
-    options.levels = GetParam().levels;
-    options.hash_locations = GetParam().hashes;
-    options.slots = GetParam().slots;
-    options.threads = GetParam().threads;
-    options.flush = GetParam().flush;
-    options.capacity = 16;
-    options.device = "cpu";
+    options.shape.levels = GetParam().levels;
+    options.shape.hash_locations = GetParam().hashes;
+    options.shape.slots = GetParam().slots;
+    options.runtime.threads = GetParam().threads;
+    options.tuning.flush = GetParam().flush;
+    options.shape.capacity = 16;
+    options.runtime.device = "cpu";
     create(options);
   }
 
   void reopen() {
     OpenOptions options;
-    options.device = "cpu";
-    options.threads = GetParam().threads;
-    options.flush = GetParam().flush;
+    options.runtime.device = "cpu";
+    options.runtime.threads = GetParam().threads;
+    options.tuning.flush = GetParam().flush;
     PairsAndMap::reopen(options);
   }
 };
@@ -55,9 +55,9 @@ TEST_P(Pairs, DoesWhatAMapWould) {
     if (i % 2 == 1) reopen();
   }
   const std::string copy = path_ + ".copy";
-  table_->snapshot(copy, {.overwrite = true, .threads = 0, .progress = {}});
+  table_->snapshot(copy, {.overwrite = true});
   table_->close();
-  table_ = std::make_unique<Table>(Table::open(copy, {.device = "cpu"}));
+  table_ = std::make_unique<Table>(Table::open(copy, {.runtime = {.device = "cpu"}}));
   ASSERT_NO_FATAL_FAILURE(verify());
   table_->clear();
   items_.clear();
@@ -76,10 +76,10 @@ class PairsBadInput : public testing::Test {
   ~PairsBadInput() override { unlink(path_.c_str()); }
   Table make() {
     CreateOptions options;
-    options.key_bytes = options.value_bytes = kVariableBytes;
-    options.device = "cpu";
+    options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
+    options.runtime.device = "cpu";
     options.overwrite = true;
-    options.capacity = 16;
+    options.shape.capacity = 16;
     return Table::create(path_, options);
   }
   static Status insert(Table& table, const std::string& key, const std::string& value) {
@@ -91,9 +91,8 @@ class PairsBadInput : public testing::Test {
     batch.op = Op::insert_or_assign;
     batch.size = 1;
     batch.keys = keys.bytes.data();
-    batch.key_offsets = keys.offsets.data();
+    batch.variable = VariableLength{.key_offsets = keys.offsets.data(), .value_offsets = values.offsets.data()};
     batch.values = values.bytes.data();
-    batch.value_offsets = values.offsets.data();
     batch.statuses = &status;
     table.run(batch);
     return status;
@@ -113,7 +112,7 @@ TEST_F(PairsBadInput, IsOneErrorAndNothingChanged) {
   batch.size = 2;
   batch.keys = bytes.data();
   EXPECT_THROW(table.run(batch), InvalidArgument) << "no offsets";
-  batch.key_offsets = falls;
+  batch.variable = VariableLength{.key_offsets = falls};
   EXPECT_THROW(table.run(batch), InvalidArgument) << "offsets that fall";
   std::uint64_t key = 1;
   EXPECT_THROW(table.find(&key, &key, 1), InvalidArgument);
@@ -127,7 +126,7 @@ TEST_F(PairsBadInput, IsOneErrorAndNothingChanged) {
   fixed.key_bytes = 8;
   EXPECT_THROW(Table::open(path_, fixed), PoolMismatch);
   CreateOptions half;
-  half.key_bytes = kVariableBytes;
+  half.shape.key_bytes = kVariableBytes;
   EXPECT_THROW(Table::create(path_ + "2", half), InvalidArgument);
 }
 
@@ -151,10 +150,10 @@ TEST_F(PairsBadInput, FlippedBitsAreFoundByCheckAndLeftOutBySalvage) {
   }
   EXPECT_FALSE(check(path_).errors.empty());
   OpenOptions salvage;
-  salvage.device = "cpu";
+  salvage.runtime.device = "cpu";
   salvage.read_only = salvage.salvage = true;
   Table table = Table::open(path_, salvage);
-  EXPECT_EQ(table.stats().left_out, 1u);
+  EXPECT_EQ(table.stats().recovery.left_out, 1u);
   EXPECT_EQ(table.size(), 1u);
 }
 
@@ -203,11 +202,11 @@ TEST_F(PairsBadInput, FlippedBitsAnywhereDoNoMore) {
 /// The whole heap is used up; updates go on, and what does not fit says so.
 TEST_F(PairsBadInput, AFullHeapRefusesInsertsAndTakesUpdates) {
   CreateOptions options;
-  options.key_bytes = options.value_bytes = kVariableBytes;
-  options.device = "cpu";
+  options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
+  options.runtime.device = "cpu";
   options.overwrite = true;
-  options.capacity = 16;
-  options.max_bytes = 16 << 20;  // eight slabs
+  options.shape.capacity = 16;
+  options.shape.max_bytes = 16 << 20;  // eight slabs
   Table table = Table::create(path_, options);
   unsigned inserted = 0;
   while (insert(table, "key " + std::to_string(inserted), std::string(4000, 'a')) == Status::inserted) ++inserted;
@@ -222,8 +221,8 @@ TEST_F(PairsBadInput, AFullHeapRefusesInsertsAndTakesUpdates) {
   EXPECT_EQ(table.size(), inserted);
   EXPECT_TRUE(table.check().errors.empty());
   const Stats stats = table.stats();
-  EXPECT_EQ(stats.live_bytes, inserted * std::uint64_t{index::class_bytes(index::class_of(16 + 8 + 4000))});
-  EXPECT_LT(stats.rounding_bytes * 5, stats.live_bytes);
+  EXPECT_EQ(stats.pairs.live_bytes, inserted * std::uint64_t{index::class_bytes(index::class_of(16 + 8 + 4000))});
+  EXPECT_LT(stats.pairs.rounding_bytes * 5, stats.pairs.live_bytes);
 }
 
 }  // namespace

@@ -30,14 +30,14 @@ class Scores : public testing::TestWithParam<Kind> {
  protected:
   Scores() : path_(path_of("table")) {
     CreateOptions options;
-    options.key_bytes = GetParam().key_bytes;
-    options.value_bytes = GetParam().value_bytes;
-    options.score = GetParam().score;
-    options.capacity = 16;
-    options.device = "cpu";
-    options.threads = 2;
+    options.shape.key_bytes = GetParam().key_bytes;
+    options.shape.value_bytes = GetParam().value_bytes;
+    options.shape.score = GetParam().score;
+    options.shape.capacity = 16;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 2;
     options.overwrite = true;
-    options.flush = GetParam().flush;
+    options.tuning.flush = GetParam().flush;
     table_ = std::make_unique<Table>(Table::create(path_, options));
   }
   ~Scores() override { unlink(path_.c_str()); }
@@ -128,7 +128,7 @@ class Scores : public testing::TestWithParam<Kind> {
     batch.values = values.data();
     batch.out = out.data();
     batch.statuses = statuses.data();
-    batch.element = Element::u32;
+    batch.accumulate = Accumulate{.element = Element::u32};
     table_->run(batch);
     for (std::size_t i = 0; i < n; ++i) {
       const std::string row(reinterpret_cast<const char*>(values.data()) + i * bytes, bytes);
@@ -205,7 +205,7 @@ TEST_P(Scores, EveryOperationAgreesWithAModel) {
   for (const std::string& path : {path_, copy}) {
     EXPECT_EQ(inspect(path).objects.at(0).table.score, GetParam().score);
     OpenOptions options;
-    options.device = "cpu";
+    options.runtime.device = "cpu";
     table_ = std::make_unique<Table>(Table::open(path, options));
     EXPECT_EQ(table_->score(), GetParam().score);
     EXPECT_EQ(table_->step(), 0u);
@@ -228,8 +228,7 @@ TEST_P(ScoresOfColumns, AreSetByTheirChanges) {
   batch.op = Op::assign;
   batch.keys = &key;
   batch.values = value.data();
-  batch.column = 4;
-  batch.column_bytes = 4;
+  batch.column = Column{.begin = 4, .bytes = 4};
   std::uint64_t before = 0, score = 0;
   table_->scores(&key, &before, 1);
   table_->run(batch);
@@ -243,9 +242,9 @@ TEST_P(ScoresOfColumns, AreSetByTheirChanges) {
 TEST(ScoreSelections, ChooseByScore) {
   const std::string path = path_of("selected");
   CreateOptions options;
-  options.value_bytes = 8;
-  options.score = Score::step;
-  options.device = "cpu";
+  options.shape.value_bytes = 8;
+  options.shape.score = Score::step;
+  options.runtime.device = "cpu";
   options.overwrite = true;
   Table table = Table::create(path, options);
   constexpr std::uint64_t kKeys = 30'000;
@@ -294,7 +293,7 @@ TEST(ScoreSelections, ChooseByScore) {
 TEST(ScoreErrors, SayWhatToDo) {
   const std::string path = path_of("errors");
   CreateOptions options;
-  options.device = "cpu";
+  options.runtime.device = "cpu";
   options.overwrite = true;
   Table plain = Table::create(path, options);
   EXPECT_EQ(plain.score(), Score::none);
@@ -312,7 +311,7 @@ TEST(ScoreErrors, SayWhatToDo) {
   EXPECT_THROW(plain.export_if(selection, cursor, &to, nullptr, 1), InvalidArgument);
   plain.close();
 
-  options.score = Score::frequency;
+  options.shape.score = Score::frequency;
   Table counting = Table::create(path, options);
   EXPECT_THROW(counting.set_step(1), InvalidArgument);
   Batch batch;
@@ -325,10 +324,10 @@ TEST(ScoreErrors, SayWhatToDo) {
   counting.close();
   EXPECT_THROW(counting.set_step(1), TableClosed);
 
-  options.score = static_cast<Score>(9);
+  options.shape.score = static_cast<Score>(9);
   EXPECT_THROW(Table::create(path, options), InvalidArgument);
-  options.score = Score::time;
-  options.key_bytes = options.value_bytes = kVariableBytes;
+  options.shape.score = Score::time;
+  options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
   EXPECT_THROW(Table::create(path, options), InvalidArgument);
   EXPECT_THROW(score_from("age"), InvalidArgument);
   EXPECT_EQ(score_from("time"), Score::time);

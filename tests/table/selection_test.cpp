@@ -20,10 +20,10 @@ class Selecting : public testing::Test {
 
   Selecting() : path_("/dev/shm/holdfast-select-" + std::to_string(getpid()) + ".hold") {
     CreateOptions options;
-    options.value_bytes = 16;
-    options.capacity = kKeys;
-    options.device = "cpu";
-    options.threads = 1;
+    options.shape.value_bytes = 16;
+    options.shape.capacity = kKeys;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
     options.overwrite = true;
     table_ = std::make_unique<Table>(Table::create(path_, options));
     std::vector<std::uint64_t> keys, values;
@@ -172,8 +172,12 @@ TEST_F(Selecting, APredicateMaySearchTheTableAndMustNotChangeIt) {
 
 TEST_F(Selecting, StopsWhenItIsAskedTo) {
   Selection stopping;
+  std::stop_source source;
   int asked = 0;
-  stopping.stop = [&] { return ++asked > 1; };
+  stopping.stop = source.get_token();
+  stopping.progress = [&] {
+    if (++asked > 1) source.request_stop();
+  };
   const std::uint64_t erased = table_->erase_if(stopping);
   EXPECT_GT(erased, 0u);
   EXPECT_LT(erased, kKeys);
@@ -185,7 +189,7 @@ TEST_F(Selecting, NothingIsErasedFromAReadOnlyTable) {
   EXPECT_THROW(table_->erase_if({}), TableClosed);
   EXPECT_THROW(table_->size_if({}), TableClosed);
   OpenOptions options;
-  options.device = "cpu";
+  options.runtime.device = "cpu";
   options.read_only = true;
   table_ = std::make_unique<Table>(Table::open(path_, options));
   EXPECT_THROW(table_->erase_if({}), ReadOnly);

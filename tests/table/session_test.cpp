@@ -22,9 +22,9 @@ struct Path {
 
 CreateOptions on_cpu(std::uint32_t bytes = 8) {
   CreateOptions options;
-  options.key_bytes = options.value_bytes = bytes;
-  options.capacity = 1000;
-  options.device = "cpu";
+  options.shape.key_bytes = options.shape.value_bytes = bytes;
+  options.shape.capacity = 1000;
+  options.runtime.device = "cpu";
   options.overwrite = true;
   return options;
 }
@@ -42,7 +42,7 @@ TEST(Session, NeedsAGpu) {
   EXPECT_THROW(static_cast<void>(table.session(nullptr, 10)), TableClosed);
   OpenOptions read_only;
   read_only.read_only = true;
-  read_only.device = "cpu";
+  read_only.runtime.device = "cpu";
   Table reader = Table::open(path.str, read_only);
   EXPECT_THROW(static_cast<void>(reader.session(nullptr, 10)), ReadOnly);
 }

@@ -22,7 +22,7 @@ TEST_F(SnapshotFaults, RefusesWhatItCannotName) {
   const std::vector<char> before = read_all(source);
   table->snapshot(target);
   const std::vector<char> taken = read_all(target);
-  const SnapshotOptions over{.overwrite = true, .threads = 0, .progress = {}};
+  const SnapshotOptions over{.overwrite = true};
   expect_error<PoolExists>([&] { table->snapshot(target); }, "exists already");
   expect_error<PoolExists>([&] { table->snapshot(source); }, "exists already");
   expect_error<PoolInUse>([&] { table->snapshot(source, over); }, "process " + std::to_string(getpid()));
@@ -31,7 +31,7 @@ TEST_F(SnapshotFaults, RefusesWhatItCannotName) {
   expect_error<MediumError>([&] { table->snapshot("/dev/null", over); }, "is a device");
   expect_error<InvalidArgument>([&] { table->snapshot(""); }, "path");
   {
-    const Table open = Table::open(target, {.device = "cpu"});
+    const Table open = Table::open(target, {.runtime = {.device = "cpu"}});
     expect_error<PoolInUse>([&] { table->snapshot(target, over); }, "is open");
   }
   EXPECT_EQ(read_all(source), before);
@@ -50,13 +50,20 @@ TEST_F(SnapshotFaults, StoppedLeavesNothing) {
   fill(1);
   SnapshotOptions options;
   for (const bool at_end : {false, true}) {
-    options.progress = [&](std::uint64_t done, std::uint64_t total) { return at_end && done != total; };
+    std::stop_source stopping;
+    options.stop = stopping.get_token();
+    options.progress = [&](std::uint64_t done, std::uint64_t total) {
+      if (!at_end || done == total) stopping.request_stop();
+    };
+    EXPECT_TRUE(table->snapshot(target, options).stopped);
+    EXPECT_EQ(disk.files(), 0u);
+    options.progress = {};  // stopped before it began, and nobody hears of it
     EXPECT_TRUE(table->snapshot(target, options).stopped);
     EXPECT_EQ(disk.files(), 0u);
   }
+  options.stop = {};
   options.progress = [&](std::uint64_t done, std::uint64_t total) {
     if (done == total) throw std::runtime_error("enough");
-    return true;
   };
   EXPECT_THROW(table->snapshot(target, options), std::runtime_error);
   EXPECT_EQ(disk.files(), 0u);
@@ -74,7 +81,6 @@ TEST_F(SnapshotFaults, KilledLeavesNothingUnderItsName) {
                 options.overwrite = exists;
                 options.progress = [](std::uint64_t done, std::uint64_t total) {
                   if (done == total) raise(SIGKILL);
-                  return true;
                 };
                 table->snapshot(target, options);
               }),
@@ -86,7 +92,7 @@ TEST_F(SnapshotFaults, KilledLeavesNothingUnderItsName) {
     EXPECT_EQ(disk.files(), exists ? 2u : 1u);
     expect_holds(*table, keys, 1);
   }
-  table->snapshot(target, {.overwrite = true, .threads = 0, .progress = {}});
+  table->snapshot(target, {.overwrite = true});
   EXPECT_EQ(disk.files(), 1u) << "the next one removes what was left";
 }
 

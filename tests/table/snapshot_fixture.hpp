@@ -63,9 +63,9 @@ inline std::vector<std::uint8_t> values_of(const std::vector<std::uint64_t>& key
 
 inline Table make(const std::string& path, std::uint32_t bytes, std::uint64_t capacity = 16) {
   CreateOptions options;
-  options.value_bytes = bytes;
-  options.capacity = capacity;
-  options.device = "cpu";
+  options.shape.value_bytes = bytes;
+  options.shape.capacity = capacity;
+  options.runtime.device = "cpu";
   return Table::create(path, options);
 }
 
@@ -83,7 +83,7 @@ inline void expect_holds(Table& table, const std::vector<std::uint64_t>& keys, s
 
 inline void expect_snapshot(const std::string& path, const std::vector<std::uint64_t>& keys, std::uint64_t version) {
   OpenOptions options;
-  options.device = "cpu";
+  options.runtime.device = "cpu";
   options.read_only = true;
   Table table = Table::open(path, options);
   expect_holds(table, keys, version);
@@ -116,7 +116,7 @@ class Snapshot : public testing::Test {
     const pid_t child = fork();
     if (child == 0) {
       try {
-        table.emplace(Table::open(source, {.device = "cpu"}));
+        table.emplace(Table::open(source, {.runtime = {.device = "cpu"}}));
         body();
       } catch (const std::exception& error) {
         std::fprintf(stderr, "child: %s\n", error.what());
@@ -126,7 +126,7 @@ class Snapshot : public testing::Test {
     }
     int status = 0;
     waitpid(child, &status, 0);
-    table.emplace(Table::open(source, {.device = "cpu"}));
+    table.emplace(Table::open(source, {.runtime = {.device = "cpu"}}));
     return status;
   }
 

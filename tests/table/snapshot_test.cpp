@@ -70,7 +70,7 @@ TEST_P(Snapshots, AreClosedPoolsThatHoldTheTable) {
   expect_snapshot(path, keys, 1);
   expect_holds(table, keys, 1);
   // Both live on, apart from each other.
-  Table other = Table::open(path, {.device = "cpu"});
+  Table other = Table::open(path, {.runtime = {.device = "cpu"}});
   const auto more = keys_from(5000, 3000);
   other.insert(more.data(), values_of(more, bytes, 1).data(), more.size());
   EXPECT_EQ(other.size(), 5000u);
@@ -100,7 +100,6 @@ TEST_F(Snapshot, SearchesGoOnMeanwhileAndChangesWait) {
     table->find(&keys[7], value.data(), 1);
     EXPECT_TRUE(value == values_of({keys[7]}, kBytes, 1) || value == values_of({keys[7]}, kBytes, 2));
     EXPECT_LE(done, total);
-    return true;
   };
   const SnapshotResult result = table->snapshot(target, options);
   EXPECT_LE(result.held_ms, result.total_ms);
@@ -120,7 +119,6 @@ TEST_F(Snapshot, ItsProgressMayChangeAndCloseTheTable) {
       table->snapshot(disk / "inner.hold");
       table->close();
     }
-    return true;
   };
   table->snapshot(target, options);
   expect_snapshot(target, keys, 1);
@@ -137,7 +135,7 @@ TEST_F(Snapshot, IsTheTableBetweenTwoBatches) {
     const std::string path = (round % 2 == 0 ? folder : disk) / std::to_string(round);
     table->snapshot(path);
     OpenOptions options;
-    options.device = "cpu";
+    options.runtime.device = "cpu";
     options.read_only = true;
     Table copy = Table::open(path, options);
     std::vector<std::uint8_t> first(kBytes);
@@ -166,7 +164,7 @@ TEST_F(Snapshot, OfATableOpenForReading) {
   fill(5);
   table->close();
   OpenOptions options;
-  options.device = "cpu";
+  options.runtime.device = "cpu";
   options.read_only = true;
   Table reader = Table::open(source, options);
   const std::vector<char> before = read_all(source);
@@ -181,7 +179,7 @@ TEST_F(Snapshot, OfWhatIsSalvaged) {
   table->close();
   EXPECT_TRUE(inspect(source).objects.at(0).clean);
   OpenOptions options;
-  options.device = "cpu";
+  options.runtime.device = "cpu";
   options.read_only = options.salvage = true;
   Table::open(source, options).snapshot(target);
   expect_snapshot(target, keys, 5);

@@ -54,14 +54,14 @@ class UnfinishedResize : public testing::TestWithParam<std::uint32_t> {
   /// One level, two places for a key: when half of a level moves up, some item finds both of its places taken.
   CreateOptions options() const {
     CreateOptions options;
-    options.value_bytes = GetParam();
-    options.levels = 1;
-    options.hash_locations = 2;
-    options.slots = 1;
-    options.capacity = 200;
-    options.device = "cpu";
-    options.threads = 1;
-    options.seed = seed_;
+    options.shape.value_bytes = GetParam();
+    options.shape.levels = 1;
+    options.shape.hash_locations = 2;
+    options.shape.slots = 1;
+    options.shape.capacity = 200;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 1;
+    options.shape.seed = seed_;
     options.overwrite = true;
     return options;
   }
@@ -80,8 +80,10 @@ class UnfinishedResize : public testing::TestWithParam<std::uint32_t> {
       for (std::uint64_t key = 1; key < 3000 && last_ == 0; ++key) {
         insert(scout, key);
         const Stats now = scout.stats();
-        const bool grew_twice = now.resizes == before.resizes + 1 && now.slots == 4 * before.slots;
-        if (grew_twice && before.slots >= 1024 && now.heap_growths == before.heap_growths) last_ = key;
+        const bool grew_twice =
+            now.growth.resizes == before.growth.resizes + 1 && now.space.slots == 4 * before.space.slots;
+        if (grew_twice && before.space.slots >= 1024 && now.growth.heap_growths == before.growth.heap_growths)
+          last_ = key;
         before = now;
       }
       if (last_ != 0) break;
@@ -100,7 +102,7 @@ class UnfinishedResize : public testing::TestWithParam<std::uint32_t> {
 
   Table reopen(bool read_only = false, bool salvage = false) const {
     OpenOptions options;
-    options.device = "cpu";
+    options.runtime.device = "cpu";
     options.read_only = read_only;
     options.salvage = salvage;
     return Table::open(path_, options);
@@ -172,10 +174,10 @@ TEST_P(UnfinishedResize, LeavesEveryItemToWhoeverHasRoom) {
   Table table = reopen();
   EXPECT_FALSE(inspect(path_).objects.at(0).table.resizing);
   EXPECT_FALSE(inspect(path_).objects.at(0).clean) << "finishing it changed the pool";
-  EXPECT_FALSE(table.stats().was_clean);
+  EXPECT_FALSE(table.stats().recovery.was_clean);
   EXPECT_EQ(table.size(), last_ - 1);
   EXPECT_EQ(items(table), acknowledged());
-  EXPECT_GT(table.stats().rehashed, 0u);
+  EXPECT_GT(table.stats().recovery.rehashed, 0u);
   EXPECT_TRUE(table.check().errors.empty());
   insert(table, last_);
   table.close();
@@ -189,7 +191,7 @@ TEST_P(UnfinishedResize, IsSalvagedInAPrivateCopy) {
   const fs::file_time_type written = fs::last_write_time(path_);
   Table table = reopen(true, true);
   EXPECT_EQ(items(table), acknowledged());
-  EXPECT_EQ(table.stats().left_out, 0u);
+  EXPECT_EQ(table.stats().recovery.left_out, 0u);
   EXPECT_TRUE(table.check().errors.empty());
   EXPECT_EQ(fs::last_write_time(path_), written);
   EXPECT_TRUE(inspect(path_).objects.at(0).table.resizing);
@@ -223,7 +225,7 @@ TEST_P(UnfinishedResize, IsSalvagedWithoutWhatIsDamaged) {
   EXPECT_THROW(reopen(), PoolCorrupt);
   Table table = reopen(true, true);
   EXPECT_EQ(items(table), expected);
-  EXPECT_EQ(table.stats().left_out, 2u);
+  EXPECT_EQ(table.stats().recovery.left_out, 2u);
   EXPECT_TRUE(table.check().errors.empty());
 }
 

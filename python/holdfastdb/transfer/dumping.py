@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from ..errors import InvalidArgument, PoolExists, PoolInUse
+from ..errors import InvalidArgument, PoolExists
 from ..inspection import path_text
 from ..table import Table
 from .columns import ANY, SCORE, Columns, columns_for, lines_of
-from .files import errors_of, give_name, id_of, look, sync_folder
+from .dump_resume import PLACE, DumpResume, opened, tidy
+from .files import errors_of, give_name, look, sync_folder
 from .formats import format_of, pyarrow
-from .resume_file import ResumeFile, boot_id, facts_of
 from .rows import rows_at_once
 
 _SOME_LENGTH = 1024  # bytes of an item of any length, to choose how many are read at once
@@ -162,48 +161,12 @@ class _ArrowWriter:
             self._out.close()
 
 
-_ATTEMPTS = 100
-_PLACE = (1 << 48) - 1
-"""The place in an export's cursor, from which another process goes on in an unchanged pool."""
-
-
-class _Resume:
-    """The resume file of a CSV dump. A table's items are in the order of its slots, so an unchanged pool goes on."""
-
-    def __init__(self, partial: Path, table: Table, how: dict[str, Any]) -> None:
-        self.resume_file = ResumeFile(partial.with_name(partial.name + ".resume"))
-        pool, info = facts_of(table)
-        self.possible = table.mode == "r" and info.clean
-        self._partial = partial
-        state = {"pool_id": pool.pool_id, "object": info.number, "generation": info.generation}
-        self._task = {**how, **state, "boot_id": boot_id()}
-
-    def read(self) -> dict[str, Any] | None:
-        """Where to go on: cursor, bytes, rows; None: from the start."""
-        found = self.resume_file.read() if self.possible and self.resume_file.exists() else None
-        if not found or not found["bytes"] or any(found.get(name) != value for name, value in self._task.items()):
-            return None
-        with suppress(FileNotFoundError):
-            if self._partial.stat().st_size >= found["bytes"]:
-                return found
-        return None
-
-    def begin(self, anew: bool) -> None:
-        """From now on the resume file says that the file under the temporary name is a dump's."""
-        if anew:
-            self.resume_file.write({**self._task, "cursor": 0, "bytes": 0, "rows": 0})
-
-    def save(self, cursor: int, size: int, rows: int) -> None:
-        if self.possible:
-            self.resume_file.write({**self._task, "cursor": cursor, "bytes": size, "rows": rows})
-
-
 class _Items:
     """A table's items in batches, from where a resume file ends; with their scores, or None."""
 
     def __init__(self, table: Table, batch: int, scores: bool, at: dict[str, Any] | None) -> None:
         self._table, self._batch, self._scores = table, batch, scores
-        self.cursor: int | None = at["cursor"] if at else 0
+        self.cursor: int | None = at["cursor"] if at else 0  # None: all are there
         self.rows: int = at["rows"] if at else 0
         self.total, self.key_bytes = len(table), table.key_bytes
 
@@ -252,7 +215,7 @@ def dump(
         Replace an existing file, but no pool.
     resume
         Go on where a dump to the same CSV file was killed or interrupted, if the table is open with mode="r" and was
-        not changed since; else begin. Other formats begin.
+        not changed since; else begin. Other formats begin, unless only the end was missing: the file has its name.
     batch
         Rows at a time; by default as many as make 16 MiB, and 65,536 at most.
     progress
@@ -272,20 +235,23 @@ def dump(
     if path.exists() and path.samefile(table._pool_path):
         raise PoolExists(f"{path} is the pool that is to be dumped: name another file")
     replaced = look(path, "a dump")
+    begun = time.perf_counter()
+    going_on = DumpResume(path, table, {"format": form, "value": value, "scores": scores})
+    if resume and (done := going_on.ended()) is not None:
+        tidy(going_on)
+        return DumpReport(str(path), done["rows"], done["bytes"], True, time.perf_counter() - begun)
     if not overwrite and (replaced is not None or path.is_symlink()):
         raise PoolExists(f"{path} exists already: name another file, or overwrite it")
-    begun = time.perf_counter()
-    partial = path.with_name(path.name + ".partial")
-    going_on = _Resume(partial, table, {"value": value, "scores": scores})
-    at = going_on.read() if resume and form == "csv" else None
+    at = going_on.place() if resume and form == "csv" else None
     items = _Items(table, rows_at_once(batch, table.key_bytes + table.value_bytes or _SOME_LENGTH), scores, at)
-    with _opened(partial, path, going_on) as file:
+    with opened(going_on) as file:
         try:
             size = _write(file, items, columns, going_on, at, path=path, form=form, scores=scores, progress=progress)
-            give_name(partial, path, replaced)
+            going_on.whole(file, items.rows, replaced)
+            give_name(going_on.partial, path, replaced)
         except BaseException as error:
             if isinstance(error, Exception) or form != "csv" or not going_on.possible:  # an interrupted one may go on
-                partial.unlink(missing_ok=True)
+                going_on.partial.unlink(missing_ok=True)
                 going_on.resume_file.remove()
             raise
         sync_folder(path)
@@ -297,7 +263,7 @@ def _write(
     file: BinaryIO,
     items: _Items,
     columns: Columns,
-    going_on: _Resume,
+    going_on: DumpResume,
     at: dict[str, Any] | None,
     *,
     path: Path,
@@ -307,7 +273,7 @@ def _write(
 ) -> int:
     """Writes the items, and puts them on their device; returns the bytes of the file. Errors are about `path`."""
     with errors_of(path):
-        going_on.begin(anew=at is None)
+        going_on.begin(at is None, file)
         os.ftruncate(file.fileno(), at["bytes"] if at else 0)
         file.seek(0, os.SEEK_END)
         writer: _Writer = (
@@ -321,7 +287,7 @@ def _write(
                 writer.write(keys, values, marks)
                 if form == "csv" and items.cursor is not None:
                     file.flush()
-                    going_on.save(items.cursor & _PLACE, file.tell(), items.rows)
+                    going_on.save(file, items.cursor & PLACE, items.rows)
             if progress is not None:
                 progress(items.rows, items.total)
         with errors_of(path):
@@ -332,42 +298,3 @@ def _write(
         writer.abandon()
         raise
     return file.tell()
-
-
-@contextmanager
-def _opened(partial: Path, path: Path, going_on: _Resume) -> Iterator[BinaryIO]:
-    """The file under its temporary name, as private as the pool, and locked until the end. Nobody else's is touched:
-    one that is not empty is a dump's only if a resume file says so."""
-    file = _locked(partial, path, going_on)
-    try:
-        yield file
-    finally:
-        with suppress(OSError):  # what was to be written is on its device, or there is another error to tell
-            file.close()
-
-
-def _locked(partial: Path, path: Path, going_on: _Resume) -> BinaryIO:
-    busy = PoolInUse(f"{path} is being written by another dump: wait for it, or name another file")
-    for _ in range(_ATTEMPTS):
-        look(partial, "a dump")
-        with errors_of(path), ExitStack() as unless_locked:
-            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-            file = unless_locked.enter_context(os.fdopen(descriptor, "wb"))
-            status = os.fstat(descriptor)
-            if status.st_size and not going_on.resume_file.exists():
-                raise PoolExists(
-                    f"{partial} exists, and no resume file beside it says that a dump left it: remove it, or name "
-                    "another file to dump to"
-                )
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if id_of(partial.stat()) != id_of(status):
-                    continue  # another dump has just ended
-            except BlockingIOError:
-                raise busy from None
-            except FileNotFoundError:
-                continue
-            os.fchmod(descriptor, 0o600)
-            unless_locked.pop_all()
-            return file
-    raise busy

@@ -8,8 +8,10 @@ it does not know of is done once more.
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -90,16 +92,48 @@ class ResumeFile:
                 draft.unlink(missing_ok=True)
 
     def _draft(self) -> tuple[int, Path]:
-        """A new file beside it."""
+        """A new file beside it, locked as long as somebody writes it: what a killed process left is not."""
         for number in range(_DRAFTS):
             draft = self.path.with_name(f"{self.path.name}.{os.getpid()}-{number}")
             with suppress(FileExistsError):
-                return os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), draft
+                descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+                if _lock_named(descriptor, draft):
+                    return descriptor, draft
+                os.close(descriptor)
         raise FileExistsError(errno.EEXIST, f"all names for a draft are taken, {draft} the last")
 
+    def _remove_drafts(self) -> None:
+        """Those that killed processes left: nobody holds their locks. What is no draft of a resume file stays."""
+        for draft in self.path.parent.iterdir():
+            process, dash, number = draft.name.removeprefix(f"{self.path.name}.").partition("-")
+            if dash and process.isdecimal() and number.isdecimal() and draft.name.startswith(self.path.name):
+                with suppress(OSError):
+                    _remove_draft(draft)
+
     def remove(self) -> None:
-        """Unless it is another file by now."""
+        """Unless it is another file by now. With it go drafts of it that killed processes left."""
         with suppress(FileNotFoundError), errors_of(self.path, "cannot be removed"):
             if self._seen is not None and self._seen.id == id_of(self.path.stat()):
                 Path(os.path.realpath(self.path)).unlink()
         self._seen = None
+        with suppress(OSError):  # a folder that cannot be read is not for us to tidy
+            self._remove_drafts()
+
+
+def _lock_named(descriptor: int, path: Path) -> bool:
+    """Locks a file; false if somebody else has, or if the name is another file's, or nobody's, by now."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return id_of(path.lstat()) == id_of(os.fstat(descriptor))
+    except (BlockingIOError, FileNotFoundError):
+        return False
+
+
+def _remove_draft(draft: Path) -> None:
+    descriptor = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not _lock_named(descriptor, draft):
+            return
+        begins = file.read(len(_HEAD))  # less, where it was killed early
+        if _HEAD.encode().startswith(begins):
+            draft.unlink()

@@ -78,6 +78,7 @@ void CpuMachine::clear() {
   require_whole();
   for (unsigned rank = 0; rank < layout().shape.levels(); ++rank) {
     driver_->clear(layout().level[rank], layout().buckets(rank) * layout().shape.slots());
+    HOLDFAST_FAILPOINT(level_emptied);
   }
   driver_->clear(layout().aside, 1);
   keeper_.reset_tags();

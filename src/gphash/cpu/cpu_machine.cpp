@@ -111,10 +111,11 @@ std::uint64_t CpuMachine::slots() const {
 /// Rows that are partitioned together: as many as 32-bit offsets can do, or fewer where somebody may want to stop in between.
 std::size_t CpuMachine::rows_of_chunk(const Batch& batch, std::size_t from) const {
   const std::size_t rows = std::min(kChunk, batch.size - from);
-  if (!batch.stop) return rows;
+  if (!in_pieces(batch)) return rows;
   const std::size_t few = std::min(rows, kSubBatch * kSubBatchesBetweenStops * workers_.threads());
   if (!variable_) return std::min(few, std::max(kSubBatch, kBytesBetweenStops / (key_bytes_ + value_bytes_)));
-  return std::min(rows_within(batch.key_offsets, from, few), rows_within(batch.value_offsets, from, few));
+  const VariableLength& parts = *batch.variable;
+  return std::min(rows_within(parts.key_offsets, from, few), rows_within(parts.value_offsets, from, few));
 }
 
 std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) {
@@ -129,19 +130,24 @@ std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, 
   work.rows.found = batch.found;
   work.rows.ops = batch.ops;
   work.rows.op = batch.op;
-  work.rows.combine = batch.combine;
-  work.rows.element = batch.element;
-  work.rows.scale = batch.scale;
+  const Accumulate how = batch.accumulate.value_or(Accumulate{});
+  work.rows.combine = how.combine;
+  work.rows.element = how.element;
+  work.rows.scale = how.scale;
   work.rows.score = score;
   work.rows.scores = batch.scores;
-  work.rows.value_bytes = batch.column_bytes != 0 ? batch.column_bytes : value_bytes_;
-  work.rows.column = batch.column;
-  work.rows.partial = batch.column_bytes != 0 && batch.column_bytes != value_bytes_;
-  work.key_offsets = batch.key_offsets;
-  work.rows.value_offsets = batch.value_offsets;
-  if (variable_ && batch.blobs != nullptr) {
-    if (from == 0) batch.blobs->reset(batch.size);
-    work.rows.blobs = batch.blobs->rows();
+  const Column column = batch.column.value_or(Column{0, value_bytes_});
+  work.rows.value_bytes = column.bytes;
+  work.rows.column = column.begin;
+  work.rows.partial = column.bytes != value_bytes_;
+  if (variable_) {
+    const VariableLength& parts = *batch.variable;
+    work.key_offsets = parts.key_offsets;
+    work.rows.value_offsets = parts.value_offsets;
+    if (parts.blobs != nullptr) {
+      if (from == 0) parts.blobs->reset(batch.size);
+      work.rows.blobs = parts.blobs->rows();
+    }
   }
   work.changes = ops.changes();
   std::size_t at = from;
@@ -149,7 +155,7 @@ std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, 
     const std::size_t rows = rows_of_chunk(batch, at);
     run_chunk(work, at, rows, share);
     at += rows;
-  } while (at < batch.size && !(batch.stop && batch.stop()));
+  } while (at < batch.size && !stops_after(batch, at));
   for (unsigned s = 0; s < kStatuses; ++s) {
     result.count[s] += static_cast<std::uint64_t>(
         std::count(work.rows.statuses + from, work.rows.statuses + at, static_cast<Status>(s)));
@@ -242,7 +248,7 @@ void CpuMachine::run_share(Work work, Share& share) {
   }
   if (work.rows.blobs != nullptr) {
     const std::lock_guard lock(share.blobs);
-    share.batch.blobs->arena().adopt(std::move(arena));
+    share.batch.variable->blobs->arena().adopt(std::move(arena));
   }
 }
 
@@ -313,32 +319,32 @@ std::size_t CpuMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* 
 
 void CpuMachine::stats(Stats& stats) const {
   const std::shared_lock lock(geometry_);
-  stats.size = size();
-  stats.slots = layout().total_slots();
-  stats.cells = layout().in_slot() ? 0 : layout().cells;
-  stats.free_cells = cells_.free();
+  stats.space.size = size();
+  stats.space.slots = layout().total_slots();
+  stats.space.cells = layout().in_slot() ? 0 : layout().cells;
+  stats.space.free_cells = cells_.free();
   if (variable_) {
     const HeapUse use = pair_cells_.use();
-    stats.cells = use.used_cells + use.free_cells;
-    stats.free_cells = use.free_cells;
-    stats.heap_bytes = layout().cells * layout().cell_bytes;
-    stats.slab_bytes = use.used_slabs * layout().cell_bytes;
-    stats.live_bytes = use.used_bytes;
-    stats.rounding_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, left_));
+    stats.space.cells = use.used_cells + use.free_cells;
+    stats.space.free_cells = use.free_cells;
+    stats.pairs.heap_bytes = layout().cells * layout().cell_bytes;
+    stats.pairs.slab_bytes = use.used_slabs * layout().cell_bytes;
+    stats.pairs.live_bytes = use.used_bytes;
+    stats.pairs.rounding_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, left_));
   }
-  stats.moves = moves_;
-  stats.claim_misses = claim_misses_;
-  stats.retries = retries_;
-  stats.resizes = resizes_;
-  stats.heap_growths = heap_growths_;
-  stats.recovery_ms = recovery_ms_;
-  stats.last_resize_ms = last_resize_ms_;
-  stats.last_resize_alloc_ms = last_resize_alloc_ms_;
-  stats.repaired_slots = keeper_.mended().torn;
-  stats.finished_moves = keeper_.mended().second_copies;
-  stats.rehashed = keeper_.mended().rehashed;
-  stats.tile = driver_->tile();
-  stats.threads = workers_.threads();
+  stats.work.moves = moves_;
+  stats.work.claim_misses = claim_misses_;
+  stats.work.retries = retries_;
+  stats.growth.resizes = resizes_;
+  stats.growth.heap_growths = heap_growths_;
+  stats.recovery.recovery_ms = recovery_ms_;
+  stats.growth.last_resize_ms = last_resize_ms_;
+  stats.growth.last_resize_alloc_ms = last_resize_alloc_ms_;
+  stats.recovery.repaired_slots = keeper_.mended().torn;
+  stats.recovery.finished_moves = keeper_.mended().second_copies;
+  stats.recovery.rehashed = keeper_.mended().rehashed;
+  stats.machine.tile = driver_->tile();
+  stats.machine.threads = workers_.threads();
 }
 
 }  // namespace holdfast::machine::cpu

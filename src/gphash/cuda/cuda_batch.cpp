@@ -17,14 +17,14 @@ constexpr std::size_t kHostBytes = std::size_t{512} << 20;
 
 /// Bytes of a row of values: of a whole one, or of a column.
 std::uint32_t row_bytes(const Batch& batch, std::uint32_t value_bytes) {
-  return batch.column_bytes != 0 ? batch.column_bytes : value_bytes;
+  return batch.column ? batch.column->bytes : value_bytes;
 }
 
 /// The rows of `batch` from `base` on, as far as they are in its own arrays.
 index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_bytes) {
   index::Rows rows;
   rows.value_bytes = row_bytes(batch, value_bytes);
-  rows.column = batch.column;
+  rows.column = batch.column.value_or(Column{}).begin;
   rows.partial = rows.value_bytes != value_bytes;
   const auto offset = base * rows.value_bytes;
   if (batch.values) rows.values = static_cast<const std::byte*>(batch.values) + offset;
@@ -34,9 +34,10 @@ index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_by
   if (batch.scores) rows.scores = batch.scores + base;
   if (batch.ops) rows.ops = batch.ops + base;
   rows.op = batch.op;
-  rows.combine = batch.combine;
-  rows.element = batch.element;
-  rows.scale = batch.scale;
+  const Accumulate how = batch.accumulate.value_or(Accumulate{});
+  rows.combine = how.combine;
+  rows.element = how.element;
+  rows.scale = how.scale;
   return rows;
 }
 
@@ -46,13 +47,13 @@ std::size_t CudaMachine::run(const Batch& batch, OpSet, std::uint64_t score, std
   const OnDevice on(table_.options.device);
   table_.require_working();
   if (pairs_) return pairs_->run(batch, from, result);
-  if (!batch.on_device) return run_from_host(batch, score, from, result);
+  if (!batch.device) return run_from_host(batch, score, from, result);
   run_on_device(batch, score);
   return batch.size;
 }
 
 void CudaMachine::run_on_device(const Batch& batch, std::uint64_t score) {
-  auto* const stream = static_cast<cudaStream_t>(batch.stream);
+  auto* const stream = static_cast<cudaStream_t>(batch.device->stream);
   const bool capturing = is_capturing(stream);
   if (capturing && may_run(batch).changes()) {
     throw InvalidArgument("stream is being captured into a CUDA graph, and a graph cannot hold a batch that changes " +
@@ -93,7 +94,7 @@ Need CudaMachine::need_of(const Batch& batch, std::size_t size) const {
 
 std::size_t CudaMachine::run_from_host(const Batch& batch, std::uint64_t score, std::size_t from, BatchResult& result) {
   const std::size_t each = table_.layout.key_bytes() + 2 * std::size_t{row_bytes(batch, table_.layout.value_bytes)} + 4;
-  const std::size_t most = batch.stop ? kHostRowsBetweenStops : kHostRows;
+  const std::size_t most = in_pieces(batch) ? kHostRowsBetweenStops : kHostRows;
   const std::size_t chunk = std::clamp<std::size_t>(kHostBytes / each, 1, most);
   const Stages::Lease stage = table_.stages.lend();
   std::size_t base = from;
@@ -101,7 +102,7 @@ std::size_t CudaMachine::run_from_host(const Batch& batch, std::uint64_t score, 
     const std::size_t size = std::min(chunk, batch.size - base);
     run_chunk(batch, base, size, score, *stage, result);
     base += size;
-  } while (base < batch.size && !(batch.stop && batch.stop()));
+  } while (base < batch.size && !stops_after(batch, base));
   return base;
 }
 

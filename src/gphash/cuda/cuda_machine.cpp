@@ -96,25 +96,25 @@ void CudaMachine::stats(Stats& stats) const {
   const DeviceState state = table_.read_state();
   {
     const std::lock_guard lock(table_.launching);
-    stats.device_reason += ": " + table_.gpu;
-    stats.size = counted(state.items);
-    stats.slots = table_.layout.total_slots();
-    stats.cells = table_.layout.in_slot() ? 0 : table_.layout.cells;
-    stats.free_cells = state.limbo_end - std::min(state.head, state.tail);  // some of them rest for a batch more
+    stats.machine.reason += ": " + table_.gpu;
+    stats.space.size = counted(state.items);
+    stats.space.slots = table_.layout.total_slots();
+    stats.space.cells = table_.layout.in_slot() ? 0 : table_.layout.cells;
+    stats.space.free_cells = state.limbo_end - std::min(state.head, state.tail);  // some of them rest for a batch more
     if (pairs_) pairs_->stats(stats);
-    stats.moves = state.moves;
-    stats.claim_misses = state.claim_misses;
-    stats.retries = state.retries;
+    stats.work.moves = state.moves;
+    stats.work.claim_misses = state.claim_misses;
+    stats.work.retries = state.retries;
     upkeep_.stats(stats);
     const SearchChoices& choices = searches_.choices();
-    stats.unordered_rows = choices.unordered_rows;
-    stats.cluster_rows = choices.cluster_rows;
-    stats.gather_share = choices.gather_share;
-    stats.calibration_ms = choices.ms;
-    stats.phased_batches = pairs_ ? pairs_->phased_batches() : changes_->phased_batches();
-    stats.phases = table_.times.totals();
-    stats.tile = "warp";
-    stats.threads = 1;
+    stats.search.unordered_rows = choices.unordered_rows;
+    stats.search.cluster_rows = choices.cluster_rows;
+    stats.search.gather_share = choices.gather_share;
+    stats.search.calibration_ms = choices.ms;
+    stats.work.phased_batches = pairs_ ? pairs_->phased_batches() : changes_->phased_batches();
+    stats.work.phases = table_.times.totals();
+    stats.machine.tile = "warp";
+    stats.machine.threads = 1;
   }
   loads_.stats(stats);
 }

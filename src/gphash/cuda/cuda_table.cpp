@@ -57,14 +57,14 @@ void CudaTable::require_reachable(const void* array, const char* name) const {
   if (attributes.type != cudaMemoryTypeUnregistered && !other_gpu) return;
   throw InvalidArgument(std::string(name) + " is not in memory of GPU " + std::to_string(options.device) +
                         (other_gpu ? " but of GPU " + std::to_string(attributes.device) : " but of the host") +
-                        ": give arrays of the table's GPU, or arrays of the host without on_device");
+                        ": give arrays of the table's GPU, or arrays of the host and no `device`");
 }
 
 void CudaTable::require_reachable(const Batch& batch) const {
   require_reachable(batch.keys, "keys");
-  require_reachable(batch.key_offsets, "key_offsets");
+  if (batch.variable) require_reachable(batch.variable->key_offsets, "key_offsets");
   require_reachable(batch.values, "values");
-  require_reachable(batch.value_offsets, "value_offsets");
+  if (batch.variable) require_reachable(batch.variable->value_offsets, "value_offsets");
   require_reachable(batch.out, "out");
   require_reachable(batch.statuses, "statuses");
   require_reachable(batch.found, "found");

@@ -12,15 +12,16 @@ constexpr unsigned kMostThreads = 1024;  // of a batch, or one a partition
 [[noreturn]] void refuse(const std::string& what) { throw InvalidArgument(what); }
 
 void check_accumulate(const Batch& batch, const Format& format) {
-  if (static_cast<unsigned>(batch.element) >= kElements || batch.combine > Combine::max) {
+  const Accumulate how = batch.accumulate.value_or(Accumulate{});
+  if (static_cast<unsigned>(how.element) >= kElements || how.combine > Combine::max) {
     refuse("accumulate: no element type or combination has the number given");
   }
-  if (format.value_bytes % element_bytes(batch.element) != 0) {
+  if (format.value_bytes % element_bytes(how.element) != 0) {
     refuse("accumulate: values of " + std::to_string(format.value_bytes) +
-           " bytes hold no whole number of elements of " + std::to_string(element_bytes(batch.element)) +
+           " bytes hold no whole number of elements of " + std::to_string(element_bytes(how.element)) +
            " bytes: give an element type that divides them");
   }
-  if (batch.scale != 1 && (batch.combine != Combine::add || !is_float(batch.element))) {
+  if (how.scale != 1 && (how.combine != Combine::add || !is_float(how.element))) {
     refuse("scale is for sums of floating-point elements: leave it 1 for others");
   }
 }
@@ -57,11 +58,13 @@ void check_depth(unsigned depth) {
 }
 
 OpSet check_batch(const Batch& batch, const Format& format) {
-  if (batch.on_device || batch.stream) refuse("a table in memory takes no arrays in GPU memory: copy them to the host");
-  if (batch.column != 0 || batch.column_bytes != 0) refuse("a table in memory has no columns: give whole values");
+  if (batch.device) refuse("a table in memory takes no arrays in GPU memory: copy them to the host");
+  if (batch.column) refuse("a table in memory has no columns: give whole values");
   if (batch.scores) refuse("a table in memory keeps no scores");
-  if (batch.key_offsets || batch.value_offsets || batch.blobs || batch.device_blobs) {
-    refuse("keys and values of a table in memory have fixed lengths: give no offsets and no blobs");
+  if (batch.variable) refuse("keys and values of a table in memory have fixed lengths: give no offsets and no blobs");
+  if (batch.from > batch.size) {
+    refuse("the batch begins at row " + std::to_string(batch.from) + " of " + std::to_string(batch.size) +
+           ": give the `next` of the result that it goes on from");
   }
   OpSet ops;
   if (batch.size == 0) return ops;

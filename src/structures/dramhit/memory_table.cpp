@@ -36,7 +36,8 @@ dramhit::Rows rows_of(const Batch& batch, std::size_t begin, std::size_t end) {
   rows.next = begin;
   rows.end = end;
   rows.op = batch.op;
-  rows.with = {batch.combine, batch.element, batch.scale, false};
+  const Accumulate how = batch.accumulate.value_or(Accumulate{});
+  rows.with = {how.combine, how.element, how.scale, false};
   return rows;
 }
 
@@ -97,14 +98,15 @@ MemoryTable::Impl::Borrowed::~Borrowed() {
 BatchResult MemoryTable::Impl::run(const Batch& batch) {
   const bool reads_only = !dramhit::check_batch(batch, format).changes();
   BatchResult result;
-  std::size_t begin = 0;
+  std::size_t begin = batch.from;
   while (begin < batch.size && !result.stopped) {
-    const std::size_t end = batch.stop ? std::min(batch.size, begin + kRowsAStop) : batch.size;
+    const std::size_t end = in_pieces(batch) ? std::min(batch.size, begin + kRowsAStop) : batch.size;
     run_rows(batch, reads_only, begin, end, result);
     begin = end;
-    if (begin < batch.size && batch.stop()) result.stopped = !(batch.resume && batch.resume());
+    result.stopped = begin < batch.size && stops_after(batch, begin);
   }
-  for (std::size_t row = 0; row < batch.size; ++row) {
+  result.next = begin;
+  for (std::size_t row = batch.from; row < batch.size; ++row) {
     if (!batch.mask && row < begin) {
       row = begin;
       if (row == batch.size) break;
@@ -198,10 +200,10 @@ BatchResult MemoryTable::run(const Batch& batch) { return impl_->run(batch); }
 
 namespace {
 
-Batch batch_of(Op op, const void* keys, const void* values, std::size_t n, Status* statuses) {
+Batch batch_of(Op op, KeyPointer keys, const void* values, std::size_t n, Status* statuses) {
   Batch batch;
   batch.op = op;
-  batch.keys = keys;
+  batch.keys = keys.get();
   batch.values = values;
   batch.size = n;
   batch.statuses = statuses;
@@ -210,38 +212,37 @@ Batch batch_of(Op op, const void* keys, const void* values, std::size_t n, Statu
 
 }  // namespace
 
-BatchResult MemoryTable::insert(const void* keys, const void* values, std::size_t n, Status* statuses) {
+BatchResult MemoryTable::insert(KeyPointer keys, const void* values, std::size_t n, Status* statuses) {
   return run(batch_of(Op::insert, keys, values, n, statuses));
 }
 
-BatchResult MemoryTable::insert_or_assign(const void* keys, const void* values, std::size_t n, Status* statuses) {
+BatchResult MemoryTable::insert_or_assign(KeyPointer keys, const void* values, std::size_t n, Status* statuses) {
   return run(batch_of(Op::insert_or_assign, keys, values, n, statuses));
 }
 
-BatchResult MemoryTable::assign(const void* keys, const void* values, std::size_t n, Status* statuses) {
+BatchResult MemoryTable::assign(KeyPointer keys, const void* values, std::size_t n, Status* statuses) {
   return run(batch_of(Op::assign, keys, values, n, statuses));
 }
 
-BatchResult MemoryTable::erase(const void* keys, std::size_t n, Status* statuses) {
+BatchResult MemoryTable::erase(KeyPointer keys, std::size_t n, Status* statuses) {
   return run(batch_of(Op::erase, keys, nullptr, n, statuses));
 }
 
-BatchResult MemoryTable::accumulate(const void* keys, const void* values, std::size_t n, Combine combine,
+BatchResult MemoryTable::accumulate(KeyPointer keys, const void* values, std::size_t n, Combine combine,
                                     Element element, Status* statuses) {
   Batch batch = batch_of(Op::accumulate, keys, values, n, statuses);
-  batch.combine = combine;
-  batch.element = element;
+  batch.accumulate = Accumulate{.combine = combine, .element = element};
   return run(batch);
 }
 
-BatchResult MemoryTable::find(const void* keys, void* values, std::size_t n, bool* found) {
+BatchResult MemoryTable::find(KeyPointer keys, void* values, std::size_t n, bool* found) {
   Batch batch = batch_of(Op::find, keys, nullptr, n, nullptr);
   batch.out = values;
   batch.found = found;
   return run(batch);
 }
 
-BatchResult MemoryTable::contains(const void* keys, std::size_t n, bool* found) {
+BatchResult MemoryTable::contains(KeyPointer keys, std::size_t n, bool* found) {
   Batch batch = batch_of(Op::contains, keys, nullptr, n, nullptr);
   batch.found = found;
   return run(batch);

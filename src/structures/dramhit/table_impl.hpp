@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/operations.hpp"
+#include "core/pieces.hpp"
 #include "gphash/cpu/workers.hpp"
 #include "holdfast/memory_table.hpp"
 #include "structures/dramhit/fork.hpp"

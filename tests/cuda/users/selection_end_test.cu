@@ -86,13 +86,13 @@ TEST(GpuSelection, SmallErrors) {
   table.close();
   EXPECT_THROW(size_if(table, stream.stream, every), TableClosed);
   CreateOptions options = options_for(8, 1000);
-  options.device = "cpu";
+  options.runtime.device = "cpu";
   Table on_cpu = Table::create(other.str(), options);
   EXPECT_THROW(size_if(on_cpu, stream.stream, every), InvalidArgument);
   EXPECT_THROW(erase_if(on_cpu, stream.stream, every), InvalidArgument);
   on_cpu.close();
-  options.device = "cuda";
-  options.key_bytes = options.value_bytes = kVariableBytes;
+  options.runtime.device = "cuda";
+  options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
   Table pairs = Table::create(other.str(), options);
   EXPECT_THROW(size_if<void>(pairs, stream.stream, every), InvalidArgument);
 }
@@ -104,7 +104,7 @@ TEST(GpuSelection, SmallReadOnly) {
   const TestStream stream;
   table_with(path.str(), 1000, 64).close();
   OpenOptions options;
-  options.device = "cuda";
+  options.runtime.device = "cuda";
   options.read_only = options.salvage = true;
   Table table = Table::open(path.str(), options);
   const OnGpu<std::uint64_t> keys(1000);

@@ -41,7 +41,7 @@ TEST(GpuSession, SmallNoSpaceWhereTheHeapCannotGrow) {
   HOLDFAST_NEEDS_GPU();
   const PoolPath path;
   CreateOptions options = options_for(64, 1000);
-  options.max_bytes = (1000 + 1000 / 32 + 64) * 64;  // what the table begins with, and up to a whole page more
+  options.shape.max_bytes = (1000 + 1000 / 32 + 64) * 64;  // what the table begins with, and up to a whole page more
   Table table = Table::create(path.str(), options);
   const TestStream stream;
   std::vector<std::uint64_t> keys(4000);
@@ -49,7 +49,7 @@ TEST(GpuSession, SmallNoSpaceWhereTheHeapCannotGrow) {
   const std::vector<Words<8>> values(keys.size());
   EXPECT_GT(table.insert(keys.data(), values.data(), keys.size()).of(Status::no_space), 0u);  // it has grown so far
   table.erase(keys.data(), keys.size());
-  const std::uint64_t cells = table.stats().cells;
+  const std::uint64_t cells = table.stats().space.cells;
   EXPECT_THROW(static_cast<void>(table.session(stream.stream, 100 * cells)), NoSpace);
   EXPECT_THROW(static_cast<void>(table.session(stream.stream, ~std::uint64_t{0})), InvalidArgument);
   EXPECT_THROW(static_cast<void>(table.session(stream.stream, cells)), NoSpace);  // the reserve is for updates
@@ -76,7 +76,7 @@ TEST(GpuSession, SmallSessionGrowsTheTable) {
   }
   stream.wait();
   EXPECT_EQ(table.size(), 8000u);
-  EXPECT_GT(table.stats().resizes, 0u);
+  EXPECT_GT(table.stats().growth.resizes, 0u);
   expect_in_order(table);
 }
 
@@ -87,12 +87,12 @@ TEST(GpuSession, SmallAbandonedSessionEnds) {
   std::uint64_t free_cells = 0;
   {
     Table table = Table::create(path.str(), options_for(64, 1000));
-    free_cells = table.stats().free_cells;
+    free_cells = table.stats().space.free_cells;
     {
       Session session = table.session(stream.stream, 500);
       EXPECT_EQ(insert_in_session<Words<8>>(session, stream.stream, 0, 100)[kInserted], 100u);
     }
-    EXPECT_EQ(table.stats().free_cells, free_cells - 100);
+    EXPECT_EQ(table.stats().space.free_cells, free_cells - 100);
     { Session unused = table.session(stream.stream, 500); }
     const std::uint64_t key = 5000;
     const Words<8> value{};
@@ -107,7 +107,7 @@ TEST(GpuSession, SmallAbandonedSessionEnds) {
   }
   Table table = Table::open(path.str());
   EXPECT_EQ(table.size(), 201u);
-  EXPECT_EQ(table.stats().free_cells, free_cells - 201);
+  EXPECT_EQ(table.stats().space.free_cells, free_cells - 201);
   expect_in_order(table);
 }
 
@@ -179,14 +179,14 @@ TEST(GpuSession, SmallErrors) {
   table.close();
   EXPECT_THROW(begin(table), TableClosed);
   CreateOptions options = options_for(8, 1000);
-  options.slots = 4;
+  options.shape.slots = 4;
   Table four = Table::create(other.str(), options);
   Session session = four.session(stream.stream, 10);
   EXPECT_THROW(static_cast<void>(session.ref()), PoolMismatch);
   static_cast<void>(session.ref<std::uint64_t, std::uint64_t, AnyConfiguration>());
   session.commit(stream.stream);
   four.close();
-  options.key_bytes = options.value_bytes = kVariableBytes;
+  options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
   Table pairs = Table::create(other.str(), options);
   EXPECT_THROW(begin(pairs), InvalidArgument);
 }
@@ -246,8 +246,7 @@ TEST(GpuSession, SmallTurnsWithBatches) {
   batch.op = Op::accumulate;
   batch.keys = gpu_keys.get();
   batch.values = tens.get();
-  batch.on_device = true;
-  batch.stream = batches.stream;
+  batch.device = Device{.stream = batches.stream};
   for (std::uint64_t round = 0; round < kRounds; ++round) {
     table.run(batch);
     Session session = table.session(sessions.stream, kKeys);

@@ -22,9 +22,9 @@ struct Words {
 
 inline CreateOptions options_for(std::uint32_t value_bytes, std::uint64_t capacity) {
   CreateOptions options;
-  options.value_bytes = value_bytes;
-  options.capacity = capacity;
-  options.device = "cuda";
+  options.shape.value_bytes = value_bytes;
+  options.shape.capacity = capacity;
+  options.runtime.device = "cuda";
   options.overwrite = true;
   return options;
 }

@@ -24,23 +24,23 @@ constexpr std::uint64_t kMostSlots = 4096;  ///< of a table that is made to grow
 CreateOptions create_options(const Shared& shared, const Shape& shape) {
   const PoolRound& round = shared.pool.round;
   CreateOptions options;
-  options.key_bytes = shape.key_bytes;
-  options.value_bytes = shape.value_bytes;
-  options.capacity = shape.capacity;
-  options.device = shared.device;
-  options.threads = round.table_threads;
-  options.flush = round.flush;
-  options.seed = hash_seed(round);
+  options.shape.key_bytes = shape.key_bytes;
+  options.shape.value_bytes = shape.value_bytes;
+  options.shape.capacity = shape.capacity;
+  options.runtime.device = shared.device;
+  options.runtime.threads = round.table_threads;
+  options.tuning.flush = round.flush;
+  options.shape.seed = hash_seed(round);
   return options;
 }
 
 NumberedTable open_table(const Shared& shared, Pool& pool, const std::string& name, const char* device) {
   const PoolRound& round = shared.pool.round;
   OpenOptions options;
-  options.device = device;
-  options.threads = round.table_threads;
-  options.flush = round.flush;
-  options.calibrate = false;
+  options.runtime.device = device;
+  options.runtime.threads = round.table_threads;
+  options.tuning.flush = round.flush;
+  options.tuning.calibrate = false;
   Table table = pool.table(name, options);
   const std::uint32_t width = value_width(table.value_bytes());
   return {std::move(table), hash_seed(round), width};
@@ -134,7 +134,7 @@ class Caller {
     options.overwrite = entry.call == PoolCall::replace;
     if (options.overwrite) close(entry.name);
     Table made = pool_.create_table(object_name(entry.name), options);
-    entry.said = made.stats().object;
+    entry.said = made.stats().place.object;
     auto& kept = tables_[entry.name];
     kept.reset();
     const std::uint32_t width = value_width(shape.value_bytes);

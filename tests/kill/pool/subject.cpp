@@ -136,8 +136,8 @@ void PoolSubject::begin_life(const Stop& stop, Random& random) {
   for (PoolJournal& journal : ours.journal) journal.inside = journal.full = journal.begun = 0;
 }
 
-/// Of 1,000 kills some stop at each failpoint in each call that passes it, and of 100 on a GPU at each failpoint; and of each call
-/// that changes names, some that were not acknowledged are found done, and some not.
+/// Of 1,000 kills some fall in each call, and stop at each failpoint in each call that passes it, and of 100 on a GPU at each
+/// failpoint; and of each call that changes names, some that were not acknowledged are found done, and some not.
 std::string PoolSubject::lacking(const Counts& counts, std::uint64_t planned) const {
   if (options_.stops == 0 || planned < (options_.on_gpu() ? 100 : 1000)) return "";
   std::string lines;
@@ -148,9 +148,10 @@ std::string PoolSubject::lacking(const Counts& counts, std::uint64_t planned) co
       lines += std::string("no writer stopped at ") + name_of(stop.at) + " in " + kPoolCallNames[stop.kind] + "\n";
   }
   constexpr std::uint64_t kEach = 5;
-  for (unsigned call = 0; call < kPoolCalls && !options_.on_gpu(); ++call) {
-    if (!changes_names(static_cast<PoolCall>(call))) continue;
+  for (unsigned call = 0; call < kPoolCalls - 1 && !options_.on_gpu(); ++call) {
     const std::string kind = kPoolCallNames[call];
+    lines += few("kills fell inside " + kind, counts.lives[call], kEach);
+    if (!changes_names(static_cast<PoolCall>(call))) continue;
     lines += few("unacknowledged calls of " + kind + " were kept", counted_.kept[call], kEach) +
              few("unacknowledged calls of " + kind + " were lost", counted_.lost[call], kEach);
   }

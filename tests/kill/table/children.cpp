@@ -50,8 +50,7 @@ Batch batch_of(const Plan& plan, Arrays& arrays) {
   batch.statuses = arrays.statuses.data();
   batch.found = arrays.found.get();
   if (plan.masked) batch.mask = plan.mask.data();
-  batch.combine = plan.combine;
-  batch.element = plan.element;
+  batch.accumulate = Accumulate{.combine = plan.combine, .element = plan.element};
   batch.unique = plan.unique;
   return batch;
 }
@@ -110,8 +109,9 @@ bool in_a_session(NumberedTable& table, const Plan& plan, Arrays& arrays) {
 #endif
 }
 
-void call_table(NumberedTable& table, const Plan& plan, Arrays& arrays) {
+void call_table(const Shared& shared, NumberedTable& table, const Plan& plan, Arrays& arrays) {
   switch (plan.call) {
+    case Call::snapshot: table.table().snapshot(snapshot_of(shared.path), {.overwrite = true}); return;
     case Call::clear: return table.clear();
     case Call::reserve: return table.reserve(plan.reserve);
     case Call::sync: return table.sync();
@@ -139,11 +139,14 @@ void acknowledge(Entry& entry, const Round& round, const Plan& plan, const Array
 }
 
 /// Now and then. Growth ends where there is room for all keys four times.
-void follow_urge(const Shared& shared, NumberedTable& table, std::uint64_t number) {
-  const TableShared& ours = shared.table;
+void follow_urge(Shared& shared, NumberedTable& table, std::uint64_t number) {
+  TableShared& ours = shared.table;
   if (number < ours.urge_from || (number - ours.urge_from) % 8 != 0) return;
-  if (ours.urge == Urge::sync) table.sync();
-  if (ours.urge == Urge::grow && table.slots() < most_slots(ours.round)) table.reserve(table.slots());
+  const Call call = ours.urge == Urge::sync ? Call::sync : Call::reserve;
+  if (call == Call::reserve && table.slots() >= most_slots(ours.round)) return;
+  ours.urged.store(static_cast<std::uint32_t>(call), std::memory_order_release);
+  call == Call::sync ? table.sync() : table.reserve(table.slots());
+  ours.urged.store(0, std::memory_order_release);
 }
 
 void call_until_full(Shared& shared, NumberedTable& table, unsigned thread) {
@@ -163,10 +166,10 @@ void call_until_full(Shared& shared, NumberedTable& table, unsigned thread) {
     entry.others_number = shared.table.journal[1 - thread].number.load(std::memory_order_seq_cst);
     journal.rows.store(static_cast<std::uint32_t>(n), std::memory_order_relaxed);
     journal.inside.store(1, std::memory_order_release);
-    call_table(table, plan, arrays);
+    call_table(shared, table, plan, arrays);
     journal.inside.store(0, std::memory_order_release);
     acknowledge(entry, round, plan, arrays);
-    if (round.large) shared.table.phased.store(table.stats().phased_batches, std::memory_order_release);
+    if (round.large) shared.table.phased.store(table.stats().work.phased_batches, std::memory_order_release);
   }
   journal.full.store(1, std::memory_order_release);
 }
@@ -201,6 +204,31 @@ void look(NumberedTable& table, const Round& round, Found& found) {
   }
 }
 
+/// Reads the snapshot of a writer, if there is one.
+void look_at_snapshot(const Shared& shared, Found& found) try {
+  const Round& round = shared.table.round;
+  if (access(snapshot_of(shared.path).c_str(), F_OK) != 0) return;
+  found.snapshot.exists = 1;
+  OpenOptions options;
+  options.device = "cpu";
+  options.read_only = true;
+  NumberedTable table(Table::open(snapshot_of(shared.path), options), pool_seed(round), round.value_bytes);
+  std::string errors;
+  for (const std::string& error : table.check().errors) errors += error + "; ";
+  copy_text(found.snapshot.errors, errors);
+  const auto seen = std::make_unique<Found>();
+  std::memset(static_cast<void*>(seen.get()), 0, sizeof(Found));
+  look(table, round, *seen);
+  found.snapshot.clean = table.stats().was_clean ? 1 : 0;
+  found.snapshot.items = seen->size;
+  for (std::uint32_t i = 0; i < round.keys; ++i) {
+    const std::byte* const value = seen->values + std::size_t{i} * round.value_bytes;
+    found.in_snapshot[i] = seen->found[i] ? item_digest(value, round.value_bytes, seen->scores[i]) : 0;
+  }
+} catch (const Error& error) {
+  copy_text(found.snapshot.errors, error.what());
+}
+
 /// Looks again after a while: a dead process's GPU must not have gone on storing (rule 22).
 bool differs_later(NumberedTable& table, const Shared& shared) {
   usleep(shared.again_ms * 1000);
@@ -222,31 +250,31 @@ void check_table(NumberedTable& table, Found& found, Recovered& recovered) {
   for (const std::string& error : report.errors) errors += error + "; ";
   std::snprintf(recovered.check_errors, sizeof(recovered.check_errors), "%s", errors.c_str());
   const Stats stats = table.stats();
-  recovered.repaired = stats.repaired_slots;
-  recovered.moved = stats.finished_moves;
-  recovered.rehashed = stats.rehashed;
+  recovered.repaired = stats.recovery.repaired_slots;
+  recovered.moved = stats.recovery.finished_moves;
+  recovered.rehashed = stats.recovery.rehashed;
 }
 
 OpenOptions open_options(const Round& round, const char* device) {
   OpenOptions options;
-  options.device = device;
-  options.threads = round.table_threads;
-  options.moves = round.moves;
-  options.flush = round.flush;
+  options.runtime.device = device;
+  options.runtime.threads = round.table_threads;
+  options.tuning.moves = round.moves;
+  options.tuning.flush = round.flush;
   return options;
 }
 
 CreateOptions create_options(const Round& round, const char* device) {
   CreateOptions options;
-  options.key_bytes = round.key_bytes;
-  options.value_bytes = round.key_bytes == kVariableBytes ? kVariableBytes : round.value_bytes;
-  options.capacity = round.capacity;
-  options.device = device;
-  options.threads = round.table_threads;
-  options.moves = round.moves;
-  options.flush = round.flush;
-  options.seed = pool_seed(round);
-  options.score = round.scored ? Score::frequency : Score::none;
+  options.shape.key_bytes = round.key_bytes;
+  options.shape.value_bytes = round.key_bytes == kVariableBytes ? kVariableBytes : round.value_bytes;
+  options.shape.capacity = round.capacity;
+  options.runtime.device = device;
+  options.runtime.threads = round.table_threads;
+  options.tuning.moves = round.moves;
+  options.tuning.flush = round.flush;
+  options.shape.seed = pool_seed(round);
+  options.shape.score = round.scored ? Score::frequency : Score::none;
   return options;
 }
 
@@ -285,6 +313,7 @@ class TableReader : public Reader, private TableChild {
     Found& found = shared_.table.found;
     check_table(*table_, found, shared_.recovered);
     kill::look(*table_, shared_.table.round, found);
+    look_at_snapshot(shared_, found);
     if (shared_.again_ms != 0) found.again_differs = differs_later(*table_, shared_) ? 1 : 0;
   }
   void close() override { table_->close(); }

@@ -8,6 +8,7 @@ namespace {
 
 constexpr auto kAll = [](const Round&) { return true; };
 constexpr auto kNone = [](const Round&) { return false; };
+constexpr auto kOneThread = [](const Round& round) { return round.threads == 1; };
 constexpr auto kCells = [](const Round& round) { return has_cells(round); };
 constexpr auto kFixedCells = [](const Round& round) { return has_cells(round) && !has_any_length(round); };
 constexpr auto kWide = [](const Round& round) { return is_wide(round); };
@@ -47,6 +48,9 @@ constexpr FailpointFacts kFacts[] = {
     {Failpoint::mark_cleared, Theme::pool, 1, 2, false, kAll},
     {Failpoint::synced_without_mark, Theme::pool, 1, 1, false, kAll},
     {Failpoint::pool_unnamed, Theme::pool, 1, 0, true, kAll},
+    {Failpoint::level_emptied, Theme::calls, 2, 2, false, kOneThread},
+    {Failpoint::snapshot_headless, Theme::calls, 1, 1, false, kAll},
+    {Failpoint::snapshot_unnamed, Theme::calls, 1, 1, false, kAll},
     {Failpoint::torn_half_cleared, Theme::none, 1, 0, false, kNone},
     {Failpoint::copy_dropped, Theme::none, 1, 0, false, kNone},
 };

@@ -66,10 +66,20 @@ std::string Oracle::name(std::uint32_t index) const {
   return "key #" + std::to_string(index) + " (" + std::to_string(key_of(round_, index)) + ")";
 }
 
+Content Oracle::content() const {
+  Content content(round_.keys, 0);
+  for (std::uint32_t index = 0; index < round_.keys; index += round_.threads) {
+    const State& state = states_[index];
+    if (state) content[index] = item_digest(state->value.data(), state->value.size(), state->score);
+  }
+  return content;
+}
+
 void Oracle::replay_call(const Plan& plan, const Entry& entry, unsigned thread) {
   const std::string where = "thread " + std::to_string(thread) + " call " + std::to_string(entry.number) + ": ";
   ++calls_;
   if (plan.call == Call::clear) std::fill(states_.begin(), states_.end(), State{});
+  if (plan.call == Call::snapshot) snapshots_.taken(content(), true);
   if (plan.call != Call::batch) return;
   operations_ += plan.indices.size();
   for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
@@ -98,6 +108,7 @@ void Oracle::add_pending(const Plan& plan) {
   if (plan.call == Call::clear) {
     for (auto& states : pending_) states.emplace_back();
   }
+  if (plan.call == Call::snapshot) snapshots_.taken(content(), false);
   if (plan.call != Call::batch) return;
   std::unordered_map<std::uint32_t, State> now;
   for (std::uint32_t i = 0; i < plan.indices.size(); ++i) {
@@ -131,6 +142,7 @@ void Oracle::bind_reads(const Plan& plan, const Entry& entry, unsigned thread) {
 std::vector<std::string> Oracle::replay(const TableShared& shared, std::uint32_t life) {
   wrong_.clear();
   settle();
+  snapshots_.begin_life();
   std::vector<std::uint64_t> pending_call(round_.threads, 0);
   std::vector<std::vector<const Entry*>> entries;
   for (unsigned thread = 0; thread < round_.threads; ++thread) {
@@ -198,6 +210,7 @@ std::vector<std::string> Oracle::verify(const Found& found, const char* check_er
          "check counted " + std::to_string(found.check_items) + " items, find " + std::to_string(present));
   expect(check_errors[0] == 0, std::string("check says: ") + check_errors);
   expect(found.again_differs == 0, "another look a while later saw something else");
+  for (const std::string& wrong : snapshots_.verify(round_, found)) expect(false, wrong);
   settle();
   return wrong_;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kill/table/shared.hpp"
+#include "kill/table/snapshots.hpp"
 
 namespace holdfast::test::kill {
 
@@ -29,6 +29,8 @@ class Oracle {
   /// What the pool holds is known: nothing is pending any more.
   void settle() { pending_.assign(round_.keys, {}); }
 
+  SnapshotOracle& snapshots() { return snapshots_; }
+
   std::uint64_t calls() const { return calls_; }
   std::uint64_t operations() const { return operations_; }
   std::uint64_t pending_kept() const { return pending_kept_; }
@@ -36,6 +38,7 @@ class Oracle {
   std::uint64_t reads_bound() const { return reads_bound_; }
 
  private:
+  Content content() const;  ///< of a snapshot
   void replay_call(const Plan& plan, const Entry& entry, unsigned thread);
   void add_pending(const Plan& plan);
   void bind_reads(const Plan& plan, const Entry& entry, unsigned thread);
@@ -45,6 +48,7 @@ class Oracle {
   Round round_;
   std::vector<State> states_;                ///< after everything acknowledged
   std::vector<std::vector<State>> pending_;  ///< states that an unacknowledged call may have given the key, in order
+  SnapshotOracle snapshots_;
   std::vector<std::string> wrong_;
   std::uint64_t calls_ = 0, operations_ = 0, pending_kept_ = 0, pending_lost_ = 0, reads_bound_ = 0;
 };

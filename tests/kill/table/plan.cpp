@@ -67,6 +67,16 @@ void make_large(Round& round, Random& random) {
   round.grows = random.chance(15);
 }
 
+/// What a number below 1,000 says. Where `calls` is the theme, most calls are about the whole table.
+Call pick_call(const Round& round, unsigned thread, std::uint64_t at) {
+  const bool theme = round.theme == Theme::calls;
+  if (at < (theme ? 100 : 4)) return Call::sync;
+  if (at < (theme ? 220 : round.grows ? 60 : 8)) return Call::reserve;
+  if (round.threads == 1 && (theme ? at < 400 : at == 999)) return Call::clear;
+  if (thread == 0 && theme && at < 600) return Call::snapshot;
+  return Call::batch;
+}
+
 /// What brings writers to the failpoints of the theme.
 void make_themed(Round& round, Random& random, Kind kind) {
   for (unsigned i = 0; i < 1000 && kind_of(round) != kind; ++i) make_shape(round, mix(round.seed, i));
@@ -74,7 +84,8 @@ void make_themed(Round& round, Random& random, Kind kind) {
     round.keys = static_cast<std::uint32_t>(400 + random.below(2000));
     round.moves = true;
   }
-  round.grows = false;  // table_children.cpp grows it
+  round.grows = round.theme == Theme::calls;  // else children.cpp grows it
+  if (round.theme == Theme::calls) round.threads = random.chance(70) ? 1 : 2;
 }
 
 }  // namespace
@@ -131,11 +142,10 @@ Plan make_plan(const Round& round, std::uint32_t life, unsigned thread, std::uin
   Plan plan;
   const auto special = random.below(1000);
   const bool reads_others = round.threads > 1 && random.chance(25);
-  if (special < 4) plan.call = Call::sync;
-  if (special >= 4 && special < (round.grows ? 60 : 8)) plan.call = Call::reserve;
-  if (special == 999 && round.threads == 1) plan.call = Call::clear;
+  plan.call = pick_call(round, thread, special);
+  const unsigned sizes = round.theme == Theme::calls ? 9 : 13;
   plan.reserve =
-      round.grows ? 1 + random.below(std::uint64_t{1} << (4 + random.below(13))) : 1 + random.below(round.keys);
+      round.grows ? 1 + random.below(std::uint64_t{1} << (4 + random.below(sizes))) : 1 + random.below(round.keys);
   if (plan.call != Call::batch) return plan;
   plan.call = reads_others ? Call::foreign_read : Call::batch;
 

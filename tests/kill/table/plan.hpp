@@ -16,7 +16,7 @@ inline constexpr unsigned kMaxValues = 8 << 20;   ///< bytes of all values toget
 inline constexpr unsigned kLargeBatch = 1 << 14;  ///< operations from which a GPU changes a table in phases
 
 /// What a pool's writers are made to do much of, so that they come to a failpoint; none: they are killed at random.
-enum class Theme : std::uint32_t { none, slots, moves, resizes, pool, phases, count };
+enum class Theme : std::uint32_t { none, slots, moves, resizes, pool, phases, calls, count };
 inline constexpr auto kThemes = static_cast<unsigned>(Theme::count);
 
 /// A pool and how it is used; fixed for all lives of the pool. Plain data: it lies in shared memory.
@@ -59,8 +59,12 @@ std::uint64_t key_of(const Round& round, std::uint32_t index);
 /// The bytes that version `version` of any value has.
 std::string value_of(const Round& round, std::uint64_t version);
 
-/// What one call to the table is.
-enum class Call : std::uint32_t { batch = 1, foreign_read = 2, clear = 3, reserve = 4, sync = 5 };
+/// What one call to the table is. Of two threads none clears it, and the first alone makes snapshots.
+enum class Call : std::uint32_t { batch = 1, foreign_read = 2, clear = 3, reserve = 4, sync = 5, snapshot = 6, count };
+inline constexpr auto kCalls = static_cast<unsigned>(Call::count);
+inline constexpr const char* kNamesOfCalls[kCalls] = {"", "batch", "read", "clear", "reserve", "sync", "snapshot"};
+/// Whether it is about all of a table.
+constexpr bool is_whole(Call call) { return call >= Call::clear; }
 
 /// One call of one thread, with all its arguments.
 struct Plan {

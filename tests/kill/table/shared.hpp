@@ -32,6 +32,14 @@ struct alignas(64) Journal {
   alignas(64) std::byte arena[kArena];
 };
 
+/// What a child found where snapshots go.
+struct FoundSnapshot {
+  std::uint32_t exists;
+  std::uint32_t clean;
+  std::uint64_t items;
+  char errors[512];  ///< of its check, or why it does not open
+};
+
 /// Everything found in the table by a child that reopened it. Cleared before, as far as `contained`.
 struct Found {
   std::uint64_t size;
@@ -39,11 +47,13 @@ struct Found {
   std::uint64_t again_differs;  ///< 1: another look a while later saw something else
   std::uint64_t check_items;
   std::uint64_t slots;
+  FoundSnapshot snapshot;
   bool contained[kMaxKeys], found[kMaxKeys];
   std::uint64_t exported_keys[kMaxKeys];
   std::byte values[kMaxValues];
   std::byte exported_values[kMaxValues];
   std::uint64_t scores[kMaxKeys];
+  std::uint64_t in_snapshot[kMaxKeys];  ///< digests of items (item_digest), 0: absent
 };
 
 /// What a writer does of its own accord, beside its plan, to come to a failpoint. It changes no item.
@@ -53,6 +63,7 @@ struct TableShared {
   Round round;
   Urge urge;
   std::uint32_t urge_from;            ///< the call before which it does so first
+  std::atomic<std::uint32_t> urged;   ///< a Call that the urge has begun, and that has not returned; 0: none
   std::atomic<std::uint64_t> phased;  ///< batches that the writer's table has changed in phases
   Found found;
   Journal journal[kThreads];

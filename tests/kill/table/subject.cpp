@@ -59,12 +59,15 @@ class TableSubject : public Subject {
   Kind next_kind(Theme theme) const;
   std::uint64_t lives_of(Random& random) const;
   bool is_inside(std::uint32_t rows) const;
+  void count_calls();
   std::string never_stopped_at(const Counts& counts) const;
 
   Round round_{};
   std::optional<Oracle> oracle_;
   bool stopped_in_resize_ = false;  ///< the last writer
   std::uint64_t kills_of_[kThemes][kKinds] = {};
+  std::uint64_t inside_[kCalls] = {};  ///< kills while a call of that kind ran, at random and at failpoints
+  std::uint64_t snapshots_verified_ = 0, snapshots_kept_ = 0, snapshots_lost_ = 0;
   std::uint64_t inside_large_ = 0;  ///< kills at random while a call of kLargeBatch operations and more ran
   std::uint64_t phased_ = 0;        ///< batches that the killed writers had changed in phases
   std::uint64_t calls_ = 0, operations_ = 0;
@@ -80,7 +83,7 @@ class TableSubject : public Subject {
 Theme TableSubject::next_theme() const {
   const bool on_gpu = options_.on_gpu();
   // A hundred kills on a GPU have to do for all.
-  constexpr std::uint64_t kOnCpu[kThemes] = {1, 40, 20, 25, 15, 1}, kOnGpu[kThemes] = {1, 20, 30, 30, 5, 15};
+  constexpr std::uint64_t kOnCpu[kThemes] = {1, 40, 20, 25, 15, 1, 40}, kOnGpu[kThemes] = {1, 20, 30, 30, 5, 15, 8};
   const std::uint64_t* const weights = on_gpu ? kOnGpu : kOnCpu;
   const auto share = [&](unsigned theme) {
     return std::accumulate(std::begin(kills_of_[theme]), std::end(kills_of_[theme]), std::uint64_t{0}) * 1000 /
@@ -101,12 +104,14 @@ Kind TableSubject::next_kind(Theme theme) const {
 }
 
 std::uint64_t TableSubject::lives_of(Random& random) const {
+  if (round_.theme == Theme::calls) return 3 + random.below(4);
   if (round_.theme == Theme::moves || round_.theme == Theme::resizes) return 10 + random.below(10);
   return round_.grows ? 1 + random.below(3) : 4 + random.below(10);
 }
 
 std::uint64_t TableSubject::begin_pool(std::uint64_t seed, bool stops, Random& random) {
-  const Theme theme = stops ? next_theme() : Theme::none;
+  const Theme at_random = !options_.large && random.chance(25) ? Theme::calls : Theme::none;
+  const Theme theme = stops ? next_theme() : at_random;
   round_ = make_round(seed, options_.large, theme, next_kind(theme));
   oracle_.emplace(round_);
   return lives_of(random);
@@ -118,6 +123,9 @@ void TableSubject::end_pool() {
   pending_kept_ += oracle_->pending_kept();
   pending_lost_ += oracle_->pending_lost();
   reads_bound_ += oracle_->reads_bound();
+  snapshots_verified_ += oracle_->snapshots().verified();
+  snapshots_kept_ += oracle_->snapshots().kept();
+  snapshots_lost_ += oracle_->snapshots().lost();
 }
 
 std::vector<Stop> TableSubject::stops(bool exists) const {
@@ -134,6 +142,7 @@ void TableSubject::begin_life(const Stop& stop, Random& random) {
   TableShared& ours = shared_.table;
   ours.round = round_;
   ours.phased = 0;
+  ours.urged = 0;
   const bool stops = stop.at != Failpoint::none;
   ours.urge = stops ? urge_to(stop.at, round_.theme) : Urge::none;
   if (stops) ours.urge_from = static_cast<std::uint32_t>(1 + random.below(6));
@@ -167,7 +176,18 @@ bool TableSubject::is_full() const {
                      [](const Journal& journal) { return journal.full.load(std::memory_order_acquire) != 0; });
 }
 
+void TableSubject::count_calls() {
+  ++inside_[shared_.table.urged.load(std::memory_order_acquire)];
+  for (unsigned thread = 0; thread < round_.threads; ++thread) {
+    const Journal& journal = shared_.table.journal[thread];
+    if (journal.inside.load(std::memory_order_acquire) == 0) continue;
+    const Plan plan = make_plan(round_, shared_.life, thread, journal.number.load(std::memory_order_acquire));
+    ++inside_[static_cast<unsigned>(plan.call)];
+  }
+}
+
 std::vector<std::string> TableSubject::replay(bool stopped) {
+  count_calls();
   inside_large_ += is_inside(kLargeBatch) && !stopped ? 1 : 0;
   phased_ += shared_.table.phased.load(std::memory_order_acquire);
   return oracle_->replay(shared_.table, shared_.life);
@@ -180,6 +200,13 @@ std::vector<std::string> TableSubject::verify() {
   keys_verified_ += round_.keys;
   std::vector<std::string> wrong = oracle_->verify(found, shared_.recovered.check_errors);
   if (is_resizing(shared_.path)) wrong.emplace_back("a resize was left unfinished");
+  const std::string snapshot = snapshot_of(shared_.path);
+  if (oracle_->snapshots().is_tidy() && !beside(snapshot).empty())
+    wrong.push_back(beside(snapshot).front() + " was left beside a snapshot");
+  if (shared_.life % 2 == 0) {  // the next writer replaces it, or finds none
+    std::filesystem::remove(snapshot);
+    oracle_->snapshots().forget();
+  }
   return wrong;
 }
 
@@ -208,7 +235,7 @@ std::string TableSubject::never_stopped_at(const Counts& counts) const {
 }
 
 /// With `large` a quarter of the kills at random hit a large batch; on a GPU large batches go in phases; and of 1,000, or of
-/// 100 on a GPU, each failpoint, and at least 20 slots to repair, moves to finish, and resizes to continue.
+/// 100 on a GPU, each failpoint, each call about the whole table, and at least 20 slots to repair, moves to finish, and resizes to continue.
 std::string TableSubject::lacking(const Counts& counts, std::uint64_t planned) const {
   const bool on_gpu = options_.on_gpu();
   if (options_.large) {
@@ -218,7 +245,13 @@ std::string TableSubject::lacking(const Counts& counts, std::uint64_t planned) c
   }
   if (options_.stops == 0 || planned < (on_gpu ? 100 : 1000)) return "";
   constexpr std::uint64_t kEach = 20;
-  return few("slots were repaired", counts.mended.repaired, kEach) +
+  std::string calls;
+  for (unsigned call = 1; call < kCalls; ++call) {
+    if (is_whole(static_cast<Call>(call)))
+      calls += few(std::string("kills fell inside ") + kNamesOfCalls[call], inside_[call], on_gpu ? 2 : kEach);
+  }
+  return calls + few("snapshots were verified", snapshots_verified_, kEach) +
+         few("slots were repaired", counts.mended.repaired, kEach) +
          few("moves were finished", counts.mended.moved, kEach) + few("resizes were continued", continued_, kEach) +
          never_stopped_at(counts);
 }
@@ -226,6 +259,12 @@ std::string TableSubject::lacking(const Counts& counts, std::uint64_t planned) c
 void TableSubject::add_to(Results& results) const {
   if (options_.large) results.add("inside_large_batches", inside_large_);
   if (options_.on_gpu()) results.add("batches_in_phases", phased_);
+  Results::Row inside;
+  for (unsigned call = 1; call < kCalls; ++call) inside.emplace_back(kNamesOfCalls[call], inside_[call]);
+  results.add("inside_by_call", inside);
+  results.add("snapshots_verified", snapshots_verified_);
+  results.add("pending_snapshots_kept", snapshots_kept_);
+  results.add("pending_snapshots_lost", snapshots_lost_);
   results.add("calls", calls_);
   results.add("operations", operations_);
   results.add("keys_verified", keys_verified_);

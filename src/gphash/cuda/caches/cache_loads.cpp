@@ -62,22 +62,22 @@ void CacheLoads::stats(Stats& stats) const {
   const PositionState copies = table_.read_positions(table_.values.maps());
   const PositionState buckets = table_.read_positions(table_.cache.maps());
   const std::lock_guard lock(table_.launching);
-  stats.cached_bytes = table_.cache.bytes();
-  stats.cached_ratio = table_.cache.ratio();
-  stats.bucket_hits = buckets.hits;
-  stats.bucket_loads = table_.cache.maps().loads();
+  stats.bucket_cache.bytes = table_.cache.bytes();
+  stats.bucket_cache.ratio = table_.cache.ratio();
+  stats.bucket_cache.hits = buckets.hits;
+  stats.bucket_cache.loads = table_.cache.maps().loads();
   const ValueView& values = table_.values.view();
-  stats.cached_value_bytes = table_.values.bytes();
-  stats.cached_value_ratio =
+  stats.value_cache.bytes = table_.values.bytes();
+  stats.value_cache.ratio =
       values.any() ? static_cast<double>(values.positions) / static_cast<double>(table_.layout.cells) : 0;
-  stats.cached_values = values.resident()  ? values.positions
-                        : copies.tail == 0 ? 0
-                                           : values.positions - (copies.limbo_end - copies.head);
-  stats.cache_hits = copies.hits;
-  stats.known_hits = copies.known_hits;
-  stats.cache_loads = table_.values.maps().loads();
+  stats.value_cache.values = values.resident()  ? values.positions
+                             : copies.tail == 0 ? 0
+                                                : values.positions - (copies.limbo_end - copies.head);
+  stats.value_cache.hits = copies.hits;
+  stats.value_cache.directory_hits = copies.known_hits;
+  stats.value_cache.loads = table_.values.maps().loads();
   if (values.any() || table_.cache.view().buckets.map != nullptr)
-    stats.cache_policy = name(table_.values.maps().policy());
+    stats.value_cache.policy = name(table_.values.maps().policy());
 }
 
 }  // namespace holdfast::machine::cuda

@@ -23,11 +23,12 @@ std::uint64_t bytes_of(const std::uint64_t* offsets, std::size_t base, std::size
 
 /// How many rows from `base` on have no more bytes than are copied at once; one at least.
 std::size_t rows_of_chunk(const Batch& batch, std::size_t base, std::size_t most) {
+  const VariableLength& parts = *batch.variable;
   std::size_t few = 1, many = std::min(most, batch.size - base);
   while (few < many) {
     const std::size_t middle = many - (many - few) / 2;
     const bool fits =
-        bytes_of(batch.key_offsets, base, middle) + bytes_of(batch.value_offsets, base, middle) <= kPairBytes;
+        bytes_of(parts.key_offsets, base, middle) + bytes_of(parts.value_offsets, base, middle) <= kPairBytes;
     fits ? few = middle : many = middle - 1;
   }
   return few;
@@ -47,55 +48,55 @@ const std::byte* origin(const std::byte* chunk, const std::uint64_t* offsets, st
 
 std::size_t PairBatches::run(const Batch& batch, std::size_t from, BatchResult& result) {
   if (from != 0) return run_chunks(batch, from, result);
-  if (batch.device_blobs != nullptr) *batch.device_blobs = DeviceBlobs();
-  if (batch.blobs == nullptr) return run_chunks(batch, from, result);
+  if (batch.variable->device_blobs != nullptr) *batch.variable->device_blobs = DeviceBlobs();
+  if (batch.variable->blobs == nullptr) return run_chunks(batch, from, result);
   if (!may_read_pairs(batch)) {
-    batch.blobs->reset(batch.size);
+    batch.variable->blobs->reset(batch.size);
     return run_chunks(batch, from, result);
   }
   const std::shared_ptr<std::byte[]> rows = pinned_->take(sizeof(Blob) * batch.size);
-  batch.blobs->reset(batch.size, {rows, reinterpret_cast<Blob*>(rows.get())});
+  batch.variable->blobs->reset(batch.size, {rows, reinterpret_cast<Blob*>(rows.get())});
   try {
     return run_chunks(batch, from, result);
   } catch (...) {
-    batch.blobs->reset(batch.size);
+    batch.variable->blobs->reset(batch.size);
     throw;
   }
 }
 
 std::size_t PairBatches::run_chunks(const Batch& batch, std::size_t from, BatchResult& result) {
-  const std::size_t most = batch.device_blobs != nullptr    ? batch.size
-                           : batch.stop && !batch.on_device ? kPairRowsBetweenStops
-                                                            : kPairRows;
+  const std::size_t most = batch.variable->device_blobs != nullptr ? batch.size
+                           : in_pieces(batch) && !batch.device     ? kPairRowsBetweenStops
+                                                                   : kPairRows;
   const Stages::Lease stage = table_.stages.lend();
-  if (batch.on_device) require_pairs(batch, *stage);
+  if (batch.device) require_pairs(batch, *stage);
   std::size_t base = from;
   do {
-    const std::size_t size = batch.on_device ? std::min(most, batch.size - base) : rows_of_chunk(batch, base, most);
-    batch.on_device ? run_in_place(batch, base, size, *stage) : run_chunk(batch, base, size, *stage, result);
+    const std::size_t size = batch.device ? std::min(most, batch.size - base) : rows_of_chunk(batch, base, most);
+    batch.device ? run_in_place(batch, base, size, *stage) : run_chunk(batch, base, size, *stage, result);
     base += size;
-  } while (base < batch.size && !(!batch.on_device && batch.stop && batch.stop()));
+  } while (base < batch.size && !(!batch.device && stops_after(batch, base)));
   return base;
 }
 
 /// Arrays of GPU memory, which nobody has looked at yet.
 void PairBatches::require_pairs(const Batch& batch, Stage& stage) const {
-  auto* const stream = static_cast<cudaStream_t>(batch.stream);
+  auto* const stream = static_cast<cudaStream_t>(batch.device->stream);
   if (is_capturing(stream)) {
     throw InvalidArgument("stream is being captured into a CUDA graph, which cannot hold batches of " +
                           table_.pool.path() + ", whose results the host makes room for: run them outside of it");
   }
   require_stream(stream, table_.options.device);
   table_.require_reachable(batch);
-  if (batch.ops && !batch.value_offsets)
+  if (batch.ops && !batch.variable->value_offsets)
     throw InvalidArgument("a mixed batch in GPU memory has no values: give `values`, and where each begins");
   std::uint64_t bad[3] = {};
   stage.begin(sizeof bad, 1);
   auto* const found = stage.take<std::uint64_t>(sizeof bad);
-  check_rows(batch.key_offsets, batch.value_offsets, batch.ops, batch.size, found, stream);
+  check_rows(batch.variable->key_offsets, batch.variable->value_offsets, batch.ops, batch.size, found, stream);
   cuda::check(cudaMemcpyAsync(bad, found, sizeof bad, cudaMemcpyDeviceToHost, stream), "checking a batch");
   cuda::check(cudaStreamSynchronize(stream), "checking a batch");
-  const std::uint64_t* const offsets[] = {batch.key_offsets, batch.value_offsets};
+  const std::uint64_t* const offsets[] = {batch.variable->key_offsets, batch.variable->value_offsets};
   for (unsigned i = 0; i < 2; ++i) {
     if (bad[i] >= batch.size) continue;
     std::uint64_t two[2] = {};
@@ -145,11 +146,11 @@ void PairBatches::run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& s
 
 /// Arrays of GPU memory, on the caller's stream.
 void PairBatches::run_in_place(const Batch& batch, std::size_t base, std::size_t size, Stage& stage) {
-  auto* const stream = static_cast<cudaStream_t>(batch.stream);
+  auto* const stream = static_cast<cudaStream_t>(batch.device->stream);
   stage.begin(bytes_to_run(batch, size), kPairArrays + 1);
   PairChunk chunk;
   chunk.keys = static_cast<const std::byte*>(batch.keys);
-  chunk.key_offsets = batch.key_offsets + base;
+  chunk.key_offsets = batch.variable->key_offsets + base;
   chunk.mask = batch.mask ? batch.mask + base : nullptr;
   chunk.size = size;
   chunk.rows.op = batch.op;
@@ -157,23 +158,24 @@ void PairBatches::run_in_place(const Batch& batch, std::size_t base, std::size_t
   chunk.rows.statuses = batch.statuses ? batch.statuses + base : nullptr;
   chunk.rows.found = batch.found ? batch.found + base : nullptr;
   chunk.rows.values = static_cast<const std::byte*>(batch.values);
-  chunk.rows.value_offsets = batch.value_offsets ? batch.value_offsets + base : nullptr;
+  chunk.rows.value_offsets = batch.variable->value_offsets ? batch.variable->value_offsets + base : nullptr;
   run_rows(chunk, {batch, base}, stage, stream);
   cuda::check(cudaStreamSynchronize(stream), "running a batch");
 }
 
 /// Copies a chunk to the GPU, runs it, and copies its results back.
 void PairBatches::run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result) {
-  const bool stores = may_run(batch).takes_values() && batch.value_offsets != nullptr;
-  const std::uint64_t key_bytes = bytes_of(batch.key_offsets, base, size);
-  const std::uint64_t value_bytes = stores ? bytes_of(batch.value_offsets, base, size) : 0;
+  const bool stores = may_run(batch).takes_values() && batch.variable->value_offsets != nullptr;
+  const std::uint64_t key_bytes = bytes_of(batch.variable->key_offsets, base, size);
+  const std::uint64_t value_bytes = stores ? bytes_of(batch.variable->value_offsets, base, size) : 0;
   stage.begin(key_bytes + value_bytes + 16 * (size + 1) + 4 * size + bytes_to_run(batch, size), kPairArrays + 9);
   const auto* const keys = static_cast<const std::byte*>(batch.keys);
   PairChunk chunk;
   chunk.size = size;
-  chunk.keys = origin(stage.upload<std::byte>(key_bytes ? keys + batch.key_offsets[base] : &kNoBytes, key_bytes),
-                      batch.key_offsets, base);
-  chunk.key_offsets = stage.upload<std::uint64_t>(batch.key_offsets + base, 8 * (size + 1));
+  chunk.keys =
+      origin(stage.upload<std::byte>(key_bytes ? keys + batch.variable->key_offsets[base] : &kNoBytes, key_bytes),
+             batch.variable->key_offsets, base);
+  chunk.key_offsets = stage.upload<std::uint64_t>(batch.variable->key_offsets + base, 8 * (size + 1));
   chunk.mask = stage.upload<std::uint8_t>(batch.mask ? batch.mask + base : nullptr, size);
   chunk.rows.op = batch.op;
   chunk.rows.ops = stage.upload<std::uint8_t>(batch.ops ? batch.ops + base : nullptr, size);
@@ -181,9 +183,9 @@ void PairBatches::run_chunk(const Batch& batch, std::size_t base, std::size_t si
   chunk.rows.found = batch.found ? stage.take<bool>(size) : nullptr;
   if (stores) {
     const auto* const values = static_cast<const std::byte*>(batch.values);
-    const auto* const from = value_bytes ? values + batch.value_offsets[base] : &kNoBytes;
-    chunk.rows.values = origin(stage.upload<std::byte>(from, value_bytes), batch.value_offsets, base);
-    chunk.rows.value_offsets = stage.upload<std::uint64_t>(batch.value_offsets + base, 8 * (size + 1));
+    const auto* const from = value_bytes ? values + batch.variable->value_offsets[base] : &kNoBytes;
+    chunk.rows.values = origin(stage.upload<std::byte>(from, value_bytes), batch.variable->value_offsets, base);
+    chunk.rows.value_offsets = stage.upload<std::uint64_t>(batch.variable->value_offsets + base, 8 * (size + 1));
   }
   run_rows(chunk, {batch, base}, stage, stage.stream());
   std::vector<Status> unwanted(batch.statuses ? 0 : size);
@@ -225,12 +227,12 @@ std::size_t PairBatches::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs*
 
 void PairBatches::stats(Stats& stats) const {
   const SlabUse use = table_.pairs->use(table_.reader());
-  stats.cells = use.used_cells + use.free_cells;
-  stats.free_cells = use.free_cells;
-  stats.heap_bytes = table_.layout.cells * table_.layout.cell_bytes;
-  stats.slab_bytes = use.used_slabs * table_.layout.cell_bytes;
-  stats.live_bytes = use.used_bytes;
-  stats.rounding_bytes = static_cast<std::uint64_t>(table_.pairs->state(table_.reader()).left);
+  stats.space.cells = use.used_cells + use.free_cells;
+  stats.space.free_cells = use.free_cells;
+  stats.pairs.heap_bytes = table_.layout.cells * table_.layout.cell_bytes;
+  stats.pairs.slab_bytes = use.used_slabs * table_.layout.cell_bytes;
+  stats.pairs.live_bytes = use.used_bytes;
+  stats.pairs.rounding_bytes = static_cast<std::uint64_t>(table_.pairs->state(table_.reader()).left);
 }
 
 }  // namespace holdfast::machine::cuda

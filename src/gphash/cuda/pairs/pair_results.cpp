@@ -38,7 +38,7 @@ T read_word(const T* from, cudaStream_t stream) {
 }  // namespace
 
 bool may_read_pairs(const Batch& batch) {
-  return (batch.blobs != nullptr || batch.device_blobs != nullptr) && may_run(batch).reads_values();
+  return (batch.variable->blobs != nullptr || batch.variable->device_blobs != nullptr) && may_run(batch).reads_values();
 }
 
 std::size_t PairReads::bytes(std::size_t rows) {
@@ -110,7 +110,7 @@ bool PairBatches::search_pairs_once(const FindJob& job, const ResultsOf& to, Pai
   laid.finish = [&](std::uint64_t first, std::uint64_t size, const std::byte* at) {
     finish_pairs(room, job, first, size, at, stream);
   };
-  if (to.batch.device_blobs == nullptr) {
+  if (to.batch.variable->device_blobs == nullptr) {
     std::uint32_t wrong = 0;
     const PinnedParts parts = bring_results(laid, stage, stream, [&] {
       bring_rows(room.blobs, job.size, to, stream);
@@ -118,7 +118,7 @@ bool PairBatches::search_pairs_once(const FindJob& job, const ResultsOf& to, Pai
                   "gathering results");
     });
     if (wrong != 0) return false;
-    for (const auto& part : parts) to.batch.blobs->arena().keep(part);
+    for (const auto& part : parts) to.batch.variable->blobs->arena().keep(part);
     return true;
   }
   const std::size_t room_bytes = std::max<std::size_t>(laid.bytes, 8);
@@ -158,8 +158,9 @@ void PairBatches::gather_reads(ReadsOfChange& reads, cudaStream_t stream) {
   laid.finish = [&](std::uint64_t first, std::uint64_t rows, const std::byte* at) {
     finish_blobs(room.blobs, room.offsets, first, rows, at, room.results, nullptr, stream);
   };
-  if (reads.to.batch.device_blobs == nullptr) {
-    for (const auto& part : bring_results(laid, reads.stage, stream, [] {})) reads.to.batch.blobs->arena().keep(part);
+  if (reads.to.batch.variable->device_blobs == nullptr) {
+    for (const auto& part : bring_results(laid, reads.stage, stream, [] {}))
+      reads.to.batch.variable->blobs->arena().keep(part);
   } else {
     std::byte* const at = reads.gathered.emplace_back(std::max<std::size_t>(laid.bytes, 1)).data();
     laid.gather(0, reads.size, laid.bytes, at);
@@ -171,7 +172,7 @@ void PairBatches::gather_reads(ReadsOfChange& reads, cudaStream_t stream) {
 /// Gives the caller what has been gathered. Waits.
 void PairBatches::give_reads(const ReadsOfChange& reads, cudaStream_t stream) {
   const PairReads& room = reads.room;
-  if (reads.to.batch.device_blobs != nullptr) {
+  if (reads.to.batch.variable->device_blobs != nullptr) {
     const Scattered from{room.results, reads.size, nullptr, 0, room.offsets, room.scratch, room.scratch_bytes};
     return leave_results(from, reads.to, stream);
   }
@@ -198,9 +199,9 @@ PinnedParts PairBatches::bring_results(const LaidOut& laid, Stage& stage, cudaSt
 
 /// Where results are, as they are wanted there.
 void PairBatches::bring_rows(const Blob* results, std::size_t size, const ResultsOf& to, cudaStream_t stream) {
-  cuda::check(
-      cudaMemcpyAsync(to.batch.blobs->rows() + to.base, results, sizeof(Blob) * size, cudaMemcpyDeviceToHost, stream),
-      "copying results from the GPU");
+  cuda::check(cudaMemcpyAsync(to.batch.variable->blobs->rows() + to.base, results, sizeof(Blob) * size,
+                              cudaMemcpyDeviceToHost, stream),
+              "copying results from the GPU");
 }
 
 void PairBatches::bring_parts(const LaidOut& laid, PinnedParts& brought, Stage& stage, cudaStream_t stream) {
@@ -256,7 +257,7 @@ void PairBatches::leave_results(const Scattered& from, const ResultsOf& to, cuda
   gather_blobs(from.begin, from.bytes, from.blobs, offsets, 0, from.size, at, stream);
   finish_blobs(from.blobs, offsets, 0, from.size, at, nullptr, present, stream);
   cuda::check(cudaStreamSynchronize(stream), "gathering results");
-  to.batch.device_blobs->reset(memory, from.size, offsets, present, at, bytes, table_.options.device);
+  to.batch.variable->device_blobs->reset(memory, from.size, offsets, present, at, bytes, table_.options.device);
 }
 
 }  // namespace holdfast::machine::cuda

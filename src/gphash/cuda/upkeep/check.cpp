@@ -6,14 +6,14 @@
 namespace holdfast::machine::cuda {
 
 void Upkeep::stats(Stats& stats) const {
-  stats.resizes = resizes_;
-  stats.heap_growths = heap_growths_;
-  stats.recovery_ms = recovery_ms_;
-  stats.last_resize_ms = last_resize_ms_;
-  stats.last_resize_alloc_ms = last_resize_alloc_ms_;
-  stats.repaired_slots = torn_;
-  stats.finished_moves = second_copies_;
-  stats.rehashed = rehashed_;
+  stats.growth.resizes = resizes_;
+  stats.growth.heap_growths = heap_growths_;
+  stats.recovery.recovery_ms = recovery_ms_;
+  stats.growth.last_resize_ms = last_resize_ms_;
+  stats.growth.last_resize_alloc_ms = last_resize_alloc_ms_;
+  stats.recovery.repaired_slots = torn_;
+  stats.recovery.finished_moves = second_copies_;
+  stats.recovery.rehashed = rehashed_;
 }
 
 CheckReport Upkeep::check() {

@@ -194,6 +194,7 @@ void Upkeep::clear() {
   table_.values.clear(table_.stream);
   cuda::check(cudaMemsetAsync(&table_.state.data()->items, 0, 8, table_.stream), "clearing the table");
   table_.stream.wait("clearing the table");
+  HOLDFAST_FAILPOINT(level_emptied);
   begin_cells(live, 0);
   table_.note_bounds();
 }

@@ -1,0 +1,143 @@
+// children.cpp: the writer and the recovering child of the subject checkpoint. They use the public API only.
+#include "kill/children.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "support/random.hpp"
+
+namespace holdfast::test::kill {
+namespace {
+
+std::uint32_t number_in(const Pool& pool) {
+  const std::vector<ObjectInfo> objects = pool.objects();
+  return objects.empty() ? 0 : objects.front().number;
+}
+
+class CheckpointWriter : public Writer {
+ public:
+  explicit CheckpointWriter(Shared& shared) : shared_(shared), ours_(shared.checkpoint) {}
+
+  void open() override {
+    pool_.emplace(shared_.create != 0 ? Pool::create(shared_.path) : Pool::open(shared_.path));
+    if (number_in(*pool_) != 0) checkpoint_.emplace(Checkpoint::open(*pool_, kCheckpointName, ours_.round.flush));
+  }
+  unsigned threads() const override { return 1; }
+
+  void call(unsigned) override {
+    Random random(mix(ours_.round.seed, shared_.life));
+    const auto at = static_cast<Failpoint>(ours_.stop_at);
+    // A save takes a new extent where the checkpoint is new: to come to a failpoint of the directory it must often be.
+    const bool extents = at == Failpoint::directory_written || at == Failpoint::copy_half_written;
+    while (ours_.begun.load() + ours_.round.copies < kCheckpointEntries) {
+      const bool creates = !checkpoint_ || random.chance(extents || ours_.stop_in == CheckpointCall::create ? 25 : 5);
+      const bool stops = ours_.stop_at != 0 && ours_.begun.load() >= ours_.stop_from &&
+                         ours_.stop_in == (creates ? CheckpointCall::create : CheckpointCall::save);
+      if (stops) arm(ours_.stop_at);
+      ours_.inside.store(1, std::memory_order_release);
+      creates ? create() : save(1 + random.below(ours_.round.copies - 1));
+      ours_.inside.store(0, std::memory_order_release);
+      if (stops) arm(0);
+    }
+    ours_.full.store(1, std::memory_order_release);
+  }
+
+ private:
+  void arm(std::uint32_t at) { std::atomic_ref(shared_.failpoints.armed).store(at, std::memory_order_release); }
+
+  CheckpointEntry& begin(CheckpointCall call) {
+    const std::uint32_t number = ours_.begun.load();
+    CheckpointEntry& entry = ours_.entries[number];
+    entry = {call, 0, std::uint64_t{shared_.life} << 32 | (number + 1), 0};
+    ours_.begun.store(number + 1, std::memory_order_release);
+    return entry;
+  }
+  static void acknowledge(CheckpointEntry& entry) {
+    std::atomic_ref(entry.acknowledged).store(1, std::memory_order_release);
+  }
+
+  void create() {
+    if (checkpoint_) checkpoint_->close();
+    CheckpointEntry& entry = begin(CheckpointCall::create);
+    checkpoint_.emplace(Checkpoint::create(
+        *pool_, kCheckpointName, {.copies = ours_.round.copies, .overwrite = true, .flush = ours_.round.flush}));
+    entry.number = number_in(*pool_);
+    acknowledge(entry);
+  }
+
+  /// So many saves, all in flight at once.
+  void save(std::uint64_t count) {
+    std::vector<std::pair<CheckpointEntry*, SaveTicket>> under_way;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      CheckpointEntry& entry = begin(CheckpointCall::save);
+      const StateOf state(ours_.round, entry.step);
+      under_way.emplace_back(&entry, checkpoint_->save(entry.step, state.tensors(), state.text()));
+    }
+    for (auto& [entry, ticket] : under_way) {
+      ticket.wait();
+      acknowledge(*entry);
+    }
+  }
+
+  Shared& shared_;
+  CheckpointShared& ours_;
+  std::optional<Pool> pool_;
+  std::optional<Checkpoint> checkpoint_;
+};
+
+class CheckpointReader : public Reader {
+ public:
+  explicit CheckpointReader(Shared& shared) : shared_(shared) {}
+
+  void open() override {
+    checkpoint_.reset();
+    pool_.emplace(Pool::open(shared_.path));
+    std::string errors;
+    for (const std::string& error : pool_->check().errors) errors += error + "; ";
+    copy_text(shared_.recovered.check_errors, errors);
+    if (number_in(*pool_) != 0) {
+      checkpoint_.emplace(Checkpoint::open(*pool_, kCheckpointName, shared_.checkpoint.round.flush));
+    }
+  }
+
+  void look() override {
+    CheckpointFound& found = shared_.checkpoint.found;
+    found.objects = static_cast<std::uint32_t>(pool_->objects().size());
+    found.number = number_in(*pool_);
+    if (!checkpoint_) return;
+    found.copies = checkpoint_->copies();
+    const std::vector<SavedCopy> all = checkpoint_->list();
+    found.count = static_cast<std::uint32_t>(all.size());
+    for (std::size_t i = 0; i < std::min<std::size_t>(all.size(), std::size(found.list)); ++i) {
+      look(checkpoint_->restore(nullptr, all[i].sequence), found.list[i]);
+    }
+    try {
+      const SavedState state = checkpoint_->restore();
+      look(state, found.newest);
+      std::string damage;
+      for (const std::string& what : state.damage) damage += what + "; ";
+      copy_text(found.damage, damage);
+      found.has_newest = 1;
+    } catch (const ObjectNotFound&) {
+    }
+  }
+
+  void close() override { pool_->close(); }
+
+ private:
+  void look(const SavedState& state, FoundCopy& copy) const {
+    copy.step = state.step;
+    copy_text(copy.flaw, StateOf(shared_.checkpoint.round, state.step).flaw_in(state));
+  }
+
+  Shared& shared_;
+  std::optional<Pool> pool_;
+  std::optional<Checkpoint> checkpoint_;
+};
+
+}  // namespace
+
+std::unique_ptr<Writer> make_checkpoint_writer(Shared& shared) { return std::make_unique<CheckpointWriter>(shared); }
+std::unique_ptr<Reader> make_checkpoint_reader(Shared& shared) { return std::make_unique<CheckpointReader>(shared); }
+
+}  // namespace holdfast::test::kill
