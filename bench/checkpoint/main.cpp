@@ -3,6 +3,7 @@
 // Prints one JSON object to standard output, and what it does to standard error. Every state is checked after the clock has
 // stopped; a wrong byte ends it with status 1. It starts itself again for restores, which another process makes.
 #include <cuda_runtime_api.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -157,7 +158,6 @@ Json save_row(const Setup& setup, Pool& pool, const Kind& kind, bool stage, bool
 Json calls_row(const Setup& setup, Pool& pool, const Kind& kind) {
   std::fprintf(stderr, "checkpoint: a copy call for each of %s tensors\n", kind.name);
   const State state(kind);
-  const Region region = Region::open(pool, "region", {.gpu = true});
   Region mine = Region::create(pool, "calls", state.bytes(), {.gpu = true, .overwrite = true});
   const Section section = mine.section(Domain::process, Writer::gpu);
   const gpu::Stream stream;

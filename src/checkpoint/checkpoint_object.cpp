@@ -139,8 +139,15 @@ std::vector<SavedCopy> CheckpointObject::list() const {
 }
 
 DeviceSide& CheckpointObject::device() {
-  std::call_once(device_made_, [&] { device_ = make_device_side(); });
+  const std::lock_guard guard(device_mutex_);
+  if (!device_) device_ = make_device_side();
   return *device_;
+}
+
+/// It is about to be unmapped.
+void CheckpointObject::forget(const memory::Range& range) {
+  const std::lock_guard guard(device_mutex_);
+  if (device_ && range.address != nullptr) device_->unmap(range.address);
 }
 
 std::shared_ptr<const Layout> CheckpointObject::group(Layout layout) {

@@ -84,6 +84,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   std::string take_from(unsigned copy, const Take& take, SavedState& state);
   void release(unsigned copy);
   DeviceSide& device();
+  void forget(const memory::Range& range);
 
   std::mutex saving_;  ///< before the other one: saves count in the order in which they were copied
   mutable std::mutex mutex_;
@@ -96,7 +97,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   std::deque<Job> jobs_;
   unsigned in_flight_ = 0;
   std::thread thread_;
-  std::once_flag device_made_;
+  std::mutex device_mutex_;             ///< after the others
   std::unique_ptr<DeviceSide> device_;  ///< once a tensor of a GPU has come
 };
 

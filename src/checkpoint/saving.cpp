@@ -46,7 +46,7 @@ void CheckpointObject::make_space(unsigned copy, std::uint64_t bytes) {
     memory::unmap(made.address, made.mapped);
     throw;
   }
-  if (device_ && range.address != nullptr) device_->unmap(range.address);
+  forget(range);
   memory::unmap(range.address, range.mapped);
   range = made;
   copies_[copy].sequence = 0;

@@ -265,6 +265,9 @@ void lose_the_gpu(const std::string& path, const std::string& folder) {
   Checkpoint checkpoint = Checkpoint::open(pool, "model");
   state.fill(1, stream.stream);
   for (unsigned i = 0; i < 2; ++i) checkpoint.save(1, state.views(kAll), {}, {.stream = stream.stream}).wait();
+  const OnGpu<int> somewhere(1);
+  store_to<<<1, 1, 0, other.stream>>>(somewhere.get());  // its code is loaded now, for which CUDA waits for all streams
+  other.wait();
   Gate gate;
   cudaLaunchHostFunc(stream.stream, Gate::wait, &gate);
   state.overwrite_on_gpu(stream.stream);
@@ -279,7 +282,7 @@ void lose_the_gpu(const std::string& path, const std::string& folder) {
     said = error.what();
   }
   std::filesystem::remove_all(folder);
-  std::_Exit(said.find("open the pool in a new process") != std::string::npos ? 0 : 1);
+  std::_Exit(!gate.late && said.find("open the pool in a new process") != std::string::npos ? 0 : 1);
 }
 
 TEST_F(CudaCheckpoint, AGpuThatGoesAwayInASaveLosesNothing) {
