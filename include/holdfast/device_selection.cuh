@@ -190,7 +190,8 @@ __global__ void __launch_bounds__(ItemArrays::kThreads)
             static_cast<std::uint32_t>(base + round * kLanes + lane);
     }
   }
-  for (unsigned distance = kLanes / 2; distance != 0; distance /= 2) counted += __shfl_down_sync(kAll, counted, distance);
+  for (unsigned distance = kLanes / 2; distance != 0; distance /= 2)
+    counted += __shfl_down_sync(kAll, counted, distance);
   if (lane == 0 && counted != 0) atomicAdd(items.count, counted);
 }
 
