@@ -80,12 +80,13 @@ format: .cache/setup-done ## lay out C++ and Python as CI wants them
 	@clang-format -i $(cxx)
 	@ruff format -q . && ruff check -q --fix .
 
-lint: .cache/setup-done ## layout, ruff, the order of rooms, dead links, no system call beside its layer, planted errors that apply, clang-tidy on the library
+lint: .cache/setup-done ## layout, ruff, the order of rooms, dead links, words of our own, no system call beside its layer, planted errors that apply, clang-tidy on the library
 	@clang-format --dry-run -Werror $(cxx)
 	@ruff format --check . && ruff check .
 	@scripts/rooms
 	@scripts/raw-calls
 	@scripts/doc-links
+	@scripts/words
 	@scripts/plant --check
 	@scripts/tidy
 
