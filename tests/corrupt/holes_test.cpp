@@ -186,7 +186,7 @@ void try_files(const std::string& medium, const std::string& folder, std::uint64
 
 TEST(Holes, AreRefusedOrOpenedInASecondAndTwiceTheBlocks) { try_files("shm", "/dev/shm", is_long() ? 10'000 : 200); }
 
-TEST(Holes, OnADiskToo) { try_files("file", "/tmp", is_long() ? 10'000 : 40); }
+TEST(Holes, OnADiskToo) { try_files("file", "/tmp", is_long() ? 2'000 : 40); }
 
 /// Why what a refused image keeps is judged by its data: half of the pages of this one are holes, each by itself. They are filled and
 /// given back, as an opening that fails does it, and ext4 keeps the blocks that had listed twice as many extents.
