@@ -53,10 +53,10 @@ bench: .cache/installed-shipped-$(GPU) ## every CPU benchmark; writes bench/resu
 	@python -m bench all
 	@python -m bench report
 
-# 1,000 kills of a table and 1,000 of a pool take some minutes; KILLS= and RESULTS= change their number and where the result file goes.
+# 1,000 kills of a table, 1,000 of a pool and 500 of a checkpoint take some minutes; KILLS= and RESULTS= change their number and where the result file goes.
 KILLS ?= 1000
 RESULTS ?= build/results
-kill-test: .cache/installed-checked-$(GPU) ## 1,000 SIGKILLs of a real process for each subject, verified by another
+kill-test: .cache/installed-checked-$(GPU) ## 1,000 SIGKILLs of a real process for each subject, of a checkpoint 500, verified by another
 	@mkdir -p $(RESULTS)
 	build/checked/holdfast-kill-test --kills $(KILLS) --json $(RESULTS)
 
@@ -80,12 +80,13 @@ format: .cache/setup-done ## lay out C++ and Python as CI wants them
 	@clang-format -i $(cxx)
 	@ruff format -q . && ruff check -q --fix .
 
-lint: .cache/setup-done ## layout, ruff, the order of rooms, dead links, no system call beside its layer, planted errors that apply, clang-tidy on the library
+lint: .cache/setup-done ## layout, ruff, the order of rooms, dead links, words of our own, no system call beside its layer, planted errors that apply, clang-tidy on the library
 	@clang-format --dry-run -Werror $(cxx)
 	@ruff format --check . && ruff check .
 	@scripts/rooms
 	@scripts/raw-calls
 	@scripts/doc-links
+	@scripts/words
 	@scripts/plant --check
 	@scripts/tidy
 

@@ -29,11 +29,12 @@ ON_BOTH inline float input(unsigned example, unsigned i) {
   return static_cast<float>((example * 31 + i * 17) % 64) / 64.0f - 0.5f;
 }
 
-/// How far a layer of one neuron is from what it should say of an example. All sums are taken in one order: every run is the same.
-ON_BOTH inline float error_of(const float* weights, unsigned example) {
+/// How far a layer of one neuron is from what it should say of an example, which changes with each step, so that the weights never
+/// settle. All sums are taken in one order: every run is the same.
+ON_BOTH inline float error_of(const float* weights, unsigned example, std::uint64_t step) {
   float sum = 0;
   for (unsigned i = 0; i < kInputs; ++i) sum += weights[i] * input(example, i);
-  return sum - static_cast<float>(example % 7);
+  return sum - static_cast<float>((example + step) % 7);
 }
 
 /// One weight and its momentum, after one step of gradient descent.
@@ -45,13 +46,13 @@ ON_BOTH inline void learn(float* weight, float* momentum, const float* errors, u
 }
 
 #ifdef __CUDACC__
-__global__ void train(float* weights, float* momenta) {
+__global__ void train(float* weights, float* momenta, std::uint64_t step) {
   __shared__ float errors[kExamples];
-  if (threadIdx.x < kExamples) errors[threadIdx.x] = error_of(weights, threadIdx.x);
+  if (threadIdx.x < kExamples) errors[threadIdx.x] = error_of(weights, threadIdx.x, step);
   __syncthreads();
   learn(weights + threadIdx.x, momenta + threadIdx.x, errors, threadIdx.x);
 }
-void calculate(float* weights, float* momenta) { train<<<1, kInputs>>>(weights, momenta); }
+void calculate(float* weights, float* momenta, std::uint64_t step) { train<<<1, kInputs>>>(weights, momenta, step); }
 
 float* make_array() {
   float* made = nullptr;
@@ -68,9 +69,9 @@ std::vector<float> on_host(const float* array) {
   return copy;
 }
 #else
-void calculate(float* weights, float* momenta) {
+void calculate(float* weights, float* momenta, std::uint64_t step) {
   float errors[kExamples];
-  for (unsigned example = 0; example < kExamples; ++example) errors[example] = error_of(weights, example);
+  for (unsigned example = 0; example < kExamples; ++example) errors[example] = error_of(weights, example, step);
   for (unsigned i = 0; i < kInputs; ++i) learn(weights + i, momenta + i, errors, i);
 }
 float* make_array() { return new float[kInputs](); }
@@ -101,7 +102,7 @@ int main(int count, char** words) {
   std::printf("begins at step %llu\n", static_cast<unsigned long long>(step));
   holdfast::SaveTicket ticket;
   while (step < last) {
-    calculate(weights, momenta);
+    calculate(weights, momenta, step);
     ++step;
     ticket = checkpoint.save(step, registered);  // the weights may change at once
   }

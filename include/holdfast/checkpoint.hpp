@@ -143,7 +143,7 @@ class Checkpoint {
   /// there any more; PoolCorrupt where all copies that may be given are damaged.
   SavedState restore(const std::function<bool(const SavedTensor&)>& wanted = nullptr, std::uint64_t sequence = 0) const;
   /// Fills registered tensors by name, and returns when they are full; those of a GPU after what `stream`, a cudaStream_t, has now.
-  /// They are verified there as they arrive: where a copy turns out to be damaged the one before overwrites what it gave, and after
+  /// They are verified there as they arrive: where a copy is found damaged the one before overwrites what it gave, and after
   /// PoolCorrupt tensors of a GPU have any contents. Throws PoolMismatch where one is missing or has another type or shape; nothing
   /// of that copy is written then. Others may be saved beside them.
   SavedState restore_into(std::span<const TensorView> tensors, void* stream = nullptr) const;

@@ -174,9 +174,9 @@ __global__ void __launch_bounds__(ItemArrays::kThreads)
       continue;
     }
     unsigned before = __popc(mine);
-    for (unsigned far = 1; far < kLanes; far *= 2) {
-      const unsigned those = __shfl_up_sync(kAll, before, far);
-      if (lane >= far) before += those;
+    for (unsigned distance = 1; distance < kLanes; distance *= 2) {
+      const unsigned those = __shfl_up_sync(kAll, before, distance);
+      if (lane >= distance) before += those;
     }
     const unsigned all = __shfl_sync(kAll, before, kLanes - 1);
     if (all == 0) continue;
@@ -190,7 +190,8 @@ __global__ void __launch_bounds__(ItemArrays::kThreads)
             static_cast<std::uint32_t>(base + round * kLanes + lane);
     }
   }
-  for (unsigned far = kLanes / 2; far != 0; far /= 2) counted += __shfl_down_sync(kAll, counted, far);
+  for (unsigned distance = kLanes / 2; distance != 0; distance /= 2)
+    counted += __shfl_down_sync(kAll, counted, distance);
   if (lane == 0 && counted != 0) atomicAdd(items.count, counted);
 }
 

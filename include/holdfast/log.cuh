@@ -3,7 +3,7 @@
 //   insert<<<blocks, threads, 0, stream>>>(holdfast::LogRef(log.handle()), …);
 //
 // A thread's own place follows from its block, warp and lane. The launch may be smaller than that which the log was made for; threads
-// that have no place in it are told so. `…_at` functions name a place: that is how any launch reads a log.
+// that have no place in it get a status that says so. `…_at` functions name a place: that is how any launch reads a log.
 #pragma once
 
 #include <cstdint>

@@ -222,7 +222,7 @@ __device__ Status TableRef<Key, Value, Configuration>::change(const Tile& tile, 
   }
   if (warp.lane() == 0) {
     if (charged && status != Status::inserted) memory.give_back();
-    memory.tell();
+    memory.flush_counts();
   }
   return status;
 }

@@ -103,8 +103,12 @@ Range PoolFile::map(std::uint64_t offset, std::uint64_t bytes, bool populate, st
 
 /// A tmpfs would give room to a hole that is only read; or a SIGBUS, if it is full.
 void PoolFile::map_holes(const Range& range, std::uint64_t offset) const {
-  for (const FileRange& hole : file_.holes({offset, range.mapped})) {
-    map_private(file_, hole.bytes, range.address + (hole.offset - offset));
+  const std::uint64_t end = offset + range.mapped;
+  const auto ends_before = [](const FileRange& hole, std::uint64_t at) { return hole.end() <= at; };
+  auto hole = std::lower_bound(holes_.begin(), holes_.end(), offset, ends_before);
+  for (; hole != holes_.end() && hole->offset < end; ++hole) {
+    const std::uint64_t from = std::max(offset, hole->offset), to = std::min(end, hole->end());
+    map_private(file_, to - from, range.address + (from - offset));
   }
 }
 

@@ -136,6 +136,7 @@ class PoolFile {
   std::uint64_t file_bytes_ = 0;   ///< at open
   bool sparse_ = false;            ///< at open: not all of it had room on the medium
   std::vector<FileRange> filled_;  ///< what was given room then
+  std::vector<FileRange> holes_;   ///< or what was not, since nobody writes here
   std::atomic<bool> kept_ = false;
 
   std::mutex edit_mutex_;     ///< held by an Edit, all along

@@ -1,6 +1,7 @@
 // pool_open.cpp: opens a pool that may be locked, damaged, foreign or half-changed.
 #include <cstring>
 
+#include "core/bits.hpp"
 #include "pool/medium/owner.hpp"
 #include "pool/pool_file.hpp"
 
@@ -24,13 +25,24 @@ std::vector<FileRange> ranges_of(const Directory& directory) {
   return ranges;
 }
 
+std::vector<FileRange> holes_in(const File& file, const std::vector<FileRange>& ranges) {
+  Holes holes(file);
+  std::vector<FileRange> all;
+  for (const FileRange& range : ranges) {
+    const std::vector<FileRange> some = holes.in({range.offset, round_up(range.bytes, kPage)});
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
 /// The bytes of the file that belong to nothing, and hold something.
 std::uint64_t data_between(const File& file, const Directory& directory) {
   std::uint64_t bytes = 0, from = kFirstExtent;
+  Holes holes(file);
   const auto add = [&](std::uint64_t to) {
     if (from >= to) return;
     bytes += to - from;
-    for (const FileRange& hole : file.holes({from, to - from})) bytes -= hole.bytes;
+    for (const FileRange& hole : holes.in({from, to - from})) bytes -= hole.bytes;
   };
   for (const Extent& extent : directory.extents) {
     add(extent.offset);
@@ -66,6 +78,7 @@ void PoolFile::believe_sizes() {
   sparse_ = granule() == kPage && there < claimed + data_between(file_, *directory_);
   const std::uint64_t believed = kBelieved * there + (writes_file() ? 0 : kReadAnyway);
   if (sparse_ && medium_.counts_blocks && claimed > believed) throw_sparse(path_, claimed, there);
+  if (sparse_ && !writes_file()) holes_ = holes_in(file_, ranges_of(*directory_));
 }
 
 /// Storing into a hole would need room, and be a SIGBUS where there is none.
@@ -73,10 +86,7 @@ void PoolFile::fill_holes() {
   if (!sparse_) return;
   const std::uint64_t there = file_.facts().allocated;
   const std::vector<FileRange> ranges = ranges_of(*directory_);
-  for (const FileRange& range : ranges) {
-    const std::vector<FileRange> holes = file_.holes(range);
-    filled_.insert(filled_.end(), holes.begin(), holes.end());
-  }
+  filled_ = holes_in(file_, ranges);
   try {
     for (const FileRange& range : ranges) {
       file_.allocate(range.offset, range.bytes);

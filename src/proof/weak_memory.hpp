@@ -131,6 +131,7 @@ struct Executions {
 struct Play {
   unsigned actors = kMostActors;
   unsigned preemptions = ~0u;
+  std::uint64_t most = ~std::uint64_t{0};  ///< executions: the first so many
   std::function<void(WeakMemory&)> begin;
   std::function<void(unsigned)> act;
   std::function<bool(const WeakMemory&, unsigned)> ready = [](const WeakMemory&, unsigned) { return true; };
@@ -173,7 +174,7 @@ inline Executions run_all(const Play& play, bool until_wrong = false) {
     ++seen.executions;
     seen.wrong += memory.wrong ? 1 : 0;
     seen.cached += memory.cached ? 1 : 0;
-  } while (!(until_wrong && seen.wrong != 0) && choices.next());
+  } while (!(until_wrong && seen.wrong != 0) && seen.executions < play.most && choices.next());
   weak = nullptr;
   return seen;
 }

@@ -23,4 +23,11 @@ HoledFile make_holed_file(std::uint64_t seed);
 /// Writes it to `path`, which must not exist. False where the file system knows no files so long.
 bool write_holed_file(const std::string& path, const HoledFile& file);
 
+/// What a file takes on its medium, in bytes.
+struct Blocks {
+  std::uint64_t all = 0;   ///< as the system counts them
+  std::uint64_t data = 0;  ///< without those in which the file system keeps where the others are, where it tells
+};
+Blocks blocks_of(const std::string& path);
+
 }  // namespace holdfast::test::corrupt

@@ -270,7 +270,10 @@ class DramhitModel : public testing::TestWithParam<bool> {
 TEST_P(DramhitModel, EveryOrderIsRight) {
   std::uint64_t executions = 0;
   for (Case one : cases()) {
-    if (!long_run()) one.play.preemptions = std::min(one.play.preemptions, 2u);
+    if (!long_run()) {
+      one.play.preemptions = std::min(one.play.preemptions, 2u);
+      one.play.most = 25'000;  // a third of the cases have more, which `make proof` goes through
+    }
     const Executions seen = run_all(one.play);
     EXPECT_EQ(seen.wrong, 0u) << one.name << ", of " << seen.executions;
     EXPECT_GE(seen.executions, 15u) << one.name;

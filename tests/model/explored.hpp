@@ -32,10 +32,10 @@ inline constexpr Explored kExplored[] = {
     {"bounded", "quadruples", "power", 132, 1242136, 1743548, 41932, 0, 7930, 3810, 44436},
     {"bounded", "quadruples", "process", 132, 965177, 1390578, 11278, 0, 7258, 1524, 18592},
     {"bounded", "quadruples", "resident", 132, 1196542, 1698903, 26331, 0, 9487, 6163, 57567},
-    {"bounded", "schedules", "gpu", 288, 3196596, 3906952, 639619, 0, 14904, 95020, 135068},
-    {"bounded", "schedules", "power", 200, 1919047, 2429930, 54242, 0, 9406, 80162, 72855},
-    {"bounded", "schedules", "process", 200, 1688816, 2185422, 10340, 0, 8081, 8360, 24216},
-    {"bounded", "schedules", "resident", 312, 2987079, 3724024, 32003, 0, 15926, 88767, 118666},
+    {"bounded", "schedules", "gpu", 288, 3193838, 3903908, 640792, 0, 14916, 95020, 135310},
+    {"bounded", "schedules", "power", 200, 1916437, 2426792, 56169, 0, 9418, 80162, 73073},
+    {"bounded", "schedules", "process", 200, 1680934, 2177098, 10385, 0, 8085, 8360, 24261},
+    {"bounded", "schedules", "resident", 312, 2984634, 3720972, 32209, 0, 15938, 88767, 118818},
     {"long", "bucket_map", "cached", 1, 713, 0, 0, 0, 0, 0, 0},
     {"long", "bucket_map", "empty", 1, 145115, 0, 0, 0, 0, 0, 0},
     {"long", "bucket_map_in_phases", "cached", 1, 641, 0, 0, 0, 0, 0, 0},
@@ -55,7 +55,7 @@ inline constexpr Explored kExplored[] = {
     {"long", "quadruples", "resident", 132, 1196542, 1698903, 26331, 0, 21127, 15079, 109941},
     {"long", "schedules", "gpu", 288, 18234477, 21230595, 1416131, 0, 31591, 121234, 243550},
     {"long", "schedules", "power", 200, 6456790, 7593834, 68486, 0, 19390, 88842, 145239},
-    {"long", "schedules", "process", 200, 4458624, 5434469, 11984, 0, 16961, 11804, 57224},
+    {"long", "schedules", "process", 200, 4436402, 5410908, 11984, 0, 16961, 11804, 57224},
     {"long", "schedules", "resident", 312, 8936107, 10608602, 38467, 0, 33477, 105504, 221097},
 };
 // clang-format on

@@ -42,6 +42,7 @@ constexpr Mutant kMutants[] = {
     MUTANT(raise_before_move_clear),
     MUTANT(raise_after_move_clear),
     MUTANT(claim_moved_key),
+    MUTANT(retry_held_move),
     MUTANT(fence_after_move_clear),
     MUTANT(look_again),
     MUTANT(published_only),

@@ -1,4 +1,4 @@
-"""The command line: which commands there are, and how an error is told."""
+"""The command line: which commands there are, and how an error is shown."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def emit(as_json: bool, data: dict[str, Any], text: str) -> None:
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Any]:
-    """A progress bar on standard error, if that is a terminal; yields what is called with the number done so far, and
+    """A progress bar on standard error, if that is a terminal; yields what is called with the number done, and
     with the total where that is known only then."""
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:

@@ -29,7 +29,7 @@
 
 namespace holdfast::machine::cuda {
 
-/// All lanes of a warp have equal copies, and count alike; `tell` adds the counts up once a warp.
+/// All lanes of a warp have equal copies, and count alike; `flush_counts` adds the counts up once a warp.
 class CudaMemory {
  public:
   /// An update, and the zeroes of an erase, can be seen before they have arrived: tags say only where to look. A search that
@@ -265,7 +265,7 @@ class CudaMemory {
   __device__ void count_retry() const { ++retries_; }
 
   /// Adds what this warp counted to the table's counts. One lane calls it, at the end.
-  __device__ void tell() const {
+  __device__ void flush_counts() const {
     const auto add_to = [](std::uint64_t& word, std::uint64_t n) {
       if (n != 0) DeviceWord(word).fetch_add(n, ::cuda::memory_order_relaxed);
     };

@@ -149,7 +149,9 @@ void World::load(const Image& image) {
   for (Caller& caller : callers_) {
     caller.retired.clear();
     caller.seen = caller.misses = 0;
-    caller.last_word = caller.waits_for = nullptr;
+    caller.last_word = caller.waits_for = caller.held = nullptr;
+    caller.seen_before = 0;
+    caller.missed_move = false;
   }
   // As at open: the copies are taken before recovery looks at a slot.
   for (std::size_t i = copies_begin_; i < volatile_.size(); ++i)
@@ -264,8 +266,31 @@ void World::note_misses(std::uint64_t misses) {
     return;
   }
   me.misses = misses;
-  me.waits_for = me.last_word;
-  me.waits_while = me.last_value;
+  me.waits_for = me.missed_move ? me.held : me.last_word;
+  me.waits_while = me.missed_move ? me.held_value : me.last_value;
+  me.missed_move = false;
+  me.held = nullptr;
+}
+
+void World::begin_attempt(std::uint64_t misses) {
+  Caller& me = callers_[caller_];
+  const bool again = misses != me.misses;
+  if (again && me.missed_move) {
+    me.seen = me.seen_before;  // else each attempt is a state of its own, and there is no end to them
+    return;
+  }
+  me.seen_before = me.seen;
+  if (again) return;
+  me.missed_move = false;
+  me.held = nullptr;
+}
+
+void World::note_held_move(const std::uint64_t* stripe) {
+  Caller& me = callers_[caller_];
+  me.missed_move = true;
+  if (me.last_word != stripe) return;  // it was not held, but the item had gone: look again at once
+  me.held = stripe;
+  me.held_value = me.last_value;
 }
 
 std::uint64_t World::load(const std::uint64_t* word) {

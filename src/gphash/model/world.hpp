@@ -155,6 +155,11 @@ class World {
   void count_items(int change) { items_ += change; }
   /// The driver has counted `misses` claims that it missed: the caller waits until the word that it saw last changes.
   void note_misses(std::uint64_t misses);
+  /// A run on a key begins, or begins again: then it knows nothing of what it has seen before.
+  void begin_attempt(std::uint64_t misses);
+  /// An item that could move is held by another caller. The run goes on, to release what it holds; when it then counts a miss, it
+  /// waits for that word.
+  void note_held_move(const std::uint64_t* stripe);
 
   void set_items(std::int64_t items) { items_ = items; }
   std::int64_t items() const { return items_; }
@@ -186,6 +191,10 @@ class World {
     std::uint64_t misses = 0;
     const std::uint64_t* waits_for = nullptr;
     std::uint64_t waits_while = 0;
+    std::uint64_t seen_before = 0;  // the running attempt
+    bool missed_move = false;       // in it
+    const std::uint64_t* held = nullptr;
+    std::uint64_t held_value = 0;
     std::vector<std::uint64_t> retired;
   };
   struct Limbo {

@@ -22,10 +22,10 @@
 namespace holdfast::index {
 
 /// Moves the item in `lane` of `candidates` away, if it is published and has an empty candidate slot. True: it is gone,
-/// and the caller holds its slot.
+/// and the caller holds its slot. `busy` if it could go, and somebody else holds its key, or had, and has changed it.
 template <class Tile, class Memory, class Shape>
 HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<Shape>& view,
-                             const Candidates<Shape>& candidates, unsigned lane) {
+                             const Candidates<Shape>& candidates, unsigned lane, bool& busy) {
   Slot* const slot = candidates.slot(view, lane);
   const std::uint64_t key = tile.once([&] { return memory.load(&slot->key); });
   if (key == 0) return false;
@@ -40,11 +40,16 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
   // Two keys of one stripe share a claim, which the caller then holds already.
   const bool shared = moved.stripe(view) == candidates.stripe(view);
   const bool claims = !shared && memory.keeps(Step::claim_moved_key);
-  if (claims && !tile.once([&] { return try_claim(memory, moved.stripe(view)); })) return false;
+  const auto note_busy = [&] {
+    busy |= memory.keeps(Step::retry_held_move);
+    if constexpr (requires { memory.note_held_move(moved.stripe(view)); }) memory.note_held_move(moved.stripe(view));
+  };
+  if (claims && !tile.once([&] { return try_claim(memory, moved.stripe(view)); })) return note_busy(), false;
   // Until the claim the item may have left, or the slot may hold another whose key is not this one.
   const Item item = find_claimed(tile, memory, view, moved);
-  bool busy = false;
-  const unsigned target = item.slot == slot ? claim_empty(tile, memory, view, moved, busy) : kNoLane;
+  bool overtaken = item.slot != slot;
+  const unsigned target = overtaken ? kNoLane : claim_empty(tile, memory, view, moved, overtaken);
+  if (overtaken) note_busy();
   if (target != kNoLane) {
     const bool publish_first = memory.keeps(Step::publish_copy_before_clear);
     tile.once([&] {
@@ -68,14 +73,15 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
   return target != kNoLane;
 }
 
-/// A slot for a key all of whose candidates are taken, by moving one item; kNoLane if none can move.
+/// A slot for a key all of whose candidates are taken, by moving one item. kNoLane if none can move; `busy` if one could, but for
+/// others who are at its key: nobody waits for them here, with a claim in hand. The caller releases its own and begins again.
 template <class Tile, class Memory, class Shape>
 HOLDFAST_BOTH unsigned claim_by_moving(const Tile& tile, const Memory& memory, const View<Shape>& view,
-                                       const Candidates<Shape>& candidates) {
+                                       const Candidates<Shape>& candidates, bool& busy) {
   if (!view.may_move || candidates.aside()) return kNoLane;
   for (LaneMask left = candidates.distinct(view); left != 0; left &= left - 1) {
     const unsigned lane = lowest_bit(left);
-    if (move_away(tile, memory, view, candidates, lane)) return lane;
+    if (move_away(tile, memory, view, candidates, lane, busy)) return lane;
   }
   return kNoLane;
 }

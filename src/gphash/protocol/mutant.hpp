@@ -22,6 +22,7 @@ enum class Step : std::uint8_t {
   raise_before_move_clear,       ///< a search that looked before the copy was there looks again
   raise_after_move_clear,        ///< and so does one that read the old slot before it was cleared
   claim_moved_key,               ///< the mover holds the moved key too
+  retry_held_move,               ///< an insert that could move only what others hold begins again
   fence_after_move_clear,        ///< the cleared slot is durable before it is taken
   look_again,                    ///< a search whose stripe changed looks again
   published_only,                ///< a search under a claim answers only what others can see too

@@ -39,7 +39,7 @@ HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory, const
     if (!looks || !find_claimed(tile, memory, view, candidates)) {
       bool busy = false;
       unsigned lane = claim_empty(tile, memory, view, candidates, busy);
-      if (lane == kNoLane && !busy) lane = claim_by_moving(tile, memory, view, candidates);
+      if (lane == kNoLane && !busy) lane = claim_by_moving(tile, memory, view, candidates, busy);
       if (lane == kNoLane) {
         result = busy ? Rehashed::busy : Rehashed::needs_level;
       } else {

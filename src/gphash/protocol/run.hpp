@@ -66,7 +66,7 @@ HOLDFAST_BOTH Outcome add_item(const Tile& tile, const Memory& memory, const Vie
   std::uint64_t word = 0;
   bool busy = false;
   unsigned lane = claim_empty(tile, memory, view, candidates, busy);
-  if (lane == kNoLane && !busy) lane = claim_by_moving(tile, memory, view, candidates);
+  if (lane == kNoLane && !busy) lane = claim_by_moving(tile, memory, view, candidates, busy);
   if (lane == kNoLane) return state.drop_cell(), busy ? Outcome::claim_missed : Outcome::needs_slot;
   if (!state.place(candidates, word)) {
     tile.once([&] {
@@ -85,6 +85,7 @@ HOLDFAST_BOTH Outcome add_item(const Tile& tile, const Memory& memory, const Vie
 template <class Tile, class Memory, class Shape, class Index>
 HOLDFAST_BOTH Outcome apply_run(const Tile& tile, const Memory& memory, const View<Shape>& view, const Rows& rows,
                                 const Run<Index>& run, const Candidates<Shape>& candidates, const Permits& permits) {
+  if constexpr (requires { memory.begin_attempt(); }) memory.begin_attempt();
   const bool claims = memory.keeps(Step::claim_key);
   if (claims && !tile.once([&] { return try_claim(memory, candidates.stripe(view)); })) return Outcome::claim_missed;
   const Item old = find_claimed(tile, memory, view, candidates);

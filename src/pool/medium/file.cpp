@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -223,22 +224,6 @@ void File::punch(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   static_cast<void>(system::punch_hole(fd_, offset, bytes));
 }
 
-std::vector<FileRange> File::holes(const FileRange& range) const {
-  constexpr std::uint64_t kStep = kPage;
-  std::vector<FileRange> found;
-  for (std::uint64_t at = range.offset; at < range.end();) {
-    const std::int64_t hole = system::seek(fd_, at, SEEK_HOLE);
-    if (hole < 0 || static_cast<std::uint64_t>(hole) >= range.end()) break;
-    const std::int64_t data = system::seek(fd_, static_cast<std::uint64_t>(hole), SEEK_DATA);
-    if (data < 0 && errno != ENXIO) break;
-    const std::uint64_t end = data < 0 ? range.end() : std::min(range.end(), static_cast<std::uint64_t>(data));
-    const std::uint64_t begin = round_up(static_cast<std::uint64_t>(hole), kStep), whole = end / kStep * kStep;
-    if (begin < whole) found.push_back({begin, whole - begin});
-    at = std::max(end, at + kStep);
-  }
-  return found;
-}
-
 void File::unshare(const FileRange& range) const {
   if (system::unshare(fd_, range.offset, range.bytes) == 0 || (errno != ENOSPC && errno != EDQUOT)) return;
   throw_no_space(path_, range.bytes,
@@ -261,6 +246,34 @@ void File::rewrite(std::uint64_t offset, std::uint64_t bytes) const {
 
 void File::sync_data() const {
   if (system::fdatasync(fd_) != 0) throw SystemError(system_message(path_, "cannot be put on its device", errno));
+}
+
+bool Holes::look(std::uint64_t at) {
+  if (at >= begin_ && at < end_) return true;
+  constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+  const std::int64_t hole = system::seek(file_->fd(), at, SEEK_HOLE);
+  if (hole < 0 && errno != ENXIO) return false;
+  begin_ = at;
+  hole_ = hole >= 0 && static_cast<std::uint64_t>(hole) == at;
+  if (!hole_) {
+    end_ = hole < 0 ? kNever : static_cast<std::uint64_t>(hole);
+    return true;
+  }
+  const std::int64_t data = system::seek(file_->fd(), at, SEEK_DATA);
+  if (data < 0 && errno != ENXIO) return end_ = 0, false;
+  end_ = data < 0 ? kNever : static_cast<std::uint64_t>(data);
+  return end_ > at;
+}
+
+std::vector<FileRange> Holes::in(const FileRange& range) {
+  std::vector<FileRange> found;
+  for (std::uint64_t at = range.offset; at < range.end() && look(at);) {
+    const std::uint64_t end = std::min(range.end(), end_);
+    const std::uint64_t first = round_up(at, kPage), whole = end / kPage * kPage;
+    if (hole_ && first < whole) found.push_back({first, whole - first});
+    at = end;
+  }
+  return found;
 }
 
 }  // namespace holdfast::memory

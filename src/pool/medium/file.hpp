@@ -64,8 +64,6 @@ class File {
   void allocate(std::uint64_t offset, std::uint64_t bytes) const;
   /// Gives the room of a range back to the medium, where it can take it. The range stays part of the file, and is of any content.
   void punch(std::uint64_t offset, std::uint64_t bytes) const noexcept;
-  /// The whole pages of a range that read as zero and may have no room on the medium; none where the file system does not say.
-  std::vector<FileRange> holes(const FileRange& range) const;
   /// Gives a range blocks of its own, where a copy shares them with its original, as far as the file system can. Throws NoSpace.
   void unshare(const FileRange& range) const;
   /// Writes what a range holds once more: for what no sync brings to the device otherwise. Throws SystemError.
@@ -80,6 +78,23 @@ class File {
   std::string path_;
   int fd_ = -1;
   unsigned generation_ = 0;  ///< of the process that opened it
+};
+
+/// Seeks the holes of a file that stands still. To find the end of a hole, or of data, the kernel may walk over all that is behind it, on
+/// a tmpfs page by page; so what it said last is kept, and ranges that are asked about in ascending order cost one walk together.
+class Holes {
+ public:
+  explicit Holes(const File& file) : file_(&file) {}
+  /// The whole pages of a range that read as zero and may have no room on the medium; none where the file system does not say.
+  std::vector<FileRange> in(const FileRange& range);
+
+ private:
+  /// Of the hole or the data around `at`: sets the one that it lies in. False: the file system does not say.
+  bool look(std::uint64_t at);
+
+  const File* file_;
+  std::uint64_t begin_ = 0, end_ = 0;  ///< of what was seen last
+  bool hole_ = false;                  ///< it is one
 };
 
 /// What there is at `path`, links followed. Throws MediumError for anything but a regular file, and for a missing folder.

@@ -53,6 +53,10 @@ constexpr FailpointFacts kFacts[] = {
     {Failpoint::snapshot_unnamed, Theme::calls, 1, 1, false, kAll},
     {Failpoint::torn_half_cleared, Theme::none, 1, 0, false, kNone},
     {Failpoint::copy_dropped, Theme::none, 1, 0, false, kNone},
+    {Failpoint::state_withdrawn, Theme::none, 1, 0, false, kNone},
+    {Failpoint::state_copied, Theme::none, 1, 0, false, kNone},
+    {Failpoint::state_filled, Theme::none, 1, 0, false, kNone},
+    {Failpoint::state_switched, Theme::none, 1, 0, false, kNone},
 };
 static_assert(std::size(kFacts) == kFailpoints);
 static_assert([] {

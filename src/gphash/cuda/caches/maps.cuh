@@ -72,7 +72,7 @@ class BucketHits {
     if (buckets_.map != nullptr && is_sampled(buckets_, row)) warm(buckets_, bucket);
   }
   /// Adds a warp's hits to the cache's. All lanes call, once.
-  __device__ void tell() const {
+  __device__ void flush_counts() const {
     if (buckets_.map == nullptr) return;
     const unsigned long long hits = __reduce_add_sync(kAllLanes, hits_);
     if (threadIdx.x % kWarp == 0 && hits != 0)

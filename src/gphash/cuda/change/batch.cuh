@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads)
     if (job.rows.statuses) job.rows.statuses[mine] = status;
     if (job.rows.found) job.rows.found[mine] = status == Status::found;
   }
-  if (tile.lane() == 0) memory.tell();
+  if (tile.lane() == 0) memory.flush_counts();
   if (tile.lane() == 0 && hits != 0) memory.add(&values.state->hits, hits);
 }
 
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(kThreads, kChangeBlocks<Shape>)
       }
     }
   }
-  if (tile.lane() == 0) memory.tell();
+  if (tile.lane() == 0) memory.flush_counts();
 }
 
 }  // namespace holdfast::machine::cuda

@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(kThreads)
   if (tile.lane() != 0) return;
   atomicAdd(reinterpret_cast<unsigned long long*>(&report->moved), static_cast<unsigned long long>(moved));
   atomicAdd(reinterpret_cast<unsigned long long*>(&report->cleared), static_cast<unsigned long long>(cleared));
-  memory.tell();
+  memory.flush_counts();
 }
 
 template <class Shape>

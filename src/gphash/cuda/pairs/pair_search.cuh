@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kThreads)
     if (found.item) hits.note(memory, found.item.slot, row);
     answer_pair(job, room, row, found);
   }
-  hits.tell();
+  hits.flush_counts();
   memory.tell_retries();
 }
 
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kThreads)
     const index::Found found = index::find_settled(tile, memory, view, candidates);
     if (tile.lane() == 0) answer_pair(job, room, row, found);
   }
-  if (tile.lane() == 0) memory.tell();
+  if (tile.lane() == 0) memory.flush_counts();
 }
 
 }  // namespace holdfast::machine::cuda

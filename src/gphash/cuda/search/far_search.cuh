@@ -89,8 +89,8 @@ class Resolve {
   }
 
   /// What was counted. All threads of the block call, once.
-  __device__ void tell() const {
-    if (near_values_) near_.tell();
+  __device__ void flush_counts() const {
+    if (near_values_) near_.flush_counts();
   }
 
  private:
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(kThreads)
     static_cast<std::uint32_t*>(aim.cells)[wanted.row] = kNoPlace<std::uint32_t>;
     if (room.cells != nullptr) static_cast<Cell*>(room.cells)[wanted.row] = kNoPlace<Cell>;
   }
-  near.tell();
+  near.flush_counts();
 }
 
 /// `aim`: where rows that read the pool are ordered by slot; `room`: where others are by cell, if values are wanted that may lie in
@@ -181,8 +181,8 @@ __global__ void __launch_bounds__(kThreads)
     aim.ranks[row] = rank;
     slots[row] = aims ? static_cast<std::uint32_t>(slot) : kNoPlace<std::uint32_t>;
   }
-  resolve.tell();
-  hits.tell();
+  resolve.flush_counts();
+  hits.flush_counts();
   memory.tell_retries();
 }
 
@@ -273,8 +273,8 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();  // the window's arrays are used again
   }
-  resolve.tell();
-  hits.tell();
+  resolve.flush_counts();
+  hits.flush_counts();
   memory.tell_retries();
   if (room.cells == nullptr) leave_after_all(job.state, aim);
 }

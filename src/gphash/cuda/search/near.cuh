@@ -50,7 +50,7 @@ class Near {
   __device__ void count(bool hit) { hits_ += hit; }
 
   /// Adds the hits of a block to the table's. All its threads call, once.
-  __device__ void tell() const {
+  __device__ void flush_counts() const {
     __shared__ std::uint64_t each[32];
     const std::uint64_t known = __reduce_add_sync(kAllLanes, known_hits_), hits = __reduce_add_sync(kAllLanes, hits_);
     if (tile_.lane() == 0) each[threadIdx.x / kWarp] = known << 32 | hits;

@@ -146,8 +146,8 @@ __global__ void __launch_bounds__(kThreads, kLookupBlocks<Shape>)
     }
     if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather(wanted);
   }
-  if constexpr (kCopies != Copies::none) near.tell();
-  hits.tell();
+  if constexpr (kCopies != Copies::none) near.flush_counts();
+  hits.flush_counts();
   memory.tell_retries();
 }
 
@@ -195,8 +195,8 @@ __global__ void __launch_bounds__(kThreads)
     if (row < job.size) cells[row] = cell;
     gather.zeros(base, wanted.word == 0);
   }
-  if constexpr (kNear) near.tell();
-  hits.tell();
+  if constexpr (kNear) near.flush_counts();
+  hits.flush_counts();
   memory.tell_retries();
 }
 
@@ -279,7 +279,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();  // its arrays are used again
   }
-  if constexpr (kNear) near.tell();
+  if constexpr (kNear) near.flush_counts();
   if (room.ended != nullptr) leave_after_all(job.state, room);
 }
 

@@ -76,8 +76,8 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
     if (cell != kNoPlace<Cell>) places[*count_of(cell) + room.ranks[row]] = {cell, static_cast<Cell>(row)};
   }
   cluster.sync();  // no block ends while another looks into its counts
-  if constexpr (kNear) near.tell();
-  hits.tell();
+  if constexpr (kNear) near.flush_counts();
+  hits.flush_counts();
   memory.tell_retries();
 #endif
 }
