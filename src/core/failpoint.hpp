@@ -48,6 +48,7 @@ enum class Failpoint : std::uint32_t {
   level_emptied,      ///< all slots of a level, by clear; those of others are not, on a CPU
   snapshot_headless,  ///< a snapshot's objects; it has no superblock
   snapshot_unnamed,   ///< a snapshot that is whole, on its device, under its temporary name
+  name_given,         ///< a pool's or a snapshot's own name; what it replaced has the temporary one
   // Recovery (gphash/protocol/recover.hpp).
   torn_half_cleared,  ///< one of the two words of a half-written slot
   copy_dropped,       ///< the second copy of an item; the rest is not looked at yet

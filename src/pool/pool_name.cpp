@@ -1,6 +1,7 @@
 // pool_name.cpp: looks at what has the name, locks it, and looks again.
 #include "pool/pool_name.hpp"
 
+#include "core/failpoint.hpp"
 #include "holdfast/error.hpp"
 #include "pool/medium/owner.hpp"
 #include "pool/medium/system.hpp"
@@ -30,6 +31,7 @@ void PoolName::give_to(const File& file, Medium medium, TemporaryName& temporary
     if (has_device) settle_names(file);
     throw;
   }
+  HOLDFAST_FAILPOINT(name_given);
   if (system::unlink(temporary.path.c_str()) == 0) temporary.path.clear();  // of what it replaced, or a second name
   if (has_device) sync_folder(target_, file);
 }

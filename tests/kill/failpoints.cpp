@@ -39,6 +39,7 @@ constexpr const char* kNames[] = {
     "level_emptied",
     "snapshot_headless",
     "snapshot_unnamed",
+    "name_given",
     "torn_half_cleared",
     "copy_dropped",
     "state_withdrawn",

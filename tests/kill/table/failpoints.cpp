@@ -51,6 +51,7 @@ constexpr FailpointFacts kFacts[] = {
     {Failpoint::level_emptied, Theme::calls, 2, 2, false, kOneThread},
     {Failpoint::snapshot_headless, Theme::calls, 1, 1, false, kAll},
     {Failpoint::snapshot_unnamed, Theme::calls, 1, 1, false, kAll},
+    {Failpoint::name_given, Theme::calls, 2, 1, false, kAll},
     {Failpoint::torn_half_cleared, Theme::none, 1, 0, false, kNone},
     {Failpoint::copy_dropped, Theme::none, 1, 0, false, kNone},
     {Failpoint::state_withdrawn, Theme::none, 1, 0, false, kNone},
