@@ -210,7 +210,7 @@ void look_at_snapshot(const Shared& shared, Found& found) try {
   if (access(snapshot_of(shared.path).c_str(), F_OK) != 0) return;
   found.snapshot.exists = 1;
   OpenOptions options;
-  options.device = "cpu";
+  options.runtime.device = "cpu";
   options.read_only = true;
   NumberedTable table(Table::open(snapshot_of(shared.path), options), pool_seed(round), round.value_bytes);
   std::string errors;
@@ -219,7 +219,7 @@ void look_at_snapshot(const Shared& shared, Found& found) try {
   const auto seen = std::make_unique<Found>();
   std::memset(static_cast<void*>(seen.get()), 0, sizeof(Found));
   look(table, round, *seen);
-  found.snapshot.clean = table.stats().was_clean ? 1 : 0;
+  found.snapshot.clean = table.stats().recovery.was_clean ? 1 : 0;
   found.snapshot.items = seen->size;
   for (std::uint32_t i = 0; i < round.keys; ++i) {
     const std::byte* const value = seen->values + std::size_t{i} * round.value_bytes;
