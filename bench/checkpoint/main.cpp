@@ -248,8 +248,11 @@ int run(int count, char** words) {
     }
     return failed ? 1 : 0;
   }
-  Json result = {
-      {"study", "checkpoint"}, {"saves", Json::array()}, {"calls", Json::array()}, {"restores", Json::array()}};
+  Json result = {{"study", "checkpoint"},
+                 {"saves", Json::array()},
+                 {"calls", Json::array()},
+                 {"restores", Json::array()},
+                 {"bars", Json::object()}};
   for (const Kind& kind : kinds_of(setup)) {
     {
       Pool pool = Pool::create(setup.pool, true);
