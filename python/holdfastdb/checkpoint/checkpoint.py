@@ -25,7 +25,7 @@ from ..transfer.files import replaceable
 from .drain import Drain
 from .gpu import Placed, Streams, may_have_gpu, place_of
 from .safetensors import bytes_of, read, state_of, write
-from .tree import NUMPY, TORCH, Flat, Given, rebuild
+from .tree import NUMPY, TORCH, Flat, Given, no_collections, rebuild
 
 
 class SaveTicket:
@@ -137,7 +137,10 @@ class Checkpoint:
             The states that were saved stand.
         """
         step = whole("step", step, 0, MOST)
-        flat = Flat(state, cuda_devices()[0] if may_have_gpu() else 0)
+        with no_collections():
+            return self._save_parts(Flat(state, cuda_devices()[0] if may_have_gpu() else 0), step, wait, stage)
+
+    def _save_parts(self, flat: Flat, step: int, wait: bool, stage: bool) -> SaveTicket:
         if flat.place is None:
             return self._save(step, flat.tensors, flat.text, wait)
         streams = Streams(flat.place)

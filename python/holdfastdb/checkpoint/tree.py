@@ -8,10 +8,13 @@ CuPy's are "numpy".
 from __future__ import annotations
 
 import base64
+import contextlib
+import functools
+import gc
 import json
 import sys
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,9 +32,28 @@ TORCH = {
 }  # fmt: skip
 BYTES = {name: np.dtype(code).itemsize for name, code in NUMPY.items()} | {"BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 _FROM_NUMPY = {np.dtype(code): name for name, code in NUMPY.items()}
-_FROM_TORCH = {f"torch.{code}": name for name, code in TORCH.items()}
 
 Given = tuple[str, str, list[int], int]
+
+
+@contextlib.contextmanager
+def no_collections() -> Iterator[None]:
+    """A state in parts is thousands of small objects, all of which go with the call. A collection meanwhile would take
+    them for old ones, and some twentieth save would wait for a collection of all that the program has: a sixth of a
+    second where there is PyTorch."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@functools.cache
+def _from_torch(torch: Any) -> dict[Any, str]:
+    """By element type; a PyTorch may not have them all."""
+    return {getattr(torch, code): name for name, code in TORCH.items() if hasattr(torch, code)}
 
 
 class Flat:
@@ -58,7 +80,7 @@ class Flat:
             return self._numpy(value, path)
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
-            return self._torch(value, path)
+            return self._torch(value, path, torch)
         cupy = sys.modules.get("cupy")
         if cupy is not None and isinstance(value, cupy.ndarray):
             return self._cupy(value, path, cupy)
@@ -109,7 +131,7 @@ class Flat:
         self._names.add(name)
         self._seen[identity] = name
         self.kept.append(kept)
-        self.tensors.append((name, element, [int(extent) for extent in shape], address))
+        self.tensors.append((name, element, list(shape), address))
         return name
 
     def _numpy(self, value: Any, path: str) -> Any:
@@ -124,22 +146,31 @@ class Flat:
         name = self._add(path, element, array.shape, plain.ctypes.data, (plain, value), ("numpy", *identity))
         return ["scalar" if isinstance(value, np.generic) else "numpy", name]
 
-    def _torch(self, value: Any, path: str) -> Any:
-        element = _FROM_TORCH.get(str(value.dtype))
-        if element is None or str(value.layout) != "torch.strided" or value.device.type == "meta":
+    def _torch(self, value: Any, path: str, torch: Any) -> Any:
+        # A state has thousands of these, and the training waits: each property is asked for once, and none as text.
+        element, on_gpu = _from_torch(torch).get(value.dtype), value.is_cuda
+        if element is None or value.layout is not torch.strided or value.is_meta:
             raise InvalidType(
                 f"the state has a tensor of {value.dtype}, {value.layout}, on {value.device} at {path or 'its top'}: "
                 "give a dense one of numbers"
             )
-        on_gpu = self._stays(f"{value.device.type}:{value.device.index}")
-        plain = value.detach().resolve_conj().resolve_neg()
-        plain = (plain if on_gpu else plain.cpu()).contiguous()
-        identity: tuple[Any, ...] = (id(value),)
-        if value.numel() != 0:
-            identity = (value.data_ptr(), value.device, tuple(value.shape), value.stride(), value.dtype)
-        kept, identity = (plain, value), ("torch", *identity)
-        name = self._add(path, element, value.shape, plain.data_ptr(), kept, identity, on_gpu)
-        return ["torch", name, "cuda"] if value.is_cuda else ["torch", name]
+        node = ["torch", path, "cuda"] if on_gpu else ["torch", path]
+        plain, shape, device = value, value.shape, value.get_device()
+        address = value.data_ptr()
+        identity: tuple[Any, ...] = ("torch", address, device, shape, value.stride(), element)
+        if address == 0 or value.numel() == 0:
+            identity = ("torch", id(value))
+        on_gpu = on_gpu and self._stays(f"cuda:{device}")
+        if value.is_conj() or value.is_neg():
+            plain = value.detach().resolve_conj().resolve_neg()
+        if not (on_gpu or plain.is_cpu):
+            plain = plain.detach().cpu()
+        if not plain.is_contiguous():
+            plain = plain.detach().contiguous()
+        if plain is not value:
+            address = plain.data_ptr()
+        node[1] = self._add(path, element, shape, address, (plain, value), identity, on_gpu)
+        return node
 
     def _cupy(self, value: Any, path: str, cupy: Any) -> Any:
         element = _FROM_NUMPY.get(value.dtype)
