@@ -57,6 +57,16 @@ enum class Failpoint : std::uint32_t {
   state_copied,     ///< the tensors are in it, and not its checksums
   state_filled,     ///< it is whole, durably; the word does not name it
   state_switched,   ///< the word names it, durably; the save is not acknowledged
+  // Logs and transactions (log/protocol/).
+  entry_stored,         ///< an entry, durably; its tail does not count it
+  tail_stored,          ///< a place's tail, durably; the call is not acknowledged
+  log_half_cleared,     ///< the tail of one place; those of others are not
+  flag_raised,          ///< a transaction's flag, durably; nothing is updated
+  update_half_written,  ///< some of the words of an update, whose old content is logged
+  location_updated,     ///< an update, durably; the transaction has not ended
+  flag_cleared,         ///< the flag of a transaction that counts, durably; its log is not cleared
+  location_undone,      ///< a location has its old content, durably; the entry that has it is there still
+  batch_undone,         ///< all updates are undone, durably; the flag stands
   count
 };
 

@@ -35,7 +35,9 @@ std::unique_ptr<Reader> make_table_reader(Shared& shared);
 std::unique_ptr<Writer> make_pool_writer(Shared& shared);
 std::unique_ptr<Reader> make_pool_reader(Shared& shared);
 std::unique_ptr<Writer> make_checkpoint_writer(Shared& shared);
+std::unique_ptr<Writer> make_log_writer(Shared& shared);
 std::unique_ptr<Reader> make_checkpoint_reader(Shared& shared);
+std::unique_ptr<Reader> make_log_reader(Shared& shared);
 
 /// Creates or opens the pool and calls it until it is killed. Returns an exit status.
 int write_until_killed(Shared& shared, Writer& writer);

@@ -46,6 +46,15 @@ constexpr const char* kNames[] = {
     "state_copied",
     "state_filled",
     "state_switched",
+    "entry_stored",
+    "tail_stored",
+    "log_half_cleared",
+    "flag_raised",
+    "update_half_written",
+    "location_updated",
+    "flag_cleared",
+    "location_undone",
+    "batch_undone",
 };
 static_assert(std::size(kNames) == kFailpoints);
 

@@ -3,9 +3,9 @@
 //   holdfast-kill-test --kills 1000 --json bench/results
 //   holdfast-kill-test --kills 100 --device cuda --again-ms 1000 [--large]
 //
-// There are three subjects, one after the other: a table in a pool of its own, the directory of a pool of many, and a checkpoint.
-// `--kills` and `--seconds` are of each, but beside others a checkpoint gets half of them. With --large, which is about tables, the others
-// are left out; on a GPU the third is.
+// There are four subjects, one after the other: a table in a pool of its own, the directory of a pool of many, a checkpoint, and logs
+// with transactions. `--kills` and `--seconds` are of each, but beside others the last two get half of them. With --large, which is about
+// tables, the others are left out; on a GPU the last two are.
 //
 // Of a hundred writers `--stops` (60, on a GPU 80) come from holdfast-kill-child, which lies beside this program and has failpoints, and
 // stop at one before they are killed. All others, and nearly all recoveries, are of the library as it is shipped.
@@ -32,7 +32,7 @@ using namespace holdfast::test;
 using namespace holdfast::test::kill;
 
 constexpr const char* kUsage =
-    "usage: holdfast-kill-test [--subject table|pool|checkpoint|all] [--kills N] [--stops PERCENT] [--seconds S] "
+    "usage: holdfast-kill-test [--subject table|pool|checkpoint|log|all] [--kills N] [--stops PERCENT] [--seconds S] "
     "[--seed N]\n"
     "                          [--device cpu|cuda] [--dir FOLDER] [--again-ms N] [--life-us N] [--json FOLDER] "
     "[--large] [--keep]\n";
@@ -95,12 +95,18 @@ constexpr SubjectFacts kSubjects[] = {
     {"table", make_table_subject, make_table_writer, make_table_reader},
     {"pool", make_pool_subject, make_pool_writer, make_pool_reader},
     {"checkpoint", make_checkpoint_subject, make_checkpoint_writer, make_checkpoint_reader},
+    {"log", make_log_subject, make_log_writer, make_log_reader},
 };
 
-/// Large batches are about tables alone, and the tensors of a checkpoint are on the CPU.
+/// What other than a table and a pool is written by the CPU alone, and needs fewer kills.
+bool is_minor(const char* subject) {
+  return std::strcmp(subject, "checkpoint") == 0 || std::strcmp(subject, "log") == 0;
+}
+
+/// Large batches are about tables alone.
 bool is_wanted(const Arguments& arguments, const SubjectFacts& subject) {
   if (arguments.subject != "all") return arguments.subject == subject.name;
-  if (arguments.options.on_gpu() && std::strcmp(subject.name, "checkpoint") == 0) return false;
+  if (arguments.options.on_gpu() && is_minor(subject.name)) return false;
   return !arguments.options.large || std::strcmp(subject.name, "table") == 0;
 }
 
@@ -123,8 +129,7 @@ int run(const Arguments& arguments) {
   for (const SubjectFacts& subject : kSubjects) {
     if (!is_wanted(arguments, subject)) continue;
     Options options = arguments.options;
-    if (arguments.subject == "all" && std::strcmp(subject.name, "checkpoint") == 0)
-      options.kills = (options.kills + 1) / 2;
+    if (arguments.subject == "all" && is_minor(subject.name)) options.kills = (options.kills + 1) / 2;
     campaigns.push_back(std::make_unique<Campaign>(options, subject.make));
     violations += campaigns.back()->run().violations.size();
   }

@@ -74,13 +74,13 @@ std::string table_of(const Campaign& campaign) {
     text += line;
   };
   add("%-24s", "failpoint");
-  for (const char* const kind : kinds) add("%9s", kind);
+  for (const char* const kind : kinds) add("%12s", kind);
   add("%9s%9s%9s%9s%9s\n", "missed", "recovery", "repaired", "moves", "rehashed");
   for (unsigned i = 1; i < kFailpoints; ++i) {
     const AtFailpoint& at = campaign.counts().at[i];
     if (!is_used(at)) continue;
     add("%-24s", name_of(static_cast<Failpoint>(i)));
-    for (unsigned kind = 0; kind < kinds.size(); ++kind) add("%9llu", static_cast<unsigned long long>(at.kills[kind]));
+    for (unsigned kind = 0; kind < kinds.size(); ++kind) add("%12llu", static_cast<unsigned long long>(at.kills[kind]));
     for (const std::uint64_t n :
          {at.all_missed(), at.recoveries, at.mended.repaired, at.mended.moved, at.mended.rehashed}) {
       add("%9llu", static_cast<unsigned long long>(n));

@@ -10,6 +10,7 @@
 
 #include "core/failpoint.hpp"
 #include "kill/checkpoint/shared.hpp"
+#include "kill/log/shared.hpp"
 #include "kill/pool/shared.hpp"
 #include "kill/table/shared.hpp"
 
@@ -57,6 +58,7 @@ struct Shared {
   TableShared table;
   PoolShared pool;
   CheckpointShared checkpoint;
+  LogShared log;
 };
 
 /// Makes the shared memory and returns its descriptor, which children inherit.

@@ -72,5 +72,6 @@ class Subject {
 std::unique_ptr<Subject> make_table_subject(const Options& options, Shared& shared);
 std::unique_ptr<Subject> make_pool_subject(const Options& options, Shared& shared);
 std::unique_ptr<Subject> make_checkpoint_subject(const Options& options, Shared& shared);
+std::unique_ptr<Subject> make_log_subject(const Options& options, Shared& shared);
 
 }  // namespace holdfast::test::kill

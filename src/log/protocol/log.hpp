@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "core/failpoint.hpp"
 #include "holdfast/log_status.hpp"
 #include "log/protocol/shape.hpp"
 #include "log/protocol/step.hpp"
@@ -53,6 +54,7 @@ HOLDFAST_BOTH void set_tail(Memory& memory, const View<Memory>& view, std::uint6
   memory.store(view.tails + place, tail_of(entries));
   if (memory.keeps(Step::flush_tail)) memory.flush(view.tails + place, 1);
   if (memory.keeps(fence)) memory.fence();
+  HOLDFAST_FAILPOINT(tail_stored);
   memory.show(view.shown + place, entries);
 }
 
@@ -75,6 +77,7 @@ HOLDFAST_BOTH LogStatus insert(Memory& memory, const View<Memory>& view, std::ui
   for (std::uint32_t k = 0; k < words; ++k) memory.store(first + std::uint64_t{k} * stride, entry[k]);
   if (memory.keeps(Step::flush_entry)) memory.flush_strided(first, words, stride);
   if (memory.keeps(Step::fence_after_entry)) memory.fence();
+  HOLDFAST_FAILPOINT(entry_stored);
   set_tail(memory, view, place, entries + 1, Step::fence_after_tail);
   return LogStatus::ok;
 }
@@ -120,6 +123,7 @@ HOLDFAST_BOTH void clear_all(Memory& memory, const View<Memory>& view) {
     if (count(memory, view, place) == 0) continue;
     memory.store(view.tails + place, 0);
     if (memory.keeps(Step::flush_tail)) memory.flush(view.tails + place, 1);
+    HOLDFAST_FAILPOINT(log_half_cleared);
     memory.show(view.shown + place, 0);
   }
   if (memory.keeps(Step::fence_after_truncate)) memory.fence();

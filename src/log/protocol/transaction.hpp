@@ -41,6 +41,7 @@ HOLDFAST_BOTH void set_flag(Memory& memory, const View<Memory>& view, std::uint3
 template <class Memory>
 HOLDFAST_BOTH void begin(Memory& memory, const View<Memory>& view, std::uint32_t flag = 1) {
   set_flag(memory, view, flag, Step::fence_after_begin);
+  HOLDFAST_FAILPOINT(flag_raised);
 }
 
 /// Writes `size` words at `base` + `offset`. Where the log has no place for them nothing is written.
@@ -56,9 +57,13 @@ HOLDFAST_BOTH LogStatus update(Memory& memory, const View<Memory>& view, std::ui
   LogStatus status = LogStatus::ok;
   if (memory.keeps(Step::log_before_update)) status = insert(memory, view, place, scratch, size + kUndoWords);
   if (status != LogStatus::ok) return status;
+  HOLDFAST_FAILPOINT_WITHIN(update_half_written, {
+    for (std::uint32_t k = 0; k < size; k += 2) memory.store(base + offset + k, value[k]);
+  });
   for (std::uint32_t k = 0; k < size; ++k) memory.store(base + offset + k, value[k]);
   if (memory.keeps(Step::flush_update)) memory.flush(base + offset, size);
   if (memory.keeps(Step::fence_after_update)) memory.fence();
+  HOLDFAST_FAILPOINT(location_updated);
   if (!memory.keeps(Step::log_before_update)) status = insert(memory, view, place, scratch, size + kUndoWords);
   return status;
 }
@@ -67,6 +72,7 @@ HOLDFAST_BOTH LogStatus update(Memory& memory, const View<Memory>& view, std::ui
 template <class Memory>
 HOLDFAST_BOTH void end(Memory& memory, const View<Memory>& view) {
   set_flag(memory, view, 0, Step::fence_after_end);
+  HOLDFAST_FAILPOINT(flag_cleared);
   clear_all(memory, view);
 }
 
@@ -99,6 +105,7 @@ HOLDFAST_BOTH void undo(Memory& memory, const View<Memory>& view, std::uint64_t 
     for (std::uint32_t k = 0; k < undo.size(); ++k) memory.store(base + undo.offset() + k, scratch[kUndoWords + k]);
     if (memory.keeps(Step::flush_update)) memory.flush(base + undo.offset(), undo.size());
     if (memory.keeps(Step::fence_after_undo)) memory.fence();
+    HOLDFAST_FAILPOINT(location_undone);
     remove(memory, view, place);
   }
 }
@@ -111,6 +118,7 @@ HOLDFAST_BOTH bool recover(Memory& memory, const View<Memory>& view, typename Me
   if (active) {
     if (!memory.keeps(Step::clear_flag_last)) set_flag(memory, view, 0, Step::fence_after_end);
     for (std::uint64_t place = 0; place < view.shape.places(); ++place) undo(memory, view, place, base, scratch);
+    HOLDFAST_FAILPOINT(batch_undone);
     set_flag(memory, view, 0, Step::fence_after_end);
   }
   clear_all(memory, view);

@@ -58,6 +58,15 @@ constexpr FailpointFacts kFacts[] = {
     {Failpoint::state_copied, Theme::none, 1, 0, false, kNone},
     {Failpoint::state_filled, Theme::none, 1, 0, false, kNone},
     {Failpoint::state_switched, Theme::none, 1, 0, false, kNone},
+    {Failpoint::entry_stored, Theme::none, 1, 0, false, kNone},
+    {Failpoint::tail_stored, Theme::none, 1, 0, false, kNone},
+    {Failpoint::log_half_cleared, Theme::none, 1, 0, false, kNone},
+    {Failpoint::flag_raised, Theme::none, 1, 0, false, kNone},
+    {Failpoint::update_half_written, Theme::none, 1, 0, false, kNone},
+    {Failpoint::location_updated, Theme::none, 1, 0, false, kNone},
+    {Failpoint::flag_cleared, Theme::none, 1, 0, false, kNone},
+    {Failpoint::location_undone, Theme::none, 1, 0, false, kNone},
+    {Failpoint::batch_undone, Theme::none, 1, 0, false, kNone},
 };
 static_assert(std::size(kFacts) == kFailpoints);
 static_assert([] {

@@ -1,0 +1,153 @@
+// subject.cpp: the subject log: a pool with a hierarchical and a conventional log, and a region that transactions update.
+#include "kill/subject.hpp"
+
+#include <cstring>
+#include <optional>
+
+#include "holdfast/pool.hpp"
+#include "kill/log/oracle.hpp"
+
+namespace holdfast::test::kill {
+namespace {
+
+static_assert(kLogCalls <= kMostKinds);
+
+constexpr Stop stop(Failpoint at, LogCall call, unsigned skip_bits = 0) {
+  return {at, static_cast<unsigned>(call), 1, skip_bits};
+}
+
+/// Each failpoint of logs and transactions, in each call that passes it. What a transaction undoes itself is one given up.
+constexpr Stop kLogStops[] = {
+    stop(Failpoint::directory_written, LogCall::making, 1),
+    stop(Failpoint::copy_half_written, LogCall::making, 2),
+    stop(Failpoint::pool_unnamed, LogCall::making),
+    stop(Failpoint::directory_written, LogCall::create),
+    stop(Failpoint::copy_half_written, LogCall::create, 1),
+    stop(Failpoint::entry_stored, LogCall::insert, 2),
+    stop(Failpoint::tail_stored, LogCall::insert, 2),
+    stop(Failpoint::tail_stored, LogCall::remove, 1),
+    stop(Failpoint::tail_stored, LogCall::clear, 1),
+    stop(Failpoint::log_half_cleared, LogCall::truncate, 3),
+    stop(Failpoint::flag_raised, LogCall::transaction),
+    stop(Failpoint::entry_stored, LogCall::transaction, 5),
+    stop(Failpoint::tail_stored, LogCall::transaction, 5),
+    stop(Failpoint::update_half_written, LogCall::transaction, 5),
+    stop(Failpoint::location_updated, LogCall::transaction, 5),
+    stop(Failpoint::flag_cleared, LogCall::transaction),
+    stop(Failpoint::log_half_cleared, LogCall::transaction, 4),
+    stop(Failpoint::location_undone, LogCall::transaction, 4),
+    stop(Failpoint::batch_undone, LogCall::transaction),
+};
+
+class LogSubject : public Subject {
+ public:
+  using Subject::Subject;
+
+  const char* name() const override { return "log"; }
+  std::span<const char* const> kinds() const override { return kLogCallNames; }
+  std::uint64_t begin_pool(std::uint64_t seed, bool, Random& random) override {
+    round_ = make_log_round(seed);
+    oracle_.emplace(round_, counted_);
+    return 6 + random.below(14);
+  }
+  void end_pool() override {}
+  std::vector<Stop> stops(bool exists) const override {
+    std::vector<Stop> stops;
+    for (const Stop& stop : kLogStops) {
+      if (!exists || stop.kind != static_cast<unsigned>(LogCall::making)) stops.push_back(stop);
+    }
+    return stops;
+  }
+  /// A recovery undoes updates, takes their entries away, and clears the flag.
+  RecoveryFailpoints mended_at(Failpoint at) const override {
+    switch (at) {
+      case Failpoint::flag_raised: return list({Failpoint::batch_undone});
+      case Failpoint::update_half_written:
+      case Failpoint::location_updated:
+      case Failpoint::location_undone:
+        return list({Failpoint::location_undone, Failpoint::tail_stored, Failpoint::batch_undone});
+      case Failpoint::flag_cleared: return list({Failpoint::log_half_cleared});
+      default: return {};
+    }
+  }
+  void begin_life(const Stop& stop, Random& random) override {
+    LogShared& ours = shared_.log;
+    ours.round = round_;
+    ours.stop_in = stop.at == Failpoint::none ? LogCall::none : static_cast<LogCall>(stop.kind);
+    ours.stop_from = static_cast<std::uint32_t>(1 + random.below(random.chance(50) ? 100 : 2'000));
+    ours.stop_at = 0;
+    if (stop.at != Failpoint::none && ours.stop_in != LogCall::making) {
+      ours.stop_at = static_cast<std::uint32_t>(stop.at);
+      shared_.failpoints.armed = 0;  // the writer arms it, in calls of that kind
+    }
+    ours.made = ours.inside = ours.full = ours.begun = 0;
+  }
+
+  Pace pace() const override {
+    return {.slow = false, .longest_us = 30'000, .call_bits = 13, .patience_us = 1'000'000};
+  }
+  bool is_inside() const override { return shared_.log.inside.load(std::memory_order_acquire) != 0; }
+  bool is_full() const override { return shared_.log.full.load(std::memory_order_acquire) != 0; }
+
+  std::vector<std::string> replay(bool) override {
+    std::vector<std::string> wrong = oracle_->replay(shared_.log);
+    kind_ = shared_.writing.load() == 2 ? oracle_->pending() : LogCall::making;
+    return wrong;
+  }
+  void forget_found() override { std::memset(static_cast<void*>(&shared_.log.found), 0, sizeof(LogFound)); }
+  std::vector<std::string> verify() override {
+    return oracle_->verify(shared_.log.found, shared_.recovered.check_errors, inspect(shared_.path));
+  }
+  unsigned kind() const override { return static_cast<unsigned>(kind_); }
+  std::string about() const override {
+    return std::to_string(round_.logs[kHierarchical].places()) + " threads, " +
+           std::to_string(round_.logs[kConventional].places()) + " partitions, " +
+           std::to_string(round_.region_words()) + " words" + (round_.flush ? ", flushed" : "") + ", killed in " +
+           kLogCallNames[static_cast<unsigned>(kind_)];
+  }
+
+  /// Of 400 kills some stop at each failpoint in each call that passes it; and of unacknowledged calls some are found, some not.
+  std::string lacking(const Counts& counts, std::uint64_t planned) const override {
+    if (options_.stops == 0 || planned < 400) return "";
+    std::string lines;
+    for (const Stop& stop : kLogStops) {
+      if (counts.at[static_cast<unsigned>(stop.at)].kills[stop.kind] != 0) continue;
+      lines += std::string("no writer stopped at ") + name_of(stop.at) + " in " + kLogCallNames[stop.kind] + "\n";
+    }
+    for (const LogCall call : {LogCall::insert, LogCall::transaction}) {
+      const auto kind = static_cast<unsigned>(call);
+      const std::string what = std::string("unacknowledged calls of ") + kLogCallNames[kind];
+      lines += few(what + " were kept", counted_.kept[kind], 5) + few(what + " were lost", counted_.lost[kind], 5);
+    }
+    return lines + few("transactions were undone by a recovery", counted_.undone, 20);
+  }
+
+  void add_to(Results& results) const override {
+    for (const LogCall call :
+         {LogCall::insert, LogCall::remove, LogCall::clear, LogCall::truncate, LogCall::transaction, LogCall::create}) {
+      const auto kind = static_cast<unsigned>(call);
+      const std::string what = kLogCallNames[kind];
+      results.add(what + "_calls", counted_.calls[kind]);
+      results.add("pending_" + what + "_kept", counted_.kept[kind]);
+      results.add("pending_" + what + "_lost", counted_.lost[kind]);
+    }
+    results.add("transactions_given_up", counted_.given_up);
+    results.add("transactions_undone_by_recovery", counted_.undone);
+    results.add("entries_verified", counted_.entries);
+    results.add("regions_verified", counted_.regions);
+  }
+
+ private:
+  LogRound round_{};
+  std::optional<LogOracle> oracle_;
+  LogCounts counted_;
+  LogCall kind_ = LogCall::none;
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> make_log_subject(const Options& options, Shared& shared) {
+  return std::make_unique<LogSubject>(options, shared);
+}
+
+}  // namespace holdfast::test::kill
