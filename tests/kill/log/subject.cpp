@@ -22,7 +22,7 @@ constexpr Stop kLogStops[] = {
     stop(Failpoint::copy_half_written, LogCall::making, 2),
     stop(Failpoint::pool_unnamed, LogCall::making),
     stop(Failpoint::directory_written, LogCall::create),
-    stop(Failpoint::copy_half_written, LogCall::create, 1),
+    stop(Failpoint::copy_half_written, LogCall::create, 3),  // the old log's mark, the new one's page, the superblock
     stop(Failpoint::entry_stored, LogCall::insert, 2),
     stop(Failpoint::tail_stored, LogCall::insert, 2),
     stop(Failpoint::tail_stored, LogCall::remove, 1),
@@ -119,6 +119,7 @@ class LogSubject : public Subject {
       const std::string what = std::string("unacknowledged calls of ") + kLogCallNames[kind];
       lines += few(what + " were kept", counted_.kept[kind], 5) + few(what + " were lost", counted_.lost[kind], 5);
     }
+    lines += few("unacknowledged creations were kept", counted_.kept[static_cast<unsigned>(LogCall::create)], 1);
     return lines + few("transactions were undone by a recovery", counted_.undone, 20);
   }
 
