@@ -11,20 +11,20 @@ from bench.frame.results import Json
 def rates(content: Json, path: Path) -> Path:
     """Saves and restores beside one copy of the same bytes, with the spread of repetitions."""
     results = content["results"]
-    bars = [
-        (f"save, {'staged' if one['staged'] else 'straight'}\n{tensors_text(one)}", one["save_gb_s"], one["plain_gb_s"])
-        for one in results["saves"]
-    ] + [(f"restore\n{tensors_text(one)}", one["restore_gb_s"], one["plain_gb_s"]) for one in results["restores"]]
+    saves, restores = results["saves"], results["restores"]
+    names = [f"save, {'staged' if one['staged'] else 'straight'}\n{tensors_text(one)}" for one in saves]
+    names += [f"restore\n{tensors_text(one)}" for one in restores]
+    ours: list[Json] = [one["save_gb_s"] for one in saves] + [one["restore_gb_s"] for one in restores]
+    plain: list[Json] = [one["plain_gb_s"] for one in [*saves, *restores]]
     figure, axes = new_figure("Checkpoints of a GPU's tensors", content["machine"]["name"])
-    for shift, place, label, colour in (
-        (-0.2, 1, "Holdfast", COLOURS["holdfast"]),
-        (0.2, 2, "one copy", COLOURS["tbb"]),
+    for shift, spreads, label, colour in (
+        (-0.2, ours, "Holdfast", COLOURS["holdfast"]),
+        (0.2, plain, "one copy", COLOURS["tbb"]),
     ):
-        spreads = [bar[place] for bar in bars]
         errors = [[one["median"] - one["low"] for one in spreads], [one["high"] - one["median"] for one in spreads]]
-        axes.bar([i + shift for i in range(len(bars))], [one["median"] for one in spreads], 0.4, yerr=errors,
+        axes.bar([i + shift for i in range(len(names))], [one["median"] for one in spreads], 0.4, yerr=errors,
                  color=colour, label=label)  # fmt: skip
-    axes.set_xticks(range(len(bars)), [bar[0] for bar in bars], fontsize=7)
+    axes.set_xticks(range(len(names)), names, fontsize=7)
     axes.set_ylabel("GB/s")
     axes.legend(frameon=False, fontsize=8, loc="lower right")
     return save(figure, path)

@@ -8,7 +8,10 @@ from bench.frame.results import Json
 
 def tensors_text(one: Json) -> str:
     """How many tensors of which size."""
-    return f"{one['tensors']:,} of {one['bytes'] / one['tensors'] / 2**20:.3g} MiB"
+    size = one["bytes"] / one["tensors"]
+    return (
+        f"{one['tensors']:,} of {size / 1e6:.3g} MB" if size >= 1e6 else f"{one['tensors']:,} of {size / 1024:.3g} KiB"
+    )
 
 
 def saves(content: Json) -> str:

@@ -15,7 +15,10 @@ def draw_all(folder: Path, out: Path) -> Iterable[Path]:
             content = read(path)
         except ValueError:
             continue  # another program's: the kill test, the history checker
-        draw = plots.get(content["benchmark"]) or plots.get(content["benchmark"].split("-")[0])
+        name = content["benchmark"]
+        while name and name not in plots:
+            name = name.rpartition("-")[0]
+        draw = plots.get(name)
         drawn = None if draw is None else draw(content, out / f"{content['machine']['name']}-{path.stem}.svg")
         if drawn is not None:
             yield drawn
