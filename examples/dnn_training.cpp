@@ -63,6 +63,7 @@ float* make_array() {
   cudaMemset(made, 0, kInputs * sizeof(float));
   return made;
 }
+void free_array(float* array) { cudaFree(array); }
 std::vector<float> on_host(const float* array) {
   std::vector<float> copy(kInputs);
   if (cudaMemcpy(copy.data(), array, kInputs * sizeof(float), cudaMemcpyDeviceToHost) != cudaSuccess) std::exit(1);
@@ -75,6 +76,7 @@ void calculate(float* weights, float* momenta, std::uint64_t step) {
   for (unsigned i = 0; i < kInputs; ++i) learn(weights + i, momenta + i, errors, i);
 }
 float* make_array() { return new float[kInputs](); }
+void free_array(float* array) { delete[] array; }
 std::vector<float> on_host(const float* array) { return {array, array + kInputs}; }
 #endif
 
@@ -117,5 +119,7 @@ int main(int count, char** words) {
   }
   std::printf("after step %llu: the weights are %016llx\n", static_cast<unsigned long long>(step),
               static_cast<unsigned long long>(digest));
+  free_array(weights);
+  free_array(momenta);
   return 0;
 }
