@@ -1,4 +1,4 @@
-"""The command, the tables and the picture of saves of a training."""
+"""The command of saves of a training."""
 
 import tempfile
 from collections.abc import Callable
@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bench.frame import figures, options, text
-from bench.frame.markdown import grid, spread_text
-from bench.frame.results import Json
+from bench.frame import options, text
 from bench.frame.running import running
 from bench.table.targets import pool_folder
 
@@ -67,54 +65,4 @@ def training_saves(
         options.finish(console, name, parameters, got, json_file, save, rooms)
 
 
-def steps(content: Json) -> str:
-    """A row for each number of steps between saves."""
-    rows = [
-        [f"{one['every']}", spread_text(one["without_ms"]), spread_text(one["with_ms"]), _more(one["slower"]),
-         spread_text(one["durable_ms"])]
-        for one in content["results"]["every"]
-    ]  # fmt: skip
-    return grid(["a save every", "ms a step, without", "with", "slower", "ms until durable"], rows)
-
-
-def beside(content: Json) -> str:
-    """A row for each way to save, every 10 steps."""
-    results = content["results"]
-    rows = [
-        [name, _more(results[key]["slower"]), spread_text(results[key]["call_ms"]),
-         spread_text(results[key]["durable_ms"])]
-        for key, name in (("holdfast", "Checkpoint"), ("dcp", "async_save"))
-    ]  # fmt: skip
-    return grid(["every 10 steps", "steps slower", "ms a call", "ms until durable"], rows)
-
-
-def _more(ratio: Json) -> str:
-    return f"{100 * (ratio['median'] - 1):.1f}%"
-
-
-def slower(content: Json, path: Path) -> Path:
-    """How much slower steps are, by the number of steps between saves."""
-    figure, axes = figures.new_figure("Steps slower with saves", content["machine"]["name"])
-    every = content["results"]["every"]
-    axes.plot([one["every"] for one in every], [100 * (one["slower"]["median"] - 1) for one in every], marker="o",
-              markersize=4, color=figures.COLOURS["holdfast"], label="Checkpoint")  # fmt: skip
-    theirs = 100 * (content["results"]["dcp"]["slower"]["median"] - 1)
-    axes.plot(
-        [10],
-        [theirs],
-        marker="s",
-        markersize=5,
-        linestyle="none",
-        color=figures.COLOURS["libcuckoo"],
-        label="async_save",
-    )
-    axes.set_xscale("log")
-    axes.set_xlabel("steps between saves")
-    axes.set_ylabel("% slower")
-    axes.legend(frameon=False, fontsize=8)
-    return figures.save(figure, path)
-
-
 COMMANDS: dict[str, Callable[..., None]] = {"training-saves": training_saves}
-TABLES: dict[str, Callable[[Json], str]] = {"training-saves": steps, "training-saves-beside": beside}
-PLOTS: dict[str, Callable[[Json, Path], Path]] = {"training-saves": slower}
