@@ -12,7 +12,7 @@ from bench.frame.main import app
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("_bench", reason="the benchmarks' module is not built")
-from bench.training_saves import commands  # noqa: E402
+from bench.training_saves import tables  # noqa: E402
 from bench.training_saves.model import Training  # noqa: E402
 
 
@@ -27,7 +27,7 @@ def test_it_measures_and_its_results_make_tables(tmp_path: Path) -> None:
     assert len(found["every"][0]["durable_ms"]["all"]) == 2, "a save before each of two steps"
     for path in ("every[every=3].slower.median", "sooner.median", "slowed.median", "drain.of_disk.median"):
         assert results.field(content, f"results.{path}") > 0
-    assert commands.steps(content).count("\n") == 3 and "async_save" in commands.beside(content)
+    assert tables.steps(content).count("\n") == 3 and "async_save" in tables.beside(content)
     assert list(tmp_path.iterdir()) == [tmp_path / "training-saves.json"], "it removes what it wrote"
 
 
