@@ -25,6 +25,15 @@ struct Avx512 {
     return count;
   }
 
+  template <class Ints>
+  static Ints widen(const std::uint8_t* bytes) {
+    return reinterpret_cast<Ints>(
+        _mm512_maskz_cvtepu8_epi32(0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes))));
+  }
+  static void every_fourth(const std::uint8_t* from, std::uint8_t* to) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xFFFF, _mm512_loadu_si512(from)));
+  }
+
   static constexpr std::uint32_t kNumbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 };
 }  // namespace

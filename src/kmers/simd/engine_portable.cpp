@@ -10,6 +10,15 @@ struct Portable {
   static std::size_t changes(const std::uint32_t* words, std::size_t n, std::uint32_t* numbers) {
     return changes_one_by_one(words, n, numbers);
   }
+  template <class Ints>
+  static Ints widen(const std::uint8_t* bytes) {
+    Ints numbers;
+    for (unsigned i = 0; i < kBytes / 4; ++i) numbers[i] = bytes[i];
+    return numbers;
+  }
+  static void every_fourth(const std::uint8_t* from, std::uint8_t* to) {
+    for (unsigned i = 0; i < kBytes / 4; ++i) to[i] = from[4 * i];
+  }
 };
 }  // namespace
 

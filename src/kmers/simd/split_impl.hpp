@@ -31,17 +31,15 @@ class Splitter {
   }
 
  private:
-  using Longs = typename VectorOf<std::uint64_t, Isa::kBytes>::type;
-  using SignedLongs = typename VectorOf<std::int64_t, Isa::kBytes>::type;
+  using Words = typename VectorOf<std::uint64_t, Isa::kBytes>::type;
   using Ints = typename VectorOf<std::uint32_t, Isa::kBytes>::type;
-  using HalfInts = typename VectorOf<std::uint32_t, Isa::kBytes / 2>::type;
   static constexpr std::size_t kPiece = 1024;  // k-mers
-  static constexpr unsigned kLongs = Isa::kBytes / 8, kInts = Isa::kBytes / 4;
-  static constexpr unsigned kAtOnce = 16;  // m-mers that begin in one word, and lie in it
+  static constexpr unsigned kInts = Isa::kBytes / 4;
   static constexpr std::size_t kMostBases = kPiece + 32;
 
   void piece(const std::uint8_t* codes, std::size_t n) {
-    pack(codes, n);
+    pack_fours(codes, n);
+    pack_words(n);
     const std::size_t kmers = n - how_.k + 1;
     hash(n - how_.m + 1);
     minimize(kmers);
@@ -52,21 +50,29 @@ class Splitter {
     emit(begins, kmers);
   }
 
-  /// Codes to words.
-  void pack(const std::uint8_t* codes, std::size_t n) {
-    const std::size_t words = (n + kBasesOfWord - 1) / kBasesOfWord;
-    for (std::size_t i = 0; i < words; ++i) {
-      std::uint64_t word = 0;
-      for (unsigned part = 0; part < 4; ++part) {
-        std::uint64_t eight = 0;
-        std::memcpy(&eight, codes + i * kBasesOfWord + part * 8, sizeof eight);
-        eight = __builtin_bswap64(eight) & 0x0303030303030303;
-        eight = (eight | eight >> 6) & 0x000F000F000F000F;
-        eight = (eight | eight >> 12) & 0x000000FF000000FF;
-        word = word << 16 | ((eight | eight >> 24) & 0xFFFF);
-      }
-      words_[i] = word;
+  /// From each base on, four bases in a byte, and their reverse complement. No code is more than two bits, so that bytes may be
+  /// shifted in words.
+  void pack_fours(const std::uint8_t* codes, std::size_t n) {
+    const Words threes = Words{} + 0x0303030303030303;
+    for (std::size_t at = 0; at < n; at += Isa::kBytes) {
+      const Words one = load<Words>(codes + at) & threes, next = load<Words>(codes + at + 1) & threes;
+      store(twos_ + at, Words(one << 2 | next));
+      store(reverse_twos_ + at, Words((one | next << 2) ^ 0x0F0F0F0F0F0F0F0F));
     }
+    for (std::size_t at = 0; at < n; at += Isa::kBytes) {
+      store(fours_ + at, Words(load<Words>(twos_ + at) << 4 | load<Words>(twos_ + at + 2)));
+      store(reverse_fours_ + at, Words(load<Words>(reverse_twos_ + at) | load<Words>(reverse_twos_ + at + 2) << 4));
+    }
+  }
+
+  /// Every fourth of the bytes, to words.
+  void pack_words(std::size_t n) {
+    const std::size_t words = (n + kBasesOfWord - 1) / kBasesOfWord;
+    auto* const bytes = reinterpret_cast<std::uint8_t*>(words_);
+    for (std::size_t at = 0; at < n; at += Isa::kBytes) {
+      Isa::every_fourth(fours_ + at, bytes + at / 4);
+    }
+    for (std::size_t i = 0; i < words; ++i) words_[i] = __builtin_bswap64(words_[i]);
     for (unsigned i = 0; i < 4; ++i) words_[words + i] = 0;
   }
 
@@ -77,25 +83,21 @@ class Splitter {
     return words_[at] << shift | words_[at + 1] >> 1 >> (63 - shift);
   }
 
-  /// Of each m-mer or its reverse complement, whichever is smaller.
+  /// Of each m-mer or its reverse complement, whichever is smaller. Fours overlap where m is less than 12: they agree.
   void hash(std::size_t mmers) {
-    static const Longs numbers = iota<Longs, std::uint64_t>();
-    const std::uint64_t mask = mask_of(how_.m);
-    const std::uint64_t top = 64 - 2 * how_.m;
-    for (std::size_t at = 0; at < mmers; at += kAtOnce) {
-      const std::uint64_t forward = word_at(at), reverse = reverse_complement(forward);
-      for (unsigned i = 0; i < kAtOnce; i += kLongs) {
-        const Longs twice = (numbers + i) * 2;
-        const Longs a = ((Longs{} + forward) >> (top - twice)) & mask;
-        const Longs b = ((Longs{} + reverse) >> twice) & mask;
-        const Longs least = reinterpret_cast<const SignedLongs&>(a) < reinterpret_cast<const SignedLongs&>(b) ? a : b;
-        store(&hashes_[at + i], mix(__builtin_convertvector(least, HalfInts)));
-      }
+    const unsigned last = how_.m - 4, middle = std::min(last, 4u);
+    for (std::size_t at = 0; at < mmers; at += kInts) {
+      const auto ints = [&](const std::uint8_t* from) { return Isa::template widen<Ints>(from + at); };
+      const Ints forward =
+          ints(fours_) << 2 * last | ints(fours_ + middle) << 2 * (last - middle) | ints(fours_ + last);
+      const Ints reverse =
+          ints(reverse_fours_) | ints(reverse_fours_ + middle) << 2 * middle | ints(reverse_fours_ + last) << 2 * last;
+      store(&hashes_[at], mix(forward < reverse ? forward : reverse));
     }
   }
 
   /// Its highest bits order m-mers, and its lowest choose bins: all depend on all of an m-mer.
-  static HalfInts mix(HalfInts x) {
+  static Ints mix(Ints x) {
     x *= 0x9E3779B1;
     x ^= x >> 15;
     x *= 0x85EBCA77;
@@ -131,7 +133,10 @@ class Splitter {
   const Splitting how_;
   BinWriter& bins_;
   const std::uint32_t bin_mask_;
-  std::uint64_t words_[kMostBases / kBasesOfWord + 5];
+  static constexpr std::size_t kSpare = 2 * 64;  // vectors may be read and written behind what is needed
+  std::uint8_t twos_[kMostBases + kSpare], reverse_twos_[kMostBases + kSpare];
+  std::uint8_t fours_[kMostBases + kSpare], reverse_fours_[kMostBases + kSpare];
+  std::uint64_t words_[(kMostBases + kSpare) / kBasesOfWord + 5];
   std::uint32_t hashes_[kMostBases + 64];
   std::uint32_t starts_[kPiece + 16];
 };
