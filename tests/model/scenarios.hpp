@@ -55,8 +55,8 @@ std::vector<std::uint64_t> keys_where(
 
 /// Every operation against every other, one each: on the same key, and on two that collide; there before, or not.
 std::vector<Scenario> pairs(Flavour flavour);
-/// Two callers with two operations each.
-std::vector<Scenario> quadruples(Flavour flavour, bool all);
+/// Two callers with two operations each: one in so many of all, spread over them.
+std::vector<Scenario> quadruples(Flavour flavour, unsigned one_in);
 /// Schedules that break a protocol which leaves something out. Each is named for what it shows.
 std::vector<Scenario> schedules(Flavour flavour);
 /// Of those, what is about columns (column_schedules.cpp).

@@ -322,10 +322,18 @@ TEST_P(Objects, AnEmptyPoolIsSmall) {
   EXPECT_LE(fs::file_size(folder + "/any.hold"), 6u << 20);
 }
 
+#if defined(HOLDFAST_SANITIZED)
+constexpr const char* kSmall = "size=4m";
+constexpr std::uint64_t kInSmall = 10'000;
+#else
+constexpr const char* kSmall = "size=16m";
+constexpr std::uint64_t kInSmall = 50'000;
+#endif
+
 TEST(ObjectsFull, TwoTablesFillOneMedium) {
   std::string folder = "/tmp/holdfast-objects-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  if (mount("holdfast-test", folder.c_str(), "tmpfs", 0, "size=16m") != 0) {
+  if (mount("holdfast-test", folder.c_str(), "tmpfs", 0, kSmall) != 0) {
     fs::remove(folder);
     GTEST_SKIP() << "only root can mount a small tmpfs";
   }
@@ -349,7 +357,7 @@ TEST(ObjectsFull, TwoTablesFillOneMedium) {
     }
     EXPECT_EQ(one.size(), in_one);
     EXPECT_EQ(two.size(), in_two);
-    EXPECT_GT(in_one + in_two, 50'000u);
+    EXPECT_GT(in_one + in_two, kInSmall);
     EXPECT_THROW(pool.create_table("three", options), NoSpace);
     EXPECT_TRUE(pool.check().errors.empty());
     EXPECT_EQ(pool.objects().size(), 2u);

@@ -70,7 +70,9 @@ class Pieces : public testing::Test {
     std::vector<std::uint64_t> out(kRows);
     const auto found = std::make_unique<bool[]>(kRows);
     EXPECT_EQ(table.find(keys.data(), out.data(), kRows, found.get()).of(Status::found), items);
-    for (std::size_t i = 0; i < kRows; ++i) EXPECT_EQ(out[i], found[i] ? values[i] : 0);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < kRows; ++i) wrong += out[i] != (found[i] ? values[i] : 0);
+    EXPECT_EQ(wrong, 0u);
     EXPECT_TRUE(table.check().errors.empty());
   }
 
@@ -115,6 +117,7 @@ TEST_F(Pieces, WhatRunsInBetweenMayDoAnything) {
     return true;
   };
   const BatchResult result = run(table, inserting(), between);
+  EXPECT_GE(pauses, 3);  // each of them
   EXPECT_EQ(result.of(Status::inserted) + result.of(Status::exists), kRows);
   expect_whole(table, kRows);
 }
@@ -133,10 +136,11 @@ TEST_F(Pieces, EndedInBetween) {
   EXPECT_EQ(result.of(Status::inserted) + result.of(Status::not_run), kRows);
   EXPECT_GT(result.of(Status::inserted), 0u);
   EXPECT_GT(result.of(Status::not_run), 0u);
+  std::size_t wrong = 0;
   for (std::size_t i = 0; i < kRows; ++i) {
-    EXPECT_FALSE(found[i]);
-    EXPECT_EQ(out[i], statuses[i] == Status::inserted ? values[i] : 0);
+    wrong += found[i] || out[i] != (statuses[i] == Status::inserted ? values[i] : 0);
   }
+  EXPECT_EQ(wrong, 0u);
   expect_whole(table, count(Status::inserted));
 }
 
