@@ -10,6 +10,7 @@
 #include "pool/medium/file.hpp"
 #include "pool/medium/mapping.hpp"
 #include "pool/medium/system.hpp"
+#include "pool/superblock.hpp"
 #include "support/random.hpp"
 
 namespace holdfast::memory {
