@@ -21,7 +21,7 @@ using test::KmerMap;
 using test::Random;
 
 #if defined(HOLDFAST_SANITIZED)  // a map of texts takes most of the time
-constexpr std::size_t kBases = 4'000;
+constexpr std::size_t kBases = 2'000;
 #else
 constexpr std::size_t kBases = 20'000;
 #endif
