@@ -34,16 +34,6 @@ function(holdfast_suite suite folder)
     list(APPEND sources ${kernels})
   endif()
 
-  # ThreadSanitizer has nothing to say of one thread: it gets the files of tests that name threads.
-  if(HOLDFAST_SANITIZE STREQUAL "thread")
-    foreach(source IN LISTS sources)
-      file(STRINGS "${source}" named REGEX "thread" LIMIT_COUNT 1)
-      if(source MATCHES "_test\\.cpp$" AND NOT named)
-        list(REMOVE_ITEM sources "${source}")
-      endif()
-    endforeach()
-  endif()
-
   set(children "")
   foreach(source IN LISTS sources)
     if(source MATCHES "_main\\.cpp$")
