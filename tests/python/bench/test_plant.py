@@ -59,6 +59,62 @@ def test_an_error_is_noticed_and_taken_out_again(
     assert (plant.TREE / "src" / "a.cpp").read_text() == "right\n"
 
 
+def test_an_interrupted_run_goes_on(
+    plant: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """With what was noticed of the same patch and the same code; anything else runs again."""
+    state = {"code": 1}
+    monkeypatch.setattr(plant.code, "noted", lambda root, rooms: dict(state))
+    again = ("--go-on", "--json", str(tmp_path / "planted.json"))
+    assert run(plant, monkeypatch, *again) == 0
+    assert "one: noticed" in capsys.readouterr().out
+    counts = plant.results.read(tmp_path / "planted.json")["results"]
+    assert (counts["planted"], counts["unnoticed"], counts["unrun"]) == (1, 0, 0)
+
+    assert run(plant, monkeypatch, *again) == 0
+    assert "one: noticed" not in capsys.readouterr().out, "it ran again"
+
+    other = tmp_path / "tests" / "planted" / "room" / "two.patch"
+    write(other, PATCH.replace("+wrong", "+left"))
+    assert run(plant, monkeypatch, *again) == 0
+    out = capsys.readouterr().out
+    assert "two: noticed" in out and "one: noticed" not in out
+
+    write(other, PATCH.replace("+wrong", "+false"))
+    assert run(plant, monkeypatch, *again) == 0
+    assert "two: noticed" in capsys.readouterr().out, "another patch of the same name"
+
+    state["code"] = 2
+    assert run(plant, monkeypatch, *again) == 0
+    out = capsys.readouterr().out
+    assert "one: noticed" in out and "two: noticed" in out
+
+
+def test_each_result_is_kept(plant: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    write(tmp_path / "tests" / "planted" / "room" / "two.patch", PATCH.replace("+wrong", "+left"))
+    judge, judged = plant.judge, []
+
+    def interrupted(planted: object) -> str:
+        if judged:
+            raise KeyboardInterrupt
+        judged.append(planted)
+        return str(judge(planted))
+
+    monkeypatch.setattr(plant, "judge", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(plant, monkeypatch, "--json", str(tmp_path / "planted.json"))
+    counts = plant.results.read(tmp_path / "planted.json")["results"]
+    assert (counts["planted"], counts["unrun"]) == (1, 1)
+
+
+def test_going_on_needs_a_file(
+    plant: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run(plant, monkeypatch, "--go-on")
+    assert "--go-on needs the --json FILE" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("program", "result"),
     [("true", "not noticed"), ("sleep 9", "ran for 1 s")],
