@@ -1,4 +1,4 @@
-// world_trace.cpp: what a caller has seen, of which its future depends, and the events of an order, for who reads of a failure.
+// world_trace.cpp: what a caller has seen, on which its next steps depend; and the events of a run, to be read after a failure.
 #include "gphash/model/world.hpp"
 
 #include "core/both.hpp"

@@ -10,16 +10,6 @@
 
 namespace holdfast::kmers {
 
-/// The numbers 1 to n - 1 of words that differ from the one before; some more words may be written behind them.
-inline std::size_t changes_one_by_one(const std::uint32_t* words, std::size_t n, std::uint32_t* numbers) {
-  std::size_t count = 0;
-  for (std::size_t i = 1; i < n; ++i) {
-    numbers[count] = static_cast<std::uint32_t>(i);
-    count += words[i] != words[i - 1];
-  }
-  return count;
-}
-
 template <class Isa>
 class Splitter {
  public:
@@ -44,7 +34,7 @@ class Splitter {
     hash(n - how_.m + 1);
     minimize(kmers);
     std::size_t begins = 0;
-    // Where the minimizer is another than before.
+    // Where the minimizer is another than before; some more numbers may be written behind them.
     const std::size_t starts = Isa::changes(hashes_, kmers, starts_);
     for (std::size_t i = 0; i < starts; ++i) begins = emit(begins, starts_[i]);
     emit(begins, kmers);
