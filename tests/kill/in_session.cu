@@ -3,12 +3,12 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <stdexcept>
 #include <vector>
 
 #include "core/failpoint.hpp"
 #include "holdfast/device_selection.cuh"
 #include "holdfast/table_ref.cuh"
+#include "mapped.cuh"
 
 namespace holdfast::test::kill {
 namespace {
@@ -18,26 +18,6 @@ struct Words {
   std::uint64_t word[kWords];
 };
 using Twelve = std::array<std::uint32_t, 3>;
-
-void must(cudaError_t code) {
-  if (code != cudaSuccess) throw std::runtime_error(std::string("in a session: ") + cudaGetErrorString(code));
-}
-
-/// An array of `n` in host memory that the GPU sees too.
-template <class T>
-class Mapped {
- public:
-  explicit Mapped(std::size_t n) {
-    must(cudaHostAlloc(reinterpret_cast<void**>(&data_), (n + 1) * sizeof(T), cudaHostAllocMapped));
-  }
-  ~Mapped() { static_cast<void>(cudaFreeHost(data_)); }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
-  T* get() const { return data_; }
-
- private:
-  T* data_ = nullptr;
-};
 
 template <class Key, class Value>
 struct KernelRows {

@@ -5,7 +5,7 @@
 //
 // There are four subjects, one after the other: a table in a pool of its own, the directory of a pool of many, a checkpoint, and logs
 // with transactions. `--kills` and `--seconds` are of each, but beside others the last two get half of them. With --large, which is about
-// tables, the others are left out; on a GPU the last two are.
+// tables, the others are left out.
 //
 // Of a hundred writers `--stops` (60, on a GPU 80) come from holdfast-kill-child, which lies beside this program and has failpoints, and
 // stop at one before they are killed. All others, and nearly all recoveries, are of the library as it is shipped.
@@ -98,7 +98,7 @@ constexpr SubjectFacts kSubjects[] = {
     {"log", make_log_subject, make_log_writer, make_log_reader},
 };
 
-/// What other than a table and a pool is written by the CPU alone, and needs fewer kills.
+/// What has fewer calls than a table and a pool, and needs fewer kills.
 bool is_minor(const char* subject) {
   return std::strcmp(subject, "checkpoint") == 0 || std::strcmp(subject, "log") == 0;
 }
@@ -106,7 +106,6 @@ bool is_minor(const char* subject) {
 /// Large batches are about tables alone.
 bool is_wanted(const Arguments& arguments, const SubjectFacts& subject) {
   if (arguments.subject != "all") return arguments.subject == subject.name;
-  if (arguments.options.on_gpu() && is_minor(subject.name)) return false;
   return !arguments.options.large || std::strcmp(subject.name, "table") == 0;
 }
 

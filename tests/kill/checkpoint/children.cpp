@@ -2,8 +2,11 @@
 #include "kill/children.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 #include <optional>
 
+#include "kill/checkpoint/on_gpu.hpp"
 #include "support/random.hpp"
 
 namespace holdfast::test::kill {
@@ -68,15 +71,36 @@ class CheckpointWriter : public Writer {
   /// So many saves, all in flight at once.
   void save(std::uint64_t count) {
     std::vector<std::pair<CheckpointEntry*, SaveTicket>> under_way;
+    InGpuMemory on_gpu;
     for (std::uint64_t i = 0; i < count; ++i) {
       CheckpointEntry& entry = begin(CheckpointCall::save);
       const StateOf state(ours_.round, entry.step);
-      under_way.emplace_back(&entry, checkpoint_->save(entry.step, state.tensors(), state.text()));
+      under_way.emplace_back(&entry, save(state, entry.step, on_gpu));
     }
     for (auto& [entry, ticket] : under_way) {
       ticket.wait();
       acknowledge(*entry);
     }
+  }
+
+#ifdef HOLDFAST_WITH_CUDA
+  using InGpuMemory = std::vector<std::unique_ptr<OnGpu>>;
+#else
+  struct InGpuMemory {};
+#endif
+  /// On a GPU none, one or two of its tensors are there, and are written over as soon as the save has begun.
+  SaveTicket save(const StateOf& state, std::uint64_t step, [[maybe_unused]] InGpuMemory& on_gpu) {
+#ifdef HOLDFAST_WITH_CUDA
+    if (ours_.round.gpu) {
+      Random random(mix(ours_.round.seed ^ 0x67, step));
+      on_gpu.push_back(std::make_unique<OnGpu>(state.tensors(), random.below(3)));
+      const SaveOptions how{.stage = random.chance(50)};
+      const SaveTicket ticket = checkpoint_->save(step, on_gpu.back()->tensors(), state.text(), how);
+      on_gpu.back()->overwrite();
+      return ticket;
+    }
+#endif
+    return checkpoint_->save(step, state.tensors(), state.text());
   }
 
   Shared& shared_;
@@ -118,6 +142,11 @@ class CheckpointReader : public Reader {
       for (const std::string& what : state.damage) damage += what + "; ";
       copy_text(found.damage, damage);
       found.has_newest = 1;
+#ifdef HOLDFAST_WITH_CUDA
+      if (std::strcmp(shared_.recovery_device, "cpu") == 0 || found.newest.flaw[0] != 0) return;
+      const std::string flaw = flaw_on_gpu(*checkpoint_, shared_.checkpoint.round);
+      if (!flaw.empty()) copy_text(found.newest.flaw, "on the GPU: " + flaw);
+#endif
     } catch (const ObjectNotFound&) {
     }
   }

@@ -23,8 +23,9 @@ struct CheckpointRound {
   std::uint64_t seed;
   std::uint32_t copies;
   bool flush;  ///< run the protocol of domain `power`
+  bool gpu;    ///< some tensors are in GPU memory
 };
-CheckpointRound make_checkpoint_round(std::uint64_t seed);
+CheckpointRound make_checkpoint_round(std::uint64_t seed, bool gpu);
 
 /// A state, derived from its step.
 class StateOf {

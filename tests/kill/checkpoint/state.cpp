@@ -6,9 +6,9 @@
 
 namespace holdfast::test::kill {
 
-CheckpointRound make_checkpoint_round(std::uint64_t seed) {
+CheckpointRound make_checkpoint_round(std::uint64_t seed, bool gpu) {
   Random random(mix(seed, 0x636b));
-  return {seed, static_cast<std::uint32_t>(2 + random.below(random.chance(70) ? 2 : 7)), random.chance(30)};
+  return {seed, static_cast<std::uint32_t>(2 + random.below(random.chance(70) ? 2 : 7)), random.chance(30), gpu};
 }
 
 StateOf::StateOf(const CheckpointRound& round, std::uint64_t step) : text_("step " + std::to_string(step)) {

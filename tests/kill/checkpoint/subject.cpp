@@ -39,7 +39,7 @@ class CheckpointSubject : public Subject {
   const char* name() const override { return "checkpoint"; }
   std::span<const char* const> kinds() const override { return kCheckpointCallNames; }
   std::uint64_t begin_pool(std::uint64_t seed, bool, Random& random) override {
-    round_ = make_checkpoint_round(seed);
+    round_ = make_checkpoint_round(seed, options_.on_gpu());
     oracle_.emplace(round_, counted_);
     return 6 + random.below(14);
   }
@@ -70,7 +70,11 @@ class CheckpointSubject : public Subject {
   }
 
   Pace pace() const override {
-    return {.slow = false, .longest_us = 50'000, .call_bits = 20, .patience_us = 1'000'000};
+    const bool slow = options_.on_gpu();
+    return {.slow = slow,
+            .longest_us = slow ? 200'000u : 50'000u,
+            .call_bits = 20,
+            .patience_us = slow ? 5'000'000u : 1'000'000u};
   }
   bool is_inside() const override { return shared_.checkpoint.inside.load(std::memory_order_acquire) != 0; }
   bool is_full() const override { return shared_.checkpoint.full.load(std::memory_order_acquire) != 0; }

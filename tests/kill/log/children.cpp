@@ -2,11 +2,13 @@
 #include "kill/children.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "holdfast/log.hpp"
 #include "holdfast/region.hpp"
 #include "holdfast/transaction.hpp"
+#include "kill/log/in_kernel.hpp"
 #include "support/random.hpp"
 
 namespace holdfast::test::kill {
@@ -32,18 +34,21 @@ struct LogObjects {
     options.capacity = shape.capacity;
     if (shape.partitions == 0) options.blocks = shape.blocks, options.threads = shape.threads;
     options.partitions = shape.partitions;
+    options.gpu = round.gpu;
     options.flush = round.flush;
     return options;
   }
-  void open(const LogRound& round) {
+  void open(const LogRound& round, bool gpu) {
     for (std::uint32_t log = 0; log < 3; ++log) {
       if (number_in(*pool, log) == 0) continue;
       LogOptions how;
+      how.gpu = gpu;
       how.flush = round.flush;
       logs[log].emplace(Log::open(*pool, kLogObjectNames[log], how));
     }
     if (number_in(*pool, kCells) != 0) {
       RegionOptions how;
+      how.gpu = gpu;
       how.flush = round.flush;
       cells.emplace(Region::open(*pool, kLogObjectNames[kCells], how));
     }
@@ -58,7 +63,7 @@ class LogWriter : public Writer {
   /// Creates what is not there, in order.
   void open() override {
     its_.pool.emplace(shared_.create != 0 ? Pool::create(shared_.path) : Pool::open(shared_.path));
-    its_.open(round_);
+    its_.open(round_, round_.gpu);
     for (std::uint32_t log = 0; log < 3; ++log) {
       if (!its_.logs[log]) {
         its_.logs[log].emplace(Log::create(*its_.pool, kLogObjectNames[log], its_.options(round_, log)));
@@ -68,6 +73,7 @@ class LogWriter : public Writer {
     }
     if (!its_.cells) {
       RegionOptions how;
+      how.gpu = round_.gpu;
       how.flush = round_.flush;
       its_.cells.emplace(
           Region::create(*its_.pool, kLogObjectNames[kCells], std::uint64_t{round_.region_words()} * 4, how));
@@ -118,27 +124,48 @@ class LogWriter : public Writer {
     ours_.inside.store(0, std::memory_order_release);
   }
 
+  /// Most calls on a GPU. The others are the CPU's, which the next kernel has to see.
+  bool in_kernel(const LogEntry& entry) const { return round_.gpu && mix(round_.seed, entry.id) % 4 != 0; }
+
   LogStatus carry_out(LogEntry& entry, const LogValue& value, const std::vector<LogUpdate>& updates) {
+    if (entry.call == LogCall::transaction) return update(entry, updates);
+    if (entry.call == LogCall::create) return create(entry);
     Log& log = *its_.logs[entry.log];
+#ifdef HOLDFAST_WITH_CUDA
+    if (entry.call != LogCall::truncate && in_kernel(entry)) {
+      return call_in_kernel(log, entry.call, entry.place, value);
+    }
+#endif
     switch (entry.call) {
       case LogCall::insert: return log.insert(entry.place, value.words, value.count * 4);
       case LogCall::remove: return log.remove(entry.place);
       case LogCall::clear: return log.clear(entry.place);
-      case LogCall::truncate: log.clear(); return LogStatus::ok;
-      case LogCall::transaction: return update(entry, updates);
-      default: return create(entry);
+      default: log.clear(); return LogStatus::ok;
     }
   }
 
   LogStatus update(const LogEntry& entry, const std::vector<LogUpdate>& updates) {
-    Transaction batch(*its_.logs[kUndo], *its_.cells);
+    const bool kernel = in_kernel(entry);
+    Transaction batch(*its_.logs[kUndo], *its_.cells, Domain::process,
+                      kernel ? holdfast::Writer::gpu : holdfast::Writer::cpu);
+    const LogStatus status = kernel ? in_a_kernel(batch, updates) : one_by_one(batch, updates);
+    if (status == LogStatus::ok && !gives_up(round_, entry.id)) batch.commit();
+    return status;
+  }
+  static LogStatus one_by_one(Transaction& batch, const std::vector<LogUpdate>& updates) {
     for (const LogUpdate& one : updates) {
       const LogStatus status =
           batch.update(one.place, std::uint64_t{one.offset} * 4, one.words, std::size_t{one.count} * 4);
       if (status != LogStatus::ok) return status;
     }
-    if (!gives_up(round_, entry.id)) batch.commit();
     return LogStatus::ok;
+  }
+  LogStatus in_a_kernel(Transaction& batch, const std::vector<LogUpdate>& updates) const {
+#ifdef HOLDFAST_WITH_CUDA
+    return update_in_kernel(batch, round_.logs[kUndo].threads, updates);
+#else
+    return one_by_one(batch, updates);
+#endif
   }
 
   LogStatus create(LogEntry& entry) {
@@ -164,7 +191,7 @@ class LogReader : public Reader {
   void open() override {
     its_.emplace();
     its_->pool.emplace(Pool::open(shared_.path));
-    its_->open(shared_.log.round);
+    its_->open(shared_.log.round, std::strcmp(shared_.recovery_device, "cpu") != 0);
     LogFound& found = shared_.log.found;
     found.undone = its_->recover() ? 1 : 0;
     found.undone_again = its_->recover() ? 1 : 0;

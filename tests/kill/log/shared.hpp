@@ -37,9 +37,10 @@ struct LogRound {
   LogShape logs[3];     ///< the two that are written, and that of transactions
   std::uint32_t slice;  ///< words of the region that each place of transactions updates
   bool flush;           ///< run the protocol of domain `power`
+  bool gpu;             ///< most calls are made in kernels; entries and updates have powers of two of words then
   std::uint32_t region_words() const { return logs[kUndo].places() * slice; }
 };
-LogRound make_log_round(std::uint64_t seed);
+LogRound make_log_round(std::uint64_t seed, bool gpu);
 
 /// The entry that the call `id` inserts into a log. Its first word is `id`, which is never 0.
 struct LogValue {

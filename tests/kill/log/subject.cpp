@@ -46,7 +46,7 @@ class LogSubject : public Subject {
   const char* name() const override { return "log"; }
   std::span<const char* const> kinds() const override { return kLogCallNames; }
   std::uint64_t begin_pool(std::uint64_t seed, bool, Random& random) override {
-    round_ = make_log_round(seed);
+    round_ = make_log_round(seed, options_.on_gpu());
     oracle_.emplace(round_, counted_);
     return 6 + random.below(14);
   }
@@ -84,7 +84,11 @@ class LogSubject : public Subject {
   }
 
   Pace pace() const override {
-    return {.slow = false, .longest_us = 30'000, .call_bits = 13, .patience_us = 1'000'000};
+    const bool slow = options_.on_gpu();
+    return {.slow = slow,
+            .longest_us = slow ? 100'000u : 30'000u,
+            .call_bits = slow ? 16u : 13u,
+            .patience_us = slow ? 5'000'000u : 1'000'000u};
   }
   bool is_inside() const override { return shared_.log.inside.load(std::memory_order_acquire) != 0; }
   bool is_full() const override { return shared_.log.full.load(std::memory_order_acquire) != 0; }
