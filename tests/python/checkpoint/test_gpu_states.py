@@ -130,6 +130,35 @@ def test_torch_tensors_are_saved_from_the_gpu_and_come_back(tmp_path: Path) -> N
 
 
 @no_gpu
+def test_a_state_for_which_gpu_memory_has_no_room_twice(tmp_path: Path) -> None:
+    """Staging it is refused, and nothing is lost; saving it without, or with room again, works."""
+    cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
+    runtime = cupy.cuda.runtime
+    array = cupy.full(64 << 20, 1, dtype=cupy.float32)
+    with hf.Checkpoint(tmp_path / "a.hold", copies=3) as checkpoint:
+        checkpoint.save({"a": array[:1000]}, 1).wait()
+        checkpoint.save({"a": array}, 2, stage=False).wait()
+        taken = []
+        try:
+            for size in (1 << 30, 64 << 20):  # all but 128 MiB and what is too little for a piece
+                while runtime.memGetInfo()[0] > size + (128 << 20):
+                    taken.append(runtime.malloc(size))
+            with pytest.raises(hf.DeviceError, match=r"stages 268435456 bytes .* save with stage=false"):
+                checkpoint.save({"a": array}, 3)
+            assert checkpoint.restore()[1] == 2
+            array.fill(4)
+            checkpoint.save({"a": array}, 4, stage=False).wait()
+        finally:
+            for address in taken:
+                runtime.free(address)
+        array.fill(5)
+        checkpoint.save({"a": array}, 5).wait()
+        back, step = checkpoint.restore()
+        assert step == 5 and (back["a"] == 5).all()
+        assert checkpoint.list()[1].step == 4
+
+
+@no_gpu
 def test_cupy_arrays_are_saved_from_the_gpu_and_come_back(tmp_path: Path) -> None:
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     array = cupy.arange(600_000, dtype=cupy.float32).reshape(600, 1000)
