@@ -155,7 +155,7 @@ def test_a_state_for_which_gpu_memory_has_no_room_twice(tmp_path: Path) -> None:
         checkpoint.save({"a": array}, 5).wait()
         back, step = checkpoint.restore()
         assert step == 5 and (back["a"] == 5).all()
-        assert checkpoint.list()[1].step == 4
+        assert checkpoint.saved[1]["step"] == 4
 
 
 @no_gpu
