@@ -1,8 +1,11 @@
-// logged_inserts.cu: a batch of inserts into a set-associative store, all of them or none after a crash. GPM §5.2, figure 6.
+// logged_inserts.cu: batches of inserts into a set-associative store; after a crash each is there as a whole, or not at all. GPM §5.2,
+// figure 6.
 //
-//   example_logged_inserts POOL
+//   example_logged_inserts POOL [BATCHES]      goes on where it was
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "holdfast/log.cuh"
@@ -10,6 +13,7 @@
 namespace {
 
 constexpr unsigned kSets = 4096, kWays = 8, kBlocks = 16, kThreads = 256;
+constexpr unsigned kPairs = kBlocks * kThreads / kWays;
 
 struct Pair {
   std::uint64_t key, value;
@@ -34,11 +38,34 @@ __global__ void insert(holdfast::TransactionRef batch, Pair* store, const Pair* 
   }
 }
 
+bool has(const holdfast::Pool& pool, const char* name) {
+  for (const holdfast::ObjectInfo& object : pool.objects()) {
+    if (object.name == name) return true;
+  }
+  return false;
+}
+
+/// Values are the number of their batch. That of all pairs, 0 where there is none; or an end: some are of another.
+std::uint64_t batch_in(const holdfast::Region& store) {
+  std::uint64_t batch = 0, found = 0;
+  for (const Pair& pair : store.as<Pair>()) {
+    if (pair.key == 0) continue;
+    if (found++ == 0) batch = pair.value;
+    if (pair.value != batch) {
+      std::printf("key %llu is of batch %llu, and another of %llu\n", static_cast<unsigned long long>(pair.key),
+                  static_cast<unsigned long long>(pair.value), static_cast<unsigned long long>(batch));
+      std::exit(1);
+    }
+  }
+  if (found != 0 && found != kPairs) std::exit(1);
+  return batch;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   const std::string path = count > 1 ? words[1] : "/dev/shm/logged_inserts.hold";
-  constexpr unsigned kPairs = kBlocks * kThreads / kWays;
+  const std::uint64_t last = count > 2 ? std::strtoull(words[2], nullptr, 10) : 20;
   Pair* pairs = nullptr;
   unsigned* failed = nullptr;
   if (cudaMallocManaged(&pairs, kPairs * sizeof *pairs) != cudaSuccess ||
@@ -48,22 +75,28 @@ int main(int count, char** words) {
   }
   *failed = 0;
 
-  holdfast::Pool pool = holdfast::Pool::create(path, true);
-  holdfast::Region store = holdfast::Region::create(pool, "store", kSets * kWays * sizeof(Pair), {.gpu = true});
-  holdfast::Log log = holdfast::Log::create(
-      pool, "undo", {.entry_bytes = sizeof(Pair) + 8, .blocks = kBlocks, .threads = kThreads, .gpu = true});
-  holdfast::Transaction::recover(log, store);  // nothing to undo: the store is new
-  for (unsigned run = 0; run < 2; ++run) {
-    for (unsigned i = 0; i < kPairs; ++i) pairs[i] = {i + 1, (run + 1) * 1000 + i};
+  holdfast::Pool pool = std::filesystem::exists(path) ? holdfast::Pool::open(path) : holdfast::Pool::create(path);
+  holdfast::Region store = has(pool, "store")
+                               ? holdfast::Region::open(pool, "store", {.gpu = true})
+                               : holdfast::Region::create(pool, "store", kSets * kWays * sizeof(Pair), {.gpu = true});
+  holdfast::Log log =
+      has(pool, "undo")
+          ? holdfast::Log::open(pool, "undo", {.gpu = true})
+          : holdfast::Log::create(
+                pool, "undo", {.entry_bytes = sizeof(Pair) + 8, .blocks = kBlocks, .threads = kThreads, .gpu = true});
+  holdfast::Transaction::recover(log, store);  // undoes the batch in which it was killed
+  std::uint64_t done = batch_in(store);
+  std::printf("begins at batch %llu\n", static_cast<unsigned long long>(done));
+  for (std::uint64_t number = done + 1; number <= last + 1; ++number) {
+    for (unsigned i = 0; i < kPairs; ++i) pairs[i] = {i + 1, number};
     holdfast::Transaction batch(log, store, holdfast::Domain::process, holdfast::Writer::gpu);
     const holdfast::TransactionHandle handle = batch.handle();
     insert<<<kBlocks, kThreads>>>(holdfast::TransactionRef(handle), reinterpret_cast<Pair*>(handle.region), pairs,
                                   kPairs, failed);
     if (cudaDeviceSynchronize() != cudaSuccess || *failed != 0) return 1;
-    if (run == 0) batch.commit();  // the second is given up, as by a crash
+    if (number <= last) batch.commit();  // one more is given up, as by a crash
   }
-  unsigned right = 0;
-  for (const Pair& pair : store.as<Pair>()) right += pair.key != 0 && pair.value == 1000 + pair.key - 1;
-  std::printf("%u of %u pairs are those of the batch that was committed\n", right, kPairs);
-  return right == kPairs ? 0 : 1;
+  done = batch_in(store);
+  std::printf("after batch %llu: all %u pairs are of it\n", static_cast<unsigned long long>(done), kPairs);
+  return done >= last ? 0 : 1;
 }
