@@ -28,7 +28,7 @@ Json study_churn(const Setup& setup) {
     const auto read = [&](std::uint64_t first) {
       Random random(i + 1);
       double seconds = 0;
-      const MemoryStats before = table.stats();
+      const MemoryStats::Work before = table.stats().work;
       std::vector<std::uint64_t> out(kRows);
       std::uint64_t done = 0;
       for (; done < setup.operations; done += kRows) {
@@ -40,7 +40,7 @@ Json study_churn(const Setup& setup) {
           if (out[r] != value_of(keys[r])) throw Error("a value is wrong");
         }
       }
-      const MemoryStats after = table.stats();
+      const MemoryStats::Work after = table.stats().work;
       lines.push_back(static_cast<double>(after.lines - before.lines) /
                       static_cast<double>(after.operations - before.operations));
       return static_cast<double>(done) / seconds / 1e6;

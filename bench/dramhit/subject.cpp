@@ -74,13 +74,13 @@ class DramhitSubject final : public Subject {
   std::unique_ptr<Caller> caller(bool silent) override {
     return std::make_unique<DramhitCaller>(table_, silent, depth_);
   }
-  bool is_silent() const override { return table_.stats().partitions != 0; }
+  bool is_silent() const override { return table_.stats().partitions.count != 0; }
   unsigned changers(unsigned threads) const override {
-    const unsigned partitions = table_.stats().partitions;
+    const unsigned partitions = table_.stats().partitions.count;
     return threads > partitions ? threads - partitions : 1;
   }
-  std::uint64_t lines() const override { return table_.stats().lines; }
-  std::uint64_t operations() const override { return table_.stats().operations; }
+  std::uint64_t lines() const override { return table_.stats().work.lines; }
+  std::uint64_t operations() const override { return table_.stats().work.operations; }
 
  private:
   static MemoryOptions options(std::uint64_t capacity, unsigned partitions) {

@@ -45,18 +45,48 @@ struct KmerWatch {
   std::function<void(const KmerProgress&)> progress = {};
 };
 
+/// Figures about a count, by subject.
 struct KmerStats {
-  std::uint64_t records = 0, bases = 0;  ///< of the input; `bases` with all letters
-  std::uint64_t kmers = 0;               ///< occurrences
-  std::uint64_t distinct = 0;            ///< whatever their counts
-  std::uint64_t text_bytes = 0;          ///< of the input, inflated
-  std::uint64_t spilled_bytes = 0;       ///< that went to the file in `folder`
-  unsigned threads = 0, bins = 0;
-  std::string instructions;  ///< portable, avx2 or avx512
+  /// What was read.
+  struct Input {
+    std::uint64_t records = 0;     ///< of FASTA and FASTQ
+    std::uint64_t bases = 0;       ///< letters of sequences, those that end a k-mer too
+    std::uint64_t text_bytes = 0;  ///< of the files, inflated
+  } input;
+
+  /// What has been counted up to now, with what the bounds leave out.
+  struct Counted {
+    std::uint64_t kmers = 0;     ///< occurrences
+    std::uint64_t distinct = 0;  ///< k-mers
+  } counted;
+
+  /// What works on it.
+  struct Machine {
+    unsigned threads = 0;      ///< that read, and then count
+    std::string instructions;  ///< portable, avx2 or avx512
+  } machine;
+
+  /// How the k-mers are divided.
+  struct Bins {
+    unsigned count = 0;               ///< 0: k is small, and each k-mer has a counter of its own
+    std::uint64_t spilled_bytes = 0;  ///< that did not fit in memory, and went to the file in KmerOptions::folder
+  } bins;
+
   /// Seconds, summed over threads.
-  double reading = 0, inflating = 0, splitting = 0, spilling = 0, counting = 0;
-  double writing = 0;                          ///< of who takes the k-mers, between calls of `next`
-  double read_seconds = 0, count_seconds = 0;  ///< of the two stages, as a clock on the wall shows them
+  struct ThreadTime {
+    double reading = 0;    ///< the files' bytes
+    double inflating = 0;  ///< gzip
+    double splitting = 0;  ///< text into k-mers
+    double spilling = 0;   ///< to and from the file
+    double counting = 0;   ///< and leaving out what the bounds say
+    double writing = 0;    ///< of who takes the k-mers, between calls of `next`
+  } thread_time;
+
+  /// Seconds of each stage, as a clock on the wall shows them.
+  struct WallTime {
+    double reading = 0;   ///< `read`
+    double counting = 0;  ///< from the first call of `next` to the one that finds no more
+  } wall_time;
 };
 
 /// One count: made, read into, and then taken from until nothing is left. Movable, not copyable.

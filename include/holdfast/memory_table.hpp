@@ -35,16 +35,35 @@ struct MemoryOptions {
   unsigned partitions = 0;
 };
 
-/// Figures about a table in memory.
+/// Figures about a table in memory, by subject. Counts begin when the table is made.
 struct MemoryStats {
-  std::uint64_t size = 0, slots = 0, bytes = 0;
-  std::uint64_t growths = 0;                ///< moves to another array; some only tidy up
-  std::uint64_t operations = 0, lines = 0;  ///< answered, and cache lines (records) looked at for them
-  unsigned threads = 1, nodes = 1;          ///< NUMA nodes of the machine
-  unsigned partitions = 0;
-  std::uint64_t refused = 0;  ///< changes of handles that came when their partition had no slot left
-  bool interleaved = false;
-  std::string tile;  ///< instructions that look at a line
+  /// What works on it.
+  struct Machine {
+    unsigned threads = 1;  ///< that a batch may use
+    unsigned nodes = 1;    ///< NUMA nodes of the machine
+    std::string tile;      ///< instructions that look at a line: portable, avx2 or avx512
+  } machine;
+
+  /// What is in it, and where that lies.
+  struct Space {
+    std::uint64_t size = 0;    ///< items
+    std::uint64_t slots = 0;   ///< items that the present array could hold
+    std::uint64_t bytes = 0;   ///< of the present array
+    bool interleaved = false;  ///< its pages are interleaved over all NUMA nodes
+  } space;
+
+  /// What batches and handles did.
+  struct Work {
+    std::uint64_t operations = 0;  ///< answered
+    std::uint64_t lines = 0;       ///< cache lines, or records, looked at for them
+    std::uint64_t growths = 0;     ///< moves to another array; some only tidy up
+  } work;
+
+  /// Of a partitioned table.
+  struct Partitions {
+    unsigned count = 0;         ///< 0: it is none
+    std::uint64_t refused = 0;  ///< changes of handles that came when their partition had no slot left
+  } partitions;
 };
 
 /// Answers of a handle, in any order: row i is about the operation that was given `ids[i]`. The caller's memory.

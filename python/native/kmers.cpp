@@ -51,23 +51,23 @@ std::size_t next(KmerCounts& counts, std::uintptr_t kmers, std::uintptr_t number
 Dict stats(const KmerCounts& counts) {
   const KmerStats s = counts.stats();
   Dict result;
-  result["records"] = s.records;
-  result["bases"] = s.bases;
-  result["kmers"] = s.kmers;
-  result["distinct"] = s.distinct;
-  result["text_bytes"] = s.text_bytes;
-  result["spilled_bytes"] = s.spilled_bytes;
-  result["threads"] = s.threads;
-  result["bins"] = s.bins;
-  result["instructions"] = s.instructions;
-  result["reading"] = s.reading;
-  result["inflating"] = s.inflating;
-  result["splitting"] = s.splitting;
-  result["spilling"] = s.spilling;
-  result["counting"] = s.counting;
-  result["writing"] = s.writing;
-  result["read_seconds"] = s.read_seconds;
-  result["count_seconds"] = s.count_seconds;
+  result["records"] = s.input.records;
+  result["bases"] = s.input.bases;
+  result["kmers"] = s.counted.kmers;
+  result["distinct"] = s.counted.distinct;
+  result["text_bytes"] = s.input.text_bytes;
+  result["spilled_bytes"] = s.bins.spilled_bytes;
+  result["threads"] = s.machine.threads;
+  result["bins"] = s.bins.count;
+  result["instructions"] = s.machine.instructions;
+  result["reading"] = s.thread_time.reading;
+  result["inflating"] = s.thread_time.inflating;
+  result["splitting"] = s.thread_time.splitting;
+  result["spilling"] = s.thread_time.spilling;
+  result["counting"] = s.thread_time.counting;
+  result["writing"] = s.thread_time.writing;
+  result["read_seconds"] = s.wall_time.reading;
+  result["count_seconds"] = s.wall_time.counting;
   return result;
 }
 

@@ -37,18 +37,18 @@ Dict stats(const HeldMemoryTable& table) {
     s = table.stats();
   }
   Dict result;
-  result["size"] = s.size;
-  result["slots"] = s.slots;
-  result["bytes"] = s.bytes;
-  result["growths"] = s.growths;
-  result["operations"] = s.operations;
-  result["lines"] = s.lines;
-  result["threads"] = s.threads;
-  result["partitions"] = s.partitions;
-  result["refused"] = s.refused;
-  result["nodes"] = s.nodes;
-  result["interleaved"] = s.interleaved;
-  result["tile"] = s.tile;
+  result["size"] = s.space.size;
+  result["slots"] = s.space.slots;
+  result["bytes"] = s.space.bytes;
+  result["growths"] = s.work.growths;
+  result["operations"] = s.work.operations;
+  result["lines"] = s.work.lines;
+  result["threads"] = s.machine.threads;
+  result["partitions"] = s.partitions.count;
+  result["refused"] = s.partitions.refused;
+  result["nodes"] = s.machine.nodes;
+  result["interleaved"] = s.space.interleaved;
+  result["tile"] = s.machine.tile;
   return result;
 }
 

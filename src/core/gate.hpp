@@ -34,7 +34,7 @@ class Gate {
 
   void lock() {
     enter();
-    const std::lock_guard turn(turnstile_);  // newcomers wait here while those inside leave
+    const std::lock_guard entry(turnstile_);  // newcomers wait here while those inside leave
     mutex_.lock();
   }
   void unlock() {
@@ -43,7 +43,7 @@ class Gate {
   }
   void lock_shared() {
     enter();
-    { const std::lock_guard turn(turnstile_); }
+    { const std::lock_guard entry(turnstile_); }
     mutex_.lock_shared();
   }
   void unlock_shared() {

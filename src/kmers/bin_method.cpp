@@ -72,9 +72,9 @@ class BinMethod final : public Method {
     return std::make_unique<BinCounter>(bins_, how_.k, canonical_);
   }
   void report(KmerStats& stats) const override {
-    stats.bins = bins_.count();
-    stats.spilled_bytes = bins_.spilled_bytes();
-    stats.spilling = bins_.spill_seconds();
+    stats.bins.count = bins_.count();
+    stats.bins.spilled_bytes = bins_.spilled_bytes();
+    stats.thread_time.spilling = bins_.spill_seconds();
   }
 
  private:

@@ -60,8 +60,8 @@ bool stops(const KmerWatch& watch, const KmerProgress& progress) {
 class KmerCounts::Impl {
  public:
   explicit Impl(const KmerOptions& options) : options_(checked(options)), queue_(2 * std::size_t{options_.threads}) {
-    stats_.threads = options_.threads;
-    stats_.instructions = engine().name();
+    stats_.machine.threads = options_.threads;
+    stats_.machine.instructions = engine().name();
   }
   ~Impl() {
     queue_.stop();
@@ -93,7 +93,7 @@ class KmerCounts::Impl {
     readers.join();
     readers.rethrow();
     reading.report(stats_);
-    stats_.read_seconds = seconds_since(begin);
+    stats_.wall_time.reading = seconds_since(begin);
     is_read_ = !stopped;
     return !stopped;
   } catch (const std::bad_alloc&) {
@@ -122,10 +122,10 @@ class KmerCounts::Impl {
 
   KmerStats stats() const {
     KmerStats stats = stats_;
-    stats.kmers = kmers_;
-    stats.distinct = distinct_;
-    stats.counting = busy_;
-    stats.writing = writing_;
+    stats.counted.kmers = kmers_;
+    stats.counted.distinct = distinct_;
+    stats.thread_time.counting = busy_;
+    stats.thread_time.writing = writing_;
     if (method_) method_->report(stats);
     return stats;
   }
@@ -176,7 +176,7 @@ class KmerCounts::Impl {
     }
     counters_.join();
     counters_.rethrow();
-    if (stats_.count_seconds == 0) stats_.count_seconds = seconds_since(begin_);
+    if (stats_.wall_time.counting == 0) stats_.wall_time.counting = seconds_since(begin_);
     return false;
   }
 

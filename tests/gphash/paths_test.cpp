@@ -18,7 +18,7 @@ SearchFacts many_rows() {
 TEST(SearchPaths, AreOrderedWhereValuesAreFarAndRowsMany) {
   SearchFacts facts = many_rows();
   EXPECT_EQ(path_of(facts), SearchPath::ordered);
-  facts.head_start = 1000;
+  facts.pipelined_rows = 1000;
   EXPECT_EQ(path_of(facts), SearchPath::two_parts);
   facts.slots_are_far = true;
   EXPECT_EQ(path_of(facts), SearchPath::by_both);

@@ -73,12 +73,12 @@ TEST_F(Kmers, AreThoseCountedNaively) {
         ASSERT_TRUE(counts.read(files_));
         EXPECT_EQ(taken(counts, k), right) << "k " << k;
         const KmerStats stats = counts.stats();
-        EXPECT_EQ(stats.distinct, right.size());
-        EXPECT_EQ(stats.records, sequences_.size());
-        EXPECT_EQ(stats.bases, sequences_.size() * kBases);
+        EXPECT_EQ(stats.counted.distinct, right.size());
+        EXPECT_EQ(stats.input.records, sequences_.size());
+        EXPECT_EQ(stats.input.bases, sequences_.size() * kBases);
         std::uint64_t all = 0;
         for (const auto& [kmer, count] : right) all += count;
-        EXPECT_EQ(stats.kmers, all);
+        EXPECT_EQ(stats.counted.kmers, all);
       }
     }
   }
@@ -181,16 +181,16 @@ TEST_F(Kmers, WhoWaitsForAPipeMayStop) {
 TEST_F(Kmers, TimesAreThoseOfStages) {
   KmerCounts counts({.k = 21, .threads = 2});
   ASSERT_TRUE(counts.read(files_));
-  EXPECT_EQ(counts.stats().counting, 0);
+  EXPECT_EQ(counts.stats().thread_time.counting, 0);
   std::vector<std::uint64_t> rows(1000), numbers(1000);
   ASSERT_EQ(counts.next(rows, numbers), rows.size());
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   while (counts.next(rows, numbers) != 0) {
   }
   const KmerStats stats = counts.stats();
-  EXPECT_GT(stats.splitting, 0);
-  EXPECT_GT(stats.counting, 0);
-  EXPECT_GE(stats.writing, 0.02);
+  EXPECT_GT(stats.thread_time.splitting, 0);
+  EXPECT_GT(stats.thread_time.counting, 0);
+  EXPECT_GE(stats.thread_time.writing, 0.02);
 }
 
 /// Stands for the limits of a container.

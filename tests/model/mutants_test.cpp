@@ -67,7 +67,7 @@ constexpr Mutant kMutants[] = {
     MUTANT(fence_directory),
     MUTANT(score_before_commit),
 };
-constexpr std::size_t kOfCaches = 9;  // the last steps: cache_map_test.cpp, bucket_map_test.cpp, known_key_test.cpp
+constexpr std::size_t kOfCaches = 9;  // the last steps: cache_map_test.cpp, bucket_map_test.cpp, key_directory_test.cpp
 static_assert(std::size(kMutants) + kOfCaches == static_cast<std::size_t>(Step::count), "every step has its mutant");
 
 /// Leaves a step out for a scope.

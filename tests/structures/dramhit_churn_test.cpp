@@ -32,7 +32,8 @@ class DramhitChurn : public testing::TestWithParam<Churned> {};
 TEST_P(DramhitChurn, AfterItASearchTakesHardlyMoreLines) {
   const test::UseTile tile(GetParam().tile);
   MemoryTable table({.capacity = 30'000, .threads = 1, .grows = false, .seed = 6, .partitions = GetParam().partitions});
-  if (table.stats().tile == std::string_view("portable")) GTEST_SKIP() << "there, slots do not pass from key to key";
+  if (table.stats().machine.tile == std::string_view("portable"))
+    GTEST_SKIP() << "there, slots do not pass from key to key";
   const std::uint64_t items = table.slots() * 3 / 4, turns = table.slots() * 10 / 1000 * 1000;
   std::vector<std::uint64_t> keys(items), values(items);
   const auto fill = [&](std::uint64_t first, std::size_t n) {
@@ -40,9 +41,9 @@ TEST_P(DramhitChurn, AfterItASearchTakesHardlyMoreLines) {
   };
   const auto lines = [&](std::uint64_t first) {  // a search
     fill(first, items);
-    const MemoryStats before = table.stats();
+    const MemoryStats::Work before = table.stats().work;
     table.find(keys.data(), values.data(), items);
-    const MemoryStats after = table.stats();
+    const MemoryStats::Work after = table.stats().work;
     return static_cast<double>(after.lines - before.lines) / static_cast<double>(items);
   };
   fill(0, items);
@@ -65,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, DramhitChurn,
                                          Churned{"avx2", 2}));
 
 TEST(DramhitChurn, NoSearchOrExportMissesAndNoSumLosesAKeyThatComesBack) {
-  const bool passes = MemoryTable({.capacity = 1000}).stats().tile != "portable";
+  const bool passes = MemoryTable({.capacity = 1000}).stats().machine.tile != "portable";
   MemoryTable table({.capacity = 12'000, .threads = 1, .grows = !passes});
   constexpr std::uint64_t kKept = 3000;  // among those that come and go
 #if defined(HOLDFAST_SANITIZED)
@@ -177,7 +178,7 @@ TEST(DramhitChurn, ASearchThatWaitsForAKeyToComeLetsOthersRun) {
   EXPECT_FALSE(found);
   MemoryStats stats;
   core.figures(stats);
-  EXPECT_LT(stats.lines, 3'000'000u) << "it looked until its time was over, again and again";
+  EXPECT_LT(stats.work.lines, 3'000'000u) << "it looked until its time was over, again and again";
 }
 
 }  // namespace

@@ -96,8 +96,8 @@ TEST(DramhitPartitions, SumsOfSkewedKeysArriveBesideReaders) {
     stop = true;
     reader.join();
     EXPECT_EQ(sum_of(table), 2 * kAdds);
-    EXPECT_EQ(table.stats().refused, 0u);
-    EXPECT_EQ(table.stats().partitions, partitions);
+    EXPECT_EQ(table.stats().partitions.refused, 0u);
+    EXPECT_EQ(table.stats().partitions.count, partitions);
   }
 }
 
@@ -200,7 +200,7 @@ TEST(DramhitPartitions, AFullPartitionTakesNoMoreAndTheRestStands) {
     ASSERT_TRUE(handle.flush(no_answers));
     EXPECT_LT(taken, table.slots());
     EXPECT_GT(taken, table.slots() * 8 / 10);
-    EXPECT_EQ(table.size() + table.stats().refused, taken);
+    EXPECT_EQ(table.size() + table.stats().partitions.refused, taken);
     const std::uint64_t key = test::mix(0);
     EXPECT_EQ(handle.erase(&key, {}, 1, no_answers), 1u) << "a full partition lets keys go";
     ASSERT_TRUE(handle.flush(no_answers));

@@ -119,7 +119,7 @@ TEST_P(DramhitThreads, EveryKeyIsThereOnceOrNot) {
   EXPECT_EQ(table.export_batch(cursor, keys.data(), nullptr, load.keys + 1), items) << "a key has two slots";
 #if !defined(HOLDFAST_SANITIZED)  // fewer rounds add too few keys
   if (load.grows && load.keys > 10'000) {
-    EXPECT_GT(table.stats().growths, 0u);
+    EXPECT_GT(table.stats().work.growths, 0u);
   }
 #endif
 }
@@ -325,7 +325,7 @@ TEST(DramhitErrors, WithoutMemoryForAGrowthTheRestStands) {
 
 TEST(DramhitErase, ErasedSlotsAreUsedAgain) {
   // Where slots are read by two loads, they do not pass from key to key: the table tidies up now and then.
-  const bool passes = MemoryTable({.capacity = 1000}).stats().tile != "portable";
+  const bool passes = MemoryTable({.capacity = 1000}).stats().machine.tile != "portable";
   MemoryTable table({.capacity = 1000, .grows = !passes});
   const std::uint64_t items = table.slots() * 3 / 4, slots = table.slots();
   for (std::uint64_t i = 0; i < items * 11; ++i) {  // ten times all of them

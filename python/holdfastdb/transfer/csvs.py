@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,6 +31,12 @@ _MOST_BYTES = 16 << 20  # of text in a batch
 _FIELD_LIMIT = 1 << 20  # characters in a cell; a value has 64 KiB
 _HASHED = 1 << 20
 _BOM = b"\xef\xbb\xbf"
+
+
+def _sha256() -> Any:
+    from hashlib import sha256  # takes as long to import as a tenth of this package
+
+    return sha256()
 
 
 class _Lines:
@@ -91,7 +96,7 @@ class CsvSource:
         self.total = path.stat().st_size
         self._path, self._key_bytes = path, key_bytes
         self._lines = _Lines(path)
-        self._hash = hashlib.sha256()
+        self._hash = _sha256()
         self._bytes = 0  # hashed
         self._line = 0  # the last one of them
         head = self._heading()
@@ -108,7 +113,7 @@ class CsvSource:
         if not headed:
             self._lines.close()
             self._lines = _Lines(path)
-            self._hash, self._bytes, self._line = hashlib.sha256(), 0, 0
+            self._hash, self._bytes, self._line = _sha256(), 0, 0
 
     def _heading(self) -> list[str]:
         """The first row that is not blank."""
@@ -151,7 +156,7 @@ class CsvSource:
         """Continues behind the rows that an earlier source of the same file gave."""
         self._lines.close()
         self._lines = _Lines(self._path)
-        self._hash, self._bytes, self._line = hashlib.sha256(), place["bytes"], place["line"]
+        self._hash, self._bytes, self._line = _sha256(), place["bytes"], place["line"]
         self._lines.skip(self._bytes, self._hash)
         if self._hash.hexdigest() != place["sha256"]:
             raise InvalidArgument(

@@ -1,4 +1,4 @@
-// cells.cpp: the bitmap of free cells, its limbo, and each thread's purse.
+// cells.cpp: the bitmap of free cells, the retired ones, and each thread's cache of free ones.
 #include "gphash/cpu/cells.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace holdfast::machine::cpu {
 
 namespace {
-constexpr std::size_t kPurse = 256;  // cells a thread takes at once
+constexpr std::size_t kThreadCells = 256;  // cells a thread takes at once
 }  // namespace
 
 void Cells::reset(std::uint64_t cells) {
@@ -22,7 +22,7 @@ void Cells::reset(std::uint64_t cells) {
   total_ = cells;
   free_ = 0;
   cursor_ = 0;
-  limbo_.clear();
+  retired_.clear();
 }
 
 bool Cells::mark_live(std::uint64_t cell) {
@@ -89,10 +89,10 @@ void Cells::retire(const std::vector<std::uint64_t>& cells) {
     const std::lock_guard lock(mutex_);
     // The epoch is read after the slots were changed: whoever enters a later one cannot see these cells.
     epoch = epochs_.now();
-    if (!limbo_.empty() && limbo_.back().epoch == epoch) {
-      limbo_.back().cells.insert(limbo_.back().cells.end(), cells.begin(), cells.end());
+    if (!retired_.empty() && retired_.back().epoch == epoch) {
+      retired_.back().cells.insert(retired_.back().cells.end(), cells.begin(), cells.end());
     } else {
-      limbo_.push_back({epoch, cells});
+      retired_.push_back({epoch, cells});
     }
     return;
   } catch (const std::bad_alloc&) {
@@ -103,12 +103,12 @@ void Cells::retire(const std::vector<std::uint64_t>& cells) {
 
 bool Cells::reclaim() {
   const std::lock_guard lock(mutex_);
-  for (int i = 0; i < 2 && !limbo_.empty(); ++i) epochs_.try_advance();
-  while (!limbo_.empty() && limbo_.front().epoch + 2 <= epochs_.now()) {
-    for (const std::uint64_t cell : limbo_.front().cells) set_free(cell);
-    limbo_.pop_front();
+  for (int i = 0; i < 2 && !retired_.empty(); ++i) epochs_.try_advance();
+  while (!retired_.empty() && retired_.front().epoch + 2 <= epochs_.now()) {
+    for (const std::uint64_t cell : retired_.front().cells) set_free(cell);
+    retired_.pop_front();
   }
-  return !limbo_.empty();
+  return !retired_.empty();
 }
 
 std::uint64_t Cells::total() const {
@@ -126,21 +126,21 @@ bool Cells::is_free(std::uint64_t cell) const {
   return cell < total_ && (bits_[word_of(cell)] & bit_of(cell)) != 0;
 }
 
-void CellPurse::prepare(std::size_t operations) {
-  fresh_.reserve(kPurse);
+void ThreadCells::prepare(std::size_t operations) {
+  fresh_.reserve(kThreadCells);
   retired_.reserve(operations);
 }
 
-bool CellPurse::refill(bool adds_key) {
-  fresh_.resize(kPurse);
-  std::size_t taken = cells_.take(fresh_.data(), kPurse, true);
+bool ThreadCells::refill(bool adds_key) {
+  fresh_.resize(kThreadCells);
+  std::size_t taken = cells_.take(fresh_.data(), kThreadCells, true);
   if (taken == 0 && !adds_key) taken = cells_.take(fresh_.data(), 1, false);  // out of the reserve: no more than needed
   fresh_.resize(taken);
   std::reverse(fresh_.begin(), fresh_.end());
   return !fresh_.empty();
 }
 
-void CellPurse::settle(bool all) {
+void ThreadCells::settle(bool all) {
   if (!retired_.empty()) {
     cells_.retire(retired_);
     retired_.clear();

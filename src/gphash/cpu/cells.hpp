@@ -12,7 +12,7 @@
 namespace holdfast::machine::cpu {
 
 class Epochs;
-class PairPurse;
+class ThreadPairCells;
 
 inline constexpr std::uint64_t kNoCell = ~std::uint64_t{0};
 
@@ -26,7 +26,7 @@ class CellSet {
   virtual void count_free() = 0;
 };
 
-/// The free cells of a heap, a bit each, and those in limbo: freed, but perhaps still being read. Thread-safe.
+/// The free cells of a heap, a bit each, and the retired ones, which may still be read. Thread-safe.
 class Cells final : public CellSet {
  public:
   explicit Cells(Epochs& epochs) : epochs_(epochs) {}
@@ -50,17 +50,17 @@ class Cells final : public CellSet {
   /// Cells that were taken out of their slots: free once no reader of this moment is left. Waits for that where there is no
   /// memory to note them. Call it outside an epoch.
   void retire(const std::vector<std::uint64_t>& cells);
-  /// Frees what in limbo is no longer read. True if anything is still there.
+  /// Frees retired cells that are no longer read. True if anything is still there.
   bool reclaim();
 
   std::uint64_t total() const;
-  std::uint64_t free() const;  ///< without limbo
+  std::uint64_t free() const;  ///< without the retired ones
   bool is_free(std::uint64_t cell) const;
 
  private:
   void set_free(std::uint64_t cell);
 
-  struct Limbo {
+  struct Retired {
     std::uint64_t epoch;
     std::vector<std::uint64_t> cells;
   };
@@ -71,16 +71,16 @@ class Cells final : public CellSet {
   std::uint64_t total_ = 0;
   std::uint64_t free_ = 0;
   std::uint64_t cursor_ = 0;  ///< the word to look at first
-  std::deque<Limbo> limbo_;
+  std::deque<Retired> retired_;
 };
 
-/// One thread's small change: cells taken in advance, and cells retired since the last settlement.
-class CellPurse {
+/// A per-thread cache of free cells: those taken in advance, and those retired since the last settlement.
+class ThreadCells {
  public:
-  explicit CellPurse(Cells& cells) : cells_(cells) {}
-  ~CellPurse() { settle(true); }
-  CellPurse(const CellPurse&) = delete;
-  CellPurse& operator=(const CellPurse&) = delete;
+  explicit ThreadCells(Cells& cells) : cells_(cells) {}
+  ~ThreadCells() { settle(true); }
+  ThreadCells(const ThreadCells&) = delete;
+  ThreadCells& operator=(const ThreadCells&) = delete;
 
   /// Room for so many operations between two settlements: they hold claims, so none of them may fail to allocate.
   void prepare(std::size_t operations);
@@ -99,7 +99,7 @@ class CellPurse {
   void settle(bool all);
 
   /// The same for variable-length pairs; null where cells are all of one size.
-  PairPurse* pairs = nullptr;
+  ThreadPairCells* pairs = nullptr;
 
  private:
   bool refill(bool adds_key);

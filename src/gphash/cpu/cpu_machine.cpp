@@ -56,12 +56,12 @@ Blob copy_of(const index::Part& part, Arena& arena) {
 }  // namespace
 
 /// What one thread has taken and let go.
-struct CpuMachine::Purses {
-  Purses(Cells& of_cells, PairCells& of_pairs, bool variable) : cells(of_cells) {
+struct CpuMachine::PerThread {
+  PerThread(Cells& of_cells, PairCells& of_pairs, bool variable) : cells(of_cells) {
     if (variable) cells.pairs = &pairs.emplace(of_pairs);
   }
-  CellPurse cells;
-  std::optional<PairPurse> pairs;
+  ThreadCells cells;
+  std::optional<ThreadPairCells> pairs;
   void prepare(std::size_t operations) { pairs ? pairs->prepare(operations) : cells.prepare(operations); }
   void settle(bool all) {
     cells.settle(all);
@@ -213,7 +213,7 @@ void CpuMachine::run_share(Work work, Share& share) {
   work.rows.arena = &arena;
   std::size_t at = 0;
   {
-    Purses purse(cells_, pair_cells_, variable_);
+    PerThread mine(cells_, pair_cells_, variable_);
     std::size_t denied = ~std::size_t{0};  // a row for which there is no room
     while (at < work.size) {
       Progress progress;
@@ -221,7 +221,7 @@ void CpuMachine::run_share(Work work, Share& share) {
       {
         const std::shared_lock lock(geometry_);
         require_whole();
-        if (work.changes && !layout().in_slot()) purse.prepare(std::min(work.size, kSubBatch));
+        if (work.changes && !layout().in_slot()) mine.prepare(std::min(work.size, kSubBatch));
         seen_growth = growth_;
         std::shared_lock still(still_, std::defer_lock);
         if (work.changes) still.lock();
@@ -229,18 +229,18 @@ void CpuMachine::run_share(Work work, Share& share) {
         const InEpoch inside(epochs_);
         const bool deny = at == denied;
         work.permits = {!deny, !deny};
-        progress = driver_->run(work, at, deny ? at + 1 : std::min(at + kSubBatch, work.size), purse.cells, tally);
+        progress = driver_->run(work, at, deny ? at + 1 : std::min(at + kSubBatch, work.size), mine.cells, tally);
         if (!moved.moves().empty() || !moved.complete()) {
           exports_.note(layout(), moved);
           moved.clear();
         }
       }
-      if (purse.pairs) purse.pairs->require_memory();
-      purse.settle(false);
+      if (mine.pairs) mine.pairs->require_memory();
+      mine.settle(false);
       at = progress.next;
       if (progress.outcome == index::Outcome::done) continue;
       std::atomic<bool>& full = progress.outcome == index::Outcome::needs_slot ? share.index_full : share.heap_full;
-      if (full || !make_room(progress.outcome, seen_growth, purse)) {
+      if (full || !make_room(progress.outcome, seen_growth, mine)) {
         full = true;
         denied = at;
       }
@@ -253,21 +253,21 @@ void CpuMachine::run_share(Work work, Share& share) {
 }
 
 /// Cells that are free after all, once the batches that may read them end.
-bool CpuMachine::find_cells(Purses& purses) {
-  purses.settle(true);
+bool CpuMachine::find_cells(PerThread& mine) {
+  mine.settle(true);
   bool waited = false;
   while (variable_ ? pair_cells_.reclaim() : cells_.reclaim()) {
     waited = true;
     std::this_thread::yield();
   }
   if (!variable_) return waited || cells_.free() > cells_.total() / 64 + 1;
-  const PairPurse::Missing& missing = purses.pairs->missing();
+  const ThreadPairCells::Missing& missing = mine.pairs->missing();
   return pair_cells_.has(missing.size_class, missing.adds_key);
 }
 
 /// Grows what was missing, unless somebody did since. False if the medium is full.
-bool CpuMachine::make_room(index::Outcome need, std::uint64_t seen_growth, Purses& purses) {
-  if (need == index::Outcome::needs_cell && find_cells(purses)) return true;
+bool CpuMachine::make_room(index::Outcome need, std::uint64_t seen_growth, PerThread& mine) {
+  if (need == index::Outcome::needs_cell && find_cells(mine)) return true;
   const std::unique_lock lock(geometry_);
   if (growth_ != seen_growth) return true;
   if (need == index::Outcome::needs_cell) return grow_heap(0);

@@ -41,7 +41,7 @@ class CpuMachine final : public Machine {
  private:
   struct Share;
   struct Counted;
-  struct Purses;
+  struct PerThread;
 
   // cpu_batch.cpp: batches
   void run_chunk(Work& work, std::size_t base, std::size_t size, Share& share);
@@ -49,8 +49,8 @@ class CpuMachine final : public Machine {
   void run_share(Work work, Share& share);
   void partition(const Work& work, std::size_t size, unsigned parts, std::vector<std::uint32_t>& order,
                  std::vector<std::size_t>& bounds);
-  bool make_room(index::Outcome need, std::uint64_t seen_growth, Purses& purses);
-  bool find_cells(Purses& purses);
+  bool make_room(index::Outcome need, std::uint64_t seen_growth, PerThread& mine);
+  bool find_cells(PerThread& mine);
   std::size_t export_items(std::uint64_t& cursor, const Exports::Take& take, std::size_t n);
 
   // cpu_growth.cpp: recovery and resizing

@@ -75,7 +75,8 @@ class Driver {
   virtual void set_layout(const Layout& layout) = 0;
 
   /// Runs rows [begin, end) of `work`; the caller is in an epoch. Stops early where the table must grow.
-  virtual Progress run(const Work& work, std::size_t begin, std::size_t end, CellPurse& purse, Tally& tally) const = 0;
+  virtual Progress run(const Work& work, std::size_t begin, std::size_t end, ThreadCells& cells,
+                       Tally& tally) const = 0;
 
   /// Reads every pair that buckets [begin, end) of a rank name, and reports those that are not as they were written.
   virtual void check_pairs(unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) const = 0;

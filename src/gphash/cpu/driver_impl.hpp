@@ -34,8 +34,8 @@ class DriverImpl final : public Upkeep<Tile, Shape, kFlush> {
  public:
   using Upkeep<Tile, Shape, kFlush>::Upkeep;
 
-  Progress run(const Work& work, std::size_t begin, std::size_t end, CellPurse& purse, Tally& tally) const override {
-    const Memory memory(this->persist_, purse, tally);
+  Progress run(const Work& work, std::size_t begin, std::size_t end, ThreadCells& cells, Tally& tally) const override {
+    const Memory memory(this->persist_, cells, tally);
     const index::View<Shape> view = this->view_;  // a copy that no store through a user's pointer can change
     alignas(64) unsigned char room[2 * kGroup * sizeof(Flight)];
     Flight* const flights = reinterpret_cast<Flight*>(room);

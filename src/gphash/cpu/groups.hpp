@@ -88,7 +88,8 @@ struct Groups {
 
  private:
   static constexpr std::size_t kLinesAhead = 16;  // of one value
-  static constexpr bool kInlinesChanges = Shape::kFixed && !Shape::kMayBeWide;
+  // 50 KB each; beside flushes, which take far longer than calls, it is not worth that.
+  static constexpr bool kInlinesChanges = Shape::kFixed && !Shape::kMayBeWide && !kFlush;
 
   static Blob copy_part(const Memory& memory, const index::Part& part, Arena& arena) {
     std::byte* const to = arena.take(part.size);

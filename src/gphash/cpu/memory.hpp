@@ -44,7 +44,7 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kFlush>> {
   /// Slots are read just to know what to prefetch.
   static constexpr bool kLooksAhead = true;
 
-  CpuMemory(const memory::Persist& persist, CellPurse& cells, Tally& tally)
+  CpuMemory(const memory::Persist& persist, ThreadCells& cells, Tally& tally)
       : persist_(persist), cells_(cells), tally_(tally) {}
 
   static constexpr bool keeps(index::Step) { return true; }
@@ -141,7 +141,7 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kFlush>> {
 
  private:
   const memory::Persist& persist_;
-  CellPurse& cells_;
+  ThreadCells& cells_;
   Tally& tally_;
 };
 

@@ -1,4 +1,4 @@
-// pair_cells.cpp: the bitmaps of slabs, their classes, and the limbo of their cells.
+// pair_cells.cpp: the bitmaps of slabs, their classes, and their retired cells.
 #include "gphash/cpu/pair_cells.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ void PairCells::begin(const Layout& layout) {
   const index::Slabs<index::RuntimeShape> heap{layout};
   slab_bits_ = layout.slab_bits;
   slabs_.assign(layout.cells, Slab{});
-  limbo_.clear();
+  retired_.clear();
   for (std::uint64_t slab = 0; slab < layout.cells; ++slab) {
     if (heap.is_directory(slab)) continue;
     const std::uint64_t entry = __atomic_load_n(heap.entry(slab), __ATOMIC_ACQUIRE);
@@ -219,10 +219,10 @@ void PairCells::retire(const std::vector<std::uint64_t>& words) {
     const std::lock_guard lock(mutex_);
     // The epoch is read after the slots were changed: whoever enters a later one cannot see these cells.
     epoch = epochs_.now();
-    if (!limbo_.empty() && limbo_.back().epoch == epoch) {
-      limbo_.back().words.insert(limbo_.back().words.end(), words.begin(), words.end());
+    if (!retired_.empty() && retired_.back().epoch == epoch) {
+      retired_.back().words.insert(retired_.back().words.end(), words.begin(), words.end());
     } else {
-      limbo_.push_back({epoch, words});
+      retired_.push_back({epoch, words});
     }
     return;
   } catch (const std::bad_alloc&) {
@@ -234,12 +234,12 @@ void PairCells::retire(const std::vector<std::uint64_t>& words) {
 
 bool PairCells::reclaim() {
   const std::lock_guard lock(mutex_);
-  for (int i = 0; i < 2 && !limbo_.empty(); ++i) epochs_.try_advance();
-  while (!limbo_.empty() && limbo_.front().epoch + 2 <= epochs_.now()) {
-    for (const std::uint64_t word : limbo_.front().words) set_free(word);
-    limbo_.pop_front();
+  for (int i = 0; i < 2 && !retired_.empty(); ++i) epochs_.try_advance();
+  while (!retired_.empty() && retired_.front().epoch + 2 <= epochs_.now()) {
+    for (const std::uint64_t word : retired_.front().words) set_free(word);
+    retired_.pop_front();
   }
-  return !limbo_.empty();
+  return !retired_.empty();
 }
 
 HeapUse PairCells::use() const {
@@ -264,11 +264,11 @@ bool PairCells::is_free(std::uint64_t word) const {
   return s.entry != pair.size_class() + 1 || (s.bits[index / 64] & bit_of(index)) != 0;
 }
 
-void PairPurse::require_memory() {
+void ThreadPairCells::require_memory() {
   if (std::exchange(no_memory_, false)) throw std::bad_alloc();
 }
 
-void PairPurse::refill(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter) {
+void ThreadPairCells::refill(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter) {
   constexpr std::uint32_t kAhead = 64 << 10;  // bytes
   const std::uint64_t n = std::clamp<std::uint64_t>(kAhead / index::class_bytes(size_class), 1, 256);
   auto& fresh = fresh_[size_class];
@@ -285,7 +285,7 @@ void PairPurse::refill(unsigned size_class, bool adds_key, const PairCells::Ente
   std::reverse(fresh.begin(), fresh.end());
 }
 
-std::uint64_t PairPurse::take(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter) {
+std::uint64_t ThreadPairCells::take(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter) {
   auto& fresh = fresh_[size_class];
   if (fresh.empty()) refill(size_class, adds_key, enter);
   if (fresh.empty()) {
@@ -297,7 +297,7 @@ std::uint64_t PairPurse::take(unsigned size_class, bool adds_key, const PairCell
   return begin;
 }
 
-void PairPurse::settle(bool all) {
+void ThreadPairCells::settle(bool all) {
   if (!retired_.empty()) {
     cells_.retire(retired_);
     retired_.clear();

@@ -17,14 +17,14 @@ namespace holdfast::machine::cpu {
 /// How a heap of slabs is used. Bytes of cells are those of their class.
 struct HeapUse {
   std::uint64_t slabs = 0;       ///< without directories
-  std::uint64_t used_slabs = 0;  ///< in which a cell is live, in limbo, or in a thread's purse
+  std::uint64_t used_slabs = 0;  ///< in which a cell is live, retired, or in a thread's cache
   std::uint64_t free_cells = 0;  ///< of used slabs
   std::uint64_t used_cells = 0;
   std::uint64_t used_bytes = 0;  ///< of used cells
   bool operator==(const HeapUse&) const = default;
 };
 
-/// The free cells of each class, a bit each, the slabs that are free for any class, and the cells in limbo. Thread-safe.
+/// The free cells of each class, a bit each, the slabs that are free for any class, and the retired cells. Thread-safe.
 class PairCells final : public CellSet {
  public:
   explicit PairCells(Epochs& epochs) : epochs_(epochs) {}
@@ -51,7 +51,7 @@ class PairCells final : public CellSet {
   /// Words of slots that name their cells no more: free once no reader of this moment is left. Waits for that where there is no
   /// memory to note them. Call it outside an epoch.
   void retire(const std::vector<std::uint64_t>& words);
-  /// Frees what in limbo is no longer read. True if anything is still there.
+  /// Frees retired cells that are no longer read. True if anything is still there.
   bool reclaim();
 
   HeapUse use() const;
@@ -78,7 +78,7 @@ class PairCells final : public CellSet {
     SlabSet with_free;
     std::uint64_t cells = 0, free = 0;
   };
-  struct Limbo {
+  struct Retired {
     std::uint64_t epoch;
     std::vector<std::uint64_t> words;
   };
@@ -102,16 +102,16 @@ class PairCells final : public CellSet {
   std::uint64_t usable_ = 0;  ///< slabs that are no directory
   SlabSet free_slabs_;
   Class classes_[index::kClasses];
-  std::deque<Limbo> limbo_;
+  std::deque<Retired> retired_;
 };
 
 /// One thread's cells of each class, taken in advance, and what it has retired.
-class PairPurse {
+class ThreadPairCells {
  public:
-  explicit PairPurse(PairCells& cells) : cells_(cells) {}
-  ~PairPurse() { settle(true); }
-  PairPurse(const PairPurse&) = delete;
-  PairPurse& operator=(const PairPurse&) = delete;
+  explicit ThreadPairCells(PairCells& cells) : cells_(cells) {}
+  ~ThreadPairCells() { settle(true); }
+  ThreadPairCells(const ThreadPairCells&) = delete;
+  ThreadPairCells& operator=(const ThreadPairCells&) = delete;
 
   /// Room to retire so many pairs between two settlements.
   void prepare(std::size_t operations) { retired_.reserve(operations); }

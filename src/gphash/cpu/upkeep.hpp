@@ -199,10 +199,10 @@ class Upkeep : public Driver {
 
   /// A memory for work that takes and frees no cell.
   struct CellFree {
-    explicit CellFree(const memory::Persist& persist) : memory(persist, purse, tally) {}
+    explicit CellFree(const memory::Persist& persist) : memory(persist, cells, tally) {}
     Epochs epochs;
     Cells none{epochs};
-    CellPurse purse{none};
+    ThreadCells cells{none};
     Tally tally;
     Memory memory;
   };

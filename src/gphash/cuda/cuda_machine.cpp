@@ -100,7 +100,8 @@ void CudaMachine::stats(Stats& stats) const {
     stats.space.size = counted(state.items);
     stats.space.slots = table_.layout.total_slots();
     stats.space.cells = table_.layout.in_slot() ? 0 : table_.layout.cells;
-    stats.space.free_cells = state.limbo_end - std::min(state.head, state.tail);  // some of them rest for a batch more
+    stats.space.free_cells =
+        state.retired_end - std::min(state.head, state.tail);  // some of them rest for a batch more
     if (pairs_) pairs_->stats(stats);
     stats.work.moves = state.moves;
     stats.work.claim_misses = state.claim_misses;

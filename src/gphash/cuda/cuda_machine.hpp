@@ -1,4 +1,4 @@
-// cuda_machine.hpp: executes batches on a GPU. Its parts, each readable alone, share a table (cuda_table.hpp), which says whose turn it is;
+// cuda_machine.hpp: executes batches on a GPU. Its parts, each readable alone, share a table (cuda_table.hpp), which orders their changes;
 // paths.hpp says which path a batch takes.
 #pragma once
 

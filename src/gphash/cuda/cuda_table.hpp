@@ -1,4 +1,4 @@
-// cuda_table.hpp: what all parts of a machine on a GPU share: the table's layout, its kernels, its volatile state, and whose turn it is.
+// cuda_table.hpp: what all parts of a machine on a GPU share: the table's layout, its kernels, its volatile state, and what orders its changes.
 //
 // Changing batches on one table take effect one after another: each waits on the GPU for the event of the one before
 // (rule 14). Searches overlap them freely. A changing call of device arrays returns when its work is enqueued, as long
@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string>
 
-#include "core/turn.hpp"
+#include "core/binary_semaphore.hpp"
 #include "gphash/cuda/caches/bucket_cache.hpp"
 #include "gphash/cuda/caches/value_cache.hpp"
 #include "gphash/cuda/change/kernels.hpp"
@@ -88,7 +88,7 @@ struct CudaTable {
   Stages stages;
   std::string stuck;  ///< why nothing more can run, if so
 
-  Turn changing;                 ///< held by whoever enqueues a change, and by a session; taken before `launching`
+  BinarySemaphore changing;      ///< held by whoever enqueues a change, and by a session; taken before `launching`
   mutable std::mutex launching;  ///< held by whoever launches a search, or changes the layout
   Event last_change;
 

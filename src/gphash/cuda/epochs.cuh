@@ -23,14 +23,15 @@ __device__ inline void settle(DeviceState* state) {
     if (positions->head > positions->tail) positions->head = positions->tail;
   }
   advance_epochs(state->readers, [&](std::uint64_t epoch) {
-    state->limbo_before[epoch % 4] = state->limbo_end;
-    for (PositionState* const positions : state->positions) positions->limbo_before[epoch % 4] = positions->limbo_end;
+    state->retired_before[epoch % 4] = state->retired_end;
+    for (PositionState* const positions : state->positions)
+      positions->retired_before[epoch % 4] = positions->retired_end;
   });
   const std::uint64_t ended = state->readers.epoch - 2;
-  const std::uint64_t freed = state->limbo_before[ended % 4];
+  const std::uint64_t freed = state->retired_before[ended % 4];
   if (freed > state->tail) state->tail = freed;
   for (PositionState* const positions : state->positions) {
-    const std::uint64_t rested = positions->limbo_before[ended % 4];
+    const std::uint64_t rested = positions->retired_before[ended % 4];
     if (rested > positions->tail) DeviceWord(positions->tail).store(rested, ::cuda::memory_order_release);
   }
 }

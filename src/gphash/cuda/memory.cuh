@@ -233,7 +233,7 @@ class CudaMemory {
     asm volatile("st.relaxed.sys.v2.u64 [%0], {%1, %2};" ::"l"(two), "l"(words.x), "l"(words.y) : "memory");
   }
 
-  /// A free cell, or kNoCell. Inserts leave the reserve to updates; one that took from it in a race puts its cell in limbo.
+  /// A free cell, or kNoCell. Inserts leave the reserve to updates; one that took from it in a race retires its cell.
   __device__ std::uint64_t take_cell(bool adds_key) const {
     const std::uint64_t end = state_->tail;
     const std::uint64_t limit = !adds_key ? end : end > ring_.reserve ? end - ring_.reserve : 0;
@@ -246,10 +246,10 @@ class CudaMemory {
     retire_cell(cell);
     return kNoCell;
   }
-  /// A cell that no slot ever named rests in limbo like any other: it is rare.
+  /// A cell that no slot ever named is retired like any other: it is rare.
   __device__ void return_cell(std::uint64_t cell) const { retire_cell(cell); }
   __device__ void retire_cell(std::uint64_t cell) const {
-    const std::uint64_t at = DeviceWord(state_->limbo_end).fetch_add(1, ::cuda::memory_order_relaxed);
+    const std::uint64_t at = DeviceWord(state_->retired_end).fetch_add(1, ::cuda::memory_order_relaxed);
     ring_.cells[at % ring_.capacity] = cell;
   }
 

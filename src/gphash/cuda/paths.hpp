@@ -20,7 +20,7 @@ inline constexpr std::uint64_t kSmallNearSearch = 1 << 13;  ///< rows, at most, 
 /// | merged     | rows are few, values lie in the heap                 | one; rows that want one cell read it once           |
 /// | cluster    | rows are some, values lie in the heap                | resolve and order in one cluster of blocks, gather |
 /// | ordered    | rows are many, values lie in the heap                | resolve, order by cell, gather                     |
-/// | two_parts  | the same, and rows are worth a head start            | the same for the first rows, and beside it the rest |
+/// | two_parts  | the same, and rows are many enough to pipeline        | the same for the first rows, and beside it the rest |
 enum class SearchPath : std::uint8_t { by_slots, by_both, one_kernel, merged, cluster, ordered, two_parts };
 
 /// What a search's path depends on.
@@ -31,7 +31,7 @@ struct SearchFacts {
   bool values_are_far = false;   ///< rows read values in the heap, of which some have no copy
   bool values_have_copies = false;
   std::uint64_t unordered_rows = 0, cluster_rows = 0;  ///< SearchChoices
-  std::uint64_t head_start = 0;                        ///< rows that may go first; 0: none
+  std::uint64_t pipelined_rows = 0;                    ///< rows that may go first; 0: none
 };
 
 constexpr SearchPath path_of(const SearchFacts& facts) {
@@ -45,7 +45,7 @@ constexpr SearchPath path_of(const SearchFacts& facts) {
   if (chosen) unordered = facts.order_from - 1;
   if (facts.rows <= unordered) return facts.rows <= kSmallSearch ? SearchPath::merged : SearchPath::one_kernel;
   if (!chosen && facts.rows <= facts.cluster_rows) return SearchPath::cluster;
-  return facts.head_start != 0 ? SearchPath::two_parts : SearchPath::ordered;
+  return facts.pipelined_rows != 0 ? SearchPath::two_parts : SearchPath::ordered;
 }
 
 /// The paths of a changing batch.

@@ -21,10 +21,10 @@ inline constexpr std::uint64_t kNoCell = ~std::uint64_t{0};
 /// The free cells of the heap as a ring of positions in GPU memory (rules 5, 6):
 ///
 ///   [head, tail)        free, lowest address first after recovery; whoever changes keys takes from the head
-///   [tail, limbo_end)   limbo: taken out of their slots, but perhaps still being read
+///   [tail, retired_end)   retired: taken out of their slots, but perhaps still being read
 ///
 /// A cell stands in the ring once or not at all, so `capacity` = all cells always has room. Within a batch only `head` and
-/// `limbo_end` move, each by fetch-and-add. An attempt to take past `tail` leaves `head` beyond it, which takes nothing; the
+/// `retired_end` move, each by fetch-and-add. An attempt to take past `tail` leaves `head` beyond it, which takes nothing; the
 /// settlement before the next batch sets it right.
 struct CellRing {
   std::uint64_t* cells = nullptr;
@@ -38,12 +38,12 @@ struct JobRing {};
 /// One for each table, in GPU memory. Words that many blocks add to stand on lines of their own.
 struct DeviceState {
   alignas(128) std::uint64_t head;
-  alignas(128) std::uint64_t limbo_end;
+  alignas(128) std::uint64_t retired_end;
   alignas(128) std::uint64_t tail;
-  std::uint64_t limbo_before[4];  ///< by epoch % 4: all that was retired in that epoch or before ends here
-  gpu::Epochs readers;            ///< a block of them enters when it begins and leaves when it ends
-  PositionState* positions[2];    ///< of the caches of values and of buckets: they rest as cells do
-  std::uint64_t generation;       ///< of the arrays that searches read; another one ends the searches in graphs
+  std::uint64_t retired_before[4];  ///< by epoch % 4: all that was retired in that epoch or before ends here
+  gpu::Epochs readers;              ///< a block of them enters when it begins and leaves when it ends
+  PositionState* positions[2];      ///< of the caches of values and of buckets: they rest as cells do
+  std::uint64_t generation;         ///< of the arrays that searches read; another one ends the searches in graphs
   // Counts.
   alignas(128) std::int64_t items;
   std::uint64_t moves, claim_misses, retries;
@@ -108,7 +108,7 @@ struct Repeats {
 
 inline constexpr unsigned kClusterBinBits = 12;  ///< of a small search, which counts in shared memory
 
-/// Where an ordered search works, or the first or the second part of one (head_start.cpp); all in GPU memory.
+/// Where an ordered search works, or the first or the second part of one (pipelining.cpp); all in GPU memory.
 struct SearchRoom : gpu::Bins {
   unsigned gather_share = kGatherShare;  ///< SearchChoices
   std::uint64_t* epoch = nullptr;

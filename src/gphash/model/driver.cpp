@@ -229,9 +229,9 @@ index::Outcome apply_run(Flavour flavour, const index::View<index::RuntimeShape>
   return with_flavour(flavour, [&]<Flavour F>(std::integral_constant<Flavour, F>) {
     static cpu::Epochs epochs;
     static cpu::Cells none(epochs);
-    static cpu::CellPurse purse(none);
+    static cpu::ThreadCells no_cells(none);
     using Memory = cpu::CpuMemory<ModelTile<F>, true>;
-    const Memory memory(kPersist, purse, tally);
+    const Memory memory(kPersist, no_cells, tally);
     static constexpr std::uint32_t kIndices[] = {0, 1, 2, 3};
     const index::Run<std::uint32_t> run{kIndices, 0, count};
     const auto apply = [&]<class Shape>(const index::View<Shape>& seen, const index::Key& given) {
@@ -258,10 +258,10 @@ void run_phases_as(const index::View<index::RuntimeShape>& view, const index::Ro
   constexpr bool kClaims = F != Flavour::resident;
   static cpu::Epochs epochs;
   static cpu::Cells none(epochs);
-  static cpu::CellPurse purse(none);
+  static cpu::ThreadCells no_cells(none);
   using Tile = ModelTile<F>;
   using Candidates = index::Candidates<index::RuntimeShape>;
-  const cpu::CpuMemory<Tile, true> memory(kPersist, purse, tally);
+  const cpu::CpuMemory<Tile, true> memory(kPersist, no_cells, tally);
   index::Plan plans[kMaxPhased];
   const PhasedKeys keys(view, given);
   const PhasedRuns runs(rows, keys, count);

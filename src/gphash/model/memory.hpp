@@ -31,7 +31,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
   static constexpr bool kNotesReads = false;
   static constexpr bool kLooksAhead = false;  // it would multiply schedules, and decides nothing
 
-  CpuMemory(const memory::Persist&, CellPurse&, Tally& tally) : tally_(tally) {}
+  CpuMemory(const memory::Persist&, ThreadCells&, Tally& tally) : tally_(tally) {}
 
   static bool keeps(index::Step step) { return step != model::left_out; }
 

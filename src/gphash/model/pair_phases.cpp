@@ -105,8 +105,8 @@ void run_pair_phases(const Layout& layout, const index::Rows& rows, const std::b
   HOLDFAST_ASSERT(count <= kMost);
   static cpu::Epochs epochs;
   static cpu::Cells none(epochs);
-  static cpu::CellPurse purse(none);
-  const Memory memory(kPairPersist, purse, tally);
+  static cpu::ThreadCells no_cells(none);
+  const Memory memory(kPairPersist, no_cells, tally);
   const View view = view_as<PairShape>(layout);
   const PairRows batch{view, rows, keys, count};
   PhasedPair pairs[kMost];

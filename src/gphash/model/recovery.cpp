@@ -94,7 +94,7 @@ class Inspection {
 
   /// Every cell of a slab that has a class is free or named, once.
   void check_pair_cells() {
-    if (!world_.limbo_is_empty()) fail("cells are in limbo though nobody is inside");
+    if (!world_.none_is_retired()) fail("cells are retired though nobody is inside");
     pairs_.insert(pairs_.end(), world_.free_cells().begin(), world_.free_cells().end());
     std::vector<std::uint64_t> all = world_.all_pair_cells();
     std::sort(pairs_.begin(), pairs_.end());
@@ -117,7 +117,7 @@ class Inspection {
   }
 
   void check_cells() {
-    if (!world_.limbo_is_empty()) fail("cells are in limbo though nobody is inside");
+    if (!world_.none_is_retired()) fail("cells are retired though nobody is inside");
     for (const std::uint64_t cell : world_.free_cells()) {
       if (named_[cell]) return fail("cell " + std::to_string(cell) + " is free, and named or free twice");
       named_[cell] = true;

@@ -11,12 +11,12 @@ namespace holdfast::machine::model {
 
 namespace {
 
-/// The driver wants a purse; the model's policy takes cells from the world instead.
-cpu::CellPurse& no_purse() {
+/// The driver wants a thread's cache of cells; the model's policy takes cells from the world instead.
+cpu::ThreadCells& no_cells() {
   static cpu::Epochs epochs;
   static cpu::Cells cells(epochs);
-  static cpu::CellPurse purse(cells);
-  return purse;
+  static cpu::ThreadCells none(cells);
+  return none;
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const machi
       progress.outcome = apply_run(world_.flavour(), layout, work.rows, count, work.keys, work.permits, tally_);
       progress.next = progress.outcome == index::Outcome::done ? count : 0;
     } else {
-      progress = driver_.run(work, at, deny ? at + 1 : count, no_purse(), tally_);
+      progress = driver_.run(work, at, deny ? at + 1 : count, no_cells(), tally_);
     }
     world_.leave(caller_);
     at = static_cast<unsigned>(progress.next);

@@ -141,7 +141,7 @@ void World::load(const Image& image) {
   volatile_hash_ = 0;
   free_.clear();
   entered_.fill(0);
-  limbo_.clear();
+  retired_.clear();
   inside_ = 0;
   items_ = 0;
   caller_ = 0;
@@ -180,7 +180,7 @@ bool World::copies_agree() {
 void World::set_watcher(Watcher* watcher) { watcher_ = watcher ? watcher : &nobody; }
 
 World::Snapshot World::settle() {
-  HOLDFAST_ASSERT(inside_ == 0 && limbo_.empty());
+  HOLDFAST_ASSERT(inside_ == 0 && retired_.empty());
   durable_.settle();
   return {durable_.settled(), volatile_, free_, entered_, items_};
 }
@@ -199,12 +199,12 @@ void World::enter(unsigned caller) { inside_ |= 1u << caller; }
 
 void World::leave(unsigned caller) {
   inside_ &= ~(1u << caller);
-  for (Limbo& limbo : limbo_) limbo.readers &= ~(1u << caller);
-  for (const std::uint64_t cell : callers_[caller].retired) limbo_.push_back({cell, inside_});
+  for (Retired& cell : retired_) cell.readers &= ~(1u << caller);
+  for (const std::uint64_t cell : callers_[caller].retired) retired_.push_back({cell, inside_});
   callers_[caller].retired.clear();
-  std::erase_if(limbo_, [&](const Limbo& limbo) {
-    if (limbo.readers != 0) return false;
-    free_.push_back(limbo.cell);
+  std::erase_if(retired_, [&](const Retired& cell) {
+    if (cell.readers != 0) return false;
+    free_.push_back(cell.cell);
     return true;
   });
 }
@@ -313,7 +313,7 @@ std::uint64_t World::hash() const {
   for (const std::uint64_t cell : free_) add(cell);
   add(kNone);
   for (unsigned slab = 0; shape_.variable && slab < shape_.cells; ++slab) add(entered_[slab]);
-  for (const Limbo& limbo : limbo_) add(limbo.cell * 16 + limbo.readers);
+  for (const Retired& cell : retired_) add(cell.cell * 16 + cell.readers);
   add(inside_);
   add(static_cast<std::uint64_t>(items_));
   for (const Caller& caller : callers_) {

@@ -131,7 +131,7 @@ class World {
   void set_caller(unsigned caller) { caller_ = caller; }
   unsigned caller() const { return caller_; }
   void enter(unsigned caller);             ///< an epoch: cells retired from now on outlive it
-  void leave(unsigned caller);             ///< and what the caller retired goes to limbo
+  void leave(unsigned caller);             ///< and what the caller retired waits for who is inside
   bool is_blocked(unsigned caller) const;  ///< it missed a claim that is still held
   void forget_locals(unsigned caller) { callers_[caller].seen = 0; }
 
@@ -173,7 +173,7 @@ class World {
   }
   std::vector<std::uint64_t> all_pair_cells() const;  ///< of slabs that have a class
   const std::vector<std::uint64_t>& free_cells() const { return free_; }
-  bool limbo_is_empty() const { return limbo_.empty(); }
+  bool none_is_retired() const { return retired_.empty(); }
 
   /// Of everything that the future depends on, but for the history of results.
   std::uint64_t hash() const;
@@ -197,7 +197,7 @@ class World {
     std::uint64_t held_value = 0;
     std::vector<std::uint64_t> retired;
   };
-  struct Limbo {
+  struct Retired {
     std::uint64_t cell;
     unsigned readers;  // a bit for each caller that was inside
   };
@@ -220,7 +220,7 @@ class World {
   std::size_t copies_begin_ = 0;     // in volatile_
   std::vector<std::uint64_t> free_;  // the last is taken first: reuse comes as early as it can
   Entered entered_{};                // 1 + the class of each slab that is not free for any
-  std::vector<Limbo> limbo_;
+  std::vector<Retired> retired_;
   unsigned inside_ = 0;
   std::int64_t items_ = 0;
   Caller callers_[kMaxCallers];

@@ -50,7 +50,7 @@ enum class Step : std::uint8_t {
   remap_after_write,             ///< a writer looks whether what it wrote is cached, or being loaded
   end_load_after_write,          ///< and lets no load of an older state come to its end
   look_at_map_again,             ///< a reader of what changes makes sure that no older copy is shown to others
-  forget_before_change,          ///< a change takes what searches know of its key, before it writes (known_key.hpp)
+  forget_before_change,          ///< a change takes what searches know of its key, before it writes (key_directory.hpp)
   fence_before_forgetting,       ///< and looks where the copy is after its claim can be seen
   fence_before_stripe,           ///< a search looks for a claim after it has read what it is to confirm
   confirm_unclaimed,             ///< and confirms nothing under a claim

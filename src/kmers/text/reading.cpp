@@ -59,9 +59,9 @@ void Reading::end(Source& source) {
   source.done = true;
   if (!source.blocks) return;
   const std::lock_guard lock(mutex_);
-  stats_.text_bytes += source.blocks->text_bytes();
-  stats_.reading += source.blocks->input().reading();
-  stats_.inflating += source.blocks->input().inflating();
+  input_.text_bytes += source.blocks->text_bytes();
+  time_.reading += source.blocks->input().reading();
+  time_.inflating += source.blocks->input().inflating();
   source.blocks.reset();
 }
 
@@ -123,9 +123,9 @@ void Reading::work(Crew& crew, Lane& lane) {
   }
   lane.finish();
   const std::lock_guard lock(mutex_);
-  stats_.records += parser.records();
-  stats_.bases += parser.letters();
-  stats_.splitting += splitting;
+  input_.records += parser.records();
+  input_.bases += parser.letters();
+  time_.splitting += splitting;
 }
 
 std::uint64_t Reading::taken() const {
@@ -136,12 +136,10 @@ std::uint64_t Reading::taken() const {
 
 void Reading::report(KmerStats& stats) const {
   const std::lock_guard lock(mutex_);
-  stats.records = stats_.records;
-  stats.bases = stats_.bases;
-  stats.text_bytes = stats_.text_bytes;
-  stats.reading = stats_.reading;
-  stats.inflating = stats_.inflating;
-  stats.splitting = stats_.splitting;
+  stats.input = input_;
+  stats.thread_time.reading = time_.reading;
+  stats.thread_time.inflating = time_.inflating;
+  stats.thread_time.splitting = time_.splitting;
 }
 
 }  // namespace holdfast::kmers

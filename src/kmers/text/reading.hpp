@@ -53,7 +53,8 @@ class Reading {
   std::vector<std::unique_ptr<Source>> sources_;
   std::atomic<std::size_t> first_ = 0;  ///< those before are done
   mutable std::mutex mutex_;            ///< of the statistics
-  KmerStats stats_;
+  KmerStats::Input input_;
+  KmerStats::ThreadTime time_;
 };
 
 }  // namespace holdfast::kmers

@@ -282,15 +282,15 @@ std::uint64_t Core::slots() const {
 
 void Core::figures(MemoryStats& stats) const {
   const std::lock_guard lock(mutex_);
-  stats.slots = view_->all_lines() * format_.items_a_line();
-  stats.bytes = view_->memory.size();
-  stats.interleaved = view_->memory.interleaved();
-  stats.growths = growths_.load(std::memory_order_relaxed);
-  stats.operations = others_operations_;
-  stats.lines = others_lines_;
+  stats.space.slots = view_->all_lines() * format_.items_a_line();
+  stats.space.bytes = view_->memory.size();
+  stats.space.interleaved = view_->memory.interleaved();
+  stats.work.growths = growths_.load(std::memory_order_relaxed);
+  stats.work.operations = others_operations_;
+  stats.work.lines = others_lines_;
   for (const Member* const member : members_) {
-    stats.operations += member->operations.load(std::memory_order_relaxed);
-    stats.lines += member->lines.load(std::memory_order_relaxed);
+    stats.work.operations += member->operations.load(std::memory_order_relaxed);
+    stats.work.lines += member->lines.load(std::memory_order_relaxed);
   }
 }
 

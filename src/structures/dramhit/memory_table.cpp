@@ -281,15 +281,15 @@ void MemoryTable::reserve(std::uint64_t items) {
 MemoryStats MemoryTable::stats() const {
   const dramhit::Core& core = impl_->core;
   MemoryStats stats;
-  stats.size = core.size();
+  stats.space.size = core.size();
   core.figures(stats);
-  stats.threads = impl_->workers.threads();
-  stats.nodes = dramhit::numa_nodes();
+  stats.machine.threads = impl_->workers.threads();
+  stats.machine.nodes = dramhit::numa_nodes();
   if (impl_->delegation) {
-    stats.partitions = impl_->delegation->partitions();
-    stats.refused = impl_->delegation->refused();
+    stats.partitions.count = impl_->delegation->partitions();
+    stats.partitions.refused = impl_->delegation->refused();
   }
-  stats.tile = impl_->engine.tile();
+  stats.machine.tile = impl_->engine.tile();
   return stats;
 }
 

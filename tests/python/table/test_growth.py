@@ -56,6 +56,6 @@ def test_space_is_used_again(device: str, make: Make) -> None:
         assert (statuses == Status.INSERTED).all()
         assert (checked.table.erase(keys) == Status.ERASED).all()
         sizes.append(checked.table.stats()["cells"])
-    assert sizes[-1] <= 2 * 4000  # of 60,000 values; which cells are still in limbo when more are wanted is chance
+    assert sizes[-1] <= 2 * 4000  # of 60,000 values; which cells are still retired when more are wanted is chance
     assert len(checked.table) == 0
     checked.agree()

@@ -12,7 +12,7 @@ from conftest import PATIENCE_S
 MOST_MS = 100
 ATTEMPTS = 10
 """The first compiles what no installation has compiled; on a busy machine one of the others is disturbed little."""
-NOT_LOADED = {"decimal", "pyarrow", "rich", "secrets", "statistics", "torch", "typer"}
+NOT_LOADED = {"decimal", "hashlib", "pyarrow", "rich", "secrets", "statistics", "torch", "typer"}
 CODE = """
 import sys, time, numpy
 begun = time.process_time()

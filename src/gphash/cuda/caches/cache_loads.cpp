@@ -72,7 +72,7 @@ void CacheLoads::stats(Stats& stats) const {
       values.any() ? static_cast<double>(values.positions) / static_cast<double>(table_.layout.cells) : 0;
   stats.value_cache.values = values.resident()  ? values.positions
                              : copies.tail == 0 ? 0
-                                                : values.positions - (copies.limbo_end - copies.head);
+                                                : values.positions - (copies.retired_end - copies.head);
   stats.value_cache.hits = copies.hits;
   stats.value_cache.directory_hits = copies.known_hits;
   stats.value_cache.loads = table_.values.maps().loads();

@@ -50,8 +50,8 @@ __global__ void __launch_bounds__(kThreads) fill_ring_kernel(const __grid_consta
 }
 __global__ void end_ring_kernel(const __grid_constant__ MapView maps, bool spares) {
   PositionState& state = *maps.state;
-  state.limbo_end = state.tail;
-  for (std::uint64_t& before : state.limbo_before) before = state.tail;
+  state.retired_end = state.tail;
+  for (std::uint64_t& before : state.retired_before) before = state.tail;
   state.reserve = spares ? max(state.reserve, maps.positions / 16) : 0;
   state.now = max(state.now, 1u);
 }

@@ -10,15 +10,15 @@
 
 namespace holdfast::machine::cuda {
 
-/// Positions that are free, as a ring (state.hpp, CellRing): [head, tail) can be taken, [tail, limbo_end) rest. Within a
+/// Positions that are free, as a ring (state.hpp, CellRing): [head, tail) can be taken, [tail, retired_end) rest. Within a
 /// changing batch `head` moves by addition, and may overshoot; the loader, which runs beside batches, swaps and does not.
 struct PositionState {
   alignas(128) std::uint64_t head;
-  alignas(128) std::uint64_t limbo_end;
+  alignas(128) std::uint64_t retired_end;
   alignas(128) std::uint64_t tail;
-  std::uint64_t limbo_before[4];
+  std::uint64_t retired_before[4];
   alignas(128) std::uint64_t hits;  ///< rows answered from the cache
-  std::uint64_t known_hits;         ///< and of them those by a key that was known (known_keys.cuh)
+  std::uint64_t known_hits;         ///< and of them those by a key that was known (key_directory.cuh)
   std::uint64_t reserve;            ///< positions that loads leave to changes of cached keys
   std::uint32_t starved;            ///< changes that found none since the last load
   std::uint32_t returned;           ///< positions that the last step of a load took in vain
@@ -42,7 +42,7 @@ struct MapView {
   PositionState* state = nullptr;
   CachePolicy policy = CachePolicy::lfu;
   std::uint64_t* known =
-      nullptr;  ///< (positions, known_words) of which key a copy is (gphash/protocol/known_key.hpp); null: nobody says
+      nullptr;  ///< (positions, known_words) of which key a copy is (gphash/protocol/key_directory.hpp); null: nobody says
   unsigned known_words = 0;  ///< a state and the key
 };
 

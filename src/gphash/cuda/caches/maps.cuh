@@ -7,7 +7,7 @@
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/protocol/cache_map.hpp"
-#include "gphash/protocol/known_key.hpp"
+#include "gphash/protocol/key_directory.hpp"
 #include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
@@ -35,7 +35,7 @@ __device__ inline void begin_known(const CudaMemory& memory, const MapView& maps
 /// A position that a map no longer names rests until no reader can be at it. Called within a changing batch.
 __device__ inline void rest(const MapView& maps, std::uint32_t position) {
   if (maps.known != nullptr) DeviceWord(*known_of(maps, position)).store(index::kGone, ::cuda::memory_order_release);
-  const std::uint64_t at = ticket(maps.state->limbo_end);
+  const std::uint64_t at = ticket(maps.state->retired_end);
   maps.ring[at % maps.positions] = position;
 }
 

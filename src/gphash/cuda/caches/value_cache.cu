@@ -6,7 +6,7 @@
 #include <bit>
 #include <utility>
 
-#include "gphash/cuda/caches/known_keys.cuh"
+#include "gphash/cuda/caches/key_directory.cuh"
 #include "gphash/cuda/caches/values.cuh"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/machine.hpp"

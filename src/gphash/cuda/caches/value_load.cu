@@ -14,7 +14,7 @@ using RuntimeView = View<index::RuntimeShape>;
 __global__ void __launch_bounds__(kThreads)
     not_free_kernel(const __grid_constant__ ValueView values, const __grid_constant__ CellRing ring,
                     const DeviceState* state) {
-  const std::uint64_t end = state->limbo_end;
+  const std::uint64_t end = state->retired_end;
   for (std::uint64_t i = state->head + first_of_thread(); i < end; i += all_threads()) {
     const std::uint64_t cell = ring.cells[i % ring.capacity];
     if (cell < ring.capacity) values.heat[cell] = 0;

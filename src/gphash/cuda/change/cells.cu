@@ -19,14 +19,14 @@ __global__ void settle_kernel(DeviceState* state) { settle(state); }
 __device__ void begin_ring(DeviceState* state, std::uint64_t free) {
   state->head = 0;
   state->tail = free;
-  state->limbo_end = free;
-  for (std::uint64_t& before : state->limbo_before) before = free;
+  state->retired_end = free;
+  for (std::uint64_t& before : state->retired_before) before = free;
 }
 
 __global__ void begin_empty_kernel(DeviceState* state) { begin_ring(state, 0); }
 
-/// Takes the number of free cells from limbo_end.
-__global__ void begin_ring_kernel(DeviceState* state) { begin_ring(state, state->limbo_end); }
+/// Takes the number of free cells from retired_end.
+__global__ void begin_ring_kernel(DeviceState* state) { begin_ring(state, state->retired_end); }
 
 __global__ void __launch_bounds__(kThreads)
     extend_kernel(const __grid_constant__ CellRing from, const __grid_constant__ CellRing to,
@@ -91,7 +91,7 @@ std::size_t collect_scratch_bytes(std::uint64_t cells) {
 void collect_free_cells(const std::uint32_t* live, const CellRing& ring, DeviceState* state, void* scratch,
                         std::size_t scratch_bytes, cudaStream_t stream) {
   check(cub::DeviceSelect::If(scratch, scratch_bytes, thrust::counting_iterator<std::uint64_t>(0), ring.cells,
-                              &state->limbo_end, ring.capacity, IsFree{live}, stream),
+                              &state->retired_end, ring.capacity, IsFree{live}, stream),
         "collecting free cells");
   begin_ring_kernel<<<1, 1, 0, stream>>>(state);
   check_launch("collecting free cells");

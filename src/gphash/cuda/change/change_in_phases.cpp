@@ -77,7 +77,7 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
              beside = places && !phases.sums && !phases.gathers && !phases.counts;
   PlanRange left{nullptr, &job.report->changes};
   if (beside && job.size >= kPlanAheadTimes * table_.rows_from_phases()) {
-    left = plan_with_head_start(job, room, reading, stream);
+    left = plan_pipelined(job, room, reading, stream);
   } else {
     table_.kernels->plan(job, room, reading, {0, job.size}, stream);
   }
@@ -132,8 +132,8 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
 }
 
 /// Plans all, and places the values of the first rows beside. Returns the plans whose values are left.
-PlanRange Changes::plan_with_head_start(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
-                                        cudaStream_t stream) {
+PlanRange Changes::plan_pipelined(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
+                                  cudaStream_t stream) {
   ChangeReport& report = *job.report;
   const std::uint64_t first = job.size / kPlanAheadPart;
   table_.kernels->plan(job, room, reading, {0, first}, stream);

@@ -29,7 +29,7 @@ ChangeJob part_of(const ChangeJob& job, std::uint32_t key_bytes, std::uint64_t f
   return part;
 }
 
-/// Cells in limbo come first: they are free as soon as nobody reads them.
+/// Retired cells come first: they are free as soon as nobody reads them.
 class RingCells final : public CellSource {
  public:
   RingCells(CudaTable& table, const Searches& searches, Upkeep& upkeep)

@@ -57,8 +57,8 @@ class Changes {
   void change_in_phases(const ChangeJob& job, const Phases& phases, const Ordering& ordering, cudaStream_t stream);
   void commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases, cudaStream_t stream);
   void clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream);
-  PlanRange plan_with_head_start(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
-                                 cudaStream_t stream);
+  PlanRange plan_pipelined(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
+                           cudaStream_t stream);
   void read_values(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, const Phases& phases,
                    cudaStream_t stream);
 

@@ -43,13 +43,13 @@ class Kernels : public TableKernels {
 
   /// A search in one kernel, or two where the buckets are resident and `repeats` has a table.
   virtual void find(const FindJob& job, const Repeats& repeats, cudaStream_t stream) const = 0;
-  /// Two phases of a search of resident buckets (search.cuh): the cell of each row, and, from ordered places, the values; `near`:
+  /// Two phases of a search of resident buckets (search.cuh): the cell of each row, and, from ordered places, the values; `hits`:
   /// out of copies where there are any, which `resolve` has done already.
   virtual void resolve(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
   /// All before the gather at once, for a few rows; false on a GPU that cannot.
   virtual bool resolve_small(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const = 0;
-  virtual void gather(const FindJob& job, const SearchRoom& room, bool near, cudaStream_t stream) const = 0;
-  /// What `resolve` does where some buckets have no copy (far_search.cuh): before `aim` is ordered, and after. Without cells in `room`
+  virtual void gather(const FindJob& job, const SearchRoom& room, bool hits, cudaStream_t stream) const = 0;
+  /// What `resolve` does where some buckets have no copy (miss_search.cuh): before `aim` is ordered, and after. Without cells in `room`
   /// no values are wanted that may lie in the heap alone, and the last leaves the epoch that `aim` has entered. Before it, rows whose
   /// keys are known need not take part: `left` gets the others, and `aim` is about those. After `aim`, on any stream: the values that
   /// have copies, of rows that are resolved.
@@ -94,12 +94,12 @@ void clear_slots(index::Slot* first, std::uint64_t size, const Layout& layout, c
 void collect_free_cells(const std::uint32_t* live, const CellRing& ring, DeviceState* state, void* scratch,
                         std::size_t scratch_bytes, cudaStream_t stream);
 std::size_t collect_scratch_bytes(std::uint64_t cells);
-/// Marks the free cells of a ring without limbo in `live`; those that are marked already are `shared`.
+/// Marks the free cells of a ring without retired ones in `live`; those that are marked already are `shared`.
 void mark_free_cells(const CellRing& ring, const DeviceState* state, std::uint32_t* live, ScanReport* report,
                      cudaStream_t stream);
 /// A ring in which nothing is free, and nothing rests.
 void begin_empty_ring(DeviceState* state, cudaStream_t stream);
-/// Copies the free cells of a ring without limbo into a larger one, and adds the cells from the old end on.
+/// Copies the free cells of a ring without retired ones into a larger one, and adds the cells from the old end on.
 void extend_ring(const CellRing& from, const CellRing& to, DeviceState* state, cudaStream_t stream);
 
 /// Other phases of an ordered search of a heap of `cells` cells.
@@ -117,7 +117,7 @@ void order_sums(const ChangeJob& job, ChangeRoom& room, std::uint64_t cells, cud
 /// Orders the changes that were planned by the lines of their slots, whose numbers are below `slots`.
 void order_changes(PhaseRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream);
 std::size_t change_scratch_bytes(std::uint64_t rows);
-/// The last phase: the cells that came free go to limbo.
+/// The last phase: the cells that came free are retired.
 void retire_cells(const ChangeJob& job, ChangeRoom& room, cudaStream_t stream);
 
 /// Where the ordering of a batch works; all in GPU memory.

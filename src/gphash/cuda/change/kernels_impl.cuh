@@ -9,7 +9,7 @@
 #include "gphash/cuda/change/long_sums.cuh"
 #include "gphash/cuda/change/phases.cuh"
 #include "gphash/cuda/change/table_kernels.cuh"
-#include "gphash/cuda/search/far_search.cuh"
+#include "gphash/cuda/search/miss_search.cuh"
 #include "gphash/cuda/search/search.cuh"
 #include "gphash/cuda/search/small_search.cuh"
 
@@ -85,9 +85,9 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
 
   /// By half of the GPU's threads at most, which is enough for its memory, and leaves room for what waits for the link.
   void answer_near(const FindJob& job, const SearchRoom& aim, cudaStream_t stream) const override {
-    const unsigned most = processors() * kNearBlocks;
-    const unsigned blocks = std::min(blocks_for(near_kernel<Shape>, job.size), most);
-    near_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_.values, job, aim);
+    const unsigned most = processors() * kHitBlocks;
+    const unsigned blocks = std::min(blocks_for(hit_kernel<Shape>, job.size), most);
+    hit_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_.values, job, aim);
     check_launch("answering out of copies");
   }
 
@@ -97,20 +97,20 @@ class KernelsImpl final : public TableKernelsImpl<Shape, Kernels> {
     const unsigned all = processors();
     const auto launch = [&](auto* kernel) {
       const std::uint64_t windows = (job.size + kWindow - 1) / kWindow;
-      const auto blocks = static_cast<unsigned>(std::max<std::uint64_t>(windows, all * kFarBlocks));
+      const auto blocks = static_cast<unsigned>(std::max<std::uint64_t>(windows, all * kMissBlocks));
       kernel<<<blocks, kThreads, 0, stream>>>(view_, cache_, job, aim, room, all);
     };
-    is_wide(view_.cells) ? launch(far_kernel<Shape, std::uint64_t>) : launch(far_kernel<Shape, std::uint32_t>);
+    is_wide(view_.cells) ? launch(miss_kernel<Shape, std::uint64_t>) : launch(miss_kernel<Shape, std::uint32_t>);
     check_launch("searching the pool");
   }
 
-  void gather(const FindJob& job, const SearchRoom& room, bool near, cudaStream_t stream) const override {
+  void gather(const FindJob& job, const SearchRoom& room, bool hits, cudaStream_t stream) const override {
     const unsigned all = processors();
     const GatherGrid most = gather_grid(job.size, view_.cells * view_.cell_bytes, all, room.gather_share);
     const auto launch = [&](auto* kernel) {
       kernel<<<most.blocks, kThreads, 0, stream>>>(view_, cache_.values, job, room, all);
     };
-    const bool asks = near && cache_.values.any();
+    const bool asks = hits && cache_.values.any();
     const auto pick = [&]<class Cell>(Cell) {
       asks ? launch(gather_kernel<Shape, Cell, true>) : launch(gather_kernel<Shape, Cell, false>);
     };

@@ -74,11 +74,11 @@ __global__ void __launch_bounds__(kThreads)
 /// 5). They are in address order, so that the batch that takes them next writes in that order too.
 __global__ void __launch_bounds__(kThreads)
     retire_kernel(const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
-  const std::uint64_t end = job.state->limbo_end;
+  const std::uint64_t end = job.state->retired_end;
   for (std::uint64_t i = first_of_thread(); i < job.report->freed; i += all_threads())
     job.ring.cells[(end + i) % job.ring.capacity] = room.freed[0][i];
 }
-__global__ void retired_kernel(const __grid_constant__ ChangeJob job) { job.state->limbo_end += job.report->freed; }
+__global__ void retired_kernel(const __grid_constant__ ChangeJob job) { job.state->retired_end += job.report->freed; }
 
 }  // namespace
 

@@ -83,7 +83,7 @@ void PairBatches::require_rest(std::uint64_t rows) {
   }
   table_.last_change.wait("waiting for the batch before");
   const DeviceState state = table_.read_state();
-  table_.resting = state.limbo_end - std::min(state.head, state.tail);
+  table_.resting = state.retired_end - std::min(state.head, state.tail);
   if (table_.resting + rows > table_.ring.capacity) {
     end_rest();
     free_rested(table_.pairs->view(), table_.ring, table_.state.data(), table_.stream);
@@ -98,8 +98,8 @@ void PairBatches::require_rest(std::uint64_t rows) {
 bool PairBatches::end_rest() {
   const std::unique_lock finding(finding_);
   DeviceState now = table_.read_state();
-  if (now.limbo_end == now.head) return false;
-  for (; now.limbo_end != now.tail; now = table_.read_state()) table_.settle();  // as the last readers leave
+  if (now.retired_end == now.head) return false;
+  for (; now.retired_end != now.tail; now = table_.read_state()) table_.settle();  // as the last readers leave
   return true;
 }
 

@@ -28,7 +28,7 @@ __device__ Candidates<Shape> candidates_of(const View<Shape>& view, const Change
 /// It rests in the ring at once.
 __device__ inline void note_freed(const SlabView& slabs, const ChangeJob& job, const PairRoom&,
                                   std::uint64_t old_word) {
-  const std::uint64_t place = numbered(old_word != 0, reinterpret_cast<unsigned long long*>(&job.state->limbo_end));
+  const std::uint64_t place = numbered(old_word != 0, reinterpret_cast<unsigned long long*>(&job.state->retired_end));
   if (old_word != 0) job.ring.cells[place % job.ring.capacity] = old_word;
   const auto gone = old_word != 0 ? static_cast<std::int32_t>(index::PairWord{old_word}.left()) : 0;
   const std::int32_t left = __reduce_add_sync(kAllLanes, gone);

@@ -19,13 +19,13 @@
 
 #include <type_traits>
 
-#include "gphash/cuda/caches/known_keys.cuh"
+#include "gphash/cuda/caches/key_directory.cuh"
 #include "gphash/cuda/caches/maps.cuh"
 #include "gphash/cuda/change/batch.cuh"
 #include "gphash/cuda/epochs.cuh"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/search/gather.cuh"
-#include "gphash/cuda/search/near.cuh"
+#include "gphash/cuda/search/value_hits.cuh"
 #include "gphash/cuda/thread_tile.cuh"
 #include "gpu/launch.cuh"
 #include "gpu/order/bins.cuh"
@@ -86,7 +86,8 @@ __device__ std::uint64_t answer_known(const View<Shape>& view, const FindJob& jo
 /// value is, and nothing else is wanted.
 template <class Shape>
 __device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
-                          const KnownKeys<Shape>& keys, const FindJob& job, std::uint64_t row, std::uint64_t& known) {
+                          const KeyDirectory<Shape>& keys, const FindJob& job, std::uint64_t row,
+                          std::uint64_t& known) {
   Wanted wanted;
   wanted.row = row;
   known = kNoPosition;
@@ -130,14 +131,14 @@ __global__ void __launch_bounds__(kThreads, kLookupBlocks<Shape>)
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows, kCopies == Copies::all ? cache.values.copies : view.heap);
-  Near<Shape> near(tile, memory, view, cache.values, job.rows);
-  const KnownKeys<Shape> keys(memory, view, cache, job);
+  ValueHits<Shape> value_hits(tile, memory, view, cache.values, job.rows);
+  const KeyDirectory<Shape> keys(memory, view, cache, job);
   for (std::uint64_t base = first_of_warp() * share; base < job.size; base += all_warps() * share) {
     Wanted wanted;
     std::uint64_t known = kNoPosition;
     if (tile.lane() < share) wanted = look_up(memory, hits, view, keys, job, base + tile.lane(), known);
-    if constexpr (kCopies == Copies::some) near(wanted, known);
-    if constexpr (kCopies == Copies::all) near.count(wanted.wants_cell());
+    if constexpr (kCopies == Copies::some) value_hits(wanted, known);
+    if constexpr (kCopies == Copies::all) value_hits.count(wanted.wants_cell());
     if (repeats.table != nullptr && tile.lane() < share && wanted.row < job.size) {
       std::uint64_t leader = wanted.row;
       if (wanted.wants_cell()) leader = leader_of(repeats, wanted);
@@ -146,7 +147,7 @@ __global__ void __launch_bounds__(kThreads, kLookupBlocks<Shape>)
     }
     if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather(wanted);
   }
-  if constexpr (kCopies != Copies::none) near.flush_counts();
+  if constexpr (kCopies != Copies::none) value_hits.flush_counts();
   hits.flush_counts();
   memory.tell_retries();
 }
@@ -171,7 +172,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// The cell of each row, and how many rows of its stretch came before it.
-template <class Shape, class Cell, bool kNear>
+template <class Shape, class Cell, bool kValueHits>
 __global__ void __launch_bounds__(kThreads)
     resolve_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                    const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room) {
@@ -179,14 +180,14 @@ __global__ void __launch_bounds__(kThreads)
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows);
-  Near<Shape> near(tile, memory, view, cache.values, job.rows);
-  const KnownKeys<Shape> keys(memory, view, cache, job);
+  ValueHits<Shape> value_hits(tile, memory, view, cache.values, job.rows);
+  const KeyDirectory<Shape> keys(memory, view, cache, job);
   auto* const cells = static_cast<Cell*>(room.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
     std::uint64_t known;
     Wanted wanted = look_up(memory, hits, view, keys, job, row, known);
-    if constexpr (kNear) near(wanted, known);
+    if constexpr (kValueHits) value_hits(wanted, known);
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);
@@ -195,7 +196,7 @@ __global__ void __launch_bounds__(kThreads)
     if (row < job.size) cells[row] = cell;
     gather.zeros(base, wanted.word == 0);
   }
-  if constexpr (kNear) near.flush_counts();
+  if constexpr (kValueHits) value_hits.flush_counts();
   hits.flush_counts();
   memory.tell_retries();
 }
@@ -241,8 +242,8 @@ __device__ inline void leave_after_all(DeviceState* state, const SearchRoom& roo
 }
 
 /// Blocks take windows of places, at most kWindow and a multiple of 32, and their warps 32 places at a time. The grid is for all
-/// rows of the batch; how many want cells is known here. `kNear`: nobody has asked yet which of them have copies.
-template <class Shape, class Cell, bool kNear>
+/// rows of the batch; how many want cells is known here. `kValueHits`: nobody has asked yet which of them have copies.
+template <class Shape, class Cell, bool kValueHits>
 __global__ void __launch_bounds__(kThreads)
     gather_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
                   const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room, unsigned processors) {
@@ -250,7 +251,7 @@ __global__ void __launch_bounds__(kThreads)
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows);
-  Near<Shape> near(tile, memory, view, values, job.rows);
+  ValueHits<Shape> value_hits(tile, memory, view, values, job.rows);
   const auto* const places = static_cast<const Place<Cell>*>(room.places) + room.answered();
   const std::uint64_t all = room.ended == nullptr && !room.apart() ? 0 : room.starts[room.bins];
   const GatherGrid grid = gather_grid(all, view.cells * view.cell_bytes, processors, room.gather_share);
@@ -265,7 +266,7 @@ __global__ void __launch_bounds__(kThreads)
         wanted.row = window.row[i];
         wanted.word = std::uint64_t{window.cell[i]} + 1;
       }
-      if constexpr (kNear) near(wanted);
+      if constexpr (kValueHits) value_hits(wanted);
       gather(wanted);
     }
     __syncthreads();  // all that the window wants has been read
@@ -279,7 +280,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     __syncthreads();  // its arrays are used again
   }
-  if constexpr (kNear) near.flush_counts();
+  if constexpr (kValueHits) value_hits.flush_counts();
   if (room.ended != nullptr) leave_after_all(job.state, room);
 }
 

@@ -29,14 +29,14 @@ SearchRooms::Room::Room(std::uint64_t rows, bool wide) : rows_(rows), wide_(wide
     size = 0;
     take(room_.epoch, sizeof(std::uint64_t));
     take(room_.ended, sizeof(std::uint32_t));
-    take(head_start_.crowd, sizeof(std::uint32_t));
+    take(pipelining_.crowd, sizeof(std::uint32_t));
     take(room_.table, 2 * kSmallSearch * sizeof(std::uint64_t));
     take(room_.cells, rows * cell);
     take(room_.places, 2 * rows * cell);
     take(room_.ranks, rows * sizeof(std::uint32_t));
     take(room_.counts, stretches * sizeof(std::uint32_t));
     take(room_.starts, stretches * sizeof(std::uint32_t));
-    take(head_start_.starts, stretches * sizeof(std::uint32_t));
+    take(pipelining_.starts, stretches * sizeof(std::uint32_t));
     take(room_.scratch, room_.scratch_bytes);
   };
   take_all();  // what it comes to

@@ -13,7 +13,7 @@
 namespace holdfast::machine::cuda {
 
 /// What lets the first rows of a large search be gathered while the others are resolved.
-struct HeadStart {
+struct Pipelining {
   std::uint32_t* starts = nullptr;  ///< (stretches + 1,) of the first rows
   std::uint32_t* crowd = nullptr;   ///< SearchRoom::crowd
   Stream stream{true};
@@ -29,7 +29,7 @@ class SearchRooms {
     Room(std::uint64_t rows, bool wide);
     SearchRoom room() const { return room_; }
     std::uint64_t rows() const { return rows_; }
-    HeadStart& head_start() { return head_start_; }
+    Pipelining& pipelining() { return pipelining_; }
     /// Notes that the search has been enqueued.
     void end(cudaStream_t stream);
     /// A stream for what goes on beside the search's own, between these moments of that.
@@ -43,7 +43,7 @@ class SearchRooms {
     bool wide_;
     DeviceBuffer<std::byte> memory_;
     SearchRoom room_;
-    HeadStart head_start_;
+    Pipelining pipelining_;
     Stream beside_;
     mutable Event forked_, joined_;
     Event ended_;

@@ -71,7 +71,7 @@ SearchFacts Searches::facts_of(const FindJob& job) const {
   facts.values_have_copies = table_.values.view().any();
   facts.unordered_rows = choices_.unordered_rows;
   facts.cluster_rows = choices_.cluster_rows;
-  facts.head_start = head_start_of(job);
+  facts.pipelined_rows = pipelined_rows(job);
   return facts;
 }
 
@@ -83,12 +83,12 @@ void Searches::start(const FindJob& job, SearchPath path, SearchRooms::Room* cel
   table_.kernels->find(job, {}, stream);
 }
 
-/// The aims are ordered by slot, and then, for values in the heap, rows by cell in their own room (far_search.cuh). What copies in
+/// The aims are ordered by slot, and then, for values in the heap, rows by cell in their own room (miss_search.cuh). What copies in
 /// GPU memory answer goes on beside what waits for the link.
 void Searches::search_far(const FindJob& job, const SearchRooms::Room& aims, SearchRoom room, cudaStream_t stream) {
   const std::uint64_t slots = table_.layout.total_slots();
   SearchRoom aim = aims.room();
-  const bool by_cells = room.cells != nullptr, near = by_cells && table_.values.view().any();
+  const bool by_cells = room.cells != nullptr, hits = by_cells && table_.values.view().any();
   divide(aim, slots, table_.layout.slot_bytes());
   if (by_cells) {
     divide(room, table_.layout.cells, table_.layout.cell_bytes);
@@ -105,14 +105,14 @@ void Searches::search_far(const FindJob& job, const SearchRooms::Room& aims, Sea
   order_search(aim, job.size, slots, stream);
   table_.kernels->resolve_far(job, aim, room, stream);
   if (!by_cells) return;
-  room.is_left_by_others = near;
-  if (near) {
+  room.is_left_by_others = hits;
+  if (hits) {
     aims.fork(stream);
     table_.kernels->answer_near(job, aim, aims.beside());
   }
   order_search(room, job.size, table_.layout.cells, stream);
   table_.kernels->gather(job, room, false, stream);
-  if (!near) return;
+  if (!hits) return;
   aims.join(stream);
   leave_search(job.state, room, stream);
 }
@@ -132,7 +132,7 @@ void Searches::search_cells(const FindJob& job, SearchPath path, SearchRooms::Ro
     return table_.kernels->find(job, repeats, stream);
   }
   enter_search(job.state, room, stream);
-  path == SearchPath::two_parts ? search_in_two_parts(job, room, lent.head_start(), stream)
+  path == SearchPath::two_parts ? search_in_two_parts(job, room, lent.pipelining(), stream)
                                 : search_in_order(job, room, stream);
 }
 

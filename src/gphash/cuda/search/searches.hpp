@@ -42,9 +42,9 @@ class Searches {
   void search_cells(const FindJob& job, SearchPath path, SearchRooms::Room& lent, cudaStream_t stream);
   void search_in_order(const FindJob& job, const SearchRoom& room, cudaStream_t stream);
   void search_far(const FindJob& job, const SearchRooms::Room& aims, SearchRoom room, cudaStream_t stream);
-  // head_start.cpp
-  std::uint64_t head_start_of(const FindJob& job) const;
-  void search_in_two_parts(const FindJob& job, const SearchRoom& room, HeadStart& head, cudaStream_t stream);
+  // pipelining.cpp
+  std::uint64_t pipelined_rows(const FindJob& job) const;
+  void search_in_two_parts(const FindJob& job, const SearchRoom& room, Pipelining& head, cudaStream_t stream);
   void measure();  // measured_choices.cpp
 
   CudaTable& table_;

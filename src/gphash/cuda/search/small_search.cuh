@@ -21,7 +21,7 @@ inline constexpr unsigned kClusterBlocks = 8, kClusterThreads = 512;
 static_assert(1u << kClusterBinBits == kClusterBlocks * kClusterThreads, "a thread of the cluster counts one");
 
 /// Enters the epoch, and leaves the places of the rows that have a cell, stretch by stretch, as the phases do.
-template <class Shape, class Cell, bool kNear>
+template <class Shape, class Cell, bool kValueHits>
 __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
     resolve_small_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                          const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room) {
@@ -43,14 +43,14 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows);
-  Near<Shape> near(tile, memory, view, cache.values, job.rows);
-  const KnownKeys<Shape> keys(memory, view, cache, job);
+  ValueHits<Shape> value_hits(tile, memory, view, cache.values, job.rows);
+  const KeyDirectory<Shape> keys(memory, view, cache, job);
   auto* const cells = static_cast<Cell*>(room.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
     std::uint64_t known;
     Wanted wanted = look_up(memory, hits, view, keys, job, row, known);
-    if constexpr (kNear) near(wanted, known);
+    if constexpr (kValueHits) value_hits(wanted, known);
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);
@@ -76,7 +76,7 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
     if (cell != kNoPlace<Cell>) places[*count_of(cell) + room.ranks[row]] = {cell, static_cast<Cell>(row)};
   }
   cluster.sync();  // no block ends while another looks into its counts
-  if constexpr (kNear) near.flush_counts();
+  if constexpr (kValueHits) value_hits.flush_counts();
   hits.flush_counts();
   memory.tell_retries();
 #endif

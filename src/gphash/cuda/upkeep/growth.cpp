@@ -127,7 +127,7 @@ bool Upkeep::grow_heap(std::uint64_t at_least) {
 
 /// The heap's new cells are free.
 void Upkeep::take_cells() {
-  table_.settle();  // nobody reads: limbo ends
+  table_.settle();  // nobody reads: what is retired is free
   table_.settle();
   const std::uint64_t cells = table_.pool.cells();
   DeviceBuffer<std::uint64_t> larger(cells);

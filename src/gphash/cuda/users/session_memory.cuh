@@ -28,7 +28,7 @@ class SessionMemory : public ChangingMemory {
   }
   __device__ void give_back() const { DeviceWord(left_).fetch_add(1, ::cuda::memory_order_relaxed); }
 
-  /// A cell that is taken counts, even if no slot ever names it: it rests in limbo as long as the session lasts.
+  /// A cell that is taken counts, even if no slot ever names it: it is retired as long as the session lasts.
   __device__ std::uint64_t take_cell(bool adds_key) const {
     if (!charge()) return kNoCell;
     const std::uint64_t cell = ChangingMemory::take_cell(adds_key);

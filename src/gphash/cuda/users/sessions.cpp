@@ -1,4 +1,4 @@
-// sessions.cpp: room for the changes of users' kernels, their turn among batches, and their end.
+// sessions.cpp: room for the changes of users' kernels, their place among batches, and their end.
 #include "gphash/cuda/users/sessions.hpp"
 
 #include "gphash/cuda/kit.hpp"
@@ -20,11 +20,11 @@ void require_session_stream(cudaStream_t stream, int device) {
 
 }  // namespace
 
-/// Takes the turn of a changing batch, which the session's end gives back.
+/// Keeps changing batches out until the session ends.
 SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cudaStream_t stream) {
   const OnDevice on(table_.options.device);
   require_session_stream(stream, table_.options.device);
-  std::unique_lock turn(table_.changing);
+  std::unique_lock exclusive(table_.changing);
   table_.require_working();
   free_what_graphs_kept();
   if (max_changes != 0) table_.begin_moves();
@@ -47,7 +47,7 @@ SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cu
   table_.last_change.record(stream);
   table_.bounds.items += need.keys;
   table_.bounds.free_cells -= need.cells;
-  static_cast<void>(turn.release());
+  static_cast<void>(exclusive.release());
   return {descriptor_.data(), begun_};
 }
 
@@ -61,7 +61,7 @@ void Sessions::make_room(Need need) {
   };
   table_.last_change.wait("waiting for the batch before");
   if (need.cells != 0) {
-    searches_.finish_searches();  // cells in limbo are free when nobody reads them
+    searches_.finish_searches();  // retired cells are free when nobody reads them
     table_.settle();
     table_.settle();
     table_.note_bounds();
@@ -89,7 +89,7 @@ void Sessions::commit(cudaStream_t stream) {
 }
 
 void Sessions::end() {
-  const std::unique_lock turn(table_.changing, std::adopt_lock);
+  const std::unique_lock exclusive(table_.changing, std::adopt_lock);
   const OnDevice on(table_.options.device);
   cuda::check(cudaDeviceSynchronize(), "waiting for a session's kernels");  // whatever streams they are on
   close_session(descriptor_.data(), table_.stream);

@@ -1,4 +1,4 @@
-// sessions.hpp: the part of a machine that gives users' kernels their turn among changing batches, and room for their changes. Rule 23.
+// sessions.hpp: the part of a machine that runs users' kernels as one changing batch, and room for their changes. Rule 23.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ TableWalk::TableWalk(CudaTable& table, Changes& changes, const WalkPlan& plan, s
       plan_(plan),
       before_change_(std::move(before_change)),
       stream_(stream),
-      turn_(take_turn()),
+      exclusive_(keep_others_out()),
       layout_(table.layout),
       limits_(plan.first, plan.last, layout_.key_bytes()),
       by_cells_(!layout_.in_slot() && (reads_cells() || plan.values != nullptr || plan.scores != nullptr)) {
@@ -41,7 +41,7 @@ TableWalk::TableWalk(CudaTable& table, Changes& changes, const WalkPlan& plan, s
   make_room();
 }
 
-std::unique_lock<Turn> TableWalk::take_turn() const {
+std::unique_lock<BinarySemaphore> TableWalk::keep_others_out() const {
   if (is_capturing(stream_)) {
     throw InvalidArgument(
         "stream is being captured into a CUDA graph, and a graph cannot hold a selection, which the host takes from "

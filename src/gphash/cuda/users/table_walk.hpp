@@ -1,6 +1,6 @@
 // table_walk.hpp: walks through a table (device_walk.hpp): its slots or its cells, piece by piece, for kernels of its users.
 //
-// A walk takes the turn of a changing batch, so that all that it reads stands still, and waits for the batch before. What kernels do not
+// A walk keeps changing batches out, so that all that it reads stands still, and waits for the batch before. What kernels do not
 // read of values, or what lies in slots, it gives slot by slot: out of the copies where all buckets have one, else as the slots come over
 // the link. Values in cells, and the scores behind them, come in the order of the cells, since only that order goes at the speed of the
 // link: all heads and keys are first put where their cells are. What was chosen to be erased goes, some million keys at a time, in batches like any other.
@@ -27,7 +27,7 @@ class TableWalk final : public Walk {
  private:
   bool is(WalkPlan::Purpose purpose) const { return plan_.purpose == purpose; }
   bool reads_cells() const { return plan_.reads_values || plan_.reads_scores; }
-  std::unique_lock<Turn> take_turn() const;
+  std::unique_lock<BinarySemaphore> keep_others_out() const;
   /// Of a window, for each cell.
   std::uint64_t words_by_cell() const { return 1 + (layout_.wide() ? layout_.key_words() : 0); }
   void make_room();
@@ -51,7 +51,7 @@ class TableWalk final : public Walk {
   const WalkPlan plan_;
   const std::function<void()> before_change_;
   const cudaStream_t stream_;
-  const std::unique_lock<Turn> turn_;
+  const std::unique_lock<BinarySemaphore> exclusive_;
   const Layout& layout_;
   const KeyLimits limits_;
   const bool by_cells_;

@@ -37,15 +37,15 @@ __global__ void __launch_bounds__(kThreads)
   const Gather<index::RuntimeShape> from_pool(tile, memory, view, rows, view.heap + from);
   const Gather<index::RuntimeShape> from_copies(tile, memory, view, rows, values.copies + from);
   for (std::uint64_t base = first_of_warp() * kWarp; base < cells.size; base += all_warps() * kWarp) {
-    Wanted far, near;
-    far.row = near.row = base + tile.lane();
-    if (far.row < cells.size && cells.heads[far.row] != 0) {
-      const std::uint64_t cell = cells.first + far.row;
+    Wanted miss, hit;
+    miss.row = hit.row = base + tile.lane();
+    if (miss.row < cells.size && cells.heads[miss.row] != 0) {
+      const std::uint64_t cell = cells.first + miss.row;
       const std::uint64_t copy = values.any() ? copy_of_cell(memory, values, cell) : kNoPosition;
-      copy != kNoPosition ? near.word = copy + 1 : far.word = cell + 1;
+      copy != kNoPosition ? hit.word = copy + 1 : miss.word = cell + 1;
     }
-    from_pool(far);
-    if (tile.ballot(near.word != Wanted::kNothing) != 0) from_copies(near);
+    from_pool(miss);
+    if (tile.ballot(hit.word != Wanted::kNothing) != 0) from_copies(hit);
   }
 }
 

@@ -1,5 +1,5 @@
-// head_start_test.cpp: large batches of which the first rows go ahead: searches whose values are gathered in two parts
-// (gphash/cuda/caches/head_start.cpp), and changes that are planned in two (cuda_phases.cpp).
+// pipelining_test.cpp: large batches of which the first rows go ahead: searches whose values are gathered in two parts
+// (gphash/cuda/search/pipelining.cpp), and changes that are planned in two (cuda_phases.cpp).
 #include <algorithm>
 
 #include "device_arrays.hpp"
@@ -22,10 +22,10 @@ void fill(GpuTable& gpu) {
   for (int i = 0; i < 3; ++i) ASSERT_NO_FATAL_FAILURE(gpu.round(kItems, 2 * kItems, false, Op::insert_or_assign));
 }
 
-class GpuHeadStart : public testing::TestWithParam<Shape> {};
+class GpuPipelining : public testing::TestWithParam<Shape> {};
 
 /// Sizes on both sides of every limit, keys that are not there, rows that are masked.
-TEST_P(GpuHeadStart, SearchesOfManySizes) {
+TEST_P(GpuPipelining, SearchesOfManySizes) {
   HOLDFAST_NEEDS_GPU();
   GpuTable gpu(GetParam(), 2 * kItems);
   ASSERT_NO_FATAL_FAILURE(fill(gpu));
@@ -34,7 +34,7 @@ TEST_P(GpuHeadStart, SearchesOfManySizes) {
 }
 
 /// The rows of few keys all lie in few stretches of the heap, so both parts are gathered together; in the next batch they are not.
-TEST_P(GpuHeadStart, SearchesOfHotKeys) {
+TEST_P(GpuPipelining, SearchesOfHotKeys) {
   HOLDFAST_NEEDS_GPU();
   GpuTable gpu(GetParam(), 2 * kItems);
   ASSERT_NO_FATAL_FAILURE(fill(gpu));
@@ -45,7 +45,7 @@ TEST_P(GpuHeadStart, SearchesOfHotKeys) {
 }
 
 /// Crowded and spread batches in flight at once, on streams of their own.
-TEST_P(GpuHeadStart, SearchesBesideEachOther) {
+TEST_P(GpuPipelining, SearchesBesideEachOther) {
   HOLDFAST_NEEDS_GPU();
   constexpr int kBatches = 12, kStreams = 3;
   GpuTable gpu(GetParam(), 2 * kItems);
@@ -70,7 +70,7 @@ TEST_P(GpuHeadStart, SearchesBesideEachOther) {
 }
 
 /// Planned in two parts, whose values are placed apart: new keys, old ones, repeated ones, and more than there is room for at first.
-TEST_P(GpuHeadStart, Changes) {
+TEST_P(GpuPipelining, Changes) {
   HOLDFAST_NEEDS_GPU();
   GpuTable gpu(GetParam(), 1000);
   for (const std::size_t n : {1u, 7u, 8u, 15u, 16u, 17u, 100u, 5000u, 30000u}) {
@@ -81,7 +81,7 @@ TEST_P(GpuHeadStart, Changes) {
   gpu.verify();
 }
 
-INSTANTIATE_TEST_SUITE_P(Values, GpuHeadStart,
+INSTANTIATE_TEST_SUITE_P(Values, GpuPipelining,
                          testing::Values(small_heap(16), small_heap(20), small_heap(128), small_heap(400),
                                          small_heap(128, 16)));
 

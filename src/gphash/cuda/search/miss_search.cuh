@@ -1,13 +1,13 @@
-// far_search.cuh: searches of many rows where some buckets have no copy. Rows that read a slot of the pool do so in the order of
+// miss_search.cuh: searches of many rows where some buckets have no copy. Rows that read a slot of the pool do so in the order of
 // addresses, in which host memory answers ten times faster; then values are gathered as in search.cuh.
 //
-//   known  rows whose keys are known to have a copy of their value (known_keys.cuh) are answered; the others go on
+//   known  rows whose keys are known to have a copy of their value (key_directory.cuh) are answered; the others go on
 //   aim    each row's tags: rows whose tags point to copies, or nowhere, are resolved at once; the others say which slot they will
 //          read
 //   order  stretch by stretch of the slots, whose numbers go as their addresses
-//   far    looks those rows up again, whole, in this order: what was seen before only says where to look. Of the rows of one key, one
+//   miss   looks those rows up again, whole, in this order: what was seen before only says where to look. Of the rows of one key, one
 //          of a window looks, and the others have its answer: reads of one line of host memory wait for each other
-//   near   the values of resolved rows that have copies, beside the gather, which waits for the link
+//   hits   the values of resolved rows that have copies, beside the gather, which waits for the link
 #pragma once
 
 #include "gphash/cuda/kit.hpp"
@@ -16,7 +16,7 @@
 
 namespace holdfast::machine::cuda {
 
-inline constexpr unsigned kNearBlocks = 4, kFarBlocks = 4;  ///< a multiprocessor
+inline constexpr unsigned kHitBlocks = 4, kMissBlocks = 4;  ///< a multiprocessor
 
 /// The first slot without a copy that a search will look into, by its number; kNoPosition: none.
 template <class Shape>
@@ -34,9 +34,9 @@ __device__ std::uint64_t slot_without_copy(const CopyMemory& memory, const View<
 /// Looks a row up as far as copies go; one whose key is known not even there (look_up). Returns the slot without one that stands in its
 /// way, by its number; kNoPosition: it is answered but for its value, which `wanted` says, or is not asked for.
 template <class Shape>
-__device__ std::uint64_t look_near(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
-                                   const KnownKeys<Shape>& keys, const FindJob& job, std::uint64_t row, Wanted& wanted,
-                                   std::uint64_t& known) {
+__device__ std::uint64_t look_at_copies(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
+                                        const KeyDirectory<Shape>& keys, const FindJob& job, std::uint64_t row,
+                                        Wanted& wanted, std::uint64_t& known) {
   wanted.row = row;
   known = kNoPosition;
   if (!is_asked(job, row)) return kNoPosition;
@@ -48,8 +48,8 @@ __device__ std::uint64_t look_near(const CopyMemory& memory, BucketHits& hits, c
   const Candidates<Shape> candidates(view, key_of_row(view, job, row));
   memory.begin_look();
   const index::Look seen = index::look(ThreadTile{}, memory, view, candidates);
-  const std::uint64_t far = slot_without_copy(memory, view, candidates, seen.hits);
-  if (far != kNoPosition) return far;
+  const std::uint64_t missed = slot_without_copy(memory, view, candidates, seen.hits);
+  if (missed != kNoPosition) return missed;
   const index::Found found = index::confirm(ThreadTile{}, memory, view, candidates, seen);
   if (!found.settled) {
     wanted = look_up(memory, hits, view, keys, job, row, known);
@@ -71,26 +71,26 @@ class Resolve {
                      const FindJob& job, const SearchRoom& room)
       : job_(job),
         room_(room),
-        near_values_(cache.values.any()),
+        values_hit_(cache.values.any()),
         tile_(tile),
         gather_(tile, memory, view, job.rows),
-        near_(tile, memory, view, cache.values, job.rows) {}
+        value_hits_(tile, memory, view, cache.values, job.rows) {}
 
   /// What the row of each lane wants, or no row of the job. All lanes call.
   __device__ void operator()(Wanted wanted, std::uint64_t known = kNoPosition) {
-    if (near_values_) near_(wanted, known);
+    if (values_hit_) value_hits_(wanted, known);
     rest(wanted);
   }
   /// The same, but that a value which has a copy is for later: 1 + where that is; 0: not so.
-  __device__ std::uint32_t but_near(Wanted wanted, std::uint64_t known) {
-    const std::uint64_t position = near_values_ ? near_.position_of(wanted, known) : kNoPosition;
+  __device__ std::uint32_t without_hits(Wanted wanted, std::uint64_t known) {
+    const std::uint64_t position = values_hit_ ? value_hits_.position_of(wanted, known) : kNoPosition;
     rest(wanted);
     return position == kNoPosition ? 0 : static_cast<std::uint32_t>(position + 1);
   }
 
   /// What was counted. All threads of the block call, once.
   __device__ void flush_counts() const {
-    if (near_values_) near_.flush_counts();
+    if (values_hit_) value_hits_.flush_counts();
   }
 
  private:
@@ -109,13 +109,13 @@ class Resolve {
 
   const FindJob& job_;
   const SearchRoom& room_;
-  const bool near_values_;
+  const bool values_hit_;
   const WarpTile& tile_;
   const Gather<Shape> gather_;
-  Near<Shape> near_;
+  ValueHits<Shape> value_hits_;
 };
 
-/// Rows whose keys are known, and those that are not asked for, are left to near_kernel, or to nobody; the others are listed. A kernel of its
+/// Rows whose keys are known, and those that are not asked for, are left to hit_kernel, or to nobody; the others are listed. A kernel of its
 /// own, since most rows need no more than these few reads, which overlap best where threads are many.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads)
@@ -124,8 +124,8 @@ __global__ void __launch_bounds__(kThreads)
                  const __grid_constant__ SearchRoom room, RowsLeft left) {
   const WarpTile tile;
   const CopyMemory memory(job.state, &cache);
-  const KnownKeys<Shape> keys(memory, view, cache, job);
-  Near<Shape> near(tile, memory, view, cache.values, job.rows);
+  const KeyDirectory<Shape> keys(memory, view, cache, job);
+  ValueHits<Shape> value_hits(tile, memory, view, cache.values, job.rows);
   for (std::uint64_t base = std::uint64_t{blockIdx.x} * kThreads; base < job.size; base += all_threads()) {
     Wanted wanted;
     wanted.row = base + threadIdx.x;
@@ -137,16 +137,16 @@ __global__ void __launch_bounds__(kThreads)
     if (goes_on) left.rows[place] = static_cast<std::uint32_t>(wanted.row);
     if (goes_on || wanted.row >= job.size) continue;
     const std::uint64_t known = asked.known ? answer_known(view, job, wanted.row, asked) : kNoPosition;
-    const std::uint64_t position = near.position_of(wanted, known);
+    const std::uint64_t position = value_hits.position_of(wanted, known);
     aim.ranks[wanted.row] = static_cast<std::uint32_t>(position + 1);
     static_cast<std::uint32_t*>(aim.cells)[wanted.row] = kNoPlace<std::uint32_t>;
     if (room.cells != nullptr) static_cast<Cell*>(room.cells)[wanted.row] = kNoPlace<Cell>;
   }
-  near.flush_counts();
+  value_hits.flush_counts();
 }
 
 /// `aim`: where rows that read the pool are ordered by slot; `room`: where others are by cell, if values are wanted that may lie in
-/// the heap alone. Then values that have copies are left to near_kernel, which learns from the ranks of rows that aim at nothing.
+/// the heap alone. Then values that have copies are left to hit_kernel, which learns from the ranks of rows that aim at nothing.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads)
     aim_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(kThreads)
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
   Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, room);
-  const KnownKeys<Shape> keys(memory, view, cache, job);
+  const KeyDirectory<Shape> keys(memory, view, cache, job);
   auto* const slots = static_cast<std::uint32_t*>(aim.cells);
   const std::uint64_t size = left.rows != nullptr ? *left.size : job.size;
   for (std::uint64_t base = first_of_warp() * kWarp; base < size; base += all_warps() * kWarp) {
@@ -168,12 +168,12 @@ __global__ void __launch_bounds__(kThreads)
     }
     Wanted wanted;
     std::uint64_t known;
-    const std::uint64_t slot = look_near(memory, hits, view, keys, job, row, wanted, known);
+    const std::uint64_t slot = look_at_copies(memory, hits, view, keys, job, row, wanted, known);
     const bool aims = slot != kNoPosition;
     std::uint32_t rank = aims ? atomicAdd(&aim.counts[slot >> aim.shift], 1u) : 0;
     if (room.cells != nullptr) {
-      const std::uint32_t near = resolve.but_near(wanted, known);
-      if (!aims) rank = near;
+      const std::uint32_t hit = resolve.without_hits(wanted, known);
+      if (!aims) rank = hit;
     } else {
       resolve(wanted, known);
     }
@@ -189,18 +189,18 @@ __global__ void __launch_bounds__(kThreads)
 /// The values that have copies, of the rows that aim_kernel has resolved.
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
-    near_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
-                const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim) {
+    hit_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
+               const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim) {
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows, values.copies);
   const auto* const slots = static_cast<const std::uint32_t*>(aim.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
-    Wanted near;
-    near.row = base + tile.lane();
-    if (near.row < job.size && slots[near.row] == kNoPlace<std::uint32_t> && aim.ranks[near.row] != 0)
-      near.word = aim.ranks[near.row];
-    if (tile.ballot(near.word != Wanted::kNothing) != 0) gather(near);
+    Wanted hit;
+    hit.row = base + tile.lane();
+    if (hit.row < job.size && slots[hit.row] == kNoPlace<std::uint32_t> && aim.ranks[hit.row] != 0)
+      hit.word = aim.ranks[hit.row];
+    if (tile.ballot(hit.word != Wanted::kNothing) != 0) gather(hit);
   }
 }
 
@@ -224,23 +224,23 @@ struct Answers {
 /// Rows that a block takes at once, where all that look into the pool are so many.
 __device__ inline unsigned far_window(std::uint64_t all, unsigned processors) {
   unsigned rows = kWindow;
-  while (rows > kWarp && std::uint64_t{processors} * kFarBlocks * rows >= 2 * all) rows /= 2;
+  while (rows > kWarp && std::uint64_t{processors} * kMissBlocks * rows >= 2 * all) rows /= 2;
   return rows;
 }
 
 /// Where there is no `room`, nothing is gathered afterwards, so the last block leaves the epoch.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads)
-    far_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-               const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim,
-               const __grid_constant__ SearchRoom room, unsigned processors) {
+    miss_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim,
+                const __grid_constant__ SearchRoom room, unsigned processors) {
   __shared__ Window<std::uint32_t> window;
   __shared__ Answers answers;
   const WarpTile tile;
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
   Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, room);
-  const KnownKeys<Shape> keys(memory, view, cache, job);
+  const KeyDirectory<Shape> keys(memory, view, cache, job);
   const auto* const places = static_cast<const Place<std::uint32_t>*>(aim.places);
   const std::uint64_t all = aim.starts[aim.bins];
   const unsigned rows = far_window(all, processors);

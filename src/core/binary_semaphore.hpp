@@ -1,4 +1,4 @@
-// turn.hpp: a lock that one thread may take and another give back: who holds it is no thread, but something that goes on.
+// binary_semaphore.hpp: a lock that one thread may take and another release: what holds it is no thread, but a session or a batch.
 #pragma once
 
 #include <condition_variable>
@@ -6,8 +6,8 @@
 
 namespace holdfast {
 
-/// Meets the standard's Lockable requirements.
-class Turn {
+/// Meets the standard's Lockable requirements, which std::binary_semaphore does not.
+class BinarySemaphore {
  public:
   void lock() {
     std::unique_lock lock(mutex_);

@@ -1,5 +1,5 @@
-// known_keys.cuh: keys that searches have found to have a copy of their value, so that others need not look for their slots: where some
-// buckets have no copy, that saves a read over the link (gphash/protocol/known_key.hpp has the protocol).
+// key_directory.cuh: keys that searches have found to have a copy of their value, so that others need not look for their slots: where some
+// buckets have no copy, that saves a read over the link (gphash/protocol/key_directory.hpp has the protocol).
 //
 // A record for each position of the value cache says of which key the copy is. Hints, in sets of four by the hash of the key, say which
 // records to ask. A hint is never more than that: one that is lost or wrong costs a look into the slot, which writes it anew.
@@ -11,7 +11,7 @@
 
 #include "gphash/cuda/caches/values.cuh"
 #include "gphash/cuda/kit.hpp"
-#include "gphash/protocol/known_key.hpp"
+#include "gphash/protocol/key_directory.hpp"
 #include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
@@ -27,9 +27,9 @@ struct Asked {
 };
 
 template <class Shape>
-class KnownKeys {
+class KeyDirectory {
  public:
-  __device__ KnownKeys(const CopyMemory& memory, const View<Shape>& view, const CacheView& cache, const FindJob& job)
+  __device__ KeyDirectory(const CopyMemory& memory, const View<Shape>& view, const CacheView& cache, const FindJob& job)
       : memory_(memory),
         view_(view),
         values_(cache.values),

@@ -1,4 +1,4 @@
-// known_keys_test.cpp: keys that are known to have a copy of their value, where not all buckets have copies: through every kind of change,
+// key_directory_test.cpp: keys that are known to have a copy of their value, where not all buckets have copies: through every kind of change,
 // answers are as without them, and no search looks for the slot of a key that is known.
 #include <numeric>
 
@@ -31,10 +31,10 @@ void all_kinds(GpuTable& gpu, std::size_t rows, std::uint64_t keys) {
   ASSERT_NO_FATAL_FAILURE(gpu.round(rows, keys, true, Op::find));
 }
 
-class GpuKnownKeys : public testing::TestWithParam<std::tuple<double, CachePolicy, std::uint64_t, std::uint32_t>> {};
+class GpuKeyDirectory : public testing::TestWithParam<std::tuple<double, CachePolicy, std::uint64_t, std::uint32_t>> {};
 
 /// `order_from` of 1: batches go in phases, and searches by address.
-TEST_P(GpuKnownKeys, ChangeNoAnswer) {
+TEST_P(GpuKeyDirectory, ChangeNoAnswer) {
   HOLDFAST_NEEDS_GPU();
   const auto [buckets, policy, order_from, key_bytes] = GetParam();
   Shape shape = cached(buckets, 0.4, policy, key_bytes);
@@ -55,14 +55,14 @@ TEST_P(GpuKnownKeys, ChangeNoAnswer) {
   gpu.verify();
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GpuKnownKeys,
+INSTANTIATE_TEST_SUITE_P(All, GpuKeyDirectory,
                          testing::Combine(testing::Values(0.0, 0.3),
                                           testing::Values(CachePolicy::lfu, CachePolicy::random),
                                           testing::Values(std::uint64_t{0}, std::uint64_t{1}),
                                           testing::Values(8u, 40u)));
 
 /// For the sanitizers, which are slow.
-TEST(GpuKnownKeysOnce, SmallRoundsOfAllKinds) {
+TEST(GpuKeyDirectoryOnce, SmallRoundsOfAllKinds) {
   HOLDFAST_NEEDS_GPU();
   for (const std::uint32_t key_bytes : {8u, 24u}) {
     for (const std::uint64_t order_from : {std::uint64_t{0}, std::uint64_t{1}}) {
@@ -76,7 +76,7 @@ TEST(GpuKnownKeysOnce, SmallRoundsOfAllKinds) {
 }
 
 /// The third search for a key whose value has a copy looks for no slot, until a change of the key.
-TEST(GpuKnownKeysOnce, AreKnownUntilTheyChange) {
+TEST(GpuKeyDirectoryOnce, AreKnownUntilTheyChange) {
   HOLDFAST_NEEDS_GPU();
   constexpr std::size_t kItems = 20000, kHot = 500, kChanged = 100;
   for (const std::uint64_t order_from : {std::uint64_t{0}, std::uint64_t{1}}) {

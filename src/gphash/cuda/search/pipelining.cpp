@@ -1,4 +1,4 @@
-// head_start.cpp: an ordered search in two parts: the link works on the first rows while the others are resolved.
+// pipelining.cpp: an ordered search in two parts: the link works on the first rows while the others are resolved.
 //
 // Rows are resolved and ordered at some eight thousand million a second, and gathered at four hundred: in one part, the link would stand
 // still for a sixteenth of the time. What the parts share is read twice, though, so if many rows want few cells, all go together after
@@ -33,15 +33,15 @@ FindJob part_of(const FindJob& job, std::uint64_t base, std::uint64_t size, std:
 }  // namespace
 
 /// How many rows go first; 0: all at once. A stream that is drawn into a capture stays in it, so in a graph all do.
-std::uint64_t Searches::head_start_of(const FindJob& job) const {
+std::uint64_t Searches::pipelined_rows(const FindJob& job) const {
   const std::uint64_t first = table_.layout.cells * table_.layout.cell_bytes / kHeapBytes;
   const bool worth_it =
       job.size >= kLeastRest * first && job.size <= kMostRest * first && table_.layout.cell_bytes < kLargeCell;
   return worth_it && !table_.values.view().any() && job.generation == 0 ? first : 0;
 }
 
-void Searches::search_in_two_parts(const FindJob& job, const SearchRoom& room, HeadStart& head, cudaStream_t stream) {
-  const std::uint64_t first = head_start_of(job);
+void Searches::search_in_two_parts(const FindJob& job, const SearchRoom& room, Pipelining& head, cudaStream_t stream) {
+  const std::uint64_t first = pipelined_rows(job);
   const FindJob ahead = part_of(job, 0, first, table_.layout.key_bytes());
   SearchRoom all = room;
   all.first = first;

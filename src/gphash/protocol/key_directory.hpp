@@ -1,4 +1,4 @@
-// known_key.hpp: which key a copy in GPU memory is of, so that a search can use the copy without looking for the key's slot; and how
+// key_directory.hpp: which key a copy in GPU memory is of, so that a search can use the copy without looking for the key's slot; and how
 // searches, changes and loads agree on that. Rules 11, 15.
 //
 // A word for each position of a value cache, beside the key that it is about:

@@ -1,5 +1,5 @@
-// turn_test.cpp: a turn that one thread takes and another gives back.
-#include "core/turn.hpp"
+// binary_semaphore_test.cpp: a lock that one thread takes and another releases.
+#include "core/binary_semaphore.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,30 +10,30 @@
 namespace holdfast {
 namespace {
 
-TEST(Turn, PassesFromThreadToThread) {
-  Turn turn;
-  turn.lock();
-  EXPECT_FALSE(turn.try_lock());
+TEST(BinarySemaphore, PassesFromThreadToThread) {
+  BinarySemaphore semaphore;
+  semaphore.lock();
+  EXPECT_FALSE(semaphore.try_lock());
   bool mine = false;
   std::thread waits([&] {
-    const std::lock_guard lock(turn);
+    const std::lock_guard lock(semaphore);
     EXPECT_TRUE(mine);
   });
   mine = true;
-  std::thread([&] { turn.unlock(); }).join();
+  std::thread([&] { semaphore.unlock(); }).join();
   waits.join();
-  EXPECT_TRUE(turn.try_lock());
-  turn.unlock();
+  EXPECT_TRUE(semaphore.try_lock());
+  semaphore.unlock();
 }
 
-TEST(Turn, KeepsOthersOut) {
-  Turn turn;
+TEST(BinarySemaphore, KeepsOthersOut) {
+  BinarySemaphore semaphore;
   int count = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int n = 0; n < 1000; ++n) {
-        const std::lock_guard lock(turn);
+        const std::lock_guard lock(semaphore);
         ++count;
       }
     });

@@ -1,4 +1,4 @@
-// near.cuh: rows of a search whose values have a copy in GPU memory (value_view.hpp): they are answered where they are resolved.
+// value_hits.cuh: rows of a search whose values have a copy in GPU memory (value_view.hpp): they are answered where they are resolved.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ HOLDFAST_BOTH inline Copies copies_of(const ValueView& values) {
 }
 
 template <class Shape>
-class Near {
+class ValueHits {
  public:
-  __device__ Near(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const ValueView& values,
-                  const index::Rows& rows)
+  __device__ ValueHits(const WarpTile& tile, const CudaMemory& memory, const View<Shape>& view, const ValueView& values,
+                       const index::Rows& rows)
       : tile_(tile), memory_(memory), values_(values), gather_(tile, memory, view, rows, values.copies) {}
 
   /// Answers the lanes whose cell has a copy, which then want nothing more, and counts for the policy. `known`: where the copy of the
   /// key's value is, of a row that need not look for its cell. All lanes call.
   __device__ void operator()(Wanted& wanted, std::uint64_t known = kNoPosition) {
-    Wanted near;
-    near.row = wanted.row;
-    if (const std::uint64_t position = position_of(wanted, known); position != kNoPosition) near.word = position + 1;
-    if (tile_.ballot(near.word != Wanted::kNothing) != 0) gather_(near);
+    Wanted hit;
+    hit.row = wanted.row;
+    if (const std::uint64_t position = position_of(wanted, known); position != kNoPosition) hit.word = position + 1;
+    if (tile_.ballot(hit.word != Wanted::kNothing) != 0) gather_(hit);
   }
 
   /// Where the copy is that a lane's cell has, if it has one: the lane wants nothing more then, but that copy.

@@ -1,7 +1,7 @@
-// known_key_test.cpp: two searches for a key, one after the other in each of two threads, a change of the key, and a load that copies its
-// cell, in every order with few preemptions, over memory as weak as a GPU's (proof/weak_memory.hpp). gphash/protocol/known_key.hpp is the code that
+// key_directory_test.cpp: two searches for a key, one after the other in each of two threads, a change of the key, and a load that copies its
+// cell, in every order with few preemptions, over memory as weak as a GPU's (proof/weak_memory.hpp). gphash/protocol/key_directory.hpp is the code that
 // ships; the change goes the way of gphash/protocol/run.hpp. Rules 11, 15, 25.
-#include "gphash/protocol/known_key.hpp"
+#include "gphash/protocol/key_directory.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -104,7 +104,7 @@ bool fails(const std::function<std::uint64_t(First)>& wrong) {
   return std::any_of(std::begin(kFirsts), std::end(kFirsts), [&](First first) { return wrong(first) != 0; });
 }
 
-TEST(KnownKey, SearchesAChangeAndALoadAgree) {
+TEST(KeyDirectory, SearchesAChangeAndALoadAgree) {
   for (const First first : kFirsts) {
     Play play = play_of(first);
     if (!long_run()) --play.preemptions;
@@ -115,7 +115,7 @@ TEST(KnownKey, SearchesAChangeAndALoadAgree) {
   }
 }
 
-TEST(KnownKey, EveryStepIsNeeded) {
+TEST(KeyDirectory, EveryStepIsNeeded) {
   for (const index::Step step : {index::Step::forget_before_change, index::Step::fence_before_forgetting,
                                  index::Step::fence_before_stripe, index::Step::confirm_unclaimed}) {
     EXPECT_TRUE(fails([&](First first) { return wrong_without(step, play_of(first)); }))
