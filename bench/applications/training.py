@@ -53,7 +53,7 @@ def _one(table: holdfastdb.Table, items: int, dim: int, batch: int, place: str, 
     taken: dict[str, list[float]] = {"step": [], "find": [], "accumulate": []}
     for repetition in range(repetitions + 1):  # the first warms up
         seconds = dict.fromkeys(taken, 0.0)
-        # Drawn before any of them: to shuffle millions of numbers empties the processor's caches, and the step comes first.
+        # Drawn before: to shuffle millions of numbers empties the processor's caches, and the step comes first.
         drawn = [torch.randperm(items, generator=random)[:batch].sort().values.to(place) for _ in range(each)]
         for keys in drawn:
             optimizer.zero_grad()
