@@ -77,12 +77,6 @@ void WideForm::ask_line(const Word* at, Op op) const {
   }
 }
 
-WideForm::At WideForm::ask(std::uint64_t hash, Op op) const {
-  const At at = place(hash);
-  ask_line(at.line, op);
-  return at;
-}
-
 void WideForm::ask_next(Task& task) const {
   task.line += stride_;
   ++task.want;
