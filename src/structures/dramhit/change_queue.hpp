@@ -25,19 +25,26 @@ class ChangeQueue {
   static constexpr Index kNone = 255;
   static_assert(kBehind < kNone && kMostDepth < kNone);
 
-  struct alignas(64) Task {
-    std::uint64_t want = 0;
-    At line = nullptr;
-    std::uint64_t hash = 0;
-    std::uint64_t given = 0;
-    std::uint64_t id = 0;
+  /// What is not about its key; one word, and all of it is the same for most operations of a batch.
+  struct State {
     unsigned reach = 0;  ///< how far the key may lie
     Op op = Op::find;
     bool silent = false;
     bool goes_on = false;  ///< it was not done at its first look, and is remembered
-    Index next = kNone;    ///< of those that are remembered: another in the same set
-    Index behind = kNone;  ///< the next on the same key
-    Index last = kNone;    ///< of those
+    Index behind = kNone;  ///< the next on the same key, of one that goes on
+  };
+  static_assert(sizeof(State) == 8);
+  struct alignas(64) Task {
+    std::uint64_t want;
+    At line;
+    std::uint64_t hash;
+    std::uint64_t given;
+    std::uint64_t id;
+    State state;
+    // Only of one that goes on:
+    Index last;    ///< of those that wait behind it
+    Index next;    ///< another that goes on, in the same set
+    bool counted;  ///< it has erased its key, and that was told
   };
 
   ChangeQueue() {
@@ -51,11 +58,12 @@ class ChangeQueue {
   /// All in the ring could wait behind others, and there is space for them.
   bool has_room_behind() const { return waiting_behind_ <= kBehind - kMostDepth; }
 
-  /// Puts `n` operations at the end, for which there is room; `task_of(i)` asks for the line of the i-th.
-  template <class TaskOf>
-  [[gnu::always_inline]] void add(unsigned n, const TaskOf& task_of) {
+  /// Puts `n` operations at the end, for which there is room; `write(i, task)` asks for the line of the i-th, and writes
+  /// it: in its place, since what is copied at once, but was written in parts, has to wait for them.
+  template <class Write>
+  [[gnu::always_inline]] void add(unsigned n, const Write& write) {
     const unsigned head = head_;  // in a register: what is stored in the ring might be anything
-    for (unsigned i = 0; i < n; ++i) ring_[(head + i) % kMostDepth] = task_of(i);
+    for (unsigned i = 0; i < n; ++i) write(i, ring_[(head + i) % kMostDepth]);
     head_ = head + n;
     sums_ = head_;
   }
@@ -64,7 +72,7 @@ class ChangeQueue {
     unsigned& latest = latest_[task.hash % kSets];
     if (latest - sums_ < head_ - sums_ && latest - tail_ < head_ - tail_) {
       Task& other = ring_[latest % kMostDepth];
-      if (other.hash == task.hash && !other.goes_on) {
+      if (other.hash == task.hash && !other.state.goes_on) {
         other.given = index::combine_word(other.given, task.given, with);
         return false;
       }
@@ -78,31 +86,31 @@ class ChangeQueue {
   Task& pop() { return ring_[tail_++ % kMostDepth]; }
   /// Whether an operation, popped, has to wait behind another on its key; then it does.
   [[gnu::always_inline]] bool waits_behind(const Task& task) {
-    return sets_[task.hash % kSets] != kNone && !task.goes_on && add_behind(task);
+    return sets_[task.hash % kSets] != kNone && !task.state.goes_on && add_behind(task);
   }
   /// Puts an operation that was popped, and is not done, at the end; it is remembered.
   void push_again(const Task& task) {
-    if (task.goes_on) forget(task);
+    if (task.state.goes_on) forget(task);
     const auto at = static_cast<Index>(head_++ % kMostDepth);
     Task& again = ring_[at] = task;
+    if (!task.state.goes_on) again.counted = false;
     Index& first = sets_[task.hash % kSets];
-    again.goes_on = true;
+    again.state.goes_on = true;
     again.next = first;
     first = at;
   }
-  /// It is done.
-  void end(const Task& task) {
-    if (task.goes_on) forget(task);
-  }
+  /// One that went on is done.
+  void end(const Task& task) { forget(task); }
   /// What waits behind `task`, which is answered, takes its place; there is one.
   void advance(Task& task) {
-    const Index i = task.behind;
+    const Index i = task.state.behind;
     Behind& next = behind_[i];
     task.given = next.given;
     task.id = next.id;
-    task.op = next.op;
-    task.silent = next.silent;
-    task.behind = next.next;
+    task.state.op = next.op;
+    task.state.silent = next.silent;
+    task.state.behind = next.next;
+    task.counted = false;
     next.next = free_;
     free_ = i;
     --waiting_behind_;
@@ -112,7 +120,7 @@ class ChangeQueue {
   void restart(const PlaceOf& place_of) {
     for (unsigned at = tail_; at != head_; ++at) {
       Task& task = ring_[at % kMostDepth];
-      const auto [line, want] = place_of(task.hash, task.op);
+      const auto [line, want] = place_of(task.hash, task.state.op);
       task.line = line;
       task.want = want;
     }
@@ -131,9 +139,9 @@ class ChangeQueue {
     if (first == kNone) return false;
     const Index i = free_;
     free_ = behind_[i].next;
-    behind_[i] = {task.given, task.id, task.op, task.silent, kNone};
+    behind_[i] = {task.given, task.id, task.state.op, task.state.silent, kNone};
     Task& before = ring_[first];
-    (before.behind == kNone ? before.behind : behind_[before.last].next) = i;
+    (before.state.behind == kNone ? before.state.behind : behind_[before.last].next) = i;
     before.last = i;
     ++waiting_behind_;
     return true;
@@ -145,7 +153,7 @@ class ChangeQueue {
     Index next = kNone;
   };
 
-  Task ring_[kMostDepth];
+  Task ring_[kMostDepth] = {};
   unsigned head_ = 0, tail_ = 0;  // both rise; the ring's length is a power of two
   unsigned sums_ = 0;             ///< from there on the ring has only sums whose answers nobody wants, and what goes on
   unsigned waiting_behind_ = 0;

@@ -136,20 +136,43 @@ class LaneFor final : public Lane {
   }
 
   void add_changes(const Rows& rows, const Group& group) {
-    const auto task_of = [&group, rows, ask = form_.asker(), this](unsigned i) {
-      const std::size_t row = group.row[i];
-      const Op op = op_of(rows, row);
-      const auto at = ask(group.hash[i], op);
-      return Task{at.want, at.line, group.hash[i], form_.take(rows, row), id_of(rows, row), 0, op, rows.silent};
-    };
     if (!rows.silent) owed_ += group.size;
+    if (rows.ops == nullptr && changes(rows.op) && form_.takes_words(rows)) {
+      add_changes_as<true>(rows, group);
+    } else {
+      add_changes_as<false>(rows, group);
+    }
+  }
+  /// `kPlain`: all are changes of one kind, and values are words.
+  template <bool kPlain>
+  void add_changes_as(const Rows& given, const Group& group) {
+    const Rows rows = given;
+    const auto ask = form_.asker();
+    const typename Changes::State state{0, rows.op, rows.silent};
+    const auto write = [&](unsigned i, Task& task) {
+      const std::size_t row = group.row[i];
+      const std::uint64_t hash = group.hash[i];
+      const Op op = kPlain ? Op::insert : op_of(rows, row);
+      const auto at = ask(hash, op);
+      task.want = at.want;
+      task.line = at.line;
+      task.hash = hash;
+      task.given = kPlain ? form_.take_word(rows, row) : form_.take(rows, row);
+      task.id = id_of(rows, row);
+      task.state = state;
+      if (!kPlain) task.state.op = op;
+    };
     if constexpr (Changes::kSums) {
       if (rows.silent && rows.ops == nullptr && rows.op == Op::accumulate && !is_float(with_.element)) {
-        for (unsigned i = 0; i < group.size; ++i) operations_ += !changes_.add_sum(task_of(i), with_);
+        for (unsigned i = 0; i < group.size; ++i) {
+          Task task{};
+          write(i, task);
+          operations_ += !changes_.add_sum(task, with_);
+        }
         return;
       }
     }
-    changes_.add(group.size, task_of);
+    changes_.add(group.size, write);
   }
 
   /// Answers searches until no more than `left` wait; false: there is no room for more answers.
@@ -206,15 +229,13 @@ class LaneFor final : public Lane {
       if (changes_.waits_behind(task)) [[unlikely]]
         continue;
       Answer answer;
-      const bool was_gone = Form::is_gone(task);
       const Turn turn = form_.run(task, with, answer);
-      if (turn == Turn::done && task.behind == Changes::kNone) [[likely]] {
-        changes_.end(task);
+      if (turn == Turn::done && !task.state.goes_on) [[likely]] {
         ++done;
         answered(task, answer, results, giver);
-        if (!was_gone) counted(answer.status);
+        counted(answer.status);
       } else {
-        giver.meanwhile([&] { go_on(task, turn, was_gone, answer, results); });
+        giver.meanwhile([&] { go_on(task, turn, answer, results); });
         n = with_room(n - 1, results) + 1;
       }
     }
@@ -231,17 +252,20 @@ class LaneFor final : public Lane {
   [[gnu::always_inline]] void answered(const Task& task, const Answer& answer, Results& results, Giver& giver) {
     form_.drop(task);
     ++results.count[static_cast<unsigned>(answer.status)];
-    if (task.silent) return;
+    if (task.state.silent) return;
     --owed_;
     giver.give(task.id, answer);
   }
 
   /// What follows the look at a line that did not end an operation, or for whose end others wait: they follow, while its lines are
   /// at hand.
-  [[gnu::noinline]] void go_on(Task& task, Turn turn, bool was_gone, Answer answer, Results& results) {
+  [[gnu::noinline]] void go_on(Task& task, Turn turn, Answer answer, Results& results) {
     for (unsigned at_hand = 0;;) {
       ++lines_;
-      if (turn != Turn::done && Form::is_gone(task) && !was_gone) --fresh_;
+      if (turn != Turn::done && Form::is_gone(task) && !task.counted) {
+        task.counted = true;
+        --fresh_;
+      }
       if (turn == Turn::next && Form::distance_of(task) < at_hand) {
         form_.ask_next(task);
       } else {
@@ -252,21 +276,20 @@ class LaneFor final : public Lane {
           answered(task, answer, results, giver);
         }
         at_hand = Form::distance_of(task);
-        const bool ends = task.behind == Changes::kNone;
-        if (ends) {
-          changes_.end(task);
-        } else {
+        const bool told = task.counted, ends = task.state.behind == Changes::kNone;
+        if (!ends) {
           changes_.advance(task);
+        } else if (task.state.goes_on) {
+          changes_.end(task);
         }
-        if (!was_gone) counted(answer.status);
+        if (!told) counted(answer.status);
         if (ends) return;
         const auto [line, want] = form_.place(task.hash);
         task.line = line;
         task.want = want;
-        task.reach = 0;
+        task.state.reach = 0;
         if (!may_change(results)) return changes_.push_again(task);
       }
-      was_gone = Form::is_gone(task);
       turn = form_.run(task, with_, answer);
     }
   }
@@ -296,7 +319,7 @@ class LaneFor final : public Lane {
           answer = {Status::no_space, 0};
           return true;
         }
-        const auto [line, want] = form_.asker()(task.hash, task.op);
+        const auto [line, want] = form_.asker()(task.hash, task.state.op);
         task.line = line;
         task.want = want;
         break;

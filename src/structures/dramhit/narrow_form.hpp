@@ -59,14 +59,20 @@ class NarrowForm {
   void ask_next(Task& task) const {
     ++task.line;
     task.want += kOneLineOn;
-    ask_line(task.line, task.op);
+    ask_line(task.line, task.state.op);
   }
 
   /// What a row gives, as a task keeps it.
   std::uint64_t take(const Rows& rows, std::size_t row) const {
     if (rows.hashes != nullptr) return rows.hashes[2 * row + 1];
     if (rows.values == nullptr) return 0;
-    if (value_bytes_ != 8) return index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
+    return index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
+  }
+  /// Whether that is the row's value and no more.
+  bool takes_words(const Rows& rows) const {
+    return rows.hashes == nullptr && rows.values != nullptr && value_bytes_ == 8;
+  }
+  static std::uint64_t take_word(const Rows& rows, std::size_t row) {
     std::uint64_t value;
     __builtin_memcpy(&value, rows.values + row * 8, 8);
     return value;
@@ -74,15 +80,15 @@ class NarrowForm {
   void drop(const Task&) {}
   /// The key is erased, although the operation goes on: it counts from now on, for whoever looks meanwhile.
   static unsigned distance_of(const Task& task) { return distance(task.want); }
-  static bool is_gone(const Task& task) { return (task.reach & kErased) != 0; }
+  static bool is_gone(const Task& task) { return (task.state.reach & kErased) != 0; }
 
   /// One look at a line.
   [[gnu::always_inline]] Turn run(Task& task, const index::Combining& with, Answer& answer) {
-    const Change what{task.op, task.given, with};
+    const Change what{task.state.op, task.given, with};
     if constexpr (Memory::kOwned && Tile::kSelects) {
-      return change_owned(Memory{}, task.line, task.want, task.reach, what, answer);
+      return change_owned(Memory{}, task.line, task.want, task.state.reach, what, answer);
     } else {
-      return change(Memory{}, task.line, task.want, task.reach, what, answer);
+      return change(Memory{}, task.line, task.want, task.state.reach, what, answer);
     }
   }
   /// An answer's value is a word. Other values are copied by copy_value.

@@ -276,7 +276,7 @@ inline bool has_free(const Memory& memory, typename Memory::At line, std::uint64
   return false;
 }
 
-/// As `change`, where the key is not in this line, nor any further on; or its erasure may bring keys back.
+/// As `change`, where the key is not in this line, nor any further on; or its erasure may bring keys back; or a swap was lost.
 template <class Memory>
 [[gnu::noinline]] Looked change_further(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                         unsigned& reach, Change what) {
@@ -329,9 +329,10 @@ template <class Memory>
 [[gnu::always_inline]] inline Turn change(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                           unsigned& reach, const Change& what, Answer& answer) {
   const auto seen = memory.look(line, want);
-  const bool erases = what.op == Op::erase;
-  if (seen.found() && (!erases || (reach == 0 && !memory.full(seen)))) {  // else keys may come back
-    return change_slot(memory, line, seen.slot(), want, what, answer);
+  if (seen.found() && (what.op != Op::erase || (reach == 0 && !memory.full(seen)))) {  // else keys may come back
+    const Turn turn = change_slot_once(memory, line, seen.slot(), want, what, answer);
+    if (turn != Turn::again) [[likely]]
+      return turn;
   }
   if (!seen.found() && (reach & kErases) == 0) {
     const unsigned on = distance(want);

@@ -72,19 +72,26 @@ template <class Memory>
 
 inline constexpr unsigned kAttempts = 8;  ///< swaps that may fail before others have their turn
 
-/// Changes the slot that held the key a moment ago. Anything but done ends the attempt.
+/// Changes the slot that held the key a moment ago, if nobody is faster.
 template <class Memory>
-[[gnu::always_inline]] inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot,
-                                               std::uint64_t want, const Change& change, Answer& answer) {
+[[gnu::always_inline]] inline Turn change_slot_once(const Memory& memory, typename Memory::At line, unsigned slot,
+                                                    std::uint64_t want, const Change& change, Answer& answer) {
+  const Pair seen = memory.load(line, slot);
+  if (!holds(seen.word, want)) return Turn::again;
+  const Next next = decide<Memory>(change, is_live(seen.word), seen.value, answer);
+  if (next.act == Act::keeps) return Turn::done;
+  if ((seen.word & kFrozen) != 0) return Turn::frozen;
+  const std::uint64_t word = next.act == Act::removes ? seen.word & ~kLive : seen.word | kLive;
+  return memory.swap(line, slot, seen, {word, next.value}) ? Turn::done : Turn::again;
+}
+
+/// The same until it is done, frozen, or others should have their turn.
+template <class Memory>
+inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot, std::uint64_t want,
+                        const Change& change, Answer& answer) {
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
-    const Pair seen = memory.load(line, slot);
-    if (!holds(seen.word, want)) return Turn::again;
-    const Next next = decide<Memory>(change, is_live(seen.word), seen.value, answer);
-    if (next.act == Act::keeps) return Turn::done;
-    if ((seen.word & kFrozen) != 0) return Turn::frozen;
-    const std::uint64_t word = next.act == Act::removes ? seen.word & ~kLive : seen.word | kLive;
-    if (memory.swap(line, slot, seen, {word, next.value})) [[likely]]
-      return Turn::done;
+    const Turn turn = change_slot_once(memory, line, slot, want, change, answer);
+    if (turn != Turn::again) return turn;
   }
   return Turn::again;
 }

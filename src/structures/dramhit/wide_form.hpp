@@ -43,6 +43,8 @@ class WideForm {
   void ask_next(Task& task) const;
   /// Copies a row's key and value, since the caller's arrays may go; where they are.
   std::uint64_t take(const Rows& rows, std::size_t row);
+  static bool takes_words(const Rows&) { return false; }
+  static std::uint64_t take_word(const Rows&, std::size_t) { return 0; }
   static unsigned distance_of(const Task& task) { return static_cast<unsigned>(task.want); }
   static bool is_gone(const Task&) { return false; }
   void drop(const Task& task) { free_.push_back(task.given); }
