@@ -222,18 +222,30 @@ TEST(DramhitHandles, ChangesOfOneKeyKeepTheirOrder) {
     ASSERT_EQ(table.insert(keys.data(), keys.data(), others).of(Status::inserted), others);
     constexpr std::uint64_t kKeys = 50;
     std::uint64_t expected[kKeys] = {};
+    std::vector<Status> statuses(100'000);
+    std::uint64_t overtaken = 0;
+    const auto read = [&] {
+      const MemoryAnswers& answers = buffers.answers;
+      for (std::size_t i = 0; i < answers.size; ++i) overtaken += answers.statuses[i] != statuses[answers.ids[i]];
+      buffers.answers.size = 0;
+    };
     Random random(7);
-    for (std::uint64_t i = 1; i < 100'000; ++i) {
-      const std::uint64_t key = random.below(random.chance(50) ? 5 : kKeys);
+    for (std::uint64_t i = 1; i < statuses.size(); ++i) {
+      const std::uint64_t key = random.below(random.chance(50) ? 5 : kKeys), id[] = {i};
       const unsigned kind = static_cast<unsigned>(random.below(4));
-      const std::size_t taken = kind == 0   ? handle.put(&key, &i, {}, 1, buffers.answers)
-                                : kind == 1 ? handle.erase(&key, {}, 1, buffers.answers)
-                                            : handle.upsert(&key, &i, {}, 1, buffers.answers);
+      const std::size_t taken = kind == 0   ? handle.put(&key, &i, id, 1, buffers.answers)
+                                : kind == 1 ? handle.erase(&key, id, 1, buffers.answers)
+                                            : handle.upsert(&key, &i, id, 1, buffers.answers);
       ASSERT_EQ(taken, 1u);
+      const bool was_there = expected[key] != 0;
+      statuses[i] = kind == 1 ? (was_there ? Status::erased : Status::not_found)
+                              : (was_there ? Status::updated : Status::inserted);
       expected[key] = kind == 0 ? i : kind == 1 ? 0 : expected[key] + i;
-      if (i % 1000 == 0) buffers.answers.size = 0;
+      if (i % 1000 == 0) read();
     }
     ASSERT_TRUE(handle.flush(buffers.answers));
+    read();
+    EXPECT_EQ(overtaken, 0u);
     for (std::uint64_t key = 0; key < kKeys; ++key) {
       std::uint64_t value = 0;
       table.find(&key, &value, 1);
