@@ -1,109 +1,116 @@
 // change_queue.hpp: operations that wait for their lines, changes among them; those on one key are done in their order.
 //
-// The first of a key is asked for; the others wait behind it and cost no line of their own. Where nobody wants an answer, sums
-// of one key that wait are added up, and become one change. The low bits of each waiting hash name a set of four places in the
-// ring, where it is found again; a fifth hash of a set waits until one of them is done, which next to never happens.
+// They are looked at in the order in which they came. So two on one key are out of order only where the first is not done at
+// its first look: it goes on, to another line or once more. Such a one is remembered by its hash until it is done, and others on
+// its key, when their turn comes, wait behind it and cost no line of their own. Where nobody wants an answer, sums of one key that
+// wait are added up, and become one change: where the key's latest operation stands in the ring is remembered as well, but not
+// for sure, since another key may come between.
 #pragma once
+
+#include <algorithm>
 
 #include "structures/dramhit/lane.hpp"
 #include "structures/dramhit/protocol.hpp"
 
 namespace holdfast::dramhit {
 
-/// `At` points to a line; the word that is looked for there, or what else a form of table keeps, is `want`. `kJoins`: equal
+/// `At` points to a line; the word that is looked for there, or what else a form of table keeps, is `want`. `kAdds`: equal
 /// hashes are equal keys, and `given` is the value. Everything depends on `Form`.
-template <class Form, class At, bool kJoins>
+template <class Form, class At, bool kAdds>
 class ChangeQueue {
  public:
   using Index = std::uint8_t;
+  static constexpr bool kSums = kAdds;
   static constexpr unsigned kBehind = 192;
   static constexpr Index kNone = 255;
   static_assert(kBehind < kNone && kMostDepth < kNone);
 
-  struct Task {
-    std::uint64_t want = 0;
-    At line = nullptr;
-    std::uint64_t hash = 0;
-    std::uint64_t given = 0;
-    std::uint64_t id = 0;
+  /// What is not about its key; one word, and all of it is the same for most operations of a batch.
+  struct State {
+    unsigned reach = 0;  ///< how far the key may lie
     Op op = Op::find;
     bool silent = false;
-    Index behind = kNone;  ///< the next on the same key
-    Index last = kNone;    ///< of those
-    unsigned reach = 0;    ///< how far the key may lie
+    bool goes_on = false;  ///< it was not done at its first look, and is remembered
+    Index behind = kNone;  ///< the next on the same key, of one that goes on
+  };
+  static_assert(sizeof(State) == 8);
+  struct alignas(64) Task {
+    std::uint64_t want;
+    At line;
+    std::uint64_t hash;
+    std::uint64_t given;
+    std::uint64_t id;
+    State state;
+    // Only of one that goes on:
+    Index last;    ///< of those that wait behind it
+    Index next;    ///< another that goes on, in the same set
+    bool counted;  ///< it has erased its key, and that was told
   };
 
   ChangeQueue() {
     for (unsigned i = 0; i < kBehind; ++i) behind_[i].next = i + 1 < kBehind ? static_cast<Index>(i + 1) : kNone;
+    std::fill_n(sets_, kSets, kNone);
   }
 
   bool empty() const { return head_ == tail_; }
   unsigned lines() const { return head_ - tail_; }
   unsigned waiting() const { return lines() + waiting_behind_; }
-  bool has_room_behind() const { return free_ != kNone; }
+  /// All in the ring could wait behind others, and there is space for them.
+  bool has_room_behind() const { return waiting_behind_ <= kBehind - kMostDepth; }
 
-  /// Whether any operation waits whose hash is in the same set: seldom.
-  bool has_neighbours(std::uint64_t hash) const { return sets_[hash % kSets] != 0; }
-  /// The first operation on this hash, or null; then there may be no place in its set.
-  Task* same(std::uint64_t hash) {
-    for (Set set = sets_[hash % kSets]; set != 0; set >>= 8) {
-      if ((set & 255) != 0 && ring_[(set & 255) - 1].hash == hash) return &ring_[(set & 255) - 1];
+  /// Puts `n` operations at the end, for which there is room; `write(i, task)` asks for the line of the i-th, and writes
+  /// it: in its place, since what is copied at once, but was written in parts, has to wait for them.
+  template <class Write>
+  [[gnu::always_inline]] void add(unsigned n, const Write& write) {
+    const unsigned head = head_;  // in a register: what is stored in the ring might be anything
+    for (unsigned i = 0; i < n; ++i) write(i, ring_[(head + i) % kMostDepth]);
+    head_ = head + n;
+    sums_ = head_;
+  }
+  /// The same for a sum whose answer nobody wants. False: it joined another, and nothing more waits.
+  bool add_sum(const Task& task, const index::Combining& with) {
+    unsigned& latest = latest_[task.hash % kSets];
+    if (latest - sums_ < head_ - sums_ && latest - tail_ < head_ - tail_) {
+      Task& other = ring_[latest % kMostDepth];
+      if (other.hash == task.hash && !other.state.goes_on) {
+        other.given = index::combine_word(other.given, task.given, with);
+        return false;
+      }
     }
-    return nullptr;
-  }
-  bool has_place(std::uint64_t hash) const {
-    const Set set = sets_[hash % kSets];
-    return ((set - 0x0101'0101u) & ~set & 0x8080'8080u) != 0;  // a byte of it is zero
-  }
-
-  /// Puts an operation at the end; no other waits on its hash, and its set has a place.
-  void push(const Task& task) {
-    const unsigned at = head_++ % kMostDepth;
-    ring_[at] = task;
-    Set& set = sets_[task.hash % kSets];
-    unsigned shift = 0;
-    while ((set >> shift & 255) != 0) shift += 8;
-    set |= (at + 1) << shift;
-  }
-  /// Puts the one that pop() gave, and that did not end, at the end.
-  void push_again(const Task& task) {
-    leave_set(task);
-    push(task);
-  }
-  /// The operation whose line was asked for first. It stays where it is, and in its set, until `end` or `push_again`.
-  Task& pop() { return ring_[tail_++ % kMostDepth]; }
-  /// The i-th of those that pop() will give.
-  Task& next(unsigned i) { return ring_[(tail_ + i) % kMostDepth]; }
-  void end(const Task& task) { leave_set(task); }
-
-  /// Adds an operation behind `first`, which is on the same key. False: it joined another, and nothing more waits.
-  bool add_behind(Task& first, Op op, std::uint64_t given, std::uint64_t id, bool silent,
-                  const index::Combining& with) {
-    const bool alone = first.behind == kNone;
-    Op& last_op = alone ? first.op : behind_[first.last].op;
-    std::uint64_t& last_given = alone ? first.given : behind_[first.last].given;
-    const bool last_silent = alone ? first.silent : behind_[first.last].silent;
-    if (kJoins && silent && last_silent && op == Op::accumulate && last_op == op && !is_float(with.element)) {
-      last_given = index::combine_word(last_given, given, with);
-      return false;
-    }
-    const Index i = free_;
-    free_ = behind_[i].next;
-    behind_[i] = {given, id, op, silent, kNone};
-    (alone ? first.behind : behind_[first.last].next) = i;
-    first.last = i;
-    ++waiting_behind_;
+    latest = head_++;
+    ring_[latest % kMostDepth] = task;
     return true;
   }
+
+  /// The operation whose line was asked for first. It stays where it is until another is put at the end.
+  Task& pop() { return ring_[tail_++ % kMostDepth]; }
+  /// Whether an operation, popped, has to wait behind another on its key; then it does.
+  [[gnu::always_inline]] bool waits_behind(const Task& task) {
+    return sets_[task.hash % kSets] != kNone && !task.state.goes_on && add_behind(task);
+  }
+  /// Puts an operation that was popped, and is not done, at the end; it is remembered.
+  void push_again(const Task& task) {
+    if (task.state.goes_on) forget(task);
+    const auto at = static_cast<Index>(head_++ % kMostDepth);
+    Task& again = ring_[at] = task;
+    if (!task.state.goes_on) again.counted = false;
+    Index& first = sets_[task.hash % kSets];
+    again.state.goes_on = true;
+    again.next = first;
+    first = at;
+  }
+  /// One that went on is done.
+  void end(const Task& task) { forget(task); }
   /// What waits behind `task`, which is answered, takes its place; there is one.
   void advance(Task& task) {
-    const Index i = task.behind;
+    const Index i = task.state.behind;
     Behind& next = behind_[i];
     task.given = next.given;
     task.id = next.id;
-    task.op = next.op;
-    task.silent = next.silent;
-    task.behind = next.next;
+    task.state.op = next.op;
+    task.state.silent = next.silent;
+    task.state.behind = next.next;
+    task.counted = false;
     next.next = free_;
     free_ = i;
     --waiting_behind_;
@@ -113,25 +120,31 @@ class ChangeQueue {
   void restart(const PlaceOf& place_of) {
     for (unsigned at = tail_; at != head_; ++at) {
       Task& task = ring_[at % kMostDepth];
-      const auto [line, want] = place_of(task.hash, task.op);
+      const auto [line, want] = place_of(task.hash, task.state.op);
       task.line = line;
       task.want = want;
     }
   }
 
  private:
-  using Set = std::uint32_t;  ///< four places in the ring, each 1 + where; 0: none
   static constexpr unsigned kSets = 1024;
-  void leave_set(const Task& task) {
-    Set& set = sets_[task.hash % kSets];
-    const auto place = static_cast<Set>(&task - ring_) + 1;
-    if (set == place) [[likely]] {
-      set = 0;
-      return;
-    }
-    unsigned shift = 0;
-    while ((set >> shift & 255) != place) shift += 8;
-    set &= ~(Set{255} << shift);
+  void forget(const Task& task) {
+    Index* at = &sets_[task.hash % kSets];
+    while (&ring_[*at] != &task) at = &ring_[*at].next;
+    *at = task.next;
+  }
+  [[gnu::noinline]] bool add_behind(const Task& task) {
+    Index first = sets_[task.hash % kSets];
+    while (first != kNone && ring_[first].hash != task.hash) first = ring_[first].next;
+    if (first == kNone) return false;
+    const Index i = free_;
+    free_ = behind_[i].next;
+    behind_[i] = {task.given, task.id, task.state.op, task.state.silent, kNone};
+    Task& before = ring_[first];
+    (before.state.behind == kNone ? before.state.behind : behind_[before.last].next) = i;
+    before.last = i;
+    ++waiting_behind_;
+    return true;
   }
   struct Behind {
     std::uint64_t given = 0, id = 0;
@@ -140,11 +153,13 @@ class ChangeQueue {
     Index next = kNone;
   };
 
-  Task ring_[kMostDepth];
+  Task ring_[kMostDepth] = {};
   unsigned head_ = 0, tail_ = 0;  // both rise; the ring's length is a power of two
+  unsigned sums_ = 0;             ///< from there on the ring has only sums whose answers nobody wants, and what goes on
   unsigned waiting_behind_ = 0;
   Index free_ = 0;
-  Set sets_[kSets] = {};
+  Index sets_[kSets];            ///< by the low bits of the hash: the operations that go on
+  unsigned latest_[kSets] = {};  ///< likewise: the latest sum
   Behind behind_[kBehind];
 };
 

@@ -52,7 +52,6 @@ class LaneFor final : public Lane {
   static constexpr std::size_t kRowsACall = 4096;  ///< after which an old view is let go
   static constexpr unsigned kMisses = 1024;
   static constexpr std::int64_t kCounted = 256;
-  static constexpr unsigned kPlanned = 16;
 
   void enter() {
     const View* const view = core_.enter(member_);
@@ -63,7 +62,7 @@ class LaneFor final : public Lane {
     const auto* const old_lines = form_.lines();
     form_.set_view(*view);
     if (!form_.no_reads()) form_.restart_reads(old, old_lines);
-    changes_.restart([this](std::uint64_t hash, Op op) { return form_.ask(hash, op); });
+    changes_.restart(form_.asker());
   }
   void leave() {
     count_fresh();
@@ -79,10 +78,8 @@ class LaneFor final : public Lane {
     return rows.ops != nullptr ? static_cast<Op>(rows.ops[row]) : rows.op;
   }
   static std::uint64_t id_of(const Rows& rows, std::size_t row) { return rows.ids != nullptr ? rows.ids[row] : row; }
-  /// What waits for an answer needs room for it, beside `kept` other answers.
-  bool may_change(const Results& results, unsigned kept = 0) const {
-    return results.ids == nullptr || results.size + kept < results.room || owed_ == 0;
-  }
+  /// What waits for an answer needs room for it.
+  bool may_change(const Results& results) const { return results.has_room() || owed_ == 0; }
 
   /// Rows that are taken together. Their lines are asked for one after another, with no branch between that depends on what a line
   /// holds: such a branch, predicted wrong, ends all that the processor has begun, and with it the translations of the
@@ -90,7 +87,6 @@ class LaneFor final : public Lane {
   struct Group {
     std::size_t row[kMostDepth];
     std::uint64_t hash[kMostDepth];
-    typename Form::At at[kMostDepth];  ///< of changes
     unsigned size = 0;
     std::size_t after = 0;  ///< the rows before this one are in it, or skipped
   };
@@ -133,42 +129,50 @@ class LaneFor final : public Lane {
     while (rows.next < end) {
       if (!change_until(depth_ - most_together(), results)) return false;
       take_together(rows, end, group);
-      for (unsigned i = 0; i < group.size; ++i) group.at[i] = form_.ask(group.hash[i], op_of(rows, group.row[i]));
-      for (unsigned i = 0; i < group.size; ++i) {
-        if (add_change(rows, group, i, results)) continue;
-        rows.next = group.row[i];
-        return false;
-      }
+      add_changes(rows, group);
       rows.next = group.after;
     }
     return true;
   }
 
-  /// The i-th row of a group whose lines have been asked for; false: there is no room for the answers that this brings. There is
-  /// room in the queue; what waits beside the row's hash may have to go first.
-  bool add_change(const Rows& rows, Group& group, unsigned i, Results& results) {
-    const std::uint64_t hash = group.hash[i];
-    Task* same = nullptr;
-    if (changes_.has_neighbours(hash)) [[unlikely]] {
-      const std::uint64_t number = number_;
-      while ((same = changes_.same(hash)) != nullptr ? !changes_.has_room_behind() : !changes_.has_place(hash)) {
-        if (!may_change(results)) return false;
-        change_some(1, results);
-      }
-      if (number != number_) {  // the table has grown
-        for (unsigned j = i; j < group.size; ++j) group.at[j] = form_.place(group.hash[j]);
-      }
-    }
-    const std::size_t row = group.row[i];
-    const Op op = op_of(rows, row);
-    const std::uint64_t id = id_of(rows, row), given = form_.take(rows, row);
-    owed_ += !rows.silent;
-    if (same != nullptr) {
-      if (!changes_.add_behind(*same, op, given, id, rows.silent, with_)) ++operations_;
+  void add_changes(const Rows& rows, const Group& group) {
+    if (!rows.silent) owed_ += group.size;
+    if (rows.ops == nullptr && changes(rows.op) && form_.takes_words(rows)) {
+      add_changes_as<true>(rows, group);
     } else {
-      changes_.push({group.at[i].want, group.at[i].line, hash, given, id, op, rows.silent});
+      add_changes_as<false>(rows, group);
     }
-    return true;
+  }
+  /// `kPlain`: all are changes of one kind, and values are words.
+  template <bool kPlain>
+  void add_changes_as(const Rows& given, const Group& group) {
+    const Rows rows = given;
+    const auto ask = form_.asker();
+    const typename Changes::State state{0, rows.op, rows.silent};
+    const auto write = [&](unsigned i, Task& task) {
+      const std::size_t row = group.row[i];
+      const std::uint64_t hash = group.hash[i];
+      const Op op = kPlain ? Op::insert : op_of(rows, row);
+      const auto at = ask(hash, op);
+      task.want = at.want;
+      task.line = at.line;
+      task.hash = hash;
+      task.given = kPlain ? form_.take_word(rows, row) : form_.take(rows, row);
+      task.id = id_of(rows, row);
+      task.state = state;
+      if (!kPlain) task.state.op = op;
+    };
+    if constexpr (Changes::kSums) {
+      if (rows.silent && rows.ops == nullptr && rows.op == Op::accumulate && !is_float(with_.element)) {
+        for (unsigned i = 0; i < group.size; ++i) {
+          Task task{};
+          write(i, task);
+          operations_ += !changes_.add_sum(task, with_);
+        }
+        return;
+      }
+    }
+    changes_.add(group.size, write);
   }
 
   /// Answers searches until no more than `left` wait; false: there is no room for more answers.
@@ -196,92 +200,97 @@ class LaneFor final : public Lane {
     if (++misses_ % kMisses == 0) sched_yield();
   }
 
-  /// Runs changes until no more than `left` wait; false: there is no room for more answers.
+  /// Runs changes until no more than `left` lines are waited for, and there is room for others to wait behind them; false: there
+  /// is no room for more answers.
   bool change_until(unsigned left, Results& results) {
-    while (changes_.lines() > left) {
+    while (changes_.lines() > left || !changes_.has_room_behind()) {
       if (!may_change(results)) return false;
-      change_some(std::min(kPlanned, changes_.lines() - left), results);
+      change_some(changes_.lines() > left ? changes_.lines() - left : 1, results);
     }
     return true;
   }
 
-  /// At least one of the next `n` changes.
+  /// Looks at the lines of the next `n` changes, or of fewer. One after the other: to look at several before the first of them is
+  /// made costs more, in memory and in cache, on AMD and Intel, than the wait for its locked instruction.
   void change_some(unsigned n, Results& results) {
-    if constexpr (Form::kPlans) {
-      change_planned(n, results);
+    if (results.is_plain() && form_.gives_words()) {
+      change_and_give<true>(n, results);
     } else {
-      change_one(results);
+      change_and_give<false>(n, results);
     }
   }
-
-  /// Of the next changes, at most `n`, plans all, then makes all, then answers them: what comes after a locked instruction begins
-  /// when it has ended, so a look at a line between two of them would wait for the first, and the second for it.
-  void change_planned(unsigned n, Results& results) {
-    Plan plans[kPlanned];
-    Answer answers[kPlanned];
-    if (results.ids != nullptr && owed_ != 0) {
-      n = static_cast<unsigned>(std::min<std::size_t>(n, results.room - results.size));
-    }
-    for (unsigned i = 0; i < n; ++i) form_.plan(changes_.next(i), with_, plans[i], answers[i]);
-    for (unsigned i = 0; i < n; ++i) {
-      if (plans[i].kind == Plan::Kind::swaps && !form_.commit(changes_.next(i), plans[i])) {
-        plans[i].kind = Plan::Kind::open;
-      }
-    }
-    with_giver(results, [&](auto& giver) {
-      for (unsigned i = 0; i < n; ++i) {
-        const Task& task = changes_.next(0);
-        if (plans[i].kind == Plan::Kind::open || task.behind != Changes::kNone) {
-          const Answer* const known = plans[i].kind == Plan::Kind::open ? nullptr : &answers[i];
-          giver.meanwhile([&] { change_one(results, known, n - i - 1); });
-          continue;
-        }
-        changes_.end(changes_.pop());
-        ++lines_;
-        ++operations_;
-        ++results.count[static_cast<unsigned>(answers[i].status)];
-        if (!task.silent) {
-          --owed_;
-          giver.give(task.id, answers[i]);
-        }
-        counted(answers[i].status);
-      }
-    });
-  }
-
-  /// One look at a line for a change, or its answer; all that waits on its key follows while the line is at hand, if there is room
-  /// for `kept` answers more.
-  void change_one(Results& results, const Answer* known = nullptr, unsigned kept = 0) {
-    Task& task = changes_.pop();
-    for (;; known = nullptr) {
+  template <bool kPlain>
+  void change_and_give(unsigned n, Results& results) {
+    Giver<Form, kPlain> giver(results, form_);
+    const index::Combining with = with_;  // all in registers
+    unsigned done = 0;
+    for (n = with_room(n, results); n != 0; --n) {
+      Task& task = changes_.pop();
+      if (changes_.waits_behind(task)) [[unlikely]]
+        continue;
       Answer answer;
-      ++lines_;
-      const bool was_gone = Form::is_gone(task);
-      if (known != nullptr) {
-        answer = *known;
-      } else if (const Turn turn = form_.run(task, with_, answer); turn != Turn::done) {
-        if (Form::is_gone(task) && !was_gone) --fresh_;
-        if (!turned(task, turn, answer)) return;
-      }
-      form_.drop(task);
-      ++operations_;
-      ++results.count[static_cast<unsigned>(answer.status)];
-      if (!task.silent) {
-        --owed_;
-        Giver<Form, false>(results, form_).give(task.id, answer);
-      }
-      const bool ends = task.behind == Changes::kNone;
-      if (ends) {
-        changes_.end(task);
+      const Turn turn = form_.run(task, with, answer);
+      if (turn == Turn::done && !task.state.goes_on) [[likely]] {
+        ++done;
+        answered(task, answer, results, giver);
+        counted(answer.status);
       } else {
-        changes_.advance(task);
+        giver.meanwhile([&] { go_on(task, turn, answer, results); });
+        n = with_room(n - 1, results) + 1;
       }
-      if (!was_gone) counted(answer.status);
-      if (ends) return;
-      const auto [line, want] = form_.place(task.hash);
-      task.line = line;
-      task.want = want;
-      if (!may_change(results, kept)) return changes_.push_again(task);
+    }
+    operations_ += done;
+    lines_ += done;
+  }
+  /// Of `n` operations those whose answers there is room for.
+  unsigned with_room(unsigned n, const Results& results) const {
+    if (results.ids == nullptr || owed_ == 0) return n;
+    return static_cast<unsigned>(std::min<std::size_t>(n, results.room - results.size));
+  }
+
+  template <class Giver>
+  [[gnu::always_inline]] void answered(const Task& task, const Answer& answer, Results& results, Giver& giver) {
+    form_.drop(task);
+    ++results.count[static_cast<unsigned>(answer.status)];
+    if (task.state.silent) return;
+    --owed_;
+    giver.give(task.id, answer);
+  }
+
+  /// What follows the look at a line that did not end an operation, or for whose end others wait: they follow, while its lines are
+  /// at hand.
+  [[gnu::noinline]] void go_on(Task& task, Turn turn, Answer answer, Results& results) {
+    for (unsigned at_hand = 0;;) {
+      ++lines_;
+      if (turn != Turn::done && Form::is_gone(task) && !task.counted) {
+        task.counted = true;
+        --fresh_;
+      }
+      if (turn == Turn::next && Form::distance_of(task) < at_hand) {
+        form_.ask_next(task);
+      } else {
+        if (turn != Turn::done && !turned(task, turn, answer)) return;
+        ++operations_;
+        {
+          Giver<Form, false> giver(results, form_);
+          answered(task, answer, results, giver);
+        }
+        at_hand = Form::distance_of(task);
+        const bool told = task.counted, ends = task.state.behind == Changes::kNone;
+        if (!ends) {
+          changes_.advance(task);
+        } else if (task.state.goes_on) {
+          changes_.end(task);
+        }
+        if (!told) counted(answer.status);
+        if (ends) return;
+        const auto [line, want] = form_.place(task.hash);
+        task.line = line;
+        task.want = want;
+        task.state.reach = 0;
+        if (!may_change(results)) return changes_.push_again(task);
+      }
+      turn = form_.run(task, with_, answer);
     }
   }
 
@@ -310,7 +319,7 @@ class LaneFor final : public Lane {
           answer = {Status::no_space, 0};
           return true;
         }
-        const auto [line, want] = form_.ask(task.hash, task.op);
+        const auto [line, want] = form_.asker()(task.hash, task.state.op);
         task.line = line;
         task.want = want;
         break;

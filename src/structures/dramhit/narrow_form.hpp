@@ -47,48 +47,48 @@ class NarrowForm {
     }
   }
   At place(std::uint64_t hash) const { return place_in(geometry_, lines_, partitions_, hash); }
-  At ask(std::uint64_t hash, Op op) const {
-    const At at = place(hash);
-    ask_line(at.line, op);
-    return at;
+  /// Asks for the line where a search begins, and says where it is. What that needs is in registers: what is stored in a queue
+  /// meanwhile might be anything.
+  auto asker() const {
+    return [geometry = geometry_, lines = lines_, partitions = partitions_](std::uint64_t hash, Op op) {
+      const At at = place_in(geometry, lines, partitions, hash);
+      ask_line(at.line, op);
+      return at;
+    };
   }
   void ask_next(Task& task) const {
     ++task.line;
     task.want += kOneLineOn;
-    ask_line(task.line, task.op);
+    ask_line(task.line, task.state.op);
   }
 
   /// What a row gives, as a task keeps it.
   std::uint64_t take(const Rows& rows, std::size_t row) const {
     if (rows.hashes != nullptr) return rows.hashes[2 * row + 1];
     if (rows.values == nullptr) return 0;
-    if (value_bytes_ != 8) return index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
+    return index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
+  }
+  /// Whether that is the row's value and no more.
+  bool takes_words(const Rows& rows) const {
+    return rows.hashes == nullptr && rows.values != nullptr && value_bytes_ == 8;
+  }
+  static std::uint64_t take_word(const Rows& rows, std::size_t row) {
     std::uint64_t value;
     __builtin_memcpy(&value, rows.values + row * 8, 8);
     return value;
   }
   void drop(const Task&) {}
   /// The key is erased, although the operation goes on: it counts from now on, for whoever looks meanwhile.
-  static bool is_gone(const Task& task) { return (task.reach & kErased) != 0; }
+  static unsigned distance_of(const Task& task) { return distance(task.want); }
+  static bool is_gone(const Task& task) { return (task.state.reach & kErased) != 0; }
 
-  // Changes in two steps: a plan for each of some, then their swaps.
-  static constexpr bool kPlans = !Memory::kOwned;
-  [[gnu::always_inline]] static void plan(const Task& task, const index::Combining& with, Plan& plan, Answer& answer) {
-    plan_change(Memory{}, task.line, task.want, {task.op, task.given, with}, plan, answer);
-  }
-  [[gnu::always_inline]] static bool commit(const Task& task, const Plan& plan) {
-    return dramhit::commit(Memory{}, task.line, plan);
-  }
-
-  /// One look at a line, by an operation whose plan has come to nothing.
+  /// One look at a line.
   [[gnu::always_inline]] Turn run(Task& task, const index::Combining& with, Answer& answer) {
-    const Change what{task.op, task.given, with};
-    if constexpr (kPlans) {
-      return change_on(Memory{}, task.line, task.want, task.reach, what, answer);
-    } else if constexpr (Tile::kSelects) {
-      return change_owned(Memory{}, task.line, task.want, task.reach, what, answer);
+    const Change what{task.state.op, task.given, with};
+    if constexpr (Memory::kOwned && Tile::kSelects) {
+      return change_owned(Memory{}, task.line, task.want, task.state.reach, what, answer);
     } else {
-      return change(Memory{}, task.line, task.want, task.reach, what, answer);
+      return change(Memory{}, task.line, task.want, task.state.reach, what, answer);
     }
   }
   /// An answer's value is a word. Other values are copied by copy_value.
@@ -103,11 +103,9 @@ class NarrowForm {
   unsigned reads() const { return reads_.size(); }
   template <class IdOf>
   [[gnu::always_inline]] void add_reads(const std::uint64_t* hashes, unsigned n, const IdOf& id_of) {
-    const Geometry geometry = geometry_;  // all in registers: what is stored in the queue might be anything
-    Line* const lines = lines_;
-    const std::uint64_t partitions = partitions_;
+    const auto ask = asker();
     reads_.add(
-        n, [=](unsigned i) { return place_in(geometry, lines, partitions, hashes[i]); }, id_of);
+        n, [&](unsigned i) { return ask(hashes[i], Op::find); }, id_of);
   }
   template <class Give, class Missed>
   [[gnu::always_inline]] std::uint64_t drain_reads(std::uint64_t n, const Give& give, const Missed& missed) {

@@ -215,7 +215,6 @@ inline unsigned shift_back(const Memory& memory, typename Memory::At home, unsig
   return first;
 }
 
-inline constexpr unsigned kSawFree = 1u << 31;  ///< with a reach: a slot on the way was free
 /// An erase has found its key, or (kErased) erased it, and asks for the lines where keys of a line with a free slot may lie: of the
 /// line at the distance in bits 8..15, up to the one in bits 0..7.
 inline constexpr unsigned kErases = 1u << 30, kErased = 1u << 29;
@@ -266,72 +265,84 @@ template <class Memory>
   return Turn::done;
 }
 
-/// Plans what most operations come to: the key is in this line, or new and its first line has a fresh slot. Erases may move other
-/// keys, and are left open.
+/// Whether there is a slot that a key may take at `line`, which is as far as keys of its first line went, or further.
 template <class Memory>
-[[gnu::always_inline]] inline void plan_change(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                               const Change& what, Plan& plan, Answer& answer) {
-  plan.kind = Plan::Kind::open;
-  if (what.op == Op::erase) return;
-  const auto seen = memory.look(line, want);
-  if (seen.found()) {
-    if (plan_slot(memory, line, seen.slot(), want, what, plan, answer) != Turn::done) plan.kind = Plan::Kind::open;
-    return;
+inline bool has_free(const Memory& memory, typename Memory::At line, std::uint64_t want, unsigned reach) {
+  const unsigned on = distance(want);
+  for (unsigned back = 0; back <= (on == reach ? on : 0); ++back) {  // on the way here nobody asked
+    const auto at = memory.on(line, -static_cast<std::int64_t>(back));
+    if (free_slot(memory, at, memory.look(at, want), want)) return true;
   }
-  if (distance(want) != 0 || memory.full(seen) || !what.adds()) return;
-  const std::uint64_t value = what.first_value();
-  answer.status = Status::inserted;
-  answer.value = reads_value(what.op) ? value : 0;
-  plan = {Plan::Kind::swaps, static_cast<unsigned>(std::countr_one(seen.used_slots())), 0, 0, want | kLive, value};
+  return false;
 }
 
-/// A change, or a read among changes, at one line, whose plan was open or whose swap was lost. `reach` is the operation's own; the
-/// line where its search begins sets it.
+/// As `change`, where the key is not in this line, nor any further on; or its erasure may bring keys back; or a swap was lost.
 template <class Memory>
-[[gnu::always_inline]] inline Turn change_on(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                             unsigned& reach, const Change& what, Answer& answer) {
+[[gnu::noinline]] Looked change_further(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                        unsigned& reach, Change what) {
+  Looked looked;
   const unsigned on = distance(want);
   const bool erases = what.op == Op::erase;
   if (erases && (reach & (on != 0 ? kErases : kErased)) != 0) {
-    return erase_and_shift(memory, line, want, reach, what, answer);
+    looked.turn = erase_and_shift(memory, line, want, reach, what, looked.answer);
+    return looked;
   }
   const auto seen = memory.look(line, want);
   if (seen.found()) {
-    if (erases && asks_on(memory, line, seen, on, reach)) return Turn::next;
-    return change_slot(memory, line, seen.slot(), want, what, answer);
+    if (erases && asks_on(memory, line, seen, on, reach)) {
+      looked.turn = Turn::next;
+    } else {
+      looked.turn = change_slot(memory, line, seen.slot(), want, what, looked.answer);
+    }
+    return looked;
   }
   if (on == 0) reach = memory.full(seen) ? memory.reach(line, seen) : 0;
-  if (!what.adds()) {
-    if (on < reach) return Turn::next;
-    if (on != 0 || memory.full(seen)) {
-      const Looked back = look_back(memory, line, want, what);
-      answer = back.answer;
-      return back.turn;
-    }
-    answer.status = Status::not_found;
-    answer.value = 0;
-    return Turn::done;
+  if (on < reach) {
+    looked.turn = Turn::next;
+  } else if (!what.adds()) {
+    return look_back(memory, line, want, what);
+  } else if (!has_free(memory, line, want, reach)) {
+    looked.turn = on == kMostDistance ? Turn::far : Turn::next;
+  } else {
+    looked.turn = add_locked(memory, line, want, what, looked.answer);
+    if (looked.turn == Turn::next) reach = on + 1;  // keys went further meanwhile
   }
-  if (on != 0 || memory.full(seen)) {  // not there, or further on: a slot is looked for as well
-    if ((reach & kSawFree) == 0 && free_slot(memory, line, seen, want)) reach |= kSawFree;
-    if (on < (reach & ~kSawFree)) return Turn::next;
-    if ((reach & kSawFree) != 0) return add_locked(memory, line, want, what, answer);
-    return on == kMostDistance ? Turn::far : Turn::next;
-  }
-  // The fresh slot that was planned went to another key, or is frozen.
-  const auto slot = static_cast<unsigned>(std::countr_one(seen.used_slots()));
-  return (memory.load_word(line, slot) & kFrozen) != 0 ? Turn::frozen : Turn::again;
+  return looked;
 }
 
-/// Runs a change, or a read among changes, at one line.
+/// A change whose key is not there, since the line where its search begins has fresh slots.
+template <class Memory>
+[[gnu::always_inline]] inline Turn add_fresh(const Memory& memory, typename Memory::At line,
+                                             const typename Memory::Seen& seen, std::uint64_t want, const Change& what,
+                                             Answer& answer) {
+  const Next next = decide<Memory>(what, false, 0, answer);
+  if (next.act == Act::keeps) return Turn::done;
+  const auto slot = static_cast<unsigned>(std::countr_one(seen.used_slots()));
+  if (memory.swap(line, slot, {}, {want | kLive, next.value})) [[likely]]
+    return Turn::done;
+  return (memory.load_word(line, slot) & kFrozen) != 0 ? Turn::frozen : Turn::again;  // or another key has taken it
+}
+
+/// Runs a change, or a read among changes, at one line. `reach` is the operation's own, 0 at first; the line where its search begins
+/// sets it. Most operations end at one look: the key is in this line, or new and its first line has a fresh slot.
 template <class Memory>
 [[gnu::always_inline]] inline Turn change(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                           unsigned& reach, const Change& what, Answer& answer) {
-  Plan plan;
-  plan_change(memory, line, want, what, plan, answer);
-  if (plan.kind == Plan::Kind::answered) return Turn::done;
-  if (plan.kind == Plan::Kind::swaps && commit(memory, line, plan)) return Turn::done;
-  return change_on(memory, line, want, reach, what, answer);
+  const auto seen = memory.look(line, want);
+  if (seen.found() && (what.op != Op::erase || (reach == 0 && !memory.full(seen)))) {  // else keys may come back
+    const Turn turn = change_slot_once(memory, line, seen.slot(), want, what, answer);
+    if (turn != Turn::again) [[likely]]
+      return turn;
+  }
+  if (!seen.found() && (reach & kErases) == 0) {
+    const unsigned on = distance(want);
+    if (on == 0 && !memory.full(seen)) return add_fresh(memory, line, seen, want, what, answer);
+    if (on == 0) reach = memory.reach(line, seen);
+    if (on < reach) return Turn::next;
+  }
+  const Looked looked = change_further(memory, line, want, reach, what);
+  answer = looked.answer;
+  return looked.turn;
 }
 
 /// Stops all changes of a line for good. Who was about to make one fails at its swap, and joins the move.

@@ -70,50 +70,28 @@ template <class Memory>
   return next;
 }
 
-/// What one look at a line makes of a change, before anything is written.
-struct Plan {
-  enum class Kind : std::uint8_t {
-    answered,  ///< nothing is to be written
-    swaps,     ///< the answer holds once `slot` passes from `seen` to `next`
-    open,      ///< one look is not enough
-  };
-  // Not initialized: there are many, and most of them are written whole.
-  Kind kind;
-  unsigned slot;
-  std::uint64_t seen_word, seen_value, next_word, next_value;
-};
-
 inline constexpr unsigned kAttempts = 8;  ///< swaps that may fail before others have their turn
 
-/// Plans the change of the slot that held the key a moment ago. Anything but done ends the attempt.
+/// Changes the slot that held the key a moment ago, if nobody is faster.
 template <class Memory>
-[[gnu::always_inline]] inline Turn plan_slot(const Memory& memory, typename Memory::At line, unsigned slot,
-                                             std::uint64_t want, const Change& change, Plan& plan, Answer& answer) {
+[[gnu::always_inline]] inline Turn change_slot_once(const Memory& memory, typename Memory::At line, unsigned slot,
+                                                    std::uint64_t want, const Change& change, Answer& answer) {
   const Pair seen = memory.load(line, slot);
   if (!holds(seen.word, want)) return Turn::again;
   const Next next = decide<Memory>(change, is_live(seen.word), seen.value, answer);
-  plan.kind = Plan::Kind::answered;
   if (next.act == Act::keeps) return Turn::done;
   if ((seen.word & kFrozen) != 0) return Turn::frozen;
   const std::uint64_t word = next.act == Act::removes ? seen.word & ~kLive : seen.word | kLive;
-  plan = {Plan::Kind::swaps, slot, seen.word, seen.value, word, next.value};
-  return Turn::done;
+  return memory.swap(line, slot, seen, {word, next.value}) ? Turn::done : Turn::again;
 }
 
-template <class Memory>
-[[gnu::always_inline]] inline bool commit(const Memory& memory, typename Memory::At line, const Plan& plan) {
-  return memory.swap(line, plan.slot, {plan.seen_word, plan.seen_value}, {plan.next_word, plan.next_value});
-}
-
-/// Changes the slot that held the key a moment ago.
+/// The same until it is done, frozen, or others should have their turn.
 template <class Memory>
 inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot, std::uint64_t want,
                         const Change& change, Answer& answer) {
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
-    Plan plan;
-    const Turn turn = plan_slot(memory, line, slot, want, change, plan, answer);
-    if (turn != Turn::done || plan.kind == Plan::Kind::answered) return turn;
-    if (commit(memory, line, plan)) return Turn::done;
+    const Turn turn = change_slot_once(memory, line, slot, want, change, answer);
+    if (turn != Turn::again) return turn;
   }
   return Turn::again;
 }

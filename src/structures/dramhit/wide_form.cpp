@@ -77,16 +77,10 @@ void WideForm::ask_line(const Word* at, Op op) const {
   }
 }
 
-WideForm::At WideForm::ask(std::uint64_t hash, Op op) const {
-  const At at = place(hash);
-  ask_line(at.line, op);
-  return at;
-}
-
 void WideForm::ask_next(Task& task) const {
   task.line += stride_;
   ++task.want;
-  ask_line(task.line, task.op);
+  ask_line(task.line, task.state.op);
 }
 
 std::uint64_t WideForm::take(const Rows& rows, std::size_t row) {
@@ -131,7 +125,7 @@ void WideForm::first_value(const Change& change, const Kept& kept, Word* value) 
 Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const index::Combining& with,
                              Answer& answer) {
   const Kept& kept = kept_[task.given];
-  const Change change{task.op, 0, with};
+  const Change change{task.state.op, 0, with};
   const Next next = decide<WideForm>(change, is_live(seen.control), 0, answer);
   answer.value = is_live(seen.control) && reads_value(change.op);  // out_ has it
   if (next.act == Act::keeps) return Turn::done;
@@ -159,9 +153,9 @@ Turn WideForm::run(Task& task, const index::Combining& with, Answer& answer) {
   const Look seen = look(task.line, task.hash, kept);
   if (seen.busy) return Turn::again;
   if (seen.mine) return change_record(task.line, seen, task, with, answer);
-  if (task.want == 0) task.reach = reach_of(seen.control);
-  if (task.want < task.reach) return Turn::next;
-  if (!(Change{task.op, 0, with}.adds())) {
+  if (task.want == 0) task.state.reach = reach_of(seen.control);
+  if (task.want < task.state.reach) return Turn::next;
+  if (!(Change{task.state.op, 0, with}.adds())) {
     answer = {Status::not_found, 0};
     return Turn::done;
   }
@@ -205,11 +199,11 @@ Turn WideForm::add_holding(Word* home, unsigned asked, const Task& task, const i
   if ((free_control & kFrozen) != 0) return Turn::frozen;
   if (!swap(free, free_control, free_control | kWriting)) return Turn::again;
   Word value[kMostWords];
-  first_value({task.op, 0, with}, kept, value);
+  first_value({task.state.op, 0, with}, kept, value);
   for (std::uint64_t i = 0; i < key_words_; ++i) store(free + 1 + i, kept.key[i]);
   for (std::uint64_t i = 0; i < value_words_; ++i) store(free + 1 + key_words_ + i, value[i]);
   std::copy_n(value, value_words_, out_);
-  answer = {Status::inserted, reads_value(task.op)};
+  answer = {Status::inserted, reads_value(task.state.op)};
   end_write(free, free_control, print_of(task.hash) | kUsed | kLive);
   return Turn::done;
 }

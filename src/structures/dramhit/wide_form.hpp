@@ -33,14 +33,22 @@ class WideForm {
     for (unsigned i = 0; i < n; ++i) hashes[i] = hash(rows, row + i);
   }
   At place(std::uint64_t hash) const { return {record(geometry_.home(hash)), 0}; }
-  At ask(std::uint64_t hash, Op op) const;
+  auto asker() const {
+    return [this](std::uint64_t hash, Op op) {
+      const At at = place(hash);
+      ask_line(at.line, op);
+      return at;
+    };
+  }
   void ask_next(Task& task) const;
   /// Copies a row's key and value, since the caller's arrays may go; where they are.
   std::uint64_t take(const Rows& rows, std::size_t row);
+  static bool takes_words(const Rows&) { return false; }
+  static std::uint64_t take_word(const Rows&, std::size_t) { return 0; }
+  static unsigned distance_of(const Task& task) { return static_cast<unsigned>(task.want); }
   static bool is_gone(const Task&) { return false; }
   void drop(const Task& task) { free_.push_back(task.given); }
 
-  static constexpr bool kPlans = false;
   Turn run(Task& task, const index::Combining& with, Answer& answer);
   static bool gives_words() { return false; }
   void copy_value(const Answer& answer, std::byte* to, std::size_t row) const;
