@@ -246,7 +246,7 @@ TEST_F(Everything, OfATableInMemory) {
   std::vector<std::function<void(unsigned)>> works;
   works.emplace_back([&](unsigned round) { first.write(table, round, [&] { table.reserve(50'000); }); });
   works.emplace_back([&](unsigned round) {
-    second.write(table, round, [&] { EXPECT_GT(table.stats().slots, 0u); });
+    second.write(table, round, [&] { EXPECT_GT(table.stats().space.slots, 0u); });
     second.expect_all(table);
   });
   for (std::uint64_t t = 2; t < 8; ++t) {
