@@ -7,6 +7,7 @@ import typer
 
 import holdfastdb
 from bench.frame import options, text, timing
+from bench.frame.results import Json
 from bench.frame.running import running
 from bench.package import installed
 
@@ -29,7 +30,7 @@ def package(
     with running(json_file) as (console, progress):
         progress("imports")
         on_the_clock, of_the_processor = installed.import_ms(repetitions)
-        got = {
+        got: Json = {
             "files": len(sizes),
             "installed_bytes": sum(sizes.values()),
             "module_bytes": sum(size for name, size in sizes.items() if name.endswith(".so")),
