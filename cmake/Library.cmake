@@ -26,7 +26,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 else()
   set(wide_sources "")
 endif()
-# As shipped, of the Python module above all: -O3 for loops over rows, and less bytes for what has none: the rooms of the pool and of the
+# As shipped, of the Python module above all: -O3 for loops over rows, and fewer bytes for what has none: the rooms of the pool and of the
 # public table, but for the flushes of lines. The table's driver for processors without AVX2 has -O2; -Os made it up to a fifth slower,
 # and -O2 the changes of the others by 3 to 5%.
 foreach(source IN LISTS holdfast_sources)

@@ -74,12 +74,12 @@ int main(int count, char** words) {
   const std::uint64_t begun = round_in(sums);
   std::printf("begins in round %llu\n", static_cast<unsigned long long>(begun));
   const holdfast::Section section = sums.section(holdfast::Domain::process, holdfast::Writer::gpu);
-  std::uint64_t* const words_of_sums = section.as<std::uint64_t>().data();
+  std::uint64_t* const sums_to_write = section.as<std::uint64_t>().data();
   for (std::uint64_t round = std::max(begun, std::uint64_t{1}); round <= std::max(begun, last); ++round) {
     *computed = 0;
     // Half of the last round is left to a second kernel, as by a crash.
-    if (round == last) partial_sums<<<kBlocks / 2, kThreads>>>(words_of_sums, round, computed);
-    partial_sums<<<kBlocks, kThreads>>>(words_of_sums, round, computed);
+    if (round == last) partial_sums<<<kBlocks / 2, kThreads>>>(sums_to_write, round, computed);
+    partial_sums<<<kBlocks, kThreads>>>(sums_to_write, round, computed);
     if (cudaDeviceSynchronize() != cudaSuccess || !are_right(sums, round)) return 1;
     if (round == begun) std::printf("%u of %u blocks were not there\n", *computed, kBlocks);
     if (round != begun && *computed != kBlocks) return 1;

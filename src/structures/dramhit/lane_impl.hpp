@@ -143,7 +143,7 @@ class LaneFor final : public Lane {
       add_changes_as<false>(rows, group);
     }
   }
-  /// `kPlain`: all are changes of one kind, and values are words.
+  /// `kPlain`: all are changes of one kind, which ask for lines alike, and values are words.
   template <bool kPlain>
   void add_changes_as(const Rows& given, const Group& group) {
     const Rows rows = given;

@@ -84,7 +84,7 @@ class CheckpointWriter : public Writer {
   }
 
 #ifdef HOLDFAST_WITH_CUDA
-  using InGpuMemory = std::vector<std::unique_ptr<OnGpu>>;
+  using InGpuMemory = std::vector<std::unique_ptr<TensorsOnGpu>>;
 #else
   struct InGpuMemory {};
 #endif
@@ -93,7 +93,7 @@ class CheckpointWriter : public Writer {
 #ifdef HOLDFAST_WITH_CUDA
     if (ours_.round.gpu) {
       Random random(mix(ours_.round.seed ^ 0x67, step));
-      on_gpu.push_back(std::make_unique<OnGpu>(state.tensors(), random.below(3)));
+      on_gpu.push_back(std::make_unique<TensorsOnGpu>(state.tensors(), random.below(3)));
       const SaveOptions how{.stage = random.chance(50)};
       const SaveTicket ticket = checkpoint_->save(step, on_gpu.back()->tensors(), state.text(), how);
       on_gpu.back()->overwrite();

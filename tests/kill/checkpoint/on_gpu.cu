@@ -18,7 +18,7 @@ std::size_t bytes_of(const TensorView& tensor) {
 
 }  // namespace
 
-OnGpu::OnGpu(std::vector<TensorView> tensors, std::size_t count) : tensors_(std::move(tensors)) {
+TensorsOnGpu::TensorsOnGpu(std::vector<TensorView> tensors, std::size_t count) : tensors_(std::move(tensors)) {
   for (std::size_t i = 0; i < std::min(count, tensors_.size()); ++i) {
     TensorView& tensor = tensors_[i];
     bytes_.push_back(bytes_of(tensor));
@@ -30,22 +30,22 @@ OnGpu::OnGpu(std::vector<TensorView> tensors, std::size_t count) : tensors_(std:
   }
 }
 
-OnGpu::~OnGpu() {
+TensorsOnGpu::~TensorsOnGpu() {
   for (std::size_t i = 0; i < bytes_.size(); ++i) static_cast<void>(cudaFree(const_cast<void*>(tensors_[i].data)));
 }
 
-void OnGpu::overwrite() {
+void TensorsOnGpu::overwrite() {
   for (std::size_t i = 0; i < bytes_.size(); ++i) {
     must(cudaMemsetAsync(const_cast<void*>(tensors_[i].data), 0xee, bytes_[i]));
   }
 }
 
 std::string flaw_on_gpu(const Checkpoint& checkpoint, const CheckpointRound& round) {
-  std::unique_ptr<OnGpu> arrays;
+  std::unique_ptr<TensorsOnGpu> arrays;
   const SavedState state = checkpoint.restore_to([&](const SavedState& saved) {
     std::vector<TensorView> views;
     for (const SavedTensor& tensor : saved.tensors) views.push_back({tensor.name, tensor.element, tensor.shape});
-    arrays = std::make_unique<OnGpu>(std::move(views), saved.tensors.size());
+    arrays = std::make_unique<TensorsOnGpu>(std::move(views), saved.tensors.size());
     return arrays->tensors();
   });
   SavedState found = state;

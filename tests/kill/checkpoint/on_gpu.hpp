@@ -9,12 +9,12 @@
 namespace holdfast::test::kill {
 
 /// Tensors, of which the first `count` are in GPU memory.
-class OnGpu {
+class TensorsOnGpu {
  public:
-  OnGpu(std::vector<TensorView> tensors, std::size_t count);
-  ~OnGpu();
-  OnGpu(const OnGpu&) = delete;
-  OnGpu& operator=(const OnGpu&) = delete;
+  TensorsOnGpu(std::vector<TensorView> tensors, std::size_t count);
+  ~TensorsOnGpu();
+  TensorsOnGpu(const TensorsOnGpu&) = delete;
+  TensorsOnGpu& operator=(const TensorsOnGpu&) = delete;
   const std::vector<TensorView>& tensors() const { return tensors_; }
   /// As later work of the program does.
   void overwrite();

@@ -148,24 +148,22 @@ class LogWriter : public Writer {
     const bool kernel = in_kernel(entry);
     Transaction batch(*its_.logs[kUndo], *its_.cells, Domain::process,
                       kernel ? holdfast::Writer::gpu : holdfast::Writer::cpu);
-    const LogStatus status = kernel ? in_a_kernel(batch, updates) : one_by_one(batch, updates);
+#ifdef HOLDFAST_WITH_CUDA
+    const LogStatus status =
+        kernel ? update_in_kernel(batch, round_.logs[kUndo].threads, updates) : update(batch, updates);
+#else
+    const LogStatus status = update(batch, updates);
+#endif
     if (status == LogStatus::ok && !gives_up(round_, entry.id)) batch.commit();
     return status;
   }
-  static LogStatus one_by_one(Transaction& batch, const std::vector<LogUpdate>& updates) {
+  static LogStatus update(Transaction& batch, const std::vector<LogUpdate>& updates) {
     for (const LogUpdate& one : updates) {
       const LogStatus status =
           batch.update(one.place, std::uint64_t{one.offset} * 4, one.words, std::size_t{one.count} * 4);
       if (status != LogStatus::ok) return status;
     }
     return LogStatus::ok;
-  }
-  LogStatus in_a_kernel(Transaction& batch, const std::vector<LogUpdate>& updates) const {
-#ifdef HOLDFAST_WITH_CUDA
-    return update_in_kernel(batch, round_.logs[kUndo].threads, updates);
-#else
-    return one_by_one(batch, updates);
-#endif
   }
 
   LogStatus create(LogEntry& entry) {
