@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -107,17 +108,20 @@ TEST_P(Logs, AreRefusedWithADamagedTail) {
 
 TEST_P(Logs, GiveAPartitionToOneThreadAtATime) {
   Pool pool = Pool::create(path);
-  Log log = Log::create(pool, "a", {.entry_bytes = 16, .capacity = 4000, .partitions = 1});
+  constexpr std::uint32_t kThreads = 4, kEach = 25'000;  // long beside the start of a thread, so that they meet
+  Log log = Log::create(pool, "a", {.entry_bytes = 16, .capacity = kThreads * kEach, .partitions = 1});
   std::vector<std::thread> threads;
-  for (std::uint32_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&log, t] {
-      for (std::uint32_t i = 0; i < 1000; ++i) log.insert(0, Entry{t, i, t, i});
+  std::latch started(kThreads);
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&log, &started, t] {
+      started.arrive_and_wait();
+      for (std::uint32_t i = 0; i < kEach; ++i) log.insert(0, Entry{t, i, t, i});
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(log.count(0), 4000u);
-  std::uint32_t seen[4] = {};
-  for (std::uint32_t back = 4000; back-- > 0;) {
+  EXPECT_EQ(log.count(0), kThreads * kEach);
+  std::uint32_t seen[kThreads] = {};
+  for (std::uint32_t back = kThreads * kEach; back-- > 0;) {
     Entry entry;
     ASSERT_EQ(log.read(0, &entry, sizeof entry, back), LogStatus::ok);
     ASSERT_EQ(entry[1], seen[entry[0]]++);
