@@ -123,6 +123,33 @@ TEST_F(PoolEdit, DroppedRoomGoesBackAndIsUsedAgain) {
   edit.commit();
 }
 
+TEST_F(PoolEdit, ANewObjectTakesNothingOverFromAGap) {
+  {
+    const auto pool = make();
+    std::uint32_t one = 0;
+    {
+      Edit edit(*pool);
+      one = add_object(edit, "one", 1 << 20);
+      add_object(edit, "two");
+      edit.commit();
+    }
+    Edit edit(*pool);
+    edit.drop(one);
+    edit.commit();
+  }
+  {
+    std::fstream stream(path, std::ios::binary | std::ios::in | std::ios::out);
+    stream.seekp(kFirstExtent);
+    stream << std::string(inspect(path).free_bytes, 'x');
+  }
+  const std::uint64_t bytes = std::filesystem::file_size(path);
+  TableObject::create(PoolFile::open(path, Access::read_write), "table", small_shape(), {.label = path});
+  ASSERT_EQ(std::filesystem::file_size(path), bytes) << "it did not go into the gap";
+  const std::vector<char> all = read_all(path);
+  const Extent pages = read_pool(File::open(path, false)).directory.extents_of(3, kPagesRole).at(0);
+  EXPECT_EQ(std::count(all.begin() + pages.offset, all.begin() + pages.offset + pages.bytes, 'x'), 0);
+}
+
 TEST_F(PoolEdit, ARangeGrowsIntoGapsBeforeTheFileDoes) {
   const auto pool = make();
   std::uint32_t range = 0;
