@@ -139,6 +139,9 @@ def test_out(table: Table) -> None:
     assert got[0] is statuses and got[1] is values and (statuses == Status.FOUND).all()
     rows, found_again = table.find_or_insert(KEYS, np.zeros((5, 2)), out=(values, found))
     assert rows is values and found_again is found
+    values[:] = 7
+    table.find(KEYS, mask=np.array([True, True, False, True, True]), out=(values, found))
+    assert values[:, 0].tolist() == [0, 2, 0, 6, 8], "rows that are not looked at are zero"
 
 
 class OnlyDlpack:

@@ -1,10 +1,15 @@
-// fullness_test.cpp: up to the number of items that a shape is trusted with, no insert grows the table.
+// fullness_test.cpp: up to the number of items that a shape is trusted with, no insert grows the table; and a heap that is
+// full takes updates.
 #include "gphash/fullness.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
+#include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/hash.hpp"
@@ -60,6 +65,48 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Fullness,
                            return std::to_string(s.levels) + "L" + std::to_string(s.hashes) + "H" +
                                   std::to_string(s.slots) + "S";
                          });
+
+/// Inserts leave two cells of these to updates, and four threads take turns with them.
+TEST(AFullHeap, TakesUpdatesOfManyThreads) {
+  const std::string path = testing::TempDir() + "holdfast-full-heap-" + std::to_string(getpid()) + ".hold";
+  CreateOptions options;
+  options.shape.value_bytes = 64;
+  options.shape.capacity = 16;
+  options.shape.max_bytes = 8192;
+  options.runtime.device = "cpu";
+  Table table = Table::create(path, options);
+  using Value = std::array<std::uint64_t, 8>;
+  std::vector<std::uint64_t> keys(200);
+  std::iota(keys.begin(), keys.end(), 1);
+  const std::vector<Value> values(keys.size());
+  const BatchResult filled = table.insert(keys.data(), values.data(), keys.size());
+  ASSERT_GT(filled.of(Status::no_space), 0u);
+  ASSERT_GE(filled.of(Status::inserted), 100u);
+  keys.resize(filled.of(Status::inserted));
+  for (std::size_t i = 0, kept = 0; i < 200; ++i) {
+    bool found = false;
+    const std::uint64_t key = i + 1;
+    table.contains(&key, 1, &found);
+    if (found) keys[kept++] = key;
+  }
+  constexpr unsigned kThreads = 4, kEach = 3000;
+  std::atomic<std::uint64_t> updated{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::uint64_t i = 0; i < kEach; ++i) {
+        Value value;
+        value.fill(t * kEach + i);
+        updated += table.assign(&keys[(i * kThreads + t) % keys.size()], value.data(), 1).of(Status::updated);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(updated, kThreads * kEach);
+  EXPECT_EQ(table.assign(keys.data(), values.data(), keys.size()).of(Status::updated), keys.size()) << "in one batch";
+  EXPECT_TRUE(table.check().errors.empty());
+  unlink(path.c_str());
+}
 
 TEST(FullnessOfOneLocation, IsNeverSure) {
   EXPECT_EQ(machine::sure_items({2, 1, 16}, 1 << 20, true), 0u);

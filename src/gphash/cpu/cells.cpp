@@ -54,11 +54,19 @@ void Cells::extend(std::uint64_t cells) {
   for (; total_ < cells; ++total_, ++free_) bits_[word_of(total_)] |= bit_of(total_);
 }
 
+std::uint64_t Cells::spare(bool adds_key) const {
+  const std::uint64_t reserve = adds_key ? std::max<std::uint64_t>(1, total_ / 64) : 0;
+  return free_ - std::min(free_, reserve);
+}
+
+bool Cells::has(bool adds_key) const {
+  const std::lock_guard lock(mutex_);
+  return spare(adds_key) != 0;
+}
+
 std::size_t Cells::take(std::uint64_t* out, std::size_t n, bool adds_key) {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t reserve = adds_key ? std::max<std::uint64_t>(1, total_ / 64) : 0;
-  if (free_ <= reserve) return 0;
-  n = std::min<std::uint64_t>(n, free_ - reserve);
+  n = std::min<std::uint64_t>(n, spare(adds_key));
   std::size_t taken = 0;
   while (taken < n) {
     std::uint64_t& word = bits_[cursor_];
@@ -137,7 +145,8 @@ bool ThreadCells::refill(bool adds_key) {
   if (taken == 0 && !adds_key) taken = cells_.take(fresh_.data(), 1, false);  // out of the reserve: no more than needed
   fresh_.resize(taken);
   std::reverse(fresh_.begin(), fresh_.end());
-  return !fresh_.empty();
+  if (taken == 0) missing_adds_key_ = adds_key;
+  return taken != 0;
 }
 
 void ThreadCells::settle(bool all) {

@@ -45,6 +45,8 @@ class Cells final : public CellSet {
   /// Takes up to `n` cells, lowest after the last taken first. Those that add keys leave a reserve of 1/64 for updates
   /// (rule 6). Returns how many.
   std::size_t take(std::uint64_t* out, std::size_t n, bool adds_key);
+  /// Whether `take` would have one.
+  bool has(bool adds_key) const;
   /// Cells that no slot ever named.
   void give_back(const std::uint64_t* cells, std::size_t n);
   /// Cells that were taken out of their slots: free once no reader of this moment is left. Waits for that where there is no
@@ -58,6 +60,7 @@ class Cells final : public CellSet {
   bool is_free(std::uint64_t cell) const;
 
  private:
+  std::uint64_t spare(bool adds_key) const;
   void set_free(std::uint64_t cell);
 
   struct Retired {
@@ -85,7 +88,7 @@ class ThreadCells {
   /// Room for so many operations between two settlements: they hold claims, so none of them may fail to allocate.
   void prepare(std::size_t operations);
 
-  /// A free cell, or kNoCell.
+  /// A free cell, or kNoCell; then `missing_adds_key` says for what there was none.
   std::uint64_t take(bool adds_key) {
     if (fresh_.empty() && !refill(adds_key)) return kNoCell;
     const std::uint64_t cell = fresh_.back();
@@ -94,6 +97,7 @@ class ThreadCells {
   }
   void give_back(std::uint64_t cell) { fresh_.push_back(cell); }
   void retire(std::uint64_t cell) { retired_.push_back(cell); }
+  bool missing_adds_key() const { return missing_adds_key_; }
 
   /// Hands retired cells over, and with `all` the unused ones too. Call it outside an epoch.
   void settle(bool all);
@@ -107,6 +111,7 @@ class ThreadCells {
   Cells& cells_;
   std::vector<std::uint64_t> fresh_;  ///< highest first, so that cells are used in address order
   std::vector<std::uint64_t> retired_;
+  bool missing_adds_key_ = true;
 };
 
 }  // namespace holdfast::machine::cpu

@@ -57,9 +57,23 @@ Blob copy_of(const index::Part& part, Arena& arena) {
 
 /// What one thread has taken and let go.
 struct CpuMachine::PerThread {
-  PerThread(Cells& of_cells, PairCells& of_pairs, bool variable) : cells(of_cells) {
-    if (variable) cells.pairs = &pairs.emplace(of_pairs);
+  PerThread(CpuMachine& machine, bool changes) : holders(machine.holders_), holds(changes), cells(machine.cells_) {
+    if (machine.variable_) cells.pairs = &pairs.emplace(machine.pair_cells_);
+    count(true);
   }
+  ~PerThread() {
+    settle(true);
+    count(false);
+  }
+  PerThread(const PerThread&) = delete;
+  PerThread& operator=(const PerThread&) = delete;
+
+  void count(bool begins) {
+    if (holds) holders += begins ? (std::uint64_t{1} << 32) + 1 : ~std::uint64_t{0};
+  }
+
+  std::atomic<std::uint64_t>& holders;
+  const bool holds;  ///< only who changes the table takes cells
   ThreadCells cells;
   std::optional<ThreadPairCells> pairs;
   void prepare(std::size_t operations) { pairs ? pairs->prepare(operations) : cells.prepare(operations); }
@@ -213,7 +227,7 @@ void CpuMachine::run_share(Work work, Share& share) {
   work.rows.arena = &arena;
   std::size_t at = 0;
   {
-    PerThread mine(cells_, pair_cells_, variable_);
+    PerThread mine(*this, work.changes);
     std::size_t denied = ~std::size_t{0};  // a row for which there is no room
     while (at < work.size) {
       Progress progress;
@@ -240,10 +254,8 @@ void CpuMachine::run_share(Work work, Share& share) {
       at = progress.next;
       if (progress.outcome == index::Outcome::done) continue;
       std::atomic<bool>& full = progress.outcome == index::Outcome::needs_slot ? share.index_full : share.heap_full;
-      if (full || !make_room(progress.outcome, seen_growth, mine)) {
-        full = true;
-        denied = at;
-      }
+      if (!full && !make_room(progress.outcome, seen_growth, mine)) full = true;
+      if (full && (progress.outcome == index::Outcome::needs_slot || !await_cells(mine))) denied = at;
     }
   }
   if (work.rows.blobs != nullptr) {
@@ -260,9 +272,26 @@ bool CpuMachine::find_cells(PerThread& mine) {
     waited = true;
     std::this_thread::yield();
   }
-  if (!variable_) return waited || cells_.free() > cells_.total() / 64 + 1;
-  const ThreadPairCells::Missing& missing = mine.pairs->missing();
-  return pair_cells_.has(missing.size_class, missing.adds_key);
+  if (!variable_) return waited || cells_.has(true);  // a heap that can grow does so before its reserve is used up
+  return mine.pairs->has_missing();
+}
+
+/// An update in a full heap needs a cell only until it lets another go, and inserts leave some for that (rule 6). Where
+/// none is free, other threads have them, and give them back. False if no thread has: then only a larger heap would help.
+bool CpuMachine::await_cells(PerThread& mine) {
+  if (variable_ ? mine.pairs->missing().adds_key : mine.cells.missing_adds_key()) return false;
+  mine.settle(true);
+  mine.count(false);
+  for (;; std::this_thread::yield()) {
+    const std::uint64_t holders = holders_;
+    const bool retired = variable_ ? pair_cells_.reclaim() : cells_.reclaim();
+    const bool has = variable_ ? mine.pairs->has_missing() : cells_.has(false);
+    const bool others = static_cast<std::uint32_t>(holders) != 0 || holders_ != holders;
+    if (has || !(retired || others)) {
+      mine.count(true);
+      return has;
+    }
+  }
 }
 
 /// Grows what was missing, unless somebody did since. False if the medium is full.

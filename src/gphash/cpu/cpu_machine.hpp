@@ -51,6 +51,7 @@ class CpuMachine final : public Machine {
                  std::vector<std::size_t>& bounds);
   bool make_room(index::Outcome need, std::uint64_t seen_growth, PerThread& mine);
   bool find_cells(PerThread& mine);
+  bool await_cells(PerThread& mine);
   std::size_t export_items(std::uint64_t& cursor, const Exports::Take& take, std::size_t n);
 
   // cpu_growth.cpp: recovery and resizing
@@ -81,6 +82,7 @@ class CpuMachine final : public Machine {
   Exports exports_;
   bool unfinished_ = false;               ///< a resize found no room: items lie where searches do not look
   std::atomic<std::uint64_t> growth_{0};  ///< counts resizes and heap growths, so that one need grows once
+  std::atomic<std::uint64_t> holders_{0};  ///< threads that may have cells, in 32 bits; above, how many came so far
   std::atomic<std::int64_t> items_{0};
   std::atomic<std::int64_t> left_{0};  ///< bytes that variable-length pairs leave of their cells
   std::atomic<std::uint64_t> moves_{0}, claim_misses_{0}, retries_{0}, resizes_{0}, heap_growths_{0};

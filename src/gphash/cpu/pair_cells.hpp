@@ -134,6 +134,7 @@ class ThreadPairCells {
     bool adds_key = true;
   };
   const Missing& missing() const { return missing_; }
+  bool has_missing() const { return cells_.has(missing_.size_class, missing_.adds_key); }  ///< by now
 
  private:
   void refill(unsigned size_class, bool adds_key, const PairCells::EnterSlab& enter);

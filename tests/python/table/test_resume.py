@@ -105,6 +105,7 @@ def test_a_resume_file_is_of_one_pool_one_file_and_one_run(folder: Path, tmp_pat
     kill_at(3, pool, path, "r+")
     left = next(p for p in tmp_path.iterdir() if p.suffix == ".resume")
     left.rename(kept)
+    assert content_of(kept)["boot_id"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
     def resume(table: Table, **options: object) -> hf.LoadReport:
         return hf.load(table, path, resume=True, resume_file=kept, **options)  # type: ignore[arg-type]
