@@ -22,8 +22,8 @@ from model import Model
 
 import holdfastdb as hf
 
-# Tests read what a process prints until they kill it. Unbuffered, Python writes a line in several calls, and a kill between
-# two of them leaves a part of one.
+# Tests read what a process prints until they kill it. Unbuffered, Python writes a line in several calls, and a kill
+# between two of them leaves a part of one.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
 PATIENCE_S = 600

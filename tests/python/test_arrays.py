@@ -140,8 +140,8 @@ def test_out(table: Table) -> None:
     rows, found_again = table.find_or_insert(KEYS, np.zeros((5, 2)), out=(values, found))
     assert rows is values and found_again is found
     values[:] = 7
-    table.find(KEYS, mask=np.array([True, True, False, True, True]), out=(values, found))
-    assert values[:, 0].tolist() == [0, 2, 0, 6, 8], "rows that are not looked at are zero"
+    table.apply(["find", "erase", "find", "find", "find"], KEYS, out=(statuses, values))
+    assert values[:, 0].tolist() == [0, 0, 4, 6, 8], "rows that nothing writes are zero"
 
 
 class OnlyDlpack:

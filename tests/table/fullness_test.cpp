@@ -66,16 +66,16 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Fullness,
                                   std::to_string(s.slots) + "S";
                          });
 
-/// Inserts leave two cells of these to updates, and four threads take turns with them.
+/// Inserts leave one cell of these to updates, and threads take turns with it.
 TEST(AFullHeap, TakesUpdatesOfManyThreads) {
   const std::string path = testing::TempDir() + "holdfast-full-heap-" + std::to_string(getpid()) + ".hold";
   CreateOptions options;
-  options.shape.value_bytes = 64;
+  options.shape.value_bytes = 72;
   options.shape.capacity = 16;
   options.shape.max_bytes = 8192;
   options.runtime.device = "cpu";
   Table table = Table::create(path, options);
-  using Value = std::array<std::uint64_t, 8>;
+  using Value = std::array<std::uint64_t, 9>;
   std::vector<std::uint64_t> keys(200);
   std::iota(keys.begin(), keys.end(), 1);
   const std::vector<Value> values(keys.size());
@@ -89,7 +89,7 @@ TEST(AFullHeap, TakesUpdatesOfManyThreads) {
     table.contains(&key, 1, &found);
     if (found) keys[kept++] = key;
   }
-  constexpr unsigned kThreads = 4, kEach = 3000;
+  constexpr unsigned kThreads = 4, kEach = 20'000;
   std::atomic<std::uint64_t> updated{0};
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < kThreads; ++t) {

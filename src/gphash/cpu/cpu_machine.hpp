@@ -80,8 +80,8 @@ class CpuMachine final : public Machine {
   mutable Gate still_{Gate::Rank::slots, this,
                       this};  ///< after `geometry_`: shared by sub-batches that change, alone by who reads slots
   Exports exports_;
-  bool unfinished_ = false;               ///< a resize found no room: items lie where searches do not look
-  std::atomic<std::uint64_t> growth_{0};  ///< counts resizes and heap growths, so that one need grows once
+  bool unfinished_ = false;                ///< a resize found no room: items lie where searches do not look
+  std::atomic<std::uint64_t> growth_{0};   ///< counts resizes and heap growths, so that one need grows once
   std::atomic<std::uint64_t> holders_{0};  ///< threads that may have cells, in 32 bits; above, how many came so far
   std::atomic<std::int64_t> items_{0};
   std::atomic<std::int64_t> left_{0};  ///< bytes that variable-length pairs leave of their cells
