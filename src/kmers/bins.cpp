@@ -68,9 +68,9 @@ Block* Bins::fresh() {
       throw NoSpace("the system has no memory for more k-mers, beyond " + std::to_string(made_) +
                     " bytes: give less memory to the count, and the rest goes to a file");
     }
-    // Blocks are as large as pages, and written at random: huge pages were no faster, and waited for compaction.
     at_ = static_cast<std::byte*>(memory);
     end_ = at_ + kSlab;
+    // Blocks are as large as pages, and written at random: huge pages were no faster, and waited for compaction.
     slabs_.push_back({at_, Unmap{kSlab}});
   }
   auto* const block = new (at_) Block;
@@ -108,7 +108,8 @@ void BinWriter::refill(unsigned bin) {
   if (empty_.empty()) bins_->exchange(full_, empty_);
   open_[bin] = empty_.back();
   empty_.pop_back();
-  cursors_[bin] = {open_[bin]->data(), bins_->room()};
+  std::uint8_t* const data = open_[bin]->data();
+  cursors_[bin] = {data, data + bins_->room() - kSuperBytes + 1};
 }
 
 void BinWriter::finish() {
