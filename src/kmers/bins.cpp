@@ -15,7 +15,7 @@ namespace system = memory::system;
 
 namespace {
 
-constexpr std::size_t kSlab = std::size_t{8} << 20;
+constexpr std::size_t kSlab = std::size_t{256} << 10;
 constexpr std::size_t kLargestBlock = 4096, kSmallestBlock = 512;
 constexpr unsigned kLeastBinBits = 4;
 constexpr std::size_t kAtOnce = 16;  ///< blocks that a thread takes, and gives
@@ -63,7 +63,9 @@ Block* Bins::fresh() {
     return block;
   }
   if (static_cast<std::size_t>(end_ - at_) < sizes_.block_bytes) {
-    void* const memory = system::mmap(nullptr, kSlab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    // All of it will be written soon: its pages are taken at once, which costs less than a fault for each.
+    void* const memory =
+        system::mmap(nullptr, kSlab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory == MAP_FAILED) {
       throw NoSpace("the system has no memory for more k-mers, beyond " + std::to_string(made_) +
                     " bytes: give less memory to the count, and the rest goes to a file");
