@@ -15,7 +15,7 @@ namespace system = memory::system;
 
 namespace {
 
-constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
+constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostRecordBytes = std::size_t{1} << 30;
 constexpr std::uint64_t kUnknownBytes = std::uint64_t{2} << 30;
 constexpr std::uint64_t kInflated = 4;  ///< bytes of text to a byte of gzip, more or less
