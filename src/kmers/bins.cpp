@@ -15,7 +15,7 @@ namespace system = memory::system;
 
 namespace {
 
-constexpr std::size_t kSlab = std::size_t{8} << 20;
+constexpr std::size_t kSlab = std::size_t{256} << 10;
 constexpr std::size_t kLargestBlock = 4096, kSmallestBlock = 512;
 constexpr unsigned kLeastBinBits = 4;
 constexpr std::size_t kAtOnce = 16;  ///< blocks that a thread takes, and gives
@@ -63,14 +63,16 @@ Block* Bins::fresh() {
     return block;
   }
   if (static_cast<std::size_t>(end_ - at_) < sizes_.block_bytes) {
-    void* const memory = system::mmap(nullptr, kSlab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    // All of it will be written soon: its pages are taken at once, which costs less than a fault for each.
+    void* const memory =
+        system::mmap(nullptr, kSlab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory == MAP_FAILED) {
       throw NoSpace("the system has no memory for more k-mers, beyond " + std::to_string(made_) +
                     " bytes: give less memory to the count, and the rest goes to a file");
     }
-    // Blocks are as large as pages, and written at random: huge pages were no faster, and waited for compaction.
     at_ = static_cast<std::byte*>(memory);
     end_ = at_ + kSlab;
+    // Blocks are as large as pages, and written at random: huge pages were no faster, and waited for compaction.
     slabs_.push_back({at_, Unmap{kSlab}});
   }
   auto* const block = new (at_) Block;
@@ -108,7 +110,8 @@ void BinWriter::refill(unsigned bin) {
   if (empty_.empty()) bins_->exchange(full_, empty_);
   open_[bin] = empty_.back();
   empty_.pop_back();
-  cursors_[bin] = {open_[bin]->data(), bins_->room()};
+  std::uint8_t* const data = open_[bin]->data();
+  cursors_[bin] = {data, data + bins_->room() - kSuperBytes + 1};
 }
 
 void BinWriter::finish() {

@@ -22,8 +22,9 @@ namespace holdfast::kmers {
 
 inline constexpr unsigned kWordsOfSuper = 3;
 inline constexpr unsigned kMostKmersOfSuper = 64;
-/// A super-k-mer is written as whole words, of which the next one overwrites what it does not need.
-inline constexpr std::size_t kSuperBytes = 1 + 8 * kWordsOfSuper;
+/// A super-k-mer is written with as many bytes as the longest has, of which the next one overwrites what it does not need.
+inline constexpr std::size_t kBytesOfBases = 8 * kWordsOfSuper;
+inline constexpr std::size_t kSuperBytes = 1 + kBytesOfBases;
 
 /// How bases are cut into super-k-mers.
 struct Splitting {
@@ -112,20 +113,16 @@ class BinWriter {
  public:
   explicit BinWriter(Bins& bins);
 
-  /// A super-k-mer of `kmers` k-mers; `bytes` of its words are bases.
-  void put(unsigned bin, unsigned kmers, const std::array<std::uint64_t, kWordsOfSuper>& words, std::size_t bytes) {
+  /// A super-k-mer of `kmers` k-mers, whose bases are `bytes` bytes; `kBytesOfBases` of them may be read.
+  void put(unsigned bin, unsigned kmers, const std::uint8_t* bases, std::size_t bytes) {
     Cursor& cursor = cursors_[bin];
-    if (cursor.left < kSuperBytes) [[unlikely]]
+    if (cursor.at >= cursor.end) [[unlikely]]
       refill(bin);
     std::uint8_t* const at = cursor.at;
     at[0] = static_cast<std::uint8_t>(kmers);
-    for (unsigned i = 0; i < kWordsOfSuper; ++i) {
-      const std::uint64_t word = __builtin_bswap64(words[i]);
-      std::memcpy(at + 1 + 8 * i, &word, sizeof word);
-    }
+    std::memcpy(at + 1, bases, kBytesOfBases);
     __builtin_prefetch(at + 2 * 64, 1);  // open blocks are more than the second cache holds
-    cursor.at += 1 + bytes;
-    cursor.left -= 1 + bytes;
+    cursor.at = at + 1 + bytes;
   }
 
   /// Gives all blocks to the bins.
@@ -133,8 +130,7 @@ class BinWriter {
 
  private:
   struct Cursor {
-    std::uint8_t* at = nullptr;
-    std::size_t left = 0;
+    std::uint8_t *at = nullptr, *end = nullptr;  ///< before `end`, there is room for the longest super-k-mer
   };
   void refill(unsigned bin);
   void end_block(unsigned bin);

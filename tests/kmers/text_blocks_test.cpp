@@ -140,6 +140,18 @@ TEST_F(KmerText, ABlockOutlivesItsFile) {
   }
 }
 
+TEST_F(KmerText, ANewlineWhereQualitiesShouldBeIsSeen) {
+  for (const std::size_t block : {std::size_t{1}, std::size_t{1} << 20}) {
+    EXPECT_EQ(fails("@a\nACGTACGT\n+\nFFFFFFFF\n@b\nACGTA\n+\nFF\nFF\n", block),
+              "line 8: 2 qualities for 5 bases: a record is four lines, with as many of both");
+    EXPECT_EQ(fails("@b\nACGTA\n+\nFF\nFF\n@a\nACGTACGT\n+\nFFFFFFFF\nxx\n", block),
+              "line 4: 2 qualities for 5 bases: a record is four lines, with as many of both");
+  }
+  write("@a\nACGTA\n+\nFFFFF\n@b\n\n+\n");  // the last qualities are none, and have no newline
+  EXPECT_EQ(parse(5, 1 << 20).at("ACGTA"), 1u);
+  EXPECT_EQ(records_, 2u);
+}
+
 TEST_F(KmerText, WhereBlocksEndDecidesNothing) {
   const std::string good = "@a\nACGTACGT\n+\nFFFFFFFF\n";
   for (std::size_t block = 1; block < 100; ++block) {

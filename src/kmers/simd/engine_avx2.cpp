@@ -32,11 +32,18 @@ struct Avx2 {
   static Ints widen(const std::uint8_t* bytes) {
     return reinterpret_cast<Ints>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes))));
   }
-  static void every_fourth(const std::uint8_t* from, std::uint8_t* to) {
+  /// Byte i goes to row i % 4; the rows are `apart` bytes apart.
+  static void deal_fours(const std::uint8_t* from, std::uint8_t* to, std::size_t apart) {
     const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    const __m256i halves = _mm256_shuffle_epi8(all, _mm256_set1_epi32(0x0C080400));
-    const __m256i four = _mm256_permutevar8x32_epi32(halves, _mm256_setr_epi32(0, 4, 0, 0, 0, 0, 0, 0));
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm256_castsi256_si128(four));
+    const __m256i columns = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15,  //
+                                             0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m256i rows =
+        _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(all, columns), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    const __m128i low = _mm256_castsi256_si128(rows), high = _mm256_extracti128_si256(rows, 1);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), low);
+    _mm_storeh_pd(reinterpret_cast<double*>(to + apart), _mm_castsi128_pd(low));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to + 2 * apart), high);
+    _mm_storeh_pd(reinterpret_cast<double*>(to + 3 * apart), _mm_castsi128_pd(high));
   }
 
   /// The numbers of a byte's bits that are 1, a byte each.

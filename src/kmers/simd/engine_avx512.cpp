@@ -30,8 +30,12 @@ struct Avx512 {
     return reinterpret_cast<Ints>(
         _mm512_maskz_cvtepu8_epi32(0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes))));
   }
-  static void every_fourth(const std::uint8_t* from, std::uint8_t* to) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_maskz_cvtepi32_epi8(0xFFFF, _mm512_loadu_si512(from)));
+  static void deal_fours(const std::uint8_t* from, std::uint8_t* to, std::size_t apart) {
+    const __m512i all = _mm512_loadu_si512(from);
+    for (unsigned row = 0; row < 4; ++row) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + row * apart),
+                       _mm512_maskz_cvtepi32_epi8(0xFFFF, _mm512_srli_epi32(all, 8 * row)));
+    }
   }
 
   static constexpr std::uint32_t kNumbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};

@@ -21,8 +21,8 @@ struct Portable {
     for (unsigned i = 0; i < kBytes / 4; ++i) numbers[i] = bytes[i];
     return numbers;
   }
-  static void every_fourth(const std::uint8_t* from, std::uint8_t* to) {
-    for (unsigned i = 0; i < kBytes / 4; ++i) to[i] = from[4 * i];
+  static void deal_fours(const std::uint8_t* from, std::uint8_t* to, std::size_t apart) {
+    for (unsigned i = 0; i < kBytes; ++i) to[i % 4 * apart + i / 4] = from[i];
   }
 };
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "kmers/bins.hpp"
 #include "kmers/simd/vectors.hpp"
@@ -29,7 +30,7 @@ class Splitter {
 
   void piece(const std::uint8_t* codes, std::size_t n) {
     pack_fours(codes, n);
-    pack_words(n);
+    deal_fours(n);
     const std::size_t kmers = n - how_.k + 1;
     hash(n - how_.m + 1);
     minimize(kmers);
@@ -55,22 +56,9 @@ class Splitter {
     }
   }
 
-  /// Every fourth of the bytes, to words.
-  void pack_words(std::size_t n) {
-    const std::size_t words = (n + kBasesOfWord - 1) / kBasesOfWord;
-    auto* const bytes = reinterpret_cast<std::uint8_t*>(words_);
-    for (std::size_t at = 0; at < n; at += Isa::kBytes) {
-      Isa::every_fourth(fours_ + at, bytes + at / 4);
-    }
-    for (std::size_t i = 0; i < words; ++i) words_[i] = __builtin_bswap64(words_[i]);
-    for (unsigned i = 0; i < 4; ++i) words_[words + i] = 0;
-  }
-
-  /// 32 bases from `base` on.
-  std::uint64_t word_at(std::size_t base) const {
-    const std::size_t at = base / kBasesOfWord;
-    const unsigned shift = 2 * (base % kBasesOfWord);
-    return words_[at] << shift | words_[at + 1] >> 1 >> (63 - shift);
+  /// The bytes of four bases that begin at 0, 4, 8, …; at 1, 5, 9, …; and so on: bases packed from any base on.
+  void deal_fours(std::size_t n) {
+    for (std::size_t at = 0; at < n; at += Isa::kBytes) Isa::deal_fours(fours_ + at, packed_[0] + at / 4, kPacked);
   }
 
   /// Of each m-mer or its reverse complement, whichever is smaller. Fours overlap where m is less than 12: they agree.
@@ -90,23 +78,33 @@ class Splitter {
   static Ints mix(Ints x) {
     x *= 0x9E3779B1;
     x ^= x >> 15;
-    x *= 0x85EBCA77;
-    return x ^ x >> 16;
+    return x * 0x85EBCA77;
   }
 
-  void least_of(std::size_t n, std::size_t apart) {
+  /// Of as many hashes as there are offsets, and the one from which they count.
+  template <std::size_t... kOffset>
+  void least_of(std::size_t n, const std::size_t* offsets, std::index_sequence<kOffset...>) {
     for (std::size_t at = 0; at < n; at += kInts) {
-      const Ints a = load<Ints>(&hashes_[at]), b = load<Ints>(&hashes_[at + apart]);
-      store(&hashes_[at], Ints(a < b ? a : b));
+      Ints least = load<Ints>(&hashes_[at]);
+      for (const Ints& other : {load<Ints>(&hashes_[at + offsets[kOffset]])...}) least = least < other ? least : other;
+      store(&hashes_[at], least);
     }
   }
 
-  /// Each hash becomes the smallest of its window: of 2, 4, 8, … from here on, and then of two of those that cover the window.
+  /// Each hash becomes the smallest of its window: of 4, 16, … from here on, and then of those that cover the window.
   void minimize(std::size_t kmers) {
     const std::size_t window = how_.window();
-    std::size_t covered = 1;
-    for (; 2 * covered <= window; covered *= 2) least_of(kmers + window - covered, covered);
-    if (covered < window) least_of(kmers, window - covered);
+    for (std::size_t covered = 1; covered < window;) {
+      const std::size_t rest = window - covered;
+      const std::size_t offsets[] = {std::min(covered, rest), std::min(2 * covered, rest), std::min(3 * covered, rest)};
+      covered = std::min(4 * covered, window);
+      const std::size_t n = kmers + window - covered;
+      if (offsets[0] == rest) {
+        least_of(n, offsets, std::make_index_sequence<1>{});
+      } else {
+        least_of(n, offsets, std::make_index_sequence<3>{});
+      }
+    }
   }
 
   /// The k-mers from `begin` to `end`, in as many super-k-mers as they need.
@@ -114,7 +112,7 @@ class Splitter {
     const unsigned bin = hashes_[begin] & bin_mask_;
     do {
       const auto kmers = static_cast<unsigned>(std::min<std::size_t>(end - begin, how_.most()));
-      bins_.put(bin, kmers, {word_at(begin), word_at(begin + 32), word_at(begin + 64)}, (kmers + how_.k - 1 + 3) / 4);
+      bins_.put(bin, kmers, packed_[begin % 4] + begin / 4, (kmers + how_.k - 1 + 3) / 4);
       begin += kmers;
     } while (begin < end);
     return end;
@@ -126,7 +124,8 @@ class Splitter {
   static constexpr std::size_t kSpare = 2 * 64;  // vectors may be read and written behind what is needed
   std::uint8_t twos_[kMostBases + kSpare], reverse_twos_[kMostBases + kSpare];
   std::uint8_t fours_[kMostBases + kSpare], reverse_fours_[kMostBases + kSpare];
-  std::uint64_t words_[(kMostBases + kSpare) / kBasesOfWord + 5];
+  static constexpr std::size_t kPacked = (kMostBases + kSpare) / 4 + kBytesOfBases;
+  std::uint8_t packed_[4][kPacked];
   std::uint32_t hashes_[kMostBases + 64];
   std::uint32_t starts_[kPiece + 16];
 };

@@ -19,7 +19,7 @@ namespace system = memory::system;
 
 namespace {
 
-constexpr std::size_t kRawBytes = std::size_t{256} << 10;
+constexpr std::size_t kRawBytes = std::size_t{64} << 10;
 constexpr int kMomentMs = 50;
 constexpr std::uint8_t kGzip[] = {0x1F, 0x8B};
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "holdfast/error.hpp"
 #include "kmers/bases.hpp"
 #include "kmers/engine.hpp"
 
@@ -21,6 +22,11 @@ const char* newline_from(const char* at, const char* end) {
   return found == nullptr ? end : found;
 }
 
+/// The same, where that line is likely to have `size` bytes; a newline within these is not seen.
+const char* newline_from(const char* at, const char* end, std::size_t size) {
+  return size < static_cast<std::size_t>(end - at) && at[size] == '\n' ? at + size : newline_from(at, end);
+}
+
 const char* without_return(const char* begin, const char* end) {
   return end > begin && end[-1] == '\r' ? end - 1 : end;
 }
@@ -34,11 +40,14 @@ std::string shown(char c) {
 }  // namespace
 
 void RecordParser::parse(const TextBlock& block) {
-  if (block.format == Format::fastq) {
-    parse_fastq(block);
-  } else {
-    parse_fasta(block);
+  if (block.format == Format::fasta) return parse_fasta(block);
+  // Qualities are as many as bases, and not looked through. If that hid a newline, this parse fails, or has seen fewer lines
+  // than the block has; then another one finds out what is wrong.
+  try {
+    if (parse_fastq(block, true) == block.newlines) return;
+  } catch (const InputError&) {
   }
+  parse_fastq(block, false);
 }
 
 void RecordParser::append(const TextBlock& block, const Line& letters, std::uint64_t line, std::uint64_t column) {
@@ -98,14 +107,18 @@ void RecordParser::read(const TextBlock& block, const Line& sequence, const Line
   letters_ += sequence.size();
 }
 
-void RecordParser::parse_fastq(const TextBlock& block) {
+/// Returns the number of newlines.
+std::uint64_t RecordParser::parse_fastq(const TextBlock& block, bool skips) {
   const char* const end = block.end();
   std::uint64_t line = block.line;
   size_ = 0;
   clean_ = true;
-  for (const char* at = block.begin(); at < end; line += 4) {
+  const char* at = block.begin();
+  for (; at < end; line += 4) {
     if (*at != '@') {
-      if (std::all_of(at, end, [](char c) { return c == '\n' || c == '\r'; })) return;  // empty lines at the end
+      if (std::all_of(at, end, [](char c) { return c == '\n' || c == '\r'; })) {  // empty lines at the end
+        return line - block.line + static_cast<std::uint64_t>(std::count(at, end, '\n'));
+      }
       fail_at(block.name, line, "a FASTQ record begins with '@', and this line with " + shown(*at));
     }
     const char* ends[4];
@@ -113,7 +126,14 @@ void RecordParser::parse_fastq(const TextBlock& block) {
     for (unsigned i = 0; i < 4; ++i) {
       if (at > end || (at == end && i != 3)) fail_at(block.name, line + i, "the FASTQ record ends too early");
       begins[i] = at;
-      const char* const newline = newline_from(at, end);
+      const char* newline = nullptr;
+      if (i == 2) {
+        newline = newline_from(at, end, 1);
+      } else if (i == 3 && skips) {
+        newline = newline_from(at, end, static_cast<std::size_t>(ends[1] - begins[1]));
+      } else {
+        newline = newline_from(at, end);
+      }
       ends[i] = without_return(at, newline);
       at = newline + 1;
     }
@@ -123,6 +143,7 @@ void RecordParser::parse_fastq(const TextBlock& block) {
     }
     read(block, {begins[1], ends[1]}, {begins[3], ends[3]}, line);
   }
+  return line - block.line - (at > end);  // the last line may have none
 }
 
 void RecordParser::parse_fasta(const TextBlock& block) {

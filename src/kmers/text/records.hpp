@@ -33,7 +33,7 @@ class RecordParser {
     const char *begin, *end;
     std::size_t size() const { return static_cast<std::size_t>(end - begin); }
   };
-  void parse_fastq(const TextBlock& block);
+  std::uint64_t parse_fastq(const TextBlock& block, bool skips);
   void parse_fasta(const TextBlock& block);
   void read(const TextBlock& block, const Line& sequence, const Line& quality, std::uint64_t line);
 

@@ -28,26 +28,28 @@ const char* back_by_lines(const char* begin, const char* end, std::size_t lines)
 
 bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
-/// Behind the last whole record; 0 if there is none. Empty lines, which may only end a file, go with what follows them.
-std::size_t cut_fastq(const TextBlock& block) {
-  const std::size_t lines = engine().newlines(block.begin(), block.size);
-  if (lines < kLinesOfRecord) return 0;
+/// Behind the last whole record; nothing if there is none. Empty lines, which may only end a file, go with what follows them.
+TextBlocks::Cut cut_fastq(const TextBlock& block) {
+  const std::size_t all = engine().newlines(block.begin(), block.size);
+  std::size_t lines = all - all % kLinesOfRecord;
+  if (lines == 0) return {};
   const char* end = last_newline(block.begin(), block.end()) + 1;
-  end = back_by_lines(block.begin(), end, lines % kLinesOfRecord);
-  for (std::size_t records = lines / kLinesOfRecord; records > 0; --records) {
+  end = back_by_lines(block.begin(), end, all - lines);
+  for (; lines > 0; lines -= kLinesOfRecord) {
     const char* const record = back_by_lines(block.begin(), end, kLinesOfRecord);
     if (!is_line_end(*record)) break;
     end = record;
   }
-  return static_cast<std::size_t>(end - block.begin());
+  return {static_cast<std::size_t>(end - block.begin()), lines};
 }
 
 /// Behind the last line; a line that has no end is cut, but not before the second half of its end.
-std::size_t cut_fasta(const TextBlock& block) {
+TextBlocks::Cut cut_fasta(const TextBlock& block) {
   if (const char* const newline = last_newline(block.begin(), block.end())) {
-    return static_cast<std::size_t>(newline + 1 - block.begin());
+    const auto end = static_cast<std::size_t>(newline + 1 - block.begin());
+    return {end, engine().newlines(block.begin(), end)};
   }
-  return block.size - (block.size != 0 && block.end()[-1] == '\r');
+  return {block.size - (block.size != 0 && block.end()[-1] == '\r'), 0};
 }
 
 /// The last letters of the sequence that the block ends with, at most `most`.
@@ -109,8 +111,8 @@ void TextBlocks::detect(const TextBlock& block) {
   begun_ = true;
 }
 
-std::size_t TextBlocks::cut(const TextBlock& block) const {
-  if (ended_) return block.size;
+TextBlocks::Cut TextBlocks::cut(const TextBlock& block) const {
+  if (ended_) return {block.size, engine().newlines(block.begin(), block.size)};
   return format_ == Format::fastq ? cut_fastq(block) : cut_fasta(block);
 }
 
@@ -128,10 +130,11 @@ void TextBlocks::fill(TextBlock& block) {
     block.size += got;
     text_bytes_ += got;
     if (!begun_) detect(block);
-    const std::size_t end = cut(block);
-    if (end != 0 || ended_) {
-      rest_.assign(block.begin() + end, block.end());
-      block.size = end;
+    const Cut here = cut(block);
+    if (here.end != 0 || ended_) {
+      rest_.assign(block.begin() + here.end, block.end());
+      block.size = here.end;
+      block.newlines = here.newlines;
       return;
     }
     if (block.size >= most_bytes_) {
@@ -144,7 +147,7 @@ void TextBlocks::fill(TextBlock& block) {
 }
 
 void TextBlocks::go_on_from(const TextBlock& block) {
-  line_ += engine().newlines(block.begin(), block.size);
+  line_ += block.newlines;
   if (format_ == Format::fastq || block.size == 0) return;
   const char* const newline = last_newline(block.begin(), block.end());
   const char* const line = newline == nullptr ? block.begin() : newline + 1;

@@ -21,6 +21,7 @@ struct TextBlock {
   std::vector<char> bytes;  ///< `kSlack` more than are used
   std::size_t size = 0;
   std::uint64_t line = 1;  ///< of the first byte
+  std::uint64_t newlines = 0;
   Format format = Format::fasta;
   std::uint64_t column = 0;  ///< FASTA: bytes of its first line that came before it
   bool in_header = false;    ///< FASTA: that line began with >
@@ -42,13 +43,17 @@ class TextBlocks {
   /// The next block, whose memory is reused; false at the end. Throws InputError.
   bool next(TextBlock& block);
 
+  struct Cut {  ///< where a block may end, if not at 0, and the newlines before
+    std::size_t end = 0, newlines = 0;
+  };
+
   const Input& input() const { return input_; }
   std::uint64_t text_bytes() const { return text_bytes_; }
 
  private:
   void fill(TextBlock& block);
   void detect(const TextBlock& block);
-  std::size_t cut(const TextBlock& block) const;
+  Cut cut(const TextBlock& block) const;
   void go_on_from(const TextBlock& block);
   std::size_t read(TextBlock& block, std::size_t room);
 

@@ -160,7 +160,7 @@ def test_a_file_that_finds_no_room(folder: Path, ending: str) -> None:
 
 def test_memory_that_is_not_there(folder: Path) -> None:
     file = folder / "a.fa"
-    file.write_text(fasta([sequence(1, 4_000_000, "ACGT")]))
+    file.write_text(fasta([sequence(1, 16_000_000, "ACGT")]))  # bins of 16 MiB and more
 
     script = (
         "import holdfastdb as hf\nfrom holdfastdb import kmers\nimport resource\n"
