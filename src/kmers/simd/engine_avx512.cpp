@@ -34,7 +34,7 @@ struct Avx512 {
     const __m512i all = _mm512_loadu_si512(from);
     for (unsigned row = 0; row < 4; ++row) {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(to + row * apart),
-                       _mm512_maskz_cvtepi32_epi8(0xFFFF, _mm512_srli_epi32(all, 8 * row)));
+                       _mm512_maskz_cvtepi32_epi8(0xFFFF, _mm512_maskz_srli_epi32(0xFFFF, all, 8 * row)));
     }
   }
 
