@@ -63,7 +63,8 @@ Block* Bins::fresh() {
     return block;
   }
   if (static_cast<std::size_t>(end_ - at_) < sizes_.block_bytes) {
-    // All of it will be written soon: its pages are taken at once, which costs less than a fault for each.
+    // All of it will be written soon: its pages are taken at once, which costs less than a fault for each. They are small, for
+    // blocks are written at random: huge pages were no faster on the whole, and waited for compaction.
     void* const memory =
         system::mmap(nullptr, kSlab, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (memory == MAP_FAILED) {
@@ -72,7 +73,6 @@ Block* Bins::fresh() {
     }
     at_ = static_cast<std::byte*>(memory);
     end_ = at_ + kSlab;
-    // Blocks are as large as pages, and written at random: huge pages were no faster, and waited for compaction.
     slabs_.push_back({at_, Unmap{kSlab}});
   }
   auto* const block = new (at_) Block;
