@@ -88,6 +88,17 @@ def _beside_dcp(
     }
 
 
+def _awaited(training: Training, least: int, beside: threading.Thread | None = None) -> tuple[float, float]:
+    """Steps of which each is waited for, as long as a thread runs: seconds a step, and in all."""
+    begun, steps = time.perf_counter(), 0
+    while steps < least or (beside is not None and beside.is_alive()):
+        training.one_step()
+        training.wait()
+        steps += 1
+    took = time.perf_counter() - begun
+    return took / steps, took
+
+
 def _drain(training: Training, size: int, least: int, repetitions: int, folder: Path, disk: Path) -> Json:
     """A file of the state's size written to the disk, and the state drained to it, in turns; steps go on meanwhile."""
     plain, target = disk / "plain.bin", disk / "drained.safetensors"
@@ -106,22 +117,16 @@ def _drain(training: Training, size: int, least: int, repetitions: int, folder: 
             os.fsync(file.fileno())
         wrote.append(time.perf_counter() - begun)
         plain.unlink()
-        alone = training.seconds(least) / least
+        alone, _ = _awaited(training, least)
         saver = HoldfastSaver(training, folder / "drained.hold", drain=target)
         saver.save()
         saver.wait()  # from here it drains
-        begun = time.perf_counter()
-        steps = 0
         drains = threading.Thread(target=saver.checkpoint.wait)
         drains.start()
-        while drains.is_alive():
-            training.one_step()
-            training.wait()
-            steps += 1
-        took = time.perf_counter() - begun
+        meanwhile, took = _awaited(training, 1, beside=drains)
         drains.join()
         drained.append(took)
-        slower.append(took / steps / alone if steps else 1.0)
+        slower.append(meanwhile / alone)
         saver.close()
         target.unlink()
     return {
