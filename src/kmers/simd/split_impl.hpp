@@ -45,12 +45,14 @@ class Splitter {
   /// shifted in words.
   void pack_fours(const std::uint8_t* codes, std::size_t n) {
     const Words threes = Words{} + 0x0303030303030303;
-    for (std::size_t at = 0; at < n; at += Isa::kBytes) {
+    std::size_t at = 0;
+    for (; at < n; at += Isa::kBytes) {
       const Words one = load<Words>(codes + at) & threes, next = load<Words>(codes + at + 1) & threes;
       store(twos_ + at, Words(one << 2 | next));
       store(reverse_twos_ + at, Words((one | next << 2) ^ 0x0F0F0F0F0F0F0F0F));
     }
-    for (std::size_t at = 0; at < n; at += Isa::kBytes) {
+    twos_[at] = twos_[at + 1] = 0;  // the last bases are packed with these, which have to leave them as they are
+    for (at = 0; at < n; at += Isa::kBytes) {
       store(fours_ + at, Words(load<Words>(twos_ + at) << 4 | load<Words>(twos_ + at + 2)));
       store(reverse_fours_ + at, Words(load<Words>(reverse_twos_ + at) | load<Words>(reverse_twos_ + at + 2) << 4));
     }
