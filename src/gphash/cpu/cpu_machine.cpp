@@ -59,20 +59,16 @@ Blob copy_of(const index::Part& part, Arena& arena) {
 struct CpuMachine::PerThread {
   PerThread(CpuMachine& machine, bool changes) : holders(machine.holders_), holds(changes), cells(machine.cells_) {
     if (machine.variable_) cells.pairs = &pairs.emplace(machine.pair_cells_);
-    count(true);
+    if (holds) ++holders.came;
   }
   ~PerThread() {
     settle(true);
-    count(false);
+    if (holds) ++holders.went;
   }
   PerThread(const PerThread&) = delete;
   PerThread& operator=(const PerThread&) = delete;
 
-  void count(bool begins) {
-    if (holds) holders += begins ? (std::uint64_t{1} << 32) + 1 : ~std::uint64_t{0};
-  }
-
-  std::atomic<std::uint64_t>& holders;
+  Holders& holders;
   const bool holds;  ///< only who changes the table takes cells
   ThreadCells cells;
   std::optional<ThreadPairCells> pairs;
@@ -281,14 +277,15 @@ bool CpuMachine::find_cells(PerThread& mine) {
 bool CpuMachine::await_cells(PerThread& mine) {
   if (variable_ ? mine.pairs->missing().adds_key : mine.cells.missing_adds_key()) return false;
   mine.settle(true);
-  mine.count(false);
+  ++holders_.went;
   for (;; std::this_thread::yield()) {
-    const std::uint64_t holders = holders_;
+    const std::uint64_t went = holders_.went;
     const bool retired = variable_ ? pair_cells_.reclaim() : cells_.reclaim();
     const bool has = variable_ ? mine.pairs->has_missing() : cells_.has(false);
-    const bool others = static_cast<std::uint32_t>(holders) != 0 || holders_ != holders;
-    if (has || !(retired || others)) {
-      mine.count(true);
+    // Nobody had cells when `went` was read, and nobody came since.
+    const bool alone = holders_.came == went;
+    if (has || (alone && !retired)) {
+      ++holders_.came;
       return has;
     }
   }

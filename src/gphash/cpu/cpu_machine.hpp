@@ -80,9 +80,11 @@ class CpuMachine final : public Machine {
   mutable Gate still_{Gate::Rank::slots, this,
                       this};  ///< after `geometry_`: shared by sub-batches that change, alone by who reads slots
   Exports exports_;
-  bool unfinished_ = false;                ///< a resize found no room: items lie where searches do not look
-  std::atomic<std::uint64_t> growth_{0};   ///< counts resizes and heap growths, so that one need grows once
-  std::atomic<std::uint64_t> holders_{0};  ///< threads that may have cells, in 32 bits; above, how many came so far
+  bool unfinished_ = false;               ///< a resize found no room: items lie where searches do not look
+  std::atomic<std::uint64_t> growth_{0};  ///< counts resizes and heap growths, so that one need grows once
+  struct Holders {
+    std::atomic<std::uint64_t> came{0}, went{0};
+  } holders_;  ///< threads that may have cells: those that changed the table so far
   std::atomic<std::int64_t> items_{0};
   std::atomic<std::int64_t> left_{0};  ///< bytes that variable-length pairs leave of their cells
   std::atomic<std::uint64_t> moves_{0}, claim_misses_{0}, retries_{0}, resizes_{0}, heap_growths_{0};
