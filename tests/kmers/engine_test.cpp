@@ -123,7 +123,8 @@ TEST(KmerEngine, RunsOfEachLengthKeepTheirLastKmers) {
         const std::vector<std::string> runs{test::random_sequence(random, size, false)};
         KmerMap naive;
         test::count_naively(runs[0], k, false, naive);
-        ASSERT_EQ(count(*engine, runs, k, 11, false, 1 << 20), naive) << engine->name() << " k " << k << " size " << size;
+        ASSERT_EQ(count(*engine, runs, k, 11, false, 1 << 20), naive)
+            << engine->name() << " k " << k << " size " << size;
       }
     }
   }
