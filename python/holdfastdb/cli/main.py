@@ -60,3 +60,6 @@ def main() -> None:
     except (Error, OSError) as error:
         typer.echo(f"holdfast: {error}", err=True)
         sys.exit(2)
+    except MemoryError as error:  # of Python's or NumPy's own: the table's is a NoSpace
+        typer.echo(f"holdfast: the system has no memory for this command: {error or 'free some'}", err=True)
+        sys.exit(2)

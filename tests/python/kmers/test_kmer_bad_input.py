@@ -174,6 +174,30 @@ def test_memory_that_is_not_there(folder: Path) -> None:
     assert done.stdout.strip() in ("NoSpace", "SystemError"), done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("spare", [1, 4, 8, 12, 16, 20, 24])
+def test_the_command_says_one_line_where_there_is_no_memory(folder: Path, spare: int) -> None:
+    """Whether the library, Python or NumPy asks for it: `spare` is in MiB."""
+    file, out = folder / "a.fa", folder / "out.txt"
+    file.write_text(fasta([sequence(1, 4_000_000, "ACGT")]))
+    (folder / "small.fa").write_text(">a\n" + "ACGT" * 20)
+    script = f"""if True:
+        import resource, sys
+        from holdfastdb.cli import main
+        def count(file):
+            sys.argv[1:] = ["kmer", "count", file, "-k", "31", "--threads", "1", "-o", {str(out)!r}, "--overwrite"]
+            try: main()
+            except SystemExit as exit: return exit.code
+        count({str(folder / "small.fa")!r})  # imports what is needed
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + ({spare} << 20),) * 2)
+        sys.exit(count({str(file)!r}))
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith("holdfast: ") and "memory" in done.stderr
+    assert out.read_text().count("\n") == 4  # as it was: "ACGT" * 20 has so many different k-mers
+
+
 def test_the_command_says_one_line(folder: Path) -> None:
     file = folder / "bad.fq"
     file.write_text(GOOD + "x\n")
