@@ -133,7 +133,7 @@ def kmers(
 def kmers_gzip(
     genome: Genome = 4_000_000,
     k: int = 31,
-    repeat: options.Repetitions = 5,
+    repeat: options.Repetitions = 15,
     where: Where = None,
     json_file: options.JsonFile = None,
     save: options.Save = False,

@@ -89,7 +89,7 @@ def _beside_dcp(
 
 
 def _awaited(training: Training, least: int, beside: threading.Thread | None = None) -> tuple[float, float]:
-    """Steps of which each is waited for, as long as a thread runs: seconds a step, and in all."""
+    """Waits for each of at least `least` steps, and goes on while `beside` runs: seconds a step, and in all."""
     begun, steps = time.perf_counter(), 0
     while steps < least or (beside is not None and beside.is_alive()):
         training.one_step()

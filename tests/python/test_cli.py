@@ -138,6 +138,21 @@ def test_usage() -> None:
         assert name in commands
 
 
+@pytest.mark.parametrize(
+    ("text", "said"), [("", "free some"), ("Unable to allocate 4 MiB", "Unable to allocate 4 MiB")]
+)
+def test_no_memory_for_python_is_one_line(text: str, said: str) -> None:
+    script = f"""if True:
+        import importlib
+        cli = importlib.import_module("holdfastdb.cli.main")
+        def app(**_): raise MemoryError({text!r})
+        cli.app = app
+        cli.main()
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, f"holdfast: the system has no memory for this command: {said}\n")
+
+
 def killed(path: Path) -> None:
     """A pool whose writer did not close it."""
     code = """

@@ -61,5 +61,5 @@ def main() -> None:
         typer.echo(f"holdfast: {error}", err=True)
         sys.exit(2)
     except MemoryError as error:  # of Python's or NumPy's own: the table's is a NoSpace
-        typer.echo(f"holdfast: the system has no memory for this command: {error or 'free some'}", err=True)
+        typer.echo(f"holdfast: the system has no memory for this command: {str(error) or 'free some'}", err=True)
         sys.exit(2)

@@ -62,7 +62,7 @@ struct CpuMachine::PerThread {
     if (holds) ++holders.came;
   }
   ~PerThread() {
-    settle(true);
+    settle(true);  // before it is counted: who waits may find its cells
     if (holds) ++holders.went;
   }
   PerThread(const PerThread&) = delete;

@@ -84,7 +84,7 @@ class CpuMachine final : public Machine {
   std::atomic<std::uint64_t> growth_{0};  ///< counts resizes and heap growths, so that one need grows once
   struct Holders {
     std::atomic<std::uint64_t> came{0}, went{0};
-  } holders_;  ///< threads that may have cells: those that changed the table so far
+  } holders_;  ///< how many threads began to change the table so far, and how many of them have no cells any more
   std::atomic<std::int64_t> items_{0};
   std::atomic<std::int64_t> left_{0};  ///< bytes that variable-length pairs leave of their cells
   std::atomic<std::uint64_t> moves_{0}, claim_misses_{0}, retries_{0}, resizes_{0}, heap_growths_{0};

@@ -51,7 +51,7 @@ class Splitter {
       store(twos_ + at, Words(one << 2 | next));
       store(reverse_twos_ + at, Words((one | next << 2) ^ 0x0F0F0F0F0F0F0F0F));
     }
-    twos_[at] = twos_[at + 1] = 0;  // the last bases are packed with these, which have to leave them as they are
+    twos_[at] = twos_[at + 1] = 0;  // not written so far, and joined with the last two bases below
     for (at = 0; at < n; at += Isa::kBytes) {
       store(fours_ + at, Words(load<Words>(twos_ + at) << 4 | load<Words>(twos_ + at + 2)));
       store(reverse_fours_ + at, Words(load<Words>(reverse_twos_ + at) | load<Words>(reverse_twos_ + at + 2) << 4));
