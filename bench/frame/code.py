@@ -81,6 +81,14 @@ def noted(root: Path, rooms: Sequence[str]) -> dict[str, dict[str, str | None]]:
     }
 
 
+def of_patch(text: str) -> tuple[str, ...]:
+    """The folders of the code that an error of tests/planted/ changes, and of the test that it names."""
+    folders = {str(Path(name).parent) for name in re.findall(r"^\+\+\+ b/(\S+)", text, re.MULTILINE)}
+    folders |= {f"tests/{name}" for name in re.findall(r"^Test: test_(\w+)", text, re.MULTILINE)}
+    folders |= {str(Path(name).parent) for name in re.findall(r"^Test: (tests/\S+)::", text, re.MULTILINE)}
+    return tuple(sorted(folders))
+
+
 def changed(root: Path, code: dict[str, dict[str, str | None]]) -> tuple[list[str], list[str]]:
     """Of what a result file noted, the rooms that are no longer the same, and the folders below them."""
     return tuple(

@@ -62,9 +62,7 @@ def test_an_error_is_noticed_and_taken_out_again(
 def test_an_interrupted_run_goes_on(
     plant: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """With what was noticed of the same patch and the same code; anything else runs again."""
-    state = {"code": 1}
-    monkeypatch.setattr(plant.code, "noted", lambda root, rooms: dict(state))
+    """With what was noticed of the same patch, and the same code and test; anything else runs again."""
     again = ("--go-on", "--json", str(tmp_path / "planted.json"))
     assert run(plant, monkeypatch, *again) == 0
     assert "one: noticed" in capsys.readouterr().out
@@ -84,10 +82,16 @@ def test_an_interrupted_run_goes_on(
     assert run(plant, monkeypatch, *again) == 0
     assert "two: noticed" in capsys.readouterr().out, "another patch of the same name"
 
-    state["code"] = 2
+    for changed in ("src/b.cpp", "tests/some/b_test.cpp"):
+        write(tmp_path / changed, "new\n")
+        plant.code._files.cache_clear()
+        assert run(plant, monkeypatch, *again) == 0
+        out = capsys.readouterr().out
+        assert "one: noticed" in out and "two: noticed" in out
+    write(tmp_path / "other" / "c.cpp", "another room\n")
+    plant.code._files.cache_clear()
     assert run(plant, monkeypatch, *again) == 0
-    out = capsys.readouterr().out
-    assert "one: noticed" in out and "two: noticed" in out
+    assert "noticed" not in capsys.readouterr().out.replace("2 of 2 planted errors were noticed", "")
 
 
 def test_each_result_is_kept(plant: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
