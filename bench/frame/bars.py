@@ -102,7 +102,7 @@ def answer(bar: Bar, folder: Path, root: Path | None = None) -> Answer:
         return Answer(bar, "unanswered", why="no result yet")
     path = folder / bar.file
     try:
-        content = results.read(path)
+        content = results.read(path, of_tests=True)
         measured = results.field(content, bar.field)
     except FileNotFoundError:
         return Answer(bar, "unanswered", why=f"no file {bar.file}")
