@@ -119,8 +119,8 @@ class Adagrad(_Optimizer):
         def change(place: str, stream: int) -> None:
             means = gradient.square().mean(dim=1, keepdim=True)
             if plain and place != HOST and _is_as_dense(gradient, whole):
-                step_adagrad(whole.data_ptr(), gradient.data_ptr(), means.data_ptr(), *gradient.shape, lr, eps,
-                             device_number(place), stream)  # fmt: skip
+                step_adagrad(whole.data_ptr(), gradient.data_ptr(), means.data_ptr(), len(gradient), gradient.shape[1],
+                             lr, eps, device_number(place), stream)  # fmt: skip
             else:
                 _change(whole, rows, gradient, means, lr, eps)
 
