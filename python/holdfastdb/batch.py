@@ -6,6 +6,7 @@ check comes before anything changes; each error says what, where and what to do.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -244,6 +245,41 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         made.found.array if made.found else None,
         made.scores.array if made.scores else None,
     )
+
+
+def update_rows(
+    table: _native.Table, keys: Any, rows: Any, change: Callable[[str, int], None], library: Library, shape: TableShape
+) -> Any:
+    """Reads the rows of contiguous distinct keys into `rows`, zeroes where a key is absent, has `change` change them,
+    which is told the place and its stream, and writes them back. Returns the statuses. For callers that make the arrays
+    themselves: nothing but their place is checked."""
+    place = one_place([Operand("keys", keys, library), Operand("values", rows, library)], shape)
+    n, at, stream = len(keys), library.pointer(rows), library.stream(place)
+    statuses = library.new((n,), library.dtype("uint8")[0], place, zero=False)
+
+    def run_on_rows(op: Op, out: int, values: int) -> None:
+        raised = table.run(
+            size=n,
+            op=int(op),
+            keys=library.pointer(keys),
+            values=values,
+            out=out,
+            statuses=library.pointer(statuses),
+            column=shape.column,
+            column_bytes=shape.value_bytes if shape.partial else 0,
+            unique=True,
+            on_device=place != HOST,
+            stream=stream,
+            interruptible=threading.get_ident() == MAIN_THREAD,
+        )
+        if raised is not None:
+            raised.statuses = statuses
+            raise raised
+
+    run_on_rows(Op.FIND, at, 0)
+    change(place, stream)
+    run_on_rows(Op.INSERT_OR_ASSIGN, 0, at)
+    return statuses
 
 
 def _values_of(request: Request, made: _Made, library: Library, place: str) -> Any:

@@ -1,10 +1,12 @@
 // cuda.cpp: what the array plumbing needs of CUDA: ordering one stream after another, and finding a pointer's
-// device.
+// device; and the kernel of an optimizer.
 #include "holdfast/error.hpp"
 #include "native.hpp"
 
 #ifdef HOLDFAST_WITH_CUDA
 #include <cuda_runtime_api.h>
+
+#include "gpu/adagrad.hpp"
 #endif
 
 namespace nb = nanobind;
@@ -55,6 +57,13 @@ int pointer_device(std::uintptr_t pointer) {
   return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged ? attributes.device : -1;
 }
 
+void step_adagrad(std::uintptr_t rows, std::uintptr_t gradients, std::uintptr_t means, std::uint64_t size,
+                  std::uint32_t columns, float lr, float eps, int device, std::uintptr_t stream) {
+  const OnDevice chosen(device);
+  gpu::step_adagrad({at<float>(rows), at<const float>(gradients), at<const float>(means), size, columns, lr, eps},
+                    at<CUstream_st>(stream));
+}
+
 #else
 
 [[noreturn]] void no_cuda() {
@@ -65,6 +74,10 @@ int pointer_device(std::uintptr_t pointer) {
 
 void order_streams(std::uintptr_t, std::uintptr_t, int) { no_cuda(); }
 int pointer_device(std::uintptr_t) { no_cuda(); }
+void step_adagrad(std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uint64_t, std::uint32_t, float, float, int,
+                  std::uintptr_t) {
+  no_cuda();
+}
 
 #endif
 
@@ -75,6 +88,8 @@ void bind_cuda(nb::module_& module) {
              "What is submitted to stream `after` from now on waits for what stream `before` has now.");
   module.def("pointer_device", &pointer_device, "pointer"_a,
              "The number of the GPU that the address belongs to, or -1.");
+  module.def("step_adagrad", &step_adagrad, "rows"_a, "gradients"_a, "means"_a, "size"_a, "columns"_a, "lr"_a, "eps"_a,
+             "device"_a, "stream"_a, "A step of row-wise Adagrad over rows of floats with their state behind them.");
 }
 
 }  // namespace holdfast::python

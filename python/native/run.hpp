@@ -32,7 +32,7 @@ void run_listening(AnyTable& table, Batch& batch, Interrupt& interrupt) {
 
 /// Returns what a signal's handler raised meanwhile, or the error of a table that it closed, or None: then all has run.
 template <class AnyTable>
-nanobind::any run_batch(AnyTable& table, std::size_t size, unsigned op, std::uintptr_t ops, std::uintptr_t keys,
+nanobind::any run_batch(AnyTable& table, std::size_t size, unsigned op, std::uintptr_t keys, std::uintptr_t ops,
                         std::uintptr_t key_offsets, std::uintptr_t values, std::uintptr_t value_offsets,
                         std::uintptr_t out, HeldBlobs* blobs, HeldDeviceBlobs* device_blobs, std::uintptr_t statuses,
                         std::uintptr_t found, std::uintptr_t scores, std::uintptr_t mask, unsigned combine,
@@ -71,10 +71,11 @@ nanobind::any run_batch(AnyTable& table, std::size_t size, unsigned op, std::uin
 template <class AnyTable>
 void bind_run(nanobind::class_<AnyTable>& table) {
   using namespace nanobind::literals;
-  table.def("run", &run_batch<AnyTable>, "size"_a, "op"_a, "ops"_a, "keys"_a, "key_offsets"_a, "values"_a,
-            "value_offsets"_a, "out"_a, "blobs"_a.none(), "device_blobs"_a.none(), "statuses"_a, "found"_a, "scores"_a,
-            "mask"_a, "combine"_a, "element"_a, "scale"_a, "column"_a, "column_bytes"_a, "unique"_a, "on_device"_a,
-            "stream"_a, "interruptible"_a,
+  table.def("run", &run_batch<AnyTable>, "size"_a, "op"_a, "keys"_a, "ops"_a = 0, "key_offsets"_a = 0, "values"_a = 0,
+            "value_offsets"_a = 0, "out"_a = 0, "blobs"_a.none() = nanobind::none(),
+            "device_blobs"_a.none() = nanobind::none(), "statuses"_a = 0, "found"_a = 0, "scores"_a = 0, "mask"_a = 0,
+            "combine"_a = 0, "element"_a = 0, "scale"_a = 1.0, "column"_a = 0, "column_bytes"_a = 0, "unique"_a = false,
+            "on_device"_a = false, "stream"_a = 0, "interruptible"_a = false,
             "Runs a batch; all arrays are addresses, 0 for none. Keys and "
             "values of any length have offsets, and what is "
             "read of them goes to blobs. Returns what a signal's handler "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ import holdfastdb as hf
 from holdfastdb import initial
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+
 import holdfastdb.torch as hft  # noqa: E402
 
 NO_GPU = pytest.mark.skipif(not (GPUS and torch.cuda.is_available()), reason="no GPU that PyTorch can use")
@@ -149,3 +152,46 @@ def test_a_step_that_finds_no_room_says_so(place: str, make: Make, kind: str) ->
     optimizer.param_groups[0]["params"][0].add(keys, torch.ones(200_000, COLUMNS, device=place))
     with pytest.raises(hf.NoSpace, match=r"[1-9][\d,]* of 200,000 rows were not updated"):
         optimizer.step()
+
+
+class Counted(TorchDispatchMode):
+    """How often which operation of PyTorch is called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Counter[str] = Counter()
+
+    def __torch_dispatch__(self, called: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.calls[str(called)] += 1
+        return called(*args, **(kwargs or {}))
+
+
+def test_a_step_of_adagrad_is_few_operations(table: hf.Table, place: str) -> None:
+    """In GPU memory most are launches, which small steps wait for; and the host waits once."""
+    ours, _, mine, _ = pair(table, place, "adagrad", 0.25)
+    ours(torch.arange(KEYS, device=place)).sum().backward()
+    with Counted() as counted:
+        mine.step()
+    assert counted.calls["aten._local_scalar_dense.default"] == 1
+    assert sum(counted.calls.values()) <= (17 if place == "cpu" else 10), counted.calls
+
+
+def test_a_gradient_in_another_order_of_memory(table: hf.Table, place: str) -> None:
+    ours, theirs, mine, other = pair(table, place, "adagrad", 0.25)
+    keys, weights = torch.arange(KEYS, device=place), torch.randn(KEYS, COLUMNS).to(place)
+    for embedding in (ours, theirs):
+        (embedding(keys) * weights).sum().backward()
+    ours.rows.grad = ours.rows.grad.t().contiguous().t()
+    theirs.weight.grad = theirs.weight.grad.coalesce()
+    mine.step()
+    other.step()
+    torch.testing.assert_close(ours(keys), theirs.weight)
+
+
+def test_a_step_looks_where_its_arrays_are(make: Make) -> None:
+    table = make(Where("cpu"), value=4 * COLUMNS + 4).table
+    ours, _, mine, _ = pair(table, "cpu", "adagrad", 0.25)
+    ours(torch.arange(KEYS)).sum().backward()
+    ours.rows.keys = ours.rows.keys.to("meta")
+    with pytest.raises(hf.InvalidArgument, match="keys is on meta"):
+        mine.step()

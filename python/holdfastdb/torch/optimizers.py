@@ -8,15 +8,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .._native import step_adagrad
+from ..batch import update_rows
 from ..column import Column
 from ..errors import InvalidArgument, InvalidType, NoSpace
+from ..libraries import HOST, TorchLibrary, device_number
 from ..status import Status
 from .rows import Rows
 
+_TORCH = TorchLibrary(torch)
+_NO_SPACE = int(Status.NO_SPACE)  # no greater one comes of a whole batch
+
 
 def refuse_no_space(statuses: Tensor, path: Any, what: str) -> None:
-    """Raises NoSpace with the number of rows that found no room. In GPU memory it waits for their count."""
-    lost = int((statuses == int(Status.NO_SPACE)).sum())
+    """Raises NoSpace with the number of rows that found no room. In GPU memory it waits for the statuses."""
+    if statuses.numel() == 0 or statuses.max().item() < _NO_SPACE:  # one launch, in the common case
+        return
+    lost = int((statuses == _NO_SPACE).sum())
     if lost:
         raise NoSpace(
             f"{path} has no room: {lost:,} of {statuses.numel():,} rows {what}; free space on its medium, or erase keys"
@@ -98,25 +106,52 @@ class Adagrad(_Optimizer):
         super().__init__(params, {"lr": lr, "eps": eps})
 
     def _check(self, rows: Rows) -> None:
-        _with_state(rows)
+        rows.with_state = _with_state(rows)
 
     def _apply(self, rows: Rows, gradient: Tensor, group: dict[str, Any]) -> Tensor:
-        column = _with_state(rows)
-        plain = rows.stored is torch.float32  # row and state are elements of one type
-        whole, _ = column.find(rows.keys, dtype=torch.float32 if plain else torch.uint8, unique=True)
-        size = rows.columns if plain else rows.columns * rows.stored.itemsize
-        state = whole[:, size:]
-        if not plain:
-            state = state.clone(memory_format=torch.contiguous_format).view(torch.float32)
-        state += gradient.square().mean(dim=1, keepdim=True)
-        change = gradient * (float(group["lr"]) / (state.sqrt() + float(group["eps"])))
-        if plain:
-            whole[:, :size] -= change
-        else:
-            row = whole[:, :size].clone(memory_format=torch.contiguous_format).view(rows.stored)
-            whole[:, :size] = (row.to(gradient.dtype) - change).to(rows.stored).view(torch.uint8)
-            whole[:, size:] = state.view(torch.uint8)
-        return column.insert_or_assign(rows.keys, whole, unique=True)
+        """For a few thousand rows in GPU memory most of the time goes by on the host: so it checks once, and launches
+        little."""
+        column, plain = rows.with_state, rows.stored is torch.float32  # then row and state are elements of one type
+        kind = torch.float32 if plain else torch.uint8
+        whole = torch.empty((len(rows.keys), column.value_bytes // kind.itemsize), dtype=kind, device=rows.keys.device)
+        lr, eps = float(group["lr"]), float(group["eps"])
+
+        def change(place: str, stream: int) -> None:
+            means = gradient.square().mean(dim=1, keepdim=True)
+            if plain and place != HOST and _is_as_dense(gradient, whole):
+                step_adagrad(whole.data_ptr(), gradient.data_ptr(), means.data_ptr(), len(gradient), gradient.shape[1],
+                             lr, eps, device_number(place), stream)  # fmt: skip
+            else:
+                _change(whole, rows, gradient, means, lr, eps)
+
+        return update_rows(column._native, rows.keys, whole, change, _TORCH, column._shape)
+
+
+def _is_as_dense(gradient: Tensor, whole: Tensor) -> bool:
+    """Whether a gradient is what `Rows.add` made: nothing has moved or converted it since."""
+    return (
+        gradient.dtype is torch.float32
+        and gradient.device == whole.device
+        and gradient.shape == (whole.shape[0], whole.shape[1] - 1)
+        and gradient.is_contiguous()
+    )
+
+
+def _change(whole: Tensor, rows: Rows, gradient: Tensor, means: Tensor, lr: float, eps: float) -> None:
+    """The step of Adagrad on rows with their states; src/gpu/adagrad.cu has it for floats in GPU memory."""
+    plain = whole.dtype is torch.float32
+    size = rows.columns if plain else rows.columns * rows.stored.itemsize
+    row, state = whole[:, :size], whole[:, size:]
+    if not plain:
+        state = state.clone(memory_format=torch.contiguous_format).view(torch.float32)
+    state += means
+    rates = state.sqrt().add_(eps).reciprocal_().mul_(lr)
+    if plain:
+        row -= gradient * rates
+    else:
+        former = row.clone(memory_format=torch.contiguous_format).view(rows.stored)
+        row.copy_((former.to(gradient.dtype) - gradient * rates).to(rows.stored).view(torch.uint8))
+        whole[:, size:] = state.view(torch.uint8)
 
 
 def _with_state(rows: Rows) -> Column:

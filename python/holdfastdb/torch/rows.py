@@ -26,6 +26,8 @@ class Rows(torch.nn.Parameter):
     stored: torch.dtype
     keys: Tensor
     handle: Tensor
+    with_state: Column
+    """The column of a row and its state, where an optimizer wants one."""
     grad: Tensor | None
 
     @classmethod
