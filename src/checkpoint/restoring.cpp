@@ -51,8 +51,8 @@ struct Targets {
 
 using Matches = std::vector<const TensorView*>;  ///< for each tensor of a catalogue the one of its name, or null
 
-/// Tensors that come in the order of the catalogue, as those that were saved do: without a table of names, which for 20,000 of them
-/// takes longer than the link. False: they come in another order.
+/// Tensors that come in the order of the catalogue, as those that were saved do: without a table of names, which for 20,000 small
+/// ones takes as long as the link. False: they come in another order.
 bool match_in_order(const Catalogue& found, std::span<const TensorView> tensors, Matches& matches) {
   Matches in_order;
   in_order.reserve(tensors.size());
