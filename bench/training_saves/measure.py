@@ -13,6 +13,7 @@ from bench.frame.running import Progress
 from bench.frame.timing import rounded, spread
 from bench.training_saves.model import Training
 from bench.training_saves.savers import DcpSaver, HoldfastSaver
+from holdfastdb import Checkpoint
 
 
 def measured(
@@ -88,15 +89,20 @@ def _beside_dcp(
     }
 
 
-def _awaited(training: Training, least: int, beside: threading.Thread | None = None) -> tuple[float, float]:
-    """Waits for each of at least `least` steps, and goes on while `beside` runs: seconds a step, and in all."""
+def _awaited(training: Training, least: int, beside: threading.Thread | None = None) -> float:
+    """Waits for each of at least `least` steps, and goes on while `beside` runs: seconds a step."""
     begun, steps = time.perf_counter(), 0
     while steps < least or (beside is not None and beside.is_alive()):
         training.one_step()
         training.wait()
         steps += 1
-    took = time.perf_counter() - begun
-    return took / steps, took
+    return (time.perf_counter() - begun) / steps
+
+
+def _drained(checkpoint: Checkpoint, ended: list[float]) -> None:
+    """Notes when nothing is left to drain: a step then goes on."""
+    checkpoint.wait()
+    ended.append(time.perf_counter())
 
 
 def _drain(training: Training, size: int, least: int, repetitions: int, folder: Path, disk: Path) -> Json:
@@ -117,15 +123,17 @@ def _drain(training: Training, size: int, least: int, repetitions: int, folder: 
             os.fsync(file.fileno())
         wrote.append(time.perf_counter() - begun)
         plain.unlink()
-        alone, _ = _awaited(training, least)
+        alone = _awaited(training, least)
         saver = HoldfastSaver(training, folder / "drained.hold", drain=target)
         saver.save()
         saver.wait()  # from here it drains
-        drains = threading.Thread(target=saver.checkpoint.wait)
+        ended: list[float] = []
+        begun = time.perf_counter()
+        drains = threading.Thread(target=_drained, args=(saver.checkpoint, ended))
         drains.start()
-        meanwhile, took = _awaited(training, 1, beside=drains)
+        meanwhile = _awaited(training, 1, beside=drains)
         drains.join()
-        drained.append(took)
+        drained.append(ended[0] - begun)
         slower.append(meanwhile / alone)
         saver.close()
         target.unlink()

@@ -6,6 +6,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -39,8 +40,8 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   std::shared_ptr<const Layout> group(Layout layout);
   void map_for_gpu();
   SavedState restore(const std::function<bool(const SavedTensor&)>& wanted, std::uint64_t sequence);
-  /// Fills, by name, the tensors that `place` gives for a state that is not verified yet.
-  using Place = std::function<std::vector<TensorView>(const SavedState&)>;
+  /// Fills, by name, the tensors that `place` gives for a state that is not verified yet; they stay until it is asked again.
+  using Place = std::function<std::span<const TensorView>(const SavedState&)>;
   SavedState restore_to(const Place& place, void* stream, std::uint64_t sequence);
   std::vector<SavedCopy> list() const;
   void drain() const;

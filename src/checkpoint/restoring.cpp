@@ -49,25 +49,59 @@ struct Targets {
   std::vector<Placed> device;
 };
 
-Targets targets_of(const Catalogue& found, const std::vector<TensorView>& tensors, const std::string& path) {
+using Matches = std::vector<const TensorView*>;  ///< for each tensor of a catalogue the one of its name, or null
+
+/// Tensors that come in the order of the catalogue, as those that were saved do: without a table of names, which for 20,000 small
+/// ones takes as long as the link. False: they come in another order.
+bool match_in_order(const Catalogue& found, std::span<const TensorView> tensors, Matches& matches) {
+  Matches in_order;
+  in_order.reserve(tensors.size());
+  for (const bool on_device : {true, false}) {
+    for (const TensorView& tensor : tensors) {
+      if (tensor.on_device == on_device) in_order.push_back(&tensor);
+    }
+  }
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < matches.size() && next < in_order.size(); ++i) {
+    if (found.tensors[i].name == in_order[next]->name) matches[i] = in_order[next++];
+  }
+  return next == in_order.size();
+}
+
+Matches matches_of(const Catalogue& found, std::span<const TensorView> tensors, const std::string& path) {
+  Matches matches(found.tensors.size());
+  if (match_in_order(found, tensors, matches)) return matches;
   std::unordered_map<std::string_view, const TensorView*> by_name;
+  by_name.reserve(tensors.size());
   for (const TensorView& tensor : tensors) {
     if (!by_name.emplace(tensor.name, &tensor).second) {
       throw InvalidArgument("two tensors have the name \"" + tensor.name + "\": give each its own");
     }
   }
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    const auto named = by_name.find(found.tensors[i].name);
+    matches[i] = named == by_name.end() ? nullptr : named->second;
+    if (matches[i] != nullptr) by_name.erase(named);
+  }
+  if (!by_name.empty()) {
+    throw PoolMismatch(path + " has no tensor \"" + std::string(by_name.begin()->first) +
+                       "\" in what was saved: register what it has");
+  }
+  return matches;
+}
+
+Targets targets_of(const Catalogue& found, std::span<const TensorView> tensors, const std::string& path) {
+  const Matches matches = matches_of(found, tensors, path);
   Targets made;
-  for (std::size_t i = 0; i < found.tensors.size(); ++i) {
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (matches[i] == nullptr) continue;
     const SavedTensor& saved = found.tensors[i];
-    const auto named = by_name.find(saved.name);
-    if (named == by_name.end()) continue;
-    const TensorView& to = *named->second;
+    const TensorView& to = *matches[i];
     if (to.element != saved.element || to.shape != saved.shape) {
       throw PoolMismatch(path + " has the tensor \"" + saved.name + "\" with elements " + name(saved.element) +
                          " in the shape " + shape_text(saved.shape) + ", which is not what was registered: elements " +
                          name(to.element) + " in the shape " + shape_text(to.shape));
     }
-    by_name.erase(named);
     made.all.push_back(i);
     if (saved.bytes == 0) continue;
     (to.on_device ? made.on_device : made.on_host).push_back(i);
@@ -77,10 +111,6 @@ Targets targets_of(const Catalogue& found, const std::vector<TensorView>& tensor
     } else {
       made.host.push_back(data);
     }
-  }
-  if (!by_name.empty()) {
-    throw PoolMismatch(path + " has no tensor \"" + std::string(by_name.begin()->first) +
-                       "\" in what was saved: register what it has");
   }
   return made;
 }
@@ -105,8 +135,9 @@ SavedState CheckpointObject::restore(const std::function<bool(const SavedTensor&
 SavedState CheckpointObject::restore_to(const Place& place, void* stream, std::uint64_t sequence) {
   const auto take = [&](Source& source, SavedState& state) {
     Catalogue& found = source.catalogue;
-    state.tensors = found.tensors;
-    const std::vector<TensorView> tensors = place(state);
+    state.tensors.swap(found.tensors);
+    const std::span<const TensorView> tensors = place(state);
+    state.tensors.swap(found.tensors);
     const Targets targets = targets_of(found, tensors, path());
     if (std::string damage = damage_in(source.parts, found, targets.on_host); !damage.empty()) return damage;
     if (!targets.device.empty()) {
@@ -119,6 +150,7 @@ SavedState CheckpointObject::restore_to(const Place& place, void* stream, std::u
       std::memcpy(targets.host[i], saved.data, saved.bytes);
     }
     state.tensors.clear();
+    state.tensors.reserve(targets.all.size());
     for (const std::size_t i : targets.all) state.tensors.push_back(std::move(found.tensors[i]));
     return std::string();
   };

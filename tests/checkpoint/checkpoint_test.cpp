@@ -1,6 +1,7 @@
 // checkpoint_test.cpp: saves and restores through the public interface: order, damage, shortage, bad input, kills.
 #include "holdfast/checkpoint.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 #include "../pool/pool_test.hpp"
@@ -193,6 +194,38 @@ TEST_F(CheckpointTest, GrowsAndRefusesWhatItCannotHold) {
   pool.snapshot(folder / "b.hold");
   Pool copy = Pool::open(folder / "b.hold");
   EXPECT_EQ(flaw(Checkpoint::open(copy, "model").restore(), 240'000), "");
+}
+
+TEST_F(CheckpointTest, FillsTensorsByNameInAnyOrderAndInPart) {
+  constexpr std::size_t kTensors = 5;
+  std::uint64_t from[kTensors], to[kTensors];
+  std::vector<TensorView> saved, asked;
+  for (std::size_t i = 0; i < kTensors; ++i) {
+    from[i] = 100 + i;
+    saved.push_back({std::to_string(i), ElementType::u64, {}, from + i});
+  }
+  Pool pool = Pool::create(path);
+  Checkpoint checkpoint = Checkpoint::create(pool, "model");
+  checkpoint.save(1, saved).wait();
+  using Order = std::vector<std::size_t>;
+  for (const Order& order : {Order{0, 1, 2, 3, 4}, Order{4, 3, 2, 1, 0}, Order{1, 3}, Order{3, 1}, Order{4}, Order{}}) {
+    asked.clear();
+    for (const std::size_t i : order) asked.push_back({std::to_string(i), ElementType::u64, {}, to + i});
+    std::fill(to, to + kTensors, 0);
+    const SavedState state = checkpoint.restore_into(asked);
+    EXPECT_EQ(state.tensors.size(), order.size());
+    for (std::size_t i = 0; i < kTensors; ++i) {
+      EXPECT_EQ(to[i], std::count(order.begin(), order.end(), i) != 0 ? 100 + i : 0) << i;
+    }
+  }
+  std::fill(to, to + kTensors, 0);
+  asked = {{"0", ElementType::u64, {}, to}, {"0", ElementType::u64, {}, to + 1}};
+  expect_error<InvalidArgument>([&] { checkpoint.restore_into(asked); }, "two tensors");
+  asked[1].name = "5";
+  expect_error<PoolMismatch>([&] { checkpoint.restore_into(asked); }, "no tensor \"5\"");
+  asked[1] = {"1", ElementType::u64, {1}, to + 1};
+  expect_error<PoolMismatch>([&] { checkpoint.restore_into(asked); }, "shape (1)");
+  EXPECT_EQ(std::count(to, to + kTensors, 0u), static_cast<std::ptrdiff_t>(kTensors)) << "nothing was written";
 }
 
 TEST_F(CheckpointTest, AGroupIsSavedAsItsTensorsAreEachTime) {

@@ -26,7 +26,8 @@ BEGINNING = f'{{"__metadata__":{{"{STEP}":'.encode()
 """Of the header of what `write` writes."""
 _MOST_HEADER = 100_000_000  # what other readers take
 _NOT_IN_FORMAT = "C128"
-_BUFFER = 4 << 20
+_MOST_AT_ONCE = 256
+"""Parts of one system call; the system takes 1,024."""
 
 
 class Loaded(NamedTuple):
@@ -66,15 +67,29 @@ def write(path: Path, replaced: Seen | None, step: int, text: str, tensors: Sequ
     """Writes a saved state, whole or not at all. The addresses in `tensors` must stay."""
     ordered = sorted(tensors, key=lambda given: -BYTES[given[1]])  # so that each is aligned to its elements
     header = header_of(ordered, {STEP: str(step), STATE: text})
-    with written_whole(path, "export", replaced) as partial, partial.open("xb", buffering=_BUFFER) as file:
+    parts = [memoryview(header)]
+    parts += [_memory_of(given) for given in ordered if bytes_of(given) != 0]
+    with written_whole(path, "export", replaced) as partial, partial.open("xb", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # nobody takes it for what a killed process left
         os.fchmod(file.fileno(), 0o600)  # as private as the pool
-        file.write(header)
-        for given in ordered:
-            if (size := bytes_of(given)) != 0:
-                file.write((ctypes.c_uint8 * size).from_address(given[3]))
-        file.flush()
+        _write_all(file.fileno(), parts)
         os.fsync(file.fileno())
+
+
+def _memory_of(given: Given) -> memoryview:
+    return memoryview((ctypes.c_uint8 * bytes_of(given)).from_address(given[3])).cast("B")
+
+
+def _write_all(descriptor: int, parts: list[memoryview]) -> None:
+    """Without a copy in Python, which would hold its lock: a drain writes beside a program that goes on."""
+    first = 0
+    while first < len(parts):
+        wrote = os.writev(descriptor, parts[first : first + _MOST_AT_ONCE])
+        while first < len(parts) and wrote >= len(parts[first]):
+            wrote -= len(parts[first])
+            first += 1
+        if wrote:
+            parts[first] = parts[first][wrote:]
 
 
 def read(path: Path) -> Loaded:

@@ -85,13 +85,14 @@ SavedState Checkpoint::restore(const std::function<bool(const SavedTensor&)>& wa
 }
 
 SavedState Checkpoint::restore_into(std::span<const TensorView> tensors, void* stream) const {
-  const auto place = [&](const SavedState&) { return std::vector<TensorView>(tensors.begin(), tensors.end()); };
-  return impl_->object()->restore_to(place, stream, 0);
+  return impl_->object()->restore_to([&](const SavedState&) { return tensors; }, stream, 0);
 }
 
 SavedState Checkpoint::restore_to(const std::function<std::vector<TensorView>(const SavedState&)>& place, void* stream,
                                   std::uint64_t sequence) const {
-  return impl_->object()->restore_to(place, stream, sequence);
+  std::vector<TensorView> placed;
+  const auto keep = [&](const SavedState& state) -> std::span<const TensorView> { return placed = place(state); };
+  return impl_->object()->restore_to(keep, stream, sequence);
 }
 
 std::vector<SavedCopy> Checkpoint::list() const { return impl_->object()->list(); }

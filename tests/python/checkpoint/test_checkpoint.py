@@ -75,6 +75,52 @@ def test_a_damaged_copy_is_reported(tmp_path: Path) -> None:
         assert len(checkpoint.damage) == 1 and "block 0" in checkpoint.damage[0]
 
 
+def test_a_disk_that_is_too_small_leaves_the_states(tmp_path: Path) -> None:
+    code = """
+import resource, signal, sys
+import numpy as np, holdfastdb as hf
+pool, drain = sys.argv[1:]
+def limit(megabytes):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (megabytes << 20 if megabytes else -1, -1))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with hf.Checkpoint(pool, 3, drain=drain) as checkpoint:
+    for step in (1, 2, 3):
+        checkpoint.save({"x": np.full(1 << 17, step)}, step).wait()
+    checkpoint.wait()
+    limit(8)
+    for wanted in (4, 5):
+        try:
+            checkpoint.save({"x": np.zeros(1 << 21)}, wanted)
+        except hf.NoSpace as error:
+            print("save:", error)
+    assert [one["step"] for one in checkpoint.saved] == [3, 2, 1]
+    state, step = checkpoint.restore()
+    assert step == 3 and (state["x"] == 3).all()
+    checkpoint.save({"x": np.full(1 << 17, 6)}, 6).wait()  # there is room for what is as large as before
+    checkpoint.wait()
+    assert checkpoint.drained == 6
+    limit(0)
+    for step in (7, 8, 9):  # each copy gets its space
+        checkpoint.save({"x": np.full(1 << 21, step)}, step).wait()
+    checkpoint.wait()
+    limit(8)
+    checkpoint.save({"x": np.full(1 << 21, 10)}, 10).wait()
+    try:
+        checkpoint.wait()
+    except hf.NoSpace as error:
+        print("drain:", error)
+    assert checkpoint.restore()[1] == 10
+"""
+    command = [sys.executable, "-c", code, tmp_path / "a.hold", tmp_path / "out"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [line.split(":")[0] for line in said] == ["save", "save", "drain"], said
+    assert f"{tmp_path / 'out'} cannot be written" in said[2] and "make room" in said[2]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.hold", "out"]
+    with hf.Checkpoint(tmp_path / "b.hold") as checkpoint:
+        checkpoint.import_(tmp_path / "out").wait()
+        assert checkpoint.restore()[1] == 9, "what was drained before"
+
+
 def test_an_older_state_is_asked_for(tmp_path: Path) -> None:
     with hf.Checkpoint(tmp_path / "a.hold", copies=3) as checkpoint:
         for step in (1, 2, 3, 4):

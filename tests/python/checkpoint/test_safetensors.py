@@ -56,6 +56,22 @@ def test_a_state_goes_through_a_file(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.hold", "a.safetensors", "b.hold", "b.safetensors"]
 
 
+@pytest.mark.parametrize("most", [None, 5000])
+def test_many_tensors_come_whole_however_little_the_system_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int | None
+) -> None:
+    state = {str(i): np.full(i % 10, i, np.uint16) for i in range(3000)}
+    if most is not None:
+        monkeypatch.setattr(os, "writev", lambda descriptor, parts: os.write(descriptor, b"".join(parts)[:most]))
+    with hf.Checkpoint(tmp_path / "a.hold") as checkpoint:
+        checkpoint.save(state, 1).wait()
+        checkpoint.export(tmp_path / "out")
+        checkpoint.import_(tmp_path / "out", 2).wait()
+        back, step = checkpoint.restore()
+    assert step == 2 and back.keys() == state.keys()
+    assert all(np.array_equal(back[name], array) for name, array in state.items())
+
+
 def test_all_elements_are_aligned_and_come_back(tmp_path: Path) -> None:
     state = {name: np.arange(5).astype(code) for name, code in NUMPY.items() if name != "C128"}
     out = tmp_path / "a.safetensors"
