@@ -133,7 +133,7 @@ def _name_points(figure: Any, axes: Any, points: Sequence[tuple[str, float, floa
     from matplotlib.transforms import Bbox
 
     figure.draw_without_rendering()
-    taken = [Bbox.from_bounds(*axes.transData.transform((x, y)), 0, 0).padded(5) for _, x, y in points]
+    taken = [Bbox([at, at]).padded(5) for at in (axes.transData.transform(point[1:]) for point in points)]
     for name, x, y in points:
         for right, up, align in ((0, 7, "center"), (7, -2.5, "left"), (-7, -2.5, "right"), (0, -13, "center"),
                                  (7, 3, "left"), (7, -8, "left")):  # fmt: skip
