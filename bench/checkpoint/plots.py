@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.checkpoint.tables import tensors_text
-from bench.frame.figures import COLOURS, new_figure, save
+from bench.frame.figures import COLOURS, legend, new_figure, save
 from bench.frame.results import Json
 
 
@@ -26,7 +26,7 @@ def rates(content: Json, path: Path) -> Path:
                  color=colour, label=label)  # fmt: skip
     axes.set_xticks(range(len(names)), names, fontsize=7)
     axes.set_ylabel("GB/s")
-    axes.legend(frameon=False, fontsize=8, ncol=2, loc="lower right", bbox_to_anchor=(1, 1))
+    legend(axes, ncol=2, loc="lower right", bbox_to_anchor=(1, 1))
     return save(figure, path)
 
 

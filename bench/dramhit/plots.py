@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.dramhit.tables import ASKED
-from bench.frame.figures import COLOURS, new_figure, save
+from bench.frame.figures import COLOURS, legend, new_figure, save
 from bench.frame.results import Json
 
 _COLOURS = {"dramhit": COLOURS["holdfast"], "dramhit-p": "#5b4a9e", "folklore": "#c46a1b"}
@@ -14,7 +14,7 @@ _STYLES = ("-", "--", ":")
 
 def _legend(axes: Any) -> None:
     axes.set_ylim(bottom=0)
-    axes.legend(frameon=False, fontsize=8)
+    legend(axes)
 
 
 def _lines(axes: Any, runs: Iterable[Json], x: str, figures: dict[str, str]) -> None:
@@ -60,7 +60,7 @@ def by_skew(content: Json, path: Path) -> Path:
     """Figure 8: by skew, in the large table."""
     runs = _large(content["results"]["runs"])
     figure, axes = new_figure("By skew", content["machine"]["name"])
-    _lines(axes, runs, "theta", {"get_mops": "get", "upsert_mops": "upsert", "half_reads_mops": "half of each"})
+    _lines(axes, runs, "theta", {"get_mops": "get", "upsert_mops": "upsert"})
     axes.set_xlabel(f"zipfian θ, {runs[0]['items'] / 1e6:g} M items")
     axes.set_ylabel("M operations/s")
     _legend(axes)
@@ -108,13 +108,17 @@ def locks(content: Json, path: Path) -> Path:
     return save(figure, path)
 
 
-def messages(content: Json, path: Path) -> Path:
-    """Figure 5: cycles a delegated message."""
-    figure, axes = new_figure("A delegated message", content["machine"]["name"])
+def messages(content: Json, path: Path) -> Path | None:
+    """Figure 5: cycles a delegated message; none of one number of partitions."""
     runs = content["results"]["runs"]
+    if len({run["consumers"] for run in runs}) == 1:
+        return None
+    figure, axes = new_figure("A delegated message", content["machine"]["name"])
     for producers in dict.fromkeys(run["producers"] for run in runs):
         points = [(run["consumers"], run["cycles"]["median"]) for run in runs if run["producers"] == producers]
-        axes.plot(*zip(*points, strict=True), marker="o", markersize=4, label=f"{producers} producers")
+        axes.plot(
+            *zip(*points, strict=True), marker="o", markersize=4, label=f"{producers} producer{'s'[: producers > 1]}"
+        )
     axes.set_xlabel("partitions")
     axes.set_ylabel("cycles a message")
     _legend(axes)

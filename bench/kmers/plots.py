@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.frame.figures import COLOURS, new_figure, save
+from bench.frame.figures import COLOURS, legend, new_figure, save
 from bench.frame.results import Json
 
 _NAMES = {"holdfast": "holdfast", "holdfast_half": "holdfast,\nhalf the memory", "jellyfish": "jellyfish",
@@ -38,7 +38,7 @@ def series(content: Json, path: Path) -> Path:
     axes.set_xlabel("k")
     axes.set_ylabel("M k-mers/s")
     axes.set_ylim(bottom=0)
-    axes.legend(frameon=False, fontsize=8)
+    legend(axes)
     return save(figure, path)
 
 

@@ -4,19 +4,18 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.frame.figures import COLOURS, new_figure, save
+from bench.frame.figures import COLOURS, legend, new_figure, save
 from bench.frame.results import Json
 from bench.link import LINK_BYTES
 
 _LINES = ("#0b6e75", "#c46a1b", "#7a7f87", "#5b4a9e", "#9a8c1c", "#a03a56", "#3f7d3a", "#2d4f8a")
 
 
-def _legend(axes: Any) -> None:
-    axes.legend(frameon=False, fontsize=8)
+_SHOWN = ("find", "absent", "ycsb C", "update", "erase", "ycsb A")  # B lies between C and A, F beside A
 
 
 def _legend_beside(axes: Any) -> None:
-    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    legend(axes, loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def _link_line(axes: Any, value_bytes: int, upright: bool = False) -> None:
@@ -38,7 +37,7 @@ def by_batch(content: Json, path: Path) -> Path:
     axes.set_xlabel("operations a batch")
     axes.set_ylabel("M operations/s")
     _link_line(axes, content["parameters"].get("value_bytes", 128))
-    _legend(axes)
+    legend(axes)
     return save(figure, path)
 
 
@@ -53,33 +52,26 @@ def by_skew(content: Json, path: Path) -> Path:
     axes.set_xlabel("zipfian θ")
     axes.set_ylabel("M operations/s")
     _link_line(axes, content["parameters"].get("value_bytes", 128))
-    _legend(axes)
+    legend(axes)
     return save(figure, path)
 
 
 def latency(content: Json, path: Path) -> Path:
-    """GPHash Figures 5 and 6: the latency of a batch against throughput, a line a work and key size, a point a size."""
-    runs = [run for run in content["results"]["runs"] if "latency_us" in run and run["work"] != "load"]
+    """GPHash Figures 5 and 6: the latency of a batch against throughput, a line a work, a point a size; of the shortest
+    keys."""
+    runs = [run for run in content["results"]["runs"] if "latency_us" in run and run["work"] in _SHOWN]
     if not runs:
         return by_batch(content, path)
+    key_bytes = min(run.get("key_bytes", 8) for run in runs)
+    runs = [run for run in runs if run.get("key_bytes", 8) == key_bytes]
     figure, axes = new_figure("Throughput and latency by batch size", content["machine"]["name"])
-    styles = dict(zip(dict.fromkeys(run.get("key_bytes", 8) for run in runs), ("-", "--"), strict=False))
     for work, colour in zip(dict.fromkeys(run["work"] for run in runs), _LINES, strict=False):
-        for key_bytes, style in styles.items():
-            points = [
-                (run["mops"]["median"], run["latency_us"]["median"])
-                for run in runs
-                if (run["work"], run.get("key_bytes", 8)) == (work, key_bytes)
-            ]
-            if points:
-                axes.plot(*zip(*points, strict=True), style, color=colour, marker="o", markersize=3, linewidth=1,
-                          label=work if style == "-" else None)  # fmt: skip
-    for key_bytes, style in styles.items():
-        axes.plot([], [], style, color=_LINES[2], linewidth=1, label=f"{key_bytes}-byte keys")
+        points = [(run["mops"]["median"], run["latency_us"]["median"]) for run in runs if run["work"] == work]
+        axes.plot(*zip(*points, strict=True), color=colour, marker="o", markersize=4, label=work)
     axes.set_xscale("log")
     axes.set_yscale("log")
     sizes = [run["batch"] for run in runs]
-    axes.set_xlabel(f"M operations/s, batches of {min(sizes):,} to {max(sizes):,}")
+    axes.set_xlabel(f"M operations/s, batches of {min(sizes):,} to {max(sizes):,}, {key_bytes}-byte keys")
     axes.set_ylabel("latency of a batch, µs")
     _link_line(axes, content["parameters"].get("value_bytes", 128), upright=True)
     _legend_beside(axes)
@@ -107,12 +99,13 @@ def by_key_size(content: Json, path: Path) -> Path:
     axes.set_ylim(bottom=0)
     axes.set_xlabel(f"bytes of a key, batches of {largest:,}")
     axes.set_ylabel("M operations/s")
-    _legend(axes)
+    legend(axes)
     return save(figure, path)
 
 
 def by_cache(content: Json, path: Path) -> Path | None:
-    """GPHash Figure 11: throughput by the size of the value cache, a line a policy and skew; none if not measured."""
+    """GPHash Figure 11: throughput by the size of the value cache, a line a policy, of the least skew and of the
+    greatest; none if not measured."""
     runs = [run for run in content["results"].get("curves", {}).get("runs", ()) if run["work"].startswith("find, ")]
     if not runs:
         return None
@@ -121,32 +114,51 @@ def by_cache(content: Json, path: Path) -> Path | None:
     for run in runs:
         _, policy, ratio, skew = (part.strip() for part in run["work"].split(","))
         parsed.append((policy, skew, float(ratio.rstrip("%")), run["mops"]["median"]))
-    skews = list(dict.fromkeys(skew for _, skew, _, _ in parsed))
+    all_skews = sorted({skew for _, skew, _, _ in parsed})
+    skews = dict.fromkeys((all_skews[0], all_skews[-1]))
     for policy, style in zip(dict.fromkeys(entry[0] for entry in parsed), ("-", "--", ":"), strict=False):
         for skew, colour in zip(skews, _LINES, strict=False):
             points = sorted((ratio, rate) for p, s, ratio, rate in parsed if (p, s) == (policy, skew))
-            axes.plot(*zip(*points, strict=True), style, color=colour, marker="o", markersize=3, linewidth=1,
+            axes.plot(*zip(*points, strict=True), style, color=colour, marker="o", markersize=4,
                       label=f"{policy}, {skew.replace('theta', 'θ')}")  # fmt: skip
     axes.set_yscale("log")
     axes.set_xlabel("% of values with a copy in GPU memory")
     axes.set_ylabel("M operations/s")
-    axes.legend(frameon=False, fontsize=7, ncols=3)
+    _legend_beside(axes)
     return save(figure, path)
+
+
+def _name_points(figure: Any, axes: Any, points: Sequence[tuple[str, float, float]]) -> None:
+    """A name beside each point: the first place at which it covers no other, and no point; else none."""
+    from matplotlib.transforms import Bbox
+
+    figure.draw_without_rendering()
+    taken = [Bbox([at, at]).padded(5) for at in (axes.transData.transform(point[1:]) for point in points)]
+    for name, x, y in points:
+        for right, up, align in ((0, 7, "center"), (7, -2.5, "left"), (-7, -2.5, "right"), (0, -13, "center"),
+                                 (7, 3, "left"), (7, -8, "left")):  # fmt: skip
+            text = axes.annotate(name, (x, y), xytext=(right, up), textcoords="offset points", fontsize=7, ha=align)
+            box = text.get_window_extent()
+            if not any(box.overlaps(other) for other in taken):
+                break
+            text.remove()
+        taken.append(box)
 
 
 def spectrum(content: Json, path: Path) -> Path:
     """GPHash Figure 13: how full a configuration gets, and how fast it is searched then."""
     figure, axes = new_figure("Configurations: load factor and finds", content["machine"]["name"])
+    points: list[tuple[str, float, float]] = []
     for shape in content["results"]["shapes"]:
         rate = next(run["mops"]["median"] for run in shape["runs"] if run["work"] == "find")
         name = f"{shape['levels']}L-{shape['hash_locations']}H-{shape['slots_a_bucket']}S"
         default = name == "2L-2H-8S"
         axes.plot(shape["load_factor"], rate, "o", color=COLOURS["holdfast"] if default else _LINES[2], markersize=6)
-        axes.annotate(name, (shape["load_factor"], rate), xytext=(0, 7), textcoords="offset points", fontsize=7,
-                      ha="center")  # fmt: skip
+        points.append((name, shape["load_factor"], rate))
     axes.set_xlabel("load factor at the first resize")
     axes.set_ylabel("finds, M/s")
-    axes.margins(0.1)
+    axes.margins(0.15)
+    _name_points(figure, axes, points)
     return save(figure, path)
 
 
@@ -160,17 +172,23 @@ def _bars(axes: Any, groups: Sequence[str], names: Iterable[str], height: Callab
     axes.set_xticks(range(len(groups)), groups, fontsize=8)
 
 
+def _named(run: Json) -> str:
+    batch = f"{run['batch'] >> 20} Mi" if run["batch"] >= 1 << 20 else f"{run['batch'] >> 10} Ki"
+    return "\n".join([*run["work"].split(), batch])
+
+
 def beside_rivals(content: Json, path: Path) -> Path:
     """Holdfast and its rivals, by work, in the largest and the smallest batches."""
     figure, axes = new_figure("Beside other indexes on the same medium", content["machine"]["name"])
     runs = [run for run in content["results"]["runs"] if run["work"] != "load"]
     sizes = max(run["batch"] for run in runs), min(run["batch"] for run in runs)
-    rates = {(f"{r['work']}\n{r['batch']:,}", r["by"]): r["mops"]["median"] for r in runs if r["batch"] in sizes}
+    rates = {(_named(r), r["by"]): r["mops"]["median"] for r in runs if r["batch"] in sizes}
     _bars(axes, list(dict.fromkeys(group for group, _ in rates)), dict.fromkeys(by for _, by in rates),
           lambda group, by: rates.get((group, by)))  # fmt: skip
+    axes.tick_params(axis="x", labelsize=7)
     _link_line(axes, content["parameters"]["value_bytes"])
-    axes.tick_params(axis="x", labelsize=6)
     axes.set_yscale("log")
+    axes.set_xlabel(f"batches of {sizes[0]:,} and of {sizes[1]:,}")
     axes.set_ylabel("M operations/s")
     _legend_beside(axes)
     return save(figure, path)
@@ -206,7 +224,7 @@ def embeddings(content: Json, path: Path) -> Path:
     samples = [run["samples"] for run in runs]
     axes.set_xlabel(f"M lookups/s, batches of {min(samples):,} to {max(samples):,} samples")
     axes.set_ylabel("latency of a batch, µs")
-    _legend(axes)
+    legend(axes)
     return save(figure, path)
 
 
@@ -219,7 +237,7 @@ def ranks(content: Json, path: Path) -> Path:
           lambda road, part: next(r[parts[part]]["median"] for r in runs if r["road"] == road))  # fmt: skip
     axes.set_ylabel("ms")
     axes.set_xlabel(f"{content['results']['edges']:,} edges")
-    _legend(axes)
+    legend(axes)
     return save(figure, path)
 
 
@@ -243,7 +261,7 @@ def by_ratio(content: Json, path: Path) -> Path:
     axes.set_yscale("log")
     axes.set_xlabel(f"% of the buckets, batches of {most:,}")
     axes.set_ylabel("M operations/s")
-    _legend(axes)
+    legend(axes)
     return save(figure, path)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from bench.frame.figures import COLOURS, new_figure, save
+from bench.frame.figures import COLOURS, legend, new_figure, save
 from bench.frame.markdown import grid, spread_text
 from bench.frame.results import Json
 
@@ -97,10 +97,12 @@ def _cache_trace(content: Json) -> str:
 
 
 def throughput_latency(content: Json, path: Path) -> Path:
-    """Median batch latency against throughput, a line a workload, a point a batch size."""
-    figure, axes = new_figure("Throughput and latency by batch size", content["machine"]["name"])
+    """Median batch latency against throughput, a line a workload, a point a batch size; of one size, throughput."""
     first = content["results"]["runs"][0]["value_bytes"]
     runs = [run for run in content["results"]["runs"] if run["value_bytes"] == first]
+    if len(runs) == 1:
+        return _throughput(content, runs[0], path)
+    figure, axes = new_figure("Throughput and latency by batch size", content["machine"]["name"])
     for workload in runs[0]["workloads"]:
         points = [run["workloads"][workload]["holdfast"] for run in runs]
         throughput = [p["mops"]["median"] for p in points]
@@ -110,8 +112,22 @@ def throughput_latency(content: Json, path: Path) -> Path:
     axes.set_yscale("log")
     axes.set_xlabel(f"M operations/s, batches of {run['batch']:,} to {last['batch']:,}, {first}-byte values")
     axes.set_ylabel("median latency of a batch, µs")
-    axes.legend(frameon=False)
+    legend(axes)
     return save(figure, path)
+
+
+def _throughput(content: Json, run: Json, path: Path) -> Path:
+    figure, axes = new_figure("Throughput", content["machine"]["name"])
+    spreads = [targets["holdfast"]["mops"] for targets in run["workloads"].values()]
+    axes.bar(list(run["workloads"]), [one["median"] for one in spreads], 0.6, yerr=_errors(spreads),
+             color=COLOURS["holdfast"], capsize=2)  # fmt: skip
+    axes.set_xlabel(f"batches of {run['batch']:,}, {run['value_bytes']}-byte values")
+    axes.set_ylabel("M operations/s")
+    return save(figure, path)
+
+
+def _errors(spreads: list[Json]) -> list[list[float]]:
+    return [[one["median"] - one["low"] for one in spreads], [one["high"] - one["median"] for one in spreads]]
 
 
 def comparison(content: Json, path: Path) -> Path:
@@ -125,9 +141,8 @@ def comparison(content: Json, path: Path) -> Path:
     for index, name in enumerate(names):
         spreads = [targets[name]["mops"] for targets in workloads.values()]
         heights = [s["median"] for s in spreads]
-        errors = [[s["median"] - s["low"] for s in spreads], [s["high"] - s["median"] for s in spreads]]
         places = [x + (index - (len(names) - 1) / 2) * width for x in range(len(workloads))]
-        axes.bar(places, heights, width * 0.92, yerr=errors, label=name, color=COLOURS.get(name), capsize=2)
+        axes.bar(places, heights, width * 0.92, yerr=_errors(spreads), label=name, color=COLOURS.get(name), capsize=2)
     axes.set_xticks(range(len(workloads)), list(workloads))
     parameters = content["parameters"]
     axes.set_ylabel("M operations/s")
@@ -137,7 +152,7 @@ def comparison(content: Json, path: Path) -> Path:
         f"{parameters['items'] / 1e6:g} M items, {parameters['distribution']}, batches of {parameters['batch']:,}, "
         f"{parameters['callers']} threads"
     )
-    axes.legend(frameon=False)
+    legend(axes)
     return save(figure, path)
 
 
@@ -162,7 +177,7 @@ def recovering(content: Json, path: Path) -> Path:
     axes.set_xlabel("M slots")
     axes.set_ylabel("ms")
     axes.set_ylim(bottom=0)
-    axes.legend(frameon=False)
+    legend(axes)
     return save(figure, path)
 
 

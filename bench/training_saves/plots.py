@@ -26,7 +26,7 @@ def slower(content: Json, path: Path) -> Path:
     axes.set_xscale("log")
     axes.set_xlabel("steps between saves")
     axes.set_ylabel("% slower")
-    axes.legend(frameon=False, fontsize=8)
+    figures.legend(axes)
     return figures.save(figure, path)
 
 

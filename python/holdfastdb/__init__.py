@@ -6,9 +6,11 @@
 array([0, 0], dtype=uint8)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from . import errors, initial
 from ._native import version as __version__
-from .checkpoint import Checkpoint, SaveTicket
 from .column import Column
 from .errors import *  # noqa: F403
 from .inspection import (
@@ -22,7 +24,6 @@ from .inspection import (
     cuda_devices,
     inspect,
 )
-from .memory_table import MemoryTable
 from .options import Gpu
 from .pool import Pool
 from .results import (
@@ -39,7 +40,31 @@ from .results import (
 )
 from .status import Op, Status
 from .table import Table
-from .transfer import BadRow, DumpReport, LoadReport, dump, load
+
+if TYPE_CHECKING:
+    from .checkpoint import Checkpoint, SaveTicket
+    from .memory_table import MemoryTable
+    from .transfer import BadRow, DumpReport, LoadReport, dump, load
+else:
+    # They take two fifths of the time of an import, and few programs need them: imported when they are first asked for.
+    _HOMES = {
+        "checkpoint": ("Checkpoint", "SaveTicket"),
+        "memory_table": ("MemoryTable",),
+        "transfer": ("BadRow", "DumpReport", "LoadReport", "dump", "load"),
+    }
+
+    def __getattr__(name: str) -> Any:
+        for home, names in _HOMES.items():
+            if name == home or name in names:
+                module = import_module(f".{home}", __name__)
+                found = module if name == home else getattr(module, name)
+                globals()[name] = found
+                return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_HOMES, *__all__})
+
 
 __all__ = [
     "ApplyResult",

@@ -62,8 +62,8 @@ std::vector<Given> tensors_of(const SavedState& state) {
 }
 
 /// `place(text, tensors)` makes the arrays that are filled: each with whether it is in GPU memory.
-SavedState restore_to(const HeldCheckpoint& checkpoint, const nb::callable& place, std::uintptr_t stream,
-                      std::uint64_t sequence) {
+SavedState restore_to(const HeldCheckpoint& checkpoint, const nb::typed<nb::callable, nb::any(...)>& place,
+                      std::uintptr_t stream, std::uint64_t sequence) {
   const nb::gil_scoped_release released;
   const auto placed = [&](const SavedState& state) {
     const nb::gil_scoped_acquire held;

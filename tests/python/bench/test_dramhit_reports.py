@@ -63,7 +63,7 @@ def test_rows_and_figures() -> None:
 def forms(**fields: Any) -> list[dict[str, Any]]:
     """A run of each form with each value of the one field that has several."""
     ((name, values),) = fields.items()
-    figures = {f"{what}_mops": spread(9) for what in ("get", "put", "upsert", "half_reads")}
+    figures = {f"{what}_mops": spread(9) for what in ("get", "put", "upsert")}
     return [{"form": form, "items": items, name: value, **figures}
             for form in FORMS for items in (100, 1_000_000) for value in values]  # fmt: skip
 
@@ -71,7 +71,7 @@ def forms(**fields: Any) -> list[dict[str, Any]]:
 MADE_UP: dict[str, tuple[str, dict[str, Any]]] = {
     "dramhit-threads": ("dramhit-p, put", {"runs": forms(threads=(1, 2))}),
     "dramhit-batches": ("folklore, upsert", {"runs": forms(batch=(1, 16))}),
-    "dramhit-skew": ("dramhit, half of each", {"runs": forms(theta=(0, 1.09))}),
+    "dramhit-skew": ("dramhit, upsert", {"runs": forms(theta=(0, 1.09))}),
     "dramhit-pollution": ("folklore, get", {"runs": forms(lines=(0, 512))}),
     "dramhit-latency": (
         "dramhit, get",

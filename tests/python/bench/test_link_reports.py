@@ -160,7 +160,7 @@ def test_pictures(name: str, tmp_path: Path) -> None:
     text = drawn.read_text(encoding="utf-8")
     assert drawn.name == f"made-up-{name}.svg"
     assert "made-up" in text
-    labels = {"link-batches": "32-byte keys", "link-skew": "batches of 65,536", "link-keys": "update",
+    labels = {"link-batches": "8-byte keys", "link-skew": "batches of 65,536", "link-keys": "update",
               "link-cache": "random, θ 0.99", "link-rivals": "Holdfast", "link-factors": "+ more"}  # fmt: skip
     assert labels[name] in text
 

@@ -13,6 +13,7 @@ MOST_MS = 100
 ATTEMPTS = 10
 """The first compiles what no installation has compiled; on a busy machine one of the others is disturbed little."""
 NOT_LOADED = {"decimal", "hashlib", "pyarrow", "rich", "secrets", "statistics", "torch", "typer"}
+NOT_LOADED |= {f"holdfastdb.{name}" for name in ("checkpoint", "kmers", "memory_table", "transfer")}
 CODE = """
 import sys, time, numpy
 begun = time.process_time()
@@ -42,3 +43,10 @@ def test_import_time(tmp_path: Path) -> None:
 
 def test_what_few_need_is_not_imported(tmp_path: Path) -> None:
     assert imported(tmp_path)[1] & NOT_LOADED == set()
+
+
+def test_no_gpu_is_asked() -> None:
+    """CUDA loads the driver's library with the first call of its runtime."""
+    code = "import holdfastdb, pathlib; print('libcuda' in pathlib.Path('/proc/self/maps').read_text())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    assert done.stdout.strip() == "False"
