@@ -50,6 +50,47 @@ class Concurrency : public testing::TestWithParam<std::uint32_t> {
   std::unique_ptr<NumberedTable> table_;
 };
 
+/// Rule 2: of rows that read one key, none answers with an older state than a row before it.
+TEST_P(Concurrency, RepeatedReadsOfABatchNeverGoBack) {
+  constexpr std::uint64_t kKey = 7, kStep = 1000003;
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    std::uint64_t value[kBytes / 8];
+    for (std::uint64_t version = 1; !stop; ++version) {
+      fill(value, kKey, version);
+      table_->insert(&kKey, value, 1);
+      table_->erase(&kKey, 1);
+    }
+  });
+  // All rows of a group, and the first and the last of it, with time between their looks.
+  std::vector<std::uint64_t> all(64, kKey), two(64);
+  for (std::size_t i = 0; i < two.size(); ++i) two[i] = i == 0 || i + 1 == two.size() ? kKey : kKey + i;
+  std::vector<std::uint64_t> values(64 * kBytes / 8);
+  bool found[64];
+  std::uint64_t batches = 0, last = 0, least = 0, changes = 0,
+                wrong = 0;  // versions: the last one seen, and the least that may follow
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (changes < 20'000 && wrong == 0 && std::chrono::steady_clock::now() < limit) {
+    const std::vector<std::uint64_t>& keys = ++batches % 8 != 0 ? all : two;
+    table_->find(keys.data(), values.data(), keys.size(), found);
+    for (std::size_t i = 0; i < keys.size() && wrong == 0; ++i) {
+      if (keys[i] != kKey) continue;
+      if (!found[i]) {
+        least = last + 1;
+        continue;
+      }
+      const std::uint64_t version = (values[i * kBytes / 8] - kKey * 0x9e3779b97f4a7c15) / kStep;
+      if (version < least) wrong = version;
+      changes += version != last ? 1 : 0;
+      last = least = version;
+    }
+  }
+  stop = true;
+  writer.join();
+  EXPECT_EQ(wrong, 0u) << "a row saw version " << wrong << " after another had seen that it was gone, or a later one";
+  EXPECT_GT(changes, 0u);
+}
+
 TEST_P(Concurrency, ReadersNeverSeeATornOrForeignValueWhileTheTableGrows) {
   constexpr std::uint64_t kKeys = 4000;
   std::atomic<bool> stop{false};

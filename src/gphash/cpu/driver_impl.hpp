@@ -19,18 +19,6 @@ class DriverImpl final : public Upkeep<Tile, Shape, kFlush> {
   using Flight = typename Group::Flight;
   static constexpr std::size_t kGroup = Group::kGroup;
 
-  /// Keys that a group changes: an array of bits by their hashes. It may name others too.
-  class Changed {
-   public:
-    void add(std::uint64_t hash) { bits_[word(hash)] |= bit(hash); }
-    bool may_have(std::uint64_t hash) const { return (bits_[word(hash)] & bit(hash)) != 0; }
-
-   private:
-    static constexpr std::size_t word(std::uint64_t hash) { return hash % 8; }
-    static constexpr std::uint64_t bit(std::uint64_t hash) { return std::uint64_t{1} << (hash >> 3 & 63); }
-    std::uint64_t bits_[8] = {};
-  };
-
  public:
   using Upkeep<Tile, Shape, kFlush>::Upkeep;
 
@@ -46,7 +34,7 @@ class DriverImpl final : public Upkeep<Tile, Shape, kFlush> {
       std::size_t count = 0, early_count = 0;
       const std::size_t first = at;
       bool aside = false;
-      Changed changed;
+      typename Group::KeyBits changed;
       for (; at < end && count + early_count < kGroup; ++at) {
         const std::size_t row = work.row(at);
         if (work.mask && !work.mask[row]) {

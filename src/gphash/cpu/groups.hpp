@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -27,7 +28,20 @@ struct Groups {
   using Memory = CpuMemory<Tile, kFlush>;
   using Candidate = Candidates<Shape>;
   using Ask = Prefetch<Tile, Shape>;
-  static constexpr std::size_t kGroup = 64;  // operations in flight: enough for every line-fill buffer
+  static constexpr std::size_t kGroup =
+      64;  // operations in flight: enough for every line-fill buffer; a bit of a word each
+
+  /// Keys of a group, by their hashes. It may have others too.
+  class KeyBits {
+   public:
+    void add(std::uint64_t hash) { bits_[word(hash)] |= bit(hash); }
+    bool may_have(std::uint64_t hash) const { return (bits_[word(hash)] & bit(hash)) != 0; }
+
+   private:
+    static constexpr std::size_t word(std::uint64_t hash) { return hash % 8; }
+    static constexpr std::uint64_t bit(std::uint64_t hash) { return std::uint64_t{1} << (hash >> 3 & 63); }
+    std::uint64_t bits_[8] = {};
+  };
 
   /// An operation between two stages.
   struct Flight {
@@ -174,6 +188,7 @@ struct Groups {
   template <bool kAside>
   static void find_group(const View& view, const Memory& memory, const index::Rows& rows, Flight* flights,
                          std::size_t count, Tally& tally) {
+    if (count == 0) return;  // all are masked out
     const Tile tile;
     Ahead ahead;
     for (Flight* flight = flights; flight != flights + count; ++flight) {
@@ -192,13 +207,23 @@ struct Groups {
     const bool in_cells = !Shape::kVariable && !view.in_slot();
     const bool reads = in_cells && rows.out != nullptr && rows.value_bytes != 0;
     const bool scores = in_cells && rows.scores != nullptr;
-    for (Flight* flight = flights; flight != flights + count; ++flight) {
-      if (!kAside && flight->candidates.aside()) __builtin_unreachable();
-      index::Found found = index::confirm(tile, memory, view, flight->candidates, flight->seen);
-      if (!found.settled) found = find_settled(view, memory, flight->candidates, tally);
-      flight->slot = found.item.slot;
-      flight->word = found.item.word;
-      if ((reads || scores) && found.item) cells[asked++] = view.cell(found.item.word - 1);
+    std::uint64_t missed = 0, unsettled = 0;  // by the number of the flight
+    for (std::size_t i = 0; i < count; ++i) {
+      Flight& flight = flights[i];
+      if (!kAside && flight.candidates.aside()) __builtin_unreachable();
+      const index::Found found = index::confirm(tile, memory, view, flight.candidates, flight.seen);
+      flight.slot = found.item.slot;
+      flight.word = found.item.word;
+      missed |= std::uint64_t{found.item.slot == nullptr} << i;
+      unsettled |= std::uint64_t{!found.settled} << i;
+    }
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - count);
+    if (unsettled != 0 || (missed != 0 && missed != all))
+      find_in_order(view, memory, flights, count, missed, unsettled, tally);
+    if (reads || scores) {
+      for (const Flight* flight = flights; flight != flights + count; ++flight) {
+        if (flight->slot != nullptr) cells[asked++] = view.cell(flight->word - 1);
+      }
     }
     for (std::size_t i = 0; i < asked; ++i) {
       if (reads) prefetch_value(rows, cells[i] + rows.column);
@@ -209,16 +234,36 @@ struct Groups {
     }
   }
 
+  /// Where rows of one key see changes that others make meanwhile, none may see less than a row before it (rule 2). A row that found
+  /// its key saw it at the second half of its search, one that did not perhaps at the first, before other rows' second
+  /// half; and who looks again sees more than rows that looked before. So in array order: rows that are not settled, or found
+  /// nothing where a row before them found the key, look again, and so do all later rows of their keys.
+  [[gnu::noinline]] static void find_in_order(const View& view, const Memory& memory, Flight* flights,
+                                              std::size_t count, std::uint64_t missed, std::uint64_t unsettled,
+                                              Tally& tally) {
+    KeyBits found, again;
+    for (std::size_t i = 0; i < count; ++i) {
+      Flight& flight = flights[i];
+      const std::uint64_t hash = flight.candidates.hash(), bit = std::uint64_t{1} << i;
+      if ((unsettled & bit) != 0 || again.may_have(hash) || ((missed & bit) != 0 && found.may_have(hash))) {
+        const Item item = find_settled(view, memory, flight.candidates, tally).item;
+        flight.slot = item.slot;
+        flight.word = item.word;
+        again.add(hash);
+      }
+      if (flight.slot != nullptr) found.add(hash);
+    }
+    tally.retries += static_cast<std::uint64_t>(std::popcount(unsettled));
+  }
+
   [[gnu::noinline]] static index::Found find_settled(const View& view, const Memory& memory,
                                                      const Candidate& candidates, Tally& tally) {
-    const Tile tile;
-    index::Found found;
-    do {
+    for (;;) {
+      const index::Found found = index::find(Tile{}, memory, view, candidates);
+      if (found.settled) return found;
       ++tally.retries;
-      found = index::find(tile, memory, view, candidates);
-      if (!found.settled) sched_yield();
-    } while (!found.settled);
-    return found;
+      sched_yield();
+    }
   }
 
   static void answer(const View& view, const Memory& memory, const index::Rows& rows, std::size_t row,
