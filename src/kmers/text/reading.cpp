@@ -1,10 +1,11 @@
-// reading.cpp: who cuts a block of which file.
+// reading.cpp: who cuts a block of which file, and who parses it.
 #include "kmers/text/reading.hpp"
 
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "holdfast/error.hpp"
 #include "pool/medium/system.hpp"
@@ -19,7 +20,7 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostRecordBytes = std::size_t{1} << 30;
 constexpr std::uint64_t kUnknownBytes = std::uint64_t{2} << 30;
 constexpr std::uint64_t kInflated = 4;  ///< bytes of text to a byte of gzip, more or less
-constexpr unsigned kBlockBits = 40;     ///< of a ticket
+constexpr unsigned kBlockBits = 40;     ///< of a block's number
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -50,74 +51,99 @@ Expected expect(const std::vector<std::string>& files) {
 
 Reading::Reading(const std::vector<std::string>& files, const KmerOptions& options) : options_(options) {
   for (const std::string& file : files) {
-    sources_.push_back(std::make_unique<Source>());
-    sources_.back()->file = file;
+    auto source = std::make_unique<Source>();
+    source->file = file;
+    source->next = static_cast<std::uint64_t>(sources_.size()) << kBlockBits;
+    sources_.push_back(std::move(source));
   }
 }
 
 void Reading::end(Source& source) {
   source.done = true;
   if (!source.blocks) return;
-  const std::lock_guard lock(mutex_);
   input_.text_bytes += source.blocks->text_bytes();
   time_.reading += source.blocks->input().reading();
   time_.inflating += source.blocks->input().inflating();
   source.blocks.reset();
 }
 
-Reading::Ticket Reading::next_of(std::size_t number, TextBlock& block, Crew& crew) {
-  Source& source = *sources_[number];
-  if (source.done) return {};
-  Ticket ticket{true, static_cast<std::uint64_t>(number) << kBlockBits | source.cut++};
+bool Reading::cut_block(Source& source, Ready& ready, Crew& crew) {
   try {
     if (!source.blocks) {
       source.blocks =
           std::make_unique<TextBlocks>(source.file, options_.k, kBlockBytes, kMostRecordBytes, &crew.stop_flag());
     }
-    ticket.some = source.blocks->next(block);
+    const bool some = source.blocks->next(ready.block);
     source.taken = source.blocks->input().taken();
+    // Only one thread can inflate a file: it goes on, and others parse, as long as they are as fast. Other text is parsed by who
+    // read it, out of its caches.
+    if (source.blocks->input().compressed()) source.ahead = options_.threads;
+    return some;
   } catch (const Stopped&) {
-    ticket.some = false;
   } catch (...) {
-    crew.fail(ticket.number, std::current_exception());
-    ticket.some = false;
+    crew.fail(ready.number, std::current_exception());
   }
-  if (!ticket.some) end(source);
-  return ticket;
+  return false;
 }
 
-/// A block of the first file that nobody cuts; files are read in their order, as many at once as there are threads.
-Reading::Ticket Reading::next(TextBlock& block, Crew& crew) {
-  while (!crew.stopping()) {
-    std::size_t first = first_;
-    while (first < sources_.size() && sources_[first]->done) first_.compare_exchange_strong(first, first + 1);
-    first = first_;
-    if (first == sources_.size()) return {};
-    const std::size_t end = std::min<std::size_t>(sources_.size(), first + options_.threads);
-    bool cut = false;
-    for (std::size_t i = first; i < end && !cut; ++i) {
-      if (sources_[i]->done || !sources_[i]->mutex.try_lock()) continue;
-      const std::lock_guard lock(sources_[i]->mutex, std::adopt_lock);
-      cut = true;
-      if (const Ticket ticket = next_of(i, block, crew); ticket.some) return ticket;
-    }
-    if (cut) continue;
-    const std::lock_guard lock(sources_[first]->mutex);
-    if (const Ticket ticket = next_of(first, block, crew); ticket.some) return ticket;
+void Reading::cut(Source& source, std::unique_lock<std::mutex>& lock, Crew& crew) {
+  Ready ready;
+  if (!used_.empty()) {
+    ready = std::move(used_.back());
+    used_.pop_back();
   }
-  return {};
+  ready.number = source.next++;
+  source.cutting = true;
+  lock.unlock();
+  const bool some = cut_block(source, ready, crew);
+  lock.lock();
+  source.cutting = false;
+  changed_.notify_one();
+  if (!some) return end(source);
+  ready_.push_back(std::move(ready));
+}
+
+/// The first file that nobody cuts; files are read in their order, as many at once as there are threads.
+Reading::Source* Reading::to_cut() {
+  while (first_ < sources_.size() && sources_[first_]->done) ++first_;
+  const std::size_t end = std::min<std::size_t>(sources_.size(), first_ + options_.threads);
+  for (std::size_t i = first_; i < end; ++i) {
+    if (!sources_[i]->done && !sources_[i]->cutting) return sources_[i].get();
+  }
+  return nullptr;
+}
+
+/// A block to parse. Also when the crew stops, all that are ready are parsed: the error in one of them is the first one.
+bool Reading::next(Ready& ready, Crew& crew) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    Source* const source = crew.stopping() ? nullptr : to_cut();
+    if (source != nullptr && ready_.size() < source->ahead) {
+      cut(*source, lock, crew);
+    } else if (!ready_.empty()) {
+      std::swap(ready, ready_.front());
+      used_.push_back(std::move(ready_.front()));
+      ready_.pop_front();
+      return true;
+    } else if (crew.stopping() || first_ == sources_.size()) {
+      changed_.notify_all();
+      return false;
+    } else {
+      changed_.wait(lock);  // for who cuts
+    }
+  }
 }
 
 void Reading::work(Crew& crew, Lane& lane) {
   RecordParser parser(options_.k, options_.min_quality, lane);
-  TextBlock block;
+  Ready ready;
   double splitting = 0;
-  for (Ticket ticket = next(block, crew); ticket.some; ticket = next(block, crew)) {
+  while (next(ready, crew)) {
     const auto begin = std::chrono::steady_clock::now();
     try {
-      parser.parse(block);
+      parser.parse(ready.block);
     } catch (...) {
-      crew.fail(ticket.number, std::current_exception());
+      crew.fail(ready.number, std::current_exception());
     }
     splitting += seconds_since(begin);
   }

@@ -1,8 +1,11 @@
-// reading.hpp: several files, read by several threads: one cuts a block off a file, and parses it while others cut theirs.
+// reading.hpp: several files, read by several threads: one at a time cuts blocks off a file, and any of them parses them.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,24 +38,29 @@ class Reading {
  private:
   struct Source {
     std::string file;
-    std::mutex mutex;
+    std::uint64_t next = 0;  ///< number of its next block
     std::unique_ptr<TextBlocks> blocks;
-    std::uint64_t cut = 0;  ///< blocks
-    std::atomic<bool> done = false;
+    std::size_t ahead = 1;  ///< as many blocks may be ready
+    bool cutting = false, done = false;
     std::atomic<std::uint64_t> taken = 0;
   };
-  struct Ticket {
-    bool some = false;
+  struct Ready {
+    TextBlock block;
     std::uint64_t number = 0;  ///< in the order of files and lines
   };
-  Ticket next(TextBlock& block, Crew& crew);
-  Ticket next_of(std::size_t number, TextBlock& block, Crew& crew);
+  bool next(Ready& ready, Crew& crew);
+  Source* to_cut();
+  void cut(Source& source, std::unique_lock<std::mutex>& lock, Crew& crew);
+  bool cut_block(Source& source, Ready& ready, Crew& crew);
   void end(Source& source);
 
   const KmerOptions options_;
+  mutable std::mutex mutex_;  ///< of all that follows; what a source is cut with belongs to who cuts it
+  std::condition_variable changed_;
   std::vector<std::unique_ptr<Source>> sources_;
-  std::atomic<std::size_t> first_ = 0;  ///< those before are done
-  mutable std::mutex mutex_;            ///< of the statistics
+  std::size_t first_ = 0;    ///< those before are done
+  std::deque<Ready> ready_;  ///< in the order of their numbers, of each file
+  std::vector<Ready> used_;  ///< for their memory
   KmerStats::Input input_;
   KmerStats::ThreadTime time_;
 };

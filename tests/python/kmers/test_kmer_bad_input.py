@@ -58,6 +58,18 @@ def test_the_first_of_several_errors_is_told(folder: Path) -> None:
 
 
 @needs_gzip
+def test_an_error_in_text_comes_before_the_end_of_gzip_that_is_cut_off(folder: Path) -> None:
+    """The end is found while text before it waits for a thread."""
+    file = folder / "bad.fq.gz"
+    text = GOOD * 2900 + "x\n" * 4 + GOOD * 800  # the error is in the second MiB, and the end in the third
+    assert 1 << 20 < len(GOOD) * 2900 < 2 << 20 < len(text) < 3 << 20
+    file.write_bytes(gzip.compress(text.encode(), 1)[:-8])
+    for _ in range(20):
+        with pytest.raises(hf.InputError, match=rf"^{file}, line 34801: a FASTQ record begins with '@'"):
+            kmers.count(file, 21, threads=2)
+
+
+@needs_gzip
 def test_gzip_cut_off_anywhere(folder: Path) -> None:
     file = folder / "cut.fq.gz"
     whole = gzip.compress(GOOD.encode()) + gzip.compress(GOOD.encode())
