@@ -20,7 +20,11 @@ if(HOLDFAST_CCACHE)
 endif()
 
 # CMAKE_UNITY_BUILD compiles several files of a target as one, in a third of the time; `make test`, the sanitizers and CI do. What is
-# shipped or measured is compiled file by file, and so is what one works on (preset dev).
+# shipped or measured is compiled file by file, and so is what one works on (preset dev). Sixteen at once read headers half as often as
+# CMake's eight; with CUDA names of more files would meet.
+if(GPU STREQUAL "OFF" AND NOT DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
+endif()
 
 find_package(Threads REQUIRED)
 

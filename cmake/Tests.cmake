@@ -9,6 +9,9 @@ function(holdfast_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE holdfast_test_support holdfast_proof holdfast_options)
   target_compile_definitions(${name} PRIVATE HOLDFAST_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+  if(NOT HOLDFAST_SANITIZE AND NOT name STREQUAL "test_model")  # what takes long to compile and has least to do
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  endif()
   if(HOLDFAST_CUDA)
     target_compile_definitions(${name} PRIVATE HOLDFAST_WITH_CUDA=1)
     target_link_libraries(${name} PRIVATE holdfast_cuda)
@@ -59,8 +62,8 @@ function(holdfast_suite suite folder)
 
   holdfast_program(test_${suite} ${tests})
   target_link_libraries(test_${suite} PRIVATE GTest::gtest GTest::gtest_main)
-  if(NOT HOLDFAST_SANITIZE AND NOT suite STREQUAL "model")  # what takes long to compile and has least to do
-    target_compile_options(test_${suite} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  if(suite STREQUAL "system")
+    set_target_properties(test_system PROPERTIES UNITY_BUILD_BATCH_SIZE 8)  # more of them have names in common
   endif()
   if(suite STREQUAL "model")
     target_link_libraries(test_${suite} PRIVATE holdfast_model)
@@ -104,6 +107,7 @@ if(TARGET holdfast-kill-test)
   get_target_property(sources holdfast-kill-test SOURCES)
   add_executable(holdfast-kill-child ${sources} "${PROJECT_SOURCE_DIR}/tests/support/results.cpp")
   target_include_directories(holdfast-kill-child PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_options(holdfast-kill-child PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
   target_link_libraries(holdfast-kill-child PRIVATE holdfast_failpoints holdfast_options)
   if(HOLDFAST_CUDA)
     target_compile_definitions(holdfast-kill-child PRIVATE HOLDFAST_WITH_CUDA=1)
@@ -136,9 +140,9 @@ if(NOT HOLDFAST_SANITIZE)
     "-DSOURCE=${PROJECT_SOURCE_DIR}/tests/consumer" "-DCXX=${CMAKE_CXX_COMPILER}" "-DMAKE=${CMAKE_MAKE_PROGRAM}"
     "-DCUDA=${CMAKE_CUDA_COMPILER}" "-DARCHITECTURES=${CMAKE_CUDA_ARCHITECTURES}" "-DTOOLKIT=${toolkit}"
     -P "${PROJECT_SOURCE_DIR}/tests/consumer/run_consumer.cmake")
-  set_tests_properties(consumer PROPERTIES TIMEOUT 3600 LABELS consumer)
+  set_tests_properties(consumer PROPERTIES TIMEOUT 3600 LABELS consumer COST 10)  # first: nothing else may be left to run beside it
   add_test(NAME consumer.mistakes COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}/tests/consumer"
     "-DINCLUDE=${PROJECT_SOURCE_DIR}/include" "-DWORK=${CMAKE_BINARY_DIR}/mistakes" "-DCXX=${CMAKE_CXX_COMPILER}"
     -P "${PROJECT_SOURCE_DIR}/tests/consumer/mistakes.cmake")
-  set_tests_properties(consumer.mistakes PROPERTIES TIMEOUT 3600 LABELS consumer)
+  set_tests_properties(consumer.mistakes PROPERTIES TIMEOUT 3600 LABELS consumer COST 10)
 endif()

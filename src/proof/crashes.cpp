@@ -62,8 +62,10 @@ class Crashes {
     return tried_.emplace(digest(image, subject_.meaningless()), step, crash).second;
   }
 
+  bool is_left_out(Crash crash) { return crash == Crash::power && !tries_all() && ++power_cuts_ % 4 != 0; }
+
   void left(const Image& image, unsigned step, Crash crash, unsigned boot) {
-    if (counts_.wrong.size() >= kMostWrong || !is_new(image, step, crash)) return;
+    if (counts_.wrong.size() >= kMostWrong || !is_new(image, step, crash) || is_left_out(crash)) return;
     ++counts_.images;
     empty(left_);
     write(image, left_);
@@ -84,7 +86,7 @@ class Crashes {
 
   /// The same for what a crash of a recovery left.
   void again(const Image& image, unsigned step, Crash crash, unsigned boot) {
-    if (counts_.wrong.size() >= kMostWrong || !is_new(image, step, crash)) return;
+    if (counts_.wrong.size() >= kMostWrong || !is_new(image, step, crash) || is_left_out(crash)) return;
     ++counts_.recoveries;
     empty(left_);
     write(image, left_);
@@ -118,6 +120,7 @@ class Crashes {
   const Bounds& bounds_;
   Counts counts_;
   std::string where_;
+  std::uint64_t power_cuts_ = 0;
   std::set<std::tuple<std::uint64_t, unsigned, Crash>> tried_;
 };
 

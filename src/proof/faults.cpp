@@ -47,20 +47,29 @@ class Faults {
     const std::vector<Recorder::Made> calls = run({});
     counts_.calls = calls.size();
     for (std::size_t at = 0; at < calls.size(); ++at) {
-      for (const int error : errors_of(calls[at].call)) {
-        for (const bool lasting : {false, true}) {
-          if ((lasting && passes(error)) || counts_.wrong.size() >= kMostWrong) continue;
-          where_ = "call " + std::to_string(at) + " (" + calls[at].what + ") " +
-                   (lasting ? "and all later ones fail: " : "fails: ") + strerrorname_np(error);
-          ++counts_.faults;
-          run({.at = at, .error = error, .lasting = lasting});
-        }
+      for (const Fault& fault : faults_of(calls[at].call, at)) {
+        if (counts_.wrong.size() >= kMostWrong) continue;
+        where_ = "call " + std::to_string(at) + " (" + calls[at].what + ") " +
+                 (fault.lasting ? "and all later ones fail: " : "fails: ") + strerrorname_np(fault.error);
+        ++counts_.faults;
+        run(fault);
       }
     }
     return counts_;
   }
 
  private:
+  static std::vector<Fault> faults_of(Call call, std::size_t at) {
+    std::vector<Fault> faults;
+    for (const int error : errors_of(call)) {
+      for (const bool lasting : {false, true}) {
+        if (!lasting || !passes(error)) faults.push_back({.at = at, .error = error, .lasting = lasting});
+      }
+    }
+    if (tries_all() || faults.empty()) return faults;
+    return {faults[at % faults.size()]};
+  }
+
   std::vector<Recorder::Made> run(const Fault& fault) {
     empty(run_);
     {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import resource
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +21,50 @@ from holdfastdb import NoSpace, PoolCorrupt, Table
 
 RUN = [sys.executable, "-c", "from holdfastdb.cli import main; main()"]
 
+COMMANDS = """
+import json, os, sys
+from holdfastdb.cli import main
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+sys.argv[1:], folder, *files = json.loads(line)
+for number, file in enumerate(["/dev/null", *files]):
+    os.dup2(os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
+os.chdir(folder)
+main()
+"""
 
-def holdfast(*arguments: object, status: int = 0, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Runs a command; its output is no terminal."""
-    done = subprocess.run(
-        [*RUN, *map(str, arguments)], capture_output=True, text=True, cwd=folder, timeout=PATIENCE_S,
+
+@functools.cache
+def commands() -> tuple[Path, subprocess.Popen[str]]:
+    """A process that forks for each command, as imports take most of its time, and a folder for what commands print."""
+    folder = tempfile.TemporaryDirectory(prefix="holdfast-test-")
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMANDS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env={**os.environ, "COLUMNS": "120"},
     )  # fmt: skip
+
+    def end() -> None:
+        process.communicate()
+        folder.cleanup()
+
+    atexit.register(end)
+    return Path(folder.name), process
+
+
+def holdfast(*arguments: object, status: int = 0, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs a command in a process of its own; its output is no terminal."""
+    files, process = commands()
+    said, errors = files / "said", files / "errors"
+    words = list(map(str, arguments))
+    assert process.stdin is not None and process.stdout is not None
+    print(json.dumps([words, str(folder or Path.cwd()), str(said), str(errors)]), file=process.stdin, flush=True)
+    code = int(process.stdout.readline())
+    done = subprocess.CompletedProcess(words, code, said.read_text(), errors.read_text())
     assert done.returncode == status, (done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stdout

@@ -18,7 +18,7 @@ constexpr Stop stop(Failpoint at, CheckpointCall call, unsigned skip_bits = 0) {
 }
 
 /// Each failpoint of a checkpoint, in each call that passes it.
-constexpr Stop kStops[] = {
+constexpr Stop kSaveStops[] = {
     stop(Failpoint::directory_written, CheckpointCall::making),
     stop(Failpoint::copy_half_written, CheckpointCall::making),
     stop(Failpoint::pool_unnamed, CheckpointCall::making),
@@ -46,7 +46,7 @@ class CheckpointSubject : public Subject {
   void end_pool() override {}
   std::vector<Stop> stops(bool exists) const override {
     std::vector<Stop> stops;
-    for (const Stop& stop : kStops) {
+    for (const Stop& stop : kSaveStops) {
       if (!exists || stop.kind != static_cast<unsigned>(CheckpointCall::making)) stops.push_back(stop);
     }
     return stops;
@@ -97,7 +97,7 @@ class CheckpointSubject : public Subject {
   std::string lacking(const Counts& counts, std::uint64_t planned) const override {
     if (options_.stops == 0 || planned < 400) return "";
     std::string lines;
-    for (const Stop& stop : kStops) {
+    for (const Stop& stop : kSaveStops) {
       if (counts.at[static_cast<unsigned>(stop.at)].kills[stop.kind] != 0) continue;
       lines +=
           std::string("no writer stopped at ") + name_of(stop.at) + " in " + kCheckpointCallNames[stop.kind] + "\n";

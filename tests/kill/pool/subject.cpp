@@ -18,7 +18,7 @@ constexpr Stop stop(Failpoint at, PoolCall call, unsigned skip_bits = 0) {
 }
 
 /// Each failpoint of the pool, in each call that passes it.
-constexpr Stop kStops[] = {
+constexpr Stop kPoolStops[] = {
     stop(Failpoint::directory_written, PoolCall::making),
     stop(Failpoint::copy_half_written, PoolCall::making),
     stop(Failpoint::pool_unnamed, PoolCall::making),
@@ -104,7 +104,7 @@ class PoolSubject : public Subject {
 
 std::vector<Stop> PoolSubject::stops(bool exists) const {
   std::vector<Stop> stops;
-  for (const Stop& stop : kStops) {
+  for (const Stop& stop : kPoolStops) {
     if (!exists || stop.kind != static_cast<unsigned>(PoolCall::making)) stops.push_back(stop);
   }
   return stops;
@@ -141,7 +141,7 @@ void PoolSubject::begin_life(const Stop& stop, Random& random) {
 std::string PoolSubject::lacking(const Counts& counts, std::uint64_t planned) const {
   if (options_.stops == 0 || planned < (options_.on_gpu() ? 100 : 1000)) return "";
   std::string lines;
-  for (const Stop& stop : kStops) {
+  for (const Stop& stop : kPoolStops) {
     const AtFailpoint& at = counts.at[static_cast<unsigned>(stop.at)];
     const bool any = options_.on_gpu() ? at.all_kills() != 0 : at.kills[stop.kind] != 0;
     if (!any)
