@@ -11,16 +11,16 @@
 
 namespace holdfast::machine::cpu {
 
-template <class Tile, class Shape, bool kFlush>
-class DriverImpl final : public Upkeep<Tile, Shape, kFlush> {
-  using Group = Groups<Tile, Shape, kFlush>;
+template <class Tile, class Shape, bool kMayFlush>
+class DriverImpl final : public Upkeep<Tile, Shape, kMayFlush> {
+  using Group = Groups<Tile, Shape, kMayFlush>;
   using Memory = typename Group::Memory;
   using Candidate = typename Group::Candidate;
   using Flight = typename Group::Flight;
   static constexpr std::size_t kGroup = Group::kGroup;
 
  public:
-  using Upkeep<Tile, Shape, kFlush>::Upkeep;
+  using Upkeep<Tile, Shape, kMayFlush>::Upkeep;
 
   Progress run(const Work& work, std::size_t begin, std::size_t end, ThreadCells& cells, Tally& tally) const override {
     const Memory memory(this->persist_, cells, tally);
@@ -67,14 +67,13 @@ class DriverImpl final : public Upkeep<Tile, Shape, kFlush> {
 template <class Tile>
 std::unique_ptr<Driver> make_driver_for(const index::RuntimeShape& shape, bool variable,
                                         const memory::Persist& persist) {
-  const auto make = [&]<class Shape>(Shape) -> std::unique_ptr<Driver> {
-    if (persist.flushes()) return std::make_unique<DriverImpl<Tile, Shape, true>>(shape, persist);
-    return std::make_unique<DriverImpl<Tile, Shape, false>>(shape, persist);
-  };
-  // A shape takes a compiler ten seconds, so only keys of 8 bytes in the default configuration have one of their own.
-  if (variable) return make(index::RuntimeVariableShape{});
-  if (shape.wide() || !index::is_default(shape)) return make(index::RuntimeShape{});
-  return make(index::DefaultShape{});
+  // A shape takes a compiler ten seconds and a module 80 KB, so only keys of 8 bytes in the default configuration have one of
+  // their own, and only they have code without flushes; the others ask at each.
+  if (variable) return std::make_unique<DriverImpl<Tile, index::RuntimeVariableShape, true>>(shape, persist);
+  if (shape.wide() || !index::is_default(shape))
+    return std::make_unique<DriverImpl<Tile, index::RuntimeShape, true>>(shape, persist);
+  if (persist.flushes()) return std::make_unique<DriverImpl<Tile, index::DefaultShape, true>>(shape, persist);
+  return std::make_unique<DriverImpl<Tile, index::DefaultShape, false>>(shape, persist);
 }
 
 }  // namespace holdfast::machine::cpu

@@ -22,10 +22,10 @@
 namespace holdfast::machine::cpu {
 
 /// Groups of operations. A group is a stage at a time, and all its prefetches are on their way together.
-template <class Tile, class Shape, bool kFlush>
+template <class Tile, class Shape, bool kMayFlush>
 struct Groups {
   using View = index::View<Shape>;
-  using Memory = CpuMemory<Tile, kFlush>;
+  using Memory = CpuMemory<Tile, kMayFlush>;
   using Candidate = Candidates<Shape>;
   using Ask = Prefetch<Tile, Shape>;
   static constexpr std::size_t kGroup =
@@ -103,7 +103,7 @@ struct Groups {
  private:
   static constexpr std::size_t kLinesAhead = 16;  // of one value
   // 50 KB each; beside flushes, which take far longer than calls, it is not worth that.
-  static constexpr bool kInlinesChanges = Shape::kFixed && !Shape::kMayBeWide && !kFlush;
+  static constexpr bool kInlinesChanges = Shape::kFixed && !Shape::kMayBeWide && !kMayFlush;
 
   static Blob copy_part(const Memory& memory, const index::Part& part, Arena& arena) {
     std::byte* const to = arena.take(part.size);

@@ -1,7 +1,8 @@
 // memory.hpp: the CPU's memory policy: how the index reads and changes memory on this machine.
 //
-// Durable words are stored in program order with release stores: in domain `process` that is all (rule 10); with kFlush,
-// lines are written back and fenced before anything relies on them. Volatile words are atomics.
+// Durable words are stored in program order with release stores: in domain `process` that is all (rule 10). With
+// kMayFlush lines are written back and fenced before anything relies on them, where the pool's domain asks for it.
+// Volatile words are atomics.
 #pragma once
 
 #include <atomic>
@@ -32,11 +33,11 @@ struct Tally {
 };
 
 /// `Isa` only keeps code compiled for one instruction set from being linked into another's.
-template <class Isa, bool kFlush>
-class CpuMemory : public HostWords<CpuMemory<Isa, kFlush>> {
+template <class Isa, bool kMayFlush>
+class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
  public:
   /// Where visible is not yet durable, readers under a claim flush what they saw (rule 11).
-  static constexpr bool kReadersFlush = kFlush;
+  static constexpr bool kReadersFlush = kMayFlush;
   /// Batches may be about a column of the values.
   static constexpr bool kColumns = true;
   /// Reads of pairs say only where the bytes lie, which the driver copies before their cells can be used again.
@@ -60,10 +61,10 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kFlush>> {
   /// Stores to one line become durable in program order on a CPU.
   void order(const index::Slot*) const {}
   void flush(const void* address, std::size_t bytes) const {
-    if constexpr (kFlush) persist_.flush(address, bytes);
+    if (kMayFlush && persist_.flushes()) persist_.flush(address, bytes);
   }
   void fence() const {
-    if constexpr (kFlush) persist_.fence();
+    if (kMayFlush && persist_.flushes()) persist_.fence();
   }
   // Readers look at the pool itself: there is no copy to keep.
   template <class Word>

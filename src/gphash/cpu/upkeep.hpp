@@ -15,10 +15,10 @@
 namespace holdfast::machine::cpu {
 
 /// The half of a driver that works on ranges of slots instead of rows of a batch.
-template <class Tile, class Shape, bool kFlush>
+template <class Tile, class Shape, bool kMayFlush>
 class Upkeep : public Driver {
  protected:
-  using Memory = CpuMemory<Tile, kFlush>;
+  using Memory = CpuMemory<Tile, kMayFlush>;
   using Candidate = Candidates<Shape>;
   using Ask = Prefetch<Tile, Shape>;
 

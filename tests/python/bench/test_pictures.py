@@ -47,14 +47,12 @@ def _beside(label: Any, view: Any) -> bool:
 
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """The faults of each figure that is saved, by the name of its file."""
+    """The faults of each figure that would be saved, by the name of its file."""
     figure = pytest.importorskip("matplotlib.figure").Figure
     seen: dict[str, list[str]] = {}
-    save = figure.savefig
 
-    def look(self: Any, path: Path, **how: Any) -> None:
+    def look(self: Any, path: Path, **_: Any) -> None:
         seen[path.name] = faults(self)
-        save(self, path, **how)
 
     monkeypatch.setattr(figure, "savefig", look)
     return seen
@@ -87,4 +85,4 @@ def test_faults_are_seen(fault: str, judged: dict[str, list[str]], tmp_path: Pat
         axes.bar([0, 1], [1, 1], label="a bar")
         figures.legend(axes, loc="center left")
     figures.save(figure, tmp_path / "bad.svg")
-    assert judged == {"bad.svg": [fault] if "bar" not in fault else judged["bad.svg"]} and fault in judged["bad.svg"]
+    assert fault in judged["bad.svg"]
