@@ -41,7 +41,8 @@ struct Device {
 };
 
 /// Operations over arrays, submitted together: the unit of ordering, of cell reuse and of durability. Those on one key, its reads
-/// too, take effect in array order. Pointers are to host memory, unless there is a `device`.
+/// too, take effect in array order; where other callers change a key meanwhile, docs/protocol.md, rule 2, says what its reads see.
+/// Pointers are to host memory, unless there is a `device`.
 struct Batch {
   Op op = Op::find;
   std::size_t size = 0;             ///< n

@@ -82,10 +82,10 @@ class KmerCounts::Impl {
     });
     bool stopped = false;
     try {
-      while (!readers.done()) {
+      do {  // once at least, however fast it reads
         if (stops(watch, {"reading", reading.taken(), expected.bytes})) stopped = true;
         if (stopped) readers.stop();
-      }
+      } while (!readers.done());
     } catch (...) {
       readers.stop();
       throw;
