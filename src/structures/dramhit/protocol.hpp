@@ -339,9 +339,8 @@ template <class Memory>
     if (on == 0 && !memory.full(seen)) return add_fresh(memory, line, seen, want, what, answer);
     if (on == 0) reach = memory.reach(line, seen);
     if (on < reach) return Turn::next;
-    const bool none_free = memory.full(seen) && seen.free_slots() == 0;
-    if (on > reach && none_free && on < kMostDistance)
-      return Turn::next;  // it adds a key, and has passed all of its line
+    const bool none_free = memory.full(seen) && seen.free_slots() == 0;  // beyond reach come those that add
+    if (on > reach && on < kMostDistance && none_free) return Turn::next;
   }
   const Looked looked = change_further(memory, line, want, reach, what);
   answer = looked.answer;
