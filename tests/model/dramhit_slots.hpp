@@ -100,6 +100,7 @@ struct Slots {
       seen.hits |= static_cast<unsigned>(dramhit::holds(word, want)) << slot;
       seen.used |= static_cast<unsigned>(word & dramhit::kUsed) << slot;
       seen.passed |= static_cast<unsigned>((word & dramhit::kPassed) != 0) << slot;
+      seen.free |= static_cast<unsigned>((word & (dramhit::kLive | dramhit::kFrozen)) == 0) << slot;
     }
     if (left == Left::look_under_lock && holding) seen.hits = 0;
     if (left == Left::look_for_reserved && want == dramhit::kReserved) seen.hits = 0;

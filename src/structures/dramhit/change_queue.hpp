@@ -1,13 +1,11 @@
 // change_queue.hpp: operations that wait for their lines, changes among them; those on one key are done in their order.
 //
 // They are looked at in the order in which they came. So two on one key are out of order only where the first is not done at
-// its first look: it goes on, to another line or once more. Such a one is remembered by its hash until it is done, and others on
-// its key, when their turn comes, wait behind it and cost no line of their own. Where nobody wants an answer, sums of one key that
+// its first look: it goes on, to another line or once more. Such a one is counted in a set of its hash until it is done, and others
+// on its key, when their turn comes, wait behind it and cost no line of their own. Where nobody wants an answer, sums of one key that
 // wait are added up, and become one change: where the key's latest operation stands in the ring is remembered as well, but not
 // for sure, since another key may come between.
 #pragma once
-
-#include <algorithm>
 
 #include "structures/dramhit/lane.hpp"
 #include "structures/dramhit/protocol.hpp"
@@ -30,8 +28,9 @@ class ChangeQueue {
     unsigned reach = 0;  ///< how far the key may lie
     Op op = Op::find;
     bool silent = false;
-    bool goes_on = false;  ///< it was not done at its first look, and is remembered
-    Index behind = kNone;  ///< the next on the same key, of one that goes on
+    std::uint8_t goes_on : 1 = 0;  ///< it was not done at its first look, and is remembered
+    std::uint8_t counted : 1 = 0;  ///< it has erased its key, and that was told
+    Index behind = kNone;          ///< the next on the same key, of one that goes on
   };
   static_assert(sizeof(State) == 8);
   struct alignas(64) Task {
@@ -41,15 +40,11 @@ class ChangeQueue {
     std::uint64_t given;
     std::uint64_t id;
     State state;
-    // Only of one that goes on:
-    Index last;    ///< of those that wait behind it
-    Index next;    ///< another that goes on, in the same set
-    bool counted;  ///< it has erased its key, and that was told
+    Index last;  ///< of those that wait behind it
   };
 
   ChangeQueue() {
     for (unsigned i = 0; i < kBehind; ++i) behind_[i].next = i + 1 < kBehind ? static_cast<Index>(i + 1) : kNone;
-    std::fill_n(sets_, kSets, kNone);
   }
 
   bool empty() const { return head_ == tail_; }
@@ -67,18 +62,19 @@ class ChangeQueue {
     head_ = head + n;
     sums_ = head_;
   }
-  /// The same for a sum whose answer nobody wants. False: it joined another, and nothing more waits.
-  bool add_sum(const Task& task, const index::Combining& with) {
-    unsigned& latest = latest_[task.hash % kSets];
-    if (latest - sums_ < head_ - sums_ && latest - tail_ < head_ - tail_) {
-      Task& other = ring_[latest % kMostDepth];
-      if (other.hash == task.hash && !other.state.goes_on) {
-        other.given = index::combine_word(other.given, task.given, with);
-        return false;
-      }
+  /// The same for one sum whose answer nobody wants. False: it joined another, and nothing more waits.
+  template <class Write>
+  [[gnu::always_inline]] bool add_sum(std::uint64_t hash, std::uint64_t given, const index::Combining& with,
+                                      const Write& write) {
+    unsigned& latest = latest_[hash % kSets];
+    Task& other = ring_[latest % kMostDepth];
+    if (latest - sums_ < head_ - sums_ && latest - tail_ < head_ - tail_ && other.hash == hash &&
+        !other.state.goes_on) {
+      other.given = index::combine_word(other.given, given, with);
+      return false;
     }
-    latest = head_++;
-    ring_[latest % kMostDepth] = task;
+    latest = head_;
+    write(ring_[head_++ % kMostDepth]);
     return true;
   }
 
@@ -86,21 +82,22 @@ class ChangeQueue {
   Task& pop() { return ring_[tail_++ % kMostDepth]; }
   /// Whether an operation, popped, has to wait behind another on its key; then it does.
   [[gnu::always_inline]] bool waits_behind(const Task& task) {
-    return sets_[task.hash % kSets] != kNone && !task.state.goes_on && add_behind(task);
+    return sets_[task.hash % kSets].size != task.state.goes_on && !task.state.goes_on && add_behind(task);
   }
   /// Puts an operation that was popped, and is not done, at the end; it is remembered.
-  void push_again(const Task& task) {
-    if (task.state.goes_on) forget(task);
+  [[gnu::always_inline]] void push_again(const Task& task) {
     const auto at = static_cast<Index>(head_++ % kMostDepth);
-    Task& again = ring_[at] = task;
-    if (!task.state.goes_on) again.counted = false;
-    Index& first = sets_[task.hash % kSets];
-    again.state.goes_on = true;
-    again.next = first;
-    first = at;
+    Set& set = sets_[task.hash % kSets];
+    set.size = static_cast<std::uint8_t>(set.size + 1 - task.state.goes_on);
+    set.latest = at;
+    ring_[at] = task;
+    ring_[at].state.goes_on = 1;
   }
-  /// One that went on is done.
-  void end(const Task& task) { forget(task); }
+  /// One is done, behind which nothing waits. No branch: whether it went on is as hard to predict as what its line held.
+  [[gnu::always_inline]] void end(const Task& task) {
+    Set& set = sets_[task.hash % kSets];
+    set.size = static_cast<std::uint8_t>(set.size - task.state.goes_on);
+  }
   /// What waits behind `task`, which is answered, takes its place; there is one.
   void advance(Task& task) {
     const Index i = task.state.behind;
@@ -110,7 +107,7 @@ class ChangeQueue {
     task.state.op = next.op;
     task.state.silent = next.silent;
     task.state.behind = next.next;
-    task.counted = false;
+    task.state.counted = 0;
     next.next = free_;
     free_ = i;
     --waiting_behind_;
@@ -128,19 +125,25 @@ class ChangeQueue {
 
  private:
   static constexpr unsigned kSets = 1024;
-  void forget(const Task& task) {
-    Index* at = &sets_[task.hash % kSets];
-    while (&ring_[*at] != &task) at = &ring_[*at].next;
-    *at = task.next;
+  /// Of those that go on, by the low bits of their hashes: how many, and where the latest stands.
+  struct Set {
+    std::uint8_t size = 0;
+    Index latest = 0;
+  };
+  bool goes_on(unsigned at, std::uint64_t hash) const {
+    const Task& task = ring_[at % kMostDepth];
+    return task.state.goes_on && task.hash == hash;
   }
   [[gnu::noinline]] bool add_behind(const Task& task) {
-    Index first = sets_[task.hash % kSets];
-    while (first != kNone && ring_[first].hash != task.hash) first = ring_[first].next;
-    if (first == kNone) return false;
+    unsigned at = sets_[task.hash % kSets].latest;  // it waits: it came after all others of its set
+    if (!goes_on(at, task.hash)) {
+      for (at = tail_; at != head_ && !goes_on(at, task.hash);) ++at;
+      if (at == head_) return false;
+    }
     const Index i = free_;
     free_ = behind_[i].next;
     behind_[i] = {task.given, task.id, task.state.op, task.state.silent, kNone};
-    Task& before = ring_[first];
+    Task& before = ring_[at % kMostDepth];
     (before.state.behind == kNone ? before.state.behind : behind_[before.last].next) = i;
     before.last = i;
     ++waiting_behind_;
@@ -158,8 +161,8 @@ class ChangeQueue {
   unsigned sums_ = 0;             ///< from there on the ring has only sums whose answers nobody wants, and what goes on
   unsigned waiting_behind_ = 0;
   Index free_ = 0;
-  Index sets_[kSets];            ///< by the low bits of the hash: the operations that go on
-  unsigned latest_[kSets] = {};  ///< likewise: the latest sum
+  Set sets_[kSets];
+  unsigned latest_[kSets] = {};  ///< by the low bits of the hash: the latest sum
   Behind behind_[kBehind];
 };
 

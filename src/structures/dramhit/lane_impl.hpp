@@ -165,9 +165,8 @@ class LaneFor final : public Lane {
     if constexpr (Changes::kSums) {
       if (rows.silent && rows.ops == nullptr && rows.op == Op::accumulate && !is_float(with_.element)) {
         for (unsigned i = 0; i < group.size; ++i) {
-          Task task{};
-          write(i, task);
-          operations_ += !changes_.add_sum(task, with_);
+          const std::uint64_t given = kPlain ? form_.take_word(rows, group.row[i]) : form_.take(rows, group.row[i]);
+          operations_ += !changes_.add_sum(group.hash[i], given, with_, [&](Task& task) { write(i, task); });
         }
         return;
       }
@@ -223,24 +222,29 @@ class LaneFor final : public Lane {
   void change_and_give(unsigned n, Results& results) {
     Giver<Form, kPlain> giver(results, form_);
     const index::Combining with = with_;  // all in registers
-    unsigned done = 0;
+    unsigned done = 0, on = 0;
     for (n = with_room(n, results); n != 0; --n) {
       Task& task = changes_.pop();
       if (changes_.waits_behind(task)) [[unlikely]]
         continue;
       Answer answer;
       const Turn turn = form_.run(task, with, answer);
-      if (turn == Turn::done && !task.state.goes_on) [[likely]] {
+      if (turn == Turn::done && task.state.behind == Changes::kNone && !task.state.counted) [[likely]] {
         ++done;
+        changes_.end(task);
         answered(task, answer, results, giver);
         counted(answer.status);
+      } else if (turn == Turn::next && !Form::is_gone(task)) {
+        ++on;
+        form_.ask_next(task);
+        changes_.push_again(task);
       } else {
         giver.meanwhile([&] { go_on(task, turn, answer, results); });
         n = with_room(n - 1, results) + 1;
       }
     }
     operations_ += done;
-    lines_ += done;
+    lines_ += done + on;
   }
   /// Of `n` operations those whose answers there is room for.
   unsigned with_room(unsigned n, const Results& results) const {
@@ -262,8 +266,8 @@ class LaneFor final : public Lane {
   [[gnu::noinline]] void go_on(Task& task, Turn turn, Answer answer, Results& results) {
     for (unsigned at_hand = 0;;) {
       ++lines_;
-      if (turn != Turn::done && Form::is_gone(task) && !task.counted) {
-        task.counted = true;
+      if (turn != Turn::done && Form::is_gone(task) && !task.state.counted) {
+        task.state.counted = 1;
         --fresh_;
       }
       if (turn == Turn::next && Form::distance_of(task) < at_hand) {
@@ -276,10 +280,10 @@ class LaneFor final : public Lane {
           answered(task, answer, results, giver);
         }
         at_hand = Form::distance_of(task);
-        const bool told = task.counted, ends = task.state.behind == Changes::kNone;
+        const bool told = task.state.counted, ends = task.state.behind == Changes::kNone;
         if (!ends) {
           changes_.advance(task);
-        } else if (task.state.goes_on) {
+        } else {
           changes_.end(task);
         }
         if (!told) counted(answer.status);

@@ -31,11 +31,13 @@ struct Seen {
   unsigned hits = 0;    ///< hold the key, live or erased; one at most
   unsigned used = 0;    ///< were used before; slots are used from the first on
   unsigned passed = 0;  ///< have that bit
+  unsigned free = 0;    ///< are neither live nor frozen: a key may take them
 
   bool found() const { return hits != 0; }
   unsigned slot() const { return static_cast<unsigned>(std::countr_zero(hits)); }  ///< of a key that was found
   unsigned used_slots() const { return used; }
   unsigned passed_slots() const { return passed; }
+  unsigned free_slots() const { return free; }
 };
 
 /// How far a key may lie from a full line where its search begins, as its slots say: `passed` in the first 1 to 4 of them, and

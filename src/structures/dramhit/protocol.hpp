@@ -113,8 +113,8 @@ inline Free<Memory> free_slot(const Memory& memory, typename Memory::At line, co
                               std::uint64_t want) {
   if (!memory.full(seen)) return {line, static_cast<unsigned>(std::countr_one(seen.used_slots())), want, {}};
   if (!memory.reuses()) return {};
-  for (unsigned slot = 0; slot < memory.slots(); ++slot) {
-    if ((memory.load_word(line, slot) & (kLive | kFrozen)) != 0) continue;
+  for (unsigned free = seen.free_slots(); free != 0; free &= free - 1) {
+    const auto slot = static_cast<unsigned>(std::countr_zero(free));
     const Pair pair = memory.load(line, slot);
     if ((pair.word & (kUsed | kLive | kFrozen)) == kUsed) return {line, slot, want, pair};
   }
@@ -339,6 +339,8 @@ template <class Memory>
     if (on == 0 && !memory.full(seen)) return add_fresh(memory, line, seen, want, what, answer);
     if (on == 0) reach = memory.reach(line, seen);
     if (on < reach) return Turn::next;
+    const bool none_free = memory.full(seen) && seen.free_slots() == 0;  // beyond reach come those that add
+    if (on > reach && on < kMostDistance && none_free) return Turn::next;
   }
   const Looked looked = change_further(memory, line, want, reach, what);
   answer = looked.answer;

@@ -20,6 +20,7 @@ struct PortableTile {
       seen.hits |= static_cast<unsigned>(holds(word, want)) << i;
       seen.used |= static_cast<unsigned>(word & kUsed) << i;
       seen.passed |= static_cast<unsigned>((word & kPassed) != 0) << i;
+      seen.free |= static_cast<unsigned>((word & (kLive | kFrozen)) == 0) << i;
     }
     return seen;
   }

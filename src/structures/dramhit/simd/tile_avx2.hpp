@@ -22,6 +22,10 @@ struct Avx2Tile {
     unsigned slot() const { return kOrder >> 2 * std::countr_zero(hits_) & 3; }
     unsigned used_slots() const { return ordered(upper_bits(_mm256_slli_epi64(words_, 63))); }
     unsigned passed_slots() const { return ordered(upper_bits(_mm256_slli_epi64(words_, 61))); }
+    unsigned free_slots() const {
+      const __m256i live = _mm256_slli_epi64(words_, 62), frozen = _mm256_slli_epi64(words_, 59);
+      return ordered(~upper_bits(_mm256_or_si256(live, frozen)) & 15);
+    }
 
    private:
     static constexpr unsigned kOrder = 0b11'01'10'00;  ///< words are of slots 0, 2, 1, 3

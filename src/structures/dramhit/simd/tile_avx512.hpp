@@ -21,6 +21,7 @@ struct Avx512Tile {
     unsigned slot() const { return static_cast<unsigned>(std::countr_zero(hits_)) / 2; }
     unsigned used_slots() const { return slots_with(kUsed); }
     unsigned passed_slots() const { return slots_with(kPassed); }
+    unsigned free_slots() const { return ~slots_with(kLive | kFrozen) & 15; }
 
    private:
     static constexpr unsigned kWords = 0x55;  ///< the slots' first words
