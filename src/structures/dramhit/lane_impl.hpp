@@ -298,9 +298,9 @@ class LaneFor final : public Lane {
     }
   }
 
-  /// Keeps count of items; now and then looks whether the table is full.
+  /// Keeps count of items, and tells it before it is off by much; now and then looks whether the table is full.
   void counted(Status status) {
-    if (status == Status::erased) --fresh_;
+    if (status == Status::erased && --fresh_ <= -kCounted) count_fresh();
     if (status != Status::inserted || ++fresh_ < kCounted) return;
     count_fresh();
     if (core_.is_full(*view_)) static_cast<void>(grow());
