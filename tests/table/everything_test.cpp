@@ -260,7 +260,7 @@ TEST_F(Everything, OfATableInMemory) {
     });
   }
   works.emplace_back([&](unsigned) {
-    const std::uint64_t size = table.size();  // before the slots, which become more meanwhile
+    const std::uint64_t size = table.size();              // before the slots, which become more meanwhile
     EXPECT_LE(size, table.slots() + 256 * works.size());  // each thread tells every 256 items that it added or erased
   });
   works.emplace_back([&](unsigned round) { table.reserve(100 * (round % 1000)); });
