@@ -5,7 +5,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -188,7 +187,6 @@ struct Groups {
   template <bool kAside>
   static void find_group(const View& view, const Memory& memory, const index::Rows& rows, Flight* flights,
                          std::size_t count, Tally& tally) {
-    if (count == 0) return;  // all are masked out
     const Tile tile;
     Ahead ahead;
     for (Flight* flight = flights; flight != flights + count; ++flight) {
@@ -207,19 +205,14 @@ struct Groups {
     const bool in_cells = !Shape::kVariable && !view.in_slot();
     const bool reads = in_cells && rows.out != nullptr && rows.value_bytes != 0;
     const bool scores = in_cells && rows.scores != nullptr;
-    std::uint64_t missed = 0, unsettled = 0;  // by the number of the flight
-    for (std::size_t i = 0; i < count; ++i) {
-      Flight& flight = flights[i];
-      if (!kAside && flight.candidates.aside()) __builtin_unreachable();
-      const index::Found found = index::confirm(tile, memory, view, flight.candidates, flight.seen);
-      flight.slot = found.item.slot;
-      flight.word = found.item.word;
-      missed |= std::uint64_t{found.item.slot == nullptr} << i;
-      unsettled |= std::uint64_t{!found.settled} << i;
+    for (Flight* flight = flights; flight != flights + count; ++flight) {
+      if (!kAside && flight->candidates.aside()) __builtin_unreachable();
+      index::Found found = index::confirm(tile, memory, view, flight->candidates, flight->seen);
+      if (!found.settled) found = find_settled(view, memory, flight->candidates, tally);
+      flight->slot = found.item.slot;
+      flight->word = found.item.word;
     }
-    const std::uint64_t all = ~std::uint64_t{0} >> (64 - count);
-    if (unsettled != 0 || (missed != 0 && missed != all))
-      find_in_order(view, memory, flights, count, missed, unsettled, tally);
+    find_in_order(view, memory, flights, count, tally);
     if (reads || scores) {
       for (const Flight* flight = flights; flight != flights + count; ++flight) {
         if (flight->slot != nullptr) cells[asked++] = view.cell(flight->word - 1);
@@ -235,35 +228,37 @@ struct Groups {
   }
 
   /// Where rows of one key see changes that others make meanwhile, none may see less than a row before it (rule 2). A row that found
-  /// its key saw it at the second half of its search, one that did not perhaps at the first, before other rows' second
-  /// half; and who looks again sees more than rows that looked before. So in array order: rows that are not settled, or found
-  /// nothing where a row before them found the key, look again, and so do all later rows of their keys.
+  /// its key saw it at the second half of its search; one that did not, perhaps at the first, before other rows' second half. So
+  /// in array order: rows that found nothing where a row before them found the key look again, and so do all later rows of their
+  /// keys. A function of its own, or the loop before it becomes slower.
   [[gnu::noinline]] static void find_in_order(const View& view, const Memory& memory, Flight* flights,
-                                              std::size_t count, std::uint64_t missed, std::uint64_t unsettled,
-                                              Tally& tally) {
+                                              std::size_t count, Tally& tally) {
+    std::size_t found_rows = 0;
+    for (const Flight* flight = flights; flight != flights + count; ++flight) found_rows += flight->slot != nullptr;
+    if (found_rows == 0 || found_rows == count) return;
     KeyBits found, again;
-    for (std::size_t i = 0; i < count; ++i) {
-      Flight& flight = flights[i];
-      const std::uint64_t hash = flight.candidates.hash(), bit = std::uint64_t{1} << i;
-      if ((unsettled & bit) != 0 || again.may_have(hash) || ((missed & bit) != 0 && found.may_have(hash))) {
-        const Item item = find_settled(view, memory, flight.candidates, tally).item;
-        flight.slot = item.slot;
-        flight.word = item.word;
+    for (Flight* flight = flights; flight != flights + count; ++flight) {
+      const std::uint64_t hash = flight->candidates.hash();
+      if (again.may_have(hash) || (flight->slot == nullptr && found.may_have(hash))) {
+        const Item item = find_settled(view, memory, flight->candidates, tally).item;
+        flight->slot = item.slot;
+        flight->word = item.word;
         again.add(hash);
       }
-      if (flight.slot != nullptr) found.add(hash);
+      if (flight->slot != nullptr) found.add(hash);
     }
-    tally.retries += static_cast<std::uint64_t>(std::popcount(unsettled));
   }
 
   [[gnu::noinline]] static index::Found find_settled(const View& view, const Memory& memory,
                                                      const Candidate& candidates, Tally& tally) {
-    for (;;) {
-      const index::Found found = index::find(Tile{}, memory, view, candidates);
-      if (found.settled) return found;
+    const Tile tile;
+    index::Found found;
+    do {
       ++tally.retries;
-      sched_yield();
-    }
+      found = index::find(tile, memory, view, candidates);
+      if (!found.settled) sched_yield();
+    } while (!found.settled);
+    return found;
   }
 
   static void answer(const View& view, const Memory& memory, const index::Rows& rows, std::size_t row,
