@@ -53,8 +53,8 @@ class ChangeQueue {
   /// All in the ring could wait behind others, and there is space for them.
   bool has_room_behind() const { return waiting_behind_ <= kBehind - kMostDepth; }
 
-  /// Puts `n` operations at the end, for which there is room; `write(i, task)` asks for the line of the i-th, and writes
-  /// it: in its place, since what is copied at once, but was written in parts, has to wait for them.
+  /// Puts `n` operations at the end, for which there is room; `write(i, task)` writes the i-th: in its place, since what is copied at
+  /// once, but was written in parts, has to wait for them.
   template <class Write>
   [[gnu::always_inline]] void add(unsigned n, const Write& write) {
     const unsigned head = head_;  // in a register: what is stored in the ring might be anything
@@ -113,14 +113,9 @@ class ChangeQueue {
     --waiting_behind_;
   }
 
-  template <class PlaceOf>
-  void restart(const PlaceOf& place_of) {
-    for (unsigned at = tail_; at != head_; ++at) {
-      Task& task = ring_[at % kMostDepth];
-      const auto [line, want] = place_of(task.hash, task.state.op);
-      task.line = line;
-      task.want = want;
-    }
+  template <class Do>
+  void for_each(const Do& run) {
+    for (unsigned at = tail_; at != head_; ++at) run(ring_[at % kMostDepth]);
   }
 
  private:

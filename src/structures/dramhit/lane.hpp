@@ -12,8 +12,9 @@
 namespace holdfast::dramhit {
 
 inline constexpr unsigned kMostDepth = 128;
-/// Lines that a queue waits for at a time: what `holdfast-dramhit-bench depth` found best.
-inline constexpr unsigned kDepth = 96;
+/// Lines that a queue waits for at a time, unless it is told: what `holdfast-dramhit-bench depth` found best. Half of them are asked
+/// for together, and a core of AMD has 24 of its misses under way at most.
+unsigned default_depth();
 
 /// Operations to submit: rows [next, end) of the caller's arrays.
 struct Rows {

@@ -9,6 +9,7 @@
 
 #include "structures/dramhit/change_queue.hpp"
 #include "structures/dramhit/giver.hpp"
+#include "structures/dramhit/row_group.hpp"
 
 namespace holdfast::dramhit {
 
@@ -62,7 +63,7 @@ class LaneFor final : public Lane {
     const auto* const old_lines = form_.lines();
     form_.set_view(*view);
     if (!form_.no_reads()) form_.restart_reads(old, old_lines);
-    changes_.restart(form_.asker());
+    changes_.for_each([this](Task& task) { begin(task); });
   }
   void leave() {
     count_fresh();
@@ -71,9 +72,6 @@ class LaneFor final : public Lane {
     core_.leave(member_);
   }
 
-  static bool skips(const Rows& rows, std::size_t row, std::uint64_t hash) {
-    return (rows.mask != nullptr && rows.mask[row] == 0) || (rows.parts > 1 && high(hash, rows.parts) != rows.part);
-  }
   static Op op_of(const Rows& rows, std::size_t row) {
     return rows.ops != nullptr ? static_cast<Op>(rows.ops[row]) : rows.op;
   }
@@ -81,41 +79,14 @@ class LaneFor final : public Lane {
   /// What waits for an answer needs room for it.
   bool may_change(const Results& results) const { return results.has_room() || owed_ == 0; }
 
-  /// Rows that are taken together. Their lines are asked for one after another, with no branch between that depends on what a line
-  /// holds: such a branch, predicted wrong, ends all that the processor has begun, and with it the translations of the
-  /// other lines' addresses, which take longest where memory is large.
-  struct Group {
-    std::size_t row[kMostDepth];
-    std::uint64_t hash[kMostDepth];
-    unsigned size = 0;
-    std::size_t after = 0;  ///< the rows before this one are in it, or skipped
-  };
   unsigned most_together() const { return (depth_ + 1) / 2; }
-
-  void take_together(const Rows& rows, std::size_t end, Group& group) const {
-    group.size = 0;
-    group.after = rows.next;
-    if (rows.mask == nullptr && rows.parts == 1) {
-      group.size = static_cast<unsigned>(std::min<std::size_t>(most_together(), end - rows.next));
-      group.after = rows.next + group.size;
-      for (unsigned i = 0; i < group.size; ++i) group.row[i] = rows.next + i;
-      form_.hash_rows(rows, rows.next, group.size, group.hash);
-      return;
-    }
-    for (; group.after < end && group.size < most_together(); ++group.after) {
-      const std::uint64_t hash = form_.hash(rows, group.after);
-      group.row[group.size] = group.after;
-      group.hash[group.size] = hash;
-      group.size += !skips(rows, group.after, hash);
-    }
-  }
 
   /// False: the rows up to `end` were not all taken.
   bool submit_reads(Rows& rows, std::size_t end, Results& results) {
-    Group group;
+    RowGroup group;
     while (rows.next < end) {
       if (!read_until(depth_ - most_together(), results)) return false;
-      take_together(rows, end, group);
+      group.take(form_, rows, end, most_together());
       form_.add_reads(group.hash, group.size, [&](unsigned i) { return id_of(rows, group.row[i]); });
       rows.next = group.after;
     }
@@ -125,17 +96,17 @@ class LaneFor final : public Lane {
   bool submit_changes(Rows& rows, std::size_t end, Results& results) {
     if (!read_until(0, results)) return false;  // they came first
     with_ = rows.with;
-    Group group;
+    RowGroup group;
     while (rows.next < end) {
       if (!change_until(depth_ - most_together(), results)) return false;
-      take_together(rows, end, group);
+      group.take(form_, rows, end, most_together());
       add_changes(rows, group);
       rows.next = group.after;
     }
     return true;
   }
 
-  void add_changes(const Rows& rows, const Group& group) {
+  void add_changes(const Rows& rows, const RowGroup& group) {
     if (!rows.silent) owed_ += group.size;
     if (rows.ops == nullptr && changes(rows.op) && form_.takes_words(rows)) {
       add_changes_as<true>(rows, group);
@@ -143,35 +114,44 @@ class LaneFor final : public Lane {
       add_changes_as<false>(rows, group);
     }
   }
-  /// `kPlain`: all are changes of one kind, which ask for lines alike, and values are words.
+  /// `kPlain`: all are changes of one kind, which ask for lines alike, and values are words. What is needed is in registers: what is
+  /// stored in a queue meanwhile might be anything.
   template <bool kPlain>
-  void add_changes_as(const Rows& given, const Group& group) {
+  void add_changes_as(const Rows& given, const RowGroup& group) {
     const Rows rows = given;
-    const auto ask = form_.asker();
+    const auto place = form_.placer();
     const typename Changes::State state{0, rows.op, rows.silent};
+    decltype(Task::line) lines[kMostDepth];
     const auto write = [&](unsigned i, Task& task) {
       const std::size_t row = group.row[i];
       const std::uint64_t hash = group.hash[i];
-      const Op op = kPlain ? Op::insert : op_of(rows, row);
-      const auto at = ask(hash, op);
+      const auto at = place(hash);
+      lines[i] = at.line;
       task.want = at.want;
       task.line = at.line;
       task.hash = hash;
       task.given = kPlain ? form_.take_word(rows, row) : form_.take(rows, row);
       task.id = id_of(rows, row);
       task.state = state;
-      if (!kPlain) task.state.op = op;
+      if (!kPlain) task.state.op = op_of(rows, row);
     };
     if constexpr (Changes::kSums) {
       if (rows.silent && rows.ops == nullptr && rows.op == Op::accumulate && !is_float(with_.element)) {
         for (unsigned i = 0; i < group.size; ++i) {
           const std::uint64_t given = kPlain ? form_.take_word(rows, group.row[i]) : form_.take(rows, group.row[i]);
-          operations_ += !changes_.add_sum(group.hash[i], given, with_, [&](Task& task) { write(i, task); });
+          const bool waits = changes_.add_sum(group.hash[i], given, with_, [&](Task& task) { write(i, task); });
+          operations_ += !waits;
+          if (waits) form_.ask_line(lines[i], Op::accumulate);
         }
         return;
       }
     }
     changes_.add(group.size, write);
+    if (kPlain) {
+      form_.template ask_lines<true>(lines, group.size);
+    } else {
+      for (unsigned i = 0; i < group.size; ++i) form_.ask_line(lines[i], op_of(rows, group.row[i]));
+    }
   }
 
   /// Answers searches until no more than `left` wait; false: there is no room for more answers.
@@ -323,13 +303,19 @@ class LaneFor final : public Lane {
           answer = {Status::no_space, 0};
           return true;
         }
-        const auto [line, want] = form_.asker()(task.hash, task.state.op);
-        task.line = line;
-        task.want = want;
+        begin(task);
         break;
     }
     changes_.push_again(task);
     return false;
+  }
+
+  /// Asks for the line where a change's search begins, in the view that is now.
+  void begin(Task& task) {
+    const auto at = form_.place(task.hash);
+    form_.ask_line(at.line, task.state.op);
+    task.line = at.line;
+    task.want = at.want;
   }
 
   bool grow() {

@@ -46,15 +46,27 @@ class NarrowForm {
       hashes[i] = hash_key(key, seed);
     }
   }
-  At place(std::uint64_t hash) const { return place_in(geometry_, lines_, partitions_, hash); }
-  /// Asks for the line where a search begins, and says where it is. What that needs is in registers: what is stored in a queue
-  /// meanwhile might be anything.
-  auto asker() const {
-    return [geometry = geometry_, lines = lines_, partitions = partitions_](std::uint64_t hash, Op op) {
-      const At at = place_in(geometry, lines, partitions, hash);
-      ask_line(at.line, op);
-      return at;
+  At place(std::uint64_t hash) const { return placer()(hash); }
+  auto placer() const {
+    return [geometry = geometry_, lines = lines_, partitions = partitions_](std::uint64_t hash) {
+      const Place place = geometry.place(hash);
+      const std::uint64_t line =
+          partitions == 1 ? place.line : place.line + high(hash, partitions) * kMostDistance;
+      return At{lines + line, place.want};
     };
+  }
+  [[gnu::always_inline]] static void ask_line(const Line* line, Op op) {
+    if (changes(op)) {
+      prefetch_to_change<Tile>(line);
+    } else {
+      prefetch<Tile>(line);
+    }
+  }
+  /// The same for `n` lines that will be changed, or will not.
+  template <bool kChanges>
+  [[gnu::always_inline]] static void ask_lines(Line* const* lines, unsigned n) {
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < n; ++i) ask_line(lines[i], kChanges ? Op::insert : Op::find);
   }
   void ask_next(Task& task) const {
     ++task.line;
@@ -103,9 +115,15 @@ class NarrowForm {
   unsigned reads() const { return reads_.size(); }
   template <class IdOf>
   [[gnu::always_inline]] void add_reads(const std::uint64_t* hashes, unsigned n, const IdOf& id_of) {
-    const auto ask = asker();
-    reads_.add(
-        n, [&](unsigned i) { return ask(hashes[i], Op::find); }, id_of);
+    const auto place = placer();
+    Line* lines[kMostDepth];
+    const auto place_of = [&](unsigned i) {
+      const At at = place(hashes[i]);
+      lines[i] = at.line;
+      return at;
+    };
+    reads_.add(n, place_of, id_of);
+    ask_lines<false>(lines, n);
   }
   template <class Give, class Missed>
   [[gnu::always_inline]] std::uint64_t drain_reads(std::uint64_t n, const Give& give, const Missed& missed) {
@@ -143,20 +161,6 @@ class NarrowForm {
                               std::byte* values, std::uint64_t* hashes, std::size_t room);
 
  private:
-  [[gnu::always_inline]] static At place_in(const Geometry& geometry, Line* lines, std::uint64_t partitions,
-                                            std::uint64_t hash) {
-    const Place place = geometry.place(hash);
-    const std::uint64_t line = partitions == 1 ? place.line : place.line + high(hash, partitions) * kMostDistance;
-    return {lines + line, place.want};
-  }
-  static void ask_line(const Line* line, Op op) {
-    if (changes(op)) {
-      prefetch_to_change<Tile>(line);
-    } else {
-      prefetch<Tile>(line);
-    }
-  }
-
   const std::uint32_t value_bytes_;
   const std::uint64_t partitions_;
   Geometry geometry_;

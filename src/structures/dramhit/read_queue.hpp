@@ -19,12 +19,12 @@ class ReadQueue {
   bool empty() const { return head_ == tail_; }
   unsigned size() const { return head_ - tail_; }
 
-  /// Puts `n` searches at the end, for which there is room; `ask(i)` asks for the line where the i-th begins, `id_of(i)` is its id.
-  template <class Ask, class IdOf>
-  [[gnu::always_inline]] void add(unsigned n, const Ask& ask, const IdOf& id_of) {
+  /// Puts `n` searches at the end, for which there is room; `place_of(i)` is where the i-th begins, `id_of(i)` its id.
+  template <class PlaceOf, class IdOf>
+  [[gnu::always_inline]] void add(unsigned n, const PlaceOf& place_of, const IdOf& id_of) {
     const unsigned head = head_;  // in a register: what is stored in the ring might be anything
     for (unsigned i = 0; i < n; ++i) {
-      const auto at = ask(i);
+      const auto at = place_of(i);
       ring_[(head + i) % kMostDepth] = {at.want, at.line, id_of(i), 0};
     }
     head_ = head + n;

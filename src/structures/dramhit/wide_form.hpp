@@ -33,12 +33,13 @@ class WideForm {
     for (unsigned i = 0; i < n; ++i) hashes[i] = hash(rows, row + i);
   }
   At place(std::uint64_t hash) const { return {record(geometry_.home(hash)), 0}; }
-  auto asker() const {
-    return [this](std::uint64_t hash, Op op) {
-      const At at = place(hash);
-      ask_line(at.line, op);
-      return at;
-    };
+  auto placer() const {
+    return [this](std::uint64_t hash) { return place(hash); };
+  }
+  void ask_line(const Word* at, Op op) const;
+  template <bool kChanges>
+  void ask_lines(Word* const* at, unsigned n) const {
+    for (unsigned i = 0; i < n; ++i) ask_line(at[i], kChanges ? Op::insert : Op::find);
   }
   void ask_next(Task& task) const;
   /// Copies a row's key and value, since the caller's arrays may go; where they are.
@@ -85,7 +86,6 @@ class WideForm {
   };
 
   Word* record(std::uint64_t i) const { return base_ + i * stride_; }
-  void ask_line(const Word* at, Op op) const;
   Look look(const Word* at, std::uint64_t hash, const Kept& kept);
   Turn change_record(Word* at, const Look& seen, const Task& task, const index::Combining& with, Answer& answer);
   Turn add(Word* home, unsigned asked, const Task& task, const index::Combining& with, Answer& answer);
