@@ -70,7 +70,7 @@ Json study_batches(const Setup& setup) {
     progress(said("batches", name, setup.items));
     const auto table = subject(name, setup.items, setup);
     fill(*table, setup.items, setup.threads);
-    for (const std::size_t batch : {1, 2, 4, 8, 16}) {
+    for (const std::size_t batch : {1, 2, 4, 8, 16, 64, 1024}) {
       std::vector<double> gets, upserts;
       Asked asked;
       asked.batch = batch;

@@ -8,13 +8,6 @@
 
 namespace holdfast::dramhit {
 
-unsigned default_depth() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_is("amd")) return 32;
-#endif
-  return 48;
-}
-
 const Engine& engine_for(const Format& format) {
   if (format.wide()) return wide_engine();
 #if !defined(HOLDFAST_SANITIZED)  // sanitizers know the accesses of the portable one

@@ -12,9 +12,9 @@
 namespace holdfast::dramhit {
 
 inline constexpr unsigned kMostDepth = 128;
-/// Lines that a queue waits for at a time, unless it is told: what `holdfast-dramhit-bench depth` found best. Half of them are asked
-/// for together, and a core of AMD has 24 of its misses under way at most.
-unsigned default_depth();
+/// Lines that a queue waits for at a time. Half of them are asked for together: an AMD core has at most 24 misses under way, Intel's
+/// does as well with 32 as with more (`holdfast-dramhit-bench depth`).
+inline constexpr unsigned kDepth = 32;
 
 /// Operations to submit: rows [next, end) of the caller's arrays.
 struct Rows {
