@@ -15,11 +15,15 @@ _LOAD_BEFORE = os.getloadavg()[0]
 """Of the last minute before this program began: what else had work for the processors."""
 
 
-def _cpu_model() -> str:
+def _cpu(what: str) -> str | None:
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or "unknown"
+        if line.partition(":")[0].strip() == what:
+            return line.partition(":")[2].strip()
+    return None
+
+
+def _cpu_model() -> str:
+    return _cpu("model name") or platform.processor() or "unknown"
 
 
 def _gpu() -> str | None:
@@ -60,6 +64,7 @@ def describe() -> dict[str, Any]:
     return {
         "name": name(),
         "cpu": _cpu_model(),
+        "cpu_kind": [_cpu(what) for what in ("cpu family", "model", "stepping")],  # one name is that of several
         "cores": cores(),
         "load_average_before": round(_LOAD_BEFORE, 1),
         "memory_gib": round(memory / 2**30, 1),
