@@ -13,7 +13,7 @@ _STYLES = ("-", "--", ":")
 
 
 def _legend(axes: Any) -> None:
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=0, top=axes.get_ylim()[1] * 1.4)  # with room for it above the lines
     legend(axes)
 
 
