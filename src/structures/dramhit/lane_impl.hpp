@@ -96,14 +96,21 @@ class LaneFor final : public Lane {
   bool submit_changes(Rows& rows, std::size_t end, Results& results) {
     if (!read_until(0, results)) return false;  // they came first
     with_ = rows.with;
+    const unsigned most = sums(rows) ? std::max(depth_, kDepthOfSums) : depth_;
     RowGroup group;
     while (rows.next < end) {
-      if (!change_until(depth_ - most_together(), results)) return false;
+      if (!change_until(most - most_together(), results)) return false;
       group.take(form_, rows, end, most_together());
       add_changes(rows, group);
       rows.next = group.after;
     }
     return true;
+  }
+
+  /// Whether rows on one key may become one change while they wait.
+  bool sums(const Rows& rows) const {
+    return Changes::kSums && rows.silent && rows.ops == nullptr && rows.op == Op::accumulate &&
+           !is_float(with_.element);
   }
 
   void add_changes(const Rows& rows, const RowGroup& group) {
@@ -136,7 +143,7 @@ class LaneFor final : public Lane {
       if (!kPlain) task.state.op = op_of(rows, row);
     };
     if constexpr (Changes::kSums) {
-      if (rows.silent && rows.ops == nullptr && rows.op == Op::accumulate && !is_float(with_.element)) {
+      if (sums(rows)) {
         for (unsigned i = 0; i < group.size; ++i) {
           const std::uint64_t given = kPlain ? form_.take_word(rows, group.row[i]) : form_.take(rows, group.row[i]);
           const bool waits = changes_.add_sum(group.hash[i], given, with_, [&](Task& task) { write(i, task); });

@@ -50,8 +50,7 @@ class NarrowForm {
   auto placer() const {
     return [geometry = geometry_, lines = lines_, partitions = partitions_](std::uint64_t hash) {
       const Place place = geometry.place(hash);
-      const std::uint64_t line =
-          partitions == 1 ? place.line : place.line + high(hash, partitions) * kMostDistance;
+      const std::uint64_t line = partitions == 1 ? place.line : place.line + high(hash, partitions) * kMostDistance;
       return At{lines + line, place.want};
     };
   }
