@@ -28,7 +28,7 @@ struct MemoryOptions {
   bool huge_pages = true;
   bool interleave = true;  ///< pages are interleaved over all NUMA nodes
   bool populate = false;   ///< get every page from the system at once, and not when it is first touched
-  unsigned depth = 0;      ///< lines that a thread waits for at a time, up to 127, and 96 at least for silent sums; 0: as measured
+  unsigned depth = 0;      ///< lines that a thread waits for, up to 127, silent sums for 96 at least; 0: as measured
   std::uint64_t seed = 0;  ///< of the hash; 0: random
   /// Not 0: DRAMHiT-P. Each partition is changed by a thread of the table's own, and read by anybody; a handle's changes are
   /// messages to it, and give no answers. For items of 16 bytes; the table does not grow.
