@@ -64,7 +64,7 @@ def describe() -> dict[str, Any]:
     return {
         "name": name(),
         "cpu": _cpu_model(),
-        "cpu_kind": [_cpu(what) for what in ("cpu family", "model", "stepping")],  # one name is that of several
+        "cpu_kind": [_cpu(what) for what in ("cpu family", "model", "stepping")],  # several kinds have one name
         "cores": cores(),
         "load_average_before": round(_LOAD_BEFORE, 1),
         "memory_gib": round(memory / 2**30, 1),

@@ -54,7 +54,7 @@ def _all_of(studies: Found) -> Any:
             Path | None, typer.Option("--json", help="Folder; default: the committed results.")
         ] = None,
     ) -> None:
-        """Every benchmark of the CPU, at sizes that two cores finish in a quarter of an hour; then the plots."""
+        """The benchmarks of the CPU that two cores finish in a quarter of an hour; then the plots."""
         if json_folder:
             json_folder.mkdir(parents=True, exist_ok=True)
         where: Mapping[str, Any] = {"json_file": str(json_folder) if json_folder else None, "save": json_folder is None}

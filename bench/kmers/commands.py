@@ -210,5 +210,5 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "kmers-gzip": kmers_gzip,
     "kmers-series": kmers_series,
 }
-# The others take half an hour and more, with jellyfish.
+# `kmers` and `kmers-series` take half an hour and more beside jellyfish: by their own commands.
 SUITE: list[tuple[str, Mapping[str, Any]]] = [("kmers-gzip", {})]

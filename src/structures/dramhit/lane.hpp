@@ -12,8 +12,8 @@
 namespace holdfast::dramhit {
 
 inline constexpr unsigned kMostDepth = 128;
-/// Lines that a queue waits for at a time. Half of them are asked for together: an AMD core has at most 24 misses under way, Intel's
-/// does as well with 32 as with more (`holdfast-dramhit-bench depth`).
+/// Lines that a queue waits for at a time. Half of them are asked for together, and an AMD core has at most 24 misses under way
+/// (measured by `scripts/dramhit depth`).
 inline constexpr unsigned kDepth = 32;
 /// The same for sums whose answers nobody wants: those that wait take in more of their key.
 inline constexpr unsigned kDepthOfSums = 96;
