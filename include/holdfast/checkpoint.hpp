@@ -81,13 +81,15 @@ struct SavedCopy {
 class SaveTicket {
  public:
   SaveTicket() = default;
-  explicit SaveTicket(std::shared_future<void> done) : done_(std::move(done)) {}
-  /// Returns when the save is durable, and throws what went wrong with it: then the state before stands.
-  void wait() const { done_.get(); }
+  explicit SaveTicket(std::shared_future<void> done);
+  /// Returns when the save is durable, and throws what went wrong with it: then the state before stands. Throws TableClosed in a
+  /// process that was forked while the save was under way.
+  void wait() const;
   bool is_done() const { return done_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
 
  private:
   std::shared_future<void> done_;
+  unsigned process_ = 0;  ///< the one that began it
 };
 
 struct SaveOptions {

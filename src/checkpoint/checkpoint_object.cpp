@@ -60,11 +60,11 @@ CheckpointObject::CheckpointObject(std::shared_ptr<memory::PoolFile> pool, std::
     : Object(std::move(pool), number, use.label, use.flush), copies_(copies) {}
 
 CheckpointObject::~CheckpointObject() {
-  stop();
-  if (forked()) {
+  if (forked()) {  // it was closed before, so no thread waits
     static_cast<void>(device_.release());  // CUDA did not come along
     return;
   }
+  stop();
   device_.reset();
   for (const Copy& copy : copies_) memory::unmap(copy.range.address, copy.range.mapped);
 }
@@ -163,6 +163,7 @@ void CheckpointObject::map_for_gpu() {
 }
 
 void CheckpointObject::release(unsigned copy) {
+  if (forked()) return;  // the state is the parent's, and so is who holds the lock
   const std::lock_guard guard(mutex_);
   --copies_[copy].held;
   changed_.notify_all();

@@ -176,10 +176,6 @@ void CheckpointObject::drain() const {
 }
 
 void CheckpointObject::stop() {
-  if (forked()) {
-    if (thread_.joinable()) new std::thread(std::move(thread_));  // it did not come along, and cannot be joined
-    return;
-  }
   {
     const std::lock_guard guard(mutex_);
     stopping_ = true;

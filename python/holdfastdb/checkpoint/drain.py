@@ -47,12 +47,14 @@ class Drain:
 
     def wait(self) -> None:
         """Until nothing is left to write."""
-        if os.getpid() == self._process:  # the thread does not come along to a forked child
+        if self._is_here():
             with self._changed:
                 self._changed.wait_for(lambda: not self._busy)
 
     def raise_error(self) -> None:
         """Raises, once, what went wrong since the last call."""
+        if not self._is_here():
+            return
         with self._changed:
             error, self._error = self._error, None
         if error is not None:
@@ -60,6 +62,10 @@ class Drain:
                 f"This was the drain to {self._path}. The states in the pool stand, and this call saved nothing."
             )
             raise error
+
+    def _is_here(self) -> bool:
+        """False in a forked child: the thread does not come along, and may have held the lock."""
+        return os.getpid() == self._process
 
     def _work(self) -> None:
         while True:

@@ -14,13 +14,19 @@ class Checkpoint::Impl : public table::OpenObject {
  public:
   explicit Impl(std::shared_ptr<checkpoint::CheckpointObject> object)
       : number_(object->number()), path_(object->path()), object_(std::move(object)) {}
+  ~Impl() override {
+    // The end of its condition variable would wait for the parent's thread, which did not come along.
+    if (forked()) new std::shared_ptr(std::move(object_));
+  }
   std::uint32_t number() const override { return number_; }
   const std::string& path() const override { return path_; }
   bool is_open() const override {
+    if (forked()) return false;
     const std::lock_guard guard(mutex_);
-    return object_ != nullptr && !object_->forked();
+    return object_ != nullptr;
   }
   void close() override {
+    if (forked()) return;
     std::shared_ptr<checkpoint::CheckpointObject> last;
     {
       const std::lock_guard guard(mutex_);
@@ -29,9 +35,9 @@ class Checkpoint::Impl : public table::OpenObject {
     if (last) last->stop();
   }
   std::shared_ptr<checkpoint::CheckpointObject> object() const {
+    if (forked()) throw TableClosed(path_ + " was opened by the parent of this process: open it here");
     const std::lock_guard guard(mutex_);
     if (!object_) throw TableClosed(path_ + " is closed: open it again");
-    if (object_->forked()) throw TableClosed(path_ + " was opened by the parent of this process: open it here");
     return object_;
   }
 
@@ -41,6 +47,15 @@ class Checkpoint::Impl : public table::OpenObject {
   mutable std::mutex mutex_;
   std::shared_ptr<checkpoint::CheckpointObject> object_;
 };
+
+SaveTicket::SaveTicket(std::shared_future<void> done) : done_(std::move(done)), process_(memory::fork_generation()) {}
+
+void SaveTicket::wait() const {
+  if (process_ != memory::fork_generation() && !is_done()) {
+    throw TableClosed("the save was begun by the parent of this process, where alone it can be waited for");
+  }
+  done_.get();
+}
 
 Checkpoint::Checkpoint(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 

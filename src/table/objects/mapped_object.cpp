@@ -25,12 +25,13 @@ MappedObject::~MappedObject() {
 }
 
 log::DataObject& MappedObject::object() const {
+  if (forked()) throw TableClosed(path_ + " was opened by the parent of this process: open it here");
   if (!is_open()) throw TableClosed(path_ + " is closed: open it again");
-  if (object_->forked()) throw TableClosed(path_ + " was opened by the parent of this process: open it here");
   return *object_;
 }
 
 void MappedObject::begin_section(Domain domain, Writer writer) {
+  object();  // before the lock: throws in a forked child
   const std::lock_guard guard(mutex_);
   log::DataObject& open = object();
   const bool gpu = writer == Writer::gpu;
@@ -45,20 +46,23 @@ void MappedObject::begin_section(Domain domain, Writer writer) {
 }
 
 void MappedObject::end_section() noexcept {
+  if (forked()) return;
   const std::lock_guard guard(mutex_);
   --sections_;
 }
 
 void MappedObject::close() {
+  if (forked()) {
+    static_cast<void>(object_.release());  // its mappings and locks are the parent's
+    return;
+  }
   const std::lock_guard guard(mutex_);
   if (!is_open()) return;
-  if (!object_->forked()) {
-    if (sections_ != 0) throw InvalidArgument(path_ + " has an open section: end it first");
-    if (!object_->read_only()) object_->sync();
+  if (sections_ != 0) throw InvalidArgument(path_ + " has an open section: end it first");
+  if (!object_->read_only()) object_->sync();
 #ifdef HOLDFAST_WITH_CUDA
-    ranges_.remove_all();
+  ranges_.remove_all();
 #endif
-  }
   is_open_.store(false, std::memory_order_release);
   object_.reset();
 }

@@ -22,7 +22,7 @@ class MappedObject : public OpenObject {
   MappedObject& operator=(const MappedObject&) = delete;
 
   std::uint32_t number() const override { return number_; }
-  bool is_open() const override { return is_open_.load(std::memory_order_acquire); }
+  bool is_open() const override { return !forked() && is_open_.load(std::memory_order_acquire); }
   void close() override;
 
   log::DataObject& object() const;  ///< throws TableClosed

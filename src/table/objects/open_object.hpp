@@ -7,6 +7,7 @@
 #include <string>
 
 #include "pool/edit.hpp"
+#include "pool/medium/fork.hpp"
 
 namespace holdfast::table {
 
@@ -16,8 +17,15 @@ class OpenObject {
   virtual std::uint32_t number() const = 0;
   virtual const std::string& path() const = 0;
   virtual bool is_open() const = 0;
-  /// As its user would close it: throws InvalidArgument where that is too early.
+  /// As its user would close it: throws InvalidArgument where that is too early. In a forked child it waits for nobody.
   virtual void close() = 0;
+
+ protected:
+  /// In a process forked from the one that opened it. Asked before any lock: a thread that did not come along may hold it.
+  bool forked() const { return process_ != memory::fork_generation(); }
+
+ private:
+  const unsigned process_ = memory::fork_generation();
 };
 
 /// What makes one within an edit, and what opens one; `label` is how messages name it.

@@ -194,6 +194,29 @@ def test_kills_leave_a_whole_file(tmp_path: Path) -> None:
     assert (tmp_path / "out.1.partial").read_text() == "not a drain's"
 
 
+def test_a_forked_child_waits_for_no_thread_of_the_parent(tmp_path: Path) -> None:
+    code = """
+import sys, os, signal, numpy as np, holdfastdb as hf
+pool = hf.Pool.create(sys.argv[1])
+checkpoint = hf.Checkpoint(pool, 3, drain=sys.argv[2])
+state = {"x": np.full(1_000, 7)}
+for step in range(40):
+    ticket = checkpoint.save(state, step)
+    if step % 2:  # its thread is at its beginning, or there is none
+        checkpoint.wait()
+    if (child := os.fork()) == 0:
+        signal.alarm(60)
+        try:
+            checkpoint.save(state, step)
+        except hf.TableClosed as error:
+            checkpoint.close()
+            os._exit("parent" not in str(error))
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0, step
+"""
+    subprocess.run([sys.executable, "-c", code, tmp_path / "a.hold", tmp_path / "out"], check=True, timeout=PATIENCE_S)
+
+
 def test_a_program_that_ends_has_drained(tmp_path: Path) -> None:
     out = tmp_path / "out"
     code = """
