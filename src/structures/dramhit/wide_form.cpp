@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-#include "structures/dramhit/lane_impl.hpp"
+#include "structures/dramhit/engine_impl.hpp"
 
 namespace holdfast::dramhit {
 namespace {

@@ -58,11 +58,18 @@ class WideForm {
   bool reads_apart() const { return false; }
   bool no_reads() const { return true; }
   unsigned reads() const { return 0; }
-  template <class IdOf>
-  void add_reads(const std::uint64_t*, unsigned, const IdOf&) {}
+  struct ReadsDone {
+    unsigned taken = 0;
+    std::uint64_t answers = 0, looks = 0;
+  };
+  template <class IdOf, class Give, class Missed>
+  ReadsDone take_reads(const std::uint64_t*, unsigned, unsigned, unsigned, std::uint64_t, const IdOf&, const Give&,
+                       const Missed&) {
+    return {};
+  }
   template <class Give, class Missed>
-  std::uint64_t drain_reads(std::uint64_t, const Give&, const Missed&) {
-    return 0;
+  ReadsDone drain_reads(std::uint64_t, const Give&, const Missed&) {
+    return {};
   }
   void restart_reads(const Geometry&, const Word*) {}
   const Geometry& geometry() const { return geometry_; }
