@@ -1,7 +1,8 @@
 """`make bars`: every target of bench/bars/, a file an issue, with the committed result that answers it.
 
 A bar's `file` is below bench/results/, its `field` a path inside it (bench.frame.results.field); one without a file is
-unanswered. Exits with 1 where a bar is missed or unanswered, with 2 where there is no such issue or a file is wrong.
+unanswered. With `machines` it is one bar for each: their names are put into `file` for `{machine}`, and behind `id`.
+Exits with 1 where a bar is missed or unanswered, with 2 where there is no such issue or a file is wrong.
 """
 
 import argparse
@@ -80,7 +81,20 @@ def _of_issue(issue: int, path: Path) -> list[Bar]:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))["bar"]
     except (tomllib.TOMLDecodeError, KeyError) as error:
         raise ValueError(f"{path}: {error!r}") from error
-    return [_bar(issue, table, f"{path}, bar {number}") for number, table in enumerate(tables, 1)]
+    numbered = [(table, f"{path}, bar {number}") for number, table in enumerate(tables, 1)]
+    return [_bar(issue, one, where) for table, where in numbered for one in _by_machine(table, where)]
+
+
+def _by_machine(table: dict[str, Any], where: str) -> list[dict[str, Any]]:
+    if "machines" not in table:
+        return [table]
+    if "{machine}" not in str(table.get("file")) or not isinstance(table["machines"], list) or not table["machines"]:
+        raise ValueError(f"{where}: machines must be a list of names, and file have {{machine}} for one")
+    shared = {name: value for name, value in table.items() if name != "machines"}
+    return [
+        {**shared, "id": f"{table.get('id')}@{name}", "file": table["file"].replace("{machine}", name)}
+        for name in table["machines"]
+    ]
 
 
 def _bar(issue: int, table: dict[str, Any], where: str) -> Bar:

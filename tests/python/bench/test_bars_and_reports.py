@@ -42,6 +42,19 @@ def entry(name: str, comparison: str, target: float, field: str | None = "result
     return text if field is None else f'{text}file = "r.json"\nfield = "{field}"\n'
 
 
+def test_a_bar_of_two_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for machine, value in (("one", 3), ("two", 1)):
+        (tmp_path / machine).mkdir()
+        planted(tmp_path / machine, x=value)
+    both = f'{entry("a", ">=", 2, None)}machines = ["one", "two"]\nfile = "{{machine}}/r.json"\nfield = "results.x"\n'
+    assert bars.main([*bar_file(tmp_path, both), "--json"]) == 1
+    answers = json.loads(capsys.readouterr().out)
+    assert [(a["bar"]["id"], a["state"]) for a in answers] == [("1.a@one", "met"), ("1.a@two", "missed")]
+    for wrong in ('machines = []\nfile = "{machine}/r.json"', 'machines = ["one"]\nfile = "r.json"', "machines = 1"):
+        assert bars.main(bar_file(tmp_path, f"{entry('a', '>=', 2, None)}{wrong}\n")) == 2
+        assert "machines must be" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("comparison", "target", "measured", "state"),
     [
