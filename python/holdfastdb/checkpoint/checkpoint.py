@@ -35,8 +35,8 @@ class SaveTicket:
         self._native = native
 
     def wait(self) -> None:
-        """Returns when the save is durable. Raises what went wrong with it: then the state before stands; and TableClosed
-        in a process that was forked while the save was under way."""
+        """Returns when the save is durable. Raises what went wrong with it: then the state before stands. In a process
+        that was forked while the save was under way it raises TableClosed."""
         self._native.wait()
 
     @property

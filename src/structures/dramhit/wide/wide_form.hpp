@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "structures/dramhit/change_queue.hpp"
-#include "structures/dramhit/wide_record.hpp"
+#include "structures/dramhit/wide/wide_record.hpp"
 
 namespace holdfast::dramhit {
 

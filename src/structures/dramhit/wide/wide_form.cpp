@@ -1,5 +1,5 @@
 // wide_form.cpp: searches and changes of records. The order of a write: the bit `writing`, the words, the next version.
-#include "structures/dramhit/wide_form.hpp"
+#include "structures/dramhit/wide/wide_form.hpp"
 
 #include <sched.h>
 
