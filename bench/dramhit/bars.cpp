@@ -1,6 +1,5 @@
 // bars.cpp: a large table, uniform: what part of the memory's own rate it gets, and how much more than others.
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -71,26 +70,22 @@ Json study_peers(const Setup& setup) {
 }
 const Study kPeers("peers", study_peers);
 
-/// Get and put by the depth of the queue, and by how many of its lines are asked for side by side.
+/// Get and put by the depth of the queue.
 Json study_depth(const Setup& setup) {
   Json runs = Json::array();
-  for (const char* const together : {"1", "4", "16"}) {
-    setenv("HOLDFAST_TOGETHER", together, 1);
-    for (const unsigned depth : {16u, 32u, 64u, 96u}) {
-      Setup here = setup;
-      here.depth = depth;
-      Figures figures;
-      for (unsigned i = 0; i < setup.repetitions; ++i) {
-        Turns turns({"dramhit", "folklore"}, setup.items, here);
-        turns.fill(figures);
-        ask_all(turns, here, figures);
-      }
-      for (const std::string what : kAsked)
-        ratio(figures, what + "_over_folklore", "dramhit_" + what, "folklore_" + what);
-      runs.push_back({{"together", std::stoi(together)}, {"depth", depth}, {"mops", spreads(figures)}});
+  for (const unsigned depth : {8u, 16u, 24u, 32u, 48u, 64u, 96u, 127u}) {
+    Setup here = setup;
+    here.depth = depth;
+    Figures figures;
+    for (unsigned i = 0; i < setup.repetitions; ++i) {
+      Turns turns({"dramhit", "folklore"}, setup.items, here);
+      turns.fill(figures);
+      ask_all(turns, here, figures);
     }
+    for (const std::string what : kAsked)
+      ratio(figures, what + "_over_folklore", "dramhit_" + what, "folklore_" + what);
+    runs.push_back({{"depth", depth}, {"mops", spreads(figures)}});
   }
-  unsetenv("HOLDFAST_TOGETHER");
   return {{"study", "depth"}, {"items", setup.items}, {"threads", setup.threads}, {"runs", runs}};
 }
 const Study kDepth("depth", study_depth);

@@ -8,7 +8,7 @@
 
 #include "holdfast/error.hpp"
 #include "pool/medium/system.hpp"
-#include "structures/dramhit/wide/wide_record.hpp"
+#include "structures/dramhit/wide_record.hpp"
 
 namespace holdfast::dramhit {
 namespace {

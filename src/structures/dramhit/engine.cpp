@@ -22,14 +22,6 @@ const Engine& engine_for(const Format& format) {
   return portable_engine();
 }
 
-unsigned lines_together() {
-  if (const char* const asked = std::getenv("HOLDFAST_TOGETHER")) {  // for `scripts/dramhit depth`
-    if (const int lines = std::atoi(asked); lines > 0) return static_cast<unsigned>(lines);
-  }
-  __builtin_cpu_init();
-  return __builtin_cpu_is("amd") ? 16 : 4;
-}
-
 bool Engine::shares_hash(const View& view, std::uint64_t hash, const std::uint64_t* hashes, std::size_t size) const {
   constexpr std::size_t kMost = kMostDistance + 1;
   if (view.key_bytes == 8) return false;  // the hash of such a key is its own

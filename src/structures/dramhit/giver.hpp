@@ -32,9 +32,6 @@ class Giver {
     }
   }
 
-  /// How many more answers there is room for.
-  std::uint64_t room() const { return kPlain || ids_ != nullptr ? results_.room - size_ : ~std::uint64_t{0}; }
-
   /// Lets `run` give answers of its own.
   template <class Run>
   void meanwhile(const Run& run) {

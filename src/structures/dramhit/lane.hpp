@@ -12,15 +12,11 @@
 namespace holdfast::dramhit {
 
 inline constexpr unsigned kMostDepth = 128;
-/// Lines that a queue waits for at a time (measured by `scripts/dramhit depth`).
+/// Lines that a queue waits for at a time. Half of them are asked for together, and an AMD core has at most 24 misses under way
+/// (measured by `scripts/dramhit depth`).
 inline constexpr unsigned kDepth = 32;
 /// The same for sums whose answers nobody wants: those that wait take in more of their key.
 inline constexpr unsigned kDepthOfSums = 96;
-/// How many lines are asked for side by side, with nothing between, at most half of the queue (measured likewise). A few on Intel:
-/// more leave the memory idle while others are looked at, and each locked instruction waits for what came before it. On AMD a
-/// prefetch whose address is yet to be translated holds up what comes after it, so as many as can be translated at once; such
-/// a core has 24 misses under way at most.
-unsigned lines_together();
 
 /// Operations to submit: rows [next, end) of the caller's arrays.
 struct Rows {

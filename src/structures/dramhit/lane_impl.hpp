@@ -1,5 +1,5 @@
-// lane_impl.hpp: a lane over one form of items. Include only in files for one instruction set; everything depends on `Form`, so
-// that they share none of it.
+// lane_impl.hpp: a lane, and the engine, over one form of items. Include only in files for one instruction set; everything
+// depends on `Form`, so that they share none of it.
 #pragma once
 
 #include <sched.h>
@@ -17,10 +17,7 @@ template <class Form>
 class LaneFor final : public Lane {
  public:
   LaneFor(Core& core, unsigned depth)
-      : core_(core),
-        depth_(std::clamp(depth, 1u, kMostDepth - 1)),
-        together_(std::min((depth_ + 1) / 2, lines_together())),
-        form_(core.format()) {
+      : core_(core), depth_(std::clamp(depth, 1u, kMostDepth - 1)), form_(core.format()) {
     core_.join(member_);
   }
   ~LaneFor() override { core_.leave_for_good(member_); }
@@ -41,7 +38,7 @@ class LaneFor final : public Lane {
   bool flush(Results& results) override {
     enter();
     read_until(0, results);
-    with_giver(results, [&](auto& giver) { static_cast<void>(change_until(0, results, giver)); });
+    static_cast<void>(change_until(0, results));
     leave();
     return waiting() == 0;
   }
@@ -54,7 +51,6 @@ class LaneFor final : public Lane {
   using Changes = typename Form::Changes;
   using Task = typename Changes::Task;
   static constexpr std::size_t kRowsACall = 4096;  ///< after which an old view is let go
-  static constexpr unsigned kRowsAGroup = 16;
   static constexpr unsigned kMisses = 1024;
   static constexpr std::int64_t kCounted = 256;
 
@@ -83,95 +79,29 @@ class LaneFor final : public Lane {
   /// What waits for an answer needs room for it.
   bool may_change(const Results& results) const { return results.has_room() || owed_ == 0; }
 
+  unsigned most_together() const { return (depth_ + 1) / 2; }
+
   /// False: the rows up to `end` were not all taken.
   bool submit_reads(Rows& rows, std::size_t end, Results& results) {
-    bool all = true;
-    with_answers_of_reads(
-        results, [&](auto& giver, const auto& give, const auto& missed) __attribute__((always_inline)) {
-          const std::uint64_t* const ids = rows.ids;
-          RowGroup group;
-          typename Form::ReadsDone sum;
-          while (all && rows.next < end) {
-            take_group(group, rows, end);
-            const auto done = form_.take_reads(
-                group.hash, group.size, depth_, together_, giver.room(),
-                [&](unsigned i) { return ids != nullptr ? ids[group.row[i]] : group.row[i]; }, give, missed);
-            sum.answers += done.answers;
-            sum.looks += done.looks;
-            all = done.taken == group.size;
-            rows.next = all ? group.after : group.row[done.taken];
-          }
-          return sum;
-        });
-    return all;
-  }
-  /// Answers searches until no more than `left` wait; false: there is no room for more answers.
-  bool read_until(unsigned left, Results& results) {
-    if (form_.reads() <= left) return true;
-    const std::uint64_t all = form_.reads() - left;
-    std::uint64_t n = 0;
-    with_answers_of_reads(
-        results, [&](auto& giver, const auto& give, const auto& missed) __attribute__((always_inline)) {
-          n = std::min(all, giver.room());
-          return form_.drain_reads(n, give, missed);
-        });
-    return n == all;
-  }
-  /// `run(giver, give, missed)`, which answers searches, and counts of what it did.
-  template <class Run>
-  [[gnu::always_inline]] void with_answers_of_reads(Results& results, const Run& run) {
-    std::uint64_t found = 0;
-    typename Form::ReadsDone done;
-    with_giver(
-        results, [&](auto& giver) __attribute__((always_inline)) {
-          const auto give = [&](std::uint64_t id, const Answer& answer) __attribute__((always_inline)) {
-            found += answer.status == Status::found;
-            giver.give(id, answer);
-          };
-          done = run(giver, give, [this] { missed(); });
-        });
-    results.count[static_cast<unsigned>(Status::found)] += found;
-    results.count[static_cast<unsigned>(Status::not_found)] += done.answers - found;
-    operations_ += done.answers;
-    lines_ += done.looks;
-  }
-  /// Who is in the way may not be running.
-  void missed() {
-    if (++misses_ % kMisses == 0) sched_yield();
-  }
-
-  void take_group(RowGroup& group, const Rows& rows, std::size_t end) {
-    group.take(form_, rows, end, std::max(kRowsAGroup, together_));
+    RowGroup group;
+    while (rows.next < end) {
+      if (!read_until(depth_ - most_together(), results)) return false;
+      group.take(form_, rows, end, most_together());
+      form_.add_reads(group.hash, group.size, [&](unsigned i) { return id_of(rows, group.row[i]); });
+      rows.next = group.after;
+    }
+    return true;
   }
 
   bool submit_changes(Rows& rows, std::size_t end, Results& results) {
     if (!read_until(0, results)) return false;  // they came first
     with_ = rows.with;
-    const bool plain = rows.ops == nullptr && changes(rows.op) && !rows.silent && form_.takes_words(rows);
-    return plain && results.is_plain() && form_.gives_words() ? submit_changes_as<true>(rows, end, results)
-                                                              : submit_changes_as<false>(rows, end, results);
-  }
-  /// `kPlain`: all are changes of one kind, whose values are words, and their answers are wanted in plain arrays.
-  template <bool kPlain>
-  bool submit_changes_as(Rows& rows, std::size_t end, Results& results) {
     const unsigned most = sums(rows) ? std::max(depth_, kDepthOfSums) : depth_;
-    Giver<Form, kPlain> giver(results, form_);
     RowGroup group;
     while (rows.next < end) {
-      take_group(group, rows, end);
-      for (unsigned from = 0; from < group.size; from += together_) {
-        const RowPart part = group.part(from, together_);
-        if (!change_until(most - part.size, results, giver)) {
-          rows.next = group.row[from];
-          return false;
-        }
-        if constexpr (kPlain) {
-          owed_ += part.size;
-          add_changes_as<true>(rows, part);
-        } else {
-          add_changes(rows, part);
-        }
-      }
+      if (!change_until(most - most_together(), results)) return false;
+      group.take(form_, rows, end, most_together());
+      add_changes(rows, group);
       rows.next = group.after;
     }
     return true;
@@ -183,25 +113,25 @@ class LaneFor final : public Lane {
            !is_float(with_.element);
   }
 
-  void add_changes(const Rows& rows, const RowPart& part) {
-    if (!rows.silent) owed_ += part.size;
+  void add_changes(const Rows& rows, const RowGroup& group) {
+    if (!rows.silent) owed_ += group.size;
     if (rows.ops == nullptr && changes(rows.op) && form_.takes_words(rows)) {
-      add_changes_as<true>(rows, part);
+      add_changes_as<true>(rows, group);
     } else {
-      add_changes_as<false>(rows, part);
+      add_changes_as<false>(rows, group);
     }
   }
   /// `kPlain`: all are changes of one kind, which ask for lines alike, and values are words. What is needed is in registers: what is
   /// stored in a queue meanwhile might be anything.
   template <bool kPlain>
-  void add_changes_as(const Rows& given, const RowPart& part) {
+  void add_changes_as(const Rows& given, const RowGroup& group) {
     const Rows rows = given;
     const auto place = form_.placer();
     const typename Changes::State state{0, rows.op, rows.silent};
     decltype(Task::line) lines[kMostDepth];
     const auto write = [&](unsigned i, Task& task) {
-      const std::size_t row = part.row[i];
-      const std::uint64_t hash = part.hash[i];
+      const std::size_t row = group.row[i];
+      const std::uint64_t hash = group.hash[i];
       const auto at = place(hash);
       lines[i] = at.line;
       task.want = at.want;
@@ -214,41 +144,73 @@ class LaneFor final : public Lane {
     };
     if constexpr (Changes::kSums) {
       if (sums(rows)) {
-        for (unsigned i = 0; i < part.size; ++i) {
-          const std::uint64_t given = kPlain ? form_.take_word(rows, part.row[i]) : form_.take(rows, part.row[i]);
-          const bool waits = changes_.add_sum(part.hash[i], given, with_, [&](Task& task) { write(i, task); });
+        for (unsigned i = 0; i < group.size; ++i) {
+          const std::uint64_t given = kPlain ? form_.take_word(rows, group.row[i]) : form_.take(rows, group.row[i]);
+          const bool waits = changes_.add_sum(group.hash[i], given, with_, [&](Task& task) { write(i, task); });
           operations_ += !waits;
           if (waits) form_.ask_line(lines[i], Op::accumulate);
         }
         return;
       }
     }
-    changes_.add(part.size, write);
+    changes_.add(group.size, write);
     if (kPlain) {
-      form_.template ask_lines<true>(lines, part.size);
+      form_.template ask_lines<true>(lines, group.size);
     } else {
-      for (unsigned i = 0; i < part.size; ++i) form_.ask_line(lines[i], op_of(rows, part.row[i]));
+      for (unsigned i = 0; i < group.size; ++i) form_.ask_line(lines[i], op_of(rows, group.row[i]));
     }
+  }
+
+  /// Answers searches until no more than `left` wait; false: there is no room for more answers.
+  bool read_until(unsigned left, Results& results) {
+    if (form_.reads() <= left) return true;
+    const std::uint64_t all = form_.reads() - left;
+    const std::uint64_t n = results.ids != nullptr ? std::min<std::uint64_t>(all, results.room - results.size) : all;
+    std::uint64_t found = 0;
+    with_giver(results, [&](auto& giver) {
+      lines_ += form_.drain_reads(
+          n,
+          [&](std::uint64_t id, const Answer& answer) {
+            found += answer.status == Status::found;
+            giver.give(id, answer);
+          },
+          [this] { missed(); });
+    });
+    results.count[static_cast<unsigned>(Status::found)] += found;
+    results.count[static_cast<unsigned>(Status::not_found)] += n - found;
+    operations_ += n;
+    return n == all;
+  }
+  /// Who is in the way may not be running.
+  void missed() {
+    if (++misses_ % kMisses == 0) sched_yield();
   }
 
   /// Runs changes until no more than `left` lines are waited for, and there is room for others to wait behind them; false: there
   /// is no room for more answers.
-  template <bool kPlain>
-  [[gnu::always_inline]] bool change_until(unsigned left, Results& results, Giver<Form, kPlain>& giver) {
+  bool change_until(unsigned left, Results& results) {
     while (changes_.lines() > left || !changes_.has_room_behind()) {
-      if (owed_ != 0 && giver.room() == 0) return false;
-      change_some(changes_.lines() > left ? changes_.lines() - left : 1, results, giver);
+      if (!may_change(results)) return false;
+      change_some(changes_.lines() > left ? changes_.lines() - left : 1, results);
     }
     return true;
   }
 
   /// Looks at the lines of the next `n` changes, or of fewer. One after the other: to look at several before the first of them is
   /// made costs more, in memory and in cache, on AMD and Intel, than the wait for its locked instruction.
+  void change_some(unsigned n, Results& results) {
+    if (results.is_plain() && form_.gives_words()) {
+      change_and_give<true>(n, results);
+    } else {
+      change_and_give<false>(n, results);
+    }
+  }
   template <bool kPlain>
-  [[gnu::always_inline]] void change_some(unsigned n, Results& results, Giver<Form, kPlain>& giver) {
+  void change_and_give(unsigned n, Results& results) {
+    Giver<Form, kPlain> giver(results, form_);
     const index::Combining with = with_;  // all in registers
     unsigned done = 0, on = 0;
-    for (n = with_room(n, giver); n != 0; --n) {
+    for (n = with_room(n, results); n != 0; --n) {
       Task& task = changes_.pop();
       if (changes_.waits_behind(task)) [[unlikely]]
         continue;
@@ -265,16 +227,16 @@ class LaneFor final : public Lane {
         changes_.push_again(task);
       } else {
         giver.meanwhile([&] { go_on(task, turn, answer, results); });
-        n = with_room(n - 1, giver) + 1;
+        n = with_room(n - 1, results) + 1;
       }
     }
     operations_ += done;
     lines_ += done + on;
   }
   /// Of `n` operations those whose answers there is room for.
-  template <bool kPlain>
-  unsigned with_room(unsigned n, const Giver<Form, kPlain>& giver) const {
-    return owed_ == 0 ? n : static_cast<unsigned>(std::min<std::uint64_t>(n, giver.room()));
+  unsigned with_room(unsigned n, const Results& results) const {
+    if (results.ids == nullptr || owed_ == 0) return n;
+    return static_cast<unsigned>(std::min<std::size_t>(n, results.room - results.size));
   }
 
   template <class Giver>
@@ -383,7 +345,7 @@ class LaneFor final : public Lane {
   }
 
   Core& core_;
-  const unsigned depth_, together_;
+  const unsigned depth_;
   Member member_;
   const View* view_ = nullptr;
   std::uint64_t number_ = 0;  ///< the view's; 0: none yet
@@ -394,6 +356,37 @@ class LaneFor final : public Lane {
   index::Combining with_;
   Form form_;
   Changes changes_;
+};
+
+/// `Owner` is the form for the only thread that changes a partition, or void.
+template <class Form, class Owner>
+class EngineFor final : public Engine {
+ public:
+  const char* tile() const override { return Form::kName; }
+  std::unique_ptr<Lane> lane(Core& core, unsigned depth) const override {
+    return std::make_unique<LaneFor<Form>>(core, depth);
+  }
+  std::unique_ptr<Lane> owner_lane([[maybe_unused]] Core& core, [[maybe_unused]] unsigned depth) const override {
+    if constexpr (std::is_void_v<Owner>) {
+      return nullptr;
+    } else {
+      return std::make_unique<LaneFor<Owner>>(core, depth);
+    }
+  }
+  bool move(const View& from, const View* to, std::uint64_t begin, std::uint64_t end,
+            std::uint64_t& items) const override {
+    for (std::uint64_t line = begin; line < end; ++line) {
+      if (!Form::move(from, to, line, items)) return false;
+    }
+    return true;
+  }
+  void thaw(const View& view, std::uint64_t begin, std::uint64_t end) const override {
+    for (std::uint64_t line = begin; line < end; ++line) Form::thaw(view, line);
+  }
+  std::size_t items_of(const View& view, std::uint64_t line, std::uint64_t from, std::byte* keys, std::byte* values,
+                       std::uint64_t* hashes, std::size_t room) const override {
+    return Form::items_of(view, line, from, keys, values, hashes, room);
+  }
 };
 
 }  // namespace holdfast::dramhit

@@ -64,6 +64,7 @@ class NarrowForm {
   /// The same for `n` lines that will be changed, or will not.
   template <bool kChanges>
   [[gnu::always_inline]] static void ask_lines(Line* const* lines, unsigned n) {
+#pragma GCC unroll 8
     for (unsigned i = 0; i < n; ++i) ask_line(lines[i], kChanges ? Op::insert : Op::find);
   }
   void ask_next(Task& task) const {
@@ -111,17 +112,20 @@ class NarrowForm {
   bool reads_apart() const { return true; }
   bool no_reads() const { return reads_.empty(); }
   unsigned reads() const { return reads_.size(); }
-  using ReadsDone = typename ReadQueue<Memory, Tile>::Done;
-  template <class IdOf, class Give, class Missed>
-  [[gnu::always_inline]] ReadsDone take_reads(const std::uint64_t* hashes, unsigned n, unsigned depth,
-                                              unsigned together, std::uint64_t room, const IdOf& id_of,
-                                              const Give& give, const Missed& missed) {
+  template <class IdOf>
+  [[gnu::always_inline]] void add_reads(const std::uint64_t* hashes, unsigned n, const IdOf& id_of) {
     const auto place = placer();
-    const auto place_of = [&](unsigned i) { return place(hashes[i]); };
-    return reads_.take(n, depth, together, room, place_of, id_of, give, missed);
+    Line* lines[kMostDepth];
+    const auto place_of = [&](unsigned i) {
+      const At at = place(hashes[i]);
+      lines[i] = at.line;
+      return at;
+    };
+    reads_.add(n, place_of, id_of);
+    ask_lines<false>(lines, n);
   }
   template <class Give, class Missed>
-  [[gnu::always_inline]] ReadsDone drain_reads(std::uint64_t n, const Give& give, const Missed& missed) {
+  [[gnu::always_inline]] std::uint64_t drain_reads(std::uint64_t n, const Give& give, const Missed& missed) {
     return reads_.drain(n, give, missed);
   }
   /// After set_view; `old` is the form as it was before.

@@ -1,4 +1,4 @@
-// row_group.hpp: rows of a batch that are taken, and hashed, together.
+// row_group.hpp: rows of a batch that are taken together, so that their lines are asked for together.
 #pragma once
 
 #include <algorithm>
@@ -9,20 +9,14 @@
 
 namespace holdfast::dramhit {
 
-/// Rows of a group whose lines are asked for one after another, with nothing between.
-struct RowPart {
-  const std::size_t* row;
-  const std::uint64_t* hash;
-  unsigned size;
-};
-
+/// Their lines are asked for one after another, and nothing else between: a prefetch whose address is yet to be translated holds up
+/// what comes after it (AMD), and a branch that depends on what a line holds, predicted wrong, ends what the processor has
+/// begun. So as many translations as it can have run at once; where memory is large they take longest.
 struct RowGroup {
   std::size_t row[kMostDepth];
   std::uint64_t hash[kMostDepth];
   unsigned size = 0;
   std::size_t after = 0;  ///< the rows before this one are in it, or skipped
-
-  RowPart part(unsigned from, unsigned most) const { return {row + from, hash + from, std::min(most, size - from)}; }
 
   /// Of the rows from `rows.next` to `end` the first, at most `most`.
   template <class Form>

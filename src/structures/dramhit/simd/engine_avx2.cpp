@@ -1,5 +1,5 @@
 // engine_avx2.cpp: the table's engine, compiled for avx2 tiles.
-#include "structures/dramhit/engine_impl.hpp"
+#include "structures/dramhit/lane_impl.hpp"
 #include "structures/dramhit/narrow_form.hpp"
 #include "structures/dramhit/simd/tile_avx2.hpp"
 

@@ -1,5 +1,5 @@
 // engine_portable.cpp: the table's engine, compiled for portable tiles.
-#include "structures/dramhit/engine_impl.hpp"
+#include "structures/dramhit/lane_impl.hpp"
 #include "structures/dramhit/narrow_form.hpp"
 #include "structures/dramhit/simd/tile.hpp"
 

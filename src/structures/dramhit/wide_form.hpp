@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "structures/dramhit/change_queue.hpp"
-#include "structures/dramhit/wide/wide_record.hpp"
+#include "structures/dramhit/wide_record.hpp"
 
 namespace holdfast::dramhit {
 
@@ -58,18 +58,11 @@ class WideForm {
   bool reads_apart() const { return false; }
   bool no_reads() const { return true; }
   unsigned reads() const { return 0; }
-  struct ReadsDone {
-    unsigned taken = 0;
-    std::uint64_t answers = 0, looks = 0;
-  };
-  template <class IdOf, class Give, class Missed>
-  ReadsDone take_reads(const std::uint64_t*, unsigned, unsigned, unsigned, std::uint64_t, const IdOf&, const Give&,
-                       const Missed&) {
-    return {};
-  }
+  template <class IdOf>
+  void add_reads(const std::uint64_t*, unsigned, const IdOf&) {}
   template <class Give, class Missed>
-  ReadsDone drain_reads(std::uint64_t, const Give&, const Missed&) {
-    return {};
+  std::uint64_t drain_reads(std::uint64_t, const Give&, const Missed&) {
+    return 0;
   }
   void restart_reads(const Geometry&, const Word*) {}
   const Geometry& geometry() const { return geometry_; }

@@ -1,9 +1,9 @@
 // wide_form.cpp: searches and changes of records. The order of a write: the bit `writing`, the words, the next version.
-#include "structures/dramhit/wide/wide_form.hpp"
+#include "structures/dramhit/wide_form.hpp"
 
 #include <sched.h>
 
-#include "structures/dramhit/engine_impl.hpp"
+#include "structures/dramhit/lane_impl.hpp"
 
 namespace holdfast::dramhit {
 namespace {
