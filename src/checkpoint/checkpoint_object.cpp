@@ -60,8 +60,8 @@ CheckpointObject::CheckpointObject(std::shared_ptr<memory::PoolFile> pool, std::
     : Object(std::move(pool), number, use.label, use.flush), copies_(copies) {}
 
 CheckpointObject::~CheckpointObject() {
-  if (forked()) {                          // it was closed before, so no thread waits
-    static_cast<void>(device_.release());  // CUDA did not come along
+  if (forked()) {  // its checkpoint went before the fork, so no thread waits; and CUDA did not come along
+    static_cast<void>(device_.release());
     return;
   }
   stop();

@@ -85,6 +85,21 @@ TEST_F(ForkedObjects, ACheckpointOfTheParentEndsAtOnce) {
   EXPECT_EQ(checkpoint.restore().step, 2u);
 }
 
+TEST_F(ForkedObjects, AStateThatOutlivesItsCheckpointEndsAtOnce) {
+  SavedState state;
+  {
+    Checkpoint checkpoint = Checkpoint::create(pool, "model");
+    const std::uint64_t word = 7;
+    const TensorView tensors[] = {{"x", ElementType::u64, {1}, &word}};
+    checkpoint.save(1, tensors).wait();
+    state = checkpoint.restore();
+  }
+  EXPECT_TRUE(holds_in_child([&] {
+    const SavedState last = std::move(state);
+    return true;
+  }));
+}
+
 TEST_F(ForkedObjects, ATicketOfTheParentIsDoneOrRefused) {
   Checkpoint checkpoint = Checkpoint::create(pool, "model", {.copies = 2});
   const std::vector<std::uint64_t> data(1'000'000, 7);

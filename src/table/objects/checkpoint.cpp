@@ -15,8 +15,12 @@ class Checkpoint::Impl : public table::OpenObject {
   explicit Impl(std::shared_ptr<checkpoint::CheckpointObject> object)
       : number_(object->number()), path_(object->path()), object_(std::move(object)) {}
   ~Impl() override {
-    // The end of its condition variable would wait for the parent's thread, which did not come along.
-    if (forked()) new std::shared_ptr(std::move(object_));
+    if (forked()) {
+      // The end of its condition variable would wait for the parent's thread, which did not come along.
+      new std::shared_ptr(std::move(object_));
+    } else if (object_) {
+      object_->stop();  // a SavedState may keep the object, and a child drop it
+    }
   }
   std::uint32_t number() const override { return number_; }
   const std::string& path() const override { return path_; }
