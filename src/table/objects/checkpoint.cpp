@@ -2,6 +2,7 @@
 #include "holdfast/checkpoint.hpp"
 
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "checkpoint/checkpoint_object.hpp"
@@ -17,7 +18,7 @@ class Checkpoint::Impl : public table::OpenObject {
   ~Impl() override {
     if (forked()) {
       // The end of its condition variable would wait for the parent's thread, which did not come along.
-      new std::shared_ptr(std::move(object_));
+      static_cast<void>(new (std::nothrow) std::shared_ptr(std::move(object_)));
     } else if (object_) {
       object_->stop();  // a SavedState may keep the object, and a child drop it
     }
