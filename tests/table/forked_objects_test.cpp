@@ -39,6 +39,7 @@ bool holds_in_child(const std::function<bool()>& works) {
   }
   int status = 0;
   waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << "a child did not end by itself";
   return status == 0;
 }
 
@@ -105,7 +106,7 @@ TEST_F(ForkedObjects, ATicketOfTheParentIsDoneOrRefused) {
   const std::vector<std::uint64_t> data(1'000'000, 7);
   const TensorView tensors[] = {{"x", ElementType::u64, {data.size()}, data.data()}};
   int refused = 0;
-  for (std::uint64_t step = 1; step <= kForks; ++step) {
+  for (std::uint64_t step = 1; step <= kForks && !HasFailure(); ++step) {
     const SaveTicket ticket = checkpoint.save(step, tensors);
     const auto waits = [&] { return is_refused([&] { ticket.wait(); }); };
     const auto ends = [&] {
