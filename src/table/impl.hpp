@@ -96,13 +96,13 @@ class Table::Impl {
   Lock pass_changing() const;
   void must_be_open() const;
   void finish();
-  bool forked() const { return process_ != memory::fork_generation(); }
+  bool forked() const { return !process_.is_this(); }
   std::string inherited() const;
 
   // Who waits for `changing_` does not stand in the way of searches, which take `open_` alone.
   mutable Gate changing_{Gate::Rank::changes, pool_name, this};
   mutable Gate open_{Gate::Rank::use, pool_name, this};
-  const unsigned process_ = memory::fork_generation();  // asked before any gate: what is behind them may be closing
+  const memory::OwningProcess process_;  // asked before any gate: what is behind them may be closing
   std::shared_ptr<Pool::Impl> pool_;
   std::unique_ptr<gphash::TableObject> object_;
   table::Choice choice_;

@@ -44,7 +44,7 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   std::string label_of(const std::string& name) const { return path + ":" + name; }
 
  private:
-  bool is_own() const { return process_ == memory::fork_generation(); }
+  bool is_own() const { return process_.is_this(); }
   void require_own() const;  ///< throws TableClosed in a forked child, where somebody may have held a lock at the fork
   /// Null if it is closed; waits for it if it is closing.
   std::shared_ptr<Table::Impl> find_open(std::uint32_t number) const;
@@ -62,7 +62,7 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   std::unique_lock<Gate> pass() const;
 
   mutable Gate gate_{Gate::Rank::pool, this, nullptr};
-  const unsigned process_ = memory::fork_generation();
+  const memory::OwningProcess process_;
   mutable std::mutex file_mutex_;           ///< guards what follows, for a moment: who looks at a pool passes no gate
   std::shared_ptr<memory::PoolFile> file_;  ///< null: closed
   struct Opened {

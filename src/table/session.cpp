@@ -59,7 +59,7 @@ void SessionGate::commit(std::uint64_t number, void* stream) {
 }
 
 void SessionGate::end(std::uint64_t number) {
-  if (getpid() != process_) return;  // a forked child has no GPU, and the session is its parent's
+  if (!process_.is_this()) return;  // a forked child has no GPU, and the session is its parent's
   const std::lock_guard lock(mutex_);
   if (number == 0 || !is_open(number)) return;
   struct Ended {

@@ -4,8 +4,6 @@
 // Who changes the table looks here when it has passed the first gate, and goes back and waits if a session is open.
 #pragma once
 
-#include <unistd.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -15,6 +13,7 @@
 #include <utility>
 
 #include "gphash/machine.hpp"
+#include "pool/medium/fork.hpp"
 
 namespace holdfast {
 
@@ -44,7 +43,7 @@ class SessionGate {
   void refuse_own_of_locked() const;
 
   const std::string path_;
-  const int process_ = getpid();
+  const memory::OwningProcess process_;
   mutable std::mutex mutex_;
   mutable std::condition_variable ended_;
   std::atomic<std::uint64_t> open_{0};  ///< its number

@@ -22,14 +22,14 @@ class Workers::Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  bool is_here() const { return process_ == memory::fork_generation(); }
+  bool is_here() const { return process_.is_this(); }
   void run(unsigned wanted, const std::function<void(unsigned, unsigned)>& part);
 
  private:
   unsigned start(unsigned wanted);
   void serve(unsigned number);
 
-  const unsigned process_ = memory::fork_generation();
+  const memory::OwningProcess process_;
   std::mutex busy_;  // held by the caller whose job the team has
   std::mutex mutex_;
   std::condition_variable wake_, done_;

@@ -106,7 +106,7 @@ std::string system_message(const std::string& path, const std::string& what, int
 File& File::operator=(File&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(fd_, other.fd_);
-  std::swap(generation_, other.generation_);
+  std::swap(process_, other.process_);
   return *this;
 }
 

@@ -33,7 +33,7 @@ struct FileRange {
 class File {
  public:
   File() = default;
-  File(File&& other) noexcept : path_(std::move(other.path_)), fd_(other.fd_), generation_(other.generation_) {
+  File(File&& other) noexcept : path_(std::move(other.path_)), fd_(other.fd_), process_(other.process_) {
     other.fd_ = -1;
   }
   File& operator=(File&& other) noexcept;
@@ -53,7 +53,7 @@ class File {
   /// Unlocks and closes it. In a forked child it is closed already, and the lock is the parent's.
   void close() noexcept;
   /// True in a process forked from the one that opened it.
-  bool forked() const { return is_open() && generation_ != fork_generation(); }
+  bool forked() const { return is_open() && !process_.is_this(); }
 
   FileFacts facts() const;
   /// Reads up to `bytes` at `offset`; returns how many there were.
@@ -72,12 +72,12 @@ class File {
   void sync_data() const;
 
  private:
-  File(std::string path, int fd) : path_(std::move(path)), fd_(fd), generation_(fork_generation()) {}
+  File(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   static int open_watched(const std::string& path, int flags);
 
   std::string path_;
   int fd_ = -1;
-  unsigned generation_ = 0;  ///< of the process that opened it
+  OwningProcess process_;
 };
 
 /// Seeks the holes of a file that stands still. To find the end of a hole, or of data, the kernel may walk over all that is behind it, on

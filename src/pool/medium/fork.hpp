@@ -8,6 +8,16 @@ namespace holdfast::memory {
 /// Changes with each fork, in the child. What was opened under another number belongs to the parent.
 unsigned fork_generation();
 
+/// The process in which it was made, and what it is a member of.
+class OwningProcess {
+ public:
+  /// False in a child that was forked since. To be asked before any lock: a thread that did not come along may hold it.
+  bool is_this() const { return generation_ == fork_generation(); }
+
+ private:
+  unsigned generation_ = fork_generation();
+};
+
 /// While one lives, no fork of this process goes ahead.
 class NoFork {
  public:

@@ -21,11 +21,11 @@ class OpenObject {
   virtual void close() = 0;
 
  protected:
-  /// In a process forked from the one that opened it. Asked before any lock: a thread that did not come along may hold it.
-  bool forked() const { return process_ != memory::fork_generation(); }
+  /// In a process forked from the one that opened it.
+  bool forked() const { return !process_.is_this(); }
 
  private:
-  const unsigned process_ = memory::fork_generation();
+  const memory::OwningProcess process_;
 };
 
 /// What makes one within an edit, and what opens one; `label` is how messages name it.

@@ -85,7 +85,7 @@ class Delegation {
 
   unsigned partitions() const { return static_cast<unsigned>(owners_.size()); }
   /// False in a child of fork, where the partitions' threads are not.
-  bool is_here() const { return process_ == memory::fork_generation(); }
+  bool is_here() const { return process_.is_this(); }
   /// Throws TableClosed where they are not.
   void must_be_here() const;
   bool is_full(unsigned partition) const { return owners_[partition]->full.load(std::memory_order_relaxed); }
@@ -118,7 +118,7 @@ class Delegation {
   void stop();
 
   Core& core_;
-  const unsigned process_ = memory::fork_generation();
+  const memory::OwningProcess process_;
   std::vector<std::unique_ptr<Owner>> owners_;
   std::vector<std::thread> threads_;
   std::atomic<std::uint64_t> producers_changed_{0};
