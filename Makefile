@@ -47,7 +47,8 @@ demo: .cache/installed-shipped-$(GPU) ## two tables made, loaded, killed in mid-
 
 test: .cache/installed-checked-$(GPU) ## every test, bounded; built once, with assertions
 	ctest --test-dir build/checked --output-on-failure -j $(CMAKE_BUILD_PARALLEL_LEVEL) --no-tests=error
-	python -m pytest -q -n auto --maxprocesses 4 --dist loadfile tests/python
+	python -m pytest -q -n auto --maxprocesses 4 --dist loadfile -m 'not alone' tests/python
+	[[ $(gpu) == OFF ]] || python -m pytest -q -m alone tests/python
 
 bench: .cache/installed-shipped-$(GPU) ## every CPU benchmark; writes bench/results, docs/img and the documents' figures
 	@python -m bench all

@@ -11,11 +11,12 @@ unsigned fork_generation();
 /// The process in which it was made, and what it is a member of.
 class OwningProcess {
  public:
+  OwningProcess() : generation_(fork_generation()) {}
   /// False in a child that was forked since. To be asked before any lock: a thread that did not come along may hold it.
   bool is_this() const { return generation_ == fork_generation(); }
 
  private:
-  unsigned generation_ = fork_generation();
+  unsigned generation_;
 };
 
 /// While one lives, no fork of this process goes ahead.

@@ -130,12 +130,13 @@ def test_torch_tensors_are_saved_from_the_gpu_and_come_back(tmp_path: Path) -> N
 
 
 @no_gpu
-def test_a_state_for_which_gpu_memory_has_no_room_twice(tmp_path: Path) -> None:
+@pytest.mark.alone
+def test_a_state_for_which_gpu_memory_has_no_room_twice(folder: Path) -> None:
     """Staging it is refused, and nothing is lost; saving it without, or with room again, works."""
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     runtime = cupy.cuda.runtime
     array = cupy.full(64 << 20, 1, dtype=cupy.float32)
-    with hf.Checkpoint(tmp_path / "a.hold", copies=3) as checkpoint:
+    with hf.Checkpoint(folder / "a.hold", copies=3) as checkpoint:  # what a GPU cannot map, a save does not stage
         checkpoint.save({"a": array[:1000]}, 1).wait()
         checkpoint.save({"a": array}, 2, stage=False).wait()
         taken = []
