@@ -71,7 +71,7 @@ inline Json recovery_study(Setup setup) {
   for (std::uint64_t slots = 3 * kMi; slots <= setup.most_slots; slots *= 4) {
     setup.items = slots / 4 * 3;
     if (!run_victim("holdfast-link-bench", setup)) {
-      say("the process to be killed ended by itself");
+      say("%s", "the process to be killed ended by itself");
       failed = true;
       break;
     }
