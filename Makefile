@@ -32,7 +32,7 @@ define install
 	@[[ $(gpu) == OFF ]] || scripts/cuda-toolkit
 	@echo "building ($(1), GPU=$(gpu))"
 	@$(pip_install) -Cbuild-dir=build/$(1) -Ccmake.build-type=$(2) -Ccmake.define.HOLDFAST_TESTS=$(3) \
-	  -Ccmake.define.HOLDFAST_EXAMPLES=$(3) -Ccmake.define.CMAKE_UNITY_BUILD=$(3) -Ccmake.define.HOLDFAST_BENCH=ON -Ccmake.define.GPU=$(gpu)
+	  -Ccmake.define.HOLDFAST_EXAMPLES=$(3) -Ccmake.define.CMAKE_UNITY_BUILD=ON -Ccmake.define.HOLDFAST_BENCH=ON -Ccmake.define.GPU=$(gpu)
 	@cmake --install build/$(1) --component bench --prefix $$(python -c 'import sysconfig; print(sysconfig.get_path("platlib"))') >/dev/null
 	@rm -f .cache/installed-* && touch $@
 endef
