@@ -41,12 +41,17 @@ class DriverImpl final : public Upkeep<Tile, Shape, kMayFlush> {
           Group::skip(work.rows, row);
           continue;
         }
-        const Candidate candidates(view, Group::key_of(view, work, row));
-        const bool searches = mixed && !holdfast::changes(work.rows.op_of(row));
-        const bool is_early = searches && !changed.may_have(candidates.hash());
-        if (mixed && !searches) changed.add(candidates.hash());
-        Flight* const flight = new (is_early ? early + early_count++ : flights + count++) Flight(row, candidates);
-        aside |= candidates.aside();
+        const index::Key key = Group::key_of(view, work, row);
+        bool is_early = false;
+        if (mixed) {
+          const std::uint64_t hash = Candidate(view, key).hash();
+          const bool searches = !holdfast::changes(work.rows.op_of(row));
+          is_early = searches && !changed.may_have(hash);
+          if (!searches) changed.add(hash);
+        }
+        // Made where it stays: a copy by wide loads of what was just written in words waits until the words are in the cache.
+        Flight* const flight = new (is_early ? early + early_count++ : flights + count++) Flight(row, view, key);
+        aside |= flight->candidates.aside();
         Group::Ask::tags(view, flight->candidates);
       }
       if (!work.changes) {
