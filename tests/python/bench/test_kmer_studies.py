@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 from bench.frame import report, results
 from bench.frame.main import app
-from bench.kmers import counters, plots
+from bench.kmers import commands, counters, plots
 from bench.kmers.generate import Reads, write_fastq
 
 pytest.importorskip("pyarrow")
@@ -47,6 +48,14 @@ def test_gzip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         0 < content["results"]["reading_of_library"]["median"] <= content["results"]["inflating_of_library"]["median"]
     )
     assert "ISA-L alone" in report.rewrite("<!-- figures: kmers-gzip kmers-gzip.json -->\n<!-- end -->\n", tmp_path)
+
+
+def test_the_suite_asks_for_no_program_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for path, suite in (("/usr/bin/igzip", [("kmers-gzip", {})]), (None, [])):
+        with monkeypatch.context() as patched:
+            patched.setattr(shutil, "which", lambda name, path=path: path)
+            assert importlib.reload(commands).SUITE == suite
+    importlib.reload(commands)
 
 
 def test_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
