@@ -10,57 +10,90 @@
 namespace holdfast::bench::dramhit {
 namespace {
 
-/// Get before and after ten times the capacity came and went.
+/// Items that come and go in order, in one table.
+class Churn {
+ public:
+  static constexpr std::size_t kRows = 1 << 16;
+
+  /// Takes items `first` and those after it, as many as fit three quarters.
+  Churn(const Setup& setup, std::uint64_t first)
+      : operations_(setup.operations),
+        items_(setup.items / kRows * kRows),
+        first_(first),
+        table_({.capacity = setup.items, .threads = setup.threads, .grows = false, .populate = true}) {
+    for (std::uint64_t at = 0; at < items_; at += kRows) put(first_ + at);
+  }
+
+  std::uint64_t first() const { return first_; }
+  std::uint64_t slots() const { return table_.slots(); }
+
+  /// The oldest rows go, new ones come.
+  void turn() {
+    for (std::size_t r = 0; r < kRows; ++r) keys_[r] = key_of(first_ + r, 3);
+    if (table_.erase(keys_.data(), kRows).of(Status::erased) != kRows) throw Error("a key was not erased");
+    put(first_ + items_);
+    first_ += kRows;
+  }
+
+  struct Read {
+    double mops, lines;  ///< of an operation
+  };
+  Read read(std::uint64_t seed) {
+    Random random(seed);
+    const MemoryStats::Work before = table_.stats().work;
+    std::vector<std::uint64_t> out(kRows);
+    double seconds = 0;
+    std::uint64_t done = 0;
+    for (; done < operations_; done += kRows) {
+      for (std::size_t r = 0; r < kRows; ++r) keys_[r] = key_of(first_ + random.below(items_), 3);
+      const auto start = Clock::now();
+      table_.find(keys_.data(), out.data(), kRows);
+      seconds += seconds_since(start);
+      for (std::size_t r = 0; r < kRows; ++r) {
+        if (out[r] != value_of(keys_[r])) throw Error("a value is wrong");
+      }
+    }
+    const MemoryStats::Work after = table_.stats().work;
+    return {static_cast<double>(done) / seconds / 1e6, static_cast<double>(after.lines - before.lines) /
+                                                           static_cast<double>(after.operations - before.operations)};
+  }
+
+ private:
+  void put(std::uint64_t first) {
+    for (std::size_t r = 0; r < kRows; ++r) values_[r] = value_of(keys_[r] = key_of(first + r, 3));
+    if (table_.insert(keys_.data(), values_.data(), kRows).of(Status::inserted) != kRows) {
+      throw Error("a key found no slot");
+    }
+  }
+
+  const std::uint64_t operations_, items_;
+  std::uint64_t first_;
+  MemoryTable table_;
+  std::vector<std::uint64_t> keys_ = std::vector<std::uint64_t>(kRows), values_ = std::vector<std::uint64_t>(kRows);
+};
+
+/// Get in a table in which ten times its capacity came and went, and in one that was just filled with what is left: in turns, since
+/// a machine may be another minutes later.
 Json study_churn(const Setup& setup) {
+  constexpr unsigned kTurns = 5;
   std::vector<double> fresh, churned, slower, fresh_lines, churned_lines;
   for (unsigned i = 0; i < setup.repetitions; ++i) {
-    MemoryTable table({.capacity = setup.items, .threads = setup.threads, .grows = false, .populate = true});
-    constexpr std::size_t kRows = 1 << 16;
-    std::vector<std::uint64_t> keys(kRows), values(kRows), gone(kRows);
-    const auto put = [&](std::uint64_t first) {
-      for (std::size_t r = 0; r < kRows; ++r) values[r] = value_of(keys[r] = key_of(first + r, 3));
-      if (table.insert(keys.data(), values.data(), kRows).of(Status::inserted) != kRows) {
-        throw Error("a key found no slot");
-      }
-    };
-    const std::uint64_t items = setup.items / kRows * kRows;
-    std::vector<double> lines;
-    const auto read = [&](std::uint64_t first) {
-      Random random(i + 1);
-      double seconds = 0;
-      const MemoryStats::Work before = table.stats().work;
-      std::vector<std::uint64_t> out(kRows);
-      std::uint64_t done = 0;
-      for (; done < setup.operations; done += kRows) {
-        for (std::size_t r = 0; r < kRows; ++r) keys[r] = key_of(first + random.below(items), 3);
-        const auto start = Clock::now();
-        table.find(keys.data(), out.data(), kRows);
-        seconds += seconds_since(start);
-        for (std::size_t r = 0; r < kRows; ++r) {
-          if (out[r] != value_of(keys[r])) throw Error("a value is wrong");
-        }
-      }
-      const MemoryStats::Work after = table.stats().work;
-      lines.push_back(static_cast<double>(after.lines - before.lines) /
-                      static_cast<double>(after.operations - before.operations));
-      return static_cast<double>(done) / seconds / 1e6;
-    };
     progress("churn: filling, repetition " + std::to_string(i + 1));
-    for (std::uint64_t at = 0; at < items; at += kRows) put(at);
-    fresh.push_back(read(0));
-    const std::uint64_t turns = table.slots() * 10 / kRows;
-    std::uint64_t last = 0;
+    Churn old(setup, 0);
+    const std::uint64_t turns = old.slots() * 10 / Churn::kRows;
     for (std::uint64_t t = 0; t < turns; ++t) {
       if (t % (turns / 10 + 1) == 0) progress("churn: " + std::to_string(t * 100 / turns) + "% have come and gone");
-      last = items + t * kRows;
-      for (std::size_t r = 0; r < kRows; ++r) gone[r] = key_of(last + r - items, 3);
-      if (table.erase(gone.data(), kRows).of(Status::erased) != kRows) throw Error("a key was not erased");
-      put(last);
+      old.turn();
     }
-    churned.push_back(read(last + kRows - items));
-    fresh_lines.push_back(lines[0]);
-    churned_lines.push_back(lines[1]);
-    slower.push_back(100 * (1 - churned.back() / fresh.back()));
+    Churn young(setup, old.first());
+    for (unsigned turn = 0; turn < kTurns; ++turn) {
+      const Churn::Read now = young.read(turn + 1), then = old.read(turn + 1);
+      fresh.push_back(now.mops);
+      churned.push_back(then.mops);
+      slower.push_back(100 * (1 - then.mops / now.mops));
+      fresh_lines.push_back(now.lines);
+      churned_lines.push_back(then.lines);
+    }
   }
   return {{"study", "churn"},
           {"items", setup.items},
