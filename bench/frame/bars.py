@@ -10,7 +10,7 @@ import json
 import operator
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,11 @@ class Bar:
     unit: str
     file: str | None = None
     field: str | None = None
+
+    @property
+    def machine(self) -> str:
+        """Whose result answers it; empty where nothing does yet."""
+        return self.file.split("/")[0] if self.file else ""
 
 
 @dataclass(frozen=True)
@@ -110,6 +115,15 @@ def _bar(issue: int, table: dict[str, Any], where: str) -> Bar:
     return Bar(issue=issue, **table)
 
 
+def _only(bars: list[Bar], wanted: Sequence[Any] | None, of: Callable[[Bar], Any], none: str) -> list[Bar]:
+    """The bars of which `of` is one that is wanted; all where none is. Raises ValueError where one has no bar."""
+    if not wanted:
+        return bars
+    if missing := [name for name in wanted if name not in map(of, bars)]:
+        raise ValueError(f"{none} {', '.join(map(str, sorted(missing)))}")
+    return [bar for bar in bars if of(bar) in wanted]
+
+
 def answer(bar: Bar, folder: Path, root: Path | None = None) -> Answer:
     """Compares a bar with the result below `folder` that answers it, and its code with the checkout at `root`."""
     if bar.file is None or bar.field is None:
@@ -176,15 +190,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     root = machine.ROOT
     parser = argparse.ArgumentParser(prog="python -m bench bars", description=__doc__)
     parser.add_argument("--issue", type=int, action="append", help="only bars of this issue; may be repeated")
+    parser.add_argument(
+        "--machine", action="append", help="only bars that a result of this machine answers; may be repeated"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--bars", type=Path, default=root / "bench" / "bars", help="the folder of bars")
     parser.add_argument("--results", type=Path, default=root / "bench" / "results", help="the folder of results")
     given = parser.parse_args(arguments)
     try:
         bars = load(given.bars)
-        if missing := sorted(set(given.issue or ()) - {bar.issue for bar in bars}):
-            raise ValueError(f"{given.bars}: no bars of issue {', '.join(map(str, missing))}")
-        bars = [bar for bar in bars if not given.issue or bar.issue in given.issue]
+        bars = _only(bars, given.issue, lambda bar: bar.issue, f"{given.bars}: no bars of issue")
+        bars = _only(
+            bars, given.machine, lambda bar: bar.machine, f"{given.bars}: none of the bars asks for a result of"
+        )
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2

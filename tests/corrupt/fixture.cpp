@@ -12,9 +12,26 @@
 
 namespace holdfast::test::corrupt {
 
+namespace {
+
+/// A name for pools of this process, which leaves none of them behind.
+struct PoolPath {
+  const pid_t owner = getpid();
+  const std::string path = "/dev/shm/holdfast-corrupt-" + std::to_string(owner);
+  PoolPath() = default;
+  PoolPath(const PoolPath&) = delete;
+  PoolPath& operator=(const PoolPath&) = delete;
+  ~PoolPath() {
+    if (getpid() != owner) return;
+    for (const char* const suffix : {"", "-case"}) std::remove((path + suffix).c_str());
+  }
+};
+
+}  // namespace
+
 const std::string& pool_path() {
-  static const std::string path = "/dev/shm/holdfast-corrupt-" + std::to_string(getpid());
-  return path;
+  static const PoolPath made;
+  return made.path;
 }
 
 const std::vector<Image>& images() {

@@ -12,12 +12,6 @@
 #include "gphash/cpu/prefetch.hpp"
 #include "gphash/cpu/simd/tile.hpp"
 
-#if defined(HOLDFAST_SANITIZED)  // cmake/Defaults.cmake
-#define HOLDFAST_FLATTEN
-#else
-#define HOLDFAST_FLATTEN [[gnu::flatten]]
-#endif
-
 namespace holdfast::machine::cpu {
 
 /// Groups of operations. A group is a stage at a time, and all its prefetches are on their way together.

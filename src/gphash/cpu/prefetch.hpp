@@ -5,6 +5,13 @@
 #include "gphash/protocol/address.hpp"
 #include "pool/medium/persist.hpp"
 
+/// Before a function that is to be one with all that it calls. A sanitized build does without: it takes a compiler too long.
+#if defined(HOLDFAST_SANITIZED)  // cmake/Defaults.cmake
+#define HOLDFAST_FLATTEN
+#else
+#define HOLDFAST_FLATTEN [[gnu::flatten]]
+#endif
+
 namespace holdfast::machine::cpu {
 
 template <class Tile, class Shape>

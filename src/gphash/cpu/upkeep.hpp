@@ -2,9 +2,11 @@
 // here depends on `Tile`, so that files compiled for different instruction sets share none of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
+#include "gphash/cpu/bucket_items.hpp"
 #include "gphash/cpu/copy_search.hpp"
 #include "gphash/cpu/driver.hpp"
 #include "gphash/cpu/epochs.hpp"
@@ -21,6 +23,7 @@ class Upkeep : public Driver {
   using Memory = CpuMemory<Tile, kMayFlush>;
   using Candidate = Candidates<Shape>;
   using Ask = Prefetch<Tile, Shape>;
+  using Items = BucketItems<Tile, Shape>;
 
  public:
   Upkeep(const index::RuntimeShape& shape, const memory::Persist& persist) : persist_(persist) {
@@ -55,41 +58,31 @@ class Upkeep : public Driver {
             Scan& scan) const final {
     const CellFree owned(persist_);
     const Memory& memory = owned.memory;
-    const unsigned slots = view_.shape.slots();
+    const index::View<Shape> view = view_;
     for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
-      std::uint64_t words[index::kMaxLanes / 8] = {};
-      for (unsigned s = 0; s < slots; ++s) {
-        std::uint64_t key = 0, word = 0;
-        std::uint8_t tag = 0;
-        Slot* const slot = view_.slot(rank, bucket, s);
-        const index::SlotState state = index::inspect_slot(memory, view_, rank, bucket, slot, key, word, tag);
-        if (state == index::SlotState::empty) continue;
-        if (state == index::SlotState::torn) {
-          ++scan.torn;
-          if (repair) index::clear_torn(memory, slot);
-          continue;
+      std::uint64_t* const tags = view.tags + view.tag_index(rank, bucket);
+      for (unsigned first = 0; first < view.shape.slots(); first += 8) {
+        if (view.in_slot() && !view.wide()) {
+          const Items items(view, rank, bucket, first);
+          if (items.all_belong()) {  // as all do, but in damaged pools
+            scan.items += count_bits(items.occupied());
+            memory.poke(tags + first / 8, items.tags());
+            continue;
+          }
         }
-        if (state != index::SlotState::occupied) {
-          report(scan.damage, state, rank, bucket, s, key, word);
-          continue;
-        }
-        words[s / 8] |= std::uint64_t{tag} << (8 * (s & 7));
-        ++scan.items;
-        if (!view_.in_slot() && !mark_live(cells, word, scan)) scan.shared_cells.push_back(slot);
+        memory.poke(tags + first / 8, scan_slots(memory, rank, bucket, first, repair, cells, scan));
       }
-      std::uint64_t* const tags = view_.tags + view_.tag_index(rank, bucket);
-      for (unsigned i = 0; i < view_.words_per_bucket(); ++i) memory.poke(tags + i, words[i]);
     }
   }
 
-  void drop_copies(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Scan& scan) const final {
+  HOLDFAST_FLATTEN void drop_copies(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair,
+                                    Scan& scan) const final {
     CellFree reader(persist_);
-    CopySearch<Tile, Memory, Shape> search(reader.memory, view_, repair, scan);
+    const index::View<Shape> view = view_;
+    CopySearch<Tile, Memory, Shape> search(reader.memory, view, repair, scan);
     for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
-      for (unsigned s = 0; s < view_.shape.slots(); ++s) {
-        const Slot* const slot = view_.slot(rank, bucket, s);
-        const std::uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
-        if (key != 0) search.add(Candidate(view_, index::slot_key(view_, slot, key, slot->word)), {rank, bucket, s});
+      for (unsigned first = 0; first < view.shape.slots(); first += 8) {
+        search.add(view, Items(view, rank, bucket, first), {rank, bucket, first});
       }
     }
     search.finish();
@@ -206,6 +199,32 @@ class Upkeep : public Driver {
     Tally tally;
     Memory memory;
   };
+
+  /// Reads up to eight slots one by one, and returns their tag word.
+  std::uint64_t scan_slots(const Memory& memory, unsigned rank, std::uint64_t bucket, unsigned first, bool repair,
+                           CellSet& cells, Scan& scan) const {
+    std::uint64_t tags = 0;
+    for (unsigned s = first; s < std::min(first + 8, view_.shape.slots()); ++s) {
+      std::uint64_t key = 0, word = 0;
+      std::uint8_t tag = 0;
+      Slot* const slot = view_.slot(rank, bucket, s);
+      const index::SlotState state = index::inspect_slot(memory, view_, rank, bucket, slot, key, word, tag);
+      if (state == index::SlotState::empty) continue;
+      if (state == index::SlotState::torn) {
+        ++scan.torn;
+        if (repair) index::clear_torn(memory, slot);
+        continue;
+      }
+      if (state != index::SlotState::occupied) {
+        report(scan.damage, state, rank, bucket, s, key, word);
+        continue;
+      }
+      tags |= std::uint64_t{tag} << (8 * (s - first));
+      ++scan.items;
+      if (!view_.in_slot() && !mark_live(cells, word, scan)) scan.shared_cells.push_back(slot);
+    }
+    return tags;
+  }
 
   /// False if a slot that was read before names the cell, too.
   static bool mark_live(CellSet& cells, std::uint64_t word, Scan& scan) {

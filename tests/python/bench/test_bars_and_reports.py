@@ -50,6 +50,12 @@ def test_a_bar_of_two_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert bars.main([*bar_file(tmp_path, both), "--json"]) == 1
     answers = json.loads(capsys.readouterr().out)
     assert [(a["bar"]["id"], a["state"]) for a in answers] == [("1.a@one", "met"), ("1.a@two", "missed")]
+    assert bars.main([*bar_file(tmp_path, both), "--machine", "one"]) == 0
+    assert bars.main([*bar_file(tmp_path, both), "--machine", "two"]) == 1
+    assert bars.main([*bar_file(tmp_path, both), "--machine", "one", "--machine", "two"]) == 1
+    capsys.readouterr()
+    assert bars.main([*bar_file(tmp_path, both), "--machine", "three"]) == 2
+    assert "none of the bars asks for a result of three" in capsys.readouterr().err
     for wrong in ('machines = []\nfile = "{machine}/r.json"', 'machines = ["one"]\nfile = "r.json"', "machines = 1"):
         assert bars.main(bar_file(tmp_path, f"{entry('a', '>=', 2, None)}{wrong}\n")) == 2
         assert "machines must be" in capsys.readouterr().err

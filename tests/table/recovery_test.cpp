@@ -1,28 +1,38 @@
-// recovery_test.cpp: what a crash or damage may leave in a pool, planted by hand, as the GPU's recovery finds it.
+// recovery_test.cpp: what a crash or damage may leave in a pool, planted by hand, as each machine's recovery finds it.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
-#include "fixture.hpp"
 #include "gphash/layout.hpp"
 #include "gphash/protocol/address.hpp"
 #include "gphash/table_object.hpp"
+#include "support/numbers.hpp"
 
 namespace holdfast::test {
 namespace {
 
 using machine::Layout;
 
+constexpr std::uint64_t kSeed = 77;  // of every table's hash
+
 struct Items {
   std::uint32_t value_bytes, key_bytes;
+  std::string device;  ///< which recovers
 };
 
 /// A closed pool with items, which the CPU wrote, and a way to plant what a crash could have left.
 class Planted {
  public:
-  explicit Planted(const Items& of, std::size_t items = 300) : key_bytes_(of.key_bytes) {
+  explicit Planted(const Items& of, std::size_t items = 300) : key_bytes_(of.key_bytes), device_(of.device) {
     const std::uint32_t value_bytes = of.value_bytes;
     CreateOptions options;
     options.shape.key_bytes = of.key_bytes;
@@ -31,7 +41,7 @@ class Planted {
     options.shape.capacity = 400;
     options.runtime.device = "cpu";
     options.overwrite = true;
-    NumberedTable table(Table::create(path_.str(), options), kSeed);
+    NumberedTable table(Table::create(path_, options), kSeed);
     for (std::size_t i = 0; i < items; ++i) keys_.push_back(i * 0x9e3779b97f4a7c15);  // key 0 among them
     values_.resize(items * value_bytes);
     for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = static_cast<std::uint8_t>(i * 7 + i / 256);
@@ -39,27 +49,32 @@ class Planted {
     table.close();
   }
 
+  Planted(const Planted&) = delete;
+  Planted& operator=(const Planted&) = delete;
+  ~Planted() { unlink(path_.c_str()); }
+
   /// Opens the pool as nobody's table and lets `change` write to it; then it ends without a clean mark.
   void plant(const std::function<void(gphash::TableObject&, const Layout&)>& change) {
-    auto pool = memory::PoolFile::open(path_.str(), memory::Access::read_write);
+    auto pool = memory::PoolFile::open(path_, memory::Access::read_write);
     const auto directory = pool->directory();
-    const auto table = gphash::TableObject::open(std::move(pool), directory->objects.at(0), {.label = path_.str()});
+    const auto table = gphash::TableObject::open(std::move(pool), directory->objects.at(0), {.label = path_});
     table->mark_changed();
     change(*table, machine::layout_of(*table, {}, table->shape().top_level));
   }
 
   /// Leaves the first copy of the superblock as a kill in the middle of writing it does.
   void tear_superblock() const {
-    std::fstream file(path_.str(), std::ios::binary | std::ios::in | std::ios::out);
+    std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(offsetof(memory::Superblock, generation));
     file.put('\x7f');
     ASSERT_TRUE(file.good());
   }
 
+  std::unique_ptr<NumberedTable> open() const { return open(device_); }
   std::unique_ptr<NumberedTable> open(const std::string& device) const {
     OpenOptions options;
     options.runtime.device = device;
-    return std::make_unique<NumberedTable>(Table::open(path_.str(), options), kSeed);
+    return std::make_unique<NumberedTable>(Table::open(path_, options), kSeed);
   }
 
   std::string refusal(const std::string& device) const {
@@ -88,7 +103,8 @@ class Planted {
 
  private:
   const std::uint32_t key_bytes_;
-  PoolPath path_{"-planted"};
+  const std::string device_;
+  const std::string path_ = "/dev/shm/holdfast-recovery-" + std::to_string(getpid());
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint8_t> values_;
 };
@@ -108,14 +124,14 @@ bool is_empty(const Layout& layout, const index::Slot& slot) {
   return slot.key == 0 && (slot.word == 0 || layout.key_decides());
 }
 
-/// The slot of a key, and an empty one among its candidates.
+/// The slot of a key, and an empty one among its candidates, of hash location `of` if one is asked for.
 struct Places {
   index::Slot* taken = nullptr;
   index::Slot* empty = nullptr;
   unsigned taken_lane = 0, empty_lane = 0;
 };
 
-Places places_of(const Layout& layout, const index::Key& key) {
+Places places_of(const Layout& layout, const index::Key& key, std::optional<unsigned> of = {}) {
   const index::Candidates<index::RuntimeShape> candidates(layout, key);
   Places places;
   for (LaneMask left = candidates.distinct(layout); left != 0; left &= left - 1) {
@@ -125,7 +141,8 @@ Places places_of(const Layout& layout, const index::Key& key) {
     for (unsigned i = 0; same && layout.wide() && i < layout.key_words(); ++i)
       same = index::wide_key(slot)[i] == candidates.key_word(Quiet{}, i);
     if (same) places.taken = slot, places.taken_lane = lane;
-    if (is_empty(layout, *slot)) places.empty = slot, places.empty_lane = lane;
+    const bool wanted = !of || candidates.place(layout, lane).j == *of;
+    if (wanted && is_empty(layout, *slot)) places.empty = slot, places.empty_lane = lane;
   }
   return places;
 }
@@ -145,10 +162,14 @@ index::Slot* taken_slot(const Layout& layout, index::Slot* from) {
   return from;
 }
 
-class GpuRecovery : public testing::TestWithParam<Items> {};
+class Recovery : public testing::TestWithParam<Items> {
+ protected:
+  void SetUp() override {
+    if (std::string why; GetParam().device == "cuda" && cuda_devices(&why) == 0) GTEST_SKIP() << why;
+  }
+};
 
-TEST_P(GpuRecovery, SmallTornSlotsAreEmptied) {
-  HOLDFAST_NEEDS_GPU();
+TEST_P(Recovery, SmallTornSlotsAreEmptied) {
   if (GetParam().value_bytes <= 8 || GetParam().key_bytes > 8)
     GTEST_SKIP() << "no slot is torn: its first word decides";
   Planted pool(GetParam());
@@ -157,27 +178,25 @@ TEST_P(GpuRecovery, SmallTornSlotsAreEmptied) {
     empty_slot(layout, 0)->word = 7;
     empty_slot(layout, 1)->word = 9;
   });
-  const auto table = pool.open("cuda");
+  const auto table = pool.open();
   EXPECT_EQ(table->stats().recovery.repaired_slots, 3u);
   pool.verify(*table);
 }
 
-TEST_P(GpuRecovery, SmallAMendedSuperblockIsNoError) {
-  HOLDFAST_NEEDS_GPU();
+TEST_P(Recovery, SmallAMendedSuperblockIsNoError) {
   Planted pool(GetParam());
   pool.tear_superblock();
-  const auto table = pool.open("cuda");
+  const auto table = pool.open();
   pool.verify(*table);
   EXPECT_EQ(table->check().repairs.size(), 1u);
 }
 
-TEST_P(GpuRecovery, SmallSecondCopiesAreDropped) {
-  HOLDFAST_NEEDS_GPU();
+TEST_P(Recovery, SmallSecondCopiesAreDropped) {
   Planted pool(GetParam());
   std::uint64_t planted = 0;
   pool.plant([&](gphash::TableObject&, const Layout& layout) {
     for (std::size_t i = 1; i < 40; ++i) {
-      const Places places = places_of(layout, index::given_key<Quiet>(layout, pool.key(i).data()));
+      const Places places = places_of(layout, index::given_key<Quiet>(layout, pool.key(i).data()), i % 2);
       ASSERT_NE(places.taken, nullptr);
       if (places.empty == nullptr) continue;
       copy_slot(layout, places.empty, places.taken);
@@ -185,13 +204,12 @@ TEST_P(GpuRecovery, SmallSecondCopiesAreDropped) {
     }
   });
   ASSERT_GT(planted, 5u);
-  const auto table = pool.open("cuda");
+  const auto table = pool.open();
   EXPECT_EQ(table->stats().recovery.finished_moves, planted);
   pool.verify(*table);
 }
 
-TEST_P(GpuRecovery, SmallAnInterruptedResizeIsFinished) {
-  HOLDFAST_NEEDS_GPU();
+TEST_P(Recovery, SmallAnInterruptedResizeIsFinished) {
   Planted pool(GetParam());
   std::uint64_t below = 0;
   pool.plant([&](gphash::TableObject& opened, const Layout& layout) {
@@ -211,15 +229,14 @@ TEST_P(GpuRecovery, SmallAnInterruptedResizeIsFinished) {
     }
   });
   ASSERT_GT(below, 0u);
-  const auto table = pool.open("cuda");
+  const auto table = pool.open();
   EXPECT_EQ(table->check().rehashed, below);
   pool.verify(*table);
   table->close();
   pool.verify(*pool.open("cpu"));
 }
 
-TEST_P(GpuRecovery, SmallDamageIsRefusedInTheWordsOfTheCpu) {
-  HOLDFAST_NEEDS_GPU();
+TEST_P(Recovery, SmallDamageIsRefusedInTheSameWords) {
   const bool heap = GetParam().value_bytes > 8, wide = GetParam().key_bytes > 8;
   std::set<std::string> messages;
   const auto expect_refused = [&](const std::function<void(gphash::TableObject&, const Layout&)>& change) {
@@ -227,7 +244,7 @@ TEST_P(GpuRecovery, SmallDamageIsRefusedInTheWordsOfTheCpu) {
     pool.plant(change);
     const std::string message = pool.refusal("cpu");
     EXPECT_NE(message, "none");
-    EXPECT_EQ(pool.refusal("cuda"), message);
+    EXPECT_EQ(pool.refusal(GetParam().device), message);
     messages.insert(message);
   };
   if (wide) {
@@ -271,7 +288,19 @@ TEST_P(GpuRecovery, SmallDamageIsRefusedInTheWordsOfTheCpu) {
   EXPECT_EQ(messages.size(), heap ? 4u : 2u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Values, GpuRecovery, testing::Values(Items{8, 8}, Items{24, 8}, Items{8, 16}, Items{24, 128}));
+std::vector<Items> everywhere() {
+  std::vector<Items> all;
+  for (const char* const device : {"cpu", "cuda"}) {
+    for (const Items& of : {Items{8, 8, device}, Items{24, 8, device}, Items{8, 16, device}, Items{24, 128, device}})
+      all.push_back(of);
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Values, Recovery, testing::ValuesIn(everywhere()), [](const auto& info) {
+  const Items& of = info.param;
+  return of.device + "_" + std::to_string(of.key_bytes) + "_to_" + std::to_string(of.value_bytes);
+});
 
 }  // namespace
 }  // namespace holdfast::test
