@@ -128,7 +128,6 @@ bool is_empty(const Layout& layout, const index::Slot& slot) {
 struct Places {
   index::Slot* taken = nullptr;
   index::Slot* empty = nullptr;
-  unsigned taken_lane = 0, empty_lane = 0;
 };
 
 Places places_of(const Layout& layout, const index::Key& key, std::optional<unsigned> of = {}) {
@@ -140,9 +139,9 @@ Places places_of(const Layout& layout, const index::Key& key, std::optional<unsi
     bool same = slot->key == candidates.stored_key();
     for (unsigned i = 0; same && layout.wide() && i < layout.key_words(); ++i)
       same = index::wide_key(slot)[i] == candidates.key_word(Quiet{}, i);
-    if (same) places.taken = slot, places.taken_lane = lane;
+    if (same) places.taken = slot;
     const bool wanted = !of || candidates.place(layout, lane).j == *of;
-    if (wanted && is_empty(layout, *slot)) places.empty = slot, places.empty_lane = lane;
+    if (wanted && is_empty(layout, *slot)) places.empty = slot;
   }
   return places;
 }
