@@ -112,7 +112,7 @@ def throughput_latency(content: Json, path: Path) -> Path:
     axes.set_yscale("log")
     axes.set_xlabel(f"M operations/s, batches of {run['batch']:,} to {last['batch']:,}, {first}-byte values")
     axes.set_ylabel("median latency of a batch, µs")
-    legend(axes)
+    legend(axes, loc="upper left", bbox_to_anchor=(1, 1))  # lines like these leave no place of their own
     return save(figure, path)
 
 
