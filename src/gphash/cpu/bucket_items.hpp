@@ -12,7 +12,7 @@ namespace holdfast::machine::cpu {
 
 /// The items in up to eight slots of a bucket, those of one tag word. For tables in which a key word alone says whether its slot is
 /// occupied, while nothing changes these slots. Loops over eight words without a branch, for a compiler to make vector instructions
-/// of: branches on what a slot holds, which cannot be predicted, took half of a recovery's time. `Tile`: what it is compiled for.
+/// of: branches on what a slot holds, which cannot be predicted, made a recovery a quarter to a third slower. `Tile`: what it is compiled for.
 template <class Tile, class Shape>
 class BucketItems {
  public:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scripts_as_modules
 
 from bench.against import ratios, runs, sides
 from bench.frame import timing
@@ -125,3 +126,18 @@ def test_each_side_has_the_benchmarks_where_its_commit_has_them(tmp_path: Path) 
 
 def test_the_baseline_is_a_commit() -> None:
     assert len(sides.baseline()) == 40 and int(sides.baseline(), 16)
+
+
+@pytest.mark.parametrize("what", ["run", "build", "pack"])
+def test_a_python_that_cannot_build_says_which_can(
+    what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = scripts_as_modules.load("against-baseline", monkeypatch)
+    monkeypatch.setattr("sys.argv", ["against-baseline", what])
+    monkeypatch.setattr(script.importlib.util, "find_spec", lambda _: None)
+    if what == "pack":  # which builds nothing
+        assert script.parsed().what == what
+        return
+    with pytest.raises(SystemExit, match="2"):
+        script.parsed()
+    assert "run this script by .venv/bin/python" in capsys.readouterr().err
