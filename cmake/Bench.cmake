@@ -13,6 +13,7 @@ if(HOLDFAST_CUDA)
     target_include_directories(holdfast-${name}-bench PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
     target_link_libraries(holdfast-${name}-bench PRIVATE holdfast_cuda holdfast_options CLI11::CLI11
                                                          nlohmann_json::nlohmann_json)
+    add_dependencies(holdfast_cuda_all holdfast-${name}-bench)
   endforeach()
 endif()
 

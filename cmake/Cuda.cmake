@@ -45,6 +45,8 @@ else()
   endif()
 endif()
 
+# All that only a build with CUDA has, for CI, which builds the rest elsewhere.
+add_custom_target(holdfast_cuda_all)
 if(HOLDFAST_CUDA)
   message(STATUS "GPU: on (${HOLDFAST_CUDA_WHY})")
   set(CMAKE_CUDA_STANDARD 20)

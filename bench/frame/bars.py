@@ -141,7 +141,9 @@ def answer(bar: Bar, folder: Path, root: Path | None = None) -> Answer:
     if isinstance(measured, bool) or not isinstance(measured, int | float):
         return Answer(bar, "unanswered", why=f"{bar.field} is {measured!r}, not a number")
     met = _HOLDS[bar.comparison](measured, bar.target)
-    stale, below = code.changed(root, content.get("code", {})) if root else ([], [])
+    stale, below = code.changed(root, content["code"]) if root and "code" in content else ([], [])
+    if root and "code" not in content:
+        stale = ["it does not say what code it measured, which has"]
     return Answer(
         bar,
         "met" if met else "missed",

@@ -166,8 +166,7 @@ __device__ bool TableRef<Key, Value, Configuration>::look_up(const Tile& tile, c
   const index::View<Shape>& view = table_->template view<Shape>();
   const Memory memory(*table_, view);
   const index::Candidates<Shape> candidates(view, key_of(view, key));
-  index::Found found = index::find(warp, memory, view, candidates);
-  while (!found.settled) found = index::find(warp, memory, view, candidates);
+  const index::Found found = index::find_settled(warp, memory, view, candidates);
   if (!found.item) return false;
   const std::byte* value = nullptr;
   if (!kMayLieInSlot || !view.in_slot()) {

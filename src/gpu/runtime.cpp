@@ -39,7 +39,7 @@ void check(cudaError_t code, const char* doing) {
   std::string message = std::string("CUDA failed while ") + doing + ": " + cudaGetErrorName(code) + " (" +
                         cudaGetErrorString(code) + "). ";
   if (code == cudaErrorMemoryAllocation) {
-    message += "Free some GPU memory, or open the table with device=\"cpu\".";
+    message += "Free some GPU memory, or open the pool with device=\"cpu\".";
   } else if (is_sticky(code)) {
     message +=
         "This process can use the GPU no more. Nothing that was acknowledged is lost: open the pool in a new process.";
@@ -52,7 +52,7 @@ void check(cudaError_t code, const char* doing) {
 OnDevice::OnDevice(int device) {
   check(cudaGetDevice(&before_), "asking for the present GPU");
   if (before_ != device) {
-    check(cudaSetDevice(device), "choosing the table's GPU");
+    check(cudaSetDevice(device), "choosing a GPU");
     changed_ = true;
   }
   check(cudaThreadExchangeStreamCaptureMode(&mode_), "preparing for captures");
@@ -66,10 +66,10 @@ OnDevice::~OnDevice() {
 void require_stream(cudaStream_t stream, int device) {
   if (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return;
   int its = device;
-  check(cudaStreamGetDevice(stream, &its), "asking which GPU the batch's stream is on");
+  check(cudaStreamGetDevice(stream, &its), "asking which GPU the stream is on");
   if (its != device) {
-    throw InvalidArgument("stream is on GPU " + std::to_string(its) + ", but the table is on GPU " +
-                          std::to_string(device) + ": give a stream of the table's GPU");
+    throw InvalidArgument("stream is on GPU " + std::to_string(its) + ", but it is for GPU " + std::to_string(device) +
+                          ": give a stream of that one");
   }
 }
 

@@ -17,6 +17,12 @@ bool may_change(const Batch& batch, OpSet ops) {
   return std::any_of(batch.mask + batch.from, batch.mask + batch.size, [](std::uint8_t byte) { return byte != 0; });
 }
 
+/// Whether it takes the way of changes, which sessions keep out: a GPU's searches look at no operation a row, so batches with one
+/// each take it there.
+bool runs_as_change(const Batch& batch, OpSet ops, const table::Choice& choice) {
+  return ops.changes() || (batch.ops != nullptr && choice.device >= 0);
+}
+
 /// What rows that have not run read, from `from` on: nothing.
 void read_nothing(const Batch& batch, std::size_t from, std::uint32_t value_bytes) {
   const std::size_t rest = batch.size - from;
@@ -52,7 +58,7 @@ BatchResult Table::run(const Batch& batch) {
   BatchResult result;
   {
     Impl::Change use;
-    if (ops.changes()) {
+    if (runs_as_change(batch, ops, impl_->choice())) {
       use = impl_->change();
     } else {
       use.open = impl_->use();

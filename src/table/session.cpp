@@ -38,8 +38,10 @@ void SessionGate::refuse_own() const {
 
 void SessionGate::refuse_own_of_locked() const {
   if (!is_open() || began_ != std::this_thread::get_id()) return;
-  throw InvalidArgument("a session that this thread began is open on " + path_ +
-                        ", and all else that changes or exports the table waits for its end: commit it first");
+  throw InvalidArgument(
+      "a session that this thread began is open on " + path_ +
+      ", and all else that changes or exports the table, or gives each row an operation of its own, waits for "
+      "its end: commit it first");
 }
 
 void SessionGate::has_ended() {

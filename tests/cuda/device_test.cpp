@@ -205,6 +205,30 @@ TEST(GpuBadInput, HostPointersThatClaimToBeOnTheGpuAreRefused) {
   gpu.verify();
 }
 
+class GpuCodes : public testing::TestWithParam<Shape> {};
+
+/// Nobody has looked at codes in GPU memory: those that no operation has are answered, and change nothing.
+TEST_P(GpuCodes, SmallOnesThatNoOperationHasDoNothing) {
+  HOLDFAST_NEEDS_GPU();
+  GpuTable gpu(GetParam());
+  const TestStream stream;
+  ASSERT_NO_FATAL_FAILURE(round_on_gpu(gpu, stream, 200, 200, false, Op::insert));
+  Rows rows = gpu.some_rows(400, 300, true, Op::find);
+  for (std::size_t i = 0; i < rows.ops.size(); ++i) rows.ops[i] = static_cast<std::uint8_t>(kOps + i % (256 - kOps));
+  const GpuRows there(gpu, rows);
+  Batch batch = there.batch(stream.stream);
+  batch.ops = there.ops();
+  gpu.table->run(batch);
+  stream.wait();
+  there.copy_back(rows);
+  EXPECT_EQ(rows.statuses, std::vector<Status>(rows.statuses.size(), Status::not_run));
+  gpu.verify();
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, GpuCodes,
+                         testing::Values(Shape{8, 2, 2, 8, kNeverOrdered}, Shape{8, 2, 2, 8, 1},
+                                         Shape{128, 2, 2, 8, kNeverOrdered}, Shape{128, 2, 2, 8, 1}));
+
 TEST(GpuBadInput, APoolOnAnOrdinaryFileSystemIsRefused) {
   HOLDFAST_NEEDS_GPU();
   const std::string path = "holdfast-cuda-test-" + std::to_string(getpid()) + ".hold";

@@ -90,5 +90,20 @@ TEST(ChangePaths, AreChosenByRoomAndByWhoWaits) {
   }
 }
 
+TEST(PairPaths, AreChosenByRowsAndByWhatHasCopies) {
+  EXPECT_EQ(path_of(PairFacts{.rows = kOrderPairsFrom - 1}), PairPath::resolved);
+  EXPECT_EQ(path_of(PairFacts{.rows = kOrderPairsFrom}), PairPath::ordered);
+  EXPECT_EQ(path_of(PairFacts{.rows = 10, .order_from = 10}), PairPath::ordered);
+  EXPECT_EQ(path_of(PairFacts{.rows = kOrderPairsFrom, .order_from = ~std::uint64_t{0}}), PairPath::resolved);
+  for (unsigned bits = 0; bits < 8; ++bits) {
+    const PairFacts facts{.rows = 1u << 20,
+                          .changes = true,
+                          .reads = (bits & 1) != 0,
+                          .phases_pay = (bits & 2) != 0,
+                          .resident = (bits & 4) != 0};
+    EXPECT_EQ(path_of(facts), bits == 6 ? PairPath::phases : PairPath::repeated) << bits;
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::machine::cuda

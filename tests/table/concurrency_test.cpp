@@ -273,6 +273,27 @@ TEST_P(Counting, OneInserterOfAKeyWins) {
   EXPECT_TRUE(table_->check().errors.empty());
 }
 
+/// Nothing begins again where nobody else is: not the reads either of what their own batch has changed.
+TEST_P(Concurrency, OneCallerAloneRetriesNothing) {
+  constexpr std::size_t kRows = 500;
+  std::vector<std::uint64_t> keys(kRows), values(kRows * kBytes / 8);
+  std::vector<std::uint8_t> ops(kRows);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    keys[i] = i / 2;
+    ops[i] = static_cast<std::uint8_t>(i % 2 == 0 ? Op::insert : Op::find);
+  }
+  Batch batch;
+  batch.size = kRows;
+  batch.keys = keys.data();
+  batch.ops = ops.data();
+  batch.values = values.data();
+  batch.out = values.data();
+  const BatchResult result = table_->run(batch);
+  EXPECT_EQ(result.of(Status::inserted), kRows / 2);
+  EXPECT_EQ(result.of(Status::found), kRows / 2);
+  EXPECT_EQ(table_->stats().work.retries, 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Keys, Concurrency, testing::Values(8u, 16u, 128u));
 INSTANTIATE_TEST_SUITE_P(Keys, Counting, testing::Values(8u, 32u));
 

@@ -119,11 +119,6 @@ bool Cells::reclaim() {
   return !retired_.empty();
 }
 
-std::uint64_t Cells::total() const {
-  const std::lock_guard lock(mutex_);
-  return total_;
-}
-
 std::uint64_t Cells::free() const {
   const std::lock_guard lock(mutex_);
   return free_;

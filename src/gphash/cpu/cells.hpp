@@ -55,7 +55,6 @@ class Cells final : public CellSet {
   /// Frees retired cells that are no longer read. True if anything is still there.
   bool reclaim();
 
-  std::uint64_t total() const;
   std::uint64_t free() const;  ///< without the retired ones
   bool is_free(std::uint64_t cell) const;
 

@@ -43,7 +43,7 @@ class CpuMachine final : public Machine {
   struct Counted;
   struct PerThread;
 
-  // cpu_batch.cpp: batches
+  // cpu_machine.cpp: batches
   void run_chunk(Work& work, std::size_t base, std::size_t size, Share& share);
   std::size_t rows_of_chunk(const Batch& batch, std::size_t from) const;
   void run_share(Work work, Share& share);

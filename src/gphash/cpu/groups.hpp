@@ -255,11 +255,10 @@ struct Groups {
                                                      const Candidate& candidates, Tally& tally) {
     const Tile tile;
     index::Found found;
-    do {
+    while (!(found = index::find(tile, memory, view, candidates)).settled) {
       ++tally.retries;
-      found = index::find(tile, memory, view, candidates);
-      if (!found.settled) sched_yield();
-    } while (!found.settled);
+      sched_yield();
+    }
     return found;
   }
 

@@ -259,7 +259,7 @@ class CudaMemory {
         .fetch_add(static_cast<std::uint64_t>(std::int64_t{change}), ::cuda::memory_order_relaxed);
   }
   __device__ void count_items(int change) const { items_ += change; }
-  /// Exports do not follow moves on a GPU: they list their keys before (cuda_batch.cpp).
+  /// Exports do not follow moves on a GPU: they list their keys before (CudaTable::begin_moves).
   __device__ void note_move(const index::Slot*, const index::Slot*) const { ++moves_; }
   __device__ void count_claim_miss() const { ++claim_misses_; }
   __device__ void count_retry() const { ++retries_; }

@@ -73,4 +73,32 @@ constexpr ChangePath path_of(const ChangeFacts& facts) {
   return facts.waited || !facts.fits ? ChangePath::repeated : ChangePath::row_by_row;
 }
 
+inline constexpr std::uint64_t kOrderPairsFrom = 1 << 10;  ///< rows of a search
+
+/// The paths of a batch for keys and values of any length. Values are copied out part by part on all of them.
+///
+/// | path     | taken where                                             | how                                            |
+/// |----------|---------------------------------------------------------|------------------------------------------------|
+/// | ordered  | it searches, and rows are many                          | resolve, order by cell, gather                 |
+/// | resolved | it searches, and rows are few                           | resolve, gather                                |
+/// | phases   | it changes and reads nothing, buckets have copies, and rows are many | all rows, phase by phase; then what is left over |
+/// | repeated | any other change                                        | row by row, again and again, growing the table |
+enum class PairPath : std::uint8_t { ordered, resolved, phases, repeated };
+
+/// What its path depends on.
+struct PairFacts {
+  std::uint64_t rows = 0;
+  std::uint64_t order_from = 0;  ///< as the user gave it; 0: as measured
+  bool changes = false;
+  bool reads = false;       ///< values
+  bool phases_pay = false;  ///< as for a change of keys of fixed length
+  bool resident = false;    ///< all buckets have copies
+};
+
+constexpr PairPath path_of(const PairFacts& facts) {
+  if (facts.changes) return facts.phases_pay && facts.resident && !facts.reads ? PairPath::phases : PairPath::repeated;
+  return facts.rows >= (facts.order_from != 0 ? facts.order_from : kOrderPairsFrom) ? PairPath::ordered
+                                                                                    : PairPath::resolved;
+}
+
 }  // namespace holdfast::machine::cuda

@@ -21,7 +21,6 @@ inline constexpr Held kNothing = 0x7fff'ffff;  ///< it is absent
 inline constexpr Held kOld = kNothing - 1;     ///< the value from before the batch
 inline constexpr Held kSum =
     kNothing - 2;  ///< what `after_row` makes of the rows up to here: a sum, or a value with a new column
-inline constexpr std::size_t kMostEffectRows = kSum;
 
 /// What a key holds after some operations, by whether it was there before them.
 struct Effect {
@@ -107,7 +106,7 @@ HOLDFAST_BOTH constexpr Writes combined(const Writes& first, const Writes& secon
 /// Of one row. `before`: the effect of the key's rows before it.
 HOLDFAST_BOTH inline Writes writes_of(const Rows& rows, std::size_t row, const Effect& before) {
   const Op op = rows.op_of(row);
-  if (op == Op::erase) return {0, 0, 1};
+  if (act_of(op, true) == Act::removes) return {0, 0, 1};
   const auto writes = [op](Held held) {
     const Status status = status_of(op, held != kNothing);
     return status == Status::inserted || status == Status::updated ? 1u : 0u;

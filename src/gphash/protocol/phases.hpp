@@ -49,11 +49,11 @@ struct Plan {
 
 /// What rows of an operation can ask of the phases.
 HOLDFAST_BOTH constexpr bool may_place(Op op) { return takes_value(op); }
-HOLDFAST_BOTH constexpr bool may_retire(Op op) {
-  return op == Op::insert_or_assign || op == Op::assign || op == Op::erase || op == Op::accumulate;
+HOLDFAST_BOTH constexpr bool may_retire(Op op) { return act_of(op, true) != Act::keeps; }
+HOLDFAST_BOTH constexpr bool may_sum(Op op) { return act_of(op, true) == Act::combines; }
+HOLDFAST_BOTH constexpr bool may_change_key(Op op) {
+  return act_of(op, false) != Act::keeps || act_of(op, true) == Act::removes;
 }
-HOLDFAST_BOTH constexpr bool may_sum(Op op) { return op == Op::accumulate; }
-HOLDFAST_BOTH constexpr bool may_change_key(Op op) { return op != Op::assign && changes(op); }
 HOLDFAST_BOTH constexpr bool needs_cell(Change change) { return change == Change::add || change == Change::replace; }
 
 /// Says what a run is to do, by the effect of all its rows on the item that its key has, or has not. Outcomes other than `done`

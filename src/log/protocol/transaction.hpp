@@ -19,7 +19,6 @@ namespace holdfast::log {
 /// What an entry of a transaction's log begins with: where the location is, in words of 4 bytes, and how many it has.
 inline constexpr std::uint32_t kUndoWords = 2;
 inline constexpr std::uint32_t kMostUpdateWords = kMostEntryBytes / 4 - kUndoWords;
-inline constexpr std::uint64_t kMostUndoOffset = std::uint64_t{1} << 48;
 
 struct Undo {
   std::uint32_t words[kUndoWords];

@@ -160,6 +160,13 @@ TEST(GpuSession, SmallErrors) {
     std::uint64_t cursor = 0, keys[1];
     EXPECT_THROW(begin(table), InvalidArgument);  // this thread would wait for itself
     EXPECT_THROW(table.insert(&key, &key, 1), InvalidArgument);
+    const auto find = static_cast<std::uint8_t>(Op::find);
+    Batch mixed;
+    mixed.size = 1;
+    mixed.keys = &key;
+    mixed.ops = &find;
+    mixed.out = keys;
+    EXPECT_THROW(table.run(mixed), InvalidArgument);  // it takes the way of changes, although it only reads
     EXPECT_THROW(table.export_batch(cursor, keys, nullptr, 1), InvalidArgument);
     EXPECT_THROW(table.sync(), InvalidArgument);
     EXPECT_THROW(table.check(), InvalidArgument);

@@ -72,6 +72,10 @@ def test_a_result_is_stale_when_its_rooms_have_changed(root: Path, capsys: pytes
     table.rename(table.with_name("other.hpp"))
     code._files.cache_clear()
     assert state()[0] == ["src/structures/dramhit"], "files have names"
+    told = json.loads(path.read_text(encoding="utf-8"))
+    del told["code"]
+    path.write_text(json.dumps(told), encoding="utf-8")
+    assert "1 stale: measure them again" in state()[2], "who does not say what it measured may be of any code"
 
 
 def test_what_lies_beside_rooms_is_not_what_lies_in_them(root: Path) -> None:

@@ -70,6 +70,17 @@ def test_what_fails_or_is_left_is_not_proved(proof: ModuleType, monkeypatch: pyt
     assert ended == 0 and len(ran) == 2
 
 
+def test_no_proof_takes_over_an_hour(
+    proof: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(proof, "LONGEST_S", 0.2)
+    (proof.ROOT / "build" / "test_some").write_text(
+        f"#!/bin/sh\nif [ $1 = --gtest_list_tests ]; then cat <<'END'\n{TESTS}END\nexit; fi\nexec sleep 5\n"
+    )
+    assert prove(proof, monkeypatch) == (1, [])
+    assert "some.Plain.Holds took over an hour" in capsys.readouterr().err
+
+
 def test_rooms(proof: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     (proof.ROOT / "src" / "other").mkdir()
     with pytest.raises(SystemExit, match="nothing matches"):

@@ -24,8 +24,6 @@ std::size_t part_room(std::uint64_t bytes) {
   return std::bit_ceil(std::clamp<std::size_t>(bytes / kFewParts, kSmallestPart, kLargestPart));
 }
 
-constexpr std::uint64_t kOrderPairsFrom = 1024;  // rows of a search
-
 /// A word that a kernel has written. Waits.
 template <class T>
 T read_word(const T* from, cudaStream_t stream) {
@@ -92,8 +90,8 @@ bool PairBatches::search_pairs_once(const FindJob& job, const ResultsOf& to, Pai
                                     Stage& stage, cudaStream_t stream) {
   cuda::check(cudaMemsetAsync(room.wrong, 0, 4, stream), "starting a search");
   const Layout layout = resolve_pairs(job, room, exact, stream);
-  const std::uint64_t order_from = table_.options.order_from != 0 ? table_.options.order_from : kOrderPairsFrom;
-  if (job.size >= order_from) order_pairs(room, job.size, layout.cells << layout.slab_bits, stream);
+  if (path_of({.rows = job.size, .order_from = table_.options.order_from}) == PairPath::ordered)
+    order_pairs(room, job.size, layout.cells << layout.slab_bits, stream);
   if (room.offsets == nullptr) {
     gather_pairs(room, job, layout.heap, 0, job.size, 0, nullptr, stream);
     finish_pairs(room, job, 0, job.size, nullptr, stream);
