@@ -71,11 +71,11 @@ void PairBatches::prepare_room(const ChangeJob& job) {
 }
 
 bool PairBatches::phases_pay(const ChangeJob& job) const {
-  return path_of({.rows = job.size,
-                  .changes = true,
-                  .reads = job.rows.blobs != nullptr,
-                  .phases_pay = schedule_.phases_pay(job),
-                  .resident = table_.cache.view().resident()}) == PairPath::phases;
+  return path_of(PairFacts{.rows = job.size,
+                           .changes = true,
+                           .reads = job.rows.blobs != nullptr,
+                           .phases_pay = schedule_.phases_pay(job),
+                           .resident = table_.cache.view().resident()}) == PairPath::phases;
 }
 
 /// Room in the ring for the cells that `rows` rows may put to rest. What rests there already is counted only when that might be too

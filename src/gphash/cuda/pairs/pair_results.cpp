@@ -90,7 +90,7 @@ bool PairBatches::search_pairs_once(const FindJob& job, const ResultsOf& to, Pai
                                     Stage& stage, cudaStream_t stream) {
   cuda::check(cudaMemsetAsync(room.wrong, 0, 4, stream), "starting a search");
   const Layout layout = resolve_pairs(job, room, exact, stream);
-  if (path_of({.rows = job.size, .order_from = table_.options.order_from}) == PairPath::ordered)
+  if (path_of(PairFacts{.rows = job.size, .order_from = table_.options.order_from}) == PairPath::ordered)
     order_pairs(room, job.size, layout.cells << layout.slab_bits, stream);
   if (room.offsets == nullptr) {
     gather_pairs(room, job, layout.heap, 0, job.size, 0, nullptr, stream);
