@@ -28,7 +28,7 @@ struct CacheOptions {
       kHalfOfFree;  ///< bytes of GPU memory for the copies and the maps of them (8 bytes a cell, 16 a copy)
   CachePolicy policy = CachePolicy::lfu;
   std::uint64_t load_every = 0;  ///< rows searched after which a load begins by itself; 0: 64 a copy, at least 4 Mi
-  double bucket_ratio = 1;       ///< of all buckets, 0 to 1, within the table's `gpu_memory`
+  double bucket_ratio = 1;       ///< of all buckets, 0 to 1, within `Gpu::memory`
 };
 
 }  // namespace holdfast

@@ -147,7 +147,7 @@ class Table(Sized, Contents):
         seed
             Of the hash; 0: random.
         max_bytes
-            Address space kept for the value heap; 0: 1 TiB.
+            Bytes that the value heap may have at most, whose address space is kept; 0: no limit of its own.
         gpu
             What the table keeps in GPU memory: `holdfastdb.Gpu(bucket_cache=0.2, ...)`. Ignored on the CPU.
         score

@@ -33,7 +33,7 @@ bool is_read_only(const memory::PoolFile& pool) { return pool.access() == memory
 Choice choose_automatically(const memory::PoolFile& pool) {
   if (is_read_only(pool)) return {-1, "read-only pools are searched on the CPU"};
   if (pool.medium().medium == Medium::file)
-    return {-1, "a pool on medium file works on the CPU until the journal exists"};
+    return {-1, "a pool on an ordinary file system works on the CPU: CUDA cannot map it; a GPU needs tmpfs or DAX"};
   std::string why;
   return cuda_devices(&why) > 0 ? Choice{0, "the first GPU"} : Choice{-1, why};
 }
