@@ -8,9 +8,9 @@ namespace holdfast::machine::cuda {
 
 Registration::Registration(gphash::TableObject& table) : table_(table) {
   if (table.medium() == Medium::file) {
-    throw MediumError(table.path() +
-                      " lies on an ordinary file system. Such a pool works on the CPU until the journal "
-                      "exists; put it in /dev/shm, or use device=\"cpu\"");
+    throw MediumError(
+        table.path() +
+        " lies on an ordinary file system, which CUDA cannot map: put it in /dev/shm, or use device=\"cpu\"");
   }
   table_.on_extent([this](void* address, std::size_t bytes) { ranges_.add(address, bytes, table_.read_only()); },
                    [this](void* address, std::size_t) { ranges_.remove(address); });
