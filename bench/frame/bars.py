@@ -21,6 +21,7 @@ from rich.table import Table
 from bench.frame import code, machine, results
 
 _HOLDS = {">=": operator.ge, "<=": operator.le}
+NOT_NOTED = "it does not say what code it measured"
 _REQUIRED = {"id": str, "text": str, "comparison": str, "target": float, "unit": str}
 
 
@@ -143,7 +144,7 @@ def answer(bar: Bar, folder: Path, root: Path | None = None) -> Answer:
     met = _HOLDS[bar.comparison](measured, bar.target)
     stale, below = code.changed(root, content["code"]) if root and "code" in content else ([], [])
     if root and "code" not in content:
-        stale = ["it does not say what code it measured, which has"]
+        stale = [NOT_NOTED]
     return Answer(
         bar,
         "met" if met else "missed",
@@ -166,7 +167,7 @@ def _print(console: Console, answers: Sequence[Answer]) -> None:
         measured = "–" if a.measured is None else f"{a.measured:.4g} {a.bar.unit}"
         source = (a.bar.file or "") + (" (uncommitted code)" if a.dirty else "")
         if a.stale:
-            source += f" (stale: {', '.join(a.stale)} changed)"
+            source += f" (stale: {', '.join(a.stale)}{'' if NOT_NOTED in a.stale else ' changed'})"
         elif a.below:
             source += f" ({', '.join(a.below)} changed)"
         grid.add_row(

@@ -53,8 +53,9 @@ struct Batch {
   bool* found = nullptr;            ///< (n,) or null: the key was there before the operation
   std::uint64_t* scores = nullptr;  ///< (n,) or null: of a batch that only searches, the items' scores; 0 where absent
   const std::uint8_t* mask = nullptr;  ///< (n,) or null: 0 skips the operation (`not_run`)
-  const std::uint8_t* ops =
-      nullptr;          ///< (n,) or null: an `Op` each; overrides `op`. In GPU memory a code of none is `not_run`
+  /// (n,) or null: an `Op` each; overrides `op`. A code that no operation has throws InvalidArgument; in GPU memory, with keys of a
+  /// fixed length, its row is answered `not_run`.
+  const std::uint8_t* ops = nullptr;
   bool unique = false;  ///< the caller promises that no key repeats
 
   std::optional<Column> column = {};            ///< absent: whole values

@@ -31,9 +31,9 @@ class SessionGate;
 /// What a kernel has been answered is durable when the stream of `commit` gets there. A session is no transaction: what its
 /// kernels did before a crash, or before a session was destroyed without `commit`, stays.
 ///
-/// Searches go on beside a session. Changing batches of other threads wait for its end, and so do exports, load_cache, reserve, clear,
-/// snapshot, sync and check; the same by the thread that began it throws InvalidArgument, since they would wait for ever.
-/// Table::close ends it.
+/// Searches go on beside a session. Changing batches of other threads, and all batches with `ops`, wait for its end, and so do
+/// exports, load_cache, reserve, clear, snapshot, sync and check; the same by the thread that began it throws InvalidArgument,
+/// since they would wait for ever. Table::close ends it.
 class Session {
  public:
   Session(Session&& other) noexcept;

@@ -17,8 +17,8 @@ bool may_change(const Batch& batch, OpSet ops) {
   return std::any_of(batch.mask + batch.from, batch.mask + batch.size, [](std::uint8_t byte) { return byte != 0; });
 }
 
-/// Whether it takes the way of changes, which sessions keep out: a GPU's searches look at no operation a row, so batches with one
-/// each take it there.
+/// Whether it runs as a change, which an open session keeps out. A GPU's search kernels read no operation per row, so there a batch
+/// with `ops` runs as one even if all its rows read.
 bool runs_as_change(const Batch& batch, OpSet ops, const table::Choice& choice) {
   return ops.changes() || (batch.ops != nullptr && choice.device >= 0);
 }

@@ -276,7 +276,7 @@ TEST_P(Counting, OneInserterOfAKeyWins) {
 /// Nothing begins again where nobody else is: not the reads either of what their own batch has changed.
 TEST_P(Concurrency, OneCallerAloneRetriesNothing) {
   constexpr std::size_t kRows = 500;
-  std::vector<std::uint64_t> keys(kRows), values(kRows * kBytes / 8);
+  std::vector<std::uint64_t> keys(kRows), values(kRows * kBytes / 8), out(values.size());
   std::vector<std::uint8_t> ops(kRows);
   for (std::size_t i = 0; i < kRows; ++i) {
     keys[i] = i / 2;
@@ -287,7 +287,7 @@ TEST_P(Concurrency, OneCallerAloneRetriesNothing) {
   batch.keys = keys.data();
   batch.ops = ops.data();
   batch.values = values.data();
-  batch.out = values.data();
+  batch.out = out.data();
   const BatchResult result = table_->run(batch);
   EXPECT_EQ(result.of(Status::inserted), kRows / 2);
   EXPECT_EQ(result.of(Status::found), kRows / 2);
