@@ -120,8 +120,7 @@ class OpSet {
   constexpr bool reads_values() const {
     return any([](Op op) { return reads_value(op); });
   }
-
- private:
+  /// `is` is true of one of them, at least.
   template <class Is>
   constexpr bool any(const Is& is) const {
     for (unsigned op = 0; op < kOps; ++op) {
@@ -129,6 +128,8 @@ class OpSet {
     }
     return false;
   }
+
+ private:
   unsigned bits_ = 0;
 };
 

@@ -49,7 +49,7 @@ class Machine {
  public:
   virtual ~Machine() = default;
 
-  /// Runs rows [from, ...) of a batch of operations `ops` that the table has checked, to its end or until `batch.stop` says so (core/pieces.hpp);
+  /// Runs rows [from, ...) of a batch that the table has checked, as one that may ask for `ops`, to its end or until `batch.stop` says so (core/pieces.hpp);
   /// returns where the rest begins, and adds to `result`. The caller has durably cleared the pool's clean mark if it changes
   /// anything. `score`: what its changes set, where the pool's scores are no frequencies.
   virtual std::size_t run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,

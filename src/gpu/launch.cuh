@@ -41,6 +41,9 @@ unsigned resident_blocks(Kernel* kernel) {
   return std::max(1u, processors() * static_cast<unsigned>(each));
 }
 
+/// A grid with a thread for each of `size` elements.
+inline unsigned all_blocks(std::uint64_t size) { return static_cast<unsigned>((size + kThreads - 1) / kThreads); }
+
 /// A grid for `size` elements, one a thread at a time, that stays resident.
 template <class Kernel>
 unsigned blocks_for(Kernel* kernel, std::uint64_t size) {

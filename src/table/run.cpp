@@ -17,10 +17,10 @@ bool may_change(const Batch& batch, OpSet ops) {
   return std::any_of(batch.mask + batch.from, batch.mask + batch.size, [](std::uint8_t byte) { return byte != 0; });
 }
 
-/// Whether it runs as a change, which an open session keeps out. A GPU's search kernels read no operation per row, so there a batch
-/// with `ops` runs as one even if all its rows read.
-bool runs_as_change(const Batch& batch, OpSet ops, const table::Choice& choice) {
-  return ops.changes() || (batch.ops != nullptr && choice.device >= 0);
+/// What its machine runs it as, and so whether an open session keeps it out. A GPU's search kernels read no operation per row, so there a
+/// batch with `ops` counts as one that does anything, even if all its rows read.
+OpSet runs_as(const Batch& batch, OpSet ops, const table::Choice& choice) {
+  return batch.ops != nullptr && choice.device >= 0 ? OpSet::all() : ops;
 }
 
 /// What rows that have not run read, from `from` on: nothing.
@@ -54,11 +54,11 @@ void Table::Impl::check_batch(const Batch& batch, OpSet ops) const {
 }
 
 BatchResult Table::run(const Batch& batch) {
-  const OpSet ops = table::operations_of(batch);
+  const OpSet ops = table::operations_of(batch), run_as = runs_as(batch, ops, impl_->choice());
   BatchResult result;
   {
     Impl::Change use;
-    if (runs_as_change(batch, ops, impl_->choice())) {
+    if (run_as.changes()) {
       use = impl_->change();
     } else {
       use.open = impl_->use();
@@ -69,7 +69,7 @@ BatchResult Table::run(const Batch& batch) {
     const bool changes = may_change(batch, ops);
     const std::uint64_t score = changes ? impl_->score_now() : 0;
     if (changes) impl_->about_to_change(batch.size - batch.from);
-    result.next = impl_->machine().run(batch, ops, score, batch.from, result);
+    result.next = impl_->machine().run(batch, run_as, score, batch.from, result);
     impl_->must_be_whole();
   }
   if (result.next == batch.size) return result;

@@ -43,19 +43,20 @@ index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_by
 
 }  // namespace
 
-std::size_t CudaMachine::run(const Batch& batch, OpSet, std::uint64_t score, std::size_t from, BatchResult& result) {
+std::size_t CudaMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
+                             BatchResult& result) {
   const OnDevice on(table_.options.device);
   table_.require_working();
-  if (pairs_) return pairs_->run(batch, from, result);
-  if (!batch.device) return run_from_host(batch, score, from, result);
-  run_on_device(batch, score);
+  if (pairs_) return pairs_->run(batch, ops, from, result);
+  if (!batch.device) return run_from_host(batch, ops, score, from, result);
+  run_on_device(batch, ops, score);
   return batch.size;
 }
 
-void CudaMachine::run_on_device(const Batch& batch, std::uint64_t score) {
+void CudaMachine::run_on_device(const Batch& batch, OpSet ops, std::uint64_t score) {
   auto* const stream = static_cast<cudaStream_t>(batch.device->stream);
   const bool capturing = is_capturing(stream);
-  if (capturing && may_run(batch).changes()) {
+  if (capturing && ops.changes()) {
     throw InvalidArgument("stream is being captured into a CUDA graph, and a graph cannot hold a batch that changes " +
                           table_.pool.path() +
                           ", whose room the host makes: capture searches, and run changes outside of it");
@@ -77,22 +78,23 @@ void CudaMachine::run_on_device(const Batch& batch, std::uint64_t score) {
       searches_.capture_search(table_.find_job(rows, keys + key_bytes * base, mask, size), stream);
       continue;
     }
-    if (!may_run(batch).changes()) {
+    if (!ops.changes()) {
       searches_.search(table_.find_job(rows, keys + key_bytes * base, mask, size), stream);
       loads_.load_if_due(size);
       continue;
     }
     const std::lock_guard lock(table_.changing);
-    changes_->change(table_.change_job(rows, keys + key_bytes * base, mask, size), batch.unique, need_of(batch, size),
-                     false, stream);
+    changes_->change(table_.change_job(rows, ops, keys + key_bytes * base, mask, size), batch.unique,
+                     need_of(ops, size), false, stream);
   }
 }
 
-Need CudaMachine::need_of(const Batch& batch, std::size_t size) const {
-  return {may_run(batch).adds_keys() ? size : 0, may_run(batch).takes_values() && !table_.layout.in_slot() ? size : 0};
+Need CudaMachine::need_of(OpSet ops, std::size_t size) const {
+  return {ops.adds_keys() ? size : 0, ops.takes_values() && !table_.layout.in_slot() ? size : 0};
 }
 
-std::size_t CudaMachine::run_from_host(const Batch& batch, std::uint64_t score, std::size_t from, BatchResult& result) {
+std::size_t CudaMachine::run_from_host(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
+                                       BatchResult& result) {
   const std::size_t each = table_.layout.key_bytes() + 2 * std::size_t{row_bytes(batch, table_.layout.value_bytes)} + 4;
   const std::size_t most = in_pieces(batch) ? kHostRowsBetweenStops : kHostRows;
   const std::size_t chunk = std::clamp<std::size_t>(kHostBytes / each, 1, most);
@@ -100,15 +102,15 @@ std::size_t CudaMachine::run_from_host(const Batch& batch, std::uint64_t score, 
   std::size_t base = from;
   do {
     const std::size_t size = std::min(chunk, batch.size - base);
-    run_chunk(batch, base, size, score, *stage, result);
+    run_chunk(batch, ops, base, size, score, *stage, result);
     base += size;
   } while (base < batch.size && !stops_after(batch, base));
   return base;
 }
 
 /// Copies a chunk to the GPU, runs it, and copies its results back.
-void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t size, std::uint64_t score, Stage& stage,
-                            BatchResult& result) {
+void CudaMachine::run_chunk(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, std::uint64_t score,
+                            Stage& stage, BatchResult& result) {
   const index::Rows host = rows_of(batch, base, table_.layout.value_bytes);
   const std::size_t bytes = size * host.value_bytes, key_bytes = table_.layout.key_bytes();
   stage.begin(key_bytes * size + 2 * bytes + (host.scores ? 12 : 4) * size, 8);
@@ -117,22 +119,22 @@ void CudaMachine::run_chunk(const Batch& batch, std::size_t base, std::size_t si
   const auto* const mask = stage.upload<std::uint8_t>(batch.mask ? batch.mask + base : nullptr, size);
   index::Rows rows = host;
   rows.score = score;
-  rows.values = may_run(batch).takes_values() ? stage.upload<std::byte>(host.values, bytes) : nullptr;
+  rows.values = ops.takes_values() ? stage.upload<std::byte>(host.values, bytes) : nullptr;
   rows.ops = stage.upload<std::uint8_t>(host.ops, size);
   rows.statuses = stage.take<Status>(size);
   rows.found = host.found ? stage.take<bool>(size) : nullptr;
   rows.scores = host.scores ? stage.take<std::uint64_t>(sizeof(std::uint64_t) * size) : nullptr;
   rows.out = nullptr;
-  if (host.out && bytes != 0 && may_run(batch).reads_values()) {
+  if (host.out && bytes != 0 && ops.reads_values()) {
     rows.out = stage.take<std::byte>(bytes);
     // Rows of a mixed batch that read nothing keep what the caller has there.
     if (host.ops)
       cuda::check(cudaMemcpyAsync(rows.out, host.out, bytes, cudaMemcpyHostToDevice, stage.stream()),
                   "copying a batch to the GPU");
   }
-  if (may_run(batch).changes()) {
+  if (ops.changes()) {
     const std::lock_guard lock(table_.changing);
-    changes_->change(table_.change_job(rows, keys, mask, size), batch.unique, need_of(batch, size), true,
+    changes_->change(table_.change_job(rows, ops, keys, mask, size), batch.unique, need_of(ops, size), true,
                      stage.stream());
   } else {
     searches_.search(table_.find_job(rows, keys, mask, size), stage.stream());

@@ -41,11 +41,11 @@ class CudaMachine final : public Machine {
 
  private:
   // cuda_batch.cpp
-  void run_on_device(const Batch& batch, std::uint64_t score);
-  std::size_t run_from_host(const Batch& batch, std::uint64_t score, std::size_t from, BatchResult& result);
-  void run_chunk(const Batch& batch, std::size_t base, std::size_t size, std::uint64_t score, Stage& stage,
+  void run_on_device(const Batch& batch, OpSet ops, std::uint64_t score);
+  std::size_t run_from_host(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result);
+  void run_chunk(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, std::uint64_t score, Stage& stage,
                  BatchResult& result);
-  Need need_of(const Batch& batch, std::size_t size) const;
+  Need need_of(OpSet ops, std::size_t size) const;
 
   CudaTable table_;
   Searches searches_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "gphash/cuda/change/cells.hpp"
 #include "gphash/cuda/kit.hpp"
 
 namespace holdfast::machine::cuda {
@@ -84,10 +85,11 @@ FindJob CudaTable::find_job(const index::Rows& rows, const void* keys, const std
   return job;
 }
 
-ChangeJob CudaTable::change_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask,
+ChangeJob CudaTable::change_job(const index::Rows& rows, OpSet ops, const void* keys, const std::uint8_t* mask,
                                 std::uint64_t size) const {
   ChangeJob job;
   job.rows = rows;
+  job.ops = ops;
   job.keys = static_cast<const std::byte*>(keys);
   job.mask = mask;
   job.size = size;

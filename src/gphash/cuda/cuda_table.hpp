@@ -13,8 +13,8 @@
 #include "core/binary_semaphore.hpp"
 #include "gphash/cuda/caches/bucket_cache.hpp"
 #include "gphash/cuda/caches/value_cache.hpp"
-#include "gphash/cuda/change/kernels.hpp"
 #include "gphash/cuda/change/phase_times.hpp"
+#include "gphash/cuda/kernels/kernels.hpp"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/pairs/pair_heap.hpp"
 #include "gphash/cuda/pairs/pair_kernels.hpp"
@@ -29,13 +29,6 @@
 
 namespace holdfast::machine::cuda {
 
-/// The operations that a batch, or rows of one, may ask for. Kernels take a row's operation from the array of them where there is one,
-/// and only those that change read it: so such a batch counts as one that does anything.
-template <class Rows>
-OpSet may_run(const Rows& rows) {
-  return rows.ops != nullptr ? OpSet::all() : OpSet(rows.op);
-}
-
 /// What may be in the table when all that is enqueued has run: at most so many items, at least so many free cells.
 struct Bounds {
   std::uint64_t items = 0, free_cells = 0;
@@ -49,7 +42,9 @@ struct CudaTable {
   void require_reachable(const void* array, const char* name) const;
   void require_reachable(const Batch& batch) const;
   FindJob find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
-  ChangeJob change_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
+  /// `ops`: those that its rows may ask for.
+  ChangeJob change_job(const index::Rows& rows, OpSet ops, const void* keys, const std::uint8_t* mask,
+                       std::uint64_t size) const;
   /// Rows from which changing batches go in phases.
   std::uint64_t rows_from_phases() const { return options.order_from != 0 ? options.order_from : kSmallSearch; }
   /// The caller holds what keeps the layout still.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "gphash/cuda/jobs.hpp"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/state.hpp"
 #include "gpu/epochs.cuh"

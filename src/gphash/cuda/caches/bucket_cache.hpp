@@ -7,6 +7,7 @@
 #include "gphash/cuda/caches/cache_maps.hpp"
 #include "gphash/cuda/caches/cache_view.hpp"
 #include "gphash/cuda/kit.hpp"
+#include "gphash/cuda/scan_report.hpp"
 #include "gphash/cuda/state.hpp"
 #include "gphash/layout.hpp"
 #include "gphash/machine.hpp"

@@ -77,8 +77,7 @@ __device__ inline std::uint64_t begin_copy(const WarpTile& tile, const CudaMemor
 __device__ inline void end_copy(const CudaMemory& memory, const MapView& maps, std::uint64_t part,
                                 std::uint64_t position) {
   const auto number = static_cast<std::uint32_t>(position);
-  maps.owners[position] = part;
-  begin_known(memory, maps, position);
+  own(memory, maps, position, part);
   if (!index::end_load(memory, maps.map + part, number)) give_position_back(maps, number);
 }
 

@@ -73,8 +73,8 @@ void CacheLoads::stats(Stats& stats) const {
   stats.value_cache.values = values.resident()  ? values.positions
                              : copies.tail == 0 ? 0
                                                 : values.positions - (copies.retired_end - copies.head);
-  stats.value_cache.hits = copies.hits;
-  stats.value_cache.directory_hits = copies.known_hits;
+  stats.value_cache.hits = copies.hits + copies.directory_hits;
+  stats.value_cache.directory_hits = copies.directory_hits;
   stats.value_cache.loads = table_.values.maps().loads();
   if (values.any() || table_.cache.view().buckets.map != nullptr)
     stats.value_cache.policy = name(table_.values.maps().policy());

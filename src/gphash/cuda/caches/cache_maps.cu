@@ -56,12 +56,6 @@ __global__ void end_ring_kernel(const __grid_constant__ MapView maps, bool spare
   state.now = max(state.now, 1u);
 }
 
-/// What is known of positions [first, maps.positions): nothing.
-__global__ void __launch_bounds__(kThreads) blank_kernel(const __grid_constant__ MapView maps, std::uint64_t first) {
-  for (std::uint64_t i = first + first_of_thread(); i < maps.positions; i += all_threads())
-    *known_of(maps, i) = index::kBlank;
-}
-
 // For a policy that records nothing: all parts.
 __global__ void __launch_bounds__(kThreads) any_kernel(const __grid_constant__ MapView maps, std::uint64_t parts) {
   for (std::uint64_t part = first_of_thread(); part < parts; part += all_threads()) maps.heat[part] = 1;
@@ -154,11 +148,10 @@ CacheMaps::CacheMaps(CachePolicy policy, std::uint64_t load_every, bool spares)
 std::uint64_t CacheMaps::bytes_for(std::uint64_t parts) { return parts * 8 + kScores * 4; }
 
 std::uint64_t CacheMaps::bytes() const {
-  return 4 * (map_.size() + heat_.size() + ring_.size() + returned_.size()) + 8 * (owners_.size() + known_.size());
+  return 4 * (map_.size() + heat_.size() + ring_.size() + returned_.size()) + 8 * owners_.size();
 }
 
-void CacheMaps::make(std::uint64_t parts, std::uint64_t positions, bool filled, cudaStream_t stream,
-                     unsigned known_words) {
+void CacheMaps::make(std::uint64_t parts, std::uint64_t positions, bool filled, cudaStream_t stream) {
   drop();
   map_ = DeviceBuffer<std::uint32_t>(parts);
   heat_ = DeviceBuffer<std::uint32_t>(parts);
@@ -166,15 +159,14 @@ void CacheMaps::make(std::uint64_t parts, std::uint64_t positions, bool filled, 
   ring_ = DeviceBuffer<std::uint32_t>(positions);
   returned_ = DeviceBuffer<std::uint32_t>(positions);
   bins_ = DeviceBuffer<std::uint32_t>(kScores);
-  known_ = DeviceBuffer<std::uint64_t>(positions * known_words);
-  set_view(known_words);
+  set_view();
   forget_all(stream);
   if (!filled) return;
   first_parts_kernel<<<blocks_for(first_parts_kernel, positions), kThreads, 0, stream>>>(view_);
   look_anew(stream);
 }
 
-void CacheMaps::extend(std::uint64_t parts, std::uint64_t positions, cudaStream_t stream, unsigned known_words) {
+void CacheMaps::extend(std::uint64_t parts, std::uint64_t positions, cudaStream_t stream) {
   map_ = longer(map_, parts, 0, stream);
   heat_ = longer(heat_, parts, 0, stream);
   if (positions > view_.positions) {
@@ -182,18 +174,14 @@ void CacheMaps::extend(std::uint64_t parts, std::uint64_t positions, cudaStream_
     ring_ = DeviceBuffer<std::uint32_t>(positions);
     returned_ = DeviceBuffer<std::uint32_t>(positions);
   }
-  const std::uint64_t before = known_words == view_.known_words ? view_.positions : 0;
-  known_ = longer(known_, owners_.size() * known_words, 0, stream);
-  set_view(known_words);
-  if (known_words != 0) blank_kernel<<<blocks_for(blank_kernel, view_.positions), kThreads, 0, stream>>>(view_, before);
+  set_view();
   look_anew(stream);
 }
 
-void CacheMaps::set_view(unsigned known_words) {
-  view_ = {map_.data(),      owners_.data(), heat_.data(),  ring_.data(),
-           returned_.data(), owners_.size(), state_.data(), policy_};
-  view_.known = known_words == 0 ? nullptr : known_.data();
-  view_.known_words = known_words;
+void CacheMaps::set_view() {
+  view_ = {map_.data(),   owners_.data(),   heat_.data(),
+           ring_.data(),  returned_.data(), owners_.size(),
+           state_.data(), policy_,          {}};
 }
 
 /// The ring begins with the positions that nothing has.
@@ -213,8 +201,6 @@ void CacheMaps::forget_all(cudaStream_t stream) {
   cuda::check(cudaMemsetAsync(map_.data(), 0, 4 * map_.size(), stream), doing);
   cuda::check(cudaMemsetAsync(heat_.data(), 0, 4 * heat_.size(), stream), doing);
   cuda::check(cudaMemsetAsync(owners_.data(), 0xff, 8 * owners_.size(), stream), doing);
-  if (view_.known != nullptr)
-    blank_kernel<<<blocks_for(blank_kernel, view_.positions), kThreads, 0, stream>>>(view_, 0);
   look_anew(stream);
   loading_ = false;
   searched_ = 0;
@@ -224,7 +210,6 @@ void CacheMaps::drop() {
   view_ = {};
   for (DeviceBuffer<std::uint32_t>* const array : {&map_, &heat_, &ring_, &returned_, &bins_}) *array = {};
   owners_ = {};
-  known_ = {};
   loading_ = false;
 }
 

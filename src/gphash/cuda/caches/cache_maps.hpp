@@ -21,13 +21,15 @@ class CacheMaps {
   CacheMaps(CachePolicy policy, std::uint64_t load_every, bool spares);
 
   // Alone on the table.
-  /// `filled`: the first parts are cached, in their order; else none is. `known_words`: of what is kept about the key of each position.
-  void make(std::uint64_t parts, std::uint64_t positions, bool filled, cudaStream_t stream, unsigned known_words = 0);
+  /// `filled`: the first parts are cached, in their order; else none is.
+  void make(std::uint64_t parts, std::uint64_t positions, bool filled, cudaStream_t stream);
   /// More parts, and positions if they are more; what is cached stays.
-  void extend(std::uint64_t parts, std::uint64_t positions, cudaStream_t stream, unsigned known_words = 0);
+  void extend(std::uint64_t parts, std::uint64_t positions, cudaStream_t stream);
   /// Nothing is cached, and nothing was searched for.
   void forget_all(cudaStream_t stream);
   void drop();
+  /// What is said of the keys of positions, until they are made or extended again.
+  void set_directory(const DirectoryView& directory) { view_.directory = directory; }
 
   /// Without a map if nothing was made.
   const MapView& view() const { return view_; }
@@ -63,14 +65,14 @@ class CacheMaps {
 
  private:
   void look_anew(cudaStream_t stream);
-  void set_view(unsigned known_words);
+  void set_view();
 
   const CachePolicy policy_;
   const bool spares_;
   std::uint64_t load_every_;
   const bool own_pace_ = load_every_ == 0;
   DeviceBuffer<std::uint32_t> map_, heat_, ring_, returned_, bins_;
-  DeviceBuffer<std::uint64_t> owners_, known_;
+  DeviceBuffer<std::uint64_t> owners_;
   DeviceBuffer<PositionState> state_;
   MapView view_;
   Stream stream_;  ///< of loads

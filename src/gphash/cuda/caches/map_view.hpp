@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "gphash/cuda/directory/directory_view.hpp"
 #include "holdfast/cache.hpp"
 
 namespace holdfast::machine::cuda {
@@ -17,8 +18,8 @@ struct PositionState {
   alignas(128) std::uint64_t retired_end;
   alignas(128) std::uint64_t tail;
   std::uint64_t retired_before[4];
-  alignas(128) std::uint64_t hits;  ///< rows answered from the cache
-  std::uint64_t known_hits;         ///< and of them those by a key that was known (key_directory.cuh)
+  alignas(128) std::uint64_t hits;  ///< rows answered from the cache, but for these:
+  std::uint64_t directory_hits;     ///< rows answered by the key directory
   std::uint64_t reserve;            ///< positions that loads leave to changes of cached keys
   std::uint32_t starved;            ///< changes that found none since the last load
   std::uint32_t returned;           ///< positions that the last step of a load took in vain
@@ -41,9 +42,7 @@ struct MapView {
   std::uint64_t positions = 0;
   PositionState* state = nullptr;
   CachePolicy policy = CachePolicy::lfu;
-  std::uint64_t* known =
-      nullptr;  ///< (positions, known_words) of which key a copy is (gphash/protocol/key_directory.hpp); null: nobody says
-  unsigned known_words = 0;  ///< a state and the key
+  DirectoryView directory;
 };
 
 }  // namespace holdfast::machine::cuda

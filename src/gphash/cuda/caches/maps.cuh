@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include "gphash/cuda/caches/map_view.hpp"
+#include "gphash/cuda/directory/records.cuh"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/protocol/cache_map.hpp"
-#include "gphash/protocol/key_directory.hpp"
 #include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
@@ -23,18 +23,15 @@ __device__ inline std::uint64_t ticket(std::uint64_t& counter) {
   return base + count_bits(callers & lanes(lane));
 }
 
-/// The word that says what is known of the key whose value is at a position.
-__device__ inline std::uint64_t* known_of(const MapView& maps, std::uint64_t position) {
-  return maps.known + position * maps.known_words;
-}
-/// For whoever fills a position, before a map names it.
-__device__ inline void begin_known(const CudaMemory& memory, const MapView& maps, std::uint64_t position) {
-  if (maps.known != nullptr) memory.poke(known_of(maps, position), std::uint64_t{index::kBlank});
+/// For whoever fills a position, before a map names it: of which part it has a copy.
+__device__ inline void own(const CudaMemory& memory, const MapView& maps, std::uint64_t position, std::uint64_t part) {
+  maps.owners[position] = part;
+  begin_record(memory, maps.directory, position);
 }
 
 /// A position that a map no longer names rests until no reader can be at it. Called within a changing batch.
 __device__ inline void rest(const MapView& maps, std::uint32_t position) {
-  if (maps.known != nullptr) DeviceWord(*known_of(maps, position)).store(index::kGone, ::cuda::memory_order_release);
+  end_record(maps.directory, position);
   const std::uint64_t at = ticket(maps.state->retired_end);
   maps.ring[at % maps.positions] = position;
 }
@@ -52,6 +49,19 @@ __device__ inline void warm(const MapView& maps, std::uint64_t part) {
     const std::uint32_t now = maps.state->now;
     if (maps.heat[part] != now) maps.heat[part] = now;
   }
+}
+
+/// Adds what the threads of a block have counted, each for itself. All of them call, once for each word.
+__device__ inline void add_of_block(std::uint64_t& word, unsigned mine) {
+  __shared__ std::uint32_t each[32];
+  mine = __reduce_add_sync(kAllLanes, mine);
+  __syncthreads();  // nobody reads what was added up before
+  if (threadIdx.x % kWarp == 0) each[threadIdx.x / kWarp] = mine;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  std::uint64_t all = 0;
+  for (unsigned warp = 0; warp < blockDim.x / kWarp; ++warp) all += each[warp];
+  if (all != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&word), static_cast<unsigned long long>(all));
 }
 
 /// What a thread counts of the copies of buckets that it found items in.

@@ -3,10 +3,8 @@
 #include "gphash/cuda/caches/value_cache.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
-#include "gphash/cuda/caches/key_directory.cuh"
 #include "gphash/cuda/caches/values.cuh"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/machine.hpp"
@@ -80,7 +78,7 @@ ValueCache::ValueCache(const MachineOptions& options)
 
 void ValueCache::cover(const Layout& layout, bool filled, bool knows, cudaStream_t stream) {
   cell_bytes_ = layout.cell_bytes;
-  known_words_ = knows ? 1 + layout.key_words() : 0;
+  directory_.set_key_words(knows ? layout.key_words() : 0);
   if (ratio_ == 0 || layout.in_slot() || layout.cells == 0 || layout.cells == covered_) return;
   if (budget_ == kHalfOfFree) budget_ = free_memory() / 2;
   const ValueView before = view_;
@@ -101,7 +99,7 @@ void ValueCache::cover(const Layout& layout, bool filled, bool knows, cudaStream
 void ValueCache::drop() {
   view_ = {};
   copies_ = {};
-  hints_ = {};
+  directory_.drop();
   maps_.drop();
   covered_ = 0;
 }
@@ -155,8 +153,7 @@ bool ValueCache::make_resident(const Layout& layout, bool filled, cudaStream_t s
 /// How many positions the options allow, if the budget alone counts.
 std::uint64_t ValueCache::positions_for(std::uint64_t cells) const {
   const std::uint64_t maps = CacheMaps::bytes_for(cells);
-  std::uint64_t each = cell_bytes_ + CacheMaps::kBytesPerPosition;
-  if (known_words_ != 0) each += 8 * known_words_ + 4 * kHintsForPosition;
+  const std::uint64_t each = cell_bytes_ + CacheMaps::kBytesPerPosition + directory_.bytes_per_position();
   const std::uint64_t fit = budget_ > maps ? (budget_ - maps) / each : 0;
   return std::min({static_cast<std::uint64_t>(ratio_ * static_cast<double>(cells)), fit, kMostPositions});
 }
@@ -167,21 +164,15 @@ void ValueCache::make_maps(const Layout& layout, cudaStream_t stream) {
   if (positions == 0) return;
   copies_ = DeviceBuffer<std::byte>(positions * cell_bytes_);
   take_over(copies_, {}, 0, stream);
-  maps_.make(layout.cells, positions, false, stream, known_words_);
+  maps_.make(layout.cells, positions, false, stream);
   look_anew(stream);
 }
 
 void ValueCache::look_anew(cudaStream_t stream) {
+  directory_.cover(maps_.view().positions, stream);
+  maps_.set_directory(directory_.view());
   static_cast<MapView&>(view_) = maps_.view();
   view_.copies = copies_.data();
-  view_.hints = nullptr;
-  if (known_words_ == 0) return;
-  const std::uint64_t sets =
-      std::bit_floor(std::max<std::uint64_t>(1, view_.positions * kHintsForPosition / kHintsOfSet));
-  hints_ = DeviceBuffer<std::uint32_t>(sets * kHintsOfSet);
-  cuda::check(cudaMemsetAsync(hints_.data(), 0, 4 * hints_.size(), stream), "making a cache");
-  view_.hints = hints_.data();
-  view_.last_set = sets - 1;
 }
 
 /// More cells, and more positions where the budget and GPU memory allow; the copies stay.
@@ -195,11 +186,14 @@ void ValueCache::extend(const Layout& layout, cudaStream_t stream) {
   } else {
     positions = view_.positions;
   }
-  maps_.extend(layout.cells, positions, stream, known_words_);
+  maps_.extend(layout.cells, positions, stream);
   look_anew(stream);
 }
 
-void ValueCache::clear(cudaStream_t stream) { maps_.forget_all(stream); }  // hints say nothing of blank positions
+void ValueCache::clear(cudaStream_t stream) {
+  maps_.forget_all(stream);
+  directory_.clear(stream);
+}
 
 void ValueCache::compare(const std::uint32_t* live, const Layout& layout, ScanReport* report,
                          cudaStream_t stream) const {
@@ -211,7 +205,7 @@ void ValueCache::compare(const std::uint32_t* live, const Layout& layout, ScanRe
 
 std::uint64_t ValueCache::bytes() const {
   if (!view_.any()) return 0;
-  return copies_.size() + maps_.bytes() + 4 * hints_.size();
+  return copies_.size() + maps_.bytes() + directory_.bytes();
 }
 
 }  // namespace holdfast::machine::cuda

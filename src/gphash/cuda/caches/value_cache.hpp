@@ -6,7 +6,9 @@
 
 #include "gphash/cuda/caches/cache_maps.hpp"
 #include "gphash/cuda/caches/value_view.hpp"
+#include "gphash/cuda/directory/directory.hpp"
 #include "gphash/cuda/kit.hpp"
+#include "gphash/cuda/scan_report.hpp"
 #include "gphash/cuda/state.hpp"
 #include "gphash/layout.hpp"
 #include "gpu/runtime.hpp"
@@ -47,9 +49,8 @@ class ValueCache {
   std::uint64_t budget_;
   std::uint64_t covered_ = 0;     ///< cells
   std::uint64_t cell_bytes_ = 0;  ///< of one
-  unsigned known_words_ = 0;      ///< of a position; 0: nobody knows
   DeviceBuffer<std::byte> copies_;
-  DeviceBuffer<std::uint32_t> hints_;
+  Directory directory_;
   CacheMaps maps_;
   ValueView view_;
 };

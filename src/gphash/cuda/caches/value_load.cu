@@ -2,7 +2,7 @@
 #include "gphash/cuda/caches/cache_load.cuh"
 #include "gphash/cuda/caches/value_cache.hpp"
 #include "gphash/cuda/caches/values.cuh"
-#include "gphash/cuda/change/kernels.hpp"
+#include "gphash/cuda/gather.cuh"
 
 namespace holdfast::machine::cuda {
 

@@ -16,9 +16,6 @@ namespace holdfast::machine::cuda {
 /// Trivially copyable: it travels into kernels by value.
 struct ValueView : MapView {
   std::byte* copies = nullptr;  ///< (positions, cell_bytes); null: no value is cached
-  std::uint32_t* hints =
-      nullptr;  ///< sets of 1 + positions, where records are by the hashes of their keys (key_directory.cuh)
-  std::uint64_t last_set = 0;
 
   HOLDFAST_BOTH bool any() const { return copies != nullptr; }
   HOLDFAST_BOTH bool resident() const { return copies != nullptr && map == nullptr; }

@@ -2,10 +2,10 @@
 #include <cub/device/device_select.cuh>
 #include <thrust/iterator/counting_iterator.h>
 
-#include "gphash/cuda/change/growth.cuh"
-#include "gphash/cuda/change/kernels.hpp"
+#include "gphash/cuda/change/cells.hpp"
 #include "gphash/cuda/epochs.cuh"
 #include "gphash/cuda/kit.hpp"
+#include "gphash/cuda/upkeep/slot_kernels.cuh"
 #include "gphash/protocol/slot.hpp"
 #include "gpu/launch.cuh"
 

@@ -8,22 +8,18 @@
 
 namespace holdfast::machine::cuda {
 
-/// Of batches with so many times the rows from which phases pay, one row of eight is planned first, so that the link can begin.
-static constexpr std::uint64_t kPlanAheadTimes = 16, kPlanAheadPart = 8;
-
 /// Whether gphash/protocol/phases.hpp can do it, and it is worth it; and which phases it takes.
 Changes::Phases Changes::phases_of(const ChangeJob& job) const {
   Phases phases;
   phases.any = table_.cache.view().any() && schedule_.phases_pay(job) && !is_wide(table_.layout.cells);
   if (!phases.any) return phases;
   const index::Rows& rows = job.rows;
-  const auto some = [&](bool (*may)(Op)) { return rows.ops != nullptr || may(rows.op); };
   const bool in_slot = table_.layout.in_slot();
-  phases.values = some(index::may_place) && (table_.layout.value_bytes != 0 || table_.layout.scored());
-  phases.keys = some(index::may_change_key);
-  phases.frees = some(index::may_retire) && !in_slot;
-  phases.sums = some(index::may_sum) || (rows.partial && phases.values);
-  phases.reads = some(reads_value) && rows.out != nullptr && table_.layout.value_bytes != 0;
+  phases.values = job.ops.any(index::may_place) && (table_.layout.value_bytes != 0 || table_.layout.scored());
+  phases.keys = job.ops.any(index::may_change_key);
+  phases.frees = job.ops.any(index::may_retire) && !in_slot;
+  phases.sums = job.ops.any(index::may_sum) || (rows.partial && phases.values);
+  phases.reads = job.ops.reads_values() && rows.out != nullptr && table_.layout.value_bytes != 0;
   phases.gathers = phases.reads && !in_slot;
   phases.counts = phases.values && table_.layout.score == Score::frequency;
   return phases;
@@ -75,9 +71,10 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
   // The changes are put in order while the values go to their cells, unless more than that goes on.
   const bool places = phases.values && !table_.layout.in_slot(),
              beside = places && !phases.sums && !phases.gathers && !phases.counts;
+  const bool ahead = beside && plan_ahead_.pays(job);
   PlanRange left{nullptr, &job.report->changes};
-  if (beside && job.size >= kPlanAheadTimes * table_.rows_from_phases()) {
-    left = plan_pipelined(job, room, reading, stream);
+  if (ahead) {
+    left = plan_ahead_.plan(job, room, reading, stream);
   } else {
     table_.kernels->plan(job, room, reading, {0, job.size}, stream);
   }
@@ -110,7 +107,7 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
     table_.times.end("sum", stream);
   }
   if (places) {
-    if (left.begin != nullptr) some_placed_.hold(stream);
+    if (ahead) plan_ahead_.wait(stream);
     table_.kernels->place(job, room, left, beside, stream);
     if (table_.values.view().any()) table_.kernels->keep_values(job, room, stream);
     if (beside) all_ordered_.hold(stream);
@@ -129,22 +126,6 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
     forget_copies(table_.values.view(), room.freed[0], &job.report->freed, job.size, stream);
   retire_cells(job, room, stream);
   table_.times.end("retire", stream);
-}
-
-/// Plans all, and places the values of the first rows beside. Returns the plans whose values are left.
-PlanRange Changes::plan_pipelined(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
-                                  cudaStream_t stream) {
-  ChangeReport& report = *job.report;
-  const std::uint64_t first = job.size / kPlanAheadPart;
-  table_.kernels->plan(job, room, reading, {0, first}, stream);
-  cuda::check(cudaMemcpyAsync(&report.ahead, &report.changes, sizeof(report.changes), cudaMemcpyDeviceToDevice, stream),
-              "planning a change");
-  some_planned_.record(stream);
-  some_planned_.hold(ahead_);
-  table_.kernels->place(job, room, {nullptr, &report.ahead}, true, ahead_);
-  some_placed_.record(ahead_);
-  table_.kernels->plan(job, room, reading, {first, job.size}, stream);
-  return {&report.ahead, &report.changes};
 }
 
 /// The slots, durably.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "gphash/cuda/change/plan_ahead.hpp"
 #include "gphash/cuda/change/schedule.hpp"
 #include "gphash/cuda/cuda_table.hpp"
 #include "gphash/cuda/search/search_rooms.hpp"
@@ -57,8 +58,6 @@ class Changes {
   void change_in_phases(const ChangeJob& job, const Phases& phases, const Ordering& ordering, cudaStream_t stream);
   void commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases, cudaStream_t stream);
   void clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream);
-  PlanRange plan_pipelined(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading,
-                           cudaStream_t stream);
   void read_values(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, const Phases& phases,
                    cudaStream_t stream);
 
@@ -74,8 +73,7 @@ class Changes {
   DeviceBuffer<std::uint32_t> score_order_;
   Stream beside_;  ///< for what goes on beside other phases, between these moments
   Event all_planned_, all_ordered_, all_read_;
-  Stream ahead_{true};  ///< for the values of a batch's first rows, between these moments
-  Event some_planned_, some_placed_;
+  PlanAhead plan_ahead_{table_};
   std::unique_ptr<SearchRooms::Room> read_room_;  ///< for the values that changing rows read
   std::atomic<std::uint64_t> phased_batches_{0};
 };

@@ -1,4 +1,4 @@
-// order.cu: what each row of an ordered batch does to its key, folded over the runs; and the rows that a mask takes out.
+// order.cu: what each row of an ordered batch does to its key, folded over the runs.
 #include <cub/device/device_scan.cuh>
 
 #include <cuda/std/functional>
@@ -7,28 +7,14 @@
 
 #include <algorithm>
 
-#include "gphash/cuda/change/kernels.hpp"
+#include "gphash/cuda/change/change_kernels.hpp"
 #include "gphash/cuda/kit.hpp"
-#include "gphash/cuda/memory.cuh"
 #include "gphash/protocol/phases.hpp"
 #include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 
 namespace {
-
-__global__ void __launch_bounds__(kThreads)
-    skip_kernel(const __grid_constant__ index::Rows rows, const std::uint8_t* mask, std::uint64_t size) {
-  for (std::uint64_t row = first_of_thread(); row < size; row += all_threads()) {
-    if (mask != nullptr && mask[row] != 0) continue;
-    if (rows.statuses) rows.statuses[row] = Status::not_run;
-    if (rows.found) rows.found[row] = false;
-    if (rows.scores) rows.scores[row] = 0;
-    std::byte* const to = rows.result(row);
-    for (std::size_t at = 0; to != nullptr && at < rows.value_bytes; at += 8)
-      store_user(to + at, 0, rows.value_bytes - at);
-  }
-}
 
 /// What the row at a place of the order does to its key.
 struct EffectAt {
@@ -80,11 +66,6 @@ void fold_effects(const ChangeJob& job, const OrderRoom& room, cudaStream_t stre
   if (room.writes == nullptr) return;
   bytes = room.scratch_bytes;
   scan_runs(job, WritesAt{job, room.effects}, room.writes, room.scratch, bytes, job.size, stream);
-}
-
-void skip_masked(const index::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream) {
-  skip_kernel<<<blocks_for(skip_kernel, size), kThreads, 0, stream>>>(rows, mask, size);
-  check_launch("skipping masked rows");
 }
 
 }  // namespace holdfast::machine::cuda

@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "gphash/cuda/change/kernels.hpp"
+#include "gphash/cuda/change/change_kernels.hpp"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/protocol/phases.hpp"

@@ -20,8 +20,8 @@
 #include "core/failpoint.hpp"
 #include "gphash/cuda/change/batch.cuh"
 #include "gphash/cuda/change/shared_phases.cuh"
+#include "gphash/cuda/gather.cuh"
 #include "gphash/cuda/kit.hpp"
-#include "gphash/cuda/search/gather.cuh"
 #include "gphash/cuda/thread_tile.cuh"
 #include "gphash/protocol/phases.hpp"
 #include "gpu/numbered.cuh"
@@ -135,7 +135,8 @@ __global__ void __launch_bounds__(kThreads)
     const Candidates<Shape> candidates(view, key_of_row(view, job, planned.row));
     if (room.claims) {
       index::claim_plan(memory, view, candidates);
-      if (planned.old_word != 0 && !view.in_slot()) forget_key(memory, cache.values, planned.old_word - 1);
+      if (planned.old_word != 0 && !view.in_slot())
+        forget_key(memory, cache.values.directory, cache.values.map + (planned.old_word - 1));
     }
     room.planned[place] = planned;
     room.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, planned.lane));

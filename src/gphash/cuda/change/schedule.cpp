@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 
+#include "gphash/cuda/change/cells.hpp"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/protocol/phases.hpp"
 
@@ -32,7 +33,7 @@ void ChangeSchedule::prepare(std::uint64_t rows, bool phases) {
 }
 
 Ordering& ChangeSchedule::begin(ChangeJob& job, const OrderAsked& asked, cudaStream_t stream) {
-  if (may_run(job.rows).adds_keys()) table_.begin_moves();
+  if (job.ops.adds_keys()) table_.begin_moves();
   Ordering& ordering = orderings_[job.size <= kMostTwice ? batches_++ % std::size(orderings_) : 0];
   table_.times.begin(stream);
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);

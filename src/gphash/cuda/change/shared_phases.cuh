@@ -5,6 +5,7 @@
 
 #include "core/failpoint.hpp"
 #include "gphash/cuda/change/batch.cuh"
+#include "gphash/cuda/change/change_room.hpp"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/cuda/thread_tile.cuh"

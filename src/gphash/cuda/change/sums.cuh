@@ -12,6 +12,7 @@
 
 #include "gphash/cuda/caches/values.cuh"
 #include "gphash/cuda/change/batch.cuh"
+#include "gphash/cuda/change/change_room.hpp"
 #include "gphash/protocol/effect.hpp"
 
 namespace holdfast::machine::cuda {

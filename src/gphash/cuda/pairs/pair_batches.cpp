@@ -35,8 +35,8 @@ std::size_t rows_of_chunk(const Batch& batch, std::size_t base, std::size_t most
 }
 
 /// What a chunk works with, on top of its arrays.
-std::size_t bytes_to_run(const Batch& batch, std::size_t size) {
-  return 8 + (may_run(batch).changes() ? PairReads::bytes(size) : pair_search_bytes(size));
+std::size_t bytes_to_run(OpSet ops, std::size_t size) {
+  return 8 + (ops.changes() ? PairReads::bytes(size) : pair_search_bytes(size));
 }
 
 /// Where the bytes of a chunk would begin on the GPU if those before it were there too: offsets count from there.
@@ -46,25 +46,25 @@ const std::byte* origin(const std::byte* chunk, const std::uint64_t* offsets, st
 
 }  // namespace
 
-std::size_t PairBatches::run(const Batch& batch, std::size_t from, BatchResult& result) {
-  if (from != 0) return run_chunks(batch, from, result);
+std::size_t PairBatches::run(const Batch& batch, OpSet ops, std::size_t from, BatchResult& result) {
+  if (from != 0) return run_chunks(batch, ops, from, result);
   if (batch.variable->device_blobs != nullptr) *batch.variable->device_blobs = DeviceBlobs();
-  if (batch.variable->blobs == nullptr) return run_chunks(batch, from, result);
-  if (!may_read_pairs(batch)) {
+  if (batch.variable->blobs == nullptr) return run_chunks(batch, ops, from, result);
+  if (!may_read_pairs(batch, ops)) {
     batch.variable->blobs->reset(batch.size);
-    return run_chunks(batch, from, result);
+    return run_chunks(batch, ops, from, result);
   }
   const std::shared_ptr<std::byte[]> rows = pinned_->take(sizeof(Blob) * batch.size);
   batch.variable->blobs->reset(batch.size, {rows, reinterpret_cast<Blob*>(rows.get())});
   try {
-    return run_chunks(batch, from, result);
+    return run_chunks(batch, ops, from, result);
   } catch (...) {
     batch.variable->blobs->reset(batch.size);
     throw;
   }
 }
 
-std::size_t PairBatches::run_chunks(const Batch& batch, std::size_t from, BatchResult& result) {
+std::size_t PairBatches::run_chunks(const Batch& batch, OpSet ops, std::size_t from, BatchResult& result) {
   const std::size_t most = batch.variable->device_blobs != nullptr ? batch.size
                            : in_pieces(batch) && !batch.device     ? kPairRowsBetweenStops
                                                                    : kPairRows;
@@ -73,7 +73,7 @@ std::size_t PairBatches::run_chunks(const Batch& batch, std::size_t from, BatchR
   std::size_t base = from;
   do {
     const std::size_t size = batch.device ? std::min(most, batch.size - base) : rows_of_chunk(batch, base, most);
-    batch.device ? run_in_place(batch, base, size, *stage) : run_chunk(batch, base, size, *stage, result);
+    batch.device ? run_in_place(batch, ops, base, size, *stage) : run_chunk(batch, ops, base, size, *stage, result);
     base += size;
   } while (base < batch.size && !(!batch.device && stops_after(batch, base)));
   return base;
@@ -117,7 +117,7 @@ void PairBatches::require_pairs(const Batch& batch, Stage& stage) const {
 /// A chunk whose arrays the GPU can reach. What rows read is the caller's when it returns.
 void PairBatches::run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& stage, cudaStream_t stream) {
   auto* const epoch = stage.take<std::uint64_t>(8);
-  if (!may_run(to.batch).changes()) {
+  if (!to.ops.changes()) {
     FindJob job = table_.find_job(chunk.rows, chunk.keys, chunk.mask, chunk.size);
     job.key_offsets = chunk.key_offsets;
     {
@@ -128,12 +128,12 @@ void PairBatches::run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& s
     loads_.load_if_due(chunk.size);
     return;
   }
-  const bool reads = may_read_pairs(to.batch);
+  const bool reads = may_read_pairs(to.batch, to.ops);
   const PairReads room = reads ? PairReads::in(stage, chunk.size, stream) : PairReads{};
   index::Rows rows = chunk.rows;
   rows.blobs = room.blobs;
   const std::lock_guard lock(table_.changing);
-  ChangeJob job = table_.change_job(rows, chunk.keys, chunk.mask, chunk.size);
+  ChangeJob job = table_.change_job(rows, to.ops, chunk.keys, chunk.mask, chunk.size);
   job.key_offsets = chunk.key_offsets;
   prepare_room(job);
   if (!reads) return change_pairs(job, nullptr, stream);
@@ -145,9 +145,9 @@ void PairBatches::run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& s
 }
 
 /// Arrays of GPU memory, on the caller's stream.
-void PairBatches::run_in_place(const Batch& batch, std::size_t base, std::size_t size, Stage& stage) {
+void PairBatches::run_in_place(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, Stage& stage) {
   auto* const stream = static_cast<cudaStream_t>(batch.device->stream);
-  stage.begin(bytes_to_run(batch, size), kPairArrays + 1);
+  stage.begin(bytes_to_run(ops, size), kPairArrays + 1);
   PairChunk chunk;
   chunk.keys = static_cast<const std::byte*>(batch.keys);
   chunk.key_offsets = batch.variable->key_offsets + base;
@@ -159,16 +159,17 @@ void PairBatches::run_in_place(const Batch& batch, std::size_t base, std::size_t
   chunk.rows.found = batch.found ? batch.found + base : nullptr;
   chunk.rows.values = static_cast<const std::byte*>(batch.values);
   chunk.rows.value_offsets = batch.variable->value_offsets ? batch.variable->value_offsets + base : nullptr;
-  run_rows(chunk, {batch, base}, stage, stream);
+  run_rows(chunk, {batch, ops, base}, stage, stream);
   cuda::check(cudaStreamSynchronize(stream), "running a batch");
 }
 
 /// Copies a chunk to the GPU, runs it, and copies its results back.
-void PairBatches::run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result) {
-  const bool stores = may_run(batch).takes_values() && batch.variable->value_offsets != nullptr;
+void PairBatches::run_chunk(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, Stage& stage,
+                            BatchResult& result) {
+  const bool stores = ops.takes_values() && batch.variable->value_offsets != nullptr;
   const std::uint64_t key_bytes = bytes_of(batch.variable->key_offsets, base, size);
   const std::uint64_t value_bytes = stores ? bytes_of(batch.variable->value_offsets, base, size) : 0;
-  stage.begin(key_bytes + value_bytes + 16 * (size + 1) + 4 * size + bytes_to_run(batch, size), kPairArrays + 9);
+  stage.begin(key_bytes + value_bytes + 16 * (size + 1) + 4 * size + bytes_to_run(ops, size), kPairArrays + 9);
   const auto* const keys = static_cast<const std::byte*>(batch.keys);
   PairChunk chunk;
   chunk.size = size;
@@ -187,7 +188,7 @@ void PairBatches::run_chunk(const Batch& batch, std::size_t base, std::size_t si
     chunk.rows.values = origin(stage.upload<std::byte>(from, value_bytes), batch.variable->value_offsets, base);
     chunk.rows.value_offsets = stage.upload<std::uint64_t>(batch.variable->value_offsets + base, 8 * (size + 1));
   }
-  run_rows(chunk, {batch, base}, stage, stage.stream());
+  run_rows(chunk, {batch, ops, base}, stage, stage.stream());
   std::vector<Status> unwanted(batch.statuses ? 0 : size);
   Status* const statuses = batch.statuses ? batch.statuses + base : unwanted.data();
   stage.download(statuses, chunk.rows.statuses, size);

@@ -22,7 +22,7 @@ class PairBatches {
   PairBatches(CudaTable& table, Searches& searches, Upkeep& upkeep, CacheLoads& loads)
       : table_(table), searches_(searches), upkeep_(upkeep), loads_(loads), schedule_(table, upkeep, kLists) {}
 
-  std::size_t run(const Batch& batch, std::size_t from, BatchResult& result);
+  std::size_t run(const Batch& batch, OpSet ops, std::size_t from, BatchResult& result);
   std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n);
   /// How its heap is used. The caller holds `launching`.
   void stats(Stats& stats) const;
@@ -32,9 +32,9 @@ class PairBatches {
   static constexpr unsigned kLists = 4;  ///< of the schedule: for the order of changes alone
   class SlabCells;
 
-  std::size_t run_chunks(const Batch& batch, std::size_t from, BatchResult& result);
-  void run_chunk(const Batch& batch, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
-  void run_in_place(const Batch& batch, std::size_t base, std::size_t size, Stage& stage);
+  std::size_t run_chunks(const Batch& batch, OpSet ops, std::size_t from, BatchResult& result);
+  void run_chunk(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
+  void run_in_place(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, Stage& stage);
   void run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& stage, cudaStream_t stream);
   void require_pairs(const Batch& batch, Stage& stage) const;
 

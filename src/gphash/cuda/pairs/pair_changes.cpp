@@ -31,7 +31,7 @@ class PairBatches::SlabCells final : public CellSource {
 
   /// Lists cells for what has been counted, growing the heap if it must and can. `demand` is what counts.
   void list_cells(const ChangeJob& job, bool may_grow) {
-    const bool updates = may_run(job.rows).replaces_values();
+    const bool updates = job.ops.replaces_values();
     for (;;) {
       free_rested(table_.pairs->view(), table_.ring, table_.state.data(), stream_);
       count_slabs(table_.pairs->view(), stream_);

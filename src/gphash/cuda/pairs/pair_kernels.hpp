@@ -4,8 +4,11 @@
 #include <exception>
 #include <memory>
 
-#include "gphash/cuda/change/kernels.hpp"
+#include "gphash/cuda/change/change_room.hpp"
+#include "gphash/cuda/jobs.hpp"
+#include "gphash/cuda/kernels/table_kernels.hpp"
 #include "gphash/cuda/pairs/slabs.hpp"
+#include "gphash/protocol/phases.hpp"
 
 namespace holdfast::machine::cuda {
 

@@ -1,6 +1,7 @@
 // pair_memory.cuh: the memory policy of kernels that change a table of variable-length pairs, and of those that scan one.
 #pragma once
 
+#include "gphash/cuda/jobs.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/cuda/pairs/slab_view.hpp"
 

@@ -35,8 +35,8 @@ T read_word(const T* from, cudaStream_t stream) {
 
 }  // namespace
 
-bool may_read_pairs(const Batch& batch) {
-  return (batch.variable->blobs != nullptr || batch.variable->device_blobs != nullptr) && may_run(batch).reads_values();
+bool may_read_pairs(const Batch& batch, OpSet ops) {
+  return (batch.variable->blobs != nullptr || batch.variable->device_blobs != nullptr) && ops.reads_values();
 }
 
 std::size_t PairReads::bytes(std::size_t rows) {
@@ -77,7 +77,7 @@ PairSearchRoom pair_search_room(Stage& stage, std::size_t rows, bool values) {
 
 /// The caller has joined an epoch.
 void PairBatches::search_pairs(const FindJob& job, const ResultsOf& to, Stage& stage, cudaStream_t stream) {
-  const bool values = may_read_pairs(to.batch);
+  const bool values = may_read_pairs(to.batch, to.ops);
   const PairSearchRoom room = pair_search_room(stage, job.size, values);
   for (const bool exact : {false, true}) {
     if (search_pairs_once(job, to, room, exact, stage, stream)) return;

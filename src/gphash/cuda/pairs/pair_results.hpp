@@ -16,7 +16,7 @@
 namespace holdfast::machine::cuda {
 
 /// True if some of a batch's rows return bytes.
-bool may_read_pairs(const Batch& batch);
+bool may_read_pairs(const Batch& batch, OpSet ops);
 
 /// Room for what the rows of a changing batch read; all in GPU memory.
 struct PairReads {
@@ -38,6 +38,7 @@ inline constexpr unsigned kPairArrays = 9;  ///< of either room
 /// Whose results: rows of a batch from `base` on.
 struct ResultsOf {
   const Batch& batch;
+  OpSet ops;
   std::size_t base;
 };
 

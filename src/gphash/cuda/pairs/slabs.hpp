@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "gphash/cuda/pairs/slab_view.hpp"
+#include "gphash/cuda/scan_report.hpp"
 #include "gphash/cuda/state.hpp"
 
 namespace holdfast::machine::cuda {

@@ -1,7 +1,7 @@
 // miss_search.cuh: searches of many rows where some buckets have no copy. Rows that read a slot of the pool do so in the order of
 // addresses, in which host memory answers ten times faster; then values are gathered as in search.cuh.
 //
-//   known  rows whose keys are known to have a copy of their value (key_directory.cuh) are answered; the others go on
+//   known  rows whose keys are known to have a copy of their value (directory/known_search.cuh) are answered; the others go on
 //   aim    each row's tags: rows whose tags point to copies, or nowhere, are resolved at once; the others say which slot they will
 //          read
 //   order  stretch by stretch of the slots, whose numbers go as their addresses
@@ -12,7 +12,6 @@
 
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/search/search.cuh"
-#include "gpu/numbered.cuh"
 
 namespace holdfast::machine::cuda {
 
@@ -35,14 +34,14 @@ __device__ std::uint64_t slot_without_copy(const CopyMemory& memory, const View<
 /// way, by its number; kNoPosition: it is answered but for its value, which `wanted` says, or is not asked for.
 template <class Shape>
 __device__ std::uint64_t look_at_copies(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
-                                        const KeyDirectory<Shape>& keys, const FindJob& job, std::uint64_t row,
-                                        Wanted& wanted, std::uint64_t& known) {
+                                        KeyDirectory<Shape>& keys, const FindJob& job, std::uint64_t row,
+                                        Wanted& wanted, std::uint64_t& copy) {
   wanted.row = row;
-  known = kNoPosition;
+  copy = kNoPosition;
   if (!is_asked(job, row)) return kNoPosition;
   const Asked asked = keys.ask(row);
   if (asked.known) {
-    known = answer_known(view, job, row, asked);
+    copy = keys.answer(row, asked);
     return kNoPosition;
   }
   const Candidates<Shape> candidates(view, key_of_row(view, job, row));
@@ -52,7 +51,7 @@ __device__ std::uint64_t look_at_copies(const CopyMemory& memory, BucketHits& hi
   if (missed != kNoPosition) return missed;
   const index::Found found = index::confirm(ThreadTile{}, memory, view, candidates, seen);
   if (!found.settled) {
-    wanted = look_up(memory, hits, view, keys, job, row, known);
+    wanted = look_up(memory, hits, view, keys, job, row, copy);
     return kNoPosition;
   }
   if (found.item) {
@@ -77,13 +76,13 @@ class Resolve {
         value_hits_(tile, memory, view, cache.values, job.rows) {}
 
   /// What the row of each lane wants, or no row of the job. All lanes call.
-  __device__ void operator()(Wanted wanted, std::uint64_t known = kNoPosition) {
-    if (values_hit_) value_hits_(wanted, known);
+  __device__ void operator()(Wanted wanted, std::uint64_t copy = kNoPosition) {
+    if (values_hit_) value_hits_(wanted, copy);
     rest(wanted);
   }
   /// The same, but that a value which has a copy is for later: 1 + where that is; 0: not so.
-  __device__ std::uint32_t without_hits(Wanted wanted, std::uint64_t known) {
-    const std::uint64_t position = values_hit_ ? value_hits_.position_of(wanted, known) : kNoPosition;
+  __device__ std::uint32_t without_hits(Wanted wanted, std::uint64_t copy) {
+    const std::uint64_t position = values_hit_ ? value_hits_.position_of(wanted, copy) : kNoPosition;
     rest(wanted);
     return position == kNoPosition ? 0 : static_cast<std::uint32_t>(position + 1);
   }
@@ -115,36 +114,6 @@ class Resolve {
   ValueHits<Shape> value_hits_;
 };
 
-/// Rows whose keys are known, and those that are not asked for, are left to hit_kernel, or to nobody; the others are listed. A kernel of its
-/// own, since most rows need no more than these few reads, which overlap best where threads are many.
-template <class Shape, class Cell>
-__global__ void __launch_bounds__(kThreads)
-    known_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                 const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim,
-                 const __grid_constant__ SearchRoom room, RowsLeft left) {
-  const WarpTile tile;
-  const CopyMemory memory(job.state, &cache);
-  const KeyDirectory<Shape> keys(memory, view, cache, job);
-  ValueHits<Shape> value_hits(tile, memory, view, cache.values, job.rows);
-  for (std::uint64_t base = std::uint64_t{blockIdx.x} * kThreads; base < job.size; base += all_threads()) {
-    Wanted wanted;
-    wanted.row = base + threadIdx.x;
-    Asked asked;
-    const bool is_row = is_asked(job, wanted.row);
-    if (is_row) asked = keys.ask_known(wanted.row);
-    const bool goes_on = is_row && !asked.known;
-    const std::uint64_t place = numbered(goes_on, left.size);
-    if (goes_on) left.rows[place] = static_cast<std::uint32_t>(wanted.row);
-    if (goes_on || wanted.row >= job.size) continue;
-    const std::uint64_t known = asked.known ? answer_known(view, job, wanted.row, asked) : kNoPosition;
-    const std::uint64_t position = value_hits.position_of(wanted, known);
-    aim.ranks[wanted.row] = static_cast<std::uint32_t>(position + 1);
-    static_cast<std::uint32_t*>(aim.cells)[wanted.row] = kNoPlace<std::uint32_t>;
-    if (room.cells != nullptr) static_cast<Cell*>(room.cells)[wanted.row] = kNoPlace<Cell>;
-  }
-  value_hits.flush_counts();
-}
-
 /// `aim`: where rows that read the pool are ordered by slot; `room`: where others are by cell, if values are wanted that may lie in
 /// the heap alone. Then values that have copies are left to hit_kernel, which learns from the ranks of rows that aim at nothing.
 template <class Shape, class Cell>
@@ -156,7 +125,7 @@ __global__ void __launch_bounds__(kThreads)
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
   Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, room);
-  const KeyDirectory<Shape> keys(memory, view, cache, job);
+  KeyDirectory<Shape> keys(memory, view, cache, job);
   auto* const slots = static_cast<std::uint32_t*>(aim.cells);
   const std::uint64_t size = left.rows != nullptr ? *left.size : job.size;
   for (std::uint64_t base = first_of_warp() * kWarp; base < size; base += all_warps() * kWarp) {
@@ -167,21 +136,22 @@ __global__ void __launch_bounds__(kThreads)
       row = left.rows[row];
     }
     Wanted wanted;
-    std::uint64_t known;
-    const std::uint64_t slot = look_at_copies(memory, hits, view, keys, job, row, wanted, known);
+    std::uint64_t copy;
+    const std::uint64_t slot = look_at_copies(memory, hits, view, keys, job, row, wanted, copy);
     const bool aims = slot != kNoPosition;
     std::uint32_t rank = aims ? atomicAdd(&aim.counts[slot >> aim.shift], 1u) : 0;
     if (room.cells != nullptr) {
-      const std::uint32_t hit = resolve.without_hits(wanted, known);
+      const std::uint32_t hit = resolve.without_hits(wanted, copy);
       if (!aims) rank = hit;
     } else {
-      resolve(wanted, known);
+      resolve(wanted, copy);
     }
     if (row >= job.size) continue;
     aim.ranks[row] = rank;
     slots[row] = aims ? static_cast<std::uint32_t>(slot) : kNoPlace<std::uint32_t>;
   }
   resolve.flush_counts();
+  keys.flush_counts();
   hits.flush_counts();
   memory.tell_retries();
 }
@@ -240,7 +210,7 @@ __global__ void __launch_bounds__(kThreads)
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
   Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, room);
-  const KeyDirectory<Shape> keys(memory, view, cache, job);
+  KeyDirectory<Shape> keys(memory, view, cache, job);
   const auto* const places = static_cast<const Place<std::uint32_t>*>(aim.places);
   const std::uint64_t all = aim.starts[aim.bins];
   const unsigned rows = far_window(all, processors);

@@ -1,8 +1,9 @@
 // search.cu: what an ordered search does between its kernels: it joins an epoch and leaves it, and places rows stretch by
-// stretch of the heap.
-#include "gphash/cuda/change/kernels.hpp"
+// stretch of the heap; and the rows that a mask takes out.
 #include "gphash/cuda/kit.hpp"
+#include "gphash/cuda/memory.cuh"
 #include "gphash/cuda/search/search.cuh"
+#include "gphash/cuda/search/search_kernels.hpp"
 #include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
@@ -19,18 +20,17 @@ __global__ void leave_search_kernel(DeviceState* state, const __grid_constant__ 
   leave_epoch(state->readers, *room.epoch);
 }
 
-/// How many rows fell to the stretch that most fell to.
 __global__ void __launch_bounds__(kThreads)
-    crowd_kernel(const std::uint32_t* counts, std::uint32_t stretches, std::uint32_t* crowd) {
-  std::uint32_t most = 0;
-  for (std::uint64_t i = first_of_thread(); i < stretches; i += all_threads()) most = max(most, counts[i]);
-  most = __reduce_max_sync(kAllLanes, most);
-  if (threadIdx.x % kWarp == 0) atomicMax(crowd, most);
-}
-
-__global__ void __launch_bounds__(kThreads) second_part_kernel(const __grid_constant__ SearchRoom room) {
-  if (!room.apart()) return;
-  for (std::uint64_t i = first_of_thread(); i <= room.bins; i += all_threads()) room.counts[i] = 0;
+    skip_kernel(const __grid_constant__ index::Rows rows, const std::uint8_t* mask, std::uint64_t size) {
+  for (std::uint64_t row = first_of_thread(); row < size; row += all_threads()) {
+    if (mask != nullptr && mask[row] != 0) continue;
+    if (rows.statuses) rows.statuses[row] = Status::not_run;
+    if (rows.found) rows.found[row] = false;
+    if (rows.scores) rows.scores[row] = 0;
+    std::byte* const to = rows.result(row);
+    for (std::size_t at = 0; to != nullptr && at < rows.value_bytes; at += 8)
+      store_user(to + at, 0, rows.value_bytes - at);
+  }
 }
 
 }  // namespace
@@ -45,22 +45,16 @@ void leave_search(DeviceState* state, const SearchRoom& room, cudaStream_t strea
   check_launch("ending a search");
 }
 
-void count_crowd(const SearchRoom& room, std::uint32_t* crowd, cudaStream_t stream) {
-  check(cudaMemsetAsync(crowd, 0, sizeof(*crowd), stream), "starting a search");
-  crowd_kernel<<<blocks_for(crowd_kernel, room.bins), kThreads, 0, stream>>>(room.counts, room.bins, crowd);
-  check_launch("starting a search");
-}
-
-void begin_second_part(const SearchRoom& room, cudaStream_t stream) {
-  second_part_kernel<<<blocks_for(second_part_kernel, room.bins), kThreads, 0, stream>>>(room);
-  check_launch("starting a search");
-}
-
 void order_search(const SearchRoom& room, std::uint64_t size, std::uint64_t cells, cudaStream_t stream) {
   add_up(room, stream);
   const auto launch = [&](auto* kernel) { kernel<<<blocks_for(kernel, size), kThreads, 0, stream>>>(room, size); };
   is_wide(cells) ? launch(place_rows_kernel<std::uint64_t>) : launch(place_rows_kernel<std::uint32_t>);
   check_launch("ordering a search");
+}
+
+void skip_masked(const index::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream) {
+  skip_kernel<<<blocks_for(skip_kernel, size), kThreads, 0, stream>>>(rows, mask, size);
+  check_launch("skipping masked rows");
 }
 
 }  // namespace holdfast::machine::cuda

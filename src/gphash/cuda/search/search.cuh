@@ -19,82 +19,30 @@
 
 #include <type_traits>
 
-#include "gphash/cuda/caches/key_directory.cuh"
 #include "gphash/cuda/caches/maps.cuh"
-#include "gphash/cuda/change/batch.cuh"
-#include "gphash/cuda/epochs.cuh"
+#include "gphash/cuda/directory/key_directory.cuh"
+#include "gphash/cuda/gather.cuh"
 #include "gphash/cuda/kit.hpp"
-#include "gphash/cuda/search/gather.cuh"
+#include "gphash/cuda/search/rows.cuh"
+#include "gphash/cuda/search/search_room.hpp"
 #include "gphash/cuda/search/value_hits.cuh"
-#include "gphash/cuda/thread_tile.cuh"
 #include "gpu/launch.cuh"
 #include "gpu/order/bins.cuh"
 
 namespace holdfast::machine::cuda {
 
-/// True if a row is to be answered.
-__device__ inline bool is_asked(const FindJob& job, std::uint64_t row) {
-  return row < job.size && (job.mask == nullptr || job.mask[row] != 0) && !outlived(job);
-}
-
-/// Looks a row's key up, by one thread.
-template <class Shape>
-__device__ index::Found find_row(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
-                                 const FindJob& job, std::uint64_t row) {
-  const Candidates<Shape> candidates(view, key_of_row(view, job, row));
-  memory.begin_look();
-  const index::Found found = index::find_settled(ThreadTile{}, memory, view, candidates);
-  if (found.item) hits.note(memory, found.item.slot, row);
-  return found;
-}
-
-/// The answers of a row that are not in cells, by the word of its item; 0: it has none.
-template <class Shape>
-__device__ Wanted answer_row(const View<Shape>& view, const FindJob& job, std::uint64_t row, Status status,
-                             std::uint64_t word) {
-  Wanted wanted;
-  wanted.row = row;
-  const bool there = status == Status::found;
-  if (job.rows.statuses) job.rows.statuses[row] = status;
-  if (job.rows.found) job.rows.found[row] = there;
-  if (job.rows.scores) job.rows.scores[row] = there ? score_of_item(view, word) : 0;
-  if (job.rows.op == Op::contains || job.rows.out == nullptr) return wanted;
-  if (view.in_slot()) {
-    // No item has the word 0.
-    store_user(job.rows.result(row), word >> (8 * job.rows.column), job.rows.value_bytes);
-  } else {
-    wanted.word = word;
-  }
-  return wanted;
-}
-
-/// True if the row's value is asked for, and lies in a cell.
-template <class Shape>
-__device__ bool wants_value(const View<Shape>& view, const FindJob& job) {
-  return job.rows.op != Op::contains && job.rows.out != nullptr && !view.in_slot();
-}
-
-/// The answers of a row whose key is known, but for the value. Returns where its copy is; kNoPosition: nobody wants it.
-template <class Shape>
-__device__ std::uint64_t answer_known(const View<Shape>& view, const FindJob& job, std::uint64_t row,
-                                      const Asked& asked) {
-  answer_row(view, job, row, Status::found, Wanted::kNothing);
-  return wants_value(view, job) ? asked.position : kNoPosition;
-}
-
-/// One row, by one thread: its item, and the answers that are not values. Of a row whose key is known, `known` says where the copy of the
-/// value is, and nothing else is wanted.
+/// One row, by one thread: its item, and the answers that are not values. Of a row whose key is known, `copy` says where that of the value
+/// is, and nothing else is wanted.
 template <class Shape>
 __device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View<Shape>& view,
-                          const KeyDirectory<Shape>& keys, const FindJob& job, std::uint64_t row,
-                          std::uint64_t& known) {
+                          KeyDirectory<Shape>& keys, const FindJob& job, std::uint64_t row, std::uint64_t& copy) {
   Wanted wanted;
   wanted.row = row;
-  known = kNoPosition;
+  copy = kNoPosition;
   if (!is_asked(job, row)) return wanted;
   const Asked asked = keys.ask(row);
   if (asked.known) {
-    known = answer_known(view, job, row, asked);
+    copy = keys.answer(row, asked);
     return wanted;
   }
   const index::Found found = find_row(memory, hits, view, job, row);
@@ -132,12 +80,12 @@ __global__ void __launch_bounds__(kThreads, kLookupBlocks<Shape>)
   BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows, kCopies == Copies::all ? cache.values.copies : view.heap);
   ValueHits<Shape> value_hits(tile, memory, view, cache.values, job.rows);
-  const KeyDirectory<Shape> keys(memory, view, cache, job);
+  KeyDirectory<Shape> keys(memory, view, cache, job);
   for (std::uint64_t base = first_of_warp() * share; base < job.size; base += all_warps() * share) {
     Wanted wanted;
-    std::uint64_t known = kNoPosition;
-    if (tile.lane() < share) wanted = look_up(memory, hits, view, keys, job, base + tile.lane(), known);
-    if constexpr (kCopies == Copies::some) value_hits(wanted, known);
+    std::uint64_t copy = kNoPosition;
+    if (tile.lane() < share) wanted = look_up(memory, hits, view, keys, job, base + tile.lane(), copy);
+    if constexpr (kCopies == Copies::some) value_hits(wanted, copy);
     if constexpr (kCopies == Copies::all) value_hits.count(wanted.wants_cell());
     if (repeats.table != nullptr && tile.lane() < share && wanted.row < job.size) {
       std::uint64_t leader = wanted.row;
@@ -148,6 +96,7 @@ __global__ void __launch_bounds__(kThreads, kLookupBlocks<Shape>)
     if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather(wanted);
   }
   if constexpr (kCopies != Copies::none) value_hits.flush_counts();
+  if constexpr (kCopies == Copies::some) keys.flush_counts();
   hits.flush_counts();
   memory.tell_retries();
 }
@@ -181,13 +130,13 @@ __global__ void __launch_bounds__(kThreads)
   BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   ValueHits<Shape> value_hits(tile, memory, view, cache.values, job.rows);
-  const KeyDirectory<Shape> keys(memory, view, cache, job);
+  KeyDirectory<Shape> keys(memory, view, cache, job);
   auto* const cells = static_cast<Cell*>(room.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
-    std::uint64_t known;
-    Wanted wanted = look_up(memory, hits, view, keys, job, row, known);
-    if constexpr (kValueHits) value_hits(wanted, known);
+    std::uint64_t copy;
+    Wanted wanted = look_up(memory, hits, view, keys, job, row, copy);
+    if constexpr (kValueHits) value_hits(wanted, copy);
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);
@@ -197,6 +146,7 @@ __global__ void __launch_bounds__(kThreads)
     gather.zeros(base, wanted.word == 0);
   }
   if constexpr (kValueHits) value_hits.flush_counts();
+  if constexpr (kValueHits) keys.flush_counts();
   hits.flush_counts();
   memory.tell_retries();
 }
@@ -204,7 +154,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class Cell>
 __global__ void __launch_bounds__(kThreads)
     place_rows_kernel(const __grid_constant__ SearchRoom room, std::uint64_t size) {
-  place_rows_of<Cell>(room, room.answered(), size);
+  place_rows_of<Cell>(room, room.part.answered(), size);
 }
 
 /// Places, at most, that a block takes at once of a heap of which each batch reads little; of others kWindow.
@@ -252,8 +202,8 @@ __global__ void __launch_bounds__(kThreads)
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   ValueHits<Shape> value_hits(tile, memory, view, values, job.rows);
-  const auto* const places = static_cast<const Place<Cell>*>(room.places) + room.answered();
-  const std::uint64_t all = room.ended == nullptr && !room.apart() ? 0 : room.starts[room.bins];
+  const auto* const places = static_cast<const Place<Cell>*>(room.places) + room.part.answered();
+  const std::uint64_t all = room.part.is_void() ? 0 : room.starts[room.bins];
   const GatherGrid grid = gather_grid(all, view.cells * view.cell_bytes, processors, room.gather_share);
   const unsigned rows = grid.rows, blocks = min(grid.blocks, gridDim.x);
   std::uint64_t base = blockIdx.x < blocks ? std::uint64_t{blockIdx.x} * rows : all;
@@ -281,7 +231,7 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();  // its arrays are used again
   }
   if constexpr (kValueHits) value_hits.flush_counts();
-  if (room.ended != nullptr) leave_after_all(job.state, room);
+  if (!room.part.goes_first) leave_after_all(job.state, room);
 }
 
 }  // namespace holdfast::machine::cuda

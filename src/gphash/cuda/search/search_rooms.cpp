@@ -6,8 +6,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "gphash/cuda/change/kernels.hpp"
-
 namespace holdfast::machine::cuda {
 
 namespace {
@@ -29,14 +27,12 @@ SearchRooms::Room::Room(std::uint64_t rows, bool wide) : rows_(rows), wide_(wide
     size = 0;
     take(room_.epoch, sizeof(std::uint64_t));
     take(room_.ended, sizeof(std::uint32_t));
-    take(pipelining_.crowd, sizeof(std::uint32_t));
     take(room_.table, 2 * kSmallSearch * sizeof(std::uint64_t));
     take(room_.cells, rows * cell);
     take(room_.places, 2 * rows * cell);
     take(room_.ranks, rows * sizeof(std::uint32_t));
     take(room_.counts, stretches * sizeof(std::uint32_t));
     take(room_.starts, stretches * sizeof(std::uint32_t));
-    take(pipelining_.starts, stretches * sizeof(std::uint32_t));
     take(room_.scratch, room_.scratch_bytes);
   };
   take_all();  // what it comes to

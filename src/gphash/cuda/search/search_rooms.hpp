@@ -7,18 +7,11 @@
 #include <vector>
 
 #include "gphash/cuda/kit.hpp"
-#include "gphash/cuda/state.hpp"
+#include "gphash/cuda/search/pipelining.hpp"
+#include "gphash/cuda/search/search_room.hpp"
 #include "gpu/runtime.hpp"
 
 namespace holdfast::machine::cuda {
-
-/// What lets the first rows of a large search be gathered while the others are resolved.
-struct Pipelining {
-  std::uint32_t* starts = nullptr;  ///< (stretches + 1,) of the first rows
-  std::uint32_t* crowd = nullptr;   ///< SearchRoom::crowd
-  Stream stream{true};
-  Event ordered, gathered;
-};
 
 /// Rooms are lent, and lent again when the search before has ended, or to a search that its stream puts behind that.
 /// The caller lets one thread in at a time.

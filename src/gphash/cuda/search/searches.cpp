@@ -56,7 +56,7 @@ void Searches::finish_all() const {
 
 /// It looks for values that may lie in the heap alone, in buckets that have copies.
 bool Searches::values_are_far(const FindJob& job) const {
-  const bool wants_cells = job.rows.out != nullptr && job.rows.op != Op::contains && !table_.layout.in_slot();
+  const bool wants_cells = job.rows.out != nullptr && reads_value(job.rows.op) && !table_.layout.in_slot();
   return wants_cells && table_.cache.view().any() && !table_.values.view().resident();
 }
 
@@ -97,7 +97,7 @@ void Searches::search_far(const FindJob& job, const SearchRooms::Room& aims, Sea
   }
   enter_search(job.state, by_cells ? room : aim, stream);
   RowsLeft left;
-  if (table_.values.view().known != nullptr) {
+  if (table_.values.view().directory.any()) {
     left = {static_cast<std::uint32_t*>(aim.places), reinterpret_cast<std::uint32_t*>(aim.table)};
     table_.kernels->answer_known(job, aim, room, left, stream);
   }

@@ -42,7 +42,7 @@ class Searches {
   void search_cells(const FindJob& job, SearchPath path, SearchRooms::Room& lent, cudaStream_t stream);
   void search_in_order(const FindJob& job, const SearchRoom& room, cudaStream_t stream);
   void search_far(const FindJob& job, const SearchRooms::Room& aims, SearchRoom room, cudaStream_t stream);
-  // pipelining.cpp
+  // pipelining.cu
   std::uint64_t pipelined_rows(const FindJob& job) const;
   void search_in_two_parts(const FindJob& job, const SearchRoom& room, Pipelining& head, cudaStream_t stream);
   void measure();  // measured_choices.cpp

@@ -44,13 +44,13 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
   BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   ValueHits<Shape> value_hits(tile, memory, view, cache.values, job.rows);
-  const KeyDirectory<Shape> keys(memory, view, cache, job);
+  KeyDirectory<Shape> keys(memory, view, cache, job);
   auto* const cells = static_cast<Cell*>(room.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
-    std::uint64_t known;
-    Wanted wanted = look_up(memory, hits, view, keys, job, row, known);
-    if constexpr (kValueHits) value_hits(wanted, known);
+    std::uint64_t copy;
+    Wanted wanted = look_up(memory, hits, view, keys, job, row, copy);
+    if constexpr (kValueHits) value_hits(wanted, copy);
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);
@@ -77,6 +77,7 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
   }
   cluster.sync();  // no block ends while another looks into its counts
   if constexpr (kValueHits) value_hits.flush_counts();
+  if constexpr (kValueHits) keys.flush_counts();
   hits.flush_counts();
   memory.tell_retries();
 #endif

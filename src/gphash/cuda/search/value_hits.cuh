@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gphash/cuda/caches/values.cuh"
+#include "gphash/cuda/gather.cuh"
 #include "gphash/cuda/kit.hpp"
-#include "gphash/cuda/search/gather.cuh"
 #include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
@@ -24,18 +24,18 @@ class ValueHits {
                        const index::Rows& rows)
       : tile_(tile), memory_(memory), values_(values), gather_(tile, memory, view, rows, values.copies) {}
 
-  /// Answers the lanes whose cell has a copy, which then want nothing more, and counts for the policy. `known`: where the copy of the
-  /// key's value is, of a row that need not look for its cell. All lanes call.
-  __device__ void operator()(Wanted& wanted, std::uint64_t known = kNoPosition) {
+  /// Answers the lanes whose cell has a copy, which then want nothing more, and counts for the policy. `copy`: where that is, of a row
+  /// that need not look for its cell. All lanes call.
+  __device__ void operator()(Wanted& wanted, std::uint64_t copy = kNoPosition) {
     Wanted hit;
     hit.row = wanted.row;
-    if (const std::uint64_t position = position_of(wanted, known); position != kNoPosition) hit.word = position + 1;
+    if (const std::uint64_t position = position_of(wanted, copy); position != kNoPosition) hit.word = position + 1;
     if (tile_.ballot(hit.word != Wanted::kNothing) != 0) gather_(hit);
   }
 
   /// Where the copy is that a lane's cell has, if it has one: the lane wants nothing more then, but that copy.
-  __device__ std::uint64_t position_of(Wanted& wanted, std::uint64_t known = kNoPosition) {
-    if (known != kNoPosition) return position_known(wanted, known);
+  __device__ std::uint64_t position_of(Wanted& wanted, std::uint64_t copy = kNoPosition) {
+    if (copy != kNoPosition) return copy;
     if (!wanted.wants_cell()) return kNoPosition;
     const std::uint64_t cell = wanted.word - 1;
     const std::uint64_t position = copy_of_cell(memory_, values_, cell);
@@ -50,39 +50,14 @@ class ValueHits {
   __device__ void count(bool hit) { hits_ += hit; }
 
   /// Adds the hits of a block to the table's. All its threads call, once.
-  __device__ void flush_counts() const {
-    __shared__ std::uint64_t each[32];
-    const std::uint64_t known = __reduce_add_sync(kAllLanes, known_hits_), hits = __reduce_add_sync(kAllLanes, hits_);
-    if (tile_.lane() == 0) each[threadIdx.x / kWarp] = known << 32 | hits;
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    std::uint64_t all = 0;
-    for (unsigned warp = 0; warp < blockDim.x / kWarp; ++warp) all += each[warp];
-    if (all == 0) return;
-    const auto add = [](std::uint64_t& word, std::uint64_t n) {
-      if (n != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&word), static_cast<unsigned long long>(n));
-    };
-    add(values_.state->hits, all & 0xffff'ffff);
-    add(values_.state->known_hits, all >> 32);
-  }
+  __device__ void flush_counts() const { add_of_block(values_.state->hits, hits_); }
 
  private:
-  /// The cell's number, by which the policy counts, is read for some rows alone.
-  __device__ std::uint64_t position_known(Wanted& wanted, std::uint64_t position) {
-    if (is_sampled(values_, wanted.row)) {
-      const std::uint64_t cell = memory_.load_value(values_.owners + position);
-      if (cell != kNoPosition) warm(values_, cell);
-    }
-    ++known_hits_;
-    count(true);
-    return position;
-  }
-
   const WarpTile& tile_;
   const CudaMemory& memory_;
   const ValueView& values_;
   const Gather<Shape> gather_;
-  unsigned hits_ = 0, known_hits_ = 0;
+  unsigned hits_ = 0;
 };
 
 }  // namespace holdfast::machine::cuda

@@ -1,4 +1,5 @@
 // check.cpp: what upkeep did, and whether an open table is as it should be: its slots against the pool, and everything volatile against its slots.
+#include "gphash/cuda/change/cells.hpp"
 #include "gphash/cuda/upkeep/damage.hpp"
 #include "gphash/cuda/upkeep/upkeep.hpp"
 #include "gphash/pair_check.hpp"

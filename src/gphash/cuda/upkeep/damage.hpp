@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gphash/cuda/state.hpp"
+#include "gphash/cuda/scan_report.hpp"
 #include "gphash/layout.hpp"
 #include "gphash/protocol/slab.hpp"
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/clock.hpp"
+#include "gphash/cuda/change/cells.hpp"
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/upkeep/damage.hpp"
 #include "gphash/cuda/upkeep/upkeep.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "gphash/cuda/caches/values.cuh"
+#include "gphash/cuda/change/changing_memory.cuh"
 #include "gphash/cuda/users/descriptor.hpp"
 
 namespace holdfast::machine::cuda {

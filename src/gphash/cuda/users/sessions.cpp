@@ -1,6 +1,7 @@
 // sessions.cpp: room for the changes of users' kernels, their place among batches, and their end.
 #include "gphash/cuda/users/sessions.hpp"
 
+#include "gphash/cuda/change/cells.hpp"
 #include "gphash/cuda/kit.hpp"
 #include "gpu/capture.hpp"
 

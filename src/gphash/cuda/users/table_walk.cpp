@@ -308,7 +308,8 @@ void TableWalk::erase_taken() {
   index::Rows rows;
   rows.op = Op::erase;
   rows.value_bytes = layout_.value_bytes;
-  changes_.change(table_.change_job(rows, taken_.data(), nullptr, taken_keys_), true, {}, false, stream_);
+  changes_.change(table_.change_job(rows, OpSet(rows.op), taken_.data(), nullptr, taken_keys_), true, {}, false,
+                  stream_);
   taken_keys_ = 0;
 }
 

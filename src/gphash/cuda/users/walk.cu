@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "gphash/cuda/caches/values.cuh"
+#include "gphash/cuda/gather.cuh"
 #include "gphash/cuda/kit.hpp"
-#include "gphash/cuda/search/gather.cuh"
 #include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {

@@ -1,9 +1,11 @@
-// growth.cuh: the kernels that work alone on a table: recovery, resizing, verification. GPHash §3.2.3.
+// slot_kernels.cuh: the kernels that work alone on a table: recovery, resizing, verification. GPHash §3.2.3.
 #pragma once
 
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/memory.cuh"
 #include "gphash/cuda/pairs/slab_view.hpp"
+#include "gphash/cuda/scan_report.hpp"
+#include "gphash/cuda/state.hpp"
 #include "gphash/cuda/tile.cuh"
 #include "gphash/protocol/recover.hpp"
 #include "gphash/protocol/rehash.hpp"

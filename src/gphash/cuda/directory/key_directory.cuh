@@ -9,15 +9,18 @@
 
 #include <cstdint>
 
+#include "gphash/cuda/caches/cache_view.hpp"
 #include "gphash/cuda/caches/values.cuh"
+#include "gphash/cuda/directory/records.cuh"
+#include "gphash/cuda/jobs.hpp"
 #include "gphash/cuda/kit.hpp"
+#include "gphash/cuda/search/rows.cuh"
 #include "gphash/protocol/key_directory.hpp"
 #include "gpu/launch.cuh"
 
 namespace holdfast::machine::cuda {
 
 inline constexpr unsigned kHintsOfSet = 4;
-inline constexpr unsigned kHintsForPosition = 4;  ///< room for hints, at most; at least half of it
 
 /// What the records say of a key.
 struct Asked {
@@ -33,8 +36,8 @@ class KeyDirectory {
       : memory_(memory),
         view_(view),
         values_(cache.values),
-        keys_(job.keys),
-        asks_(cache.values.known != nullptr && cache.partial() && job.rows.scores == nullptr) {}
+        job_(job),
+        asks_(cache.values.directory.any() && cache.partial() && job.rows.scores == nullptr) {}
 
   /// Before a look for the slot of a row's key.
   __device__ Asked ask(std::uint64_t row) const {
@@ -46,6 +49,19 @@ class KeyDirectory {
   }
   /// The same for who will not confirm anything.
   __device__ Asked ask_known(std::uint64_t row) const { return ask_known(row, key_of(row)); }
+
+  /// The answers of a row whose key is known, but for the value. Returns where its copy is; kNoPosition: nobody wants it.
+  __device__ std::uint64_t answer(std::uint64_t row, const Asked& asked) {
+    answer_row(view_, job_, row, Status::found, Wanted::kNothing);
+    if (!wants_value(view_, job_)) return kNoPosition;
+    // The cell's number, by which the policy counts, is read for some rows alone.
+    if (is_sampled(values_, row)) {
+      const std::uint64_t cell = memory_.load_value(values_.owners + asked.position);
+      if (cell != kNoPosition) warm(values_, cell);
+    }
+    ++hits_;
+    return asked.position;
+  }
 
   /// When that look has found the cell of an item.
   __device__ void learn(std::uint64_t row, const Asked& asked, std::uint64_t cell) const {
@@ -65,6 +81,11 @@ class KeyDirectory {
     if (memory_.peek(state) >= index::kNoted) put_hint(set_of(key), position);
   }
 
+  /// Adds the hits of a block to the table's. All its threads call, once.
+  __device__ void flush_counts() const {
+    if (asks_) add_of_block(values_.state->directory_hits, hits_);
+  }
+
  private:
   __device__ Asked ask_known(std::uint64_t row, const index::Key& key) const {
     Asked asked;
@@ -82,18 +103,16 @@ class KeyDirectory {
     return asked;
   }
   __device__ index::Key key_of(std::uint64_t row) const {
-    return index::given_key<CudaMemory>(view_, keys_ + row * view_.key_bytes());
+    return index::given_key<CudaMemory>(view_, job_.keys + row * view_.key_bytes());
   }
   __device__ std::uint64_t key_word(const index::Key& key, std::uint64_t row, unsigned i) const {
     if (!view_.wide()) return key.word;
-    return CudaMemory::given_word(keys_ + row * view_.key_bytes() + 8 * i);
+    return CudaMemory::given_word(job_.keys + row * view_.key_bytes() + 8 * i);
   }
-  __device__ std::uint64_t* record(std::uint64_t position) const {
-    return values_.known + position * (1 + view_.key_words());
-  }
+  __device__ std::uint64_t* record(std::uint64_t position) const { return values_.directory.record(position); }
   __device__ std::uint32_t* set_of(const index::Key& key) const {
     const std::uint64_t hash = view_.wide() ? key.word : hash_key(key.word, view_.seed);
-    return values_.hints + kHintsOfSet * (hash & values_.last_set);
+    return values_.directory.hints + kHintsOfSet * (hash & values_.directory.last_set);
   }
   __device__ void load_set(const std::uint32_t* set, std::uint32_t (&hints)[kHintsOfSet]) const {
     const ulonglong2 all = memory_.load_values(reinterpret_cast<const std::uint64_t*>(set));
@@ -141,8 +160,9 @@ class KeyDirectory {
   const CopyMemory& memory_;
   const View<Shape>& view_;
   const ValueView& values_;
-  const std::byte* keys_;
+  const FindJob& job_;
   const bool asks_;
+  unsigned hits_ = 0;
 };
 
 }  // namespace holdfast::machine::cuda

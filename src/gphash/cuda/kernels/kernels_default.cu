@@ -1,5 +1,5 @@
 // kernels_default.cu: the kernels, compiled for the default configuration, 2L-2H-8S.
-#include "gphash/cuda/change/kernels_impl.cuh"
+#include "gphash/cuda/kernels/kernels_impl.cuh"
 
 namespace holdfast::machine::cuda {
 

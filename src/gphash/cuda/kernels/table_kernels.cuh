@@ -2,14 +2,11 @@
 #pragma once
 
 #include "gphash/cuda/change/batch.cuh"
-#include "gphash/cuda/change/growth.cuh"
-#include "gphash/cuda/change/kernels.hpp"
 #include "gphash/cuda/change/shared_phases.cuh"
+#include "gphash/cuda/kernels/table_kernels.hpp"
+#include "gphash/cuda/upkeep/slot_kernels.cuh"
 
 namespace holdfast::machine::cuda {
-
-/// A thread for each of `size`.
-inline unsigned all_blocks(std::uint64_t size) { return static_cast<unsigned>((size + kThreads - 1) / kThreads); }
 
 /// What all tables have, over the room and the cells of `Interface`.
 template <class Shape, class Interface>

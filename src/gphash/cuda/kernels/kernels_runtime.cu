@@ -1,5 +1,5 @@
 // kernels_runtime.cu: the kernels, compiled for any configuration.
-#include "gphash/cuda/change/kernels_impl.cuh"
+#include "gphash/cuda/kernels/kernels_impl.cuh"
 
 namespace holdfast::machine::cuda {
 

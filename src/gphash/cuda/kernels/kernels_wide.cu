@@ -1,5 +1,5 @@
 // kernels_wide.cu: the kernels, compiled for the default configuration with wide keys.
-#include "gphash/cuda/change/kernels_impl.cuh"
+#include "gphash/cuda/kernels/kernels_impl.cuh"
 
 namespace holdfast::machine::cuda {
 
