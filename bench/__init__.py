@@ -11,6 +11,12 @@ attributes; nothing else lists them:
     TABLES    {kind: function}: makes Markdown of a result file's content where a document says `figures: KIND FILE`
     PLOTS     {benchmark: function}: draws the result files whose benchmark is called that, or that and `-…`
 
+Studies in C++ enter themselves (frame/studies.hpp). Those of a folder are a program, whose main is main.cpp. Of what it
+prints scripts/study-result makes a result file, by attributes of the folder:
+
+    ROOMS     the rooms of src/ that its results measure
+    STUDY     the study whose result is called as the folder is, without `-STUDY`; the folder's own name if not given
+
 A module may import `_bench`, the benchmarks' C++ half (module.cpp), and the package. Where they are not built, it is
 left out: bars, report and plot do without.
 """

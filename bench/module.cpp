@@ -246,6 +246,7 @@ NB_MODULE(_bench, m) {
         return d;
       },
       "repetitions"_a, "A figure's repetitions as C++ programs sum them up: frame/timing.hpp.");
+  m.def("ratio_of", &ratio_of, "above"_a, "below"_a, "One figure by another, repetition by repetition.");
   m.def(
       "popular_item", [](std::uint64_t rank, std::uint64_t items) { return Permutation(items)(rank); }, "rank"_a,
       "items"_a, "The item that a zipfian distribution puts at `rank` (0: the most popular).");

@@ -1,19 +1,28 @@
-# Bench.cmake: benchmarks that are programs: holdfast-link-bench, a table on a GPU with its arrays in GPU memory, holdfast-log-bench,
-# holdfast-checkpoint-bench, and holdfast-dramhit-bench, a table in memory; and the peers, where they are installed. Python.cmake has the module `_bench`.
+# Bench.cmake: benchmarks that are programs, holdfast-<folder>-bench: bench/main.cpp with the studies of a folder of bench/. Those that
+# need a GPU are in a file studies.cu or studies.cpp; those of dramhit, the table in memory, do not, and stand beside peers, where these
+# are installed. Python.cmake has the module `_bench`.
 set(bench "${PROJECT_SOURCE_DIR}/bench")
 file(GLOB bench_frame CONFIGURE_DEPENDS "${bench}/frame/*.cpp")
 find_package(CLI11 QUIET)
 find_package(nlohmann_json QUIET)
+
+# The program of a folder, from its studies and what they need; `library`: that it is linked with.
+function(holdfast_bench_program folder library)
+  set(program holdfast-${folder}-bench)
+  add_executable(${program} "${bench}/main.cpp" ${bench_frame} ${ARGN})
+  target_include_directories(${program} PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${program} PRIVATE ${library} holdfast_options CLI11::CLI11 nlohmann_json::nlohmann_json)
+endfunction()
+
 if(HOLDFAST_CUDA)
   find_package(CLI11 REQUIRED)
   find_package(nlohmann_json REQUIRED)
-  foreach(gpu_bench link/main.cu log/main.cu checkpoint/main.cpp)
-    get_filename_component(name "${gpu_bench}" DIRECTORY)
-    add_executable(holdfast-${name}-bench "${bench}/${gpu_bench}" ${bench_frame})
-    target_include_directories(holdfast-${name}-bench PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
-    target_link_libraries(holdfast-${name}-bench PRIVATE holdfast_cuda holdfast_options CLI11::CLI11
-                                                         nlohmann_json::nlohmann_json)
-    add_dependencies(holdfast_cuda_all holdfast-${name}-bench)
+  file(GLOB gpu_studies CONFIGURE_DEPENDS "${bench}/*/studies.cu" "${bench}/*/studies.cpp")
+  foreach(studies IN LISTS gpu_studies)
+    cmake_path(GET studies PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    holdfast_bench_program(${folder} holdfast_cuda "${studies}")
+    add_dependencies(holdfast_cuda_all holdfast-${folder}-bench)
   endforeach()
 endif()
 
@@ -45,15 +54,12 @@ endfunction()
 
 if(CLI11_FOUND AND nlohmann_json_FOUND AND HOLDFAST_EXAMPLES)
   file(GLOB dramhit_bench CONFIGURE_DEPENDS "${bench}/dramhit/*.cpp")
-  add_executable(holdfast-dramhit-bench ${dramhit_bench} ${bench_frame} "${bench}/memory/limits.cpp" "${bench}/peers/peers.cpp"
+  holdfast_bench_program(dramhit holdfast ${dramhit_bench} "${bench}/memory/limits.cpp" "${bench}/peers/peers.cpp"
     "${bench}/peers/peers_flat.cpp")
   set_source_files_properties("${bench}/dramhit/folklore_avx512.cpp" PROPERTIES COMPILE_OPTIONS
     "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512cd;-mavx2;-mbmi;-mbmi2;-mlzcnt;-mpopcnt")
   file(GLOB folklore CONFIGURE_DEPENDS "${bench}/dramhit/folklore*.cpp")  # `dramhit` is another namespace there
   set_source_files_properties(${folklore} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  target_include_directories(holdfast-dramhit-bench PRIVATE "${bench}" "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(holdfast-dramhit-bench PRIVATE holdfast holdfast_options CLI11::CLI11
-                                                        nlohmann_json::nlohmann_json)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     set_target_properties(holdfast-dramhit-bench PROPERTIES UNITY_BUILD OFF)
   else()  # it takes a minute to compile, and measures what is shipped: by name alone

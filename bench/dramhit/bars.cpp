@@ -32,7 +32,7 @@ Json study_bars(const Setup& setup) {
                                                   figures["dramhit_" + what + "_lines"][i]);
     }
   }
-  return {{"study", "bars"}, {"items", setup.items}, {"threads", setup.threads}, {"mops", spreads(figures)}};
+  return {{"items", setup.items}, {"threads", setup.threads}, {"mops", spreads(figures)}};
 }
 const Study kBars("bars", study_bars);
 
@@ -62,11 +62,7 @@ Json study_peers(const Setup& setup) {
     }
   }
   for (const auto& [what, least] : best) figures[what + "_over_best_peer"] = least;
-  return {{"study", "peers"},
-          {"items", setup.peer_items},
-          {"threads", setup.threads},
-          {"peers", names},
-          {"mops", spreads(figures)}};
+  return {{"items", setup.peer_items}, {"threads", setup.threads}, {"peers", names}, {"mops", spreads(figures)}};
 }
 const Study kPeers("peers", study_peers);
 
@@ -86,7 +82,7 @@ Json study_depth(const Setup& setup) {
       ratio(figures, what + "_over_folklore", "dramhit_" + what, "folklore_" + what);
     runs.push_back({{"depth", depth}, {"mops", spreads(figures)}});
   }
-  return {{"study", "depth"}, {"items", setup.items}, {"threads", setup.threads}, {"runs", runs}};
+  return {{"items", setup.items}, {"threads", setup.threads}, {"runs", runs}};
 }
 const Study kDepth("depth", study_depth);
 

@@ -75,7 +75,7 @@ Json study_durable(const Setup& setup) {
   const auto memory = subject("dramhit", items, setup);
   const double memory_put = ask(*memory, asked(Ask::put_new, 16), items, setup.threads).mops;
 
-  std::vector<double> gets, finds, mixed, over, of_find;
+  std::vector<double> gets, finds, mixed;
   for (unsigned i = 0; i < setup.repetitions; ++i) {
     progress("durable: repetition " + std::to_string(i + 1));
     const auto rate = [&](Subject& table, Ask kind, std::size_t batch) {
@@ -87,11 +87,8 @@ Json study_durable(const Setup& setup) {
     gets.push_back(rate(*memory, Ask::get, 16));
     finds.push_back(rate(durable, Ask::get, kBatch));
     mixed.push_back(rate(durable, Ask::rows, kBatch));
-    over.push_back(gets.back() / finds.back());
-    of_find.push_back(mixed.back() / finds.back());
   }
-  return {{"study", "durable"},
-          {"items", items},
+  return {{"items", items},
           {"threads", setup.threads},
           {"batch", kBatch},
           {"file", setup.file},
@@ -100,8 +97,8 @@ Json study_durable(const Setup& setup) {
           {"get_mops", spread(gets)},
           {"durable_find_mops", spread(finds)},
           {"durable_ycsb_b_mops", spread(mixed)},
-          {"get_over_durable", spread(over)},
-          {"ycsb_b_of_find", spread(of_find)}};
+          {"get_over_durable", spread(ratio_of(gets, finds))},
+          {"ycsb_b_of_find", spread(ratio_of(mixed, finds))}};
 }
 const Study kDurable("durable", study_durable);
 

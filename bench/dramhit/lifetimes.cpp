@@ -95,8 +95,7 @@ Json study_churn(const Setup& setup) {
       churned_lines.push_back(then.lines);
     }
   }
-  return {{"study", "churn"},
-          {"items", setup.items},
+  return {{"items", setup.items},
           {"threads", setup.threads},
           {"fresh_mops", spread(fresh)},
           {"churned_mops", spread(churned)},
@@ -108,7 +107,7 @@ const Study kChurn("churn", study_churn);
 
 /// A table that grows beside one made large, and get meanwhile.
 Json study_growth(const Setup& setup) {
-  std::vector<double> grown, made, ratios, gets_still, gets_meanwhile, kept;
+  std::vector<double> grown, made, gets_still, gets_meanwhile;
   for (unsigned i = 0; i < setup.repetitions; ++i) {
     const auto load = [&](MemoryTable& table) {
       constexpr std::size_t kRows = 1 << 16;
@@ -132,7 +131,6 @@ Json study_growth(const Setup& setup) {
     progress("growth: made large");
     MemoryTable large({.capacity = setup.items, .threads = 1});
     made.push_back(load(large));
-    ratios.push_back(grown.back() / made.back());
     if (size != large.size()) throw Error("growth lost items");
     // One thread reads, without others, and while another makes the table grow.
     std::atomic<bool> stop{false};
@@ -161,17 +159,15 @@ Json study_growth(const Setup& setup) {
     });
     gets_meanwhile.push_back(read([&](std::uint64_t) { return stop.load(); }));
     grower.join();
-    kept.push_back(gets_meanwhile.back() / gets_still.back());
   }
-  return {{"study", "growth"},
-          {"items", setup.items},
+  return {{"items", setup.items},
           {"threads", setup.threads},
           {"grown_seconds", spread(grown)},
           {"made_seconds", spread(made)},
-          {"over_made", spread(ratios)},
+          {"over_made", spread(ratio_of(grown, made))},
           {"get_mops", spread(gets_still)},
           {"get_meanwhile_mops", spread(gets_meanwhile)},
-          {"get_kept", spread(kept)}};
+          {"get_kept", spread(ratio_of(gets_meanwhile, gets_still))}};
 }
 const Study kGrowth("growth", study_growth);
 

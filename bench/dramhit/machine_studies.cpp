@@ -90,7 +90,7 @@ Json study_limits(const Setup& setup) {
                       {"update_mops", spread(update)}});
     }
   }
-  return {{"study", "limits"}, {"runs", runs}};
+  return {{"runs", runs}};
 }
 const Study kLimits("limits", study_limits);
 
@@ -112,7 +112,7 @@ Json study_locks(const Setup& setup) {
           {{"mebibytes", mebibytes}, {"theta", theta}, {"lock_cycles", spread(locked)}, {"add_cycles", spread(added)}});
     }
   }
-  return {{"study", "locks"}, {"threads", setup.threads}, {"runs", runs}};
+  return {{"threads", setup.threads}, {"runs", runs}};
 }
 const Study kLocks("locks", study_locks);
 
@@ -129,7 +129,7 @@ Json study_messages(const Setup& setup) {
       runs.push_back({{"producers", producers}, {"consumers", consumers}, {"cycles", spread(cycles)}});
     }
   }
-  return {{"study", "messages"}, {"runs", runs}};
+  return {{"runs", runs}};
 }
 const Study kMessages("messages", study_messages);
 

@@ -1,10 +1,12 @@
 // rounds.hpp: what a study is run with, the share of one thread in a measurement, and what all shares together cost.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "frame/keys.hpp"
@@ -17,15 +19,17 @@ struct Setup {
   std::uint64_t items = 190'000'000;  ///< of the large table
   std::uint64_t peer_items = 100'000'000;
   std::uint64_t operations = 60'000'000;  ///< of each measurement, all threads together
-  unsigned threads = 2;
+  unsigned threads = std::max(1u, std::thread::hardware_concurrency());
   unsigned repetitions = 3;
   unsigned fills = 1;  ///< of tables beside peers: how often each is filled; each fill is asked `repetitions` times
   unsigned depth = 0;
   std::string file = "/dev/shm/holdfast-dramhit-bench.hold";  ///< of the durable table
   std::string part;                                           ///< of a study, where one can be run in parts
+
+  void take(CLI::App& app);
 };
 
-using Study = Studies<Setup>::Entry;
+using Study = StudyOf<Setup>;
 
 /// One thread's share of a measurement: draws a round, runs it against the clock, and checks it.
 class Worker {

@@ -1,5 +1,6 @@
 // table_studies.cpp: tables by threads, batch, skew, mix, form, and what else is in the caches. DRAMHiT §4.2, §4.3.
 #include <algorithm>
+#include <optional>
 
 #include "dramhit/rounds.hpp"
 #include "dramhit/worker.hpp"
@@ -59,7 +60,7 @@ Json study_threads(const Setup& setup) {
       }
     }
   }
-  return {{"study", "threads"}, {"runs", runs}};
+  return {{"runs", runs}};
 }
 const Study kThreads("threads", study_threads);
 
@@ -84,60 +85,77 @@ Json study_batches(const Setup& setup) {
       runs.push_back({{"form", name}, {"batch", batch}, {"get_mops", spread(gets)}, {"upsert_mops", spread(upserts)}});
     }
   }
-  return {{"study", "batches"}, {"items", setup.items}, {"threads", setup.threads}, {"runs", runs}};
+  return {{"items", setup.items}, {"threads", setup.threads}, {"runs", runs}};
 }
 const Study kBatches("batches", study_batches);
 
-/// Of each table and skew: upserts of the best of our forms over Folklore's.
-Json best_forms(const Json& runs) {
-  Json all = Json::array();
-  for (const Json& folklore : runs) {
-    if (folklore["form"] != "folklore") continue;
-    double best = 0;
-    for (const Json& run : runs) {
-      if (run["form"] == "folklore" || run["items"] != folklore["items"] || run["theta"] != folklore["theta"]) continue;
-      best = std::max(best, run["upsert_mops"]["median"].get<double>());
+/// What one table did at one skew, by the names of its figures.
+struct SkewedRun {
+  std::string form;
+  std::map<std::string, std::vector<double>> figures;
+
+  double median() const { return spread_of(figures.at("upsert_mops")).median; }
+};
+
+/// Upserts of the best of our forms, that of the highest median, over Folklore's; none where one of them was not asked.
+std::optional<double> best_over_folklore(const std::vector<SkewedRun>& runs) {
+  const SkewedRun *best = nullptr, *folklore = nullptr;
+  for (const SkewedRun& run : runs) {
+    if (run.form == "folklore") {
+      folklore = &run;
+    } else if (best == nullptr || run.median() > best->median()) {
+      best = &run;
     }
-    const double ratio = best / folklore["upsert_mops"]["median"].get<double>();
-    all.push_back({{"items", folklore["items"]}, {"theta", folklore["theta"]}, {"upsert", ratio}});
   }
-  return all;
+  if (best == nullptr || folklore == nullptr) return std::nullopt;
+  return spread_of(ratio_of(best->figures.at("upsert_mops"), folklore->figures.at("upsert_mops"))).median;
 }
 
-/// Figure 8: by skew, and mixed with reads.
+/// Figure 8: by skew, and mixed with reads; all tables in turns.
 Json study_skew(const Setup& setup) {
-  Json runs = Json::array();
+  Json runs = Json::array(), best = Json::array();
   for (const std::uint64_t items : {kSmallItems, setup.items}) {
+    std::vector<std::unique_ptr<Subject>> tables;
     for (const std::string& name : forms(setup)) {
       progress(said("skew", name, items));
-      const auto table = subject(name, items, setup);
-      fill(*table, items, setup.threads);
-      for (const double theta : {0.0, 0.4, 0.8, 0.99, 1.09, 1.2}) {
-        const std::uint64_t drawn = items - items / 16;
-        const Distribution zipfian(Shape::zipfian, drawn, theta == 0 ? 0.99 : theta);
-        Asked asked;
-        asked.distribution = theta == 0 ? nullptr : &zipfian;
-        std::map<std::string, std::vector<double>> figures;
-        for (unsigned i = 0; i < setup.repetitions; ++i) {
+      tables.push_back(subject(name, items, setup));
+      fill(*tables.back(), items, setup.threads);
+    }
+    for (const double theta : {0.0, 0.4, 0.8, 0.99, 1.09, 1.2}) {
+      progress("skew: theta " + std::to_string(theta));
+      const std::uint64_t drawn = items - items / 16;
+      const Distribution zipfian(Shape::zipfian, drawn, theta == 0 ? 0.99 : theta);
+      Asked asked;
+      asked.distribution = theta == 0 ? nullptr : &zipfian;
+      std::vector<SkewedRun> turns;
+      for (const std::string& name : forms(setup)) turns.push_back({name, {}});
+      for (unsigned i = 0; i < setup.repetitions; ++i) {
+        for (std::size_t t = 0; t < tables.size(); ++t) {
+          auto& figures = turns[t].figures;
           asked.silent = false;
-          figures["get_mops"].push_back(rate(*table, Ask::get, items, setup, setup.threads, asked));
+          figures["get_mops"].push_back(rate(*tables[t], Ask::get, items, setup, setup.threads, asked));
           asked.silent = true;
-          figures["upsert_mops"].push_back(rate(*table, Ask::upsert, items, setup, setup.threads, asked));
-          if (name == "dramhit-p") continue;
+          figures["upsert_mops"].push_back(rate(*tables[t], Ask::upsert, items, setup, setup.threads, asked));
+          if (turns[t].form == "dramhit-p") continue;
           asked.silent = false;
           for (const double reads : {0.5, 0.95}) {
             asked.reads = reads;
             figures[reads == 0.5 ? "half_reads_mops" : "most_reads_mops"].push_back(
-                rate(*table, Ask::mixed, items, setup, setup.threads, asked));
+                rate(*tables[t], Ask::mixed, items, setup, setup.threads, asked));
           }
         }
-        Json run{{"form", name}, {"items", items}, {"theta", theta}};
-        for (const auto& [what, values] : figures) run[what] = spread(values);
+      }
+      for (const SkewedRun& one : turns) {
+        Json run{{"form", one.form}, {"items", items}, {"theta", theta}};
+        for (const auto& [what, values] : one.figures) run[what] = spread(values);
         runs.push_back(run);
+      }
+      if (const auto ratio = best_over_folklore(turns)) {
+        best.push_back({{"items", items}, {"theta", theta}, {"upsert", *ratio}});
       }
     }
   }
-  return {{"study", "skew"}, {"threads", setup.threads}, {"runs", runs}, {"best_over_folklore", best_forms(runs)}};
+  return {{"threads", setup.threads}, {"runs", runs}, {"best_over_folklore", best}};
 }
 const Study kSkew("skew", study_skew);
 
@@ -162,27 +180,25 @@ Json study_forms(const Setup& setup) {
       runs.push_back(run);
     }
   }
-  return {{"study", "forms"}, {"threads", setup.threads}, {"runs", runs}};
+  return {{"threads", setup.threads}, {"runs", runs}};
 }
 const Study kForms("forms", study_forms);
 
 /// A table in the caches beside Folklore.
 Json study_small(const Setup& setup) {
-  std::vector<double> ours, theirs, ratios;
+  std::vector<double> ours, theirs;
   for (unsigned i = 0; i < setup.repetitions; ++i) {
     const auto table = subject("dramhit", kSmallItems, setup), folklore = subject("folklore", kSmallItems, setup);
     fill(*table, kSmallItems, setup.threads);
     fill(*folklore, kSmallItems, setup.threads);
     ours.push_back(rate(*table, Ask::get, kSmallItems, setup, setup.threads));
     theirs.push_back(rate(*folklore, Ask::get, kSmallItems, setup, setup.threads));
-    ratios.push_back(ours.back() / theirs.back());
   }
-  return {{"study", "small"},
-          {"items", kSmallItems},
+  return {{"items", kSmallItems},
           {"threads", setup.threads},
           {"get_mops", spread(ours)},
           {"folklore_mops", spread(theirs)},
-          {"over_folklore", spread(ratios)}};
+          {"over_folklore", spread(ratio_of(ours, theirs))}};
 }
 const Study kSmall("small", study_small);
 
@@ -205,7 +221,7 @@ Json study_pollution(const Setup& setup) {
       runs.push_back({{"form", name}, {"lines", lines}, {"get_mops", spread(gets)}});
     }
   }
-  return {{"study", "pollution"}, {"items", setup.items}, {"threads", setup.threads}, {"runs", runs}};
+  return {{"items", setup.items}, {"threads", setup.threads}, {"runs", runs}};
 }
 const Study kPollution("pollution", study_pollution);
 
@@ -230,7 +246,7 @@ Json study_latency(const Setup& setup) {
       runs.push_back(run);
     }
   }
-  return {{"study", "latency"}, {"items", setup.items}, {"runs", runs}};
+  return {{"items", setup.items}, {"runs", runs}};
 }
 const Study kLatency("latency", study_latency);
 

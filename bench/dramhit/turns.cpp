@@ -39,9 +39,7 @@ Json spreads(const Figures& figures) {
 }
 
 void ratio(Figures& figures, const std::string& name, const std::string& above, const std::string& below) {
-  const auto& a = figures[above];
-  const auto& b = figures[below];
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) figures[name].push_back(a[i] / b[i]);
+  figures[name] = ratio_of(figures.at(above), figures.at(below));
 }
 
 Limit::Limit(std::uint64_t bytes, const Setup& setup) : threads_(setup.threads), lines_(bytes, setup.threads, true) {}

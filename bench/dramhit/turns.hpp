@@ -15,7 +15,7 @@ namespace holdfast::bench::dramhit {
 using Figures = std::map<std::string, std::vector<double>>;
 Json spreads(const Figures& figures);
 
-/// Adds `name`: `above` by `below`, repetition by repetition.
+/// Makes `name` of two others.
 void ratio(Figures& figures, const std::string& name, const std::string& above, const std::string& below);
 
 /// Random lines, read or changed as the operation beside them does.

@@ -1,34 +1,43 @@
-// studies.hpp: the studies of a program, by name. Each enters itself where it is written; no list of them is kept.
+// studies.hpp: the studies of a program, by name. Each enters itself where it is written; no list of them is kept. bench/main.cpp
+// finds and runs them.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "frame/json.hpp"
 
+namespace CLI {
+class App;
+}
+
 namespace holdfast::bench {
 
-/// Studies that are given a `Setup`, and return what the program prints.
-template <class Setup>
-class Studies {
- public:
-  using Run = std::function<Json(const Setup&)>;
-
-  /// A variable of this kind beside a study is its entry.
-  struct Entry {
-    Entry(const char* name, Run run) { all().emplace(name, std::move(run)); }
+/// What is linked with a program.
+struct Linked {
+  struct Named {
+    std::function<Json()> run;
+    bool listed;
   };
-  static std::map<std::string, Run>& all() {
-    static std::map<std::string, Run> studies;
-    return studies;
-  }
-  static std::vector<std::string> names() {
-    std::vector<std::string> all_names;
-    for (const auto& [name, run] : all()) all_names.push_back(name);
-    return all_names;
+  std::map<std::string, Named> studies;
+  std::function<void(CLI::App&)> take;  ///< adds the options of all studies
+};
+inline Linked& linked() {
+  static Linked all;
+  return all;
+}
+
+/// A variable of this kind beside a study is its entry. The study returns what the program prints; where that has a `failed`
+/// which is true, the program ends with status 1. `Setup::take(CLI::App&)` adds the options that it is given by; the studies
+/// of a program share one kind. What a study runs as a process of its own is not `listed`.
+template <class Setup>
+struct StudyOf {
+  StudyOf(const char* name, std::function<Json(const Setup&)> run, bool listed = true) {
+    static Setup setup;
+    linked().studies[name] = {[run = std::move(run)] { return run(setup); }, listed};
+    linked().take = [](CLI::App& app) { setup.take(app); };
   }
 };
 

@@ -46,6 +46,13 @@ Spread spread_of(std::vector<double> repetitions) {
   return {rounded(median), sorted.front(), sorted.back(), std::move(repetitions)};
 }
 
+std::vector<double> ratio_of(const std::vector<double>& above, const std::vector<double>& below) {
+  if (above.size() != below.size()) throw InvalidArgument("a ratio needs both figures of each repetition");
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < above.size(); ++i) ratios.push_back(above[i] / below[i]);
+  return ratios;
+}
+
 double together(unsigned threads, const std::function<void(unsigned)>& work) {
   Clock::time_point start;
   std::barrier ready(static_cast<std::ptrdiff_t>(threads), [&]() noexcept { start = Clock::now(); });

@@ -25,6 +25,9 @@ struct Spread {
 /// Throws InvalidArgument if there is none.
 Spread spread_of(std::vector<double> repetitions);
 
+/// `above` by `below`, repetition by repetition. Throws InvalidArgument if one has more of them.
+std::vector<double> ratio_of(const std::vector<double>& above, const std::vector<double>& below);
+
 /// Runs `work(thread)` on every thread at once; the seconds until the last is done.
 double together(unsigned threads, const std::function<void(unsigned)>& work);
 

@@ -5,9 +5,11 @@ repetition  The whole work once, on a table as its study makes it. What draws it
 seconds     Of work by one thread, from its call until its answers are there. Of several threads: from when all have
             begun to when the last is done, summed over the rounds, each of which all begin together. Where rounds take
             less than a millisecond, as those of the table in memory, waiting at both ends of each would count: there it
-            is the seconds of the thread whose own parts took longest together.
+            is the seconds of the thread whose own parts took longest together. Of a kernel by itself, which may take
+            microseconds: by the clock of the GPU (gpu_timing.hpp), without the launch.
 figure      One number a repetition: a rate is operations by seconds. A ratio is formed repetition by repetition, of
-            figures of one run. Of latencies the median is over all batches of all repetitions.
+            figures of one run, which are measured in turns where both can be there at once. Of latencies the median is
+            over all batches of all repetitions.
 median      The middle one of the figures; of an even number of them the mean of the middle two.
 spread      The median, with the lowest and the highest figure, and all of them, to six significant digits.
 interval    Of ratios: the 95% interval of their median, by bootstrap.

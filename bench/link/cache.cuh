@@ -55,9 +55,7 @@ inline void find_while_loading(Bench& bench, const std::string& work, const Draw
   }
   bench.note(work + ", frozen", rows, 1, frozen);
   bench.note(work + ", loading", rows, 1, loading);
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < frozen.size(); ++i) ratios.push_back(loading[i] / frozen[i]);
-  bench.tell("loading_to_frozen", spread(ratios)["median"]);
+  bench.tell("loading_to_frozen", spread_of(ratio_of(loading, frozen)).median);
 }
 
 inline Json cache_study(Setup setup) {

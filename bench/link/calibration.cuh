@@ -2,7 +2,6 @@
 // and searched in batches of several sizes.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,21 +19,23 @@ struct CalibratedPool {
 
 inline constexpr std::uint64_t kCalibratedBatches[] = {kMi / 1024, kMi / 256, kMi / 64, kMi / 16, kMi};
 
-/// The medians of the rates of each batch size over the openings, and their ratio.
+/// The rates of each batch size, an opening of each kind a repetition; their medians, and that of their ratios.
 inline Json with_and_without(const std::string& pool, const Json& runs) {
   Json rates = Json::array();
   for (const std::uint64_t rows : kCalibratedBatches) {
-    const auto median = [&](const char* work) {
+    const auto openings = [&](const char* work) {
       std::vector<double> of;
       for (const Json& run : runs) {
         if (run["work"] == work && run["batch"] == rows) of.push_back(run["mops"]["median"].get<double>());
       }
-      std::sort(of.begin(), of.end());
-      return of.empty() ? 0 : of[of.size() / 2];
+      return of;
     };
-    const double with = median("with"), without = median("without");
-    say("%-20s %8llu rows: %.3f", pool.c_str(), static_cast<unsigned long long>(rows), with / without);
-    rates.push_back({{"batch", rows}, {"with", with}, {"without", without}, {"ratio", with / without}});
+    const std::vector<double> with = openings("with"), without = openings("without");
+    if (with.empty() || with.size() != without.size()) continue;  // left out, for want of time
+    const double ratio = spread_of(ratio_of(with, without)).median;
+    say("%-20s %8llu rows: %.3f", pool.c_str(), static_cast<unsigned long long>(rows), ratio);
+    rates.push_back(
+        {{"batch", rows}, {"with", spread_of(with).median}, {"without", spread_of(without).median}, {"ratio", ratio}});
   }
   return rates;
 }

@@ -50,7 +50,7 @@ inline const Study kResize("resize", resize_study);
   raise(SIGKILL);
   std::_Exit(1);
 }
-inline const Study kFillAndDie("fill-and-die", fill_and_die);
+inline const Study kFillAndDie("fill-and-die", fill_and_die, false);
 
 /// Runs this program again as `fill-and-die`. True if it died by the signal it sent itself.
 inline bool run_victim(const char* program, const Setup& setup) {

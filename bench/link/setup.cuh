@@ -43,9 +43,11 @@ struct Setup {
   bool changes = true;                                ///< after the searches, updates, erases and a second opening
   bool curves = true;                                 ///< cache: policies, sizes and skews too
   std::uint64_t most_slots = std::uint64_t{1} << 30;  ///< recovery: of the largest table
+
+  void take(CLI::App& app);
 };
 
-using Study = Studies<Setup>::Entry;
+using Study = StudyOf<Setup>;
 
 /// The arrays of one batch.
 struct Arrays {
@@ -62,6 +64,14 @@ struct Arrays {
   GpuArray<bool> found;
   GpuArray<std::uint8_t> ops;
 };
+
+/// The rates of a run, a repetition each; none if it was left out.
+inline std::vector<double> rates_of(const Json& runs, const std::string& work, std::uint64_t batch) {
+  for (const Json& run : runs) {
+    if (run["work"] == work && run["batch"] == batch) return run["mops"]["all"];
+  }
+  return {};
+}
 
 inline Draw uniform_draw(std::uint64_t items) {
   Draw draw;

@@ -1,15 +1,17 @@
 """The main finds its studies: nobody lists them, and none is lost."""
 
 import importlib.util
+import json
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import scripts_as_modules
 from typer.testing import CliRunner
 
-from bench.frame import machine, studies
+from bench.frame import machine, results, studies
 from bench.frame.main import app
 
 COMMANDS = {"micro", "ycsb", "compare", "stores", "cache-trace", "load-factor", "recovery", "pairs", "resize",
@@ -89,6 +91,31 @@ def test_bars_and_reports_need_no_built_module() -> None:
     done = run("bars", "--issue", "2")
     assert "met" in done.stdout and not done.stderr, done.stdout + done.stderr
     assert "bench.table.series" in run("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("folder", "study", "name"),
+    [
+        ("link", "table-a", "link"),
+        ("link", "pairs", "link-pairs"),
+        ("log", "log", "log"),
+        ("checkpoint", "checkpoint", "checkpoint"),
+        ("dramhit", "bars", "dramhit-bars"),
+    ],
+)
+def test_what_a_program_prints_becomes_a_result(
+    folder: str, study: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = scripts_as_modules.load("study-result", monkeypatch)
+    printed, other = tmp_path / "printed.json", tmp_path / "other.json"
+    printed.write_text(json.dumps({"items": 5, "runs": [], "failed": False, "study": study}), encoding="utf-8")
+    made = results.read(script.main(folder, printed, tmp_path / "out"))
+    assert made == results.read(tmp_path / "out" / f"{name}.json")
+    assert made["benchmark"] == name
+    assert (made["parameters"], made["results"]) == ({"items": 5}, {"runs": [], "failed": False})
+    assert made["code"]["rooms"] and all(made["code"]["rooms"].values())
+    results.write(other, made | {"machine": {"name": "elsewhere"}})
+    assert results.read(script.main(folder, printed, tmp_path / "out", other))["machine"] == {"name": "elsewhere"}
 
 
 def test_the_package_has_no_benchmarks() -> None:

@@ -33,6 +33,15 @@ def test_no_repetition_is_an_error() -> None:
             spread([])
 
 
+def test_a_ratio_is_formed_repetition_by_repetition() -> None:
+    above, below = [1.0, 4.0, 9.0], [2.0, 1.0, 10.0]
+    ratios = _bench.ratio_of(above, below)
+    assert ratios == [0.5, 4.0, 0.9]
+    assert timing.spread(ratios)["median"] == 0.9  # that of the medians is 2
+    with pytest.raises(Exception, match="each repetition"):
+        _bench.ratio_of(above, below[:2])
+
+
 @pytest.mark.parametrize("callers", [1, 2])
 def test_seconds_are_those_of_all_rounds_and_of_nothing_else(callers: int) -> None:
     load = measure.Load(items=100_000, operations=100_000, batch=1000, callers=callers)

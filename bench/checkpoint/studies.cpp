@@ -1,7 +1,5 @@
-// main.cpp: holdfast-checkpoint-bench: saves and restores of a GPU's tensors, beside one copy of the same bytes. GPM §5.3.
-//
-// Prints one JSON object to standard output, and what it does to standard error. Every state is checked after the clock has
-// stopped; a wrong byte ends it with status 1. It starts itself again for restores, which another process makes.
+// studies.cpp: holdfast-checkpoint-bench: saves and restores of a GPU's tensors, beside one copy of the same bytes. GPM §5.3.
+// It starts itself again for restores, which another process makes.
 #include <cuda_runtime_api.h>
 #include <unistd.h>
 
@@ -14,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "frame/json.hpp"
 #include "frame/keys.hpp"
+#include "frame/studies.hpp"
 #include "gpu/runtime.hpp"
 #include "holdfast/checkpoint.hpp"
 #include "holdfast/region.hpp"
@@ -27,7 +25,19 @@ struct Setup {
   std::string pool = "/dev/shm/holdfast-checkpoint-bench.hold";
   double gigabytes = 4;  // 10^9 bytes, of the large state
   unsigned repetitions = 7;
-  bool restores = false;
+  std::string kind = "large";  ///< of the tensors that are restored
+
+  void take(CLI::App& app) {
+    app.add_option("--pool", pool, "the pool; it is replaced, and removed at the end")->capture_default_str();
+    app.add_option("--gigabytes", gigabytes, "10^9 bytes, of the state of 400 tensors")
+        ->check(CLI::Range(0.01, 1000.0))
+        ->capture_default_str();
+    app.add_option("--repetitions", repetitions, "of each measurement")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--kind", kind, "restores: large or small, of the pool that is there")
+        ->check(CLI::IsMember({"large", "small"}));
+  }
 };
 
 struct Kind {
@@ -115,10 +125,6 @@ class PlainCopy {
   gpu::DeviceBuffer<std::byte> there_;
 };
 
-double part_of(const Json& row, const char* of, const char* whole) {
-  return row[of]["median"].get<double>() / row[whole]["median"].get<double>();
-}
-
 /// A save until it counts, how long the call took, and how long the stream was kept from later work.
 Json save_row(const Setup& setup, Pool& pool, const Kind& kind, bool stage, bool& failed) {
   std::fprintf(stderr, "checkpoint: saves, %s tensors, %s\n", kind.name, stage ? "staged" : "straight");
@@ -149,7 +155,7 @@ Json save_row(const Setup& setup, Pool& pool, const Kind& kind, bool stage, bool
   Json row = {{"kind", kind.name}, {"tensors", kind.tensors}, {"bytes", state.bytes()}, {"staged", stage}};
   row["save_gb_s"] = spread(saves);
   row["plain_gb_s"] = spread(plains);
-  row["part_of_plain"] = part_of(row, "save_gb_s", "plain_gb_s");
+  row["part_of_plain"] = spread_of(ratio_of(saves, plains)).median;
   row["call_ms"] = spread(calls);
   row["stream_held_ms"] = spread(held);
   return row;
@@ -177,7 +183,7 @@ Json calls_row(const Setup& setup, Pool& pool, const Kind& kind) {
 }
 
 /// In another process than that of the saves.
-Json restore_row(const Setup& setup, Pool& pool, const Kind& kind, bool& failed) {
+Json restore_row(const Setup& setup, Pool& pool, const Kind& kind) {
   std::fprintf(stderr, "checkpoint: restores, %s tensors\n", kind.name);
   State state(kind);
   PlainCopy plain(Region::open(pool, "region", {.gpu = true}), state.bytes());
@@ -187,6 +193,7 @@ Json restore_row(const Setup& setup, Pool& pool, const Kind& kind, bool& failed)
   const double mapped = seconds_since(mapping);
   std::vector<double> restores, plains;
   std::uint64_t step = 0;
+  bool failed = false;
   for (unsigned i = 0; i < setup.repetitions + 1; ++i) {
     state.clear();
     const double plain_rate = plain.from_pool();
@@ -204,9 +211,19 @@ Json restore_row(const Setup& setup, Pool& pool, const Kind& kind, bool& failed)
       {"kind", kind.name}, {"tensors", kind.tensors}, {"bytes", state.bytes()}, {"map_ms", rounded(mapped * 1e3)}};
   row["restore_gb_s"] = spread(restores);
   row["plain_gb_s"] = spread(plains);
-  row["part_of_plain"] = part_of(row, "restore_gb_s", "plain_gb_s");
+  row["part_of_plain"] = spread_of(ratio_of(restores, plains)).median;
+  row["failed"] = failed;
   return row;
 }
+
+Json restores_study(const Setup& setup) {
+  Pool pool = Pool::open(setup.pool);
+  for (const Kind& kind : kinds_of(setup)) {
+    if (kind.name == setup.kind) return restore_row(setup, pool, kind);
+  }
+  throw InvalidArgument("there are no tensors of the kind " + setup.kind);
+}
+const StudyOf<Setup> kRestores("restores", restores_study, false);
 
 /// Restores of the pool that is there, by this program in a process of its own.
 Json restores_elsewhere(const Setup& setup, const Kind& kind) {
@@ -215,44 +232,21 @@ Json restores_elsewhere(const Setup& setup, const Kind& kind) {
   const ssize_t length = readlink(command.c_str(), own, sizeof own - 1);
   if (length <= 0) throw SystemError("this program does not find itself");
   own[length] = 0;
-  const std::string line = "'" + std::string(own) + "' --restores '" + kind.name + "' --pool '" + setup.pool +
+  const std::string line = "'" + std::string(own) + "' restores --kind '" + kind.name + "' --pool '" + setup.pool +
                            "' --gigabytes " + std::to_string(setup.gigabytes) + " --repetitions " +
                            std::to_string(setup.repetitions);
   const std::unique_ptr<FILE, int (*)(FILE*)> child(popen(line.c_str(), "r"), pclose);
   std::string printed;
   for (int letter = 0; child && (letter = std::fgetc(child.get())) != EOF;) printed += static_cast<char>(letter);
-  return Json::parse(printed);
+  Json row = Json::parse(printed);
+  row.erase("study");
+  return row;
 }
 
-int run(int count, char** words) {
-  CLI::App app("Measures saves and restores of a GPU's tensors, in shared memory.");
-  Setup setup;
-  std::string restored;
-  app.add_option("--pool", setup.pool, "the pool; it is replaced, and removed at the end")->capture_default_str();
-  app.add_option("--gigabytes", setup.gigabytes, "10^9 bytes, of the state of 400 tensors")
-      ->check(CLI::Range(0.01, 1000.0))
-      ->capture_default_str();
-  app.add_option("--repetitions", setup.repetitions, "of each measurement")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--restores", restored, "only restores of this kind, of the pool that is there: large or small");
-  CLI11_PARSE(app, count, words);
+Json checkpoint_study(const Setup& setup) {
   bool failed = false;
-  if (!restored.empty()) {
-    Pool pool = Pool::open(setup.pool);
-    for (const Kind& kind : kinds_of(setup)) {
-      if (kind.name != restored) continue;
-      Json row = restore_row(setup, pool, kind, failed);
-      row["failed"] = failed;
-      std::printf("%s\n", row.dump().c_str());
-    }
-    return failed ? 1 : 0;
-  }
-  Json result = {{"study", "checkpoint"},
-                 {"saves", Json::array()},
-                 {"calls", Json::array()},
-                 {"restores", Json::array()},
-                 {"bars", Json::object()}};
+  Json result = {
+      {"saves", Json::array()}, {"calls", Json::array()}, {"restores", Json::array()}, {"bars", Json::object()}};
   for (const Kind& kind : kinds_of(setup)) {
     {
       Pool pool = Pool::create(setup.pool, true);
@@ -275,18 +269,9 @@ int run(int count, char** words) {
   }
   result["failed"] = failed;
   static_cast<void>(std::remove(setup.pool.c_str()));
-  std::printf("%s\n", result.dump(1).c_str());
-  return failed ? 1 : 0;
+  return result;
 }
+const StudyOf<Setup> kCheckpoint("checkpoint", checkpoint_study);
 
 }  // namespace
 }  // namespace holdfast::bench
-
-int main(int count, char** words) {
-  try {
-    return holdfast::bench::run(count, words);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "checkpoint: %s\n", error.what());
-    return 1;
-  }
-}
