@@ -45,16 +45,6 @@ std::size_t rows_within(const std::uint64_t* offsets, std::size_t from, std::siz
 
 }  // namespace
 
-namespace {
-
-Blob copy_of(const index::Part& part, Arena& arena) {
-  std::byte* const to = arena.take(part.size);
-  if (part.size != 0) std::memcpy(to, part.data, part.size);
-  return {to, part.size};
-}
-
-}  // namespace
-
 /// What one thread has taken and let go.
 struct CpuMachine::PerThread {
   PerThread(CpuMachine& machine, bool changes) : holders(machine.holders_), holds(changes), cells(machine.cells_) {
@@ -322,25 +312,7 @@ std::size_t CpuMachine::export_batch(std::uint64_t& cursor, const ExportArrays& 
 }
 
 std::size_t CpuMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
-  std::size_t count = 0;
-  const auto keep = [&](Blobs* blobs, const index::Part& part) {
-    if (blobs != nullptr) blobs->rows()[count] = copy_of(part, blobs->arena());
-  };
-  for (Blobs* blobs : {keys, values}) {
-    if (blobs != nullptr) blobs->reset(n);
-  }
-  export_items(
-      cursor,
-      [&](const Exports::Taken& item) {
-        keep(keys, item.key);
-        keep(values, item.value);
-        ++count;
-      },
-      n);
-  for (Blobs* blobs : {keys, values}) {
-    if (blobs != nullptr) blobs->shrink(count);
-  }
-  return count;
+  return Exports::pairs_into(keys, values, n, [&](const Exports::Take& take) { return export_items(cursor, take, n); });
 }
 
 void CpuMachine::stats(Stats& stats) const {
