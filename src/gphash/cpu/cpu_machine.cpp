@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/hash.hpp"
+#include "gphash/batch_rows.hpp"
 #include "gphash/layout.hpp"
 
 namespace holdfast::machine::cpu {
@@ -124,22 +125,8 @@ std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, 
   Work work;
   work.keys = static_cast<const std::byte*>(batch.keys);
   work.mask = batch.mask;
-  work.rows.values = static_cast<const std::byte*>(batch.values);
-  work.rows.out = static_cast<std::byte*>(batch.out);
-  work.rows.statuses = batch.statuses ? batch.statuses : scratch.data();
-  work.rows.found = batch.found;
-  work.rows.ops = batch.ops;
-  work.rows.op = batch.op;
-  const Accumulate how = batch.accumulate.value_or(Accumulate{});
-  work.rows.combine = how.combine;
-  work.rows.element = how.element;
-  work.rows.scale = how.scale;
-  work.rows.score = score;
-  work.rows.scores = batch.scores;
-  const Column column = batch.column.value_or(Column{0, value_bytes_});
-  work.rows.value_bytes = column.bytes;
-  work.rows.column = column.begin;
-  work.rows.partial = column.bytes != value_bytes_;
+  work.rows = rows_of(batch, 0, value_bytes_, score);
+  if (batch.statuses == nullptr) work.rows.statuses = scratch.data();
   if (variable_) {
     const VariableLength& parts = *batch.variable;
     work.key_offsets = parts.key_offsets;
