@@ -169,6 +169,29 @@ Exports::Take Exports::into(const ExportArrays& arrays) {
   };
 }
 
+std::size_t Exports::pairs_into(Blobs* keys, Blobs* values, std::size_t n,
+                                const std::function<std::size_t(const Take& take)>& copy) {
+  for (Blobs* const blobs : {keys, values}) {
+    if (blobs != nullptr) blobs->reset(n);
+  }
+  std::size_t row = 0;
+  const auto keep = [&](Blobs* blobs, const index::Part& part) {
+    if (blobs == nullptr) return;
+    std::byte* const to = blobs->arena().take(part.size);
+    if (part.size != 0) std::memcpy(to, part.data, part.size);
+    blobs->rows()[row] = {to, part.size};
+  };
+  const std::size_t count = copy([&](const Taken& item) {
+    keep(keys, item.key);
+    keep(values, item.value);
+    ++row;
+  });
+  for (Blobs* const blobs : {keys, values}) {
+    if (blobs != nullptr) blobs->shrink(count);
+  }
+  return count;
+}
+
 std::size_t Exports::copy_slots(const Layout& layout, Export& one, const Take& take, std::size_t n,
                                 std::uint64_t slots) {
   std::size_t count = 0;

@@ -38,6 +38,9 @@ class Exports {
   using Take = std::function<void(const Taken& item)>;
   /// Into arrays, of those that are not null.
   static Take into(const ExportArrays& to);
+  /// Copies up to `n` pairs of any length, those that `copy(take)` takes and counts, into what is not null. Returns how many.
+  static std::size_t pairs_into(Blobs* keys, Blobs* values, std::size_t n,
+                                const std::function<std::size_t(const Take& take)>& copy);
 
   /// Gives `take` items from `cursor` on until it had `n` or `slots` slots were looked at, and advances the cursor, at the end to
   /// kEnd. A cursor without an export's number begins one at its position: 0 at the first slot. Returns how many.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/batch_operations.hpp"
 #include "gphash/protocol/pair.hpp"
 #include "gphash/table_shape.hpp"
 
@@ -120,23 +121,12 @@ void check_cache(const CacheOptions& options) {
 }
 
 OpSet operations_of(const Batch& batch) {
-  if (!batch.ops) {
-    if (static_cast<unsigned>(batch.op) >= kOps) {
-      refuse("op is " + std::to_string(static_cast<unsigned>(batch.op)) + ": give the code of an operation, 0 to " +
-             std::to_string(kOps - 1));
-    }
-    return OpSet(batch.op);
-  }
-  if (batch.device) return OpSet::all();  // the codes are not for the host to read
-  OpSet ops;
-  for (std::size_t i = 0; i < batch.size; ++i) {
-    if (batch.ops[i] >= kOps) {
-      refuse("ops[" + std::to_string(i) + "] is " + std::to_string(batch.ops[i]) + ": give codes of operations, 0 to " +
-             std::to_string(kOps - 1));
-    }
-    ops.add(static_cast<Op>(batch.ops[i]));
-  }
-  return ops;
+  if (batch.ops && batch.device) return OpSet::all();  // the codes are not for the host to read
+  return holdfast::operations_of(batch, [](std::optional<std::size_t> row, unsigned code) {
+    const std::string last = std::to_string(kOps - 1), is = " is " + std::to_string(code);
+    if (!row) refuse("op" + is + ": give the code of an operation, 0 to " + last);
+    refuse("ops[" + std::to_string(*row) + "]" + is + ": give codes of operations, 0 to " + last);
+  });
 }
 
 namespace {

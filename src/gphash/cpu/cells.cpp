@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <new>
-#include <thread>
 
 #include "core/bits.hpp"
 #include "core/both.hpp"
-#include "gphash/cpu/epochs.hpp"
 
 namespace holdfast::machine::cpu {
 
@@ -92,31 +89,12 @@ void Cells::give_back(const std::uint64_t* cells, std::size_t n) {
 }
 
 void Cells::retire(const std::vector<std::uint64_t>& cells) {
-  std::uint64_t epoch = 0;
-  try {
-    const std::lock_guard lock(mutex_);
-    // The epoch is read after the slots were changed: whoever enters a later one cannot see these cells.
-    epoch = epochs_.now();
-    if (!retired_.empty() && retired_.back().epoch == epoch) {
-      retired_.back().cells.insert(retired_.back().cells.end(), cells.begin(), cells.end());
-    } else {
-      retired_.push_back({epoch, cells});
-    }
-    return;
-  } catch (const std::bad_alloc&) {
-  }
-  for (; epochs_.now() < epoch + 2; std::this_thread::yield()) epochs_.try_advance();
-  give_back(cells.data(), cells.size());
+  retired_.retire(mutex_, cells, [this](std::uint64_t cell) { set_free(cell); });
 }
 
 bool Cells::reclaim() {
   const std::lock_guard lock(mutex_);
-  for (int i = 0; i < 2 && !retired_.empty(); ++i) epochs_.try_advance();
-  while (!retired_.empty() && retired_.front().epoch + 2 <= epochs_.now()) {
-    for (const std::uint64_t cell : retired_.front().cells) set_free(cell);
-    retired_.pop_front();
-  }
-  return !retired_.empty();
+  return retired_.reclaim([this](std::uint64_t cell) { set_free(cell); });
 }
 
 std::uint64_t Cells::free() const {

@@ -3,15 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <vector>
 
+#include "gphash/cpu/retired_list.hpp"
 #include "gphash/view.hpp"
 
 namespace holdfast::machine::cpu {
 
-class Epochs;
 class ThreadPairCells;
 
 inline constexpr std::uint64_t kNoCell = ~std::uint64_t{0};
@@ -29,7 +28,7 @@ class CellSet {
 /// The free cells of a heap, a bit each, and the retired ones, which may still be read. Thread-safe.
 class Cells final : public CellSet {
  public:
-  explicit Cells(Epochs& epochs) : epochs_(epochs) {}
+  explicit Cells(Epochs& epochs) : retired_(epochs) {}
 
   /// Begins anew with `cells` cells, all of them free.
   void reset(std::uint64_t cells);
@@ -62,18 +61,12 @@ class Cells final : public CellSet {
   std::uint64_t spare(bool adds_key) const;
   void set_free(std::uint64_t cell);
 
-  struct Retired {
-    std::uint64_t epoch;
-    std::vector<std::uint64_t> cells;
-  };
-
-  Epochs& epochs_;
   mutable std::mutex mutex_;
   std::vector<std::uint64_t> bits_;  ///< 1: free (while recovering: 1: live)
   std::uint64_t total_ = 0;
   std::uint64_t free_ = 0;
   std::uint64_t cursor_ = 0;  ///< the word to look at first
-  std::deque<Retired> retired_;
+  RetiredList retired_;
 };
 
 /// A per-thread cache of free cells: those taken in advance, and those retired since the last settlement.

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/hash.hpp"
+#include "gphash/batch_rows.hpp"
 #include "gphash/layout.hpp"
 
 namespace holdfast::machine::cpu {
@@ -41,16 +42,6 @@ std::size_t rows_within(const std::uint64_t* offsets, std::size_t from, std::siz
   const std::uint64_t* const begin = offsets + from + 1;
   const auto beyond = std::upper_bound(begin, begin + rows, offsets[from] + kBytesBetweenStops);
   return std::max<std::size_t>(1, static_cast<std::size_t>(beyond - begin));
-}
-
-}  // namespace
-
-namespace {
-
-Blob copy_of(const index::Part& part, Arena& arena) {
-  std::byte* const to = arena.take(part.size);
-  if (part.size != 0) std::memcpy(to, part.data, part.size);
-  return {to, part.size};
 }
 
 }  // namespace
@@ -134,22 +125,8 @@ std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, 
   Work work;
   work.keys = static_cast<const std::byte*>(batch.keys);
   work.mask = batch.mask;
-  work.rows.values = static_cast<const std::byte*>(batch.values);
-  work.rows.out = static_cast<std::byte*>(batch.out);
-  work.rows.statuses = batch.statuses ? batch.statuses : scratch.data();
-  work.rows.found = batch.found;
-  work.rows.ops = batch.ops;
-  work.rows.op = batch.op;
-  const Accumulate how = batch.accumulate.value_or(Accumulate{});
-  work.rows.combine = how.combine;
-  work.rows.element = how.element;
-  work.rows.scale = how.scale;
-  work.rows.score = score;
-  work.rows.scores = batch.scores;
-  const Column column = batch.column.value_or(Column{0, value_bytes_});
-  work.rows.value_bytes = column.bytes;
-  work.rows.column = column.begin;
-  work.rows.partial = column.bytes != value_bytes_;
+  work.rows = rows_of(batch, 0, value_bytes_, score);
+  if (batch.statuses == nullptr) work.rows.statuses = scratch.data();
   if (variable_) {
     const VariableLength& parts = *batch.variable;
     work.key_offsets = parts.key_offsets;
@@ -322,25 +299,7 @@ std::size_t CpuMachine::export_batch(std::uint64_t& cursor, const ExportArrays& 
 }
 
 std::size_t CpuMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
-  std::size_t count = 0;
-  const auto keep = [&](Blobs* blobs, const index::Part& part) {
-    if (blobs != nullptr) blobs->rows()[count] = copy_of(part, blobs->arena());
-  };
-  for (Blobs* blobs : {keys, values}) {
-    if (blobs != nullptr) blobs->reset(n);
-  }
-  export_items(
-      cursor,
-      [&](const Exports::Taken& item) {
-        keep(keys, item.key);
-        keep(values, item.value);
-        ++count;
-      },
-      n);
-  for (Blobs* blobs : {keys, values}) {
-    if (blobs != nullptr) blobs->shrink(count);
-  }
-  return count;
+  return Exports::pairs_into(keys, values, n, [&](const Exports::Take& take) { return export_items(cursor, take, n); });
 }
 
 void CpuMachine::stats(Stats& stats) const {

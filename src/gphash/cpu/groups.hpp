@@ -75,8 +75,9 @@ struct Groups {
   /// Answers `count` searches. `aside`: the reserved key may be among them; without it, nothing has to ask.
   static void find(const View& view, const Memory& memory, const index::Rows& rows, Flight* flights, std::size_t count,
                    bool aside, Tally& tally) {
-    if (aside) return find_group<true>(view, memory, rows, flights, count, tally);
-    inlined_find_group(view, memory, rows, flights, count, tally);
+    aside ? find_group<true>(view, memory, rows, flights, count, tally)
+          : inlined_find_group(view, memory, rows, flights, count, tally);
+    if (tally.gave_up != 0) skip_unsettled(rows, flights, count);
   }
 
   /// Asks for the slots that `count` operations among changes will touch.
@@ -253,28 +254,37 @@ struct Groups {
 
   [[gnu::noinline]] static index::Found find_settled(const View& view, const Memory& memory,
                                                      const Candidate& candidates, Tally& tally) {
-    const Tile tile;
-    index::Found found;
-    while (!(found = index::find(tile, memory, view, candidates)).settled) {
-      ++tally.retries;
-      sched_yield();
+    index::Found found = index::find_settled(Tile{}, memory, view, candidates);
+    if (!found.settled) {
+      ++tally.gave_up;
+      found.item.word = kGaveUp;
     }
     return found;
   }
 
+  /// The word of an absent item whose search gave up. Asked for once one has, so that answers of the others take no longer.
+  static constexpr std::uint64_t kGaveUp = 1;
+  [[gnu::noinline]] static void skip_unsettled(const index::Rows& rows, const Flight* flights, std::size_t count) {
+    for (const Flight* flight = flights; flight != flights + count; ++flight) {
+      if (flight->slot == nullptr && flight->word == kGaveUp) skip(rows, flight->row);
+    }
+  }
+
   static void answer(const View& view, const Memory& memory, const index::Rows& rows, std::size_t row,
                      const Item& item) {
+    const Op op = rows.op_of(row);
+    if (holdfast::changes(op)) __builtin_unreachable();
     rows.statuses[row] = item ? Status::found : Status::not_found;
     if (rows.found) rows.found[row] = static_cast<bool>(item);
     if constexpr (Shape::kVariable) {
-      const bool wanted = rows.blobs != nullptr && rows.op_of(row) != Op::contains;
+      const bool wanted = rows.blobs != nullptr && reads_value(op);
       if (item && wanted) {
         rows.blobs[row] = copy_part(memory, index::pair_at(memory, view, item.word).value, *rows.arena);
       }
       return;
     }
     if (rows.scores) rows.scores[row] = item ? memory.load_value(view.score_of(item.word - 1)) : 0;
-    std::byte* const to = rows.op_of(row) == Op::contains ? nullptr : rows.result(row);
+    std::byte* const to = reads_value(op) ? rows.result(row) : nullptr;
     if (to == nullptr) return;
     if (item) {
       copy_value(view, memory, rows, to, item);
@@ -332,7 +342,9 @@ struct Groups {
     for (std::size_t i = 0; i < count; ++i) {
       const Flight& flight = flights[i];
       if (!holdfast::changes(work.rows.op_of(flight.row))) {
-        answer(view, memory, work.rows, flight.row, find_settled(whole_view, memory, flight.candidates, tally).item);
+        const index::Found found = find_settled(whole_view, memory, flight.candidates, tally);
+        answer(view, memory, work.rows, flight.row, found.item);
+        if (!found.settled) skip(work.rows, flight.row);
         continue;
       }
       const Candidate candidates = flight.candidates;

@@ -5,6 +5,8 @@
 // Volatile words are atomics.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +30,9 @@ struct Tally {
   std::uint64_t moves = 0;
   std::uint64_t claim_misses = 0;
   std::uint64_t retries = 0;
-  MoveLog* moved = nullptr;  ///< which items, if an export wants to know
-  std::int64_t left = 0;     ///< bytes that variable-length pairs leave of their cells
+  std::uint64_t gave_up = 0;  ///< searches that never settled
+  MoveLog* moved = nullptr;   ///< which items, if an export wants to know
+  std::int64_t left = 0;      ///< bytes that variable-length pairs leave of their cells
 };
 
 /// `Isa` only keeps code compiled for one instruction set from being linked into another's.
@@ -138,6 +141,11 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
   void note_move(const index::Slot* from, const index::Slot* to) const {
     ++tally_.moves;
     if (tally_.moved != nullptr) tally_.moved->add(from, to);
+  }
+  /// A search begins again: others get the processor first.
+  void count_retry() const {
+    ++tally_.retries;
+    sched_yield();
   }
 
  private:

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <new>
-#include <thread>
 #include <utility>
 
 #include "core/bits.hpp"
 #include "core/both.hpp"
-#include "gphash/cpu/epochs.hpp"
 
 namespace holdfast::machine::cpu {
 
@@ -214,32 +212,12 @@ void PairCells::give_back(unsigned size_class, const std::uint64_t* begins, std:
 }
 
 void PairCells::retire(const std::vector<std::uint64_t>& words) {
-  std::uint64_t epoch = 0;
-  try {
-    const std::lock_guard lock(mutex_);
-    // The epoch is read after the slots were changed: whoever enters a later one cannot see these cells.
-    epoch = epochs_.now();
-    if (!retired_.empty() && retired_.back().epoch == epoch) {
-      retired_.back().words.insert(retired_.back().words.end(), words.begin(), words.end());
-    } else {
-      retired_.push_back({epoch, words});
-    }
-    return;
-  } catch (const std::bad_alloc&) {
-  }
-  for (; epochs_.now() < epoch + 2; std::this_thread::yield()) epochs_.try_advance();
-  const std::lock_guard lock(mutex_);
-  for (const std::uint64_t word : words) set_free(word);
+  retired_.retire(mutex_, words, [this](std::uint64_t word) { set_free(word); });
 }
 
 bool PairCells::reclaim() {
   const std::lock_guard lock(mutex_);
-  for (int i = 0; i < 2 && !retired_.empty(); ++i) epochs_.try_advance();
-  while (!retired_.empty() && retired_.front().epoch + 2 <= epochs_.now()) {
-    for (const std::uint64_t word : retired_.front().words) set_free(word);
-    retired_.pop_front();
-  }
-  return !retired_.empty();
+  return retired_.reclaim([this](std::uint64_t word) { set_free(word); });
 }
 
 HeapUse PairCells::use() const {

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <vector>
@@ -27,7 +26,7 @@ struct HeapUse {
 /// The free cells of each class, a bit each, the slabs that are free for any class, and the retired cells. Thread-safe.
 class PairCells final : public CellSet {
  public:
-  explicit PairCells(Epochs& epochs) : epochs_(epochs) {}
+  explicit PairCells(Epochs& epochs) : retired_(epochs) {}
 
   /// Begins anew with the slabs of a heap and the classes that its directory gives them, all cells free.
   void begin(const Layout& layout) override;
@@ -78,10 +77,6 @@ class PairCells final : public CellSet {
     SlabSet with_free;
     std::uint64_t cells = 0, free = 0;
   };
-  struct Retired {
-    std::uint64_t epoch;
-    std::vector<std::uint64_t> words;
-  };
   struct Place {
     std::uint64_t slab;
     std::uint32_t index;
@@ -95,14 +90,13 @@ class PairCells final : public CellSet {
   void set_free(std::uint64_t word);
   void list(std::uint64_t slab);  ///< where its free cells say that it belongs
 
-  Epochs& epochs_;
   mutable std::mutex mutex_;
   unsigned slab_bits_ = index::kSlabBits;
   std::vector<Slab> slabs_;
   std::uint64_t usable_ = 0;  ///< slabs that are no directory
   SlabSet free_slabs_;
   Class classes_[index::kClasses];
-  std::deque<Retired> retired_;
+  RetiredList retired_;
 };
 
 /// One thread's cells of each class, taken in advance, and what it has retired.

@@ -106,6 +106,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
   static std::byte* take_bytes(Arena& arena, std::size_t bytes) { return arena.take(bytes); }
   void count_items(int change) const { world().count_items(change); }
   void note_move(const index::Slot*, const index::Slot*) const {}
+  void count_retry() const { ++tally_.retries; }
   /// Of a run that may be one more, since the driver counts those that missed a claim. No access.
   void begin_attempt() const { model::current_world->begin_attempt(tally_.claim_misses); }
   void note_held_move(const std::uint64_t* stripe) const { model::current_world->note_held_move(stripe); }

@@ -1,6 +1,7 @@
 // checks.cpp: the arguments of tables in memory and of their batches, checked before anything happens.
 #include <string>
 
+#include "core/batch_operations.hpp"
 #include "structures/dramhit/table_impl.hpp"
 
 namespace holdfast::dramhit {
@@ -66,21 +67,12 @@ OpSet check_batch(const Batch& batch, const Format& format) {
     refuse("the batch begins at row " + std::to_string(batch.from) + " of " + std::to_string(batch.size) +
            ": give the `next` of the result that it goes on from");
   }
-  OpSet ops;
-  if (batch.size == 0) return ops;
+  if (batch.size == 0) return {};
   if (!batch.keys) refuse("the batch has no keys: give an array of " + std::to_string(batch.size) + " keys");
-  if (!batch.ops) {
-    if (static_cast<unsigned>(batch.op) >= kOps) {
-      refuse("no operation has the number " + std::to_string(static_cast<unsigned>(batch.op)));
-    }
-    ops.add(batch.op);
-  }
-  for (std::size_t i = 0; batch.ops && i < batch.size; ++i) {
-    if (batch.ops[i] >= kOps) {
-      refuse("row " + std::to_string(i) + " asks for operation " + std::to_string(batch.ops[i]) + ", which is none");
-    }
-    ops.add(static_cast<Op>(batch.ops[i]));
-  }
+  const OpSet ops = operations_of(batch, [](std::optional<std::size_t> row, unsigned code) {
+    if (!row) refuse("no operation has the number " + std::to_string(code));
+    refuse("row " + std::to_string(*row) + " asks for operation " + std::to_string(code) + ", which is none");
+  });
   if (ops.takes_values() && !batch.values && format.value_bytes != 0) {
     refuse("the batch has no values: give an array of " + std::to_string(batch.size) + " values of " +
            std::to_string(format.value_bytes) + " bytes");

@@ -2,7 +2,6 @@
 #include "gphash/cuda/pairs/pair_batches.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "gphash/cuda/kit.hpp"
 #include "gpu/capture.hpp"
@@ -202,28 +201,13 @@ std::size_t PairBatches::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs*
   table_.require_working();
   const std::lock_guard lock(table_.changing);  // nothing changes meanwhile
   table_.last_change.wait("waiting for the batch before");
-  for (Blobs* blobs : {keys, values}) {
-    if (blobs != nullptr) blobs->reset(n);
-  }
-  std::size_t count = 0;
-  const auto keep = [&](Blobs* blobs, const index::Part& part) {
-    if (blobs == nullptr) return;
-    std::byte* const to = blobs->arena().take(part.size);
-    if (part.size != 0) std::memcpy(to, part.data, part.size);
-    blobs->rows()[count] = {to, part.size};
-  };
-  const Exports::Take take = [&](const Exports::Taken& item) {
-    keep(keys, item.key);
-    keep(values, item.value);
-    ++count;
-  };
-  do {
-    table_.exports.copy(table_.layout, cursor, take, n - count, table_.layout.total_slots() + 1);
-  } while (count < n && cursor != Exports::kEnd);
-  for (Blobs* blobs : {keys, values}) {
-    if (blobs != nullptr) blobs->shrink(count);
-  }
-  return count;
+  return Exports::pairs_into(keys, values, n, [&](const Exports::Take& take) {
+    std::size_t count = 0;
+    do {
+      count += table_.exports.copy(table_.layout, cursor, take, n - count, table_.layout.total_slots() + 1);
+    } while (count < n && cursor != Exports::kEnd);
+    return count;
+  });
 }
 
 void PairBatches::stats(Stats& stats) const {

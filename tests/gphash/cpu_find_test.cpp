@@ -1,0 +1,87 @@
+// cpu_find_test.cpp: a search of a CPU's driver ends, whatever others do, as the protocol's does (find_test.cpp).
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "gphash/cpu/groups.hpp"
+
+namespace holdfast::machine::cpu {
+namespace {
+
+using Shape = index::DefaultShape;
+
+std::uint64_t looks, cleared_for;
+Slot slot;
+
+/// Tags of which one always points to an item; the stripe is cleared during each look until `cleared_for` of them are over.
+struct ClearedTile : PortableTile {
+  template <class Memory>
+  std::uint64_t peek(const Memory&, const std::uint64_t*) const {
+    const std::uint64_t look = looks++ / 2;  // before and after
+    return look < cleared_for ? looks << 8 : cleared_for << 9;
+  }
+  template <class Memory>
+  int load_tags(const Memory&, const View<Shape>&, const Candidates<Shape>&) const {
+    return 0;
+  }
+  LaneMask match(const View<Shape>&, const Candidates<Shape>&, int, std::uint8_t) const { return 1; }
+  template <class Memory>
+  Item first_item(const Memory&, const View<Shape>&, const Candidates<Shape>&, LaneMask) const {
+    return {&slot, 7, 0};
+  }
+};
+
+using Searches = Groups<ClearedTile, Shape, false>;
+
+class CpuSettling : public testing::Test {
+ protected:
+  CpuSettling() {
+    view_.top_level = 4;
+    view_.value_bytes = 8;
+    tags_.resize(view_.tag_words());
+    view_.tags = tags_.data();
+  }
+  Status find_among(std::uint64_t clearings) {
+    looks = 0;
+    cleared_for = clearings;
+    Status status = Status::no_space;
+    index::Rows rows;
+    rows.statuses = &status;
+    rows.found = &found_;
+    rows.out = reinterpret_cast<std::byte*>(&value_);
+    rows.value_bytes = 8;
+    Epochs epochs;
+    Cells all(epochs);
+    ThreadCells cells(all);
+    const memory::Persist persist;
+    const Searches::Memory memory(persist, cells, tally_);
+    Searches::Flight flight(0, view_, index::Key(5));
+    Searches::find(view_, memory, rows, &flight, 1, false, tally_);
+    return status;
+  }
+
+  View<Shape> view_{};
+  std::vector<std::uint64_t> tags_;
+  std::uint64_t value_ = 99;
+  bool found_ = false;
+  Tally tally_;
+};
+
+TEST_F(CpuSettling, GoesOnUntilNothingIsClearedMeanwhile) {
+  EXPECT_EQ(find_among(1000), Status::found);
+  EXPECT_TRUE(found_);
+  EXPECT_EQ(value_, 7u);
+  EXPECT_EQ(tally_.retries, 999 / index::kLooks);
+}
+
+TEST_F(CpuSettling, GivesUpAndSaysThatItDidNotRun) {
+  found_ = true;
+  EXPECT_EQ(find_among(~std::uint64_t{0}), Status::not_run);
+  EXPECT_FALSE(found_);
+  EXPECT_EQ(value_, 0u) << "what it saw last does not stand";
+  EXPECT_EQ(tally_.retries, index::kMostTurns - 1);
+}
+
+}  // namespace
+}  // namespace holdfast::machine::cpu
