@@ -273,7 +273,6 @@ struct Groups {
   static void answer(const View& view, const Memory& memory, const index::Rows& rows, std::size_t row,
                      const Item& item) {
     const Op op = rows.op_of(row);
-    if (holdfast::changes(op)) __builtin_unreachable();
     rows.statuses[row] = item ? Status::found : Status::not_found;
     if (rows.found) rows.found[row] = static_cast<bool>(item);
     if constexpr (Shape::kVariable) {

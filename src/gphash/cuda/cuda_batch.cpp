@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "gphash/batch_rows.hpp"
 #include "gphash/cuda/cuda_machine.hpp"
 #include "gphash/cuda/kit.hpp"
 #include "gpu/capture.hpp"
@@ -18,27 +19,6 @@ constexpr std::size_t kHostBytes = std::size_t{512} << 20;
 /// Bytes of a row of values: of a whole one, or of a column.
 std::uint32_t row_bytes(const Batch& batch, std::uint32_t value_bytes) {
   return batch.column ? batch.column->bytes : value_bytes;
-}
-
-/// The rows of `batch` from `base` on, as far as they are in its own arrays.
-index::Rows rows_of(const Batch& batch, std::size_t base, std::uint32_t value_bytes) {
-  index::Rows rows;
-  rows.value_bytes = row_bytes(batch, value_bytes);
-  rows.column = batch.column.value_or(Column{}).begin;
-  rows.partial = rows.value_bytes != value_bytes;
-  const auto offset = base * rows.value_bytes;
-  if (batch.values) rows.values = static_cast<const std::byte*>(batch.values) + offset;
-  if (batch.out) rows.out = static_cast<std::byte*>(batch.out) + offset;
-  if (batch.statuses) rows.statuses = batch.statuses + base;
-  if (batch.found) rows.found = batch.found + base;
-  if (batch.scores) rows.scores = batch.scores + base;
-  if (batch.ops) rows.ops = batch.ops + base;
-  rows.op = batch.op;
-  const Accumulate how = batch.accumulate.value_or(Accumulate{});
-  rows.combine = how.combine;
-  rows.element = how.element;
-  rows.scale = how.scale;
-  return rows;
 }
 
 }  // namespace
@@ -71,8 +51,7 @@ void CudaMachine::run_on_device(const Batch& batch, OpSet ops, std::uint64_t sco
   const auto* const keys = static_cast<const std::byte*>(batch.keys);
   for (std::size_t base = 0; base < batch.size; base += kDeviceRows) {
     const std::size_t size = std::min(kDeviceRows, batch.size - base);
-    index::Rows rows = rows_of(batch, base, table_.layout.value_bytes);
-    rows.score = score;
+    const index::Rows rows = rows_of(batch, base, table_.layout.value_bytes, score);
     const std::uint8_t* const mask = batch.mask ? batch.mask + base : nullptr;
     if (capturing) {
       searches_.capture_search(table_.find_job(rows, keys + key_bytes * base, mask, size), stream);
@@ -111,14 +90,13 @@ std::size_t CudaMachine::run_from_host(const Batch& batch, OpSet ops, std::uint6
 /// Copies a chunk to the GPU, runs it, and copies its results back.
 void CudaMachine::run_chunk(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, std::uint64_t score,
                             Stage& stage, BatchResult& result) {
-  const index::Rows host = rows_of(batch, base, table_.layout.value_bytes);
+  const index::Rows host = rows_of(batch, base, table_.layout.value_bytes, score);
   const std::size_t bytes = size * host.value_bytes, key_bytes = table_.layout.key_bytes();
   stage.begin(key_bytes * size + 2 * bytes + (host.scores ? 12 : 4) * size, 8);
   const auto* const keys =
       stage.upload<std::byte>(static_cast<const std::byte*>(batch.keys) + key_bytes * base, key_bytes * size);
   const auto* const mask = stage.upload<std::uint8_t>(batch.mask ? batch.mask + base : nullptr, size);
   index::Rows rows = host;
-  rows.score = score;
   rows.values = ops.takes_values() ? stage.upload<std::byte>(host.values, bytes) : nullptr;
   rows.ops = stage.upload<std::uint8_t>(host.ops, size);
   rows.statuses = stage.take<Status>(size);
