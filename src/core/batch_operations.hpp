@@ -9,12 +9,16 @@
 
 namespace holdfast {
 
-/// Those of a batch whose array of codes, if it has one, the host can read. `refuse` throws for the code that no operation has: of
-/// a row, or without one of the whole batch.
-inline OpSet operations_of(const Batch& batch, void (*refuse)(std::optional<std::size_t> row, unsigned code)) {
+/// Those of a batch whose array of codes, if it has one, the host can read. `refuse(row, code)` throws for the code that no operation
+/// has: of a row, or without one of the whole batch.
+template <class Refuse>
+OpSet operations_of(const Batch& batch, const Refuse& refuse) {
   OpSet ops;
   const auto add = [&](std::optional<std::size_t> row, unsigned code) {
-    if (code >= kOps) refuse(row, code);
+    if (code >= kOps) {
+      refuse(row, code);
+      __builtin_unreachable();
+    }
     ops.add(static_cast<Op>(code));
   };
   if (!batch.ops) add({}, static_cast<unsigned>(batch.op));
