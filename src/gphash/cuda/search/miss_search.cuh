@@ -15,7 +15,7 @@
 
 namespace holdfast::machine::cuda {
 
-inline constexpr unsigned kHitBlocks = 4, kMissBlocks = 4;  ///< a multiprocessor
+inline constexpr unsigned kAimBlocks = 4, kHitBlocks = 4, kMissBlocks = 4;  ///< a multiprocessor
 
 /// The first slot without a copy that a search will look into, by its number; kNoPosition: none.
 template <class Shape>
@@ -117,7 +117,7 @@ class Resolve {
 /// `aim`: where rows that read the pool are ordered by slot; `room`: where others are by cell, if values are wanted that may lie in
 /// the heap alone. Then values that have copies are left to hit_kernel, which learns from the ranks of rows that aim at nothing.
 template <class Shape, class Cell>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kAimBlocks)
     aim_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim,
                const __grid_constant__ SearchRoom room, RowsLeft left) {

@@ -65,7 +65,8 @@ __device__ inline std::uint64_t leader_of(const Repeats& repeats, const Wanted& 
   }
 }
 
-/// Of a multiprocessor. Else the compiler makes room for another block now and then, and spills registers in every search.
+/// Of a multiprocessor. Else the compiler now and then makes room for another block, and spills registers in every search, or takes more
+/// registers, and gives up a block.
 template <class Shape>
 inline constexpr unsigned kLookupBlocks = std::is_same_v<Shape, index::RuntimeShape> ? 2 : 3;
 
@@ -120,9 +121,15 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// Likewise.
+template <class Shape, bool kValueHits>
+inline constexpr unsigned kResolveBlocks = !kValueHits         ? 0
+                                           : Shape::kMayBeWide ? 2
+                                                               : 3;
+
 /// The cell of each row, and how many rows of its stretch came before it.
 template <class Shape, class Cell, bool kValueHits>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kResolveBlocks<Shape, kValueHits>)
     resolve_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
                    const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room) {
   const WarpTile tile;
