@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cleared_tags.hpp"
 #include "gphash/cpu/groups.hpp"
 
 namespace holdfast::machine::cpu {
@@ -11,25 +12,8 @@ namespace {
 
 using Shape = index::DefaultShape;
 
-std::uint64_t looks, cleared_for;
-Slot slot;
-
-/// Tags of which one always points to an item; the stripe is cleared during each look until `cleared_for` of them are over.
-struct ClearedTile : PortableTile {
-  template <class Memory>
-  std::uint64_t peek(const Memory&, const std::uint64_t*) const {
-    const std::uint64_t look = looks++ / 2;  // before and after
-    return look < cleared_for ? looks << 8 : cleared_for << 9;
-  }
-  template <class Memory>
-  int load_tags(const Memory&, const View<Shape>&, const Candidates<Shape>&) const {
-    return 0;
-  }
-  LaneMask match(const View<Shape>&, const Candidates<Shape>&, int, std::uint8_t) const { return 1; }
-  template <class Memory>
-  Item first_item(const Memory&, const View<Shape>&, const Candidates<Shape>&, LaneMask) const {
-    return {&slot, 7, 0};
-  }
+struct ClearedTile : PortableTile, index::ClearedTags {
+  using ClearedTags::first_item, ClearedTags::load_tags, ClearedTags::match, ClearedTags::peek;
 };
 
 using Searches = Groups<ClearedTile, Shape, false>;
@@ -43,8 +27,8 @@ class CpuSettling : public testing::Test {
     view_.tags = tags_.data();
   }
   Status find_among(std::uint64_t clearings) {
-    looks = 0;
-    cleared_for = clearings;
+    ClearedTile::looks = 0;
+    ClearedTile::cleared_for = clearings;
     Status status = Status::no_space;
     index::Rows rows;
     rows.statuses = &status;
