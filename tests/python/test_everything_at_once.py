@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SECONDS = float(os.environ.get("HOLDFAST_STRESS_S", "5"))
+SECONDS = float(os.environ.get("HOLDFAST_STRESS_S", "3"))
 GRACE_S = 120
 """For what had begun when the time was over, on a busy machine."""
 

@@ -106,15 +106,15 @@ TEST_P(Objects, BatchesOfTwoTablesGoSideBySide) {
   Pool pool = Pool::create(path);
   Table one = pool.create_table("one", sizes(8, 128)), two = pool.create_table("two", sizes(8, 128));
   std::thread first([&] {
-    for (std::uint64_t i = 1; i < 20; ++i) fill(one, 3'000 * i, i);
+    for (std::uint64_t i = 1; i < 10; ++i) fill(one, 3'000 * i, i);
   });
-  for (std::uint64_t i = 1; i < 20; ++i) {
+  for (std::uint64_t i = 1; i < 10; ++i) {
     fill(two, 2'000 * i, i);
-    if (i == 10) two.sync();
+    if (i == 5) two.sync();
   }
   first.join();
-  expect_holds(one, 57'000, 19);
-  expect_holds(two, 38'000, 19);
+  expect_holds(one, 27'000, 9);
+  expect_holds(two, 18'000, 9);
   EXPECT_TRUE(pool.check().errors.empty());
 }
 
@@ -138,7 +138,7 @@ TEST_P(Objects, AnOpeningWaitsForTheClosingBeforeIt) {
   CreateOptions options = sizes(8, 128);
   options.shape.capacity = 100'000;
   auto table = std::make_unique<Table>(pool.create_table("one", options));
-  for (std::uint64_t round = 1; round < 8; ++round) {
+  for (std::uint64_t round = 1; round < 5; ++round) {
     fill(*table, 100'000, round);
     std::thread closing([gone = std::move(table)]() mutable { gone.reset(); });
     while (!table) {

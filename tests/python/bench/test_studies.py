@@ -76,7 +76,7 @@ def test_a_study_that_needs_the_unbuilt_half_is_left_out(tmp_path: Path, monkeyp
         studies.find([wrong])
 
 
-def test_bars_and_reports_need_no_built_module() -> None:
+def test_documents_are_as_results_say_and_bars_are_told_without_a_built_module() -> None:
     code = (
         "import sys; sys.modules |= {'_bench': None, 'holdfastdb': None}\n"
         "from bench.frame import main; main.app()(sys.argv[1:])"

@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch is not installed")
 
 RUNS = Path(__file__).with_name("training_runs.py")
-LAST, KILLS = 60, 12
+LAST, KILLS = 60, 7
 
 
 @contextmanager
