@@ -18,14 +18,15 @@ def package(
     save: options.Save = False,
     quick: options.Quick = False,
 ) -> None:
-    """The installed package (`make build`): bytes of its files, and what importing it takes beyond NumPy's own time."""
+    """The installed package: bytes of its files, and what importing it takes beyond NumPy's own time. Save that of
+    `pip install .`, as users have it: `make build` compiles several files as one, and its module is larger."""
     try:
         files = installed.files()
     except PackageNotFoundError as error:
-        raise typer.BadParameter(f"{installed.NAME} is not installed for this Python: make build") from error
+        raise typer.BadParameter(f"{installed.NAME} is not installed for this Python: pip install .") from error
     sizes = {name: installed.shipped_bytes(path) for name, path in files.items()}
     if save and any(path.stat().st_size != sizes[name] for name, path in files.items()):
-        raise typer.BadParameter("a build with assertions is installed, and another one is shipped: make build")
+        raise typer.BadParameter("a build with assertions is installed, and another one is shipped: pip install .")
     repetitions = 2 if quick else repeat
     with running(json_file) as (console, progress):
         progress("imports")
