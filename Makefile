@@ -41,7 +41,7 @@ endef
 .cache/installed-checked-$(GPU): .cache/setup-done $(sources)
 	$(call install,checked,RelWithDebInfo,ON)
 
-build: .cache/installed-shipped-$(GPU) ## the package, as shipped, into .venv
+build: .cache/installed-shipped-$(GPU) ## the package, optimized and without assertions, into .venv
 demo: .cache/installed-shipped-$(GPU) ## two tables made, loaded, killed in mid-write, reopened and verified
 	@holdfast demo
 

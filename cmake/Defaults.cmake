@@ -19,9 +19,9 @@ if(HOLDFAST_CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER "${HOLDFAST_CCACHE}" CACHE STRING "")
 endif()
 
-# CMAKE_UNITY_BUILD compiles several files of a target as one, in a third of the time; `make` and CI do. What is
-# shipped (`pip install .`) or compared with the baseline is compiled file by file, and so is what one works on (preset dev). Sixteen at once read headers half as often as
-# CMake's eight; with CUDA names of more files would meet.
+# CMAKE_UNITY_BUILD compiles several files of a target as one, in a third of the time; `make` and CI do. What is shipped
+# (`pip install .`) or compared with the baseline is compiled file by file, and so is what one works on (preset dev). Sixteen at
+# once read headers half as often as CMake's eight; with CUDA names of more files would meet.
 if(GPU STREQUAL "OFF" AND NOT DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 endif()
