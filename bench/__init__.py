@@ -3,7 +3,8 @@
 `python -m bench --help`, from the repository, with the package `holdfastdb` installed (`make build`) or on the path. It
 is no part of that package. `docs/performance.md` says how it measures.
 
-`frame/` is what all benchmarks share. Every other folder holds studies, and the modules in it say what they have by
+`frame/` is what all benchmarks share, `bars/` has the targets, `results/` what was measured, `peers/` and `rivals/`
+others' tables for C++ to compare with. The other folders measure, and the modules in them say what they have by
 attributes; nothing else lists them:
 
     COMMANDS  {name: function}: `python -m bench NAME`; the function's parameters are the command's options
@@ -12,7 +13,7 @@ attributes; nothing else lists them:
     PLOTS     {benchmark: function}: draws the result files whose benchmark is called that, or that and `-…`
 
 Studies in C++ enter themselves (frame/studies.hpp). Those of a folder are a program, whose main is main.cpp. Of what it
-prints scripts/study-result makes a result file, by attributes of the folder:
+prints scripts/study-result makes a result file, by attributes of the folder's `__init__.py`:
 
     ROOMS     the rooms of src/ that its results measure
     STUDY     the study whose result is called as the folder is, without `-STUDY`; the folder's own name if not given

@@ -24,7 +24,7 @@ int run(int count, char** words) {
     for (const std::string& each : listed) std::puts(each.c_str());
     throw CLI::Success();
   };
-  app.add_flag_callback("--list", list, "the names of all studies");
+  app.add_flag_callback("--list", list, "the names of the studies, a line each");
   linked().take(app);
   CLI11_PARSE(app, count, words);
   Json result = linked().studies.at(name).run();

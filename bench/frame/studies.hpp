@@ -29,9 +29,10 @@ inline Linked& linked() {
   return all;
 }
 
-/// A variable of this kind beside a study is its entry. The study returns what the program prints; where that has a `failed`
-/// which is true, the program ends with status 1. `Setup::take(CLI::App&)` adds the options that it is given by; the studies
-/// of a program share one kind. What a study runs as a process of its own is not `listed`.
+/// Enters a study: `const StudyOf<Setup> kName("name", function);` beside the function, which takes the options as a Setup and
+/// returns what the program prints; where that has a `failed` which is true, the program ends with status 1.
+/// `Setup::take(CLI::App&)` adds the options. All studies of a program must have the same Setup: the last one's options are
+/// taken. What a study runs as a process of its own is not `listed`.
 template <class Setup>
 struct StudyOf {
   StudyOf(const char* name, std::function<Json(const Setup&)> run, bool listed = true) {

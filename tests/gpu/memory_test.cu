@@ -83,6 +83,7 @@ TEST_F(OnGpu, SmallPinnedMemoryIsKeptForTheNext) {
   one.reset();
   one = pinned->take(80'000);
   EXPECT_EQ(one.get(), was) << "of the same size, rounded up";
+  EXPECT_NE(pinned->take(100'000).get(), was) << "given once only";
   pinned.reset();
   one[79'999] = std::byte{1};  // it outlives who gave it
   EXPECT_EQ(type_of(one.get()), cudaMemoryTypeHost);
@@ -121,6 +122,7 @@ TEST_F(OnGpu, SmallAStageIsLentToOneAtATime) {
     EXPECT_NE(&*one, &*two);
     was = &*one;
   }
+  const auto first = std::make_unique<Stage>(), second = std::make_unique<Stage>();  // in their place, were they gone
   const Stages::Lease one = stages.lend(), two = stages.lend();
   EXPECT_TRUE(&*one == was || &*two == was) << "those that came back are lent again";
 }
