@@ -28,7 +28,7 @@ struct SearchFacts {
   std::uint64_t rows = 0;
   std::uint64_t order_from = 0;  ///< as the user gave it; 0: as measured
   bool slots_are_far = false;    ///< some slots have no copy, and 32 bits do for their numbers
-  bool values_are_far = false;   ///< rows read values in the heap, of which some have no copy
+  bool values_are_far = false;   ///< rows read values in the heap, some without a copy, of buckets with copies
   bool values_have_copies = false;
   std::uint64_t unordered_rows = 0, cluster_rows = 0;  ///< SearchChoices
   std::uint64_t pipelined_rows = 0;                    ///< rows that may go first; 0: none

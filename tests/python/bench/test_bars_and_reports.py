@@ -156,7 +156,9 @@ def test_report_takes_counts_of_test_programs_as_figures(tmp_path: Path) -> None
 
 
 def test_results_lie_in_the_folder_of_the_machine_that_gave_them() -> None:
-    for path in (Path(__file__).parents[3] / "bench" / "results").glob("*/*.json"):
+    paths = list((Path(__file__).parents[3] / "bench" / "results").glob("*/*.json"))
+    assert paths
+    for path in paths:
         machine = json.loads(path.read_text(encoding="utf-8"))["machine"]
         if isinstance(machine, dict):  # the kill test, a program without the frame, gives its processor
             assert machine["name"] == path.parent.name, path
