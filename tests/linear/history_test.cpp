@@ -134,7 +134,7 @@ void check_table(std::uint64_t seed, const std::string& device, HistoryLog& log)
 }
 
 #if defined(HOLDFAST_SANITIZED)
-constexpr std::uint64_t kTables = 20;
+constexpr std::uint64_t kTables = 12;
 #else
 constexpr std::uint64_t kTables = 60;
 #endif

@@ -101,7 +101,7 @@ TEST_F(Pieces, AllIsDoneOnce) {
   }
 }
 
-TEST_F(Pieces, WhatRunsInBetweenMayDoAnything) {
+TEST_F(Pieces, WhatRunsInBetweenMayDoAnything_1t) {
   Table table = make(1);
   SnapshotOptions over;
   over.overwrite = true;
@@ -178,7 +178,7 @@ TEST_F(Pieces, SyncedInBetweenIsNotCleanAfterwards) {
   EXPECT_EQ(pauses, 2);
 }
 
-TEST_F(Pieces, OfPairsHaveSoManyBytes) {
+TEST_F(Pieces, OfPairsHaveSoManyBytes_1t) {
   CreateOptions options;
   options.shape.key_bytes = options.shape.value_bytes = kVariableBytes;
   options.runtime.device = "cpu";
@@ -199,7 +199,7 @@ TEST_F(Pieces, OfPairsHaveSoManyBytes) {
   EXPECT_EQ(pauses, 3);
 }
 
-TEST_F(Pieces, ReadsOfPairsStayWhereTheBatchWasStopped) {
+TEST_F(Pieces, ReadsOfPairsStayWhereTheBatchWasStopped_1t) {
   constexpr std::size_t kPairs = 4000, kBytes = 60'000;
   Table table = Table::create(path, {.shape = {.key_bytes = kVariableBytes, .value_bytes = kVariableBytes},
                                      .runtime = {.device = "cpu", .threads = 1}});

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "holdfast/pool.hpp"
 #include "kill/subject.hpp"
@@ -98,9 +99,18 @@ Theme TableSubject::next_theme() const {
   return static_cast<Theme>(least);
 }
 
+/// The kind with the fewest kills of this theme, then of all themes: few kills come to every kind too.
 Kind TableSubject::next_kind(Theme theme) const {
-  const auto& kills = kills_of_[static_cast<unsigned>(theme)];
-  return static_cast<Kind>(std::min_element(std::begin(kills), std::end(kills)) - std::begin(kills));
+  const auto kills = [&](unsigned kind) {
+    std::uint64_t of_all = 0;
+    for (const auto& of_theme : kills_of_) of_all += of_theme[kind];
+    return std::pair{kills_of_[static_cast<unsigned>(theme)][kind], of_all};
+  };
+  unsigned least = 0;
+  for (unsigned kind = 1; kind < kKinds; ++kind) {
+    if (kills(kind) < kills(least)) least = kind;
+  }
+  return static_cast<Kind>(least);
 }
 
 std::uint64_t TableSubject::lives_of(Random& random) const {
