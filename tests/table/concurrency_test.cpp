@@ -203,7 +203,7 @@ TEST_P(Concurrency, AnExportedValueBelongsToItsKey) {
 
 TEST_P(Concurrency, SyncWaitsForTheBatchThatRuns) {
   // A clean mark over a batch that is still writing would keep the next open from mending what a crash left of it.
-  std::vector<std::uint64_t> keys(36 * 4096), values(keys.size() * kBytes / 8);  // two pieces
+  std::vector<std::uint64_t> keys(36 * 4096), values(keys.size() * kBytes / 8);  // a piece has 32 * 4096
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = i;
   std::atomic<bool> synced{false};
   std::thread syncing;

@@ -99,7 +99,7 @@ Theme TableSubject::next_theme() const {
   return static_cast<Theme>(least);
 }
 
-/// The kind with the fewest kills of this theme, then of all themes: few kills come to every kind too.
+/// The kind with the fewest kills of this theme, and of those the one with the fewest of all: so a short campaign reaches each kind.
 Kind TableSubject::next_kind(Theme theme) const {
   const auto kills = [&](unsigned kind) {
     std::uint64_t of_all = 0;
