@@ -61,7 +61,7 @@ void Spill::end(unsigned bin) {
 void Spill::flush() {
   for (std::size_t done = 0; done < buffer_.size();) {
     const ssize_t put = system::pwrite(file_, buffer_.data() + done, buffer_.size() - done, written_ + done);
-    if (put < 0) fail("write", errno);
+    if (put <= 0) fail("write", put == 0 ? ENOSPC : errno);
     done += static_cast<std::size_t>(put);
   }
   written_ += buffer_.size();

@@ -12,6 +12,7 @@
 
 #include "holdfast/error.hpp"
 #include "proof/images.hpp"
+#include "proof/parts.hpp"
 #include "proof/recorder.hpp"
 
 namespace holdfast::proof {
@@ -50,7 +51,8 @@ class Faults {
       for (const Fault& fault : faults_of(calls[at].call, at)) {
         if (counts_.wrong.size() >= kMostWrong) continue;
         where_ = "call " + std::to_string(at) + " (" + calls[at].what + ") " +
-                 (fault.lasting ? "and all later ones fail: " : "fails: ") + strerrorname_np(fault.error);
+                 (fault.lasting ? "and all later ones " : "") +
+                 (fault.part ? "of half its bytes" : "fails: " + std::string(strerrorname_np(fault.error)));
         ++counts_.faults;
         run(fault);
       }
@@ -65,6 +67,9 @@ class Faults {
       for (const bool lasting : {false, true}) {
         if (!lasting || !passes(error)) faults.push_back({.at = at, .error = error, .lasting = lasting});
       }
+    }
+    if (Parts::transfers(call)) {
+      for (const bool lasting : {false, true}) faults.push_back({.at = at, .lasting = lasting, .part = true});
     }
     if (tries_all() || faults.empty()) return faults;
     return {faults[at % faults.size()]};

@@ -153,12 +153,17 @@ int Recorder::before(const Event& event) noexcept {
   }
   made_.push_back({event.call, describe(event)});
   if (event.call == Call::open) existed_ = ::access(event.path, F_OK) == 0;
+  fails_now_ = number == fault_.at || (fault_.lasting && failed_ && failing_ == event.call);
   if (number == fault_.at) {
     failed_ = true;
     failing_ = event.call;
-    return fault_.error;
   }
-  return fault_.lasting && failed_ && failing_ == event.call ? fault_.error : 0;
+  return fails_now_ ? fault_.error : 0;
+}
+
+/// A part is half of what was asked for, so that a part of pages is not one, and at least a byte.
+std::uint64_t Recorder::most(const Event& event) noexcept {
+  return fails_now_ && fault_.part ? (event.bytes + 1) / 2 : event.bytes;
 }
 
 void Recorder::after(Event& event) noexcept {
@@ -190,7 +195,7 @@ void Recorder::note(const Event& event) {
     case Call::munmap: return note_memory(event);
     case Call::pwrite:
       if (const auto found = descriptors_.find(event.fd); found != descriptors_.end() && found->second != kNoFile) {
-        disk_.rewrite(found->second, event.offset, event.bytes);
+        if (event.result > 0) disk_.rewrite(found->second, event.offset, static_cast<std::uint64_t>(event.result));
       }
       return;
     default: return;

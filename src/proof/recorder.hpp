@@ -48,11 +48,13 @@ class Watch {
   memory::system::Observer* const before_;
 };
 
-/// A call that fails: the one of this number, counted from 0; and with `lasting` all later ones of its kind.
+/// A call that fails: the one of this number, counted from 0; and with `lasting` all later ones of its kind. With `part` it does not
+/// fail, and transfers a part of its bytes.
 struct Fault {
   std::uint64_t at = ~std::uint64_t{0};
   int error = 0;
   bool lasting = false;
+  bool part = false;
 };
 
 class Recorder : public Pretender {
@@ -64,6 +66,7 @@ class Recorder : public Pretender {
   Recorder& operator=(const Recorder&) = delete;
 
   int before(const Event& event) noexcept override;
+  std::uint64_t most(const Event& event) noexcept override;
   void after(Event& event) noexcept override;
 
   /// The operation has acknowledged one more step.
@@ -131,6 +134,7 @@ class Recorder : public Pretender {
   unsigned step_ = 0;
   Call failing_ = Call::poll;  ///< of a lasting fault
   bool failed_ = false;
+  bool fails_now_ = false;  ///< the call that is being made
 };
 
 /// Errors that the kernel may give for the call; none where it cannot fail, or what it fails to do is not done by anybody else.

@@ -7,6 +7,7 @@
 
 #include "holdfast/error.hpp"
 #include "pool/medium/system.hpp"
+#include "proof/parts.hpp"
 
 namespace holdfast::kmers {
 namespace {
@@ -71,6 +72,48 @@ TEST(KmerSpill, AFullDiskIsNoSpace) {
   }
   const Full broken(EIO);
   EXPECT_THROW(spill.flush(), SystemError);
+}
+
+TEST(KmerSpill, RunsComeBackHoweverLittleTheSystemTransfers) {
+  Spill spill(::testing::TempDir(), 2);
+  const auto a = bytes_of(1'500'000, 1), b = bytes_of(70'000, 9);
+  const proof::Parts parts;
+  for (unsigned round = 0; round < 2; ++round) {
+    spill.append(a.data(), a.size());
+    spill.end(0);
+    spill.append(b.data(), b.size());
+    spill.end(1);
+  }
+  spill.flush();
+  EXPECT_GE(parts.cut(), 10u) << "written in parts";
+  const std::uint64_t before = parts.cut();
+  EXPECT_EQ(spill.bytes(), 2 * (a.size() + b.size()));
+  for (const unsigned bin : {0u, 1u}) {
+    const auto& right = bin == 0 ? a : b;
+    ASSERT_EQ(spill.runs(bin).size(), 2u);
+    for (const Spill::Run& run : spill.runs(bin)) {
+      std::vector<std::uint8_t> read(run.bytes);
+      spill.read(run, read.data());
+      EXPECT_TRUE(read == right);
+    }
+  }
+  EXPECT_GE(parts.cut(), before + 10) << "and read";
+}
+
+/// Takes nothing, of a write, and says of no error.
+TEST(KmerSpill, AWriteOfNothingIsNoSpace) {
+  class Nothing : public Full {
+   public:
+    Nothing() : Full(0) {}
+    std::uint64_t most(const system::Event& event) noexcept override {
+      return event.call == system::Call::pwrite ? 0 : event.bytes;
+    }
+  };
+  Spill spill(::testing::TempDir(), 1);
+  const auto some = bytes_of(10, 1);
+  spill.append(some.data(), some.size());
+  const Nothing nothing;
+  EXPECT_THROW(spill.flush(), NoSpace);
 }
 
 TEST(KmerSpill, AFolderThatIsNotThereIsSaid) {

@@ -10,6 +10,7 @@
 #include "holdfast/error.hpp"
 #include "kmers/naive.hpp"
 #include "kmers/text/records.hpp"
+#include "proof/parts.hpp"
 
 namespace holdfast::kmers {
 namespace {
@@ -117,6 +118,20 @@ TEST_F(KmerText, FastqInBlocksOfAnySizeWithoutLowQualities) {
     ASSERT_EQ(parse(k, 1 + random.below(400), least), naive) << text;
     ASSERT_EQ(records_, records);
   }
+}
+
+TEST_F(KmerText, AFileReadInPartsIsTheFile) {
+  Random random(8);
+  const std::string sequence = test::random_sequence(random, 60'000, true);
+  KmerMap naive;
+  test::count_naively(sequence, 9, false, naive);
+  write(fasta_of({sequence}, 70, "\n"));
+  const proof::Parts parts;
+  for (const std::size_t block : {std::size_t{5'000}, kMostBytes}) {
+    EXPECT_TRUE(parse(9, block) == naive) << block;
+    EXPECT_EQ(letters_, sequence.size());
+  }
+  EXPECT_GE(parts.cut(), 5u);
 }
 
 TEST_F(KmerText, ABlockOutlivesItsFile) {

@@ -82,9 +82,11 @@ def check_target(path: Path, overwrite: bool) -> Seen | None:
 
 @contextmanager
 def _opened(partial: Path) -> Iterator[Any]:
-    """A new file, which is on its device at the end."""
-    with partial.open("xb", buffering=0) as file:
+    """A new file, which is on its device at the end. It is buffered: one that is not may take a part of a write, and
+    PyArrow does not ask how much."""
+    with partial.open("xb") as file:
         yield file
+        file.flush()
         os.fsync(file.fileno())
 
 
@@ -92,9 +94,7 @@ def _write_text(source: KmerSource, partial: Path, _: Path) -> int:
     rows = 0
     with _opened(partial) as file:
         for kmers, counts in source:
-            text = memoryview(text_of(kmers, counts, source.k))
-            while text:
-                text = text[file.write(text) :]
+            file.write(text_of(kmers, counts, source.k))
             rows += len(kmers)
     return rows
 

@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -53,6 +54,15 @@ std::int64_t until_done(const Event& event, Attempt attempt) {
     result = once(event, attempt);
   } while (result == -1 && errno == EINTR);
   return result;
+}
+
+/// A call that may transfer less than it was asked for: `attempt` is given how many bytes it may.
+template <class Attempt>
+ssize_t part(const Event& event, Attempt attempt) {
+  return until_done(event, [&] {
+    Observer* const observer = installed.load(std::memory_order_acquire);
+    return attempt(observer == nullptr ? event.bytes : std::min(event.bytes, observer->most(event)));
+  });
 }
 
 template <class Attempt>
@@ -206,18 +216,18 @@ std::int64_t seek(int fd, std::uint64_t offset, int whence) {
 }
 
 ssize_t read(int fd, void* data, std::size_t bytes) {
-  return until_done({.call = Call::read, .fd = fd, .bytes = bytes, .out = data},
-                    [&] { return ::read(fd, data, bytes); });
+  return part({.call = Call::read, .fd = fd, .bytes = bytes, .out = data},
+              [&](std::size_t most) { return ::read(fd, data, most); });
 }
 
 ssize_t pread(int fd, void* data, std::size_t bytes, std::uint64_t offset) {
-  return until_done({.call = Call::pread, .fd = fd, .offset = offset, .bytes = bytes, .out = data},
-                    [&] { return ::pread(fd, data, bytes, off(offset)); });
+  return part({.call = Call::pread, .fd = fd, .offset = offset, .bytes = bytes, .out = data},
+              [&](std::size_t most) { return ::pread(fd, data, most, off(offset)); });
 }
 
 ssize_t pwrite(int fd, const void* data, std::size_t bytes, std::uint64_t offset) {
-  return until_done({.call = Call::pwrite, .fd = fd, .address = data, .offset = offset, .bytes = bytes},
-                    [&] { return ::pwrite(fd, data, bytes, off(offset)); });
+  return part({.call = Call::pwrite, .fd = fd, .address = data, .offset = offset, .bytes = bytes},
+              [&](std::size_t most) { return ::pwrite(fd, data, most, off(offset)); });
 }
 
 int sync_file_range(int fd, std::uint64_t offset, std::uint64_t bytes) {

@@ -80,6 +80,9 @@ class Observer {
   /// Before each attempt. Not 0: the call is not made, and fails with this errno; but `close` is made all the same, as the kernel
   /// does it. Must not throw: many calls are made where nothing may be thrown.
   virtual int before(const Event& /*event*/) noexcept { return 0; }
+  /// Before each attempt of `read`, `pread` and `pwrite` that `before` lets through: the most bytes that it transfers, from 0 to
+  /// `event.bytes`.
+  virtual std::uint64_t most(const Event& event) noexcept { return event.bytes; }
   /// After each attempt, failed ones too.
   virtual void after(Event& /*event*/) noexcept {}
 };
