@@ -57,6 +57,7 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_
   Plan made(std::move(layout), text);
   const std::lock_guard in_order(saving_);
   std::unique_lock lock(mutex_);
+  pool().require_kept();
   require_writable();
   pool().notice_removal(~std::size_t{0});
   require_writable();

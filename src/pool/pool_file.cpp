@@ -167,11 +167,16 @@ void PoolFile::require_whole() const {
       "this process was told before is there; close it, and check it");
 }
 
+void PoolFile::require_kept() const {
+  if (access_ == Access::read_write) return;
+  throw ReadOnly(path_ + " is open for reading only; open it with mode=\"r+\"");
+}
+
 void PoolFile::require_writable() const {
   if (forked()) {
     throw TableClosed(path_ + " was opened by the process that this one was forked from; open it here anew");
   }
-  if (access_ == Access::read_only) throw ReadOnly(path_ + " is open for reading only; open it with mode=\"r+\"");
+  if (access_ == Access::read_only) require_kept();
   require_whole();
   switch (trouble_.load(std::memory_order_acquire)) {
     case Trouble::none: return;

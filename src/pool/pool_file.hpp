@@ -98,6 +98,8 @@ class PoolFile {
   bool is_sound() const { return trouble_.load(std::memory_order_acquire) == Trouble::none && !lost_.load(); }
 
   void require_writable() const;  ///< throws ReadOnly, TableClosed, SystemError, MediumError
+  /// That a change is for good: private copies may be recovered, and nobody may be told that more is in them. Throws ReadOnly.
+  void require_kept() const;
 
  private:
   friend class Edit;

@@ -20,6 +20,7 @@ namespace holdfast::proof {
 namespace {
 
 constexpr Bounds kAfterwards = {.all = 8, .singles = false, .samples = 6};
+constexpr Bounds kLittleAfterwards = {.all = 2, .singles = false, .samples = 1};
 
 /// Errors that go away by themselves. Of an interrupt nobody may hear.
 bool passes(int error) { return error == EINTR || error == EWOULDBLOCK; }
@@ -39,8 +40,12 @@ std::string remains(const std::string& folder, bool names_too) {
 
 class Faults {
  public:
-  Faults(Subject& subject, const std::string& root, bool on_disk)
-      : subject_(subject), run_(root + "/run"), left_(root + "/left"), on_disk_(on_disk) {}
+  Faults(Subject& subject, const std::string& root, bool on_disk, Errors errors)
+      : subject_(subject),
+        run_(root + "/run"),
+        left_(root + "/left"),
+        on_disk_(on_disk),
+        all_errors_(errors == Errors::all ? tries_all() : is_long()) {}
 
   Counts go() {
     std::filesystem::create_directory(run_);
@@ -61,7 +66,7 @@ class Faults {
   }
 
  private:
-  static std::vector<Fault> faults_of(Call call, std::size_t at) {
+  std::vector<Fault> faults_of(Call call, std::size_t at) const {
     std::vector<Fault> faults;
     for (const int error : errors_of(call)) {
       for (const bool lasting : {false, true}) {
@@ -71,7 +76,7 @@ class Faults {
     if (Parts::transfers(call)) {
       for (const bool lasting : {false, true}) faults.push_back({.at = at, .lasting = lasting, .part = true});
     }
-    if (tries_all() || faults.empty()) return faults;
+    if (all_errors_ || faults.empty()) return faults;
     return {faults[at % faults.size()]};
   }
 
@@ -109,7 +114,7 @@ class Faults {
     if (!held.empty()) wrong("it keeps" + held);
     check(run_, steps, Crash::kill, 1);
     if (!on_disk_) return;
-    for_each_power_cut(end.moment, kAfterwards, [&](const Image& image) {
+    for_each_power_cut(end.moment, all_errors_ ? kAfterwards : kLittleAfterwards, [&](const Image& image) {
       empty(left_);
       write(image, left_);
       check(left_, steps, Crash::power, 2);
@@ -130,15 +135,15 @@ class Faults {
 
   Subject& subject_;
   const std::string run_, left_;
-  const bool on_disk_;
+  const bool on_disk_, all_errors_;
   Counts counts_;
   std::string where_ = "nothing fails";
 };
 
 }  // namespace
 
-Counts fail_everywhere(Subject& subject, const std::string& root, bool on_disk) {
-  return Faults(subject, root, on_disk).go();
+Counts fail_everywhere(Subject& subject, const std::string& root, bool on_disk, Errors errors) {
+  return Faults(subject, root, on_disk, errors).go();
 }
 
 }  // namespace holdfast::proof

@@ -49,12 +49,17 @@ struct Counts {
 };
 inline constexpr std::size_t kMostWrong = 5;  ///< of `Counts::wrong`: a proof that found so many ends
 
-/// Whether each call fails with each error, and the power is cut in every way. Sanitizers look at what the code does then: each call
-/// fails with one of its errors, in turn, and one in four power cuts is made; HOLDFAST_LONG=1 (scripts/proof) makes them all.
-inline bool tries_all() {
-#if defined(HOLDFAST_SANITIZED)
+/// HOLDFAST_LONG=1 (scripts/proof): everything is tried.
+inline bool is_long() {
   const char* const value = std::getenv("HOLDFAST_LONG");
   return value != nullptr && std::strcmp(value, "1") == 0;
+}
+
+/// Whether each call fails with each error, and the power is cut in every way. Sanitizers look at what the code does then: each call
+/// fails with one of its errors, in turn, and one in four power cuts is made.
+inline bool tries_all() {
+#if defined(HOLDFAST_SANITIZED)
+  return is_long();
 #else
   return true;
 #endif

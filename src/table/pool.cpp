@@ -115,6 +115,7 @@ std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, c
   table::check_cache(wanted.gpu.cache);
   table::check_device(wanted.runtime.device);
   const std::shared_ptr<memory::PoolFile> pool = file();
+  pool->require_kept();
   const auto guard = pass();
   const auto directory = pool->directory();
   const memory::ObjectEntry* const before = wanted.overwrite ? directory->find(name) : nullptr;
@@ -155,6 +156,7 @@ std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, con
 
 void Pool::Impl::rename(const std::string& name, const std::string& to, bool overwrite) {
   const std::shared_ptr<memory::PoolFile> pool = file();
+  pool->require_kept();
   const auto guard = pass();
   memory::Edit edit(*pool);
   const std::uint32_t number = require(edit.directory(), name).number;
@@ -173,6 +175,7 @@ void Pool::Impl::rename(const std::string& name, const std::string& to, bool ove
 
 void Pool::Impl::drop(const std::string& name) {
   const std::shared_ptr<memory::PoolFile> pool = file();
+  pool->require_kept();
   const auto guard = pass();
   memory::Edit edit(*pool);
   const std::uint32_t number = require(edit.directory(), name).number;

@@ -49,7 +49,11 @@ class Faults : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(System, Faults, testing::Combine(testing::ValuesIn(subject_names(false)), testing::Bool()),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(Large, Faults, testing::Values(Parameter{"create_large", false}), name_of);
-TEST_P(Faults, AreToldAndLoseNothing) { prove("faults", fail_everywhere); }
+TEST_P(Faults, AreToldAndLoseNothing) {
+  prove("faults", [](Subject& subject, const std::string& root, bool on_disk) {
+    return fail_everywhere(subject, root, on_disk);
+  });
+}
 
 }  // namespace
 }  // namespace holdfast::proof

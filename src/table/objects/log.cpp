@@ -51,6 +51,7 @@ log::View<log::CpuMemory> Log::Impl::view() const {
 }
 
 void Log::Impl::change() {
+  object().pool().require_kept();
   object().mark_changed();
 #ifdef HOLDFAST_WITH_CUDA
   stale_.store(true, std::memory_order_relaxed);

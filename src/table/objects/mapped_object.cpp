@@ -34,6 +34,7 @@ void MappedObject::begin_section(Domain domain, Writer writer) {
   object();  // before the lock: throws in a forked child
   const std::lock_guard guard(mutex_);
   log::DataObject& open = object();
+  open.pool().require_kept();
   const bool gpu = writer == Writer::gpu;
   if (gpu && !gpu_) throw InvalidArgument(path_ + " was not opened for a GPU: open it with gpu = true");
   if (const Domain there = open.domain(gpu); there < domain) {

@@ -7,6 +7,7 @@ namespace holdfast {
 std::shared_ptr<table::OpenObject> Pool::Impl::create_object(const std::string& name, bool overwrite,
                                                              const table::MakeObject& make) {
   const std::shared_ptr<memory::PoolFile> pool = file();
+  pool->require_kept();
   const auto guard = pass();
   const auto directory = pool->directory();
   const memory::ObjectEntry* const before = overwrite ? directory->find(name) : nullptr;

@@ -19,6 +19,13 @@ void refuse_bad_undo(const std::string& path, std::uint64_t place) {
                     " has an entry that no transaction wrote; restore it from a copy");
 }
 
+bool is_empty(log::CpuMemory& memory, const log::View<log::CpuMemory>& view) {
+  for (std::uint64_t place = 0; place < view.shape.places(); ++place) {
+    if (log::count(memory, view, place) != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool Transaction::recover(Log& log, Region& region) {
@@ -31,6 +38,8 @@ bool Transaction::recover(Log& log, Region& region) {
     throw InvalidArgument(its.path() + " has a transaction of the object with number " + std::to_string(flag) +
                           ", and not of " + data.path() + ": recover it with its own region");
   }
+  for (const log::DataObject* object : {&its.object(), &data.object()}) object->pool().require_kept();
+  if (flag == 0 && is_empty(memory, view)) return false;  // and the clean marks stay
   if (flag != 0) refuse_bad_undo(its.path(), log::find_false_undo(memory, view, data.object().size() / 4));
   const Section section = region.section();
   its.change();
@@ -46,8 +55,7 @@ Transaction::Transaction(Log& log, Region& region, Domain domain, Writer writer)
   if (its.object().domain(writer == Writer::gpu) < domain) {
     throw MediumError(its.path() + " keeps less than " + name(domain) + ": ask for less");
   }
-  for (std::uint64_t place = 0; place < view.shape.places(); ++place) {
-    if (memory.load(view.flag) == 0 && log::count(memory, view, place) == 0) continue;
+  if (memory.load(view.flag) != 0 || !is_empty(memory, view)) {
     throw InvalidArgument(its.path() + " is not empty: call Transaction::recover first");
   }
   its.change();

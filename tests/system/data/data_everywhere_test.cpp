@@ -1,0 +1,77 @@
+// data_everywhere_test.cpp: regions, logs, transactions and checkpoints are crashed at every call of the system, and each call fails; on
+// a disk as in shared memory, and in space that others have used.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "../minimum.hpp"
+#include "data_subject.hpp"
+#include "proof/crashes.hpp"
+#include "proof/faults.hpp"
+
+namespace holdfast::proof {
+namespace {
+
+DataSubject make_data_subject(const std::string& name) {
+  if (name == "region_and_logs") {
+    return DataSubject({write_word("r", 0, 11), insert_entry("lh", 0, 12), close_object("r"), remove_entry("lh", 1),
+                        insert_entry("lp", 0, 13), clear_place("lh", 0), write_word("r", 3, 14), close_pool()});
+  }
+  if (name == "transactions") {
+    return DataSubject(
+        {transact("lt", "r", 11), transact("lt", "r", 13, false), close_object("lt"), transact("lt", "r", 15)});
+  }
+  if (name == "transaction_killed") {
+    return DataSubject({recover("lt", "r"), transact("lt", "r", 11), close_pool()}, false, true);
+  }
+  if (name == "checkpoint_in_used_space") {
+    return DataSubject({save_state("c", 3), save_state("c", 4), save_state("c", 5, 900), close_pool()}, true);
+  }
+  return DataSubject({make_object("lh", true), make_object("rnew"), make_object("cnew"), save_state("cnew", 7)}, true);
+}
+
+using DataParameter = std::tuple<std::string, bool>;  // subject, on a disk
+
+class DataEverywhere : public testing::TestWithParam<DataParameter> {
+ protected:
+  void prove(const char* proof, Counts (*everywhere)(Subject&, const std::string&, bool)) {
+    std::string root = "/dev/shm/holdfast-data-XXXXXX";
+    ASSERT_NE(mkdtemp(root.data()), nullptr);
+    const auto& [name, on_disk] = GetParam();
+    DataSubject subject = make_data_subject(name);
+    const Counts counts = everywhere(subject, root, on_disk);
+    std::filesystem::remove_all(root);
+    for (const std::string& wrong : counts.wrong) ADD_FAILURE() << wrong;
+    expect_no_less(proof, on_disk ? "file" : "shm", name, counts);
+  }
+};
+
+std::string data_name(const testing::TestParamInfo<DataParameter>& info) {
+  return std::get<0>(info.param) + (std::get<1>(info.param) ? "_file" : "_shm");
+}
+const auto kData = testing::Combine(testing::Values("region_and_logs", "transactions", "transaction_killed",
+                                                    "checkpoint_in_used_space", "objects_in_used_space"),
+                                    testing::Bool());
+
+class DataCrashes : public DataEverywhere {};
+INSTANTIATE_TEST_SUITE_P(System, DataCrashes, kData, data_name);
+TEST_P(DataCrashes, LeaveEachCallWholeOrNotThere) {
+  prove("crashes", [](Subject& subject, const std::string& root, bool on_disk) {
+    return crash_everywhere(subject, root, on_disk, {.all = 32, .samples = 4});
+  });
+}
+
+class DataFaults : public DataEverywhere {};
+INSTANTIATE_TEST_SUITE_P(System, DataFaults, kData, data_name);
+TEST_P(DataFaults, AreToldAndLoseNothing) {
+  prove("faults", [](Subject& subject, const std::string& root, bool on_disk) {
+    return fail_everywhere(subject, root, on_disk, Errors::in_turn);
+  });
+}
+
+}  // namespace
+}  // namespace holdfast::proof

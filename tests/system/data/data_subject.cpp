@@ -1,0 +1,242 @@
+// data_subject.cpp: runs the steps, and says what a crash or a fault may leave of them.
+#include "data_subject.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <stdexcept>
+
+#include "pool/medium/owner.hpp"
+#include "used_space.hpp"
+
+namespace holdfast::proof {
+
+namespace {
+
+constexpr const char* kPoolFile = "/a.hold";
+constexpr const char *kRegion = "r", *kUndo = "lt";
+using Names = std::set<std::string>;
+
+Names names_of(const DataWorld& world) {
+  Names names;
+  for (const auto& object : world) names.insert(object.first);
+  return names;
+}
+
+Names names_in(const Pool& pool) {
+  Names names;
+  for (const ObjectInfo& object : pool.objects()) names.insert(object.name);
+  return names;
+}
+
+const DataState* find(const DataWorld& world, const std::string& name) {
+  const auto found = world.find(name);
+  return found == world.end() ? nullptr : &found->second;
+}
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Begins a transaction, and returns the file as it is then.
+std::string in_a_transaction(DataScene& scene, const std::string& path) {
+  Transaction batch(scene.log(kUndo), scene.region(kRegion));
+  batch.update(0, 0, std::uint64_t{77});
+  batch.update(1, 8, std::uint64_t{78});
+  batch.update(0, 0, std::uint64_t{79});
+  return bytes_of(path);
+}
+
+}  // namespace
+
+/// The same bytes each time: making them takes longer than a run.
+void DataSubject::prepare(const std::string& folder) {
+  const std::string path = folder + kPoolFile;
+  if (bytes_.empty()) make(folder);
+  ::unlink(path.c_str());
+  std::ofstream(path, std::ios::binary) << bytes_;
+}
+
+void DataSubject::make(const std::string& folder) {
+  DataScene scene;
+  scene.pool = Pool::create(folder + kPoolFile);
+  first_.clear();
+  if (used_) {
+    leave_used_space(*scene.pool);
+    first_["rkept"] = {content_of(scene, "rkept"), true};
+  }
+  std::vector<DataStep> steps;
+  for (const char* const name : {kRegion, kUndo, "lh", "lp", "c"}) steps.push_back(make_object(name));
+  for (const DataStep& step :
+       {write_word(kRegion, 0, 5), write_word(kRegion, 2, 6), insert_entry("lh", 0, 1), insert_entry("lh", 0, 2),
+        insert_entry("lh", 1, 3), insert_entry("lp", 1, 4), save_state("c", 1), save_state("c", 2)}) {
+    steps.push_back(step);
+  }
+  for (const char* const name : {kRegion, kUndo, "lh", "lp"}) steps.push_back(close_object(name));
+  if (!killed_) steps.push_back(close_pool());
+  for (const DataStep& step : steps) {
+    step.act(scene);
+    first_ = step.intended(first_);
+  }
+  if (killed_) {
+    bytes_ = in_a_transaction(scene, folder + kPoolFile);
+    first_.at(kRegion).synced = first_.at(kUndo).synced = false;
+  } else {
+    bytes_ = bytes_of(folder + kPoolFile);
+  }
+}
+
+void DataSubject::run(const std::string& folder, const std::function<void()>& said) {
+  worlds_ = {first_};
+  intended_ = {first_};
+  DataScene scene;
+  scene.pool = Pool::open(folder + kPoolFile);
+  for (const DataStep& step : steps_) {
+    intended_.back() = step.intended(worlds_.back());
+    try {
+      step.act(scene);
+    } catch (const Error&) {
+      probe(scene, step);
+      throw;
+    }
+    worlds_.push_back(intended_.back());
+    intended_.push_back(worlds_.back());
+    said();
+  }
+}
+
+/// What a transaction left is undone, unless an error says that it cannot be.
+bool DataSubject::undo(DataScene& scene) {
+  try {
+    Transaction::recover(scene.log(kUndo), scene.region(kRegion));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// After a step that failed each object is as before or as intended, and says so, or that it cannot be used; and what failed may be
+/// tried again.
+void DataSubject::probe(DataScene& scene, const DataStep& failed) {
+  if (!scene.pool->is_open()) return;
+  const DataWorld &before = worlds_.back(), &after = intended_.back();
+  const bool undone = undo(scene);
+  for (const auto& [name, state] : before) {
+    try {
+      if (!undone && (name == kUndo || name == kRegion)) continue;
+      const std::string text = content_of(scene, name);
+      const DataState* const next = find(after, name);
+      if (text != state.text && (next == nullptr || text != next->text)) {
+        throw std::logic_error("after an error " + name + " holds " + text);
+      }
+    } catch (const InvalidArgument& error) {
+      throw std::logic_error(std::string("after an error it takes a right call for a wrong one: ") + error.what());
+    } catch (const Error&) {
+      // It says so.
+    }
+  }
+  try {
+    failed.act(scene);
+  } catch (const Error&) {
+  }
+}
+
+std::string DataSubject::check(const std::string& folder, unsigned steps, Crash crash) {
+  const DataWorld &before = worlds_[steps], &after = intended_[steps];
+  const std::string path = folder + kPoolFile;
+  DataScene scene;
+  try {
+    scene.pool = Pool::open(path);
+    const Names names = names_in(*scene.pool);
+    if (names != names_of(before) && names != names_of(after)) return "neither the old directory nor the new";
+    Names lost;
+    for (const std::string& name : names) {
+      try {
+        if (name[0] == 'r') scene.region(name);
+        if (name[0] == 'l') scene.log(name);
+        if (name[0] == 'c') scene.checkpoint(name);
+      } catch (const PowerLost& error) {
+        const DataState *const old = find(before, name), *const next = find(after, name);
+        const bool unsynced = (old != nullptr && !old->synced) || (next != nullptr && !next->synced);
+        if (crash != Crash::power || !unsynced) return name + ": refused, and nothing can be lost: " + error.what();
+        lost.insert(name);
+      }
+    }
+    const bool has_both = names.count(kUndo) + names.count(kRegion) == 2;
+    const bool one_is_lost = lost.count(kUndo) + lost.count(kRegion) != 0;  // and with it what a transaction began
+    if (has_both && !one_is_lost && !undo(scene)) return "its transaction cannot be undone";
+    for (const std::string& name : names) {
+      if (lost.count(name) != 0 || (one_is_lost && (name == kUndo || name == kRegion))) continue;
+      const std::string text = content_of(scene, name);
+      const DataState *const old = find(before, name), *const next = find(after, name);
+      if ((old == nullptr || text != old->text) && (next == nullptr || text != next->text)) {
+        return name + " holds \"" + text + "\", and not what it held before or what was written";
+      }
+    }
+    for (const std::string& error : scene.pool->check().errors) return "check: " + error;
+    scene.pool->close();
+    for (const std::string& name : lost) {
+      if (const std::string what = check_lost(path, name); !what.empty()) return name + ": " + what;
+    }
+  } catch (const Error& error) {
+    return std::string("does not open: ") + error.what();
+  }
+  return {};
+}
+
+/// What a power cut has taken is there to be salvaged, without a change of the file.
+std::string DataSubject::check_lost(const std::string& path, const std::string& name) {
+  try {
+    Pool pool = Pool::open(path, {.read_only = true, .salvage = true});
+    name[0] == 'r' ? Region::open(pool, name).close() : Log::open(pool, name).close();
+  } catch (const PoolCorrupt&) {  // some pages of the log are older than others
+  } catch (const Error& error) {
+    return std::string("cannot be salvaged: ") + error.what();
+  }
+  return {};
+}
+
+/// Each object is used further, and holds then what was put into it.
+std::string DataSubject::go_on(const std::string& folder) {
+  const std::vector<DataStep> more = {write_word(kRegion, 1, 91), transact(kUndo, kRegion, 92), clear_log("lh"),
+                                      insert_entry("lh", 1, 93),  insert_entry("lp", 0, 94),    save_state("c", 95),
+                                      save_state("c", 96, 3000)};
+  try {
+    DataWorld world;
+    for (const bool again : {false, true}) {
+      DataScene scene;
+      scene.pool = Pool::open(folder + kPoolFile);
+      for (const std::string& name : names_in(*scene.pool)) {
+        const std::string text = content_of(scene, name);
+        if (again && text != world.at(name).text) return name + ", used further, holds \"" + text + '"';
+        world[name].text = text;
+      }
+      for (const DataStep& step : more) {
+        if (again) continue;
+        DataWorld next;
+        try {
+          next = step.intended(world);
+        } catch (const std::out_of_range&) {  // the run has dropped it
+          continue;
+        }
+        step.act(scene);
+        world = next;
+      }
+      scene.pool->close();
+    }
+  } catch (const PowerLost&) {
+    return {};  // `check` has seen that it may be
+  } catch (const Error& error) {
+    return std::string("used further: ") + error.what();
+  }
+  return {};
+}
+
+std::vector<Range> DataSubject::meaningless() const { return {{memory::kOwnerOffset, sizeof(memory::OwnerNote)}}; }
+
+}  // namespace holdfast::proof

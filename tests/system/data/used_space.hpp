@@ -1,0 +1,35 @@
+// used_space.hpp: space of a pool that belongs to nothing and is full of what objects had there: as a medium that takes no space back
+// leaves it, or a process that was killed before it gave it back.
+#pragma once
+
+#include <cerrno>
+
+#include "holdfast/pool.hpp"
+#include "pool/medium/system.hpp"
+
+namespace holdfast::proof {
+
+/// No space is given back while it lives.
+class NothingPunched : public memory::system::Observer {
+ public:
+  NothingPunched() : before_(memory::system::observe(this)) {}
+  ~NothingPunched() override { memory::system::observe(before_); }
+  NothingPunched(const NothingPunched&) = delete;
+  NothingPunched& operator=(const NothingPunched&) = delete;
+  int before(const memory::system::Event& event) noexcept override {
+    if (event.call == memory::system::Call::punch_hole) return EOPNOTSUPP;
+    return before_ == nullptr ? 0 : before_->before(event);
+  }
+  void after(memory::system::Event& event) noexcept override {
+    if (before_ != nullptr) before_->after(event);
+  }
+
+ private:
+  memory::system::Observer* const before_;
+};
+
+/// Leaves a gap of 64 pages, before an object "rkept" that stays. Each page begins as a copy of a checkpoint that counts, of an early
+/// save; its other words are the tails of logs with an entry.
+void leave_used_space(Pool& pool);
+
+}  // namespace holdfast::proof
