@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -21,14 +21,14 @@ void spread(std::uint64_t first, std::uint64_t last, const Part& part) {
   const std::uint64_t parts = std::clamp<std::uint64_t>(blocks / kShare, 1, std::min(kMostThreads, cores));
   const auto begin_of = [&](std::uint64_t i) { return first + blocks * i / parts; };
   std::vector<std::thread> threads;
-  threads.reserve(parts);
   std::uint64_t given = 1;  // the first part is this thread's
   try {
+    threads.reserve(parts);
     for (; given < parts; ++given) {
       threads.emplace_back([&part, from = begin_of(given), to = begin_of(given + 1)] { part(from, to); });
     }
-  } catch (const std::system_error&) {
-    part(begin_of(given), last);  // no more threads are to be had
+  } catch (const std::exception&) {
+    part(begin_of(given), last);  // there is no further thread, or no memory for one
   }
   part(first, begin_of(1));
   for (std::thread& thread : threads) thread.join();

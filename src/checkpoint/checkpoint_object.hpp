@@ -2,8 +2,8 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <future>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -78,6 +78,8 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   std::uint64_t* word() const { return reinterpret_cast<std::uint64_t*>(behind_pages()); }
   int oldest() const;  ///< that may be written now; -1: none
   void make_space(unsigned copy, std::uint64_t bytes);
+  void require_open() const;  ///< throws TableClosed
+  void start_thread();        ///< unless it runs
   void work();
   std::unique_ptr<Transfer> copy_tensors(const memory::Range& range, const Plan& plan, const SaveOptions& options);
   void finish(Job& job);
@@ -95,7 +97,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   std::uint64_t next_sequence_ = 1;
   bool word_damaged_ = false;
   bool stopping_ = false;
-  std::deque<Job> jobs_;
+  std::list<Job> jobs_;
   unsigned in_flight_ = 0;
   std::thread thread_;
   std::mutex device_mutex_;             ///< after the others

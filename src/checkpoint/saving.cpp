@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <system_error>
 #include <utility>
 
 #include "checkpoint/blocks.hpp"
@@ -52,6 +53,20 @@ void CheckpointObject::make_space(unsigned copy, std::uint64_t bytes) {
   copies_[copy].sequence = 0;
 }
 
+void CheckpointObject::require_open() const {
+  if (stopping_) throw TableClosed(path() + " is closed: open it again");
+}
+
+void CheckpointObject::start_thread() {
+  if (thread_.joinable()) return;
+  try {
+    thread_ = std::thread([this] { work(); });
+  } catch (const std::system_error& error) {
+    throw SystemError(path() + " can start no thread to complete saves: " + error.what() +
+                      "; raise the limit of threads (ulimit -u) or of memory, or end some");
+  }
+}
+
 std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_ptr<const Layout> layout,
                                                 std::string_view text, const SaveOptions& options) {
   Plan made(std::move(layout), text);
@@ -61,31 +76,34 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_
   require_writable();
   pool().notice_removal(~std::size_t{0});
   require_writable();
-  if (stopping_) throw TableClosed(path() + " is closed: open it again");
+  require_open();
   if (next_sequence_ == kSequences) throw SystemError(path() + " has had all the saves that there may be");
   int chosen = oldest();
   if (chosen < 0 && !options.wait) {
     throw ObjectInUse("all copies of " + path() +
                       " are being saved or read: wait for a ticket, or give it more copies");
   }
-  changed_.wait(lock, [&] { return (chosen = oldest()) >= 0; });
+  changed_.wait(lock, [&] { return stopping_ || (chosen = oldest()) >= 0; });
+  require_open();  // it was closed while this save waited for a copy
   const auto copy = static_cast<unsigned>(chosen);
   make_space(copy, made.bytes());
-  std::promise<void> done;
-  std::shared_future<void> future = done.get_future().share();
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  std::list<Job> made_job;  // a node of `jobs_`: nothing is allocated once the save is under way
+  made_job.push_back({copy, std::move(made), nullptr, {}});
+  Job& job = made_job.back();
+  std::shared_future<void> future = job.done.get_future().share();
+  start_thread();
   copies_[copy].busy = true;
   copies_[copy].sequence = 0;
   ++in_flight_;
-  made.header.sequence = next_sequence_++;
-  made.header.step = step;
-  made.header.created = static_cast<std::uint64_t>(std::time(nullptr));
+  CopyHeader& next = job.plan.header;
+  next.sequence = next_sequence_++;
+  next.step = step;
+  next.created = static_cast<std::uint64_t>(std::time(nullptr));
   lock.unlock();
-  std::unique_ptr<Transfer> transfer;
   try {
     memory::HeaderMemory memory = pool().header_memory(persist());
     withdraw(memory, header(copy));
-    transfer = copy_tensors(copies_[copy].range, made, options);
+    job.transfer = copy_tensors(copies_[copy].range, job.plan, options);
     HOLDFAST_FAILPOINT(state_copied);
   } catch (...) {
     lock.lock();
@@ -95,7 +113,7 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_
     throw;
   }
   lock.lock();
-  jobs_.push_back({copy, std::move(made), std::move(transfer), std::move(done)});
+  jobs_.splice(jobs_.end(), made_job);
   changed_.notify_all();
   return future;
 }
@@ -148,8 +166,9 @@ void CheckpointObject::work() {
   for (;;) {
     changed_.wait(lock, [&] { return stopping_ ? in_flight_ == 0 || !jobs_.empty() : !jobs_.empty(); });
     if (jobs_.empty()) return;
-    Job job = std::move(jobs_.front());
-    jobs_.pop_front();
+    std::list<Job> taken;
+    taken.splice(taken.end(), jobs_, jobs_.begin());
+    Job& job = taken.front();
     lock.unlock();
     std::exception_ptr error;
     try {

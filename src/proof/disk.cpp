@@ -102,6 +102,33 @@ void Disk::sync(int file, std::uint64_t offset, std::uint64_t bytes) {
   std::erase_if(lengths, [&](std::uint64_t length) { return length < least; });
 }
 
+Disk::FlushedLine Disk::flush(int file, std::uint64_t offset) const {
+  const auto& pages = files_[static_cast<std::size_t>(file)]->pages;
+  const std::size_t page = offset / kDiskPage;
+  return {file, offset, page < pages.size() ? pages[page].back() : nullptr};
+}
+
+void Disk::settle(const FlushedLine& line) {
+  const std::size_t page = line.offset / kDiskPage, at = line.offset % kDiskPage;
+  const auto& pages = files_[static_cast<std::size_t>(line.file)]->pages;
+  if (page >= pages.size() || pages[page].size() == 1) return;
+  const auto has_it = [&](const Page& version) {
+    return std::memcmp((version ? *version : kZeros).data() + at, (line.content ? *line.content : kZeros).data() + at,
+                       kDiskLine) == 0;
+  };
+  // Versions that are older than the last one with this line cannot be of the device any more.
+  const auto newest = std::find_if(pages[page].rbegin(), pages[page].rend(), has_it);
+  const auto older = static_cast<std::size_t>(pages[page].rend() - newest);  // and itself
+  if (std::all_of(pages[page].begin(), pages[page].begin() + static_cast<std::ptrdiff_t>(older), has_it)) return;
+  auto& versions = change(line.file).pages[page];
+  for (std::size_t i = 0; i < older; ++i) {
+    PageBytes bytes = versions[i] ? *versions[i] : kZeros;
+    std::memcpy(bytes.data() + at, (line.content ? *line.content : kZeros).data() + at, kDiskLine);
+    versions[i] = interned(bytes.data(), bytes.size());
+  }
+  versions.erase(std::unique(versions.begin(), versions.end()), versions.end());
+}
+
 void Disk::fail_sync(int file, std::uint64_t offset, std::uint64_t bytes) {
   const FileHistory& history = *files_[static_cast<std::size_t>(file)];
   auto& stuck = stuck_[static_cast<std::size_t>(file)];

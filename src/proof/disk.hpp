@@ -18,6 +18,7 @@
 namespace holdfast::proof {
 
 inline constexpr std::size_t kDiskPage = 4096;
+inline constexpr std::size_t kDiskLine = 64;  ///< of persistent memory
 using PageBytes = std::array<std::byte, kDiskPage>;
 /// A page's content; of equal contents there is one. Null: zeros.
 using Page = std::shared_ptr<const PageBytes>;
@@ -50,6 +51,16 @@ class Disk {
   /// A sync of the range that failed: the kernel counts its pages as clean, though the device has not got them. Only what is written
   /// anew can come there.
   void fail_sync(int file, std::uint64_t offset, std::uint64_t bytes);
+
+  /// Persistent memory: what a line of 64 bytes holds now, to be `settle`d by a fence. Offsets are of lines.
+  struct FlushedLine {
+    int file;
+    std::uint64_t offset;
+    Page content;  ///< of its page
+  };
+  FlushedLine flush(int file, std::uint64_t offset) const;
+  /// The line is on the device as it was flushed, or as it has been since.
+  void settle(const FlushedLine& line);
 
   /// What a range holds was written anew: the next sync brings it to the device.
   void rewrite(int file, std::uint64_t offset, std::uint64_t bytes);

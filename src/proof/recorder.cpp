@@ -38,7 +38,23 @@ std::string file_name(const char* path) { return std::filesystem::path(path).fil
 
 }  // namespace
 
+/// Ordinary files cannot be mapped with MAP_SYNC: this maps them without.
+static void map_directly(Event& event) {
+  for (const int protection : {PROT_READ | PROT_WRITE, PROT_READ}) {
+    const int flags = (event.flags & ~(MAP_SYNC | MAP_TYPE)) | MAP_SHARED;
+    void* const at = ::mmap(const_cast<void*>(event.address), event.bytes, protection, flags, event.fd,
+                            static_cast<off_t>(event.offset));
+    if (at == MAP_FAILED) continue;
+    event.address = at;
+    event.result = reinterpret_cast<std::intptr_t>(at);
+    event.error = 0;
+    return;
+  }
+}
+
 void Pretender::after(Event& event) noexcept {
+  const bool syncs_mapping = event.call == Call::mmap && (event.flags & MAP_SYNC) != 0;
+  if (pretence_.direct && syncs_mapping && event.error == EOPNOTSUPP) map_directly(event);
   if (event.error != 0) return;
   if (event.call == Call::fstatfs && pretence_.on_disk) static_cast<struct statfs*>(event.out)->f_type = kExt4;
   if (event.call == Call::text && std::strcmp(event.path, "/proc/sys/kernel/random/boot_id") == 0) {
@@ -49,7 +65,12 @@ void Pretender::after(Event& event) noexcept {
 }
 
 Recorder::Recorder(const std::string& folder, Pretence pretence, bool keeps_moments, Fault fault)
-    : Pretender(pretence), folder_(folder), keeps_moments_(keeps_moments), on_disk_(pretence.on_disk), fault_(fault) {
+    : Pretender(pretence),
+      folder_(folder),
+      keeps_moments_(keeps_moments),
+      on_disk_(pretence.on_disk),
+      direct_(pretence.direct),
+      fault_(fault) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const int fd = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) throw std::runtime_error("cannot watch " + entry.path().string());
@@ -174,6 +195,34 @@ void Recorder::after(Event& event) noexcept {
   keep();
   mutex_.unlock();
 }
+
+void Recorder::flush(const void* address, std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  see_all();
+  auto& flushed = flushed_[std::this_thread::get_id()];
+  memory::each_line(address, bytes, [&](const char* line) {
+    const auto at = reinterpret_cast<std::uintptr_t>(line);
+    const auto has = [at](const Mapping& mapping) { return mapping.begin <= at && at < mapping.end; };
+    const auto mapping = std::find_if(mappings_.begin(), mappings_.end(), has);
+    if (mapping == mappings_.end() || mapping->file == kNoFile) return;
+    flushed.push_back(disk_.flush(mapping->file, mapping->offset + (at - mapping->begin)));
+  });
+}
+
+void Recorder::fence() noexcept {
+  const std::lock_guard lock(mutex_);
+  see_all();
+  keep();
+  auto& flushed = flushed_[std::this_thread::get_id()];
+  changed_ |= !flushed.empty();
+  for (const Disk::FlushedLine& line : flushed) disk_.settle(line);
+  flushed.clear();
+  keep();
+}
+
+FlushWatch::FlushWatch(Recorder& recorder)
+    : watch_(recorder), before_(memory::observe_flushes(recorder.is_direct() ? &recorder : nullptr)) {}
+FlushWatch::~FlushWatch() { memory::observe_flushes(before_); }
 
 void Recorder::note(const Event& event) {
   switch (event.call) {

@@ -10,8 +10,10 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "pool/medium/persist.hpp"
 #include "pool/medium/system.hpp"
 #include "proof/disk.hpp"
 
@@ -24,6 +26,7 @@ using memory::system::Event;
 struct Pretence {
   bool on_disk = true;  ///< files are not in memory: medium `file`
   unsigned boot = 1;    ///< which run of the machine this is
+  bool direct = false;  ///< and `on_disk`: files are persistent memory, medium `dax`
 };
 
 /// Tells it, and nothing else.
@@ -48,6 +51,21 @@ class Watch {
   memory::system::Observer* const before_;
 };
 
+class Recorder;
+
+/// Watches the flushes too, of a `direct` recorder.
+class FlushWatch {
+ public:
+  explicit FlushWatch(Recorder& recorder);
+  ~FlushWatch();
+  FlushWatch(const FlushWatch&) = delete;
+  FlushWatch& operator=(const FlushWatch&) = delete;
+
+ private:
+  const Watch watch_;
+  memory::FlushObserver* const before_;
+};
+
 /// A call that fails: the one of this number, counted from 0; and with `lasting` all later ones of its kind. With `part` it does not
 /// fail, and transfers a part of its bytes.
 struct Fault {
@@ -57,7 +75,9 @@ struct Fault {
   bool part = false;
 };
 
-class Recorder : public Pretender {
+/// Of a `direct` one, also the flushes and fences of what is opened while it is watched: a line is on the device when a fence of the
+/// thread has followed its flush.
+class Recorder : public Pretender, public memory::FlushObserver {
  public:
   /// What is in `folder` now is on the device.
   Recorder(const std::string& folder, Pretence pretence, bool keeps_moments = true, Fault fault = {});
@@ -68,6 +88,9 @@ class Recorder : public Pretender {
   int before(const Event& event) noexcept override;
   std::uint64_t most(const Event& event) noexcept override;
   void after(Event& event) noexcept override;
+  void flush(const void* address, std::size_t bytes) noexcept override;
+  void fence() noexcept override;
+  bool is_direct() const { return direct_; }
 
   /// The operation has acknowledged one more step.
   void said();
@@ -118,7 +141,7 @@ class Recorder : public Pretender {
 
   const std::string folder_;
   const bool keeps_moments_;
-  const bool on_disk_;
+  const bool on_disk_, direct_;
   const Fault fault_;
   std::mutex mutex_;      ///< held while a call is made, so that the order of calls is theirs
   bool existed_ = false;  ///< before the call that is being made: the file that it opens
@@ -128,6 +151,7 @@ class Recorder : public Pretender {
   std::map<int, int> descriptors_;                                  ///< to files; kNoFile: something else
   std::set<int> folders_;                                           ///< descriptors of the folder
   std::vector<Mapping> mappings_;
+  std::map<std::thread::id, std::vector<Disk::FlushedLine>> flushed_;  ///< and not fenced
   std::vector<Made> made_;
   std::vector<Kept> kept_;
   bool changed_ = true;  ///< since the last moment that was kept

@@ -20,7 +20,11 @@
 namespace holdfast {
 
 class Table::Impl {
-  std::promise<void> ended_;  // the first member: the last to go
+  /// Told at the very end: a promise that is dropped instead allocates memory for an error.
+  struct End {
+    std::promise<void> told;
+    ~End() { told.set_value(); }
+  } end_;  // the first member: the last to go
 
  public:
   Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::TableObject> object, table::Choice choice,
@@ -30,7 +34,7 @@ class Table::Impl {
   void close();
   bool is_open() const;
   /// Ready when the destructor, which may close the table, has ended.
-  std::shared_future<void> ended() { return ended_.get_future().share(); }
+  std::shared_future<void> ended() { return end_.told.get_future().share(); }
   CheckReport check();
   /// What is wrong with a batch of such operations. The caller keeps the table open.
   void check_batch(const Batch& batch, OpSet ops) const;

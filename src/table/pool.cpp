@@ -128,8 +128,8 @@ std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, c
   const std::uint32_t number = object->number();
   auto made = std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
                                             machine_options(wanted.runtime, wanted.gpu, wanted.tuning), false);
-  edit.commit();  // now that the device can work on it: what it replaces stays until then
-  tables_[number] = {made, made->ended()};
+  tables_[number] = {made, made->ended()};  // before the commit, behind which nothing may fail
+  edit.commit();                            // now that the device can work on it: what it replaces stays until then
   return made;
 }
 

@@ -23,17 +23,20 @@ std::vector<Placed> placed(const std::vector<std::uint64_t>& sizes, std::uint64_
   return all;
 }
 
-std::vector<std::uint64_t> some_sizes() {
+constexpr std::uint64_t kHuge = (std::uint64_t{5} << 30) + 3;  // what follows lies beyond 2^32
+
+std::vector<std::uint64_t> some_sizes(bool beyond_32_bits = false) {
   std::vector<std::uint64_t> sizes = {1,          127,        128,          129,        0,
                                       kPiece,     kPiece + 1, kBlock,       kLarge - 1, kLarge,
                                       kLarge + 3, kBlock - 1, 3 * kStretch, 40,         kStretch};
+  if (beyond_32_bits) sizes.insert(sizes.begin() + 3, kHuge);
   for (std::uint64_t i = 0; i < 9'000; ++i) sizes.push_back(i * 7919 % 50'000);
   return sizes;
 }
 
-TEST(Pieces, AGatheringWritesEveryByteOnceInOrderOfStretches) {
+void expect_gathered(bool beyond_32_bits) {
   std::uint64_t end = 0;
-  const std::vector<Placed> tensors = placed(some_sizes(), end);
+  const std::vector<Placed> tensors = placed(some_sizes(beyond_32_bits), end);
   const Gathering made = gathering_of(tensors, end);
   std::size_t piece = 0, large = 0, tensor = 0;
   std::uint64_t at = 0, begin = 0;
@@ -68,7 +71,12 @@ TEST(Pieces, AGatheringWritesEveryByteOnceInOrderOfStretches) {
   }
   EXPECT_EQ(at, end);
   EXPECT_EQ(piece, made.pieces.size());
-  EXPECT_EQ(made.large.size(), 4u);
+  EXPECT_EQ(made.large.size(), beyond_32_bits ? 5u : 4u);
+}
+
+TEST(Pieces, AGatheringWritesEveryByteOnceInOrderOfStretches) {
+  expect_gathered(false);
+  expect_gathered(true);
 }
 
 void expect_whole(const std::vector<Placed>& tensors, std::uint64_t data_bytes, std::uint64_t most) {
@@ -110,6 +118,9 @@ TEST(Pieces, AScatteringHasEveryWantedBlockOnce) {
       expect_whole(tensors, end, most);
     }
   }
+  std::uint64_t end = 0;
+  const std::vector<Placed> beyond = placed(some_sizes(true), end);
+  expect_whole(beyond, end, kStretch);
   EXPECT_TRUE(scattering_of({}, 0, kStretch).windows.empty());
   EXPECT_TRUE(gathering_of({}, 0).stretches.empty());
 }

@@ -11,6 +11,7 @@
 
 namespace holdfast::proof {
 
+/// "power": the images that were found, of which some are tried; and those of the recoveries of these.
 struct Minimum {
   const char *proof, *medium, *subject;
   std::uint64_t calls, images, recoveries, faults, errors;
@@ -110,6 +111,27 @@ inline constexpr Minimum kMinimum[] = {
     {"faults", "file", "checkpoint_in_used_space", 114, 380, 0, 108, 60},
     {"faults", "shm", "objects_in_used_space", 126, 119, 0, 118, 59},
     {"faults", "file", "objects_in_used_space", 175, 614, 0, 167, 101},
+    {"power", "dax", "object_renamed_over", 148, 182, 124, 0, 0},
+    {"power", "dax", "object_replaced", 144, 154, 128, 0, 0},
+    {"power", "dax", "objects", 199, 58, 0, 0, 0},
+    {"power", "dax", "objects_changed", 102, 36, 144, 0, 0},
+    {"power", "dax", "change", 73, 42, 124, 0, 0},
+    {"power", "dax", "change_in_slots", 60, 23, 64, 0, 0},
+    {"power", "dax", "check", 117, 16, 32, 0, 0},
+    {"power", "dax", "check_killed", 115, 5, 12, 0, 0},
+    {"power", "dax", "clear", 71, 22, 48, 0, 0},
+    {"power", "dax", "create", 116, 29, 32, 0, 0},
+    {"power", "dax", "create_over", 128, 30, 32, 0, 0},
+    {"power", "dax", "grow_heap", 150, 737, 331, 0, 0},
+    {"power", "dax", "grow_levels", 137, 515, 328, 0, 0},
+    {"power", "dax", "open_killed", 67, 12, 36, 0, 0},
+    {"power", "dax", "reserve", 163, 57, 110, 0, 0},
+    {"power", "dax", "snapshot", 106, 28, 32, 0, 0},
+    {"power", "dax", "snapshot_over", 118, 29, 92, 0, 0},
+    {"power", "dax", "log_of_partitions", 122, 40, 325, 0, 0},
+    {"power", "dax", "log_of_threads", 122, 39, 315, 0, 0},
+    {"power", "dax", "saves", 184, 54, 304, 0, 0},
+    {"power", "dax", "transactions", 124, 58, 283, 0, 0},
 };
 
 /// Says what a proof tried; fails where that is less than it was.
@@ -138,11 +160,12 @@ struct Allocations {
 };
 
 inline constexpr Allocations kAllocations[] = {
-    {"create", 100},        {"create_over", 105}, {"open", 84},       {"open_killed", 84},  {"open_resizing", 111},
-    {"check_killed", 84},   {"copy", 52},         {"copy_over", 57},  {"sync", 0},          {"close", 0},
-    {"check", 28},          {"grow_levels", 693}, {"grow_heap", 710}, {"update_cells", 45}, {"insert_pair", 12},
-    {"update_pairs", 46},   {"grow_pairs", 626},  {"reserve", 71},    {"snapshot", 52},     {"read_pairs", 7},
-    {"export_moved", 3402}, {"handle", 13},
+    {"create", 100},         {"create_over", 105}, {"open", 84},       {"open_killed", 84},  {"open_resizing", 111},
+    {"check_killed", 84},    {"copy", 52},         {"copy_over", 57},  {"sync", 0},          {"close", 0},
+    {"check", 28},           {"grow_levels", 693}, {"grow_heap", 710}, {"update_cells", 45}, {"insert_pair", 12},
+    {"update_pairs", 46},    {"grow_pairs", 626},  {"reserve", 71},    {"snapshot", 52},     {"read_pairs", 7},
+    {"export_moved", 3402},  {"handle", 13},       {"save", 21},       {"save_growing", 63}, {"save_group", 21},
+    {"open_checkpoint", 30}, {"restore", 56},
 };
 
 /// Says how many failed; fails where that is less than nine tenths of what it was.

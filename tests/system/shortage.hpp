@@ -1,4 +1,5 @@
-// shortage.hpp: lets one allocation fail, of all threads of this program, whose operator new is replaced.
+// shortage.hpp: lets one allocation fail, or the start of threads, of all threads of this program, whose operator new and
+// pthread_create are replaced.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,18 @@ class Shortage {
   Shortage& operator=(const Shortage&) = delete;
 
   bool met() const noexcept;  ///< there were so many
+};
+
+/// Fails the start of thread `at` (from 0) and of all later ones while it lives. Sanitizers replace pthread_create themselves: under
+/// them nothing fails.
+class ThreadShortage {
+ public:
+  explicit ThreadShortage(std::int64_t at) noexcept;
+  ~ThreadShortage();
+  ThreadShortage(const ThreadShortage&) = delete;
+  ThreadShortage& operator=(const ThreadShortage&) = delete;
+
+  bool met() const noexcept;  ///< one failed
 };
 
 }  // namespace holdfast::proof

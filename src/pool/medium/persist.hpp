@@ -8,7 +8,18 @@ namespace holdfast::memory {
 
 inline constexpr std::size_t kLine = 64;
 
-enum class FlushKind : std::uint8_t { none, clflush, clflushopt, clwb };
+enum class FlushKind : std::uint8_t { none, clflush, clflushopt, clwb, watched /**< an observer is told instead */ };
+
+/// Is told of flushes and fences, on the threads that make them. For tests.
+class FlushObserver {
+ public:
+  virtual ~FlushObserver() = default;
+  virtual void flush(const void* address, std::size_t bytes) noexcept = 0;
+  virtual void fence() noexcept = 0;
+};
+
+/// From now on pools that are opened, and flush, tell `observer`; null ends it. Returns who was told before.
+FlushObserver* observe_flushes(FlushObserver* observer) noexcept;
 
 /// The best flush instruction of this CPU. HOLDFAST_FLUSH=clflush|clflushopt|clwb in the environment chooses a lesser one
 /// (for checkers that do not know the instruction).

@@ -15,8 +15,8 @@ std::shared_ptr<table::OpenObject> Pool::Impl::create_object(const std::string& 
   memory::Edit edit(*pool);
   if (before != nullptr) edit.drop(before->number);
   std::shared_ptr<table::OpenObject> made = make(edit, pool, label_of(name));
+  objects_[made->number()] = made;  // before the commit, behind which nothing may fail
   edit.commit();
-  objects_[made->number()] = made;
   return made;
 }
 

@@ -1,0 +1,65 @@
+// power_cuts_test.cpp: each subject on persistent memory: the power is cut between any two fences of the shipped code, and again while
+// what is left is opened. Nothing that was acknowledged is lost, and nothing is refused.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "../minimum.hpp"
+#include "../subjects.hpp"
+#include "data_subject.hpp"
+#include "proof/crashes.hpp"
+
+namespace holdfast::proof {
+namespace {
+
+constexpr std::size_t kMostImages = 40, kMostRecoveries = 8;  // `make proof` tries all
+
+const std::map<std::string, std::vector<DataStep>>& data_subjects() {
+  static const std::map<std::string, std::vector<DataStep>> all = {
+      {"log_of_threads",
+       {append("threads", 1, 20), append("threads", 1, 21), append("threads", 31, 22), remove_newest("threads", 1),
+        append("threads", 1, 23), clear_place("threads", 1), append("threads", 1, 24), clear_log("threads"),
+        append("threads", 1, 25), close_pool()}},
+      {"log_of_partitions",
+       {append("partitions", 1, 20), append("partitions", 0, 21), append("partitions", 0, 22),
+        remove_newest("partitions", 0), append("partitions", 0, 23), clear_place("partitions", 0),
+        append("partitions", 0, 24), clear_log("partitions"), append("partitions", 1, 25), close_pool()}},
+      {"transactions",
+       {write_word(5, 50), transact({{0, 20}, {1, 21}, {9, 22}, {40, 23}}), transact({{0, 30}, {63, 31}}, false),
+        transact({{0, 40}, {0, 41}, {1, 42}}), write_word(0, 43), close_pool()}},
+      {"saves", {save_state(2), save_state(3), save_state(4), save_state(5), close_pool()}},
+  };
+  return all;
+}
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names = subject_names(false);
+  std::erase(names, "open_resizing");  // its beginning is a kill at another call than on other media
+  for (const auto& subject : data_subjects()) names.push_back(subject.first);
+  return names;
+}
+
+std::unique_ptr<Subject> subject_of(const std::string& name) {
+  const auto data = data_subjects().find(name);
+  return data == data_subjects().end() ? make_subject(name) : std::make_unique<DataSubject>(data->second);
+}
+
+class PowerCuts : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(System, PowerCuts, testing::ValuesIn(all_names()),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(PowerCuts, TakeNothingThatWasAcknowledged) {
+  std::string root = "/dev/shm/holdfast-power-XXXXXX";
+  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  const Counts counts = cut_power_everywhere(*subject_of(GetParam()), root, kMostImages, kMostRecoveries);
+  std::filesystem::remove_all(root);
+  for (const std::string& wrong : counts.wrong) ADD_FAILURE() << wrong;
+  expect_no_less("power", "dax", GetParam(), counts);
+}
+
+}  // namespace
+}  // namespace holdfast::proof
