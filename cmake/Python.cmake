@@ -21,7 +21,7 @@ endforeach()
 
 # One module in `tree` from the sources given, its stub beside it; `component` installs it into `destination`.
 function(holdfast_module name tree component destination)
-  nanobind_add_module(${name} STABLE_ABI NB_STATIC ${ARGN})
+  nanobind_add_module(${name} STABLE_ABI NB_STATIC NB_DOMAIN holdfast ${ARGN})
   target_link_libraries(${name} PRIVATE holdfast)
   target_compile_options(${name} PRIVATE -Wall -Wextra)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/bench")

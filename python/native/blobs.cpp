@@ -23,7 +23,7 @@ nb::typed<nb::list, nb::any> to_list(const HeldBlobs& blobs) {
 }
 
 void pack(const HeldBlobs& blobs, std::uintptr_t offsets, std::uintptr_t bytes) {
-  const nb::gil_scoped_release released;
+  const Unlocked released;
   blobs.pack(at<std::uint64_t>(offsets), at<std::byte>(bytes));
 }
 

@@ -37,12 +37,12 @@ SaveTicket save(HeldCheckpoint& checkpoint, std::uint64_t step, const std::vecto
   std::vector<TensorView> tensors;
   for (const Given& one : given) tensors.push_back(view_of(one, false));
   for (const std::size_t i : on_gpu) tensors.at(i).on_device = true;
-  const nb::gil_scoped_release released;
+  const Unlocked released;
   return checkpoint.save(step, tensors, text, {.wait = wait, .stage = stage, .stream = at<void>(stream)});
 }
 
 SavedState restore(const HeldCheckpoint& checkpoint, const std::vector<std::string>& prefixes, std::uint64_t sequence) {
-  const nb::gil_scoped_release released;
+  const Unlocked released;
   if (prefixes.empty()) return checkpoint.restore(nullptr, sequence);
   const auto wanted = [&](const SavedTensor& tensor) {
     for (const std::string& prefix : prefixes) {
@@ -64,12 +64,12 @@ std::vector<Given> tensors_of(const SavedState& state) {
 /// `place(text, tensors)` makes the arrays that are filled: each with whether it is in GPU memory.
 SavedState restore_to(const HeldCheckpoint& checkpoint, const nb::typed<nb::callable, nb::any(...)>& place,
                       std::uintptr_t stream, std::uint64_t sequence) {
-  const nb::gil_scoped_release released;
+  const Unlocked released;
   const auto placed = [&](const SavedState& state) {
-    const nb::gil_scoped_acquire held;
+    const Locked held;
     std::vector<TensorView> tensors;
     for (const auto& [given, on_gpu] :
-         nb::cast<std::vector<std::tuple<Given, bool>>>(place(state.text, tensors_of(state)))) {
+         nb::cast<std::vector<std::tuple<Given, bool>>>(call_back(place, state.text, tensors_of(state)))) {
       tensors.push_back(view_of(given, on_gpu));
     }
     return tensors;
@@ -96,7 +96,7 @@ Dicts list(const HeldCheckpoint& checkpoint) {
 }  // namespace
 
 void bind_checkpoint(nb::module_& module) {
-  const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
+  const auto unlocked = nb::call_guard<Unlocked>();
   nb::class_<SaveTicket>(module, "SaveTicket")
       .def("wait", &SaveTicket::wait, unlocked)
       .def("is_done", &SaveTicket::is_done);
@@ -110,14 +110,14 @@ void bind_checkpoint(nb::module_& module) {
       .def_static(
           "create",
           [](HeldPool& pool, const std::string& name, unsigned copies) {
-            const nb::gil_scoped_release released;
+            const Unlocked released;
             return HeldCheckpoint(Checkpoint::create(pool, name, {.copies = copies}));
           },
           "pool"_a, "name"_a, "copies"_a)
       .def_static(
           "open",
           [](HeldPool& pool, const std::string& name) {
-            const nb::gil_scoped_release released;
+            const Unlocked released;
             return HeldCheckpoint(Checkpoint::open(pool, name));
           },
           "pool"_a, "name"_a)

@@ -40,7 +40,7 @@ class OnDevice {
 };
 
 void order_streams(std::uintptr_t before, std::uintptr_t after, int device) {
-  nb::gil_scoped_release released;
+  Unlocked released;
   OnDevice chosen(device);
   cudaEvent_t event = nullptr;
   require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating a CUDA event");

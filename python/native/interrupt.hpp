@@ -12,6 +12,8 @@
 
 #include <optional>
 
+#include "gil.hpp"
+
 namespace holdfast::python {
 
 /// Of a batch in Python's main thread, the only one in which handlers run.
@@ -47,7 +49,7 @@ class Interrupt {
   }
   /// Runs handlers, which may do anything. False if one raised an error.
   bool handle() {
-    const nanobind::gil_scoped_acquire acquired;
+    const Locked acquired;
     handled_ = true;
     if (PyErr_CheckSignals() != 0) error_.emplace();  // takes it
     return !error_;

@@ -28,23 +28,23 @@ KmerCounts* create(unsigned k, bool canonical, unsigned min_quality, std::uint64
 KmerWatch watch_for(const nb::object& progress) {
   KmerWatch watch;
   watch.progress = [progress = nb::handle(progress)](const KmerProgress& state) {  // the caller holds it
-    const nb::gil_scoped_acquire acquired;
+    const Locked acquired;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!progress.is_none()) progress(state.stage, state.done, state.total);
+    if (!progress.is_none()) call_back(progress, state.stage, state.done, state.total);
   };
   return watch;
 }
 
 void read(KmerCounts& counts, const std::vector<std::string>& files, const nb::object& progress) {
   const KmerWatch watch = watch_for(progress);
-  const nb::gil_scoped_release released;
+  const Unlocked released;
   counts.read(files, watch);
 }
 
 std::size_t next(KmerCounts& counts, std::uintptr_t kmers, std::uintptr_t numbers, std::size_t n,
                  const nb::object& progress) {
   const KmerWatch watch = watch_for(progress);
-  const nb::gil_scoped_release released;
+  const Unlocked released;
   return counts.next({at<std::uint64_t>(kmers), n}, {at<std::uint64_t>(numbers), n}, watch);
 }
 
@@ -74,7 +74,7 @@ Dict stats(const KmerCounts& counts) {
 nb::bytes text_of(std::uintptr_t kmers, std::uintptr_t counts, std::size_t n, unsigned k) {
   std::string text;
   {
-    const nb::gil_scoped_release released;
+    const Unlocked released;
     append_kmer_text(text, {at<const std::uint64_t>(kmers), n}, {at<const std::uint64_t>(counts), n}, k);
   }
   return nb::bytes(text.data(), text.size());

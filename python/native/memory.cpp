@@ -20,7 +20,7 @@ HeldMemoryTable create(std::uint32_t key, std::uint32_t value, std::uint64_t cap
   options.interleave = interleave;
   options.seed = seed;
   options.partitions = partitions;
-  const nb::gil_scoped_release released;
+  const Unlocked released;
   return HeldMemoryTable(MemoryTable(options));
 }
 
@@ -33,7 +33,7 @@ Exported export_batch(HeldMemoryTable& table, std::uint64_t cursor, std::uintptr
 Dict stats(const HeldMemoryTable& table) {
   MemoryStats s;
   {
-    const nb::gil_scoped_release released;
+    const Unlocked released;
     s = table.stats();
   }
   Dict result;
@@ -55,7 +55,7 @@ Dict stats(const HeldMemoryTable& table) {
 }  // namespace
 
 void bind_memory_table(nb::module_& module) {
-  const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
+  const auto unlocked = nb::call_guard<Unlocked>();
   nb::class_<HeldMemoryTable> table(module, "MemoryTable");
   bind_run(table);
   table

@@ -84,7 +84,7 @@ Dict describe(const PoolInfo& info) {
 Dict inspect_pool(const std::string& path) {
   PoolInfo info;
   {
-    nb::gil_scoped_release released;
+    Unlocked released;
     info = inspect(path);
   }
   return describe(info);
@@ -93,7 +93,7 @@ Dict inspect_pool(const std::string& path) {
 Dict check_pool(const std::string& path, bool repair, const std::string& name) {
   CheckReport report;
   {
-    nb::gil_scoped_release released;
+    Unlocked released;
     report = check(path, repair, name);
   }
   return to_dict(report);
@@ -103,14 +103,14 @@ Dict check_pool(const std::string& path, bool repair, const std::string& name) {
 using FileId = std::pair<std::uint64_t, std::uint64_t>;
 
 void give_name(const std::string& temporary, const std::string& target, const std::optional<FileId>& replaced) {
-  const nb::gil_scoped_release released;
+  const Unlocked released;
   memory::FileFacts file;
   if (replaced) std::tie(file.device, file.inode) = *replaced;
   memory::give_name(temporary, target, replaced ? &file : nullptr);
 }
 
 bool is_pool(const std::string& path) {
-  const nb::gil_scoped_release released;
+  const Unlocked released;
   const memory::File file = memory::File::open(path, false);
   return file.facts().bytes != 0 && memory::looks_like_pool(file);
 }
@@ -119,7 +119,7 @@ nb::typed<nb::tuple, int, nb::str> devices() {
   std::string why;
   int count = 0;
   {
-    nb::gil_scoped_release released;
+    Unlocked released;
     count = cuda_devices(&why);
   }
   return nb::borrow<nb::typed<nb::tuple, int, nb::str>>(nb::make_tuple(count, why));
@@ -164,6 +164,9 @@ NB_MODULE(_native, module) {
 #if !defined(NDEBUG) && !defined(Py_LIMITED_API)
   holdfast::Gate::before_waiting([] { HOLDFAST_ASSERT(PyGILState_Check() == 0); });
 #endif
+  // What a daemon thread holds when the program ends is never destroyed, nor what a forked child's missing threads held: no fault of
+  // ours, and nothing that a user could mend. NB_DOMAIN keeps this to our modules.
+  nb::set_leak_warnings(false);
   bind_errors(module);
   bind_blobs(module);
   bind_table(module);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "gil.hpp"
 #include "holdfast/memory_table.hpp"
 #include "holdfast/pool.hpp"
 #include "holdfast/table.hpp"
@@ -25,7 +26,8 @@ nanobind::object python_error_of(const std::exception_ptr& thrown);
 
 /// A handle as Python holds it. When the last reference goes, what it names ends, and that may wait for the disk, for threads or
 /// for a lock: so it goes without the interpreter lock. What waits for a lock of ours never holds that one, since who has ours
-/// may need it (core/gate.hpp).
+/// may need it (core/gate.hpp). When the interpreter has stopped a thread inside a call, that thread may have ours for ever: then the
+/// process ends with the handle open, as after a kill.
 template <class Handle>
 class Held : public Handle {
  public:
@@ -33,8 +35,13 @@ class Held : public Handle {
   explicit Held(Handle&& handle) : Handle(std::move(handle)) {}
   Held(Held&&) = default;
   ~Held() {
-    const nanobind::gil_scoped_release released;
-    const Handle gone = std::move(static_cast<Handle&>(*this));
+    const Unlocked released;
+    Handle& ending = *this;
+    if (!may_wait()) {
+      static_cast<void>(new Handle(std::move(ending)));
+      return;
+    }
+    const Handle gone = std::move(ending);
   }
 };
 using HeldTable = Held<Table>;

@@ -11,29 +11,29 @@ namespace holdfast::python {
 namespace {
 
 HeldPool create(const std::string& path, bool overwrite) {
-  nb::gil_scoped_release released;
+  Unlocked released;
   return HeldPool(Pool::create(path, overwrite));
 }
 
 HeldPool open(const std::string& path, bool read_only, bool salvage) {
-  nb::gil_scoped_release released;
+  Unlocked released;
   return HeldPool(Pool::open(path, {.read_only = read_only, .salvage = salvage}));
 }
 
 HeldTable create_table(HeldPool& pool, const std::string& name, const CreateOptions& options) {
-  nb::gil_scoped_release released;
+  Unlocked released;
   return HeldTable(pool.create_table(name, options));
 }
 
 HeldTable table(HeldPool& pool, const std::string& name, const OpenOptions& options) {
-  nb::gil_scoped_release released;
+  Unlocked released;
   return HeldTable(pool.table(name, options));
 }
 
 Dicts objects(const HeldPool& pool) {
   std::vector<ObjectInfo> found;
   {
-    nb::gil_scoped_release released;
+    Unlocked released;
     found = pool.objects();
   }
   return to_dicts(found);
@@ -44,7 +44,7 @@ Dict snapshot(HeldPool& pool, const std::string& path, bool overwrite, unsigned 
   const SnapshotOptions options = snapshot_options(overwrite, threads, wait_for_sessions, progress);
   SnapshotResult taken;
   {
-    nb::gil_scoped_release released;
+    Unlocked released;
     taken = pool.snapshot(path, options);
   }
   return to_dict(taken);
@@ -53,7 +53,7 @@ Dict snapshot(HeldPool& pool, const std::string& path, bool overwrite, unsigned 
 Dict check_objects(HeldPool& pool, const std::string& name) {
   CheckReport report;
   {
-    nb::gil_scoped_release released;
+    Unlocked released;
     report = name.empty() ? pool.check() : pool.check(name);
   }
   return to_dict(report);
@@ -78,15 +78,15 @@ SnapshotOptions snapshot_options(bool overwrite, unsigned threads, bool wait_for
   options.wait_for_sessions = wait_for_sessions;
   options.progress = [progress = nb::handle(progress)](std::uint64_t done,
                                                        std::uint64_t total) {  // the caller holds it
-    const nb::gil_scoped_acquire acquired;
+    const Locked acquired;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!progress.is_none()) progress(done, total);
+    if (!progress.is_none()) call_back(progress, done, total);
   };
   return options;
 }
 
 void bind_pool(nb::module_& module) {
-  const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
+  const auto unlocked = nb::call_guard<Unlocked>();
   nb::class_<HeldPool>(module, "Pool")
       .def_static("create", &create, "path"_a, "overwrite"_a)
       .def_static("open", &open, "path"_a, "read_only"_a, "salvage"_a)

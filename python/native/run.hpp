@@ -58,7 +58,7 @@ nanobind::any run_batch(AnyTable& table, std::size_t size, unsigned op, std::uin
   if (parts.key_offsets || parts.value_offsets || blobs || device_blobs) batch.variable = parts;
   if (on_device) batch.device = Device{at<void>(stream)};
   try {
-    const nanobind::gil_scoped_release released;
+    const Unlocked released;
     run_listening(table, batch, interrupt);
   } catch (const Error&) {
     if (!interrupt.has_handled()) throw;
@@ -89,7 +89,7 @@ template <class Copy>
 Exported exported(std::uint64_t cursor, const Copy& copy) {
   std::size_t count = 0;
   {
-    const nanobind::gil_scoped_release released;
+    const Unlocked released;
     count = copy(cursor);
   }
   return nanobind::borrow<Exported>(nanobind::make_tuple(count, cursor));

@@ -34,15 +34,15 @@ Selection select(const HeldTable& table, const Key& first, const Key& last, cons
   selection.least_score = nb::cast<std::uint64_t>(score[0]);
   selection.greatest_score = nb::cast<std::uint64_t>(score[1]);
   selection.progress = [] {
-    const nb::gil_scoped_acquire acquired;
+    const Locked acquired;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   };
   if (where.is_none()) return selection;
   selection.where_all = [&where, key_bytes = table.key_bytes(), value_bytes = table.value_bytes()](
                             const void* keys, const void* values, std::size_t n, bool* keep) {
-    const nb::gil_scoped_acquire acquired;
-    where(view_of(keys, n * key_bytes, PyBUF_READ), view_of(values, n * value_bytes, PyBUF_READ),
-          view_of(keep, n, PyBUF_WRITE));
+    const Locked acquired;
+    call_back(where, view_of(keys, n * key_bytes, PyBUF_READ), view_of(values, n * value_bytes, PyBUF_READ),
+              view_of(keep, n, PyBUF_WRITE));
   };
   return selection;
 }
@@ -50,14 +50,14 @@ Selection select(const HeldTable& table, const Key& first, const Key& last, cons
 std::uint64_t erase_if(HeldTable& table, const Key& first, const Key& last, const Range& score,
                        const nb::object& where) {
   const Selection selection = select(table, first, last, score, where);
-  const nb::gil_scoped_release released;
+  const Unlocked released;
   return table.erase_if(selection);
 }
 
 std::uint64_t size_if(HeldTable& table, const Key& first, const Key& last, const Range& score,
                       const nb::object& where) {
   const Selection selection = select(table, first, last, score, where);
-  const nb::gil_scoped_release released;
+  const Unlocked released;
   return table.size_if(selection);
 }
 

@@ -74,18 +74,18 @@ OpenOptions open_options(const std::string& device, bool read_only, unsigned thr
 nb::typed<nb::object, HeldTable> create(const std::string& path, const CreateOptions& options, const nb::object& fill) {
   nb::object made;
   {
-    const nb::gil_scoped_release released;
+    const Unlocked released;
     Table::create(path, options, [&](Table& table) {
-      const nb::gil_scoped_acquire acquired;
+      const Locked acquired;
       made = nb::cast(HeldTable(std::move(table)));
-      if (!fill.is_none()) fill(made);
+      if (!fill.is_none()) call_back(fill, made);
     });
   }
   return nb::borrow<nb::typed<nb::object, HeldTable>>(made);
 }
 
 HeldTable open(const std::string& path, const OpenOptions& options) {
-  nb::gil_scoped_release released;
+  Unlocked released;
   return HeldTable(Table::open(path, options));
 }
 
@@ -101,7 +101,7 @@ Exported export_batch(HeldTable& table, std::uint64_t cursor, std::uintptr_t key
 Dict stats(const HeldTable& table) {
   Stats s;
   {
-    nb::gil_scoped_release released;
+    Unlocked released;
     s = table.stats();
   }
   Dict result;
@@ -159,7 +159,7 @@ Dict snapshot(HeldTable& table, const std::string& path, bool overwrite, unsigne
   const SnapshotOptions options = snapshot_options(overwrite, threads, true, progress);
   SnapshotResult taken;
   {
-    nb::gil_scoped_release released;
+    Unlocked released;
     taken = table.snapshot(path, options);
   }
   return to_dict(taken);
@@ -168,7 +168,7 @@ Dict snapshot(HeldTable& table, const std::string& path, bool overwrite, unsigne
 Dict check_table(HeldTable& table) {
   CheckReport report;
   {
-    nb::gil_scoped_release released;
+    Unlocked released;
     report = table.check();
   }
   return to_dict(report);
@@ -177,7 +177,7 @@ Dict check_table(HeldTable& table) {
 }  // namespace
 
 void bind_table(nb::module_& module) {
-  const auto unlocked = nb::call_guard<nb::gil_scoped_release>();
+  const auto unlocked = nb::call_guard<Unlocked>();
   nb::class_<CreateOptions>(module, "CreateOptions")
       .def(nb::new_(&create_options), "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a, "slots"_a,
            "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a, "max_bytes"_a,
