@@ -160,6 +160,17 @@ assert table.closed and hf.check(folder + "/p.hold").ok
 
 IN_MEMORY = """
 tables = [MemoryTable(capacity=100, threads=2), MemoryTable(capacity=20 * n, threads=2, partitions=2)]
+tables += [MemoryTable(value=size, capacity=100, threads=2) for size in (16, 32, 64)]
+def wide(table, number):
+    "Writes, reads and exports values of several words, which all say the same."
+    keys, words = own(number)[:20_000], table.value_bytes // 8
+    def work(round_):
+        table.insert_or_assign(keys, np.repeat(keys * np.uint64(1000) + np.uint64(round_), words).reshape(-1, words))
+        cursor = 0
+        while cursor is not None:
+            some, values, cursor = table.export_batch(50_000, cursor, dtype=np.uint64)
+            assert (values == values[:, :1]).all() and (values[:, 0] // 1000 == some).all()
+    return work
 def look(round_=0):
     for table in tables:
         repr(table), table.stats(), len(table), table.load_factor, table.capacity
@@ -172,7 +183,7 @@ def export(round_):
     cursor = 0
     while cursor is not None:
         keys, values, cursor = tables[0].export_batch(50_000, cursor, dtype=np.uint64)
-one, two = tables
+one, two, *several = tables
 run(
     {
         "main": write_and_read(one, 0),
@@ -185,12 +196,14 @@ run(
         "others": others,
         "export": export,
         "reserve": lambda round_: one.reserve(1000 * (round_ % 1000)),
+        **{f"wide {table.value_bytes} {i}": wide(table, 20 + i) for table in several for i in range(2)},
     },
     [
         ("handler: look", look),
         ("handler: small", lambda: (come_and_go(one, 5)(0), come_and_go(two, 6)(0))),
         ("handler: large", lambda: one.insert_or_assign(np.concatenate([own(7), own(8)]), np.zeros(2 * n, np.uint64))),
         ("handler: reserve", lambda: one.reserve(10 * n)),
+        ("handler: wide", lambda: [wide(table, 30)(0) for table in several]),
     ],
 )
 """

@@ -143,20 +143,21 @@ def test_a_handler_calls_the_table(folder: Path, device: str, call: str) -> None
 def test_a_handler_calls_a_table_in_memory(folder: Path) -> None:
     run(
         """
-        for partitions in (0, 2):
-            table = MemoryTable(capacity=4 * n, partitions=partitions, threads=2)
+        for partitions, words in ((0, 1), (2, 1), (0, 2), (0, 4), (0, 8)):
+            table = MemoryTable(value=8 * words, capacity=4 * n, partitions=partitions, threads=2)
             calls = []
             def handler():
-                table.insert_or_assign([4 * n], [1])
+                table.insert_or_assign([4 * n], np.ones((1, words), np.uint64))
                 table.erase([4 * n])
                 calls.append((table.stats(), len(table), repr(table)))
                 if not partitions:
                     table.reserve(4 * n)
             more = np.arange(3 * n, dtype=np.uint64)
-            done = signal_during(lambda: table.insert_or_assign(more, more), handler)
+            rows = more[:, None] * 3 + np.arange(words, dtype=np.uint64)
+            done = signal_during(lambda: table.insert_or_assign(more, rows), handler)
             assert ((done == Status.INSERTED) | (done == Status.UPDATED)).all() and calls
             got, found = table.find(more, dtype=np.uint64)
-            assert found.all() and (got == more).all() and len(table) == 3 * n
+            assert found.all() and (got.reshape(rows.shape) == rows).all() and len(table) == 3 * n
         """,
         folder,
         "cpu",

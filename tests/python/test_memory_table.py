@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import threading
@@ -231,25 +232,39 @@ def test_to_table_leaves_what_was_there_if_it_fails(
             memory.to_table(path)
 
 
-def test_growth_while_others_read() -> None:
-    table = hf.MemoryTable(capacity=1000)
-    keys = np.arange(5000, dtype=np.uint64)
-    table.insert(keys, keys * 3)
+@pytest.mark.parametrize("size", [8, 16, 32, 64])
+def test_growth_while_others_read(size: int) -> None:
+    """And write: each value that is read is whole."""
+    table = hf.MemoryTable(value=size, capacity=1000)
+    columns = np.arange(size // 8, dtype=np.uint64) * np.uint64(1 << 40)
+    keys, changing = np.arange(5000, dtype=np.uint64), np.arange(100, dtype=np.uint64)
+    table.insert(keys, keys[:, None] * 3 + columns)
     stop, wrong = threading.Event(), []
 
     def read() -> None:
         while not stop.is_set():
             values, found = table.find(keys, dtype=np.uint64)
-            if not found.all() or not (values == keys * 3).all():
-                wrong.append(1)
+            values = values.reshape(len(keys), -1) - columns
+            if not found.all() or not (values[100:] == keys[100:, None] * 3).all():
+                wrong.append("a value is another's")
+            if not (values == values[:, :1]).all():
+                wrong.append("a value is not whole")
 
-    reader = threading.Thread(target=read)
-    reader.start()
-    more = np.arange(5000, 2_000_000, dtype=np.uint64)
-    table.insert(more, more * 3)
+    def change() -> None:
+        for version in itertools.count():
+            if stop.is_set():
+                return
+            table.assign(changing, np.broadcast_to(np.uint64(version) + columns, (100, len(columns))).copy())
+
+    threads = [threading.Thread(target=read), threading.Thread(target=change)]
+    for thread in threads:
+        thread.start()
+    more = np.arange(5000, 2_000_000 if size == 8 else 200_000, dtype=np.uint64)
+    table.insert(more, more[:, None] * 3 + columns)
     stop.set()
-    reader.join()
-    assert not wrong and len(table) == 2_000_000 and table.stats()["growths"] > 3
+    for thread in threads:
+        thread.join()
+    assert not wrong and len(table) == 5000 + len(more) and table.stats()["growths"] > 3
 
 
 def test_bad_input() -> None:

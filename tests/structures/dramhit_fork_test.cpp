@@ -14,6 +14,7 @@
 #include "holdfast/memory_table.hpp"
 #include "structures/dramhit/line.hpp"
 #include "support/random.hpp"
+#include "support/whole_values.hpp"
 
 namespace holdfast {
 namespace {
@@ -51,11 +52,16 @@ std::vector<std::uint64_t> keys_from(std::uint64_t first) {
   return keys;
 }
 
+void insert(MemoryTable& table, const std::vector<std::uint64_t>& keys) {
+  table.insert(keys.data(), test::WholeValues(table.value_bytes()).of(keys).data(), keys.size());
+}
+
 bool has(MemoryTable& table, const std::vector<std::uint64_t>& keys) {
-  std::vector<std::uint64_t> values(keys.size());
+  std::vector<std::byte> values(keys.size() * table.value_bytes());
   const auto found = std::make_unique<bool[]>(keys.size());
   table.find(keys.data(), values.data(), keys.size(), found.get());
-  return values == keys && std::accumulate(found.get(), found.get() + keys.size(), std::size_t{0}) == keys.size();
+  return values == test::WholeValues(table.value_bytes()).of(keys) &&
+         std::accumulate(found.get(), found.get() + keys.size(), std::size_t{0}) == keys.size();
 }
 
 bool refuses(auto&& work) {
@@ -67,13 +73,16 @@ bool refuses(auto&& work) {
   return false;
 }
 
-TEST(DramhitFork, AChildGoesOnWithTheTable) {
-  MemoryTable table({.capacity = 1000, .threads = kThreads});
+class DramhitForkOf : public testing::TestWithParam<std::uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(Sizes, DramhitForkOf, testing::Values(8, 16, 32, 64), testing::PrintToStringParamName());
+
+TEST_P(DramhitForkOf, AChildGoesOnWithTheTable) {
+  MemoryTable table({.value_bytes = GetParam(), .capacity = 1000, .threads = kThreads});
   const auto keys = keys_from(0), more = keys_from(kKeys);
-  table.insert(keys.data(), keys.data(), kKeys);
+  insert(table, keys);
   const int result = in_child([&] {
     if (!has(table, keys)) return 1;
-    table.insert(more.data(), more.data(), kKeys);  // it grows
+    insert(table, more);  // it grows
     if (!has(table, keys) || !has(table, more) || table.size() != 2 * kKeys) return 2;
     table.erase(keys.data(), kKeys);
     if (table.size() != kKeys) return 3;
@@ -115,13 +124,13 @@ TEST(DramhitFork, AHandleGoesOnInAChild) {
 TEST(DramhitFork, AChildReadsAPartitionedTableAndHasAnErrorForTheRest) {
   MemoryTable table({.capacity = 2 * kKeys, .threads = kThreads, .partitions = 2});
   const auto keys = keys_from(0);
-  table.insert(keys.data(), keys.data(), kKeys);
+  insert(table, keys);
   MemoryAnswers none;
   MemoryHandle handle = table.handle();
   ASSERT_EQ(handle.put(keys.data(), keys.data(), {}, 1, none), 1u);
   const int result = in_child([&] {
     if (!has(table, keys) || table.size() != kKeys) return 1;
-    if (!refuses([&] { table.insert(keys.data(), keys.data(), kKeys); })) return 2;
+    if (!refuses([&] { insert(table, keys); })) return 2;
     if (!refuses([&] { table.clear(); })) return 3;
     if (!refuses([&] { table.handle(); })) return 4;
     if (!refuses([&] { handle.put(keys.data(), keys.data(), {}, 1, none); })) return 5;
@@ -136,19 +145,19 @@ TEST(DramhitFork, AChildReadsAPartitionedTableAndHasAnErrorForTheRest) {
 }
 
 // Batches, growths, exports and handles run on other threads at each fork.
-TEST(DramhitFork, AChildHasWhatIsWholeWhateverElseRuns) {
+TEST_P(DramhitForkOf, AChildHasWhatIsWholeWhateverElseRuns) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP()
       << "AddressSanitizer's allocator (GCC 12) takes no lock at fork: a child may find one held, and hang in malloc";
 #endif
-  MemoryTable table({.capacity = 1000, .threads = kThreads});
+  MemoryTable table({.value_bytes = GetParam(), .capacity = 1000, .threads = kThreads});
   const auto kept = keys_from(0), fresh = keys_from(10'000'000);
-  table.insert(kept.data(), kept.data(), kKeys);
+  insert(table, kept);
   std::atomic<bool> stop{false};
   const auto churn = [&](std::uint64_t t) {
     for (std::uint64_t round = 1; !stop; ++round) {
       const auto keys = keys_from((t + 1) * 1'000'000'000 + round % 8 * kKeys);
-      table.insert(keys.data(), keys.data(), kKeys);
+      insert(table, keys);
       if (round % 8 == 0) table.reserve(table.size() * 2);
       table.erase(keys.data(), kKeys);
     }
@@ -163,10 +172,11 @@ TEST(DramhitFork, AChildHasWhatIsWholeWhateverElseRuns) {
       static_cast<void>(table.stats());
     }
   });
-  for (int i = 0; i < 30; ++i) {
+  const int forks = GetParam() == 8 ? 30 : 10;
+  for (int i = 0; i < forks; ++i) {
     const int result = in_child([&] {
       if (!has(table, kept)) return 1;
-      table.insert(fresh.data(), fresh.data(), kKeys);
+      insert(table, fresh);
       table.reserve(2 * table.size());
       if (!has(table, kept) || !has(table, fresh)) return 2;
       table.erase(kept.data(), kKeys);

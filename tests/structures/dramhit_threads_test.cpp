@@ -1,11 +1,11 @@
-// dramhit_threads_test.cpp: threads that insert, erase, count and read the same keys, with slots that pass from key to key and
-// tables that grow; and handles, whose answers come in any order.
+// dramhit_threads_test.cpp: handles, whose answers come in any order, and errors. Threads on the same keys: dramhit_whole_test.cpp.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -21,10 +21,6 @@ namespace {
 
 using test::Random;
 
-/// A value says whose it is, so that a pair torn between two keys is seen.
-std::uint64_t value_for(std::uint64_t key, std::uint64_t version) { return (test::mix(key) & ~0xffffull) | version; }
-bool belongs(std::uint64_t key, std::uint64_t value) { return ((value ^ test::mix(key)) & ~0xffffull) == 0; }
-
 /// Answers of one call after another.
 struct Buffers {
   explicit Buffers(std::size_t room) : ids(room), values(room), statuses(room) {
@@ -36,143 +32,6 @@ struct Buffers {
   std::vector<Status> statuses;
   MemoryAnswers answers;
 };
-
-struct Load {
-  std::uint64_t capacity, keys;
-  bool grows;
-  std::uint32_t key_bytes;
-  const char* name;
-  const char* tile = nullptr;  ///< null: the CPU's best
-};
-void PrintTo(const Load& load, std::ostream* out) { *out << load.name; }
-
-class DramhitThreads : public testing::TestWithParam<Load> {};
-
-TEST_P(DramhitThreads, EveryKeyIsThereOnceOrNot) {
-  const Load& load = GetParam();
-  MemoryOptions options;
-  options.capacity = load.capacity;
-  options.grows = load.grows;
-  options.key_bytes = load.key_bytes;
-  options.threads = 1;
-  const test::UseTile tile(load.tile);
-  MemoryTable table(options);
-  constexpr unsigned kThreads = 4;
-#if defined(HOLDFAST_SANITIZED)
-  constexpr unsigned kRounds = 60;
-#else
-  constexpr unsigned kRounds = 600;
-#endif
-  const std::uint64_t words = load.key_bytes / 8;
-  std::vector<std::atomic<int>> there(load.keys);
-  std::atomic<std::uint64_t> torn{0}, not_stored{0};
-  const auto work = [&](unsigned t) {
-    Random random(t + 1);
-    constexpr std::size_t kRows = 256;
-    std::vector<std::uint64_t> numbers(kRows), keys(kRows * words), values(kRows), out(kRows);
-    std::vector<std::uint8_t> ops(kRows);
-    std::vector<Status> statuses(kRows);
-    for (unsigned round = 0; round < kRounds; ++round) {
-      for (std::size_t i = 0; i < kRows; ++i) {
-        numbers[i] = random.below(load.keys);
-        keys[i * words] = numbers[i];
-        values[i] = value_for(numbers[i], random.below(1000));
-        constexpr Op kMix[] = {Op::insert,           Op::insert, Op::erase, Op::find,
-                               Op::insert_or_assign, Op::erase,  Op::find,  Op::assign};
-        ops[i] = static_cast<std::uint8_t>(kMix[random.below(8)]);
-      }
-      Batch batch;
-      batch.size = kRows;
-      batch.ops = ops.data();
-      batch.keys = keys.data();
-      batch.values = values.data();
-      batch.out = out.data();
-      batch.statuses = statuses.data();
-      table.run(batch);
-      for (std::size_t i = 0; i < kRows; ++i) {
-        if (statuses[i] == Status::inserted) ++there[numbers[i]];
-        if (statuses[i] == Status::erased) --there[numbers[i]];
-        if (statuses[i] == Status::no_space) ++not_stored;
-        if (statuses[i] == Status::found && !belongs(numbers[i], out[i])) ++torn;
-      }
-    }
-  };
-  std::vector<std::thread> threads;
-  for (unsigned t = 1; t < kThreads; ++t) threads.emplace_back(work, t);
-  work(0);
-  for (std::thread& thread : threads) thread.join();
-
-  EXPECT_EQ(torn, 0u);
-  std::uint64_t items = 0;
-  std::vector<std::uint64_t> key(words);
-  for (std::uint64_t number = 0; number < load.keys; ++number) {
-    key[0] = number;
-    bool found = false;
-    std::uint64_t value = 0;
-    table.find(key.data(), &value, 1, &found);
-    ASSERT_EQ(there[number], found ? 1 : 0) << "key " << number;
-    ASSERT_TRUE(!found || belongs(number, value));
-    items += found;
-  }
-  EXPECT_EQ(table.size(), items);
-  std::vector<std::uint64_t> keys(load.keys * words + words);
-  std::uint64_t cursor = 0;
-  EXPECT_EQ(table.export_batch(cursor, keys.data(), nullptr, load.keys + 1), items) << "a key has two slots";
-#if !defined(HOLDFAST_SANITIZED)  // fewer rounds add too few keys
-  if (load.grows && load.keys > 10'000) {
-    EXPECT_GT(table.stats().work.growths, 0u);
-  }
-#endif
-}
-
-INSTANTIATE_TEST_SUITE_P(Loads, DramhitThreads,
-                         testing::Values(Load{1000, 24, true, 8, "few_keys"},
-                                         Load{1000, 24, true, 8, "few_keys_avx2", "avx2"},
-                                         Load{1000, 24, true, 8, "few_keys_portable", "portable"},
-                                         Load{12'000, 19'000, false, 8, "full_avx2", "avx2"},
-                                         Load{1000, 40'000, true, 8, "growing_portable", "portable"},
-                                         Load{1000, 40'000, true, 8, "growing"}, Load{12'000, 19'000, false, 8, "full"},
-                                         Load{1000, 12'000, true, 24, "records"}),
-                         [](const auto& info) { return info.param.name; });
-
-INSTANTIATE_TEST_SUITE_P(Growing, DramhitThreads, testing::Values(Load{1000, 100'000, true, 8, "more"}));
-
-TEST(DramhitHandles, SumsOfAllThreadsArriveWithOrWithoutAnswers) {
-  for (const bool silent : {false, true}) {
-    MemoryTable table({.capacity = 1000});
-    constexpr std::uint64_t kKeys = 30'000, kAdds = 200'000;
-    const auto work = [&](unsigned t) {
-      MemoryHandle handle = table.handle({.silent = silent});
-      Random random(t);
-      Buffers buffers(64);
-      std::uint64_t answers = 0;
-      const std::uint64_t one = 1;
-      for (std::uint64_t i = 0; i < kAdds; ++i) {
-        const std::uint64_t key = random.chance(30) ? random.below(4) : random.below(kKeys);  // some are popular
-        while (handle.upsert(&key, &one, {}, 1, buffers.answers) == 0) {
-          answers += buffers.answers.size;
-          buffers.answers.size = 0;
-        }
-      }
-      while (!handle.flush(buffers.answers)) {
-        answers += buffers.answers.size;
-        buffers.answers.size = 0;
-      }
-      answers += buffers.answers.size;
-      EXPECT_EQ(answers, silent ? 0 : kAdds);
-    };
-    std::thread other(work, 1);
-    work(2);
-    other.join();
-    std::uint64_t sum = 0;
-    std::vector<std::uint64_t> keys(kKeys), values(kKeys);
-    std::uint64_t cursor = 0;
-    const std::size_t items = table.export_batch(cursor, keys.data(), values.data(), kKeys);
-    for (std::size_t i = 0; i < items; ++i) sum += values[i];
-    EXPECT_EQ(sum, 2 * kAdds);
-    EXPECT_EQ(table.size(), items);
-  }
-}
 
 TEST(DramhitHandles, NothingIsLostWithABufferForOneAnswer) {
   MemoryTable table({.capacity = 10'000, .seed = 3});

@@ -18,6 +18,7 @@
 #include "holdfast/memory_table.hpp"
 #include "holdfast/pool.hpp"
 #include "holdfast/table.hpp"
+#include "support/whole_values.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -53,9 +54,9 @@ class Watchdog {
 };
 
 /// Calls each of `works` in a thread of its own, again and again, with the number of the round.
-void run_all(const std::vector<std::function<void(unsigned)>>& works) {
+void run_all(const std::vector<std::function<void(unsigned)>>& works, Clock::duration time = duration()) {
   const Watchdog watchdog;
-  const auto until = Clock::now() + duration();
+  const auto until = Clock::now() + time;
   std::vector<std::thread> threads;
   for (const auto& work : works) {
     threads.emplace_back([&] {
@@ -65,16 +66,17 @@ void run_all(const std::vector<std::function<void(unsigned)>>& works) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// What a writer knows of its own keys.
+/// What a writer knows of its own keys, whose values have some words.
 struct Writer {
-  explicit Writer(std::uint64_t number, std::size_t size) : keys(size), values(size), statuses(size) {
+  explicit Writer(std::uint64_t number, std::size_t size, std::size_t words_of_value = 1)
+      : keys(size), values(size * words_of_value), statuses(size), words(words_of_value) {
     std::iota(keys.begin(), keys.end(), number * kOwn);
   }
 
   /// Writes `version` to all of them in a batch that is stopped after every piece, and calls `between` then.
   template <class AnyTable>
   void write(AnyTable& table, std::uint64_t version, const std::function<void()>& between) {
-    for (std::size_t i = 0; i < keys.size(); ++i) values[i] = keys[i] * 1000 + version;
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = (keys[i / words] + i % words) * 1000 + version;
     Batch batch;
     batch.op = Op::insert_or_assign;
     batch.size = keys.size();
@@ -97,13 +99,14 @@ struct Writer {
 
   template <class AnyTable>
   void expect_all(AnyTable& table) const {
-    std::vector<std::uint64_t> out(keys.size());
-    EXPECT_EQ(table.find(keys.data(), out.data(), out.size()).of(Status::found), out.size());
-    EXPECT_EQ(out, values);
+    std::vector<std::uint64_t> out(values.size());
+    EXPECT_EQ(table.find(keys.data(), out.data(), keys.size()).of(Status::found), keys.size());
+    EXPECT_TRUE(out == values);
   }
 
   std::vector<std::uint64_t> keys, values;
   std::vector<Status> statuses;
+  std::size_t words;
 };
 
 class Everything : public testing::Test {
@@ -235,12 +238,18 @@ TEST_F(Everything, ClosedInTheMidst) {
   EXPECT_TRUE(report.was_clean && report.errors.empty());
 }
 
-TEST_F(Everything, OfATableInMemory) {
+class EverythingInMemory : public testing::TestWithParam<std::uint32_t> {};
+INSTANTIATE_TEST_SUITE_P(Sizes, EverythingInMemory, testing::Values(8, 16, 32, 64), testing::PrintToStringParamName());
+
+TEST_P(EverythingInMemory, OfATable) {
   MemoryOptions options;
+  options.value_bytes = GetParam();
   options.capacity = 1000;
   options.threads = 2;
   MemoryTable table(options);
-  Writer first(0, kOwn), second(1, kOwn);
+  const WholeValues whole(GetParam());
+  const std::size_t own = GetParam() == 8 ? kOwn : kOwn / 3, words = GetParam() / 8;
+  Writer first(0, own, words), second(1, own, words);
   std::vector<std::function<void(unsigned)>> works;
   works.emplace_back([&](unsigned round) { first.write(table, round, [&] { table.reserve(50'000); }); });
   works.emplace_back([&](unsigned round) {
@@ -249,12 +258,16 @@ TEST_F(Everything, OfATableInMemory) {
   });
   for (std::uint64_t t = 2; t < 8; ++t) {
     works.emplace_back([&, t](unsigned) {
-      std::vector<std::uint64_t> keys(2000), values(2000);
+      std::vector<std::uint64_t> keys(2000);
       std::iota(keys.begin(), keys.end(), t * kOwn);
-      EXPECT_EQ(table.insert(keys.data(), keys.data(), keys.size()).of(Status::inserted), keys.size());
+      std::vector<std::byte> values = whole.of(keys);
+      EXPECT_EQ(table.insert(keys.data(), values.data(), keys.size()).of(Status::inserted), keys.size());
       EXPECT_EQ(table.erase(keys.data(), keys.size()).of(Status::erased), keys.size());
       std::uint64_t cursor = 0;
-      table.export_batch(cursor, keys.data(), values.data(), keys.size());
+      const std::size_t n = table.export_batch(cursor, keys.data(), values.data(), keys.size());
+      for (std::size_t i = 0; i < n; ++i) {
+        EXPECT_TRUE(keys[i] < 2 * kOwn || whole.is_whole(keys[i], values.data() + i * whole.bytes()));
+      }
     });
   }
   works.emplace_back([&](unsigned) {
@@ -262,7 +275,7 @@ TEST_F(Everything, OfATableInMemory) {
     EXPECT_LE(size, table.slots() + 256 * works.size());  // each thread tells every 256 items that it added or erased
   });
   works.emplace_back([&](unsigned round) { table.reserve(100 * (round % 1000)); });
-  run_all(works);
+  run_all(works, duration() / 3);
   first.expect_all(table);
   second.expect_all(table);
 }
