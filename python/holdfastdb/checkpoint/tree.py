@@ -15,11 +15,12 @@ import json
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..errors import InvalidType, PoolCorrupt
+from .tensors import address_of, identity_of, plain, where
 
 NUMPY = {
     "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
@@ -92,11 +93,11 @@ class Flat:
             kind, value = tuple, tuple(value)
         if kind not in (dict, OrderedDict, list, tuple):
             raise InvalidType(
-                f"the state has {kind.__name__} at {path or 'its top'}: give dicts, lists and tuples of arrays, "
+                f"the state has {kind.__name__} at {where(path)}: give dicts, lists and tuples of arrays, "
                 "numbers, strings and bytes (of a module or an optimizer its state_dict())"
             )
         if id(value) in self._open:
-            raise InvalidType(f"the state contains itself at {path or 'its top'}: give a tree")
+            raise InvalidType(f"the state contains itself at {where(path)}: give a tree")
         self._open.add(id(value))
         if kind in (list, tuple):
             items = [self._node(item, f"{path}/{i}" if path else str(i)) for i, item in enumerate(value)]
@@ -105,7 +106,7 @@ class Flat:
             node = ["dict" if kind is dict else "ordered"]
             for key, item in value.items():
                 if key is not None and type(key) not in (bool, int, float, str):
-                    raise InvalidType(f"the state has a key of type {type(key).__name__} at {path or 'its top'}")
+                    raise InvalidType(f"the state has a key of type {type(key).__name__} at {where(path)}")
                 node.append([key, self._node(item, f"{path}/{key}" if path else str(key))])
         self._open.discard(id(value))
         return node
@@ -135,41 +136,43 @@ class Flat:
         return name
 
     def _numpy(self, value: Any, path: str) -> Any:
+        if isinstance(value, np.ndarray) and type(value) not in (np.ndarray, np.memmap):
+            _refuse_subclass(value, path)
         array = np.asarray(value)
         element = _FROM_NUMPY.get(array.dtype.newbyteorder("<") if array.dtype.byteorder == ">" else array.dtype)
         if element is None:
-            raise InvalidType(f"the state has an array of {array.dtype} at {path or 'its top'}: give one of numbers")
-        plain = np.require(array, NUMPY[element], "C")
+            raise InvalidType(f"the state has an array of {array.dtype} at {where(path)}: give one of numbers")
+        flat = np.require(array, NUMPY[element], "C")
         identity: tuple[Any, ...] = (array.__array_interface__["data"], array.shape, array.strides, array.dtype.str)
         if array.size == 0 or isinstance(value, np.generic):
             identity = (id(value),)
-        name = self._add(path, element, array.shape, plain.ctypes.data, (plain, value), ("numpy", *identity))
+        name = self._add(path, element, array.shape, flat.ctypes.data, (flat, value), ("numpy", *identity))
         return ["scalar" if isinstance(value, np.generic) else "numpy", name]
 
-    def _torch(self, value: Any, path: str, torch: Any) -> Any:
+    def _torch(self, given: Any, path: str, torch: Any) -> Any:
         # A state has thousands of these, and the training waits: each property is asked for once, and none as text.
+        value = plain(given, torch, path)
         element, on_gpu = _from_torch(torch).get(value.dtype), value.is_cuda
-        if element is None or value.layout is not torch.strided or value.is_meta:
+        if element is None:
             raise InvalidType(
-                f"the state has a tensor of {value.dtype}, {value.layout}, on {value.device} at {path or 'its top'}: "
+                f"the state has a tensor of {value.dtype} at {where(path)}, elements that a checkpoint does not know: "
                 "give a dense one of numbers"
             )
         node = ["torch", path, "cuda"] if on_gpu else ["torch", path]
-        plain, shape, device = value, value.shape, value.get_device()
-        address = value.data_ptr()
-        identity: tuple[Any, ...] = ("torch", address, device, shape, value.stride(), element)
-        if address == 0 or value.numel() == 0:
-            identity = ("torch", id(value))
-        on_gpu = on_gpu and self._stays(f"cuda:{device}")
+        contiguous = value.is_contiguous()
+        address = address_of(value, contiguous, path)
+        identity = identity_of(value, address) if value.numel() != 0 else ("torch", id(given))
+        on_gpu = on_gpu and self._stays(f"cuda:{value.get_device()}")
+        flat = value
         if value.is_conj() or value.is_neg():
-            plain = value.detach().resolve_conj().resolve_neg()
-        if not (on_gpu or plain.is_cpu):
-            plain = plain.detach().cpu()
-        if not plain.is_contiguous():
-            plain = plain.detach().contiguous()
-        if plain is not value:
-            address = plain.data_ptr()
-        node[1] = self._add(path, element, shape, address, (plain, value), identity, on_gpu)
+            flat = value.detach().resolve_conj().resolve_neg()
+        if not (on_gpu or flat.is_cpu):
+            flat = flat.detach().cpu()
+        if not (contiguous or flat.is_contiguous()):
+            flat = flat.detach().contiguous()
+        if flat is not value:
+            address = flat.data_ptr()
+        node[1] = self._add(path, element, value.shape, address, (flat, given), identity, on_gpu)
         return node
 
     def _cupy(self, value: Any, path: str, cupy: Any) -> Any:
@@ -177,12 +180,24 @@ class Flat:
         if not self._stays(f"cuda:{value.device.id}") or element is None:
             return [*self._numpy(cupy.asnumpy(value), path)[:2], "cuda"]
         with value.device:
-            plain = cupy.ascontiguousarray(value)
+            flat = cupy.ascontiguousarray(value)
         identity: tuple[Any, ...] = ("cupy", int(value.data.ptr), value.shape, value.strides, value.dtype.str)
         if value.size == 0:
             identity = ("cupy", id(value))
-        name = self._add(path, element, value.shape, int(plain.data.ptr), (plain, value), identity, True)
+        name = self._add(path, element, value.shape, int(flat.data.ptr), (flat, value), identity, True)
         return ["numpy", name, "cuda"]
+
+
+def _refuse_subclass(array: np.ndarray, path: str) -> NoReturn:
+    """Such an array holds more than its elements, a mask or a unit, which would be lost."""
+    if isinstance(array, np.ma.MaskedArray):
+        raise InvalidType(
+            f"the state has a masked array at {where(path)}: give its two parts, data and np.ma.getmaskarray(...)"
+        )
+    raise InvalidType(
+        f"the state has an array of type {type(array).__name__} at {where(path)}: give np.asarray(...) of it, which is "
+        "its elements alone"
+    )
 
 
 _FOREIGN = (ValueError, TypeError, IndexError, KeyError)

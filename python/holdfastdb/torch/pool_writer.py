@@ -19,6 +19,7 @@ from torch.futures import Future
 
 from ..checked import whole
 from ..checkpoint import Checkpoint
+from ..checkpoint.tensors import address_of, identity_of, plain
 from ..errors import InvalidArgument, ObjectNotFound, PoolCorrupt, PoolNotFound
 from ..pool import Pool
 from .shards import NOTHING, RANK, Place, index_of, names_of, pattern_of, step_of
@@ -210,9 +211,9 @@ def _resolved(
             assert isinstance(data, io.BytesIO)
             data = torch.frombuffer(bytearray(data.getvalue()), dtype=torch.uint8)
         else:
-            data = data.detach()
-            if data.layout is torch.strided and data.numel() != 0:
-                identity = (data.device, data.data_ptr(), tuple(data.shape), data.stride(), data.dtype)
+            data = plain(data, torch, item.index.fqn).detach()
+            if data.numel() != 0:
+                identity = identity_of(data, address_of(data, data.is_contiguous(), item.index.fqn))
         if identity is None or identity not in seen:
             offset = "" if item.index.offset is None else "@" + ",".join(map(str, item.index.offset))
             name, n = item.index.fqn + offset, 1
