@@ -118,7 +118,7 @@ class TensorGroup {
 
 struct CheckpointOptions {
   unsigned copies = 2;     ///< 2 to 8: one fewer may be in flight
-  bool overwrite = false;  ///< take the place of an object of that name
+  bool overwrite = false;  ///< take the place of a checkpoint of that name
   bool flush = false;      ///< flush as for domain `power` on any medium
 };
 

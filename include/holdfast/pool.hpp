@@ -139,16 +139,17 @@ class Pool {
   /// Throws PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, MediumError.
   static Pool open(const std::string& path, const PoolOptions& options = {});
 
-  /// Makes a table. With `overwrite` it takes the place of an object of that name in one commit: after a crash one or the other
-  /// is there. Throws InvalidArgument, ObjectExists, ObjectInUse, NoSpace, DeviceError; then nothing changed.
+  /// Makes a table. With `overwrite` it takes the place of a table of that name in one commit: after a crash one or the other
+  /// is there. Throws InvalidArgument, ObjectExists, ObjectInUse, PoolMismatch (an object of another kind has the name), NoSpace,
+  /// DeviceError; then nothing changed.
   Table create_table(const std::string& name, const CreateOptions& options);
   /// Opens a table; each once at a time. Throws ObjectNotFound, ObjectInUse, PoolMismatch, PoolVersion, PoolCorrupt, PowerLost.
   Table table(const std::string& name, const OpenOptions& options);
   Table table(const std::string& name);
 
   std::vector<ObjectInfo> objects() const;
-  /// Durable when it returns. An object that is open may be renamed. With `overwrite` it takes the place of one that has the name
-  /// `to`, in one commit. Throws ObjectNotFound, ObjectExists, ObjectInUse, InvalidArgument.
+  /// Durable when it returns. An object that is open may be renamed. With `overwrite` it takes the place of one of its
+  /// kind that has the name `to`, in one commit. Throws ObjectNotFound, ObjectExists, ObjectInUse, PoolMismatch, InvalidArgument.
   void rename(const std::string& name, const std::string& to, bool overwrite = false);
   /// Removes an object and gives its space back. Durable when it returns. Throws ObjectNotFound, ObjectInUse.
   void drop(const std::string& name);
@@ -161,7 +162,7 @@ class Pool {
   /// Verifies every object; tables that are not open are opened for it. Sums over all, with their names before what is wrong.
   CheckReport check();
   CheckReport check(
-      const std::string& name);  ///< of one object. Throws ObjectNotFound, PoolMismatch where it is no table.
+      const std::string& name);  ///< of one object. Throws ObjectNotFound, PoolVersion (of no known kind).
 
   /// Closes the tables that are open, and then the pool. Idempotent.
   void close();

@@ -25,7 +25,7 @@ struct RegionOptions {
   bool gpu = false;   ///< kernels may read and write it, at the addresses that the CPU has for it
   bool eadr = false;  ///< at creation: you state that this machine's processor writes its caches back when the power
       ///< fails (eADR). The region notes it: on medium `dax` what a GPU persists is then in domain `power`
-  bool overwrite = false;  ///< at creation: take the place of an object of that name, in one commit
+  bool overwrite = false;  ///< at creation: take the place of a region of that name, in one commit
   bool flush = false;      ///< flush and fence as domain `power` asks, on any medium
 };
 

@@ -51,7 +51,7 @@ class PoolVersion(Error):
 
 
 class PoolMismatch(Error):
-    """The table has other key or value sizes than those asked for, or the object is no table."""
+    """The table has other key or value sizes than those asked for, or the object is of another kind."""
 
 
 class PowerLost(Error):

@@ -93,10 +93,12 @@ class Pool:
         key, value, capacity, device, options
             As for `Table.create`.
         overwrite
-            Take the place of an object of that name, in one commit: after a crash the one or the other is there.
+            Take the place of a table of that name, in one commit: after a crash the one or the other is there.
 
         Raises
         ------
+        PoolMismatch
+            An object of another kind has the name.
         InvalidArgument, ObjectExists, ObjectInUse, ReadOnly, NoSpace, DeviceError, TableClosed
             Nothing has changed then.
         """
@@ -138,11 +140,12 @@ class Pool:
         Parameters
         ----------
         overwrite
-            Take the place of an object that has that name, in one commit: after a crash the one or the other is there.
+            Take the place of an object of its kind that has that name, in one commit: after a crash the one or the
+            other is there.
 
         Raises
         ------
-        ObjectNotFound, ObjectExists, ObjectInUse, InvalidArgument, ReadOnly, TableClosed
+        ObjectNotFound, ObjectExists, ObjectInUse, PoolMismatch, InvalidArgument, ReadOnly, TableClosed
         """
         self._native.rename(name_of(name), name_of(to), bool(overwrite))
 
@@ -191,7 +194,8 @@ class Pool:
         return SnapshotReport(path=path_text(path), **taken)
 
     def check(self, name: str | None = None) -> CheckReport:
-        """Verifies every slot and cell of a table, or of all; those that are not open are opened for it.
+        """Verifies an object, or all: every slot and cell of a table, and the pages of the others. Tables that are not
+        open are opened for it.
 
         Of several, the report has sums, and what is wrong begins with its table.
 

@@ -18,20 +18,6 @@ namespace {
 
 constexpr std::uint64_t kPagesBytes = 3 * kPage;  // the word is in the third
 
-void require_checkpoint(const memory::ObjectEntry& entry, const std::string& label) {
-  if (entry.type != static_cast<std::uint32_t>(memory::ObjectType::checkpoint)) {
-    throw PoolMismatch(label + " is an object of type " + std::to_string(entry.type) +
-                       ", not a checkpoint: holdfast info says what it is");
-  }
-  if (entry.type_version == 0) {
-    throw PoolCorrupt(label + " is a checkpoint of version 0, which there is not; restore it from a copy");
-  }
-  if (entry.type_version > kVersion || entry.required != 0) {
-    throw PoolVersion(label + " is a checkpoint of version " + std::to_string(entry.type_version) +
-                      "; this Holdfast knows version " + std::to_string(kVersion) + ": install a newer one");
-  }
-}
-
 CheckpointHeader header_of(const memory::ObjectPage& page) {
   CheckpointHeader header;
   std::memcpy(&header, page.header, sizeof header);
@@ -84,7 +70,7 @@ std::shared_ptr<CheckpointObject> CheckpointObject::create(Edit& edit, std::shar
 
 std::shared_ptr<CheckpointObject> CheckpointObject::open(std::shared_ptr<memory::PoolFile> pool,
                                                          const memory::ObjectEntry& entry, const Use& use) {
-  require_checkpoint(entry, use.label);
+  memory::require_kind(entry, kCheckpoint, use.label);
   std::shared_ptr<CheckpointObject> object(new CheckpointObject(std::move(pool), entry.number, use, 0));
   object->map_pages();
   if (const std::string what = flaw_in(*object->pool().directory(), entry, object->page()); !what.empty()) {

@@ -40,20 +40,6 @@ TableShape completed(TableShape shape) {
   return shape;
 }
 
-void require_table(const memory::ObjectEntry& entry, const std::string& label) {
-  if (entry.type != static_cast<std::uint32_t>(memory::ObjectType::table)) {
-    throw PoolMismatch(label + " is an object of type " + std::to_string(entry.type) + ", not a table");
-  }
-  if (entry.type_version == 0) {
-    throw PoolCorrupt(label + " is a table of version 0, which there is not; restore the pool from a copy");
-  }
-  if (entry.type_version > kTableVersion || entry.required != 0) {
-    throw PoolVersion(label + " is a table of version " + std::to_string(entry.type_version) + " with features " +
-                      std::to_string(entry.required) + "; this Holdfast knows version " +
-                      std::to_string(kTableVersion) + " without any: install a newer one");
-  }
-}
-
 }  // namespace
 
 TableObject::TableObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const TableUse& use)
@@ -104,7 +90,7 @@ void TableObject::make(Edit& edit, const TableShape& shape) {
 
 std::unique_ptr<TableObject> TableObject::open(std::shared_ptr<memory::PoolFile> pool, const memory::ObjectEntry& entry,
                                                const TableUse& use) {
-  require_table(entry, use.label);
+  memory::require_kind(entry, kTable, use.label);
   std::unique_ptr<TableObject> table(new TableObject(std::move(pool), entry.number, use));
   table->map_pages();
   const auto directory = table->pool().directory();

@@ -17,20 +17,6 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 
-void require_kind(const ObjectEntry& entry, const Kind& kind, const std::string& label) {
-  if (entry.type != static_cast<std::uint32_t>(kind.type)) {
-    throw PoolMismatch(label + " is an object of type " + std::to_string(entry.type) + ", not a " + kind.name +
-                       ": holdfast info says what it is");
-  }
-  if (entry.type_version == 0) {
-    throw PoolCorrupt(label + " is a " + kind.name + " of version 0, which there is not; restore it from a copy");
-  }
-  if (entry.type_version > kind.version || entry.required != 0) {
-    throw PoolVersion(label + " is a " + kind.name + " of version " + std::to_string(entry.type_version) +
-                      "; this Holdfast knows version " + std::to_string(kind.version) + ": install a newer one");
-  }
-}
-
 }  // namespace
 
 DataObject::DataObject(std::shared_ptr<PoolFile> pool, std::uint32_t number, const DataUse& use)
@@ -73,7 +59,7 @@ std::unique_ptr<DataObject> DataObject::create(memory::Edit& edit, std::shared_p
 
 std::unique_ptr<DataObject> DataObject::open(std::shared_ptr<PoolFile> pool, const ObjectEntry& entry, const Kind& kind,
                                              std::uint32_t header_bytes, const DataUse& use) {
-  require_kind(entry, kind, use.label);
+  memory::require_kind(entry, kind, use.label);
   std::unique_ptr<DataObject> object(new DataObject(std::move(pool), entry.number, use));
   object->map_pages();
   const auto directory = object->pool().directory();

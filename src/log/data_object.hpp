@@ -8,18 +8,14 @@
 #include <string>
 #include <type_traits>
 
+#include "pool/kinds/object_kind.hpp"
 #include "pool/object.hpp"
 
 namespace holdfast::log {
 
 inline constexpr std::uint16_t kDataRole = 1;
 
-/// What a kind of object is called, and the newest version of it.
-struct Kind {
-  memory::ObjectType type;
-  std::uint32_t version;
-  const char* name;
-};
+using memory::Kind;
 inline constexpr Kind kRegion = {memory::ObjectType::region, 1, "region"};
 inline constexpr Kind kLog = {memory::ObjectType::log, 1, "log"};
 

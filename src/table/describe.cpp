@@ -28,24 +28,8 @@ bool is_table(const memory::ObjectEntry& entry) {
 
 /// Of a region or a log: the bytes of its header. 0: it is neither, or newer than this version.
 std::uint32_t data_header(const memory::ObjectEntry& entry) {
-  const auto is = [&](const log::Kind& kind) {
-    return entry.type == static_cast<std::uint32_t>(kind.type) && entry.required == 0 && entry.type_version != 0 &&
-           entry.type_version <= kind.version;
-  };
-  if (is(log::kLog)) return sizeof(log::LogHeader);
-  return is(log::kRegion) ? sizeof(log::DataHeader) : 0;
-}
-
-bool is_checkpoint(const memory::ObjectEntry& entry) {
-  return entry.type == static_cast<std::uint32_t>(memory::ObjectType::checkpoint) && entry.required == 0 &&
-         entry.type_version != 0 && entry.type_version <= checkpoint::kVersion;
-}
-
-std::string type_of(const memory::ObjectEntry& entry) {
-  if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::region)) return "region";
-  if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::log)) return "log";
-  if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::checkpoint)) return "checkpoint";
-  return is_table(entry) ? "table" : "type " + std::to_string(entry.type);
+  if (memory::is_known(entry, log::kLog)) return sizeof(log::LogHeader);
+  return memory::is_known(entry, log::kRegion) ? sizeof(log::DataHeader) : 0;
 }
 
 std::string kind_of(const memory::Extent& extent, bool table) {
@@ -82,7 +66,7 @@ void describe_type(const memory::Directory& directory, const memory::ObjectEntry
     info.damage = "it is a table of version 0, which there is not";
     return;
   }
-  if (is_checkpoint(entry)) {
+  if (memory::is_known(entry, checkpoint::kCheckpoint)) {
     info.damage = checkpoint::flaw_in(directory, entry, page);
     return;
   }
@@ -105,13 +89,15 @@ void describe_type(const memory::Directory& directory, const memory::ObjectEntry
 
 }  // namespace
 
-bool is_data(const memory::ObjectEntry& entry) { return data_header(entry) != 0 || is_checkpoint(entry); }
+bool is_data(const memory::ObjectEntry& entry) {
+  return data_header(entry) != 0 || memory::is_known(entry, checkpoint::kCheckpoint);
+}
 
 ObjectInfo describe(const memory::File& file, const memory::Directory& directory, const memory::ObjectEntry& entry) {
   ObjectInfo info;
   info.name = entry.title();
   info.number = entry.number;
-  info.type = type_of(entry);
+  info.type = memory::kind_name(entry.type);
   info.type_version = entry.type_version;
   info.bytes = directory.bytes_of(entry.number);
   for (const memory::Extent& extent : directory.extents_of(entry.number)) {

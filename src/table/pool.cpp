@@ -109,6 +109,15 @@ void Pool::Impl::require_closed(std::uint32_t number, const std::string& name, c
   throw ObjectInUse(label_of(name) + " is open in this process, and " + what + ": close it first");
 }
 
+std::uint32_t Pool::Impl::replaced_by(const memory::Directory& directory, const std::string& name,
+                                      std::uint32_t type) const {
+  const memory::ObjectEntry* const there = directory.find(name);
+  if (there == nullptr) return 0;
+  memory::require_same_kind(*there, type, label_of(name));
+  require_closed(there->number, name, "cannot be replaced meanwhile");
+  return there->number;
+}
+
 std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, const CreateOptions& wanted,
                                                       const std::string& label) {
   const gphash::TableShape shape = table::shape_for(wanted.shape);
@@ -117,12 +126,11 @@ std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, c
   const std::shared_ptr<memory::PoolFile> pool = file();
   pool->require_kept();
   const auto guard = pass();
-  const auto directory = pool->directory();
-  const memory::ObjectEntry* const before = wanted.overwrite ? directory->find(name) : nullptr;
-  if (before != nullptr) require_closed(before->number, name, "cannot be replaced meanwhile");
+  const auto type = static_cast<std::uint32_t>(memory::ObjectType::table);
+  const std::uint32_t before = wanted.overwrite ? replaced_by(*pool->directory(), name, type) : 0;
   table::Choice choice = table::choose_machine(wanted.runtime.device, *pool);
   memory::Edit edit(*pool);
-  if (before != nullptr) edit.drop(before->number);
+  if (before != 0) edit.drop(before);
   auto object =
       gphash::TableObject::create(edit, pool, name, shape, use_for(label, choice, wanted.tuning.flush, false));
   const std::uint32_t number = object->number();
@@ -159,16 +167,12 @@ void Pool::Impl::rename(const std::string& name, const std::string& to, bool ove
   pool->require_kept();
   const auto guard = pass();
   memory::Edit edit(*pool);
-  const std::uint32_t number = require(edit.directory(), name).number;
-  const memory::ObjectEntry* const there = overwrite ? edit.directory().find(to) : nullptr;
-  const std::uint32_t replaced = there != nullptr ? there->number : number;
-  if (replaced != number) {
-    require_closed(replaced, to, "cannot be replaced meanwhile");
-    edit.drop(replaced);
-  }
-  edit.rename(number, to);
+  const memory::ObjectEntry entry = require(edit.directory(), name);
+  const std::uint32_t replaced = overwrite && to != name ? replaced_by(edit.directory(), to, entry.type) : 0;
+  if (replaced != 0) edit.drop(replaced);
+  edit.rename(entry.number, to);
   edit.commit();
-  if (replaced == number) return;
+  if (replaced == 0) return;
   tables_.erase(replaced);
   objects_.erase(replaced);
 }

@@ -29,7 +29,7 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   std::shared_ptr<Table::Impl> open_table(const std::string& name, const OpenOptions& options,
                                           const std::string& label);
   /// The same for an object of another type.
-  std::shared_ptr<table::OpenObject> create_object(const std::string& name, bool overwrite,
+  std::shared_ptr<table::OpenObject> create_object(const std::string& name, const memory::Kind& kind, bool overwrite,
                                                    const table::MakeObject& make);
   std::shared_ptr<table::OpenObject> open_object(const std::string& name, const table::ReopenObject& open);
   void rename(const std::string& name, const std::string& to, bool overwrite);
@@ -53,10 +53,15 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   bool is_object_open(std::uint32_t number) const;
   /// Throws ObjectNotFound, which names the objects that there are.
   const memory::ObjectEntry& require(const memory::Directory& directory, const std::string& name) const;
-  CheckReport check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
-                           const std::string& label) const;
+  CheckReport check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::Directory& directory,
+                           const memory::ObjectEntry& entry, const std::string& label) const;
+  CheckReport check_table(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+                          const std::string& label) const;
   void refuse_own_sessions() const;  ///< throws InvalidArgument where this thread began one that is open
   void require_closed(std::uint32_t number, const std::string& name, const char* what) const;
+  /// The number of the object that one of kind `type` and of this name replaces; 0: none. Throws ObjectInUse, and PoolMismatch where
+  /// it is of another kind.
+  std::uint32_t replaced_by(const memory::Directory& directory, const std::string& name, std::uint32_t type) const;
 
   /// The pool's gate. Throws TableClosed in a forked child, InvalidArgument where this thread would wait for itself.
   std::unique_lock<Gate> pass() const;

@@ -116,22 +116,11 @@ CheckReport Pool::Impl::check() {
   const bool alone = directory->objects.size() == 1;
   for (const memory::ObjectEntry& entry : directory->objects) {
     const std::string label = alone ? path : label_of(std::string(entry.title()));
-    if (table::is_data(entry)) {
-      const ObjectInfo info = table::describe(pool->file(), *directory, entry);
-      total.was_clean &= info.clean;
-      if (!info.damage.empty()) total.errors.push_back(label + " is damaged: " + info.damage);
-      continue;
-    }
-    if (entry.type != static_cast<std::uint32_t>(memory::ObjectType::table)) {
-      total.errors.push_back(label + " is an object of type " + std::to_string(entry.type) +
-                             ", which this Holdfast cannot verify; check it with a newer one");
-      continue;
-    }
-    const std::string prefix = alone ? "" : label + ": ";
+    const bool is_table = entry.type == static_cast<std::uint32_t>(memory::ObjectType::table);
     try {
-      add(total, check_object(pool, entry, label), prefix);
+      add(total, check_object(pool, *directory, entry, label), alone || !is_table ? "" : label + ": ");
     } catch (const Error& error) {
-      if (alone) throw;  // there is nothing else to tell
+      if (alone && is_table) throw;  // there is nothing else to report
       total.errors.push_back(error.what());
     }
   }
@@ -142,12 +131,27 @@ CheckReport Pool::Impl::check(const std::string& name) {
   const std::shared_ptr<memory::PoolFile> pool = file();
   const auto guard = pass();
   const auto directory = pool->directory();
-  return check_object(pool, require(*directory, name), label_of(name));
+  return check_object(pool, *directory, require(*directory, name), label_of(name));
+}
+
+CheckReport Pool::Impl::check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::Directory& directory,
+                                     const memory::ObjectEntry& entry, const std::string& label) const {
+  if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::table)) return check_table(pool, entry, label);
+  if (!table::is_data(entry)) {
+    throw PoolVersion(label + " is " + memory::kind_with_article(entry.type) + " of version " +
+                      std::to_string(entry.type_version) +
+                      ", which this Holdfast cannot verify; check it with a newer one");
+  }
+  const ObjectInfo info = table::describe(pool->file(), directory, entry);
+  CheckReport report;
+  report.was_clean = info.clean;
+  if (!info.damage.empty()) report.errors.push_back(label + " is damaged: " + info.damage);
+  return report;
 }
 
 /// The caller has passed the pool's gate: what is closed, or closes meanwhile, is opened by nobody else.
-CheckReport Pool::Impl::check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
-                                     const std::string& label) const {
+CheckReport Pool::Impl::check_table(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+                                    const std::string& label) const {
   if (const std::shared_ptr<Table::Impl> open = find_open(entry.number)) {
     try {
       return open->check();

@@ -191,8 +191,10 @@ TEST_F(Objects, AreRenamedAndReplaced) {
   options.shape.capacity = 16;
   options.runtime.device = "cpu";
   options.overwrite = true;
-  for (const std::uint32_t number : {kCells, kUnknown}) {
-    const std::string name = find(pool.objects(), number).name;
+  const std::string unknown = find(pool.objects(), kUnknown).name;
+  EXPECT_THROW(pool.create_table(unknown, options), PoolMismatch) << "what is no table, a table does not replace";
+  pool.drop(unknown);
+  for (const std::string& name : {find(pool.objects(), kCells).name, unknown}) {
     pool.create_table(name, options).close();
     EXPECT_EQ(pool.table(name, on_cpu()).size(), 0u);
   }

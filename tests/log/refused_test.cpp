@@ -80,7 +80,37 @@ TEST_P(Refused, WhereAnotherTypeIsAskedFor) {
   memory::expect_error<PoolMismatch>([&] { Log::open(pool, "3"); }, "not a log");
   memory::expect_error<PoolMismatch>([&] { Checkpoint::open(pool, "1"); }, "not a checkpoint");
   memory::expect_error<PoolMismatch>([&] { Checkpoint::open(pool, "2"); }, "not a checkpoint");
-  for (const std::uint32_t number : {kRegion, kLog, kCheckpoint}) EXPECT_EQ(content(pool, number), 7u);
+  for (const std::uint32_t number : {kRegion, kLog, kCheckpoint}) {
+    memory::expect_error<PoolMismatch>([&] { pool.table(std::to_string(number)); }, "not a table");
+    EXPECT_EQ(content(pool, number), 7u);
+  }
+}
+
+TEST_P(Refused, ToReplaceAnotherType) {
+  const char* const names[] = {"", "a region", "a log", "a checkpoint"};
+  Pool pool = Pool::open(path);
+  for (const std::uint32_t number : {kRegion, kLog, kCheckpoint}) {
+    const std::string there = std::to_string(number);
+    const std::string text = there + " is " + names[number] + ", which a";
+    const auto refused = [&](const std::function<void()>& act) { memory::expect_error<PoolMismatch>(act, text); };
+    CreateOptions table;
+    table.overwrite = true;
+    table.runtime.device = "cpu";
+    refused([&] { pool.create_table(there, table); });
+    if (number != kRegion) refused([&] { Region::create(pool, there, 64, {.overwrite = true}); });
+    if (number != kLog) refused([&] { Log::create(pool, there, {.entry_bytes = 8, .overwrite = true}); });
+    if (number != kCheckpoint) refused([&] { Checkpoint::create(pool, there, {.overwrite = true}); });
+    for (const std::uint32_t other : {kRegion, kLog, kCheckpoint}) {
+      if (other != number) refused([&] { pool.rename(std::to_string(other), there, true); });
+    }
+  }
+  for (const std::uint32_t number : {kRegion, kLog, kCheckpoint}) {
+    EXPECT_EQ(content(pool, number), 7u);
+    const CheckReport report = pool.check(std::to_string(number));
+    EXPECT_TRUE(report.was_clean && report.errors.empty()) << number;
+  }
+  Region::create(pool, "1", 128, {.overwrite = true}).close();
+  EXPECT_EQ(Region::open(pool, "1").size(), 128u) << "one of its own kind is replaced";
 }
 
 TEST_P(Refused, OfALaterVersionOrWithUnknownFeatures) {

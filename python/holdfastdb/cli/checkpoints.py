@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..checkpoint import Checkpoint
-from ..errors import InvalidArgument
-from ..inspection import inspect
+from ..errors import InvalidArgument, PoolMismatch
+from ..inspection import ObjectInfo, inspect
 from ..pool import Pool
-from .objects import drop
 from .output import AsJson, emit
-from .targets import Target, chosen, target_of
+from .targets import Target, chosen, require_name, target_of
 
 PathOfCheckpoint = Annotated[
     Target, typer.Argument(parser=target_of, metavar="POOL[:NAME]", help="The pool file, and the checkpoint in it.")
 ]
 
 app = typer.Typer(help="States of a program, saved in a pool.", no_args_is_help=True)
-app.command("drop")(drop)
 
 
 def _names(target: Target) -> list[str]:
-    return [found.name for found in chosen(inspect(target.file), target) if found.type == "checkpoint"]
+    """The checkpoint that is named, or all of the pool. Raises ObjectNotFound, and PoolMismatch for another object."""
+    found = chosen(inspect(target.file), target)
+    if target.name is not None:
+        _require_checkpoint(target, found)
+    return [one.name for one in found if one.type == "checkpoint"]
+
+
+def _require_checkpoint(target: Target, objects: Iterable[ObjectInfo]) -> None:
+    for one in objects:
+        if one.name == target.name and one.type != "checkpoint":
+            raise PoolMismatch(
+                f"{target} is a {one.type}, not a checkpoint: name a checkpoint (holdfast info {target.file} lists the "
+                "objects)"
+            )
 
 
 @app.command("list")
@@ -42,6 +54,16 @@ def list_copies(target: PathOfCheckpoint, as_json: AsJson = False) -> None:
         for copy in copies
     ]
     emit(as_json, {"path": target.file, "checkpoints": found}, "\n".join(lines) or f"{target} has no saved state")
+
+
+@app.command("drop")
+def drop(target: PathOfCheckpoint, as_json: AsJson = False) -> None:
+    """Remove a checkpoint from a pool, with all of its states. Other objects: holdfast drop."""
+    name = require_name(target)
+    with Pool.open(target.file) as pool:
+        _require_checkpoint(target, pool.objects)
+        pool.drop(name)
+    emit(as_json, {"path": target.file, "name": name}, f"dropped {target}")
 
 
 @app.command("export")

@@ -69,7 +69,8 @@ Checkpoint Checkpoint::create(Pool& pool, const std::string& name, const Checkpo
     return std::make_shared<Impl>(checkpoint::CheckpointObject::create(edit, file, name, options.copies,
                                                                        {.label = label, .flush = options.flush}));
   };
-  return Checkpoint(std::static_pointer_cast<Impl>(pool.impl_->create_object(name, options.overwrite, make)));
+  return Checkpoint(std::static_pointer_cast<Impl>(
+      pool.impl_->create_object(name, checkpoint::kCheckpoint, options.overwrite, make)));
 }
 
 Checkpoint Checkpoint::open(Pool& pool, const std::string& name, bool flush) {

@@ -94,7 +94,7 @@ Log Log::create(Pool& pool, const std::string& name, const LogOptions& options) 
                                           {.label = label, .flush = options.flush});
     return std::make_shared<Impl>(std::move(object), options.gpu);
   };
-  return Log(std::static_pointer_cast<Impl>(pool.impl_->create_object(name, options.overwrite, make)));
+  return Log(std::static_pointer_cast<Impl>(pool.impl_->create_object(name, log::kLog, options.overwrite, make)));
 }
 
 Log Log::open(Pool& pool, const std::string& name, const LogOptions& options) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "pool/edit.hpp"
+#include "pool/kinds/object_kind.hpp"
 #include "pool/medium/fork.hpp"
 
 namespace holdfast::table {

@@ -4,16 +4,15 @@
 
 namespace holdfast {
 
-std::shared_ptr<table::OpenObject> Pool::Impl::create_object(const std::string& name, bool overwrite,
-                                                             const table::MakeObject& make) {
+std::shared_ptr<table::OpenObject> Pool::Impl::create_object(const std::string& name, const memory::Kind& kind,
+                                                             bool overwrite, const table::MakeObject& make) {
   const std::shared_ptr<memory::PoolFile> pool = file();
   pool->require_kept();
   const auto guard = pass();
-  const auto directory = pool->directory();
-  const memory::ObjectEntry* const before = overwrite ? directory->find(name) : nullptr;
-  if (before != nullptr) require_closed(before->number, name, "cannot be replaced meanwhile");
+  const auto type = static_cast<std::uint32_t>(kind.type);
+  const std::uint32_t before = overwrite ? replaced_by(*pool->directory(), name, type) : 0;
   memory::Edit edit(*pool);
-  if (before != nullptr) edit.drop(before->number);
+  if (before != 0) edit.drop(before);
   std::shared_ptr<table::OpenObject> made = make(edit, pool, label_of(name));
   objects_[made->number()] = made;  // before the commit, behind which nothing may fail
   edit.commit();

@@ -18,7 +18,7 @@ Region Region::create(Pool& pool, const std::string& name, std::uint64_t bytes, 
                                           {.label = label, .flush = options.flush});
     return std::make_shared<Impl>(std::move(object), options.gpu);
   };
-  return Region(std::static_pointer_cast<Impl>(pool.impl_->create_object(name, options.overwrite, make)));
+  return Region(std::static_pointer_cast<Impl>(pool.impl_->create_object(name, log::kRegion, options.overwrite, make)));
 }
 
 Region Region::open(Pool& pool, const std::string& name, const RegionOptions& options) {
