@@ -19,14 +19,15 @@ namespace {
 DataSubject make_data_subject(const std::string& name) {
   if (name == "region_and_logs") {
     return DataSubject({write_word("r", 0, 11), insert_entry("lh", 0, 12), close_object("r"), remove_entry("lh", 1),
-                        insert_entry("lp", 0, 13), clear_place("lh", 0), write_word("r", 3, 14), close_pool()});
+                        insert_entry("lp", 0, 13), clear_place("lh", 0), insert_entry("lh", 31, 15),
+                        write_word("r", 3, 14), close_pool()});
   }
   if (name == "transactions") {
-    return DataSubject(
-        {transact("lt", "r", 11), transact("lt", "r", 13, false), close_object("lt"), transact("lt", "r", 15)});
+    return DataSubject({transact({{0, 11}, {2, 12}}), transact({{0, 13}, {2, 14}}, false), close_object("lt"),
+                        transact({{0, 15}, {2, 16}})});
   }
   if (name == "transaction_killed") {
-    return DataSubject({recover("lt", "r"), transact("lt", "r", 11), close_pool()}, false, true);
+    return DataSubject({recover(), transact({{0, 11}, {2, 12}}), close_pool()}, false, true);
   }
   if (name == "checkpoint_in_used_space") {
     return DataSubject({save_state("c", 3), save_state("c", 4), save_state("c", 5, 900), close_pool()}, true);

@@ -1,4 +1,5 @@
 // data_steps.cpp: what each step does, and what it makes of the objects of a pool; how content is read.
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
@@ -12,21 +13,48 @@ namespace {
 constexpr std::size_t kWordStride = 700;  // words: over several pages
 constexpr std::uint64_t kRegionBytes = kDataWords * kWordStride * 8;
 
-/// "5 0 0 7" or "1 2 | 3": words or entries of places.
-std::vector<std::string> split(const std::string& text, const std::string& between) {
+/// "5 0 0 7", or "1,2": words, or entries.
+std::vector<std::string> split(const std::string& text, char between) {
   std::vector<std::string> parts;
-  for (std::size_t at = 0;;) {
+  for (std::size_t at = 0; !text.empty();) {
     const std::size_t end = text.find(between, at);
     parts.push_back(text.substr(at, end - at));
-    if (end == std::string::npos) return parts;
-    at = end + between.size();
+    if (end == std::string::npos) break;
+    at = end + 1;
   }
+  return parts;
 }
 
-std::string join(const std::vector<std::string>& parts, const std::string& between) {
+std::string join(const std::vector<std::string>& parts, char between) {
   std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : between) + parts[i];
+  for (const std::string& part : parts) text += (text.empty() ? "" : std::string(1, between)) + part;
   return text;
+}
+
+/// An entry: three words that follow from its value. In a log of 32 threads they lie 128 bytes apart.
+struct DataEntry {
+  std::uint64_t words[3];
+  static DataEntry of(std::uint64_t value) { return {{value, value * 3, ~value}}; }
+};
+
+/// Of a log: the entries of each place that has some. "1:5,6 31:7".
+using Places = std::map<unsigned, std::vector<std::string>>;
+
+Places places_of(const std::string& text) {
+  Places places;
+  for (const std::string& part : split(text, ' ')) {
+    const std::size_t colon = part.find(':');
+    places[static_cast<unsigned>(std::stoul(part))] = split(part.substr(colon + 1), ',');
+  }
+  return places;
+}
+
+std::string text_of(const Places& places) {
+  std::vector<std::string> parts;
+  for (const auto& [place, entries] : places) {
+    if (!entries.empty()) parts.push_back(std::to_string(place) + ':' + join(entries, ','));
+  }
+  return join(parts, ' ');
 }
 
 std::string region_text(const Region& region) {
@@ -36,25 +64,22 @@ std::string region_text(const Region& region) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i % kWordStride != 0 && words[i] != 0) return "word " + std::to_string(i) + " is not zero";
   }
-  return join(parts, " ");
+  return join(parts, ' ');
 }
 
 std::string log_text(const Log& log) {
-  std::vector<std::string> places;
-  for (unsigned place = 0; place < kDataPlaces; ++place) {
-    std::vector<std::string> entries;
+  Places places;
+  for (unsigned place = 0; place < log.places(); ++place) {
     for (std::uint32_t back = log.count(place); back-- > 0;) {
-      std::uint64_t entry[2] = {};
-      if (log.read(place, entry, sizeof entry, back) != LogStatus::ok) return "an entry cannot be read";
-      if (entry[1] != ~entry[0]) return "an entry is torn";
-      entries.push_back(std::to_string(entry[0]));
+      DataEntry entry = {};
+      const std::size_t bytes = std::min<std::size_t>(sizeof entry, log.entry_bytes());
+      if (log.read(place, &entry, bytes, back) != LogStatus::ok) return "an entry cannot be read";
+      const DataEntry whole = DataEntry::of(entry.words[0]);
+      if (std::memcmp(&entry, &whole, bytes) != 0) return "an entry is torn";
+      places[place].push_back(std::to_string(entry.words[0]));
     }
-    places.push_back(join(entries, ","));
   }
-  for (std::uint64_t place = kDataPlaces; place < log.places(); ++place) {
-    if (log.count(place) != 0) return "place " + std::to_string(place) + " has entries";
-  }
-  return join(places, " | ");
+  return text_of(places);
 }
 
 /// What is wrong with a saved state; empty: nothing.
@@ -88,10 +113,7 @@ std::string checkpoint_text(const Checkpoint& checkpoint) {
   }
 }
 
-std::string empty_text(const std::string& name) {
-  if (name[0] == 'r') return "0 0 0 0";
-  return name[0] == 'l' ? " | " : "";
-}
+std::string empty_text(const std::string& name) { return name[0] == 'r' ? "0 0 0 0" : ""; }
 
 /// A step on one object, after which it has another text.
 DataStep on_object(const std::string& name, std::function<std::string(const std::string&)> change,
@@ -107,18 +129,16 @@ DataStep on_object(const std::string& name, std::function<std::string(const std:
 std::function<std::string(const std::string&)> on_place(unsigned place,
                                                         std::function<void(std::vector<std::string>&)> change) {
   return [=](const std::string& text) {
-    std::vector<std::string> places = split(text, " | ");
-    std::vector<std::string> entries = places[place].empty() ? std::vector<std::string>() : split(places[place], ",");
-    change(entries);
-    places[place] = join(entries, ",");
-    return join(places, " | ");
+    Places places = places_of(text);
+    change(places[place]);
+    return text_of(places);
   };
 }
 
 std::string with_word(const std::string& text, std::size_t word, std::uint64_t value) {
-  std::vector<std::string> words = split(text, " ");
+  std::vector<std::string> words = split(text, ' ');
   words[word] = std::to_string(value);
-  return join(words, " ");
+  return join(words, ' ');
 }
 
 void must(LogStatus status) {
@@ -129,8 +149,12 @@ void make(Pool& pool, const std::string& name, bool overwrite) {
   if (name[0] == 'r') Region::create(pool, name, kRegionBytes, {.overwrite = overwrite});
   if (name[0] == 'c') Checkpoint::create(pool, name, {.copies = 3, .overwrite = overwrite});
   if (name[0] != 'l') return;
-  LogOptions options = {.entry_bytes = 16, .capacity = 4, .threads = kDataPlaces, .overwrite = overwrite};
-  if (name == "lp") options.partitions = kDataPlaces;
+  const bool undoes = name == kDataUndo;
+  LogOptions options = {.entry_bytes = undoes ? 16u : std::uint32_t{sizeof(DataEntry)},
+                        .capacity = 4,
+                        .threads = kDataThreads,
+                        .overwrite = overwrite};
+  if (name == "lp") options.partitions = kDataPartitions;
   Log::create(pool, name, options);
 }
 
@@ -167,6 +191,16 @@ std::string content_of(DataScene& scene, const std::string& name) {
   return name[0] == 'l' ? log_text(scene.log(name)) : checkpoint_text(scene.checkpoint(name));
 }
 
+bool is_between(const std::string& name, const std::string& text, const std::string& before, const std::string& after) {
+  if (text == before || text == after) return true;
+  if (name[0] != 'l' || text.find(':') == std::string::npos) return false;
+  Places found = places_of(text), old = places_of(before), next = places_of(after);
+  for (unsigned place = 0; place < kDataThreads; ++place) {
+    if (found[place] != old[place] && found[place] != next[place]) return false;
+  }
+  return true;
+}
+
 DataStep write_word(const std::string& region, std::size_t word, std::uint64_t value) {
   return on_object(
       region, [=](const std::string& text) { return with_word(text, word, value); },
@@ -180,10 +214,7 @@ DataStep write_word(const std::string& region, std::size_t word, std::uint64_t v
 
 DataStep insert_entry(const std::string& log, unsigned place, std::uint64_t entry) {
   return on_object(log, on_place(place, [=](auto& entries) { entries.push_back(std::to_string(entry)); }),
-                   [=](DataScene& scene) {
-                     const std::uint64_t words[] = {entry, ~entry};
-                     must(scene.log(log).insert(place, words, sizeof words));
-                   });
+                   [=](DataScene& scene) { must(scene.log(log).insert(place, DataEntry::of(entry))); });
 }
 
 DataStep remove_entry(const std::string& log, unsigned place) {
@@ -198,30 +229,31 @@ DataStep clear_place(const std::string& log, unsigned place) {
 
 DataStep clear_log(const std::string& log) {
   return on_object(
-      log, [](const std::string&) { return std::string(" | "); }, [=](DataScene& scene) { scene.log(log).clear(); });
+      log, [](const std::string&) { return std::string(); }, [=](DataScene& scene) { scene.log(log).clear(); });
 }
 
-DataStep transact(const std::string& log, const std::string& region, std::uint64_t value, bool committed) {
+DataStep transact(const DataUpdates& updates, bool committed) {
   return {[=](DataWorld world) {
-            DataState &its = world.at(region), &undo = world.at(log);
-            if (committed) its.text = with_word(with_word(its.text, 0, value), 2, value + 1);
-            its.synced = undo.synced = false;
+            DataState &region = world.at(kDataRegion), &undo = world.at(kDataUndo);
+            for (const auto& [word, value] : updates) {
+              if (committed) region.text = with_word(region.text, word, value);
+            }
+            region.synced = undo.synced = false;
             return world;
           },
           [=](DataScene& scene) {
-            Transaction batch(scene.log(log), scene.region(region));
-            must(batch.update(0, 0, value));
-            must(batch.update(1, 2 * kWordStride * 8, value + 1));
+            Transaction batch(scene.log(kDataUndo), scene.region(kDataRegion));
+            for (const auto& [word, value] : updates) must(batch.update(word, word * kWordStride * 8, value));
             if (committed) batch.commit();
           }};
 }
 
-DataStep recover(const std::string& log, const std::string& region) {
-  return {[=](DataWorld world) {
-            world.at(region).synced = world.at(log).synced = false;
+DataStep recover() {
+  return {[](DataWorld world) {
+            world.at(kDataRegion).synced = world.at(kDataUndo).synced = false;
             return world;
           },
-          [=](DataScene& scene) { Transaction::recover(scene.log(log), scene.region(region)); }};
+          [](DataScene& scene) { Transaction::recover(scene.log(kDataUndo), scene.region(kDataRegion)); }};
 }
 
 DataStep save_state(const std::string& checkpoint, std::uint64_t step, std::size_t words) {

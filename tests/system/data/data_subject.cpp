@@ -18,7 +18,6 @@ namespace holdfast::proof {
 namespace {
 
 constexpr const char* kPoolFile = "/a.hold";
-constexpr const char *kRegion = "r", *kUndo = "lt";
 using Names = std::set<std::string>;
 
 Names names_of(const DataWorld& world) {
@@ -45,9 +44,9 @@ std::string bytes_of(const std::string& path) {
 
 /// Begins a transaction, and returns the file as it is then.
 std::string in_a_transaction(DataScene& scene, const std::string& path) {
-  Transaction batch(scene.log(kUndo), scene.region(kRegion));
+  Transaction batch(scene.log(kDataUndo), scene.region(kDataRegion));
   batch.update(0, 0, std::uint64_t{77});
-  batch.update(1, 8, std::uint64_t{78});
+  batch.update(31, 8, std::uint64_t{78});
   batch.update(0, 0, std::uint64_t{79});
   return bytes_of(path);
 }
@@ -71,13 +70,13 @@ void DataSubject::make(const std::string& folder) {
     first_["rkept"] = {content_of(scene, "rkept"), true};
   }
   std::vector<DataStep> steps;
-  for (const char* const name : {kRegion, kUndo, "lh", "lp", "c"}) steps.push_back(make_object(name));
-  for (const DataStep& step :
-       {write_word(kRegion, 0, 5), write_word(kRegion, 2, 6), insert_entry("lh", 0, 1), insert_entry("lh", 0, 2),
-        insert_entry("lh", 1, 3), insert_entry("lp", 1, 4), save_state("c", 1), save_state("c", 2)}) {
+  for (const char* const name : {kDataRegion, kDataUndo, "lh", "lp", "c"}) steps.push_back(make_object(name));
+  for (const DataStep& step : {write_word(kDataRegion, 0, 5), write_word(kDataRegion, 2, 6), insert_entry("lh", 0, 1),
+                               insert_entry("lh", 0, 2), insert_entry("lh", 1, 3), insert_entry("lp", 1, 4),
+                               save_state("c", 1), save_state("c", 2)}) {
     steps.push_back(step);
   }
-  for (const char* const name : {kRegion, kUndo, "lh", "lp"}) steps.push_back(close_object(name));
+  for (const char* const name : {kDataRegion, kDataUndo, "lh", "lp"}) steps.push_back(close_object(name));
   if (!killed_) steps.push_back(close_pool());
   for (const DataStep& step : steps) {
     step.act(scene);
@@ -85,7 +84,7 @@ void DataSubject::make(const std::string& folder) {
   }
   if (killed_) {
     bytes_ = in_a_transaction(scene, folder + kPoolFile);
-    first_.at(kRegion).synced = first_.at(kUndo).synced = false;
+    first_.at(kDataRegion).synced = first_.at(kDataUndo).synced = false;
   } else {
     bytes_ = bytes_of(folder + kPoolFile);
   }
@@ -113,7 +112,7 @@ void DataSubject::run(const std::string& folder, const std::function<void()>& sa
 /// What a transaction left is undone, unless an error says that it cannot be.
 bool DataSubject::undo(DataScene& scene) {
   try {
-    Transaction::recover(scene.log(kUndo), scene.region(kRegion));
+    Transaction::recover(scene.log(kDataUndo), scene.region(kDataRegion));
     return true;
   } catch (const Error&) {
     return false;
@@ -128,10 +127,10 @@ void DataSubject::probe(DataScene& scene, const DataStep& failed) {
   const bool undone = undo(scene);
   for (const auto& [name, state] : before) {
     try {
-      if (!undone && (name == kUndo || name == kRegion)) continue;
+      if (!undone && (name == kDataUndo || name == kDataRegion)) continue;
       const std::string text = content_of(scene, name);
       const DataState* const next = find(after, name);
-      if (text != state.text && (next == nullptr || text != next->text)) {
+      if (!is_between(name, text, state.text, next == nullptr ? state.text : next->text)) {
         throw std::logic_error("after an error " + name + " holds " + text);
       }
     } catch (const InvalidArgument& error) {
@@ -167,14 +166,15 @@ std::string DataSubject::check(const std::string& folder, unsigned steps, Crash 
         lost.insert(name);
       }
     }
-    const bool has_both = names.count(kUndo) + names.count(kRegion) == 2;
-    const bool one_is_lost = lost.count(kUndo) + lost.count(kRegion) != 0;  // and with it what a transaction began
+    const bool has_both = names.count(kDataUndo) + names.count(kDataRegion) == 2;
+    const bool one_is_lost =
+        lost.count(kDataUndo) + lost.count(kDataRegion) != 0;  // and with it what a transaction began
     if (has_both && !one_is_lost && !undo(scene)) return "its transaction cannot be undone";
     for (const std::string& name : names) {
-      if (lost.count(name) != 0 || (one_is_lost && (name == kUndo || name == kRegion))) continue;
+      if (lost.count(name) != 0 || (one_is_lost && (name == kDataUndo || name == kDataRegion))) continue;
       const std::string text = content_of(scene, name);
       const DataState *const old = find(before, name), *const next = find(after, name);
-      if ((old == nullptr || text != old->text) && (next == nullptr || text != next->text)) {
+      if (!is_between(name, text, (old == nullptr ? next : old)->text, (next == nullptr ? old : next)->text)) {
         return name + " holds \"" + text + "\", and not what it held before or what was written";
       }
     }
@@ -203,11 +203,12 @@ std::string DataSubject::check_lost(const std::string& path, const std::string& 
 
 /// Each object is used further, and holds then what was put into it.
 std::string DataSubject::go_on(const std::string& folder) {
-  const std::vector<DataStep> more = {write_word(kRegion, 1, 91), transact(kUndo, kRegion, 92), clear_log("lh"),
-                                      insert_entry("lh", 1, 93),  insert_entry("lp", 0, 94),    save_state("c", 95),
-                                      save_state("c", 96, 3000)};
+  const std::vector<DataStep> more = {
+      write_word(kDataRegion, 1, 91), transact({{0, 92}, {2, 93}}), clear_log("lh"),     insert_entry("lh", 31, 93),
+      clear_place("lp", 0),           insert_entry("lp", 0, 94),    save_state("c", 95), save_state("c", 96, 3000)};
   try {
     DataWorld world;
+    std::set<std::uint64_t> saved = {95, 96};
     for (const bool again : {false, true}) {
       DataScene scene;
       scene.pool = Pool::open(folder + kPoolFile);
@@ -215,6 +216,11 @@ std::string DataSubject::go_on(const std::string& folder) {
         const std::string text = content_of(scene, name);
         if (again && text != world.at(name).text) return name + ", used further, holds \"" + text + '"';
         world[name].text = text;
+        if (name != "c") continue;
+        for (const SavedCopy& copy : scene.checkpoint(name).list()) {
+          if (again && saved.count(copy.step) == 0) return "a state that never counted is given later";
+          saved.insert(copy.step);
+        }
       }
       for (const DataStep& step : more) {
         if (again) continue;

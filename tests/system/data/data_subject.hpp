@@ -1,5 +1,5 @@
-// data_subject.hpp: regions, logs, transactions and checkpoints of one pool under crashes and faults: each call is there as a whole, or not
-// at all, and what a transaction began is undone.
+// data_subject.hpp: regions, logs, transactions and checkpoints of one pool under crashes, power cuts and faults: each call is there as a
+// whole, or not at all, and what a transaction began is undone.
 #pragma once
 
 #include <cstdint>
@@ -39,13 +39,17 @@ struct DataScene {
 /// What the object of this name, whose type the first letter of the name says (r, l or c), holds now.
 std::string content_of(DataScene& scene, const std::string& name);
 
+/// Whether that text may be left by a call that had `before` and makes `after`: what clears a log does so place by place.
+bool is_between(const std::string& name, const std::string& text, const std::string& before, const std::string& after);
+
 struct DataStep {
   std::function<DataWorld(DataWorld)> intended;  ///< what there is afterwards
   std::function<void(DataScene&)> act;
 };
 
+inline constexpr const char *kDataRegion = "r", *kDataUndo = "lt";
 inline constexpr std::size_t kDataWords = 4;  ///< of a region that its content tells, spread over its pages
-inline constexpr unsigned kDataPlaces = 2;    ///< of a log
+inline constexpr unsigned kDataThreads = 32, kDataPartitions = 3;  ///< places of the logs "lh" and "lt", and of "lp"
 
 /// Writes one word, durably, in a section of its own.
 DataStep write_word(const std::string& region, std::size_t word, std::uint64_t value);
@@ -53,9 +57,11 @@ DataStep insert_entry(const std::string& log, unsigned place, std::uint64_t entr
 DataStep remove_entry(const std::string& log, unsigned place);
 DataStep clear_place(const std::string& log, unsigned place);
 DataStep clear_log(const std::string& log);
-/// Updates words 0 and 2 of a region, by two places of a log, all or nothing; `committed`: or begins that, and leaves it.
-DataStep transact(const std::string& log, const std::string& region, std::uint64_t value, bool committed = true);
-DataStep recover(const std::string& log, const std::string& region);
+/// Words of a region and their new values; each word is updated by a place of its own.
+using DataUpdates = std::vector<std::pair<std::size_t, std::uint64_t>>;
+/// All of them, or nothing; not `committed`: begins that, and leaves it.
+DataStep transact(const DataUpdates& updates, bool committed = true);
+DataStep recover();  ///< undoes what a transaction began
 /// A state of so many words; waits until it is durable.
 DataStep save_state(const std::string& checkpoint, std::uint64_t step, std::size_t words = 40);
 DataStep close_object(const std::string& name);
@@ -65,8 +71,8 @@ DataStep close_pool();
 
 class DataSubject : public Subject {
  public:
-  /// The pool has the objects r, l, lp (a conventional log) and c, with some content; with `used` also space that others have left
-  /// full. With `killed` a transaction of l and r is under way in it.
+  /// The pool has the objects r, lt (of the transactions of r), lh, lp (a conventional log) and c, with some content; with `used` also
+  /// space that others have left full. With `killed` a transaction is under way in it.
   explicit DataSubject(std::vector<DataStep> steps, bool used = false, bool killed = false)
       : steps_(std::move(steps)), used_(used), killed_(killed) {}
 

@@ -80,14 +80,14 @@ void run_codes(Table& table, Op second) {
 
 std::vector<MarkCall> table_changes(const TableKind& kind) {
   const bool any_length = kind.key_bytes == kVariableBytes;
-  std::vector<MarkCall> calls = {run_call("insert", Op::insert, 101, 1),
-                                 run_call("insert_or_assign", Op::insert_or_assign, 1, 2),
-                                 run_call("assign", Op::assign, 1, 3),
-                                 run_call("erase", Op::erase, 2, 0),
-                                 run_call("find_or_insert", Op::find_or_insert, 111, 4),
-                                 run_call("insert_and_find", Op::insert_and_find, 121, 5)};
-  if (!any_length) calls.push_back(run_call("accumulate", Op::accumulate, 6, 6));
-  calls.push_back({"codes", [](MarkScene& scene) { run_codes(*scene.table, Op::insert_or_assign); }});
+  std::vector<MarkCall> calls = {run_call("run insert", Op::insert, 101, 1),
+                                 run_call("run insert_or_assign", Op::insert_or_assign, 1, 2),
+                                 run_call("run assign", Op::assign, 1, 3),
+                                 run_call("run erase", Op::erase, 2, 0),
+                                 run_call("run find_or_insert", Op::find_or_insert, 111, 4),
+                                 run_call("run insert_and_find", Op::insert_and_find, 121, 5)};
+  if (!any_length) calls.push_back(run_call("run accumulate", Op::accumulate, 6, 6));
+  calls.push_back({"run codes", [](MarkScene& scene) { run_codes(*scene.table, Op::insert_or_assign); }});
   if (!any_length) {
     calls.push_back({"erase_if", [](MarkScene& scene) {
                        Selection some;
@@ -95,7 +95,7 @@ std::vector<MarkCall> table_changes(const TableKind& kind) {
                        scene.table->erase_if(some);
                      }});
   }
-  calls.push_back({"growth", [](MarkScene& scene) { run(*scene.table, Op::insert, 200, 300, 7); }});
+  calls.push_back({"run growth", [](MarkScene& scene) { run(*scene.table, Op::insert, 200, 300, 7); }});
   calls.push_back({"reserve", [](MarkScene& scene) { scene.table->reserve(600); }});
   calls.push_back({"clear", [](MarkScene& scene) { scene.table->clear(); }});
   return calls;
@@ -104,26 +104,35 @@ std::vector<MarkCall> table_changes(const TableKind& kind) {
 std::vector<MarkCall> table_reads(const TableKind& kind) {
   const bool any_length = kind.key_bytes == kVariableBytes;
   std::vector<MarkCall> calls = {
-      run_call("find", Op::find, 1, 0),
-      run_call("contains", Op::contains, 1, 0),
-      {"codes", [](MarkScene& scene) { run_codes(*scene.table, Op::contains); }},
+      run_call("run find", Op::find, 1, 0),
+      run_call("run contains", Op::contains, 1, 0),
+      {"run codes", [](MarkScene& scene) { run_codes(*scene.table, Op::contains); }},
       {"size", [](MarkScene& scene) { scene.table->size(); }},
+      {"stats", [](MarkScene& scene) { scene.table->stats(); }},
       {"check", [](MarkScene& scene) { scene.table->check(); }},
       {"snapshot", [](MarkScene& scene) { scene.table->snapshot(scene.folder + "/b.hold", {.overwrite = true}); }},
-      {"export", [any_length](MarkScene& scene) {
+      {any_length ? "export_pairs" : "export_batch", [any_length](MarkScene& scene) {
          std::uint64_t cursor = 0;
          std::vector<std::uint64_t> keys(400), values(400);
          Blobs blobs;
          any_length ? scene.table->export_pairs(cursor, &blobs, nullptr, 100)
                     : scene.table->export_batch(cursor, keys.data(), values.data(), 100);
        }}};
-  if (!any_length) calls.push_back({"size_if", [](MarkScene& scene) { scene.table->size_if({}); }});
+  if (!any_length) {
+    calls.push_back({"size_if", [](MarkScene& scene) { scene.table->size_if({}); }});
+    calls.push_back({"export_if", [](MarkScene& scene) {
+                       std::uint64_t cursor = 0;
+                       std::vector<std::uint64_t> keys(400), values(400);
+                       scene.table->export_if({}, cursor, keys.data(), values.data(), 10);
+                       scene.table->end_export(cursor);
+                     }});
+  }
   if (kind.score == Score::step) calls.push_back({"set_step", [](MarkScene& scene) { scene.table->set_step(3); }});
   return calls;
 }
 
 MarkKind table_kind(const TableKind& kind) {
-  MarkKind made = {.name = kind.name, .objects = {"t"}};
+  MarkKind made = {.name = kind.name, .type = "Table", .objects = {"t"}};
   made.make = [kind](Pool& pool) {
     CreateOptions options;
     options.shape = {.key_bytes = kind.key_bytes, .value_bytes = kind.value_bytes, .score = kind.score, .capacity = 30};
@@ -142,7 +151,7 @@ MarkKind table_kind(const TableKind& kind) {
 }
 
 MarkKind region_kind() {
-  MarkKind made = {.name = "region", .objects = {"r"}};
+  MarkKind made = {.name = "region", .type = "Region", .objects = {"r"}};
   made.make = [](Pool& pool) { Region::create(pool, "r", 9000); };
   made.open = [](MarkScene& scene) { scene.region = Region::open(*scene.pool, "r"); };
   made.sync = [](MarkScene& scene) {
@@ -155,7 +164,7 @@ MarkKind region_kind() {
                      section.persist();
                    }}};
   made.reads = {{"bytes", [](MarkScene& scene) { scene.region->bytes(); }},
-                {"refused section", [](MarkScene& scene) {
+                {"section that is refused", [](MarkScene& scene) {
                    try {
                      scene.region->section(Domain::power);
                      throw std::logic_error("there is no domain power here");
@@ -166,7 +175,7 @@ MarkKind region_kind() {
 }
 
 MarkKind log_kind(std::uint32_t partitions) {
-  MarkKind made = {.name = partitions == 0 ? "log" : "conventional_log", .objects = {"l"}};
+  MarkKind made = {.name = partitions == 0 ? "log" : "conventional_log", .type = "Log", .objects = {"l"}};
   made.make = [partitions](Pool& pool) {
     Log log = Log::create(pool, "l", {.entry_bytes = 8, .capacity = 9, .threads = 2, .partitions = partitions});
     for (std::uint64_t place = 0; place < 2; ++place) {
@@ -180,7 +189,7 @@ MarkKind log_kind(std::uint32_t partitions) {
   };
   made.changes = {{"insert", [](MarkScene& scene) { scene.log->insert(0, std::uint64_t{9}); }},
                   {"remove", [](MarkScene& scene) { scene.log->remove(1); }},
-                  {"clear a place", [](MarkScene& scene) { scene.log->clear(0); }},
+                  {"clear one place", [](MarkScene& scene) { scene.log->clear(0); }},
                   {"clear", [](MarkScene& scene) { scene.log->clear(); }}};
   made.reads = {{"count", [](MarkScene& scene) { scene.log->count(0); }}, {"read", [](MarkScene& scene) {
                                                                              std::uint64_t entry = 0;
@@ -192,6 +201,7 @@ MarkKind log_kind(std::uint32_t partitions) {
 MarkKind transaction_kind() {
   MarkKind made = region_kind();
   made.name = "transaction";
+  made.type = "Transaction";
   made.objects = {"r", "u"};
   made.make = [](Pool& pool) {
     Region::create(pool, "r", 9000);
@@ -212,8 +222,8 @@ MarkKind transaction_kind() {
     if (committed) batch.commit();
   };
   made.changes = {{"commit", [=](MarkScene& scene) { transact(scene, true); }},
-                  {"leave", [=](MarkScene& scene) { transact(scene, false); }}};
-  made.reads = {{"recover nothing", [](MarkScene& scene) { Transaction::recover(*scene.undo, *scene.region); }}};
+                  {"update without a commit", [=](MarkScene& scene) { transact(scene, false); }}};
+  made.reads = {{"recover", [](MarkScene& scene) { Transaction::recover(*scene.undo, *scene.region); }}};
   return made;
 }
 
@@ -245,7 +255,7 @@ std::vector<MarkKind> mark_kinds() {
 }
 
 MarkKind checkpoint_kind() {
-  MarkKind made = {.name = "checkpoint", .objects = {"c"}};
+  MarkKind made = {.name = "checkpoint", .type = "Checkpoint", .objects = {"c"}};
   made.make = [](Pool& pool) {
     MarkScene scene;
     scene.checkpoint = Checkpoint::create(pool, "c");
@@ -260,6 +270,23 @@ MarkKind checkpoint_kind() {
                      scene.checkpoint->save(4, scene.checkpoint->group(tensors)).wait();
                    }}};
   made.reads = {{"restore", [](MarkScene& scene) { scene.checkpoint->restore(); }},
+                {"restore_into",
+                 [](MarkScene& scene) {
+                   std::uint64_t step = 0;
+                   scene.checkpoint->restore_into(std::vector<TensorView>{{"a", ElementType::u64, {}, &step}});
+                 }},
+                {"restore_to",
+                 [](MarkScene& scene) {
+                   std::uint64_t step = 0;
+                   const std::vector<TensorView> to{{"a", ElementType::u64, {}, &step}};
+                   scene.checkpoint->restore_to([&](const SavedState&) { return to; });
+                 }},
+                {"group",
+                 [](MarkScene& scene) {
+                   const std::uint64_t step = 0;
+                   scene.checkpoint->group(std::vector<TensorView>{{"a", ElementType::u64, {}, &step}});
+                 }},
+                {"wait", [](MarkScene& scene) { scene.checkpoint->wait(); }},
                 {"list", [](MarkScene& scene) { scene.checkpoint->list(); }}};
   return made;
 }
@@ -271,13 +298,32 @@ std::vector<MarkCall> pool_changes() {
     return options;
   };
   return {{"create_table", [=](MarkScene& scene) { scene.pool->create_table("new", small); }},
-          {"replace by a table", [=](MarkScene& scene) { scene.pool->create_table("old", over(small)); }},
+          {"create_table over another", [=](MarkScene& scene) { scene.pool->create_table("old", over(small)); }},
           {"Region::create", [](MarkScene& scene) { Region::create(*scene.pool, "new", 8); }},
-          {"replace by a region", [](MarkScene& scene) { Region::create(*scene.pool, "old", 8, {.overwrite = true}); }},
+          {"Region::create over another",
+           [](MarkScene& scene) { Region::create(*scene.pool, "old", 8, {.overwrite = true}); }},
           {"Log::create", [](MarkScene& scene) { Log::create(*scene.pool, "new", {.entry_bytes = 8}); }},
+          {"Log::create over another",
+           [](MarkScene& scene) { Log::create(*scene.pool, "old", {.entry_bytes = 8, .overwrite = true}); }},
           {"Checkpoint::create", [](MarkScene& scene) { Checkpoint::create(*scene.pool, "new"); }},
+          {"Checkpoint::create over another",
+           [](MarkScene& scene) { Checkpoint::create(*scene.pool, "old", {.overwrite = true}); }},
           {"rename", [](MarkScene& scene) { scene.pool->rename("old", "new"); }},
+          {"rename over another", [](MarkScene& scene) { scene.pool->rename("old", "other", true); }},
           {"drop", [](MarkScene& scene) { scene.pool->drop("old"); }}};
+}
+
+std::vector<MarkCall> pool_reads() {
+  return {{"objects", [](MarkScene& scene) { scene.pool->objects(); }},
+          {"check", [](MarkScene& scene) { scene.pool->check(); }},
+          {"check one", [](MarkScene& scene) { scene.pool->check("old"); }},
+          {"table", [](MarkScene& scene) { scene.pool->table("old", {.runtime = {.device = "cpu"}}); }},
+          {"snapshot", [](MarkScene& scene) { scene.pool->snapshot(scene.folder + "/b.hold", {.overwrite = true}); }}};
+}
+
+std::string method_of(const std::string& type, const MarkCall& call) {
+  const std::string name = call.name, word = name.substr(0, name.find(' '));
+  return word.find("::") == std::string::npos ? type + "::" + word : word;
 }
 
 }  // namespace holdfast::proof

@@ -26,13 +26,15 @@ struct MarkScene {
 };
 
 struct MarkCall {
-  const char* name;
+  const char*
+      name;  ///< the method, and what else tells it from others: "run insert"; of another type: "Region::create"
   std::function<void(MarkScene&)> act;
 };
 
 /// A kind of object, and what it may be asked.
 struct MarkKind {
   std::string name;
+  std::string type = {};                      ///< the public class
   std::function<void(Pool&)> make = {};       ///< with some content, closed
   std::function<void(MarkScene&)> open = {};  ///< all of them
   std::function<void(MarkScene&)> sync = {};  ///< so that they are clean, and open
@@ -44,8 +46,12 @@ void PrintTo(const MarkKind& kind, std::ostream* out);  ///< its name, for messa
 /// Tables of each kind, a region, logs of both kinds, a transaction.
 std::vector<MarkKind> mark_kinds();
 
-/// Changes of the pool itself and of a checkpoint, which has no mark to clear.
+/// Changes of the pool itself, which has tables "old" and "other", and of a checkpoint, which has no mark to clear.
 std::vector<MarkCall> pool_changes();
+std::vector<MarkCall> pool_reads();
 MarkKind checkpoint_kind();
+
+/// "Table::run", of a kind whose class is `type`.
+std::string method_of(const std::string& type, const MarkCall& call);
 
 }  // namespace holdfast::proof

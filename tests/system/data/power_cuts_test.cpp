@@ -21,17 +21,19 @@ constexpr std::size_t kMostImages = 40, kMostRecoveries = 8;  // `make proof` tr
 const std::map<std::string, std::vector<DataStep>>& data_subjects() {
   static const std::map<std::string, std::vector<DataStep>> all = {
       {"log_of_threads",
-       {append("threads", 1, 20), append("threads", 1, 21), append("threads", 31, 22), remove_newest("threads", 1),
-        append("threads", 1, 23), clear_place("threads", 1), append("threads", 1, 24), clear_log("threads"),
-        append("threads", 1, 25), close_pool()}},
+       {insert_entry("lh", 2, 20), insert_entry("lh", 2, 21), insert_entry("lh", 31, 22), remove_entry("lh", 2),
+        insert_entry("lh", 2, 23), clear_place("lh", 2), insert_entry("lh", 2, 24), clear_log("lh"),
+        insert_entry("lh", 1, 25), close_pool()}},
       {"log_of_partitions",
-       {append("partitions", 1, 20), append("partitions", 0, 21), append("partitions", 0, 22),
-        remove_newest("partitions", 0), append("partitions", 0, 23), clear_place("partitions", 0),
-        append("partitions", 0, 24), clear_log("partitions"), append("partitions", 1, 25), close_pool()}},
+       {insert_entry("lp", 1, 20), insert_entry("lp", 0, 21), insert_entry("lp", 0, 22), remove_entry("lp", 0),
+        insert_entry("lp", 0, 23), clear_place("lp", 0), insert_entry("lp", 2, 24), clear_log("lp"),
+        insert_entry("lp", 1, 25), close_pool()}},
       {"transactions",
-       {write_word(5, 50), transact({{0, 20}, {1, 21}, {9, 22}, {40, 23}}), transact({{0, 30}, {63, 31}}, false),
-        transact({{0, 40}, {0, 41}, {1, 42}}), write_word(0, 43), close_pool()}},
-      {"saves", {save_state(2), save_state(3), save_state(4), save_state(5), close_pool()}},
+       {write_word("r", 1, 50), transact({{0, 20}, {1, 21}, {2, 22}, {3, 23}}), transact({{0, 30}, {3, 31}}, false),
+        transact({{0, 40}, {0, 41}, {1, 42}}), write_word("r", 0, 43), close_pool()}},
+      {"saves",
+       {save_state("c", 3, 1600), save_state("c", 4, 40), save_state("c", 5, 3000), save_state("c", 6, 900),
+        close_pool()}},
   };
   return all;
 }

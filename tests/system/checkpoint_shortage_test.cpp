@@ -15,14 +15,14 @@
 #include <thread>
 #include <vector>
 
-#include "../minimum.hpp"
-#include "../shortage.hpp"
 #include "checkpoint/blocks.hpp"
 #include "holdfast/checkpoint.hpp"
 #include "holdfast/log.hpp"
 #include "holdfast/region.hpp"
 #include "holdfast/table.hpp"
+#include "minimum.hpp"
 #include "proof/recorder.hpp"
+#include "shortage.hpp"
 
 namespace holdfast::proof {
 namespace {
