@@ -4,6 +4,7 @@
 #include <linux/membarrier.h>
 
 #include <algorithm>
+#include <new>
 #include <thread>
 
 #include "holdfast/error.hpp"
@@ -95,14 +96,21 @@ void Core::tell(Member& member, std::int64_t items) {
   member.told.store(items, std::memory_order_relaxed);
 }
 
-std::shared_ptr<Core::Move> Core::begin_move(const View* from, std::uint64_t lines, bool drops) {
-  auto move = std::make_shared<Move>();
-  move->from = from;
-  move->drops = drops;
-  MemoryChoice lazily = choice_;
-  lazily.populate = false;  // the movers touch its pages at the same time
-  move->to = std::make_unique<View>(format_, lines, seed_, lazily, ++views_);
-  return move;
+/// Null: there is no memory for it, neither of the system nor of the allocator. Never throws: its callers are in the old view, and
+/// others wait for them.
+std::shared_ptr<Core::Move> Core::begin_move(const View* from, std::uint64_t lines, bool drops) noexcept {
+  try {
+    auto move = std::make_shared<Move>();
+    move->from = from;
+    move->drops = drops;
+    MemoryChoice lazily = choice_;
+    lazily.populate = false;  // the movers touch its pages at the same time
+    move->to = std::make_unique<View>(format_, lines, seed_, lazily, ++views_);
+    return move;
+  } catch (const NoSpace&) {
+  } catch (const std::bad_alloc&) {
+  }
+  return nullptr;
 }
 
 Core::Change Core::change_view(Member& member, const View* view, std::uint64_t lines, bool drops) {
@@ -123,11 +131,8 @@ Core::Change Core::change_view(Member& member, const View* view, std::uint64_t l
         const auto slots = static_cast<std::int64_t>(now * format_.items_a_line());
         lines = roughly_.load(std::memory_order_relaxed) * 2 < slots ? now : now * 2;
       }
-      try {
-        move_ = begin_move(view, lines, drops);
-      } catch (const NoSpace&) {
-        return Change::none;
-      }
+      move_ = begin_move(view, lines, drops);
+      if (!move_) return Change::none;
       change = Change::began;
     }
     move = move_;
@@ -198,12 +203,10 @@ void Core::end_move(const Member& member, const std::shared_ptr<Move>& move) {
 void Core::begin_anew(Move& move) {
   const std::uint64_t lines = move.to->geometry.lines() * 2;
   move.to.reset();
-  try {
-    move_ = begin_move(move.from, lines, move.drops);
-  } catch (const NoSpace&) {
-    mover_.thaw(*move.from, 0, move.from->all_lines());
-    move.lost = true;
-  }
+  move_ = begin_move(move.from, lines, move.drops);
+  if (move_) return;
+  mover_.thaw(*move.from, 0, move.from->all_lines());
+  move.lost = true;
 }
 
 void Core::wait_for_readers(const Member* but, const View* of) const {

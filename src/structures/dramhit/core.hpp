@@ -132,7 +132,7 @@ class Core {
   void tell(Member& member, std::int64_t items);
   enum class Change : std::uint8_t { none, joined, began };
   Change change_view(Member& member, const View* view, std::uint64_t lines, bool drops);
-  std::shared_ptr<Move> begin_move(const View* from, std::uint64_t lines, bool drops);
+  std::shared_ptr<Move> begin_move(const View* from, std::uint64_t lines, bool drops) noexcept;
   void work(Move& move);
   void begin_anew(Move& move);
   void end_move(const Member& member, const std::shared_ptr<Move>& move);

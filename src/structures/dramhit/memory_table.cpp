@@ -2,6 +2,10 @@
 #include "holdfast/memory_table.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <new>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -85,9 +89,12 @@ MemoryTable::Impl::Borrowed::Borrowed(Impl& impl) : impl_(impl) {
     if (!impl.lanes_.empty()) {
       lane_ = std::move(impl.lanes_.back());
       impl.lanes_.pop_back();
+      return;
     }
+    impl.lanes_.reserve(impl.made_ + 1);  // it can be given back without memory
+    ++impl.made_;
   }
-  if (!lane_) lane_ = impl.engine.lane(impl.core, impl.depth);
+  lane_ = impl.engine.lane(impl.core, impl.depth);
 }
 
 MemoryTable::Impl::Borrowed::~Borrowed() {
@@ -95,13 +102,22 @@ MemoryTable::Impl::Borrowed::~Borrowed() {
   impl_.lanes_.push_back(std::move(lane_));
 }
 
+/// What a batch needs of memory before its first row runs: then no row fails for want of it.
+struct MemoryTable::Impl::Spread {
+  Spread(Impl& impl, std::size_t rows) : lane(impl), left(rows < 2 * kLeastRows ? 0 : impl.workers.threads(), false) {}
+  Borrowed lane;           ///< the caller's
+  std::vector<char> left;  ///< the parts whose threads found no memory for a lane, which the caller's then runs
+};
+
 BatchResult MemoryTable::Impl::run(const Batch& batch) {
   const bool reads_only = !dramhit::check_batch(batch, format).changes();
+  std::optional<Spread> spread;
+  if (!delegation || reads_only) spread.emplace(*this, batch.size);
   BatchResult result;
   std::size_t begin = batch.from;
   while (begin < batch.size && !result.stopped) {
     const std::size_t end = in_pieces(batch) ? std::min(batch.size, begin + kRowsAStop) : batch.size;
-    run_rows(batch, reads_only, begin, end, result);
+    run_rows(batch, reads_only, begin, end, spread ? &*spread : nullptr, result);
     begin = end;
     result.stopped = begin < batch.size && stops_after(batch, begin);
   }
@@ -122,40 +138,55 @@ BatchResult MemoryTable::Impl::run(const Batch& batch) {
 }
 
 void MemoryTable::Impl::run_rows(const Batch& batch, bool reads_only, std::size_t begin, std::size_t end,
-                                 BatchResult& result) {
+                                 Spread* spread, BatchResult& result) {
   const std::size_t n = end - begin;
   std::mutex adding;
-  if (delegation && !reads_only) {
-    delegation->run([&](unsigned part, dramhit::Lane& lane) {
+  const auto add = [&](const dramhit::Results& results) {
+    const std::lock_guard lock(adding);
+    for (unsigned i = 0; i < kStatuses; ++i) result.count[i] += results.count[i];
+  };
+  if (spread == nullptr) {
+    const auto run_part = [&](unsigned part, dramhit::Lane& lane) {
       dramhit::Rows rows = rows_of(batch, begin, end);
       rows.part = part;
       rows.parts = delegation->partitions();
       dramhit::Results results = results_of(batch);
       lane.submit(rows, results);
       lane.flush(results);
-      const std::lock_guard lock(adding);
-      for (unsigned i = 0; i < kStatuses; ++i) result.count[i] += results.count[i];
-    });
-    return;
+      add(results);
+    };
+    return delegation->run(std::cref(run_part));
   }
-  workers.run(static_cast<unsigned>(std::clamp<std::size_t>(n / kLeastRows, 1, workers.threads())),
-              [&](unsigned part, unsigned parts) {
-                dramhit::Rows rows = rows_of(batch, begin, end);
-                rows.reads_only = reads_only && batch.ops == nullptr;  // else each row has its own answer
-                if (reads_only || batch.unique) {                      // any thread may run any row
-                  rows.next = begin + n * part / parts;
-                  rows.end = begin + n * (part + 1) / parts;
-                } else {  // all that is about one key goes to one thread, in array order
-                  rows.part = part;
-                  rows.parts = parts;
-                }
-                dramhit::Results results = results_of(batch);
-                const Borrowed lane(*this);
-                lane->submit(rows, results);
-                lane->flush(results);
-                const std::lock_guard lock(adding);
-                for (unsigned i = 0; i < kStatuses; ++i) result.count[i] += results.count[i];
-              });
+  const auto run_part = [&](unsigned part, unsigned parts, dramhit::Lane& lane) {
+    dramhit::Rows rows = rows_of(batch, begin, end);
+    rows.reads_only = reads_only && batch.ops == nullptr;  // else each row has its own answer
+    if (reads_only || batch.unique) {                      // any thread may run any row
+      rows.next = begin + n * part / parts;
+      rows.end = begin + n * (part + 1) / parts;
+    } else {  // all that is about one key goes to one thread, in array order
+      rows.part = part;
+      rows.parts = parts;
+    }
+    dramhit::Results results = results_of(batch);
+    lane.submit(rows, results);
+    lane.flush(results);
+    add(results);
+  };
+  std::atomic<unsigned> of_parts{0};  // not 0: some are left
+  const auto work = [&](unsigned part, unsigned parts) {
+    if (part == 0) return run_part(part, parts, *spread->lane);
+    try {
+      const Borrowed lane(*this);
+      run_part(part, parts, *lane);
+    } catch (const std::bad_alloc&) {  // of the lane: rows need no memory
+      spread->left[part] = true;
+      of_parts = parts;
+    }
+  };
+  workers.run(static_cast<unsigned>(std::clamp<std::size_t>(n / kLeastRows, 1, workers.threads())), std::cref(work));
+  for (unsigned part = 1; part < of_parts; ++part) {
+    if (std::exchange(spread->left[part], false)) run_part(part, of_parts, *spread->lane);
+  }
 }
 
 std::size_t MemoryTable::Impl::export_batch(std::uint64_t& cursor, std::byte* keys, std::byte* values, std::size_t n) {

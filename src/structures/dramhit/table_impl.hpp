@@ -40,7 +40,7 @@ class MemoryTable::Impl final : dramhit::StandsStill {
     ~Borrowed();
     Borrowed(const Borrowed&) = delete;
     Borrowed& operator=(const Borrowed&) = delete;
-    dramhit::Lane* operator->() const { return lane_.get(); }
+    dramhit::Lane& operator*() const { return *lane_; }
 
    private:
     Impl& impl_;
@@ -49,10 +49,13 @@ class MemoryTable::Impl final : dramhit::StandsStill {
 
   void stand_still() override;
   void go_on(bool in_child) override;
-  void run_rows(const Batch& batch, bool reads_only, std::size_t begin, std::size_t end, BatchResult& result);
+  struct Spread;
+  void run_rows(const Batch& batch, bool reads_only, std::size_t begin, std::size_t end, Spread* spread,
+                BatchResult& result);
 
-  std::mutex mutex_;  // over lanes_; held while the process forks
+  std::mutex mutex_;  // over what follows; held while the process forks
   std::vector<std::unique_ptr<dramhit::Lane>> lanes_;
+  std::size_t made_ = 0;  ///< lanes, at most; `lanes_` has space for all of them
 };
 
 namespace dramhit {
