@@ -36,7 +36,7 @@ class ObjectNotFound : public Error {
 class ObjectExists : public Error {
   using Error::Error;
 };
-/// The object is open in this process: it opens once at a time, and is not dropped or replaced meanwhile.
+/// The object, or the whole pool, is open in this process: it opens once at a time, and is not dropped or replaced meanwhile.
 class ObjectInUse : public Error {
   using Error::Error;
 };

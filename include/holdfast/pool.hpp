@@ -134,9 +134,9 @@ struct PoolOptions {
 class Pool {
  public:
   /// Makes an empty pool, which its owner alone may use. It begins small, and grows.
-  /// Throws PoolExists, PoolInUse (overwriting an open one), NoSpace, MediumError.
+  /// Throws PoolExists, PoolInUse, ObjectInUse (overwriting an open one), NoSpace, MediumError.
   static Pool create(const std::string& path, bool overwrite = false);
-  /// Throws PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, MediumError.
+  /// Throws PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, MediumError.
   static Pool open(const std::string& path, const PoolOptions& options = {});
 
   /// Makes a table. With `overwrite` it takes the place of a table of that name in one commit: after a crash one or the other
@@ -157,7 +157,7 @@ class Pool {
   /// Copies all objects, at one moment, into a new pool file on any medium: readable by its owner alone, closed, clean, with an
   /// id of its own. The file has its name only when it is whole and on its device. Searches go on meanwhile; all that changes a
   /// table of the pool, and `sync`, `check` and `close`, wait until all is copied. docs/durability.md, "Snapshots".
-  /// Throws PoolExists, PoolInUse, NoSpace, MediumError, SystemError, TableClosed; then there is no file.
+  /// Throws PoolExists, PoolInUse, ObjectInUse, NoSpace, MediumError, SystemError, TableClosed; then there is no file.
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});
   /// Verifies every object; tables that are not open are opened for it. Sums over all, with their names before what is wrong.
   CheckReport check();

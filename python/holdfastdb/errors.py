@@ -39,7 +39,7 @@ class ObjectExists(Error):
 
 
 class ObjectInUse(Error):
-    """The object is open in this process: it opens once at a time, and is not dropped or replaced meanwhile."""
+    """The object, or the whole pool, is open in this process: it opens once at a time and is not replaced meanwhile."""
 
 
 class PoolCorrupt(Error):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from . import _native
-from .errors import InvalidArgument, InvalidType
+from .errors import Error, InvalidArgument, InvalidType, NoSpace
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def check(path: str | os.PathLike[str], repair: bool = False, name: str | None =
 
     Raises
     ------
-    PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, PowerLost, ObjectNotFound
+    PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, PowerLost, ObjectNotFound
     """
     return report_from(_native.check(path_text(path), bool(repair), "" if name is None else name_of(name)))
 
@@ -223,3 +225,43 @@ def cuda_devices() -> tuple[int, str]:
     """How many GPUs this build can use, and the reason if there is none."""
     count, why = _native.cuda_devices()
     return int(count), str(why)
+
+
+def no_space(what: str, path: str) -> NoSpace:
+    """The error for rows that found no space in the table with this `path`, which may be "POOL:NAME", or in memory."""
+    pool, name = (path, "") if Path(path).exists() else (path.rpartition(":")[0], path.rpartition(":")[2])
+    try:
+        file, medium = Path(pool).stat(), os.statvfs(pool)
+    except OSError:
+        return NoSpace(f"{what} found no space in {path}: give it a larger capacity, or let it grow")
+    if limit := _full_heap(pool, name):
+        return NoSpace(
+            f"{what} found no space in {path}: its values have all of the max_bytes={limit:,} it was created with. "
+            "Erase keys, or create a table with a larger max_bytes and load a dump of this one into it"
+        )
+    free, size = medium.f_bavail * medium.f_frsize, medium.f_blocks * medium.f_frsize
+    return NoSpace(
+        f"{what} found no space in {path}: the pool has {_size(file.st_size)}, and its medium, of {_size(size)}, has "
+        f"{_size(free)} free. Free space there, raise a quota or limit of file sizes that is less, or erase keys; or "
+        "copy the pool to a larger medium with `holdfast snapshot`. Then run it again; all other rows stand"
+    )
+
+
+def _full_heap(pool: str, name: str) -> int:
+    """The most that the table's values may take, if they do."""
+    with suppress(Error):
+        for found in _native.inspect(pool)["objects"]:
+            table = found["table"]
+            if table is None or name not in ("", found["name"]) or not table["max_bytes"]:
+                continue
+            if (table["cells"] + 1) * table["cell_bytes"] > table["max_bytes"]:
+                return int(table["max_bytes"])
+    return 0
+
+
+def _size(count: int) -> str:
+    """In units of 2**10, with three digits."""
+    amount, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while amount >= 1000 and len(units) > 1:
+        amount, units = amount / 1024, units[1:]
+    return f"{amount:.3g} {units[0]}"

@@ -13,8 +13,8 @@ from ._native import MemoryTable as NativeMemoryTable
 from ._native import Table as NativeTable
 from .checked import MOST, whole
 from .contents import exported, plain
-from .errors import Error, InvalidArgument, InvalidType, NoSpace, ObjectExists
-from .inspection import name_of, path_text
+from .errors import Error, InvalidArgument, InvalidType, ObjectExists
+from .inspection import name_of, no_space, path_text
 from .libraries import HOST
 from .operands import TableShape
 from .options import CreateOptions, WorkOptions, create_options
@@ -34,7 +34,7 @@ def _all_fit(statuses: Any, items: int, where: str) -> None:
     """Raises NoSpace where a row of a copy found none."""
     refused = int(np.count_nonzero(statuses == Status.NO_SPACE))
     if refused:
-        raise NoSpace(f"of {items:,} items {refused:,} or more found no room in {where}: give it more, or let it grow")
+        raise no_space(f"of {items:,} items {refused:,} or more", where)
 
 
 class MemoryTable(Sized):

@@ -48,7 +48,7 @@ class Pool:
 
         Raises
         ------
-        PoolExists, PoolInUse, NoSpace, MediumError
+        PoolExists, PoolInUse, ObjectInUse, NoSpace, MediumError
         """
         text = path_text(path)
         return cls._wrap(NativePool.create(text, bool(overwrite)), text, "r+")
@@ -67,7 +67,7 @@ class Pool:
 
         Raises
         ------
-        PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, MediumError
+        PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, MediumError
         """
         mode, text = mode_of(mode, "pool"), path_text(path)
         return cls._wrap(NativePool.open(text, mode == "r", bool(salvage)), text, mode)
@@ -185,7 +185,7 @@ class Pool:
 
         Raises
         ------
-        PoolExists, PoolInUse, NoSpace, MediumError, TableClosed
+        PoolExists, PoolInUse, ObjectInUse, NoSpace, MediumError, TableClosed
         """
         most = whole("threads", threads, 0, 1 << 16)
         taken = self._native.snapshot(

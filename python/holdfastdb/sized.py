@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InvalidArgument, InvalidType, NoSpace
+from .errors import InvalidArgument, InvalidType
+from .inspection import no_space
 from .operands import Key
 from .operations import Operations
 from .status import Status
@@ -44,7 +45,7 @@ class Sized(Operations):
         """Adds the key with its value, or replaces the value, as `insert_or_assign` does. Raises NoSpace."""
         keys, row = _one_key(key, "insert_or_assign(keys, values)"), _one_row(value)
         if self.insert_or_assign(keys, row)[0] == Status.NO_SPACE:
-            raise NoSpace(f"the key {key!r} found no room in {self._shape.path}: give it more, or let it grow")
+            raise no_space(f"the key {key!r}", self._shape.path)
 
     def __delitem__(self, key: Key) -> None:
         """Removes the key, as `erase` does. Raises KeyError if it is absent."""

@@ -9,12 +9,13 @@ from typing import Any, Literal, NoReturn, Unpack, overload
 
 from ._native import CreateOptions as NativeCreateOptions
 from ._native import OpenOptions as NativeOpenOptions
+from ._native import Pool as NativePool
 from ._native import Table as NativeTable
-from ._native import default_capacity
+from ._native import default_capacity, table_name
 from .checked import MOST, function_of, whole
 from .column import Column
 from .contents import Contents
-from .errors import InvalidType, PoolExists, PoolNotFound, TableClosed
+from .errors import InvalidType, ObjectExists, ObjectNotFound, PoolExists, PoolNotFound, TableClosed
 from .inspection import CheckReport, SnapshotReport, path_text, report_from
 from .libraries import HOST
 from .operands import TableShape
@@ -33,10 +34,21 @@ _ATTEMPTS = 3
 """To open or create a pool that others create and remove meanwhile."""
 
 
+def _create_in(path: str, created: NativeCreateOptions) -> NativeTable:
+    """The table in a pool whose objects were all dropped."""
+    return NativePool.open(path, False, False).create_table(table_name, created)
+
+
 def _open_or_create(path: str, opened: NativeOpenOptions, created: NativeCreateOptions) -> NativeTable:
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             return NativeTable.open(path, opened)
+        except ObjectNotFound:
+            try:
+                return _create_in(path, created)
+            except ObjectExists:  # somebody else was faster
+                if attempt == _ATTEMPTS:
+                    raise
         except PoolNotFound:
             try:
                 return NativeTable.create(path, created, None)
@@ -159,7 +171,7 @@ class Table(Sized, Contents):
 
         Raises
         ------
-        InvalidArgument, PoolExists, PoolInUse, NoSpace, MediumError, DeviceError
+        InvalidArgument, PoolExists, PoolInUse, ObjectInUse, NoSpace, MediumError, DeviceError
         """
         text = path_text(path)
         native = NativeTable.create(text, create_options(key, value, capacity, device, overwrite, **options), None)
@@ -196,8 +208,9 @@ class Table(Sized, Contents):
         mode
             "r+" to change the table (one process at a time), "r" to read it (together with other readers).
         create
-            Create the pool if there is none, with `key`, `value` and the options of `Table.create`. If there is one it
-            is opened as it is; only `key` and `value`, where given, must agree. Not with mode="r".
+            Create the pool if there is none, or the table if the pool has no object, with `key`, `value` and the
+            options of `Table.create`. A table that is there is opened as it is; only `key` and `value`, where given,
+            must agree. Not with mode="r".
         key, value
             Bytes of keys and values that the pool must have, or `bytes`, if given.
         salvage
@@ -208,7 +221,10 @@ class Table(Sized, Contents):
         ------
         InvalidArgument
             The pool has several objects, which the message names: `Pool.open(path).table(name)` opens one.
-        PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, PoolMismatch, PowerLost, MediumError, DeviceError
+        ObjectNotFound
+            The pool has none.
+        PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, PoolMismatch, PowerLost, MediumError,
+        DeviceError
         """
         mode, text = mode_of(mode, "table"), path_text(path)
         if not create:
@@ -330,7 +346,7 @@ class Table(Sized, Contents):
 
         Raises
         ------
-        PoolExists, PoolInUse, NoSpace, MediumError
+        PoolExists, PoolInUse, ObjectInUse, NoSpace, MediumError
         """
         progress = function_of(progress)
         taken = self._native.snapshot(path_text(path), bool(overwrite), whole("threads", threads, 0, 1 << 16), progress)

@@ -187,6 +187,7 @@ void bind_table(nb::module_& module) {
       .def(nb::new_(&open_options), "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a,
            "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a,
            "value_memory"_a.none(), "cache_policy"_a);
+  module.attr("table_name") = kTableName;
   module.attr("default_capacity") = CreateOptions{}.shape.capacity;
   nb::class_<HeldTable> table(module, "Table");
   bind_run(table);

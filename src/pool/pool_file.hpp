@@ -54,7 +54,7 @@ class HeaderMemory {
 /// (`require_whole`).
 class PoolFile {
  public:
-  /// Opens one. Throws PoolNotFound, PoolInUse, PoolCorrupt, PoolVersion, MediumError.
+  /// Opens one. Throws PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, MediumError.
   static std::shared_ptr<PoolFile> open(const std::string& path, Access access);
   ~PoolFile();
 
@@ -152,7 +152,7 @@ class NewPool {
  public:
   /// Makes an empty pool, readable by its owner alone (0600). An unlinked file (a memfd, by /proc/self/fd/N) has no name to take
   /// over: an empty one is filled in place, and another one is not replaced.
-  /// Throws PoolExists, PoolInUse (overwriting an open one), NoSpace, MediumError.
+  /// Throws PoolExists, PoolInUse, ObjectInUse (overwriting an open one), NoSpace, MediumError.
   NewPool(const std::string& path, bool overwrite);
   ~NewPool();
   NewPool(const NewPool&) = delete;

@@ -11,7 +11,7 @@ namespace holdfast::memory {
 /// What has the name is locked, if it may be replaced, until the new file has it.
 class PoolName {
  public:
-  /// Throws PoolExists (without `overwrite`, or what is there is no pool), PoolInUse, MediumError (no regular file, or one that
+  /// Throws PoolExists (without `overwrite`, or what is there is no pool), PoolInUse, ObjectInUse, MediumError (no regular file, or one that
   /// has no name in a folder).
   PoolName(const std::string& path, bool overwrite);
 

@@ -30,7 +30,7 @@ class Snapshot {
   /// Asked on the calling thread, at least before and after copying, with the bytes done and in all; false: stop.
   using Progress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
 
-  /// Makes the file under a temporary name. Throws PoolExists, PoolInUse (overwriting an open pool), MediumError, NoSpace.
+  /// Makes the file under a temporary name. Throws PoolExists, PoolInUse, ObjectInUse (overwriting an open pool), MediumError, NoSpace.
   Snapshot(const std::string& path, bool overwrite);
 
   /// Copies the pool with `threads` threads (0: as many as keep a fast disk busy); `open`: those of its objects that are open,

@@ -273,6 +273,10 @@ Table Table::open(const std::string& path, const OpenOptions& options) {
   const PoolOptions how{.read_only = options.read_only, .salvage = options.salvage};
   auto impl = std::make_shared<Pool::Impl>(memory::PoolFile::open(path, access_for(how)), how);
   const auto directory = impl->file()->directory();
+  if (directory->objects.empty()) {
+    throw ObjectNotFound(path + " is a pool without objects: create a table in it (Pool::create_table, or in Python " +
+                         "Table.open(path, create=True))");
+  }
   if (directory->objects.size() != 1) {
     throw InvalidArgument(path + " has " + table::names_in(*directory) +
                           ": open it as a pool, and one of its tables by name (on the command line POOL:NAME)");

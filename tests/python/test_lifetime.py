@@ -133,7 +133,7 @@ def test_read_only(folder: Path) -> None:
             with pytest.raises(hf.ReadOnly, match="r\\+"):
                 call()
         assert table.apply(["find"], [1])[0].tolist() == [Status.FOUND]
-        with pytest.raises(hf.PoolInUse):
+        with pytest.raises(hf.ObjectInUse, match=r"for reading in this process: close it first, or .* mode=\"r\""):
             Table.open(path, device="cpu")
     assert path.read_bytes() == before
 
@@ -142,6 +142,16 @@ def test_one_writer_at_a_time(folder: Path) -> None:
     path = folder / "x.hold"
     fill(path, "cpu")
     with Table.open(path, device="cpu"):
+        for act in (
+            lambda: Table.open(path, device="cpu"),
+            lambda: Table.open(path, device="cpu", create=True),
+            lambda: Table.open(path, device="cpu", mode="r"),
+            lambda: Table.create(path, device="cpu", overwrite=True),
+            lambda: hf.Pool.open(path),
+            lambda: hf.Checkpoint(path),
+        ):
+            with pytest.raises(hf.ObjectInUse, match=rf"^{path} is open for writing in this process: use that table"):
+                act()
         for mode in ("r", "r+"):
             child = in_child("hf.Table.open(sys.argv[1], device='cpu', mode=sys.argv[2])", path, mode)
             assert "holdfastdb.PoolInUse" in child.stderr and f"process {os.getpid()}" in child.stderr

@@ -148,7 +148,7 @@ def test_what_does_not_fit_is_an_error_and_not_a_loss(folder: Path) -> None:
     keys = np.arange(20_000, dtype=np.uint64)
     with hf.Table.create(folder / "large.hold", device="cpu") as durable:
         durable.insert(keys, keys)
-        with pytest.raises(hf.NoSpace, match=r"of 20,000 items .* no room"):
+        with pytest.raises(hf.NoSpace, match=r"of 20,000 items .* no space"):
             hf.MemoryTable.from_table(durable, capacity=100, grows=False)
     with hf.Table.create(folder / "text.hold", bytes, bytes, device="cpu") as text:
         with pytest.raises(hf.InvalidArgument, match="any length"):
@@ -203,7 +203,7 @@ def test_to_table_leaves_what_was_there_if_it_fails(
     if overwrite:
         with old() as there:
             there.insert([7], [8])
-            with pytest.raises(hf.ObjectInUse if pool else hf.PoolInUse):
+            with pytest.raises(hf.ObjectInUse):
                 carry()
         as_before()
     with pytest.raises(hf.InvalidArgument, match="slots"):

@@ -105,7 +105,7 @@ ERRORS: list[tuple[str, type[Exception], str, Callable[[Pool], Any]]] = [
     ("option", TypeError, "slot", lambda p: p.create_table("x", slot=3)),  # type: ignore[call-arg]
     ("progress", hf.InvalidType, "progress", lambda p: p.snapshot("x", progress=3)),  # type: ignore[arg-type]
     ("snapshot of itself", hf.PoolExists, "exists already", lambda p: p.snapshot(p.path)),
-    ("opened twice", hf.PoolInUse, "is open for writing", lambda p: Pool.open(p.path)),
+    ("opened twice", hf.ObjectInUse, "is open for writing", lambda p: Pool.open(p.path)),
 ]  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def test_what_is_no_pool(folder: Path, path: Path) -> None:
     with pytest.raises(hf.PoolCorrupt):
         Pool.open(folder / "x.hold")
     Pool.create(path, overwrite=True).close()
-    with pytest.raises(hf.InvalidArgument, match="has no object"):
+    with pytest.raises(hf.ObjectNotFound, match="without objects: create a table"):
         Table.open(path)
 
 
@@ -176,7 +176,7 @@ def test_many_read_and_nobody_writes(path: Path) -> None:
             with pytest.raises(hf.ReadOnly, match="read"):
                 act()
         assert a.check().items == 2000
-        with pytest.raises(hf.PoolInUse):
+        with pytest.raises(hf.ObjectInUse):
             Pool.open(path)
     with Pool.open(path) as pool:
         reader = pool.table("one", mode="r")
@@ -192,7 +192,7 @@ def test_whichever_handle_goes_last_closes(path: Path) -> None:
     del pool
     gc.collect()
     fill(one, 5)  # the table keeps the pool open
-    with pytest.raises(hf.PoolInUse):
+    with pytest.raises(hf.ObjectInUse):
         Pool.open(path)
     del one
     gc.collect()

@@ -117,7 +117,7 @@ def test_refusals(device: str, make: Make, tmp_path: Path) -> None:
     there.write_text("precious")
     with pytest.raises(hf.PoolExists, match="exists already"):
         table.snapshot(there)
-    with pytest.raises(hf.PoolInUse):
+    with pytest.raises(hf.ObjectInUse):
         table.snapshot(table.path, overwrite=True)
     with pytest.raises(hf.MediumError, match="folder"):
         table.snapshot(tmp_path / "no" / "s.hold")

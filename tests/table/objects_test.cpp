@@ -126,7 +126,7 @@ TEST_P(Objects, EachOpensOnceAtATime) {
   CreateOptions over = sizes(8, 16);
   over.overwrite = true;
   expect_error<ObjectInUse>([&] { pool.create_table("one", over); }, "cannot be replaced");
-  expect_error<PoolInUse>([&] { Pool::open(path); }, "is open for writing");
+  expect_error<ObjectInUse>([&] { Pool::open(path); }, "is open for writing in this process");
   one.close();
   EXPECT_EQ(open_table(pool, "one").value_bytes(), 8u);
   EXPECT_EQ(pool.create_table("one", over).value_bytes(), 16u) << "the handle above is gone";
@@ -190,7 +190,7 @@ TEST_P(Objects, AreRenamedReplacedAndDropped) {
   EXPECT_TRUE(names().empty());
   EXPECT_EQ(fs::file_size(path), empty) << "the file is as small as before";
   pool.close();
-  expect_error<InvalidArgument>([&] { Table::open(path); }, "has no object");
+  expect_error<ObjectNotFound>([&] { Table::open(path); }, "without objects: create a table");
 }
 
 TEST_P(Objects, ThePathAloneNamesAnOnlyTable) {

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..errors import InvalidArgument
+from ..inspection import no_space
 from ..status import Status
 from .output import AsJson, as_hex, describe_value, emit, parse_key, parse_string, parse_value, plain_key, show, size_of
 from .targets import TablePath, opened
@@ -72,13 +73,13 @@ def put(
         row = parse_string(value, is_hex) if table.any_length else parse_value(value, is_hex, table.value_bytes)
         statuses = (table.insert if only_new else table.insert_or_assign)([wanted], row)
     status = Status(int(statuses[0]))
+    if status is Status.NO_SPACE:
+        raise no_space(f"the key {key}", table.path)
     emit(
         as_json,
         {"path": str(target), "key": plain_key(wanted), "status": status.name.lower()},
         f"{key}: {_words(status)}",
     )
-    if status is Status.NO_SPACE:
-        raise typer.Exit(2)
     if status is Status.EXISTS:
         raise typer.Exit(1)
 

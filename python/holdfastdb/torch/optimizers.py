@@ -11,7 +11,8 @@ from torch import Tensor
 from .._native import step_adagrad
 from ..batch import update_rows
 from ..column import Column
-from ..errors import InvalidArgument, InvalidType, NoSpace
+from ..errors import InvalidArgument, InvalidType
+from ..inspection import no_space
 from ..libraries import HOST, TorchLibrary, device_number
 from ..status import Status
 from .rows import Rows
@@ -21,14 +22,12 @@ _NO_SPACE = int(Status.NO_SPACE)  # no greater one comes of a whole batch
 
 
 def refuse_no_space(statuses: Tensor, path: Any, what: str) -> None:
-    """Raises NoSpace with the number of rows that found no room. In GPU memory it waits for the statuses."""
+    """Raises NoSpace with the number of rows that found no space. In GPU memory it waits for the statuses."""
     if statuses.numel() == 0 or statuses.max().item() < _NO_SPACE:  # one launch, in the common case
         return
     lost = int((statuses == _NO_SPACE).sum())
     if lost:
-        raise NoSpace(
-            f"{path} has no room: {lost:,} of {statuses.numel():,} rows {what}; free space on its medium, or erase keys"
-        )
+        raise no_space(f"{lost:,} of {statuses.numel():,} rows {what}, which", path)
 
 
 class _Optimizer(torch.optim.Optimizer):

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Error, InvalidArgument, InvalidType, NoSpace
-from ..inspection import path_text
+from ..errors import Error, InvalidArgument, InvalidType
+from ..inspection import no_space, path_text
 from ..status import Status
 from ..table import Table
 from .columns import ANY
@@ -112,10 +112,7 @@ class _Load:
             statuses = (self.table.insert if only_new else self.table.insert_or_assign)(rows.keys, values)
             counts = np.bincount(statuses, minlength=len(Status))
             if missing := int(counts[Status.NO_SPACE]):
-                raise NoSpace(
-                    f"{self.table.path} has no room for {missing:,} rows of {report.source}: make room on its medium, "
-                    "and resume; what was loaded stays"
-                )
+                raise no_space(f"{missing:,} rows of {report.source}", self.table.path)
             report.rows += len(rows.keys)
             report.inserted += int(counts[Status.INSERTED])
             report.updated += int(counts[Status.UPDATED])

@@ -76,6 +76,14 @@ bool try_lock(const File& file, LockKind kind) {
                   ". Close it there, or open it here with mode=\"r\".");
 }
 
+[[noreturn]] void throw_own(const File& file, bool writes) {
+  if (writes) {
+    throw ObjectInUse(file.path() + " is open for writing in this process: use that table or pool, or close it first.");
+  }
+  throw ObjectInUse(file.path() +
+                    " is open for reading in this process: close it first, or open it again with mode=\"r\".");
+}
+
 std::string describe(const ProcessId& process) {
   if (process.pid == 0) return "another process";
   return "process " + std::to_string(process.pid) + " (" + printable(command_of(process.pid)) + ")";
@@ -95,6 +103,7 @@ void take_lock(const File& file, LockKind kind) {
       std::this_thread::sleep_for(1ms);
       continue;
     }
+    if (holder.pid == getpid()) throw_own(file, note || locker.writes);
     if (note) throw_written(file, describe(*note), life);
     if (locker.writes) throw_written(file, describe(locker.process), life);
     throw_read(file, describe(locker.process));

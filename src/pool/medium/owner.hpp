@@ -44,7 +44,8 @@ std::string describe(const OwnerNote& note);
 enum class LockKind { exclusive, shared };
 
 /// Locks the file, and waits until a process that had it open for writing and is dying has wholly exited: its GPU may still
-/// be storing (rule 22). The lock ends with the descriptor. Throws PoolInUse, which names the owner.
+/// be storing (rule 22). The lock ends with the descriptor. Throws PoolInUse, which names the owner, or
+/// ObjectInUse if that is this process.
 void lock(const File& file, LockKind kind);
 
 /// Opens and locks the file that has the name, even if another one took the name between the two. Throws as File::open and lock.

@@ -124,7 +124,7 @@ def test_a_pool_that_is_missing_or_another(ranks: Ranks, tmp_path: Path) -> None
     other.write_bytes((tmp_path / "0.hold").read_bytes())
     assert "another save, or of another rank" in failure(hf.PoolMismatch, path)
     other.unlink()
-    with hf.Pool.create(other), pytest.raises(hf.PoolInUse):
+    with hf.Pool.create(other), pytest.raises(hf.ObjectInUse):
         steps(tmp_path)
     assert "rank 1 of 2" in failure(hf.PoolMismatch, path)
     other.write_bytes(kept)

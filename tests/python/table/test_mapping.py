@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,9 +81,33 @@ def test_wrong_values(table: Any, value: Any) -> None:
 def test_no_room() -> None:
     table = hf.MemoryTable(capacity=8, grows=False)
     assert hf.Status.NO_SPACE in table.insert(range(200_000), np.arange(200_000))
-    with pytest.raises(hf.NoSpace, match="found no room"):
+    with pytest.raises(hf.NoSpace, match="found no space in the table in memory"):
         for key in range(200_000, 400_000):
             table[key] = key
+
+
+def test_a_full_pool(folder: Path) -> None:
+    """The error says which pool, how full it and its medium are, and what to do."""
+    keys = np.arange(4000, dtype=np.uint64)
+    with hf.Table.create(folder / "t.hold", value=1000, capacity=16, max_bytes=1 << 20, device="cpu") as table:
+        table.insert(keys, np.zeros((4000, 1000), np.uint8))
+        with pytest.raises(
+            hf.NoSpace, match=r"the key 9000 found no space in .*t\.hold: .* max_bytes=1,048,576 .*load a dump"
+        ):
+            table[9000] = bytes(1000)
+    code = """
+import resource, sys, holdfastdb as hf
+with hf.Table.create(sys.argv[1], value=1000, device="cpu") as table:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (32 << 20, resource.RLIM_INFINITY))
+    for key in range(100_000):
+        table[key] = bytes(1000)
+"""
+    full = subprocess.run([sys.executable, "-c", code, folder / "f.hold"], capture_output=True, text=True)
+    said = r"NoSpace: the key [1-9]\d+ found no space in .*f\.hold: the pool has [\d.]+ MiB, and its medium, .* free"
+    assert re.search(said, full.stderr), full.stderr
+    put = [sys.executable, "-m", "holdfastdb", "put", folder / "t.hold", "9000", "x"]
+    failed = subprocess.run(put, capture_output=True, text=True)
+    assert failed.returncode == 2 and "the key 9000 found no space in" in failed.stderr, failed
 
 
 def test_sets_wide_keys_and_any_length(folder: Path) -> None:

@@ -83,6 +83,22 @@ def test_a_lost_race(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(endless.says) == 12
 
 
+def test_a_pool_whose_table_was_dropped(folder: Path) -> None:
+    path = folder / "t.hold"
+    for value in (8, 16):  # the new table may differ from the old one
+        with pytest.raises(hf.PoolNotFound if value == 8 else hf.ObjectNotFound, match="create"):
+            Table.open(path, "cpu")
+        with Table.open(path, "cpu", create=True, value=value) as table:
+            assert table.value_bytes == value and table.path == str(path)
+            table.insert([1], [bytes(value)])
+        with hf.Pool.open(path) as pool:
+            pool.drop(pool.objects[0].name)
+    with hf.Pool.create(folder / "empty.hold"):
+        pass
+    with Table.open(folder / "empty.hold", "cpu", create=True) as table:
+        assert len(table) == 0
+
+
 def test_a_link_to_nothing(folder: Path) -> None:
     (folder / "link.hold").symlink_to(folder / "none.hold")
     with pytest.raises(hf.Error):

@@ -16,7 +16,7 @@ from conftest import PATIENCE_S
 
 import holdfastdb as hf
 
-NATIVE = Path(__file__).resolve().parents[2] / "python" / "native"
+NATIVE = Path(__file__).resolve().parents[3] / "python" / "native"
 
 PROGRAM = """
 import os, sys, threading, time
