@@ -18,7 +18,7 @@ sources := $(shell find CMakeLists.txt cmake include src python bench examples t
 cxx := $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' 2>/dev/null)
 pip_install = python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
 
-.PHONY: help setup build demo test bench kill-test stress proof bars docs format lint clean
+.PHONY: help setup build demo test check bench kill-test stress proof bars docs format lint clean
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo "GPU=ON|OFF|AUTO chooses CUDA; AUTO takes it where nvcc and an NVIDIA GPU are."
@@ -52,6 +52,9 @@ test: .cache/installed-checked-$(GPU) ## every test, bounded; built once, with a
 	ctest --test-dir build/checked --output-on-failure -j $(CMAKE_BUILD_PARALLEL_LEVEL) --no-tests=error
 	python -m pytest -q -n auto --maxprocesses 4 --dist loadfile -m 'not alone' tests/python
 	[[ $(gpu) == OFF ]] || python -m pytest -q -m alone tests/python
+
+check: .cache/setup-done ## DIR=src/pool: builds and runs the tests of that folder, in build/dev
+	@scripts/check $(DIR)
 
 bench: .cache/installed-shipped-$(GPU) ## every CPU benchmark; writes bench/results, docs/img and the documents' figures
 	@python -m bench all
@@ -88,6 +91,7 @@ lint: .cache/setup-done ## layout, ruff, the order of rooms, dead links, words o
 	@clang-format --dry-run -Werror $(cxx)
 	@ruff format --check . && ruff check .
 	@scripts/rooms
+	@scripts/check --list >/dev/null
 	@scripts/raw-calls
 	@scripts/doc-links
 	@scripts/words
