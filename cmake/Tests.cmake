@@ -144,6 +144,9 @@ if(NOT HOLDFAST_SANITIZE)
     "-DCUDA=${CMAKE_CUDA_COMPILER}" "-DARCHITECTURES=${CMAKE_CUDA_ARCHITECTURES}" "-DTOOLKIT=${toolkit}"
     -P "${PROJECT_SOURCE_DIR}/tests/consumer/run_consumer.cmake")
   set_tests_properties(consumer PROPERTIES TIMEOUT 3600 LABELS consumer COST 10)  # first: nothing else may be left to run beside it
+  add_test(NAME consumer.alone COMMAND "${CMAKE_COMMAND}" "-DROOT=${PROJECT_SOURCE_DIR}" "-DWORK=${CMAKE_BINARY_DIR}/alone"
+    "-DCXX=${CMAKE_CXX_COMPILER}" "-DMAKE=${CMAKE_MAKE_PROGRAM}" -P "${PROJECT_SOURCE_DIR}/tests/consumer/alone.cmake")
+  set_tests_properties(consumer.alone PROPERTIES LABELS consumer)
   add_test(NAME consumer.mistakes COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}/tests/consumer"
     "-DINCLUDE=${PROJECT_SOURCE_DIR}/include" "-DWORK=${CMAKE_BINARY_DIR}/mistakes" "-DCXX=${CMAKE_CXX_COMPILER}"
     -P "${PROJECT_SOURCE_DIR}/tests/consumer/mistakes.cmake")

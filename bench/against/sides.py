@@ -108,7 +108,7 @@ def built(name: str, source: Path, device: str, jobs: int) -> Side:
     """Configures and builds a side as it ships. Raises Failed."""
     side = Side(name, source, FOLDER / f"{name}-{device}")
     options = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DHOLDFAST_TESTS=OFF", "-DHOLDFAST_EXAMPLES=OFF",
-               "-DHOLDFAST_PYTHON=ON", f"-DPython_EXECUTABLE={sys.executable}",
+               "-DHOLDFAST_BENCH=ON", "-DHOLDFAST_PYTHON=ON", f"-DPython_EXECUTABLE={sys.executable}",
                f"-DGPU={'ON' if device == 'cuda' else 'OFF'}"]  # fmt: skip
     if device == "cuda":
         options.append(f"-DCMAKE_CUDA_ARCHITECTURES={os.environ.get('ARCH', 'native')}")

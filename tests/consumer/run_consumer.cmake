@@ -19,6 +19,18 @@ run("${CMAKE_COMMAND}" --build "${WORK}/build")
 run("${WORK}/build/consumer" "${WORK}/consumer.hold")
 file(MAKE_DIRECTORY "${WORK}/shop")
 run("${WORK}/build/stock" "${WORK}/shop")
+
+# The same program without CMake, from where the installation was moved to.
+find_program(pkg_config pkg-config REQUIRED)
+file(GLOB_RECURSE file "${WORK}/installed/holdfast.pc")
+string(REPLACE "${WORK}/installed" "${WORK}/moved" file "${file}")
+file(RENAME "${WORK}/installed" "${WORK}/moved")
+get_filename_component(folder "${file}" DIRECTORY)
+execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${folder}" "${pkg_config}" --cflags --libs "holdfast >= 0.1"
+  OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+run("${CXX}" -std=c++20 "${SOURCE}/consumer.cpp" -o "${WORK}/by_pkg_config" ${flags})
+run("${WORK}/by_pkg_config" "${WORK}/by_pkg_config.hold")
 if(TOOLKIT)
   run("${WORK}/build/consumer_kernel" "${WORK}/consumer_kernel.hold")
 endif()
