@@ -38,7 +38,10 @@ enum class ElementType : std::uint32_t {
   c64,
   c128,
   f8_e4m3,
-  f8_e5m2
+  f8_e5m2,
+  f8_e8m0,
+  f8_e4m3fnuz,
+  f8_e5m2fnuz
 };
 unsigned bytes_of(ElementType element);  ///< 0: there is no such type
 const char* name(ElementType element);   ///< as safetensors names it: "F32"

@@ -13,11 +13,22 @@ MOST = (1 << 64) - 1
 """The largest whole number that a 64-bit argument takes."""
 
 
+def shown(value: Any, most: int = 80) -> str:
+    """A value for a message: its `repr`, cut short, and its type where it has none that can be printed."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 1024:
+        return f"{'-' if value < 0 else ''}2**{value.bit_length() - 1} or more"
+    try:
+        text = repr(value)
+    except Exception:
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def whole(name: str, value: Any, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidType(f"{name} is {value!r}, of type {type(value).__name__}: give a whole number")
+        raise InvalidType(f"{name} is {shown(value)}, of type {type(value).__name__}: give a whole number")
     if not least <= value <= most:
-        raise InvalidArgument(f"{name} is {value}: give {least} to {most:,}")
+        raise InvalidArgument(f"{name} is {shown(value)}: give {least} to {most:,}")
     return int(value)
 
 
@@ -28,8 +39,18 @@ def length(name: str, value: Any, most: int, least: int = 0) -> int:
 
 def number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InvalidType(f"{name} is {value!r}, of type {type(value).__name__}: give a number")
-    return float(value)
+        raise InvalidType(f"{name} is {shown(value)}, of type {type(value).__name__}: give a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidArgument(f"{name} is {shown(value)}, more than a floating-point number holds") from None
+
+
+def flag(name: str, value: Any) -> bool:
+    try:
+        return bool(value)
+    except Exception:
+        raise InvalidType(f"{name} is of type {type(value).__name__}: give True or False") from None
 
 
 def pair_of(out: Any) -> tuple[Any, Any]:

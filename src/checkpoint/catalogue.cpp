@@ -17,9 +17,10 @@ struct Kind {
   unsigned bytes;
   const char* name;
 };
-constexpr Kind kKinds[] = {{0, "?"},   {1, "BOOL"}, {1, "U8"},  {1, "I8"},    {2, "U16"},     {2, "I16"},
-                           {4, "U32"}, {4, "I32"},  {8, "U64"}, {8, "I64"},   {2, "F16"},     {2, "BF16"},
-                           {4, "F32"}, {8, "F64"},  {8, "C64"}, {16, "C128"}, {1, "F8_E4M3"}, {1, "F8_E5M2"}};
+constexpr Kind kKinds[] = {
+    {0, "?"},   {1, "BOOL"},  {1, "U8"},      {1, "I8"},      {2, "U16"},     {2, "I16"},         {4, "U32"},
+    {4, "I32"}, {8, "U64"},   {8, "I64"},     {2, "F16"},     {2, "BF16"},    {4, "F32"},         {8, "F64"},
+    {8, "C64"}, {16, "C128"}, {1, "F8_E4M3"}, {1, "F8_E5M2"}, {1, "F8_E8M0"}, {1, "F8_E4M3FNUZ"}, {1, "F8_E5M2FNUZ"}};
 const Kind& kind_of(ElementType element) {
   const auto number = static_cast<std::uint32_t>(element);
   return kKinds[number < std::size(kKinds) ? number : 0];

@@ -15,17 +15,18 @@ import numpy as np
 from .._native import Checkpoint as NativeCheckpoint
 from .._native import SavedState
 from .._native import SaveTicket as NativeTicket
-from ..checked import MOST, whole
-from ..errors import InvalidArgument, ObjectNotFound, PoolNotFound
+from ..checked import MOST, flag, shown, whole
+from ..errors import InvalidArgument, InvalidType, ObjectNotFound, PoolNotFound
 from ..inspection import cuda_devices, name_of, path_text
 from ..libraries import HOST
 from ..options import mode_of
 from ..pool import Pool
 from ..transfer.files import replaceable
 from .drain import Drain
+from .elements import NUMPY, Given, bytes_of, require_array, torch_of, torch_type
 from .gpu import Placed, Streams, may_have_gpu, place_of
-from .safetensors import bytes_of, read, state_of, write
-from .tree import NUMPY, TORCH, Flat, Given, no_collections, rebuild
+from .safetensors import read, state_of, write
+from .tree import Flat, no_collections, rebuild
 
 
 class SaveTicket:
@@ -46,8 +47,18 @@ class SaveTicket:
 
 
 def _require_kind(kind: str) -> None:
-    if kind not in ("numpy", "torch"):
-        raise InvalidArgument(f"kind is {kind!r}: give 'numpy' or 'torch'")
+    if not isinstance(kind, str) or kind not in ("numpy", "torch"):
+        raise InvalidArgument(f"kind is {shown(kind)}: give 'numpy' or 'torch'")
+
+
+def _require_prefixes(prefixes: Sequence[Any]) -> None:
+    for prefix in prefixes:
+        if not isinstance(prefix, str):
+            raise InvalidType(f"a prefix is {shown(prefix)}, of type {type(prefix).__name__}: give the begin of a name")
+        try:
+            prefix.encode()
+        except UnicodeEncodeError:
+            raise InvalidArgument(f"the prefix {shown(prefix)} has surrogates, as no name of an array has") from None
 
 
 class Checkpoint:
@@ -137,7 +148,7 @@ class Checkpoint:
         NoSpace, ObjectInUse, ReadOnly, TableClosed, DeviceError
             The states that were saved stand.
         """
-        step = whole("step", step, 0, MOST)
+        step, wait, stage = whole("step", step, 0, MOST), flag("wait", wait), flag("stage", stage)
         with no_collections():
             return self._save_parts(Flat(state, cuda_devices()[0] if may_have_gpu() else 0), step, wait, stage)
 
@@ -145,7 +156,7 @@ class Checkpoint:
         if flat.place is None:
             return self._save(step, flat.tensors, flat.text, wait)
         streams = Streams(flat.place)
-        ticket = self._save(step, flat.tensors, flat.text, wait, flat.on_gpu, bool(stage), streams.stream)
+        ticket = self._save(step, flat.tensors, flat.text, wait, flat.on_gpu, stage, streams.stream)
         streams.go_on()
         return ticket
 
@@ -192,6 +203,7 @@ class Checkpoint:
             "numpy" or "torch"; NumPy has no 8-bit and 16-bit "brain" floating-point numbers.
         """
         _require_kind(kind)
+        _require_prefixes(prefixes)
         saved = self._restore(list(prefixes))
         return {given[0]: self._array(saved, kind, given) for given in saved.tensors()}
 
@@ -245,6 +257,7 @@ class Checkpoint:
             The states that were saved stand.
         """
         _require_kind(kind)
+        wait = flag("wait", wait)
         source = Path(path_text(path))
         loaded = read(source)
         found, text = state_of(source, loaded, kind)
@@ -298,7 +311,7 @@ class Checkpoint:
     def _save(self, step: int, tensors: list[Given], text: str, wait: bool, *gpu: Any) -> SaveTicket:
         if self._drain is not None:
             self._drain.raise_error()
-        ticket = self._native.save(step, tensors, text, bool(wait), *gpu)
+        ticket = self._native.save(step, tensors, text, wait, *gpu)
         if self._drain is not None:
             self._drain.after(ticket)
         return SaveTicket(ticket)
@@ -316,8 +329,7 @@ class Checkpoint:
 
     def _array(self, saved: SavedState, kind: str, given: Given) -> Any:
         name, element, shape, address = given
-        if kind != "torch" and element not in NUMPY:
-            raise InvalidArgument(f"NumPy has no elements {element}, which {name} has: ask for kind='torch'")
+        require_array(kind, given)
         raw = np.empty(0, np.uint8)
         if (size := bytes_of(given)) != 0:
             memory = (ctypes.c_uint8 * size).from_address(address)
@@ -326,12 +338,11 @@ class Checkpoint:
         raw = raw.view() if self._maps else raw.copy()
         raw.flags.writeable = not self._maps
         if kind == "torch":
-            import torch
-
+            torch, dtype = torch_of(name), torch_type(name, element)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that it must not be written
                 if raw.size == 0:
-                    return torch.empty(shape, dtype=getattr(torch, TORCH[element]))
-                return torch.from_numpy(raw).view(getattr(torch, TORCH[element])).reshape(shape)
+                    return torch.empty(shape, dtype=dtype)
+                return torch.from_numpy(raw).view(dtype).reshape(shape)
         array = raw.view(NUMPY[element]).reshape(shape)
         return array[()] if kind == "scalar" else array

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import order_streams
-from ..errors import DeviceError, InvalidArgument
+from ..checked import shown
+from ..errors import DeviceError, InvalidArgument, MissingExtra
 from ..inspection import cuda_devices
 from ..libraries import HOST, CupyLibrary, Library, TorchLibrary
-from .tree import NUMPY, TORCH, Given, names_on_gpu, rebuild
+from .elements import NUMPY, Given, require_array, torch_of, torch_type
+from .tree import names_on_gpu, rebuild
 
 
 def _libraries() -> list[Library]:
@@ -49,10 +51,10 @@ class Streams:
 
 def place_of(device: Any) -> str:
     """`device` of a restore as "cpu" or "cuda:N"."""
-    text = str(device)
-    matched = re.fullmatch(r"cpu|cuda(?::(\d+))?", text)
+    text = device if isinstance(device, str) else str(device)
+    matched = re.fullmatch(r"cpu|cuda(?::([0-9]{1,9}))?", text)
     if matched is None:
-        raise InvalidArgument(f'device is {device!r}: give "cpu", "cuda", "cuda:N" or None')
+        raise InvalidArgument(f'device is {shown(device)}: give "cpu", "cuda", "cuda:N" or None')
     if text == HOST:
         return HOST
     count, why = cuda_devices()
@@ -103,17 +105,20 @@ class Placed:
 
     def _new(self, kind: str, tensor: Given, on_gpu: bool) -> tuple[Any, int]:
         name, element, shape, _ = tensor
+        require_array(kind, tensor)
         if kind == "torch":
-            import torch
-
-            made = torch.empty(shape, dtype=getattr(torch, TORCH[element]), device=self._place if on_gpu else HOST)
+            place = self._place if on_gpu else HOST
+            made = torch_of(name).empty(shape, dtype=torch_type(name, element), device=place)
             return made, made.data_ptr()
-        if element not in NUMPY:
-            raise InvalidArgument(f"NumPy has no elements {element}, which {name} has")
         if not on_gpu:
             array = np.empty(shape, NUMPY[element])
             return array, array.ctypes.data
-        import cupy
+        try:
+            import cupy
+        except ImportError as error:
+            raise MissingExtra(
+                f"{name} was an array of CuPy, which is not installed: pip install cupy-cuda12x, or leave out device="
+            ) from error
 
         with cupy.cuda.Device(int(self._place.removeprefix("cuda:"))):
             made = cupy.empty(shape, NUMPY[element])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import json
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,17 +16,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..checked import MOST, shown
 from ..errors import InputError, InvalidArgument, PoolCorrupt
 from ..transfer.files import Seen, written_whole
-from .tree import BYTES, NUMPY, Given, rebuild
+from .elements import BYTES, MOST_DIMENSIONS, Given, bytes_of, is_addressable, require_array
+from .tree import rebuild
 
 STEP, STATE = "holdfast.step", "holdfast.state"
 BEGINNING = f'{{"__metadata__":{{"{STEP}":'.encode()
 """Of the header of what `write` writes."""
 _MOST_HEADER = 100_000_000  # what other readers take
 _NOT_IN_FORMAT = "C128"
+_SMALL = {"F4": "4", "F6_E2M3": "6", "F6_E3M2": "6"}
+"""Elements of the format that are no whole bytes, and their bits."""
+_MOST_DIGITS = len(str(MOST))
 _MOST_AT_ONCE = 256
 """Parts of one system call; the system takes 1,024."""
+
+
+class _NotStored(Exception):
+    """A file has what the format allows, and a checkpoint does not store."""
 
 
 class Loaded(NamedTuple):
@@ -36,10 +44,6 @@ class Loaded(NamedTuple):
     tensors: list[Given]
     metadata: dict[str, str]
     data: np.ndarray
-
-
-def bytes_of(given: Given) -> int:
-    return math.prod(given[2]) * BYTES[given[1]]
 
 
 def header_of(tensors: Sequence[Given], metadata: dict[str, str]) -> bytes:
@@ -121,27 +125,30 @@ def read(path: Path) -> Loaded:
         if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
             raise ValueError("its metadata are no strings")
         return Loaded(_tensors(header, data), metadata, data)
+    except _NotStored as error:
+        raise InputError(f"{path} cannot be imported: {error}") from None
     except (ValueError, RecursionError) as error:
         raise wrong(str(error)) from None
 
 
 def state_of(path: Path, loaded: Loaded, kind: str) -> tuple[int, str]:
     """Step and text to save the tensors of a file with."""
-    names = {given[0]: given[1] for given in loaded.tensors}
+    tensors = {given[0]: given for given in loaded.tensors}
 
     def array_of(its_kind: str, name: str) -> None:
-        if its_kind != "torch" and names[name] not in NUMPY:
-            raise InvalidArgument(f"NumPy has no elements {names[name]}, which {name} has: ask for kind='torch'")
+        require_array(its_kind, tensors[name])
 
     if STATE not in loaded.metadata:
-        for name in names:
+        for name in tensors:
             array_of(kind, name)
-        return 0, json.dumps(["dict", *([name, [kind, name]] for name in names)])
+        return 0, json.dumps(["dict", *([name, [kind, name]] for name in tensors)])
     text, step = loaded.metadata[STATE], loaded.metadata.get(STEP, "")
     try:
         rebuild(text, array_of)
-        if not step.isascii() or not step.isdigit() or int(step) >= 1 << 64:
-            raise PoolCorrupt(f"its step is {step!r}")
+        if not text.isascii():
+            raise PoolCorrupt("its state has characters that no export writes")
+        if not step.isascii() or not step.isdigit() or len(step) > _MOST_DIGITS or int(step) > MOST:
+            raise PoolCorrupt(f"its step is {shown(step)}")
     except (PoolCorrupt, InvalidArgument) as error:
         raise InputError(f"{path} has metadata of holdfastdb that do not fit it: {error}") from None
     return int(step), text
@@ -162,16 +169,32 @@ def _tensors(header: dict[str, Any], data: np.ndarray) -> list[Given]:
     """The tensors of a header, of which each byte of the data belongs to one. Raises ValueError."""
     spans = []
     for name, entry in header.items():
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"the name {name!r} cannot be written in UTF-8") from None
         if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
             raise ValueError(f"the tensor {name!r} lacks dtype, shape or data_offsets, or has more")
         element, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-        if not isinstance(element, str) or element not in BYTES:
-            raise ValueError(f"the tensor {name!r} has elements {element!r}, which a checkpoint does not know")
+        if not isinstance(element, str):
+            raise ValueError(f"the tensor {name!r} has elements {shown(element)}")
+        if element not in BYTES:
+            bits = f": of {_SMALL[element]} bits" if element in _SMALL else ""
+            raise _NotStored(
+                f"the tensor {name!r} has elements {shown(element)}, which a checkpoint does not know{bits}; convert "
+                "it with the program that wrote the file"
+            )
         if not isinstance(shape, list) or not all(map(_is_size, shape)):
-            raise ValueError(f"the tensor {name!r} has the shape {shape!r}")
+            raise ValueError(f"the tensor {name!r} has the shape {shown(shape)}")
+        if len(shape) > MOST_DIMENSIONS:
+            raise _NotStored(
+                f"the tensor {name!r} has {len(shape):,} dimensions, and a checkpoint takes {MOST_DIMENSIONS}"
+            )
         if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)):
-            raise ValueError(f"the tensor {name!r} has the offsets {offsets!r}")
+            raise ValueError(f"the tensor {name!r} has the offsets {shown(offsets)}")
         given: Given = (name, element, shape, data.ctypes.data + offsets[0])
+        if not is_addressable(given):
+            raise ValueError(f"the tensor {name!r} has the shape {shape}, whose strides overflow 64 bits")
         if offsets[1] - offsets[0] != bytes_of(given):
             raise ValueError(f"the tensor {name!r} is {bytes_of(given):,} bytes, and has the offsets {offsets}")
         spans.append((*offsets, given))

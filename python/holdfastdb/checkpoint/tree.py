@@ -1,8 +1,8 @@
 """A nested state as a list of tensors and a small tree in JSON, and back. Nothing is pickled.
 
 A node is a JSON string, number, true, false or null for itself, or a list that begins with what it is: "list", "tuple",
-"dict", "ordered", "bytes", "numpy", "scalar" or "torch". An array that was in GPU memory has "cuda" behind its name;
-CuPy's are "numpy".
+"dict", "ordered", "counter", "bytes", "int", "numpy", "scalar" or "torch". An array that was in GPU memory has "cuda"
+behind its name; CuPy's are "numpy".
 """
 
 from __future__ import annotations
@@ -13,28 +13,22 @@ import functools
 import gc
 import json
 import sys
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import InvalidType, PoolCorrupt
+from ..errors import Error, InvalidArgument, InvalidType, PoolCorrupt
+from .elements import NUMPY, TORCH, Given
 from .tensors import address_of, identity_of, plain, where
 
-NUMPY = {
-    "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
-    "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8", "C64": "<c8", "C128": "<c16",
-}  # fmt: skip
-TORCH = {
-    "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
-    "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
-    "C64": "complex64", "C128": "complex128", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2",
-}  # fmt: skip
-BYTES = {name: np.dtype(code).itemsize for name, code in NUMPY.items()} | {"BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 _FROM_NUMPY = {np.dtype(code): name for name, code in NUMPY.items()}
 
-Given = tuple[str, str, list[int], int]
+_LONG = 1 << 1024
+"""Whole numbers from here on are kept as hexadecimal digits, of which Python reads any number."""
+MOST_LEVELS = 256
+"""Of dicts, lists and tuples inside each other: fewer than Python's stack takes, at a save and at a restore."""
 
 
 @contextlib.contextmanager
@@ -70,11 +64,14 @@ class Flat:
         self._names: set[str] = set()
         self._seen: dict[Any, str] = {}
         self._open: set[int] = set()
-        self.text = json.dumps(self._node(state, ""))
+        try:
+            self.text = json.dumps(self._node(state, ""))
+        except RecursionError:
+            raise InvalidType(f"the state has more levels than {_STACK}") from None
 
     def _node(self, value: Any, path: str) -> Any:
         if value is None or type(value) in (bool, int, float, str):
-            return value
+            return value if type(value) is not int or -_LONG < value < _LONG else ["int", hex(value)]
         if type(value) in (bytes, bytearray):
             return ["bytes", base64.b64encode(value).decode()]
         if isinstance(value, np.ndarray | np.generic):
@@ -91,22 +88,29 @@ class Flat:
         kind = type(value)
         if torch is not None and kind is torch.Size:
             kind, value = tuple, tuple(value)
-        if kind not in (dict, OrderedDict, list, tuple):
+        if kind not in _KINDS:
             raise InvalidType(
                 f"the state has {kind.__name__} at {where(path)}: give dicts, lists and tuples of arrays, "
                 "numbers, strings and bytes (of a module or an optimizer its state_dict())"
             )
         if id(value) in self._open:
             raise InvalidType(f"the state contains itself at {where(path)}: give a tree")
+        if len(self._open) == MOST_LEVELS:
+            raise InvalidType(
+                f"the state has more than {MOST_LEVELS} levels at {path[:60]}…: give fewer dicts, lists and tuples "
+                "inside each other"
+            )
         self._open.add(id(value))
+        node: list[Any] = [_KINDS[kind]]
         if kind in (list, tuple):
-            items = [self._node(item, f"{path}/{i}" if path else str(i)) for i, item in enumerate(value)]
-            node = [kind.__name__, *items]
+            for i, item in enumerate(value):
+                node.append(self._node(item, f"{path}/{i}" if path else str(i)))
         else:
-            node = ["dict" if kind is dict else "ordered"]
             for key, item in value.items():
                 if key is not None and type(key) not in (bool, int, float, str):
                     raise InvalidType(f"the state has a key of type {type(key).__name__} at {where(path)}")
+                if type(key) is int and not -_LONG < key < _LONG:
+                    raise InvalidType(f"the state has a key of {key.bit_length():,} bits at {where(path)}: give text")
                 node.append([key, self._node(item, f"{path}/{key}" if path else str(key))])
         self._open.discard(id(value))
         return node
@@ -129,6 +133,12 @@ class Flat:
         while name in self._names:  # the keys 1 and "1"
             n += 1
             name = f"{path}#{n}"
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise InvalidType(
+                f"the state has an array at {name!r}, which cannot be written in UTF-8: give keys without surrogates"
+            ) from None
         self._names.add(name)
         self._seen[identity] = name
         self.kept.append(kept)
@@ -188,6 +198,10 @@ class Flat:
         return ["numpy", name, "cuda"]
 
 
+def _counter(pairs: list[tuple[Any, Any]]) -> Counter[Any]:
+    return Counter(dict(pairs))
+
+
 def _refuse_subclass(array: np.ndarray, path: str) -> NoReturn:
     """Such an array holds more than its elements, a mask or a unit, which would be lost."""
     if isinstance(array, np.ma.MaskedArray):
@@ -201,6 +215,11 @@ def _refuse_subclass(array: np.ndarray, path: str) -> NoReturn:
 
 
 _FOREIGN = (ValueError, TypeError, IndexError, KeyError)
+_KINDS: dict[type, str] = {dict: "dict", OrderedDict: "ordered", Counter: "counter", list: "list", tuple: "tuple"}
+_MADE_OF_PAIRS: dict[str, Callable[[Any], Any]] = {"dict": dict, "ordered": OrderedDict, "counter": _counter}
+_STACK = (
+    "Python's stack has space for here: call from fewer functions inside each other, or raise sys.setrecursionlimit()"
+)
 
 
 def _foreign(error: Exception) -> PoolCorrupt:
@@ -217,40 +236,56 @@ def names_on_gpu(text: str) -> set[str]:
         if node[0] in ("numpy", "torch"):
             if node[2:] == ["cuda"]:
                 found.add(node[1])
-        elif node[0] in ("dict", "ordered"):
+        elif node[0] in _MADE_OF_PAIRS:
             for _, item in node[1:]:
                 look(item)
         else:
             for item in node[1:]:
                 look(item)
 
-    try:
-        look(json.loads(text))
-    except _FOREIGN as error:
-        raise _foreign(error) from None
+    _read(text, look)
     return found
 
 
 def rebuild(text: str, array_of: Callable[[str, str], Any]) -> Any:
     """The state of a text; `array_of(kind, name)` gives its arrays, each once for all its places."""
+    return _read(text, lambda node: _value(node, array_of, 0))
+
+
+def _read(text: str, look: Callable[[Any], Any]) -> Any:
+    """What `look` finds in the tree of a text. Raises PoolCorrupt for a text that no save wrote."""
     try:
-        return _value(json.loads(text), array_of)
+        return look(json.loads(text))
+    except Error:
+        raise
     except _FOREIGN as error:
         raise _foreign(error) from None
+    except RecursionError:
+        raise InvalidArgument(f"the saved state has more levels than {_STACK}") from None
 
 
-def _value(node: Any, array_of: Callable[[str, str], Any]) -> Any:
+def _value(node: Any, array_of: Callable[[str, str], Any], level: int) -> Any:
     if not isinstance(node, list):
+        if isinstance(node, dict):
+            raise ValueError("it has an object of JSON")
         return node
     kind, rest = node[0], node[1:]
+    if level > MOST_LEVELS:
+        raise ValueError(f"it has more than {MOST_LEVELS} levels")
     if kind in ("list", "tuple"):
-        items = [_value(item, array_of) for item in rest]
+        items = []
+        for item in rest:
+            items.append(_value(item, array_of, level + 1))
         return items if kind == "list" else tuple(items)
-    if kind in ("dict", "ordered"):
-        pairs = [(key, _value(item, array_of)) for key, item in rest]
-        return dict(pairs) if kind == "dict" else OrderedDict(pairs)
+    if kind in _MADE_OF_PAIRS:
+        pairs = []
+        for key, item in rest:
+            pairs.append((key, _value(item, array_of, level + 1)))
+        return _MADE_OF_PAIRS[kind](pairs)
     if kind == "bytes":
         return base64.b64decode(rest[0])
+    if kind == "int":
+        return int(rest[0], 16)
     if kind not in ("numpy", "scalar", "torch"):
         raise ValueError(kind)
     return array_of(kind, rest[0])

@@ -16,7 +16,7 @@ from torch.distributed.checkpoint.metadata import (
     TensorStorageMetadata,
 )
 
-from ..checked import MOST, whole
+from ..checked import MOST, shown, whole
 from ..checkpoint import Checkpoint
 from ..checkpoint.tree import rebuild
 from ..errors import InvalidArgument, PoolCorrupt
@@ -54,11 +54,11 @@ def names_of(name: str) -> tuple[str, str]:
 def step_of(checkpoint_id: Any) -> int:
     """`checkpoint_id` of DCP: here the step, a number or its digits."""
     if isinstance(checkpoint_id, str) and checkpoint_id.isascii() and checkpoint_id.isdigit():
-        checkpoint_id = int(checkpoint_id)
+        checkpoint_id = int(checkpoint_id) if len(checkpoint_id) <= len(str(MOST)) else MOST + 1
     if isinstance(checkpoint_id, bool) or not isinstance(checkpoint_id, int):
         raise InvalidArgument(
-            f"checkpoint_id is {checkpoint_id!r}: give the step, a whole number; the pools are given to PoolWriter and "
-            "PoolReader"
+            f"checkpoint_id is {shown(checkpoint_id)}: give the step, a whole number; PoolWriter and PoolReader are "
+            "given the pools"
         )
     return whole("checkpoint_id", checkpoint_id, 0, MOST)
 

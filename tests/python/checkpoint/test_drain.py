@@ -17,7 +17,8 @@ from conftest import PATIENCE_S
 
 import holdfastdb as hf
 from holdfastdb.checkpoint import drain as drain_module
-from holdfastdb.checkpoint.safetensors import bytes_of, read, write
+from holdfastdb.checkpoint.elements import bytes_of
+from holdfastdb.checkpoint.safetensors import read, write
 
 
 def step_in(path: Path) -> int:

@@ -14,7 +14,7 @@ import pytest
 from damaged_copies import damage_second_save
 
 import holdfastdb as hf
-from holdfastdb.checkpoint.tree import NUMPY
+from holdfastdb.checkpoint.elements import NUMPY
 
 STATE: dict[Any, Any] = {
     "model": {"weight": np.arange(24, dtype=np.float32).reshape(4, 6), "half": np.ones(3, np.float16)},
