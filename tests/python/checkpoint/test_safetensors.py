@@ -146,7 +146,7 @@ BAD: dict[str, tuple[Any, bytes, str]] = {
     "offsets": ({"x": tensor(-1, 0)}, b"x", "the offsets"),
     "reversed": ({"x": tensor(1, 0)}, b"x", "the shape"),
     "size": ({"x": tensor(0, 2, "U8", [1])}, b"xx", "is 1 bytes, and has the offsets"),
-    "huge": ({"x": tensor(0, 8, "F32", [1 << 62, 1 << 62])}, b"x" * 8, "and has the offsets"),
+    "huge": ({"x": tensor(0, 8, "F32", [1 << 62, 1 << 62])}, b"x" * 8, "strides overflow 64 bits"),
     "overlap": ({"x": tensor(0, 2), "y": tensor(1, 3)}, b"xyz", "'y' begins at 1, and the one before ends at 2"),
     "hole": ({"x": tensor(0, 1), "y": tensor(2, 3)}, b"xyz", "'y' begins at 2, and the one before ends at 1"),
     "out of range": ({"x": tensor(0, 4)}, b"xyz", "3 bytes of data, and its tensors 4"),
