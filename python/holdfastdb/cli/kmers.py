@@ -112,10 +112,13 @@ def dump(counts: CountsPath, lower: Lower = 1, upper: Upper = None) -> None:
 def query(
     counts: CountsPath,
     wanted: Annotated[list[str], typer.Argument(metavar="KMER...", help="Of a canonical count, of either strand.")],
+    canonical: Annotated[
+        bool | None, typer.Option("--canonical/--no-canonical", help="Of text that another program wrote: what it has.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the counts of k-mers. Exit status 1 if one is not there."""
-    found = kmers.find(counts, [text.upper() for text in wanted]).tolist()
+    found = kmers.find(counts, [text.upper() for text in wanted], canonical=canonical).tolist()
     text = "\n".join(f"{kmer} {number}" for kmer, number in zip(wanted, found, strict=True))
     emit(as_json, dict(zip(wanted, found, strict=True)), text)
     if 0 in found:

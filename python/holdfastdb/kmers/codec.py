@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import index
+from collections.abc import Iterable, Sequence, Sized
+from typing import Any
 
 import numpy as np
 
 from .._native import least_k, most_k
-from ..errors import InvalidArgument
+from ..checked import whole
+from ..errors import InvalidArgument, InvalidType
 
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 NO_BASE = 4
@@ -19,10 +20,44 @@ _TWO = np.uint64(2)
 
 
 def check_k(k: int) -> int:
-    k = index(k)
-    if not least_k <= k <= most_k:
-        raise InvalidArgument(f"k is {k}: give {least_k} to {most_k}")
-    return k
+    return whole("k", k, least_k, most_k)
+
+
+def numbers_of(name: str, given: Any, k: int) -> np.ndarray:
+    """K-mers given as numbers, as an array of shape (n,) of uint64. Raises InvalidType for what are no whole numbers,
+    InvalidArgument for numbers of no k-mer and for other shapes."""
+    made = _array_of(name, given)
+    if made.ndim != 1:
+        raise InvalidArgument(f"{name} has the shape {made.shape}: give an array of shape (n,)")
+    if made.dtype.kind not in "iu":
+        if len(made) == 0:
+            return np.empty(0, np.uint64)
+        if made.dtype.kind != "O":
+            raise InvalidType(f"{name} is of {made.dtype}: give whole numbers, an array of uint64 for one")
+        made = np.array([whole(f"{name}[{i}]", value, 0, most_of(k)) for i, value in enumerate(made)], np.uint64)
+    words = np.ascontiguousarray(made, np.uint64)
+    wrong = (made < 0) | (words > np.uint64(most_of(k)))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise InvalidArgument(f"{name}[{i}] is {made[i]}: give 0 to {most_of(k):,}, the numbers of {k} bases")
+    return words
+
+
+def most_of(k: int) -> int:
+    """The largest number of a k-mer."""
+    return (1 << 2 * k) - 1
+
+
+def _array_of(name: str, given: Any) -> np.ndarray:
+    """An array as it is; a list as one of objects, for NumPy would make floats of whole numbers beyond 2^63."""
+    if isinstance(given, list | tuple | range):
+        return np.fromiter(given, object, len(given))
+    if isinstance(given, np.ma.MaskedArray) or not hasattr(given, "__array__"):
+        raise InvalidType(f"{name} is of type {type(given).__name__}: give an array, or a list")
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InvalidType(f"{name} is of type {type(given).__name__}, which is no array in memory ({error})") from None
 
 
 def words_of(codes: np.ndarray) -> np.ndarray:
@@ -34,40 +69,65 @@ def words_of(codes: np.ndarray) -> np.ndarray:
     return words
 
 
+def texts_of(name: str, given: Any) -> list[str] | None:
+    """K-mers given as text; None for others."""
+    if isinstance(given, str):
+        return [given]
+    if hasattr(given, "__array__"):
+        made = _array_of(name, given)
+        given = made.tolist() if made.ndim == 1 and made.dtype.kind in "OU" else []
+    elif not isinstance(given, Iterable) or isinstance(given, bytes | bytearray | memoryview):
+        raise InvalidType(f"{name} is of type {type(given).__name__}: give text, or an array, or a list")
+    given = list(given)
+    if not any(isinstance(text, str) for text in given):
+        return None
+    for i, text in enumerate(given):
+        if not isinstance(text, str):
+            raise InvalidType(f"{name}[{i}] is {text!r}, of type {type(text).__name__}, and others are text: give text")
+    return given
+
+
 def encode(texts: str | Sequence[str]) -> np.ndarray:
-    """The numbers of k-mers, all of one length. Raises InvalidArgument for what is none."""
-    texts = [texts] if isinstance(texts, str) else list(texts)
-    if not texts:
+    """The numbers of k-mers, all of one length. Raises InvalidArgument, InvalidType."""
+    given = texts_of("texts", texts)
+    if given is None:
+        if isinstance(texts, Sized) and len(texts) != 0:
+            raise InvalidType("texts has no text: give a str, or several")
         return np.empty(0, np.uint64)
-    k = check_k(len(texts[0]))
-    for text in texts:
+    k = len(given[0])
+    if not least_k <= k <= most_k:
+        raise InvalidArgument(f"{given[0]!r} has {k} letters: give k-mers of {least_k} to {most_k}")
+    for text in given:
         if len(text) != k:
-            raise InvalidArgument(f"{text!r} has {len(text)} letters and {texts[0]!r} {k}: give k-mers of one length")
+            raise InvalidArgument(f"{text!r} has {len(text)} letters and {given[0]!r} {k}: give k-mers of one length")
         if not text.isascii() or (CODES[np.frombuffer(text.encode(), np.uint8)] == NO_BASE).any():
             raise InvalidArgument(f"{text!r} is no k-mer: give letters A, C, G and T")
-    return words_of(CODES[np.frombuffer("".join(texts).encode(), np.uint8)].reshape(len(texts), k))
+    return words_of(CODES[np.frombuffer("".join(given).encode(), np.uint8)].reshape(len(given), k))
 
 
-def decode(words: np.ndarray, k: int) -> list[str]:
-    """The text of each number."""
-    words = np.asarray(words, np.uint64)
-    letters = np.empty((len(words), check_k(k)), np.uint8)
+def decode(words: Any, k: int) -> list[str]:
+    """The text of each number. Raises InvalidArgument, InvalidType."""
+    k = check_k(k)
+    words = numbers_of("words", words, k)
+    letters = np.empty((len(words), k), np.uint8)
     for i in range(k):
         letters[:, i] = _LETTERS[(words >> np.uint64(2 * (k - 1 - i))) & np.uint64(3)]
     return [row.decode() for row in letters.view(f"S{k}").reshape(-1).tolist()]
 
 
-def reverse_complement(words: np.ndarray, k: int) -> np.ndarray:
-    """Of each k-mer."""
-    words = np.array(words, np.uint64)
+def reverse_complement(words: Any, k: int) -> np.ndarray:
+    """Of each k-mer. Raises as `decode` does."""
+    k = check_k(k)
+    words = numbers_of("words", words, k).copy()
     result = np.zeros_like(words)
-    for _ in range(check_k(k)):
+    for _ in range(k):
         result <<= _TWO
         result |= np.uint64(3) - (words & np.uint64(3))
         words >>= _TWO
     return result
 
 
-def canonical(words: np.ndarray, k: int) -> np.ndarray:
-    """Of each k-mer and its reverse complement the one that is first in the alphabet."""
-    return np.minimum(np.asarray(words, np.uint64), reverse_complement(words, k))
+def canonical(words: Any, k: int) -> np.ndarray:
+    """Of each k-mer and its reverse complement the one that is first in the alphabet. Raises as `decode` does."""
+    words = numbers_of("words", words, check_k(k))
+    return np.minimum(words, reverse_complement(words, k))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from operator import index
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidArgument
+from ..checked import MOST, function_of, whole
+from ..errors import InvalidArgument, InvalidType
 from ..inspection import path_text
 from .codec import check_k, decode
 
@@ -21,7 +20,7 @@ ROWS = 1 << 19
 Progress = Callable[[str, int, int], object]
 """Called some times a second with "reading" or "counting", what is done of it, and the whole, or 0 if not known."""
 
-_MOST_UNSIGNED, _MOST = (1 << 32) - 1, (1 << 64) - 1
+_MOST_UNSIGNED = (1 << 32) - 1
 
 
 class Counts:
@@ -30,13 +29,17 @@ class Counts:
     def __init__(self, native: _native.KmerCounts, k: int, is_canonical: bool, progress: Progress | None) -> None:
         self._native, self._progress = native, progress
         self.k, self.canonical = k, is_canonical
+        self._over = False
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Arrays of k-mers, as numbers, and of their counts."""
+        """Arrays of k-mers, as numbers, and of their counts. Raises InvalidArgument if they were all taken before."""
+        if self._over:
+            raise InvalidArgument("these k-mers were taken already: count again, or write them to a file and read that")
         while True:
             kmers, counts = np.empty(ROWS, np.uint64), np.empty(ROWS, np.uint64)
             n = self._native.next(kmers.ctypes.data, counts.ctypes.data, ROWS, self._progress)
             if n == 0:
+                self._over = True
                 return
             yield kmers[:n], counts[:n]
 
@@ -88,17 +91,24 @@ def count(
 
     Raises
     ------
-    InvalidArgument, InputError, NoSpace, SystemError
+    InvalidArgument, InvalidType, InputError, NoSpace, SystemError
     """
     one = isinstance(files, str | os.PathLike)
+    if not one and not isinstance(files, Iterable):
+        raise InvalidType(f"files is of type {type(files).__name__}: give a path, or several")
     paths = [path_text(path) for path in ([files] if one else files)]  # type: ignore[union-attr]
+    if not isinstance(canonical, bool | np.bool_):
+        raise InvalidType(f"canonical is {canonical!r}, of type {type(canonical).__name__}: give True or False")
     k = check_k(k)
-    numbers: dict[str, Any] = {"min_quality": min_quality, "threads": threads, "memory": memory, "lower": lower}
-    for name, value in {**numbers, "upper": _MOST if upper is None else upper}.items():
-        numbers[name] = index(value)
-        most = _MOST_UNSIGNED if name in ("min_quality", "threads") else _MOST
-        if not 0 <= numbers[name] <= most:
-            raise InvalidArgument(f"{name} is {value}: give 0 to {most}")
-    native = _native.KmerCounts.create(k=k, canonical=bool(canonical), folder=str(Path(folder)), **numbers)
-    native.read(paths, progress)
-    return Counts(native, k, canonical, progress)
+    native = _native.KmerCounts.create(
+        k=k,
+        canonical=bool(canonical),
+        min_quality=whole("min_quality", min_quality, 0, _MOST_UNSIGNED),
+        lower=whole("lower", lower, 0, MOST),
+        upper=MOST if upper is None else whole("upper", upper, 0, MOST),
+        threads=whole("threads", threads, 0, _MOST_UNSIGNED),
+        memory=whole("memory", memory, 0, MOST),
+        folder=path_text(folder),
+    )
+    native.read(paths, function_of(progress))
+    return Counts(native, k, bool(canonical), progress)

@@ -12,22 +12,27 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidArgument, NoSpace
+from .._native import least_k, most_k
+from ..errors import InvalidArgument, InvalidType, NoSpace
 from ..inspection import path_text
 from ..pool import Pool
 from ..status import Status
 from ..transfer.files import Seen, replaceable, written_whole
 from ..transfer.formats import pyarrow
+from .codec import decode
 
 _ENDINGS = {"parquet": (".parquet", ".pq"), "pool": (".hold",), "text": (".txt",)}
-_TABLE = re.compile(r"kmers-(\d+)(-canonical)?")
+_TABLE = re.compile(r"kmers-(\d{1,9})(-canonical)?", re.ASCII)
+_HEADER = re.compile(rb"# holdfast k-mers k=(\d{1,9}) canonical=(true|false)\n")
 
 
 class KmerSource(Protocol):
     """What has k-mers and counts: `Counts`, or `CountFile`."""
 
-    k: int
-    canonical: bool
+    @property
+    def k(self) -> int: ...
+    @property
+    def canonical(self) -> bool | None: ...
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]: ...
 
@@ -50,6 +55,16 @@ def parse_table_name(name: str) -> tuple[int, bool] | None:
     return (int(found[1]), found[2] is not None) if found else None
 
 
+def header_of(k: int, is_canonical: bool) -> bytes:
+    """The first line of a text, which says what its k-mers are."""
+    return f"# holdfast k-mers k={k} canonical={'true' if is_canonical else 'false'}\n".encode()
+
+
+def parse_header(line: bytes) -> tuple[int, bool] | None:
+    found = _HEADER.fullmatch(line)
+    return (int(found[1]), found[2] == b"true") if found and least_k <= int(found[1]) <= most_k else None
+
+
 def text_of(kmers: np.ndarray, counts: np.ndarray, k: int) -> bytes:
     """Lines as `jellyfish dump -c` has them."""
     kmers, counts = np.ascontiguousarray(kmers, np.uint64), np.ascontiguousarray(counts, np.uint64)
@@ -60,13 +75,21 @@ def write(source: KmerSource, path: str | os.PathLike[str], *, overwrite: bool =
     """Writes all k-mers of `source`, and returns how many.
 
     The name's end says how: `.parquet` (columns `kmer` and `count`, both uint64; k is in the metadata of the schema),
-    `.hold` (a pool with a table from the number of a k-mer to its count, of 8 bytes each), `.txt` (lines "ACGT 12").
+    `.hold` (a pool with a table from the number of a k-mer to its count, of 8 bytes each), `.txt` (lines "ACGT 12",
+    behind one, "# holdfast k-mers k=4 canonical=true", that says what they are).
 
     Raises
     ------
     PoolExists (a pool is never replaced), InvalidArgument, MissingExtra, NoSpace, MediumError, SystemError
     """
     target = Path(path_text(path))
+    if not (hasattr(source, "k") and hasattr(source, "canonical")):
+        raise InvalidType(f"source is of type {type(source).__name__}: give what count returned, or a CountFile")
+    if source.canonical is None:
+        raise InvalidArgument(
+            "the file that is read does not say whether its k-mers are canonical: open it as "
+            "CountFile(path, canonical=True), or canonical=False"
+        )
     replaced = check_target(target, overwrite)
     writer = {"parquet": _write_parquet, "pool": _write_pool, "text": _write_text}[format_of(target)]
     with written_whole(target, "count", replaced) as partial:
@@ -93,6 +116,7 @@ def _opened(partial: Path) -> Iterator[Any]:
 def _write_text(source: KmerSource, partial: Path, _: Path) -> int:
     rows = 0
     with _opened(partial) as file:
+        file.write(header_of(source.k, bool(source.canonical)))
         for kmers, counts in source:
             file.write(text_of(kmers, counts, source.k))
             rows += len(kmers)
@@ -101,7 +125,7 @@ def _write_text(source: KmerSource, partial: Path, _: Path) -> int:
 
 def _write_parquet(source: KmerSource, partial: Path, target: Path) -> int:
     pa, parquet = pyarrow("pyarrow", target), pyarrow("pyarrow.parquet", target)
-    about = {"holdfast.k": str(source.k), "holdfast.canonical": str(int(source.canonical))}
+    about = {"holdfast.k": str(source.k), "holdfast.canonical": str(int(bool(source.canonical)))}
     fields = [pa.field("kmer", pa.uint64(), False), pa.field("count", pa.uint64(), False)]
     schema = pa.schema(fields, metadata=about)
     rows = 0
@@ -123,9 +147,13 @@ def _write_parquet(source: KmerSource, partial: Path, target: Path) -> int:
 def _write_pool(source: KmerSource, partial: Path, target: Path) -> int:
     rows = 0
     with Pool.create(partial) as pool:
-        with pool.create_table(table_name(source.k, source.canonical), key=8, value=8, device="cpu") as table:
+        with pool.create_table(table_name(source.k, bool(source.canonical)), key=8, value=8, device="cpu") as table:
             for kmers, counts in source:
-                if (table.insert(kmers, counts) == Status.NO_SPACE).any():
+                statuses = table.insert(kmers, counts)
+                if (statuses == Status.EXISTS).any():
+                    twice = decode(kmers[statuses == Status.EXISTS][:1], source.k)[0]
+                    raise InvalidArgument(f"{target} was not written: {twice} comes twice")
+                if (statuses == Status.NO_SPACE).any():
                     raise NoSpace(f"{target} has no room for more than {rows:,} k-mers: free some on its disk")
                 rows += len(kmers)
     return rows
