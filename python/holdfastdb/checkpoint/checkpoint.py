@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -39,6 +39,9 @@ class SaveTicket:
         """Returns when the save is durable. Raises what went wrong with it: then the state before stands. In a process
         that was forked while the save was under way it raises TableClosed."""
         self._native.wait()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise InvalidType("the ticket of a save cannot be pickled or copied: wait for it in the process that saves")
 
     @property
     def done(self) -> bool:
@@ -304,6 +307,12 @@ class Checkpoint:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise InvalidType(
+            f"a checkpoint cannot be pickled or copied: it is an object of the open pool {self._path}. Pass the path "
+            "instead, and open it again"
+        )
 
     def __repr__(self) -> str:
         return f"<holdfastdb.Checkpoint {self._path}{'' if self._native.is_open() else ': closed'}>"

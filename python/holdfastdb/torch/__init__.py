@@ -26,5 +26,6 @@ from . import ops
 from .embedding import Embedding
 from .ops import handle
 from .optimizers import SGD, Adagrad
+from .rows import Rows
 
-__all__ = ["SGD", "Adagrad", "Embedding", "handle", "ops"]
+__all__ = ["SGD", "Adagrad", "Embedding", "Rows", "handle", "ops"]

@@ -217,11 +217,15 @@ def embed(
     anchor: Tensor, handle: Tensor, keys: Tensor, columns: int, stored: torch.dtype, dtype: torch.dtype,
     init: str, a: float, b: float, seed: int,
 ) -> Tensor:  # fmt: skip
-    """The values of `find_or_insert` in the table of an embedding (`Rows.handle`); NoSpace where a new row has no
-    room. Backward keeps their gradients there."""
-    table = rows_of(handle).table
+    """The values of `find_or_insert` in the table of an embedding (`Rows.handle`); NoSpace where there is no space for
+    a new row. Backward keeps their gradients there. Those of `find` while the parameter requires no gradient."""
+    parameter = rows_of(handle)
+    table = parameter.table
     check_row(table, columns, stored)
     rows = _empty(keys, columns, dtype)
+    if not parameter.requires_grad:  # asked here: a compiled forward looks at no parameter whose shape changes
+        table.find(_flat(keys), dtype=stored, out=rows.view(-1, columns))
+        return rows
     request = Request(Op.FIND_OR_INSERT, _flat(keys), dtype=stored, out_values=rows.view(-1, columns), give_values=True,
                       give_found=True)  # fmt: skip
     results = lookup.find_or_insert(table._native, request, table._shape, _initial(init, a, b, seed))

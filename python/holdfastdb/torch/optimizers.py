@@ -34,6 +34,8 @@ class _Optimizer(torch.optim.Optimizer):
     """Steps row by row over what `Embedding.parameters()` gives. Rows and state are in the pools, so `state_dict` holds
     the options of the groups alone."""
 
+    steps_rows = True
+
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         super().__init__(params, defaults)
 

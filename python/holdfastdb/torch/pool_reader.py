@@ -14,7 +14,7 @@ from torch.distributed.checkpoint.storage import StorageReader
 from torch.futures import Future
 
 from ..checkpoint import Checkpoint
-from ..errors import Error, InvalidArgument, ObjectNotFound, PoolCorrupt, PoolMismatch, PoolNotFound
+from ..errors import Error, InvalidArgument, InvalidType, ObjectNotFound, PoolCorrupt, PoolMismatch, PoolNotFound
 from ..pool import Pool
 from .shards import RANK, Place, header_of, metadata_of, names_of, pattern_of, step_of
 
@@ -127,6 +127,13 @@ class PoolReader(StorageReader):
         for pool in self._pools.values():
             pool.close()
         self._shards, self._pools = {}, {}
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._pools:
+            raise InvalidType(
+                "a PoolReader with open pools cannot be pickled or copied: make one of the same path, or close it first"
+            )
+        return super().__reduce_ex__(protocol)
 
     def __enter__(self) -> PoolReader:
         return self

@@ -20,7 +20,7 @@ from torch.futures import Future
 from ..checked import whole
 from ..checkpoint import Checkpoint
 from ..checkpoint.tensors import address_of, identity_of, plain
-from ..errors import InvalidArgument, ObjectNotFound, PoolCorrupt, PoolNotFound
+from ..errors import InvalidArgument, InvalidType, ObjectNotFound, PoolCorrupt, PoolNotFound
 from ..pool import Pool
 from .shards import NOTHING, RANK, Place, index_of, names_of, pattern_of, step_of
 
@@ -156,6 +156,13 @@ class PoolWriter(StorageWriter):
         if self._owned and self._pool is not None:
             self._pool.close()
             self._pool, self._owned = None, False
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._pool is not None or self._shard is not None or self._index is not None:
+            raise InvalidType(
+                "a PoolWriter with open pools cannot be pickled or copied: make one of the same path, or close it first"
+            )
+        return super().__reduce_ex__(protocol)
 
     def __enter__(self) -> PoolWriter:
         return self

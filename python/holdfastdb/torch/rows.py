@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 import weakref
-from typing import Self
+from typing import Any, NoReturn, Self
 
 import torch
 from torch import Tensor
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from ..column import Column
-from ..errors import TableClosed
+from ..errors import InvalidType, TableClosed
 from ..table import Table
 
 _known: weakref.WeakValueDictionary[int, Rows] = weakref.WeakValueDictionary()
@@ -40,12 +42,24 @@ class Rows(torch.nn.Parameter):
         number = secrets.randbits(62)
         rows.handle = torch.tensor([number, 0], dtype=torch.int64)
         _known[number] = rows
+        _watch_steps()
         return rows
 
     @property
     def kind(self) -> torch.dtype:
         """Type of the gradients."""
         return torch.float64 if self.stored is torch.float64 else torch.float32
+
+    def shrink(self) -> None:
+        """The data without the rows of gradients that are gone."""
+        if self.grad is None:
+            self.data = self.detach()[:0]
+
+    def __deepcopy__(self, memo: Any) -> NoReturn:
+        refuse_copies(self.table)
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        refuse_copies(self.table)
 
     def add(self, keys: Tensor, gradients: Tensor) -> None:
         """Adds the gradients of a backward pass, keys in any order and repeated, to those since the last `zero_grad`:
@@ -58,6 +72,34 @@ class Rows(torch.nn.Parameter):
         self.grad = None  # PyTorch compares its shape with that of the data
         self.data = sums.new_zeros(1).expand(sums.shape)
         self.keys, self.grad = keys, sums
+
+
+@functools.cache
+def _watch_steps() -> None:
+    """From the first embedding on each step of an optimizer is looked at."""
+    register_optimizer_step_pre_hook(refuse_step)
+
+
+def refuse_copies(table: Table | Column) -> NoReturn:
+    raise InvalidType(
+        f"an embedding cannot be pickled or copied: its rows are in the open table {table.path}. Pass the path "
+        "instead, and open the table where the embedding is made"
+    )
+
+
+def refuse_step(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+    """Raises InvalidType before another optimizer than ours steps over rows, which are not in the parameter's data."""
+    if hasattr(optimizer, "steps_rows"):
+        return
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if isinstance(parameter, Rows):
+                name = type(optimizer).__name__
+                raise InvalidType(
+                    f"{name} has the rows of a holdfastdb.torch.Embedding, which are in {parameter.table.path}: give "
+                    "them to holdfastdb.torch.SGD or Adagrad, and the other parameters to "
+                    f"{name}, [p for p in model.parameters() if not isinstance(p, holdfastdb.torch.Rows)]"
+                )
 
 
 def _coalesced(keys: Tensor, gradients: Tensor) -> tuple[Tensor, Tensor]:
