@@ -49,9 +49,11 @@ struct KmerWatch {
 struct KmerStats {
   /// What was read.
   struct Input {
-    std::uint64_t records = 0;     ///< of FASTA and FASTQ
-    std::uint64_t bases = 0;       ///< letters of sequences, those that end a k-mer too
-    std::uint64_t text_bytes = 0;  ///< of the files, inflated
+    std::uint64_t records = 0;                     ///< of FASTA and FASTQ
+    std::uint64_t records_without_kmers = 0;       ///< shorter than k, or with too many letters that end a k-mer
+    std::vector<std::string> files_without_kmers;  ///< as they were named
+    std::uint64_t bases = 0;                       ///< letters of sequences, those that end a k-mer too
+    std::uint64_t text_bytes = 0;                  ///< of the files, inflated
   } input;
 
   /// What has been counted up to now, with what the bounds leave out.

@@ -52,6 +52,8 @@ Dict stats(const KmerCounts& counts) {
   const KmerStats s = counts.stats();
   Dict result;
   result["records"] = s.input.records;
+  result["records_without_kmers"] = s.input.records_without_kmers;
+  result["files_without_kmers"] = s.input.files_without_kmers;
   result["bases"] = s.input.bases;
   result["kmers"] = s.counted.kmers;
   result["distinct"] = s.counted.distinct;

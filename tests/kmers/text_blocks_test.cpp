@@ -43,6 +43,7 @@ class KmerText : public ::testing::Test {
     while (blocks.next(block)) parser.parse(block);
     records_ = parser.records();
     letters_ = parser.letters();
+    bare_ = parser.bare();
     return sink.counts;
   }
 
@@ -59,7 +60,7 @@ class KmerText : public ::testing::Test {
   }
 
   const std::string path_ = ::testing::TempDir() + "kmer-text-" + std::to_string(getpid());
-  std::uint64_t records_ = 0, letters_ = 0;
+  std::uint64_t records_ = 0, letters_ = 0, bare_ = 0;
 };
 
 std::string fasta_of(const std::vector<std::string>& sequences, std::size_t width, const char* end) {
@@ -69,6 +70,62 @@ std::string fasta_of(const std::vector<std::string>& sequences, std::size_t widt
     for (std::size_t at = 0; at < sequence.size(); at += width) text += sequence.substr(at, width) + end;
   }
   return text;
+}
+
+/// The end of a line, with blanks now and then.
+std::string line_end(Random& random, unsigned kind) {
+  std::string end;
+  while (random.chance(20)) end += random.chance(50) ? ' ' : '\t';
+  return end + (kind == 0   ? "\n"
+                : kind == 1 ? "\r\n"
+                : kind == 2 ? "\r"
+                            : line_end(random, static_cast<unsigned>(random.below(3))));
+}
+
+bool has_kmer(const std::string& sequence, unsigned k) {
+  KmerMap counts;
+  test::count_naively(sequence, k, false, counts);
+  return !counts.empty();
+}
+
+// Returns alone, returns with newlines, both in one file, and blanks behind any line.
+TEST_F(KmerText, LinesEndInEveryWayInBlocksOfAnySize) {
+  Random random(15);
+  for (unsigned round = 0; round < 600; ++round) {
+    const bool fastq = random.chance(50);
+    const unsigned k = 4 + static_cast<unsigned>(random.below(29)), kind = static_cast<unsigned>(random.below(4));
+    KmerMap naive;
+    std::string text;
+    std::uint64_t letters = 0, bare = 0;
+    const std::size_t records = 1 + random.below(6);
+    for (std::size_t i = 0; i < records; ++i) {
+      // In a file of mixed ends, an empty line between a return and a newline would be none.
+      const std::string sequence = test::random_sequence(random, (kind == 3) + random.below(120), true);
+      test::count_naively(sequence, k, false, naive);
+      letters += sequence.size();
+      bare += !has_kmer(sequence, k);
+      if (fastq) {
+        text += "@a" + line_end(random, kind) + sequence + line_end(random, kind) + "+" + line_end(random, kind) +
+                std::string(sequence.size(), 'F') + line_end(random, kind);
+        continue;
+      }
+      text += ">a" + line_end(random, kind);
+      for (std::size_t at = 0; at < sequence.size();) {
+        const std::size_t width = 1 + random.below(60);
+        text += sequence.substr(at, width) + line_end(random, kind);
+        at += width;
+      }
+    }
+    for (unsigned i = 0; random.chance(30) && i < 3; ++i) text += line_end(random, kind);
+    write(text);
+    const std::size_t block = 1 + random.below(random.chance(50) ? 20 : 300);
+    ASSERT_EQ(parse(k, block), naive) << "k " << k << ", block " << block << "\n" << testing::PrintToString(text);
+    ASSERT_EQ(records_, records) << testing::PrintToString(text);
+    ASSERT_EQ(letters_, letters);
+    if (fastq) {
+      ASSERT_EQ(bare_, bare);
+    }
+  }
 }
 
 TEST_F(KmerText, FastaInBlocksOfAnySize) {
@@ -185,8 +242,9 @@ TEST_F(KmerText, WhereBlocksEndDecidesNothing) {
     write(good + "@b\n\n+\n\n@c\n\n+\n\n");
     EXPECT_EQ(parse(5, block).size(), 4u);
     EXPECT_EQ(records_, 3u);
-    // A return belongs to the end of a line, and the column is that of the line.
-    EXPECT_EQ(fails(">a\r\nACGT\r\nACGTACGT\rA\r\n", block), "line 3: byte 0x0d is no base, at column 9") << block;
+    // A return alone ends a line, and the column is that of the line.
+    EXPECT_EQ(fails(">a\r\nACGT\r\nACGTACGT\rA\1\r\n", block), "line 4: byte 0x01 is no base, at column 2") << block;
+    EXPECT_EQ(fails(">a\r\nACGT\rACG TACGT\r", block), "line 3: byte 0x20 is no base, at column 4") << block;
     EXPECT_EQ(fails(">a\nACGTACGT\1A\n", block), "line 2: byte 0x01 is no base, at column 9") << block;
   }
 }

@@ -24,6 +24,7 @@ Upper = Annotated[int | None, typer.Option("-U", "--upper", help="Leave out k-me
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _STEPS = 1000
+_MOST_WARNINGS = 10  # files
 
 
 def _bytes(text: str) -> int:
@@ -44,6 +45,15 @@ def _stages(done: Any) -> Callable[[str, int, int], None]:
         done(first + (min(part, whole) * _STEPS // whole if whole else 0), 2 * _STEPS)
 
     return show
+
+
+def _warn_of_none(stats: dict[str, Any], k: int) -> None:
+    """Says what was read and has no k-mer: its lines may be cut too short, or be of another kind."""
+    for file in stats["files_without_kmers"][:_MOST_WARNINGS]:
+        typer.echo(f"holdfast: {file} has no k-mer: no {k} bases without a gap", err=True)
+    if (bare := stats["records_without_kmers"]) != 0:
+        what = plural(stats["records"], "record")
+        typer.echo(f"holdfast: {bare:,} of {what} {'has' if bare == 1 else 'have'} no k-mer of {k} bases", err=True)
 
 
 @app.command("count")
@@ -81,6 +91,7 @@ def count(
         )  # fmt: skip
         rows = kmers.write(counts, out, overwrite=overwrite)
     stats, seconds = counts.stats(), time.perf_counter() - begun
+    _warn_of_none(stats, k)
     data = {"out": str(out), "k": k, "canonical": canonical, "rows": rows, "seconds": seconds, **stats}
     left = f", {plural(stats['distinct'] - rows, 'k-mer')} left out" if rows != stats["distinct"] else ""
     text = f"{out}: {plural(rows, 'k-mer')} of {plural(stats['kmers'], 'occurrence')}{left}, "

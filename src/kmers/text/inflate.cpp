@@ -16,6 +16,7 @@ namespace holdfast::kmers {
 struct Inflater::State {
   inflate_state isal;
   bool between = true;
+  bool padded = false;  ///< zeros followed the last member: nothing else may
 };
 
 Inflater::Inflater() : state_(std::make_unique<State>()) {}
@@ -40,7 +41,13 @@ Inflater::Step Inflater::step(const std::uint8_t* from, std::size_t bytes, char*
   inflate_state& isal = state_->isal;
   if (bytes == 0 && state_->between) return {};
   if (state_->between) {
-    if (*from != 0x1F) throw InputError("gzip data are followed by something else: remove what follows them");
+    if (*from == 0) {  // tapes and block devices fill up their last block
+      state_->padded = true;
+      return {static_cast<std::size_t>(std::find_if(from, from + bytes, [](std::uint8_t c) { return c != 0; }) - from),
+              0};
+    }
+    if (*from != 0x1F || state_->padded)
+      throw InputError("gzip data are followed by something else: remove what follows them");
     isal_inflate_init(&isal);
     isal.crc_flag = ISAL_GZIP;
     state_->between = false;

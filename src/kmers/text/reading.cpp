@@ -137,11 +137,13 @@ bool Reading::next(Ready& ready, Crew& crew) {
 void Reading::work(Crew& crew, Lane& lane) {
   RecordParser parser(options_.k, options_.min_quality, lane);
   Ready ready;
+  std::vector<Block> parsed;
   double splitting = 0;
   while (next(ready, crew)) {
     const auto begin = std::chrono::steady_clock::now();
     try {
       parser.parse(ready.block);
+      parsed.push_back({ready.number, parser.parsed()});
     } catch (...) {
       crew.fail(ready.number, std::current_exception());
     }
@@ -151,6 +153,8 @@ void Reading::work(Crew& crew, Lane& lane) {
   const std::lock_guard lock(mutex_);
   input_.records += parser.records();
   input_.bases += parser.letters();
+  input_.records_without_kmers += parser.bare();
+  parsed_.insert(parsed_.end(), parsed.begin(), parsed.end());
   time_.splitting += splitting;
 }
 
@@ -160,8 +164,30 @@ std::uint64_t Reading::taken() const {
   return sum;
 }
 
-void Reading::report(KmerStats& stats) const {
+/// Records of several blocks, and files, that have no k-mer.
+void Reading::find_bare() {
+  std::sort(parsed_.begin(), parsed_.end(), [](const Block& a, const Block& b) { return a.number < b.number; });
+  for (auto block = parsed_.begin(); block != parsed_.end();) {
+    const std::uint64_t file = block->number >> kBlockBits;
+    bool some = false, open = false, of_record = false;  // `open`: a record that goes on has these k-mers
+    for (; block != parsed_.end() && block->number >> kBlockBits == file; ++block) {
+      const Parsed& parsed = block->parsed;
+      some |= parsed.some;
+      of_record |= parsed.before;
+      if (!parsed.begins) continue;
+      input_.records_without_kmers += open && !of_record;
+      open = true;
+      of_record = parsed.after;
+    }
+    input_.records_without_kmers += open && !of_record;
+    if (!some) input_.files_without_kmers.push_back(sources_[file]->file);
+  }
+  parsed_.clear();
+}
+
+void Reading::report(KmerStats& stats) {
   const std::lock_guard lock(mutex_);
+  find_bare();
   stats.input = input_;
   stats.thread_time.reading = time_.reading;
   stats.thread_time.inflating = time_.inflating;

@@ -33,7 +33,8 @@ class Reading {
   void work(Crew& crew, Lane& lane);
 
   std::uint64_t taken() const;  ///< bytes of the files
-  void report(KmerStats& stats) const;
+  /// When all threads have ended.
+  void report(KmerStats& stats);
 
  private:
   struct Source {
@@ -48,11 +49,17 @@ class Reading {
     TextBlock block;
     std::uint64_t number = 0;  ///< in the order of files and lines
   };
+  /// What is known of a block that was parsed.
+  struct Block {
+    std::uint64_t number = 0;
+    Parsed parsed;
+  };
   bool next(Ready& ready, Crew& crew);
   Source* to_cut();
   void cut(Source& source, std::unique_lock<std::mutex>& lock, Crew& crew);
   bool cut_block(Source& source, Ready& ready, Crew& crew);
   void end(Source& source);
+  void find_bare();
 
   const KmerOptions options_;
   mutable std::mutex mutex_;  ///< of all that follows; what a source is cut with belongs to who cuts it
@@ -61,6 +68,7 @@ class Reading {
   std::size_t first_ = 0;    ///< those before are done
   std::deque<Ready> ready_;  ///< in the order of their numbers, of each file
   std::vector<Ready> used_;  ///< for their memory
+  std::vector<Block> parsed_;
   KmerStats::Input input_;
   KmerStats::ThreadTime time_;
 };

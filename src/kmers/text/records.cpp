@@ -27,8 +27,9 @@ const char* newline_from(const char* at, const char* end, std::size_t size) {
   return size < static_cast<std::size_t>(end - at) && at[size] == '\n' ? at + size : newline_from(at, end);
 }
 
-const char* without_return(const char* begin, const char* end) {
-  return end > begin && end[-1] == '\r' ? end - 1 : end;
+const char* without_blanks(const char* begin, const char* end) {
+  while (end > begin && is_blank(end[-1])) --end;
+  return end;
 }
 
 std::string shown(char c) {
@@ -40,6 +41,8 @@ std::string shown(char c) {
 }  // namespace
 
 void RecordParser::parse(const TextBlock& block) {
+  parsed_ = {};
+  some_ = false;
   if (block.format == Format::fasta) return parse_fasta(block);
   // Qualities are as many as bases, and not looked through. If that hid a newline, this parse fails, or has seen fewer lines
   // than the block has; then another one finds out what is wrong.
@@ -67,12 +70,12 @@ void RecordParser::append(const TextBlock& block, const Line& letters, std::uint
 void RecordParser::give(std::size_t kept) {
   const std::uint8_t* const codes = codes_.data();
   if (clean_) {
-    if (size_ >= k_) sink_.run(codes, size_);
+    if (size_ >= k_) run(codes, size_);
   } else {
     for (std::size_t at = 0; at < size_;) {
       const std::size_t begin = at;
       while (at < size_ && codes[at] < kNoBase) ++at;
-      if (at - begin >= k_) sink_.run(codes + begin, at - begin);
+      if (at - begin >= k_) run(codes + begin, at - begin);
       while (at < size_ && codes[at] >= kNoBase) ++at;
     }
   }
@@ -80,6 +83,12 @@ void RecordParser::give(std::size_t kept) {
   std::copy(codes + size_ - kept, codes + size_, codes_.data());
   size_ = kept;
   clean_ = clean_ || std::none_of(codes, codes + kept, [](std::uint8_t code) { return code >= kNoBase; });
+}
+
+void RecordParser::run(const std::uint8_t* codes, std::size_t n) {
+  sink_.run(codes, n);
+  some_ = true;
+  parsed_.some = true;
 }
 
 void RecordParser::mask_low(const Line& quality) {
@@ -102,8 +111,10 @@ void RecordParser::read(const TextBlock& block, const Line& sequence, const Line
   }
   append(block, sequence, line + 1, 0);
   if (min_quality_ != 0) mask_low(quality);
+  some_ = false;
   give(0);
   ++records_;
+  bare_ += !some_;
   letters_ += sequence.size();
 }
 
@@ -116,7 +127,7 @@ std::uint64_t RecordParser::parse_fastq(const TextBlock& block, bool skips) {
   const char* at = block.begin();
   for (; at < end; line += 4) {
     if (*at != '@') {
-      if (std::all_of(at, end, [](char c) { return c == '\n' || c == '\r'; })) {  // empty lines at the end
+      if (std::all_of(at, end, [](char c) { return c == '\n' || is_blank(c); })) {  // empty lines at the end
         return line - block.line + static_cast<std::uint64_t>(std::count(at, end, '\n'));
       }
       fail_at(block.name, line, "a FASTQ record begins with '@', and this line with " + shown(*at));
@@ -134,7 +145,7 @@ std::uint64_t RecordParser::parse_fastq(const TextBlock& block, bool skips) {
       } else {
         newline = newline_from(at, end);
       }
-      ends[i] = without_return(at, newline);
+      ends[i] = without_blanks(at, newline);
       at = newline + 1;
     }
     if (begins[2] == ends[2] || *begins[2] != '+') {
@@ -160,10 +171,14 @@ void RecordParser::parse_fasta(const TextBlock& block) {
       in_header = false;  // its rest
     } else if (column == 0 && *at == '>') {
       give(0);
+      if (!parsed_.begins) parsed_.before = some_;
+      bare_ += parsed_.begins && !some_;
+      parsed_.begins = true;
+      some_ = false;
       clean_ = true;
       ++records_;
     } else {
-      const char* const line_end = without_return(at, newline);
+      const char* const line_end = without_blanks(at, newline);
       append(block, {at, line_end}, line, column);
       letters_ += static_cast<std::size_t>(line_end - at);
       if (size_ > kEnough) give(k_ - 1);
@@ -172,6 +187,7 @@ void RecordParser::parse_fasta(const TextBlock& block) {
     at = newline + 1;
   }
   give(0);
+  (parsed_.begins ? parsed_.after : parsed_.before) = some_;
 }
 
 }  // namespace holdfast::kmers

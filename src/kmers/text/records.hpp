@@ -17,6 +17,14 @@ class RunSink {
   virtual void run(const std::uint8_t* codes, std::size_t n) = 0;
 };
 
+/// Where k-mers are in a block: FASTA's records go on from block to block.
+struct Parsed {
+  bool some = false;    ///< there are any
+  bool begins = false;  ///< FASTA: a record begins in it
+  bool before = false;  ///< FASTA: of the record that began in a block before, if one did
+  bool after = false;   ///< FASTA: of the last record that begins in it
+};
+
 /// One thread's parser.
 class RecordParser {
  public:
@@ -27,6 +35,8 @@ class RecordParser {
 
   std::uint64_t records() const { return records_; }
   std::uint64_t letters() const { return letters_; }
+  std::uint64_t bare() const { return bare_; }  ///< records without a k-mer, of those that begin and end in one block
+  const Parsed& parsed() const { return parsed_; }  ///< of the last block
 
  private:
   struct Line {
@@ -40,13 +50,16 @@ class RecordParser {
   void append(const TextBlock& block, const Line& letters, std::uint64_t line, std::uint64_t column);
   void mask_low(const Line& quality);
   void give(std::size_t kept);
+  void run(const std::uint8_t* codes, std::size_t n);
 
   const unsigned k_, min_quality_;
   RunSink& sink_;
   std::vector<std::uint8_t> codes_;
   std::size_t size_ = 0;
   bool clean_ = true;  ///< all codes are bases
-  std::uint64_t records_ = 0, letters_ = 0;
+  std::uint64_t records_ = 0, letters_ = 0, bare_ = 0;
+  Parsed parsed_;
+  bool some_ = false;  ///< the present record has k-mers
 };
 
 }  // namespace holdfast::kmers

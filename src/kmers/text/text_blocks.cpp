@@ -26,7 +26,14 @@ const char* back_by_lines(const char* begin, const char* end, std::size_t lines)
   return at == nullptr ? begin : at + 1;
 }
 
-bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+/// Makes each return a newline that is followed by none; of the last byte, `ends` says whether nothing follows it.
+void end_lines(char* begin, char* end, bool ends) {
+  for (char* at = begin; at < end; ++at) {
+    at = static_cast<char*>(std::memchr(at, '\r', static_cast<std::size_t>(end - at)));
+    if (at == nullptr) return;
+    if (at + 1 < end ? at[1] != '\n' : ends) *at = '\n';
+  }
+}
 
 /// Behind the last whole record; nothing if there is none. Empty lines, which may only end a file, go with what follows them.
 TextBlocks::Cut cut_fastq(const TextBlock& block) {
@@ -37,19 +44,21 @@ TextBlocks::Cut cut_fastq(const TextBlock& block) {
   end = back_by_lines(block.begin(), end, all - lines);
   for (; lines > 0; lines -= kLinesOfRecord) {
     const char* const record = back_by_lines(block.begin(), end, kLinesOfRecord);
-    if (!is_line_end(*record)) break;
+    if (*record != '\n' && !is_blank(*record)) break;
     end = record;
   }
   return {static_cast<std::size_t>(end - block.begin()), lines};
 }
 
-/// Behind the last line; a line that has no end is cut, but not before the second half of its end.
+/// Behind the last line; a line that has no end is cut, but not in blanks, which may be at its end.
 TextBlocks::Cut cut_fasta(const TextBlock& block) {
   if (const char* const newline = last_newline(block.begin(), block.end())) {
     const auto end = static_cast<std::size_t>(newline + 1 - block.begin());
     return {end, engine().newlines(block.begin(), end)};
   }
-  return {block.size - (block.size != 0 && block.end()[-1] == '\r'), 0};
+  std::size_t end = block.size;
+  while (end > 0 && is_blank(block.begin()[end - 1])) --end;
+  return {end, 0};
 }
 
 /// The last letters of the sequence that the block ends with, at most `most`.
@@ -64,7 +73,7 @@ std::string letters_before_end(const TextBlock& block, std::size_t most) {
     header = first && block.column != 0 ? block.in_header : line < line_end && *line == '>';
     if (header) break;
     for (const char* at = line_end; at > line && letters.size() < most; --at) {
-      if (at[-1] != '\r') letters.push_back(at[-1]);
+      if (!is_blank(at[-1])) letters.push_back(at[-1]);
     }
     if (first) break;
     line_end = newline;
@@ -92,12 +101,26 @@ TextBlocks::TextBlocks(const std::string& file, unsigned k, std::size_t block_by
                        const std::atomic<bool>* stopping)
     : input_(file, stopping), overlap_(k - 1), block_bytes_(block_bytes), most_bytes_(most_bytes) {}
 
-/// Appends to a block that has room.
-std::size_t TextBlocks::read(TextBlock& block, std::size_t room) try {
-  return input_.read(block.bytes.data() + block.size, room);
-} catch (const InputError& error) {
-  const std::size_t known = block.size + input_.given();
-  fail_at(input_.name(), line_ + engine().newlines(block.begin(), known), error.what());
+/// Fills a block, but for the end of the file, and for a return at its end, which waits for the byte behind it.
+void TextBlocks::read(TextBlock& block) {
+  const std::size_t room = block.bytes.size() - kSlack - block.size;
+  if (room == 0) return;
+  char* const begin = block.bytes.data() + block.size;
+  std::size_t size = 0;
+  if (held_) begin[size++] = '\r';
+  try {
+    const std::size_t got = input_.read(begin + size, room - size);
+    ended_ = got < room - size;
+    text_bytes_ += got;
+    size += got;
+  } catch (const InputError& error) {
+    size += input_.given();
+    end_lines(begin, begin + size, true);
+    fail_at(input_.name(), line_ + engine().newlines(block.begin(), block.size + size), error.what());
+  }
+  end_lines(begin, begin + size, ended_);
+  held_ = size > 0 && begin[size - 1] == '\r';
+  block.size += size - held_;
 }
 
 void TextBlocks::detect(const TextBlock& block) {
@@ -124,11 +147,7 @@ void TextBlocks::fill(TextBlock& block) {
   block.size = rest_.size();
   rest_.clear();
   for (;;) {
-    const std::size_t room = block.bytes.size() - kSlack - block.size;
-    const std::size_t got = read(block, room);
-    ended_ = got < room;
-    block.size += got;
-    text_bytes_ += got;
+    read(block);
     if (!begun_) detect(block);
     const Cut here = cut(block);
     if (here.end != 0 || ended_) {
@@ -138,9 +157,11 @@ void TextBlocks::fill(TextBlock& block) {
       return;
     }
     if (block.size >= most_bytes_) {
+      const std::string most = std::to_string(most_bytes_ >> 20) + " MiB";
       fail_at(input_.name(), line_,
-              "a FASTQ record is longer than " + std::to_string(most_bytes_ >> 20) +
-                  " MiB: is it FASTQ of four lines a record?");
+              format_ == Format::fasta
+                  ? "a line has more than " + most + " of spaces and tabs: remove them"
+                  : "a FASTQ record is longer than " + most + ": is it FASTQ of four lines a record?");
     }
     block.bytes.resize(2 * block.bytes.size());
   }

@@ -2,6 +2,8 @@
 //
 // A block of FASTQ is whole records of four lines. A block of FASTA ends anywhere; the next one brings the last k - 1 letters
 // of the sequence along, so that each k-mer is seen once. What is an error does not depend on where blocks end.
+//
+// Lines end with a newline, with a return and a newline, or with a return alone, which is made a newline here.
 #pragma once
 
 #include <atomic>
@@ -55,18 +57,22 @@ class TextBlocks {
   void detect(const TextBlock& block);
   Cut cut(const TextBlock& block) const;
   void go_on_from(const TextBlock& block);
-  std::size_t read(TextBlock& block, std::size_t room);
+  void read(TextBlock& block);
 
   Input input_;
   const std::size_t overlap_, block_bytes_, most_bytes_;
   bool begun_ = false, ended_ = false;
-  std::string rest_;  ///< text that was read, and belongs to the next block
+  bool held_ = false;  ///< the last byte that was read is a return, of which the next one says what it is
+  std::string rest_;   ///< text that was read, and belongs to the next block
   Format format_ = Format::fasta;
   std::uint64_t line_ = 1, text_bytes_ = 0;
   std::uint64_t column_ = 0;
   bool in_header_ = false;
   std::string before_;  ///< letters of the sequence that goes on
 };
+
+/// Spaces and tabs at the end of a line are no part of it, and neither is a return.
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 /// "reads.fq, line 12: why"
 [[noreturn]] void fail_at(const std::string& name, std::uint64_t line, const std::string& why);

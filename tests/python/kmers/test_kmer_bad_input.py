@@ -28,6 +28,12 @@ BAD: dict[str, tuple[bytes, str]] = {
     "gzip cut off": (ZIPPED[: len(ZIPPED) // 2], r"line \d+: the gzip data end too early"),
     "gzip header cut off": (ZIPPED[:5], r"line 1: the gzip data end too early"),
     "gzip and garbage": (ZIPPED + b"garbage", r"line 24001: gzip data are followed by something else"),
+    "gzip and garbage behind zeros": (
+        ZIPPED + b"\0" * 70_000 + b"x",
+        r"line 24001: gzip data are followed by something else",
+    ),
+    "gzip and gzip behind zeros": (ZIPPED + b"\0" + ZIPPED, r"line 24001: gzip data are followed by something else"),
+    "a blank within a line": (b">a\nACGT ACGT\n", r"line 2: byte 0x20 is no base, at column 5"),
     "gzip with an error": (ZIPPED[:300] + b"\xff\x00\xff" + ZIPPED[303:], r"line \d+: "),
     "gzip with another checksum": (ZIPPED[:-8] + b"abcd" + ZIPPED[-4:], r"line \d+: the gzip data .* checksum"),
     "unequal lengths": ((GOOD + "@x\nACGT\n+\nFFF\n").encode(), r"line 16: 3 qualities for 4 bases"),
