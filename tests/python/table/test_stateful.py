@@ -83,6 +83,43 @@ class Program(RuleBasedStateMachine):
         keys = np.arange(n, dtype=np.uint64) + np.uint64(first)
         self.checked.run(Op.INSERT_OR_ASSIGN, keys, self.values(n))
 
+    @rule(op=st.sampled_from([Op.INSERT, Op.INSERT_OR_ASSIGN, Op.ASSIGN]), keys=st.lists(KEYS, max_size=40))
+    def column(self, op: Op, keys: list[int]) -> None:
+        """Changes of bytes 4 to 8 of each value leave the others; a new key has zeroes around them."""
+        model, table = self.checked.model, self.checked.table
+        if model.value_bytes < 8:
+            return
+        wide = widened(np.array(keys, np.uint64), table.key_bytes)
+        rows = self.values(len(keys))[:, 1:2].view(np.uint8)
+        getattr(table.column(4, 8), op.name.lower())(wide, rows)
+        for key, row in zip(wide, rows, strict=True):
+            named = int(key) if wide.ndim == 1 else key.tobytes()
+            old = model.items.get(named)
+            if op is Op.INSERT_OR_ASSIGN or (op is Op.INSERT) == (old is None):
+                old = old or bytes(model.value_bytes)
+                model.items[named] = old[:4] + row.tobytes() + old[8:]
+
+    @rule(ends=st.lists(KEYS, min_size=2, max_size=2), erase=st.booleans())
+    def selection(self, ends: list[int], erase: bool) -> None:
+        model, table = self.checked.model, self.checked.table
+        if table.key_bytes != 8:
+            return
+        first, last = sorted(ends)
+        chosen = [key for key in model.items if first <= int(key) <= last]
+        assert table.size_if(first, last) == len(chosen)
+        if erase:
+            assert table.erase_if(first, last) == len(chosen)
+            for key in chosen:
+                del model.items[key]
+
+    @rule()
+    def snapshot(self) -> None:
+        path = self.folder / "copy.hold"
+        self.checked.table.snapshot(path)
+        with Table.open(path, mode="r", device=self.device) as copy:
+            assert dict(copy.items()) == self.checked.model.items
+        path.unlink()
+
     @rule()
     def reopen(self) -> None:
         path = self.checked.table.path
@@ -126,7 +163,7 @@ def test_random_programs(device: str) -> None:
     run_state_machine_as_test(
         OnDevice,
         settings=settings(
-            max_examples=150 if device == "cpu" else 60,
+            max_examples=100 if device == "cpu" else 60,
             stateful_step_count=25,
         ),
     )
