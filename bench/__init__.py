@@ -10,7 +10,8 @@ attributes; nothing else lists them:
     COMMANDS  {name: function}: `python -m bench NAME`; the function's parameters are the command's options
     SUITE     [(name, options)]: what of that `python -m bench all` runs, and how
     TABLES    {kind: function}: makes Markdown of a result file's content where a document says `figures: KIND FILE`
-    PLOTS     {benchmark: function}: draws the result files whose benchmark is called that, or that and `-…`
+    PLOTS     {benchmark: function}: draws a result file whose benchmark is called that, or that and `-…`, where a
+              document shows docs/img/FOLDER-BENCHMARK.svg
 
 Studies in C++ enter themselves (frame/studies.hpp). Those of a folder are a program, whose main is main.cpp. Of what it
 prints scripts/study-result makes a result file, by attributes of the folder's `__init__.py`:

@@ -1,11 +1,11 @@
 """The picture of what was measured of checkpoints on a GPU."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from bench.checkpoint.tables import tensors_text
 from bench.frame.figures import COLOURS, legend, new_figure, save
 from bench.frame.results import Json
+from bench.frame.studies import Draw
 
 
 def rates(content: Json, path: Path) -> Path:
@@ -30,4 +30,4 @@ def rates(content: Json, path: Path) -> Path:
     return save(figure, path)
 
 
-PLOTS: dict[str, Callable[[Json, Path], Path | None]] = {"checkpoint": rates}
+PLOTS: dict[str, Draw] = {"checkpoint": rates}

@@ -1,8 +1,9 @@
-"""`make bars`: every target of bench/bars/, a file an issue, with the committed result that answers it.
+"""`make bars`: every target of bench/bars/, a file a subject, with the committed result that answers it.
 
 A bar's `file` is below bench/results/, its `field` a path inside it (bench.frame.results.field); one without a file is
-unanswered. With `machines` it is one bar for each: their names are put into `file` for `{machine}`, and behind `id`.
-Exits with 1 where a bar is missed or unanswered, with 2 where there is no such issue or a file is wrong.
+unanswered. A `[[limit]]` is a bar that was found to be out of reach, and says `why`; it is measured and listed all the
+same. Exits with 1 where a bar is missed, or a bar or limit unanswered, with 2 where there is no such subject or a file
+is wrong.
 """
 
 import argparse
@@ -10,7 +11,7 @@ import json
 import operator
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,26 +28,22 @@ _REQUIRED = {"id": str, "text": str, "comparison": str, "target": float, "unit":
 
 @dataclass(frozen=True)
 class Bar:
-    """One target. `file` is below bench/results; None: nothing answers it yet."""
+    """One target. `file` is below bench/results; None: nothing answers it yet. `why`: it is a known limit."""
 
     id: str
-    issue: int
+    subject: str
     text: str
     comparison: str
     target: float
     unit: str
     file: str | None = None
     field: str | None = None
-
-    @property
-    def machine(self) -> str:
-        """Whose result answers it; empty where nothing does yet."""
-        return self.file.split("/")[0] if self.file else ""
+    why: str | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A bar and what was measured. `state` is met, missed or unanswered; `why` says what is not there.
+    """A bar and what was measured. `state` is met, missed, limit or unanswered; `why` says what is missing.
 
     `stale`: the rooms that were measured and have changed since; `below`: folders that those include. A result that
     does not say what it measured is taken as it is.
@@ -72,57 +69,41 @@ class Answer:
 
 
 def load(folder: Path) -> list[Bar]:
-    """The bars of all files `<issue>.toml` of a folder. Raises ValueError where one is wrong, or there is none."""
-    named = {path.stem: path for path in folder.glob("*.toml")}
-    if not named or not all(name.isdecimal() for name in named):
-        raise ValueError(f"{folder}: holds no files of bars, or others too; they are named <issue>.toml")
-    bars = [bar for issue in sorted(map(int, named)) for bar in _of_issue(issue, named[str(issue)])]
+    """The bars of all files `<subject>.toml` of a folder. Raises ValueError where one is wrong, or there is none."""
+    bars = [bar for path in sorted(folder.glob("*.toml")) for bar in _of_subject(path)]
+    if not bars:
+        raise ValueError(f"{folder}: holds no files of bars; they are named <subject>.toml")
     if len({bar.id for bar in bars}) != len(bars):
         raise ValueError(f"{folder}: two bars have one id")
     return bars
 
 
-def _of_issue(issue: int, path: Path) -> list[Bar]:
+def _of_subject(path: Path) -> list[Bar]:
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))["bar"]
-    except (tomllib.TOMLDecodeError, KeyError) as error:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path}: {error!r}") from error
-    numbered = [(table, f"{path}, bar {number}") for number, table in enumerate(tables, 1)]
-    return [_bar(issue, one, where) for table, where in numbered for one in _by_machine(table, where)]
-
-
-def _by_machine(table: dict[str, Any], where: str) -> list[dict[str, Any]]:
-    if "machines" not in table:
-        return [table]
-    if "{machine}" not in str(table.get("file")) or not isinstance(table["machines"], list) or not table["machines"]:
-        raise ValueError(f"{where}: machines must be a list of names, and file have {{machine}} for one")
-    shared = {name: value for name, value in table.items() if name != "machines"}
+    if unknown := set(tables) - {"bar", "limit"}:
+        raise ValueError(f"{path}: unknown {', '.join(sorted(unknown))}")
     return [
-        {**shared, "id": f"{table.get('id')}@{name}", "file": table["file"].replace("{machine}", name)}
-        for name in table["machines"]
+        _bar(path.stem, table, f"{path}, {kind} {number}", {"why": str} if kind == "limit" else {})
+        for kind in ("bar", "limit")
+        for number, table in enumerate(tables.get(kind, []), 1)
     ]
 
 
-def _bar(issue: int, table: dict[str, Any], where: str) -> Bar:
-    for name, kind in _REQUIRED.items():
+def _bar(subject: str, table: dict[str, Any], where: str, more: dict[str, type]) -> Bar:
+    required = _REQUIRED | more
+    for name, kind in required.items():
         if not isinstance(table.get(name), kind):
             raise ValueError(f"{where}: {name} must be there and of type {kind.__name__}")
     if table["comparison"] not in _HOLDS:
         raise ValueError(f"{where}: comparison must be one of {', '.join(_HOLDS)}")
-    if unknown := set(table) - (set(Bar.__dataclass_fields__) - {"issue"}):
+    if unknown := set(table) - {*required, "file", "field"}:
         raise ValueError(f"{where}: unknown {', '.join(sorted(unknown))}")
     if ("file" in table) != ("field" in table):
         raise ValueError(f"{where}: file and field go together")
-    return Bar(issue=issue, **table)
-
-
-def _only(bars: list[Bar], wanted: Sequence[Any] | None, of: Callable[[Bar], Any], none: str) -> list[Bar]:
-    """The bars of which `of` is one that is wanted; all where none is. Raises ValueError where one has no bar."""
-    if not wanted:
-        return bars
-    if missing := [name for name in wanted if name not in map(of, bars)]:
-        raise ValueError(f"{none} {', '.join(map(str, sorted(missing)))}")
-    return [bar for bar in bars if of(bar) in wanted]
+    return Bar(subject=subject, **{**table, "id": f"{subject}.{table['id']}"})
 
 
 def answer(bar: Bar, folder: Path, root: Path | None = None) -> Answer:
@@ -141,13 +122,13 @@ def answer(bar: Bar, folder: Path, root: Path | None = None) -> Answer:
         return Answer(bar, "unanswered", why=str(error))
     if isinstance(measured, bool) or not isinstance(measured, int | float):
         return Answer(bar, "unanswered", why=f"{bar.field} is {measured!r}, not a number")
-    met = _HOLDS[bar.comparison](measured, bar.target)
+    state = "met" if _HOLDS[bar.comparison](measured, bar.target) else "limit" if bar.why else "missed"
     stale, below = code.changed(root, content["code"]) if root and "code" in content else ([], [])
     if root and "code" not in content:
         stale = [NOT_NOTED]
     return Answer(
         bar,
-        "met" if met else "missed",
+        state,
         float(measured),
         dirty=bool(content.get("dirty")),
         stale=tuple(stale),
@@ -162,7 +143,7 @@ def _print(console: Console, answers: Sequence[Answer]) -> None:
     grid.add_column("ratio", justify="right")
     grid.add_column("", justify="left")
     grid.add_column("file", justify="left", overflow="fold")
-    colours = {"met": "green", "missed": "red", "unanswered": "yellow"}
+    colours = {"met": "green", "limit": "blue", "missed": "red", "unanswered": "yellow"}
     for a in answers:
         measured = "–" if a.measured is None else f"{a.measured:.4g} {a.bar.unit}"
         source = (a.bar.file or "") + (" (uncommitted code)" if a.dirty else "")
@@ -170,6 +151,8 @@ def _print(console: Console, answers: Sequence[Answer]) -> None:
             source += f" (stale: {', '.join(a.stale)}{'' if NOT_NOTED in a.stale else ' changed'})"
         elif a.below:
             source += f" ({', '.join(a.below)} changed)"
+        if a.bar.why:
+            source += f": {a.bar.why}"
         grid.add_row(
             a.bar.id,
             a.bar.text,
@@ -182,39 +165,32 @@ def _print(console: Console, answers: Sequence[Answer]) -> None:
     console.print(grid)
     counted = {state: sum(a.state == state for a in answers) for state in colours}
     stale = sum(bool(a.stale) for a in answers)
-    console.print(
-        f"{counted['met']} met, {counted['missed']} missed, {counted['unanswered']} unanswered"
-        + (f"; {stale} stale: measure them again" if stale else "")
-    )
+    named = ", ".join(f"{n} {'known limits' if state == 'limit' else state}" for state, n in counted.items())
+    console.print(named + (f"; {stale} older than their code" if stale else ""))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit status."""
     root = machine.ROOT
     parser = argparse.ArgumentParser(prog="python -m bench bars", description=__doc__)
-    parser.add_argument("--issue", type=int, action="append", help="only bars of this issue; may be repeated")
-    parser.add_argument(
-        "--machine", action="append", help="only bars that a result of this machine answers; may be repeated"
-    )
+    parser.add_argument("--subject", action="append", help="only bars of this file; may be repeated")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--bars", type=Path, default=root / "bench" / "bars", help="the folder of bars")
     parser.add_argument("--results", type=Path, default=root / "bench" / "results", help="the folder of results")
     given = parser.parse_args(arguments)
     try:
         bars = load(given.bars)
-        bars = _only(bars, given.issue, lambda bar: bar.issue, f"{given.bars}: no bars of issue")
-        bars = _only(
-            bars, given.machine, lambda bar: bar.machine, f"{given.bars}: none of the bars asks for a result of"
-        )
+        if missing := set(given.subject or ()) - {bar.subject for bar in bars}:
+            raise ValueError(f"{given.bars}: no bars of {', '.join(sorted(missing))}")
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 2
-    answers = [answer(bar, given.results, root) for bar in bars]
+    answers = [answer(bar, given.results, root) for bar in bars if not given.subject or bar.subject in given.subject]
     if given.json:
         print(json.dumps([{**asdict(a), "ratio": a.ratio} for a in answers], indent=1))
     else:
         _print(Console(width=None if sys.stdout.isatty() else 160), answers)
-    return 0 if answers and all(a.state == "met" for a in answers) else 1
+    return 0 if all(a.state in ("met", "limit") for a in answers) else 1
 
 
 if __name__ == "__main__":

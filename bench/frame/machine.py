@@ -46,7 +46,7 @@ def cores() -> int:
 
 
 def name() -> str:
-    """The folder of this machine's results: HOLDFAST_MACHINE, or e.g. `amd-epyc-2c`, `h200`."""
+    """What a result calls this machine: HOLDFAST_MACHINE, or e.g. `amd-epyc-2c`, `h200`."""
     chosen = os.environ.get("HOLDFAST_MACHINE")
     if chosen:
         return _slug(chosen)
@@ -55,6 +55,12 @@ def name() -> str:
         return _slug(gpu.removeprefix("NVIDIA "))
     model = re.sub(r"\((R|TM)\)|CPU|Processor|@.*", " ", _cpu_model())
     return f"{_slug(model)}-{cores()}c"
+
+
+def folder() -> str:
+    """The folder of this machine's results. Committed are those of a machine with a GPU and of one with two cores,
+    whichever processor it has; another machine's own name keeps its results apart."""
+    return "gpu" if _gpu() is not None else "two-core" if cores() == 2 else name()
 
 
 def describe() -> dict[str, Any]:

@@ -34,8 +34,9 @@ def _plot(
     results_folder: Annotated[Path | None, typer.Option("--results", help="Folder with result files.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the pictures; default: docs/img.")] = None,
 ) -> None:
-    """Draws every plot that the result files allow, as SVG."""
-    for path in plot.draw_all(results_folder or machine.ROOT / "bench" / "results", out or machine.ROOT / "docs/img"):
+    """Draws the pictures that documents show, as SVG."""
+    root = machine.ROOT
+    for path in plot.draw_all(root, results_folder or root / "bench" / "results", out or root / "docs" / "img"):
         typer.echo(path)
 
 

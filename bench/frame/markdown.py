@@ -13,7 +13,7 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def spread_text(entry: Json, digits: int = 1) -> str:
     """The median, and in brackets the lowest and the highest, if there are several."""
-    if len(entry.get("all", ())) == 1:
+    if entry.get("repetitions") == 1:
         return f"{entry['median']:,.{digits}f}"
     return f"{entry['median']:,.{digits}f} ({entry['low']:,.{digits}f}–{entry['high']:,.{digits}f})"
 

@@ -1,6 +1,5 @@
 """Options that the benchmark commands share, and what they do with a finished result."""
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +28,7 @@ Operations = Annotated[int | None, typer.Option(parser=count, metavar="N", help=
 Batches = Annotated[str, typer.Option("--batch", metavar="N[,N…]", help="Operations a batch; several make a series.")]
 Threads = Annotated[int, typer.Option(help="Threads that submit batches; 0: one a core.")]
 Inside = Annotated[int, typer.Option("--table-threads", help="Threads that the table itself uses for a batch.")]
-Repetitions = Annotated[int, typer.Option("--repeat", help="Repetitions; results carry all of them.")]
+Repetitions = Annotated[int, typer.Option("--repeat", help="Repetitions; results have their median and range.")]
 ValueBytes = Annotated[str, typer.Option("--value", metavar="BYTES[,…]", help="Value sizes, multiples of 8.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:N or auto.")]
 ValueCache = Annotated[float, typer.Option(help="On a GPU: the part of all values with a copy in its memory, 0 to 1.")]
@@ -38,7 +37,7 @@ Where = Annotated[Path | None, typer.Option("--dir", help="Folder for the pools;
 JsonFile = Annotated[
     str | None, typer.Option("--json", metavar="FILE", help="Write the result there; a folder: by its name; -: print.")
 ]
-Save = Annotated[bool, typer.Option("--save", help="Write the result into bench/results/<machine>/.")]
+Save = Annotated[bool, typer.Option("--save", help="Write the result into bench/results/.")]
 Flush = Annotated[bool, typer.Option("--flush", help="Flush as in domain `power` (emulated).")]
 Unique = Annotated[bool, typer.Option("--unique", help="Promise that no key of a load repeats.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Small sizes, one repetition: to see that it works.")]
@@ -66,7 +65,7 @@ def finish(
     """Writes the result where it was asked for."""
     content = results.result(name, parameters, measured, rooms=rooms)
     if json_file == "-":
-        typer.echo(json.dumps(content, indent=1, allow_nan=False))
+        typer.echo(results.text_of(content))
         return
     paths = []
     if json_file is not None:

@@ -1,24 +1,31 @@
-"""Draws pictures of result files, by the studies that have some."""
+"""Draws the pictures that documents show, from the committed results and by the studies that have them."""
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from bench.frame.report import DOCUMENTS
 from bench.frame.results import read
 from bench.frame.studies import find
 
+_SHOWN = re.compile(r"\(img/([a-z]+(?:-core)?)-([a-z0-9-]+)\.svg\)")
 
-def draw_all(folder: Path, out: Path) -> Iterable[Path]:
-    """A picture for each result file that has one, named <machine>-<benchmark>.svg."""
+
+def shown(root: Path) -> dict[str, str]:
+    """The pictures of the documents below `root`: `{folder-benchmark: folder/benchmark}`."""
+    texts = ((root / name).read_text(encoding="utf-8") for name in DOCUMENTS if (root / name).exists())
+    return {f"{of}-{name}": f"{of}/{name}" for text in texts for of, name in _SHOWN.findall(text)}
+
+
+def draw_all(root: Path, folder: Path, out: Path) -> Iterable[Path]:
+    """Draws docs/img/FOLDER-BENCHMARK.svg from FOLDER/BENCHMARK.json of the results in `folder`. Raises ValueError
+    where a document shows a picture that no study draws."""
     plots = find().plots
-    for path in sorted(folder.rglob("*.json")):
-        try:
-            content = read(path)
-        except ValueError:
-            continue  # another program's: the kill test, the history checker
+    for picture, source in shown(root).items():
+        content = read(folder / f"{source}.json")
         name = content["benchmark"]
         while name and name not in plots:
             name = name.rpartition("-")[0]
-        draw = plots.get(name)
-        drawn = None if draw is None else draw(content, out / f"{content['machine']['name']}-{path.stem}.svg")
-        if drawn is not None:
-            yield drawn
+        if not name:
+            raise ValueError(f"no study draws {picture}.svg, which a document shows; PLOTS in bench/ has {list(plots)}")
+        yield plots[name](content, out / f"{picture}.svg")

@@ -2,11 +2,11 @@
 
 A document marks where a figure or a table goes:
 
-    <!-- figures: compare amd-epyc-2c/compare-uniform.json -->
+    <!-- figures: compare two-core/compare-uniform.json -->
     (rewritten)
     <!-- end -->
 
-and, inside a line, `<!-- figure: amd-epyc-2c/recovery.json results.at_least_16m_slots.seconds .2f -->0.12<!-- end -->`.
+and, inside a line, `<!-- figure: two-core/recovery.json results.at_least_16m_slots.seconds .2f -->0.12<!-- end -->`.
 Files are below bench/results. `python -m bench report` rewrites the project's documents; with --check it only says
 which are not as the files say, and exits with 1.
 """

@@ -1,4 +1,4 @@
-"""Result files: one JSON object with the machine, the commit, the parameters and every repetition."""
+"""Result files: a JSON object with the machine, the commit, the parameters, and the median and range of each figure."""
 
 import datetime
 import json
@@ -9,13 +9,15 @@ from typing import Any
 
 from bench.frame import code, machine
 
-SCHEMA = 1
+SCHEMA = 2
+WIDTH = 400
+"""A row of figures that is no longer stays on one line of a result file."""
 
 Json = dict[str, Any]
 
 
 def result(benchmark: str, parameters: Json, results: Json, *, rooms: Sequence[str]) -> Json:
-    """A result file's content. `rooms`: those of src/ that were measured (code.py); (): none."""
+    """A result file's content, its figures summed up. `rooms`: those of src/ that were measured (code.py); (): none."""
     commit, dirty = machine.commit()
     return {
         "schema": SCHEMA,
@@ -26,20 +28,44 @@ def result(benchmark: str, parameters: Json, results: Json, *, rooms: Sequence[s
         "code": code.noted(machine.ROOT, rooms),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "parameters": parameters,
-        "results": results,
+        "results": summed_up(results),
     }
 
 
+def summed_up(value: Any) -> Any:
+    """The same, with the number of repetitions in place of the repetitions themselves (timing.spread)."""
+    if isinstance(value, dict):
+        if isinstance(value.get("all"), list | tuple) and "median" in value:
+            kept = {name: one for name, one in value.items() if name != "all"}
+            return {**kept, "repetitions": len(value["all"])}
+        return {name: summed_up(one) for name, one in value.items()}
+    return [summed_up(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def text_of(value: Any, indent: int = 0) -> str:
+    """JSON, a row of figures on each line: what is longer than WIDTH and holds objects has a line for each member."""
+    flat = json.dumps(value, allow_nan=False)
+    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if len(flat) <= WIDTH or not any(isinstance(one, dict | list) for one in members):
+        return flat
+    named = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    lines = ",\n".join(
+        f"{' ' * (indent + 1)}{name}{text_of(one, indent + 1)}" for name, one in zip(named, members, strict=True)
+    )
+    return f"{begin}\n{lines}\n{' ' * indent}{end}"
+
+
 def default_path(benchmark: str) -> Path:
-    """bench/results/<machine>/<benchmark>.json of the checkout."""
-    return machine.ROOT / "bench" / "results" / machine.name() / f"{benchmark}.json"
+    """The committed file of the checkout: bench/results/gpu/<benchmark>.json, or two-core/<benchmark>.json."""
+    return machine.ROOT / "bench" / "results" / machine.folder() / f"{benchmark}.json"
 
 
 def write(path: Path, content: Json) -> None:
     """Writes a result file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".part")
-    draft.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    draft.write_text(text_of(content) + "\n", encoding="utf-8")
     draft.replace(path)
 
 

@@ -16,7 +16,7 @@ BUILT = ("_bench", "holdfastdb")
 
 Command = Callable[..., None]
 MakeTable = Callable[[Json], str]
-Draw = Callable[[Json, Path], Path | None]
+Draw = Callable[[Json, Path], Path]
 
 
 @dataclass

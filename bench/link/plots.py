@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.frame.figures import COLOURS, legend, new_figure, save
+from bench.frame.figures import legend, new_figure, save
 from bench.frame.results import Json
+from bench.frame.studies import Draw
 from bench.link import LINK_BYTES
 
 _LINES = ("#0b6e75", "#c46a1b", "#7a7f87", "#5b4a9e", "#9a8c1c", "#a03a56", "#3f7d3a", "#2d4f8a")
@@ -23,22 +24,6 @@ def _link_line(axes: Any, value_bytes: int, upright: bool = False) -> None:
     draw = axes.axvline if upright else axes.axhline
     draw(LINK_BYTES / value_bytes / 1e6, color="#b9bec4", linewidth=1, linestyle="--",
          label=f"{value_bytes}-byte values at link speed")  # fmt: skip
-
-
-def by_batch(content: Json, path: Path) -> Path:
-    """Throughput by batch size, a line a workload."""
-    figure, axes = new_figure("Throughput by batch size", content["machine"]["name"])
-    runs = [run for run in content["results"]["runs"] if run["work"] != "insert"]
-    for work in dict.fromkeys(run["work"] for run in runs):
-        points = [(run["batch"], run["mops"]["median"]) for run in runs if run["work"] == work]
-        axes.plot(*zip(*points, strict=True), marker="o", markersize=4, label=work)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlabel("operations a batch")
-    axes.set_ylabel("M operations/s")
-    _link_line(axes, content["parameters"].get("value_bytes", 128))
-    legend(axes)
-    return save(figure, path)
 
 
 def by_skew(content: Json, path: Path) -> Path:
@@ -60,8 +45,6 @@ def latency(content: Json, path: Path) -> Path:
     """GPHash Figures 5 and 6: the latency of a batch against throughput, a line a work, a point a size; of the shortest
     keys."""
     runs = [run for run in content["results"]["runs"] if "latency_us" in run and run["work"] in _SHOWN]
-    if not runs:
-        return by_batch(content, path)
     key_bytes = min(run.get("key_bytes", 8) for run in runs)
     runs = [run for run in runs if run.get("key_bytes", 8) == key_bytes]
     figure, axes = new_figure("Throughput and latency by batch size", content["machine"]["name"])
@@ -103,12 +86,10 @@ def by_key_size(content: Json, path: Path) -> Path:
     return save(figure, path)
 
 
-def by_cache(content: Json, path: Path) -> Path | None:
+def by_cache(content: Json, path: Path) -> Path:
     """GPHash Figure 11: throughput by the size of the value cache, a line a policy, of the least skew and of the
-    greatest; none if not measured."""
-    runs = [run for run in content["results"].get("curves", {}).get("runs", ()) if run["work"].startswith("find, ")]
-    if not runs:
-        return None
+    greatest."""
+    runs = [run for run in content["results"]["curves"]["runs"] if run["work"].startswith("find, ")]
     figure, axes = new_figure("Finds by size and policy of the value cache", content["machine"]["name"])
     parsed = []
     for run in runs:
@@ -125,40 +106,6 @@ def by_cache(content: Json, path: Path) -> Path | None:
     axes.set_xlabel("% of values with a copy in GPU memory")
     axes.set_ylabel("M operations/s")
     _legend_beside(axes)
-    return save(figure, path)
-
-
-def _name_points(figure: Any, axes: Any, points: Sequence[tuple[str, float, float]]) -> None:
-    """A name beside each point: the first place at which it covers no other, and no point; else none."""
-    from matplotlib.transforms import Bbox
-
-    figure.draw_without_rendering()
-    taken = [Bbox([at, at]).padded(5) for at in (axes.transData.transform(point[1:]) for point in points)]
-    for name, x, y in points:
-        for right, up, align in ((0, 7, "center"), (7, -2.5, "left"), (-7, -2.5, "right"), (0, -13, "center"),
-                                 (7, 3, "left"), (7, -8, "left")):  # fmt: skip
-            text = axes.annotate(name, (x, y), xytext=(right, up), textcoords="offset points", fontsize=7, ha=align)
-            box = text.get_window_extent()
-            if not any(box.overlaps(other) for other in taken):
-                break
-            text.remove()
-        taken.append(box)
-
-
-def spectrum(content: Json, path: Path) -> Path:
-    """GPHash Figure 13: how full a configuration gets, and how fast it is searched then."""
-    figure, axes = new_figure("Configurations: load factor and finds", content["machine"]["name"])
-    points: list[tuple[str, float, float]] = []
-    for shape in content["results"]["shapes"]:
-        rate = next(run["mops"]["median"] for run in shape["runs"] if run["work"] == "find")
-        name = f"{shape['levels']}L-{shape['hash_locations']}H-{shape['slots_a_bucket']}S"
-        default = name == "2L-2H-8S"
-        axes.plot(shape["load_factor"], rate, "o", color=COLOURS["holdfast"] if default else _LINES[2], markersize=6)
-        points.append((name, shape["load_factor"], rate))
-    axes.set_xlabel("load factor at the first resize")
-    axes.set_ylabel("finds, M/s")
-    axes.margins(0.15)
-    _name_points(figure, axes, points)
     return save(figure, path)
 
 
@@ -228,52 +175,12 @@ def embeddings(content: Json, path: Path) -> Path:
     return save(figure, path)
 
 
-def ranks(content: Json, path: Path) -> Path:
-    """GPHash Figure 10, PageRank: an iteration by road, and its lookups."""
-    figure, axes = new_figure("PageRank", content["machine"]["name"])
-    runs = content["results"]["runs"]
-    parts = {"an iteration": "iteration_ms", "of it lookups": "lookups_ms"}
-    _bars(axes, [run["road"] for run in runs], parts,
-          lambda road, part: next(r[parts[part]]["median"] for r in runs if r["road"] == road))  # fmt: skip
-    axes.set_ylabel("ms")
-    axes.set_xlabel(f"{content['results']['edges']:,} edges")
-    legend(axes)
-    return save(figure, path)
-
-
-def by_ratio(content: Json, path: Path) -> Path:
-    """Large finds by the part of the buckets that has copies: a line a policy and a distribution."""
-    figure, axes = new_figure("Finds by the buckets in GPU memory", content["machine"]["name"])
-    most = max(run["batch"] for run in content["results"]["runs"])
-    lines: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for run in content["results"]["runs"]:
-        words = run["work"].split(", ")
-        if words[0] == "find" and len(words) == 4 and run["batch"] == most:
-            lines.setdefault((words[1], words[2]), []).append((float(words[3].rstrip("%")), run["mops"]["median"]))
-    policies = dict.fromkeys(policy for _, policy in lines if policy != "no choice")
-    colours = dict(zip(policies, _LINES, strict=False))
-    for (distribution, policy), points in lines.items():
-        if policy != "no choice":
-            ends = lines.get((distribution, "no choice"), [])
-            style = {"marker": "o", "markersize": 4, "linestyle": "-" if distribution == "zipfian" else "--"}
-            axes.plot(*zip(*sorted(points + ends), strict=True), color=colours[policy],
-                      label=f"{distribution}, {policy}", **style)  # fmt: skip
-    axes.set_yscale("log")
-    axes.set_xlabel(f"% of the buckets, batches of {most:,}")
-    axes.set_ylabel("M operations/s")
-    legend(axes)
-    return save(figure, path)
-
-
-PLOTS: dict[str, Callable[[Json, Path], Path | None]] = {
+PLOTS: dict[str, Draw] = {
     "link-batches": latency,
     "link-skew": by_skew,
     "link-keys": by_key_size,
     "link-cache": by_cache,
-    "link-buckets": by_ratio,
-    "link-shapes": spectrum,
     "link-rivals": beside_rivals,
     "link-factors": factor_analysis,
     "dlrm": embeddings,
-    "pagerank": ranks,
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 from bench.frame.figures import COLOURS, legend, new_figure, save
 from bench.frame.markdown import grid, spread_text
 from bench.frame.results import Json
+from bench.frame.studies import Draw
 
 
 def _compare(content: Json, digits: int = 1) -> str:
@@ -96,36 +97,6 @@ def _cache_trace(content: Json) -> str:
     return grid([f"{got['keys']:,} keys, batches of {content['parameters']['batch']:,}", ""], rows)
 
 
-def throughput_latency(content: Json, path: Path) -> Path:
-    """Median batch latency against throughput, a line a workload, a point a batch size; of one size, throughput."""
-    first = content["results"]["runs"][0]["value_bytes"]
-    runs = [run for run in content["results"]["runs"] if run["value_bytes"] == first]
-    if len(runs) == 1:
-        return _throughput(content, runs[0], path)
-    figure, axes = new_figure("Throughput and latency by batch size", content["machine"]["name"])
-    for workload in runs[0]["workloads"]:
-        points = [run["workloads"][workload]["holdfast"] for run in runs]
-        throughput = [p["mops"]["median"] for p in points]
-        latency = [p["latency_us"]["median"] for p in points]
-        axes.plot(throughput, latency, marker="o", markersize=4, label=workload)
-    run, last = runs[0], runs[-1]
-    axes.set_yscale("log")
-    axes.set_xlabel(f"M operations/s, batches of {run['batch']:,} to {last['batch']:,}, {first}-byte values")
-    axes.set_ylabel("median latency of a batch, µs")
-    legend(axes, loc="upper left", bbox_to_anchor=(1, 1))  # lines like these leave no place of their own
-    return save(figure, path)
-
-
-def _throughput(content: Json, run: Json, path: Path) -> Path:
-    figure, axes = new_figure("Throughput", content["machine"]["name"])
-    spreads = [targets["holdfast"]["mops"] for targets in run["workloads"].values()]
-    axes.bar(list(run["workloads"]), [one["median"] for one in spreads], 0.6, yerr=_errors(spreads),
-             color=COLOURS["holdfast"], capsize=2)  # fmt: skip
-    axes.set_xlabel(f"batches of {run['batch']:,}, {run['value_bytes']}-byte values")
-    axes.set_ylabel("M operations/s")
-    return save(figure, path)
-
-
 def _errors(spreads: list[Json]) -> list[list[float]]:
     return [[one["median"] - one["low"] for one in spreads], [one["high"] - one["median"] for one in spreads]]
 
@@ -167,20 +138,6 @@ def loading(content: Json, path: Path) -> Path:
     return save(figure, path)
 
 
-def recovering(content: Json, path: Path) -> Path:
-    """Recovery time by slots."""
-    sizes = content["results"]["sizes"]
-    figure, axes = new_figure("Recovery after SIGKILL", content["machine"]["name"])
-    slots = [entry["slots"] / 1e6 for entry in sizes]
-    for name, label in (("recovery_ms", "recovery"), ("map_ms", "mapping")):
-        axes.plot(slots, [entry[name]["median"] for entry in sizes], marker="o", markersize=4, label=label)
-    axes.set_xlabel("M slots")
-    axes.set_ylabel("ms")
-    axes.set_ylim(bottom=0)
-    legend(axes)
-    return save(figure, path)
-
-
 TABLES: dict[str, Callable[[Json], str]] = {
     "compare": _compare,
     "stores": lambda content: _compare(content, 2),
@@ -192,11 +149,8 @@ TABLES: dict[str, Callable[[Json], str]] = {
     "snapshot": _snapshot,
     "cache-trace": _cache_trace,
 }
-PLOTS: dict[str, Callable[[Json, Path], Path]] = {
-    "micro": throughput_latency,
-    "ycsb": throughput_latency,
+PLOTS: dict[str, Draw] = {
     "compare": comparison,
     "stores": comparison,
     "load-factor": loading,
-    "recovery": recovering,
 }

@@ -1,10 +1,10 @@
 """The picture of saves of a training."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from bench.frame import figures
 from bench.frame.results import Json
+from bench.frame.studies import Draw
 
 
 def slower(content: Json, path: Path) -> Path:
@@ -30,4 +30,4 @@ def slower(content: Json, path: Path) -> Path:
     return figures.save(figure, path)
 
 
-PLOTS: dict[str, Callable[[Json, Path], Path]] = {"training-saves": slower}
+PLOTS: dict[str, Draw] = {"training-saves": slower}

@@ -122,7 +122,7 @@ std::string Results::text() const {
 }
 
 std::string Results::write(const std::string& folder, const std::string& file) const {
-  const std::filesystem::path path = std::filesystem::path(folder) / machine_name() / file;
+  const std::filesystem::path path = std::filesystem::path(folder) / file;
   std::filesystem::create_directories(path.parent_path());
   std::ofstream out(path);
   out << text();

@@ -1,4 +1,4 @@
-// results.hpp: writes what a long test run counted as JSON, with machine, commit and date, for bench/results/<machine>/.
+// results.hpp: writes what a long test run counted as JSON, with machine, commit and date, for bench/results/.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Results {
   void add(const std::string& field, const std::vector<std::pair<std::string, Row>>& rows);
   void add(const Results& more);  ///< its fields, behind those that there are
   void add(const std::string& field, const Results& of_one);
-  /// Writes `<folder>/<machine>/<file>`; makes the folders. Returns the path. Throws std::runtime_error.
+  /// Writes `<folder>/<file>`; makes the folder. Returns the path. Throws std::runtime_error.
   std::string write(const std::string& folder, const std::string& file) const;
   std::string text() const;
 

@@ -1,14 +1,11 @@
-"""The comparison with the baseline: what ratios say, and what is made of pairs of runs."""
+"""The comparison with the baseline: what ratios say."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import scripts_as_modules
 
-from bench.against import ratios, runs, sides
+from bench.against import ratios
 from bench.frame import timing
 
 
@@ -81,63 +78,3 @@ def test_a_row_needs_pairs() -> None:
         ratios.row("find", [1.0, 1.0], [1.0])
     with pytest.raises(ValueError, match="two pairs at least"):
         ratios.row("find", [1.0], [1.0])
-
-
-def test_the_order_of_runs_and_what_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    order: list[str] = []
-
-    def run_once(side: sides.Side, plan: runs.Plan, plant: float) -> runs.Rates:
-        order.append(side.name)
-        return {"find": float(len(order)), **({"erase": 1.0} if len(order) != 3 else {})}
-
-    monkeypatch.setattr(runs, "run_once", run_once)
-    made = {name: sides.Side(name, tmp_path, tmp_path) for name in ("base", "new")}
-    plan, file = runs.Plan("cpu", 1000), tmp_path / "pairs.json"
-    runs.alternate(runs.Series.begun(file, {"of": 1}), made, plan, 3, 0)
-    series = runs.Series.begun(file, {"of": 1})
-    runs.alternate(series, made, plan, 1, 0)
-    assert order == ["base", "new", "new", "base", "base", "new", "new", "base"]
-    assert series.rates("base") == {"find": [1, 4, 5, 8]} and series.rates("new") == {"find": [2, 3, 6, 7]}
-    assert runs.Series.begun(file, {"of": 2}).pairs == []  # other builds, or another plan
-
-
-def test_only_the_new_side_is_slowed_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[str | None] = []
-
-    def run_cpu(side: sides.Side, plan: runs.Plan, env: dict[str, str]) -> runs.Rates:
-        given.append(env.get("HOLDFAST_BENCH_PLANT"))
-        return {}
-
-    monkeypatch.setattr(runs, "run_cpu", run_cpu)
-    monkeypatch.setenv("HOLDFAST_BENCH_PLANT", "50")
-    for name in ("base", "new"):
-        runs.run_once(sides.Side(name, tmp_path, tmp_path), runs.Plan("cpu", 1000), 5)
-    runs.run_once(sides.Side("new", tmp_path, tmp_path), runs.Plan("cpu", 1000), 0)
-    assert given == [None, "5", None]
-
-
-def test_each_side_has_the_benchmarks_where_its_commit_has_them(tmp_path: Path) -> None:
-    package = tmp_path / "python" / "holdfastdb" / "__init__.py"
-    package.parent.mkdir(parents=True)
-    package.touch()
-    assert sides.Side("base", tmp_path, tmp_path).benchmarks == "holdfastdb.bench"
-    assert sides.Side("new", sides.ROOT, tmp_path).benchmarks == "bench"
-
-
-def test_the_baseline_is_a_commit() -> None:
-    assert len(sides.baseline()) == 40 and int(sides.baseline(), 16)
-
-
-@pytest.mark.parametrize("what", ["run", "build", "pack"])
-def test_a_python_that_cannot_build_says_which_can(
-    what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    script = scripts_as_modules.load("against-baseline", monkeypatch)
-    monkeypatch.setattr("sys.argv", ["against-baseline", what])
-    monkeypatch.setattr(script.importlib.util, "find_spec", lambda _: None)
-    if what == "pack":  # which builds nothing
-        assert script.parsed().what == what
-        return
-    with pytest.raises(SystemExit, match="2"):
-        script.parsed()
-    assert "run this script by .venv/bin/python" in capsys.readouterr().err

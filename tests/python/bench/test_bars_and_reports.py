@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from bench.frame import bars, report, results
+from bench.frame import bars, plot, report, results, timing
 from bench.frame.main import app
 
+ROOT = Path(__file__).parents[3]
 BAR = """
-[[bar]]
-id = "{issue}.{name}"
+[[{kind}]]
+id = "{name}"
 text = "something"
 comparison = "{comparison}"
 target = {target}
@@ -26,39 +27,15 @@ def planted(folder: Path, **values: Any) -> None:
     (folder / "r.json").write_text(json.dumps(content), encoding="utf-8")
 
 
-def bar_file(folder: Path, *entries: str) -> list[str]:
-    """Entries by the issue that their id begins with."""
-    bars_of = folder / "bars"
-    bars_of.mkdir(exist_ok=True)
-    issues = [re.search(r'id = "(\d+)', text) for text in entries]
-    for issue in {found[1] if found else "1" for found in issues}:
-        text = "\n".join(e for e, found in zip(entries, issues, strict=True) if (found[1] if found else "1") == issue)
-        (bars_of / f"{issue}.toml").write_text(text, encoding="utf-8")
-    return ["--bars", str(bars_of), "--results", str(folder)]
+def bar_file(folder: Path, *entries: str, subject: str = "speed") -> list[str]:
+    (folder / "bars").mkdir(exist_ok=True)
+    (folder / "bars" / f"{subject}.toml").write_text("\n".join(entries), encoding="utf-8")
+    return ["--bars", str(folder / "bars"), "--results", str(folder)]
 
 
-def entry(name: str, comparison: str, target: float, field: str | None = "results.x", issue: int = 1) -> str:
-    text = BAR.format(name=name, issue=issue, comparison=comparison, target=float(target))
+def entry(name: str, comparison: str, target: float, field: str | None = "results.x", kind: str = "bar") -> str:
+    text = BAR.format(name=name, kind=kind, comparison=comparison, target=float(target))
     return text if field is None else f'{text}file = "r.json"\nfield = "{field}"\n'
-
-
-def test_a_bar_of_two_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for machine, value in (("one", 3), ("two", 1)):
-        (tmp_path / machine).mkdir()
-        planted(tmp_path / machine, x=value)
-    both = f'{entry("a", ">=", 2, None)}machines = ["one", "two"]\nfile = "{{machine}}/r.json"\nfield = "results.x"\n'
-    assert bars.main([*bar_file(tmp_path, both), "--json"]) == 1
-    answers = json.loads(capsys.readouterr().out)
-    assert [(a["bar"]["id"], a["state"]) for a in answers] == [("1.a@one", "met"), ("1.a@two", "missed")]
-    assert bars.main([*bar_file(tmp_path, both), "--machine", "one"]) == 0
-    assert bars.main([*bar_file(tmp_path, both), "--machine", "two"]) == 1
-    assert bars.main([*bar_file(tmp_path, both), "--machine", "one", "--machine", "two"]) == 1
-    capsys.readouterr()
-    assert bars.main([*bar_file(tmp_path, both), "--machine", "three"]) == 2
-    assert "none of the bars asks for a result of three" in capsys.readouterr().err
-    for wrong in ('machines = []\nfile = "{machine}/r.json"', 'machines = ["one"]\nfile = "r.json"', "machines = 1"):
-        assert bars.main(bar_file(tmp_path, f"{entry('a', '>=', 2, None)}{wrong}\n")) == 2
-        assert "machines must be" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -92,32 +69,35 @@ def test_bars_without_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert bars.main(arguments) == 1
 
 
-def test_bars_of_one_issue(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_known_limit_fails_only_without_a_measurement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    limit = entry("a", ">=", 2, kind="limit") + 'why = "the link"\n'
+    assert bars.main(bar_file(tmp_path, limit)) == 1
+    for value, state in ((1, "limit"), (2, "met")):
+        planted(tmp_path, x=value)
+        capsys.readouterr()
+        assert bars.main([*bar_file(tmp_path, limit), "--json"]) == 0
+        assert [(a["bar"]["id"], a["state"]) for a in json.loads(capsys.readouterr().out)] == [("speed.a", state)]
+
+
+def test_bars_of_one_subject(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     planted(tmp_path, x=1)
-    arguments = bar_file(tmp_path, entry("a", ">=", 1), entry("b", ">=", 2, issue=2))
+    bar_file(tmp_path, entry("a", ">=", 1))
+    arguments = bar_file(tmp_path, entry("a", ">=", 2), subject="size")
     assert bars.main(arguments) == 1
-    assert bars.main([*arguments, "--issue", "1"]) == 0
-    assert bars.main([*arguments, "--issue", "2"]) == 1
+    assert bars.main([*arguments, "--subject", "speed"]) == 0
+    assert bars.main([*arguments, "--subject", "size"]) == 1
     capsys.readouterr()
-    assert bars.main([*arguments, "--issue", "7"]) == 2  # none at all is not all
-    assert "no bars of issue 7" in capsys.readouterr().err
+    assert bars.main([*arguments, "--subject", "colour"]) == 2  # none at all is not all
+    assert "no bars of colour" in capsys.readouterr().err
 
 
 def test_wrong_bar_files_are_refused(tmp_path: Path) -> None:
     good = entry("a", ">=", 1)
-    wrong = (good + good, good.replace(">=", "=="), good + "typo = 1\n", good.replace('unit = "s"', ""), "[[bar", "")
+    wrong = (good + good, good.replace(">=", "=="), good + "typo = 1\n", good.replace('unit = "s"', ""), "[[bar", "",
+             good.replace("[[bar]]", "[[limit]]"), good.replace("[[bar]]", "[[baar]]"))  # fmt: skip
     for text in wrong:
         assert bars.main(bar_file(tmp_path, text)) == 2
     assert bars.main(["--bars", str(tmp_path / "none")]) == 2
-    arguments = bar_file(tmp_path, good)
-    (tmp_path / "bars" / "notes.toml").write_text(good, encoding="utf-8")
-    assert bars.main(arguments) == 2
-
-
-def test_the_projects_bars_are_well_formed() -> None:
-    path = Path(__file__).parents[3] / "bench" / "bars"
-    issues = {bar.issue for bar in bars.load(path)}
-    assert issues >= {2, 3, 4, 17}
 
 
 def test_report_rewrites_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,14 +131,30 @@ def test_report_takes_counts_of_test_programs_as_figures(tmp_path: Path) -> None
     document.write_text("<!-- figure: kills.json kills , -->0<!-- end --> kills", encoding="utf-8")
     assert report.main(["--results", str(tmp_path), str(document)]) == 0
     assert "-->1,000<!-- end -->" in document.read_text(encoding="utf-8")
-    with pytest.raises(ValueError, match=r"this version reads schema 1"):
+    with pytest.raises(ValueError, match=r"this version reads schema 2"):
         results.read(tmp_path / "kills.json")
 
 
-def test_results_lie_in_the_folder_of_the_machine_that_gave_them() -> None:
-    paths = list((Path(__file__).parents[3] / "bench" / "results").glob("*/*.json"))
-    assert paths
+def test_a_result_file_has_medians_and_ranges_and_a_row_a_line(tmp_path: Path) -> None:
+    rows = [{"batch": batch, "mops": timing.spread([3.0, 1.0, 2.0])} for batch in range(50)]
+    results.write(tmp_path / "r.json", results.result("r", {}, {"runs": rows}, rooms=()))
+    written = results.read(tmp_path / "r.json")["results"]["runs"]
+    assert written[7] == {"batch": 7, "mops": {"median": 2, "low": 1, "high": 3, "repetitions": 3}}
+    lines = (tmp_path / "r.json").read_text(encoding="utf-8").splitlines()
+    assert [line.strip(" ,") for line in lines if '"mops"' in line] == [json.dumps(row) for row in written]
+
+
+def test_committed_results_are_of_two_machines_and_without_repetitions() -> None:
+    paths = list((ROOT / "bench" / "results").rglob("*.json"))
+    assert {str(path.parent.relative_to(ROOT / "bench" / "results")) for path in paths} == {"gpu", "two-core"}
     for path in paths:
-        machine = json.loads(path.read_text(encoding="utf-8"))["machine"]
-        if isinstance(machine, dict):  # the kill test, a program without the frame, gives its processor
-            assert machine["name"] == path.parent.name, path
+        text = path.read_text(encoding="utf-8")
+        assert '"all":' not in text, f"{path} has every repetition; write it with bench.frame.results"
+        machine = json.loads(text)["machine"]
+        if "gpu" in machine:  # test programs give the processor alone
+            assert (machine["gpu"] is not None) == (path.parent.name == "gpu"), path
+
+
+def test_documents_show_every_picture() -> None:
+    drawn = {path.stem for path in (ROOT / "docs" / "img").glob("*.svg") if re.match("(gpu|two-core)-", path.name)}
+    assert drawn == set(plot.shown(ROOT))

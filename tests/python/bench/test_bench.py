@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from bench.frame import report, results
 from bench.frame.main import app
 from bench.frame.running import WrongAnswer
-from bench.link import plots as link_plots
 from bench.table import measure, trace
 from bench.table.targets import Table, pool_folder, target
 from bench.table.workloads import MICRO, YCSB
@@ -247,22 +246,3 @@ def test_batch_series_and_text(written: Path) -> None:
 def test_bad_options_are_refused() -> None:
     for arguments in (["ycsb", "--items", "many"], ["ycsb", "--workloads", "Z"], ["micro", "--batch", "4k,x"]):
         assert CliRunner().invoke(APP, arguments).exit_code == 2
-
-
-def test_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib")
-    monkeypatch.setenv("HOLDFAST_MACHINE", "here")
-    for command in ("micro", "load-factor", "recovery"):
-        run(command, "--quick", "--json", str(tmp_path))
-    run("plot", "--results", str(tmp_path), "--out", str(tmp_path / "img"))
-    drawn = {path.name for path in (tmp_path / "img").glob("*.svg")}
-    assert drawn == {"here-micro-uniform.svg", "here-load-factor.svg", "here-recovery.svg"}
-
-
-def test_plot_of_cached_buckets(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    works = ["insert", "find, uniform, lfu, 20%", "find, zipfian, lfu, 20%", "find, zipfian, no choice, 100%"]
-    runs = [{"work": work, "batch": 4096, "mops": {"median": 10.0 + i}} for i, work in enumerate(works)]
-    content: results.Json = {"machine": {"name": "here"}, "results": {"runs": runs}}
-    drawn = link_plots.by_ratio(content, tmp_path / "here.svg").read_text()
-    assert "zipfian, lfu" in drawn and "no choice" not in drawn

@@ -18,7 +18,7 @@ FILES = {
     "src/structures/dramhit/table.hpp": '#include "pool/pool.hpp"\nint a = 1;  // what it is\n',
     "src/structures/dramhit/simd/tile.hpp": '#include "structures/dramhit/table.hpp"\n',
     "src/table/table.hpp": "int t;\n",
-    "bench/bars/1.toml": (
+    "bench/bars/speed.toml": (
         '[[bar]]\nid = "x"\ntext = "x"\ncomparison = ">="\ntarget = 1.0\nunit = "s"\n'
         'file = "here/dramhit-bars.json"\nfield = "results.x"\n'
     ),
@@ -67,7 +67,7 @@ def test_a_result_is_stale_when_its_rooms_have_changed(root: Path, capsys: pytes
     edit(table, "1", "2")
     stale, _, shown = state()
     assert stale == ["src/structures/dramhit"]
-    assert "1 stale: measure them again" in shown
+    assert "1 older than their code" in shown
     edit(table, "2", "1")
     table.rename(table.with_name("other.hpp"))
     code._files.cache_clear()
@@ -75,7 +75,7 @@ def test_a_result_is_stale_when_its_rooms_have_changed(root: Path, capsys: pytes
     told = json.loads(path.read_text(encoding="utf-8"))
     del told["code"]
     path.write_text(json.dumps(told), encoding="utf-8")
-    assert "1 stale: measure them again" in state()[2], "who does not say what it measured may be of any code"
+    assert "1 older than their code" in state()[2], "who does not say what it measured may be of any code"
 
 
 def test_what_lies_beside_rooms_is_not_what_lies_in_them(root: Path) -> None:

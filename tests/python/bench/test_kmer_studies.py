@@ -1,8 +1,7 @@
-"""The studies of k-mer counting run, small, and what they write becomes tables and pictures."""
+"""The studies of k-mer counting run, small, and what they write becomes tables."""
 
 from __future__ import annotations
 
-import importlib
 import shutil
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from typer.testing import CliRunner
 
 from bench.frame import report, results
 from bench.frame.main import app
-from bench.kmers import commands, counters, plots
+from bench.kmers import counters
 from bench.kmers.generate import Reads, write_fastq
 
 pytest.importorskip("pyarrow")
@@ -37,7 +36,6 @@ def test_programs_beside_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )
     text = report.rewrite(marks, tmp_path)
     assert text.count("| `holdfast kmer count` |") == 2
-    assert plots.programs(content, tmp_path / "kmers.svg")
 
 
 @pytest.mark.skipif(shutil.which("igzip") is None, reason="igzip is not installed")
@@ -48,15 +46,6 @@ def test_gzip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         0 < content["results"]["reading_of_library"]["median"] <= content["results"]["inflating_of_library"]["median"]
     )
     assert "ISA-L alone" in report.rewrite("<!-- figures: kmers-gzip kmers-gzip.json -->\n<!-- end -->\n", tmp_path)
-
-
-def test_the_suite_asks_for_no_program_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for path, suite in (("/usr/bin/igzip", [("kmers-gzip", {})]), (None, [])):
-        with monkeypatch.context() as patched:
-            patched.setattr(shutil, "which", lambda name, path=path: path)
-            importlib.reload(commands)
-            assert suite == commands.SUITE
-    importlib.reload(commands)
 
 
 def test_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +60,6 @@ def test_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| generated, 16, 1 |" in report.rewrite(
         "<!-- figures: kmers-series kmers-series.json -->\n<!-- end -->\n", tmp_path
     )
-    assert plots.series(content, tmp_path / "series.svg").exists()
 
 
 def test_the_same_seed_gives_the_same_reads(tmp_path: Path) -> None:

@@ -61,12 +61,6 @@ def again(json_file: str = "", save: bool = False, quick: bool = False, items: i
     assert ran == [{"json_file": str(tmp_path / "out"), "save": False, "quick": True, "items": 5}]
 
 
-def test_two_studies_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [module(n, monkeypatch, 'COMMANDS = {"again": print}\n', tmp_path) for n in ("study_a", "study_b")]
-    with pytest.raises(ValueError, match="another study has again"):
-        studies.find(names)
-
-
 def test_a_study_that_needs_the_unbuilt_half_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needs = module("study_c", monkeypatch, "import _bench\n", tmp_path)
     wrong = module("study_d", monkeypatch, "import nothing_of_that_name\n", tmp_path)
@@ -88,7 +82,7 @@ def test_documents_are_as_results_say_and_bars_are_told_without_a_built_module()
 
     done = run("report", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
-    done = run("bars", "--issue", "2")
+    done = run("bars")
     assert "met" in done.stdout and not done.stderr, done.stdout + done.stderr
     assert "bench.table.series" in run("--help").stdout
 
