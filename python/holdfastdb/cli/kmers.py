@@ -73,7 +73,8 @@ def count(
     upper: Upper = None,
     threads: Annotated[int, typer.Option("-t", "--threads", help="0: all processors.", min=0)] = 0,
     memory: Annotated[
-        str | None, typer.Option(help="What the process may take, as in 4G; default: 3/4 of what is free.")
+        str | None,
+        typer.Option(help="What the process may take, as in 4G, a pool's pages aside; default: 3/4 of what is free."),
     ] = None,
     folder: Annotated[
         Path | None, typer.Option(help="For what memory does not hold; default: that of OUT.", file_okay=False)

@@ -84,7 +84,8 @@ def count(
     threads
         0: all processors.
     memory
-        Bytes that the process may take in all; 0: three quarters of what is free. What does not fit goes to a file in
+        Bytes that the process may take in all, but for the pages of a pool that `write` fills, about 26 a k-mer; 0:
+        three quarters of what is free. What does not fit goes to a file in
         `folder`, which has no name and goes with the process; of k up to 12 all must fit.
     progress
         Called while files are read and while k-mers are counted.
