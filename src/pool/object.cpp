@@ -114,6 +114,12 @@ void Object::write_page(ObjectPage next) {
   page_ = next;
 }
 
+Domain Object::noted() const {
+  if (salvaged_) return Domain::process;  // its page says for ever that it has lost something
+  const int marked = marked_.load(std::memory_order_acquire);
+  return marked < 0 ? Domain::power : static_cast<Domain>(marked);
+}
+
 void Object::mark_changed(bool gpu, std::size_t rows) {
   pool_->notice_removal(rows);
   const int wanted = static_cast<int>(domain(gpu));

@@ -1,6 +1,7 @@
 // object.hpp: an object that is open: its pages, its clean mark, and the domain of what is written to it. Rules 9, 21.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,10 @@ class Object {
   PoolFile& pool() const { return *pool_; }
   Medium medium() const { return pool_->medium().medium; }
   virtual Domain domain(bool gpu = false) const { return pool_->domain(gpu); }
+  /// The same, and no more than what its changes since the last sync survive: what is lost with them is refused as a whole.
+  Domain kept(bool gpu = false) const { return std::min(domain(gpu), noted()); }
+  /// What its page says of the changes since the last sync; `power` where there are none.
+  Domain noted() const;
   const Persist& persist() const { return persist_; }  ///< the flushes that its domain (or `flush`) asks for
   bool read_only() const { return pool_->access() == Access::read_only; }
   bool was_clean() const { return was_clean_; }  ///< at open
@@ -49,6 +54,10 @@ class Object {
   /// Puts the data on its device (medium `file`), then sets the clean mark, unless the object is salvaged. Nothing may write
   /// meanwhile.
   void sync();
+  /// Syncs it where changes since the last sync survive less than those that follow. Nothing may write meanwhile.
+  void raise_domain(bool gpu) {
+    if (noted() < domain(gpu)) sync();
+  }
 
  protected:
   Object(std::shared_ptr<PoolFile> pool, std::uint32_t number, std::string label, bool flush);

@@ -23,12 +23,13 @@ struct Left {
 
 class PowerCuts {
  public:
-  PowerCuts(Subject& subject, const std::string& root, std::size_t most_images, std::size_t most_recoveries)
+  PowerCuts(Subject& subject, const std::string& root, std::size_t most_images, std::size_t most_recoveries, Crash as)
       : subject_(subject),
         run_(root + "/run"),
         left_(root + "/left"),
         most_images_(most_images),
-        most_recoveries_(most_recoveries) {}
+        most_recoveries_(most_recoveries),
+        as_(as) {}
 
   Counts go() {
     std::filesystem::create_directory(run_);
@@ -106,12 +107,11 @@ class PowerCuts {
     check(recorder, left);
   }
 
-  /// Nothing that was acknowledged may be lost: as where a process is killed.
   bool check(Recorder& recorder, const Left& left) {
     std::string what;
     {
       const FlushWatch watch(recorder);
-      what = subject_.check(left_, left.step, Crash::kill);
+      what = subject_.check(left_, left.step, as_);
     }
     if (what.empty()) return true;
     wrong(left, what);
@@ -125,6 +125,7 @@ class PowerCuts {
   Subject& subject_;
   const std::string run_, left_;
   const std::size_t most_images_, most_recoveries_;
+  const Crash as_;
   Counts counts_;
   std::vector<Left> recoveries_;
   std::set<std::pair<std::uint64_t, unsigned>> seen_;
@@ -133,8 +134,8 @@ class PowerCuts {
 }  // namespace
 
 Counts cut_power_everywhere(Subject& subject, const std::string& root, std::size_t most_images,
-                            std::size_t most_recoveries) {
-  return PowerCuts(subject, root, most_images, most_recoveries).go();
+                            std::size_t most_recoveries, Crash as) {
+  return PowerCuts(subject, root, most_images, most_recoveries, as).go();
 }
 
 }  // namespace holdfast::proof

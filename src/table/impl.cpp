@@ -26,6 +26,7 @@ Table::Impl::Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::Tabl
   if (!object_->read_only() && !object_->was_clean()) object_->mark_changed(choice_.device >= 0);
   machine_ = table::make_machine(*object_, choice_, options);
   must_be_whole();
+  if (!object_->read_only()) object_->raise_domain(choice_.device >= 0);
   object_->pool().keep_room();
 }
 

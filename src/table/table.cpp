@@ -193,7 +193,7 @@ Stats Table::stats() const {
   stats.place.path = impl_->path;
   stats.place.object = object.number();
   stats.place.medium = object.medium();
-  stats.place.domain = object.domain(impl_->machine().on_gpu());
+  stats.place.domain = object.kept(impl_->machine().on_gpu());
   stats.machine.device = impl_->machine().on_gpu() ? "cuda:" + std::to_string(impl_->choice().device) : "cpu";
   stats.machine.reason = impl_->choice().why;
   stats.space.score = impl_->score;

@@ -60,7 +60,7 @@ void Log::Impl::change() {
 
 LogHandle Log::Impl::handle(Domain domain) {
   begin_section(domain, Writer::gpu);
-  end_section();
+  end_section(domain);
   const log::View<log::CpuMemory> all = view();
   LogHandle handle{static_cast<std::uint32_t>(shape_.kind),
                    shape_.entry_words,

@@ -42,14 +42,36 @@ void MappedObject::begin_section(Domain domain, Writer writer) {
                       " persists survives " + name(there) + " and not " + name(domain) +
                       ": ask for less, or move the pool to a medium that keeps it");
   }
+  if (in_power_ != 0 && open.domain(gpu) < Domain::power) {
+    throw InvalidArgument(path_ +
+                          " has an open section of domain power, and what a GPU writes would have all of it refused " +
+                          "after a power cut: end that section first");
+  }
+  raise(open, domain);
   open.mark_changed(gpu);
   ++sections_;
+  if (domain == Domain::power) ++in_power_;
 }
 
-void MappedObject::end_section() noexcept {
+/// What was written in a lower domain since the last sync would be refused after a power cut, and all that follows with it.
+void MappedObject::raise(log::DataObject& open, Domain domain) const {
+  if (open.noted() >= domain) return;
+  if (sections_ != 0) {
+    throw InvalidArgument(path_ + " has an open section of which less survives than " + name(domain) +
+                          ": end it first");
+  }
+  open.sync();
+  if (open.noted() < domain) {
+    throw MediumError(path_ +
+                      " is open with salvage, and is refused after each restart: copy what is in it to a new object");
+  }
+}
+
+void MappedObject::end_section(Domain domain) noexcept {
   if (forked()) return;
   const std::lock_guard guard(mutex_);
   --sections_;
+  if (domain == Domain::power) --in_power_;
 }
 
 void MappedObject::close() {

@@ -29,18 +29,21 @@ class MappedObject : public OpenObject {
   const std::string& path() const override { return path_; }
   bool on_gpu() const { return gpu_; }
 
-  /// Throws MediumError where less than `domain` survives of what `writer` persists, and what makes it unwritable.
+  /// What was written before in a lower domain is synced first. Throws MediumError where less than `domain` survives of what `writer`
+  /// persists, InvalidArgument where an open section would have it so, and what makes the object unwritable.
   void begin_section(Domain domain, Writer writer);
-  void end_section() noexcept;
+  void end_section(Domain domain) noexcept;
 
  private:
+  void raise(log::DataObject& open, Domain domain) const;
+
   const std::uint32_t number_;
   const std::string path_;
   const bool gpu_;
   std::mutex mutex_;
   std::unique_ptr<log::DataObject> object_;
   std::atomic<bool> is_open_ = true;
-  unsigned sections_ = 0;
+  unsigned sections_ = 0, in_power_ = 0;  ///< open ones; those of them that asked for domain `power`
 #ifdef HOLDFAST_WITH_CUDA
   gpu::HostRanges ranges_;
 #endif

@@ -39,7 +39,7 @@ std::span<const std::byte> Region::bytes() const {
   return {object.data(), object.size()};
 }
 
-Domain Region::domain(Writer writer) const { return impl_->object().domain(writer == Writer::gpu); }
+Domain Region::domain(Writer writer) const { return impl_->object().kept(writer == Writer::gpu); }
 
 Section Region::section(Domain domain, Writer writer) {
   impl_->begin_section(domain, writer);
@@ -63,7 +63,7 @@ Section& Section::operator=(Section&& other) noexcept {
 Section::~Section() { end(); }
 
 void Section::end() {
-  if (region_) region_->end_section();
+  if (region_) region_->end_section(domain_);
   region_.reset();
 }
 

@@ -52,12 +52,11 @@ Transaction::Transaction(Log& log, Region& region, Domain domain, Writer writer)
   Log::Impl& its = *log.impl_;
   log::CpuMemory memory = its.memory();
   const log::View<log::CpuMemory> view = its.view();
-  if (its.object().domain(writer == Writer::gpu) < domain) {
-    throw MediumError(its.path() + " keeps less than " + name(domain) + ": ask for less");
-  }
   if (memory.load(view.flag) != 0 || !is_empty(memory, view)) {
     throw InvalidArgument(its.path() + " is not empty: call Transaction::recover first");
   }
+  its.begin_section(domain, writer);
+  its.end_section(domain);
   its.change();
   log::begin(memory, view, region.impl_->number());
 }

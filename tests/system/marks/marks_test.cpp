@@ -93,8 +93,8 @@ TEST_P(Marks, StayWhereNothingChanges) {
   scene.pool = Pool::open(scene.path());
   kind().open(scene);
   kind().sync(scene);
-  const std::string before = test::read_file(scene.path());
   const auto expect_unchanged = [&](const std::vector<MarkCall>& calls) {
+    const std::string before = test::read_file(scene.path());  // with a note of who has it open since when
     for (const MarkCall& call : calls) {
       SCOPED_TRACE(call.name);
       call.act(scene);
