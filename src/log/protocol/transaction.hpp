@@ -82,7 +82,7 @@ HOLDFAST_BOTH std::uint64_t find_false_undo(Memory& memory, const View<Memory>& 
     for (std::uint32_t back = count(memory, view, place); back-- > 0;) {
       Undo undo = {};
       if (read(memory, view, place, undo.words, kUndoWords, back) != LogStatus::ok) return place;
-      if (undo.size() + kUndoWords > view.shape.entry_words || undo.offset() > words ||
+      if (undo.size() == 0 || undo.size() + kUndoWords > view.shape.entry_words || undo.offset() > words ||
           undo.size() > words - undo.offset()) {
         return place;
       }

@@ -19,6 +19,20 @@ void refuse_bad_undo(const std::string& path, std::uint64_t place) {
                     " has an entry that no transaction wrote; restore it from a copy");
 }
 
+/// A flag that is not 0 and not that of the region at hand.
+[[noreturn]] void throw_other_region(const std::string& path, const memory::PoolFile& pool, std::uint32_t flag,
+                                     const std::string& region) {
+  const std::string what = " has a transaction of the object with number " + std::to_string(flag);
+  const auto directory = pool.directory();
+  const memory::ObjectEntry* const entry = directory->find(flag);
+  if (entry == nullptr || entry->type != static_cast<std::uint32_t>(memory::ObjectType::region)) {
+    throw PoolCorrupt(path + what +
+                      ", which is no region of its pool: the log is damaged, or the region was dropped. " +
+                      "Restore the pool from a copy, or drop the log and make another");
+  }
+  throw InvalidArgument(path + what + ", and not of " + region + ": recover it with its own region");
+}
+
 bool is_empty(log::CpuMemory& memory, const log::View<log::CpuMemory>& view) {
   for (std::uint64_t place = 0; place < view.shape.places(); ++place) {
     if (log::count(memory, view, place) != 0) return false;
@@ -35,8 +49,7 @@ bool Transaction::recover(Log& log, Region& region) {
   const log::View<log::CpuMemory> view = its.view();
   const std::uint32_t flag = memory.load(view.flag);
   if (flag != 0 && flag != data.number()) {
-    throw InvalidArgument(its.path() + " has a transaction of the object with number " + std::to_string(flag) +
-                          ", and not of " + data.path() + ": recover it with its own region");
+    throw_other_region(its.path(), its.object().pool(), flag, data.path());
   }
   for (const log::DataObject* object : {&its.object(), &data.object()}) object->pool().require_kept();
   if (flag == 0 && is_empty(memory, view)) return false;  // and the clean marks stay
