@@ -80,6 +80,8 @@ function(holdfast_library name)
     target_link_libraries(${name} PRIVATE CUDA::cudart_static)
   endif()
 endfunction()
+include(cmake/ObjectKinds.cmake)
+list(APPEND holdfast_sources "${object_kinds_source}")
 holdfast_library(holdfast ${holdfast_sources} ${wide_sources})
 add_library(holdfast::holdfast ALIAS holdfast)
 

@@ -51,7 +51,7 @@ struct TableInfo {
 struct ObjectInfo {
   std::string name;
   std::uint32_t number = 0;
-  std::string type;  ///< "table", or "type 7" where this version does not know it
+  std::string type;  ///< the name of its kind: "table"; "unknown" where this version does not know it
   std::uint32_t type_version = 0;
   Domain domain = Domain::none;  ///< what writes survived when it was last changed
   bool clean = false;            ///< closed or synced, and not changed since
@@ -86,8 +86,11 @@ PoolInfo inspect(const std::string& path);
 struct SnapshotOptions {
   bool overwrite = false;         ///< replace a pool that nobody has open (or an empty file)
   bool wait_for_sessions = true;  ///< false: throw InvalidArgument where a session is open
-  unsigned threads = 0;           ///< that write; 0: 4, which mostly wait for the disk
-  std::stop_token stop = {};      ///< asked every few hundredths of a second, and at the end; then there is no file
+  /// The caller's word that until the end no kernel and no thread writes a region or a log of this pool that is open. Without it
+  /// a pool with one that is open for writing is refused with ObjectInUse. If it is not true, the copy may have parts of changes.
+  bool writers_idle = false;
+  unsigned threads = 0;       ///< that write; 0: 4, which mostly wait for the disk
+  std::stop_token stop = {};  ///< asked every few hundredths of a second, and at the end; then there is no file
   /// Called on the calling thread at the beginning, before each time that `stop` is asked, and at the end, with the bytes copied and
   /// those to copy. Another thread copies meanwhile and holds the tables still: it may do anything with them, and what changes
   /// one waits until all is copied.
@@ -117,7 +120,9 @@ struct CheckReport {
   double recovery_ms = 0;            ///< scan of slots and rebuilding of what is volatile
   double map_ms = 0;                 ///< mapping the file
   std::vector<std::string> repairs;  ///< what opening mended of the superblock, as a kill leaves it; no error
-  std::vector<std::string> errors;   ///< empty: every slot and cell is in order
+  std::vector<std::string>
+      checked;  ///< what was verified: "every slot and cell"; of a pool a line an object, with its name
+  std::vector<std::string> errors;  ///< empty: all that was verified is in order
 };
 
 class Table;
@@ -154,15 +159,17 @@ class Pool {
   /// Removes an object and gives its space back. Durable when it returns. Throws ObjectNotFound, ObjectInUse.
   void drop(const std::string& name);
 
-  /// Copies all objects, at one moment, into a new pool file on any medium: readable by its owner alone, closed, clean, with an
-  /// id of its own. The file has its name only when it is whole and on its device. Searches go on meanwhile; all that changes a
-  /// table of the pool, and `sync`, `check` and `close`, wait until all is copied. docs/durability.md, "Snapshots".
-  /// Throws PoolExists, PoolInUse, ObjectInUse, NoSpace, MediumError, SystemError, TableClosed; then there is no file.
+  /// Copies all objects, open or not, at one moment, into a new pool file on any medium: readable by its owner alone, closed,
+  /// clean, with an id of its own. The file has its name only when it is whole and on its device. Searches proceed meanwhile; all
+  /// that changes a table of the pool, saves of checkpoints, new sections of regions, and `sync`, `check` and `close` wait until
+  /// all is copied. For regions and logs: `SnapshotOptions::writers_idle`. docs/durability.md, "Snapshots".
+  /// Throws ObjectInUse, PoolExists, PoolInUse, NoSpace, MediumError, SystemError, TableClosed; then there is no file.
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});
-  /// Verifies every object; tables that are not open are opened for it. Sums over all, with their names before what is wrong.
+  /// Verifies every object: all of a table, the checksums of a checkpoint, the tails of a log, the header of a region. Those that
+  /// are not open are opened for it. Sums over all, with their names before what is wrong.
   CheckReport check();
-  CheckReport check(
-      const std::string& name);  ///< of one object. Throws ObjectNotFound, PoolVersion (of no known kind).
+  /// Verifies one object. Throws ObjectNotFound, PoolCorrupt, PoolVersion.
+  CheckReport check(const std::string& name);
 
   /// Closes the tables that are open, and then the pool. Idempotent.
   void close();
@@ -171,9 +178,7 @@ class Pool {
 
  private:
   friend class Table;
-  friend class Region;
-  friend class Log;
-  friend class Checkpoint;
+  friend struct PoolAccess;  // what other kinds of objects are made through: src/table/pool_impl.hpp
   class Impl;
   explicit Pool(std::shared_ptr<Impl> impl);
   Held<std::shared_ptr<Impl>> impl_;

@@ -57,7 +57,7 @@ class ObjectInfo:
     name: str
     number: int
     type: str
-    """"table", or "type 7" where this version does not know it."""
+    """The name of its kind: "table"; "unknown" where this version does not know it."""
     type_version: int
     domain: str
     """"process" or "power": what writes survived when it was last changed; "none" if it cannot be read."""
@@ -122,8 +122,10 @@ class CheckReport:
     map_ms: float
     repairs: tuple[str, ...]
     """What opening mended of the superblock, as a kill leaves it; no error. Checking alone mends nothing."""
+    checked: tuple[str, ...]
+    """What was verified: "every slot and cell"; of a pool a line an object, with its name."""
     errors: tuple[str, ...]
-    """Empty: every slot and cell is in order."""
+    """Empty: all that was verified is in order."""
 
     @property
     def ok(self) -> bool:
@@ -164,7 +166,7 @@ def path_text(path: Any) -> str:
 
 def report_from(found: dict[str, Any]) -> CheckReport:
     """The report that the native module gave as a dict."""
-    return CheckReport(**{**found, "repairs": tuple(found["repairs"]), "errors": tuple(found["errors"])})
+    return CheckReport(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items()})
 
 
 def objects_from(found: Iterable[dict[str, Any]]) -> tuple[ObjectInfo, ...]:
@@ -190,7 +192,7 @@ def inspect(path: str | os.PathLike[str]) -> PoolInfo:
 
 
 def check(path: str | os.PathLike[str], repair: bool = False, name: str | None = None) -> CheckReport:
-    """Opens the pool as its recovery would, verifies every slot and cell of its tables, and closes it again.
+    """Opens the pool as its recovery would, verifies its objects as `Pool.check` does, and closes it again.
 
     Parameters
     ----------

@@ -171,8 +171,8 @@ class Pool:
     ) -> SnapshotReport:
         """Copies all objects, as they are at one moment, into a pool file of its own, on any medium.
 
-        Searches go on meanwhile; what changes a table, opens or closes one waits until all is copied. The file
-        has its name only when it is whole and on its device.
+        Searches proceed meanwhile. What changes a table, saves of checkpoints, and what opens or closes an object wait
+        until all is copied. The file has its name only when it is whole and on its device.
 
         Parameters
         ----------
@@ -194,14 +194,15 @@ class Pool:
         return SnapshotReport(path=path_text(path), **taken)
 
     def check(self, name: str | None = None) -> CheckReport:
-        """Verifies an object, or all: every slot and cell of a table, and the pages of the others. Tables that are not
-        open are opened for it.
+        """Verifies one object or all; those that are not open are opened for it.
 
-        Of several, the report has sums, and what is wrong begins with its table.
+        Of a table every slot and cell is verified, of a checkpoint the checksums of its states, of a log the tails of
+        its places, of a region its header; `checked` in the report says so. Of several objects, the report has sums,
+        and what was verified and what is wrong begin with the object's name.
 
         Raises
         ------
-        ObjectNotFound, TableClosed
+        ObjectNotFound, PoolCorrupt, PoolVersion, TableClosed
         """
         return report_from(self._native.check("" if name is None else name_of(name)))
 

@@ -151,6 +151,7 @@ Dict to_dict(const CheckReport& report) {
   result["recovery_ms"] = report.recovery_ms;
   result["map_ms"] = report.map_ms;
   result["repairs"] = list_of(report.repairs);
+  result["checked"] = list_of(report.checked);
   result["errors"] = list_of(report.errors);
   return result;
 }

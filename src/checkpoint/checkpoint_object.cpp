@@ -6,6 +6,7 @@
 #include <ctime>
 #include <utility>
 
+#include "checkpoint/checkpoint_kind.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast::checkpoint {
@@ -61,7 +62,7 @@ std::shared_ptr<CheckpointObject> CheckpointObject::create(Edit& edit, std::shar
     throw InvalidArgument("a checkpoint of " + std::to_string(copies) + " copies cannot be made: give 2 to 8");
   }
   const std::uint32_t number =
-      edit.create({.name = name, .type = memory::ObjectType::checkpoint, .type_version = kVersion});
+      edit.create({.name = name, .type = kinds::checkpoint_kind().type, .type_version = kVersion});
   std::shared_ptr<CheckpointObject> object(new CheckpointObject(std::move(pool), number, use, copies));
   const CheckpointHeader header{copies, 0, static_cast<std::uint64_t>(std::time(nullptr))};
   object->make_pages(edit, kPagesBytes, std::as_bytes(std::span(&header, 1)));
@@ -70,7 +71,7 @@ std::shared_ptr<CheckpointObject> CheckpointObject::create(Edit& edit, std::shar
 
 std::shared_ptr<CheckpointObject> CheckpointObject::open(std::shared_ptr<memory::PoolFile> pool,
                                                          const memory::ObjectEntry& entry, const Use& use) {
-  memory::require_kind(entry, kCheckpoint, use.label);
+  memory::require_kind(entry, kinds::checkpoint_kind(), use.label);
   std::shared_ptr<CheckpointObject> object(new CheckpointObject(std::move(pool), entry.number, use, 0));
   object->map_pages();
   if (const std::string what = flaw_in(*object->pool().directory(), entry, object->page()); !what.empty()) {

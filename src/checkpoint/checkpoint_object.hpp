@@ -45,6 +45,11 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   SavedState restore_to(const Place& place, void* stream, std::uint64_t sequence);
   std::vector<SavedCopy> list() const;
   void drain() const;
+  /// Verifies every state that counts. Saves go on meanwhile; throws TableClosed after `stop`.
+  CheckReport check();
+  /// Waits for the saves that run, and keeps others from beginning, until `resume_saves` is called as often.
+  void hold_saves();
+  void resume_saves() noexcept;
   void stop();  ///< after the last save: the thread ends
   unsigned copies() const { return static_cast<unsigned>(copies_.size()); }
   const std::byte* address_of(const memory::Extent& extent) const override;
@@ -86,6 +91,8 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   SavedState newest(const Take& take, std::uint64_t sequence);  ///< 0: any
   std::string take_from(unsigned copy, const Take& take, SavedState& state);
   void release(unsigned copy);
+  bool newest_is_missing() const;
+  std::string missing_newest() const;
   DeviceSide& device();
   void forget(const memory::Range& range);
 
@@ -99,6 +106,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   bool stopping_ = false;
   std::list<Job> jobs_;
   unsigned in_flight_ = 0;
+  unsigned holds_ = 0;  ///< of saves
   std::thread thread_;
   std::mutex device_mutex_;             ///< after the others
   std::unique_ptr<DeviceSide> device_;  ///< once a tensor of a GPU has come

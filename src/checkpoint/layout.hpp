@@ -5,12 +5,10 @@
 #include <cstdint>
 
 #include "core/checksum.hpp"
-#include "pool/kinds/object_kind.hpp"
 
 namespace holdfast::checkpoint {
 
 inline constexpr std::uint32_t kVersion = 1;
-inline constexpr memory::Kind kCheckpoint = {memory::ObjectType::checkpoint, kVersion, "checkpoint"};
 inline constexpr unsigned kMostCopies = 8;
 inline constexpr std::uint16_t kCopyRole = 1;                       ///< index: the copy
 inline constexpr std::uint64_t kBlock = 64 << 10;                   ///< bytes of a checksum

@@ -171,6 +171,52 @@ std::string CheckpointObject::take_from(unsigned copy, const Take& take, SavedSt
   return take(source, state);
 }
 
+CheckReport CheckpointObject::check() {
+  CheckReport report;
+  std::uint64_t states = 0, blocks = 0;
+  const auto take = [&](Source& source, SavedState&) {
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < source.catalogue.tensors.size(); ++i) {
+      if (source.catalogue.tensors[i].bytes != 0) all.push_back(i);
+    }
+    blocks += blocks_of(source.parts.data_bytes);
+    return damage_in(source.parts, source.catalogue, all);
+  };
+  std::unique_lock lock(mutex_);
+  require_open();
+  report.was_clean = was_clean();
+  report.repairs = repairs();
+  if (word_damaged_) report.errors.push_back("the word that says which copy counts is damaged");
+  if (newest_is_missing()) report.errors.push_back(missing_newest());
+  for (unsigned i = 0; i < copies(); ++i) {
+    if (copies_[i].busy || copies_[i].sequence == 0) continue;
+    const std::uint64_t sequence = copies_[i].sequence;
+    ++copies_[i].held;
+    ++states;
+    lock.unlock();
+    {
+      const std::shared_ptr<const void> held(nullptr, [this, i](auto) { release(i); });
+      SavedState state;
+      if (const std::string damage = take_from(i, take, state); !damage.empty()) {
+        report.errors.push_back("copy " + std::to_string(i) + ", of save " + std::to_string(sequence) + ": " + damage);
+      }
+    }
+    lock.lock();
+  }
+  lock.unlock();
+  pool().require_whole();
+  report.checked.push_back(std::to_string(states) + " saved states, " + std::to_string(blocks) + " blocks");
+  return report;
+}
+
+/// No copy has the state that the word names. The caller has `mutex_`.
+bool CheckpointObject::newest_is_missing() const {
+  return word_ != 0 && copies_[copy_in(word_) % copies()].sequence != sequence_in(word_);
+}
+std::string CheckpointObject::missing_newest() const {
+  return "the newest copy, of save " + std::to_string(sequence_in(word_)) + ": its header is damaged";
+}
+
 SavedState CheckpointObject::newest(const Take& take, std::uint64_t sequence) {
   SavedState state;
   std::unique_lock lock(mutex_);
@@ -183,10 +229,7 @@ SavedState CheckpointObject::newest(const Take& take, std::uint64_t sequence) {
     throw ObjectNotFound(path() + " has no save " + std::to_string(sequence) +
                          " any more, or not yet: list() says which it has");
   }
-  if (sequence == 0 && copies_[copy_in(word_) % copies()].sequence != sequence_in(word_)) {
-    state.damage.push_back("the newest copy, of save " + std::to_string(sequence_in(word_)) +
-                           ": its header is damaged");
-  }
+  if (sequence == 0 && newest_is_missing()) state.damage.push_back(missing_newest());
   std::uint64_t below = ~std::uint64_t{0};
   for (;;) {
     int best = -1;

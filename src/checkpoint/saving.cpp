@@ -79,11 +79,14 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_
   require_open();
   if (next_sequence_ == kSequences) throw SystemError(path() + " has had all the saves that there may be");
   int chosen = oldest();
-  if (chosen < 0 && !options.wait) {
+  if (!options.wait && holds_ != 0) {
+    throw ObjectInUse("a snapshot copies " + path() + ": save when it has ended, or let the save wait");
+  }
+  if (!options.wait && chosen < 0) {
     throw ObjectInUse("all copies of " + path() +
                       " are being saved or read: wait for a ticket, or give it more copies");
   }
-  changed_.wait(lock, [&] { return stopping_ || (chosen = oldest()) >= 0; });
+  changed_.wait(lock, [&] { return stopping_ || (holds_ == 0 && (chosen = oldest()) >= 0); });
   require_open();  // it was closed while this save waited for a copy
   const auto copy = static_cast<unsigned>(chosen);
   make_space(copy, made.bytes());
@@ -193,6 +196,18 @@ void CheckpointObject::work() {
 void CheckpointObject::drain() const {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return in_flight_ == 0; });
+}
+
+void CheckpointObject::hold_saves() {
+  std::unique_lock lock(mutex_);
+  ++holds_;
+  changed_.wait(lock, [&] { return in_flight_ == 0; });
+}
+
+void CheckpointObject::resume_saves() noexcept {
+  const std::lock_guard guard(mutex_);
+  --holds_;
+  changed_.notify_all();
 }
 
 void CheckpointObject::stop() {

@@ -9,6 +9,7 @@
 
 #include "core/failpoint.hpp"
 #include "core/random.hpp"
+#include "gphash/table_kind.hpp"
 #include "holdfast/error.hpp"
 
 namespace holdfast::gphash {
@@ -58,7 +59,8 @@ TableObject::~TableObject() {
 std::unique_ptr<TableObject> TableObject::create(Edit& edit, std::shared_ptr<memory::PoolFile> pool,
                                                  const std::string& name, TableShape shape, const TableUse& use) {
   shape = completed(shape);
-  const std::uint32_t number = edit.create({.name = name, .type_version = kTableVersion});
+  const std::uint32_t number =
+      edit.create({.name = name, .type = kinds::table_kind().type, .type_version = kTableVersion});
   std::unique_ptr<TableObject> table(new TableObject(std::move(pool), number, use));
   table->make(edit, shape);
   return table;
@@ -90,7 +92,7 @@ void TableObject::make(Edit& edit, const TableShape& shape) {
 
 std::unique_ptr<TableObject> TableObject::open(std::shared_ptr<memory::PoolFile> pool, const memory::ObjectEntry& entry,
                                                const TableUse& use) {
-  memory::require_kind(entry, kTable, use.label);
+  memory::require_kind(entry, kinds::table_kind(), use.label);
   std::unique_ptr<TableObject> table(new TableObject(std::move(pool), entry.number, use));
   table->map_pages();
   const auto directory = table->pool().directory();

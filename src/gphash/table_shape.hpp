@@ -10,13 +10,11 @@
 #include "holdfast/pool.hpp"
 #include "holdfast/score.hpp"
 #include "pool/directory.hpp"
-#include "pool/kinds/object_kind.hpp"
 #include "pool/object_page.hpp"
 
 namespace holdfast::gphash {
 
 inline constexpr std::uint32_t kTableVersion = 1;
-inline constexpr memory::Kind kTable = {memory::ObjectType::table, kTableVersion, "table"};
 inline constexpr unsigned kMaxLevel = 40;      // level i has 2^i buckets
 inline constexpr unsigned kMaxKeyBytes = 128;  // all multiples of 8 up to it
 inline constexpr unsigned kMaxValueBytes = 65536;

@@ -32,7 +32,7 @@ Domain DataObject::domain(bool gpu) const {
 }
 
 std::unique_ptr<DataObject> DataObject::create(memory::Edit& edit, std::shared_ptr<PoolFile> pool,
-                                               const std::string& name, const Kind& kind,
+                                               const std::string& name, const memory::ObjectKind& kind,
                                                std::span<const std::byte> header, const DataUse& use) {
   DataHeader first;
   HOLDFAST_ASSERT(header.size() >= sizeof first);
@@ -57,8 +57,9 @@ std::unique_ptr<DataObject> DataObject::create(memory::Edit& edit, std::shared_p
   return object;
 }
 
-std::unique_ptr<DataObject> DataObject::open(std::shared_ptr<PoolFile> pool, const ObjectEntry& entry, const Kind& kind,
-                                             std::uint32_t header_bytes, const DataUse& use) {
+std::unique_ptr<DataObject> DataObject::open(std::shared_ptr<PoolFile> pool, const ObjectEntry& entry,
+                                             const memory::ObjectKind& kind, std::uint32_t header_bytes,
+                                             const DataUse& use) {
   memory::require_kind(entry, kind, use.label);
   std::unique_ptr<DataObject> object(new DataObject(std::move(pool), entry.number, use));
   object->map_pages();

@@ -8,16 +8,12 @@
 #include <string>
 #include <type_traits>
 
-#include "pool/kinds/object_kind.hpp"
+#include "pool/kinds/kind.hpp"
 #include "pool/object.hpp"
 
 namespace holdfast::log {
 
 inline constexpr std::uint16_t kDataRole = 1;
-
-using memory::Kind;
-inline constexpr Kind kRegion = {memory::ObjectType::region, 1, "region"};
-inline constexpr Kind kLog = {memory::ObjectType::log, 1, "log"};
 
 /// How one is made or opened.
 struct DataUse {
@@ -39,11 +35,12 @@ class DataObject : public memory::Object {
   /// `header` begins with a DataHeader. The bytes are zero. It is there when `edit` is committed.
   /// Throws InvalidArgument, ObjectExists, NoSpace, MediumError.
   static std::unique_ptr<DataObject> create(memory::Edit& edit, std::shared_ptr<memory::PoolFile> pool,
-                                            const std::string& name, const Kind& kind,
+                                            const std::string& name, const memory::ObjectKind& kind,
                                             std::span<const std::byte> header, const DataUse& use);
   /// Throws PoolMismatch (it is of another kind), PoolVersion, PoolCorrupt, PowerLost, ReadOnly, MediumError.
   static std::unique_ptr<DataObject> open(std::shared_ptr<memory::PoolFile> pool, const memory::ObjectEntry& entry,
-                                          const Kind& kind, std::uint32_t header_bytes, const DataUse& use);
+                                          const memory::ObjectKind& kind, std::uint32_t header_bytes,
+                                          const DataUse& use);
   ~DataObject() override;
 
   std::byte* data() const { return data_.address; }

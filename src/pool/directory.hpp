@@ -15,15 +15,6 @@ inline constexpr unsigned kExtents = 4096;
 inline constexpr unsigned kObjects = 1024;
 inline constexpr unsigned kNameBytes = 63;
 
-/// What an object is. A pool knows the numbers and not what they mean.
-enum class ObjectType : std::uint32_t {
-  table = 1,
-  journal = 2 /**< kept for it */,
-  region = 3,
-  log = 4,
-  checkpoint = 5
-};
-
 /// What an object's extents are for: role 0 is the pool's, the others mean something to the type.
 inline constexpr std::uint16_t kPagesRole =
     0;  ///< the object's two pages (object_page.hpp), and what its type adds behind
@@ -46,7 +37,7 @@ static_assert(offsetof(Extent, role) == 20 && offsetof(Extent, index) == 22);
 /// An object, as it stands in the directory.
 struct ObjectEntry {
   std::uint32_t number;  ///< from 1 on, never given twice
-  std::uint32_t type;
+  std::uint32_t type;    ///< of its kind (kinds/kind.hpp)
   std::uint32_t type_version;
   std::uint32_t name_bytes;
   std::uint64_t required;  ///< features without which it cannot be opened

@@ -64,7 +64,7 @@ std::uint32_t Edit::create(const NewObject& object) {
   }
   ObjectEntry entry = {};
   entry.number = next_.next_number++;
-  entry.type = static_cast<std::uint32_t>(object.type);
+  entry.type = object.type;
   entry.type_version = object.type_version;
   entry.required = object.required;
   entry.optional = object.optional;

@@ -15,7 +15,7 @@ namespace holdfast::memory {
 /// What a new object is.
 struct NewObject {
   std::string name;
-  ObjectType type = ObjectType::table;
+  std::uint32_t type = 0;  ///< of its kind (kinds/kind.hpp)
   std::uint32_t type_version = 1;
   std::uint64_t required = 0, optional = 0;
 };

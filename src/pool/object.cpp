@@ -67,11 +67,7 @@ void Object::accept(bool whole, bool salvage) {
   const bool same_boot = is_of_this_boot(page_);
   was_clean_ = page_.clean == 1 && whole;
   const bool lost = page_.clean != 1 && page_.domain != static_cast<std::uint32_t>(Domain::power) && !same_boot;
-  if (lost && !salvage) {
-    throw PowerLost(label_ +
-                    " was open when the machine stopped or restarted, and its medium keeps nothing that was "
-                    "not synced; run `holdfast recover --salvage` on it to export what verifies");
-  }
+  if (lost && !salvage) throw_power_lost(label_);
   salvaged_ = lost;
   if (!was_clean_ && read_only()) {
     throw ReadOnly(label_ + (page_.clean == 1 ? " was closed in the middle of a resize" : " was not closed") +

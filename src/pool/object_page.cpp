@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "holdfast/error.hpp"
 #include "holdfast/pool.hpp"
 #include "pool/medium/process.hpp"
 
@@ -29,6 +30,12 @@ std::string flaw(const ObjectPage& page, std::uint32_t number) {
 }
 
 bool is_of_this_boot(const ObjectPage& page) { return is_this_boot(page.boot_id); }
+
+void throw_power_lost(const std::string& label) {
+  throw PowerLost(label +
+                  " was open when the machine stopped or restarted, and its medium keeps nothing that was "
+                  "not synced; run `holdfast recover --salvage` on it to export what verifies");
+}
 
 FoundPage choose_page(const ObjectPage& a, const ObjectPage& b, std::uint32_t number) {
   FoundPage found;

@@ -36,6 +36,8 @@ bool is_intact(const ObjectPage& page);
 /// What is wrong with the fields of an intact page; empty if nothing is. The header is its type's to check.
 std::string flaw(const ObjectPage& page, std::uint32_t number);
 bool is_of_this_boot(const ObjectPage& page);
+/// Says of the object `label` that a power cut may have taken a part of its last changes.
+[[noreturn]] void throw_power_lost(const std::string& label);
 
 struct FoundPage {
   ObjectPage page = {};

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <shared_mutex>
 
-#include "table/describe.hpp"
+#include "pool/kinds/describe.hpp"
 #include "table/impl.hpp"
 
 namespace holdfast {
@@ -14,18 +14,19 @@ namespace {
 void must_agree(const WalkPlan& plan, const std::string& path, std::uint32_t key_bytes, std::uint32_t value_bytes,
                 std::uint64_t cell_bytes) {
   if (plan.key_bytes != WalkPlan::kAnySize && plan.key_bytes != key_bytes) {
-    throw PoolMismatch(path + " has " + table::in_bytes("keys", key_bytes) + ", and the predicate asks about keys of " +
-                       std::to_string(plan.key_bytes) + ": give a Key of that size, or void");
+    throw PoolMismatch(path + " has " + memory::in_bytes("keys", key_bytes) +
+                       ", and the predicate asks about keys of " + std::to_string(plan.key_bytes) +
+                       ": give a Key of that size, or void");
   }
   const bool some = plan.column_bytes != 0;
   if (some && (plan.column_bytes > value_bytes || plan.column > value_bytes - plan.column_bytes)) {
     throw InvalidArgument("column " + std::to_string(plan.column) + " of " + std::to_string(plan.column_bytes) +
-                          " bytes is not in " + table::in_bytes("values", value_bytes) + ", which " + path +
+                          " bytes is not in " + memory::in_bytes("values", value_bytes) + ", which " + path +
                           " has: give a part of them");
   }
   const std::uint32_t given = some ? plan.column_bytes : value_bytes;
   if (plan.value_bytes != WalkPlan::kAnySize && plan.value_bytes != given) {
-    throw PoolMismatch(path + " gives the predicate " + table::in_bytes(some ? "columns" : "values", given) +
+    throw PoolMismatch(path + " gives the predicate " + memory::in_bytes(some ? "columns" : "values", given) +
                        ", and its Value has " + std::to_string(plan.value_bytes) +
                        ": give a Value of that size, or std::byte");
   }

@@ -1,6 +1,7 @@
 // impl.cpp: how a table opens and closes.
 #include "table/impl.hpp"
 
+#include "gphash/table_kind.hpp"
 #include "table/deciding.hpp"
 #include "table/pool_impl.hpp"
 
@@ -12,7 +13,7 @@ namespace holdfast {
 
 Table::Impl::Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::TableObject> object, table::Choice choice,
                   const machine::MachineOptions& options, bool only_read)
-    : path(object->path()),
+    : OpenObject(object->number(), object->path()),
       key_bytes(object->shape().key_bytes),
       value_bytes(object->shape().value_bytes),
       score(object->shape().score),
@@ -73,9 +74,28 @@ bool Table::Impl::is_open() const {
 
 CheckReport Table::Impl::check() {
   const Alone alone = use_alone();
-  CheckReport report = machine_->check();
-  must_be_whole();
-  return report;
+  return gphash::check(*machine_, *object_);
+}
+
+std::unique_ptr<memory::Quiesced> Table::Impl::quiesce(const SnapshotOptions& how) {
+  struct Still : memory::Quiesced {
+    std::unique_lock<Gate> lock;
+  };
+  if (!how.wait_for_sessions && sessions->is_open()) {
+    throw InvalidArgument("a session is open on " + path + ": commit it, or let the snapshot wait for it");
+  }
+  auto still = std::make_unique<Still>();
+  still->lock = keep_still_if_open();
+  if (!still->lock) return nullptr;
+  machine_->wait();  // for what was enqueued: from then on the pool's bytes are all there is
+  if (object_->shape().is_resizing) {
+    throw NoSpace("a resize of " + path +
+                  " did not end, for lack of space on its medium or of memory: make space, open it again, and take the "
+                  "snapshot then");
+  }
+  still->object = object_.get();
+  still->items = machine_->size();
+  return still;
 }
 
 /// The first gate, with no session behind it.

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -13,29 +12,26 @@
 #include "gphash/machine.hpp"
 #include "gphash/table_object.hpp"
 #include "holdfast/table.hpp"
-#include "pool/medium/fork.hpp"
+#include "pool/kinds/open_object.hpp"
 #include "table/choice.hpp"
 #include "table/session_gate.hpp"
 
 namespace holdfast {
 
-class Table::Impl {
-  /// Told at the very end: a promise that is dropped instead allocates memory for an error.
-  struct End {
-    std::promise<void> told;
-    ~End() { told.set_value(); }
-  } end_;  // the first member: the last to go
-
+class Table::Impl : public memory::OpenObject {
  public:
   Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::TableObject> object, table::Choice choice,
        const machine::MachineOptions& options, bool read_only);
-  ~Impl();
+  ~Impl() override;
 
-  void close();
-  bool is_open() const;
-  /// Ready when the destructor, which may close the table, has ended.
-  std::shared_future<void> ended() { return end_.told.get_future().share(); }
-  CheckReport check();
+  void close() override;
+  bool is_open() const override;
+  CheckReport check() override;
+  /// Keeps it still, once what was enqueued has run. Throws InvalidArgument where sessions stand in the way and `how` does not
+  /// wait for them, NoSpace where a resize did not end.
+  std::unique_ptr<memory::Quiesced> quiesce(const SnapshotOptions& how) override;
+  bool waits_for_user() const override { return true; }  // for the end of a session
+  void refuse_wait_for_self() const override { sessions->refuse_own(); }
   /// What is wrong with a batch of such operations. The caller keeps the table open.
   void check_batch(const Batch& batch, OpSet ops) const;
 
@@ -84,7 +80,6 @@ class Table::Impl {
   machine::Machine& machine() { return *machine_; }
   const table::Choice& choice() const { return choice_; }
 
-  const std::string path;
   const std::uint32_t key_bytes, value_bytes;
   const Score score;
   std::atomic<std::uint64_t> step{0};
@@ -100,13 +95,11 @@ class Table::Impl {
   Lock pass_changing() const;
   void must_be_open() const;
   void finish();
-  bool forked() const { return !process_.is_this(); }
   std::string inherited() const;
 
   // Who waits for `changing_` does not stand in the way of searches, which take `open_` alone.
   mutable Gate changing_{Gate::Rank::changes, pool_name, this};
   mutable Gate open_{Gate::Rank::use, pool_name, this};
-  const memory::OwningProcess process_;  // asked before any gate: what is behind them may be closing
   std::shared_ptr<Pool::Impl> pool_;
   std::unique_ptr<gphash::TableObject> object_;
   table::Choice choice_;

@@ -3,10 +3,11 @@
 
 #include <utility>
 
+#include "gphash/table_kind.hpp"
 #include "pool/edit.hpp"
+#include "pool/kinds/describe.hpp"
 #include "table/checks.hpp"
 #include "table/deciding.hpp"
-#include "table/describe.hpp"
 #include "table/impl.hpp"
 #include "table/pool_impl.hpp"
 #include "table/salvage.hpp"
@@ -83,29 +84,29 @@ bool Pool::Impl::is_open() const {
   return file_ != nullptr;
 }
 
-std::shared_ptr<Table::Impl> Pool::Impl::find_open(std::uint32_t number) const {
-  const auto found = tables_.find(number);
-  if (found == tables_.end()) return nullptr;
-  if (std::shared_ptr<Table::Impl> table = found->second.table.lock()) return table->is_open() ? table : nullptr;
+std::shared_ptr<memory::OpenObject> Pool::Impl::find_open(std::uint32_t number) const {
+  const auto found = open_.find(number);
+  if (found == open_.end()) return nullptr;
+  if (auto object = found->second.object.lock()) return object->is_open() ? object : nullptr;
   found->second.ended.wait();  // else its closing would set the clean mark of who opens it now
   return nullptr;
 }
 
-std::vector<std::shared_ptr<Table::Impl>> Pool::Impl::open_tables() const {
-  std::vector<std::shared_ptr<Table::Impl>> tables;
-  for (const auto& [number, unused] : tables_) {
-    if (std::shared_ptr<Table::Impl> table = find_open(number)) tables.push_back(std::move(table));
+Pool::Impl::Objects Pool::Impl::open_objects() const {
+  Objects objects;
+  for (const auto& [number, unused] : open_) {
+    if (auto object = find_open(number)) objects.push_back(std::move(object));
   }
-  return tables;
+  return objects;
 }
 
 const memory::ObjectEntry& Pool::Impl::require(const memory::Directory& directory, const std::string& name) const {
   if (const memory::ObjectEntry* const entry = directory.find(name)) return *entry;
-  throw ObjectNotFound(path + " has no object \"" + name + "\"; it has " + table::names_in(directory));
+  throw ObjectNotFound(path + " has no object \"" + name + "\"; it has " + memory::names_in(directory));
 }
 
 void Pool::Impl::require_closed(std::uint32_t number, const std::string& name, const char* what) const {
-  if (!find_open(number) && !is_object_open(number)) return;
+  if (!find_open(number)) return;
   throw ObjectInUse(label_of(name) + " is open in this process, and " + what + ": close it first");
 }
 
@@ -118,48 +119,65 @@ std::uint32_t Pool::Impl::replaced_by(const memory::Directory& directory, const 
   return there->number;
 }
 
-std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, const CreateOptions& wanted,
-                                                      const std::string& label) {
-  const gphash::TableShape shape = table::shape_for(wanted.shape);
-  table::check_cache(wanted.gpu.cache);
-  table::check_device(wanted.runtime.device);
+std::shared_ptr<memory::OpenObject> Pool::Impl::create_object(const memory::ObjectKind& kind, const std::string& name,
+                                                              bool overwrite, const std::string& label,
+                                                              const memory::MakeObject& make) {
   const std::shared_ptr<memory::PoolFile> pool = file();
   pool->require_kept();
   const auto guard = pass();
-  const auto type = static_cast<std::uint32_t>(memory::ObjectType::table);
-  const std::uint32_t before = wanted.overwrite ? replaced_by(*pool->directory(), name, type) : 0;
-  table::Choice choice = table::choose_machine(wanted.runtime.device, *pool);
+  const std::uint32_t before = overwrite ? replaced_by(*pool->directory(), name, kind.type) : 0;
   memory::Edit edit(*pool);
   if (before != 0) edit.drop(before);
-  auto object =
-      gphash::TableObject::create(edit, pool, name, shape, use_for(label, choice, wanted.tuning.flush, false));
-  const std::uint32_t number = object->number();
-  auto made = std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
-                                            machine_options(wanted.runtime, wanted.gpu, wanted.tuning), false);
-  tables_[number] = {made, made->ended()};  // before the commit, behind which nothing may fail
-  edit.commit();                            // now that the device can work on it: what it replaces stays until then
+  std::shared_ptr<memory::OpenObject> made = make(edit, pool, label);
+  open_[made->number] = {made, made->ended()};  // before the commit, behind which nothing may fail
+  edit.commit();                                // what it replaces stays until then
   return made;
 }
 
-std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, const OpenOptions& wanted,
-                                                    const std::string& label) {
-  table::check_cache(wanted.gpu.cache);
+std::shared_ptr<memory::OpenObject> Pool::Impl::open_object(const std::string& name, const std::string& label,
+                                                            const memory::ReopenObject& reopen) {
   const std::shared_ptr<memory::PoolFile> pool = file();
   const auto guard = pass();
   const auto directory = pool->directory();
   const memory::ObjectEntry& entry = require(*directory, name);
   require_closed(entry.number, name, "opens once at a time");
-  table::Choice choice = table::choose_machine(wanted.runtime.device, *pool);
-  auto object = gphash::TableObject::open(
-      pool, entry, use_for(label, choice, wanted.tuning.flush, wanted.salvage || options.salvage));
-  must_agree(*object, wanted);
-  const std::uint64_t left_out = pool->access() == memory::Access::scratch ? table::leave_out_damage(*object) : 0;
-  auto opened = std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
-                                              machine_options(wanted.runtime, wanted.gpu, wanted.tuning),
-                                              wanted.read_only || options.read_only);
-  opened->left_out = left_out;
-  tables_[entry.number] = {opened, opened->ended()};
+  std::shared_ptr<memory::OpenObject> opened = reopen(pool, entry, label);
+  open_[entry.number] = {opened, opened->ended()};
   return opened;
+}
+
+std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, const CreateOptions& wanted,
+                                                      const std::string& label) {
+  const gphash::TableShape shape = table::shape_for(wanted.shape);
+  table::check_cache(wanted.gpu.cache);
+  table::check_device(wanted.runtime.device);
+  const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& pool, const std::string& its) {
+    table::Choice choice = table::choose_machine(wanted.runtime.device, *pool);
+    auto object =
+        gphash::TableObject::create(edit, pool, name, shape, use_for(its, choice, wanted.tuning.flush, false));
+    return std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
+                                         machine_options(wanted.runtime, wanted.gpu, wanted.tuning), false);
+  };
+  return std::static_pointer_cast<Table::Impl>(create_object(kinds::table_kind(), name, wanted.overwrite, label, make));
+}
+
+std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, const OpenOptions& wanted,
+                                                    const std::string& label) {
+  table::check_cache(wanted.gpu.cache);
+  const auto reopen = [&](const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+                          const std::string& its) {
+    table::Choice choice = table::choose_machine(wanted.runtime.device, *pool);
+    auto object = gphash::TableObject::open(
+        pool, entry, use_for(its, choice, wanted.tuning.flush, wanted.salvage || options.salvage));
+    must_agree(*object, wanted);
+    const std::uint64_t left_out = pool->access() == memory::Access::scratch ? table::leave_out_damage(*object) : 0;
+    auto opened = std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
+                                                machine_options(wanted.runtime, wanted.gpu, wanted.tuning),
+                                                wanted.read_only || options.read_only);
+    opened->left_out = left_out;
+    return opened;
+  };
+  return std::static_pointer_cast<Table::Impl>(open_object(name, label, reopen));
 }
 
 void Pool::Impl::rename(const std::string& name, const std::string& to, bool overwrite) {
@@ -172,9 +190,7 @@ void Pool::Impl::rename(const std::string& name, const std::string& to, bool ove
   if (replaced != 0) edit.drop(replaced);
   edit.rename(entry.number, to);
   edit.commit();
-  if (replaced == 0) return;
-  tables_.erase(replaced);
-  objects_.erase(replaced);
+  if (replaced != 0) open_.erase(replaced);
 }
 
 void Pool::Impl::drop(const std::string& name) {
@@ -186,20 +202,18 @@ void Pool::Impl::drop(const std::string& name) {
   require_closed(number, name, "cannot be dropped meanwhile");
   edit.drop(number);
   edit.commit();
-  tables_.erase(number);
-  objects_.erase(number);
+  open_.erase(number);
 }
 
 void Pool::Impl::close() {
-  std::vector<std::shared_ptr<Table::Impl>> tables;
+  Objects objects;
   {
     const auto guard = pass();
-    tables = open_tables();
+    objects = open_objects();
   }
-  for (const auto& table : tables) table->close();
+  for (const auto& object : objects) object->close();  // without the gate: their users may pass it before they end
   const auto guard = pass();
-  for (const auto& object : open_objects()) object->close();
-  std::shared_ptr<memory::PoolFile> last;  // ends behind the mutex
+  std::shared_ptr<memory::PoolFile> last;  // destroyed without the mutex
   const std::lock_guard closing(file_mutex_);
   last.swap(file_);
 }
@@ -231,7 +245,7 @@ std::vector<ObjectInfo> Pool::objects() const {
   constexpr int kAttempts = 100;
   for (int attempt = 1;; ++attempt) {
     const std::shared_ptr<const memory::Directory> directory = pool->directory();
-    std::vector<ObjectInfo> objects = table::describe(pool->file(), *directory);
+    std::vector<ObjectInfo> objects = memory::describe(pool->file(), *directory);
     if (attempt == kAttempts || pool->directory() == directory) return objects;
   }
 }
@@ -278,7 +292,7 @@ Table Table::open(const std::string& path, const OpenOptions& options) {
                          "Table.open(path, create=True))");
   }
   if (directory->objects.size() != 1) {
-    throw InvalidArgument(path + " has " + table::names_in(*directory) +
+    throw InvalidArgument(path + " has " + memory::names_in(*directory) +
                           ": open it as a pool, and one of its tables by name (on the command line POOL:NAME)");
   }
   return Table(impl->open_table(std::string(directory->objects[0].title()), options, path));

@@ -1,4 +1,4 @@
-// pool_impl.hpp: a pool that is open in this process, and which of its tables are.
+// pool_impl.hpp: a pool that is open in this process, and which of its objects are.
 #pragma once
 
 #include <future>
@@ -10,9 +10,10 @@
 
 #include "core/gate.hpp"
 #include "holdfast/table.hpp"
+#include "pool/kinds/kind.hpp"
+#include "pool/kinds/open_object.hpp"
 #include "pool/medium/fork.hpp"
 #include "pool/pool_file.hpp"
-#include "table/objects/open_object.hpp"
 
 namespace holdfast {
 
@@ -23,15 +24,17 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   const std::string path;
   const PoolOptions options;
 
-  /// `label` is how messages name the table. `replace`: it may take the place of an object that nobody has open.
+  /// Makes an object; with `overwrite` in place of one of its kind that is not open. `label` is how messages name it.
+  std::shared_ptr<memory::OpenObject> create_object(const memory::ObjectKind& kind, const std::string& name,
+                                                    bool overwrite, const std::string& label,
+                                                    const memory::MakeObject& make);
+  /// Opens one that is not open.
+  std::shared_ptr<memory::OpenObject> open_object(const std::string& name, const std::string& label,
+                                                  const memory::ReopenObject& reopen);
   std::shared_ptr<Table::Impl> create_table(const std::string& name, const CreateOptions& options,
                                             const std::string& label);
   std::shared_ptr<Table::Impl> open_table(const std::string& name, const OpenOptions& options,
                                           const std::string& label);
-  /// The same for an object of another type.
-  std::shared_ptr<table::OpenObject> create_object(const std::string& name, const memory::Kind& kind, bool overwrite,
-                                                   const table::MakeObject& make);
-  std::shared_ptr<table::OpenObject> open_object(const std::string& name, const table::ReopenObject& open);
   void rename(const std::string& name, const std::string& to, bool overwrite);
   void drop(const std::string& name);
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options);
@@ -44,24 +47,20 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   std::string label_of(const std::string& name) const { return path + ":" + name; }
 
  private:
+  using Objects = std::vector<std::shared_ptr<memory::OpenObject>>;
   bool is_own() const { return process_.is_this(); }
-  void require_own() const;  ///< throws TableClosed in a forked child, where somebody may have held a lock at the fork
+  void require_own() const;  ///< throws TableClosed in a forked child, where a thread may have held a lock at the fork
   /// Null if it is closed; waits for it if it is closing.
-  std::shared_ptr<Table::Impl> find_open(std::uint32_t number) const;
-  std::vector<std::shared_ptr<Table::Impl>> open_tables() const;  ///< by number
-  std::vector<std::shared_ptr<table::OpenObject>> open_objects() const;
-  bool is_object_open(std::uint32_t number) const;
+  std::shared_ptr<memory::OpenObject> find_open(std::uint32_t number) const;
+  Objects open_objects() const;  ///< by number
   /// Throws ObjectNotFound, which names the objects that there are.
   const memory::ObjectEntry& require(const memory::Directory& directory, const std::string& name) const;
-  CheckReport check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::Directory& directory,
-                           const memory::ObjectEntry& entry, const std::string& label) const;
-  CheckReport check_table(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
-                          const std::string& label) const;
-  void refuse_own_sessions() const;  ///< throws InvalidArgument where this thread began one that is open
-  void require_closed(std::uint32_t number, const std::string& name, const char* what) const;
-  /// The number of the object that one of kind `type` and of this name replaces; 0: none. Throws ObjectInUse, and PoolMismatch where
-  /// it is of another kind.
+  CheckReport check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+                           const std::string& label) const;
+  void refuse_wait_for_self() const;
+  /// The number of the object that one of this type and name replaces; 0: none. Throws ObjectInUse, PoolMismatch.
   std::uint32_t replaced_by(const memory::Directory& directory, const std::string& name, std::uint32_t type) const;
+  void require_closed(std::uint32_t number, const std::string& name, const char* what) const;
 
   /// The pool's gate. Throws TableClosed in a forked child, InvalidArgument where this thread would wait for itself.
   std::unique_lock<Gate> pass() const;
@@ -71,11 +70,26 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   mutable std::mutex file_mutex_;           ///< guards what follows, for a moment: who looks at a pool passes no gate
   std::shared_ptr<memory::PoolFile> file_;  ///< null: closed
   struct Opened {
-    std::weak_ptr<Table::Impl> table;
-    std::shared_future<void> ended;  ///< its handle may be gone, and the table be closing still
+    std::weak_ptr<memory::OpenObject> object;
+    std::shared_future<void> ended;  ///< its handle may be gone, and the object be closing still
   };
-  std::map<std::uint32_t, Opened> tables_;
-  std::map<std::uint32_t, std::weak_ptr<table::OpenObject>> objects_;  ///< those that are no tables
+  std::map<std::uint32_t, Opened> open_;
+};
+
+/// For the public classes of kinds: an object of type `Object`, which derives from OpenObject, in a pool that is open.
+struct PoolAccess {
+  static Pool::Impl& of(const Pool& pool) { return *pool.impl_; }
+
+  template <class Object>
+  static std::shared_ptr<Object> create(Pool& pool, const memory::ObjectKind& kind, const std::string& name,
+                                        bool overwrite, const memory::MakeObject& make) {
+    return std::static_pointer_cast<Object>(
+        of(pool).create_object(kind, name, overwrite, of(pool).label_of(name), make));
+  }
+  template <class Object>
+  static std::shared_ptr<Object> open(Pool& pool, const std::string& name, const memory::ReopenObject& reopen) {
+    return std::static_pointer_cast<Object>(of(pool).open_object(name, of(pool).label_of(name), reopen));
+  }
 };
 
 }  // namespace holdfast

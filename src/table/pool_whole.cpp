@@ -1,23 +1,16 @@
 // pool_whole.cpp: what is done to all objects of a pool at once: snapshots and checks.
+#include <algorithm>
 #include <utility>
 
 #include "core/clock.hpp"
+#include "pool/kinds/kind.hpp"
 #include "pool/snapshot.hpp"
 #include "table/aside.hpp"
-#include "table/describe.hpp"
-#include "table/impl.hpp"
 #include "table/pool_impl.hpp"
 
 namespace holdfast {
 
 namespace {
-
-void require_no_resize(const gphash::TableObject& table) {
-  if (!table.shape().is_resizing) return;
-  throw NoSpace("a resize of " + table.path() +
-                " did not end, for want of room on its medium or of memory: make room, open it again, and take the "
-                "snapshot then");
-}
 
 void add(CheckReport& total, const CheckReport& report, const std::string& prefix) {
   total.items += report.items;
@@ -30,30 +23,16 @@ void add(CheckReport& total, const CheckReport& report, const std::string& prefi
   total.was_clean = total.was_clean && report.was_clean;
   total.recovery_ms += report.recovery_ms;
   total.map_ms += report.map_ms;
+  for (const std::string& line : report.checked) total.checked.push_back(prefix + line);
   for (const std::string& repair : report.repairs) total.repairs.push_back(prefix + repair);
   for (const std::string& error : report.errors) total.errors.push_back(prefix + error);
 }
 
-/// Opens a table as its recovery would, and verifies it.
-CheckReport check_closed(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
-                         const std::string& label) {
-  const auto object = gphash::TableObject::open(pool, entry, {.label = label});
-  const bool repairs = pool->writes_file();
-  if (repairs && !object->was_clean()) object->mark_changed();
-  const auto machine = machine::make_cpu_machine(*object, {});
-  CheckReport report = machine->check();
-  pool->require_whole();
-  pool->keep_room();
-  if (repairs) object->sync();
-  return report;
-}
-
 }  // namespace
 
-/// Another thread of ours is about to wait for the sessions of these tables.
-void Pool::Impl::refuse_own_sessions() const {
+void Pool::Impl::refuse_wait_for_self() const {
   const auto guard = pass();
-  for (const auto& table : open_tables()) table->sessions->refuse_own();
+  for (const auto& object : open_objects()) object->refuse_wait_for_self();
 }
 
 SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions& how) {
@@ -61,28 +40,21 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
   SnapshotResult result;
   const std::shared_ptr<memory::PoolFile> pool = file();  // a closed pool makes no file
   memory::Snapshot snapshot(to, how.overwrite);           // refuses a name before anybody waits
-  if (how.progress) refuse_own_sessions();
+  if (how.progress) refuse_wait_for_self();
   const auto copy = [&](const table::Progress& progress) {
     const auto guard = pass();
-    const std::vector<std::shared_ptr<Table::Impl>> tables = open_tables();
-    if (const auto others = open_objects(); !others.empty()) {
-      throw ObjectInUse(others[0]->path() + " is open in this process, and kernels may write it: close it first");
-    }
-    std::vector<std::unique_lock<Gate>> still;
+    Objects all = open_objects();
+    std::stable_partition(all.begin(), all.end(), [](const auto& object) { return object->waits_for_user(); });
+    std::vector<std::unique_ptr<memory::Quiesced>> quiesced;
     std::vector<const memory::Object*> objects;
-    for (const auto& table : tables) {
-      if (!how.wait_for_sessions && table->sessions->is_open()) {
-        throw InvalidArgument("a session is open on " + table->path + ": commit it, or let the snapshot wait for it");
-      }
-      std::unique_lock<Gate> lock = table->keep_still_if_open();
-      if (!lock) continue;      // closed meanwhile: copied as it lies
-      table->machine().wait();  // for what was enqueued: from then on the pool's bytes are all there is
-      require_no_resize(table->object());
-      result.items += table->machine().size();
-      objects.push_back(&table->object());
-      still.push_back(std::move(lock));
+    for (const auto& object : all) {
+      std::unique_ptr<memory::Quiesced> still = object->quiesce(how);
+      if (!still) continue;  // closed meanwhile: copied as it lies
+      result.items += still->items;
+      objects.push_back(still->object);
+      quiesced.push_back(std::move(still));
     }
-    // Edits of the directory come from these tables or from this pool: none is under way, and none begins.
+    // Edits of the directory come from these objects or from this pool: none is under way, and none begins.
     const auto held = Clock::now();
     const auto go_on = [&](std::uint64_t done, std::uint64_t total) {
       return (!progress || progress(done, total)) && !how.stop.stop_requested();
@@ -116,11 +88,11 @@ CheckReport Pool::Impl::check() {
   const bool alone = directory->objects.size() == 1;
   for (const memory::ObjectEntry& entry : directory->objects) {
     const std::string label = alone ? path : label_of(std::string(entry.title()));
-    const bool is_table = entry.type == static_cast<std::uint32_t>(memory::ObjectType::table);
+    const std::string prefix = alone ? "" : label + ": ";
     try {
-      add(total, check_object(pool, *directory, entry, label), alone || !is_table ? "" : label + ": ");
+      add(total, check_object(pool, entry, label), prefix);
     } catch (const Error& error) {
-      if (alone && is_table) throw;  // there is nothing else to report
+      if (alone) throw;  // there is nothing else to tell
       total.errors.push_back(error.what());
     }
   }
@@ -131,34 +103,22 @@ CheckReport Pool::Impl::check(const std::string& name) {
   const std::shared_ptr<memory::PoolFile> pool = file();
   const auto guard = pass();
   const auto directory = pool->directory();
-  return check_object(pool, *directory, require(*directory, name), label_of(name));
-}
-
-CheckReport Pool::Impl::check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::Directory& directory,
-                                     const memory::ObjectEntry& entry, const std::string& label) const {
-  if (entry.type == static_cast<std::uint32_t>(memory::ObjectType::table)) return check_table(pool, entry, label);
-  if (!table::is_data(entry)) {
-    throw PoolVersion(label + " is " + memory::kind_with_article(entry.type) + " of version " +
-                      std::to_string(entry.type_version) +
-                      ", which this Holdfast cannot verify; check it with a newer one");
-  }
-  const ObjectInfo info = table::describe(pool->file(), directory, entry);
-  CheckReport report;
-  report.was_clean = info.clean;
-  if (!info.damage.empty()) report.errors.push_back(label + " is damaged: " + info.damage);
-  return report;
+  return check_object(pool, require(*directory, name), label_of(name));
 }
 
 /// The caller has passed the pool's gate: what is closed, or closes meanwhile, is opened by nobody else.
-CheckReport Pool::Impl::check_table(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
-                                    const std::string& label) const {
-  if (const std::shared_ptr<Table::Impl> open = find_open(entry.number)) {
+CheckReport Pool::Impl::check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+                                     const std::string& label) const {
+  if (const auto open = find_open(entry.number)) {
     try {
       return open->check();
     } catch (const TableClosed&) {
     }
   }
-  return check_closed(pool, entry, label);
+  const memory::ObjectKind* const kind = memory::find_kind(entry.type);
+  if (kind != nullptr) return kind->check(pool, entry, label);
+  throw PoolVersion(label + " is of a kind that this Holdfast does not know (type " + std::to_string(entry.type) +
+                    "): check it with a newer one");
 }
 
 CheckReport check(const std::string& path, bool repair, const std::string& name) {

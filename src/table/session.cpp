@@ -5,7 +5,7 @@
 
 #include "gphash/layout.hpp"
 #include "holdfast/table.hpp"
-#include "table/describe.hpp"
+#include "pool/kinds/describe.hpp"
 #include "table/impl.hpp"
 #include "table/session_gate.hpp"
 
@@ -105,9 +105,9 @@ SessionHandle Session::handle_for(std::uint64_t key_bytes, std::uint64_t value_b
   if (!is_open()) throw InvalidArgument("this session has ended: kernels need one that is open");
   const std::string& path = gate_->path();
   if (key_bytes != about_.key_bytes || value_bytes != about_.value_bytes) {
-    throw PoolMismatch(path + " has " + table::in_bytes("keys", about_.key_bytes) + " and " +
-                       table::in_bytes("values", about_.value_bytes) + ", not " + table::in_bytes("keys", key_bytes) +
-                       " and " + table::in_bytes("values", value_bytes) +
+    throw PoolMismatch(path + " has " + memory::in_bytes("keys", about_.key_bytes) + " and " +
+                       memory::in_bytes("values", about_.value_bytes) + ", not " + memory::in_bytes("keys", key_bytes) +
+                       " and " + memory::in_bytes("values", value_bytes) +
                        ": give ref<Key, Value>() types of its sizes");
   }
   if (default_configuration && !about_.default_configuration) {

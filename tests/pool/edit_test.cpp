@@ -18,7 +18,7 @@ class PoolEdit : public testing::Test {
     return pool.pool();
   }
   static std::uint32_t add_object(Edit& edit, const std::string& name, std::uint64_t bytes = 0) {
-    const std::uint32_t number = edit.create({.name = name, .type = static_cast<ObjectType>(77)});
+    const std::uint32_t number = edit.create({.name = name, .type = 77});
     edit.add(number, kPagesRole, 0, 2 * kPage);
     if (bytes != 0) edit.add(number, 1, 0, bytes);
     return number;

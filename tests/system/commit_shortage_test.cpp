@@ -39,7 +39,7 @@ class CommitShortages : public testing::Test {
   bool fail(std::int64_t at) const {
     const auto pool = make();
     Edit edit(*pool);
-    edit.add(edit.create({.name = "one", .type = static_cast<ObjectType>(77)}), kPagesRole, 0, 2 * kPage);
+    edit.add(edit.create({.name = "one", .type = 77}), kPagesRole, 0, 2 * kPage);
     bool met = false;
     {
       const proof::Shortage shortage(at);

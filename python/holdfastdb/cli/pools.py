@@ -131,14 +131,14 @@ def _verify(as_json: bool, target: Target, repair: bool) -> None:
     verdict = "no error" if report.ok else plural(len(report.errors), "error")
     lines = [_first_line(before, target, objects, report.items), _shutdown_line(objects, report)]
     lines += [f"mended {repair}" for repair in report.repairs]
-    lines += [f"checked every slot and cell: {verdict}", *report.errors]
+    lines += [*(f"checked {what}" for what in report.checked), verdict, *report.errors]
     emit(as_json, {"path": str(target), "ok": report.ok, **asdict(report)}, "\n".join(lines))
     if not report.ok:
         raise typer.Exit(1)
 
 
 def check(target: TablePath, as_json: AsJson = False) -> None:
-    """Verify every slot and cell; the file is not written. Exit status: 0 in order, 1 errors, 2 cannot be checked."""
+    """Verify an object or all of them, without writing. Exit status: 0 in order, 1 errors, 2 cannot be checked."""
     _verify(as_json, target, repair=False)
 
 

@@ -5,16 +5,16 @@
 #include <new>
 #include <utility>
 
+#include "checkpoint/checkpoint_kind.hpp"
 #include "checkpoint/checkpoint_object.hpp"
-#include "table/objects/open_object.hpp"
 #include "table/pool_impl.hpp"
 
 namespace holdfast {
 
-class Checkpoint::Impl : public table::OpenObject {
+class Checkpoint::Impl : public memory::OpenObject {
  public:
   explicit Impl(std::shared_ptr<checkpoint::CheckpointObject> object)
-      : number_(object->number()), path_(object->path()), object_(std::move(object)) {}
+      : OpenObject(object->number(), object->path()), object_(std::move(object)) {}
   ~Impl() override {
     if (forked()) {
       // The end of its condition variable would wait for the parent's thread, which did not come along.
@@ -23,8 +23,6 @@ class Checkpoint::Impl : public table::OpenObject {
       object_->stop();  // a SavedState may keep the object, and a child drop it
     }
   }
-  std::uint32_t number() const override { return number_; }
-  const std::string& path() const override { return path_; }
   bool is_open() const override {
     if (forked()) return false;
     const std::lock_guard guard(mutex_);
@@ -39,16 +37,32 @@ class Checkpoint::Impl : public table::OpenObject {
     }
     if (last) last->stop();
   }
+  CheckReport check() override { return object()->check(); }
+  std::unique_ptr<memory::Quiesced> quiesce(const SnapshotOptions&) override {
+    struct Still : memory::Quiesced {
+      std::shared_ptr<checkpoint::CheckpointObject> held;
+      ~Still() override {
+        if (object != nullptr) held->resume_saves();
+      }
+    };
+    auto still = std::make_unique<Still>();
+    {
+      const std::lock_guard guard(mutex_);
+      still->held = object_;
+    }
+    if (!still->held) return nullptr;
+    still->held->hold_saves();
+    still->object = still->held.get();
+    return still;
+  }
   std::shared_ptr<checkpoint::CheckpointObject> object() const {
-    if (forked()) throw TableClosed(path_ + " was opened by the parent of this process: open it here");
+    if (forked()) throw TableClosed(path + " was opened by the parent of this process: open it here");
     const std::lock_guard guard(mutex_);
-    if (!object_) throw TableClosed(path_ + " is closed: open it again");
+    if (!object_) throw TableClosed(path + " is closed: open it again");
     return object_;
   }
 
  private:
-  const std::uint32_t number_;
-  const std::string path_;
   mutable std::mutex mutex_;
   std::shared_ptr<checkpoint::CheckpointObject> object_;
 };
@@ -69,8 +83,7 @@ Checkpoint Checkpoint::create(Pool& pool, const std::string& name, const Checkpo
     return std::make_shared<Impl>(checkpoint::CheckpointObject::create(edit, file, name, options.copies,
                                                                        {.label = label, .flush = options.flush}));
   };
-  return Checkpoint(std::static_pointer_cast<Impl>(
-      pool.impl_->create_object(name, checkpoint::kCheckpoint, options.overwrite, make)));
+  return Checkpoint(PoolAccess::create<Impl>(pool, kinds::checkpoint_kind(), name, options.overwrite, make));
 }
 
 Checkpoint Checkpoint::open(Pool& pool, const std::string& name, bool flush) {
@@ -78,7 +91,7 @@ Checkpoint Checkpoint::open(Pool& pool, const std::string& name, bool flush) {
                           const std::string& label) {
     return std::make_shared<Impl>(checkpoint::CheckpointObject::open(file, entry, {.label = label, .flush = flush}));
   };
-  return Checkpoint(std::static_pointer_cast<Impl>(pool.impl_->open_object(name, reopen)));
+  return Checkpoint(PoolAccess::open<Impl>(pool, name, reopen));
 }
 
 SaveTicket Checkpoint::save(std::uint64_t step, std::span<const TensorView> tensors, std::string_view text,

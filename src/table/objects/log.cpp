@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "log/check.hpp"
+#include "log/kinds.hpp"
 #include "table/objects/log_impl.hpp"
 #include "table/pool_impl.hpp"
 
@@ -38,16 +40,19 @@ Log::Impl::Impl(std::unique_ptr<log::DataObject> data, bool gpu)
   log::CpuMemory cpu = memory();
   const std::uint64_t damaged = log::load_tails(cpu, view());
   if (damaged != log::Shape::none()) {
-    throw PoolCorrupt(path() + " is damaged: the tail of place " + std::to_string(damaged) +
+    throw PoolCorrupt(path + " is damaged: the tail of place " + std::to_string(damaged) +
                       " is none that was written; restore it from a copy");
   }
 }
 
-log::View<log::CpuMemory> Log::Impl::view() const {
-  std::byte* const data = object().data();
-  auto* const tails = reinterpret_cast<std::uint32_t*>(data + log::kTailsAt);
-  auto* const entries = reinterpret_cast<std::uint32_t*>(data + log::entries_at(shape_));
-  return {shape_, reinterpret_cast<std::uint32_t*>(data), tails, entries, tails, holds_.data()};
+log::View<log::CpuMemory> Log::Impl::view() const { return log::view_of(shape_, object().data(), holds_.data()); }
+
+CheckReport Log::Impl::check() {
+  log::CpuMemory cpu = memory();
+  CheckReport report = log::check_tails(cpu, view());
+  report.was_clean = object().was_clean();
+  object().pool().require_whole();
+  return report;
 }
 
 void Log::Impl::change() {
@@ -90,19 +95,19 @@ Log::Log(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Log Log::create(Pool& pool, const std::string& name, const LogOptions& options) {
   const log::LogHeader header = log::header_of(shape_for(options), options.eadr);
   const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& file, const std::string& label) {
-    auto object = log::DataObject::create(edit, file, name, log::kLog, std::as_bytes(std::span(&header, 1)),
+    auto object = log::DataObject::create(edit, file, name, kinds::log_kind(), std::as_bytes(std::span(&header, 1)),
                                           {.label = label, .flush = options.flush});
     return std::make_shared<Impl>(std::move(object), options.gpu);
   };
-  return Log(std::static_pointer_cast<Impl>(pool.impl_->create_object(name, log::kLog, options.overwrite, make)));
+  return Log(PoolAccess::create<Impl>(pool, kinds::log_kind(), name, options.overwrite, make));
 }
 
 Log Log::open(Pool& pool, const std::string& name, const LogOptions& options) {
   const auto reopen = [&](const std::shared_ptr<memory::PoolFile>& file, const memory::ObjectEntry& entry,
                           const std::string& label) {
-    auto object =
-        log::DataObject::open(file, entry, log::kLog, sizeof(log::LogHeader),
-                              {.label = label, .flush = options.flush, .salvage = pool.impl_->options.salvage});
+    auto object = log::DataObject::open(
+        file, entry, kinds::log_kind(), sizeof(log::LogHeader),
+        {.label = label, .flush = options.flush, .salvage = PoolAccess::of(pool).options.salvage});
     const auto header = object->header_as<log::LogHeader>();
     if (const std::string what = log::flaw_in(header); !what.empty()) {
       throw PoolCorrupt(label + " is damaged: " + what + "; restore it from a copy");
@@ -113,7 +118,7 @@ Log Log::open(Pool& pool, const std::string& name, const LogOptions& options) {
     }
     return std::make_shared<Impl>(std::move(object), options.gpu);
   };
-  return Log(std::static_pointer_cast<Impl>(pool.impl_->open_object(name, reopen)));
+  return Log(PoolAccess::open<Impl>(pool, name, reopen));
 }
 
 std::uint64_t Log::places() const { return impl_->shape().places(); }

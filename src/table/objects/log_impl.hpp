@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "holdfast/log.hpp"
-#include "log/cpu/memory.hpp"
-#include "log/log_header.hpp"
+#include "log/cpu/view.hpp"
 #include "table/objects/mapped_object.hpp"
 #ifdef HOLDFAST_WITH_CUDA
 #include "gpu/runtime.hpp"
@@ -24,6 +23,7 @@ class Log::Impl : public table::MappedObject {
   /// Throws TableClosed.
   log::View<log::CpuMemory> view() const;
   log::CpuMemory memory() const { return log::CpuMemory(object().persist()); }
+  CheckReport check() override;
   /// The CPU changes the log now.
   void change();
   LogHandle handle(Domain domain);

@@ -6,13 +6,13 @@
 namespace holdfast::table {
 
 MappedObject::MappedObject(std::unique_ptr<log::DataObject> object, bool gpu)
-    : number_(object->number()), path_(object->path()), gpu_(gpu), object_(std::move(object)) {
+    : OpenObject(object->number(), object->path()), gpu_(gpu), object_(std::move(object)) {
   if (!gpu_) return;
 #ifdef HOLDFAST_WITH_CUDA
   ranges_.add(object_->mapped().address, object_->mapped().bytes, object_->read_only());
-  if (!ranges_.error().empty()) throw DeviceError(path_ + " cannot be used on a GPU: " + ranges_.error());
+  if (!ranges_.error().empty()) throw DeviceError(path + " cannot be used on a GPU: " + ranges_.error());
 #else
-  throw DeviceError(path_ + " cannot be used on a GPU: this Holdfast was built without CUDA");
+  throw DeviceError(path + " cannot be used on a GPU: this Holdfast was built without CUDA");
 #endif
 }
 
@@ -25,8 +25,8 @@ MappedObject::~MappedObject() {
 }
 
 log::DataObject& MappedObject::object() const {
-  if (forked()) throw TableClosed(path_ + " was opened by the parent of this process: open it here");
-  if (!is_open()) throw TableClosed(path_ + " is closed: open it again");
+  if (forked()) throw TableClosed(path + " was opened by the parent of this process: open it here");
+  if (!is_open()) throw TableClosed(path + " is closed: open it again");
   return *object_;
 }
 
@@ -36,14 +36,14 @@ void MappedObject::begin_section(Domain domain, Writer writer) {
   log::DataObject& open = object();
   open.pool().require_kept();
   const bool gpu = writer == Writer::gpu;
-  if (gpu && !gpu_) throw InvalidArgument(path_ + " was not opened for a GPU: open it with gpu = true");
+  if (gpu && !gpu_) throw InvalidArgument(path + " was not opened for a GPU: open it with gpu = true");
   if (const Domain there = open.domain(gpu); there < domain) {
-    throw MediumError(path_ + " is on medium " + name(open.medium()) + ", where what a " + (gpu ? "GPU" : "CPU") +
+    throw MediumError(path + " is on medium " + name(open.medium()) + ", where what a " + (gpu ? "GPU" : "CPU") +
                       " persists survives " + name(there) + " and not " + name(domain) +
                       ": ask for less, or move the pool to a medium that keeps it");
   }
   if (in_power_ != 0 && open.domain(gpu) < Domain::power) {
-    throw InvalidArgument(path_ +
+    throw InvalidArgument(path +
                           " has an open section of domain power, and what a GPU writes would have all of it refused " +
                           "after a power cut: end that section first");
   }
@@ -57,12 +57,11 @@ void MappedObject::begin_section(Domain domain, Writer writer) {
 void MappedObject::raise(log::DataObject& open, Domain domain) const {
   if (open.noted() >= domain) return;
   if (sections_ != 0) {
-    throw InvalidArgument(path_ + " has an open section of which less survives than " + name(domain) +
-                          ": end it first");
+    throw InvalidArgument(path + " has an open section of which less survives than " + name(domain) + ": end it first");
   }
   open.sync();
   if (open.noted() < domain) {
-    throw MediumError(path_ +
+    throw MediumError(path +
                       " is open with salvage, and is refused after each restart: copy what is in it to a new object");
   }
 }
@@ -74,6 +73,22 @@ void MappedObject::end_section(Domain domain) noexcept {
   if (domain == Domain::power) --in_power_;
 }
 
+std::unique_ptr<memory::Quiesced> MappedObject::quiesce(const SnapshotOptions& how) {
+  struct Still : memory::Quiesced {
+    std::unique_lock<std::mutex> lock;
+  };
+  auto still = std::make_unique<Still>();
+  still->lock = std::unique_lock(mutex_);
+  if (!is_open()) return nullptr;
+  if (!how.writers_idle && !object_->read_only()) {
+    throw ObjectInUse(path +
+                      " is open in this process, and kernels or threads may write it: close it first, or say that "
+                      "none does (SnapshotOptions::writers_idle)");
+  }
+  still->object = object_.get();
+  return still;
+}
+
 void MappedObject::close() {
   if (forked()) {
     static_cast<void>(object_.release());  // its mappings and locks are the parent's
@@ -81,7 +96,7 @@ void MappedObject::close() {
   }
   const std::lock_guard guard(mutex_);
   if (!is_open()) return;
-  if (sections_ != 0) throw InvalidArgument(path_ + " has an open section: end it first");
+  if (sections_ != 0) throw InvalidArgument(path + " has an open section: end it first");
   if (!object_->read_only()) object_->sync();
 #ifdef HOLDFAST_WITH_CUDA
   ranges_.remove_all();

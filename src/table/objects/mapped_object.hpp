@@ -9,24 +9,22 @@
 #include "gpu/host_ranges.hpp"
 #include "holdfast/region.hpp"
 #include "log/data_object.hpp"
-#include "table/objects/open_object.hpp"
+#include "pool/kinds/open_object.hpp"
 
 namespace holdfast::table {
 
-class MappedObject : public OpenObject {
+class MappedObject : public memory::OpenObject {
  public:
   /// Throws DeviceError where `gpu` is asked for and cannot be had.
   MappedObject(std::unique_ptr<log::DataObject> object, bool gpu);
   ~MappedObject() override;
-  MappedObject(const MappedObject&) = delete;
-  MappedObject& operator=(const MappedObject&) = delete;
 
-  std::uint32_t number() const override { return number_; }
   bool is_open() const override { return !forked() && is_open_.load(std::memory_order_acquire); }
   void close() override;
+  /// Keeps sections from beginning. Throws ObjectInUse unless the caller says that no kernel and no thread writes it.
+  std::unique_ptr<memory::Quiesced> quiesce(const SnapshotOptions& how) override;
 
   log::DataObject& object() const;  ///< throws TableClosed
-  const std::string& path() const override { return path_; }
   bool on_gpu() const { return gpu_; }
 
   /// What was written before in a lower domain is synced first. Throws MediumError where less than `domain` survives of what `writer`
@@ -37,8 +35,6 @@ class MappedObject : public OpenObject {
  private:
   void raise(log::DataObject& open, Domain domain) const;
 
-  const std::uint32_t number_;
-  const std::string path_;
   const bool gpu_;
   std::mutex mutex_;
   std::unique_ptr<log::DataObject> object_;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "log/kinds.hpp"
 #include "table/objects/region_impl.hpp"
 #include "table/pool_impl.hpp"
 
@@ -14,22 +15,22 @@ Region::Region(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Region Region::create(Pool& pool, const std::string& name, std::uint64_t bytes, const RegionOptions& options) {
   const log::DataHeader header = {bytes, options.eadr ? 1u : 0u, 0};
   const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& file, const std::string& label) {
-    auto object = log::DataObject::create(edit, file, name, log::kRegion, std::as_bytes(std::span(&header, 1)),
+    auto object = log::DataObject::create(edit, file, name, kinds::region_kind(), std::as_bytes(std::span(&header, 1)),
                                           {.label = label, .flush = options.flush});
     return std::make_shared<Impl>(std::move(object), options.gpu);
   };
-  return Region(std::static_pointer_cast<Impl>(pool.impl_->create_object(name, log::kRegion, options.overwrite, make)));
+  return Region(PoolAccess::create<Impl>(pool, kinds::region_kind(), name, options.overwrite, make));
 }
 
 Region Region::open(Pool& pool, const std::string& name, const RegionOptions& options) {
   const auto reopen = [&](const std::shared_ptr<memory::PoolFile>& file, const memory::ObjectEntry& entry,
                           const std::string& label) {
-    auto object =
-        log::DataObject::open(file, entry, log::kRegion, sizeof(log::DataHeader),
-                              {.label = label, .flush = options.flush, .salvage = pool.impl_->options.salvage});
+    auto object = log::DataObject::open(
+        file, entry, kinds::region_kind(), sizeof(log::DataHeader),
+        {.label = label, .flush = options.flush, .salvage = PoolAccess::of(pool).options.salvage});
     return std::make_shared<Impl>(std::move(object), options.gpu);
   };
-  return Region(std::static_pointer_cast<Impl>(pool.impl_->open_object(name, reopen)));
+  return Region(PoolAccess::open<Impl>(pool, name, reopen));
 }
 
 std::uint64_t Region::size() const { return impl_->object().size(); }
@@ -78,7 +79,7 @@ void Section::persist(const void* address, std::size_t size) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(all.data());
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   if (at < begin || at - begin > all.size() || size > all.size() - (at - begin)) {
-    throw InvalidArgument(region_->path() + ": bytes to persist lie outside the region; give a part of Section::bytes");
+    throw InvalidArgument(region_->path + ": bytes to persist lie outside the region; give a part of Section::bytes");
   }
   const memory::Persist& persist = region_->object().persist();
   persist.flush(address, size);

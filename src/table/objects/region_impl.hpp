@@ -2,6 +2,7 @@
 #pragma once
 
 #include "holdfast/region.hpp"
+#include "log/check.hpp"
 #include "table/objects/mapped_object.hpp"
 
 namespace holdfast {
@@ -9,6 +10,7 @@ namespace holdfast {
 class Region::Impl : public table::MappedObject {
  public:
   using MappedObject::MappedObject;
+  CheckReport check() override { return log::report_on_region(object().was_clean()); }
 };
 
 }  // namespace holdfast

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "log/kinds.hpp"
 #include "log/protocol/transaction.hpp"
 #include "table/objects/log_impl.hpp"
 #include "table/objects/region_impl.hpp"
@@ -25,7 +26,7 @@ void refuse_bad_undo(const std::string& path, std::uint64_t place) {
   const std::string what = " has a transaction of the object with number " + std::to_string(flag);
   const auto directory = pool.directory();
   const memory::ObjectEntry* const entry = directory->find(flag);
-  if (entry == nullptr || entry->type != static_cast<std::uint32_t>(memory::ObjectType::region)) {
+  if (entry == nullptr || entry->type != kinds::region_kind().type) {
     throw PoolCorrupt(path + what +
                       ", which is no region of its pool: the log is damaged, or the region was dropped. " +
                       "Restore the pool from a copy, or drop the log and make another");
@@ -48,12 +49,12 @@ bool Transaction::recover(Log& log, Region& region) {
   log::CpuMemory memory = its.memory();
   const log::View<log::CpuMemory> view = its.view();
   const std::uint32_t flag = memory.load(view.flag);
-  if (flag != 0 && flag != data.number()) {
-    throw_other_region(its.path(), its.object().pool(), flag, data.path());
+  if (flag != 0 && flag != data.number) {
+    throw_other_region(its.path, its.object().pool(), flag, data.path);
   }
   for (const log::DataObject* object : {&its.object(), &data.object()}) object->pool().require_kept();
   if (flag == 0 && is_empty(memory, view)) return false;  // and the clean marks stay
-  if (flag != 0) refuse_bad_undo(its.path(), log::find_false_undo(memory, view, data.object().size() / 4));
+  if (flag != 0) refuse_bad_undo(its.path, log::find_false_undo(memory, view, data.object().size() / 4));
   const Section section = region.section();
   its.change();
   Log::Impl::Entry scratch;
@@ -66,12 +67,12 @@ Transaction::Transaction(Log& log, Region& region, Domain domain, Writer writer)
   log::CpuMemory memory = its.memory();
   const log::View<log::CpuMemory> view = its.view();
   if (memory.load(view.flag) != 0 || !is_empty(memory, view)) {
-    throw InvalidArgument(its.path() + " is not empty: call Transaction::recover first");
+    throw InvalidArgument(its.path + " is not empty: call Transaction::recover first");
   }
   its.begin_section(domain, writer);
   its.end_section(domain);
   its.change();
-  log::begin(memory, view, region.impl_->number());
+  log::begin(memory, view, region.impl_->number);
 }
 
 Transaction::~Transaction() {

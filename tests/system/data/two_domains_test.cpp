@@ -14,6 +14,7 @@
 #include "holdfast/table.hpp"
 #include "holdfast/transaction.hpp"
 #include "log/data_object.hpp"
+#include "log/kinds.hpp"
 #include "pool/medium/owner.hpp"
 #include "proof/crashes.hpp"
 #include "proof/recorder.hpp"
@@ -34,7 +35,7 @@ std::string pool_path(const std::string& folder) { return folder + "/a.hold"; }
 struct Writers {
   explicit Writers(const std::string& folder) {
     pool = memory::PoolFile::open(pool_path(folder), memory::Access::read_write);
-    object = log::DataObject::open(pool, *pool->directory()->find("r"), log::kRegion, sizeof(log::DataHeader),
+    object = log::DataObject::open(pool, *pool->directory()->find("r"), kinds::region_kind(), sizeof(log::DataHeader),
                                    {.label = pool_path(folder) + ":r"});
   }
   std::uint64_t& word(std::size_t at) const { return reinterpret_cast<std::uint64_t*>(object->data())[at * kStride]; }

@@ -1,0 +1,33 @@
+// region_kind.cpp: what a region tells its pool.
+#include "log/check.hpp"
+#include "log/data_object.hpp"
+#include "log/kinds.hpp"
+#include "pool/kinds/describe.hpp"
+
+namespace holdfast {
+
+namespace {
+
+class RegionKind final : public memory::ObjectKind {
+ public:
+  RegionKind() : ObjectKind(3, 1, "region") {}
+
+  void describe(const memory::Directory& directory, const memory::ObjectEntry& entry, const memory::ObjectPage& page,
+                ObjectInfo& info) const override {
+    info.damage = log::flaw_in(directory, entry, page, sizeof(log::DataHeader));
+  }
+
+  CheckReport check(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+                    const std::string& label) const override {
+    return log::report_on_region(memory::describe_intact(*pool, entry, *this, label).clean);
+  }
+};
+
+}  // namespace
+
+const memory::ObjectKind& kinds::region_kind() {
+  static const RegionKind kind;
+  return kind;
+}
+
+}  // namespace holdfast

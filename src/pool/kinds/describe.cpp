@@ -1,0 +1,133 @@
+// describe.cpp: what a pool says of itself, without opening or locking it.
+#include "pool/kinds/describe.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "holdfast/error.hpp"
+#include "pool/medium/medium.hpp"
+#include "pool/medium/owner.hpp"
+#include "pool/object_page.hpp"
+#include "pool/pool_image.hpp"
+#include "pool/space.hpp"
+
+namespace holdfast {
+
+namespace memory {
+
+namespace {
+
+constexpr std::size_t kNamesInMessages = 8;
+
+std::string describe_extent(const Extent& extent, const ObjectKind* kind) {
+  if (extent.role == kPagesRole) return "pages";
+  return kind != nullptr ? kind->describe_extent(extent) : "role " + std::to_string(extent.role);
+}
+
+}  // namespace
+
+ObjectInfo describe(const File& file, const Directory& directory, const ObjectEntry& entry) {
+  const ObjectKind* const kind = find_kind(entry.type);
+  ObjectInfo info;
+  info.name = entry.title();
+  info.number = entry.number;
+  info.type = kind != nullptr ? kind->name : "unknown";
+  info.type_version = entry.type_version;
+  info.bytes = directory.bytes_of(entry.number);
+  for (const Extent& extent : directory.extents_of(entry.number)) {
+    info.extents.push_back({describe_extent(extent, kind), extent.offset, extent.bytes});
+  }
+  const FoundPage found = read_page(file, directory.extents_of(entry.number, kPagesRole).at(0));
+  info.damage = found.damage;
+  if (!found.damage.empty()) return info;
+  info.domain = static_cast<Domain>(found.page.domain);
+  info.clean = found.page.clean == 1;
+  info.generation = found.page.generation;
+  info.same_boot = is_of_this_boot(found.page);
+  if (kind != nullptr && entry.type_version == 0) {
+    info.damage = "it is " + kind_with_article(entry.type) + " of version 0, which there is not";
+  } else if (kind == nullptr || entry.type_version > kind->version || entry.required != 0) {
+    info.damage = "this version does not know such objects";
+  } else {
+    kind->describe(directory, entry, found.page, info);
+  }
+  return info;
+}
+
+ObjectInfo describe_intact(const PoolFile& pool, const ObjectEntry& entry, const ObjectKind& kind,
+                           const std::string& label) {
+  require_kind(entry, kind, label);
+  ObjectInfo info = describe(pool.file(), *pool.directory(), entry);
+  if (!info.damage.empty()) throw PoolCorrupt(label + " is damaged: " + info.damage + "; restore it from a copy");
+  if (!info.clean && info.domain != Domain::power && !info.same_boot) throw_power_lost(label);
+  return info;
+}
+
+namespace {
+
+bool any_damaged(const std::vector<ObjectInfo>& objects) {
+  return std::any_of(objects.begin(), objects.end(), [](const ObjectInfo& object) { return !object.damage.empty(); });
+}
+
+std::string hexadecimal(const std::uint8_t* bytes, std::size_t n) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t i = 0; i < n; ++i) {
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string names_in(const memory::Directory& directory) {
+  const std::size_t count = directory.objects.size();
+  if (count == 0) return "no object";
+  std::string text = count == 1 ? "the object " : "the objects ";
+  for (std::size_t i = 0; i < std::min(count, kNamesInMessages); ++i) {
+    text += (i == 0 ? "" : i + 1 == count ? " and " : ", ") + std::string(directory.objects[i].title());
+  }
+  return count > kNamesInMessages ? text + " and " + std::to_string(count - kNamesInMessages) + " more" : text;
+}
+
+std::vector<ObjectInfo> describe(const memory::File& file, const memory::Directory& directory) {
+  std::vector<ObjectInfo> objects;
+  for (const memory::ObjectEntry& entry : directory.objects) objects.push_back(describe(file, directory, entry));
+  return objects;
+}
+
+}  // namespace memory
+
+PoolInfo inspect(const std::string& path) {
+  const memory::File file = memory::File::open(path, false);
+  memory::PoolImage image = memory::read_pool(file);
+  std::vector<ObjectInfo> objects = memory::describe(file, image.directory);
+  // An object may have gone while its page was read, and another have come there.
+  constexpr int kAttempts = 100;
+  for (int attempt = 1; attempt < kAttempts && memory::any_damaged(objects); ++attempt) {
+    memory::PoolImage now = memory::read_pool(file);
+    if (now.block.generation == image.block.generation) break;
+    image = std::move(now);
+    objects = memory::describe(file, image.directory);
+  }
+  const memory::MediumFacts medium = memory::find_medium(file);
+  PoolInfo info;
+  info.path = path;
+  info.medium = medium.medium;
+  info.domain = memory::domain_of(medium, false);
+  info.version = image.block.version;
+  info.pool_id = memory::hexadecimal(image.block.pool_id, sizeof image.block.pool_id);
+  info.created = image.block.created;
+  info.file_bytes = image.file_bytes;
+  info.free_bytes = memory::Space(image.directory, memory::kPage).free_bytes();
+  info.generation = image.block.generation;
+  info.valid_copies = static_cast<unsigned>(image.choice.intact[0]) + static_cast<unsigned>(image.choice.intact[1]);
+  info.objects = std::move(objects);
+  const auto note = memory::read_note(file);
+  if (note && memory::life_of(memory::process_of(*note)) != memory::Life::gone) info.owner = memory::describe(*note);
+  return info;
+}
+
+}  // namespace holdfast

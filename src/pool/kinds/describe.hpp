@@ -1,0 +1,31 @@
+// describe.hpp: what a pool's directory and the pages of its objects say, for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "holdfast/pool.hpp"
+#include "pool/directory.hpp"
+#include "pool/kinds/kind.hpp"
+#include "pool/medium/file.hpp"
+
+namespace holdfast::memory {
+
+/// "no object", or "the objects a, b and 12 more".
+std::string names_in(const Directory& directory);
+
+/// "keys of 8 bytes".
+inline std::string in_bytes(const char* what, std::uint64_t bytes) {
+  return std::string(what) + " of " + std::to_string(bytes) + " bytes";
+}
+
+/// The objects of an intact directory. Reads their pages from the file; needs no lock.
+std::vector<ObjectInfo> describe(const File& file, const Directory& directory);
+ObjectInfo describe(const File& file, const Directory& directory, const ObjectEntry& entry);
+
+/// The same of an object that opens. Throws what `require_kind` does, PoolCorrupt where it is damaged, and PowerLost.
+ObjectInfo describe_intact(const PoolFile& pool, const ObjectEntry& entry, const ObjectKind& kind,
+                           const std::string& label);
+
+}  // namespace holdfast::memory
