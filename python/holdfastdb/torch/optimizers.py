@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,9 @@ from .rows import Rows
 
 _TORCH = TorchLibrary(torch)
 _NO_SPACE = int(Status.NO_SPACE)  # no greater one comes of a whole batch
+
+
+_MOST_F16 = float(torch.finfo(torch.float16).max)
 
 
 def refuse_no_space(statuses: Tensor, path: Any, what: str) -> None:
@@ -92,7 +96,8 @@ class SGD(_Optimizer):
         super().__init__(params, {"lr": lr})
 
     def _apply(self, rows: Rows, gradient: Tensor, group: dict[str, Any]) -> Tensor:
-        return rows.table.accumulate(rows.keys, gradient.to(rows.stored), scale=-float(group["lr"]), unique=True)
+        stored, unit = _in_range(gradient, rows.stored)
+        return rows.table.accumulate(rows.keys, stored, scale=-float(group["lr"]) * unit, unique=True)
 
 
 class Adagrad(_Optimizer):
@@ -126,6 +131,17 @@ class Adagrad(_Optimizer):
                 _change(whole, rows, gradient, means, lr, eps)
 
         return update_rows(column._native, rows.keys, whole, change, _TORCH, column._shape)
+
+
+def _in_range(gradient: Tensor, stored: torch.dtype) -> tuple[Tensor, float]:
+    """The gradient in the type of the rows, in units of a power of two: 1, or more where float16 would make infinities
+    of a finite gradient, whose product with the rate may be small."""
+    if stored is torch.float16 and gradient.numel() != 0:
+        largest = float(gradient.abs().max())
+        if _MOST_F16 < largest < math.inf:
+            unit = 2.0 ** math.ceil(math.log2(largest / _MOST_F16))
+            return (gradient / unit).to(stored), unit
+    return gradient.to(stored), 1.0
 
 
 def _is_as_dense(gradient: Tensor, whole: Tensor) -> bool:
