@@ -56,8 +56,8 @@ TEST(DramhitShortages, OfAHandleEndNoPartition) {
   alarm(0);
 }
 
-constexpr std::uint64_t kOld = 3000,
-                        kNew = 15'000;  // keys; a batch of the new ones has several parts, and grows the table
+constexpr std::uint64_t kStored = 3000,
+                        kFresh = 15'000;  // keys; a batch of the new ones has several parts, and grows the table
 
 std::vector<std::uint64_t> numbers(std::uint64_t first, std::uint64_t n) {
   std::vector<std::uint64_t> keys(n);
@@ -69,7 +69,7 @@ std::vector<std::uint64_t> numbers(std::uint64_t first, std::uint64_t n) {
 struct Grown {
   Grown(std::uint32_t value_bytes, unsigned threads)
       : whole(value_bytes), table({.value_bytes = value_bytes, .capacity = 1000, .threads = threads}) {
-    table.insert(old.data(), whole.of(old).data(), kOld);
+    table.insert(old.data(), whole.of(old).data(), kStored);
   }
 
   /// Whether the table has exactly the old keys (unless `cleared`), and those new ones that were inserted.
@@ -90,19 +90,19 @@ struct Grown {
   /// Whether all of it works now.
   void expect_whole() {
     const std::vector<std::byte> values = whole.of(fresh);
-    ASSERT_EQ(table.insert_or_assign(fresh.data(), values.data(), kNew).of(Status::no_space), 0u);
-    table.reserve(2 * kNew);
+    ASSERT_EQ(table.insert_or_assign(fresh.data(), values.data(), kFresh).of(Status::no_space), 0u);
+    table.reserve(2 * kFresh);
     std::vector<std::byte> out(values.size());
-    ASSERT_EQ(table.find(fresh.data(), out.data(), kNew).of(Status::found), kNew);
+    ASSERT_EQ(table.find(fresh.data(), out.data(), kFresh).of(Status::found), kFresh);
     ASSERT_TRUE(out == values);
     table.clear();
     ASSERT_EQ(table.size(), 0u);
   }
 
-  const std::vector<std::uint64_t> old = numbers(0, kOld), fresh = numbers(kOld, kNew);
+  const std::vector<std::uint64_t> old = numbers(0, kStored), fresh = numbers(kStored, kFresh);
   const test::WholeValues whole;
   const std::vector<std::byte> values = whole.of(fresh);
-  std::vector<Status> statuses = std::vector<Status>(kNew, Status::not_run);
+  std::vector<Status> statuses = std::vector<Status>(kFresh, Status::not_run);
   MemoryTable table;
 };
 
@@ -116,7 +116,7 @@ struct Growth {
 };
 
 void insert_all(Grown& grown) {
-  grown.table.insert(grown.fresh.data(), grown.values.data(), kNew, grown.statuses.data());
+  grown.table.insert(grown.fresh.data(), grown.values.data(), kFresh, grown.statuses.data());
 }
 
 /// By a handle; who gets no memory for one has changed nothing.
@@ -131,7 +131,7 @@ void put_by_handle(Grown& grown) {
     for (std::size_t i = 0; i < answers.size; ++i) grown.statuses[ids[i]] = statuses[i];
     answers.size = 0;
   };
-  for (std::uint64_t i = 0; i < kNew;) {
+  for (std::uint64_t i = 0; i < kFresh;) {
     const std::uint64_t id[] = {i};
     i += handle.put(&grown.fresh[i], grown.values.data() + i * grown.whole.bytes(), id, 1, answers);
     take();
@@ -141,7 +141,7 @@ void put_by_handle(Grown& grown) {
 }
 
 void export_all(Grown& grown) {
-  std::vector<std::uint64_t> keys(kOld);
+  std::vector<std::uint64_t> keys(kStored);
   for (std::uint64_t cursor = 0; cursor != ~std::uint64_t{0};) {
     grown.table.export_batch(cursor, keys.data(), nullptr, 500);
   }
@@ -154,7 +154,7 @@ std::vector<Growth> growths() {
     all.push_back({"insert_" + size, bytes, 1, 3, insert_all, true});
     all.push_back({"threads_" + size, bytes, 3, 8, insert_all, true});
     all.push_back({"handle_" + size, bytes, 1, 6, put_by_handle, true});
-    all.push_back({"reserve_" + size, bytes, 1, 4, [](Grown& grown) { grown.table.reserve(kNew); }});
+    all.push_back({"reserve_" + size, bytes, 1, 4, [](Grown& grown) { grown.table.reserve(kFresh); }});
     all.push_back({"clear_" + size, bytes, 1, 4, [](Grown& grown) { grown.table.clear(); }, false, true});
     all.push_back({"export_" + size, bytes, 1, 7, export_all});
   }
@@ -189,7 +189,7 @@ TEST_P(DramhitGrowths, WithoutMemoryLoseNothing) {
     }
     SCOPED_TRACE("allocation " + std::to_string(at));
     const auto not_run = std::count(grown.statuses.begin(), grown.statuses.end(), Status::not_run);
-    ASSERT_TRUE(static_cast<std::uint64_t>(not_run) == (failed ? kNew : 0) || !GetParam().inserts)
+    ASSERT_TRUE(static_cast<std::uint64_t>(not_run) == (failed ? kFresh : 0) || !GetParam().inserts)
         << not_run << " did not run";
     grown.expect_right(GetParam().clears && !failed);
     grown.expect_whole();
@@ -268,7 +268,7 @@ TEST_P(DramhitUnlucky, GrowthsWithoutMemoryLeaveTheOldView) {
   const test::WholeValues whole(GetParam());
   const dramhit::Format format{8, GetParam(), 1};
   const dramhit::Engine& engine = dramhit::engine_for(format);
-  const auto old = numbers(0, kOld), fresh = numbers(kOld, kNew);
+  const auto old = numbers(0, kStored), fresh = numbers(kStored, kFresh);
   std::int64_t at = 0;
   unsigned refused = 0;
   for (bool met = true; met; ++at) {
@@ -289,11 +289,11 @@ TEST_P(DramhitUnlucky, GrowthsWithoutMemoryLeaveTheOldView) {
       const Status good = op == Op::find ? Status::found : op == Op::assign ? Status::updated : Status::inserted;
       return results.count[static_cast<unsigned>(good)];
     };
-    ASSERT_EQ(run(Op::insert, old, nullptr), kOld);
+    ASSERT_EQ(run(Op::insert, old, nullptr), kStored);
     {
       const Shortage shortage(at);
       try {
-        core.reserve(kNew);
+        core.reserve(kFresh);
       } catch (const NoSpace&) {
         ++refused;
       } catch (const std::bad_alloc&) {
@@ -303,15 +303,15 @@ TEST_P(DramhitUnlucky, GrowthsWithoutMemoryLeaveTheOldView) {
     }
     {
       const NoPages none;
-      ASSERT_EQ(run(Op::assign, old, nullptr), kOld) << "allocation " << at << ": it is frozen";
+      ASSERT_EQ(run(Op::assign, old, nullptr), kStored) << "allocation " << at << ": it is frozen";
     }
     for (const auto* keys : {&old, &fresh}) {
       std::vector<std::byte> out(keys->size() * GetParam());
-      ASSERT_EQ(run(Op::insert, *keys, nullptr), keys == &old ? 0 : kNew) << "allocation " << at;
+      ASSERT_EQ(run(Op::insert, *keys, nullptr), keys == &old ? 0 : kFresh) << "allocation " << at;
       ASSERT_EQ(run(Op::find, *keys, out.data()), keys->size());
       ASSERT_TRUE(out == whole.of(*keys));
     }
-    ASSERT_EQ(core.size(), kOld + kNew);
+    ASSERT_EQ(core.size(), kStored + kFresh);
   }
   EXPECT_GE(refused, 4u) << "of the new view, and of the one after it, each needs two allocations";
   alarm(0);
