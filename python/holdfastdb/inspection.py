@@ -166,7 +166,8 @@ def path_text(path: Any) -> str:
 
 def report_from(found: dict[str, Any]) -> CheckReport:
     """The report that the native module gave as a dict."""
-    return CheckReport(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items()})
+    lists = {name: tuple(found[name]) for name in ("repairs", "checked", "errors")}
+    return CheckReport(**{**found, **lists})
 
 
 def objects_from(found: Iterable[dict[str, Any]]) -> tuple[ObjectInfo, ...]:

@@ -24,7 +24,7 @@ def test_it_measures_and_its_results_make_tables(tmp_path: Path) -> None:
     found = content["results"]
     assert found["state_bytes"] > 300_000 and found["tensors"] > 100
     assert [one["every"] for one in found["every"]] == [1, 3]
-    assert len(found["every"][0]["durable_ms"]["all"]) == 2, "a save before each of two steps"
+    assert found["every"][0]["durable_ms"]["repetitions"] == 2, "a save before each of two steps"
     for path in ("every[every=3].slower.median", "sooner.median", "slowed.median", "drain.of_disk.median"):
         assert results.field(content, f"results.{path}") > 0
     assert tables.steps(content).count("\n") == 3 and "async_save" in tables.beside(content)
