@@ -60,7 +60,8 @@ struct ObjectInfo {
   std::string damage;            ///< why it cannot be opened; empty if it can, judged by its pages alone
   std::uint64_t bytes = 0;       ///< of its extents
   std::vector<ExtentInfo> extents;
-  TableInfo table;  ///< of a table without damage
+  TableInfo table;          ///< of a table without damage
+  std::string description;  ///< what its users say of its contents (Table::describe); empty: nothing
 };
 
 /// What `inspect` reports without opening or locking the pool.

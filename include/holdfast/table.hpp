@@ -97,9 +97,16 @@ class Table : public TypedBatches<Table>, public StringBatches<Table> {
   /// where the table surely has space. Throws InvalidArgument, NoSpace, ReadOnly, TableClosed, DeviceError.
   Session session(void* stream, std::uint64_t max_changes);
 
+  /// What the table's users say of its contents: UTF-8 text, kept with the table and copied by snapshots. The Python package writes
+  /// the types of keys and values there (docs/format.md, "Description"). Empty: nothing.
+  std::string description() const;
+  /// Replaces the description, durably: after a crash it is the old or the new one. Throws InvalidArgument for more than 3072 bytes,
+  /// ReadOnly, MediumError, TableClosed.
+  void describe(std::string_view text);
+
   Score score() const;  ///< what its scores say
-  /// Of a table with scores of steps: what changes set from now on. Volatile: 0 when the table is opened. A batch takes the step as of
-  /// its call. Throws InvalidArgument where scores are of another kind.
+  /// Of a table with scores of steps: what changes set from now on. A table that is opened again begins with the largest one that its
+  /// changes were given. A batch takes the step as of its call. Throws InvalidArgument where scores are of another kind.
   void set_step(std::uint64_t step);
   std::uint64_t step() const;
 

@@ -47,6 +47,8 @@ class Request:
     scale: float = 1.0
     unique: bool = False
     result: Any = "numpy"
+    note_keys: Callable[[Any], None] | None = None
+    """Called with the keys as they were given, before a batch that may change something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +211,8 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         made.rows.library.clear(made.rows.array)
     for other in others:
         arrays.order_streams(other, stream, place)
+    if request.note_keys is not None and keys.n and (ops is not None or request.op.changes):
+        request.note_keys(request.keys)
     raised = table.run(
         size=keys.n,
         op=int(request.op),

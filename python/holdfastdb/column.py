@@ -51,5 +51,8 @@ class Column(Operations):
         """Bytes of a row."""
         return self.stop - self.start
 
+    def _note_keys(self, keys: Any) -> None:
+        self._table._note_keys(keys)
+
     def __repr__(self) -> str:
         return f"<holdfastdb.Column of {self._table.path}: bytes {self.start} to {self.stop}>"

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _native
 from .errors import Error, InvalidArgument, InvalidType, NoSpace
+from .schema.layout import Layout, layout_from
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class ObjectInfo:
     extents: tuple[Extent, ...]
     table: TableInfo | None
     """Of a table without damage."""
+    layout: Layout
+    """What the bytes of its keys and values mean, as far as loads have said so."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,9 @@ def objects_from(found: Iterable[dict[str, Any]]) -> tuple[ObjectInfo, ...]:
     def object_of(item: dict[str, Any]) -> ObjectInfo:
         extents = tuple(Extent(**extent) for extent in item["extents"])
         table = TableInfo(**item["table"]) if item["table"] is not None else None
-        return ObjectInfo(**{**item, "extents": extents, "table": table})
+        layout = layout_from(item["description"])
+        facts = {name: value for name, value in item.items() if name != "description"}
+        return ObjectInfo(**{**facts, "extents": extents, "table": table, "layout": layout})
 
     return tuple(object_of(item) for item in found)
 

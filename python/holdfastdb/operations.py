@@ -383,5 +383,9 @@ class Operations:
                           scale=scale)  # fmt: skip
         return self._run(request).statuses
 
+    def _note_keys(self, keys: Any) -> None:
+        """Before a change with such keys: for a table that remembers their type."""
+
     def _run(self, request: Request) -> batch.Results:
+        request.note_keys = self._note_keys
         return batch.run(self._native, request, self._shape)

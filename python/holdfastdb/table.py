@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, NoReturn, Unpack, overload
+
+import numpy as np
 
 from ._native import CreateOptions as NativeCreateOptions
 from ._native import OpenOptions as NativeOpenOptions
@@ -28,7 +31,20 @@ from .options import (
     open_options,
     open_or_create_options,
 )
+from .schema.layout import Layout, layout_from
 from .sized import Sized
+
+
+def _are_signed(keys: Any) -> bool:
+    """Whether keys are an array of int64, or whole numbers of which some are negative and none is beyond int64."""
+    if isinstance(keys, list | tuple):
+        whole_numbers = bool(keys) and all(isinstance(key, int | np.integer) for key in keys)
+        return whole_numbers and -(1 << 63) <= min(keys) < 0 and max(keys) < 1 << 63
+    if isinstance(keys, int | np.integer) and not isinstance(keys, np.unsignedinteger):
+        return bool(keys < 0)
+    dtype = getattr(keys, "dtype", None)
+    return bool(dtype == np.int64) if isinstance(dtype, np.dtype) else str(dtype) == "torch.int64"
+
 
 _ATTEMPTS = 3
 """To open or create a pool that others create and remove meanwhile."""
@@ -106,6 +122,8 @@ class Table(Sized, Contents):
     _pool_path: str
     _number: int
     """Of the table in its pool: names may change."""
+    _keys_noted = False
+    """Whether its layout has a type of keys for certain."""
 
     @classmethod
     def _wrap(cls, native: NativeTable, pool_path: str, path: str, mode: str) -> Table:
@@ -279,8 +297,28 @@ class Table(Sized, Contents):
         return None if kind == "none" else kind
 
     @property
+    def layout(self) -> Layout:
+        """What the bytes of keys and values mean, as far as loads, and keys given as int64, have said so."""
+        return layout_from(self._native.description())
+
+    def _keep_layout(self, layout: Layout) -> None:
+        """Replaces it, durably."""
+        self._native.describe(layout.to_text())
+
+    def _note_keys(self, keys: Any) -> None:
+        """Before a change: keys that are given as signed numbers are dumped as such, unless a load has said what they
+        are."""
+        if self._keys_noted or not _are_signed(keys):
+            return
+        layout = self.layout
+        if layout.key is None and not self.any_length and self.key_bytes == 8:
+            self._keep_layout(replace(layout, key="int64"))
+        self._keys_noted = True
+
+    @property
     def step(self) -> int:
-        """Of a table with scores of steps: what changes set from now on. 0 when the table is opened."""
+        """Of a table with scores of steps: what changes set from now on. A table that is opened again begins with the
+        largest one that its changes were given."""
         return int(self._native.step())
 
     @step.setter

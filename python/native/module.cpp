@@ -59,6 +59,7 @@ Dict describe(const ObjectInfo& info) {
   result["damage"] = info.damage;
   result["bytes"] = info.bytes;
   result["extents"] = extents;
+  result["description"] = nb::bytes(info.description.data(), info.description.size());
   result["table"] = nb::none();
   if (info.type == "table" && info.damage.empty()) result["table"] = describe(info.table);
   return result;

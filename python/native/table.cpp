@@ -205,6 +205,23 @@ void bind_table(nb::module_& module) {
       .def("score", [](const HeldTable& table) { return std::string(name(table.score())); })
       .def("step", &Table::step)
       .def("set_step", &Table::set_step, "step"_a, unlocked)
+      .def("description",
+           [](const HeldTable& table) {
+             std::string text;
+             {
+               const Unlocked released;
+               text = table.description();
+             }
+             return nb::bytes(text.data(), text.size());
+           })
+      .def(
+          "describe",
+          [](HeldTable& table, const nb::bytes& text) {
+            const std::string_view given(text.c_str(), text.size());
+            const Unlocked released;
+            table.describe(given);
+          },
+          "text"_a)
       .def("is_open", &Table::is_open, unlocked)
       .def("on_gpu", &Table::on_gpu, unlocked)
       .def("clear", &Table::clear, unlocked)

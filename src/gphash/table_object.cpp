@@ -1,12 +1,14 @@
 // table_object.cpp: makes, opens and closes a table's part of a pool, and lets its levels come and go.
 #include "gphash/table_object.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <ctime>
 #include <span>
 #include <utility>
 
+#include "core/checksum.hpp"
 #include "core/failpoint.hpp"
 #include "core/random.hpp"
 #include "gphash/table_kind.hpp"
@@ -80,6 +82,7 @@ void TableObject::make(Edit& edit, const TableShape& shape) {
   if (shape.max_bytes != 0) shape_.max_bytes = std::max(round_up(shape.max_bytes, memory::kPage), heap_bytes);
   const TableHeader header = header_of(shape_);
   make_pages(edit, kPagesBytes, std::as_bytes(std::span(&header, 1)));
+  if (shape.score == Score::step) note_step(0);
   for (unsigned level = shape.top_level + 1 - shape.levels; level <= shape.top_level; ++level)
     add_level_to(edit, level);
   if (heap_bytes == 0) return;
@@ -101,6 +104,7 @@ std::unique_ptr<TableObject> TableObject::open(std::shared_ptr<memory::PoolFile>
   }
   table->accept(!table->shape_.is_resizing, use.salvage);
   table->map_all();
+  if (table->shape_.score == Score::step) table->read_step();
   return table;
 }
 
@@ -122,6 +126,37 @@ index::Slot* TableObject::level(unsigned number) const {
 }
 
 index::Slot* TableObject::aside() const { return reinterpret_cast<index::Slot*>(behind_pages()); }
+
+StepRecord* TableObject::step_record() const { return reinterpret_cast<StepRecord*>(pages().address + kStepOffset); }
+
+std::optional<std::uint64_t> TableObject::noted_step() const {
+  if (!step_is_noted_.load(std::memory_order_acquire)) return std::nullopt;
+  return known_step_.load(std::memory_order_relaxed);
+}
+
+void TableObject::read_step() {
+  const StepRecord record = *step_record();
+  if (record.checksum != checksum(&record.step, sizeof record.step)) return;
+  known_step_.store(record.step, std::memory_order_relaxed);
+  step_is_noted_.store(true, std::memory_order_release);
+}
+
+void TableObject::note_step(std::uint64_t step) {
+  const auto is_noted = [&] {
+    return step_is_noted_.load(std::memory_order_acquire) && step <= known_step_.load(std::memory_order_acquire);
+  };
+  if (is_noted()) return;
+  const std::lock_guard guard(step_mutex_);
+  if (is_noted()) return;
+  const std::uint64_t next = std::max(step, known_step_.load(std::memory_order_relaxed));
+  StepRecord* const record = step_record();
+  std::atomic_ref(record->step).store(next, std::memory_order_relaxed);
+  std::atomic_ref(record->checksum).store(checksum(&next, sizeof next), std::memory_order_relaxed);
+  persist().flush(record, sizeof *record);
+  persist().fence();
+  known_step_.store(next, std::memory_order_release);
+  step_is_noted_.store(true, std::memory_order_release);
+}
 
 /// Gives level `number` an extent, maps it, and makes it zero, durably.
 void TableObject::add_level_to(Edit& edit, unsigned number) {

@@ -1,10 +1,13 @@
 // table_object.hpp: a table as an object of a pool: mapped levels, a mapped heap, and extents that come and go durably.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +52,12 @@ class TableObject : public memory::Object {
     return heap_;
   }  ///< cell c begins at heap() + c × cell_bytes; null if values live in their slots
   std::uint64_t cells() const { return shape_.cells; }
+  /// Of a table with scores of steps: the largest step that its changes were given, or more; none where the table does not say.
+  std::optional<std::uint64_t> noted_step() const;
+  /// No score of the table is larger than `step`: what the next `note_step` begins with.
+  void know_step(std::uint64_t step) { known_step_.store(step, std::memory_order_relaxed); }
+  /// Makes it durable, before a change sets scores of `step`, that there may be such. Cheap where that is so already. Thread-safe.
+  void note_step(std::uint64_t step);
   static constexpr unsigned slab_bits() { return kSlabBits; }
   /// Where a range of an extent is mapped.
   const std::byte* address_of(const memory::Extent& extent) const override;
@@ -73,6 +82,8 @@ class TableObject : public memory::Object {
  private:
   TableObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t number, const TableUse& use);
   void make(memory::Edit& edit, const TableShape& shape);
+  StepRecord* step_record() const;
+  void read_step();
   void map_all();
   void add_level_to(memory::Edit& edit, unsigned number);
   void map_heap_pieces(const std::vector<memory::Extent>& pieces);
@@ -98,6 +109,9 @@ class TableObject : public memory::Object {
   TableShape shape_;
   double map_ms_ = 0;
   memory::Range levels_[kMaxLevel + 1];
+  std::mutex step_mutex_;                      ///< held by who writes the record
+  std::atomic<std::uint64_t> known_step_ = 0;  ///< no score is larger
+  std::atomic<bool> step_is_noted_ = false;    ///< and the record says so
   const std::uint64_t least_reserve_;
   std::byte* heap_ = nullptr;  ///< the start of the address space kept for it
   std::uint64_t heap_reserved_ = 0;

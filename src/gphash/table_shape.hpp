@@ -29,6 +29,7 @@ inline constexpr std::uint16_t kLevelRole = 1;                           ///< th
 inline constexpr std::uint16_t kHeapRole = 2 | memory::kPiecesOfARange;  ///< the value heap, or its slabs
 inline constexpr std::uint64_t kAsideOffset = 2 * memory::kPage;         // in the object's first extent
 inline constexpr std::uint64_t kPagesBytes = kAsideOffset + memory::kPage;
+inline constexpr std::uint64_t kStepOffset = kPagesBytes - 64;  // of a StepRecord, in a line of its own
 
 /// What never changes of a table, as it lies in its object's page.
 struct TableHeader {
@@ -45,6 +46,14 @@ static_assert(sizeof(TableHeader) == 56 && offsetof(TableHeader, key_bytes) == 8
 static_assert(offsetof(TableHeader, levels) == 16 && offsetof(TableHeader, slots) == 24);
 static_assert(offsetof(TableHeader, cell_bytes) == 32 && offsetof(TableHeader, max_bytes) == 40);
 static_assert(sizeof(TableHeader) <= memory::kHeaderBytes);
+
+/// Of a table with scores of steps: no score is larger than `step`. The record is written before the first change of each larger step;
+/// where the checksum is wrong, a crash came between its two words, or an older version made the table.
+struct StepRecord {
+  std::uint64_t step;
+  std::uint64_t checksum;  ///< of the step
+};
+static_assert(sizeof(StepRecord) == 16 && kStepOffset % 64 == 0);
 
 /// A table's header, and what its extents say.
 struct TableShape {

@@ -136,6 +136,27 @@ void Object::mark_changed(bool gpu, std::size_t rows) {
   marked_.store(wanted, std::memory_order_release);
 }
 
+std::string Object::description() const {
+  const std::lock_guard guard(page_mutex_);
+  return description_in(page_);
+}
+
+void Object::describe(std::string_view text) {
+  if (text.size() > kDescriptionBytes) {
+    throw InvalidArgument("the description of " + label_ + " has " + std::to_string(text.size()) +
+                          " bytes: give at most " + std::to_string(kDescriptionBytes));
+  }
+  pool_->notice_removal(~std::size_t{0});
+  const std::lock_guard guard(page_mutex_);
+  require_writable();
+  if (description_in(page_) == text) return;
+  ObjectPage next = page_;
+  next.description_bytes = static_cast<std::uint32_t>(text.size());
+  std::memset(next.description, 0, sizeof next.description);
+  std::memcpy(next.description, text.data(), text.size());
+  write_page(next);
+}
+
 void Object::sync() {
   const std::lock_guard guard(page_mutex_);
   require_writable();

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pool/edit.hpp"
@@ -51,6 +52,11 @@ class Object {
   /// Durably clears the clean mark, if it is set, and notes that what follows, a batch of so many rows, is written in domain
   /// `domain(gpu)`. Cheap when that is done already. Thread-safe. Throws ReadOnly, and MediumError if the file was removed.
   void mark_changed(bool gpu = false, std::size_t rows = ~std::size_t{0});
+  /// What the object's users say of its contents; empty: nothing. Thread-safe.
+  std::string description() const;
+  /// Replaces the description, durably: after a crash it is the old or the new one. Thread-safe. Throws InvalidArgument for more than
+  /// kDescriptionBytes, ReadOnly, and MediumError if the file was removed.
+  void describe(std::string_view text);
   /// Puts the data on its device (medium `file`), then sets the clean mark, unless the object is salvaged. Nothing may write
   /// meanwhile.
   void sync();
@@ -85,7 +91,7 @@ class Object {
   bool salvaged_ = false;  ///< opened although it has lost something: so its page says from then on, whatever is synced
   std::vector<std::string> repairs_;
 
-  std::mutex page_mutex_;
+  mutable std::mutex page_mutex_;
   ObjectPage page_ = {};          ///< equal to both copies in the file between changes
   std::atomic<int> marked_ = -1;  ///< the Domain noted with the cleared clean mark; -1: the mark stands
 };

@@ -21,12 +21,19 @@ std::string flaw(const ObjectPage& page, std::uint32_t number) {
   if (page.generation == 0 || page.generation >= kGenerations)
     return "its page has generation " + text(page.generation);
   if (page.header_bytes > kHeaderBytes) return "its header has " + text(page.header_bytes) + " bytes";
+  if (page.description_bytes > kDescriptionBytes)
+    return "its description has " + text(page.description_bytes) + " bytes";
   const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
   if (!std::all_of(page.header + page.header_bytes, std::end(page.header), is_zero) ||
+      !std::all_of(page.description + page.description_bytes, std::end(page.description), is_zero) ||
       !std::all_of(std::begin(page.reserved), std::end(page.reserved), is_zero)) {
     return "reserved bytes of its page are not zero";
   }
   return {};
+}
+
+std::string description_in(const ObjectPage& page) {
+  return {reinterpret_cast<const char*>(page.description), page.description_bytes};
 }
 
 bool is_of_this_boot(const ObjectPage& page) { return is_this_boot(page.boot_id); }

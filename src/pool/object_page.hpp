@@ -13,6 +13,7 @@ namespace holdfast::memory {
 
 inline constexpr std::uint64_t kPageMagic = 0x5443'454a'424f'4648;  // "HFOBJECT", little endian
 inline constexpr std::size_t kHeaderBytes = 512;
+inline constexpr std::size_t kDescriptionBytes = 3072;
 
 struct ObjectPage {
   std::uint64_t magic;
@@ -23,18 +24,24 @@ struct ObjectPage {
   std::uint32_t header_bytes;
   std::uint8_t boot_id[16];           ///< of the machine's run in which it was last changed
   std::uint8_t header[kHeaderBytes];  ///< of the object's type; zero behind header_bytes
-  std::uint8_t reserved[3528];        ///< zero
-  std::uint64_t checksum;             ///< of all bytes before it
+  std::uint32_t description_bytes;
+  std::uint8_t
+      description[kDescriptionBytes];  ///< what the object's users say of its contents; zero behind description_bytes
+  std::uint8_t reserved[452];          ///< zero
+  std::uint64_t checksum;              ///< of all bytes before it
 };
 static_assert(sizeof(ObjectPage) == kPage);
 static_assert(offsetof(ObjectPage, number) == 16 && offsetof(ObjectPage, clean) == 20);
 static_assert(offsetof(ObjectPage, domain) == 24 && offsetof(ObjectPage, header_bytes) == 28);
 static_assert(offsetof(ObjectPage, boot_id) == 32 && offsetof(ObjectPage, header) == 48);
-static_assert(offsetof(ObjectPage, reserved) == 560 && offsetof(ObjectPage, checksum) == 4088);
+static_assert(offsetof(ObjectPage, description_bytes) == 560 && offsetof(ObjectPage, description) == 564);
+static_assert(offsetof(ObjectPage, reserved) == 3636 && offsetof(ObjectPage, checksum) == 4088);
 
 bool is_intact(const ObjectPage& page);
 /// What is wrong with the fields of an intact page; empty if nothing is. The header is its type's to check.
 std::string flaw(const ObjectPage& page, std::uint32_t number);
+/// The description of a page without a flaw.
+std::string description_in(const ObjectPage& page);
 bool is_of_this_boot(const ObjectPage& page);
 /// Says of the object `label` that a power cut may have taken a part of its last changes.
 [[noreturn]] void throw_power_lost(const std::string& label);

@@ -4,9 +4,11 @@
 #include "gphash/table_kind.hpp"
 #include "table/deciding.hpp"
 #include "table/pool_impl.hpp"
+#include "table/recovery/largest_score.hpp"
 
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace holdfast {
@@ -26,6 +28,7 @@ Table::Impl::Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::Tabl
   // Recovery may mend slots, which is a change. A clean table needs no mending.
   if (!object_->read_only() && !object_->was_clean()) object_->mark_changed(choice_.device >= 0);
   machine_ = table::make_machine(*object_, choice_, options);
+  restore_step();
   must_be_whole();
   if (!object_->read_only()) object_->raise_domain(choice_.device >= 0);
   object_->pool().keep_room();
@@ -158,13 +161,28 @@ void Table::Impl::require_writable() const {
   if (read_only) throw ReadOnly(path + " is open read-only: open it with mode \"r+\" to change it");
 }
 
+/// A table that is opened again goes on with the largest step that its changes were given.
+void Table::Impl::restore_step() {
+  if (score != Score::step) return;
+  std::optional<std::uint64_t> last = object_->noted_step();
+  if (!last) {
+    last = table::largest_score(*object_);
+    object_->know_step(*last);
+  }
+  step.store(*last, std::memory_order_relaxed);
+}
+
 void Table::Impl::about_to_change(std::size_t rows) {
   require_writable();
   object_->mark_changed(choice_.device >= 0, rows);
 }
 
 std::uint64_t Table::Impl::score_now() const {
-  if (score == Score::step) return step.load(std::memory_order_relaxed);
+  if (score == Score::step) {
+    const std::uint64_t now = step.load(std::memory_order_relaxed);
+    object_->note_step(now);
+    return now;
+  }
   if (score != Score::time) return 0;
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())

@@ -70,7 +70,7 @@ class Table::Impl : public memory::OpenObject {
   void must_be_whole() const { object_->pool().require_whole(); }
   void require_writable() const;  ///< throws ReadOnly
 
-  /// What changes of a batch that is given now set.
+  /// What changes of a batch that is given now set; behind `about_to_change`. Makes a new step durable first.
   std::uint64_t score_now() const;
   /// Throws InvalidArgument where the table keeps no scores.
   void require_scores() const;
@@ -94,6 +94,7 @@ class Table::Impl : public memory::OpenObject {
   template <class Lock>
   Lock pass_changing() const;
   void must_be_open() const;
+  void restore_step();
   void finish();
   std::string inherited() const;
 

@@ -10,7 +10,7 @@
 #include "table/deciding.hpp"
 #include "table/impl.hpp"
 #include "table/pool_impl.hpp"
-#include "table/salvage.hpp"
+#include "table/recovery/salvage.hpp"
 
 namespace holdfast {
 

@@ -67,8 +67,8 @@ BatchResult Table::run(const Batch& batch) {
     result.next = batch.size;
     if (batch.from == batch.size) return result;
     const bool changes = may_change(batch, ops);
-    const std::uint64_t score = changes ? impl_->score_now() : 0;
     if (changes) impl_->about_to_change(batch.size - batch.from);
+    const std::uint64_t score = changes ? impl_->score_now() : 0;
     result.next = impl_->machine().run(batch, run_as, score, batch.from, result);
     impl_->must_be_whole();
   }

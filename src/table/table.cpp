@@ -107,6 +107,17 @@ std::size_t Table::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* value
   return count;
 }
 
+std::string Table::description() const {
+  const auto use = impl_->use();
+  return impl_->object().description();
+}
+
+void Table::describe(std::string_view text) {
+  const auto use = impl_->change();
+  impl_->require_writable();
+  impl_->object().describe(text);
+}
+
 Score Table::score() const { return impl_->score; }
 
 void Table::set_step(std::uint64_t step) {

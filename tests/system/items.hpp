@@ -15,8 +15,10 @@ using Items = std::map<std::uint64_t, std::uint64_t>;
 /// What a table must hold.
 struct PoolState {
   Items items;
-  bool synced = true;  ///< all of it survives a power cut
-  unsigned made = 0;   ///< tells a table from the one that it replaces
+  bool synced = true;            ///< all of it survives a power cut
+  unsigned made = 0;             ///< tells a table from the one that it replaces
+  std::string description = {};  ///< Table::describe
+  std::uint64_t step = 0;        ///< the largest that its changes were given; of a table with scores of steps
   bool operator==(const PoolState&) const = default;
 };
 

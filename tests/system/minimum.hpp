@@ -63,7 +63,11 @@ inline constexpr Minimum kMinimum[] = {
     {"crashes", "shm", "checkpoint_in_used_space", 79, 10, 0, 0, 0},
     {"crashes", "file", "checkpoint_in_used_space", 114, 36, 37, 0, 0},
     {"crashes", "shm", "objects_in_used_space", 126, 15, 0, 0, 0},
+    {"crashes", "shm", "stepped", 64, 10, 6, 0, 0},
+    {"crashes", "shm", "described", 63, 12, 4, 0, 0},
     {"crashes", "file", "objects_in_used_space", 175, 165, 48, 0, 0},
+    {"crashes", "file", "stepped", 81, 142, 66, 0, 0},
+    {"crashes", "file", "described", 81, 55, 55, 0, 0},
     {"faults", "shm", "object_renamed_over", 124, 361, 0, 360, 161},
     {"faults", "file", "object_renamed_over", 152, 2252, 0, 486, 259},
     {"faults", "shm", "object_replaced", 120, 351, 0, 350, 157},
@@ -110,7 +114,11 @@ inline constexpr Minimum kMinimum[] = {
     {"faults", "shm", "checkpoint_in_used_space", 79, 74, 0, 73, 38},
     {"faults", "file", "checkpoint_in_used_space", 114, 380, 0, 108, 60},
     {"faults", "shm", "objects_in_used_space", 126, 119, 0, 118, 59},
+    {"faults", "shm", "stepped", 64, 190, 0, 189, 66},
+    {"faults", "shm", "described", 63, 188, 0, 187, 66},
     {"faults", "file", "objects_in_used_space", 175, 614, 0, 167, 101},
+    {"faults", "file", "stepped", 81, 831, 0, 260, 120},
+    {"faults", "file", "described", 81, 874, 0, 261, 124},
     {"power", "dax", "object_renamed_over", 148, 182, 124, 0, 0},
     {"power", "dax", "object_replaced", 144, 154, 128, 0, 0},
     {"power", "dax", "objects", 199, 58, 0, 0, 0},
@@ -133,6 +141,8 @@ inline constexpr Minimum kMinimum[] = {
     {"power", "dax", "saves", 102, 36, 10, 0, 0},
     {"power", "dax", "transactions", 95, 58, 238, 0, 0},
     {"power", "dax", "two_writers", 78, 48, 0, 0, 0},
+    {"power", "dax", "stepped", 73, 42, 124, 0, 0},
+    {"power", "dax", "described", 71, 38, 96, 0, 0},
 };
 
 /// Says what a proof tried; fails where that is less than it was.

@@ -1,6 +1,7 @@
 // steps.cpp: what each step does, and what it makes of the pools in a folder.
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 #include <utility>
@@ -99,6 +100,28 @@ Step put(std::uint64_t first, std::uint64_t last, std::uint64_t version) {
   });
 }
 
+Step put_at(std::uint64_t first, std::uint64_t last, std::uint64_t step) {
+  const auto change = [=](PoolState& state) {
+    state.synced = false;
+    state.step = std::max(state.step, step);
+    for (std::uint64_t key = first; key < last; ++key) state.items[key] = step;
+  };
+  return on_table("put_at", change, [=](Table& table, PoolState& state) {
+    state.synced = false;
+    state.step = std::max(state.step, step);
+    table.set_step(step);
+    put_items(table, first, last, step, state.items);
+  });
+}
+
+Step describe(const std::string& text) {
+  const auto change = [text](PoolState& state) { state.description = text; };
+  return on_table("describe", change, [=](Table& table, PoolState& state) {
+    table.describe(text);
+    change(state);
+  });
+}
+
 Step erase(std::uint64_t first, std::uint64_t last) {
   const auto change = [=](PoolState& state) {
     state.synced = false;
@@ -111,7 +134,10 @@ Step erase(std::uint64_t first, std::uint64_t last) {
 }
 
 Step clear() {
-  const auto change = [](PoolState& state) { state = {.items = {}, .synced = false, .made = state.made}; };
+  const auto change = [](PoolState& state) {
+    state.items.clear();
+    state.synced = false;
+  };
   return on_table("clear", change, [=](Table& table, PoolState& state) {
     table.clear();
     change(state);
@@ -145,7 +171,12 @@ Step close() {
 Step snapshot(const std::string& target, bool overwrite) {
   const auto copied = [target](const World& world, const std::string& source) {
     const PoolState from = world.at(source);
-    return with(world, target, [&](PoolState& state) { state = {.items = from.items, .made = state.made + 1}; });
+    return with(world, target, [&](PoolState& state) {
+      const unsigned made = state.made + 1;
+      state = from;
+      state.synced = true;
+      state.made = made;
+    });
   };
   return {"snapshot", [=](const World& world) { return copied(world, only_name(world)); },
           [=](Scene& scene, const World& world) {

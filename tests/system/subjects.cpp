@@ -13,6 +13,7 @@ namespace {
 
 constexpr Tables kCells = {.value_bytes = 16, .capacity = 8};
 constexpr Tables kLarge = {.value_bytes = 16, .capacity = 150'000};  // extents of huge pages
+constexpr Tables kSteps = {.value_bytes = 16, .capacity = 8, .score = Score::step};
 constexpr Tables kInSlots = {.value_bytes = 8, .capacity = 8};
 
 using Steps = std::vector<Step>;
@@ -44,6 +45,15 @@ const std::map<std::string, Definition>& definitions() {
       {"create_large", {kLarge, {}, {create("a.hold", kLarge), put(0, 3, 1), close()}}},
       {"open_killed", {kCells, killed(kCells), {open("a.hold"), put(0, 3, 3), close()}}},
       {"open_resizing", {kInSlots, resizing(), {open("a.hold"), put(0, 3, 3), close()}}},
+      {"described",
+       {kCells,
+        {create("a.hold", kCells), describe("as it was"), put(0, 10, 1), close()},
+        {open("a.hold"), describe("a longer description of its keys and values"), put(5, 15, 2), describe("short"),
+         sync(), describe("clean"), close()}}},
+      {"stepped",
+       {kSteps,
+        {create("a.hold", kSteps), put_at(0, 10, 3), close()},
+        {open("a.hold"), put_at(5, 8, 5), put_at(8, 15, 9), sync(), put_at(0, 2, 1 << 20), close()}}},
       {"check", {kCells, closed(kCells), {open("a.hold"), verify(), put(0, 3, 3), close(), verify_file("a.hold")}}},
       {"check_killed", {kCells, killed(kCells), {verify_file("a.hold"), open("a.hold")}}},
       {"snapshot", {kCells, closed(kCells), {open("a.hold"), snapshot("b.hold"), put(0, 3, 2), close()}}},

@@ -17,6 +17,18 @@ constexpr std::uint64_t kProbe = 9'000'000;  // a key that no step uses
 constexpr std::uint64_t kNew = 8'000'000;
 constexpr unsigned kNewItems = 20;
 
+/// Says what is wrong unless the table is described as before or after, and goes on with the step of one of them, or of a score.
+std::string compare_facts(Table& table, const PoolState* before, const PoolState* after) {
+  const auto is = [&](const auto& fact) { return (before && fact(*before)) || (after && fact(*after)); };
+  const std::string text = table.description();
+  if (!is([&](const PoolState& state) { return state.description == text; })) return "it is described as " + text;
+  if (table.score() != Score::step) return {};
+  const std::uint64_t step = table.step();
+  if (!is([&](const PoolState& state) { return state.step == step; })) return "its step is " + std::to_string(step);
+  if (step == ~std::uint64_t{0} || table.size_if({.least_score = step + 1}) == 0) return {};
+  return "a score is larger than its step";
+}
+
 }  // namespace
 
 TableSubject::TableSubject(Tables tables, std::vector<Step> before, std::vector<Step> steps)
@@ -113,7 +125,7 @@ std::string TableSubject::check_pool(const std::string& path, const PoolState* b
     std::string wrong;
     const Items items = items_of(table, wrong);
     for (const std::string& error : table.check().errors) wrong += error + "; ";
-    wrong += compare(items, before, after);
+    wrong += compare(items, before, after) + compare_facts(table, before, after);
     table.close();
     return wrong;
   } catch (const PowerLost& error) {

@@ -40,6 +40,9 @@ Step create(const std::string& name, const Tables& tables, bool overwrite = fals
 Step open(const std::string& name);
 /// Keys first to last - 1 get values of this version.
 Step put(std::uint64_t first, std::uint64_t last, std::uint64_t version);
+/// The same by changes of this step, in a table with scores of steps.
+Step put_at(std::uint64_t first, std::uint64_t last, std::uint64_t step);
+Step describe(const std::string& text);
 Step erase(std::uint64_t first, std::uint64_t last);
 Step clear();
 Step reserve(std::uint64_t items);

@@ -13,7 +13,7 @@ from ..errors import InvalidArgument, PoolMismatch
 from ..inspection import ObjectInfo, inspect
 from ..pool import Pool
 from .output import AsJson, emit
-from .targets import Target, chosen, require_name, target_of
+from .targets import Target, chosen, mode_for_reading, require_name, target_of
 
 PathOfCheckpoint = Annotated[
     Target, typer.Argument(parser=target_of, metavar="POOL[:NAME]", help="The pool file, and the checkpoint in it.")
@@ -22,12 +22,12 @@ PathOfCheckpoint = Annotated[
 app = typer.Typer(help="States of a program, saved in a pool.", no_args_is_help=True)
 
 
-def _names(target: Target) -> list[str]:
+def _checkpoints(target: Target) -> list[ObjectInfo]:
     """The checkpoint that is named, or all of the pool. Raises ObjectNotFound, and PoolMismatch for another object."""
     found = chosen(inspect(target.file), target)
     if target.name is not None:
         _require_checkpoint(target, found)
-    return [one.name for one in found if one.type == "checkpoint"]
+    return [one for one in found if one.type == "checkpoint"]
 
 
 def _require_checkpoint(target: Target, objects: Iterable[ObjectInfo]) -> None:
@@ -42,10 +42,10 @@ def _require_checkpoint(target: Target, objects: Iterable[ObjectInfo]) -> None:
 @app.command("list")
 def list_copies(target: PathOfCheckpoint, as_json: AsJson = False) -> None:
     """Say which states the checkpoints of a pool have, newest first."""
-    names = _names(target)
+    chosen_ones = _checkpoints(target)
     found = {}
-    with Pool.open(target.file, mode="r") as pool:
-        for name in names:
+    with Pool.open(target.file, mode_for_reading(target.file, chosen_ones)) as pool:
+        for name in (one.name for one in chosen_ones):
             with Checkpoint(pool, name=name) as checkpoint:
                 found[name] = checkpoint.saved
     lines = [
@@ -74,11 +74,13 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the newest state of a checkpoint as a safetensors file. OUT has its name when it is whole."""
-    names = _names(target)
+    chosen_ones = _checkpoints(target)
+    names = [one.name for one in chosen_ones]
     if len(names) != 1:
         what = "no checkpoint" if not names else f"the checkpoints {', '.join(names)}"
         raise InvalidArgument(f"{target} has {what}: give POOL:NAME of one")
-    with Pool.open(target.file, mode="r") as pool, Checkpoint(pool, name=names[0]) as checkpoint:
+    mode = mode_for_reading(target.file, chosen_ones)
+    with Pool.open(target.file, mode) as pool, Checkpoint(pool, name=names[0]) as checkpoint:
         step, damage = checkpoint.export(out, overwrite=overwrite), checkpoint.damage
     for what in damage:
         typer.echo(f"holdfast: {target} has damage, and an older state was taken: {what}", err=True)

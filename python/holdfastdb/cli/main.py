@@ -50,10 +50,23 @@ def _options(
     """Crash-consistent key-value tables in a file, for CPUs and GPUs."""
 
 
+def _interrupt_of(ending: BaseException | None) -> BaseException | None:
+    """The interrupt that ended a command, which Typer makes an exit with status 130."""
+    while ending is not None and not isinstance(ending, KeyboardInterrupt):
+        ending = ending.__cause__ or ending.__context__
+    return ending
+
+
 def main() -> None:
-    """Runs the command line. An error of the table or the system is one message on standard error, and status 2."""
+    """Runs the command line. An error of the table or the system is one message on standard error, and status 2; an
+    interrupt is one message, with what the work has done, and status 130."""
     try:
         app(prog_name="holdfast")
+    except SystemExit as ending:
+        if (interrupt := _interrupt_of(ending)) is not None:
+            known = "; ".join(getattr(interrupt, "__notes__", []))
+            typer.echo(f"holdfast: interrupted{': ' if known else ''}{known}", err=True)
+        raise
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone: not worth a message
         sys.exit(2)

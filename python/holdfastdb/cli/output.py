@@ -15,8 +15,8 @@ from rich.progress import Progress
 from ..checked import key_word
 from ..demo import unicode
 from ..errors import InvalidArgument
+from ..schema.columns import ANY, BadCell, strings_of, value_of, wide_key_of
 from ..table import Table
-from ..transfer.columns import ANY, BadCell, strings_of, value_of, wide_key_of
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:N.")]

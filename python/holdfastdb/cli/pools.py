@@ -13,6 +13,7 @@ from ..inspection import CheckReport, ObjectInfo, PoolInfo, TableInfo, inspect
 from ..inspection import check as check_pool
 from ..operands import ANY
 from ..pool import Pool
+from ..schema.layout import Layout
 from ..transfer import dump
 from .output import AsJson, emit, in_columns, plural, progress
 from .targets import TablePath, Target, chosen, mode_for_reading, opened, opened_for_reading
@@ -60,6 +61,8 @@ def _shape(table: TableInfo) -> str:
 def _details(one: ObjectInfo) -> list[str]:
     """What the row does not say."""
     lines = [f"{one.name}: {_shape(one.table)}; same boot: {_yes(one.same_boot)}"] if one.table else []
+    if one.layout != Layout():
+        lines.append(f"{one.name}, as it was loaded: {one.layout}")
     if one.table and one.table.resizing:
         lines.append("a resize is under way, or was interrupted: the next opening finishes it")
     return lines + [f"  {e.offset:>16,} {e.bytes:>16,}  {e.kind}" for e in one.extents]
@@ -165,7 +168,7 @@ def snapshot(
     """Copy a pool, with all of its objects, into a new one on any medium, whole or not at all. Tables that were not
     closed are recovered first."""
     objects = list(inspect(pool).objects)
-    with Pool.open(pool, mode_for_reading(objects)) as whole, progress("copying", 1) as done:
+    with Pool.open(pool, mode_for_reading(pool, objects)) as whole, progress("copying", 1) as done:
         tables = [whole.table(one.name, device="cpu") for one in objects if one.table]
         report = whole.snapshot(copy, overwrite=overwrite, progress=done)
         del tables

@@ -11,7 +11,7 @@ from ..errors import InvalidArgument
 from ..inspection import no_space
 from ..status import Status
 from .output import AsJson, as_hex, describe_value, emit, parse_key, parse_string, parse_value, plain_key, show, size_of
-from .targets import TablePath, opened
+from .targets import TablePath, opened, opened_for_reading
 
 Keys = Annotated[
     list[str],
@@ -29,10 +29,10 @@ def get(
     raw: Annotated[bool, typer.Option("--raw", help="The values' bytes and nothing else.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the values of keys. Exit status 1 if one is not there."""
+    """Show the values of keys. Exit status 1 if one is not there. A pool that was not closed is recovered first."""
     if sum((is_hex, raw, as_json)) > 1:
         raise InvalidArgument("--hex, --raw and --json exclude each other: give one of them")
-    with opened(target, mode="r") as table:
+    with opened_for_reading(target) as table:
         wanted = [parse_key(key, size_of(table)) for key in keys]
         rows, found = table.find(wanted)
     values = [bytes(row) if there else None for row, there in zip(rows, found.tolist(), strict=True)]

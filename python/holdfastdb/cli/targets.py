@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import InvalidArgument, ObjectNotFound
+from ..errors import InvalidArgument, ObjectNotFound, ReadOnly
 from ..inspection import ObjectInfo, PoolInfo, inspect
 from ..pool import Pool
 from ..table import Table
@@ -44,8 +44,17 @@ ObjectPath = Annotated[
 ]
 
 
+_NAMES_IN_MESSAGES = 8
+
+
 def names_in(info: PoolInfo) -> str:
-    return ", ".join(found.name for found in info.objects) or "no object"
+    """ "no object", "the objects a and b", or "the objects a, b, ... and 12 more", as the native module says it."""
+    names = [found.name for found in info.objects]
+    if len(names) < 2:
+        return f"the object {names[0]}" if names else "no object"
+    shown, left = names[:_NAMES_IN_MESSAGES], len(names) - _NAMES_IN_MESSAGES
+    last = f"{left} more" if left > 0 else shown.pop()
+    return f"the objects {', '.join(shown)} and {last}"
 
 
 def chosen(info: PoolInfo, target: Target) -> list[ObjectInfo]:
@@ -62,10 +71,18 @@ def require_name(target: Target) -> str:
     return target.name
 
 
-def mode_for_reading(objects: list[ObjectInfo]) -> str:
-    """What is not clean must be recovered, which changes the file."""
-    finished = all(one.clean and not (one.table and one.table.resizing) for one in objects)
-    return "r" if finished else "r+"
+def mode_for_reading(file: str, objects: list[ObjectInfo]) -> str:
+    """How every command that only reads opens a pool: what was not closed is recovered first, in its file. Raises
+    ReadOnly where the file cannot be written for that."""
+    unfinished = [one.name for one in objects if not one.clean or (one.table and one.table.resizing)]
+    if not unfinished:
+        return "r"
+    if not os.access(file, os.W_OK):
+        raise ReadOnly(
+            f"{file} was not closed ({', '.join(unfinished)}) and needs recovery, which writes the file, and you may "
+            "not write it: run `holdfast recover` on it as its owner, or read a copy"
+        )
+    return "r+"
 
 
 @contextmanager
@@ -81,6 +98,6 @@ def opened(target: Target, device: str = "cpu", mode: str = "r+", salvage: bool 
 
 @contextmanager
 def opened_for_reading(target: Target) -> Iterator[Table]:
-    """The same, searched by the CPU; a table that was not closed is recovered first, in its file."""
-    with opened(target, mode=mode_for_reading(chosen(inspect(target.file), target))) as table:
+    """The same for what only reads, on the CPU; a table that was not closed is recovered first, in its file."""
+    with opened(target, mode=mode_for_reading(target.file, chosen(inspect(target.file), target))) as table:
         yield table

@@ -91,6 +91,9 @@ def dump(
     target: TablePath,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV; Parquet or Arrow IPC with holdfastdb\\[arrow].")],
     value: Value = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="Of keys, int64 or another; default: as they were loaded.")
+    ] = None,
     format: Format = None,
     scores: Annotated[
         bool, typer.Option("--scores", help="Write scores too, as a last column; no load sets them.")
@@ -102,7 +105,8 @@ def dump(
     """Write a pool's items into a file that load reads back bit by bit. A pool that was not closed is recovered."""
     with opened_for_reading(target) as table, progress("dumping", max(1, len(table))) as done:
         report = dump_table(
-            table, file, value=value, format=format, scores=scores, overwrite=overwrite, resume=resume, progress=done
+            table, file, value=value, key=key, format=format, scores=scores, overwrite=overwrite, resume=resume,
+            progress=done,
         )  # fmt: skip
     text = f"{file}: {plural(report.rows, 'item')} of {target}, {report.bytes:,} bytes in {report.seconds:.2f} s"
     emit(as_json, {"pool": str(target), **asdict(report)}, text + (" (resumed)" if report.resumed else ""))

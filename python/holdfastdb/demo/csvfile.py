@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InvalidArgument
-from ..transfer.columns import BadCell, is_key, key_of, rest_as_text
+from ..schema.columns import BadCell, is_key, key_of, rest_as_text
 
 _MOST_BYTES = 65536
 

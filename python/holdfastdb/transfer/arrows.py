@@ -10,14 +10,24 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgument
-from .columns import ANY, NUMBERS, SCORE, BadCell, Columns, columns_for, key_of, must_fit, value_of, wide_key_of
+from ..schema.arrow import ArrowSchema
+from ..schema.columns import (
+    ANY,
+    NUMBERS,
+    BadCell,
+    Columns,
+    any_negative,
+    columns_for,
+    key_of,
+    must_fit,
+    value_of,
+    wide_key_of,
+)
 from .formats import pyarrow
 from .rows import BadRow, Rows
 
-_TAKEN = "give integers, floats, lists of them of one length, binary or text"
 
-
-class ArrowSource:
+class ArrowSource(ArrowSchema):
     """Rows of a Parquet or Arrow IPC file: a key, and the columns of its value."""
 
     def __init__(
@@ -29,6 +39,7 @@ class ArrowSource:
         value_bytes: int,
         table: str,
         key_bytes: int = 8,
+        skip_bad: bool = False,
     ) -> None:
         self._pa = pyarrow("pyarrow", path)
         self._path, self._form, self._table, self._size = path, form, table, value_bytes
@@ -42,7 +53,10 @@ class ArrowSource:
         try:
             self._choose(names)
             self.leaves_out_scores = names is None and self._fits_without_scores()
-            self._check_types()
+            problems = self._problems_of_types() + ([] if skip_bad else self._problems_of_nulls())
+            if problems:
+                raise self._refusal(problems)
+            self.layout = self._layout()
         except BaseException:
             self.close()
             raise
@@ -69,107 +83,32 @@ class ArrowSource:
         self._schema = self._file.schema
         self.total = sum(self._file.get_batch(i).num_rows for i in range(self._file.num_record_batches))
 
-    def _choose(self, names: Sequence[str] | None) -> None:
-        has = list(self._schema.names)
-        if len(set(has)) != len(has):
-            raise InvalidArgument(f"{self._path} has two columns of one name: rename one")
-        if names is not None:
-            if missing := [name for name in names if name not in has]:
-                raise InvalidArgument(f"{self._path} has no column {missing[0]!r}: it has {', '.join(has)}")
-            self._key, self._values = names[0], list(names[1:])
-            return
-        if not has:
-            raise InvalidArgument(f"{self._path} has no columns: give a file with a key")
-        self._key = "key" if "key" in has else has[0]
-        self._values = [name for name in has if name != self._key]
+    def _problems_of_nulls(self) -> list[str]:
+        """Of columns with nulls, as far as Parquet's statistics and Arrow's batches say so before they are read."""
+        return [
+            f": column {name!r} has {nulls:,} null{'s' if nulls != 1 else ''}, and a table holds none: leave such rows "
+            "out (skip_bad, --skip-bad), or fill them"
+            for name in (self._key, *self._values)
+            if (nulls := self._nulls(name))
+        ]
 
-    def _fits_without_scores(self) -> bool:
-        """Whether these are the columns of a dump with scores, whose others make a value. Then those are chosen."""
-        chosen, types = self._values, self._pa.types
-        if self._key != "key" or not chosen or chosen[-1] != SCORE:
-            return False
-        numbered = [f"v{i}" for i in range(len(chosen) - 1)]
-        if not types.is_uint64(self._schema.field(SCORE).type) or chosen[:-1] not in ([], ["value"], numbered):
-            return False
-        self._values = chosen[:-1]
-        try:
-            self._check_types()
-        except InvalidArgument:
-            self._values = chosen
-        return self._values is not chosen
+    def _nulls(self, name: str) -> int:
+        """As far as they are known."""
+        if self._form != "parquet":
+            batches = self._file if isinstance(self._file, list) else map(self._file.get_batch, self._batch_numbers())
+            return sum(batch.column(name).null_count for batch in batches)
+        metadata, known = self._file.metadata, 0
+        others = set(self._schema.names) - {name}
+        paths = [metadata.schema.column(at).path for at in range(metadata.num_columns)]
+        parts = [at for at, path in enumerate(paths) if _is_part(path, name) and path not in others]
+        for group in map(metadata.row_group, range(metadata.num_row_groups)):
+            for statistics in (group.column(at).statistics for at in parts):
+                if statistics is not None and statistics.has_null_count:
+                    known += int(statistics.null_count)
+        return known
 
-    def _refuse(self, name: str, what: str) -> InvalidArgument:
-        return InvalidArgument(f"{self._path}: column {name!r} is of type {self._schema.field(name).type}, {what}")
-
-    def _check_types(self) -> None:
-        """The widths of the columns must make a value; refuses types before a row is read."""
-        types = self._pa.types
-        if self._key_bytes == ANY:
-            self._check_strings()
-            return
-        key = _plain(types, self._schema.field(self._key).type)
-        text = types.is_string(key) or types.is_large_string(key)
-        if self._key_bytes != 8:
-            binary = types.is_binary(key) or types.is_large_binary(key) or types.is_fixed_size_binary(key)
-            if not (text or binary):
-                what = f"and keys have {self._key_bytes} bytes: give binary of that size, or text in hexadecimal"
-                raise self._refuse(self._key, what)
-        elif not (types.is_integer(key) or text):
-            raise self._refuse(self._key, "and keys are whole numbers: give integers, or text in decimal or 0x…")
-        if self._is_cast():
-            return
-        total = 0
-        for name in self._values:
-            width = self._width(_plain(types, self._schema.field(name).type), name)
-            if width is None and len(self._values) > 1:
-                raise self._refuse(name, "of any length, and only a single column can be: name the columns to take")
-            total += self._size if width is None else width
-        padded = len(self._values) == 1 and self._is_bytes(self._values[0]) and total <= self._size
-        if total != self._size and not padded:
-            raise InvalidArgument(
-                f"{self._path} has {total} bytes a row beside the key, and {self._table} has values of {self._size}: "
-                "name the columns to take, or load it into another table"
-            )
-
-    def _check_strings(self) -> None:
-        """A key and a value of any length are a column each, of binary or of text."""
-        if len(self._values) != 1:
-            raise InvalidArgument(
-                f"{self._path} has {len(self._values)} columns beside the key, and {self._table} has values of any "
-                "length, which are one: name the columns to take"
-            )
-        for name in (self._key, *self._values):
-            if not self._is_bytes(name):
-                raise self._refuse(name, f"and {self._table} has byte strings: give binary or text")
-
-    def _is_cast(self) -> bool:
-        """Whether every column becomes a number of the type that was asked for."""
-        if self._columns is None or not self._columns.numeric or len(self._columns.kinds) != len(self._values):
-            return False
-        kinds = [_plain(self._pa.types, self._schema.field(name).type) for name in self._values]
-        return all(self._is_number(kind) for kind in kinds)
-
-    def _is_bytes(self, name: str) -> bool:
-        types, kind = self._pa.types, _plain(self._pa.types, self._schema.field(name).type)
-        return any(test(kind) for test in (types.is_binary, types.is_large_binary, types.is_fixed_size_binary,
-                                           types.is_string, types.is_large_string))  # fmt: skip
-
-    def _is_number(self, kind: Any) -> bool:
-        types = self._pa.types
-        return bool(types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind))
-
-    def _width(self, kind: Any, name: str) -> int | None:
-        """Bytes of a column in a value; None for text and binary, which are padded."""
-        types = self._pa.types
-        if types.is_fixed_size_binary(kind):
-            return int(kind.byte_width)
-        if self._is_bytes(name):
-            return None
-        if types.is_fixed_size_list(kind) and self._is_number(kind.value_type):
-            return int(kind.list_size * kind.value_type.bit_width // 8)
-        if self._is_number(kind):
-            return int(kind.bit_width // 8)
-        raise self._refuse(name, f"which no value holds: {_TAKEN}")
+    def _batch_numbers(self) -> range:
+        return range(self._file.num_record_batches)
 
     def go_on(self, place: dict[str, Any]) -> None:
         """Continues behind the rows that an earlier source of the same file gave."""
@@ -197,11 +136,7 @@ class ArrowSource:
                 yield at, batch
                 at += batch.num_rows
             return
-        whole = (
-            self._file
-            if isinstance(self._file, list)
-            else map(self._file.get_batch, range(self._file.num_record_batches))
-        )
+        whole = self._file if isinstance(self._file, list) else map(self._file.get_batch, self._batch_numbers())
         for batch in whole:
             for start in range(0, batch.num_rows, rows):
                 yield at + start, batch.slice(start, rows)
@@ -247,7 +182,14 @@ class ArrowSource:
             bad = bad[:1]
         self._row = first + end
         place = {"row": self._row, "file": self._identity()}
-        return Rows(keys[good], values[good], bad, place, self._row)
+        return Rows(keys[good], values[good], bad, place, self._row, self._any_negative(batch.column(self._key), good))
+
+    def _any_negative(self, column: Any, good: np.ndarray) -> bool:
+        """Of keys that are text; integers have a type that says so."""
+        column = self._decoded(column)
+        if self._key_bytes != 8 or self._pa.types.is_integer(column.type):
+            return False
+        return any_negative([cell for cell, taken in zip(column.to_pylist(), good.tolist(), strict=True) if taken], 8)
 
     def _strings(self, column: Any, what: str, why: dict[int, str]) -> np.ndarray:
         """Byte strings of any length; text as its UTF-8."""
@@ -348,18 +290,19 @@ class ArrowSource:
         try:
             return column.cast(self._pa.type_for_alias(kind))
         except self._pa.ArrowException as error:
-            raise self._refuse(name, f"and cannot be had as {kind}: {error}") from None
+            raise self._refusal([self._unfit(name, f"and cannot be had as {kind}: {error}")]) from None
 
     def close(self) -> None:
         with suppress(Exception):
             self._close.close()
 
 
-def _plain(types: Any, kind: Any) -> Any:
-    return kind.value_type if types.is_dictionary(kind) else kind
-
-
 def _fitting(data: bytes, size: int) -> bytes:
     if len(data) > size:
         raise BadCell(f"the value is {len(data)} bytes, and the table's values have {size}: give {size} or fewer")
     return data
+
+
+def _is_part(path: str, name: str) -> bool:
+    """Whether a column of a Parquet file, by its path, is the column of that name, or of the numbers in its lists."""
+    return path == name or path.startswith(f"{name}.")

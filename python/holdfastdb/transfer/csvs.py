@@ -11,20 +11,23 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgument
-from .columns import (
+from ..schema.columns import (
     ANY,
     BadCell,
     Columns,
+    any_negative,
     columns_beside_scores,
     columns_for,
     is_key,
     is_of_dump,
     keys_of,
+    require_columns,
     rest_as_text,
     spec_of_headings,
     strings_of,
     values_of,
 )
+from ..schema.layout import Layout, columns_of
 from .rows import BadRow, Rows
 
 _MOST_BYTES = 16 << 20  # of text in a batch
@@ -110,6 +113,7 @@ class CsvSource:
             value = spec_of_headings(head[1:])
         self._columns: Columns = beside or columns_for(value, value_bytes, table)
         self._chosen = self._choose(head if headed else None, names)
+        self.layout = self._layout(head if headed else None)
         if not headed:
             self._lines.close()
             self._lines = _Lines(path)
@@ -140,8 +144,7 @@ class CsvSource:
         else:
             if head is None:
                 raise InvalidArgument(f"{self._path} has no heading, so its columns have no names: leave columns out")
-            if missing := [name for name in names if name not in head]:
-                raise InvalidArgument(f"{self._path} has no column {missing[0]!r}: it has {', '.join(head)}")
+            require_columns(self._path, names, head)
             chosen = [head.index(name) for name in names]
         given, wanted = len(chosen) - 1, len(self._columns.kinds)
         if given != wanted and not (self._columns.kinds == ("text",) and given > 1):
@@ -151,6 +154,13 @@ class CsvSource:
                 "they are, or name the columns"
             )
         return chosen
+
+    def _layout(self, head: list[str] | None) -> Layout:
+        kinds, numeric = self._columns.kinds, self._columns.numeric
+        named = numeric and head is not None
+        names = [head[at].strip() for at in self._chosen[1:]] if named and head is not None else [None] * len(kinds)
+        types = {"text": "string", "hex": "bytes"}
+        return Layout(None, columns_of(names, [f"{kind}*1" if numeric else types[kind] for kind in kinds]))
 
     def go_on(self, place: dict[str, Any]) -> None:
         """Continues behind the rows that an earlier source of the same file gave."""
@@ -219,7 +229,8 @@ class CsvSource:
             line += len(taken)
         if not raw and not bad:
             return None
-        keys, values, worse = self._read(cells, lines, skip_bad)
+        (keys, values), good, worse = self._read(cells, lines, skip_bad)
+        negative = any_negative([row[self._chosen[0]] for row in good], self._key_bytes)
         if worse and not skip_bad:
             at = lines.index(int(worse[0].place.removeprefix("line ")))
             first_bad, bad = (starts[at], lines[at]), worse
@@ -227,7 +238,7 @@ class CsvSource:
             bad = sorted([*bad, *worse], key=lambda b: int(b.place.removeprefix("line ")))
         end, next_line = first_bad or (len(raw), line)
         self._advance(memoryview(raw)[:end], next_line - 1 - self._line)
-        return Rows(keys, values, bad, self._place(), self._bytes)
+        return Rows(keys, values, bad, self._place(), self._bytes, negative)
 
     def _ragged(self, row: list[str]) -> str:
         expected = self._expected or len(self._chosen)
@@ -237,10 +248,11 @@ class CsvSource:
 
     def _read(
         self, cells: list[list[str]], lines: list[int], skip_bad: bool
-    ) -> tuple[np.ndarray, np.ndarray, list[BadRow]]:
-        """Keys and values of the rows; of those before the first bad one, unless bad ones are skipped."""
+    ) -> tuple[tuple[np.ndarray, np.ndarray], list[list[str]], list[BadRow]]:
+        """Keys and values of the rows that can be read, and these rows; those before the first bad one, unless bad
+        ones are skipped."""
         try:
-            return *self._convert(cells), []
+            return self._convert(cells), cells, []
         except BadCell:
             pass  # which one it was, the rows one by one will tell
         bad: list[BadRow] = []
@@ -253,7 +265,7 @@ class CsvSource:
                 bad.append(BadRow(f"line {line}", str(error)))
                 if not skip_bad:
                     break
-        return *self._convert(good), bad
+        return self._convert(good), good, bad
 
     def _convert(self, cells: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
         picked = [[row[i] for row in cells] for i in self._chosen]

@@ -12,10 +12,11 @@ from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from ..errors import InvalidArgument, PoolExists
+from ..errors import InvalidArgument, InvalidType, PoolExists
 from ..inspection import path_text
+from ..schema.columns import ANY, SCORE, Columns, columns_for, lines_of
+from ..schema.layout import INTEGERS, is_signed
 from ..table import Table
-from .columns import ANY, SCORE, Columns, columns_for, lines_of
 from .dump_resume import PLACE, DumpResume, opened, tidy
 from .files import errors_of, give_name, look, sync_folder
 from .formats import format_of, pyarrow
@@ -47,30 +48,30 @@ class _Writer(Protocol):
 
 
 class _CsvWriter:
-    def __init__(self, file: BinaryIO, columns: Columns, scores: bool, begun: bool) -> None:
-        self._file, self._columns = file, columns
+    def __init__(self, file: BinaryIO, columns: Columns, key: str | None, scores: bool, begun: bool) -> None:
+        self._file, self._columns, self._signed = file, columns, is_signed(key)
         if not begun:
             file.write(f"{','.join(['key', *columns.headings, *([SCORE] if scores else [])])}\n".encode())
 
     def write(self, keys: np.ndarray, values: np.ndarray, scores: np.ndarray | None) -> None:
-        self._file.write(lines_of(self._columns, keys, values, scores).encode("utf-8", "surrogateescape"))
+        self._file.write(lines_of(self._columns, keys, values, scores, self._signed).encode("utf-8", "surrogateescape"))
 
     def finish(self) -> None: ...
     def abandon(self) -> None: ...
 
 
 class _ArrowWriter:
-    """Parquet or Arrow IPC: keys as uint64, wider ones as binary of fixed size; values as binary, text, a number, a
+    """Parquet or Arrow IPC: keys in their type, wider ones as binary of fixed size; values as binary, text, a number, a
     list of numbers, or several columns; scores as uint64."""
 
-    def __init__(self, file: BinaryIO, path: Path, form: str, columns: Columns, key_bytes: int, scores: bool) -> None:
+    def __init__(
+        self, file: BinaryIO, path: Path, form: str, columns: Columns, key: str | None, key_bytes: int, scores: bool
+    ) -> None:
         self._pa = pa = pyarrow("pyarrow", path)
         self._path, self._columns = path, columns
         self._any_length = columns.value_bytes == ANY
         self._fields = self._values_fields()
-        self._key = (
-            self._strings_type() if self._any_length else pa.uint64() if key_bytes == 8 else pa.binary(key_bytes)
-        )
+        self._key = self._key_type(key, key_bytes)
         behind = [pa.field(SCORE, pa.uint64(), False)] if scores else []
         self._schema = pa.schema([pa.field("key", self._key, False), *self._fields, *behind])
         if form == "parquet":
@@ -78,15 +79,20 @@ class _ArrowWriter:
         else:
             self._out = pa.ipc.new_file(file, self._schema)
 
+    def _key_type(self, key: str | None, key_bytes: int) -> Any:
+        if self._any_length:
+            return self._pa.string() if key == "string" else self._strings_type()
+        return self._pa.type_for_alias(key or "uint64") if key_bytes == 8 else self._pa.binary(key_bytes)
+
     def _strings_type(self) -> Any:
         return self._pa.binary() if self._columns.kinds[0] == "hex" else self._pa.string()
 
-    def _strings(self, parts: np.ndarray, what: str) -> Any:
+    def _strings(self, parts: np.ndarray, what: str, kind: Any) -> Any:
         """A column of byte strings of any length."""
-        if self._columns.kinds[0] == "hex":
-            return self._pa.array(parts.tolist(), self._pa.binary())
+        if kind == self._pa.binary():
+            return self._pa.array(parts.tolist(), kind)
         try:
-            return self._pa.array([part.decode() for part in parts], self._pa.string())
+            return self._pa.array([part.decode() for part in parts], kind)
         except UnicodeDecodeError:
             raise InvalidArgument(
                 f"a {what} is not UTF-8, which a text column must be: dump it as hex, or as CSV"
@@ -113,7 +119,7 @@ class _ArrowWriter:
         if not len(keys):
             return
         if self._any_length:
-            arrays = [self._strings(keys, "key"), self._strings(values, "value")]
+            arrays = [self._strings(keys, "key", self._key), self._strings(values, "value", self._strings_type())]
         else:
             arrays = [self._keys(keys), *self._arrays(keys, np.ascontiguousarray(values))]
             arrays += [self._pa.array(scores)] if scores is not None else []
@@ -121,7 +127,15 @@ class _ArrowWriter:
 
     def _keys(self, keys: np.ndarray) -> Any:
         if keys.ndim == 1:
-            return self._pa.array(keys)
+            kind = np.dtype(str(self._key))
+            wide = keys.view(np.int64) if kind.kind == "i" else keys
+            limits = np.iinfo(kind)
+            if outside := wide[(wide < limits.min) | (wide > limits.max)].tolist():
+                raise InvalidArgument(
+                    f"the key {outside[0]} does not fit into {kind}, the type of the keys that were loaded: dump it "
+                    f"with key={'int64' if kind.kind == 'i' else 'uint64'}"
+                )
+            return self._pa.array(wide.astype(kind))
         data = self._pa.py_buffer(keys.tobytes())
         return self._pa.FixedSizeBinaryArray.from_buffers(self._key, len(keys), [None, data])
 
@@ -187,6 +201,7 @@ def dump(
     target: str | os.PathLike[str],
     *,
     value: str | None = None,
+    key: str | None = None,
     format: str | None = None,
     scores: bool = False,
     overwrite: bool = False,
@@ -206,6 +221,9 @@ def dump(
     value
         How values are written: "hex" (the default; in Parquet and Arrow binary), "text" (UTF-8, without the zeroes that
         pad it), or number types that fill a value: "float32", "int64,float64*3".
+    key
+        The type of keys of 8 bytes, int8 to uint64. By default the one of `table.layout`: that of the files that were
+        loaded, or int64 where keys were given as such; else uint64. A negative key is the same 8 bytes as key + 2**64.
     format
         "csv", "parquet" or "arrow"; by default as the name ends.
     scores
@@ -228,6 +246,7 @@ def dump(
     path = Path(path_text(target))
     form = format_of(path, format)
     columns = columns_for(value, ANY if table.any_length else table.value_bytes, table.path)
+    key = _key_of(table, key)
     if scores and table.score is None:
         raise InvalidArgument(f"{table.path} keeps no scores: dump it without them")
     if form != "csv":
@@ -236,7 +255,7 @@ def dump(
         raise PoolExists(f"{path} is the pool that is to be dumped: name another file")
     replaced = look(path, "a dump")
     begun = time.perf_counter()
-    going_on = DumpResume(path, table, {"format": form, "value": value, "scores": scores})
+    going_on = DumpResume(path, table, {"format": form, "value": value, "key": key, "scores": scores})
     if resume and (done := going_on.ended()) is not None:
         tidy(going_on)
         return DumpReport(str(path), done["rows"], done["bytes"], True, time.perf_counter() - begun)
@@ -246,17 +265,39 @@ def dump(
     items = _Items(table, rows_at_once(batch, table.key_bytes + table.value_bytes or _SOME_LENGTH), scores, at)
     with opened(going_on) as file:
         try:
-            size = _write(file, items, columns, going_on, at, path=path, form=form, scores=scores, progress=progress)
+            size = _write(
+                file, items, columns, going_on, at, path=path, form=form, key=key, scores=scores, progress=progress
+            )
             going_on.whole(file, items.rows, replaced)
             give_name(going_on.partial, path, replaced)
         except BaseException as error:
             if isinstance(error, Exception) or form != "csv" or not going_on.possible:  # an interrupted one may go on
                 going_on.partial.unlink(missing_ok=True)
                 going_on.resume_file.remove()
+                if not isinstance(error, Exception):
+                    error.add_note(f"{path} was not written, and nothing is left of it: dump it again")
+            else:
+                error.add_note(
+                    f"a part of {path} is kept as {going_on.partial}: dump it again with resume=True (--resume) to go "
+                    "on behind it"
+                )
             raise
         sync_folder(path)
         going_on.resume_file.remove()
     return DumpReport(str(path), items.rows, size, at is not None, time.perf_counter() - begun)
+
+
+def _key_of(table: Table, key: str | None) -> str | None:
+    """The type in which keys are written: as asked for, or as the table's layout says. Raises InvalidArgument."""
+    if key is None:
+        return table.layout.key
+    if not isinstance(key, str):
+        raise InvalidType(f"key is {key!r}, of type {type(key).__name__}: give a str, as 'int64'")
+    if key not in INTEGERS:
+        raise InvalidArgument(f"key is {key!r}: give {', '.join(INTEGERS)}")
+    if table.any_length or table.key_bytes != 8:
+        raise InvalidArgument(f"key is {key!r}, and keys of {table.path} are no numbers of 8 bytes: leave it out")
+    return key
 
 
 def _write(
@@ -268,6 +309,7 @@ def _write(
     *,
     path: Path,
     form: str,
+    key: str | None,
     scores: bool,
     progress: Callable[[int, int], object] | None,
 ) -> int:
@@ -277,9 +319,9 @@ def _write(
         os.ftruncate(file.fileno(), at["bytes"] if at else 0)
         file.seek(0, os.SEEK_END)
         writer: _Writer = (
-            _CsvWriter(file, columns, scores, at is not None)
+            _CsvWriter(file, columns, key, scores, at is not None)
             if form == "csv"
-            else _ArrowWriter(file, path, form, columns, items.key_bytes, scores)
+            else _ArrowWriter(file, path, form, columns, key, items.key_bytes, scores)
         )
     try:
         for keys, values, marks in items:

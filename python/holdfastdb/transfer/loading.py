@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ import numpy as np
 
 from ..errors import Error, InvalidArgument, InvalidType
 from ..inspection import no_space, path_text
+from ..schema.columns import ANY
+from ..schema.layout import Layout, keys_conflict
 from ..status import Status
 from ..table import Table
-from .columns import ANY
 from .csvs import CsvSource
 from .formats import format_of
 from .resume_file import ResumeFile, boot_id, facts_of
@@ -64,13 +65,14 @@ def open_source(
     table: str,
     key_bytes: int = 8,
     heading: bool | None = None,
+    skip_bad: bool = False,
 ) -> Source:
     """The file as rows for a table with such keys and values."""
     if form == "csv":
         return CsvSource(path, value, columns, value_bytes, table, key_bytes, heading)
     from .arrows import ArrowSource
 
-    return ArrowSource(path, form, value, columns, value_bytes, table, key_bytes)
+    return ArrowSource(path, form, value, columns, value_bytes, table, key_bytes, skip_bad)
 
 
 class _Load:
@@ -83,6 +85,27 @@ class _Load:
         self.survives_power = pool.domain == "power"
         self.task = {"source": path.name, "pool_id": pool.pool_id, "object": info.number, **how}
         self.place: dict[str, Any] | None = None
+        self.layout: Layout | None = None
+
+    def require_layout(self, names: bool) -> None:
+        """Refuses a file of another layout than that of the items that the table holds. Changes nothing."""
+        held = self.table.layout if len(self.table) else Layout()
+        found = self.source.layout
+        if held.columns_differ(found, names) or keys_conflict(held.key, found.key):
+            raise InvalidArgument(
+                f"{self.report.source} has another layout than the items of {self.table.path}: the file has {found}, "
+                f"and the table {held}. Load it into another table, or give the file these columns"
+            )
+        self.layout = held.joined(found)
+
+    def _keep_layout(self, rows: Rows) -> None:
+        """Before the first change that the layout is of."""
+        if self.layout is None:
+            return
+        if rows.negative and self.layout.key is None:
+            self.layout = replace(self.layout, key="int64")
+        if self.layout != self.table.layout:
+            self.table._keep_layout(self.layout)
 
     def go_on(self) -> None:
         """Takes up the counts and the place of the resume file, if there is one."""
@@ -108,6 +131,7 @@ class _Load:
         """One batch. When this returns, the resume file knows of it."""
         report = self.report
         if len(rows.keys):
+            self._keep_layout(rows)
             values = rows.values if self.table.value_bytes or self.table.any_length else None
             statuses = (self.table.insert if only_new else self.table.insert_or_assign)(rows.keys, values)
             counts = np.bincount(statuses, minlength=len(Status))
@@ -136,6 +160,17 @@ class _Load:
         with suppress(Error, OSError):  # the resume file before stands, and there is another error to tell
             self.table.sync()
             self.save(synced=True)
+
+    def note_interrupt(self, error: BaseException) -> None:
+        """Says with the interrupt how many rows are durable, and how to go on."""
+        rows, source, pool = self.report.rows, self.report.source, self.table.path
+        if not rows:
+            error.add_note(f"no row of {source} was acknowledged by {pool}: load it again")
+            return
+        error.add_note(
+            f"{rows:,} rows of {source} are durable in {pool}: load it again with resume=True (--resume) to go on "
+            f"behind them, as {self.resume_file.path} says"
+        )
 
 
 def load(
@@ -193,8 +228,15 @@ def load(
     on_bad
         Called for each row left out.
 
+    What a Parquet or Arrow file's schema and its counts of nulls show is checked before anything changes, and all
+    problems are in one error. The types of keys and columns, and the columns' names, are kept with the table
+    (`Table.layout`); a file of another layout is refused as long as the table has items. Columns that are named by
+    `columns` may have other names.
+
     Raises
     ------
+    KeyboardInterrupt
+        Of Ctrl-C, with a note that says how many rows are durable, and how to go on.
     InvalidArgument
         The file is not what it should be; the message has the line.
     NoSpace, MediumError, PoolExists, MissingExtra, ReadOnly, OSError
@@ -214,9 +256,10 @@ def load(
     how = {"format": form, "value": value, "columns": list(columns) if columns is not None else None,
            "heading": heading, "only_new": only_new}  # fmt: skip
     kept = ResumeFile(where)
-    opened = open_source(path, form, value, columns, value_bytes, table.path, key_bytes, heading)
+    opened = open_source(path, form, value, columns, value_bytes, table.path, key_bytes, heading, skip_bad)
     one = _Load(table, opened, path, kept, how)
     try:
+        one.require_layout(names=columns is None)
         if resume:
             one.go_on()
         for found in opened.batches(rows, skip_bad):
@@ -233,8 +276,10 @@ def load(
             one.save()
             if progress is not None:
                 progress(found.done, opened.total)
-    except BaseException:
+    except BaseException as error:
         one.interrupted()
+        if not isinstance(error, Exception):
+            one.note_interrupt(error)
         raise
     finally:
         opened.close()

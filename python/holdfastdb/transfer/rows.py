@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import InvalidArgument, InvalidType
+from ..schema.layout import Layout
 
 _BATCH_BYTES = 16 << 20
 _MOST_ROWS = 1 << 16
@@ -48,6 +49,8 @@ class Rows:
     """Where to go on after them, as JSON; `Source.go_on` takes it."""
     done: int
     """Of `Source.total`."""
+    negative: bool = False
+    """Whether a key was written as a negative number."""
 
 
 class Source(Protocol):
@@ -58,6 +61,9 @@ class Source(Protocol):
 
     leaves_out_scores: bool
     """It is a dump with a column of scores, which is not among the rows."""
+
+    layout: Layout
+    """The types of its keys and the columns of its values, as far as it says."""
 
     def go_on(self, place: dict[str, Any]) -> None:
         """Continues behind rows that an earlier source of the same file gave. Raises InvalidArgument if it changed."""

@@ -45,6 +45,7 @@ ObjectInfo describe(const File& file, const Directory& directory, const ObjectEn
   info.clean = found.page.clean == 1;
   info.generation = found.page.generation;
   info.same_boot = is_of_this_boot(found.page);
+  info.description = description_in(found.page);
   if (kind != nullptr && entry.type_version == 0) {
     info.damage = "it is " + kind_with_article(entry.type) + " of version 0, which there is not";
   } else if (kind == nullptr || entry.type_version > kind->version || entry.required != 0) {

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def columns_for(spec: str | None, value_bytes: int, path: str) -> Columns:
     parts: list[tuple[str, int]] = []
     for part in spec.replace(" ", "").split(","):
         name, star, times = part.partition("*")
-        if name not in NUMBERS or (star and not times.isdecimal()):
+        if name not in NUMBERS or (star and not (times.isdecimal() and times.isascii())):
             raise InvalidArgument(f"value is {spec!r}, and {part!r} is no type: {HOW}")
         parts.append((name, int(times or 1)))
     if len(parts) == 1 and "*" not in spec:  # one type alone fills the value
@@ -77,6 +78,13 @@ def columns_for(spec: str | None, value_bytes: int, path: str) -> Columns:
     if total != value_bytes:
         raise InvalidArgument(f"value is {spec!r}, {total} bytes, and {path} has values of {value_bytes} bytes: {HOW}")
     return Columns(tuple(name for name, times in parts for _ in range(times)), value_bytes)
+
+
+def require_columns(path: Path, wanted: Sequence[str], has: Sequence[str]) -> None:
+    """Raises InvalidArgument, which names every column that the file has not."""
+    if missing := [name for name in wanted if name not in has]:
+        names = f"column {missing[0]!r}" if len(missing) == 1 else f"columns {', '.join(map(repr, missing))}"
+        raise InvalidArgument(f"{path} has no {names}: it has {', '.join(has)}")
 
 
 def spec_of_headings(headings: Sequence[str]) -> str | None:
@@ -115,16 +123,20 @@ def is_of_dump(headings: Sequence[str], value_bytes: int) -> bool:
 # From text.
 
 
+def is_plain(text: str) -> bool:
+    """Whether Python's numbers are those of other programs: it takes 1_0 for ten, and digits of every alphabet."""
+    return text.isascii() and "_" not in text
+
+
 def whole(text: str) -> int:
     """A whole number in decimal or as 0x…. Raises BadCell."""
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise BadCell(f"{text!r} is no whole number") from None
+    if is_plain(text):
+        for base in (10, 0):
+            try:
+                return int(text, base)
+            except ValueError:
+                pass
+    raise BadCell(f"{text!r} is no whole number")
 
 
 def key_of(text: str) -> int:
@@ -192,7 +204,7 @@ def number_of(text: str, kind: str) -> Any:
             raise BadCell(f"{text.strip()} does not fit into {kind}")
         return np.array(bits, f"u{dtype.itemsize}").view(dtype)[()]
     try:
-        value = float(text)
+        value = float(text if is_plain(text) else "")
     except ValueError:
         raise BadCell(f"{text!r} is no {kind}") from None
     with np.errstate(over="ignore"):
@@ -206,6 +218,8 @@ def numbers_of(cells: Sequence[str], kind: str) -> np.ndarray:
     """A column of numbers. Raises BadCell, without saying where."""
     dtype = NUMBERS[kind]
     try:
+        if not is_plain("".join(cells)):
+            raise ValueError
         if dtype.kind in "iu":
             return np.array([int(cell) for cell in cells], dtype)
         with np.errstate(over="ignore"):
@@ -224,9 +238,16 @@ def keys_of(cells: Sequence[str], size: int = 8) -> np.ndarray:
         keys = b"".join(wide_key_of(cell, size) for cell in cells)
         return np.frombuffer(keys, np.uint8).reshape(len(cells), size)
     try:
-        return np.array([int(cell) for cell in cells], np.uint64)
+        if is_plain("".join(cells)):
+            return np.array([int(cell) for cell in cells], np.uint64)
     except (ValueError, OverflowError):
-        return np.array([key_of(cell) for cell in cells], np.uint64)
+        pass
+    return np.array([key_of(cell) for cell in cells], np.uint64)
+
+
+def any_negative(cells: Sequence[str], size: int) -> bool:
+    """Whether a column of whole keys has a negative one."""
+    return size == 8 and any(cell.lstrip().startswith("-") for cell in cells)
 
 
 def values_of(columns: Columns, cells: Sequence[Sequence[str]], rows: int) -> np.ndarray:
@@ -290,10 +311,14 @@ def number_texts(column: np.ndarray) -> list[str]:
     return [float_text(number) for number in column]
 
 
-def lines_of(columns: Columns, keys: np.ndarray, values: np.ndarray, scores: np.ndarray | None = None) -> str:
-    """The lines of a CSV file for items. Text is always quoted; keys wider than 8 bytes are in hexadecimal."""
+def lines_of(
+    columns: Columns, keys: np.ndarray, values: np.ndarray, scores: np.ndarray | None = None, signed: bool = False
+) -> str:
+    """The lines of a CSV file for items. Text is always quoted; keys wider than 8 bytes are in hexadecimal, others are
+    numbers, `signed` or not."""
     if columns.value_bytes == ANY:
         return _string_lines(columns.kinds[0], keys.tolist(), values.tolist())
+    keys = keys.view(np.int64) if signed else keys
     names = keys.tolist() if keys.ndim == 1 else [row.tobytes().hex() for row in keys]
     ends = ["\n"] * len(names) if scores is None else [f",{score}\n" for score in scores.tolist()]
     if columns.numeric:
