@@ -62,7 +62,7 @@ def test_several_tables(folder: Path) -> None:
         (["info", "POOL:three"], 'no object "three"; it has one, two'),
         (["check", "POOL:three"], 'no object "three"'),
         (["drop", "POOL:three"], 'no object "three"'),
-        (["drop", "POOL"], "give POOL:NAME; it has one, two"),
+        (["drop", "POOL"], "give POOL:NAME; it has the objects one and two"),
         (["rename", "POOL", "x"], "give POOL:NAME"),
         (["rename", "POOL:one", "two"], "already"),
         (["rename", "POOL:one", "a:b"], "has a ':' in it"),
