@@ -31,6 +31,9 @@ struct KmerOptions {
   /// fit goes to a file in `folder`; of k up to 12 all must fit.
   std::uint64_t memory = 0;
   std::string folder = ".";  ///< of that file, which has no name
+  /// Where `memory` is given: the caller writes the k-mers into a pool while it takes them. The count then uses an eighth of what
+  /// it could use beyond its least, and leaves what remains of `memory` to the pool's pages (KmerStats::Machine::memory).
+  bool into_pool = false;
 };
 
 /// The progress of a count. `total` is 0 where it is not known.
@@ -66,6 +69,7 @@ struct KmerStats {
   struct Machine {
     unsigned threads = 0;      ///< that read, and then count
     std::string instructions;  ///< portable, avx2 or avx512
+    std::uint64_t memory = 0;  ///< bytes that the process may take without the pages of a pool; known when it reads
   } machine;
 
   /// How the k-mers are divided.

@@ -11,7 +11,7 @@ namespace holdfast::python {
 namespace {
 
 KmerCounts* create(unsigned k, bool canonical, unsigned min_quality, std::uint64_t lower, std::uint64_t upper,
-                   unsigned threads, std::uint64_t memory, const std::string& folder) {
+                   unsigned threads, std::uint64_t memory, const std::string& folder, bool into_pool) {
   KmerOptions options;
   options.k = k;
   options.canonical = canonical;
@@ -21,6 +21,7 @@ KmerCounts* create(unsigned k, bool canonical, unsigned min_quality, std::uint64
   options.threads = threads;
   options.memory = memory;
   options.folder = folder;
+  options.into_pool = into_pool;
   return new KmerCounts(options);
 }
 
@@ -60,6 +61,7 @@ Dict stats(const KmerCounts& counts) {
   result["text_bytes"] = s.input.text_bytes;
   result["spilled_bytes"] = s.bins.spilled_bytes;
   result["threads"] = s.machine.threads;
+  result["memory"] = s.machine.memory;
   result["bins"] = s.bins.count;
   result["instructions"] = s.machine.instructions;
   result["reading"] = s.thread_time.reading;
@@ -89,7 +91,7 @@ void bind_kmers(nb::module_& module) {
   module.attr("most_k") = kMostK;
   nb::class_<KmerCounts>(module, "KmerCounts")
       .def_static("create", &create, "k"_a, "canonical"_a, "min_quality"_a, "lower"_a, "upper"_a, "threads"_a,
-                  "memory"_a, "folder"_a)
+                  "memory"_a, "folder"_a, "into_pool"_a)
       .def("read", &read, "files"_a, "progress"_a.none())
       .def("next", &next, "kmers"_a, "counts"_a, "n"_a, "progress"_a.none(), "Returns how many were written.")
       .def("stats", &stats);

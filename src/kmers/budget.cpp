@@ -20,6 +20,9 @@ namespace {
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 /// What a thread takes for text, a table and chunks; and what the taker of the k-mers takes to write them.
 constexpr std::uint64_t kOfThread = 24 * kMiB, kOfTaker = 96 * kMiB;
+/// A count into a pool leaves all but one such part to the pool. A pool takes 20 to 45 bytes a k-mer, which the count cannot
+/// do without; bins that do not fit go to a file at little cost.
+constexpr std::uint64_t kPoolParts = 8;
 
 /// The number behind `name` in a file of the system; 0 if there is none.
 std::uint64_t number_in(const char* path, const std::string& name) {
@@ -47,7 +50,9 @@ std::uint64_t resident() { return number_in("/proc/self/status", "VmRSS:") << 10
 
 }  // namespace
 
-std::size_t budget_for(std::uint64_t memory, unsigned threads, std::uint64_t least) {
+Budget budget_for(const KmerOptions& options, std::uint64_t least) {
+  std::uint64_t memory = options.memory;
+  const unsigned threads = options.threads;
   const std::uint64_t own = resident(), all = available() + own;
   if (memory > all) {
     throw InvalidArgument("the count may take " + std::to_string(memory / kMiB) +
@@ -61,7 +66,9 @@ std::size_t budget_for(std::uint64_t memory, unsigned threads, std::uint64_t lea
                           std::to_string((fixed + least + kMiB - 1) / kMiB) + " with " + std::to_string(threads) +
                           (threads == 1 ? " thread: give more" : " threads: give more, or fewer threads"));
   }
-  return memory - fixed;
+  std::uint64_t bins = memory - fixed;
+  if (options.into_pool && options.memory != 0) bins = least + (bins - least) / kPoolParts;
+  return {fixed + bins, bins};
 }
 
 }  // namespace holdfast::kmers

@@ -73,7 +73,7 @@ class KmerCounts::Impl {
     if (files.empty()) throw InvalidArgument("there is no file to count: name one, or - for standard input");
     const auto begin = Clock::now();
     const Expected expected = expect(files);
-    method_ = make(expected.instances);
+    method_ = make_method(expected.instances);
     Reading reading(files, options_);
     Crew readers;
     readers.start(options_.threads, [&] {
@@ -131,12 +131,13 @@ class KmerCounts::Impl {
   }
 
  private:
-  std::unique_ptr<Method> make(std::uint64_t instances) const {
+  std::unique_ptr<Method> make_method(std::uint64_t instances) {
     const bool arrays = options_.k <= kMostArrayK;
     const std::uint64_t least = arrays ? array_bytes(options_.k, options_.threads) : kLeastBytesOfBins;
-    const std::size_t budget = budget_for(options_.memory, options_.threads, least);
+    const Budget budget = budget_for(options_, least);
+    stats_.machine.memory = budget.process;
     if (arrays) return make_array_method(options_);
-    return make_bin_method(options_, options_.threads, instances, budget);
+    return make_bin_method(options_, options_.threads, instances, budget.bins);
   }
 
   void start() {

@@ -140,6 +140,17 @@ TEST_F(Kmers, WrongOptionsAreRefused) {
   EXPECT_THROW(unread.next(rows, rows), InvalidArgument);
 }
 
+TEST_F(Kmers, ACountLeavesMemoryToThePoolThatItsCallerWrites) {
+  const std::uint64_t memory = std::uint64_t{1} << 30;
+  const auto taken = [&](bool into_pool) {
+    KmerCounts counts({.k = 21, .threads = 1, .memory = memory, .into_pool = into_pool});
+    counts.read(files_);
+    return counts.stats().machine.memory;
+  };
+  EXPECT_EQ(taken(false), memory);
+  EXPECT_LT(taken(true), memory / 2);
+}
+
 TEST_F(Kmers, WhoWaitsMayStop) {
   std::vector<std::uint64_t> rows(10), numbers(10);
   std::vector<std::string> many;  // so that it is asked while they are read

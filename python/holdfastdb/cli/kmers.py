@@ -74,7 +74,9 @@ def count(
     threads: Annotated[int, typer.Option("-t", "--threads", help="0: all processors.", min=0)] = 0,
     memory: Annotated[
         str | None,
-        typer.Option(help="What the process may take, as in 4G, a pool's pages aside; default: 3/4 of what is free."),
+        typer.Option(
+            help="What the process may take, a pool's pages included, as in 4G; default: 3/4 of what is free."
+        ),
     ] = None,
     folder: Annotated[
         Path | None, typer.Option(help="For what memory does not hold; default: that of OUT.", file_okay=False)
@@ -88,7 +90,8 @@ def count(
     with progress("counting k-mers", 2 * _STEPS) as done:
         counts = kmers.count(
             files, k, canonical=canonical, min_quality=min_quality, lower=lower, upper=upper, threads=threads,
-            memory=_bytes(memory) if memory is not None else 0, folder=folder or out.parent, progress=_stages(done),
+            memory=_bytes(memory) if memory is not None else 0, folder=folder or out.parent, out=out,
+            progress=_stages(done),
         )  # fmt: skip
         rows = kmers.write(counts, out, overwrite=overwrite)
     stats, seconds = counts.stats(), time.perf_counter() - begun

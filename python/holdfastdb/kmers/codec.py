@@ -118,13 +118,11 @@ def decode(words: Any, k: int) -> list[str]:
 def reverse_complement(words: Any, k: int) -> np.ndarray:
     """Of each k-mer. Raises as `decode` does."""
     k = check_k(k)
-    words = numbers_of("words", words, k).copy()
-    result = np.zeros_like(words)
-    for _ in range(k):
-        result <<= _TWO
-        result |= np.uint64(3) - (words & np.uint64(3))
-        words >>= _TWO
-    return result
+    words = ~numbers_of("words", words, k)
+    for bits, mask in ((2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):  # the bases of a byte, then bytes
+        shift, low = np.uint64(bits), np.uint64(mask)
+        words = ((words >> shift) & low) | ((words & low) << shift)
+    return words.byteswap() >> np.uint64(64 - 2 * k)
 
 
 def canonical(words: Any, k: int) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..checked import MOST, function_of, whole
 from ..errors import InvalidArgument, InvalidType
 from ..inspection import path_text
 from .codec import check_k, decode
+from .formats import format_of
+from .pool_memory import PoolMemory
 
 ROWS = 1 << 19
 """K-mers that are taken at once."""
@@ -26,9 +29,18 @@ _MOST_UNSIGNED = (1 << 32) - 1
 class Counts:
     """The k-mers of some files, each once, in no order, while they are being counted: they can be taken once."""
 
-    def __init__(self, native: _native.KmerCounts, k: int, is_canonical: bool, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        native: _native.KmerCounts,
+        k: int,
+        is_canonical: bool,
+        progress: Progress | None,
+        pool_memory: PoolMemory | None = None,
+    ) -> None:
         self._native, self._progress = native, progress
         self.k, self.canonical = k, is_canonical
+        self.pool_memory = pool_memory
+        """What a pool that `write` makes of them may take; None: it is not bounded."""
         self._over = False
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -65,6 +77,7 @@ def count(
     threads: int = 0,
     memory: int = 0,
     folder: str | os.PathLike[str] = ".",
+    out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Counts:
     """Reads the files, and gives what takes their k-mers, which are counted meanwhile.
@@ -84,9 +97,12 @@ def count(
     threads
         0: all processors.
     memory
-        Bytes that the process may take in all, but for the pages of a pool that `write` fills, about 26 a k-mer; 0:
-        three quarters of what is free. What does not fit goes to a file in
+        Bytes that the process may take in all; 0: three quarters of what is free. What does not fit goes to a file in
         `folder`, which has no name and goes with the process; of k up to 12 all must fit.
+    out
+        The file that `write` will make. The pages of a pool (.hold) are then part of `memory`, if that is given:
+        `write` raises InvalidArgument, with the least memory that works, when they do not fit. Otherwise a pool takes
+        25 to 55 bytes a k-mer in addition to `memory`.
     progress
         Called while files are read and while k-mers are counted.
 
@@ -101,6 +117,8 @@ def count(
     if not isinstance(canonical, bool | np.bool_):
         raise InvalidType(f"canonical is {canonical!r}, of type {type(canonical).__name__}: give True or False")
     k = check_k(k)
+    into_pool = out is not None and format_of(Path(path_text(out))) == "pool"
+    memory = whole("memory", memory, 0, MOST)
     native = _native.KmerCounts.create(
         k=k,
         canonical=bool(canonical),
@@ -108,8 +126,10 @@ def count(
         lower=whole("lower", lower, 0, MOST),
         upper=MOST if upper is None else whole("upper", upper, 0, MOST),
         threads=whole("threads", threads, 0, _MOST_UNSIGNED),
-        memory=whole("memory", memory, 0, MOST),
+        memory=memory,
         folder=path_text(folder),
+        into_pool=into_pool,
     )
     native.read(paths, function_of(progress))
-    return Counts(native, k, bool(canonical), progress)
+    bound = PoolMemory(memory, native.stats()["memory"]) if into_pool and memory else None
+    return Counts(native, k, bool(canonical), progress, bound)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,16 @@ from ..transfer.formats import pyarrow
 from .codec import CODES, NO_BASE, check_k, decode, encode, most_of, numbers_of, texts_of, words_of
 from .codec import canonical as canonical_of
 from .counting import ROWS, Counts
-from .outputs import format_of, header_of, parse_header, parse_table_name
+from .formats import format_of
+from .outputs import header_of, parse_header, parse_table_name
 
 _PIECE = 1 << 21  # bytes of text
-_TEXT_OF_SET = 2 << 30  # bytes of text whose k-mers one set holds, in about half as much memory
+_KMERS_OF_SET = 1 << 26  # that one set holds, in about 1 GiB of memory
 _MOST_DIGITS = 20
 _MOST_COUNT = np.uint64((1 << 64) - 1)
 _MOST_HIGH = 1 << 27  # counts of a histogram, 8 bytes each
 Batches = Iterator[tuple[np.ndarray, np.ndarray]]
+Numbered = Iterator[tuple[int, np.ndarray, np.ndarray]]
 
 
 class CountFile:
@@ -64,8 +66,12 @@ class CountFile:
     def __iter__(self) -> Batches:
         """Arrays of k-mers, as numbers, and of their counts. Raises InputError at the first that is malformed."""
         if self.format == "parquet":
-            return self._batches_of_parquet()
-        return self._batches_of_pool() if self.format == "pool" else self._batches_of_text()
+            with self._parquet() as file:
+                rows = file.metadata.num_rows
+            return self._distinct(self._rows_of_parquet, rows)
+        if self.format == "pool":
+            return self._batches_of_pool()
+        return self._distinct(self._lines, self.path.stat().st_size // (self.k + 3))
 
     def find(self, kmers: Any) -> np.ndarray:
         """The count of each k-mer, given as a number; of canonical ones, of either strand. 0 where there is none. In a
@@ -84,7 +90,10 @@ class CountFile:
                 return np.where(found, counts.reshape(-1), 0).astype(np.uint64)
         wanted, inverse = np.unique(kmers, return_inverse=True)
         counts, met = np.zeros(len(wanted), np.uint64), np.zeros(len(wanted), np.int64)
-        for there, numbers in self if len(wanted) else ():
+        batches: Iterable[tuple[np.ndarray, np.ndarray]] = self
+        if self.format == "parquet":  # repeats of `wanted` are found without a set
+            batches = ((there, numbers) for _, there, numbers in self._rows_of_parquet())
+        for there, numbers in batches if len(wanted) else ():
             at = np.minimum(np.searchsorted(wanted, there), len(wanted) - 1)
             hits = wanted[at] == there
             counts[at[hits]] = numbers[hits]
@@ -117,7 +126,9 @@ class CountFile:
         except ValueError as error:
             raise self._unreadable(error) from None
 
-    def _batches_of_parquet(self) -> Batches:
+    def _rows_of_parquet(self) -> Numbered:
+        """K-mers and counts, with the number of the first's row."""
+        row = 0
         with self._parquet() as file:
             batches = file.iter_batches(ROWS, columns=["kmer", "count"])
             while True:
@@ -131,13 +142,16 @@ class CountFile:
                     raise self._unreadable("a k-mer or a count is null")
                 kmers, counts = (batch.column(i).to_numpy(zero_copy_only=False) for i in (0, 1))
                 self._check_numbers(kmers, counts)
-                yield kmers, counts
+                yield row, kmers, counts
+                row += len(kmers)
 
     def _check_numbers(self, kmers: np.ndarray, counts: np.ndarray) -> None:
         if (kmers > np.uint64(most_of(self.k))).any():
             raise self._unreadable(f"a number is none of {self.k} bases")
         if (counts == 0).any():
             raise self._unreadable("a count is 0")
+        if self.canonical and (odd := canonical_of(kmers, self.k) != kmers).any():
+            raise self._unreadable(f"{decode(kmers[odd][:1], self.k)[0]} is not canonical, as all are said to be")
 
     def _of_pool(self) -> tuple[int, bool | None]:
         found = [
@@ -189,22 +203,29 @@ class CountFile:
             return check_k(k), None
         raise InputError(f'{self.path}, line 1: "ACGT 12" was expected, a k-mer and its count')
 
-    def _batches_of_text(self) -> Batches:
-        """And looks for k-mers that come twice, by a set of them. A long file is read several times, with a set for a
-        part of all k-mers each time."""
-        size = self.path.stat().st_size
-        parts = 1 + size // _TEXT_OF_SET
-        most = min(size // (self.k + 3), 4**self.k) // parts
+    def _distinct(self, numbered: Callable[[], Numbered], rows: int) -> Batches:
+        """The batches of `numbered`, which has at most `rows` k-mers. Raises InputError at a k-mer that comes twice. It
+        keeps a set of k-mers for that: of many, a part, and calls `numbered` again for each further part."""
+        rows = min(rows, 4**self.k)
+        parts = 1 + rows // _KMERS_OF_SET
+        most = rows // parts
         for part in range(parts):
             seen = MemoryTable(8, 0, most + most // 8, threads=1)
-            for line, kmers, counts in self._lines():
+            for first, kmers, counts in numbered():
                 mine = kmers % np.uint64(parts) == np.uint64(part)
                 statuses = seen.insert(kmers, np.empty((len(kmers), 0), np.uint8), mask=mine)
-                self._require(statuses != Status.EXISTS, line, "a k-mer that no line before has")
+                self._refuse_repeats(first, kmers, statuses == Status.EXISTS)
                 if part == 0:
                     yield kmers, counts
 
-    def _lines(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    def _refuse_repeats(self, first: int, kmers: np.ndarray, repeated: np.ndarray) -> None:
+        if self.format == "text":
+            self._require(~repeated, first, "a k-mer that no line before has")
+        elif repeated.any():
+            i = int(np.argmax(repeated))
+            raise self._unreadable(f"{decode(kmers[i : i + 1], self.k)[0]} is there twice, again in row {first + i:,}")
+
+    def _lines(self) -> Numbered:
         """K-mers and counts, with the number of the first's line."""
         line, rest = self._first_line, b""
         with self._opened() as file:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from ..status import Status
 from ..transfer.files import Seen, replaceable, written_whole
 from ..transfer.formats import pyarrow
 from .codec import decode
+from .counting import Counts
+from .formats import format_of
+from .pool_memory import PoolMemory
 
-_ENDINGS = {"parquet": (".parquet", ".pq"), "pool": (".hold",), "text": (".txt",)}
 _TABLE = re.compile(r"kmers-(\d{1,9})(-canonical)?", re.ASCII)
 _HEADER = re.compile(rb"# holdfast k-mers k=(\d{1,9}) canonical=(true|false)\n")
 
@@ -35,14 +37,6 @@ class KmerSource(Protocol):
     def canonical(self) -> bool | None: ...
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]: ...
-
-
-def format_of(path: Path) -> str:
-    """parquet, pool or text, as the name ends. Raises InvalidArgument."""
-    for name, endings in _ENDINGS.items():
-        if path.suffix.lower() in endings:
-            return name
-    raise InvalidArgument(f"{path} does not tell its format: let it end in .parquet, .hold or .txt")
 
 
 def table_name(k: int, is_canonical: bool) -> str:
@@ -148,7 +142,11 @@ def _write_pool(source: KmerSource, partial: Path, target: Path) -> int:
     rows = 0
     with Pool.create(partial) as pool:
         with pool.create_table(table_name(source.k, bool(source.canonical)), key=8, value=8, device="cpu") as table:
+            memory = source.pool_memory if isinstance(source, Counts) else None
+            slots = table.stats()["slots"]
             for kmers, counts in source:
+                if memory is not None and not memory.fits(rows + len(kmers), slots):
+                    _refuse_large(target, memory, slots, rows + len(kmers) + sum(len(more) for more, _ in source))
                 statuses = table.insert(kmers, counts)
                 if (statuses == Status.EXISTS).any():
                     twice = decode(kmers[statuses == Status.EXISTS][:1], source.k)[0]
@@ -157,3 +155,13 @@ def _write_pool(source: KmerSource, partial: Path, target: Path) -> int:
                     raise NoSpace(f"{target} has no room for more than {rows:,} k-mers: free some on its disk")
                 rows += len(kmers)
     return rows
+
+
+def _refuse_large(target: Path, memory: PoolMemory, slots: int, rows: int) -> NoReturn:
+    """Raises that the pool would take more memory than the count leaves to it. The caller has counted all k-mers, so
+    that the error can say how much it needs."""
+    least, whole = memory.least_mib(rows, slots), memory.whole >> 20
+    raise InvalidArgument(
+        f"{target} was not written: the count may take {whole:,} MiB of memory, and needs {least:,} with a pool of "
+        f"{rows:,} k-mers: give {least}M, or write Parquet, which needs no more than the count"
+    )

@@ -92,7 +92,7 @@ def test_text_of_another_program_is_searched_when_it_is_known_what_it_has(folder
 
 
 def test_long_texts_are_searched_for_repeats_in_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_TEXT_OF_SET", 12_000)
+    monkeypatch.setattr(files, "_KMERS_OF_SET", 700)
     monkeypatch.setattr(files, "_PIECE", 5000)
     counts = Counter(text for text in (sequence(5, 4000, "ACGT")[at : at + 13] for at in range(3000)))
     lines = [f"{kmer} {number}\n" for kmer, number in counts.items()]
@@ -126,6 +126,7 @@ def test_long_texts_are_searched_for_repeats_in_parts(folder: Path, monkeypatch:
         ({"kmer": [256], "count": [1]}, "uint64", None, "a number is none of 4 bases"),
         ({"kmer": [1], "count": [0]}, "uint64", None, "a count is 0"),
         ({"kmer": [27, 27], "count": [1, 2]}, "uint64", None, "ACGT is there twice"),
+        ({"kmer": [255, 0], "count": [1, 1]}, "uint64", None, "TTTT is not canonical"),
     ],
 )
 def test_parquet(folder: Path, columns: dict[str, list[object]], types: str, metadata: object, message: str) -> None:
@@ -133,8 +134,36 @@ def test_parquet(folder: Path, columns: dict[str, list[object]], types: str, met
     about = {"holdfast.k": "4", "holdfast.canonical": "1"} if metadata is None else metadata
     schema = pa.schema([(name, getattr(pa, types)()) for name in columns], metadata=about)
     parquet.write_table(pa.table(columns, schema=schema), folder / "bad.parquet")
-    with pytest.raises(hf.InputError, match=rf"bad\.parquet is no file of k-mers with counts: .*{message}|{message}"):
+    refused = rf"bad\.parquet is no file of k-mers with counts: .*{message}|{message}"
+    with pytest.raises(hf.InputError, match=refused):
         kmers.find(folder / "bad.parquet", "ACGT")
+    for read in (list, kmers.histogram, lambda found: kmers.write(found, folder / "copy.txt")):
+        with pytest.raises(hf.InputError, match=refused):
+            read(kmers.CountFile(folder / "bad.parquet"))
+    assert not (folder / "copy.txt").exists()
+
+
+@pytest.mark.parametrize("at", [0, 1500, 2999])
+def test_repeats_in_long_parquet_are_found_in_parts(folder: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(files, "_KMERS_OF_SET", 700)
+    monkeypatch.setattr(files, "ROWS", 400)
+    rows = np.random.default_rng(at).permutation(1 << 20)[:3000].astype(np.uint64)
+    schema = pa.schema(
+        [("kmer", pa.uint64()), ("count", pa.uint64())], metadata={"holdfast.k": "13", "holdfast.canonical": "0"}
+    )
+    file = folder / "long.parquet"
+
+    def write(kmer_rows: np.ndarray) -> None:
+        parquet.write_table(pa.table([kmer_rows, np.ones(len(kmer_rows), np.uint64)], schema=schema), file)
+
+    write(rows)
+    assert np.array_equal(np.concatenate([some for some, _ in kmers.CountFile(file)]), rows)
+    write(np.append(rows, rows[at]))
+    with pytest.raises(
+        hf.InputError, match=f"{kmers.decode(rows[at : at + 1], 13)[0]} is there twice, again in row 3,000"
+    ):
+        list(kmers.CountFile(file))
 
 
 @pytest.mark.parametrize("cut", [0, 4, 100, -1, -8])
