@@ -46,17 +46,14 @@ def _target(out: Any, dtype: Any, n: int, shape: TableShape) -> _Target | None:
     """How `out` is filled if it is of another floating-point type than `dtype`, that of the table; else None."""
     if out is None or dtype is None:
         return None
-    imported = arrays.import_array("out", out, shape.host_only)
-    if imported is None:
-        return None  # batch.run says so
-    library = imported[1]
-    name = library.dtype_name(imported[0])
+    array, library = arrays.import_target("out", out, shape.host_only)
+    name = library.dtype_name(array)
     made, itemsize = library.dtype(dtype)
     if name == _name_of(library, made) or name not in FLOATS or _name_of(library, made) not in FLOATS:
         return None
     row, made = result_rows(library, n, dtype, None, shape.value_bytes)
     wide = (shape.value_bytes // itemsize) * int(library.dtype(name)[1])
-    caller = take_out("out", imported[0], n, wide, None, shape)
+    caller = take_out("out", array, n, wide, None, shape)
     place = caller.place
     return _Target(caller, Operand("out", library.new(row, made, place, zero=False), library))
 
@@ -132,9 +129,8 @@ def find_or_insert(table: _native.Table, request: Request, shape: TableShape, in
     keys = take_keys(request.keys, shape)
     library, n = keys.library, keys.n
     if request.dtype is None and request.out_values is not None:
-        imported = arrays.import_array("out", request.out_values, shape.host_only)
-        if imported is not None:
-            request = replace(request, dtype=imported[1].dtype_name(imported[0]))
+        array, kind = arrays.import_target("out", request.out_values, shape.host_only)
+        request = replace(request, dtype=kind.dtype_name(array))
     if request.dtype is None:
         raise InvalidType("init needs to know what values are made of: give dtype=, as np.float32 or torch.float16")
     target = _target(request.out_values, request.dtype, n, shape)

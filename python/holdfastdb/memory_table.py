@@ -22,7 +22,7 @@ from .pool import Pool
 from .results import ExportResult, Items
 from .sized import Sized
 from .status import Status
-from .table import Table
+from .table import Table, require_table
 
 _WIDEST = 64
 _PIECE = 1 << 16
@@ -265,8 +265,7 @@ class MemoryTable(Sized):
         ------
         NoSpace
         """
-        if not isinstance(table, Table):
-            raise InvalidType(f"table is of type {type(table).__name__}: give an open Table")
+        require_table(table, "from_table")
         if table.any_length:
             raise InvalidArgument(f"{table.path} has keys and values of any length: a table in memory has fixed ones")
         options = {"capacity": max(1, len(table)), **options}

@@ -179,10 +179,7 @@ def take_ops(ops: Any, n: int, shape: TableShape) -> Operand:
 
 def take_out(name: str, out: Any, n: int, row_bytes: int, kinds: tuple[str, ...] | None, shape: TableShape) -> Operand:
     """An array of the caller's for results: `n` rows, writable, in order."""
-    imported = arrays.import_array(name, out, shape.host_only)
-    if imported is None:
-        raise InvalidType(f"{name} is of type {type(out).__name__}: give an array to write to")
-    operand = Operand(name, *imported)
+    operand = Operand(name, *arrays.import_target(name, out, shape.host_only))
     if kinds is not None and operand.dtype_name not in kinds:
         raise InvalidType(f"{operand.describe()}: give an array of {' or '.join(kinds)}")
     rows = operand.shape[0] if operand.shape else -1

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import arrays
+from .arrays import frames
 from .checked import key_word
 from .errors import InvalidArgument, InvalidType
 from .libraries import HOST, NUMPY, Library
@@ -29,6 +30,8 @@ def _keys_from_list(values: list[Any]) -> np.ndarray:
     words = np.empty(len(values), np.uint64)
     for position, value in enumerate(values):
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+            if frames.is_null(value):
+                frames.refuse_null(f"keys[{position}]")
             raise InvalidType(
                 f"keys[{position}] is {value!r}, of type {type(value).__name__}: give whole numbers from "
                 "-2**63 to 2**64 - 1, or an array of uint64 or int64"
@@ -46,6 +49,8 @@ def _keys_from_list(values: list[Any]) -> np.ndarray:
 def _wide_keys_from_list(values: list[Any], size: int) -> np.ndarray:
     for position, value in enumerate(values):
         if not isinstance(value, bytes | bytearray):
+            if frames.is_null(value):
+                frames.refuse_null(f"keys[{position}]")
             raise InvalidType(
                 f"keys[{position}] is {value!r}, of type {type(value).__name__}: give bytes, {size} of them, or an "
                 f"array of shape (n, {size}) of uint8"
@@ -79,6 +84,8 @@ def take_keys(keys: Any, shape: TableShape) -> Operand:
     )
     raw = len(operand.shape) == 2 and operand.shape[1] == size and operand.dtype_name == "uint8"
     if not words and not raw:
+        if isinstance(operand.array, np.ndarray):
+            frames.refuse_missing("keys", operand.array)
         kind = InvalidArgument if operand.dtype_name in ("uint64", "int64", "uint8") else InvalidType
         one = "uint64 or int64 (astype converts)" if size == 8 else f"dtype V{size} or S{size}"
         raise kind(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _native, arrays
+from .arrays import frames
 from .errors import InvalidArgument, InvalidType
 from .libraries import NUMPY, Library
 from .operands import Operand, TableShape, one_place
@@ -54,10 +55,7 @@ def _is_arrow(given: Any) -> bool:
 def _from_arrow(name: str, given: Any) -> Strings:
     import pyarrow as pa
 
-    if isinstance(given, pa.ChunkedArray):
-        given = given.combine_chunks()
-        if isinstance(given, pa.ChunkedArray):  # as older versions give it
-            given = pa.concat_arrays(given.chunks) if given.num_chunks else pa.array([], given.type)
+    given = frames.whole_array(given, pa)
     if pa.types.is_fixed_size_binary(given.type):
         given = given.cast(pa.binary())
     wide = pa.types.is_large_binary(given.type)
@@ -65,7 +63,7 @@ def _from_arrow(name: str, given: Any) -> Strings:
         raise InvalidType(f"{name} is an Arrow array of {given.type}: give binary or large_binary (cast converts)")
     if given.null_count:
         row = given.is_null().to_pylist().index(True)
-        raise InvalidArgument(f"{name}[{row}] is null: give bytes for each row, empty ones if you like")
+        frames.refuse_null(f"{name}[{row}]")
     _, offsets, data = given.buffers()
     if len(given) == 0 or offsets is None:
         return on_host(name, np.zeros(1, np.uint64), 0, given)
@@ -114,6 +112,7 @@ def take(name: str, given: Any, shape: TableShape) -> Strings:
         return _from_arrow(name, given)
     if isinstance(given, bytes | bytearray):
         given = [given]
+    given = given if (column := frames.objects_of(given)) is None else column
     if isinstance(given, np.ndarray) and given.dtype == object and given.ndim == 1:
         given = given.tolist()
     if not isinstance(given, list | tuple):
@@ -121,6 +120,8 @@ def take(name: str, given: Any, shape: TableShape) -> Strings:
         raise InvalidType(f"{name} is {what}: give {KINDS}")
     for row, one in enumerate(given):
         if not isinstance(one, bytes | bytearray):
+            if frames.is_null(one):
+                frames.refuse_null(f"{name}[{row}]")
             what = "encode it" if isinstance(one, str) else f"give {KINDS}"
             raise InvalidType(f"{name}[{row}] is {one!r}, of type {type(one).__name__}: {what}")
     offsets = np.zeros(len(given) + 1, np.uint64)

@@ -46,6 +46,18 @@ def _are_signed(keys: Any) -> bool:
     return bool(dtype == np.int64) if isinstance(dtype, np.dtype) else str(dtype) == "torch.int64"
 
 
+def require_table(given: Any, what: str) -> None:
+    """Raises InvalidType where `what`, a call that takes a durable table, was given something else."""
+    if isinstance(given, Table):
+        return
+    instead = "give an open holdfastdb.Table"
+    if isinstance(given, Column):
+        instead = f"{what} takes whole values: give its table, column.table"
+    elif type(given).__name__ == "MemoryTable":
+        instead = f"{what} takes a durable table: make one with to_table()"
+    raise InvalidType(f"table is of type {type(given).__name__}: {instead}")
+
+
 _ATTEMPTS = 3
 """To open or create a pool that others create and remove meanwhile."""
 

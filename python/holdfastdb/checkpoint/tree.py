@@ -19,9 +19,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..arrays.tensors import address_of, identity_of, plain, where
 from ..errors import Error, InvalidArgument, InvalidType, PoolCorrupt
 from .elements import NUMPY, TORCH, Given
-from .tensors import address_of, identity_of, plain, where
 
 _FROM_NUMPY = {np.dtype(code): name for name, code in NUMPY.items()}
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 import torch
 from torch import Tensor
 
-from ..checkpoint.tensors import address_of, plain
+from ..arrays.tensors import address_of, plain
 from ..column import Column
 from ..errors import InvalidArgument, InvalidType
 from ..table import Table

@@ -17,9 +17,9 @@ from torch.distributed.checkpoint.planner import SavePlan, SavePlanner, WriteIte
 from torch.distributed.checkpoint.storage import StorageWriter, WriteResult
 from torch.futures import Future
 
+from ..arrays.tensors import address_of, identity_of, plain
 from ..checked import whole
 from ..checkpoint import Checkpoint
-from ..checkpoint.tensors import address_of, identity_of, plain
 from ..errors import InvalidArgument, InvalidType, ObjectNotFound, PoolCorrupt, PoolNotFound
 from ..pool import Pool
 from .shards import NOTHING, RANK, Place, index_of, names_of, pattern_of, step_of

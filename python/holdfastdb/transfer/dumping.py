@@ -16,7 +16,7 @@ from ..errors import InvalidArgument, InvalidType, PoolExists
 from ..inspection import path_text
 from ..schema.columns import ANY, SCORE, Columns, columns_for, lines_of
 from ..schema.layout import INTEGERS, is_signed
-from ..table import Table
+from ..table import Table, require_table
 from .dump_resume import PLACE, DumpResume, opened, tidy
 from .files import errors_of, give_name, look, sync_folder
 from .formats import format_of, pyarrow
@@ -243,6 +243,7 @@ def dump(
     ------
     PoolExists, PoolInUse (another dump writes the file), InvalidArgument, MissingExtra, NoSpace, MediumError, OSError
     """
+    require_table(table, "dump")
     path = Path(path_text(target))
     form = format_of(path, format)
     columns = columns_for(value, ANY if table.any_length else table.value_bytes, table.path)

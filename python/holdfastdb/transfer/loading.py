@@ -17,7 +17,7 @@ from ..inspection import no_space, path_text
 from ..schema.columns import ANY
 from ..schema.layout import Layout, keys_conflict
 from ..status import Status
-from ..table import Table
+from ..table import Table, require_table
 from .csvs import CsvSource
 from .formats import format_of
 from .resume_file import ResumeFile, boot_id, facts_of
@@ -241,6 +241,7 @@ def load(
         The file is not what it should be; the message has the line.
     NoSpace, MediumError, PoolExists, MissingExtra, ReadOnly, OSError
     """
+    require_table(table, "load")
     path = Path(path_text(source))
     key_bytes, value_bytes = (ANY, ANY) if table.any_length else (table.key_bytes, table.value_bytes)
     rows = rows_at_once(batch, table.key_bytes + table.value_bytes or _SOME_LENGTH)

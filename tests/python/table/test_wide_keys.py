@@ -71,7 +71,7 @@ def test_keys_from_arrow(folder: Path, device: str) -> None:
         assert found.all() and rows.tolist() == [7, 8], "a slice begins inside its buffer"
         for none in (keys[:0], pa.chunked_array([], pa.binary(32))):
             assert len(table.contains(none)) == 0
-        with pytest.raises(InvalidArgument, match="keys has 1 nulls: leave them out"):
+        with pytest.raises(InvalidArgument, match=r"keys\[0\] is null"):
             table.contains(pa.array([None, b"x" * 32], pa.binary(32)))
         with pytest.raises(InvalidArgument, match=r"shape \(1, 16\), but .* has keys of 32 bytes"):
             table.contains(pa.array([b"x" * 16], pa.binary(16)))

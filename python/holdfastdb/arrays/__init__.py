@@ -1,7 +1,7 @@
 """Array plumbing: arrays of NumPy, CuPy and PyTorch, and whatever speaks their protocols, as those of one library.
 
-`import_array` turns what a caller gave into an array of a library (libraries.py), without a copy where it can be had.
-Nothing here knows of tables.
+`import_array` turns what a caller gave into an array of a library (../libraries.py), without a copy where it can be
+had. Nothing here knows of tables.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
-from .errors import InvalidArgument, InvalidType
-from .libraries import NUMPY, CupyLibrary, Library, TorchLibrary, device_number
+from .. import _native
+from ..errors import Error, InvalidArgument, InvalidType
+from ..libraries import NUMPY, CupyLibrary, Library, TorchLibrary, device_number
+from . import frames, tensors
 
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, range, dict, set, np.generic)
+"""What is no array, whatever it has: a NumPy scalar speaks the protocols too."""
 _DLPACK_HOST = {1, 3, 11}  # kDLCPU, kDLCUDAHost, kDLROCMHost
 _DLPACK_CUDA = {2, 13}  # kDLCUDA, kDLCUDAManaged
 
@@ -43,6 +46,8 @@ def _from_torch(name: str, tensor: Any, torch: Any) -> tuple[Any, Library]:
         raise InvalidType(f"{name} is a {tensor.layout} tensor: give a dense one, {name}.to_dense()")
     if tensor.device.type not in ("cpu", "cuda"):
         raise InvalidArgument(f"{name} is on device {tensor.device}: give a tensor on the cpu or on an NVIDIA GPU")
+    tensor = tensors.plain(tensor, torch, name, argument=True)
+    tensors.address_of(tensor, tensor.is_contiguous(), name, argument=True)
     return tensor.resolve_conj().resolve_neg(), TorchLibrary(torch)
 
 
@@ -50,6 +55,7 @@ def _from_numpy(name: str, array: Any) -> tuple[Any, Library]:
     if isinstance(array, np.ma.MaskedArray):
         raise InvalidType(f"{name} is a masked array: give {name}.data, and its mask inverted as mask=")
     if array.dtype.hasobject:
+        frames.refuse_null_in(name, array)
         raise InvalidType(f"{name} holds Python objects: give numbers or bytes of a fixed size")
     if not array.dtype.isnative:
         raise InvalidType(
@@ -83,29 +89,11 @@ def _from_cuda(name: str, value: Any) -> tuple[Any, Library]:
     return (cupy.from_dlpack(value) if hasattr(value, "__dlpack__") else cupy.asarray(value)), library
 
 
-def _is_fixed_binary(value: Any) -> bool:
-    """Whether it is Arrow's binary of fixed size, in one piece or several."""
-    arrow = sys.modules.get("pyarrow")
-    if arrow is None or not isinstance(value, arrow.Array | arrow.ChunkedArray):
-        return False
-    return bool(arrow.types.is_fixed_size_binary(value.type))
-
-
-def _from_fixed_binary(name: str, column: Any) -> tuple[Any, Library]:
-    """(n, size) of uint8; no copy of a column in one piece."""
-    if column.null_count:
-        raise InvalidArgument(f"{name} has {column.null_count} nulls: leave them out, {name}.drop_null()")
-    size, pieces = column.type.byte_width, getattr(column, "chunks", [column])
-    rows = [np.frombuffer(piece.buffers()[1], np.uint8)[piece.offset * size :][: len(piece) * size] for piece in pieces]
-    whole = rows[0] if len(rows) == 1 else np.concatenate([np.empty(0, np.uint8), *rows])
-    return whole.reshape(len(column), size), NUMPY
-
-
 def _in_gpu_memory(name: str, value: Any) -> bool:
     """Whether an array of no known library says that it is in GPU memory."""
     if hasattr(value, "__cuda_array_interface__"):
         return True
-    if isinstance(value, np.generic) or not hasattr(value, "__dlpack_device__"):
+    if not hasattr(value, "__dlpack_device__"):
         return False
     kind, number = value.__dlpack_device__()
     if kind not in _DLPACK_CUDA | _DLPACK_HOST:
@@ -121,27 +109,55 @@ def import_array(name: str, value: Any, host_only: str = "") -> tuple[Any, Libra
 
     CuPy's and PyTorch's imports through DLPack and `__cuda_array_interface__` make their current stream wait for the
     producer's, so the array may be used on the current stream. `host_only` names a table that takes no GPU memory.
+    Whatever an array's own methods raise becomes InvalidType.
     """
-    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if isinstance(value, np.ndarray):
         return _from_numpy(name, value)
+    try:
+        return _import_other(name, value, host_only)
+    except Error:
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise InvalidType(
+            f"{name} is of type {type(value).__name__}, and cannot be read as an array ({why}): give an array of NumPy"
+        ) from error
+
+
+def _import_other(name: str, value: Any, host_only: str) -> tuple[Any, Library] | None:
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and isinstance(value, torch.Tensor):
         return _from_torch(name, value, torch)
     if cupy is not None and isinstance(value, cupy.ndarray):
         return value, CupyLibrary(cupy)
-    if _is_fixed_binary(value):
-        return _from_fixed_binary(name, value)
+    if isinstance(value, _PLAIN):
+        return None
+    if (column := frames.array_of(name, value)) is not None:
+        return _from_numpy(name, column)
     if _in_gpu_memory(name, value):
         if host_only:
             raise InvalidArgument(not_on_host(name, "a GPU", host_only))
         return _from_cuda(name, value)
-    if isinstance(value, np.generic):  # a NumPy scalar speaks the protocols too
-        return None
     if hasattr(value, "__dlpack__"):
         return _from_numpy(name, np.from_dlpack(value))
     if hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
         return _from_numpy(name, np.asarray(value))
     return None
+
+
+def import_target(name: str, value: Any, host_only: str = "") -> tuple[Any, Library]:
+    """An array of the caller's that results are written into. Raises InvalidType for what would not have them then."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor) and (value.is_conj() or value.is_neg()):
+        raise InvalidType(
+            f"{name} is a tensor with the conjugate or the negative bit, whose memory has other values than it: give a "
+            "tensor of its own, as torch.empty_like gives it"
+        )
+    imported = None if frames.is_known(value) else import_array(name, value, host_only)
+    protocols = ("__dlpack__", "__cuda_array_interface__", "__array_interface__")  # by __array__ it may be a copy
+    if imported is None or not (isinstance(value, np.ndarray) or any(hasattr(value, one) for one in protocols)):
+        raise InvalidType(f"{name} is of type {type(value).__name__}: give an array to write to")
+    return imported
 
 
 def not_on_host(name: str, place: str, path: str) -> str:
