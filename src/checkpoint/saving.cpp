@@ -157,6 +157,7 @@ void CheckpointObject::finish(Job& job) {
   catalogue.add(parts.sums, 8 * blocks);
   next.catalogue_checksum = catalogue.end();
   memory::seal(next);
+  require_writable();  // after a failed sync no later save counts: it would make the one that failed an older state
   memory::HeaderMemory memory = pool().header_memory(persist());
   fill(memory, header(job.copy), next, job.plan.bytes() - sizeof next);
   memory::HeaderMemory last = pool().header_memory(persist());

@@ -18,6 +18,8 @@ World with(World world, const std::string& name, const std::function<void(PoolSt
   return world;
 }
 
+constexpr std::uint64_t kMostBeforeGrowth = 1000;  // keys
+
 std::string only_name(const World& world) { return world.empty() ? "" : world.begin()->first; }
 
 std::string read_bytes(const std::string& path) {
@@ -33,26 +35,35 @@ void die_with(Scene& scene, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// Keeps the bytes of a file as they are when memory is given back for the first time: when a growth has added its level, and goes on
-/// with the tags for it.
-class AtFirstUnmap : public memory::system::Observer {
+/// Keeps the bytes of a file as they are whenever memory is given back: once when a growth has added its level, and goes on with the
+/// tags for it.
+class AtEachUnmap : public memory::system::Observer {
  public:
-  explicit AtFirstUnmap(std::string path) : path_(std::move(path)), before_(memory::system::observe(this)) {}
-  ~AtFirstUnmap() override { memory::system::observe(before_); }
+  explicit AtEachUnmap(std::string path) : path_(std::move(path)), before_(memory::system::observe(this)) {}
+  ~AtEachUnmap() override { memory::system::observe(before_); }
   int before(const memory::system::Event& event) noexcept override {
-    if (event.call == memory::system::Call::munmap && bytes_.empty()) bytes_ = read_bytes(path_);
+    if (event.call == memory::system::Call::munmap) kept_.push_back(read_bytes(path_));
     return before_ == nullptr ? 0 : before_->before(event);
   }
   void after(memory::system::Event& event) noexcept override {
     if (before_ != nullptr) before_->after(event);
   }
-  const std::string& bytes() const { return bytes_; }
+  /// Those since it was last asked.
+  std::vector<std::string> take() { return std::exchange(kept_, {}); }
 
  private:
   const std::string path_;
-  std::string bytes_;
+  std::vector<std::string> kept_;
   memory::system::Observer* const before_;
 };
+
+/// Whether a pool of these bytes has a table whose levels grow.
+bool is_resizing(const std::string& bytes, const std::string& scratch) {
+  std::ofstream(scratch, std::ios::binary) << bytes;
+  const bool is = inspect(scratch).objects.at(0).table.resizing;
+  ::unlink(scratch.c_str());
+  return is;
+}
 
 /// A step on the open table, which intends `change` to its state.
 template <class Act>
@@ -213,14 +224,21 @@ Step die() {
 Step die_growing(std::uint64_t first) {
   return {"die_growing", {}, [first](Scene& scene, const World& world) {
             PoolState state = world.at(scene.name), next = state;
-            AtFirstUnmap kept(scene.path(scene.name));
-            for (std::uint64_t key = first; kept.bytes().empty(); ++key) {
+            std::string bytes;
+            for (std::uint64_t key = first; bytes.empty(); ++key) {
+              if (key == first + kMostBeforeGrowth) throw std::logic_error("no resize was interrupted");
               state = next;
-              put_items(*scene.table, key, key + 1, 1, next.items);
+              std::vector<std::string> kept;
+              {
+                AtEachUnmap watch(scene.path(scene.name));
+                put_items(*scene.table, key, key + 1, 1, next.items);
+                kept = watch.take();
+              }
+              for (const std::string& each : kept) {
+                if (bytes.empty() && is_resizing(each, scene.path("scratch"))) bytes = each;
+              }
             }
-            die_with(scene, kept.bytes());
-            if (!inspect(scene.path(scene.name)).objects.at(0).table.resizing)
-              throw std::logic_error("no resize was interrupted");
+            die_with(scene, bytes);
             state.synced = false;
             return with(world, scene.name, [&](PoolState& now) { now = state; });
           }};

@@ -32,6 +32,10 @@ DataSubject make_data_subject(const std::string& name) {
   if (name == "checkpoint_in_used_space") {
     return DataSubject({save_state("c", 3), save_state("c", 4), save_state("c", 5, 900), close_pool()}, true);
   }
+  if (name == "saves_overlap") {
+    return DataSubject(
+        {overlap_saves("c", 3, 900), end_overlap("c"), save_state("c", 5), overlap_saves("c", 6), end_overlap("c")});
+  }
   return DataSubject({make_object("lh", true), make_object("rnew"), make_object("cnew"), save_state("cnew", 7)}, true);
 }
 
@@ -54,9 +58,10 @@ class DataEverywhere : public testing::TestWithParam<DataParameter> {
 std::string data_name(const testing::TestParamInfo<DataParameter>& info) {
   return std::get<0>(info.param) + (std::get<1>(info.param) ? "_file" : "_shm");
 }
-const auto kData = testing::Combine(testing::Values("region_and_logs", "transactions", "transaction_killed",
-                                                    "checkpoint_in_used_space", "objects_in_used_space"),
-                                    testing::Bool());
+const auto kData =
+    testing::Combine(testing::Values("region_and_logs", "transactions", "transaction_killed",
+                                     "checkpoint_in_used_space", "objects_in_used_space", "saves_overlap"),
+                     testing::Bool());
 
 class DataCrashes : public DataEverywhere {};
 INSTANTIATE_TEST_SUITE_P(System, DataCrashes, kData, data_name);

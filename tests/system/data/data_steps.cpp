@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "data_subject.hpp"
+#include "overlap.hpp"
 
 namespace holdfast::proof {
 
@@ -113,6 +114,16 @@ std::string checkpoint_text(const Checkpoint& checkpoint) {
   }
 }
 
+/// A text "3-4": save 3 was acknowledged, and save 4 is under way.
+bool is_save_between(const std::string& text, const std::string& before, const std::string& after) {
+  const auto is_number = [](const std::string& of) {
+    return !of.empty() && of.find_first_not_of("0123456789-") == std::string::npos;
+  };
+  if (!is_number(text) || !is_number(before) || !is_number(after)) return false;
+  const unsigned long long saved = std::stoull(text);
+  return std::stoull(before) <= saved && saved <= std::stoull(after.substr(after.find('-') + 1));
+}
+
 std::string empty_text(const std::string& name) { return name[0] == 'r' ? "0 0 0 0" : ""; }
 
 /// A step on one object, after which it has another text.
@@ -145,6 +156,13 @@ void must(LogStatus status) {
   if (status != LogStatus::ok) throw std::logic_error("a log answers " + std::to_string(static_cast<int>(status)));
 }
 
+SaveTicket begin_save(DataScene& scene, const std::string& checkpoint, std::uint64_t step, std::size_t words) {
+  std::vector<std::uint64_t> data(words);
+  for (std::size_t i = 0; i < words; ++i) data[i] = step * 1000 + i;
+  const TensorView tensors[] = {{"a", ElementType::u64, {words}, data.data()}};
+  return scene.checkpoint(checkpoint).save(step, tensors, std::to_string(step));
+}
+
 void make(Pool& pool, const std::string& name, bool overwrite) {
   if (name[0] == 'r') Region::create(pool, name, kRegionBytes, {.overwrite = overwrite});
   if (name[0] == 'c') Checkpoint::create(pool, name, {.copies = 3, .overwrite = overwrite});
@@ -159,6 +177,9 @@ void make(Pool& pool, const std::string& name, bool overwrite) {
 }
 
 }  // namespace
+
+DataScene::DataScene() = default;
+DataScene::~DataScene() = default;
 
 Region& DataScene::region(const std::string& name) {
   const auto found = regions.find(name);
@@ -193,6 +214,7 @@ std::string content_of(DataScene& scene, const std::string& name) {
 
 bool is_between(const std::string& name, const std::string& text, const std::string& before, const std::string& after) {
   if (text == before || text == after) return true;
+  if (name[0] == 'c') return is_save_between(text, before, after);
   if (name[0] != 'l' || text.find(':') == std::string::npos) return false;
   Places found = places_of(text), old = places_of(before), next = places_of(after);
   for (unsigned place = 0; place < kDataThreads; ++place) {
@@ -259,11 +281,29 @@ DataStep recover() {
 DataStep save_state(const std::string& checkpoint, std::uint64_t step, std::size_t words) {
   return on_object(
       checkpoint, [=](const std::string&) { return std::to_string(step); },
+      [=](DataScene& scene) { begin_save(scene, checkpoint, step, words).wait(); }, true);
+}
+
+DataStep overlap_saves(const std::string& checkpoint, std::uint64_t step, std::size_t words) {
+  return on_object(
+      checkpoint, [=](const std::string&) { return std::to_string(step) + '-' + std::to_string(step + 1); },
       [=](DataScene& scene) {
-        std::vector<std::uint64_t> data(words);
-        for (std::size_t i = 0; i < words; ++i) data[i] = step * 1000 + i;
-        const TensorView tensors[] = {{"a", ElementType::u64, {words}, data.data()}};
-        scene.checkpoint(checkpoint).save(step, tensors, std::to_string(step)).wait();
+        static_cast<void>(scene.checkpoint(checkpoint));
+        scene.overlap.reset();
+        scene.overlap = std::make_unique<Overlap>();
+        const auto save = [&](std::uint64_t which) { return begin_save(scene, checkpoint, which, words); };
+        scene.overlap->begin(step, step + 1, save);
+      },
+      true);
+}
+
+DataStep end_overlap(const std::string& checkpoint) {
+  return on_object(
+      checkpoint, [](const std::string& text) { return text.substr(text.find('-') + 1); },
+      [](DataScene& scene) {
+        if (scene.overlap == nullptr) throw std::logic_error("no saves are under way");
+        scene.overlap->end();
+        scene.overlap.reset();
       },
       true);
 }

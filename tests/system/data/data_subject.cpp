@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <stdexcept>
 
+#include "overlap.hpp"
 #include "pool/medium/owner.hpp"
 #include "used_space.hpp"
 
@@ -93,6 +95,8 @@ void DataSubject::make(const std::string& folder) {
 void DataSubject::run(const std::string& folder, const std::function<void()>& said) {
   worlds_ = {first_};
   intended_ = {first_};
+  std::optional<NothingPunched> nothing;  // what the run drops is left as it was, too
+  if (used_) nothing.emplace();
   DataScene scene;
   scene.pool = Pool::open(folder + kPoolFile);
   for (const DataStep& step : steps_) {

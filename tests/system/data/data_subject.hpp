@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,12 +25,19 @@ struct DataState {
 /// The objects of a pool, by name.
 using DataWorld = std::map<std::string, DataState>;
 
+/// Two saves that are under way together, the second begun before the first counts.
+class Overlap;
+
 /// An open pool, and those of its objects that are open.
 struct DataScene {
+  DataScene();
+  ~DataScene();
+
   std::optional<Pool> pool = {};
   std::map<std::string, Region> regions = {};
   std::map<std::string, Log> logs = {};
   std::map<std::string, Checkpoint> checkpoints = {};
+  std::unique_ptr<Overlap> overlap;  ///< ends before what it saves to
   Region& region(const std::string& name);
   Log& log(const std::string& name);
   Checkpoint& checkpoint(const std::string& name);
@@ -39,7 +47,8 @@ struct DataScene {
 /// What the object of this name, whose type the first letter of the name says (r, l or c), holds now.
 std::string content_of(DataScene& scene, const std::string& name);
 
-/// Whether that text may be left by a call that had `before` and makes `after`: what clears a log does so place by place.
+/// Whether that text may be left by a call that had `before` and makes `after`: what clears a log does so place by place, and saves
+/// count one after another.
 bool is_between(const std::string& name, const std::string& text, const std::string& before, const std::string& after);
 
 struct DataStep {
@@ -64,6 +73,9 @@ DataStep transact(const DataUpdates& updates, bool committed = true);
 DataStep recover();  ///< undoes what a transaction began
 /// A state of so many words; waits until it is durable.
 DataStep save_state(const std::string& checkpoint, std::uint64_t step, std::size_t words = 40);
+/// Saves `step` and `step` + 1, of which the first is acknowledged; the second is under way until `end_overlap`.
+DataStep overlap_saves(const std::string& checkpoint, std::uint64_t step, std::size_t words = 40);
+DataStep end_overlap(const std::string& checkpoint);
 DataStep close_object(const std::string& name);
 DataStep make_object(const std::string& name, bool overwrite = false);
 DataStep drop_object(const std::string& name);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstdint>
 
 #include "holdfast/pool.hpp"
 #include "pool/medium/system.hpp"
@@ -17,8 +18,11 @@ class NothingPunched : public memory::system::Observer {
   NothingPunched(const NothingPunched&) = delete;
   NothingPunched& operator=(const NothingPunched&) = delete;
   int before(const memory::system::Event& event) noexcept override {
-    if (event.call == memory::system::Call::punch_hole) return EOPNOTSUPP;
-    return before_ == nullptr ? 0 : before_->before(event);
+    const int error = before_ == nullptr ? 0 : before_->before(event);
+    return error == 0 && event.call == memory::system::Call::punch_hole ? EOPNOTSUPP : error;
+  }
+  std::uint64_t most(const memory::system::Event& event) noexcept override {
+    return before_ == nullptr ? event.bytes : before_->most(event);
   }
   void after(memory::system::Event& event) noexcept override {
     if (before_ != nullptr) before_->after(event);
