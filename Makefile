@@ -60,10 +60,10 @@ bench: .cache/installed-shipped-$(GPU) ## every CPU benchmark; writes bench/resu
 	@python -m bench all
 	@python -m bench report
 
-# 1,000 kills of a table, 1,000 of a pool, 500 of a checkpoint and 500 of logs take some minutes; KILLS= and RESULTS= change their number and where the result file goes.
+# `holdfast-kill-test --list` names the subjects. KILLS= and RESULTS= change the number of kills and where the result file goes.
 KILLS ?= 1000
 RESULTS ?= build/results
-kill-test: .cache/installed-checked-$(GPU) ## 1,000 SIGKILLs of a real process for each subject, of a checkpoint and of logs 500, verified by another
+kill-test: .cache/installed-checked-$(GPU) ## up to 1,000 SIGKILLs of a real process for each subject, verified by another
 	@mkdir -p $(RESULTS)
 	build/checked/holdfast-kill-test --kills $(KILLS) --json $(RESULTS)
 

@@ -99,6 +99,7 @@ endif()
 # What proofs are made with (tests only): src/proof.
 if(HOLDFAST_TESTS)
   file(GLOB_RECURSE proof_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/proof/*.cpp")
+  list(FILTER proof_sources EXCLUDE REGEX "/src/proof/kill/")  # a program of its own (Kills.cmake)
   add_library(holdfast_proof STATIC ${proof_sources})
   target_link_libraries(holdfast_proof PUBLIC holdfast PRIVATE holdfast_options)
   target_include_directories(holdfast_proof PUBLIC "${PROJECT_SOURCE_DIR}/src")

@@ -2,9 +2,8 @@
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
-# A suite is a folder: its files, and those of folders in it, make test_<folder>. Where a main.cpp lies among them, all but *_test.cpp make a program
-# holdfast-<folder>-test, and test_<folder> holds the tests of its parts. A file *_main.cpp is a program by itself (a
-# child for a test to kill, say).
+# A suite is a folder: its files, and those of folders in it, make test_<folder>. A file *_main.cpp is a program by itself (a child for a
+# test to kill, say). tests/kill is another program (Kills.cmake).
 function(holdfast_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE holdfast_test_support holdfast_proof holdfast_options)
@@ -47,20 +46,11 @@ function(holdfast_suite suite folder)
   endforeach()
   list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
 
-  set(tests ${sources})
-  if(EXISTS "${folder}/main.cpp")
-    list(FILTER sources EXCLUDE REGEX "_test\\.(cpp|cu)$")
-    holdfast_program(holdfast-${suite}-test ${sources})
-    list(REMOVE_ITEM tests "${folder}/main.cpp")
-    if(NOT tests MATCHES "_test\\.(cpp|cu)")
-      set(tests "")
-    endif()
-  endif()
-  if(NOT tests)
+  if(NOT sources)
     return()
   endif()
 
-  holdfast_program(test_${suite} ${tests})
+  holdfast_program(test_${suite} ${sources})
   target_link_libraries(test_${suite} PRIVATE GTest::gtest GTest::gtest_main)
   if(suite STREQUAL "system")
     set_target_properties(test_system PROPERTIES UNITY_BUILD_BATCH_SIZE 8)  # more of them have names in common
@@ -86,7 +76,7 @@ set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/system/shortage.cpp" PR
 file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true "${PROJECT_SOURCE_DIR}/tests/*")
 foreach(folder IN LISTS folders)
   get_filename_component(suite "${folder}" NAME)
-  if(NOT IS_DIRECTORY "${folder}" OR suite MATCHES "^(python|fuzz|consumer|support)$")
+  if(NOT IS_DIRECTORY "${folder}" OR suite MATCHES "^(python|fuzz|consumer|support|kill)$")
     continue()
   endif()
   if(suite MATCHES "^(cuda|gpu)$" AND NOT HOLDFAST_CUDA)
@@ -95,43 +85,14 @@ foreach(folder IN LISTS folders)
   if(suite MATCHES "^(corrupt|system)$" AND HOLDFAST_SANITIZE STREQUAL "thread")
     continue()  # one thread looks at damaged images, or is told what a system call answered
   endif()
-  if((suite STREQUAL "model" AND NOT HOLDFAST_MODEL_TESTS) OR (suite STREQUAL "kill" AND NOT HOLDFAST_KILL_TESTS))
+  if(suite STREQUAL "model" AND NOT HOLDFAST_MODEL_TESTS)
     continue()
   endif()
   holdfast_suite(${suite} "${folder}")
 endforeach()
 
-# What the kill test kills at failpoints (src/core/failpoint.hpp): its own sources, with a library that has them.
-if(TARGET holdfast-kill-test)
-  set(with_failpoints ${holdfast_sources} ${wide_sources})
-  list(FILTER with_failpoints EXCLUDE REGEX "/src/(kmers|structures)/")  # no failpoints there, and nothing to kill
-  holdfast_library(holdfast_failpoints ${with_failpoints})
-  target_compile_definitions(holdfast_failpoints PUBLIC HOLDFAST_FAILPOINTS=1)
-  target_compile_options(holdfast_failpoints PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)  # it compiles in a quarter of the time
-  get_target_property(sources holdfast-kill-test SOURCES)
-  add_executable(holdfast-kill-child ${sources} "${PROJECT_SOURCE_DIR}/tests/support/results.cpp")
-  target_include_directories(holdfast-kill-child PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
-  target_compile_options(holdfast-kill-child PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
-  target_link_libraries(holdfast-kill-child PRIVATE holdfast_failpoints holdfast_options)
-  if(HOLDFAST_CUDA)
-    target_compile_definitions(holdfast-kill-child PRIVATE HOLDFAST_WITH_CUDA=1)
-    target_compile_options(holdfast-kill-child PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-    target_link_libraries(holdfast-kill-child PRIVATE CUDA::cudart_static)
-    if(HOLDFAST_TESTED_ARCHITECTURE)
-      set_target_properties(holdfast_failpoints holdfast-kill-child PROPERTIES
-        CUDA_ARCHITECTURES "${HOLDFAST_TESTED_ARCHITECTURE}")
-    endif()
-  endif()
-  add_dependencies(holdfast-kill-test holdfast-kill-child)
-  add_test(NAME kill.none_is_shipped COMMAND sh -c "! '${CMAKE_NM}' -C '$<TARGET_FILE:holdfast>' | grep failpoint")
-  set_tests_properties(kill.none_is_shipped PROPERTIES LABELS kill)
-endif()
-
-# A bounded run of the kills; `make kill-test` does 1,000.
-if(TARGET holdfast-kill-test)
-  add_test(NAME kill.bounded COMMAND holdfast-kill-test --kills 40 --seed 1)
-  add_test(NAME kill.large COMMAND holdfast-kill-test --kills 8 --seed 1 --large)
-  set_tests_properties(kill.bounded kill.large PROPERTIES TIMEOUT 3600 LABELS kill)
+if(HOLDFAST_KILL_TESTS)
+  include(cmake/Kills.cmake)
 endif()
 
 # The installed package, used by a project outside the tree. A library with sanitizers would force them on its user.

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "cases.hpp"
-#include "support/results.hpp"
+#include "proof/results.hpp"
 
 namespace holdfast::test::corrupt {
 namespace {
@@ -20,7 +20,7 @@ class Writer : public ::testing::Environment {
   void TearDown() override {
     const char* folder = std::getenv("HOLDFAST_RESULTS");
     if (folder == nullptr || tallies().empty()) return;
-    Results results("holdfast.corrupt/1");
+    proof::Results results("holdfast.corrupt/1");
     std::uint64_t cases = 0, opened = 0, wrong = 0;
     for (const auto& [group, tally] : tallies()) {
       results.add(group, tally.cases);

@@ -17,7 +17,7 @@
 #include "holes.hpp"
 #include "pool/medium/file.hpp"
 #include "pool/superblock.hpp"
-#include "support/results.hpp"
+#include "proof/results.hpp"
 
 namespace holdfast::test::corrupt {
 namespace {
@@ -139,7 +139,7 @@ std::uint64_t first_seed() {
 void keep(const std::string& medium, std::uint64_t count, const Measured& measured, const Tally& tally) {
   const char* const folder = std::getenv("HOLDFAST_RESULTS");
   if (folder == nullptr) return;
-  Results results("holdfast.holes/1");
+  proof::Results results("holdfast.holes/1");
   results.add("medium", medium);
   results.add("first_seed", first_seed());
   results.add("images", count);

@@ -13,9 +13,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "proof/results.hpp"
 #include "recorder.hpp"
 #include "support/random.hpp"
-#include "support/results.hpp"
 
 namespace holdfast::test::linear {
 namespace {
@@ -52,7 +52,7 @@ class Writer : public ::testing::Environment {
   void TearDown() override {
     const char* folder = std::getenv("HOLDFAST_RESULTS");
     if (folder == nullptr || counts().crashes == 0) return;
-    Results results("holdfast.linear/1");
+    proof::Results results("holdfast.linear/1");
     results.add("histories", counts().histories);
     results.add("overlapping", counts().overlapping);
     results.add("crashes", counts().crashes);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "explored.hpp"
-#include "support/results.hpp"
+#include "proof/results.hpp"
 
 namespace holdfast::machine::model {
 
@@ -30,7 +30,7 @@ std::vector<Mutant> mutants;
 void write_down() {
   const char* const folder = std::getenv("HOLDFAST_RESULTS");
   if (folder == nullptr) return;
-  test::Results results("holdfast.model/1");
+  proof::Results results("holdfast.model/1");
   results.add("run", std::string(long_run() ? "long" : "bounded"));
   for (const Suite& suite : suites) {
     const std::string prefix = suite.name + "." + suite.flavour + ".";

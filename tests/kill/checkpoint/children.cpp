@@ -1,5 +1,6 @@
 // children.cpp: the writer and the recovering child of the subject checkpoint. They use the public API only.
-#include "kill/children.hpp"
+#include "kill/checkpoint/shared.hpp"
+#include "proof/kill/registry.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,9 +8,9 @@
 #include <optional>
 
 #include "kill/checkpoint/on_gpu.hpp"
-#include "support/random.hpp"
+#include "proof/random.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 std::uint32_t number_in(const Pool& pool) {
@@ -19,7 +20,7 @@ std::uint32_t number_in(const Pool& pool) {
 
 class CheckpointWriter : public Writer {
  public:
-  explicit CheckpointWriter(Shared& shared) : shared_(shared), ours_(shared.checkpoint) {}
+  explicit CheckpointWriter(Shared& shared) : shared_(shared), ours_(shared.part<CheckpointShared>()) {}
 
   void open() override {
     pool_.emplace(shared_.create != 0 ? Pool::create(shared_.path) : Pool::open(shared_.path));
@@ -29,30 +30,25 @@ class CheckpointWriter : public Writer {
 
   void call(unsigned) override {
     Random random(mix(ours_.round.seed, shared_.life));
-    const auto at = static_cast<Failpoint>(ours_.stop_at);
+    const auto at = static_cast<Failpoint>(ours_.calls.stop_at);
     // A save takes a new extent where the checkpoint is new: to come to a failpoint of the directory it must often be.
     const bool extents = at == Failpoint::directory_written || at == Failpoint::copy_half_written;
-    while (ours_.begun.load() + ours_.round.copies < kCheckpointEntries) {
-      const bool creates = !checkpoint_ || random.chance(extents || ours_.stop_in == CheckpointCall::create ? 25 : 5);
-      const bool stops = ours_.stop_at != 0 && ours_.begun.load() >= ours_.stop_from &&
-                         ours_.stop_in == (creates ? CheckpointCall::create : CheckpointCall::save);
-      if (stops) arm(ours_.stop_at);
-      ours_.inside.store(1, std::memory_order_release);
-      creates ? create() : save(1 + random.below(ours_.round.copies - 1));
-      ours_.inside.store(0, std::memory_order_release);
-      if (stops) arm(0);
+    while (ours_.calls.begun.load() + ours_.round.copies < kCheckpointEntries) {
+      const bool often = extents || ours_.calls.stop_in == static_cast<std::uint32_t>(CheckpointCall::create);
+      const bool creates = !checkpoint_ || random.chance(often ? 25 : 5);
+      const CheckpointCall kind = creates ? CheckpointCall::create : CheckpointCall::save;
+      ours_.calls.run(shared_, static_cast<std::uint32_t>(kind),
+                      [&] { creates ? create() : save(1 + random.below(ours_.round.copies - 1)); });
     }
-    ours_.full.store(1, std::memory_order_release);
+    ours_.calls.full.store(1, std::memory_order_release);
   }
 
  private:
-  void arm(std::uint32_t at) { std::atomic_ref(shared_.failpoints.armed).store(at, std::memory_order_release); }
-
   CheckpointEntry& begin(CheckpointCall call) {
-    const std::uint32_t number = ours_.begun.load();
+    const std::uint32_t number = ours_.calls.begun.load();
     CheckpointEntry& entry = ours_.entries[number];
     entry = {call, 0, std::uint64_t{shared_.life} << 32 | (number + 1), 0};
-    ours_.begun.store(number + 1, std::memory_order_release);
+    ours_.calls.begun.store(number + 1, std::memory_order_release);
     return entry;
   }
   static void acknowledge(CheckpointEntry& entry) {
@@ -120,12 +116,12 @@ class CheckpointReader : public Reader {
     for (const std::string& error : pool_->check().errors) errors += error + "; ";
     copy_text(shared_.recovered.check_errors, errors);
     if (number_in(*pool_) != 0) {
-      checkpoint_.emplace(Checkpoint::open(*pool_, kCheckpointName, shared_.checkpoint.round.flush));
+      checkpoint_.emplace(Checkpoint::open(*pool_, kCheckpointName, shared_.part<CheckpointShared>().round.flush));
     }
   }
 
   void look() override {
-    CheckpointFound& found = shared_.checkpoint.found;
+    CheckpointFound& found = shared_.part<CheckpointShared>().found;
     found.objects = static_cast<std::uint32_t>(pool_->objects().size());
     found.number = number_in(*pool_);
     if (!checkpoint_) return;
@@ -144,7 +140,7 @@ class CheckpointReader : public Reader {
       found.has_newest = 1;
 #ifdef HOLDFAST_WITH_CUDA
       if (std::strcmp(shared_.recovery_device, "cpu") == 0 || found.newest.flaw[0] != 0) return;
-      const std::string flaw = flaw_on_gpu(*checkpoint_, shared_.checkpoint.round);
+      const std::string flaw = flaw_on_gpu(*checkpoint_, shared_.part<CheckpointShared>().round);
       if (!flaw.empty()) copy_text(found.newest.flaw, "on the GPU: " + flaw);
 #endif
     } catch (const ObjectNotFound&) {
@@ -156,7 +152,7 @@ class CheckpointReader : public Reader {
  private:
   void look(const SavedState& state, FoundCopy& copy) const {
     copy.step = state.step;
-    copy_text(copy.flaw, StateOf(shared_.checkpoint.round, state.step).flaw_in(state));
+    copy_text(copy.flaw, StateOf(shared_.part<CheckpointShared>().round, state.step).flaw_in(state));
   }
 
   Shared& shared_;
@@ -164,9 +160,8 @@ class CheckpointReader : public Reader {
   std::optional<Checkpoint> checkpoint_;
 };
 
+const RegisterChildren<CheckpointWriter, CheckpointReader> checkpoint_children{"checkpoint"};
+
 }  // namespace
 
-std::unique_ptr<Writer> make_checkpoint_writer(Shared& shared) { return std::make_unique<CheckpointWriter>(shared); }
-std::unique_ptr<Reader> make_checkpoint_reader(Shared& shared) { return std::make_unique<CheckpointReader>(shared); }
-
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
-#include "kill/mapped.cuh"
+#include "proof/kill/mapped.cuh"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 std::size_t bytes_of(const TensorView& tensor) {
@@ -58,4 +58,4 @@ std::string flaw_on_gpu(const Checkpoint& checkpoint, const CheckpointRound& rou
   return StateOf(round, state.step).flaw_in(found);
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

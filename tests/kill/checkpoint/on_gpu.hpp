@@ -6,7 +6,7 @@
 
 #include "kill/checkpoint/shared.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 /// Tensors, of which the first `count` are in GPU memory.
 class TensorsOnGpu {
@@ -28,4 +28,4 @@ class TensorsOnGpu {
 /// Restores the newest state into GPU memory, where it is verified. What is wrong with it; empty: nothing.
 std::string flaw_on_gpu(const Checkpoint& checkpoint, const CheckpointRound& round);
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

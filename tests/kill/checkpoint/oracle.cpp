@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 void CheckpointOracle::expect(bool holds, const std::string& what) {
   if (!holds && wrong_.size() < 20) wrong_.push_back(what);
@@ -28,7 +28,7 @@ void CheckpointOracle::apply(const CheckpointEntry& entry) {
 std::vector<std::string> CheckpointOracle::replay(const CheckpointShared& shared) {
   wrong_.clear();
   pending_.clear();
-  for (std::uint32_t i = 0; i < shared.begun.load(); ++i) {
+  for (std::uint32_t i = 0; i < shared.calls.begun.load(); ++i) {
     const CheckpointEntry& entry = shared.entries[i];
     if (entry.acknowledged == 0) {
       pending_.push_back(entry);
@@ -106,4 +106,4 @@ std::vector<std::string> CheckpointOracle::verify(const CheckpointFound& found, 
   return wrong_;
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

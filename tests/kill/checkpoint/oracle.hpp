@@ -8,7 +8,7 @@
 #include "holdfast/pool.hpp"
 #include "kill/checkpoint/shared.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 /// What the oracle counted.
 struct CheckpointCounts {
@@ -45,4 +45,4 @@ class CheckpointOracle {
   std::vector<std::string> wrong_;
 };
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -1,14 +1,14 @@
 // shared.hpp: what the children of the subject checkpoint share with its oracle: what to do, a journal, and what was found.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "holdfast/checkpoint.hpp"
+#include "proof/kill/calls.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 inline constexpr unsigned kCheckpointEntries = 4096;
 inline constexpr const char* kCheckpointName = "model";
@@ -69,14 +69,9 @@ struct CheckpointFound {
 
 struct CheckpointShared {
   CheckpointRound round;
-  std::uint32_t stop_at;  ///< a Failpoint, armed while a call of the kind `stop_in` runs
-  CheckpointCall stop_in;
-  std::uint32_t stop_from;  ///< from this call on
+  CallState calls;
   CheckpointFound found;
-  std::atomic<std::uint32_t> inside;  ///< 1 while a call runs
-  std::atomic<std::uint32_t> full;    ///< the journal has no room; the writer waits for its end
-  std::atomic<std::uint32_t> begun;   ///< calls; an entry counts from then on
   CheckpointEntry entries[kCheckpointEntries];
 };
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -2,9 +2,9 @@
 #include <cstring>
 
 #include "kill/checkpoint/shared.hpp"
-#include "support/random.hpp"
+#include "proof/random.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 CheckpointRound make_checkpoint_round(std::uint64_t seed, bool gpu) {
   Random random(mix(seed, 0x636b));
@@ -38,4 +38,4 @@ std::string StateOf::flaw_in(const SavedState& saved) const {
   return {};
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

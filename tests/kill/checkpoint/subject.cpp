@@ -1,5 +1,5 @@
 // subject.cpp: the subject checkpoint: a pool with one, made, replaced, and saved into with several saves in flight.
-#include "kill/subject.hpp"
+#include "proof/kill/registry.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,7 +8,7 @@
 #include "holdfast/pool.hpp"
 #include "kill/checkpoint/oracle.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 static_assert(kCheckpointCalls <= kMostKinds);
@@ -32,41 +32,23 @@ constexpr Stop kSaveStops[] = {
     stop(Failpoint::state_switched, CheckpointCall::save, 2),
 };
 
-class CheckpointSubject : public Subject {
+class CheckpointSubject : public SubjectOfCalls {
  public:
-  using Subject::Subject;
+  CheckpointSubject(const Options& options, Shared& shared)
+      : SubjectOfCalls(options, shared, shared.part<CheckpointShared>().calls, kCheckpointCallNames, kSaveStops) {}
 
-  const char* name() const override { return "checkpoint"; }
-  std::span<const char* const> kinds() const override { return kCheckpointCallNames; }
   std::uint64_t begin_pool(std::uint64_t seed, bool, Random& random) override {
     round_ = make_checkpoint_round(seed, options_.on_gpu());
     oracle_.emplace(round_, counted_);
     return 6 + random.below(14);
-  }
-  void end_pool() override {}
-  std::vector<Stop> stops(bool exists) const override {
-    std::vector<Stop> stops;
-    for (const Stop& stop : kSaveStops) {
-      if (!exists || stop.kind != static_cast<unsigned>(CheckpointCall::making)) stops.push_back(stop);
-    }
-    return stops;
   }
   /// A copy that was filled, and not switched to, is withdrawn by the recovery.
   RecoveryFailpoints mended_at(Failpoint at) const override {
     return at == Failpoint::state_filled ? list({Failpoint::state_withdrawn}) : RecoveryFailpoints{};
   }
   void begin_life(const Stop& stop, Random& random) override {
-    CheckpointShared& ours = shared_.checkpoint;
-    ours.round = round_;
-    ours.stop_in = static_cast<CheckpointCall>(stop.kind);
-    ours.stop_from = static_cast<std::uint32_t>(1 + random.below(12));
-    ours.stop_at = 0;
-    if (stop.at == Failpoint::none) ours.stop_in = CheckpointCall::none;
-    if (stop.at != Failpoint::none && ours.stop_in != CheckpointCall::making) {
-      ours.stop_at = static_cast<std::uint32_t>(stop.at);
-      shared_.failpoints.armed = 0;  // the writer arms it, in calls of that kind
-    }
-    ours.inside = ours.full = ours.begun = 0;
+    SubjectOfCalls::begin_life(stop, random);
+    ours_.round = round_;
   }
 
   Pace pace() const override {
@@ -76,32 +58,22 @@ class CheckpointSubject : public Subject {
             .call_bits = 20,
             .patience_us = slow ? 5'000'000u : 1'000'000u};
   }
-  bool is_inside() const override { return shared_.checkpoint.inside.load(std::memory_order_acquire) != 0; }
-  bool is_full() const override { return shared_.checkpoint.full.load(std::memory_order_acquire) != 0; }
 
   std::vector<std::string> replay(bool) override {
-    std::vector<std::string> wrong = oracle_->replay(shared_.checkpoint);
-    kind_ = shared_.writing.load() == 2 ? oracle_->pending() : CheckpointCall::making;
+    std::vector<std::string> wrong = oracle_->replay(ours_);
+    ended_in(static_cast<std::uint32_t>(oracle_->pending()));
     return wrong;
   }
-  void forget_found() override {
-    std::memset(static_cast<void*>(&shared_.checkpoint.found), 0, sizeof(CheckpointFound));
-  }
+  void forget_found() override { std::memset(static_cast<void*>(&ours_.found), 0, sizeof(CheckpointFound)); }
   std::vector<std::string> verify() override {
-    return oracle_->verify(shared_.checkpoint.found, shared_.recovered.check_errors, inspect(shared_.path));
+    return oracle_->verify(ours_.found, shared_.recovered.check_errors, inspect(shared_.path));
   }
-  unsigned kind() const override { return static_cast<unsigned>(kind_); }
   std::string about() const override { return std::to_string(round_.copies) + " copies"; }
 
   /// Of 400 kills some stop at each failpoint in each call that passes it; and of unacknowledged saves some are found, some not.
   std::string lacking(const Counts& counts, std::uint64_t planned) const override {
     if (options_.stops == 0 || planned < 400) return "";
-    std::string lines;
-    for (const Stop& stop : kSaveStops) {
-      if (counts.at[static_cast<unsigned>(stop.at)].kills[stop.kind] != 0) continue;
-      lines +=
-          std::string("no writer stopped at ") + name_of(stop.at) + " in " + kCheckpointCallNames[stop.kind] + "\n";
-    }
+    std::string lines = never_stopped(counts);
     constexpr auto kSave = static_cast<unsigned>(CheckpointCall::save);
     return lines + few("unacknowledged saves were kept", counted_.kept[kSave], 5) +
            few("unacknowledged saves were lost", counted_.lost[kSave], 5);
@@ -120,17 +92,18 @@ class CheckpointSubject : public Subject {
     results.add("pending_creations_lost", counted_.lost[kCreate]);
   }
 
+ protected:
+  std::uint64_t first_stop(Random& random) const override { return 1 + random.below(12); }
+
  private:
+  CheckpointShared& ours_ = shared_.part<CheckpointShared>();
   CheckpointRound round_{};
   std::optional<CheckpointOracle> oracle_;
   CheckpointCounts counted_;
-  CheckpointCall kind_ = CheckpointCall::none;
 };
+
+const RegisterSubject<CheckpointSubject, CheckpointShared> checkpoint_subject{{.name = "checkpoint", .share = 50}};
 
 }  // namespace
 
-std::unique_ptr<Subject> make_checkpoint_subject(const Options& options, Shared& shared) {
-  return std::make_unique<CheckpointSubject>(options, shared);
-}
-
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -1,5 +1,6 @@
 // children.cpp: the writer and the recovering child of the subject log. They use the public API only.
-#include "kill/children.hpp"
+#include "kill/log/shared.hpp"
+#include "proof/kill/registry.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,9 +10,9 @@
 #include "holdfast/region.hpp"
 #include "holdfast/transaction.hpp"
 #include "kill/log/in_kernel.hpp"
-#include "support/random.hpp"
+#include "proof/random.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 std::uint32_t number_in(const Pool& pool, std::uint32_t object) {
@@ -58,7 +59,8 @@ struct LogObjects {
 
 class LogWriter : public Writer {
  public:
-  explicit LogWriter(Shared& shared) : shared_(shared), ours_(shared.log), round_(shared.log.round) {}
+  explicit LogWriter(Shared& shared)
+      : shared_(shared), ours_(shared.part<LogShared>()), round_(shared.part<LogShared>().round) {}
 
   /// Creates what is not there, in order.
   void open() override {
@@ -85,20 +87,14 @@ class LogWriter : public Writer {
 
   void call(unsigned) override {
     Random random(mix(round_.seed, shared_.life));
-    while (ours_.begun.load() < kLogEntries) {
-      const bool stops = ours_.stop_at != 0 && ours_.begun.load() >= ours_.stop_from;
-      const LogCall kind = stops && random.chance(50) ? ours_.stop_in : choose(random);
-      const bool armed = stops && ours_.stop_in == kind;
-      if (armed) arm(ours_.stop_at);
-      make(kind, random);
-      if (armed) arm(0);
+    while (ours_.calls.begun.load() < kLogEntries) {
+      const bool stops = ours_.calls.stops() && random.chance(50);
+      make(stops ? static_cast<LogCall>(ours_.calls.stop_in) : choose(random), random);
     }
-    ours_.full.store(1, std::memory_order_release);
+    ours_.calls.full.store(1, std::memory_order_release);
   }
 
  private:
-  void arm(std::uint32_t at) { std::atomic_ref(shared_.failpoints.armed).store(at, std::memory_order_release); }
-
   static LogCall choose(Random& random) {
     const auto what = random.below(1000);
     if (what < 450) return LogCall::insert;
@@ -109,7 +105,7 @@ class LogWriter : public Writer {
   }
 
   void make(LogCall kind, Random& random) {
-    const std::uint32_t at = ours_.begun.load();
+    const std::uint32_t at = ours_.calls.begun.load();
     LogEntry& entry = ours_.entries[at];
     const auto log = static_cast<std::uint32_t>(random.below(2));
     const auto place = static_cast<std::uint32_t>(random.below(round_.logs[log].places()));
@@ -117,11 +113,11 @@ class LogWriter : public Writer {
     const LogValue value = value_of(round_, log, entry.id);
     const std::vector<LogUpdate> updates =
         kind == LogCall::transaction ? updates_of(round_, entry.id) : std::vector<LogUpdate>();
-    ours_.begun.store(at + 1, std::memory_order_release);
-    ours_.inside.store(1, std::memory_order_release);
-    const LogStatus status = carry_out(entry, value, updates);
-    std::atomic_ref(entry.acknowledged).store(1 + static_cast<std::uint32_t>(status), std::memory_order_release);
-    ours_.inside.store(0, std::memory_order_release);
+    ours_.calls.begun.store(at + 1, std::memory_order_release);
+    ours_.calls.run(shared_, static_cast<std::uint32_t>(kind), [&] {
+      const LogStatus status = carry_out(entry, value, updates);
+      std::atomic_ref(entry.acknowledged).store(1 + static_cast<std::uint32_t>(status), std::memory_order_release);
+    });
   }
 
   /// Most calls on a GPU. The others are the CPU's, which the next kernel has to see.
@@ -189,8 +185,8 @@ class LogReader : public Reader {
   void open() override {
     its_.emplace();
     its_->pool.emplace(Pool::open(shared_.path));
-    its_->open(shared_.log.round, std::strcmp(shared_.recovery_device, "cpu") != 0);
-    LogFound& found = shared_.log.found;
+    its_->open(shared_.part<LogShared>().round, std::strcmp(shared_.recovery_device, "cpu") != 0);
+    LogFound& found = shared_.part<LogShared>().found;
     found.undone = its_->recover() ? 1 : 0;
     found.undone_again = its_->recover() ? 1 : 0;
     std::string errors;
@@ -199,7 +195,7 @@ class LogReader : public Reader {
   }
 
   void look() override {
-    LogFound& found = shared_.log.found;
+    LogFound& found = shared_.part<LogShared>().found;
     found.objects = static_cast<std::uint32_t>(its_->pool->objects().size());
     for (std::uint32_t log = 0; log < 2; ++log) {
       if (its_->logs[log]) look(log, found.logs[log]);
@@ -237,7 +233,7 @@ class LogReader : public Reader {
     const Log& log = *its_->logs[number];
     std::uint32_t words[kMostLogWords] = {};
     if (log.read(place, words, 4, back) != LogStatus::ok) return 0;
-    const LogValue value = value_of(shared_.log.round, number, words[0]);
+    const LogValue value = value_of(shared_.part<LogShared>().round, number, words[0]);
     if (log.read(place, words, std::size_t{value.count} * 4, back) != LogStatus::ok) return 0;
     return std::equal(words, words + value.count, value.words) ? words[0] : 0;
   }
@@ -246,9 +242,8 @@ class LogReader : public Reader {
   std::optional<LogObjects> its_;
 };
 
+const RegisterChildren<LogWriter, LogReader> log_children{"log"};
+
 }  // namespace
 
-std::unique_ptr<Writer> make_log_writer(Shared& shared) { return std::make_unique<LogWriter>(shared); }
-std::unique_ptr<Reader> make_log_reader(Shared& shared) { return std::make_unique<LogReader>(shared); }
-
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "holdfast/log.cuh"
-#include "kill/mapped.cuh"
+#include "proof/kill/mapped.cuh"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 template <std::uint32_t kWords>
@@ -90,4 +90,4 @@ LogStatus update_in_kernel(Transaction& batch, std::uint32_t threads, const std:
   return all.status;
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -7,7 +7,7 @@
 #include "holdfast/transaction.hpp"
 #include "kill/log/shared.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 /// `insert`, `remove` or `clear` at a place, by a thread of a kernel.
 LogStatus call_in_kernel(Log& log, LogCall call, std::uint32_t place, const LogValue& value);
@@ -15,4 +15,4 @@ LogStatus call_in_kernel(Log& log, LogCall call, std::uint32_t place, const LogV
 /// The updates of a transaction, those of each place by the thread that has it, all threads at once. `ok`, or the last other status.
 LogStatus update_in_kernel(Transaction& batch, std::uint32_t threads, const std::vector<LogUpdate>& updates);
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

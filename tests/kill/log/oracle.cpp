@@ -5,7 +5,7 @@
 
 #include "holdfast/log_status.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 LogOracle::LogOracle(const LogRound& round, LogCounts& counts)
     : round_(round), counts_(counts), region_(round.region_words()) {
@@ -54,7 +54,7 @@ std::vector<std::string> LogOracle::replay(const LogShared& shared) {
     expect(its.number == 0 || its.number == shared.numbers[log], std::string(kLogObjectNames[log]) + " was replaced");
     its.number = shared.numbers[log];
   }
-  for (std::uint32_t i = 0; i < shared.begun.load(); ++i) {
+  for (std::uint32_t i = 0; i < shared.calls.begun.load(); ++i) {
     const LogEntry& entry = shared.entries[i];
     expect(!has_pending_, "a call began before the one before it was acknowledged");
     if (entry.acknowledged == 0) {
@@ -163,4 +163,4 @@ std::vector<std::string> LogOracle::verify(const LogFound& found, const char* ch
   return wrong_;
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

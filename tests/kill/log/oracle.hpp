@@ -8,7 +8,7 @@
 #include "holdfast/pool.hpp"
 #include "kill/log/shared.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 /// What the oracle counted.
 struct LogCounts {
@@ -54,4 +54,4 @@ class LogOracle {
   std::vector<std::string> wrong_;
 };
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -3,9 +3,9 @@
 #include <bit>
 
 #include "kill/log/shared.hpp"
-#include "support/random.hpp"
+#include "proof/random.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 std::uint32_t upto(Random& random, std::uint32_t most) { return static_cast<std::uint32_t>(1 + random.below(most)); }
@@ -63,4 +63,4 @@ std::vector<LogUpdate> updates_of(const LogRound& round, std::uint32_t id) {
 
 bool gives_up(const LogRound& round, std::uint32_t id) { return mix(round.seed, ~std::uint64_t{id}) % 100 < 20; }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

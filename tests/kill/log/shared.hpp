@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace holdfast::test::kill {
+#include "proof/kill/calls.hpp"
+
+namespace holdfast::proof::kill {
 
 inline constexpr std::uint32_t kLogEntries = 60'000;  ///< of a journal
 inline constexpr std::uint32_t kMostLogPlaces = 128;
@@ -87,16 +89,11 @@ struct LogFound {
 
 struct LogShared {
   LogRound round;
-  std::uint32_t stop_at;  ///< a Failpoint, armed while a call of the kind `stop_in` runs
-  LogCall stop_in;
-  std::uint32_t stop_from;  ///< from this call on
+  CallState calls;
   LogFound found;
-  std::atomic<std::uint32_t> made;    ///< objects whose creation has returned in this life, or that were there
-  std::uint32_t numbers[2];           ///< of the two logs, when the writer has opened or made them
-  std::atomic<std::uint32_t> inside;  ///< 1 while a call runs
-  std::atomic<std::uint32_t> full;    ///< the journal has no room; the writer waits for its end
-  std::atomic<std::uint32_t> begun;   ///< calls; an entry counts from then on
+  std::atomic<std::uint32_t> made;  ///< objects whose creation has returned in this life, or that were there
+  std::uint32_t numbers[2];         ///< of the two logs, when the writer has opened or made them
   LogEntry entries[kLogEntries];
 };
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

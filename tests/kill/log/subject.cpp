@@ -1,5 +1,5 @@
 // subject.cpp: the subject log: a pool with a hierarchical and a conventional log, and a region that transactions update.
-#include "kill/subject.hpp"
+#include "proof/kill/registry.hpp"
 
 #include <cstring>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "holdfast/pool.hpp"
 #include "kill/log/oracle.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 static_assert(kLogCalls <= kMostKinds);
@@ -39,24 +39,15 @@ constexpr Stop kLogStops[] = {
     stop(Failpoint::batch_undone, LogCall::transaction),
 };
 
-class LogSubject : public Subject {
+class LogSubject : public SubjectOfCalls {
  public:
-  using Subject::Subject;
+  LogSubject(const Options& options, Shared& shared)
+      : SubjectOfCalls(options, shared, shared.part<LogShared>().calls, kLogCallNames, kLogStops) {}
 
-  const char* name() const override { return "log"; }
-  std::span<const char* const> kinds() const override { return kLogCallNames; }
   std::uint64_t begin_pool(std::uint64_t seed, bool, Random& random) override {
     round_ = make_log_round(seed, options_.on_gpu());
     oracle_.emplace(round_, counted_);
     return 6 + random.below(14);
-  }
-  void end_pool() override {}
-  std::vector<Stop> stops(bool exists) const override {
-    std::vector<Stop> stops;
-    for (const Stop& stop : kLogStops) {
-      if (!exists || stop.kind != static_cast<unsigned>(LogCall::making)) stops.push_back(stop);
-    }
-    return stops;
   }
   /// A recovery undoes updates, takes their entries away, and clears the flag.
   RecoveryFailpoints mended_at(Failpoint at) const override {
@@ -71,16 +62,9 @@ class LogSubject : public Subject {
     }
   }
   void begin_life(const Stop& stop, Random& random) override {
-    LogShared& ours = shared_.log;
-    ours.round = round_;
-    ours.stop_in = stop.at == Failpoint::none ? LogCall::none : static_cast<LogCall>(stop.kind);
-    ours.stop_from = static_cast<std::uint32_t>(1 + random.below(random.chance(50) ? 100 : 2'000));
-    ours.stop_at = 0;
-    if (stop.at != Failpoint::none && ours.stop_in != LogCall::making) {
-      ours.stop_at = static_cast<std::uint32_t>(stop.at);
-      shared_.failpoints.armed = 0;  // the writer arms it, in calls of that kind
-    }
-    ours.made = ours.inside = ours.full = ours.begun = 0;
+    SubjectOfCalls::begin_life(stop, random);
+    ours_.round = round_;
+    ours_.made = 0;
   }
 
   Pace pace() const override {
@@ -90,34 +74,27 @@ class LogSubject : public Subject {
             .call_bits = slow ? 16u : 13u,
             .patience_us = slow ? 5'000'000u : 1'000'000u};
   }
-  bool is_inside() const override { return shared_.log.inside.load(std::memory_order_acquire) != 0; }
-  bool is_full() const override { return shared_.log.full.load(std::memory_order_acquire) != 0; }
 
   std::vector<std::string> replay(bool) override {
-    std::vector<std::string> wrong = oracle_->replay(shared_.log);
-    kind_ = shared_.writing.load() == 2 ? oracle_->pending() : LogCall::making;
+    std::vector<std::string> wrong = oracle_->replay(ours_);
+    ended_in(static_cast<std::uint32_t>(oracle_->pending()));
     return wrong;
   }
-  void forget_found() override { std::memset(static_cast<void*>(&shared_.log.found), 0, sizeof(LogFound)); }
+  void forget_found() override { std::memset(static_cast<void*>(&ours_.found), 0, sizeof(LogFound)); }
   std::vector<std::string> verify() override {
-    return oracle_->verify(shared_.log.found, shared_.recovered.check_errors, inspect(shared_.path));
+    return oracle_->verify(ours_.found, shared_.recovered.check_errors, inspect(shared_.path));
   }
-  unsigned kind() const override { return static_cast<unsigned>(kind_); }
   std::string about() const override {
     return std::to_string(round_.logs[kHierarchical].places()) + " threads, " +
            std::to_string(round_.logs[kConventional].places()) + " partitions, " +
            std::to_string(round_.region_words()) + " words" + (round_.flush ? ", flushed" : "") + ", killed in " +
-           kLogCallNames[static_cast<unsigned>(kind_)];
+           kind_name();
   }
 
   /// Of 400 kills some stop at each failpoint in each call that passes it; and of unacknowledged calls some are found, some not.
   std::string lacking(const Counts& counts, std::uint64_t planned) const override {
     if (options_.stops == 0 || planned < 400) return "";
-    std::string lines;
-    for (const Stop& stop : kLogStops) {
-      if (counts.at[static_cast<unsigned>(stop.at)].kills[stop.kind] != 0) continue;
-      lines += std::string("no writer stopped at ") + name_of(stop.at) + " in " + kLogCallNames[stop.kind] + "\n";
-    }
+    std::string lines = never_stopped(counts);
     for (const LogCall call : {LogCall::insert, LogCall::transaction}) {
       const auto kind = static_cast<unsigned>(call);
       const std::string what = std::string("unacknowledged calls of ") + kLogCallNames[kind];
@@ -142,17 +119,18 @@ class LogSubject : public Subject {
     results.add("regions_verified", counted_.regions);
   }
 
+ protected:
+  std::uint64_t first_stop(Random& random) const override { return 1 + random.below(random.chance(50) ? 100 : 2'000); }
+
  private:
+  LogShared& ours_ = shared_.part<LogShared>();
   LogRound round_{};
   std::optional<LogOracle> oracle_;
   LogCounts counted_;
-  LogCall kind_ = LogCall::none;
 };
+
+const RegisterSubject<LogSubject, LogShared> log_subject{{.name = "log", .share = 50}};
 
 }  // namespace
 
-std::unique_ptr<Subject> make_log_subject(const Options& options, Shared& shared) {
-  return std::make_unique<LogSubject>(options, shared);
-}
-
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -12,17 +12,21 @@
 #include <utility>
 #include <vector>
 
-#include "kill/children.hpp"
+#include "kill/pool/shared.hpp"
+#include "proof/kill/registry.hpp"
+#include "proof/random.hpp"
 #include "support/numbers.hpp"
-#include "support/random.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
+
+using namespace test;
+
 namespace {
 
 constexpr std::uint64_t kMostSlots = 4096;  ///< of a table that is made to grow
 
 CreateOptions create_options(const Shared& shared, const Shape& shape) {
-  const PoolRound& round = shared.pool.round;
+  const PoolRound& round = shared.part<PoolShared>().round;
   CreateOptions options;
   options.shape.key_bytes = shape.key_bytes;
   options.shape.value_bytes = shape.value_bytes;
@@ -35,7 +39,7 @@ CreateOptions create_options(const Shared& shared, const Shape& shape) {
 }
 
 NumberedTable open_table(const Shared& shared, Pool& pool, const std::string& name, const char* device) {
-  const PoolRound& round = shared.pool.round;
+  const PoolRound& round = shared.part<PoolShared>().round;
   OpenOptions options;
   options.runtime.device = device;
   options.runtime.threads = round.table_threads;
@@ -50,7 +54,11 @@ NumberedTable open_table(const Shared& shared, Pool& pool, const std::string& na
 class Caller {
  public:
   Caller(Shared& shared, Pool& pool, unsigned thread)
-      : shared_(shared), ours_(shared.pool), pool_(pool), thread_(thread), journal_(ours_.journal[thread]) {
+      : shared_(shared),
+        ours_(shared.part<PoolShared>()),
+        pool_(pool),
+        thread_(thread),
+        journal_(ours_.journal[thread]) {
     for (const ObjectInfo& object : pool.objects()) {
       for (std::uint32_t name = thread; name < ours_.round.names; name += ours_.round.threads) {
         if (object_name(name) == object.name) tables_.try_emplace(name);
@@ -217,7 +225,7 @@ class PoolWriter : public Writer {
     pool_.emplace(shared_.create != 0 ? Pool::create(shared_.path) : Pool::open(shared_.path));
     for (unsigned thread = 0; thread < threads(); ++thread) callers_.emplace_back(shared_, *pool_, thread);
   }
-  unsigned threads() const override { return shared_.pool.round.threads; }
+  unsigned threads() const override { return shared_.part<PoolShared>().round.threads; }
   void call(unsigned thread) override { callers_[thread].call_until_full(); }
 
  private:
@@ -254,16 +262,16 @@ class PoolReader : public Reader {
   void open() override {
     tables_.clear();
     pool_.emplace(Pool::open(shared_.path));
-    if (shared_.pool.check_first != 0) check();
+    if (shared_.part<PoolShared>().check_first != 0) check();
     for (const ObjectInfo& object : pool_->objects()) {
       if (!object.damage.empty()) continue;
       tables_.emplace(object.name, open_table(shared_, *pool_, object.name, shared_.recovery_device));
     }
-    if (shared_.pool.check_first == 0) check();
+    if (shared_.part<PoolShared>().check_first == 0) check();
   }
 
   void look() override {
-    PoolFound& found = shared_.pool.found;
+    PoolFound& found = shared_.part<PoolShared>().found;
     look(found);
     if (shared_.again_ms != 0) {
       usleep(shared_.again_ms * 1000);
@@ -281,7 +289,7 @@ class PoolReader : public Reader {
  private:
   void check() {
     const CheckReport report = pool_->check();
-    shared_.pool.found.check_items = report.items;
+    shared_.part<PoolShared>().found.check_items = report.items;
     shared_.recovered.repaired = report.repaired_slots;
     shared_.recovered.moved = report.finished_moves;
     shared_.recovered.rehashed = report.rehashed;
@@ -308,9 +316,8 @@ class PoolReader : public Reader {
   std::map<std::string, NumberedTable> tables_;
 };
 
+const RegisterChildren<PoolWriter, PoolReader> pool_children{"pool"};
+
 }  // namespace
 
-std::unique_ptr<Writer> make_pool_writer(Shared& shared) { return std::make_unique<PoolWriter>(shared); }
-std::unique_ptr<Reader> make_pool_reader(Shared& shared) { return std::make_unique<PoolReader>(shared); }
-
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kill/shared.hpp"
+#include "proof/kill/shared.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 /// Where nothing but its header and these extents is in a file, it ends so.
@@ -261,4 +261,4 @@ std::vector<std::string> PoolOracle::verify(const PoolShared& shared, const char
   return wrong_;
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -10,7 +10,7 @@
 #include "holdfast/pool.hpp"
 #include "kill/pool/shared.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 /// What the oracle counted.
 struct PoolCounts {
@@ -68,4 +68,4 @@ class PoolOracle {
   std::vector<std::string> wrong_;
 };
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

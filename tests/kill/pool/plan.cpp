@@ -5,9 +5,9 @@
 #include <array>
 #include <cstring>
 
-#include "support/random.hpp"
+#include "proof/random.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 PoolRound make_pool_round(std::uint64_t seed) {
   Random random(mix(seed, 0x706f));
@@ -64,4 +64,4 @@ std::string item_value(std::uint64_t version, std::uint32_t width) {
   return bytes;
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

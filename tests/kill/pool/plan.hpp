@@ -7,7 +7,7 @@
 
 #include "holdfast/table.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 inline constexpr unsigned kMostNames = 16;  ///< that objects of one pool have
 inline constexpr unsigned kItems = 40;      ///< different keys of one table, at most
@@ -57,4 +57,4 @@ struct ItemChange {
 std::vector<ItemChange> changes_of(std::uint64_t seed);
 std::string item_value(std::uint64_t version, std::uint32_t width);
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -7,7 +7,7 @@
 
 #include "kill/pool/plan.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 inline constexpr unsigned kPoolEntries = 4096;
 inline constexpr unsigned kMostFound = kMostNames + 4;  ///< objects: more than there may be
@@ -61,4 +61,4 @@ struct PoolShared {
   PoolJournal journal[kPoolThreads];
 };
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -6,9 +6,9 @@
 
 #include "holdfast/pool.hpp"
 #include "kill/pool/oracle.hpp"
-#include "kill/subject.hpp"
+#include "proof/kill/registry.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 static_assert(kPoolCalls <= kMostKinds);
@@ -47,12 +47,11 @@ class PoolSubject : public Subject {
  public:
   using Subject::Subject;
 
-  const char* name() const override { return "pool"; }
   std::span<const char* const> kinds() const override { return kPoolCallNames; }
   std::uint64_t begin_pool(std::uint64_t seed, bool, Random& random) override {
     round_ = make_pool_round(seed);
     oracle_.emplace(round_, counted_);
-    shared_.pool.peak = 0;
+    ours_.peak = 0;
     return 6 + random.below(14);
   }
   void end_pool() override {}
@@ -68,23 +67,23 @@ class PoolSubject : public Subject {
             .patience_us = slow ? 5'000'000u : 400'000u};
   }
   bool is_inside() const override {
-    return std::any_of(std::begin(shared_.pool.journal), std::end(shared_.pool.journal),
+    return std::any_of(std::begin(ours_.journal), std::end(ours_.journal),
                        [](const PoolJournal& journal) { return journal.inside.load(std::memory_order_acquire) != 0; });
   }
   bool is_full() const override {
-    return std::all_of(shared_.pool.journal, shared_.pool.journal + round_.threads,
+    return std::all_of(ours_.journal, ours_.journal + round_.threads,
                        [](const PoolJournal& journal) { return journal.full.load(std::memory_order_acquire) != 0; });
   }
 
   std::vector<std::string> replay(bool) override {
     was_made_ = shared_.writing.load() == 2;
-    std::vector<std::string> wrong = oracle_->replay(shared_.pool);
+    std::vector<std::string> wrong = oracle_->replay(ours_);
     kind_ = was_made_ ? oracle_->pending() : PoolCall::making;
     return wrong;
   }
-  void forget_found() override { std::memset(static_cast<void*>(&shared_.pool.found), 0, sizeof(PoolFound)); }
+  void forget_found() override { std::memset(static_cast<void*>(&ours_.found), 0, sizeof(PoolFound)); }
   std::vector<std::string> verify() override {
-    return oracle_->verify(shared_.pool, shared_.recovered.check_errors, inspect(shared_.path));
+    return oracle_->verify(ours_, shared_.recovered.check_errors, inspect(shared_.path));
   }
   unsigned kind() const override { return static_cast<unsigned>(kind_); }
   std::string about() const override {
@@ -95,6 +94,7 @@ class PoolSubject : public Subject {
   void add_to(Results& results) const override;
 
  private:
+  PoolShared& ours_ = shared_.part<PoolShared>();
   PoolRound round_{};
   std::optional<PoolOracle> oracle_;
   PoolCounts counted_;
@@ -122,18 +122,17 @@ RecoveryFailpoints PoolSubject::mended_at(Failpoint at) const {
 }
 
 void PoolSubject::begin_life(const Stop& stop, Random& random) {
-  PoolShared& ours = shared_.pool;
-  ours.round = round_;
-  ours.check_first = random.chance(50) ? 1 : 0;
-  ours.often = static_cast<PoolCall>(stop.kind);
-  ours.often_from = static_cast<std::uint32_t>(1 + random.below(12));
-  ours.stop_at = 0;
-  if (stop.at == Failpoint::none) ours.often = PoolCall::none;
-  if (stop.at != Failpoint::none && ours.often != PoolCall::making) {
-    ours.stop_at = static_cast<std::uint32_t>(stop.at);
+  ours_.round = round_;
+  ours_.check_first = random.chance(50) ? 1 : 0;
+  ours_.often = static_cast<PoolCall>(stop.kind);
+  ours_.often_from = static_cast<std::uint32_t>(1 + random.below(12));
+  ours_.stop_at = 0;
+  if (stop.at == Failpoint::none) ours_.often = PoolCall::none;
+  if (stop.at != Failpoint::none && ours_.often != PoolCall::making) {
+    ours_.stop_at = static_cast<std::uint32_t>(stop.at);
     shared_.failpoints.armed = 0;  // the writer arms it, in calls of that kind
   }
-  for (PoolJournal& journal : ours.journal) journal.inside = journal.full = journal.begun = 0;
+  for (PoolJournal& journal : ours_.journal) journal.inside = journal.full = journal.begun = 0;
 }
 
 /// Of 1,000 kills some fall in each call, and stop at each failpoint in each call that passes it, and of 100 on a GPU at each
@@ -184,10 +183,8 @@ void PoolSubject::add_to(Results& results) const {
   results.add("pending_lost_by_kind", lost);
 }
 
+const RegisterSubject<PoolSubject, PoolShared> pool_subject{{.name = "pool"}};
+
 }  // namespace
 
-std::unique_ptr<Subject> make_pool_subject(const Options& options, Shared& shared) {
-  return std::make_unique<PoolSubject>(options, shared);
-}
-
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -1,5 +1,6 @@
 // children.cpp: the writer and the recovering child of the subject table. They use the public API only.
-#include "kill/children.hpp"
+#include "kill/table/shared.hpp"
+#include "proof/kill/registry.hpp"
 
 #include <unistd.h>
 
@@ -12,10 +13,13 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
-#include "kill/in_session.hpp"
+#include "kill/table/in_session.hpp"
 #include "support/numbers.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
+
+using namespace test;
+
 namespace {
 
 /// The host arrays of one call.
@@ -140,7 +144,7 @@ void acknowledge(Entry& entry, const Round& round, const Plan& plan, const Array
 
 /// Now and then. Growth ends where there is room for all keys four times.
 void follow_urge(Shared& shared, NumberedTable& table, std::uint64_t number) {
-  TableShared& ours = shared.table;
+  TableShared& ours = shared.part<TableShared>();
   if (number < ours.urge_from || (number - ours.urge_from) % 8 != 0) return;
   const Call call = ours.urge == Urge::sync ? Call::sync : Call::reserve;
   if (call == Call::reserve && table.slots() >= most_slots(ours.round)) return;
@@ -150,10 +154,10 @@ void follow_urge(Shared& shared, NumberedTable& table, std::uint64_t number) {
 }
 
 void call_until_full(Shared& shared, NumberedTable& table, unsigned thread) {
-  Journal& journal = shared.table.journal[thread];
-  const Round round = shared.table.round;
+  Journal& journal = shared.part<TableShared>().journal[thread];
+  const Round round = shared.part<TableShared>().round;
   for (std::uint64_t number = 1;; ++number) {
-    if (thread == 0 && shared.table.urge != Urge::none) follow_urge(shared, table, number);
+    if (thread == 0 && shared.part<TableShared>().urge != Urge::none) follow_urge(shared, table, number);
     const Plan plan = make_plan(round, shared.life, thread, number);
     Arrays arrays(round, plan);
     const std::size_t n = arrays.keys.size();
@@ -163,13 +167,14 @@ void call_until_full(Shared& shared, NumberedTable& table, unsigned thread) {
     auto& entry = *new (journal.arena + used) Entry{number, 0, static_cast<std::uint32_t>(n), 0};
     journal.used.store(used + bytes, std::memory_order_release);
     journal.number.store(number, std::memory_order_seq_cst);
-    entry.others_number = shared.table.journal[1 - thread].number.load(std::memory_order_seq_cst);
+    entry.others_number = shared.part<TableShared>().journal[1 - thread].number.load(std::memory_order_seq_cst);
     journal.rows.store(static_cast<std::uint32_t>(n), std::memory_order_relaxed);
     journal.inside.store(1, std::memory_order_release);
     call_table(shared, table, plan, arrays);
     journal.inside.store(0, std::memory_order_release);
     acknowledge(entry, round, plan, arrays);
-    if (round.large) shared.table.phased.store(table.stats().work.phased_batches, std::memory_order_release);
+    if (round.large)
+      shared.part<TableShared>().phased.store(table.stats().work.phased_batches, std::memory_order_release);
   }
   journal.full.store(1, std::memory_order_release);
 }
@@ -206,7 +211,7 @@ void look(NumberedTable& table, const Round& round, Found& found) {
 
 /// Reads the snapshot of a writer, if there is one.
 void look_at_snapshot(const Shared& shared, Found& found) try {
-  const Round& round = shared.table.round;
+  const Round& round = shared.part<TableShared>().round;
   if (access(snapshot_of(shared.path).c_str(), F_OK) != 0) return;
   found.snapshot.exists = 1;
   OpenOptions options;
@@ -234,13 +239,15 @@ bool differs_later(NumberedTable& table, const Shared& shared) {
   usleep(shared.again_ms * 1000);
   const auto again = std::make_unique<Found>();
   std::memset(static_cast<void*>(again.get()), 0, sizeof(Found));
-  const Round& round = shared.table.round;
+  const Round& round = shared.part<TableShared>().round;
   look(table, round, *again);
-  return again->size != shared.table.found.size || again->exported != shared.table.found.exported ||
-         std::memcmp(again->scores, shared.table.found.scores,
+  return again->size != shared.part<TableShared>().found.size ||
+         again->exported != shared.part<TableShared>().found.exported ||
+         std::memcmp(again->scores, shared.part<TableShared>().found.scores,
                      sizeof again->scores[0] * (round.scored ? round.keys : 0)) != 0 ||
-         std::memcmp(again->found, shared.table.found.found, round.keys) != 0 ||
-         std::memcmp(again->values, shared.table.found.values, std::size_t{round.keys} * round.value_bytes) != 0;
+         std::memcmp(again->found, shared.part<TableShared>().found.found, round.keys) != 0 ||
+         std::memcmp(again->values, shared.part<TableShared>().found.values,
+                     std::size_t{round.keys} * round.value_bytes) != 0;
 }
 
 void check_table(NumberedTable& table, Found& found, Recovered& recovered) {
@@ -285,7 +292,7 @@ class TableChild {
 
  protected:
   void take(Table table) {
-    const Round& round = shared_.table.round;
+    const Round& round = shared_.part<TableShared>().round;
     table_ = std::make_unique<NumberedTable>(std::move(table), pool_seed(round), round.value_bytes);
   }
 
@@ -297,31 +304,32 @@ class TableWriter : public Writer, private TableChild {
  public:
   using TableChild::TableChild;
   void open() override {
-    const Round& round = shared_.table.round;
+    const Round& round = shared_.part<TableShared>().round;
     take(shared_.create != 0 ? Table::create(shared_.path, create_options(round, shared_.device))
                              : Table::open(shared_.path, open_options(round, shared_.device)));
   }
-  unsigned threads() const override { return shared_.table.round.threads; }
+  unsigned threads() const override { return shared_.part<TableShared>().round.threads; }
   void call(unsigned thread) override { call_until_full(shared_, *table_, thread); }
 };
 
 class TableReader : public Reader, private TableChild {
  public:
   using TableChild::TableChild;
-  void open() override { take(Table::open(shared_.path, open_options(shared_.table.round, shared_.recovery_device))); }
+  void open() override {
+    take(Table::open(shared_.path, open_options(shared_.part<TableShared>().round, shared_.recovery_device)));
+  }
   void look() override {
-    Found& found = shared_.table.found;
+    Found& found = shared_.part<TableShared>().found;
     check_table(*table_, found, shared_.recovered);
-    kill::look(*table_, shared_.table.round, found);
+    kill::look(*table_, shared_.part<TableShared>().round, found);
     look_at_snapshot(shared_, found);
     if (shared_.again_ms != 0) found.again_differs = differs_later(*table_, shared_) ? 1 : 0;
   }
   void close() override { table_->close(); }
 };
 
+const RegisterChildren<TableWriter, TableReader> table_children{"table"};
+
 }  // namespace
 
-std::unique_ptr<Writer> make_table_writer(Shared& shared) { return std::make_unique<TableWriter>(shared); }
-std::unique_ptr<Reader> make_table_reader(Shared& shared) { return std::make_unique<TableReader>(shared); }
-
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 constexpr auto kAll = [](const Round&) { return true; };
@@ -96,4 +96,4 @@ RecoveryFailpoints table_mended_at(Failpoint at) {
   }
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

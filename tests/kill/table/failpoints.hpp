@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "kill/failpoints.hpp"
 #include "kill/table/plan.hpp"
+#include "proof/kill/failpoints.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 struct FailpointFacts {
   Failpoint at;
@@ -20,4 +20,4 @@ struct FailpointFacts {
 const FailpointFacts& facts_of(Failpoint at);
 RecoveryFailpoints table_mended_at(Failpoint at);
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

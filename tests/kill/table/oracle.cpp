@@ -6,10 +6,13 @@
 #include <map>
 #include <unordered_map>
 
-#include "kill/shared.hpp"
+#include "proof/kill/shared.hpp"
 #include "support/model.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
+
+using namespace test;
+
 namespace {
 
 using Value = std::optional<std::string>;
@@ -215,4 +218,4 @@ std::vector<std::string> Oracle::verify(const Found& found, const char* check_er
   return wrong_;
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

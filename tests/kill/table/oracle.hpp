@@ -8,7 +8,7 @@
 
 #include "kill/table/snapshots.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 /// What a key holds.
 struct Held {
@@ -53,4 +53,4 @@ class Oracle {
   std::uint64_t calls_ = 0, operations_ = 0, pending_kept_ = 0, pending_lost_ = 0, reads_bound_ = 0;
 };
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

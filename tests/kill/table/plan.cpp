@@ -7,9 +7,9 @@
 #include <unordered_set>
 
 #include "holdfast/pool.hpp"
-#include "support/random.hpp"
+#include "proof/random.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 /// How likely each operation is, in percent: a table that fills up, one that churns, one that empties.
@@ -189,4 +189,4 @@ std::string combined(const std::string& old, const std::string& given, Combine c
   return made;
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

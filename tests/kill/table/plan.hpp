@@ -7,7 +7,7 @@
 
 #include "holdfast/status.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 inline constexpr unsigned kThreads = 2;
 inline constexpr unsigned kMaxKeys = 1 << 16;
@@ -86,4 +86,4 @@ Plan make_plan(const Round& round, std::uint32_t life, unsigned thread, std::uin
 /// What accumulate makes of two values, as status.hpp states it.
 std::string combined(const std::string& old, const std::string& given, Combine combine, Element element);
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

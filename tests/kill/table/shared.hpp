@@ -7,7 +7,7 @@
 
 #include "kill/table/plan.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 inline constexpr std::size_t kArena = std::size_t{16} << 20;
 
@@ -69,4 +69,4 @@ struct TableShared {
   Journal journal[kThreads];
 };
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 void SnapshotOracle::taken(Content content, bool acknowledged) {
   if (acknowledged) possible_.clear();
@@ -38,4 +38,4 @@ std::vector<std::string> SnapshotOracle::verify(const Round& round, const Found&
   return wrong;
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -8,7 +8,7 @@
 
 #include "kill/table/shared.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 /// Digests of the items of the thread that makes snapshots, by key (item_digest; 0: absent). Of others' items a snapshot has the
 /// old or the new, which is not looked at.
@@ -38,4 +38,4 @@ class SnapshotOracle {
   std::uint64_t verified_ = 0, kept_ = 0, lost_ = 0;
 };
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "holdfast/pool.hpp"
-#include "kill/subject.hpp"
 #include "kill/table/failpoints.hpp"
 #include "kill/table/oracle.hpp"
+#include "proof/kill/registry.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 constexpr std::array<const char*, kKinds> kNamesOfKinds{"in_slots", "in_cells", "wide", "variable", "scored"};
@@ -32,7 +32,6 @@ class TableSubject : public Subject {
  public:
   using Subject::Subject;
 
-  const char* name() const override { return "table"; }
   std::span<const char* const> kinds() const override { return kNamesOfKinds; }
   std::uint64_t begin_pool(std::uint64_t seed, bool stops, Random& random) override;
   void end_pool() override;
@@ -46,7 +45,7 @@ class TableSubject : public Subject {
   void stopped() override { stopped_in_resize_ = round_.theme == Theme::resizes && is_resizing(shared_.path); }
 
   std::vector<std::string> replay(bool stopped) override;
-  void forget_found() override { std::memset(static_cast<void*>(&shared_.table.found), 0, offsetof(Found, contained)); }
+  void forget_found() override { std::memset(static_cast<void*>(&ours_.found), 0, offsetof(Found, contained)); }
   std::vector<std::string> verify() override;
   unsigned kind() const override { return static_cast<unsigned>(kind_of(round_)); }
   bool has_more() const override;
@@ -56,6 +55,7 @@ class TableSubject : public Subject {
   void add_to(Results& results) const override;
 
  private:
+  TableShared& ours_ = shared_.part<TableShared>();
   Theme next_theme() const;
   Kind next_kind(Theme theme) const;
   std::uint64_t lives_of(Random& random) const;
@@ -149,14 +149,13 @@ std::vector<Stop> TableSubject::stops(bool exists) const {
 }
 
 void TableSubject::begin_life(const Stop& stop, Random& random) {
-  TableShared& ours = shared_.table;
-  ours.round = round_;
-  ours.phased = 0;
-  ours.urged = 0;
+  ours_.round = round_;
+  ours_.phased = 0;
+  ours_.urged = 0;
   const bool stops = stop.at != Failpoint::none;
-  ours.urge = stops ? urge_to(stop.at, round_.theme) : Urge::none;
-  if (stops) ours.urge_from = static_cast<std::uint32_t>(1 + random.below(6));
-  for (Journal& journal : ours.journal) {
+  ours_.urge = stops ? urge_to(stop.at, round_.theme) : Urge::none;
+  if (stops) ours_.urge_from = static_cast<std::uint32_t>(1 + random.below(6));
+  for (Journal& journal : ours_.journal) {
     journal.inside = journal.full = 0;
     journal.number = journal.used = 0;
     journal.rows = 0;
@@ -176,20 +175,20 @@ Pace TableSubject::pace() const {
 }
 
 bool TableSubject::is_inside(std::uint32_t rows) const {
-  return std::any_of(std::begin(shared_.table.journal), std::end(shared_.table.journal), [&](const Journal& journal) {
+  return std::any_of(std::begin(ours_.journal), std::end(ours_.journal), [&](const Journal& journal) {
     return journal.inside.load(std::memory_order_acquire) != 0 && journal.rows.load() >= rows;
   });
 }
 
 bool TableSubject::is_full() const {
-  return std::all_of(shared_.table.journal, shared_.table.journal + round_.threads,
+  return std::all_of(ours_.journal, ours_.journal + round_.threads,
                      [](const Journal& journal) { return journal.full.load(std::memory_order_acquire) != 0; });
 }
 
 void TableSubject::count_calls() {
-  ++inside_[shared_.table.urged.load(std::memory_order_acquire)];
+  ++inside_[ours_.urged.load(std::memory_order_acquire)];
   for (unsigned thread = 0; thread < round_.threads; ++thread) {
-    const Journal& journal = shared_.table.journal[thread];
+    const Journal& journal = ours_.journal[thread];
     if (journal.inside.load(std::memory_order_acquire) == 0) continue;
     const Plan plan = make_plan(round_, shared_.life, thread, journal.number.load(std::memory_order_acquire));
     ++inside_[static_cast<unsigned>(plan.call)];
@@ -199,12 +198,12 @@ void TableSubject::count_calls() {
 std::vector<std::string> TableSubject::replay(bool stopped) {
   count_calls();
   inside_large_ += is_inside(kLargeBatch) && !stopped ? 1 : 0;
-  phased_ += shared_.table.phased.load(std::memory_order_acquire);
-  return oracle_->replay(shared_.table, shared_.life);
+  phased_ += ours_.phased.load(std::memory_order_acquire);
+  return oracle_->replay(ours_, shared_.life);
 }
 
 std::vector<std::string> TableSubject::verify() {
-  const Found& found = shared_.table.found;
+  const Found& found = ours_.found;
   continued_ += stopped_in_resize_ ? 1 : 0;
   largest_ = std::max(largest_, found.size);
   keys_verified_ += round_.keys;
@@ -222,7 +221,7 @@ std::vector<std::string> TableSubject::verify() {
 
 /// Where there is room for all, nothing moves and nothing grows any more.
 bool TableSubject::has_more() const {
-  const std::uint64_t slots = shared_.table.found.slots;
+  const std::uint64_t slots = ours_.found.slots;
   return !(round_.theme == Theme::moves && slots > round_.keys + round_.keys / 4) &&
          !(round_.theme == Theme::resizes && slots >= most_slots(round_));
 }
@@ -285,10 +284,8 @@ void TableSubject::add_to(Results& results) const {
   results.add("largest_items", largest_);
 }
 
+const RegisterSubject<TableSubject, TableShared> table_subject{{.name = "table", .large = true, .at_root = true}};
+
 }  // namespace
 
-std::unique_ptr<Subject> make_table_subject(const Options& options, Shared& shared) {
-  return std::make_unique<TableSubject>(options, shared);
-}
-
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

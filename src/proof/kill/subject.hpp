@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "counts.hpp"
-#include "shared.hpp"
-#include "support/random.hpp"
-#include "support/results.hpp"
+#include "proof/kill/counts.hpp"
+#include "proof/kill/shared.hpp"
+#include "proof/random.hpp"
+#include "proof/results.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 /// How quick a subject's writers are.
 struct Pace {
@@ -22,7 +22,7 @@ struct Pace {
   std::uint64_t patience_us = 0;  ///< within which a writer comes to its failpoint, once it works
 };
 
-/// One subject of a campaign. Its children are found by its name (main.cpp). Of each pool: `begin_pool`, then of each life
+/// One subject of a campaign. It registers itself, with its children (registry.hpp). Of each pool: `begin_pool`, then of each life
 /// `stops`, `begin_life`, `replay` when the writer is dead, `verify` when another process has reopened the pool; and `end_pool`.
 class Subject {
  public:
@@ -31,7 +31,6 @@ class Subject {
   Subject(const Subject&) = delete;
   Subject& operator=(const Subject&) = delete;
 
-  virtual const char* name() const = 0;
   /// By which it counts lives, and kills at a failpoint. At most kMostKinds.
   virtual std::span<const char* const> kinds() const = 0;
 
@@ -69,9 +68,4 @@ class Subject {
   Shared& shared_;
 };
 
-std::unique_ptr<Subject> make_table_subject(const Options& options, Shared& shared);
-std::unique_ptr<Subject> make_pool_subject(const Options& options, Shared& shared);
-std::unique_ptr<Subject> make_checkpoint_subject(const Options& options, Shared& shared);
-std::unique_ptr<Subject> make_log_subject(const Options& options, Shared& shared);
-
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

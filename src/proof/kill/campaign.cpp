@@ -1,5 +1,5 @@
 // campaign.cpp: the lives and deaths of writers and recoveries.
-#include "campaign.hpp"
+#include "proof/kill/campaign.hpp"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 
 #include "holdfast/pool.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 void spin_ns(std::uint64_t ns) {
@@ -18,17 +18,18 @@ void spin_ns(std::uint64_t ns) {
   }
 }
 
-std::string role_of(const Subject& subject, const char* what) { return std::string(subject.name()) + "-" + what; }
+std::string role_of(const SubjectKind& kind, const char* what) { return std::string(kind.name) + "-" + what; }
 
 Stage stage_of(const Shared& shared) { return static_cast<Stage>(shared.stage.load(std::memory_order_acquire)); }
 
 }  // namespace
 
-Campaign::Campaign(Options options, MakeSubject make_subject)
+Campaign::Campaign(Options options, const SubjectKind& kind)
     : options_(std::move(options)),
+      kind_(kind),
       random_(options_.seed),
-      shared_(make_shared_memory(descriptor_)),
-      subject_(make_subject(options_, *shared_)),
+      shared_(make_shared_memory(descriptor_, kind.part_bytes)),
+      subject_(kind.make(options_, *shared_)),
       began_ns_(now_ns()) {}
 
 bool Campaign::over() const {
@@ -39,7 +40,7 @@ bool Campaign::over() const {
 }
 
 void Campaign::violation(const std::string& what) {
-  counts_.violations.push_back(std::string(subject_->name()) + ", pool seed " + std::to_string(pool_seed_) + ", life " +
+  counts_.violations.push_back(std::string(kind_.name) + ", pool seed " + std::to_string(pool_seed_) + ", life " +
                                std::to_string(shared_->life) + ", " + subject_->about() + ": " + what);
   std::fprintf(stderr, "VIOLATION %s\n", counts_.violations.back().c_str());
 }
@@ -66,7 +67,7 @@ void Campaign::run_pool(std::uint64_t seed) {
   for (std::uint32_t life = 0; life < lives && sound && (life == 0 || subject_->has_more()) && !over(); ++life) {
     sound = run_life(life, exists);
     if (options_.progress && counts_.kills % 20 == 0) {
-      std::fprintf(stderr, "\r%s: %llu kills, %llu recoveries", subject_->name(),
+      std::fprintf(stderr, "\r%s: %llu kills, %llu recoveries", kind_.name,
                    static_cast<unsigned long long>(counts_.kills), static_cast<unsigned long long>(counts_.recoveries));
     }
   }
@@ -121,7 +122,7 @@ Child Campaign::start_recovery(bool waits, bool with_failpoints) {
   copy_text(shared_->recovery_device, on_gpu ? options_.device : "cpu");
   constexpr Ending kEndings[] = {Ending::close, Ending::exit, Ending::wait_for_kill};
   shared_->ending = kEndings[random_.below(3)];
-  Child child(with_failpoints ? program_with_failpoints() : this_program(), role_of(*subject_, "reopen"), descriptor_);
+  Child child(with_failpoints ? program_with_failpoints() : this_program(), role_of(kind_, "reopen"), descriptor_);
   while (waits && stage_of(*shared_) == Stage::none && !child.ended()) wait_while(shared_->stage, 0, 20);
   return child;
 }
@@ -192,7 +193,7 @@ void Campaign::count_life(const Stop& stop) {
 }
 
 Child Campaign::start_writer(bool stops) {
-  return {stops ? program_with_failpoints() : this_program(), role_of(*subject_, "write"), descriptor_};
+  return {stops ? program_with_failpoints() : this_program(), role_of(kind_, "write"), descriptor_};
 }
 
 bool Campaign::end_writer(Child& writer, const Stop& stop) {
@@ -249,4 +250,4 @@ bool Campaign::run_life(std::uint32_t life, bool& exists) {
   return judge(stop, was_made, exists);
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

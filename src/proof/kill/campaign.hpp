@@ -5,18 +5,18 @@
 #include <memory>
 #include <string>
 
-#include "process.hpp"
-#include "subject.hpp"
+#include "proof/kill/process.hpp"
+#include "proof/kill/registry.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 class Campaign {
  public:
-  using MakeSubject = std::unique_ptr<Subject> (*)(const Options&, Shared&);
-  Campaign(Options options, MakeSubject make_subject);
+  Campaign(Options options, const SubjectKind& kind);
   const Counts& run();
 
   const Options& options() const { return options_; }
+  const SubjectKind& kind() const { return kind_; }
   const Subject& subject() const { return *subject_; }
   const Counts& counts() const { return counts_; }
   /// What `planned` kills were to hit and these did not: half of those at random a call, a quarter of all a recovery, and what
@@ -64,6 +64,7 @@ class Campaign {
   bool over() const;
 
   Options options_;
+  SubjectKind kind_;
   Counts counts_;
   Random random_;
   int descriptor_ = -1;
@@ -77,4 +78,4 @@ class Campaign {
   bool stops_ = false;  ///< the writers of this pool are to stop at failpoints
 };
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

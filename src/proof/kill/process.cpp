@@ -1,5 +1,5 @@
 // process.cpp: starting, killing and waiting for children.
-#include "process.hpp"
+#include "proof/kill/process.hpp"
 
 #include <spawn.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 std::string this_program() { return "/proc/self/exe"; }
 
@@ -67,4 +67,4 @@ std::string Child::fate() const {
                               : "exit status " + std::to_string(WEXITSTATUS(status_));
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -7,17 +7,14 @@
 #include "holdfast/table.hpp"
 #include "support/numbers.hpp"
 
-namespace holdfast::test::kill {
-
-/// Lets kernels see the page of failpoints.
-void register_failpoints();
+namespace holdfast::proof::kill {
 
 /// As NumberedTable::run, in a session. False, and nothing is done: the batch, the table, or this build is none for a session.
-bool run_in_session(NumberedTable& table, const Batch& batch);
+bool run_in_session(test::NumberedTable& table, const Batch& batch);
 
 /// Erases the keys of `numbers`, which rise, by a predicate on the GPU, which reads values too if it `reads` them. `found` says which were
 /// there. False, and nothing is done: the table is not on a GPU.
-bool erase_listed(NumberedTable& table, const std::vector<std::uint64_t>& numbers, bool reads,
+bool erase_listed(test::NumberedTable& table, const std::vector<std::uint64_t>& numbers, bool reads,
                   std::vector<bool>& found);
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast::test {
+namespace holdfast::proof {
 
 /// The name of this machine: HOLDFAST_MACHINE, or processor and number of cores, such as "amd-epyc-2c".
 std::string machine_name();
@@ -33,4 +33,4 @@ class Results {
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
-}  // namespace holdfast::test
+}  // namespace holdfast::proof

@@ -1,10 +1,10 @@
 // report.cpp: what a campaign counted: whether it is enough, and as fields of a result file.
-#include "report.hpp"
+#include "proof/kill/report.hpp"
 
 #include <cstdio>
 #include <numeric>
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 std::uint64_t sum(const std::uint64_t (&counts)[kMostKinds]) {
@@ -117,4 +117,4 @@ Results results_of(const Campaign& campaign) {
   return results;
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

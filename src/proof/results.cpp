@@ -1,5 +1,5 @@
 // results.cpp: machine, commit and date of a test run, and its counts, as JSON.
-#include "support/results.hpp"
+#include "proof/results.hpp"
 
 #include <array>
 #include <cctype>
@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-namespace holdfast::test {
+namespace holdfast::proof {
 namespace {
 
 std::string first_line_of(const char* command) {
@@ -131,4 +131,4 @@ std::string Results::write(const std::string& folder, const std::string& file) c
   return path.string();
 }
 
-}  // namespace holdfast::test
+}  // namespace holdfast::proof

@@ -1,8 +1,9 @@
 // shared.cpp: shared memory, waiting across processes, and the clock.
-#include "shared.hpp"
+#include "proof/kill/shared.hpp"
 
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,22 +13,26 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "support/random.hpp"
+#include "proof/random.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 
-Shared* make_shared_memory(int& descriptor) {
+Shared* make_shared_memory(int& descriptor, std::size_t part_bytes) {
   descriptor = memfd_create("holdfast-kill-test", 0);
-  if (descriptor < 0 || ftruncate(descriptor, sizeof(Shared)) != 0) {
+  if (descriptor < 0 || ftruncate(descriptor, static_cast<off_t>(sizeof(Shared) + part_bytes)) != 0) {
     throw std::runtime_error(std::string("cannot make shared memory: ") + std::strerror(errno));
   }
-  return map_shared_memory(descriptor);
+  Shared* const shared = map_shared_memory(descriptor);
+  shared->part_bytes = part_bytes;
+  return shared;
 }
 
 Shared* map_shared_memory(int descriptor) {
-  void* at = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  struct stat file = {};
+  if (fstat(descriptor, &file) != 0) throw std::runtime_error("the shared memory of the campaign is not open here");
+  void* at = mmap(nullptr, static_cast<std::size_t>(file.st_size), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (at == MAP_FAILED) throw std::runtime_error(std::string("cannot map shared memory: ") + std::strerror(errno));
   return static_cast<Shared*>(at);
 }
@@ -85,4 +90,4 @@ std::uint64_t item_digest(const void* value, std::size_t bytes, std::uint64_t sc
   return mix(digest(value, bytes), score) | 1;
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -7,7 +7,7 @@
 
 #include "core/failpoint.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 inline constexpr auto kFailpoints = static_cast<unsigned>(Failpoint::count);
 inline constexpr unsigned kMostKinds = 9;  ///< a subject counts the kills at a failpoint by kinds of its own
@@ -29,4 +29,4 @@ struct RecoveryFailpoints {
 };
 RecoveryFailpoints list(std::initializer_list<Failpoint> some);
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

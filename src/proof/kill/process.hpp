@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 /// This program; and the same with failpoints, which lies beside it.
 std::string this_program();
@@ -36,4 +36,4 @@ class Child {
   int status_ = 0;
 };
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

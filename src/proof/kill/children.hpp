@@ -1,11 +1,9 @@
 // children.hpp: what the killed processes do: one writes to the pool, another reopens it and reports what it finds.
 #pragma once
 
-#include <memory>
+#include "proof/kill/shared.hpp"
 
-#include "shared.hpp"
-
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 /// What the writer of a subject does, from beginning to end. Lets exceptions out: then the life counts as a violation.
 class Writer {
@@ -29,19 +27,14 @@ class Reader {
   virtual void close() = 0;
 };
 
-/// What a child of a subject is to do with what it shares with the campaign.
-std::unique_ptr<Writer> make_table_writer(Shared& shared);
-std::unique_ptr<Reader> make_table_reader(Shared& shared);
-std::unique_ptr<Writer> make_pool_writer(Shared& shared);
-std::unique_ptr<Reader> make_pool_reader(Shared& shared);
-std::unique_ptr<Writer> make_checkpoint_writer(Shared& shared);
-std::unique_ptr<Writer> make_log_writer(Shared& shared);
-std::unique_ptr<Reader> make_checkpoint_reader(Shared& shared);
-std::unique_ptr<Reader> make_log_reader(Shared& shared);
-
 /// Creates or opens the pool and calls it until it is killed. Returns an exit status.
 int write_until_killed(Shared& shared, Writer& writer);
 /// Waits for `go`, opens the pool, reports what it holds, and ends as `shared.ending` says. Returns an exit status.
 int reopen_and_report(Shared& shared, Reader& reader);
 
-}  // namespace holdfast::test::kill
+#ifdef HOLDFAST_WITH_CUDA
+/// Lets kernels see the page of failpoints.
+void register_failpoints();
+#endif
+
+}  // namespace holdfast::proof::kill

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <limits>
 
-#include "campaign.hpp"
+#include "proof/kill/campaign.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 std::uint32_t load(const std::uint32_t& word) {
@@ -91,4 +91,4 @@ bool Campaign::kill_mending(Failpoint at) {
   return stopped;
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 inline void must(cudaError_t code) {
   if (code != cudaSuccess) throw std::runtime_error(std::string("in a writer's kernel: ") + cudaGetErrorString(code));
@@ -29,4 +29,4 @@ class Mapped {
   T* data_ = nullptr;
 };
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

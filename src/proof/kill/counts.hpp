@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "failpoints.hpp"
+#include "proof/kill/failpoints.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 struct Options {
   std::uint64_t kills = 60;  ///< of writers; up to ten times as many, until enough of them have hit something
@@ -65,4 +65,4 @@ struct Counts {
 /// A line if there were fewer than wanted, or "".
 std::string few(const std::string& what, std::uint64_t hits, std::uint64_t wanted);
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

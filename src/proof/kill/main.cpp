@@ -3,9 +3,8 @@
 //   holdfast-kill-test --kills 1000 --json bench/results
 //   holdfast-kill-test --kills 100 --device cuda --again-ms 1000 [--large]
 //
-// There are four subjects, one after the other: a table in a pool of its own, the directory of a pool of many, a checkpoint, and logs
-// with transactions. `--kills` and `--seconds` are of each, but beside others the last two get half of them. With --large, which is about
-// tables, the others are left out.
+// Subjects run one after the other; `--list` names those that are registered (registry.hpp). `--kills` and `--seconds` are of each; in a
+// run of all subjects each gets its share of the kills. With --large, only those run that have large batches.
 //
 // Of a hundred writers `--stops` (60, on a GPU 80) come from holdfast-kill-child, which lies beside this program and has failpoints, and
 // stop at one before they are killed. All others, and nearly all recoveries, are of the library as it is shipped.
@@ -20,19 +19,20 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "campaign.hpp"
-#include "children.hpp"
-#include "report.hpp"
+#include "proof/kill/campaign.hpp"
+#include "proof/kill/children.hpp"
+#include "proof/kill/report.hpp"
 
 namespace {
 
-using namespace holdfast::test;
-using namespace holdfast::test::kill;
+using namespace holdfast::proof;
+using namespace holdfast::proof::kill;
 
 constexpr const char* kUsage =
-    "usage: holdfast-kill-test [--subject table|pool|checkpoint|log|all] [--kills N] [--stops PERCENT] [--seconds S] "
+    "usage: holdfast-kill-test [--subject NAME|all] [--list] [--kills N] [--stops PERCENT] [--seconds S] "
     "[--seed N]\n"
     "                          [--device cpu|cuda] [--dir FOLDER] [--again-ms N] [--life-us N] [--json FOLDER] "
     "[--large] [--keep]\n";
@@ -40,6 +40,7 @@ constexpr const char* kUsage =
 struct Arguments {
   Options options;
   std::string subject = "all";
+  bool list = false;
   std::string json;
 };
 
@@ -48,8 +49,8 @@ Arguments parse(int count, char** texts) {
   Options& options = arguments.options;
   for (int i = 1; i < count; ++i) {
     const std::string name = texts[i];
-    if (name == "--keep" || name == "--large") {
-      (name == "--keep" ? options.keep : options.large) = true;
+    if (name == "--keep" || name == "--large" || name == "--list") {
+      (name == "--keep" ? options.keep : name == "--large" ? options.large : arguments.list) = true;
       continue;
     }
     if (i + 1 >= count) throw std::invalid_argument(name + " needs a value, or is unknown");
@@ -77,36 +78,36 @@ Arguments parse(int count, char** texts) {
     else
       throw std::invalid_argument("unknown option " + name);
   }
-  if (options.large && arguments.subject != "all" && arguments.subject != "table") {
-    throw std::invalid_argument("--large is about tables");
-  }
   if (options.stops > 100) options.stops = options.on_gpu() ? 80 : 60;
   options.progress = isatty(STDERR_FILENO) != 0;
   return arguments;
 }
 
-struct SubjectFacts {
-  const char* name;
-  Campaign::MakeSubject make;
-  std::unique_ptr<Writer> (*make_writer)(Shared&);
-  std::unique_ptr<Reader> (*make_reader)(Shared&);
-};
-constexpr SubjectFacts kSubjects[] = {
-    {"table", make_table_subject, make_table_writer, make_table_reader},
-    {"pool", make_pool_subject, make_pool_writer, make_pool_reader},
-    {"checkpoint", make_checkpoint_subject, make_checkpoint_writer, make_checkpoint_reader},
-    {"log", make_log_subject, make_log_writer, make_log_reader},
-};
-
-/// What has fewer calls than a table and a pool, and needs fewer kills.
-bool is_minor(const char* subject) {
-  return std::strcmp(subject, "checkpoint") == 0 || std::strcmp(subject, "log") == 0;
+/// The subjects that run, each with its kills.
+std::vector<std::pair<SubjectKind, Options>> chosen(const Arguments& arguments) {
+  std::vector<std::pair<SubjectKind, Options>> some;
+  std::string names;
+  for (const SubjectKind& kind : registered_subjects()) {
+    names += std::string(names.empty() ? "" : ", ") + kind.name;
+    const bool all = arguments.subject == "all";
+    if ((!all && arguments.subject != kind.name) || (arguments.options.large && !kind.large)) continue;
+    Options options = arguments.options;
+    if (all) options.kills = (options.kills * kind.share + 99) / 100;
+    some.emplace_back(kind, options);
+  }
+  if (some.empty()) {
+    const std::string large = arguments.options.large ? " with large batches" : "";
+    throw std::invalid_argument("there is no subject " + arguments.subject + large + ", only " + names);
+  }
+  return some;
 }
 
-/// Large batches are about tables alone.
-bool is_wanted(const Arguments& arguments, const SubjectFacts& subject) {
-  if (arguments.subject != "all") return arguments.subject == subject.name;
-  return !arguments.options.large || std::strcmp(subject.name, "table") == 0;
+/// A line a subject: its name, and its kills.
+int list_subjects(const Arguments& arguments) {
+  for (const auto& [kind, options] : chosen(arguments)) {
+    std::printf("%s %llu\n", kind.name, static_cast<unsigned long long>(options.kills));
+  }
+  return 0;
 }
 
 std::string file_name(const Arguments& arguments) {
@@ -125,23 +126,18 @@ std::string lacking(const Campaign& campaign) {
 int run(const Arguments& arguments) {
   std::uint64_t violations = 0;
   std::vector<std::unique_ptr<Campaign>> campaigns;
-  for (const SubjectFacts& subject : kSubjects) {
-    if (!is_wanted(arguments, subject)) continue;
-    Options options = arguments.options;
-    if (arguments.subject == "all" && is_minor(subject.name)) options.kills = (options.kills + 1) / 2;
-    campaigns.push_back(std::make_unique<Campaign>(options, subject.make));
+  for (const auto& [kind, options] : chosen(arguments)) {
+    campaigns.push_back(std::make_unique<Campaign>(options, kind));
     violations += campaigns.back()->run().violations.size();
   }
   Results results("holdfast.kill-test/3");
   results.add("device", arguments.options.device);
   results.add("seed", arguments.options.seed);
   results.add("violations", violations);
-  if (campaigns.empty()) throw std::invalid_argument("no subject is called " + arguments.subject);
   std::string tables, lines;
   for (const auto& campaign : campaigns) {
     Results counts = results_of(*campaign);
-    const std::string name = campaign->subject().name();
-    name == "table" ? results.add(counts) : results.add(name, counts);
+    campaign->kind().at_root ? results.add(counts) : results.add(campaign->kind().name, counts);
     if (arguments.options.stops != 0) tables += table_of(*campaign);
     lines += lacking(*campaign);
   }
@@ -160,9 +156,9 @@ int run_child(const std::string& role, int descriptor) {
 #ifdef HOLDFAST_FAILPOINTS
   map_failpoints(descriptor);
 #endif
-  for (const SubjectFacts& subject : kSubjects) {
-    if (role == std::string(subject.name) + "-write") return write_until_killed(shared, *subject.make_writer(shared));
-    if (role == std::string(subject.name) + "-reopen") return reopen_and_report(shared, *subject.make_reader(shared));
+  for (const SubjectKind& kind : registered_subjects()) {
+    if (role == std::string(kind.name) + "-write") return write_until_killed(shared, *kind.make_writer(shared));
+    if (role == std::string(kind.name) + "-reopen") return reopen_and_report(shared, *kind.make_reader(shared));
   }
   throw std::invalid_argument("no child is called " + role);
 }
@@ -171,7 +167,8 @@ int run_child(const std::string& role, int descriptor) {
 
 int main(int count, char** texts) try {
   if (count == 4 && std::strcmp(texts[1], "--child") == 0) return run_child(texts[2], std::atoi(texts[3]));
-  return run(parse(count, texts));
+  const Arguments arguments = parse(count, texts);
+  return arguments.list ? list_subjects(arguments) : run(arguments);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "holdfast-kill-test: %s\n%s", error.what(), kUsage);
   return 2;

@@ -1,13 +1,13 @@
 // report.hpp: what a campaign of kills counted, as fields of a result file.
 #pragma once
 
-#include "campaign.hpp"
-#include "support/results.hpp"
+#include "proof/kill/campaign.hpp"
+#include "proof/results.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 Results results_of(const Campaign& campaign);
 /// A line a failpoint: the kills there by the kinds of the subject, and what recovery mended after them.
 std::string table_of(const Campaign& campaign);
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

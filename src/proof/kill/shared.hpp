@@ -2,19 +2,17 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/failpoint.hpp"
-#include "kill/checkpoint/shared.hpp"
-#include "kill/log/shared.hpp"
-#include "kill/pool/shared.hpp"
-#include "kill/table/shared.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 
 template <std::size_t N>
 void copy_text(char (&to)[N], const std::string& from) {
@@ -39,6 +37,7 @@ struct Recovered {
   char check_errors[2048];
 };
 
+/// The common part; that of the subject follows it.
 struct Shared {
   alignas(failpoint::kPageBytes) failpoint::Page failpoints;  ///< for children of the build that has some
   alignas(failpoint::kPageBytes) char path[512];
@@ -55,14 +54,23 @@ struct Shared {
   std::uint64_t opening_ns, opened_ns;
   char error[1024];  ///< of a child; empty: none
   Recovered recovered;
-  TableShared table;
-  PoolShared pool;
-  CheckpointShared checkpoint;
-  LogShared log;
+  std::uint64_t part_bytes;  ///< of the subject's part
+
+  /// What the subject shares with its children: of the type that it was registered with.
+  template <class Part>
+  Part& part() {
+    static_assert(std::is_trivially_destructible_v<Part> && alignof(Part) <= failpoint::kPageBytes);
+    assert(sizeof(Part) == part_bytes);
+    return *reinterpret_cast<Part*>(this + 1);
+  }
+  template <class Part>
+  const Part& part() const {
+    return const_cast<Shared*>(this)->part<Part>();
+  }
 };
 
-/// Makes the shared memory and returns its descriptor, which children inherit.
-Shared* make_shared_memory(int& descriptor);
+/// Makes the shared memory, all zeros, with so much for the subject, and returns its descriptor, which children inherit.
+Shared* make_shared_memory(int& descriptor, std::size_t part_bytes);
 /// Maps it in a child.
 Shared* map_shared_memory(int descriptor);
 
@@ -83,4 +91,4 @@ std::uint64_t digest(const void* value, std::size_t bytes);
 /// Stands for a value with its score.
 std::uint64_t item_digest(const void* value, std::size_t bytes, std::uint64_t score);
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -1,5 +1,5 @@
 // children.cpp: the frame of every child: it starts, says how far it is, works until it is killed, or reports and ends.
-#include "children.hpp"
+#include "proof/kill/children.hpp"
 
 #include <unistd.h>
 
@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "holdfast/table.hpp"
-#include "in_session.hpp"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
 namespace {
 
 void report_error(Shared& shared, const char* who, const char* what) {
@@ -98,4 +97,4 @@ int reopen_and_report(Shared& shared, Reader& reader) try {
   return 3;
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill

@@ -1,16 +1,18 @@
 // in_session.cu: carries out a batch in a kernel of its own, or erases by a predicate there, for the writers of the kill test.
-#include "in_session.hpp"
+#include "kill/table/in_session.hpp"
 
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#include "core/failpoint.hpp"
 #include "holdfast/device_selection.cuh"
 #include "holdfast/table_ref.cuh"
-#include "mapped.cuh"
+#include "proof/kill/mapped.cuh"
 
-namespace holdfast::test::kill {
+namespace holdfast::proof::kill {
+
+using namespace test;
+
 namespace {
 
 template <std::size_t kWords>
@@ -102,11 +104,6 @@ struct IsListed {
 
 }  // namespace
 
-void register_failpoints() {
-  void* const page = reinterpret_cast<void*>(failpoint::kPageAddress);
-  must(cudaHostRegister(page, failpoint::kPageBytes, cudaHostRegisterPortable | cudaHostRegisterMapped));
-}
-
 bool erase_listed(NumberedTable& numbered, const std::vector<std::uint64_t>& numbers, bool reads,
                   std::vector<bool>& found) {
   if (!numbered.on_gpu()) return false;
@@ -132,4 +129,4 @@ bool run_in_session(NumberedTable& numbered, const Batch& batch) {
          run_as<Words<2>, Words<16>>(table, keys, batch) || run_as<Words<4>, std::uint64_t>(table, keys, batch);
 }
 
-}  // namespace holdfast::test::kill
+}  // namespace holdfast::proof::kill
