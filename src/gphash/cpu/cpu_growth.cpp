@@ -94,7 +94,7 @@ CheckReport CpuMachine::check() {
   const std::unique_lock lock(geometry_);
   require_whole();
   CheckReport report;
-  report.slots = layout().total_slots() + (layout().wide() || variable_ ? 0 : 1);
+  report.slots = layout().total_slots();
   report.cells = layout().in_slot() ? 0 : layout().cells;
   report.items = size();
   report.repaired_slots = keeper_.mended().torn;

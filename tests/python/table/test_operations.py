@@ -146,6 +146,12 @@ def test_the_sizes_of_a_table(machine: Machine, make: Make) -> None:
     assert stats["device"] == table.device and stats["device_reason"]
 
 
+@pytest.mark.parametrize("size", [8, 128])
+def test_a_check_counts_the_slots_that_stats_count(machine: Machine, make: Make, size: int, key: int) -> None:
+    table = make(machine, value=size, key=key).table
+    assert table.check().slots == table.stats()["slots"] == table.capacity
+
+
 @pytest.mark.parametrize(
     ("levels", "hash_locations", "slots"), [(1, 1, 8), (1, 2, 16), (1, 4, 8), (4, 2, 4), (3, 2, 5)]
 )

@@ -24,7 +24,7 @@ CheckReport Upkeep::check() {
   table_.require_working();
   searches_.finish_all();
   CheckReport report;
-  report.slots = table_.layout.total_slots() + (table_.layout.wide() || table_.pairs ? 0 : 1);
+  report.slots = table_.layout.total_slots();
   report.cells = table_.layout.in_slot() ? 0 : table_.layout.cells;
   report.repaired_slots = torn_;
   report.finished_moves = second_copies_;
