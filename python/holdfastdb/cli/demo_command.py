@@ -11,6 +11,7 @@ from rich.console import Console
 
 from .. import demo
 from ..errors import InvalidArgument
+from .command import NUMBER, number
 from .output import AsJson, Device, emit
 
 _NAME = "demo.hold"
@@ -46,12 +47,16 @@ def run_demo(
         Path | None, typer.Option(metavar="FILE", help="Your pairs: a whole number, the key, then the value's columns.")
     ] = None,
     device: Device = "auto",
-    items: Annotated[int, typer.Option(help="Random pairs that the killed process writes.", min=8)] = 1_000_000,
-    kills: Annotated[int, typer.Option(help="How often it is killed.", min=1)] = 5,
+    items: Annotated[
+        int, typer.Option(parser=number(8), metavar=NUMBER, help="Random pairs that the killed process writes.")
+    ] = 1_000_000,
+    kills: Annotated[int, typer.Option(parser=number(1), metavar=NUMBER, help="How often it is killed.")] = 5,
     lines: Annotated[
         int,
         typer.Option(
-            help="Lines of Python's library that it writes into a second pool; 0, and with --csv: none.", min=0
+            parser=number(0),
+            metavar="NUMBER",
+            help="Lines of Python's library that it writes into a second pool; 0, and with --csv: none.",
         ),
     ] = 300_000,
     quick: Annotated[bool, typer.Option("--quick", help="20,000 random pairs, 5,000 lines and 2 kills.")] = False,

@@ -14,13 +14,20 @@ import typer
 from .. import kmers
 from ..errors import InvalidArgument
 from ..kmers.outputs import check_target, text_of
+from ..schema.columns import is_plain
+from .command import NUMBER, number
 from .output import AsJson, emit, plural, progress
 
 app = typer.Typer(help="Count the k-mers of FASTA and FASTQ files.", no_args_is_help=True)
 
 CountsPath = Annotated[Path, typer.Argument(metavar="COUNTS", help="What count wrote: .parquet, .hold or .txt.")]
-Lower = Annotated[int, typer.Option("-L", "--lower", help="Leave out k-mers with smaller counts.")]
-Upper = Annotated[int | None, typer.Option("-U", "--upper", help="Leave out k-mers with larger counts.")]
+Lower = Annotated[
+    int, typer.Option("-L", "--lower", parser=number(), metavar=NUMBER, help="Leave out k-mers with smaller counts.")
+]
+Upper = Annotated[
+    int | None,
+    typer.Option("-U", "--upper", parser=number(), metavar=NUMBER, help="Leave out k-mers with larger counts."),
+]
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _STEPS = 1000
@@ -32,6 +39,8 @@ def _bytes(text: str) -> int:
     cleaned = text.strip().upper().removesuffix("B").removesuffix("I")
     digits = cleaned.rstrip("KMGT")
     try:
+        if not is_plain(digits):
+            raise ValueError
         return int(float(digits) * _UNITS[cleaned[len(digits) :]])
     except (KeyError, ValueError, OverflowError):
         raise InvalidArgument(f"--memory is {text!r}: give a number of bytes, as in 4G or 512M") from None
@@ -62,16 +71,21 @@ def count(
         list[str], typer.Argument(metavar="FILE...", help="FASTA or FASTQ, plain or gzip; - is standard input.")
     ],
     out: Annotated[Path, typer.Option("-o", "--out", help="OUT.parquet, OUT.hold (a pool) or OUT.txt.")],
-    k: Annotated[int, typer.Option("-k", help="Bases of a k-mer, 4 to 32.")] = 31,
+    k: Annotated[int, typer.Option("-k", parser=number(), metavar=NUMBER, help="Bases of a k-mer, 4 to 32.")] = 31,
     canonical: Annotated[
         bool, typer.Option("-C", "--canonical", help="A k-mer and its reverse complement are one.")
     ] = False,
     min_quality: Annotated[
-        int, typer.Option(help="Bases of FASTQ with a lower Phred quality end a k-mer.", min=0, max=93)
+        int,
+        typer.Option(
+            parser=number(0, 93), metavar=NUMBER, help="Bases of FASTQ with a lower Phred quality end a k-mer."
+        ),
     ] = 0,
     lower: Lower = 1,
     upper: Upper = None,
-    threads: Annotated[int, typer.Option("-t", "--threads", help="0: all processors.", min=0)] = 0,
+    threads: Annotated[
+        int, typer.Option("-t", "--threads", parser=number(0), metavar=NUMBER, help="0: all processors.")
+    ] = 0,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -105,7 +119,9 @@ def count(
 @app.command("histo")
 def histo(
     counts: CountsPath,
-    high: Annotated[int, typer.Option(help="What occurs more often is one line behind this.", min=1)] = 10_000,
+    high: Annotated[
+        int, typer.Option(parser=number(1), metavar=NUMBER, help="What occurs more often is one line behind this.")
+    ] = 10_000,
 ) -> None:
     """Print how many k-mers occur once, twice, …: what GenomeScope reads."""
     numbers = kmers.histogram(counts, high)

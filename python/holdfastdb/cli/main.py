@@ -10,6 +10,7 @@ import typer
 from .. import __version__
 from ..errors import Error
 from . import checkpoints, demo_command, kmers, objects, pools, records, transfers
+from .command import KeyCommand
 
 app = typer.Typer(
     help="Crash-consistent key-value tables in a file, for CPUs and GPUs.",
@@ -28,9 +29,9 @@ app.command("drop")(objects.drop)
 app.command("snapshot")(pools.snapshot)
 app.command("load")(transfers.load)
 app.command("dump")(transfers.dump)
-app.command("get")(records.get)
-app.command("put")(records.put)
-app.command("del")(records.delete)
+app.command("get", cls=KeyCommand)(records.get)
+app.command("put", cls=KeyCommand)(records.put)
+app.command("del", cls=KeyCommand)(records.delete)
 app.add_typer(kmers.app, name="kmer")
 app.add_typer(checkpoints.app, name="checkpoint")
 

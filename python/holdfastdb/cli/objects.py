@@ -13,7 +13,9 @@ import typer
 from .._native import default_capacity
 from ..errors import InvalidArgument
 from ..pool import Pool
+from ..schema.columns import BadCell, whole
 from ..table import Table
+from .command import NUMBER, number
 from .output import AsJson, Device, emit
 from .targets import ObjectPath, TablePath, Target, require_name
 
@@ -22,8 +24,8 @@ def _length(name: str, text: str) -> int | type[bytes]:
     if text == "bytes":
         return bytes
     try:
-        return int(text)
-    except ValueError:
+        return whole(text)
+    except BadCell:
         raise InvalidArgument(
             f"--{name} is {text!r}: give a number of bytes, or the word bytes for any length"
         ) from None
@@ -61,10 +63,12 @@ def create(
         str, typer.Option(help="Bytes of a key: 8, or another multiple of 8 up to 128; or bytes: any.")
     ] = "8",
     value: Annotated[str, typer.Option(help="Bytes of a value; 0: a set; or bytes: any.")] = "128",
-    capacity: Annotated[int, typer.Option(help="Items to make space for; the table grows past it.")] = default_capacity,
-    levels: int = 2,
-    hash_locations: int = 2,
-    slots: Annotated[int, typer.Option(help="Of a bucket.")] = 8,
+    capacity: Annotated[
+        int, typer.Option(parser=number(), metavar=NUMBER, help="Items to make space for; the table grows past it.")
+    ] = default_capacity,
+    levels: Annotated[int, typer.Option(parser=number(), metavar=NUMBER)] = 2,
+    hash_locations: Annotated[int, typer.Option(parser=number(), metavar=NUMBER)] = 2,
+    slots: Annotated[int, typer.Option(parser=number(), metavar=NUMBER, help="Of a bucket.")] = 8,
     device: Device = "auto",
     score: Annotated[
         str | None, typer.Option(help="Keep 8 bytes with each item, to choose by: step, time or frequency.")

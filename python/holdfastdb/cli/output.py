@@ -15,7 +15,7 @@ from rich.progress import Progress
 from ..checked import key_word
 from ..demo import unicode
 from ..errors import InvalidArgument
-from ..schema.columns import ANY, BadCell, strings_of, value_of, wide_key_of
+from ..schema.columns import ANY, BadCell, strings_of, value_of, whole, wide_key_of
 from ..table import Table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -52,13 +52,13 @@ def parse_key(text: str, size: int = 8) -> int | bytes:
             return wide_key_of(text, size)
         except BadCell as error:
             raise InvalidArgument(str(error)) from None
-    cleaned = text.strip().replace("_", "")
+    cleaned = text.strip()
     try:
-        key = int(cleaned[2:], 16) if cleaned[:2].upper() == "U+" else int(cleaned, 0)
-    except ValueError:
-        if len(text) != 1:
+        key = whole(f"0x{cleaned[2:]}" if cleaned[:2].upper() == "U+" else cleaned)
+    except BadCell:
+        if len(text) != 1 or text.isdigit():
             raise InvalidArgument(
-                f"the key {text!r} is no number: give 128512, 0x1F600, U+1F600 or a character"
+                f"the key {text!r} is no number: give 128512, 0x1F600, U+1F600 or a character that is no digit"
             ) from None
         key = ord(text)
     word = key_word(key)
