@@ -31,6 +31,10 @@ struct Shape {
 struct Runtime {
   std::string device = "auto";  ///< "auto", "cpu", "cuda" or "cuda:N"
   unsigned threads = 0;         ///< CPU threads a batch may use; 0: all, 8 at most
+  /// Compare the pairs that searches and exports read with their checksums. A batch that meets a damaged pair throws
+  /// PoolCorrupt; on the CPU its other rows have run then, and changes compare the pairs of their keys too. Only for
+  /// keys and values of any length: InvalidArgument for fixed sizes, which have no checksum.
+  bool verify = false;
 };
 
 /// What an open table keeps in GPU memory. Ignored where the CPU works on it.

@@ -42,6 +42,7 @@ class WorkOptions(TypedDict, total=False):
     moves: bool
     shared_bias: int
     flush: bool
+    verify: bool
     gpu: Gpu | None
 
 
@@ -152,6 +153,7 @@ def _work_options(
     moves: bool = True,
     shared_bias: int = 2,
     flush: bool = False,
+    verify: bool = False,
     gpu: Gpu | None = None,
 ) -> dict[str, Any]:
     gpu = Gpu() if gpu is None else gpu
@@ -162,6 +164,7 @@ def _work_options(
         "moves": bool(moves),
         "shared_bias": whole("shared_bias", shared_bias, 0, 1 << 16),
         "flush": bool(flush),
+        "verify": bool(verify),
         "gpu_memory": None if gpu.memory is None else whole("memory", gpu.memory, 0, MOST),
         "bucket_cache": number("bucket_cache", gpu.bucket_cache),
         "value_cache": number("value_cache", gpu.value_cache),

@@ -28,9 +28,10 @@ CreateOptions create_options(std::uint32_t key, std::uint32_t value, std::uint64
                              bool overwrite, unsigned threads, bool moves, std::uint32_t shared_bias, bool flush,
                              std::uint64_t seed, std::uint64_t max_bytes, std::optional<std::uint64_t> gpu_memory,
                              double bucket_cache, double value_cache, std::optional<std::uint64_t> value_memory,
-                             const std::string& cache_policy, const std::string& score) {
+                             const std::string& cache_policy, const std::string& score, bool verify) {
   CreateOptions options;
   options.shape.score = score_from(score);
+  options.runtime.verify = verify;
   options.shape.key_bytes = key;
   options.shape.value_bytes = value;
   options.shape.capacity = capacity;
@@ -54,8 +55,9 @@ OpenOptions open_options(const std::string& device, bool read_only, unsigned thr
                          std::uint32_t shared_bias, bool flush, bool salvage, std::optional<std::uint32_t> key,
                          std::optional<std::uint32_t> value, std::optional<std::uint64_t> gpu_memory,
                          double bucket_cache, double value_cache, std::optional<std::uint64_t> value_memory,
-                         const std::string& cache_policy) {
+                         const std::string& cache_policy, bool verify) {
   OpenOptions options;
+  options.runtime.verify = verify;
   options.gpu.memory = gpu_memory.value_or(kHalfOfFree);
   options.gpu.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
   options.runtime.device = device;
@@ -182,11 +184,11 @@ void bind_table(nb::module_& module) {
       .def(nb::new_(&create_options), "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a, "slots"_a,
            "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a, "max_bytes"_a,
            "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a, "value_memory"_a.none(), "cache_policy"_a,
-           "score"_a);
+           "score"_a, "verify"_a);
   nb::class_<OpenOptions>(module, "OpenOptions")
       .def(nb::new_(&open_options), "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a,
            "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a,
-           "value_memory"_a.none(), "cache_policy"_a);
+           "value_memory"_a.none(), "cache_policy"_a, "verify"_a);
   module.attr("table_name") = kTableName;
   module.attr("default_capacity") = CreateOptions{}.shape.capacity;
   nb::class_<HeldTable> table(module, "Table");

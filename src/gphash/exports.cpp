@@ -8,6 +8,7 @@
 
 #include "core/bits.hpp"
 #include "gphash/host_words.hpp"
+#include "gphash/pair_check.hpp"
 #include "gphash/protocol/address.hpp"
 
 namespace holdfast::machine {
@@ -166,6 +167,14 @@ Exports::Take Exports::into(const ExportArrays& arrays) {
     if (to.values == nullptr || item.value.size == 0) return;
     std::memcpy(to.values, item.value.data, item.value.size);
     to.values += item.value.size;
+  };
+}
+
+Exports::Take Exports::verified(const std::string& path, bool verify, const Take& take) {
+  if (!verify) return take;
+  return [&path, &take](const Taken& item) {
+    require_whole(path, item.key, item.value);
+    take(item);
   };
 }
 

@@ -38,6 +38,8 @@ class Exports {
   using Take = std::function<void(const Taken& item)>;
   /// Into arrays, of those that are not null.
   static Take into(const ExportArrays& to);
+  /// The same `take`, which throws PoolCorrupt for a pair of any length that is not as it was written, if `verify` says so.
+  static Take verified(const std::string& path, bool verify, const Take& take);
   /// Copies up to `n` pairs of any length, those that `copy(take)` takes and counts, into what is not null. Returns how many.
   static std::size_t pairs_into(Blobs* keys, Blobs* values, std::size_t n,
                                 const std::function<std::size_t(const Take& take)>& copy);

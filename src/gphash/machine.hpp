@@ -19,6 +19,7 @@ namespace holdfast::machine {
 
 struct MachineOptions {
   unsigned threads = 0;                    ///< CPU threads a batch may use; 0: all, 8 at most
+  bool verify = false;                     ///< checksums of pairs that searches read
   bool moves = true;                       ///< rule 26
   std::uint32_t shared_bias = 0;           ///< index::choose_lane
   int device = 0;                          ///< CUDA ordinal

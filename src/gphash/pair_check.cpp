@@ -2,11 +2,13 @@
 #include "gphash/pair_check.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
 #include "gphash/host_words.hpp"
 #include "gphash/protocol/pair.hpp"
+#include "holdfast/error.hpp"
 #include "pool/medium/bulk_writer.hpp"
 
 namespace holdfast::machine {
@@ -14,6 +16,12 @@ namespace holdfast::machine {
 namespace {
 
 constexpr std::size_t kMostLines = 16;
+
+[[noreturn]] void refuse(const std::string& path, const std::string& what) {
+  throw PoolCorrupt(
+      path + " has damaged keys or values: " + what +
+      ". `holdfast check` lists them; go back to a snapshot, or export the rest with `holdfast recover --salvage`");
+}
 
 void verify_some(const Layout& layout, unsigned rank, std::uint64_t begin, std::uint64_t end,
                  std::vector<std::string>& lines) {
@@ -47,6 +55,17 @@ std::vector<std::string> verify_pairs(const Layout& layout) {
         [](std::uint64_t) { return true; });
   }
   return lines;
+}
+
+void throw_damaged(const std::string& path, std::uint64_t rows) {
+  refuse(path, std::to_string(rows) + " rows of this batch met one and did not run, all others did");
+}
+
+void require_whole(const std::string& path, const index::Part& key, const index::Part& value) {
+  index::PairHeader stored;
+  std::memcpy(&stored, key.data - sizeof stored, sizeof stored);
+  const index::PairHeader read = index::header_of(key, value);
+  if (stored.lengths != read.lengths || stored.checksum != read.checksum) refuse(path, "the export met one");
 }
 
 }  // namespace holdfast::machine

@@ -106,6 +106,12 @@ gphash::TableShape shape_for(const Shape& wanted) {
   return shape;
 }
 
+void check_verify(const Runtime& runtime, std::uint32_t value_bytes, const std::string& what) {
+  if (!runtime.verify || value_bytes == kVariableBytes) return;
+  refuse("verify is set, and " + what + " has keys and values of fixed sizes, which have no checksum to compare with: " +
+         "leave verify out, or keep keys and values of any length, which have one");
+}
+
 void check_cache(const CacheOptions& options) {
   if (!(options.ratio >= 0 && options.ratio <= 1)) {
     refuse("value_cache is " + std::to_string(options.ratio) + ": give the part of all values, 0 (none) to 1 (all)");

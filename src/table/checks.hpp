@@ -16,6 +16,9 @@ gphash::TableShape shape_for(const Shape& wanted);
 /// Throws InvalidArgument for options that no cache can have.
 void check_cache(const CacheOptions& options);
 
+/// Throws InvalidArgument if `runtime` asks to verify a table whose keys and values, of fixed sizes, have no checksum. `what` names it.
+void check_verify(const Runtime& runtime, std::uint32_t value_bytes, const std::string& what);
+
 /// The operations that a batch may ask for; all, where their codes lie in GPU memory. Throws InvalidArgument for a code that none has.
 OpSet operations_of(const Batch& batch);
 

@@ -45,6 +45,7 @@ gphash::TableUse use_for(const std::string& label, const table::Choice& choice, 
 
 machine::MachineOptions machine_options(const Runtime& runtime, const Gpu& gpu, const Tuning& tuning) {
   return {.threads = runtime.threads,
+          .verify = runtime.verify,
           .moves = tuning.moves,
           .shared_bias = tuning.shared_bias,
           .device = 0,
@@ -151,6 +152,7 @@ std::shared_ptr<Table::Impl> Pool::Impl::create_table(const std::string& name, c
   const gphash::TableShape shape = table::shape_for(wanted.shape);
   table::check_cache(wanted.gpu.cache);
   table::check_device(wanted.runtime.device);
+  table::check_verify(wanted.runtime, wanted.shape.value_bytes, label);
   const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& pool, const std::string& its) {
     table::Choice choice = table::choose_machine(wanted.runtime.device, *pool);
     auto object =
@@ -170,6 +172,7 @@ std::shared_ptr<Table::Impl> Pool::Impl::open_table(const std::string& name, con
     auto object = gphash::TableObject::open(
         pool, entry, use_for(its, choice, wanted.tuning.flush, wanted.salvage || options.salvage));
     must_agree(*object, wanted);
+    table::check_verify(wanted.runtime, object->shape().value_bytes, its);
     const std::uint64_t left_out = pool->access() == memory::Access::scratch ? table::leave_out_damage(*object) : 0;
     auto opened = std::make_shared<Table::Impl>(shared_from_this(), std::move(object), std::move(choice),
                                                 machine_options(wanted.runtime, wanted.gpu, wanted.tuning),
@@ -273,6 +276,7 @@ Table Table::create(const std::string& path, const CreateOptions& options, const
   table::shape_for(options.shape);  // bad arguments make no file
   table::check_cache(options.gpu.cache);
   table::check_device(options.runtime.device);
+  table::check_verify(options.runtime, options.shape.value_bytes, path);
   memory::NewPool pool(path, options.overwrite);
   CreateOptions inner = options;
   inner.overwrite = false;

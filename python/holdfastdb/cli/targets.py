@@ -12,6 +12,7 @@ import typer
 
 from ..errors import InvalidArgument, ObjectNotFound, ReadOnly
 from ..inspection import ObjectInfo, PoolInfo, inspect
+from ..operands import ANY
 from ..pool import Pool
 from ..table import Table
 
@@ -86,18 +87,23 @@ def mode_for_reading(file: str, objects: list[ObjectInfo]) -> str:
 
 
 @contextmanager
-def opened(target: Target, device: str = "cpu", mode: str = "r+", salvage: bool = False) -> Iterator[Table]:
+def opened(
+    target: Target, device: str = "cpu", mode: str = "r+", salvage: bool = False, verify: bool = False
+) -> Iterator[Table]:
     """The table that is named, or the only one; closed at the end, with its pool."""
     if target.name is None:
-        with Table.open(target.file, device, mode, salvage=salvage) as table:
+        with Table.open(target.file, device, mode, salvage=salvage, verify=verify) as table:
             yield table
     else:
         with Pool.open(target.file, mode, salvage) as pool:
-            yield pool.table(target.name, device)
+            yield pool.table(target.name, device, verify=verify)
 
 
 @contextmanager
 def opened_for_reading(target: Target) -> Iterator[Table]:
-    """The same for what only reads, on the CPU; a table that was not closed is recovered first, in its file."""
-    with opened(target, mode=mode_for_reading(target.file, chosen(inspect(target.file), target))) as table:
+    """The same for what only reads, on the CPU; a table that was not closed is recovered first, in its file. Keys and
+    values of any length are compared with their checksums."""
+    objects = chosen(inspect(target.file), target)
+    verify = len(objects) == 1 and objects[0].table is not None and objects[0].table.value_bytes == ANY
+    with opened(target, mode=mode_for_reading(target.file, objects), verify=verify) as table:
         yield table

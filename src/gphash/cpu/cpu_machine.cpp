@@ -10,6 +10,7 @@
 #include "core/hash.hpp"
 #include "gphash/batch_rows.hpp"
 #include "gphash/layout.hpp"
+#include "gphash/pair_check.hpp"
 
 namespace holdfast::machine::cpu {
 
@@ -75,6 +76,7 @@ struct CpuMachine::Share {
   const Batch& batch;
   std::atomic<bool> index_full{false}, heap_full{false};  // growth failed: do not try again in this batch
   std::mutex blobs;
+  std::atomic<std::uint64_t> damaged{0};  // rows
 };
 
 /// Adds what one thread has done when it ends, by an error too: the rows before it stand.
@@ -120,7 +122,7 @@ std::size_t CpuMachine::rows_of_chunk(const Batch& batch, std::size_t from) cons
 }
 
 std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) {
-  Share share{.batch = batch, .index_full = {}, .heap_full = {}, .blobs = {}};
+  Share share{.batch = batch, .index_full = {}, .heap_full = {}, .blobs = {}, .damaged = {}};
   std::vector<Status> scratch(batch.statuses ? 0 : batch.size);
   Work work;
   work.keys = static_cast<const std::byte*>(batch.keys);
@@ -128,6 +130,7 @@ std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, 
   work.rows = rows_of(batch, 0, value_bytes_, score);
   if (batch.statuses == nullptr) work.rows.statuses = scratch.data();
   if (variable_) {
+    work.rows.verify = options_.verify;
     const VariableLength& parts = *batch.variable;
     work.key_offsets = parts.key_offsets;
     work.rows.value_offsets = parts.value_offsets;
@@ -143,6 +146,7 @@ std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, 
     run_chunk(work, at, rows, share);
     at += rows;
   } while (at < batch.size && !stops_after(batch, at));
+  if (share.damaged != 0) throw_damaged(pool_.path(), share.damaged);
   for (unsigned s = 0; s < kStatuses; ++s) {
     result.count[s] += static_cast<std::uint64_t>(
         std::count(work.rows.statuses + from, work.rows.statuses + at, static_cast<Status>(s)));
@@ -231,6 +235,7 @@ void CpuMachine::run_share(Work work, Share& share) {
       if (full && (progress.outcome == index::Outcome::needs_slot || !await_cells(mine))) denied = at;
     }
   }
+  share.damaged += tally.damaged;
   if (work.rows.blobs != nullptr) {
     const std::lock_guard lock(share.blobs);
     share.batch.variable->blobs->arena().adopt(std::move(arena));
@@ -299,7 +304,9 @@ std::size_t CpuMachine::export_batch(std::uint64_t& cursor, const ExportArrays& 
 }
 
 std::size_t CpuMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
-  return Exports::pairs_into(keys, values, n, [&](const Exports::Take& take) { return export_items(cursor, take, n); });
+  return Exports::pairs_into(keys, values, n, [&](const Exports::Take& take) {
+    return export_items(cursor, Exports::verified(pool_.path(), options_.verify, take), n);
+  });
 }
 
 void CpuMachine::stats(Stats& stats) const {

@@ -11,22 +11,20 @@
 #include "gphash/cpu/driver.hpp"
 #include "gphash/cpu/prefetch.hpp"
 #include "gphash/cpu/simd/tile.hpp"
+#include "gphash/cpu/verify.hpp"
 
 namespace holdfast::machine::cpu {
 
-/// Groups of operations. A group is a stage at a time, and all its prefetches are on their way together.
-///
-/// A stage works on copies of the view and of a flight's candidates whose address it gives to no other function. After each load
-/// with acquire a compiler reads all else from memory again, and asks again what is known of it (that no key is the reserved one):
-/// without copies a find in cache takes nearly twice as long.
+/// Groups of operations. A group is a stage at a time, and all its prefetches are on their way together. A stage works on copies of
+/// the view and of a flight's candidates whose address it gives to no other function: after each load with acquire a compiler reads
+/// all else again, and asks again whether a key is the reserved one. Without copies a find in cache takes nearly twice as long.
 template <class Tile, class Shape, bool kMayFlush>
 struct Groups {
   using View = index::View<Shape>;
   using Memory = CpuMemory<Tile, kMayFlush>;
   using Candidate = Candidates<Shape>;
   using Ask = Prefetch<Tile, Shape>;
-  static constexpr std::size_t kGroup =
-      64;  // operations in flight: enough for every line-fill buffer; a bit of a word each
+  static constexpr std::size_t kGroup = 64;  // in flight: enough for every line-fill buffer; a bit of a word each
 
   /// Keys of a group, by their hashes. It may have others too.
   class KeyBits {
@@ -64,6 +62,18 @@ struct Groups {
     if (rows.found) rows.found[row] = false;
     if (rows.scores) rows.scores[row] = 0;
     if (std::byte* const to = rows.result(row)) std::memset(to, 0, rows.value_bytes);
+    if (rows.blobs) rows.blobs[row] = Blob{};
+  }
+
+  /// True if the row meets a pair that is not as it was written: then it does not run, or what it was answered is taken back.
+  static bool skip_damaged(const View& view, const Memory& memory, const index::Rows& rows, const Flight& flight,
+                           Tally& tally) {
+    if constexpr (Shape::kVariable) {
+      if (!meets_damage(Tile{}, memory, view, flight.candidates)) return false;
+      ++tally.damaged;
+      skip(rows, flight.row);
+    }
+    return Shape::kVariable;
   }
 
   /// Where in the work the flight of `row` stands: within one group after `first`.
@@ -78,6 +88,7 @@ struct Groups {
     aside ? find_group<true>(view, memory, rows, flights, count, tally)
           : inlined_find_group(view, memory, rows, flights, count, tally);
     if (tally.gave_up != 0) skip_unsettled(rows, flights, count);
+    for (std::size_t i = 0; rows.verify && i < count; ++i) skip_damaged(view, memory, rows, flights[i], tally);
   }
 
   /// Asks for the slots that `count` operations among changes will touch.
@@ -340,6 +351,7 @@ struct Groups {
     }
     for (std::size_t i = 0; i < count; ++i) {
       const Flight& flight = flights[i];
+      if (work.rows.verify && skip_damaged(view, memory, work.rows, flight, tally)) continue;
       if (!holdfast::changes(work.rows.op_of(flight.row))) {
         const index::Found found = find_settled(whole_view, memory, flight.candidates, tally);
         answer(view, memory, work.rows, flight.row, found.item);

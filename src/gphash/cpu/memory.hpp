@@ -31,6 +31,7 @@ struct Tally {
   std::uint64_t claim_misses = 0;
   std::uint64_t retries = 0;
   std::uint64_t gave_up = 0;  ///< searches that never settled
+  std::uint64_t damaged = 0;  ///< rows whose pair is not as it was written
   MoveLog* moved = nullptr;   ///< which items, if an export wants to know
   std::int64_t left = 0;      ///< bytes that variable-length pairs leave of their cells
 };

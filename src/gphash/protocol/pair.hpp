@@ -88,9 +88,9 @@ HOLDFAST_BOTH Pair pair_at(const Memory& memory, const View<Shape>& view, std::u
   return {{bytes, key}, {bytes + key, value}};
 }
 
-/// True if the pair that a slot names is as it was written, and its key has the hash before it. The caller is alone.
+/// True if the pair that a slot names is as it was written. The caller is alone, or has joined an epoch.
 template <class Memory, class Shape>
-bool is_whole_pair(const Memory& memory, const View<Shape>& view, std::uint64_t hash, std::uint64_t word) {
+HOLDFAST_BOTH bool is_whole_pair(const Memory& memory, const View<Shape>& view, std::uint64_t word) {
   const PairWord place{word};
   PairHeader stored;
   std::memcpy(&stored, view.heap + place.begin(), sizeof stored);
@@ -98,7 +98,13 @@ bool is_whole_pair(const Memory& memory, const View<Shape>& view, std::uint64_t 
   const std::uint64_t lengths = pair.key.size | std::uint64_t{pair.value.size} << 32;
   if (lengths != stored.lengths || pair.key.size > kMaxPart || pair.value.size > kMaxPart) return false;
   if ((pair_bytes(pair.key.size, pair.value.size) + 7) / 8 * 8 != place.pair_bytes()) return false;
-  return header_of(pair.key, pair.value).checksum == stored.checksum && hash_of(pair.key, view.seed) == hash;
+  return header_of(pair.key, pair.value).checksum == stored.checksum;
+}
+
+/// The same, and its key has the hash before it.
+template <class Memory, class Shape>
+bool is_whole_pair(const Memory& memory, const View<Shape>& view, std::uint64_t hash, std::uint64_t word) {
+  return is_whole_pair(memory, view, word) && hash_of(pair_at(memory, view, word).key, view.seed) == hash;
 }
 
 }  // namespace holdfast::index

@@ -32,6 +32,7 @@ struct Rows {
   const std::uint64_t* value_offsets = nullptr;  ///< (n + 1,) where each of `values` begins
   Blob* blobs = nullptr;   ///< (n,) what reads return, or null; where memory notes reads, where that lies now
   Arena* arena = nullptr;  ///< where they lie
+  bool verify = false;     ///< rows that meet a pair whose checksum is wrong do not run
 
   HOLDFAST_BOTH Op op_of(std::size_t row) const { return ops ? static_cast<Op>(ops[row]) : op; }
   HOLDFAST_BOTH const std::byte* value(std::size_t row) const { return values + row * value_bytes; }

@@ -336,3 +336,59 @@ def test_the_command_line(folder: Path) -> None:
     assert run(app, ["get", pool, "a"]).stdout == "b\n"
     wrong = run(app, ["create", str(folder / "x.hold"), "--key", "words"])
     assert isinstance(wrong.exception, InvalidArgument) and "the word bytes for any length" in str(wrong.exception)
+
+
+def test_a_damaged_value_is_noticed(folder: Path, device: str) -> None:
+    """With verify=True: by every call that meets it, whose other rows run; without, and in its own answer, by `check`."""
+    path = folder / "t.hold"
+    keys = [b"key of row %04d" % i for i in range(500)]
+    values = [b"value %04d, and more of it" % i for i in range(500)]
+    with Table.create(path, bytes, bytes, capacity=1000, device=device) as made:
+        made.insert(keys, values)
+    content = bytearray(path.read_bytes())
+    for what, damaged in ((b"key of row 0007", keys[7]), (b"value 0311,", keys[311])):
+        content[content.index(what) + 4] ^= 1
+    path.write_bytes(content)
+    sound = [key for i, key in enumerate(keys) if i not in (7, 311)]
+    with Table.open(path, device=device, verify=True) as table:
+        for key in (keys[7], keys[311]):
+            with pytest.raises(hf.PoolCorrupt, match=r"t\.hold has damaged keys or values: 1 rows of this batch"):
+                table.find([keys[0], key, b"absent"])
+        found_values, found = table.find(sound)
+        assert found.all() and found_values.tolist() == [v for i, v in enumerate(values) if i not in (7, 311)]
+        with pytest.raises(hf.PoolCorrupt, match="the export met one"):
+            dict(table.items())
+        if device == "cpu":  # on a GPU batches that change something do not verify
+            for call in (
+                lambda: table.find_or_insert([keys[311]], [b"new"]),
+                lambda: table.insert([keys[7]], [b"new"]),
+                lambda: table.apply(["find", "insert"], [keys[7], b"more"], [b"", b"more"]),
+            ):
+                with pytest.raises(hf.PoolCorrupt, match="1 rows of this batch met one and did not run, all others did"):
+                    call()
+            assert table[b"more"] == b"more"
+        assert not table.check().ok
+    with Table.open(path, device=device) as table:
+        assert table[keys[311]] != values[311]  # as documented
+    for command in (["get", str(path), keys[311].decode()], ["dump", str(path), str(folder / "d.csv")]):
+        answer = CliRunner().invoke(app, command)
+        assert isinstance(answer.exception, hf.PoolCorrupt) and answer.stdout == ""
+    assert not (folder / "d.csv").exists()
+
+
+def test_verify_where_nothing_is_damaged(folder: Path, device: str) -> None:
+    rng = np.random.default_rng(3)
+    with Table.create(folder / "t.hold", bytes, bytes, capacity=100, device=device, verify=True) as table:
+        keys = [bytes(rng.integers(0, 256, rng.integers(0, 40), np.uint8)) for _ in range(2000)]
+        kept = dict(zip(keys, keys[::-1], strict=True))
+        table.insert_or_assign(keys, keys[::-1])
+        assert table.find(list(kept)).values.tolist() == list(kept.values())
+        assert not table.contains([key + b"!" * 41 for key in keys]).any() and dict(table.items()) == kept
+        assert table.check().ok and table.check().slots == table.stats()["slots"] == table.capacity
+    with pytest.raises(InvalidArgument, match="no checksum"):
+        Table.create(folder / "f.hold", value=8, device=device, verify=True)
+    assert not (folder / "f.hold").exists()
+    with Table.create(folder / "f.hold", value=8, device=device):
+        pass
+    with pytest.raises(InvalidArgument, match="no checksum"):
+        Table.open(folder / "f.hold", device=device, verify=True)

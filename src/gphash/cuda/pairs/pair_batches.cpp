@@ -201,7 +201,8 @@ std::size_t PairBatches::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs*
   table_.require_working();
   const std::lock_guard lock(table_.changing);  // nothing changes meanwhile
   table_.last_change.wait("waiting for the batch before");
-  return Exports::pairs_into(keys, values, n, [&](const Exports::Take& take) {
+  return Exports::pairs_into(keys, values, n, [&](const Exports::Take& given) {
+    const Exports::Take take = Exports::verified(table_.pool.path(), table_.options.verify, given);
     std::size_t count = 0;
     do {
       count += table_.exports.copy(table_.layout, cursor, take, n - count, table_.layout.total_slots() + 1);

@@ -72,6 +72,8 @@ std::unique_ptr<PairKernels> make_default_pair_kernels();
 
 // The other phases of a search (pair_search.cu).
 std::size_t pair_search_scratch_bytes(std::uint64_t rows);
+/// Counts in `room.wrong`, which is 0 before, the rows whose pair is not as it was written. The rows were resolved by their hashes.
+void verify_read_pairs(const PairSearchRoom& room, std::uint64_t size, const Layout& layout, cudaStream_t stream);
 /// Orders rows by where their pairs lie. What `words` and `rows` say first is in order from then on.
 void order_pairs(PairSearchRoom& room, std::uint64_t size, std::uint64_t heap_bytes, cudaStream_t stream);
 /// Where the values begin, with room for all that their pairs may hold of them.

@@ -8,6 +8,7 @@
 
 #include "gphash/cuda/kit.hpp"
 #include "gphash/cuda/pairs/pair_batches.hpp"
+#include "gphash/pair_check.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -90,6 +91,10 @@ bool PairBatches::search_pairs_once(const FindJob& job, const ResultsOf& to, Pai
                                     Stage& stage, cudaStream_t stream) {
   cuda::check(cudaMemsetAsync(room.wrong, 0, 4, stream), "starting a search");
   const Layout layout = resolve_pairs(job, room, exact, stream);
+  if (table_.options.verify) {
+    verify_read_pairs(room, job.size, layout, stream);
+    if (const std::uint32_t damaged = read_word(room.wrong, stream)) throw_damaged(table_.pool.path(), damaged);
+  }
   if (path_of(PairFacts{.rows = job.size, .order_from = table_.options.order_from}) == PairPath::ordered)
     order_pairs(room, job.size, layout.cells << layout.slab_bits, stream);
   if (room.offsets == nullptr) {

@@ -201,7 +201,23 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+/// The pair is read once more than a search reads it: over the link, so this is for searches that must be sure.
+__global__ void __launch_bounds__(kThreads)
+    verify_read_pairs_kernel(const __grid_constant__ PairSearchRoom room, const __grid_constant__ Layout layout,
+                             std::uint64_t size) {
+  const CudaMemory memory(nullptr, nullptr);
+  for (std::uint64_t row = first_of_thread(); row < size; row += all_threads()) {
+    const std::uint64_t word = room.words[0][row];
+    if (word != 0 && !index::is_whole_pair(memory, layout, word)) atomicAdd(room.wrong, 1u);
+  }
+}
+
 }  // namespace
+
+void verify_read_pairs(const PairSearchRoom& room, std::uint64_t size, const Layout& layout, cudaStream_t stream) {
+  verify_read_pairs_kernel<<<blocks_for(verify_read_pairs_kernel, size), kThreads, 0, stream>>>(room, layout, size);
+  check_launch("verifying what is read");
+}
 
 std::size_t pair_search_scratch_bytes(std::uint64_t rows) {
   PairSearchRoom none;

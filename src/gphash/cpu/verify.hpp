@@ -1,0 +1,29 @@
+// verify.hpp: checksums of the pairs that operations meet, for tables that were opened with `verify`.
+#pragma once
+
+#include "gphash/cpu/memory.hpp"
+#include "gphash/protocol/find.hpp"
+
+namespace holdfast::machine::cpu {
+
+/// True if a slot that has the key's hash names a pair that is not as it was written: what a search says of the key may be wrong, found
+/// or not. The caller has joined an epoch, so no pair that it sees is written again.
+template <class Tile, class Memory, class Shape>
+bool meets_damage(const Tile& tile, const Memory& memory, const index::View<Shape>& view,
+                  const index::Candidates<Shape>& candidates) {
+  for (int i = 0; i < index::kLooks; ++i) {
+    const index::Look seen = index::look(tile, memory, view, candidates);
+    bool damaged = false;
+    for (LaneMask hits = seen.hits; hits != 0; hits &= hits - 1) {
+      const index::Slot* const slot = candidates.slot(view, lowest_bit(hits));
+      const std::uint64_t hash = memory.load(&slot->key), word = memory.load(&slot->word);
+      if (hash == candidates.stored_key() && word != 0) damaged |= !index::is_whole_pair(memory, view, hash, word);
+    }
+    if (!damaged) return false;
+    // Both words are of one item unless a slot was cleared meanwhile.
+    if (index::clearings(tile.peek(memory, candidates.stripe(view))) == index::clearings(seen.stripe)) return true;
+  }
+  return false;
+}
+
+}  // namespace holdfast::machine::cpu
