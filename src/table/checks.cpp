@@ -108,7 +108,8 @@ gphash::TableShape shape_for(const Shape& wanted) {
 
 void check_verify(const Runtime& runtime, std::uint32_t value_bytes, const std::string& what) {
   if (!runtime.verify || value_bytes == kVariableBytes) return;
-  refuse("verify is set, and " + what + " has keys and values of fixed sizes, which have no checksum to compare with: " +
+  refuse("verify is set, and " + what +
+         " has keys and values of fixed sizes, which have no checksum to compare with: " +
          "leave verify out, or keep keys and values of any length, which have one");
 }
 
