@@ -18,10 +18,10 @@
 #include "holdfast/transaction.hpp"
 #include "log/log_header.hpp"
 #include "proof/recorder.hpp"
+#include "proof/results.hpp"
 #include "support/pages.hpp"
 #include "support/pool_bytes.hpp"
 #include "support/random.hpp"
-#include "support/results.hpp"
 
 namespace holdfast::test::corrupt {
 namespace {
@@ -289,7 +289,7 @@ TEST(Flips, NothingWithAChecksumAnswersWrongUnnoticed) {
   const char* const asked = std::getenv("HOLDFAST_FLIPS");
   const unsigned flips = asked != nullptr ? static_cast<unsigned>(std::stoul(asked)) : 25;
   const std::string path = pool_path() + "-flips", made = path + "-made";
-  std::vector<std::pair<std::string, Results::Row>> rows;
+  std::vector<std::pair<std::string, proof::Results::Row>> rows;
   for (const auto& make : std::vector<std::function<Kind()>>{
            [&] { return fixed_kind(made, 8, false); }, [&] { return fixed_kind(made, 64, true); },
            [&] { return pairs_kind(made, true); }, [&] { return pairs_kind(made, false); },
@@ -313,7 +313,7 @@ TEST(Flips, NothingWithAChecksumAnswersWrongUnnoticed) {
   fs::remove(made);
   const char* const folder = std::getenv("HOLDFAST_RESULTS");
   if (asked == nullptr || folder == nullptr) return;
-  Results results("holdfast.flips/1");
+  proof::Results results("holdfast.flips/1");
   results.add("kinds", rows);
   std::printf("written to %s\n", results.write(folder, "flips.json").c_str());
 }

@@ -339,14 +339,14 @@ def test_the_command_line(folder: Path) -> None:
 
 
 def test_a_damaged_value_is_noticed(folder: Path, device: str) -> None:
-    """With verify=True: by every call that meets it, whose other rows run; without, and in its own answer, by `check`."""
+    """With verify=True: by each call that meets it, whose other rows run; without, by `check`."""
     path = folder / "t.hold"
     keys = [b"key of row %04d" % i for i in range(500)]
     values = [b"value %04d, and more of it" % i for i in range(500)]
     with Table.create(path, bytes, bytes, capacity=1000, device=device) as made:
         made.insert(keys, values)
     content = bytearray(path.read_bytes())
-    for what, damaged in ((b"key of row 0007", keys[7]), (b"value 0311,", keys[311])):
+    for what in (b"key of row 0007", b"value 0311,"):
         content[content.index(what) + 4] ^= 1
     path.write_bytes(content)
     sound = [key for i, key in enumerate(keys) if i not in (7, 311)]
@@ -364,7 +364,7 @@ def test_a_damaged_value_is_noticed(folder: Path, device: str) -> None:
                 lambda: table.insert([keys[7]], [b"new"]),
                 lambda: table.apply(["find", "insert"], [keys[7], b"more"], [b"", b"more"]),
             ):
-                with pytest.raises(hf.PoolCorrupt, match="1 rows of this batch met one and did not run, all others did"):
+                with pytest.raises(hf.PoolCorrupt, match="1 rows of this batch met one and did not run"):
                     call()
             assert table[b"more"] == b"more"
         assert not table.check().ok
