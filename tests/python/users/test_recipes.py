@@ -1,0 +1,102 @@
+"""The recipes of the guides that a guide's own test cannot run: a nightly backup, and a restart that is rehearsed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import PATIENCE_S
+
+import holdfastdb as hf
+
+GUIDES = Path(__file__).parents[3] / "docs" / "guides"
+NAMESPACE = ["unshare", "--map-root-user", "--mount", "true"]
+
+
+def block(guide: str, language: str, part: str) -> str:
+    """The code block of this language that has the text in it."""
+    found = re.findall(rf"^```{language}\n(.*?)^```$", (GUIDES / guide).read_text(), re.DOTALL | re.MULTILINE)
+    (one,) = [text for text in found if part in text]
+    return one
+
+
+def tools(folder: Path) -> dict[str, str]:
+    """An environment whose `holdfast` and `python` are those of the tests."""
+    bin = folder / "bin"
+    bin.mkdir(exist_ok=True)
+    for name, words in (("holdfast", "-m holdfastdb "), ("python", "")):
+        (bin / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
+        (bin / name).chmod(0o755)
+    return os.environ | {"PATH": f"{bin}:{os.environ['PATH']}"}
+
+
+def wait_for(what: str, happened: object) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not happened():  # type: ignore[operator]
+        assert time.monotonic() < end, f"{what} did not come"
+        time.sleep(0.01)
+
+
+WRITES = """
+at = 0
+while True:
+    served.insert_or_assign(np.arange(at, at + 100, dtype=np.uint64), np.full(100, at, np.uint64))
+    at += 100
+"""
+
+
+def test_a_nightly_backup_while_a_program_writes(folder: Path) -> None:
+    guide = block("move-and-backup.md", "python", "back_up_when_asked")
+    lines = block("move-and-backup.md", "cron", "served.pid").splitlines()
+    jobs = [line.split(maxsplit=5)[5].replace(r"\%", "%").replace("/srv/items", str(folder)) for line in lines]
+    environment = tools(folder) | {"LC_ALL": "C"}
+
+    def cron(job: str) -> int:
+        return subprocess.run(["sh", "-c", job], env=environment, cwd="/", timeout=PATIENCE_S).returncode
+
+    program = f"import numpy as np\nimport holdfastdb as hf\n{guide}{WRITES}"
+    writer = subprocess.Popen([sys.executable, "-c", program], cwd=folder)
+    try:
+        wait_for("the program's number", (folder / "served.pid").exists)
+        assert cron(jobs[1]) != 0  # no snapshot yet: nothing is kept
+        backup, items = folder / "served-backup.hold", 0
+        for _ in range(2):
+            before = backup.stat().st_ino if backup.exists() else None
+            assert cron(jobs[0]) == 0
+            wait_for("a snapshot", lambda before=before: backup.exists() and backup.stat().st_ino != before)
+            assert cron(jobs[1]) == 0
+            (kept,) = folder.glob("???.hold")
+            with hf.Table.open(kept, "cpu", "r") as table:
+                assert len(table) > items and len(table) % 100 == 0
+                items = len(table)
+        assert writer.poll() is None
+    finally:
+        writer.kill()
+        writer.wait()
+
+
+@pytest.mark.skipif(subprocess.run(NAMESPACE, capture_output=True).returncode != 0, reason="needs a mount namespace")
+def test_a_rehearsed_restart(tmp_path: Path) -> None:
+    """tmp_path: on an ordinary file system, or the medium would be another."""
+    if hf.Table.create(tmp_path / "x.hold", value=8, device="cpu").stats()["medium"] != "file":
+        pytest.skip("needs a file system on a disk")
+    script = block("operate.md", "sh", "boot_id")
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path, env=tools(tmp_path), capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert done.returncode in (0, 1), done.stderr
+    assert "refused, as after a restart" in done.stdout
+    assert "was open when the machine stopped or restarted" in done.stderr
+    with hf.Table.open(tmp_path / "rehearsal.hold", "cpu") as table:  # nothing restarted this machine
+        assert bytes(table[1]) == b"8 bytes."
+    (tmp_path / "rehearsal.hold").unlink()
+    closed = script.replace("os.kill(os.getpid(), signal.SIGKILL)", "table.close()")
+    done = subprocess.run(
+        ["sh", "-c", closed], cwd=tmp_path, env=tools(tmp_path), capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert "refused" not in done.stdout and "8 bytes." in done.stdout, done.stdout + done.stderr
