@@ -57,8 +57,12 @@ CheckReport check(const Shape& shape, std::byte* data, const memory::PoolFile& p
   std::vector<std::uint32_t> holds(shape.kind == LogKind::conventional ? shape.places() : 0);
   const View<CpuMemory> view = view_of(shape, data, holds.data());
   CheckReport report = check_tails(memory, view);
-  const std::uint32_t region = memory.load(view.flag);
-  if (region != 0 && report.errors.empty()) check_undo(memory, view, pool, region, report);
+  const std::uint32_t flag = memory.load(view.flag);
+  if (!is_flag(flag)) {
+    report.errors.push_back("no transaction wrote " + std::to_string(flag) + " where its region is named");
+  } else if (flag != 0 && report.errors.empty()) {
+    check_undo(memory, view, pool, region_in(flag), report);
+  }
   return report;
 }
 

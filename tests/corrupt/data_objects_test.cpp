@@ -24,7 +24,6 @@ std::uint64_t data_at(std::uint32_t object, unsigned extent = 0) {
   return directory_in(data_bytes()).extents_of(object, log::kDataRole).at(extent).offset;
 }
 
-log::Shape undo_shape() { return {log::LogKind::hierarchical, 4, kUpdates + 1, 1, 64}; }
 /// Where a word of an entry of the undo log is.
 std::uint64_t undo_word(std::uint64_t place, std::uint32_t entry, std::uint32_t word) {
   const log::Shape shape = undo_shape();
@@ -102,8 +101,15 @@ TEST(CorruptData, TailsAndFlagsOfTransactions) {
                      [=](std::string& bytes) { flip(bytes, (data_at(kUndo) + log::kTailsAt + 4 * place) * 8 + bit); }});
     }
   }
-  for (const std::uint32_t flag : {99u, 0xffff'ffffu, 1u << 31, std::uint32_t{kUndo}, std::uint32_t{kCheckpoint}}) {
-    all.push_back({"flag " + std::to_string(flag), [=](std::string& bytes) { put(bytes, data_at(kUndo), flag); }});
+  for (const std::uint32_t number : {99u, 0xff'ffffu, 1u << 23, std::uint32_t{kUndo}, std::uint32_t{kCheckpoint}}) {
+    for (const std::uint32_t flag : {number, log::flag_of(number)}) {
+      all.push_back({"flag " + std::to_string(flag), [=](std::string& bytes) { put(bytes, data_at(kUndo), flag); }});
+    }
+  }
+  for (unsigned bit = 0; bit < 32;
+       ++bit) {  // one of them would say that there is no transaction, but for its check bits
+    all.push_back({"bit " + std::to_string(bit) + " of the flag",
+                   [=](std::string& bytes) { flip(bytes, data_at(kUndo) * 8 + bit); }});
   }
   expect_each("transactions", all, kUndo, refused_undo);
 }

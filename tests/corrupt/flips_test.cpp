@@ -214,12 +214,18 @@ Kind log_kind(const std::string& path, bool tails) {
   return kind;
 }
 
-/// A transaction that a kill ended: flag, tails and undo records of its log.
-Kind undo_kind() {
-  Kind kind{.name = "undo_log", .has_checksum = false, .bytes = data_bytes(), .killed = true};
+/// A transaction that a kill ended: flag and tails of its log, which have check bits, or its undo records.
+Kind undo_kind(bool entries) {
+  Kind kind{.name = entries ? "undo_entries" : "undo_flag_and_tails",
+            .has_checksum = !entries,
+            .bytes = data_bytes(),
+            .killed = true};
   const memory::Extent extent = directory_in(kind.bytes).extents_of(kUndo, log::kDataRole).at(0);
-  for (std::uint64_t at = extent.offset; at < extent.offset + extent.bytes; ++at) {
-    if (kind.bytes[at] != 0) kind.places.push_back(at);
+  const std::uint64_t middle = extent.offset + log::entries_at(undo_shape());
+  const std::uint64_t end = entries ? extent.offset + extent.bytes : middle;
+  for (std::uint64_t at = entries ? middle : extent.offset; at < end; at += 4) {
+    if (kind.bytes.compare(at, 4, std::string(4, '\0')) == 0) continue;
+    for (unsigned i = 0; i < 4; ++i) kind.places.push_back(at + i);
   }
   kind.ask = [](const std::string& damaged) {
     Pool pool = Pool::open(damaged);
@@ -294,7 +300,7 @@ TEST(Flips, NothingWithAChecksumAnswersWrongUnnoticed) {
            [&] { return fixed_kind(made, 8, false); }, [&] { return fixed_kind(made, 64, true); },
            [&] { return pairs_kind(made, true); }, [&] { return pairs_kind(made, false); },
            [&] { return checkpoint_kind(made); }, [&] { return log_kind(made, true); },
-           [&] { return log_kind(made, false); }, undo_kind}) {
+           [&] { return log_kind(made, false); }, [] { return undo_kind(false); }, [] { return undo_kind(true); }}) {
     const Kind kind = make();
     write_pages(path, pack_pages(kind.bytes));
     ASSERT_EQ(answer_of(kind, path), Answer::right) << kind.name << ", undamaged";

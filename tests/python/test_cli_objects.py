@@ -59,7 +59,7 @@ def test_several_tables(folder: Path) -> None:
         (["stats", "POOL"], "the objects one and two"),
         (["recover", "POOL", "--salvage", "x.csv"], "the objects one and two"),
         (["get", "POOL:three", "1"], 'no object "three"; it has the objects one and two'),
-        (["info", "POOL:three"], 'no object "three"; it has one, two'),
+        (["info", "POOL:three"], 'no object "three"; it has the objects one and two'),
         (["check", "POOL:three"], 'no object "three"'),
         (["drop", "POOL:three"], 'no object "three"'),
         (["drop", "POOL"], "give POOL:NAME; it has the objects one and two"),

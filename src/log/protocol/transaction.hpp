@@ -29,6 +29,12 @@ struct Undo {
   HOLDFAST_BOTH std::uint32_t size() const { return words[1] >> 16; }
 };
 
+/// A flag is 0, or the number of the region that is updated with the check bits of a tail. Numbers above have no flag.
+inline constexpr std::uint32_t kMostRegion = 0xff'ffff;
+inline std::uint32_t flag_of(std::uint32_t region) { return tail_of(region); }
+inline std::uint32_t region_in(std::uint32_t flag) { return entries_in(flag); }
+inline bool is_flag(std::uint32_t flag) { return flag == flag_of(region_in(flag)); }
+
 template <class Memory>
 HOLDFAST_BOTH void set_flag(Memory& memory, const View<Memory>& view, std::uint32_t value, Step fence) {
   memory.store(view.flag, value);

@@ -20,18 +20,24 @@ void refuse_bad_undo(const std::string& path, std::uint64_t place) {
                     " has an entry that no transaction wrote; restore it from a copy");
 }
 
-/// A flag that is not 0 and not that of the region at hand.
-[[noreturn]] void throw_other_region(const std::string& path, const memory::PoolFile& pool, std::uint32_t flag,
+/// The region of a flag that is not 0 and not that of the region at hand.
+[[noreturn]] void throw_other_region(const std::string& path, const memory::PoolFile& pool, std::uint32_t number,
                                      const std::string& region) {
-  const std::string what = " has a transaction of the object with number " + std::to_string(flag);
+  const std::string what = " has a transaction of the object with number " + std::to_string(number);
   const auto directory = pool.directory();
-  const memory::ObjectEntry* const entry = directory->find(flag);
+  const memory::ObjectEntry* const entry = directory->find(number);
   if (entry == nullptr || entry->type != kinds::region_kind().type) {
     throw PoolCorrupt(path + what +
                       ", which is no region of its pool: the log is damaged, or the region was dropped. " +
                       "Restore the pool from a copy, or drop the log and make another");
   }
   throw InvalidArgument(path + what + ", and not of " + region + ": recover it with its own region");
+}
+
+void refuse_bad_flag(const std::string& path, std::uint32_t flag) {
+  if (log::is_flag(flag)) return;
+  throw PoolCorrupt(path + " is damaged: no transaction wrote " + std::to_string(flag) +
+                    " where its region is named; restore the pool from a copy, or drop the log and make another");
 }
 
 bool is_empty(log::CpuMemory& memory, const log::View<log::CpuMemory>& view) {
@@ -49,8 +55,9 @@ bool Transaction::recover(Log& log, Region& region) {
   log::CpuMemory memory = its.memory();
   const log::View<log::CpuMemory> view = its.view();
   const std::uint32_t flag = memory.load(view.flag);
-  if (flag != 0 && flag != data.number) {
-    throw_other_region(its.path, its.object().pool(), flag, data.path);
+  refuse_bad_flag(its.path, flag);
+  if (flag != 0 && flag != log::flag_of(data.number)) {
+    throw_other_region(its.path, its.object().pool(), log::region_in(flag), data.path);
   }
   for (const log::DataObject* object : {&its.object(), &data.object()}) object->pool().require_kept();
   if (flag == 0 && is_empty(memory, view)) return false;  // and the clean marks stay
@@ -64,6 +71,11 @@ bool Transaction::recover(Log& log, Region& region) {
 Transaction::Transaction(Log& log, Region& region, Domain domain, Writer writer)
     : log_(&log), region_(&region), section_(region.section(domain, writer)), domain_(domain) {
   Log::Impl& its = *log.impl_;
+  if (region.impl_->number > log::kMostRegion) {
+    throw InvalidArgument(region.impl_->path + " is object " + std::to_string(region.impl_->number) +
+                          " of its pool, and transactions name regions up to " + std::to_string(log::kMostRegion) +
+                          ": make it in a new pool");
+  }
   log::CpuMemory memory = its.memory();
   const log::View<log::CpuMemory> view = its.view();
   if (memory.load(view.flag) != 0 || !is_empty(memory, view)) {
@@ -72,7 +84,7 @@ Transaction::Transaction(Log& log, Region& region, Domain domain, Writer writer)
   its.begin_section(domain, writer);
   its.end_section(domain);
   its.change();
-  log::begin(memory, view, region.impl_->number);
+  log::begin(memory, view, log::flag_of(region.impl_->number));
 }
 
 Transaction::~Transaction() {
