@@ -1,8 +1,6 @@
 // fiber.hpp: coroutines with stacks of their own, so that shipped code can be stopped at any memory access.
 #pragma once
 
-#include <ucontext.h>
-
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -29,7 +27,7 @@ class Fibers {
 
  private:
   struct Fiber;
-  static void trampoline(unsigned i);
+  static void trampoline();
 
   void leave_for(Fiber& to);
 
