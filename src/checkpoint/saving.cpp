@@ -88,6 +88,7 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_
   }
   changed_.wait(lock, [&] { return stopping_ || (holds_ == 0 && (chosen = oldest()) >= 0); });
   require_open();  // it was closed while this save waited for a copy
+  pool().keep_room();
   const auto copy = static_cast<unsigned>(chosen);
   make_space(copy, made.bytes());
   std::list<Job> made_job;  // a node of `jobs_`: nothing is allocated once the save is under way

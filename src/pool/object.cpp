@@ -117,6 +117,7 @@ Domain Object::noted() const {
 }
 
 void Object::mark_changed(bool gpu, std::size_t rows) {
+  pool_->keep_room();
   pool_->notice_removal(rows);
   const int wanted = static_cast<int>(domain(gpu));
   // A lower domain once noted stands until the next sync: part of what was written survives no more than that.

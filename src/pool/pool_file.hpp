@@ -80,7 +80,9 @@ class PoolFile {
   /// Maps a part of an extent; private memory where it is a scratch copy of what has no place in the file yet.
   Range map(std::uint64_t offset, std::uint64_t bytes, bool populate, std::byte* at = nullptr) const;
   /// What an opening gave room in a sparse file is used from now on. Without it the medium has it back at the end.
-  void keep_room() { kept_ = true; }
+  void keep_room() {
+    if (!kept_.load(std::memory_order_relaxed)) kept_ = true;
+  }
   /// On a medium with a device: puts the length of the file and the place of a new range there, before a word names it.
   void settle(const Range& range);
   /// Puts all of the file on its device.
