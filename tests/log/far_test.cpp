@@ -17,7 +17,7 @@ namespace holdfast::test {
 namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-constexpr std::uint64_t kRegion = 20 * kGiB;  // 5 × 2^30 words of 4 bytes: more than 2^32
+constexpr std::uint64_t kRegion = 20 * kGiB;                // 5 × 2^30 words of 4 bytes: more than 2^32
 constexpr std::uint64_t kBehind = std::uint64_t{64} << 20;  // more than any gap before it
 /// Bytes whose offsets are alike where one of them is cut to 32 bits, as bytes or as words.
 constexpr std::uint64_t kOffsets[] = {64, 4 * kGiB - 8, 4 * kGiB + 64, 16 * kGiB - 8, 16 * kGiB + 64, kRegion - 8};
