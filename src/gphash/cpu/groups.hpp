@@ -65,11 +65,11 @@ struct Groups {
     if (rows.blobs) rows.blobs[row] = Blob{};
   }
 
-  /// True if the row meets a pair that is not as it was written: then it does not run, or what it was answered is taken back.
+  /// True if a pair that the row met, or that its answer was read from, is damaged. Then it does not run, or its answer goes.
   static bool skip_damaged(const View& view, const Memory& memory, const index::Rows& rows, const Flight& flight,
-                           Tally& tally) {
+                           bool answered, Tally& tally) {
     if constexpr (Shape::kVariable) {
-      if (!meets_damage(Tile{}, memory, view, flight.candidates)) return false;
+      if (!is_damaged(Tile{}, memory, view, flight.candidates, answered && flight.slot ? flight.word : 0)) return false;
       ++tally.damaged;
       skip(rows, flight.row);
     }
@@ -88,7 +88,7 @@ struct Groups {
     aside ? find_group<true>(view, memory, rows, flights, count, tally)
           : inlined_find_group(view, memory, rows, flights, count, tally);
     if (tally.gave_up != 0) skip_unsettled(rows, flights, count);
-    for (std::size_t i = 0; rows.verify && i < count; ++i) skip_damaged(view, memory, rows, flights[i], tally);
+    for (std::size_t i = 0; rows.verify && i < count; ++i) skip_damaged(view, memory, rows, flights[i], true, tally);
   }
 
   /// Asks for the slots that `count` operations among changes will touch.
@@ -351,7 +351,7 @@ struct Groups {
     }
     for (std::size_t i = 0; i < count; ++i) {
       const Flight& flight = flights[i];
-      if (work.rows.verify && skip_damaged(view, memory, work.rows, flight, tally)) continue;
+      if (work.rows.verify && skip_damaged(view, memory, work.rows, flight, false, tally)) continue;
       if (!holdfast::changes(work.rows.op_of(flight.row))) {
         const index::Found found = find_settled(whole_view, memory, flight.candidates, tally);
         answer(view, memory, work.rows, flight.row, found.item);

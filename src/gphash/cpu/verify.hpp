@@ -26,4 +26,13 @@ bool meets_damage(const Tile& tile, const Memory& memory, const index::View<Shap
   return false;
 }
 
+/// The same where `word` is 0; else true if the pair that it names, which an answer was read from, is not as it was written: its slot may
+/// name another pair since.
+template <class Tile, class Memory, class Shape>
+bool is_damaged(const Tile& tile, const Memory& memory, const index::View<Shape>& view,
+                const index::Candidates<Shape>& candidates, std::uint64_t word) {
+  if (word == 0) return meets_damage(tile, memory, view, candidates);
+  return !index::is_whole_pair(memory, view, candidates.stored_key(), word);
+}
+
 }  // namespace holdfast::machine::cpu
