@@ -18,7 +18,7 @@ sources := $(shell find CMakeLists.txt cmake include src python bench examples t
 cxx := $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' 2>/dev/null)
 pip_install = python -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
 
-.PHONY: help setup build demo test check bench kill-test stress proof bars docs format lint clean
+.PHONY: help setup build demo test check bench kill-test stress hostile proof bars docs format lint clean
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo "GPU=ON|OFF|AUTO chooses CUDA; AUTO takes it where nvcc and an NVIDIA GPU are."
@@ -69,6 +69,9 @@ kill-test: .cache/installed-checked-$(GPU) ## up to 1,000 SIGKILLs of a real pro
 
 stress: .cache/installed-checked-$(GPU) ## a minute of ten threads that call everything, and signals whose handlers do
 	HOLDFAST_STRESS_S=60 python -m pytest -q -s tests/python/test_everything_at_once.py
+
+hostile: .cache/installed-checked-$(GPU) ## hostile values for every parameter of every public call and command
+	scripts/hostile
 
 proof: .cache/setup-done ## the long proofs that are left to do; ROOM= some of them, MINUTES= as far as they get
 	@scripts/proof $(ROOM) $(if $(MINUTES),--minutes $(MINUTES))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from . import _native, arrays, rows, strings
-from .checked import result_of
+from .checked import flag, one_of, result_of
 from .errors import InvalidArgument, InvalidType
 from .libraries import HOST, Library
 from .operands import Operand, TableShape, no_overlap, one_place, streams_of, take_bytes, take_ops, take_out
@@ -147,8 +147,7 @@ def _take(request: Request, shape: TableShape) -> _Given:
     if takes or request.values is not None:
         values = _take_values(request, n, "apply" if ops else request.op.name.lower(), shape)
     element = 0 if isinstance(values, Strings) else rows.element_of(values, accumulates, shape)
-    if request.combine not in COMBINES:
-        raise InvalidArgument(f"op is {request.combine!r}: give 'add', 'min' or 'max'")
+    one_of("op", request.combine, tuple(COMBINES))
     operands = list(keys.operands)
     for one in (values, ops, mask):
         if one is not None:
@@ -233,7 +232,7 @@ def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
         scale=request.scale,
         column=shape.column,
         column_bytes=shape.value_bytes if shape.partial else 0,
-        unique=bool(request.unique),
+        unique=flag("unique", request.unique),
         on_device=place != HOST,
         stream=stream,
         interruptible=threading.get_ident() == MAIN_THREAD,

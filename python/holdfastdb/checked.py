@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .errors import InvalidArgument, InvalidType
+from .messages import shown
 from .operands import ANY, TableShape
 
 MOST = (1 << 64) - 1
 """The largest whole number that a 64-bit argument takes."""
-
-
-def shown(value: Any, most: int = 80) -> str:
-    """A value for a message: its `repr`, cut short, and its type where it has none that can be printed."""
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 1024:
-        return f"{'-' if value < 0 else ''}2**{value.bit_length() - 1} or more"
-    try:
-        text = repr(value)
-    except Exception:
-        return f"an object of type {type(value).__name__}"
-    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def whole(name: str, value: Any, least: int, most: int) -> int:
@@ -47,10 +38,29 @@ def number(name: str, value: Any) -> float:
 
 
 def flag(name: str, value: Any) -> bool:
-    try:
+    if isinstance(value, bool | np.bool_) or (isinstance(value, int | np.integer) and value in (0, 1)):
         return bool(value)
-    except Exception:
-        raise InvalidType(f"{name} is of type {type(value).__name__}: give True or False") from None
+    raise InvalidType(f"{name} is {shown(value)}, of type {type(value).__name__}: give True or False")
+
+
+def text_of(name: str, value: Any, example: str) -> str:
+    """A str that can be written in UTF-8."""
+    if not isinstance(value, str):
+        raise InvalidType(f"{name} is {shown(value)}, of type {type(value).__name__}: give a str, as {example!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"{name} is {shown(value)}, which has surrogates: give text, as {example!r}") from None
+    return value
+
+
+def one_of(name: str, value: Any, choices: Sequence[str]) -> str:
+    choice = f"{', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
+    if not isinstance(value, str):
+        raise InvalidType(f"{name} is {shown(value)}, of type {type(value).__name__}: give {choice}")
+    if value not in choices:
+        raise InvalidArgument(f"{name} is {shown(value)}: give {choice}")
+    return value
 
 
 def pair_of(out: Any) -> tuple[Any, Any]:
@@ -73,7 +83,7 @@ def given_of(name: str, value: Any) -> Any:
 def device_of(device: Any) -> str:
     if not isinstance(device, str):
         raise InvalidType(f"device is of type {type(device).__name__}: give 'auto', 'cpu', 'cuda' or 'cuda:N'")
-    return device
+    return text_of("device", device, "cuda:0")
 
 
 def score_of(score: Any) -> str:
@@ -81,33 +91,29 @@ def score_of(score: Any) -> str:
         return "none"
     if not isinstance(score, str):
         raise InvalidType(f"score is of type {type(score).__name__}: give 'step', 'time', 'frequency' or None")
-    return score
+    return text_of("score", score, "step")
 
 
 def policy_of(policy: Any) -> str:
     if not isinstance(policy, str):
         raise InvalidType(f"cache_policy is of type {type(policy).__name__}: give 'lfu', 'lru' or 'random'")
-    return policy
+    return text_of("cache_policy", policy, "lfu")
 
 
 def result_of(result: Any, shape: TableShape, kinds: tuple[str, ...] = ("numpy", "arrow", "device")) -> str:
     """`result=`: how values of any length are given; others come in one way."""
-    choice = f"{', '.join(map(repr, kinds[:-1]))} or {kinds[-1]!r}"
-    if not isinstance(result, str):
-        raise InvalidType(f"result is of type {type(result).__name__}: give {choice}")
-    if result not in kinds:
-        raise InvalidArgument(f"result is {result!r}: give {choice}")
+    result = one_of("result", result, kinds)
     if result != "numpy" and not shape.any_length:
         raise InvalidArgument(
-            f"result={result!r} is for values of any length, and {shape.path} has {shape.value_bytes} bytes"
+            f"result={shown(result)} is for values of any length, and {shape.path} has {shape.value_bytes} bytes"
         )
     return result
 
 
-def function_of(progress: Any) -> Any:
-    if progress is not None and not callable(progress):
-        raise InvalidType(f"progress is of type {type(progress).__name__}: give a function of two numbers")
-    return progress
+def function_of(given: Any, name: str = "progress", of: str = "two numbers") -> Any:
+    if given is not None and not callable(given):
+        raise InvalidType(f"{name} is of type {type(given).__name__}: give a function of {of}")
+    return given
 
 
 def key_word(key: int) -> int | None:

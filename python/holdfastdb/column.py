@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidArgument, InvalidType
+from .messages import shown
 from .operations import Operations
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ class Column(Operations):
     def __init__(self, table: Table, start: Any, stop: Any, dtype: Any) -> None:
         for name, value in (("start", start), ("stop", stop)):
             if isinstance(value, bool) or not isinstance(value, int):
-                raise InvalidType(f"{name} is {value!r}, of type {type(value).__name__}: give a whole number of bytes")
+                raise InvalidType(
+                    f"{name} is {shown(value)}, of type {type(value).__name__}: give a whole number of bytes"
+                )
         if table.any_length:
             raise InvalidArgument(f"values of any length, as {table.path} has them, have no columns: take whole ones")
         if not 0 <= start < stop <= table.value_bytes:

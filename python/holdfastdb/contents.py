@@ -11,13 +11,14 @@ import numpy as np
 from . import selection, strings
 from ._native import Blobs
 from ._native import Table as NativeTable
-from .checked import MOST, result_of, whole
+from .checked import MOST, flag, result_of, whole
 from .errors import Error, InvalidArgument
 from .libraries import NUMPY
 from .operands import TableShape
 from .results import ExportResult, HostResultKind, Items, ScoredExportResult, ScoredItems
 from .rows import result_rows
 
+_RESERVED = 1 << 6
 _END = MOST  # the cursor behind the last item
 Score: TypeAlias = tuple[int | None, int | None] | None
 
@@ -85,7 +86,13 @@ class Contents:
         cursor
             Where to go on, or None at the end.
         """
-        return exported(self._native.export_batch, self._shape, n, cursor, values, dtype, scores, result)
+        return exported(
+            self._native.export_batch, self._shape, n, cursor, values, dtype, self._most_items(), scores, result
+        )
+
+    def _most_items(self) -> int:
+        """More than there are: arrays for more would stay empty. Those whose keys the slots reserve are there, too."""
+        return int(self._native.slots()) + _RESERVED
 
     @overload
     def export_if(
@@ -118,7 +125,7 @@ class Contents:
         def export(at: int, keys: int, rows: int, marks: int, most: int) -> tuple[int, int]:
             return self._native.export_if(*chosen, at, keys, rows, marks, most)
 
-        return exported(export, self._shape, n, cursor, values, dtype, scores)
+        return exported(export, self._shape, n, cursor, values, dtype, self._most_items(), scores)
 
     def erase_if(
         self,
@@ -204,6 +211,7 @@ class Contents:
 
     def _pieces(self, n: int, values: bool, dtype: Any, scores: bool) -> Iterator[tuple[np.ndarray, Any, Any]]:
         cursor: int | None = 0
+        scores = flag("scores", scores)
         try:
             while cursor is not None:
                 marks = None
@@ -245,17 +253,19 @@ def exported(
     cursor: int,
     values: bool,
     dtype: Any,
+    most: int,
     scores: bool = False,
     result: str = "numpy",
 ) -> Any:
-    """What `export(cursor, keys, rows, scores, n)` writes to arrays of `n` items, by their addresses, or what
-    `export(cursor, 0, 0, 0, n, keys, values)` puts into Blobs, as `export_batch` gives it."""
+    """What `export(cursor, keys, rows, scores, n)` writes to arrays of `n` items, `most` at most, by their addresses,
+    or what `export(cursor, 0, 0, 0, n, keys, values)` puts into Blobs, as `export_batch` gives it."""
+    values, scores = flag("values", values), flag("scores", scores)
     if shape.any_length and scores:
         raise InvalidArgument(f"{shape.path} keeps no scores: keys and values of any length have none")
     if shape.any_length and dtype is not None:
         raise InvalidArgument(f"dtype is for values of fixed length, and those of {shape.path} have any")
     as_arrow = result_of(result, shape, ("numpy", "arrow")) == "arrow"
-    n, cursor = whole("n", n, 1, 1 << 40), whole("cursor", cursor, 0, _END)
+    n, cursor = min(whole("n", n, 1, 1 << 40), most), whole("cursor", cursor, 0, _END)
     items: tuple[Any, ...]
     if shape.any_length:
         blobs, value_blobs = Blobs(), Blobs() if values else None

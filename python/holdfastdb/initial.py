@@ -16,6 +16,7 @@ import numpy as np
 
 from .errors import InvalidArgument, InvalidType
 from .libraries import HOST, Library
+from .messages import shown
 
 _WORD = 1 << 64
 _QUANTILE_BITS = 14
@@ -102,9 +103,9 @@ class Initial(ABC):
 
 def _finite(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InvalidType(f"{name} is {value!r}, of type {type(value).__name__}: give a number")
+        raise InvalidType(f"{name} is {shown(value)}, of type {type(value).__name__}: give a number")
     if not math.isfinite(value) or abs(float(value)) > float(np.finfo(np.float32).max):
-        raise InvalidArgument(f"{name} is {value}: give a finite number that fits fp32")
+        raise InvalidArgument(f"{name} is {shown(value)}: give a finite number that fits fp32")
 
 
 @dataclass(frozen=True)
@@ -115,9 +116,9 @@ class Constant(Initial):
 
     def __post_init__(self) -> None:
         if isinstance(self.value, bool) or not isinstance(self.value, int | float | np.integer | np.floating):
-            raise InvalidType(f"value is {self.value!r}, of type {type(self.value).__name__}: give a number")
+            raise InvalidType(f"value is {shown(self.value)}, of type {type(self.value).__name__}: give a number")
         if not abs(self.value) <= GREATEST["float64"]:  # nor is it no number
-            raise InvalidArgument(f"value is {self.value}: give a finite number that fits some dtype")
+            raise InvalidArgument(f"value is {shown(self.value)}: give a finite number that fits some dtype")
 
     def bounds(self) -> tuple[float, float]:
         return float(self.value), float(self.value)
@@ -226,7 +227,7 @@ class Normal(_Drawn):
 
 def _check_seed(seed: Any) -> None:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise InvalidType(f"seed is {seed!r}, of type {type(seed).__name__}: give a whole number")
+        raise InvalidType(f"seed is {shown(seed)}, of type {type(seed).__name__}: give a whole number")
 
 
 @functools.cache

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
+from .checked import flag
 from .errors import Error, InvalidArgument, InvalidType, NoSpace
+from .messages import shown
 from .schema.layout import Layout, layout_from
 
 
@@ -153,18 +155,36 @@ class SnapshotReport:
     """Until the snapshot was on its device under its name."""
 
 
+_MOST_PATH, _MOST_NAME = 4095, 255
+
+
 def path_text(path: Any) -> str:
     """A path as the native module takes it. Raises InvalidType for what is no path, InvalidArgument for no UTF-8."""
     try:
-        text = os.fspath(path)
-    except TypeError:
+        text = os.fsdecode(path)
+    except UnicodeError:
+        text = str(os.fspath(path))
+    except Exception:
         raise InvalidType(f"path is of type {type(path).__name__}: give a str or a pathlib.Path") from None
-    text = os.fsdecode(text)
+    if not text or "\0" in text:
+        what = "has a zero byte in it" if text else "is empty"
+        raise InvalidArgument(f"the path {what}: give the name of a file")
     try:
         text.encode()
     except UnicodeEncodeError:
         raise InvalidArgument(f"the path {text!a} is not UTF-8: rename the file, or its folder") from None
+    _require_length(text)
     return text
+
+
+def _require_length(path: str) -> None:
+    """Raises InvalidArgument for a path that no file can have."""
+    data = path.encode()
+    if len(data) > _MOST_PATH or max(map(len, data.split(b"/"))) > _MOST_NAME:
+        raise InvalidArgument(
+            f"the path {shown(path)} has {len(data):,} bytes: give one of {_MOST_PATH:,} at most, and {_MOST_NAME} for "
+            "each folder and the file"
+        )
 
 
 def report_from(found: dict[str, Any]) -> CheckReport:
@@ -212,17 +232,17 @@ def check(path: str | os.PathLike[str], repair: bool = False, name: str | None =
     ------
     PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, PowerLost, ObjectNotFound
     """
-    return report_from(_native.check(path_text(path), bool(repair), "" if name is None else name_of(name)))
+    return report_from(_native.check(path_text(path), flag("repair", repair), "" if name is None else name_of(name)))
 
 
 def name_of(name: Any) -> str:
     """The name of an object, as the native module takes it. Raises InvalidType for what is no str."""
     if not isinstance(name, str):
-        raise InvalidType(f"the object's name is {name!r}, of type {type(name).__name__}: give a str")
+        raise InvalidType(f"the object's name is {shown(name)}, of type {type(name).__name__}: give a str")
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise InvalidArgument(f"the name {name!r} cannot be written in UTF-8: give another") from None
+        raise InvalidArgument(f"the name {shown(name)} cannot be written in UTF-8: give another") from None
     if not name or "\0" in name:
         what = "has a zero byte in it" if name else "is empty"
         raise InvalidArgument(f"the name {what}: give 1 to 63 bytes of UTF-8 without '/', ':' and control characters")

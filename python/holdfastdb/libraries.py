@@ -4,17 +4,35 @@ ask it for its memory, and how to make new ones. Nothing here knows of tables.
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .errors import InvalidType
+from .errors import InvalidType, NoSpace
+from .messages import shown
 
 HOST = "cpu"
+
+
+def _in_memory(make: Callable[..., Any]) -> Callable[..., Any]:
+    """For what makes an array: raises NoSpace where there is no memory for it."""
+
+    @functools.wraps(make)
+    def made(library: Library, *given: Any, **named: Any) -> Any:
+        try:
+            return make(library, *given, **named)
+        except (MemoryError, RuntimeError) as error:
+            if not isinstance(error, MemoryError) and "memory" not in str(error):
+                raise
+            raise NoSpace(f"there is no memory for an array of a batch ({error}): give fewer rows at a time") from error
+
+    return made
 
 
 class Library(ABC):
@@ -99,6 +117,7 @@ class NumpyLibrary(Library):
     def row_bytes(self, array: Any) -> int:
         return math.prod(array.shape[1:]) * int(array.dtype.itemsize)
 
+    @_in_memory
     def contiguous(self, array: Any) -> Any:
         return np.require(array, requirements=["C", "A"])
 
@@ -114,9 +133,9 @@ class NumpyLibrary(Library):
     def dtype(self, spec: Any) -> tuple[Any, int]:
         try:
             dtype = np.dtype(_torch_dtype_name(spec) or spec)
-        except TypeError:
+        except Exception:  # a spec may have code of its own, and NumPy complains in many ways
             raise InvalidType(
-                f"dtype is {spec!r}, which NumPy does not know: give a NumPy dtype, as np.float32"
+                f"dtype is {shown(spec)}, which NumPy does not know: give a NumPy dtype, as np.float32"
             ) from None
         if dtype.hasobject:
             raise InvalidType(
@@ -124,9 +143,11 @@ class NumpyLibrary(Library):
             )
         return dtype, dtype.itemsize
 
+    @_in_memory
     def new(self, shape: tuple[int, ...], dtype: Any, place: str, zero: bool) -> Any:
         return np.zeros(shape, dtype) if zero else np.empty(shape, dtype)
 
+    @_in_memory
     def converted(self, array: Any, dtype: Any) -> Any:
         with np.errstate(over="ignore"):  # what is too large becomes infinite, as everywhere else
             return array.astype(dtype, copy=False)
@@ -164,6 +185,7 @@ class CupyLibrary(Library):
     def row_bytes(self, array: Any) -> int:
         return math.prod(array.shape[1:]) * int(array.dtype.itemsize)
 
+    @_in_memory
     def contiguous(self, array: Any) -> Any:
         with self._cupy.cuda.Device(array.device.id):
             return self._cupy.ascontiguousarray(array)
@@ -180,10 +202,12 @@ class CupyLibrary(Library):
     def dtype(self, spec: Any) -> tuple[Any, int]:
         return NUMPY.dtype(spec)
 
+    @_in_memory
     def new(self, shape: tuple[int, ...], dtype: Any, place: str, zero: bool) -> Any:
         with self._cupy.cuda.Device(device_number(place)):
             return self._cupy.zeros(shape, dtype) if zero else self._cupy.empty(shape, dtype)
 
+    @_in_memory
     def converted(self, array: Any, dtype: Any) -> Any:
         return array.astype(dtype, copy=False)
 
@@ -223,6 +247,7 @@ class TorchLibrary(Library):
     def row_bytes(self, array: Any) -> int:
         return math.prod(array.shape[1:]) * int(array.element_size())
 
+    @_in_memory
     def contiguous(self, array: Any) -> Any:
         return array.contiguous()
 
@@ -240,6 +265,7 @@ class TorchLibrary(Library):
             return spec, int(spec.itemsize)
         return _torch_dtype(self._torch, spec) if isinstance(spec, str) else _find_torch_dtype(self._torch, spec)
 
+    @_in_memory
     def new(self, shape: tuple[int, ...], dtype: Any, place: str, zero: bool) -> Any:
         make = self._torch.zeros if zero else self._torch.empty
         return make(shape, dtype=dtype, device=place)
@@ -247,6 +273,7 @@ class TorchLibrary(Library):
     def clear(self, array: Any) -> None:
         array.zero_()
 
+    @_in_memory
     def converted(self, array: Any, dtype: Any) -> Any:
         return array.to(dtype)
 
@@ -275,12 +302,12 @@ def device_number(place: str) -> int:
 
 
 def _find_torch_dtype(torch: Any, spec: Any) -> tuple[Any, int]:
-    if spec == "bfloat16":  # which NumPy does not have
+    if isinstance(spec, str) and spec == "bfloat16":  # which NumPy does not have
         return torch.bfloat16, 2
     dtype, _ = NUMPY.dtype(spec)
     found = getattr(torch, dtype.name, None)
     if not isinstance(found, torch.dtype):
-        raise InvalidType(f"dtype is {spec!r}, which PyTorch does not have: give a torch dtype, as torch.float32")
+        raise InvalidType(f"dtype is {shown(spec)}, which PyTorch does not have: give a torch dtype, as torch.float32")
     return found, int(found.itemsize)
 
 

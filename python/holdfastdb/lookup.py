@@ -17,6 +17,7 @@ from .batch import Request, Results
 from .errors import InvalidArgument, InvalidType
 from .initial import GREATEST, Constant, Initial, limits_of
 from .libraries import HOST, Library
+from .messages import shown
 from .operands import Operand, TableShape, take_out
 from .rows import result_rows, take_keys
 from .status import Op, Status
@@ -115,7 +116,7 @@ def _initial(init: Any) -> Any:
     if isinstance(init, Initial) or callable(init):
         return init
     raise InvalidType(
-        f"init is {init!r}, of type {type(init).__name__}: give a number, holdfastdb.initial.Uniform or another "
+        f"init is {shown(init)}, of type {type(init).__name__}: give a number, holdfastdb.initial.Uniform or another "
         "of that module, or a function of keys that gives rows"
     )
 

@@ -11,11 +11,12 @@ import numpy as np
 
 from ._native import MemoryTable as NativeMemoryTable
 from ._native import Table as NativeTable
-from .checked import MOST, whole
+from .checked import MOST, flag, whole
 from .contents import exported, plain
 from .errors import Error, InvalidArgument, InvalidType, ObjectExists
 from .inspection import name_of, no_space, path_text
 from .libraries import HOST
+from .messages import shown
 from .operands import TableShape
 from .options import CreateOptions, WorkOptions, create_options
 from .pool import Pool
@@ -86,9 +87,9 @@ class MemoryTable(Sized):
             value=whole("value", value, 0, _WIDEST),
             capacity=whole("capacity", capacity, 0, MOST),
             threads=whole("threads", threads, 0, 1 << 10),
-            grows=bool(grows),
-            huge_pages=bool(huge_pages),
-            interleave=bool(interleave),
+            grows=flag("grows", grows),
+            huge_pages=flag("huge_pages", huge_pages),
+            interleave=flag("interleave", interleave),
             seed=whole("seed", seed, 0, MOST),
             partitions=whole("partitions", partitions, 0, 1 << 10),
         )
@@ -161,8 +162,7 @@ class MemoryTable(Sized):
         def export(at: int, keys: int, rows: int, _: int, most: int) -> tuple[int, int]:
             return self._memory.export_batch(at, keys, rows, most)
 
-        n = min(whole("n", n, 1, 1 << 40), self.capacity)  # arrays for more would stay empty
-        return exported(export, self._shape, n, cursor, values, dtype)
+        return exported(export, self._shape, n, cursor, values, dtype, self.capacity)  # more would stay empty
 
     def batches(self, n: int = _PIECE, *, dtype: Any = None) -> Iterator[Items]:
         """All items as arrays (keys, values) of up to `n`, with the promise and the element types of `export_batch`; it
@@ -213,7 +213,7 @@ class MemoryTable(Sized):
             if size in options:
                 raise InvalidArgument(f"{size} is given: leave it out, the sizes are those of the items")
         for option in options.keys() - _CREATE_OPTIONS:
-            raise InvalidType(f"to_table has no option {option!r}: give those of Table.create")
+            raise InvalidType(f"to_table has no option {shown(option)}: give those of Table.create")
         if isinstance(to, Pool) != (name is not None):
             raise InvalidArgument("give a name with an open pool, and none with a path: Table.create names the table")
         options = {"key": self.key_bytes, "value": self.value_bytes, "capacity": max(1, len(self)), **options}
@@ -226,9 +226,9 @@ class MemoryTable(Sized):
 
     def _to_pool(self, pool: Pool, name: str, options: dict[str, Any]) -> Table:
         """Makes a table of another name, which then takes the place of `name`."""
-        name, overwrite = name_of(name), bool(options.pop("overwrite", False))
+        name, overwrite = name_of(name), flag("overwrite", options.pop("overwrite", False))
         if not overwrite and any(found.name == name for found in pool.objects):
-            raise ObjectExists(f"{pool.path} has an object {name!r} already: name another, or pass overwrite=True")
+            raise ObjectExists(f"{pool.path} has an object {shown(name)} already: name another, or pass overwrite=True")
         beside = f"to_table-{os.urandom(8).hex()}"
         try:
             with pool.create_table(beside, **options) as made:

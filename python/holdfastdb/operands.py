@@ -13,6 +13,7 @@ import numpy as np
 from . import arrays
 from .errors import InvalidArgument, InvalidType
 from .libraries import HOST, Library
+from .messages import shown
 from .status import Op
 
 
@@ -141,7 +142,7 @@ def take_bytes(name: str, value: Any, n: int, kinds: tuple[str, ...], wanted: st
     if imported is None:
         if not isinstance(value, list | tuple):
             raise InvalidType(f"{name} is of type {type(value).__name__}: give {wanted}")
-        made = np.asarray(value)
+        made = arrays.from_list(name, value)
         imported = arrays._from_numpy(name, made if made.size else made.astype(np.uint8))
     operand = Operand(name, *imported)
     if operand.dtype_name not in kinds:
@@ -155,9 +156,9 @@ def _code_of(op: Any) -> Op:
     asked = op.upper() if isinstance(op, str) else op
     try:
         return Op[asked] if isinstance(op, str) else Op(op)
-    except (KeyError, ValueError, TypeError):
+    except Exception:  # an enumeration shows what it does not know, and that may fail
         raise InvalidArgument(
-            f"ops has {asked!r}, which is no operation: give members of holdfastdb.Op or their names, as 'insert'"
+            f"ops has {shown(asked)}, which is no operation: give members of holdfastdb.Op or their names, as 'insert'"
         ) from None
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 from . import batch, lookup
 from ._native import Table as NativeTable
 from .batch import Request
-from .checked import given_of, number, pair_of
+from .checked import flag, given_of, number, pair_of
 from .errors import InvalidArgument
 from .operands import Keys, TableShape
 from .results import (
@@ -180,7 +180,7 @@ class Operations:
             If asked for: shape (m,) of int64, the numbers of the rows, rising, whose keys are absent.
         """
         values, found = pair_of(out)
-        dtype = self._dtype if dtype is None else dtype
+        dtype, missing = self._dtype if dtype is None else dtype, flag("missing", missing)
         request = Request(Op.FIND, keys, mask=mask, dtype=dtype, stream=stream, unique=unique, out_values=values,
                           out_found=found, give_values=True, give_found=True,
                           result=result)  # fmt: skip
@@ -288,7 +288,7 @@ class Operations:
             If asked for: shape (n,) of uint8: FOUND, INSERTED, NO_SPACE or NOT_RUN.
         """
         rows, found = pair_of(out)
-        dtype = self._dtype if dtype is None else dtype
+        dtype, statuses = self._dtype if dtype is None else dtype, flag("statuses", statuses)
         request = Request(Op.FIND_OR_INSERT, keys, values, mask=mask, dtype=dtype, stream=stream, unique=unique,
                           out_values=rows, out_found=found, give_values=True, give_found=True,
                           result=result)  # fmt: skip

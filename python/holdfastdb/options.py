@@ -8,8 +8,9 @@ from typing import Any, Literal, TypedDict, Unpack
 from ._native import CreateOptions as NativeCreateOptions
 from ._native import OpenOptions as NativeOpenOptions
 from ._native import default_capacity
-from .checked import MOST, device_of, length, number, policy_of, score_of, whole
+from .checked import MOST, device_of, flag, length, number, policy_of, score_of, whole
 from .errors import InvalidArgument, InvalidType
+from .messages import shown
 
 MODES = ("r", "r+")
 
@@ -81,8 +82,10 @@ _OF_CREATION = OpenOrCreateOptions.__annotations__.keys() - OpenOptions.__annota
 
 
 def mode_of(mode: Any, what: str) -> str:
+    if not isinstance(mode, str):
+        raise InvalidType(f"mode is {shown(mode)}, of type {type(mode).__name__}: give 'r+' or 'r'")
     if mode not in MODES:
-        raise InvalidArgument(f"mode is {mode!r}: give 'r+' to change the {what}, or 'r' to read it")
+        raise InvalidArgument(f"mode is {shown(mode)}: give 'r+' to change the {what}, or 'r' to read it")
     return str(mode)
 
 
@@ -109,7 +112,7 @@ def create_options(
         hash_locations=whole("hash_locations", hash_locations, 0, 1 << 16),
         slots=whole("slots", slots, 0, 1 << 16),
         device=device_of(device),
-        overwrite=bool(overwrite),
+        overwrite=flag("overwrite", overwrite),
         seed=whole("seed", seed, 0, MOST),
         max_bytes=whole("max_bytes", max_bytes, 0, MOST),
         score=score_of(score),
@@ -129,7 +132,7 @@ def open_options(
     return NativeOpenOptions(
         device=device_of(device),
         read_only=mode == "r",
-        salvage=bool(salvage),
+        salvage=flag("salvage", salvage),
         key=None if key is None else length("key", key, 65536, 1),
         value=None if value is None else length("value", value, 65536),
         **_work_options(**work),
@@ -155,16 +158,19 @@ def _work_options(
     flush: bool = False,
     verify: bool = False,
     gpu: Gpu | None = None,
+    **unknown: Any,
 ) -> dict[str, Any]:
+    for name in unknown:
+        raise InvalidType(f"there is no option {shown(name)} here{' but with create=True' * (name in _OF_CREATION)}")
     gpu = Gpu() if gpu is None else gpu
     if not isinstance(gpu, Gpu):
         raise InvalidType(f"gpu is of type {type(gpu).__name__}: give holdfastdb.Gpu(...), or None")
     return {
         "threads": whole("threads", threads, 0, 1 << 16),
-        "moves": bool(moves),
+        "moves": flag("moves", moves),
         "shared_bias": whole("shared_bias", shared_bias, 0, 1 << 16),
-        "flush": bool(flush),
-        "verify": bool(verify),
+        "flush": flag("flush", flush),
+        "verify": flag("verify", verify),
         "gpu_memory": None if gpu.memory is None else whole("memory", gpu.memory, 0, MOST),
         "bucket_cache": number("bucket_cache", gpu.bucket_cache),
         "value_cache": number("value_cache", gpu.value_cache),

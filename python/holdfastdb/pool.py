@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Unpack
 
 from ._native import Pool as NativePool
 from ._native import default_capacity
-from .checked import function_of, whole
+from .checked import flag, function_of, whole
 from .errors import InvalidType, ReadOnly, TableClosed
 from .inspection import CheckReport, ObjectInfo, SnapshotReport, name_of, objects_from, path_text, report_from
 from .options import CreateOptions, OpenOptions, create_options, mode_of, open_options
@@ -51,7 +51,7 @@ class Pool:
         PoolExists, PoolInUse, ObjectInUse, NoSpace, MediumError
         """
         text = path_text(path)
-        return cls._wrap(NativePool.create(text, bool(overwrite)), text, "r+")
+        return cls._wrap(NativePool.create(text, flag("overwrite", overwrite)), text, "r+")
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], mode: str = "r+", salvage: bool = False) -> Pool:
@@ -70,7 +70,7 @@ class Pool:
         PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, MediumError
         """
         mode, text = mode_of(mode, "pool"), path_text(path)
-        return cls._wrap(NativePool.open(text, mode == "r", bool(salvage)), text, mode)
+        return cls._wrap(NativePool.open(text, mode == "r", flag("salvage", salvage)), text, mode)
 
     # Its objects.
 
@@ -147,7 +147,7 @@ class Pool:
         ------
         ObjectNotFound, ObjectExists, ObjectInUse, PoolMismatch, InvalidArgument, ReadOnly, TableClosed
         """
-        self._native.rename(name_of(name), name_of(to), bool(overwrite))
+        self._native.rename(name_of(name), name_of(to), flag("overwrite", overwrite))
 
     def drop(self, name: str) -> None:
         """Removes an object, durably, and frees its space in the file.
@@ -189,7 +189,11 @@ class Pool:
         """
         most = whole("threads", threads, 0, 1 << 16)
         taken = self._native.snapshot(
-            path_text(path), bool(overwrite), most, bool(wait_for_sessions), function_of(progress)
+            path_text(path),
+            flag("overwrite", overwrite),
+            most,
+            flag("wait_for_sessions", wait_for_sessions),
+            function_of(progress),
         )
         return SnapshotReport(path=path_text(path), **taken)
 

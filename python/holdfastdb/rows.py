@@ -11,8 +11,9 @@ import numpy as np
 from . import arrays
 from .arrays import frames
 from .checked import key_word
-from .errors import InvalidArgument, InvalidType
+from .errors import InvalidArgument, InvalidType, NoSpace
 from .libraries import HOST, NUMPY, Library
+from .messages import shown
 from .operands import Operand, TableShape
 
 ELEMENTS = {"int32": 0, "uint32": 1, "int64": 2, "uint64": 3, "float32": 4, "float64": 5,
@@ -33,14 +34,14 @@ def _keys_from_list(values: list[Any]) -> np.ndarray:
             if frames.is_null(value):
                 frames.refuse_null(f"keys[{position}]")
             raise InvalidType(
-                f"keys[{position}] is {value!r}, of type {type(value).__name__}: give whole numbers from "
+                f"keys[{position}] is {shown(value)}, of type {type(value).__name__}: give whole numbers from "
                 "-2**63 to 2**64 - 1, or an array of uint64 or int64"
             )
         word = key_word(int(value))
         if word is None:
             raise InvalidArgument(
-                f"keys[{position}] is {value}, which does not fit into 8 bytes: give whole numbers from -2**63 to "
-                "2**64 - 1"
+                f"keys[{position}] is {shown(value)}, which does not fit into 8 bytes: give whole numbers from -2**63 "
+                "to 2**64 - 1"
             )
         words[position] = word
     return words
@@ -52,14 +53,21 @@ def _wide_keys_from_list(values: list[Any], size: int) -> np.ndarray:
             if frames.is_null(value):
                 frames.refuse_null(f"keys[{position}]")
             raise InvalidType(
-                f"keys[{position}] is {value!r}, of type {type(value).__name__}: give bytes, {size} of them, or an "
-                f"array of shape (n, {size}) of uint8"
+                f"keys[{position}] is {shown(value)}, of type {type(value).__name__}: give bytes, {size} of them, or "
+                f"an array of shape (n, {size}) of uint8"
             )
         if len(value) != size:
             raise InvalidArgument(
                 f"keys[{position}] is {len(value)} bytes, and the table's keys have {size}: pad or hash it"
             )
     return np.frombuffer(b"".join(values), np.uint8).reshape(len(values), size).copy()
+
+
+def _listed(keys: Any) -> list[Any]:
+    try:
+        return list(keys)
+    except (OverflowError, MemoryError):
+        raise NoSpace(f"keys is {shown(keys)}, of more keys than fit into memory: give fewer at a time") from None
 
 
 def take_keys(keys: Any, shape: TableShape) -> Operand:
@@ -72,7 +80,8 @@ def take_keys(keys: Any, shape: TableShape) -> Operand:
         if not isinstance(keys, list | tuple | range):
             kinds = "uint8, a list of bytes, or bytes" if wide else "uint64 or int64, a list, or an int"
             raise InvalidType(f"keys is of type {type(keys).__name__}: give an array of {kinds}")
-        made = _wide_keys_from_list(list(keys), shape.key_bytes) if wide else _keys_from_list(list(keys))
+        listed = _listed(keys)
+        made = _wide_keys_from_list(listed, shape.key_bytes) if wide else _keys_from_list(listed)
         imported = made, NUMPY
     operand = Operand("keys", *imported)
     size = shape.key_bytes
@@ -122,10 +131,7 @@ def _values_from_plain(values: Any, shape: TableShape) -> np.ndarray:
             f"values is of type {type(values).__name__}: give an array with {size} bytes a row, a list of "
             "numbers, or bytes"
         )
-    try:
-        made = np.asarray(values)
-    except ValueError:
-        raise InvalidArgument("values is a list of rows of different lengths: give rows of one length") from None
+    made = arrays.from_list("values", values)
     return made.reshape(1) if made.ndim == 0 else made
 
 

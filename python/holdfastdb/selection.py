@@ -10,6 +10,7 @@ import numpy as np
 from .checked import MOST, whole
 from .errors import InvalidArgument, InvalidType
 from .libraries import NUMPY
+from .messages import shown
 from .operands import TableShape
 from .rows import result_rows
 
@@ -27,9 +28,11 @@ def key_bytes_of(name: str, key: Any, size: int) -> bytes | None:
         return bytes(key)
     if size != 8 or isinstance(key, bool) or not isinstance(key, int | np.integer):
         expected = "a whole number" if size == 8 else f"{size} bytes"
-        raise InvalidType(f"{name} is {key!r}, of type {type(key).__name__}: give {expected}, or None for no limit")
+        raise InvalidType(
+            f"{name} is {shown(key)}, of type {type(key).__name__}: give {expected}, or None for no limit"
+        )
     if not 0 <= int(key) < 1 << 64:
-        raise InvalidArgument(f"{name} is {key}: give 0 to 2**64 - 1, or None for no limit")
+        raise InvalidArgument(f"{name} is {shown(key)}: give 0 to 2**64 - 1, or None for no limit")
     return int(key).to_bytes(8, "little")
 
 
@@ -38,7 +41,9 @@ def score_range_of(score: Any, kind: str, path: str) -> tuple[int, int]:
     if score is None:
         return 0, MOST
     if not isinstance(score, tuple | list) or len(score) != 2:
-        raise InvalidType(f"score is {score!r}: give a pair, the least and the greatest score, or None for no limit")
+        raise InvalidType(
+            f"score is {shown(score)}: give a pair, the least and the greatest score, or None for no limit"
+        )
     if kind == "none":
         raise InvalidArgument(
             f"{path} keeps no scores: create a table with score='step', 'time' or 'frequency' to choose by them"

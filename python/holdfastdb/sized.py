@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from . import arrays
 from .errors import InvalidArgument, InvalidType
 from .inspection import no_space
+from .messages import shown
 from .operands import Key
 from .operations import Operations
 from .status import Status
@@ -45,7 +47,7 @@ class Sized(Operations):
         """Adds the key with its value, or replaces the value, as `insert_or_assign` does. Raises NoSpace."""
         keys, row = _one_key(key, "insert_or_assign(keys, values)"), _one_row(value)
         if self.insert_or_assign(keys, row)[0] == Status.NO_SPACE:
-            raise no_space(f"the key {key!r}", self._shape.path)
+            raise no_space(f"the key {shown(key)}", self._shape.path)
 
     def __delitem__(self, key: Key) -> None:
         """Removes the key, as `erase` does. Raises KeyError if it is absent."""
@@ -73,7 +75,6 @@ def _one_row(value: Any) -> Any:
         return [bytes(value)]
     if hasattr(value, "__cuda_array_interface__"):
         raise InvalidType("value is in GPU memory: use insert_or_assign(keys, values), with both there")
-    try:
-        return np.asarray(value)[None]
-    except ValueError:
-        raise InvalidArgument("value is a list of rows of different lengths: give rows of one length") from None
+    imported = arrays.import_array("value", value)
+    row = imported[0] if imported is not None else arrays.from_list("value", value)
+    return row.reshape(1, -1)

@@ -13,6 +13,7 @@ from . import _native, arrays
 from .arrays import frames
 from .errors import InvalidArgument, InvalidType
 from .libraries import NUMPY, Library
+from .messages import shown
 from .operands import Operand, TableShape, one_place
 
 KINDS = (
@@ -123,7 +124,7 @@ def take(name: str, given: Any, shape: TableShape) -> Strings:
             if frames.is_null(one):
                 frames.refuse_null(f"{name}[{row}]")
             what = "encode it" if isinstance(one, str) else f"give {KINDS}"
-            raise InvalidType(f"{name}[{row}] is {one!r}, of type {type(one).__name__}: {what}")
+            raise InvalidType(f"{name}[{row}] is {shown(one)}, of type {type(one).__name__}: {what}")
     offsets = np.zeros(len(given) + 1, np.uint64)
     np.cumsum(np.fromiter(map(len, given), np.uint64, len(given)), out=offsets[1:])
     data = np.frombuffer(b"".join(given) or b"\0", np.uint8)

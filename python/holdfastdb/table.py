@@ -15,7 +15,7 @@ from ._native import OpenOptions as NativeOpenOptions
 from ._native import Pool as NativePool
 from ._native import Table as NativeTable
 from ._native import default_capacity, table_name
-from .checked import MOST, function_of, whole
+from .checked import MOST, flag, function_of, whole
 from .column import Column
 from .contents import Contents
 from .errors import InvalidType, ObjectExists, ObjectNotFound, PoolExists, PoolNotFound, TableClosed
@@ -38,7 +38,7 @@ from .sized import Sized
 def _are_signed(keys: Any) -> bool:
     """Whether keys are an array of int64, or whole numbers of which some are negative and none is beyond int64."""
     if isinstance(keys, list | tuple):
-        whole_numbers = bool(keys) and all(isinstance(key, int | np.integer) for key in keys)
+        whole_numbers = bool(len(keys)) and all(isinstance(key, int | np.integer) for key in keys)
         return whole_numbers and -(1 << 63) <= min(keys) < 0 and max(keys) < 1 << 63
     if isinstance(keys, int | np.integer) and not isinstance(keys, np.unsignedinteger):
         return bool(keys < 0)
@@ -262,7 +262,7 @@ class Table(Sized, Contents):
         DeviceError
         """
         mode, text = mode_of(mode, "table"), path_text(path)
-        if not create:
+        if not flag("create", create):
             return cls._wrap(NativeTable.open(text, open_options(device, mode, **options)), text, text, mode)
         opened, created = open_or_create_options(device, mode, options)
         native = _open_or_create(text, opened, created)
@@ -404,7 +404,9 @@ class Table(Sized, Contents):
         PoolExists, PoolInUse, ObjectInUse, NoSpace, MediumError
         """
         progress = function_of(progress)
-        taken = self._native.snapshot(path_text(path), bool(overwrite), whole("threads", threads, 0, 1 << 16), progress)
+        taken = self._native.snapshot(
+            path_text(path), flag("overwrite", overwrite), whole("threads", threads, 0, 1 << 16), progress
+        )
         return SnapshotReport(path=path_text(path), **taken)
 
     def sync(self) -> None:

@@ -293,7 +293,7 @@ def test_bad_input() -> None:
         table.reserve(1 << 63)
     with pytest.raises(hf.InvalidArgument, match="batch is 0"):
         list(table.items(batch=0))
-    with pytest.raises(hf.InvalidType, match="give an open holdfastdb.Table"):
+    with pytest.raises(hf.InvalidType, match=r"give an open holdfastdb\.Table"):
         hf.MemoryTable.from_table("x.hold")  # type: ignore[arg-type]
     with pytest.raises(hf.InvalidArgument, match="value is given"):
         table.to_table("/dev/shm/never-made.hold", value=16)

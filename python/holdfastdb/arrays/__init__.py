@@ -14,6 +14,7 @@ import numpy as np
 from .. import _native
 from ..errors import Error, InvalidArgument, InvalidType
 from ..libraries import NUMPY, CupyLibrary, Library, TorchLibrary, device_number
+from ..messages import shown
 from . import frames, tensors
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, range, dict, set, np.generic)
@@ -160,6 +161,21 @@ def import_target(name: str, value: Any, host_only: str = "") -> tuple[Any, Libr
     return imported
 
 
+def from_list(name: str, values: Any) -> np.ndarray:
+    """A list, tuple or number as an array. Raises InvalidArgument for rows of different lengths, InvalidType for more
+    that NumPy makes no array of."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        if "inhomogeneous" in str(error) or "setting an array element" in str(error):
+            raise InvalidArgument(f"{name} is a list of rows of different lengths: give rows of one length") from None
+        raise InvalidType(f"{name} is a list that is no array ({error}): give an array") from error
+    except Error:
+        raise
+    except Exception as error:
+        raise InvalidType(f"{name} is a list that is no array ({type(error).__name__}): give an array") from error
+
+
 def not_on_host(name: str, place: str, path: str) -> str:
     """The message for GPU memory given to a table of the CPU."""
     return (
@@ -177,9 +193,9 @@ def stream_handle(stream: Any) -> int:
         if hasattr(stream, attribute):
             handle = getattr(stream, attribute)
             return int(getattr(handle, "value", handle) or 0)
-    if isinstance(stream, int) and not isinstance(stream, bool):
+    if isinstance(stream, int) and not isinstance(stream, bool) and 0 <= stream < 1 << 64:
         return stream
-    raise InvalidType(f"stream is {stream!r}: give a CUDA stream of PyTorch or CuPy, or its handle as an int")
+    raise InvalidType(f"stream is {shown(stream)}: give a CUDA stream of PyTorch or CuPy, or its handle as an int")
 
 
 def order_streams(before: int, after: int, place: str) -> None:

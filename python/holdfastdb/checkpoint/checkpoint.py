@@ -15,10 +15,11 @@ import numpy as np
 from .._native import Checkpoint as NativeCheckpoint
 from .._native import SavedState
 from .._native import SaveTicket as NativeTicket
-from ..checked import MOST, flag, shown, whole
+from ..checked import MOST, flag, one_of, whole
 from ..errors import InvalidArgument, InvalidType, ObjectNotFound, PoolNotFound
 from ..inspection import cuda_devices, name_of, path_text
 from ..libraries import HOST
+from ..messages import shown
 from ..options import mode_of
 from ..pool import Pool
 from ..transfer.files import replaceable
@@ -47,11 +48,6 @@ class SaveTicket:
     def done(self) -> bool:
         """Whether `wait` would return, or raise, at once."""
         return self._native.is_done()
-
-
-def _require_kind(kind: str) -> None:
-    if not isinstance(kind, str) or kind not in ("numpy", "torch"):
-        raise InvalidArgument(f"kind is {shown(kind)}: give 'numpy' or 'torch'")
 
 
 def _require_prefixes(prefixes: Sequence[Any]) -> None:
@@ -96,6 +92,7 @@ class Checkpoint:
     ) -> None:
         copies, name = whole("copies", copies, 2, 8), name_of(name)
         every, target = whole("every", every, 1, MOST), None if drain is None else Path(path_text(drain))
+        mode = None if mode is None else mode_of(mode, "checkpoint")
         if target is not None and "r" in (mode, pool.mode if isinstance(pool, Pool) else None):
             raise InvalidArgument(
                 'a checkpoint that is opened with mode="r" saves nothing, so nothing drains: use export'
@@ -103,7 +100,7 @@ class Checkpoint:
         self._owned: Pool | None = None
         if not isinstance(pool, Pool):
             path = pool
-            mode = "r+" if mode is None else mode_of(mode, "checkpoint")
+            mode = "r+" if mode is None else mode
             try:
                 pool = self._owned = Pool.open(path, mode)
             except PoolNotFound:
@@ -111,7 +108,7 @@ class Checkpoint:
                     raise
                 pool = self._owned = Pool.create(path)
         elif mode not in (None, pool.mode):
-            raise InvalidArgument(f"mode is {mode!r}, and the pool's {pool.mode!r}: leave it out")
+            raise InvalidArgument(f"mode is {shown(mode)}, and the pool's {shown(pool.mode)}: leave it out")
         self._path, self._maps = f"{pool.path}:{name}", pool.mode == "r"
         try:
             self._native = NativeCheckpoint.open(pool._native, name)
@@ -205,7 +202,7 @@ class Checkpoint:
         kind
             "numpy" or "torch"; NumPy has no 8-bit and 16-bit "brain" floating-point numbers.
         """
-        _require_kind(kind)
+        one_of("kind", kind, ("numpy", "torch"))
         _require_prefixes(prefixes)
         saved = self._restore(list(prefixes))
         return {given[0]: self._array(saved, kind, given) for given in saved.tensors()}
@@ -228,7 +225,7 @@ class Checkpoint:
         ObjectNotFound, PoolCorrupt
             As `restore`.
         """
-        target = Path(path_text(path))
+        target, overwrite = Path(path_text(path)), flag("overwrite", overwrite)
         replaced = replaceable(target, "an export", overwrite)
         saved = self._restore([])
         try:
@@ -259,7 +256,7 @@ class Checkpoint:
         NoSpace, ObjectInUse, ReadOnly, TableClosed
             The states that were saved stand.
         """
-        _require_kind(kind)
+        one_of("kind", kind, ("numpy", "torch"))
         wait = flag("wait", wait)
         source = Path(path_text(path))
         loaded = read(source)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays import order_streams
-from ..checked import shown
 from ..errors import DeviceError, InvalidArgument, MissingExtra
 from ..inspection import cuda_devices
 from ..libraries import HOST, CupyLibrary, Library, TorchLibrary
+from ..messages import shown
 from .elements import NUMPY, Given, require_array, torch_of, torch_type
 from .tree import names_on_gpu, rebuild
 
@@ -51,7 +51,10 @@ class Streams:
 
 def place_of(device: Any) -> str:
     """`device` of a restore as "cpu" or "cuda:N"."""
-    text = device if isinstance(device, str) else str(device)
+    try:
+        text = device if isinstance(device, str) else str(device)
+    except Exception:
+        text = ""
     matched = re.fullmatch(r"cpu|cuda(?::([0-9]{1,9}))?", text)
     if matched is None:
         raise InvalidArgument(f'device is {shown(device)}: give "cpu", "cuda", "cuda:N" or None')

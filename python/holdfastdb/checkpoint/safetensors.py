@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..checked import MOST, shown
+from ..checked import MOST
 from ..errors import InputError, InvalidArgument, PoolCorrupt
+from ..messages import shown
 from ..transfer.files import Seen, written_whole
 from .elements import BYTES, MOST_DIMENSIONS, Given, bytes_of, is_addressable, require_array
 from .tree import rebuild
@@ -172,36 +173,36 @@ def _tensors(header: dict[str, Any], data: np.ndarray) -> list[Given]:
         try:
             name.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"the name {name!r} cannot be written in UTF-8") from None
+            raise ValueError(f"the name {shown(name)} cannot be written in UTF-8") from None
         if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-            raise ValueError(f"the tensor {name!r} lacks dtype, shape or data_offsets, or has more")
+            raise ValueError(f"the tensor {shown(name)} lacks dtype, shape or data_offsets, or has more")
         element, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
         if not isinstance(element, str):
-            raise ValueError(f"the tensor {name!r} has elements {shown(element)}")
+            raise ValueError(f"the tensor {shown(name)} has elements {shown(element)}")
         if element not in BYTES:
             bits = f": of {_SMALL[element]} bits" if element in _SMALL else ""
             raise _NotStored(
-                f"the tensor {name!r} has elements {shown(element)}, which a checkpoint does not know{bits}; convert "
-                "it with the program that wrote the file"
+                f"the tensor {shown(name)} has elements {shown(element)}, which a checkpoint does not know{bits}; "
+                "convert it with the program that wrote the file"
             )
         if not isinstance(shape, list) or not all(map(_is_size, shape)):
-            raise ValueError(f"the tensor {name!r} has the shape {shown(shape)}")
+            raise ValueError(f"the tensor {shown(name)} has the shape {shown(shape)}")
         if len(shape) > MOST_DIMENSIONS:
             raise _NotStored(
-                f"the tensor {name!r} has {len(shape):,} dimensions, and a checkpoint takes {MOST_DIMENSIONS}"
+                f"the tensor {shown(name)} has {len(shape):,} dimensions, and a checkpoint takes {MOST_DIMENSIONS}"
             )
         if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_size, offsets)):
-            raise ValueError(f"the tensor {name!r} has the offsets {shown(offsets)}")
+            raise ValueError(f"the tensor {shown(name)} has the offsets {shown(offsets)}")
         given: Given = (name, element, shape, data.ctypes.data + offsets[0])
         if not is_addressable(given):
-            raise ValueError(f"the tensor {name!r} has the shape {shape}, whose strides overflow 64 bits")
+            raise ValueError(f"the tensor {shown(name)} has the shape {shape}, whose strides overflow 64 bits")
         if offsets[1] - offsets[0] != bytes_of(given):
-            raise ValueError(f"the tensor {name!r} is {bytes_of(given):,} bytes, and has the offsets {offsets}")
+            raise ValueError(f"the tensor {shown(name)} is {bytes_of(given):,} bytes, and has the offsets {offsets}")
         spans.append((*offsets, given))
     end = 0
     for begin, last, given in sorted(spans, key=lambda span: span[:2]):
         if begin != end:
-            raise ValueError(f"the tensor {given[0]!r} begins at {begin:,}, and the one before ends at {end:,}")
+            raise ValueError(f"the tensor {shown(given[0])} begins at {begin:,}, and the one before ends at {end:,}")
         end = last
     if end != data.size:
         raise ValueError(f"it has {data.size:,} bytes of data, and its tensors {end:,}")

@@ -20,7 +20,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..arrays.tensors import address_of, identity_of, plain, where
-from ..errors import Error, InvalidArgument, InvalidType, PoolCorrupt
+from ..errors import Error, InvalidArgument, InvalidType, NoSpace, PoolCorrupt
+from ..messages import shown
 from .elements import NUMPY, TORCH, Given
 
 _FROM_NUMPY = {np.dtype(code): name for name, code in NUMPY.items()}
@@ -68,6 +69,13 @@ class Flat:
             self.text = json.dumps(self._node(state, ""))
         except RecursionError:
             raise InvalidType(f"the state has more levels than {_STACK}") from None
+        except (MemoryError, RuntimeError) as error:
+            if not isinstance(error, MemoryError) and "memory" not in str(error):
+                raise
+            raise NoSpace(
+                f"there is no memory to put the elements of an array of the state in order ({error}): give arrays "
+                "whose elements lie in order"
+            ) from error
 
     def _node(self, value: Any, path: str) -> Any:
         if value is None or type(value) in (bool, int, float, str):
@@ -137,7 +145,8 @@ class Flat:
             name.encode()
         except UnicodeEncodeError:
             raise InvalidType(
-                f"the state has an array at {name!r}, which cannot be written in UTF-8: give keys without surrogates"
+                f"the state has an array at {shown(name)}, which cannot be written in UTF-8: give keys without "
+                "surrogates"
             ) from None
         self._names.add(name)
         self._seen[identity] = name

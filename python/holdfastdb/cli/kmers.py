@@ -14,6 +14,7 @@ import typer
 from .. import kmers
 from ..errors import InvalidArgument
 from ..kmers.outputs import check_target, text_of
+from ..messages import shown
 from ..schema.columns import is_plain
 from .command import NUMBER, number
 from .output import AsJson, emit, plural, progress
@@ -43,7 +44,7 @@ def _bytes(text: str) -> int:
             raise ValueError
         return int(float(digits) * _UNITS[cleaned[len(digits) :]])
     except (KeyError, ValueError, OverflowError):
-        raise InvalidArgument(f"--memory is {text!r}: give a number of bytes, as in 4G or 512M") from None
+        raise InvalidArgument(f"--memory is {shown(text)}: give a number of bytes, as in 4G or 512M") from None
 
 
 def _stages(done: Any) -> Callable[[str, int, int], None]:

@@ -12,6 +12,7 @@ import typer
 
 from .._native import default_capacity
 from ..errors import InvalidArgument
+from ..messages import shown
 from ..pool import Pool
 from ..schema.columns import BadCell, whole
 from ..table import Table
@@ -27,7 +28,7 @@ def _length(name: str, text: str) -> int | type[bytes]:
         return whole(text)
     except BadCell:
         raise InvalidArgument(
-            f"--{name} is {text!r}: give a number of bytes, or the word bytes for any length"
+            f"--{name} is {shown(text)}: give a number of bytes, or the word bytes for any length"
         ) from None
 
 

@@ -15,6 +15,7 @@ from rich.progress import Progress
 from ..checked import key_word
 from ..demo import unicode
 from ..errors import InvalidArgument
+from ..messages import shown
 from ..schema.columns import ANY, BadCell, strings_of, value_of, whole, wide_key_of
 from ..table import Table
 
@@ -58,7 +59,7 @@ def parse_key(text: str, size: int = 8) -> int | bytes:
     except BadCell:
         if len(text) != 1 or text.isdigit():
             raise InvalidArgument(
-                f"the key {text!r} is no number: give 128512, 0x1F600, U+1F600 or a character that is no digit"
+                f"the key {shown(text)} is no number: give 128512, 0x1F600, U+1F600 or a character that is no digit"
             ) from None
         key = ord(text)
     word = key_word(key)

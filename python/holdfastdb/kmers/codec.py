@@ -10,6 +10,7 @@ import numpy as np
 from .._native import least_k, most_k
 from ..checked import whole
 from ..errors import InvalidArgument, InvalidType
+from ..messages import shown
 
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 NO_BASE = 4
@@ -83,7 +84,9 @@ def texts_of(name: str, given: Any) -> list[str] | None:
         return None
     for i, text in enumerate(given):
         if not isinstance(text, str):
-            raise InvalidType(f"{name}[{i}] is {text!r}, of type {type(text).__name__}, and others are text: give text")
+            raise InvalidType(
+                f"{name}[{i}] is {shown(text)}, of type {type(text).__name__}, and others are text: give text"
+            )
     return given
 
 
@@ -96,12 +99,14 @@ def encode(texts: str | Sequence[str]) -> np.ndarray:
         return np.empty(0, np.uint64)
     k = len(given[0])
     if not least_k <= k <= most_k:
-        raise InvalidArgument(f"{given[0]!r} has {k} letters: give k-mers of {least_k} to {most_k}")
+        raise InvalidArgument(f"{shown(given[0])} has {k} letters: give k-mers of {least_k} to {most_k}")
     for text in given:
         if len(text) != k:
-            raise InvalidArgument(f"{text!r} has {len(text)} letters and {given[0]!r} {k}: give k-mers of one length")
+            raise InvalidArgument(
+                f"{shown(text)} has {len(text)} letters and {shown(given[0])} {k}: give k-mers of one length"
+            )
         if not text.isascii() or (CODES[np.frombuffer(text.encode(), np.uint8)] == NO_BASE).any():
-            raise InvalidArgument(f"{text!r} is no k-mer: give letters A, C, G and T")
+            raise InvalidArgument(f"{shown(text)} is no k-mer: give letters A, C, G and T")
     return words_of(CODES[np.frombuffer("".join(given).encode(), np.uint8)].reshape(len(given), k))
 
 

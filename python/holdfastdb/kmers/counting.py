@@ -13,6 +13,7 @@ from .. import _native
 from ..checked import MOST, function_of, whole
 from ..errors import InvalidArgument, InvalidType
 from ..inspection import path_text
+from ..messages import shown
 from .codec import check_k, decode
 from .formats import format_of
 from .pool_memory import PoolMemory
@@ -113,9 +114,13 @@ def count(
     one = isinstance(files, str | os.PathLike)
     if not one and not isinstance(files, Iterable):
         raise InvalidType(f"files is of type {type(files).__name__}: give a path, or several")
-    paths = [path_text(path) for path in ([files] if one else files)]  # type: ignore[union-attr]
+    try:
+        listed = [files] if one else list(files)  # type: ignore[arg-type]
+    except Exception:
+        raise InvalidType(f"files is {shown(files)}, which gives no paths: give a path, or several") from None
+    paths = [path_text(path) for path in listed]
     if not isinstance(canonical, bool | np.bool_):
-        raise InvalidType(f"canonical is {canonical!r}, of type {type(canonical).__name__}: give True or False")
+        raise InvalidType(f"canonical is {shown(canonical)}, of type {type(canonical).__name__}: give True or False")
     k = check_k(k)
     into_pool = out is not None and format_of(Path(path_text(out))) == "pool"
     memory = whole("memory", memory, 0, MOST)

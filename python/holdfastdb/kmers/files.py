@@ -14,6 +14,7 @@ from ..checked import whole
 from ..errors import InputError, InvalidArgument, InvalidType
 from ..inspection import inspect, path_text
 from ..memory_table import MemoryTable
+from ..messages import shown
 from ..pool import Pool
 from ..status import Status
 from ..transfer.formats import pyarrow
@@ -48,7 +49,9 @@ class CountFile:
 
     def __init__(self, path: str | os.PathLike[str], *, canonical: bool | None = None) -> None:
         if not (canonical is None or isinstance(canonical, bool | np.bool_)):
-            raise InvalidType(f"canonical is {canonical!r}, of type {type(canonical).__name__}: give True or False")
+            raise InvalidType(
+                f"canonical is {shown(canonical)}, of type {type(canonical).__name__}: give True or False"
+            )
         self.path = Path(path_text(path))
         self.format = format_of(self.path)
         if not self.path.is_file():
@@ -287,5 +290,5 @@ def find(path: str | os.PathLike[str], kmers: Any, *, canonical: bool | None = N
         return file.find(kmers)
     for text in texts:
         if len(text) != file.k:
-            raise InvalidArgument(f"{text!r} has {len(text)} letters, and the k-mers of {path} {file.k}")
+            raise InvalidArgument(f"{shown(text)} has {len(text)} letters, and the k-mers of {path} {file.k}")
     return file.find(encode(texts))

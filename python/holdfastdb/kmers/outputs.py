@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import _native
 from .._native import least_k, most_k
+from ..checked import flag
 from ..errors import InvalidArgument, InvalidType, NoSpace
 from ..inspection import path_text
 from ..pool import Pool
@@ -84,7 +85,7 @@ def write(source: KmerSource, path: str | os.PathLike[str], *, overwrite: bool =
             "the file that is read does not say whether its k-mers are canonical: open it as "
             "CountFile(path, canonical=True), or canonical=False"
         )
-    replaced = check_target(target, overwrite)
+    replaced = check_target(target, flag("overwrite", overwrite))
     writer = {"parquet": _write_parquet, "pool": _write_pool, "text": _write_text}[format_of(target)]
     with written_whole(target, "count", replaced) as partial:
         return writer(source, partial, target)

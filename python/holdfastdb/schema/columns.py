@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..checked import key_word
+from ..checked import key_word, text_of
 from ..errors import InvalidArgument
+from ..messages import shown
 
 NUMBERS = {
     name: np.dtype(name)
@@ -26,6 +27,7 @@ ANY = (1 << 32) - 1
 """In place of the bytes of a key or a value: any length."""
 SCORE = "score"
 """The last column of a dump with scores."""
+_TIMES = re.compile(r"[0-9]{1,9}")
 _ODD_NAN = re.compile(r"nan\((0x[0-9a-fA-F]+)\)")
 
 
@@ -57,33 +59,38 @@ class Columns:
 
 def columns_for(spec: str | None, value_bytes: int, path: str) -> Columns:
     """The columns that a specification names: HOW says what it may be; None is "hex". Raises InvalidArgument."""
+    spec = None if spec is None else text_of("value", spec, "float32")
     if value_bytes == 0:
         if spec not in (None, ""):
-            raise InvalidArgument(f"value is {spec!r}, and {path} is a set, whose values have no bytes: leave it out")
+            raise InvalidArgument(
+                f"value is {shown(spec)}, and {path} is a set, whose values have no bytes: leave it out"
+            )
         return Columns((), 0)
     if value_bytes == ANY and spec not in (None, "hex", "text"):
-        raise InvalidArgument(f"value is {spec!r}, and {path} has keys and values of any length: give hex or text")
+        raise InvalidArgument(f"value is {shown(spec)}, and {path} has keys and values of any length: give hex or text")
     if spec in (None, "hex", "text"):
         return Columns((spec or "hex",), value_bytes)
     assert spec is not None
     parts: list[tuple[str, int]] = []
     for part in spec.replace(" ", "").split(","):
         name, star, times = part.partition("*")
-        if name not in NUMBERS or (star and not (times.isdecimal() and times.isascii())):
-            raise InvalidArgument(f"value is {spec!r}, and {part!r} is no type: {HOW}")
+        if name not in NUMBERS or (star and _TIMES.fullmatch(times) is None):
+            raise InvalidArgument(f"value is {shown(spec)}, and {shown(part)} is no type: {HOW}")
         parts.append((name, int(times or 1)))
     if len(parts) == 1 and "*" not in spec:  # one type alone fills the value
         parts = [(parts[0][0], max(1, value_bytes // NUMBERS[parts[0][0]].itemsize))]
     total = sum(NUMBERS[name].itemsize * times for name, times in parts)
     if total != value_bytes:
-        raise InvalidArgument(f"value is {spec!r}, {total} bytes, and {path} has values of {value_bytes} bytes: {HOW}")
+        raise InvalidArgument(
+            f"value is {shown(spec)}, {total} bytes, and {path} has values of {value_bytes} bytes: {HOW}"
+        )
     return Columns(tuple(name for name, times in parts for _ in range(times)), value_bytes)
 
 
 def require_columns(path: Path, wanted: Sequence[str], has: Sequence[str]) -> None:
     """Raises InvalidArgument, which names every column that the file has not."""
     if missing := [name for name in wanted if name not in has]:
-        names = f"column {missing[0]!r}" if len(missing) == 1 else f"columns {', '.join(map(repr, missing))}"
+        names = f"column {shown(missing[0])}" if len(missing) == 1 else f"columns {', '.join(map(repr, missing))}"
         raise InvalidArgument(f"{path} has no {names}: it has {', '.join(has)}")
 
 
@@ -136,7 +143,7 @@ def whole(text: str) -> int:
                 return int(text, base)
             except ValueError:
                 pass
-    raise BadCell(f"{text!r} is no whole number")
+    raise BadCell(f"{shown(text)} is no whole number")
 
 
 def key_of(text: str) -> int:
@@ -152,9 +159,11 @@ def wide_key_of(text: str, size: int) -> bytes:
     try:
         key = bytes.fromhex(text.strip().removeprefix("0x"))
     except ValueError:
-        raise BadCell(f"the key {text!r} is not hexadecimal: give {2 * size} digits") from None
+        raise BadCell(f"the key {shown(text)} is not hexadecimal: give {2 * size} digits") from None
     if len(key) != size:
-        raise BadCell(f"the key {text!r} is {len(key)} bytes, and the table's keys have {size}: give {2 * size} digits")
+        raise BadCell(
+            f"the key {shown(text)} is {len(key)} bytes, and the table's keys have {size}: give {2 * size} digits"
+        )
     return key
 
 
@@ -174,7 +183,7 @@ def value_of(text: str, kind: str, size: int) -> bytes:
     try:
         data = bytes.fromhex(text.removeprefix("0x")) if kind == "hex" else text.encode("utf-8", "surrogateescape")
     except ValueError:
-        raise BadCell(f"the value {text!r} is not hexadecimal: give an even number of digits, as 00ff") from None
+        raise BadCell(f"the value {shown(text)} is not hexadecimal: give an even number of digits, as 00ff") from None
     if len(data) > size:
         raise BadCell(f"the value is {len(data)} bytes, and the table's values have {size}: give {size} or fewer")
     return data.ljust(size, b"\0")
@@ -206,7 +215,7 @@ def number_of(text: str, kind: str) -> Any:
     try:
         value = float(text if is_plain(text) else "")
     except ValueError:
-        raise BadCell(f"{text!r} is no {kind}") from None
+        raise BadCell(f"{shown(text)} is no {kind}") from None
     with np.errstate(over="ignore"):
         made = dtype.type(value)
     if np.isinf(made) and "inf" not in text.lower():
@@ -276,7 +285,7 @@ def strings_of(cells: Sequence[str], kind: str, what: str) -> np.ndarray:
                 made[i] = bytes.fromhex(cell.strip().removeprefix("0x"))
             except ValueError:
                 raise BadCell(
-                    f"the {what} {cell!r} is not hexadecimal: give an even number of digits, as 00ff, or value text"
+                    f"the {what} {shown(cell)} is not hexadecimal: give an even number of digits, as 00ff, or text"
                 ) from None
         must_fit(made[i], what)
     return made

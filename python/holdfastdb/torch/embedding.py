@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from ..arrays.tensors import address_of, plain
+from ..checked import MOST, whole
 from ..column import Column
 from ..errors import InvalidArgument, InvalidType
+from ..messages import shown
 from ..table import Table
 from . import ops
 from .optimizers import refuse_no_space
@@ -59,14 +61,15 @@ class Embedding(torch.nn.Module):
         super().__init__()
         if not isinstance(table, Table | Column):
             raise InvalidType(f"table is of type {type(table).__name__}: give a holdfastdb.Table, or a column of one")
-        for name, kind in (("stored", stored), ("dtype", dtype or stored)):
+        for name, kind in (("stored", stored), ("dtype", stored if dtype is None else dtype)):
             if not isinstance(kind, torch.dtype) or str(kind).removeprefix("torch.") not in ops.FLOATS:
-                raise InvalidType(f"{name} is {kind!r}: give torch.float16, bfloat16, float32 or float64")
+                raise InvalidType(f"{name} is {shown(kind)}: give torch.float16, bfloat16, float32 or float64")
+        columns = whole("columns", columns, 1, MOST)
         ops.check_row(table, columns, stored)
         self.table = table
         self.columns = columns
         self.stored = stored
-        self.dtype = dtype or stored
+        self.dtype = stored if dtype is None else dtype
         self._init = ops.initial_arguments(init)
         self.rows = Rows.of(table, columns, stored)
         # By themselves, so that a compiled forward does not look at `rows`, whose shape changes with every batch.
@@ -75,6 +78,8 @@ class Embedding(torch.nn.Module):
 
     def forward(self, keys: Tensor) -> Tensor:
         """Keys of any shape, int64 or uint64, to rows: one axis more, of `columns` elements."""
+        if not isinstance(keys, Tensor):
+            raise InvalidType(f"keys is of type {type(keys).__name__}: give a tensor of int64 or uint64")
         if not self.training:
             return torch.ops.holdfastdb.find(self._found, keys, self.columns, self.stored, self.dtype)[0]
         return torch.ops.holdfastdb.embed(
@@ -107,6 +112,7 @@ class Embedding(torch.nn.Module):
             raise InvalidArgument(
                 f"keys is of shape {tuple(keys.shape)}, and weight has {len(rows):,} rows: give one each"
             )
+        keys = plain(keys, torch, "keys", argument=True)
         parts = [
             torch.ops.holdfastdb.insert_or_assign(self._found, some_keys, some_rows, self.stored)
             for some_keys, some_rows in zip(keys.split(_ROWS_AT_ONCE), rows.split(_ROWS_AT_ONCE), strict=True)

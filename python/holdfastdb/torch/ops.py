@@ -19,6 +19,7 @@ from ..batch import Request
 from ..column import Column
 from ..errors import InvalidArgument, InvalidType, TableClosed
 from ..lookup import FLOATS
+from ..messages import shown
 from ..status import Op
 from ..table import Table
 from .optimizers import refuse_no_space
@@ -90,7 +91,9 @@ def _initial(kind: str, a: float, b: float, seed: int) -> initial.Initial:
         return initial.Uniform(a, b, seed)
     if kind == "normal":
         return initial.Normal(a, b, seed)
-    raise InvalidArgument(f"init is {kind!r}: give 'constant' (value), 'uniform' (low, high) or 'normal' (std, mean)")
+    raise InvalidArgument(
+        f"init is {shown(kind)}: give 'constant' (value), 'uniform' (low, high) or 'normal' (std, mean)"
+    )
 
 
 def initial_arguments(init: Any) -> tuple[str, float, float, int]:

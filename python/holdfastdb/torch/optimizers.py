@@ -11,10 +11,12 @@ from torch import Tensor
 
 from .._native import step_adagrad
 from ..batch import update_rows
+from ..checked import function_of, number
 from ..column import Column
-from ..errors import InvalidArgument, InvalidType
+from ..errors import Error, InvalidArgument, InvalidType
 from ..inspection import no_space
 from ..libraries import HOST, TorchLibrary, device_number
+from ..messages import shown
 from ..status import Status
 from .rows import Rows
 
@@ -41,16 +43,27 @@ class _Optimizer(torch.optim.Optimizer):
     steps_rows = True
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
-        super().__init__(params, defaults)
+        try:
+            super().__init__(params, defaults)
+        except Error:
+            raise
+        except Exception as error:
+            raise InvalidType(f"params is {shown(params)}: give embedding.parameters()") from error
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Refuses parameters that are no embedding's, and numbers that are no rates."""
-        super().add_param_group(param_group)
+        try:
+            super().add_param_group(param_group)
+        except Exception as error:
+            raise InvalidType(
+                f"param_group is {shown(param_group)}: give {{'params': embedding.parameters()}}, of none that another "
+                "group has"
+            ) from error
         group = self.param_groups[-1]
         try:
             for name in self.defaults:
-                if not 0 <= float(group[name]) < float("inf"):
-                    raise InvalidArgument(f"{name} is {group[name]}: give a finite number, 0 or more")
+                if not 0 <= number(name, group[name]) < float("inf"):
+                    raise InvalidArgument(f"{name} is {shown(group[name])}: give a finite number, 0 or more")
             for rows in group["params"]:
                 if not isinstance(rows, Rows):
                     raise InvalidType(
@@ -75,7 +88,7 @@ class _Optimizer(torch.optim.Optimizer):
 
         Raises NoSpace, with the number of rows that stay as they were, where the medium is full.
         """
-        loss = None
+        loss, closure = None, function_of(closure, "closure", "nothing, that computes the loss")
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()

@@ -16,11 +16,12 @@ from torch.distributed.checkpoint.metadata import (
     TensorStorageMetadata,
 )
 
-from ..checked import MOST, shown, whole
+from ..checked import MOST, whole
 from ..checkpoint import Checkpoint
 from ..checkpoint.tree import rebuild
 from ..errors import InvalidArgument, PoolCorrupt
 from ..inspection import name_of, path_text
+from ..messages import shown
 
 RANK = "{rank}"
 NOTHING = ["\0"]
@@ -41,7 +42,7 @@ def pattern_of(path: str | os.PathLike[str]) -> str:
     text = path_text(path)
     if RANK not in text:
         raise InvalidArgument(
-            f"the path is {text!r}: write {RANK} where the number of the rank belongs, for each has a pool"
+            f"the path is {shown(text)}: write {RANK} where the number of the rank belongs, for each has a pool"
         )
     return text
 
@@ -116,7 +117,7 @@ def _item(fqn: str, found: dict[str, Any] | None) -> BytesStorageMetadata | Tens
         return BytesStorageMetadata()
     dtype = getattr(torch, found["dtype"], None)
     if not isinstance(dtype, torch.dtype):
-        raise ValueError(f"{fqn} has elements {found['dtype']!r}, which this PyTorch has not")
+        raise ValueError(f"{fqn} has elements {shown(found['dtype'])}, which this PyTorch has not")
     chunks = [ChunkStorageMetadata(torch.Size(offsets), torch.Size(sizes)) for offsets, sizes in found["chunks"]]
     properties = TensorProperties(dtype=dtype, requires_grad=found["requires_grad"])
     return TensorStorageMetadata(properties, torch.Size(found["size"]), chunks)

@@ -12,8 +12,10 @@ from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
+from ..checked import flag, function_of
 from ..errors import InvalidArgument, InvalidType, PoolExists
 from ..inspection import path_text
+from ..messages import shown
 from ..schema.columns import ANY, SCORE, Columns, columns_for, lines_of
 from ..schema.layout import INTEGERS, is_signed
 from ..table import Table, require_table
@@ -248,6 +250,8 @@ def dump(
     form = format_of(path, format)
     columns = columns_for(value, ANY if table.any_length else table.value_bytes, table.path)
     key = _key_of(table, key)
+    scores, overwrite, resume = flag("scores", scores), flag("overwrite", overwrite), flag("resume", resume)
+    progress = function_of(progress)
     if scores and table.score is None:
         raise InvalidArgument(f"{table.path} keeps no scores: dump it without them")
     if form != "csv":
@@ -293,11 +297,11 @@ def _key_of(table: Table, key: str | None) -> str | None:
     if key is None:
         return table.layout.key
     if not isinstance(key, str):
-        raise InvalidType(f"key is {key!r}, of type {type(key).__name__}: give a str, as 'int64'")
+        raise InvalidType(f"key is {shown(key)}, of type {type(key).__name__}: give a str, as 'int64'")
     if key not in INTEGERS:
-        raise InvalidArgument(f"key is {key!r}: give {', '.join(INTEGERS)}")
+        raise InvalidArgument(f"key is {shown(key)}: give {', '.join(INTEGERS)}")
     if table.any_length or table.key_bytes != 8:
-        raise InvalidArgument(f"key is {key!r}, and keys of {table.path} are no numbers of 8 bytes: leave it out")
+        raise InvalidArgument(f"key is {shown(key)}, and keys of {table.path} are no numbers of 8 bytes: leave it out")
     return key
 
 

@@ -6,6 +6,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from ..checked import one_of
 from ..errors import InvalidArgument, MissingExtra
 
 FORMATS = {
@@ -18,9 +19,7 @@ FORMATS = {
 def format_of(path: Path, given: str | None) -> str:
     """csv, parquet or arrow: as given, else as the name ends. Raises InvalidArgument."""
     if given is not None:
-        if given not in FORMATS:
-            raise InvalidArgument(f"format is {given!r}: give {', '.join(FORMATS)}")
-        return given
+        return one_of("format", given, tuple(FORMATS))
     for name, endings in FORMATS.items():
         if path.suffix.lower() in endings:
             return name

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checked import flag, function_of, text_of
 from ..errors import Error, InvalidArgument, InvalidType
 from ..inspection import no_space, path_text
 from ..schema.columns import ANY
@@ -73,6 +74,15 @@ def open_source(
     from .arrows import ArrowSource
 
     return ArrowSource(path, form, value, columns, value_bytes, table, key_bytes, skip_bad)
+
+
+def _names_of(columns: Any) -> list[str]:
+    """Names of columns, at least the key's. Raises InvalidType, InvalidArgument."""
+    if not isinstance(columns, list | tuple):
+        raise InvalidType(f"columns is of type {type(columns).__name__}: give a list of names")
+    if not columns:
+        raise InvalidArgument("columns has no name: give the key's first, and then those of the value")
+    return [text_of(f"columns[{i}]", name, "key") for i, name in enumerate(columns)]
 
 
 class _Load:
@@ -248,8 +258,10 @@ def load(
     form = format_of(path, format)
     if not path.is_file():
         raise InvalidArgument(f"{path} is not a file: give one to load")
-    if isinstance(columns, str):
-        raise InvalidType("columns is a str: give a list of names")
+    columns = None if columns is None else _names_of(columns)
+    heading = None if heading is None else flag("heading", heading)
+    only_new, skip_bad, resume = flag("only_new", only_new), flag("skip_bad", skip_bad), flag("resume", resume)
+    progress, on_bad = function_of(progress), function_of(on_bad, "on_bad", "one bad row")
     begun = time.perf_counter()
     where = Path(path_text(resume_file)) if resume_file is not None else resume_path(path, table)
     if where.exists() and where.samefile(path):
@@ -273,7 +285,7 @@ def load(
                 )
             one.skip(found.bad)
             for row in found.bad if on_bad is not None else ():
-                on_bad(row)  # type: ignore[misc]
+                on_bad(row)
             one.save()
             if progress is not None:
                 progress(found.done, opened.total)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import InvalidArgument, InvalidType
+from ..messages import shown
 from ..schema.layout import Layout
 
 _BATCH_BYTES = 16 << 20
@@ -20,7 +21,7 @@ def rows_at_once(batch: int | None, row_bytes: int) -> int:
     if batch is None:
         return max(64, min(_MOST_ROWS, _BATCH_BYTES // row_bytes))
     if isinstance(batch, bool) or not isinstance(batch, int):
-        raise InvalidType(f"batch is {batch!r}, of type {type(batch).__name__}: give a whole number")
+        raise InvalidType(f"batch is {shown(batch)}, of type {type(batch).__name__}: give a whole number")
     if batch < 1:
         raise InvalidArgument(f"batch is {batch}: give 1 or more")
     return batch
