@@ -47,7 +47,7 @@ TEST_P(GpuBucketCacheRounds, ChangeNoAnswer) {
   EXPECT_EQ(stats.bucket_cache.loads != 0, ratio > 0 && ratio < 1);
   EXPECT_EQ(stats.work.phased_batches != 0, order_from == 1);
   gpu.table->clear();
-  gpu.oracle = Oracle(shape.value_bytes);
+  gpu.oracle.clear();
   ASSERT_NO_FATAL_FAILURE(gpu.round(3000, 4000, false, Op::insert));
   ASSERT_NO_FATAL_FAILURE(gpu.round(3000, 4000, false, Op::find));
   gpu.verify();

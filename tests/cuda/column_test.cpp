@@ -1,6 +1,4 @@
 // column_test.cpp: batches about columns of values on the GPU: searches and changes of every kind, however values are found.
-#include "table/column_fixture.hpp"
-
 #include <thread>
 
 #include "device_arrays.hpp"
@@ -19,31 +17,10 @@ std::string name_of_columns(const testing::TestParamInfo<Shape>& info) {
   return name + (s.key_bytes == 8 ? "" : "_key" + std::to_string(s.key_bytes));
 }
 
-CreateOptions options_for(const Shape& shape, std::uint64_t capacity) {
-  CreateOptions options;
-  options.shape.key_bytes = shape.key_bytes;
-  options.shape.value_bytes = shape.value_bytes;
-  options.shape.score = shape.score;
-  options.shape.levels = shape.levels;
-  options.shape.hash_locations = shape.hashes;
-  options.shape.slots = shape.slots;
-  options.shape.capacity = capacity;
-  options.runtime.device = "cuda";
-  options.shape.max_bytes = std::uint64_t{1} << 32;
-  options.tuning.order_from = shape.order_from;
-  options.gpu.memory = shape.gpu_memory;
-  options.gpu.cache = shape.cache;
-  options.gpu.cache.load_every = 20000;  // often
-  return options;
-}
-
-OpenOptions reopening(const Shape& shape, const std::string& device) {
-  OpenOptions options;
-  options.runtime.device = device;
-  options.tuning.order_from = shape.order_from;
-  options.gpu.memory = shape.gpu_memory;
-  options.gpu.cache = shape.cache;
-  return options;
+/// Copies are loaded often.
+Shape often(Shape shape) {
+  shape.cache.load_every = 20000;
+  return shape;
 }
 
 Shape with_caches(Shape shape, double values, double buckets = 1) {
@@ -60,14 +37,11 @@ Shape with_scores(Shape shape, Score score) {
 constexpr std::uint32_t kUnits[] = {1, 4, 8,
                                     16};  ///< how columns begin and how long they are: at any byte, or at whole words
 
-class GpuColumns : public testing::TestWithParam<Shape> {
- protected:
-  std::string path() const { return "/dev/shm/holdfast-cuda-column-" + std::to_string(getpid()) + ".hold"; }
-};
+class GpuColumns : public testing::TestWithParam<Shape> {};
 
 TEST_P(GpuColumns, SmallEveryOperationAgreesWithAModel) {
   HOLDFAST_NEEDS_GPU();
-  ColumnsAndMap columns(path(), options_for(GetParam(), 16));
+  GpuTable columns(often(GetParam()));
   for (int i = 0; i < 3; ++i) {
     for (const std::uint32_t unit : kUnits) ASSERT_NO_FATAL_FAILURE(columns.rounds(60, 50, unit));
   }
@@ -76,7 +50,7 @@ TEST_P(GpuColumns, SmallEveryOperationAgreesWithAModel) {
 
 TEST_P(GpuColumns, BatchesOfAllSizesAgreeWithAModel) {
   HOLDFAST_NEEDS_GPU();
-  ColumnsAndMap columns(path(), options_for(GetParam(), 20000));
+  GpuTable columns(often(GetParam()), 20000);
   for (const std::uint32_t unit : kUnits) {
     for (const std::uint64_t range : {100ull, 15000ull}) {
       for (const std::size_t n : {std::size_t{3000}, std::size_t{20000}}) {
@@ -84,14 +58,14 @@ TEST_P(GpuColumns, BatchesOfAllSizesAgreeWithAModel) {
         ASSERT_NO_FATAL_FAILURE(columns.rounds(n, range, unit)) << n << " of " << range;
       }
     }
-    columns.table().load_cache();
+    columns.table->load_cache();
     ASSERT_NO_FATAL_FAILURE(columns.round(9000, 20000, false, Op::find, unit));
   }
   ASSERT_NO_FATAL_FAILURE(columns.verify());
-  columns.reopen(reopening(GetParam(), "cpu"));
+  columns.reopen("cpu");
   ASSERT_NO_FATAL_FAILURE(columns.verify());
   ASSERT_NO_FATAL_FAILURE(columns.rounds(5000, 15000, 4));
-  columns.reopen(reopening(GetParam(), "cuda"));
+  columns.reopen("cuda");
   ASSERT_NO_FATAL_FAILURE(columns.verify());
 }
 
@@ -114,8 +88,8 @@ class GpuColumnPhases : public GpuColumns {};
 /// Runs of one row, of a few, and of hundreds, which have a block of threads each.
 TEST_P(GpuColumnPhases, ChangesWithHotKeysGoInPhases) {
   HOLDFAST_NEEDS_GPU();
-  ColumnsAndMap columns(path(), options_for(GetParam(), 100000));
-  const auto phased = [&] { return columns.table().stats().work.phased_batches; };
+  GpuTable columns(often(GetParam()), 100000);
+  const auto phased = [&] { return columns.table->stats().work.phased_batches; };
   for (const std::uint32_t unit : kUnits) {
     for (const std::uint64_t range : {1ull, 40ull, 30000ull}) {
       for (const Op op : {Op::insert, Op::accumulate, Op::assign, Op::find_or_insert, Op::erase, Op::insert_or_assign,
@@ -136,12 +110,12 @@ TEST_P(GpuColumnPhases, SmallChangesGoInPhases) {
   HOLDFAST_NEEDS_GPU();
   Shape shape = GetParam();
   shape.order_from = 1;
-  ColumnsAndMap columns(path(), options_for(shape, 4000));
+  GpuTable columns(often(shape), 4000);
   for (const std::uint32_t unit : kUnits) {
     ASSERT_NO_FATAL_FAILURE(columns.rounds(400, 3, unit));
     ASSERT_NO_FATAL_FAILURE(columns.rounds(200, 500, unit));
   }
-  EXPECT_NE(columns.table().stats().work.phased_batches, 0u);
+  EXPECT_NE(columns.table->stats().work.phased_batches, 0u);
   columns.verify();
 }
 
@@ -156,38 +130,27 @@ INSTANTIATE_TEST_SUITE_P(All, GpuColumnPhases,
 /// Arrays in GPU memory, of two batches in flight, in the places where columns are read by 16 bytes and where they are not.
 TEST(GpuColumns, BatchesOfDeviceArrays) {
   HOLDFAST_NEEDS_GPU();
-  ColumnsAndMap columns("/dev/shm/holdfast-cuda-column-" + std::to_string(getpid()) + ".hold",
-                        options_for({128}, 60000));
+  GpuTable columns(often({128}), 60000);
   for (const std::uint32_t unit : kUnits) {
     for (int turn = 0; turn < 4; ++turn) {
-      ColumnRows rows[2];
-      std::unique_ptr<OnGpu<std::uint64_t>> keys[2];
-      std::unique_ptr<OnGpu<std::uint8_t>> ops[2], mask[2], values[2], out[2];
-      std::unique_ptr<OnGpu<Status>> statuses[2];
+      std::vector<Rows> rows;
+      std::vector<std::unique_ptr<GpuRows>> on_gpu;
+      Batch batches[2];
       const TestStream streams[2];
       for (int i = 0; i < 2; ++i) {
-        rows[i] = columns.some_rows(turn < 2 ? 2000 : 30000, 40000, i == 1, Op::insert_or_assign, unit);
-        keys[i] = std::make_unique<OnGpu<std::uint64_t>>(rows[i].keys);
-        ops[i] = std::make_unique<OnGpu<std::uint8_t>>(rows[i].ops);
-        mask[i] = std::make_unique<OnGpu<std::uint8_t>>(rows[i].mask);
-        values[i] = std::make_unique<OnGpu<std::uint8_t>>(rows[i].values);
-        out[i] = std::make_unique<OnGpu<std::uint8_t>>(rows[i].out);
-        statuses[i] = std::make_unique<OnGpu<Status>>(rows[i].statuses);
-        Batch batch = rows[i].batch();
-        batch.keys = keys[i]->get();
-        if (batch.ops != nullptr) batch.ops = ops[i]->get();
-        batch.mask = mask[i]->get();
-        batch.values = values[i]->get();
-        batch.out = out[i]->get();
-        batch.statuses = statuses[i]->get();
-        batch.device = Device{.stream = streams[i].stream};
-        columns.table().run(batch);
+        rows.push_back(columns.some_rows(turn < 2 ? 2000 : 30000, 40000, i == 1, Op::insert_or_assign, unit));
+        on_gpu.push_back(std::make_unique<GpuRows>(columns, rows[i]));
+        batches[i] = on_gpu[i]->batch(streams[i].stream);
+        batches[i].op = Op::insert_or_assign;
+        if (i == 1) batches[i].ops = on_gpu[i]->ops();
+        batches[i].column = rows[i].column;
+        batches[i].accumulate = rows[i].accumulate;
+        columns.table->run(batches[i]);
       }
       for (int i = 0; i < 2; ++i) {
         streams[i].wait();
-        out[i]->copy_to(rows[i].out.data());
-        statuses[i]->copy_to(rows[i].statuses.data());
-        ASSERT_NO_FATAL_FAILURE(columns.compare(rows[i])) << i;
+        on_gpu[i]->copy_back(rows[i]);
+        ASSERT_NO_FATAL_FAILURE(columns.compare(rows[i], batches[i])) << i;
       }
     }
   }
@@ -199,8 +162,7 @@ TEST(GpuColumns, SearchesInGraphs) {
   HOLDFAST_NEEDS_GPU();
   constexpr std::size_t kRows = 3000;
   constexpr std::uint32_t kBytes = 32, kColumn = 64;
-  ColumnsAndMap columns("/dev/shm/holdfast-cuda-column-" + std::to_string(getpid()) + ".hold",
-                        options_for({128}, 2 * kRows));
+  GpuTable columns(often({128}), 2 * kRows);
   std::vector<std::uint64_t> keys(kRows);
   for (std::size_t i = 0; i < kRows; ++i) keys[i] = i;
   const OnGpu<std::uint64_t> given(keys);
@@ -216,7 +178,7 @@ TEST(GpuColumns, SearchesInGraphs) {
   find.device = Device{.stream = stream.stream};
   find.column = Column{.begin = kColumn, .bytes = kBytes};
   ASSERT_EQ(cudaStreamBeginCapture(stream.stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  ASSERT_NO_THROW(columns.table().run(find));
+  ASSERT_NO_THROW(columns.table->run(find));
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t launched = nullptr;
   ASSERT_EQ(cudaStreamEndCapture(stream.stream, &graph), cudaSuccess);
@@ -226,16 +188,16 @@ TEST(GpuColumns, SearchesInGraphs) {
     ASSERT_NO_FATAL_FAILURE(columns.round(kRows, kRows, false, Op::insert_or_assign, 16));
     ASSERT_EQ(cudaGraphLaunch(launched, stream.stream), cudaSuccess);
     stream.wait();
-    ColumnRows rows = columns.some_rows(kRows, kRows, false, Op::find, 16);
+    Rows rows(kRows, kBytes);
     rows.keys = keys;
-    rows.mask.assign(kRows, 1);
-    rows.column = kColumn;
-    rows.bytes = kBytes;
-    rows.values.resize(kRows * kBytes);
-    rows.out.resize(kRows * kBytes);
     out.copy_to(rows.out.data());
     statuses.copy_to(rows.statuses.data());
-    ASSERT_NO_FATAL_FAILURE(columns.compare(rows)) << turn;
+    Batch looked = rows.batch();
+    looked.op = Op::find;
+    looked.column = find.column;
+    looked.found = nullptr;
+    looked.mask = nullptr;
+    ASSERT_NO_FATAL_FAILURE(columns.compare(rows, looked)) << turn;
   }
   ASSERT_EQ(cudaGraphExecDestroy(launched), cudaSuccess);
 }
@@ -245,8 +207,7 @@ TEST(GpuColumns, ThreadsOfTwoColumnsLoseNothing) {
   HOLDFAST_NEEDS_GPU();
   constexpr unsigned kRounds = 50, kKeys = 40, kHalf = 16;
   for (const std::uint64_t order_from : {std::uint64_t{0}, std::uint64_t{1}}) {
-    ColumnsAndMap columns("/dev/shm/holdfast-cuda-column-" + std::to_string(getpid()) + ".hold",
-                          options_for({2 * kHalf, 2, 2, 8, order_from}, 1000));
+    GpuTable columns(often({2 * kHalf, 2, 2, 8, order_from}), 1000);
     std::vector<std::uint64_t> keys(kKeys);
     for (std::size_t i = 0; i < kKeys; ++i) keys[i] = i;
     std::vector<std::thread> threads;
@@ -260,12 +221,12 @@ TEST(GpuColumns, ThreadsOfTwoColumnsLoseNothing) {
         batch.keys = keys.data();
         batch.values = ones.data();
         batch.column = Column{.begin = t * kHalf, .bytes = kHalf};
-        for (unsigned i = 0; i < kRounds; ++i) columns.table().run(batch);
+        for (unsigned i = 0; i < kRounds; ++i) columns.table->run(batch);
       });
     }
     for (auto& thread : threads) thread.join();
     std::vector<std::uint32_t> values(kKeys * 2 * kHalf / 4);
-    columns.table().find(keys.data(), values.data(), kKeys);
+    columns.table->find(keys.data(), values.data(), kKeys);
     for (const std::uint32_t sum : values) ASSERT_EQ(sum, kRounds);
   }
 }

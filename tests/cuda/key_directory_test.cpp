@@ -45,7 +45,7 @@ TEST_P(GpuKeyDirectory, ChangeNoAnswer) {
   EXPECT_GT(gpu.table->stats().value_cache.directory_hits, 0u);
   EXPECT_LT(gpu.table->stats().value_cache.directory_hits, gpu.table->stats().value_cache.hits);
   gpu.table->clear();
-  gpu.oracle = Oracle(kKnownBytes);
+  gpu.oracle.clear();
   ASSERT_NO_FATAL_FAILURE(gpu.round(4000, 4000, false, Op::find));
   ASSERT_NO_FATAL_FAILURE(all_kinds(gpu, 3000, 4000));
   ASSERT_NO_FATAL_FAILURE(gpu.round(30000, 40000, false, Op::insert));  // it grows

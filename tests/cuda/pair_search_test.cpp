@@ -5,7 +5,6 @@
 #include "core/hash.hpp"
 #include "device_arrays.hpp"
 #include "fixture.hpp"
-#include "table/pairs_fixture.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -56,7 +55,7 @@ struct PairRows {
     batch.statuses = statuses.data();
     return batch;
   }
-  ByteStrings keys, values;
+  Strings keys, values;
   std::vector<Status> statuses;
 };
 
@@ -180,8 +179,8 @@ TEST_P(GpuPairSearch, ResultsStayInGpuMemory) {
   const std::size_t n = 3000;
   const auto value = [](std::size_t i) { return std::string(i * 7 % 500, static_cast<char>('a' + i % 26)); };
   for (std::size_t i = 0; i < n; ++i) rows.add("key " + std::to_string(i), value(i));
-  const OnGpu<char> keys(rows.keys.bytes.data(), rows.keys.bytes.size());
-  const OnGpu<char> values(rows.values.bytes.data(), rows.values.bytes.size());
+  const OnGpu<std::byte> keys(rows.keys.bytes.data(), rows.keys.bytes.size());
+  const OnGpu<std::byte> values(rows.values.bytes.data(), rows.values.bytes.size());
   const OnGpu<std::uint64_t> key_offsets(rows.keys.offsets), value_offsets(rows.values.offsets);
   const OnGpu<Status> statuses(n);
   const TestStream stream;

@@ -1,93 +1,11 @@
-// pairs_test.cpp: keys and values of any length on the GPU: random batches against a map, growth, full heaps, both machines.
+// pairs_test.cpp: keys and values of any length on the GPU: full heaps, and large batches. conformance_test.cpp has every operation.
 #include <numeric>
 
 #include "fixture.hpp"
 #include "gphash/protocol/slab.hpp"
-#include "table/pairs_fixture.hpp"
 
 namespace holdfast::test {
 namespace {
-
-std::string name_of_pairs(const testing::TestParamInfo<Shape>& info) {
-  const Shape& s = info.param;
-  return std::to_string(s.levels) + "L" + std::to_string(s.hashes) + "H" + std::to_string(s.slots) + "S" +
-         (s.order_from == 1               ? "_phases"
-          : s.order_from == kNeverOrdered ? "_one_by_one"
-                                          : "") +
-         (s.gpu_memory == 0 ? "_uncached" : "");
-}
-
-class GpuPairs : public testing::TestWithParam<Shape>, protected PairsAndMap {
- protected:
-  GpuPairs() : PairsAndMap("/dev/shm/holdfast-cuda-pairs-" + std::to_string(getpid()) + ".hold") {}
-
-  void begin(std::uint64_t capacity = 16) {
-    CreateOptions options;
-    options.shape.levels = GetParam().levels;
-    options.shape.hash_locations = GetParam().hashes;
-    options.shape.slots = GetParam().slots;
-    options.tuning.order_from = GetParam().order_from;
-    options.gpu.memory = GetParam().gpu_memory;
-    options.shape.capacity = capacity;
-    options.runtime.device = "cuda";
-    options.shape.max_bytes = std::uint64_t{1} << 32;
-    create(options);
-  }
-  void reopen(const std::string& device) {
-    OpenOptions options;
-    options.runtime.device = device;
-    options.tuning.order_from = GetParam().order_from;
-    options.gpu.memory = GetParam().gpu_memory;
-    PairsAndMap::reopen(options);
-  }
-};
-
-TEST_P(GpuPairs, SmallEveryOperationOnFewKeys) {
-  HOLDFAST_NEEDS_GPU();
-  begin();
-  ASSERT_TRUE(table_->on_gpu());
-  for (unsigned op = 0; op < 8; ++op) ASSERT_NO_FATAL_FAILURE(round(50, 40, false, static_cast<Op>(op)));
-  for (int i = 0; i < 10; ++i) {
-    ASSERT_NO_FATAL_FAILURE(round(1 + random_() % 60, 40, false, static_cast<Op>(random_() % 8)));
-  }
-  ASSERT_NO_FATAL_FAILURE(verify());
-  for (int i = 0; i < 3; ++i) ASSERT_NO_FATAL_FAILURE(round(1 + random_() % 300, 30, true, Op::find));
-  ASSERT_NO_FATAL_FAILURE(verify());
-  reopen("cuda");
-  ASSERT_NO_FATAL_FAILURE(verify());
-}
-
-TEST_P(GpuPairs, GrowsAndReopensOnBothMachines) {
-  HOLDFAST_NEEDS_GPU();
-  begin();
-  const std::uint64_t slots = table_->slots();
-  for (int i = 0; i < 4; ++i) {
-    for (const Op op : {Op::insert, Op::insert_or_assign, Op::assign, Op::erase, Op::find, Op::contains}) {
-      ASSERT_NO_FATAL_FAILURE(round(op == Op::erase ? 500 : 2000, 8000, false, op));
-    }
-    ASSERT_NO_FATAL_FAILURE(round(3000, 8000, true, Op::find));
-    ASSERT_NO_FATAL_FAILURE(verify());
-    reopen(i % 2 == 0 ? "cpu" : "cuda");
-    ASSERT_NO_FATAL_FAILURE(verify());
-    ASSERT_NO_FATAL_FAILURE(round(1000, 8000, true, Op::find));  // by the machine that has it now
-    ASSERT_NO_FATAL_FAILURE(round(1000, 8000, false, Op::insert_or_assign));
-    ASSERT_NO_FATAL_FAILURE(verify());
-    reopen("cuda");
-    ASSERT_NO_FATAL_FAILURE(verify());
-  }
-  EXPECT_GT(table_->slots(), slots);
-  EXPECT_GT(table_->stats().pairs.live_bytes, 0u);
-  table_->clear();
-  items_.clear();
-  ASSERT_NO_FATAL_FAILURE(verify());
-  ASSERT_NO_FATAL_FAILURE(round(1000, 8000, false, Op::insert));
-  ASSERT_NO_FATAL_FAILURE(verify());
-}
-
-INSTANTIATE_TEST_SUITE_P(All, GpuPairs,
-                         testing::Values(Shape{0, 2, 2, 8}, Shape{0, 2, 2, 8, 1}, Shape{0, 2, 2, 8, kNeverOrdered},
-                                         Shape{0, 2, 2, 8, 0, 0}, Shape{0, 3, 2, 4, 1}, Shape{0, 1, 4, 4, 0, 0}),
-                         name_of_pairs);
 
 /// Numbered keys and values of some lengths, as a batch takes them.
 struct Numbered {
@@ -109,7 +27,7 @@ struct Numbered {
     batch.statuses = statuses.data();
     return batch;
   }
-  ByteStrings keys, values;
+  Strings keys, values;
 };
 
 /// The whole heap is used up; updates go on, in phases and one by one, and what does not fit says so.
@@ -190,7 +108,7 @@ TEST(GpuPairsSpace, ReadsAndUpdatesOfAFullHeap) {
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     if (statuses[i] == Status::inserted) inside.push_back("key " + std::to_string(i));
   }
-  ByteStrings keys, values;
+  Strings keys, values;
   std::vector<std::uint8_t> ops;
   for (const std::string& key : inside) {
     for (const Op op : {Op::find, Op::assign, Op::find}) {

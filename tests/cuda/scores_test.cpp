@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "device_arrays.hpp"
-#include "score_oracle.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -34,31 +33,15 @@ Shape without_copies(Shape shape) {
 
 class GpuScores : public testing::TestWithParam<Scored> {
  protected:
-  /// A batch of one kind, or of all, from host memory.
-  void round(GpuTable& gpu, std::size_t n, std::uint64_t range, bool mixed, Op op) {
-    Rows rows = gpu.some_rows(n, range, mixed, op);
-    Batch batch = rows.batch();
-    batch.op = static_cast<Op>(rows.ops[0]);
-    if (!mixed) std::fill(rows.ops.begin(), rows.ops.end(), rows.ops[0]);
-    batch.ops = mixed ? rows.ops.data() : nullptr;
-    batch.accumulate = Accumulate{.element = Element::u32};
-    const std::uint64_t step = next_step(gpu);
-    gpu.table->run(batch);
-    ASSERT_NO_FATAL_FAILURE(gpu.compare(rows, batch));
-    scores_.note(rows, step);
-  }
-  std::uint64_t next_step(GpuTable& gpu) {
-    const std::uint64_t step = gpu.random();
-    if (GetParam().score == Score::step) gpu.table->table().set_step(step);
-    return step;
+  void round(GpuTable& gpu, std::size_t n, std::uint64_t range, bool mixed, Op op, std::uint32_t unit = 0) {
+    if (GetParam().score == Score::step) gpu.set_step(gpu.random());
+    gpu.round(n, range, mixed, op, unit);
   }
   Shape shape() const {
     Shape shape = GetParam().shape;
     shape.score = GetParam().score;
     return shape;
   }
-
-  ScoreOracle scores_{GetParam().score};
 };
 
 TEST_P(GpuScores, EveryOperationSetsThem) {
@@ -68,12 +51,12 @@ TEST_P(GpuScores, EveryOperationSetsThem) {
     for (unsigned op = 0; op < kOps; ++op) ASSERT_NO_FATAL_FAILURE(round(gpu, 300, 200, false, static_cast<Op>(op)));
     ASSERT_NO_FATAL_FAILURE(round(gpu, 300, 200, true, Op::find));
   }
-  ASSERT_NO_FATAL_FAILURE(scores_.verify(gpu));
+  ASSERT_NO_FATAL_FAILURE(gpu.verify());
   for (const std::uint64_t range : {3ull, 1000ull, 60000ull}) {  // hot keys, and a table that grows
     for (const Op op : {Op::insert_or_assign, Op::accumulate, Op::assign, Op::find_or_insert, Op::erase})
       ASSERT_NO_FATAL_FAILURE(round(gpu, 20000, range, false, op));
     ASSERT_NO_FATAL_FAILURE(round(gpu, 20000, range, true, Op::find));
-    ASSERT_NO_FATAL_FAILURE(scores_.verify(gpu));
+    ASSERT_NO_FATAL_FAILURE(gpu.verify());
   }
   gpu.table->reserve(400000);
   const std::uint64_t before = gpu.table->stats().work.phased_batches;
@@ -81,13 +64,13 @@ TEST_P(GpuScores, EveryOperationSetsThem) {
   const bool phased = GetParam().shape.gpu_memory != 0;
   EXPECT_EQ(gpu.table->stats().work.phased_batches != before, phased);
   gpu.table->load_cache();
-  ASSERT_NO_FATAL_FAILURE(scores_.verify(gpu));
+  ASSERT_NO_FATAL_FAILURE(gpu.verify());
   ASSERT_NO_FATAL_FAILURE(round(gpu, 20000, 60000, true, Op::find));
-  ASSERT_NO_FATAL_FAILURE(scores_.verify(gpu));
+  ASSERT_NO_FATAL_FAILURE(gpu.verify());
   gpu.verify();
   for (const char* const device : {"cuda", "cpu"}) {
     gpu.reopen(device);
-    ASSERT_NO_FATAL_FAILURE(scores_.verify(gpu));
+    ASSERT_NO_FATAL_FAILURE(gpu.verify());
   }
 }
 
@@ -121,27 +104,17 @@ TEST_P(GpuScores, AreReadIntoGpuMemory) {
 
 TEST_P(GpuScores, ChangesOfColumnsSetThem) {
   HOLDFAST_NEEDS_GPU();
-  constexpr std::uint32_t kColumn = 4, kBytes = 4;
-  if (GetParam().shape.value_bytes < kColumn + kBytes) return;
+  if (GetParam().shape.value_bytes < 8) return;
   GpuTable gpu(shape(), 40000);
   for (const std::size_t n : {300u, 20000u}) {
     for (const std::uint64_t range : {std::uint64_t{3}, std::uint64_t{n}}) {
       for (const Op op :
            {Op::insert, Op::accumulate, Op::assign, Op::find_or_insert, Op::erase, Op::insert_or_assign}) {
-        Rows rows(n, kBytes);
-        for (std::uint64_t& key : rows.keys) key = gpu.some_key(range);
-        Batch batch = rows.batch();
-        batch.op = op;
-        batch.accumulate = Accumulate{.element = Element::u32};
-        batch.column = Column{.begin = kColumn, .bytes = kBytes};
-        const std::uint64_t step = next_step(gpu);
-        gpu.table->run(batch);
-        scores_.note(rows, step);
+        ASSERT_NO_FATAL_FAILURE(round(gpu, n, range, false, op, 4));
       }
-      ASSERT_NO_FATAL_FAILURE(scores_.verify(gpu));
+      ASSERT_NO_FATAL_FAILURE(gpu.verify());
     }
   }
-  EXPECT_TRUE(gpu.table->check().errors.empty());
 }
 
 TEST_P(GpuScores, ItemsAreErasedByThem) {

@@ -41,7 +41,7 @@ TEST_P(GpuValueCacheRounds, ChangeNoAnswer) {
   EXPECT_GT(gpu.table->stats().value_cache.values, 0u);
   EXPECT_GT(gpu.table->stats().value_cache.hits, 0u);
   gpu.table->clear();
-  gpu.oracle = Oracle(kBytes);
+  gpu.oracle.clear();
   ASSERT_NO_FATAL_FAILURE(gpu.round(3000, 4000, false, Op::insert));
   ASSERT_NO_FATAL_FAILURE(gpu.round(3000, 4000, false, Op::find));
   gpu.reopen("cuda");

@@ -43,11 +43,12 @@ inline std::uint64_t number_of(const std::byte* key, std::uint32_t bytes, std::u
 struct Strings {
   std::vector<std::byte> bytes;
   std::vector<std::uint64_t> offsets{0};
-  void add(const void* data, std::size_t size) {
-    const auto* const from = static_cast<const std::byte*>(data);
-    bytes.insert(bytes.end(), from, from + size);
+  void add(std::string_view one) {
+    const auto* const from = reinterpret_cast<const std::byte*>(one.data());
+    bytes.insert(bytes.end(), from, from + one.size());
     offsets.push_back(bytes.size());
   }
+  std::size_t size() const { return offsets.size() - 1; }
 };
 
 /// A number as a key of 9 to 40 bytes, of which some pairs have one hash.
@@ -164,11 +165,9 @@ class NumberedTable {
     Strings keys, values;
     const auto* const numbers = static_cast<const std::uint64_t*>(batch.keys);
     for (std::size_t i = 0; i < batch.size; ++i) {
-      const std::string key = string_key(numbers[i], seed_);
-      keys.add(key.data(), key.size());
+      keys.add(string_key(numbers[i], seed_));
       const auto* const value = static_cast<const std::byte*>(batch.values) + (batch.values ? i * width_ : 0);
-      const std::string string = batch.values || width_ == 0 ? string_value(value, width_) : std::string();
-      values.add(string.data(), string.size());
+      values.add(batch.values || width_ == 0 ? string_value(value, width_) : std::string());
     }
     Blobs blobs;
     auto* const out = static_cast<std::byte*>(batch.out);

@@ -1,38 +1,33 @@
 // column_test.cpp: batches about a column of the values: the bytes outside of it stay, or are zero for a new key.
-#include <thread>
+#include <gtest/gtest.h>
+#include <unistd.h>
 
-#include "column_fixture.hpp"
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "holdfast/table.hpp"
 
 namespace holdfast::test {
 namespace {
 
-CreateOptions options_for(std::uint32_t value_bytes) {
-  CreateOptions options;
-  options.shape.value_bytes = value_bytes;
-  options.shape.capacity = 16;
-  options.runtime.device = "cpu";
-  options.runtime.threads = 2;
-  options.tuning.flush = value_bytes == 24;
-  return options;
-}
-
 class Columns : public testing::TestWithParam<std::uint32_t> {
  protected:
-  ColumnsAndMap columns_{"/dev/shm/holdfast-column-" + std::to_string(getpid()) + ".hold", options_for(GetParam())};
-  Table& table() { return columns_.table().table(); }
+  ~Columns() override { unlink(path_.c_str()); }
+  static CreateOptions options() {
+    CreateOptions options;
+    options.shape.value_bytes = GetParam();
+    options.shape.capacity = 16;
+    options.runtime.device = "cpu";
+    options.runtime.threads = 2;
+    options.overwrite = true;
+    return options;
+  }
+  const std::string path_ = "/dev/shm/holdfast-column-" + std::to_string(getpid()) + ".hold";
+  Table table_ = Table::create(path_, options());
 };
 INSTANTIATE_TEST_SUITE_P(Values, Columns, testing::Values(4u, 8u, 12u, 24u, 300u));
-
-TEST_P(Columns, EveryOperationAgreesWithAModel) {
-  for (int i = 0; i < 60; ++i) ASSERT_NO_FATAL_FAILURE(columns_.rounds(50, 100, i % 2 == 0 ? 1 : 8));
-  ASSERT_NO_FATAL_FAILURE(columns_.round(20'000, 3000, false, Op::insert_or_assign));
-  ASSERT_NO_FATAL_FAILURE(columns_.round(20'000, 3000, true, Op::find));
-  ASSERT_NO_FATAL_FAILURE(columns_.verify());
-  OpenOptions options;
-  options.runtime.device = "cpu";
-  columns_.reopen(options);
-  ASSERT_NO_FATAL_FAILURE(columns_.verify());
-}
 
 TEST_P(Columns, RefusesWhatLiesOutsideOfAValue) {
   const std::uint64_t key = 1;
@@ -46,12 +41,12 @@ TEST_P(Columns, RefusesWhatLiesOutsideOfAValue) {
   for (const auto& [column, bytes] :
        std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1, 0}, {0, whole + 1}, {1, whole}, {whole, 1}, {~0u, 2}}) {
     batch.column = Column{.begin = column, .bytes = bytes};
-    EXPECT_THROW(table().run(batch), InvalidArgument) << column << " " << bytes;
+    EXPECT_THROW(table_.run(batch), InvalidArgument) << column << " " << bytes;
   }
   batch.op = Op::accumulate;
   batch.values = room.data();
   batch.column = Column{.begin = 0, .bytes = 2};
-  EXPECT_THROW(table().run(batch), InvalidArgument);
+  EXPECT_THROW(table_.run(batch), InvalidArgument);
 }
 
 class TwoColumns : public Columns {};
@@ -74,13 +69,13 @@ TEST_P(TwoColumns, ThreadsOfTwoColumnsLoseNothing) {
       batch.keys = keys.data();
       batch.values = ones.data();
       batch.column = Column{.begin = t * half, .bytes = half};
-      for (unsigned i = 0; i < kRounds; ++i) table().run(batch);
+      for (unsigned i = 0; i < kRounds; ++i) table_.run(batch);
     });
   }
   for (auto& thread : threads) thread.join();
   std::vector<std::uint32_t> value(GetParam() / 4);
   for (std::uint64_t key = 0; key < kKeys; ++key) {
-    table().find(&key, value.data(), 1);
+    table_.find(&key, value.data(), 1);
     for (const std::uint32_t sum : value) ASSERT_EQ(sum, kRounds);
   }
 }

@@ -8,67 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/checked.hpp"
 #include "gphash/protocol/slab.hpp"
 #include "holdfast/table.hpp"
 #include "support/exercise.hpp"
-#include "table/pairs_fixture.hpp"
 
 namespace holdfast::test {
 namespace {
-
-struct PairConfig {
-  std::uint32_t levels, hashes, slots;
-  unsigned threads;
-  bool flush;
-};
-
-class Pairs : public testing::TestWithParam<PairConfig>, protected PairsAndMap {
- protected:
-  Pairs() : PairsAndMap("/dev/shm/holdfast-test-pairs-" + std::to_string(getpid()) + ".hold") {
-    CreateOptions options;
-    options.shape.levels = GetParam().levels;
-    options.shape.hash_locations = GetParam().hashes;
-    options.shape.slots = GetParam().slots;
-    options.runtime.threads = GetParam().threads;
-    options.tuning.flush = GetParam().flush;
-    options.shape.capacity = 16;
-    options.runtime.device = "cpu";
-    create(options);
-  }
-
-  void reopen() {
-    OpenOptions options;
-    options.runtime.device = "cpu";
-    options.runtime.threads = GetParam().threads;
-    options.tuning.flush = GetParam().flush;
-    PairsAndMap::reopen(options);
-  }
-};
-
-TEST_P(Pairs, DoesWhatAMapWould) {
-  for (int i = 0; i < 6; ++i) {
-    for (unsigned op = 0; op < 8; ++op) {
-      ASSERT_NO_FATAL_FAILURE(round(300, 300 * (i + 1), false, static_cast<Op>(op)));
-    }
-    ASSERT_NO_FATAL_FAILURE(round(1000, 400 * (i + 1), true, Op::find));
-    ASSERT_NO_FATAL_FAILURE(verify());
-    if (i % 2 == 1) reopen();
-  }
-  const std::string copy = path_ + ".copy";
-  table_->snapshot(copy, {.overwrite = true});
-  table_->close();
-  table_ = std::make_unique<Table>(Table::open(copy, {.runtime = {.device = "cpu"}}));
-  ASSERT_NO_FATAL_FAILURE(verify());
-  table_->clear();
-  items_.clear();
-  ASSERT_NO_FATAL_FAILURE(round(500, 500, true, Op::find));
-  ASSERT_NO_FATAL_FAILURE(verify());
-  unlink(copy.c_str());
-}
-
-INSTANTIATE_TEST_SUITE_P(All, Pairs,
-                         testing::Values(PairConfig{2, 2, 8, 1, false}, PairConfig{2, 2, 8, 3, true},
-                                         PairConfig{1, 2, 4, 2, false}, PairConfig{3, 2, 4, 2, true}));
 
 class PairsBadInput : public testing::Test {
  protected:
@@ -83,7 +29,7 @@ class PairsBadInput : public testing::Test {
     return Table::create(path_, options);
   }
   static Status insert(Table& table, const std::string& key, const std::string& value) {
-    ByteStrings keys, values;
+    Strings keys, values;
     keys.add(key);
     values.add(value);
     Status status = Status::not_run;
@@ -99,6 +45,17 @@ class PairsBadInput : public testing::Test {
   }
   std::string path_;
 };
+
+TEST_F(PairsBadInput, ASnapshotHasEveryPair) {
+  Checked<Table> checked({.key_bytes = kVariableBytes, .value_bytes = kVariableBytes});
+  Table table = make();
+  ASSERT_NO_FATAL_FAILURE(checked.rounds(table, 300, 1000));
+  const std::string copy = path_ + ".copy";
+  table.snapshot(copy, {.overwrite = true});
+  Table other = Table::open(copy, {.runtime = {.device = "cpu"}});
+  unlink(copy.c_str());
+  ASSERT_NO_FATAL_FAILURE(checked.verify(other));
+}
 
 TEST_F(PairsBadInput, IsOneErrorAndNothingChanged) {
   Table table = make();

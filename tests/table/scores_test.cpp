@@ -3,14 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstring>
-#include <map>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
+#include "conformance/checked.hpp"
 #include "holdfast/table.hpp"
 
 namespace holdfast::test {
@@ -42,143 +39,8 @@ class Scores : public testing::TestWithParam<Kind> {
   }
   ~Scores() override { unlink(path_.c_str()); }
 
-  struct Item {
-    std::string value;
-    std::uint64_t score = 0;
-  };
-
-  std::vector<std::byte> key_array(const std::vector<std::uint64_t>& keys) const {
-    std::vector<std::byte> bytes(keys.size() * GetParam().key_bytes);
-    for (std::size_t i = 0; i < keys.size(); ++i)
-      std::memcpy(bytes.data() + i * GetParam().key_bytes, &keys[i], sizeof keys[i]);
-    return bytes;
-  }
-
-  static std::uint64_t now() {
-    return static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-            .count());
-  }
-
-  /// What a change that writes the value leaves.
-  void touch(Item& item) {
-    switch (GetParam().score) {
-      case Score::frequency: ++item.score; break;
-      case Score::step: item.score = step_; break;
-      default: item.score = 0;  // of time: since `begun_`
-    }
-  }
-
-  /// Applies one operation to the model.
-  Status apply(Op op, std::uint64_t key, const std::string& row) {
-    const auto at = model_.find(key);
-    const bool was_there = at != model_.end();
-    const auto put = [&] {
-      Item& item = model_[key];
-      item.value = row;
-      touch(item);
-    };
-    switch (op) {
-      case Op::find:
-      case Op::contains: return was_there ? Status::found : Status::not_found;
-      case Op::erase: model_.erase(key); return was_there ? Status::erased : Status::not_found;
-      case Op::assign:
-        if (was_there) put();
-        return was_there ? Status::updated : Status::not_found;
-      case Op::insert:
-      case Op::insert_and_find:
-        if (!was_there) put();
-        return was_there ? Status::exists : Status::inserted;
-      case Op::find_or_insert:
-        if (!was_there) put();
-        return was_there ? Status::found : Status::inserted;
-      case Op::insert_or_assign: put(); return was_there ? Status::updated : Status::inserted;
-      case Op::accumulate: break;
-    }
-    Item& item = model_[key];
-    item.value.resize(row.size(), '\0');
-    for (std::size_t i = 0; i < row.size(); i += 4) {
-      std::uint32_t a, b;
-      std::memcpy(&a, item.value.data() + i, 4);
-      std::memcpy(&b, row.data() + i, 4);
-      a += b;
-      std::memcpy(item.value.data() + i, &a, 4);
-    }
-    touch(item);
-    return was_there ? Status::updated : Status::inserted;
-  }
-
-  void round(std::size_t n, std::uint64_t keys, bool mixed, Op op) {
-    const std::uint32_t bytes = GetParam().value_bytes;
-    std::vector<std::uint64_t> key(n);
-    std::vector<std::uint8_t> ops(n, static_cast<std::uint8_t>(op)), values(n * bytes + 1), out(n * bytes + 1);
-    std::vector<Status> statuses(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      key[i] = random_() % keys;
-      if (mixed) ops[i] = static_cast<std::uint8_t>(random_() % kOps);
-    }
-    for (auto& byte : values) byte = static_cast<std::uint8_t>(random_());
-    if (GetParam().score == Score::step) table_->set_step(step_ = random_());
-    const auto given = key_array(key);
-    Batch batch;
-    batch.size = n;
-    batch.op = op;
-    batch.ops = mixed ? ops.data() : nullptr;
-    batch.keys = given.data();
-    batch.values = values.data();
-    batch.out = out.data();
-    batch.statuses = statuses.data();
-    batch.accumulate = Accumulate{.element = Element::u32};
-    table_->run(batch);
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::string row(reinterpret_cast<const char*>(values.data()) + i * bytes, bytes);
-      ASSERT_EQ(statuses[i], apply(static_cast<Op>(ops[i]), key[i], row)) << "row " << i << " op " << int(ops[i]);
-    }
-  }
-
-  bool agrees(std::uint64_t score, const Item& item) const {
-    if (GetParam().score != Score::time) return score == item.score;
-    return begun_ <= score && score <= now();
-  }
-
-  void verify() {
-    ASSERT_EQ(table_->size(), model_.size());
-    std::vector<std::uint64_t> keys;
-    for (const auto& [key, item] : model_) keys.push_back(key);
-    keys.push_back(~std::uint64_t{0} - 7);  // absent
-    const auto given = key_array(keys);
-    const std::uint32_t bytes = GetParam().value_bytes;
-    std::vector<std::uint64_t> scores(keys.size(), 77), with_values(keys.size(), 77);
-    std::vector<std::uint8_t> out(keys.size() * bytes + 1);
-    const auto found = std::make_unique<bool[]>(keys.size());
-    table_->scores(given.data(), scores.data(), keys.size(), found.get());
-    Batch batch;
-    batch.size = keys.size();
-    batch.op = Op::find;
-    batch.keys = given.data();
-    batch.out = out.data();
-    batch.scores = with_values.data();
-    table_->run(batch);
-    for (std::size_t i = 0; i + 1 < keys.size(); ++i) {
-      const Item& item = model_.at(keys[i]);
-      ASSERT_TRUE(found[i]);
-      ASSERT_TRUE(agrees(scores[i], item)) << "key " << keys[i] << ": " << scores[i] << ", not " << item.score;
-      ASSERT_EQ(with_values[i], scores[i]);
-      ASSERT_EQ(std::string(reinterpret_cast<const char*>(out.data()) + i * bytes, bytes), item.value);
-    }
-    EXPECT_FALSE(found[keys.size() - 1]);
-    EXPECT_EQ(scores.back(), 0u);
-    EXPECT_EQ(with_values.back(), 0u);
-    const CheckReport report = table_->check();
-    ASSERT_TRUE(report.errors.empty()) << report.errors.front();
-  }
-
   const std::string path_;
   std::unique_ptr<Table> table_;
-  std::map<std::uint64_t, Item> model_;
-  std::mt19937_64 random_{7};
-  std::uint64_t step_ = 0;
-  const std::uint64_t begun_ = now();
 };
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Scores,
@@ -187,16 +49,9 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Scores,
                                          Kind{Score::frequency, 8}, Kind{Score::frequency, 24, 8, true},
                                          Kind{Score::frequency, 300}));
 
-TEST_P(Scores, EveryOperationAgreesWithAModel) {
-  for (int i = 0; i < 40; ++i) {
-    for (unsigned op = 0; op < kOps; ++op) ASSERT_NO_FATAL_FAILURE(round(40, 100, false, static_cast<Op>(op)));
-    ASSERT_NO_FATAL_FAILURE(round(60, 100, true, Op::find));
-  }
-  ASSERT_NO_FATAL_FAILURE(verify());
-  // Enough for several threads, repeats of keys, moves and growth.
-  ASSERT_NO_FATAL_FAILURE(round(20'000, 3000, false, Op::insert_or_assign));
-  ASSERT_NO_FATAL_FAILURE(round(20'000, 3000, true, Op::find));
-  ASSERT_NO_FATAL_FAILURE(verify());
+TEST_P(Scores, GoWithASnapshotAndAreThereAgain) {
+  Checked<Table> checked({GetParam().key_bytes, GetParam().value_bytes, 0, GetParam().score});
+  ASSERT_NO_FATAL_FAILURE(checked.rounds(*table_, 200, 300));
   const std::string copy = path_of("copy");
   SnapshotOptions over;
   over.overwrite = true;
@@ -209,9 +64,9 @@ TEST_P(Scores, EveryOperationAgreesWithAModel) {
     table_ = std::make_unique<Table>(Table::open(path, options));
     EXPECT_EQ(table_->score(), GetParam().score);
     std::uint64_t newest = 0;
-    for (const auto& [key, item] : model_) newest = std::max(newest, item.score);
+    for (const auto& item : checked.oracle.scores()) newest = std::max(newest, item.second);
     EXPECT_GE(table_->step(), GetParam().score == Score::step ? newest : 0) << "later rows would be older ones";
-    ASSERT_NO_FATAL_FAILURE(verify());
+    ASSERT_NO_FATAL_FAILURE(checked.verify(*table_));
   }
   unlink(copy.c_str());
 }

@@ -17,7 +17,7 @@ class ScoredSelections {
 
   /// Changes of all kinds, small and large, and what they leave.
   void change(std::size_t n, std::uint64_t step) {
-    if (table().score() == Score::step) table().set_step(step);
+    if (table().score() == Score::step) gpu_.set_step(step);
     gpu_.round(n, 2 * n, false, Op::insert_or_assign);
     if (bytes_ != 0) gpu_.round(n, 2 * n, true, Op::find);
     items_ = read();
@@ -53,7 +53,7 @@ class ScoredSelections {
     const std::uint64_t gone = count([&](const Scored& item) { return item.score < limit; });
     EXPECT_EQ(erase_if<Key>(table(), stream_.stream, by_score(Below{limit})), gone);
     for (const auto& [number, item] : items_) {
-      if (item.score < limit) gpu_.oracle.apply(Op::erase, number, nullptr, Combine::add, Element::u32);
+      if (item.score < limit) gpu_.oracle.apply(Op::erase, number, {});
     }
     gpu_.verify();
     items_ = read();

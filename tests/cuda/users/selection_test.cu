@@ -110,7 +110,7 @@ class Selections {
   void erase(const Predicate& predicate, const Holds& holds) {
     const Items gone = those(items(), holds);
     EXPECT_EQ(erase_if<Key>(table(), stream.stream, predicate), gone.size());
-    for (const auto& item : gone) gpu.oracle.apply(Op::erase, item.first, nullptr, Combine::add, Element::u32);
+    for (const auto& item : gone) gpu.oracle.apply(Op::erase, item.first, {});
     gpu.verify();
   }
 

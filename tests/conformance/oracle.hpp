@@ -1,14 +1,19 @@
-// oracle.hpp: what a table should do, on a std::map, one operation after the other.
+// oracle.hpp: what a table of any kind must answer and hold, on a std::map, one operation after the other. Keys are numbers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
 #include "core/half.hpp"
-#include "holdfast/table.hpp"
+#include "holdfast/batch.hpp"
+#include "holdfast/score.hpp"
+#include "support/model.hpp"
 
 namespace holdfast::test {
 
@@ -59,52 +64,56 @@ inline void combine_value(Value& into, const std::uint8_t* from, Combine how, El
   }
 }
 
+/// What one row must answer.
 struct Expected {
   Status status;
-  Value out;  ///< empty: the operation reads nothing
+  bool found;                ///< the key was there before
+  std::optional<Value> out;  ///< none: nothing is read
 };
 
 class Oracle {
  public:
-  explicit Oracle(std::uint32_t value_bytes) : value_bytes_(value_bytes) {}
+  /// `value_bytes`: of a column's values; others may have any length. `kind`: of the scores that the table keeps.
+  explicit Oracle(std::uint32_t value_bytes, Score kind = Score::none) : value_bytes_(value_bytes), kind_(kind) {}
 
-  Expected apply(Op op, std::uint64_t key, const std::uint8_t* value, Combine how, Element element) {
+  /// `given` is the row's value, or its column's. `now`: the score of what is written, of a table with scores of steps.
+  Expected apply(Op op, std::uint64_t key, std::span<const std::uint8_t> given, const Accumulate& how = {},
+                 const std::optional<Column>& column = {}, std::uint64_t now = 0) {
     const auto at = items_.find(key);
-    const bool there = at != items_.end();
-    const auto given = [&] { return Value(value, value + value_bytes_); };
-    const auto add = [&] { items_[key] = given(); };
-    const auto seen = [&] { return items_.count(key) ? items_[key] : Value(value_bytes_, 0); };
-    switch (op) {
-      case Op::insert:
-        if (!there) add();
-        return {there ? Status::exists : Status::inserted, {}};
-      case Op::insert_or_assign: add(); return {there ? Status::updated : Status::inserted, {}};
-      case Op::assign:
-        if (there) add();
-        return {there ? Status::updated : Status::not_found, {}};
-      case Op::find: return {there ? Status::found : Status::not_found, seen()};
-      case Op::contains: return {there ? Status::found : Status::not_found, {}};
-      case Op::erase: items_.erase(key); return {there ? Status::erased : Status::not_found, {}};
-      case Op::find_or_insert:
-        if (!there) add();
-        return {there ? Status::found : Status::inserted, seen()};
-      case Op::insert_and_find:
-        if (!there) add();
-        return {there ? Status::exists : Status::inserted, seen()};
-      case Op::accumulate:
-        if (!there) return add(), Expected{Status::inserted, {}};
-        combine_value(items_[key], value, how, element);
-        return {Status::updated, {}};
+    const bool found = at != items_.end();
+    std::optional<Value> state;
+    if (found && column) {
+      state.emplace(at->second.begin() + column->begin, at->second.begin() + column->begin + column->bytes);
+    } else if (found) {
+      state = at->second;
     }
-    return {Status::not_run, {}};
+    const auto combined = [&](Value value, const Value& more) {
+      combine_value(value, more.data(), how.combine, how.element);
+      return value;
+    };
+    const auto answer = step(op, state, Value(given.begin(), given.end()), combined);
+    if (answer.status == Status::erased) items_.erase(key), scores_.erase(key);
+    if (answer.status == Status::inserted || answer.status == Status::updated) {
+      Value& value = items_[key];
+      value.resize(column ? value_bytes_ : state->size());
+      std::copy(state->begin(), state->end(), value.begin() + (column ? column->begin : 0));
+      if (kind_ != Score::none) scores_[key] = kind_ == Score::frequency ? scores_[key] + 1 : now;
+    }
+    return {answer.status, found, answer.out};
   }
 
   const std::map<std::uint64_t, Value>& items() const { return items_; }
-  void clear() { items_.clear(); }
+  const std::map<std::uint64_t, std::uint64_t>& scores() const { return scores_; }  ///< of times: 0
+  void clear() {
+    items_.clear();
+    scores_.clear();
+  }
 
  private:
   std::uint32_t value_bytes_;
+  Score kind_;
   std::map<std::uint64_t, Value> items_;
+  std::map<std::uint64_t, std::uint64_t> scores_;
 };
 
 }  // namespace holdfast::test
