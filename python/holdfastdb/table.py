@@ -189,8 +189,8 @@ class Table(Sized, Contents):
         verify
             Compare the keys and values that searches and exports read with the checksum stored beside them: a call
             that meets damage raises `PoolCorrupt`. On the CPU its other rows have run then, and changes compare too.
-            Searches take about 1.5 times as long. Only for keys and values of any length: those of fixed sizes have no
-            checksum.
+            Searches take longer, of long values nearly twice as long. Only for keys and values of any length: those of
+            fixed sizes have no checksum.
         seed
             Of the hash; 0: random.
         max_bytes
