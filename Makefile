@@ -50,7 +50,7 @@ test: export OPENBLAS_NUM_THREADS = 1
 test: export OMP_NUM_THREADS = 1
 test: .cache/installed-checked-$(GPU) ## every test, bounded; built once, with assertions
 	ctest --test-dir build/checked --output-on-failure -j $(CMAKE_BUILD_PARALLEL_LEVEL) --no-tests=error
-	python -m pytest -q -n auto --maxprocesses 4 --dist loadfile -m 'not alone' tests/python
+	python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --durations 0 --durations-min 10 -m 'not alone' tests/python
 	[[ $(gpu) == OFF ]] || python -m pytest -q -m alone tests/python
 
 check: .cache/setup-done ## DIR=src/pool: builds and runs the tests of that folder, in build/dev

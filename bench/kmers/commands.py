@@ -22,7 +22,7 @@ from bench.kmers.processes import Ran, holdfast, run
 
 ROOMS = ("src/kmers",)
 ECOLI = Path("/work/shared/data/ecoli_k12.fna.gz")
-_QUICK = 200_000  # bases of a genome
+_QUICK = 50_000  # bases of a genome
 
 
 def _least_mib() -> int:

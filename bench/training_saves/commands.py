@@ -30,8 +30,8 @@ def training_saves(
 ) -> None:
     """What saves cost the steps of a transformer with AdamW, beside DCP's async_save; and drains. Needs PyTorch."""
     try:
-        from bench.training_saves.measure import measured
-        from bench.training_saves.model import Training
+        from bench.training_saves.run.measure import measured
+        from bench.training_saves.run.model import Training
     except ImportError as error:
         raise typer.BadParameter(f"PyTorch is not installed: {error}") from error
     ks = options.counts(every)

@@ -131,5 +131,5 @@ def test_a_demo_replaces_no_pool_but_its_own(second: bool, folder: Path) -> None
 
 
 def test_a_demo_replaces_its_own_pools(folder: Path) -> None:
-    options = demo.Options(path=folder / "demo.hold", device="cpu", items=640, batch=8, kills=1, lines=640, own=True)
+    options = demo.Options(path=folder / "demo.hold", device="cpu", items=64, batch=8, kills=1, lines=64, own=True)
     assert demo.run(options).ok and demo.run(options).ok

@@ -26,7 +26,7 @@ def test_programs_beside_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HOLDFAST_MACHINE", "here")
     content = results.read(measured("kmers", tmp_path))
     got = content["results"]
-    assert got["distinct"] > 200_000
+    assert got["distinct"] > 50_000
     assert set(got) >= {"holdfast", "holdfast_half", *(peer.name for peer in counters.peers())}
     assert all(
         got["holdfast"]["stages"][stage]["median"] > 0 for stage in ("reading", "splitting", "counting", "writing")

@@ -13,7 +13,7 @@ from bench.frame.main import app
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("_bench", reason="the benchmarks' module is not built")
 from bench.training_saves import tables  # noqa: E402
-from bench.training_saves.model import Training  # noqa: E402
+from bench.training_saves.run.model import Training  # noqa: E402
 
 
 def test_it_measures_and_its_results_make_tables(tmp_path: Path) -> None:

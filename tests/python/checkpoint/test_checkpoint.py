@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import signal
 import subprocess
 import sys
 from collections import OrderedDict
@@ -171,47 +169,6 @@ def test_tensors_of_torch(tmp_path: Path) -> None:
         assert torch.equal(back["f8"].view(torch.uint8), state["f8"].view(torch.uint8))
         with pytest.raises(hf.InvalidType, match="dense"):
             checkpoint.save(torch.eye(3).to_sparse(), 2)
-
-
-TRAIN = """
-import sys, torch, holdfastdb as hf
-path, last = sys.argv[1], int(sys.argv[2])
-torch.manual_seed(1)
-model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Dropout(0.2), torch.nn.Linear(16, 1))
-optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
-scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 7)
-step = 0
-with hf.Checkpoint(path, 3) as checkpoint:
-    try:
-        state, step = checkpoint.restore()
-        model.load_state_dict(state["model"]); optimizer.load_state_dict(state["optimizer"])
-        scheduler.load_state_dict(state["scheduler"]); torch.set_rng_state(state["rng"])
-    except hf.ObjectNotFound:
-        pass
-    while step < last:
-        x = torch.randn(32, 8)
-        loss = (model(x) - x.sum(1, keepdim=True)).square().mean()
-        optimizer.zero_grad(); loss.backward(); optimizer.step(); scheduler.step()
-        step += 1
-        print(step, loss.item().hex(), flush=True)
-        checkpoint.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(),
-                         "scheduler": scheduler.state_dict(), "rng": torch.get_rng_state()}, step)
-"""
-
-
-def test_training_goes_on_after_kills_with_the_same_losses(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    command = [sys.executable, "-c", TRAIN]
-    whole = subprocess.run([*command, tmp_path / "whole.hold", "40"], capture_output=True, text=True, check=True).stdout
-    lines: set[str] = set()
-    for kill in (7, 13, 0):
-        with subprocess.Popen([*command, tmp_path / "a.hold", "40"], stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdout is not None
-            for n, line in enumerate(child.stdout, 1):
-                lines.add(line)
-                if n == kill:
-                    os.kill(child.pid, signal.SIGKILL)
-    assert lines == set(whole.splitlines(keepends=True))
 
 
 def test_the_command_lists_and_drops(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import torch.distributed.checkpoint as dcp
 
 import holdfastdb
-from bench.training_saves.model import Training
+from bench.training_saves.run.model import Training
 
 
 class _Saver:

@@ -11,8 +11,8 @@ import numpy as np
 from bench.frame.results import Json
 from bench.frame.running import Progress
 from bench.frame.timing import rounded, spread
-from bench.training_saves.model import Training
-from bench.training_saves.savers import DcpSaver, HoldfastSaver
+from bench.training_saves.run.model import Training
+from bench.training_saves.run.savers import DcpSaver, HoldfastSaver
 from holdfastdb import Checkpoint
 
 
