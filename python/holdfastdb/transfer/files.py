@@ -76,9 +76,9 @@ def give_name(temporary: Path, path: Path, replaced: Seen | None) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Puts the name on its device, where the folder may be opened."""
+    """Puts the name that `give_name` gave on its device, where the folder may be opened: behind a link, another one."""
     with suppress(OSError):
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        folder = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(folder)
         finally:

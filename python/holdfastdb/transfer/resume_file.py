@@ -19,7 +19,7 @@ from typing import Any
 from ..errors import InvalidArgument
 from ..inspection import ObjectInfo, PoolInfo, inspect
 from ..table import Table
-from .files import Seen, errors_of, give_name, id_of, look
+from .files import Seen, errors_of, give_name, id_of, look, sync_folder
 
 _HEAD = "holdfast resume file, version 2\n"
 _DRAFTS = 1000
@@ -75,7 +75,7 @@ class ResumeFile:
             raise InvalidArgument(f"{self.path} is a damaged resume file: remove it, and begin at the start") from None
 
     def write(self, content: dict[str, Any], *, lasting: bool = False) -> None:
-        """Replaces it in one step; `lasting`: puts it on its device too."""
+        """Replaces it in one step; `lasting`: puts it on its device too, with its name."""
         with errors_of(self.path):
             descriptor, draft = self._draft()
             try:
@@ -88,6 +88,8 @@ class ResumeFile:
                     written = Seen(os.dup(file.fileno()))
                 give_name(draft, self.path, self._seen)
                 self._seen = written
+                if lasting:
+                    sync_folder(self.path)
             finally:
                 draft.unlink(missing_ok=True)
 
