@@ -18,7 +18,7 @@ from .errors import InvalidArgument, InvalidType
 from .initial import GREATEST, Constant, Initial, limits_of
 from .libraries import HOST, Library
 from .messages import shown
-from .operands import Operand, TableShape, take_out
+from .operands import Operand, TableShape, no_overlap, take_out
 from .rows import result_rows, take_keys
 from .status import Op, Status
 
@@ -59,11 +59,21 @@ def _target(out: Any, dtype: Any, n: int, shape: TableShape) -> _Target | None:
     return _Target(caller, Operand("out", library.new(row, made, place, zero=False), library))
 
 
+def _require_apart(target: _Target, keys: Operand, request: Request) -> None:
+    """Refuses an array that shares memory with another of the call: it is not among those that the batch checks."""
+    others = [keys]
+    for name, given in (("mask", request.mask), ("out", request.out_found)):
+        imported = None if given is None else arrays.import_array(name, given)
+        others += [] if imported is None else [Operand(name, *imported)]
+    no_overlap([target.caller], others)
+
+
 def find(table: _native.Table, request: Request, shape: TableShape, missing: bool) -> tuple[Results, Any]:
     """A search, and the rows of its missing keys if asked for."""
     keys = take_keys(request.keys, shape)
     target = _target(request.out_values, request.dtype, keys.n, shape)
     if target is not None:
+        _require_apart(target, keys, request)
         request = replace(request, keys=keys.array, out_values=target.read.array)
     else:
         request = replace(request, keys=keys.array)
@@ -136,6 +146,7 @@ def find_or_insert(table: _native.Table, request: Request, shape: TableShape, in
         raise InvalidType("init needs to know what values are made of: give dtype=, as np.float32 or torch.float16")
     target = _target(request.out_values, request.dtype, n, shape)
     if target is not None:
+        _require_apart(target, keys, request)
         request = replace(request, out_values=target.read.array)
     row, dtype = result_rows(library, n, request.dtype, None, shape.value_bytes)
     request = replace(request, keys=keys.array, dtype=dtype)
