@@ -119,7 +119,7 @@ class Table : public TypedBatches<Table>, public StringBatches<Table> {
   bool is_open() const;
   bool on_gpu() const;
 
-  void clear();                       ///< removes every item, durably
+  void clear();                       ///< removes every item, durably; the file keeps its size
   void reserve(std::uint64_t items);  ///< grows so that `items` fit without another resize. Throws NoSpace
   /// Copies the table's pool as it is between two batches: Pool::snapshot.
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});

@@ -358,7 +358,7 @@ class Table(Sized, Contents):
         return not self._native.is_open()
 
     def clear(self) -> None:
-        """Removes every item, durably."""
+        """Removes every item, durably. The file keeps its size: the table uses the space for later items."""
         self._native.clear()
 
     def reserve(self, items: int) -> None:
