@@ -18,7 +18,7 @@ from ._native import default_capacity, table_name
 from .checked import MOST, flag, function_of, whole
 from .column import Column
 from .contents import Contents
-from .errors import InvalidType, ObjectExists, ObjectNotFound, PoolExists, PoolNotFound, TableClosed
+from .errors import InvalidType, ObjectExists, ObjectNotFound, PoolExists, PoolNotFound, ReadOnly, TableClosed
 from .inspection import CheckReport, SnapshotReport, path_text, report_from
 from .libraries import HOST
 from .operands import TableShape
@@ -340,7 +340,12 @@ class Table(Sized, Contents):
 
     @step.setter
     def step(self, step: int) -> None:
-        self._native.set_step(whole("step", step, 0, MOST))
+        step = whole("step", step, 0, MOST)
+        if self._mode == "r":
+            raise ReadOnly(
+                f"{self.path} was opened with mode='r', and no change is given a step: open it with mode='r+'"
+            )
+        self._native.set_step(step)
 
     @property
     def device(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..checked import flag, function_of, text_of
-from ..errors import Error, InvalidArgument, InvalidType
+from ..errors import Error, InvalidArgument, InvalidType, ReadOnly
 from ..inspection import no_space, path_text
 from ..schema.columns import ANY
 from ..schema.layout import Layout, keys_conflict
@@ -252,6 +252,8 @@ def load(
     NoSpace, MediumError, PoolExists, MissingExtra, ReadOnly, OSError
     """
     require_table(table, "load")
+    if table.mode == "r":
+        raise ReadOnly(f"{table.path} was opened with mode='r': open it with mode='r+' to load into it")
     path = Path(path_text(source))
     key_bytes, value_bytes = (ANY, ANY) if table.any_length else (table.key_bytes, table.value_bytes)
     rows = rows_at_once(batch, table.key_bytes + table.value_bytes or _SOME_LENGTH)

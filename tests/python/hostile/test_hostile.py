@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_a_part_of_the_campaign() -> None:
-    campaign = [sys.executable, ROOT / "scripts" / "hostile", "--sample", "1200"]
+    campaign = [sys.executable, ROOT / "scripts" / "hostile", "--sample", "800"]
     done = subprocess.run(campaign, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
