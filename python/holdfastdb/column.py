@@ -30,8 +30,8 @@ class Column(Operations):
             raise InvalidArgument(f"values of any length, as {table.path} has them, have no columns: take whole ones")
         if not 0 <= start < stop <= table.value_bytes:
             raise InvalidArgument(
-                f"the column is bytes {start} to {stop}, and {table.path} has values of {table.value_bytes} bytes: "
-                f"give 0 <= start < stop <= {table.value_bytes}"
+                f"the column is bytes {shown(start)} to {shown(stop)}, and {table.path} has values of "
+                f"{table.value_bytes} bytes: give 0 <= start < stop <= {table.value_bytes}"
             )
         self._table, self._native = table, table._native
         self._shape = table._shape.column_of(start, stop)

@@ -126,3 +126,15 @@ def test_check_tells_of_each_table(folder: Path) -> None:
 def test_the_package_runs_as_the_command() -> None:
     done = subprocess.run([sys.executable, "-m", "holdfastdb", "load", "--help"], capture_output=True, text=True)
     assert done.returncode == 0 and "holdfast load" in done.stdout and "holdfastdb[arrow]" in done.stdout
+
+
+def test_keys_that_are_not_utf8_are_printed_as_they_were_given(folder: Path) -> None:
+    Table.create(folder / "any.hold", bytes, bytes, device="cpu").close()
+    for words, status, printed in (
+        (["put", "any.hold", b"a\xffb", "x"], 0, b"a\xffb: inserted\n"),
+        (["get", "any.hold", b"a\xff"], 1, b"a\xff: not found\n"),
+        (["del", "any.hold", b"a\xffb"], 0, b"a\xffb: erased\n"),
+    ):
+        command = [sys.executable, "-m", "holdfastdb", *words]
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (status, printed, b"")

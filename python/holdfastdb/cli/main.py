@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -61,6 +62,10 @@ def _interrupt_of(ending: BaseException | None) -> BaseException | None:
 def main() -> None:
     """Runs the command line. An error of the table or the system is one message on standard error, and status 2; an
     interrupt is one message, with what the work has done, and status 130."""
+    # What was given may not be UTF-8: it is shown as the bytes that it was given as, and in messages as escapes.
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=errors)
     try:
         app(prog_name="holdfast")
     except SystemExit as ending:

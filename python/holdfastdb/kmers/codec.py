@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Sized
-from typing import Any
+import functools
+from collections.abc import Callable, Iterable, Sequence, Sized
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .._native import least_k, most_k
+from ..arrays import frames
 from ..checked import whole
-from ..errors import InvalidArgument, InvalidType
+from ..errors import InvalidArgument, InvalidType, NoSpace
 from ..messages import shown
 
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
@@ -20,10 +22,27 @@ CODES[_LETTERS] = CODES[_LETTERS + 32] = range(4)
 _TWO = np.uint64(2)
 
 
+Read = TypeVar("Read")
+
+
+def _within_memory(read: Callable[..., Read]) -> Callable[..., Read]:
+    """For what reads an argument by its name: raises NoSpace where its elements do not fit into memory."""
+
+    @functools.wraps(read)
+    def reads(name: str, *given: Any) -> Read:
+        try:
+            return read(name, *given)
+        except (MemoryError, OverflowError):
+            raise NoSpace(f"{name} has more elements than fit into memory: give fewer at a time") from None
+
+    return reads
+
+
 def check_k(k: int) -> int:
     return whole("k", k, least_k, most_k)
 
 
+@_within_memory
 def numbers_of(name: str, given: Any, k: int) -> np.ndarray:
     """K-mers given as numbers, as an array of shape (n,) of uint64. Raises InvalidType for what are no whole numbers,
     InvalidArgument for numbers of no k-mer and for other shapes."""
@@ -53,6 +72,8 @@ def _array_of(name: str, given: Any) -> np.ndarray:
     """An array as it is; a list as one of objects, for NumPy would make floats of whole numbers beyond 2^63."""
     if isinstance(given, list | tuple | range):
         return np.fromiter(given, object, len(given))
+    if (column := frames.array_of(name, given)) is not None:
+        return column
     if isinstance(given, np.ma.MaskedArray) or not hasattr(given, "__array__"):
         raise InvalidType(f"{name} is of type {type(given).__name__}: give an array, or a list")
     try:
@@ -70,6 +91,7 @@ def words_of(codes: np.ndarray) -> np.ndarray:
     return words
 
 
+@_within_memory
 def texts_of(name: str, given: Any) -> list[str] | None:
     """K-mers given as text; None for others."""
     if isinstance(given, str):

@@ -108,11 +108,11 @@ class Embedding(torch.nn.Module):
             keys = torch.arange(len(rows), device=rows.device)
         elif not isinstance(keys, Tensor):
             raise InvalidType(f"keys is of type {type(keys).__name__}: give a tensor of int64 or uint64")
-        elif keys.shape != rows.shape[:1]:
+        keys = plain(keys, torch, "keys", argument=True)
+        if keys.shape != rows.shape[:1]:
             raise InvalidArgument(
                 f"keys is of shape {tuple(keys.shape)}, and weight has {len(rows):,} rows: give one each"
             )
-        keys = plain(keys, torch, "keys", argument=True)
         parts = [
             torch.ops.holdfastdb.insert_or_assign(self._found, some_keys, some_rows, self.stored)
             for some_keys, some_rows in zip(keys.split(_ROWS_AT_ONCE), rows.split(_ROWS_AT_ONCE), strict=True)

@@ -44,7 +44,16 @@ def handle(table: Table | Column) -> Tensor:
     return _handles[table]
 
 
+def _require_tensor(name: str, given: Any) -> None:
+    """PyTorch takes None for a tensor, and gives it to operators as it is."""
+    if not isinstance(given, Tensor):
+        raise InvalidType(f"{name} is of type {type(given).__name__}: give a tensor")
+    if given.is_quantized:
+        raise InvalidType(f"{name} is a quantized tensor: give its dequantize()")
+
+
 def _table(handle: Tensor) -> Table | Column:
+    _require_tensor("handle", handle)
     if handle.shape != (2,) or handle.dtype != torch.int64 or handle.device.type != "cpu":
         raise InvalidArgument(
             f"handle is {handle.dtype} of shape {tuple(handle.shape)} on {handle.device}: give "
@@ -57,12 +66,14 @@ def _table(handle: Tensor) -> Table | Column:
 
 
 def _flat(keys: Tensor) -> Tensor:
+    _require_tensor("keys", keys)
     if keys.dtype not in (torch.int64, torch.uint64):
         raise InvalidType(f"keys is {keys.dtype}: give int64 or uint64, keys.to(torch.int64)")
     return keys.reshape(-1)
 
 
 def _rows(rows: Tensor, keys: Tensor, stored: torch.dtype) -> Tensor:
+    _require_tensor("rows", rows)
     if rows.shape[: keys.dim()] != keys.shape or rows.dim() != keys.dim() + 1:
         raise InvalidArgument(
             f"rows is of shape {tuple(rows.shape)}, and keys of {tuple(keys.shape)}: give a row for each key, "
@@ -110,7 +121,14 @@ def initial_arguments(init: Any) -> tuple[str, float, float, int]:
 
 
 def _empty(keys: Tensor, columns: int, dtype: torch.dtype) -> Tensor:
+    _require_tensor("keys", keys)
     return torch.empty((*keys.shape, columns), dtype=dtype, device=keys.device)
+
+
+def _like(keys: Tensor, dtype: torch.dtype) -> Tensor:
+    """One element for each key."""
+    _require_tensor("keys", keys)
+    return torch.empty(keys.shape, dtype=dtype, device=keys.device)
 
 
 # Reads of a table that others change are never the same twice, so no two of them may be merged into one.
@@ -122,27 +140,27 @@ def find(handle: Tensor, keys: Tensor, columns: int, stored: torch.dtype, dtype:
     """Values, zero where a key is absent, and whether it was found."""
     table = _table(handle)
     check_row(table, columns, stored)
-    rows, found = _empty(keys, columns, dtype), torch.empty(keys.shape, dtype=torch.bool, device=keys.device)
+    rows, found = _empty(keys, columns, dtype), _like(keys, torch.bool)
     table.find(_flat(keys), dtype=stored, out=(rows.view(-1, columns), found.view(-1)))
     return rows, found
 
 
 @find.register_fake
 def _(handle: Tensor, keys: Tensor, columns: int, stored: torch.dtype, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    return _empty(keys, columns, dtype), torch.empty(keys.shape, dtype=torch.bool, device=keys.device)
+    return _empty(keys, columns, dtype), _like(keys, torch.bool)
 
 
 @torch.library.custom_op("holdfastdb::contains", mutates_args=(), tags=_READS)
 def contains(handle: Tensor, keys: Tensor) -> Tensor:
     """Whether each key is there."""
-    found = torch.empty(keys.shape, dtype=torch.bool, device=keys.device)
+    found = _like(keys, torch.bool)
     _table(handle).contains(_flat(keys), out=found.view(-1))
     return found
 
 
 @contains.register_fake
 def _(handle: Tensor, keys: Tensor) -> Tensor:
-    return torch.empty(keys.shape, dtype=torch.bool, device=keys.device)
+    return _like(keys, torch.bool)
 
 
 @torch.library.custom_op("holdfastdb::find_or_insert", mutates_args=("handle",))
@@ -166,13 +184,13 @@ def _(
     handle: Tensor, keys: Tensor, columns: int, stored: torch.dtype, dtype: torch.dtype, init: str, a: float, b: float,
     seed: int,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    return _empty(keys, columns, dtype), torch.empty(keys.shape, dtype=torch.uint8, device=keys.device)
+    return _empty(keys, columns, dtype), _like(keys, torch.uint8)
 
 
 @torch.library.custom_op("holdfastdb::insert_or_assign", mutates_args=("handle",))
 def insert_or_assign(handle: Tensor, keys: Tensor, rows: Tensor, stored: torch.dtype) -> Tensor:
     """Statuses."""
-    statuses = torch.empty(keys.shape, dtype=torch.uint8, device=keys.device)
+    statuses = _like(keys, torch.uint8)
     _table(handle).insert_or_assign(_flat(keys), _rows(rows, keys, stored), out=statuses.view(-1))
     _changed(handle)
     return statuses
@@ -180,13 +198,13 @@ def insert_or_assign(handle: Tensor, keys: Tensor, rows: Tensor, stored: torch.d
 
 @insert_or_assign.register_fake
 def _(handle: Tensor, keys: Tensor, rows: Tensor, stored: torch.dtype) -> Tensor:
-    return torch.empty(keys.shape, dtype=torch.uint8, device=keys.device)
+    return _like(keys, torch.uint8)
 
 
 @torch.library.custom_op("holdfastdb::accumulate", mutates_args=("handle",))
 def accumulate(handle: Tensor, keys: Tensor, rows: Tensor, stored: torch.dtype, scale: float) -> Tensor:
     """Adds `scale` times each row to the value that is there, or to zero. Statuses."""
-    statuses = torch.empty(keys.shape, dtype=torch.uint8, device=keys.device)
+    statuses = _like(keys, torch.uint8)
     _table(handle).accumulate(_flat(keys), _rows(rows, keys, stored), scale=scale, out=statuses.view(-1))
     _changed(handle)
     return statuses
@@ -194,13 +212,13 @@ def accumulate(handle: Tensor, keys: Tensor, rows: Tensor, stored: torch.dtype, 
 
 @accumulate.register_fake
 def _(handle: Tensor, keys: Tensor, rows: Tensor, stored: torch.dtype, scale: float) -> Tensor:
-    return torch.empty(keys.shape, dtype=torch.uint8, device=keys.device)
+    return _like(keys, torch.uint8)
 
 
 @torch.library.custom_op("holdfastdb::erase", mutates_args=("handle",))
 def erase(handle: Tensor, keys: Tensor) -> Tensor:
     """Statuses."""
-    statuses = torch.empty(keys.shape, dtype=torch.uint8, device=keys.device)
+    statuses = _like(keys, torch.uint8)
     _table(handle).erase(_flat(keys), out=statuses.view(-1))
     _changed(handle)
     return statuses
@@ -208,7 +226,7 @@ def erase(handle: Tensor, keys: Tensor) -> Tensor:
 
 @erase.register_fake
 def _(handle: Tensor, keys: Tensor) -> Tensor:
-    return torch.empty(keys.shape, dtype=torch.uint8, device=keys.device)
+    return _like(keys, torch.uint8)
 
 
 # The pair that trains. Both have a result that the graph needs, which orders them; autograd takes no operator that says

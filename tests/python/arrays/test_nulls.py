@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import holdfastdb as hf
+from holdfastdb import kmers
 
 pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -210,3 +211,10 @@ def test_transfers_take_tables_alone(folder: Path, table: hf.Table, call: Callab
     ):
         with pytest.raises(hf.InvalidType, match=f"table is of type {what}"):
             call(given, folder / "x.csv")
+
+
+@pytest.mark.parametrize("column", [COLUMNS["Arrow"], COLUMNS["pandas Series"], COLUMNS["Polars"]])
+def test_kmers(column: Callable[[list[Any]], Any]) -> None:
+    with pytest.raises(hf.InvalidArgument, match=r"^words\[1\] is null"):
+        kmers.decode(column(NUMBERS), 4)
+    assert kmers.decode(column([0, 27]), 4) == ["AAAA", "ACGT"]
