@@ -168,7 +168,7 @@ void TableCallers::run(unsigned caller) {
     size_[caller] = size;
     runner.run(&history_.operations[position], size, submission.as_run, *table_, submission.in_phases);
     size_[caller] = 0;
-    world_.forget_locals(caller);
+    world_.forget_seen(caller);
     position += size;
   }
 }

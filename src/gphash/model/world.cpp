@@ -12,8 +12,6 @@ namespace holdfast::machine::model {
 
 namespace {
 
-Watcher nobody;
-
 Regions regions_of(const Shape& shape) {
   Regions regions;
   regions.slots_begin = kDirectoryWords;
@@ -95,11 +93,10 @@ const char* name(Access access) {
 }
 
 World::World(Flavour flavour, const Shape& shape)
-    : flavour_(flavour),
+    : proof::World(stores_of(flavour), plan_of(regions_of(shape), flavour)),
+      flavour_(flavour),
       shape_(shape),
-      regions_(regions_of(shape)),
-      durable_(stores_of(flavour), plan_of(regions_, flavour)),
-      watcher_(&nobody) {
+      regions_(regions_of(shape)) {
   HOLDFAST_ASSERT(shape.value_bytes % 8 == 0 && shape.cells <= 64 && shape.key_words <= kKeyWords);
   HOLDFAST_ASSERT(!shape.variable || shape.cells <= kMaxModelSlabs);
   copies_begin_ = layout(shape.top_level + shape.spare_levels).tag_words();
@@ -136,7 +133,7 @@ index::View<index::RuntimeShape> World::layout(unsigned top_level) {
 }
 
 void World::load(const Image& image) {
-  durable_.load(image);
+  restart(image);
   std::fill(volatile_.begin(), volatile_.end(), 0);
   volatile_hash_ = 0;
   free_.clear();
@@ -144,11 +141,10 @@ void World::load(const Image& image) {
   retired_.clear();
   inside_ = 0;
   items_ = 0;
-  caller_ = 0;
   trace_.clear();
   for (Caller& caller : callers_) {
     caller.retired.clear();
-    caller.seen = caller.misses = 0;
+    caller.misses = 0;
     caller.last_word = caller.waits_for = caller.held = nullptr;
     caller.seen_before = 0;
     caller.missed_move = false;
@@ -176,8 +172,6 @@ bool World::copies_agree() {
   }
   return true;
 }
-
-void World::set_watcher(Watcher* watcher) { watcher_ = watcher ? watcher : &nobody; }
 
 World::Snapshot World::settle() {
   HOLDFAST_ASSERT(inside_ == 0 && retired_.empty());
@@ -215,42 +209,34 @@ bool World::is_blocked(unsigned caller) const {
 }
 
 std::uint64_t World::load(const std::uint64_t* word) {
-  before();
-  durable_.observe(caller_, word);
-  trace(Access::load, word, *word);
-  note_word(word, *word);
-  return *word;
+  const std::uint64_t value = proof::World::load(word);
+  trace(Access::load, word, value);
+  looked_at(word, value);
+  return value;
 }
 
 void World::store(std::uint64_t* word, std::uint64_t value) {
-  before();
+  proof::World::store(word, value);
   trace(Access::store, word, value);
-  note(value);
-  durable_.store(caller_, word, value);
-  watcher_->stored();
 }
 
 void World::flush(const void* address, std::size_t bytes) {
   if (flavour_ != Flavour::power) return;
-  before();
+  proof::World::flush(address, bytes);
   trace(Access::flush, address, bytes);
-  note(bytes);
-  durable_.flush(caller_, address, bytes);
 }
 
 void World::fence() {
   if (flavour_ == Flavour::process) return;
-  before();
+  proof::World::fence();
   trace(Access::fence, nullptr, 0);
-  note(1);
-  durable_.fence(caller_);
 }
 
 std::uint64_t World::peek(const std::uint64_t* word) {
-  before();
-  trace(Access::peek, word, *word);
-  note_word(word, *word);
-  return *word;
+  const std::uint64_t value = proof::World::peek(word);
+  trace(Access::peek, word, value);
+  looked_at(word, value);
+  return value;
 }
 
 void World::set_volatile(std::uint64_t* word, std::uint64_t value) {
@@ -262,24 +248,24 @@ void World::set_volatile(std::uint64_t* word, std::uint64_t value) {
 }
 
 void World::poke(std::uint64_t* word, std::uint64_t value) {
-  before();
+  access();
   trace(Access::poke, word, value);
   note(value);
   set_volatile(word, value);
 }
 
 bool World::swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value) {
-  before();
+  access();
   const bool won = *word == seen;
   trace(Access::swap, word, won ? value : *word);
   note(won);
-  callers_[caller_].last_word = nullptr;  // whoever loses here looks again, and waits if it must
+  callers_[caller()].last_word = nullptr;  // whoever loses here looks again, and waits if it must
   if (won) set_volatile(word, value);
   return won;
 }
 
 void World::add(std::uint64_t* word, std::uint64_t amount) {
-  before();
+  access();
   trace(Access::add, word, amount);
   note(amount);
   set_volatile(word, *word + amount);
@@ -316,8 +302,9 @@ std::uint64_t World::hash() const {
   for (const Retired& cell : retired_) add(cell.cell * 16 + cell.readers);
   add(inside_);
   add(static_cast<std::uint64_t>(items_));
-  for (const Caller& caller : callers_) {
-    add(caller.seen);
+  for (unsigned number = 0; number < kMaxCallers; ++number) {
+    const Caller& caller = callers_[number];
+    add(seen(number));
     add(caller.waits_for != nullptr);
     for (const std::uint64_t cell : caller.retired) add(cell + 1000);
   }

@@ -10,7 +10,7 @@
 
 #include "gphash/protocol/geometry.hpp"
 #include "gphash/protocol/mutant.hpp"
-#include "proof/arena.hpp"
+#include "proof/world.hpp"
 
 namespace holdfast::machine::model {
 
@@ -71,13 +71,7 @@ inline constexpr unsigned kKeyWords = 2;  ///< at most, of a key in the model
 inline constexpr unsigned kMaxModelSlabs = 16;
 inline constexpr unsigned kModelSlabBits = 7;  ///< a slab holds three of the smaller pairs, or two of the larger
 
-/// What happens around the memory accesses of a world.
-class Watcher {
- public:
-  virtual ~Watcher() = default;
-  virtual void before() {}  ///< an access: other callers may go first
-  virtual void stored() {}  ///< a store to the pool was made: a crash may keep it or not
-};
+using proof::Watcher;
 
 enum class Access : std::uint8_t { load, store, flush, fence, peek, poke, swap, add, take, give_back, retire };
 const char* name(Access access);
@@ -90,11 +84,9 @@ struct Event {
 };
 
 /// A machine in which every access is an event. One at a time is current: the memory policy has no state of its own.
-class World {
+class World : public proof::World {
  public:
   World(Flavour flavour, const Shape& shape);
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
 
   /// The pool is `image`, and everything volatile is as after a restart: zero, with no cell free.
   void load(const Image& image);
@@ -114,7 +106,6 @@ class World {
 
   const Shape& shape() const { return shape_; }
   Flavour flavour() const { return flavour_; }
-  proof::Arena& durable() { return durable_; }
   const Regions& regions() const { return regions_; }
   /// Addresses level `top_level` and those below it, with tags in the world's own volatile words.
   index::View<index::RuntimeShape> layout(unsigned top_level);
@@ -128,12 +119,9 @@ class World {
   bool copies_agree();
 
   // Callers
-  void set_caller(unsigned caller) { caller_ = caller; }
-  unsigned caller() const { return caller_; }
   void enter(unsigned caller);             ///< an epoch: cells retired from now on outlive it
   void leave(unsigned caller);             ///< and what the caller retired waits for who is inside
   bool is_blocked(unsigned caller) const;  ///< it missed a claim that is still held
-  void forget_locals(unsigned caller) { callers_[caller].seen = 0; }
 
   // What the memory policy calls
   std::uint64_t load(const std::uint64_t* word);
@@ -178,14 +166,12 @@ class World {
   /// Of everything that the future depends on, but for the history of results.
   std::uint64_t hash() const;
 
-  void set_watcher(Watcher* watcher);  ///< null: nobody watches
   const std::vector<Event>& trace() const { return trace_; }
   void set_tracing(bool on) { tracing_ = on; }
   std::string describe(const Event& event) const;
 
  private:
   struct Caller {
-    std::uint64_t seen = 0;  // hash of every value read since the operation began
     const std::uint64_t* last_word = nullptr;
     std::uint64_t last_value = 0;
     std::uint64_t misses = 0;
@@ -202,10 +188,8 @@ class World {
     unsigned readers;  // a bit for each caller that was inside
   };
 
-  void before() { watcher_->before(); }
   void trace(Access access, const void* where, std::uint64_t value);
-  void note(std::uint64_t value);
-  void note_word(const std::uint64_t* word, std::uint64_t value);
+  void looked_at(const std::uint64_t* word, std::uint64_t value);
   void set_volatile(std::uint64_t* word, std::uint64_t value);
   unsigned level_begin(unsigned number) const;
   std::uint64_t find_free(unsigned size_class, bool adds_key) const;
@@ -214,7 +198,6 @@ class World {
   Flavour flavour_;
   Shape shape_;
   Regions regions_;
-  proof::Arena durable_;
   std::vector<std::uint64_t> volatile_;
   std::uint64_t volatile_hash_ = 0;
   std::size_t copies_begin_ = 0;     // in volatile_
@@ -224,8 +207,6 @@ class World {
   unsigned inside_ = 0;
   std::int64_t items_ = 0;
   Caller callers_[kMaxCallers];
-  unsigned caller_ = 0;
-  Watcher* watcher_;
   bool tracing_ = false;
   std::vector<Event> trace_;
 };

@@ -48,7 +48,7 @@ std::uint64_t World::free_slab() const {
 
 std::uint64_t World::take_pair_cell(unsigned size_class, bool adds_key,
                                     const std::function<void(std::uint64_t slab)>& enter) {
-  before();
+  access();
   std::size_t found = find_free(size_class, adds_key);
   while (found == free_.size()) {
     const std::uint64_t slab = free_slab();
@@ -103,7 +103,7 @@ std::vector<std::uint64_t> World::all_pair_cells() const {
 }
 
 std::uint64_t World::take_cell(bool adds_key) {
-  before();
+  access();
   std::uint64_t cell = kNone;
   if (free_.size() > (adds_key ? shape_.reserve : 0)) {
     cell = free_.back();
@@ -115,20 +115,20 @@ std::uint64_t World::take_cell(bool adds_key) {
 }
 
 void World::return_cell(std::uint64_t cell) {
-  before();
+  access();
   trace(Access::give_back, nullptr, cell);
   note(cell);
   free_.push_back(cell);
 }
 
 void World::retire_cell(std::uint64_t cell) {
-  before();
+  access();
   trace(Access::retire, nullptr, cell);
   note(cell);
   if (left_out == index::Step::cell_limbo) {
     free_.push_back(cell);
   } else {
-    callers_[caller_].retired.push_back(cell);
+    callers_[caller()].retired.push_back(cell);
   }
 }
 

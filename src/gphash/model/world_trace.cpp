@@ -2,7 +2,6 @@
 #include "gphash/model/world.hpp"
 
 #include "core/both.hpp"
-#include "core/hash.hpp"
 
 namespace holdfast::machine::model {
 
@@ -14,7 +13,7 @@ void World::trace(Access access, const void* where, std::uint64_t value) {
   if (word >= volatile_.data() && word < volatile_.data() + volatile_.size()) {
     at = regions_.words + static_cast<std::uint32_t>(word - volatile_.data());
   }
-  trace_.push_back({static_cast<std::uint8_t>(caller_), access, at, value});
+  trace_.push_back({static_cast<std::uint8_t>(caller()), access, at, value});
 }
 
 std::string World::describe(const Event& event) const {
@@ -40,19 +39,13 @@ std::string World::describe(const Event& event) const {
          std::to_string(event.value);
 }
 
-void World::note(std::uint64_t value) {
-  Caller& me = callers_[caller_];
-  me.seen = mix(me.seen + value + 0x9e37'79b9'7f4a'7c15);
-}
-
-void World::note_word(const std::uint64_t* word, std::uint64_t value) {
-  note(value);
-  callers_[caller_].last_word = word;
-  callers_[caller_].last_value = value;
+void World::looked_at(const std::uint64_t* word, std::uint64_t value) {
+  callers_[caller()].last_word = word;
+  callers_[caller()].last_value = value;
 }
 
 void World::note_misses(std::uint64_t misses) {
-  Caller& me = callers_[caller_];
+  Caller& me = callers_[caller()];
   if (misses == me.misses) {
     me.waits_for = nullptr;
     return;
@@ -65,20 +58,20 @@ void World::note_misses(std::uint64_t misses) {
 }
 
 void World::begin_attempt(std::uint64_t misses) {
-  Caller& me = callers_[caller_];
+  Caller& me = callers_[caller()];
   const bool again = misses != me.misses;
   if (again && me.missed_move) {
-    me.seen = me.seen_before;  // else each attempt is a state of its own, and there is no end to them
+    seen(caller()) = me.seen_before;  // else each attempt is a state of its own, and there is no end to them
     return;
   }
-  me.seen_before = me.seen;
+  me.seen_before = seen(caller());
   if (again) return;
   me.missed_move = false;
   me.held = nullptr;
 }
 
 void World::note_held_move(const std::uint64_t* stripe) {
-  Caller& me = callers_[caller_];
+  Caller& me = callers_[caller()];
   me.missed_move = true;
   if (me.last_word != stripe) return;  // it was not held, but the item had gone: look again at once
   me.held = stripe;

@@ -11,14 +11,14 @@ namespace {
 
 using List = std::vector<std::uint32_t>;
 
-class LogCallers : public proof::Callers {
+class LogCallers : public proof::Callers, public proof::Watcher {
  public:
   LogCallers(const LogScenario& scenario, Flavour flavour)
       : scenario_(scenario),
         world_(flavour, scenario.shape, 0),
         left_(flavour, scenario.shape, 0),
-        empty_(world_.arena.size(), 0) {
-    world_.before = [this] { access(); };
+        empty_(world_.durable().size(), 0) {
+    world_.set_watcher(this);
   }
 
   unsigned count() const override { return static_cast<unsigned>(scenario_.callers.size()); }
@@ -28,7 +28,7 @@ class LogCallers : public proof::Callers {
     std::fill(std::begin(at_), std::end(at_), 0u);
   }
   void run(unsigned caller) override {
-    ModelMemory memory(world_, caller);
+    ModelMemory memory(world_);
     const View<ModelMemory> view = world_.view();
     for (const Operation& operation : scenario_.callers[caller]) {
       std::uint32_t entry[kMostWords];
@@ -40,6 +40,8 @@ class LogCallers : public proof::Callers {
       ++at_[caller];
     }
   }
+  void before() override { access(); }
+  void resume(unsigned caller) override { world_.set_caller(caller); }
   bool is_blocked(unsigned caller) const override { return world_.is_blocked(caller); }
   std::uint64_t hash() const override {
     std::uint64_t hash = world_.hash();
@@ -48,7 +50,7 @@ class LogCallers : public proof::Callers {
   }
   std::string crash() override {
     std::string wrong;
-    world_.arena.images([&](const proof::Words& image, std::uint64_t hash) {
+    world_.durable().images([&](const proof::Words& image, std::uint64_t hash) {
       if (!wrong.empty() || !tried_.insert(mix(hash + oracle_hash())).second) return;
       ++counts.images;
       wrong = check(image);
@@ -56,7 +58,8 @@ class LogCallers : public proof::Callers {
     return wrong.empty() ? wrong : "after a crash, " + wrong;
   }
   std::string end() override {
-    const std::string wrong = world_.arena.all_settled() ? check(world_.arena.settled()) : "writes are not durable";
+    const std::string wrong =
+        world_.durable().all_settled() ? check(world_.durable().settled()) : "writes are not durable";
     return wrong.empty() ? wrong : "at the end, " + wrong;
   }
 
@@ -83,7 +86,7 @@ class LogCallers : public proof::Callers {
 
   std::string check(const proof::Words& image) {
     left_.load(image);
-    ModelMemory memory(left_, 0);
+    ModelMemory memory(left_);
     const View<ModelMemory> view = left_.view();
     ++counts.recoveries;
     if (load_tails(memory, view) != Shape::none()) return "a tail is damaged";
@@ -119,7 +122,7 @@ class LogCallers : public proof::Callers {
   World world_, left_;
   const proof::Words empty_;
   std::vector<List> acknowledged_;
-  unsigned at_[kMostCallers] = {};  ///< the operation that each caller is at
+  unsigned at_[World::kMostCallers] = {};  ///< the operation that each caller is at
   std::unordered_set<std::uint64_t> tried_;
 };
 

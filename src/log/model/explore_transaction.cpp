@@ -1,6 +1,8 @@
 // explore_transaction.cpp: batches of updates. After a crash and its recovery, which is crashed too, each is there or not at all.
 #include <algorithm>
+#include <functional>
 #include <unordered_set>
+#include <utility>
 
 #include "log/model/explore.hpp"
 #include "proof/explorer.hpp"
@@ -9,15 +11,28 @@ namespace holdfast::log::model {
 
 namespace {
 
-class TransactionCallers : public proof::Callers {
+using Visit = std::function<void(const proof::Words&, std::uint64_t)>;
+
+/// Visits what a crash before each access leaves.
+class CrashedRecovery : public proof::Watcher {
+ public:
+  CrashedRecovery(const proof::Arena& arena, Visit visit) : arena_(arena), visit_(std::move(visit)) {}
+  void before() override { arena_.images(visit_); }
+
+ private:
+  const proof::Arena& arena_;
+  const Visit visit_;
+};
+
+class TransactionCallers : public proof::Callers, public proof::Watcher {
  public:
   TransactionCallers(const TransactionScenario& scenario, Flavour flavour)
       : scenario_(scenario),
         threads_(static_cast<unsigned>(scenario.batches[0].size())),
         world_(flavour, scenario.shape, scenario.data_words),
         left_(flavour, scenario.shape, scenario.data_words),
-        empty_(world_.arena.size(), 0) {
-    world_.before = [this] { access(); };
+        empty_(world_.durable().size(), 0) {
+    world_.set_watcher(this);
     states_.emplace_back(scenario.data_words, 0u);
     for (unsigned batch = 0; batch < scenario.batches.size(); ++batch) {
       std::vector<std::uint32_t> next = states_.back();
@@ -40,7 +55,7 @@ class TransactionCallers : public proof::Callers {
     ending_ = false;
   }
   void run(unsigned caller) override {
-    ModelMemory memory(world_, caller);
+    ModelMemory memory(world_);
     const View<ModelMemory> view = world_.view();
     for (unsigned batch = 0; batch < scenario_.batches.size(); ++batch) {
       if (caller == 0) {
@@ -61,6 +76,8 @@ class TransactionCallers : public proof::Callers {
       ++done_[caller];
     }
   }
+  void before() override { access(); }
+  void resume(unsigned caller) override { world_.set_caller(caller); }
   bool is_blocked(unsigned caller) const override {
     if (caller == 0) return ending_ && !all_done();
     return done_[caller] >= begun_;
@@ -68,13 +85,13 @@ class TransactionCallers : public proof::Callers {
   std::uint64_t hash() const override { return mix(world_.hash() + oracle_hash()); }
   std::string crash() override {
     std::string wrong;
-    world_.arena.images([&](const proof::Words& image, std::uint64_t hash) {
+    world_.durable().images([&](const proof::Words& image, std::uint64_t hash) {
       if (wrong.empty()) wrong = recover_all(image, hash);
     });
     return wrong;
   }
   std::string end() override {
-    if (!world_.arena.all_settled()) return "at the end writes are not durable";
+    if (!world_.durable().all_settled()) return "at the end writes are not durable";
     return crash();
   }
 
@@ -108,9 +125,10 @@ class TransactionCallers : public proof::Callers {
       waiting.pop_back();
       left_.load(next);
       const std::size_t before = waiting.size();
-      left_.before = [&] { left_.arena.images(add); };
+      CrashedRecovery crashes(left_.durable(), add);
+      left_.set_watcher(&crashes);
       const std::string wrong = recovered();
-      left_.before = [] {};
+      left_.set_watcher(nullptr);
       if (!wrong.empty()) return wrong;
       counts.crashed_in_recovery += waiting.size() - before;
     }
@@ -118,7 +136,7 @@ class TransactionCallers : public proof::Callers {
   }
 
   std::string recovered() {
-    ModelMemory memory(left_, 0);
+    ModelMemory memory(left_);
     const View<ModelMemory> view = left_.view();
     std::uint32_t scratch[kMostWords];
     ++counts.recoveries;
@@ -139,8 +157,8 @@ class TransactionCallers : public proof::Callers {
   const unsigned threads_;
   World world_, left_;
   const proof::Words empty_;
-  std::vector<std::vector<std::uint32_t>> states_;  ///< before the first batch, and after each
-  std::array<unsigned, kMostCallers> done_ = {};    ///< batches, of each thread
+  std::vector<std::vector<std::uint32_t>> states_;       ///< before the first batch, and after each
+  std::array<unsigned, World::kMostCallers> done_ = {};  ///< batches, of each thread
   unsigned begun_ = 0, ended_ = 0;
   bool ending_ = false;
   std::unordered_set<std::uint64_t> tried_;

@@ -27,7 +27,7 @@ proof::ArenaPlan plan_of(const Shape& shape, unsigned data_words) {
 }  // namespace
 
 World::World(Flavour flavour, const Shape& shape, unsigned data_words)
-    : arena(stores_of(flavour), plan_of(shape, data_words)),
+    : proof::World(stores_of(flavour), plan_of(shape, data_words)),
       shape_(shape),
       tails_at_(kLineWords),
       entries_at_(tails_at_ + lines(shape.places())),
@@ -36,27 +36,26 @@ World::World(Flavour flavour, const Shape& shape, unsigned data_words)
       holds_(shape.places()) {}
 
 View<ModelMemory> World::view() {
-  std::uint64_t* const words = arena.words();
+  std::uint64_t* const words = durable_.words();
   return {shape_, words, words + tails_at_, words + entries_at_, shown_.data(), holds_.data()};
 }
 
 void World::load(const proof::Words& image) {
-  arena.load(image);
+  restart(image);
   std::fill(shown_.begin(), shown_.end(), 0u);
   std::fill(holds_.begin(), holds_.end(), 0u);
-  waits = {};
-  did = {};
+  waits_ = {};
 }
 
 std::uint64_t World::hash() const {
-  std::uint64_t hash = arena.hash();
+  std::uint64_t hash = durable_.hash();
   for (std::size_t i = 0; i < shown_.size(); ++i) hash = mix(hash + shown_[i] + 31 * holds_[i]);
-  for (const std::uint64_t one : did) hash = mix(hash + one);
+  for (unsigned caller = 0; caller < kMostCallers; ++caller) hash = mix(hash + seen(caller));
   return hash;
 }
 
 bool World::list(std::uint64_t place, unsigned words, std::vector<std::uint32_t>& values) {
-  ModelMemory memory(*this, 0);
+  ModelMemory memory(*this);
   const View<ModelMemory> log = view();
   values.clear();
   for (std::uint32_t back = count(memory, log, place); back-- > 0;) {
@@ -70,52 +69,38 @@ bool World::list(std::uint64_t place, unsigned words, std::vector<std::uint32_t>
   return true;
 }
 
-std::uint32_t ModelMemory::load(const Word* word) const {
-  world_.before();
-  world_.arena.observe(caller_, word);
-  world_.did[caller_] = mix(world_.did[caller_] + *word + 1);
-  return static_cast<std::uint32_t>(*word);
-}
+std::uint32_t ModelMemory::load(const Word* word) const { return static_cast<std::uint32_t>(world_.load(word)); }
 
-void ModelMemory::store(Word* word, std::uint32_t value) const {
-  world_.before();
-  world_.did[caller_] = mix(world_.did[caller_] + 2);
-  world_.arena.store(caller_, word, value);
-}
+void ModelMemory::store(Word* word, std::uint32_t value) const { world_.store(word, value); }
 
 void ModelMemory::flush(const Word* first, std::uint32_t words) const { flush_strided(first, words, 1); }
 
+/// One access, however many lines it flushes.
 void ModelMemory::flush_strided(const Word* first, std::uint32_t words, std::uint32_t stride) const {
-  world_.before();
-  world_.did[caller_] = mix(world_.did[caller_] + 3);
-  for (std::uint32_t k = 0; k < words; ++k) world_.arena.flush(caller_, first + std::uint64_t{k} * stride, 8);
+  world_.access();
+  world_.note(words);
+  for (std::uint32_t k = 0; k < words; ++k) {
+    world_.durable().flush(world_.caller(), first + std::uint64_t{k} * stride, 8);
+  }
 }
 
-void ModelMemory::fence() const {
-  world_.before();
-  world_.did[caller_] = mix(world_.did[caller_] + 4);
-  world_.arena.fence(caller_);
-}
+void ModelMemory::fence() const { world_.fence(); }
 
-std::uint32_t ModelMemory::shown(const std::uint32_t* word) const {
-  world_.before();
-  world_.did[caller_] = mix(world_.did[caller_] + *word + 5);
-  return *word;
-}
+std::uint32_t ModelMemory::shown(const std::uint32_t* word) const { return world_.peek(word); }
 
 void ModelMemory::show(std::uint32_t* word, std::uint32_t value) const {
   *word = value;
-  world_.did[caller_] = mix(world_.did[caller_] + 6);
+  world_.note(value);
 }
 
 void ModelMemory::take(std::uint32_t* hold) const {
-  world_.waits[caller_] = hold;
+  world_.waits_[world_.caller()] = hold;
   do {
-    world_.before();  // the first access of a caller is made at once, whoever holds it
+    world_.access();  // the first access of a caller is made at once, whoever holds it
   } while (*hold != 0);
-  world_.waits[caller_] = nullptr;
+  world_.waits_[world_.caller()] = nullptr;
   *hold = 1;
-  world_.did[caller_] = mix(world_.did[caller_] + 7);
+  world_.note(1);
 }
 
 }  // namespace holdfast::log::model

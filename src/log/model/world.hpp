@@ -3,12 +3,11 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "core/hash.hpp"
 #include "log/protocol/transaction.hpp"
-#include "proof/arena.hpp"
+#include "proof/world.hpp"
 
 namespace holdfast::log::model {
 
@@ -17,7 +16,6 @@ enum class Flavour : std::uint8_t { process, power, gpu };
 /// The step that is left out; `count`: none.
 inline Step left_out = Step::count;
 
-inline constexpr unsigned kMostCallers = 4;
 inline constexpr unsigned kMostWords = 16;  ///< of an entry
 
 class World;
@@ -26,7 +24,7 @@ class World;
 class ModelMemory {
  public:
   using Word = std::uint64_t;
-  ModelMemory(World& world, unsigned caller) : world_(world), caller_(caller) {}
+  explicit ModelMemory(World& world) : world_(world) {}
   static bool keeps(Step step) { return step != left_out; }
   std::uint32_t load(const Word* word) const;
   void store(Word* word, std::uint32_t value) const;
@@ -40,31 +38,27 @@ class ModelMemory {
 
  private:
   World& world_;
-  unsigned caller_;
 };
 
-class World {
+class World : public proof::World {
  public:
   World(Flavour flavour, const Shape& shape, unsigned data_words);
 
   View<ModelMemory> view();
-  std::uint64_t* data() { return arena.words() + data_at_; }
+  std::uint64_t* data() { return durable_.words() + data_at_; }
   void load(const proof::Words& image);  ///< durable, and nothing of it is shown
+  using proof::World::load;
   std::uint64_t hash() const;
-  bool is_blocked(unsigned caller) const { return waits[caller] != nullptr && *waits[caller] != 0; }
+  bool is_blocked(unsigned caller) const { return waits_[caller] != nullptr && *waits_[caller] != 0; }
   /// What the log says of a place; false if an entry is torn: each has `words` words, value × 16 + its number.
   bool list(std::uint64_t place, unsigned words, std::vector<std::uint32_t>& values);
-
-  proof::Arena arena;
-  std::function<void()> before = [] {};  ///< each access
-  std::array<const std::uint32_t*, kMostCallers> waits = {};
-  std::array<std::uint64_t, kMostCallers> did = {};  ///< of each caller, a hash of its accesses and of what it read
 
  private:
   friend class ModelMemory;
   const Shape shape_;
   unsigned tails_at_, entries_at_, data_at_;
   std::vector<std::uint32_t> shown_, holds_;
+  std::array<const std::uint32_t*, kMostCallers> waits_ = {};
 };
 
 }  // namespace holdfast::log::model
