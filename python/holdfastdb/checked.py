@@ -34,7 +34,9 @@ def number(name: str, value: Any) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise InvalidArgument(f"{name} is {shown(value)}, more than a floating-point number holds") from None
+        raise InvalidArgument(
+            f"{name} is {shown(value)}, more than a floating-point number holds: give a finite number"
+        ) from None
 
 
 def flag(name: str, value: Any) -> bool:

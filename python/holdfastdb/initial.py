@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .checked import number
 from .errors import InvalidArgument, InvalidType
 from .libraries import HOST, Library
 from .messages import shown
@@ -102,9 +103,7 @@ class Initial(ABC):
 
 
 def _finite(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise InvalidType(f"{name} is {shown(value)}, of type {type(value).__name__}: give a number")
-    if not math.isfinite(value) or abs(float(value)) > float(np.finfo(np.float32).max):
+    if not math.isfinite(number(name, value)) or abs(float(value)) > float(np.finfo(np.float32).max):
         raise InvalidArgument(f"{name} is {shown(value)}: give a finite number that fits fp32")
 
 
@@ -115,8 +114,7 @@ class Constant(Initial):
     value: float = 0.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float | np.integer | np.floating):
-            raise InvalidType(f"value is {shown(self.value)}, of type {type(self.value).__name__}: give a number")
+        number("value", self.value)
         if not abs(self.value) <= GREATEST["float64"]:  # nor is it no number
             raise InvalidArgument(f"value is {shown(self.value)}: give a finite number that fits some dtype")
 

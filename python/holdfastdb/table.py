@@ -103,6 +103,8 @@ class Table(Sized, Contents):
     values
         n rows of `value_bytes` bytes each: (n, value_bytes) of uint8, (n, 32) of float32 for 128 bytes, (n,) of int64
         for 8, ...; or bytes. None in a set, whose values have no bytes.
+        Keys, values and masks may be columns of pandas, Polars or Arrow, and values also frames with columns of one
+        type. A table stores no nulls: the first one is refused with its row and column. A NaN is a number.
     mask
         Shape (n,) of bool; operations where it is false are not run: status NOT_RUN, results zero.
     unique
