@@ -20,7 +20,7 @@ holdfast_library(holdfast_failpoints ${with_failpoints})
 target_compile_definitions(holdfast_failpoints PUBLIC HOLDFAST_FAILPOINTS=1)
 target_compile_options(holdfast_failpoints PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O0>)  # it compiles in a quarter of the time
 get_target_property(sources holdfast-kill-test SOURCES)
-add_executable(holdfast-kill-child ${sources} "${PROJECT_SOURCE_DIR}/src/proof/results.cpp")
+add_executable(holdfast-kill-child ${sources} "${PROJECT_SOURCE_DIR}/src/proof/runs/results.cpp")
 target_include_directories(holdfast-kill-child PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/tests")
 target_compile_options(holdfast-kill-child PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
 target_link_libraries(holdfast-kill-child PRIVATE holdfast_failpoints holdfast_options)

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "cases.hpp"
-#include "proof/results.hpp"
+#include "proof/runs/results.hpp"
 
 namespace holdfast::test::corrupt {
 namespace {

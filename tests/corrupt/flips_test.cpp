@@ -18,7 +18,7 @@
 #include "holdfast/transaction.hpp"
 #include "log/log_header.hpp"
 #include "proof/recorder.hpp"
-#include "proof/results.hpp"
+#include "proof/runs/results.hpp"
 #include "support/pages.hpp"
 #include "support/pool_bytes.hpp"
 #include "support/random.hpp"

@@ -17,7 +17,7 @@
 #include "holes.hpp"
 #include "pool/medium/file.hpp"
 #include "pool/superblock.hpp"
-#include "proof/results.hpp"
+#include "proof/runs/results.hpp"
 
 namespace holdfast::test::corrupt {
 namespace {

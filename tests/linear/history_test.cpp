@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "proof/results.hpp"
+#include "proof/runs/results.hpp"
 #include "recorder.hpp"
 #include "support/random.hpp"
 

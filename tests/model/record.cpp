@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "explored.hpp"
-#include "proof/results.hpp"
+#include "proof/runs/results.hpp"
 
 namespace holdfast::machine::model {
 

@@ -1,7 +1,7 @@
 // random.hpp: the seeded generator of proofs, under its names in tests.
 #pragma once
 
-#include "proof/random.hpp"
+#include "proof/runs/random.hpp"
 
 namespace holdfast::test {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "proof/kill/campaign.hpp"
-#include "proof/results.hpp"
+#include "proof/runs/results.hpp"
 
 namespace holdfast::proof::kill {
 

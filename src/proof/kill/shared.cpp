@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "proof/random.hpp"
+#include "proof/runs/random.hpp"
 
 namespace holdfast::proof::kill {
 

@@ -9,8 +9,8 @@
 
 #include "proof/kill/counts.hpp"
 #include "proof/kill/shared.hpp"
-#include "proof/random.hpp"
-#include "proof/results.hpp"
+#include "proof/runs/random.hpp"
+#include "proof/runs/results.hpp"
 
 namespace holdfast::proof::kill {
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "kill/checkpoint/on_gpu.hpp"
-#include "proof/random.hpp"
+#include "proof/runs/random.hpp"
 
 namespace holdfast::proof::kill {
 namespace {

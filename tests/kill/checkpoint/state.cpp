@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "kill/checkpoint/shared.hpp"
-#include "proof/random.hpp"
+#include "proof/runs/random.hpp"
 
 namespace holdfast::proof::kill {
 

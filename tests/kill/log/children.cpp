@@ -10,7 +10,7 @@
 #include "holdfast/region.hpp"
 #include "holdfast/transaction.hpp"
 #include "kill/log/in_kernel.hpp"
-#include "proof/random.hpp"
+#include "proof/runs/random.hpp"
 
 namespace holdfast::proof::kill {
 namespace {

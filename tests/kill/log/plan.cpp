@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "kill/log/shared.hpp"
-#include "proof/random.hpp"
+#include "proof/runs/random.hpp"
 
 namespace holdfast::proof::kill {
 namespace {

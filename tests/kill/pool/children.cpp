@@ -14,7 +14,7 @@
 
 #include "kill/pool/shared.hpp"
 #include "proof/kill/registry.hpp"
-#include "proof/random.hpp"
+#include "proof/runs/random.hpp"
 #include "support/numbers.hpp"
 
 namespace holdfast::proof::kill {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "proof/random.hpp"
+#include "proof/runs/random.hpp"
 
 namespace holdfast::proof::kill {
 

@@ -8,7 +8,7 @@
 
 #include "kill/checkpoint/shared.hpp"
 #include "proof/kill/calls.hpp"
-#include "proof/random.hpp"
+#include "proof/runs/random.hpp"
 
 namespace holdfast::proof::kill {
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "holdfast/pool.hpp"
-#include "proof/random.hpp"
+#include "proof/runs/random.hpp"
 
 namespace holdfast::proof::kill {
 namespace {

@@ -1,5 +1,5 @@
 // results.cpp: machine, commit and date of a test run, and its counts, as JSON.
-#include "proof/results.hpp"
+#include "proof/runs/results.hpp"
 
 #include <array>
 #include <cctype>
