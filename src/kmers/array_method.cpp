@@ -47,12 +47,12 @@ struct Arrays {
 template <bool Canonical>
 class ArrayLane final : public Lane {
  public:
-  ArrayLane(unsigned k, Arrays& arrays, std::vector<std::uint32_t>& counters)
-      : k_(k), arrays_(arrays), counters_(counters) {}
+  ArrayLane(unsigned k, Arrays& arrays, std::vector<std::uint32_t>& counters, std::uint64_t most)
+      : k_(k), most_(most), arrays_(arrays), counters_(counters) {}
 
   void run(const std::uint8_t* codes, std::size_t n) override {
     counted_ += n;
-    if (counted_ > std::numeric_limits<std::uint32_t>::max()) {
+    if (counted_ > most_) {
       arrays_.move(counters_);
       counted_ = n;
     }
@@ -75,6 +75,7 @@ class ArrayLane final : public Lane {
 
  private:
   const unsigned k_;
+  const std::uint64_t most_;
   Arrays& arrays_;
   std::vector<std::uint32_t>& counters_;
   std::uint64_t counted_ = 0;  ///< at most, since the last move
@@ -103,15 +104,15 @@ class ArrayCounter final : public PartCounter {
 
 class ArrayMethod final : public Method {
  public:
-  ArrayMethod(unsigned k, bool canonical) : k_(k), canonical_(canonical), arrays_(k) {}
+  ArrayMethod(unsigned k, bool canonical, std::uint64_t most) : k_(k), canonical_(canonical), most_(most), arrays_(k) {}
 
   std::unique_ptr<Lane> lane() override {
     auto counters = std::make_unique<std::vector<std::uint32_t>>(arrays_.size);
     const std::lock_guard lock(arrays_.mutex);
     arrays_.small.push_back(std::move(counters));
     std::vector<std::uint32_t>& own = *arrays_.small.back();
-    if (canonical_) return std::make_unique<ArrayLane<true>>(k_, arrays_, own);
-    return std::make_unique<ArrayLane<false>>(k_, arrays_, own);
+    if (canonical_) return std::make_unique<ArrayLane<true>>(k_, arrays_, own, most_);
+    return std::make_unique<ArrayLane<false>>(k_, arrays_, own, most_);
   }
   unsigned parts() const override { return static_cast<unsigned>((arrays_.size + kPart - 1) / kPart); }
   std::unique_ptr<PartCounter> part_counter() override { return std::make_unique<ArrayCounter>(arrays_); }
@@ -120,13 +121,14 @@ class ArrayMethod final : public Method {
  private:
   const unsigned k_;
   const bool canonical_;
+  const std::uint64_t most_;
   Arrays arrays_;
 };
 
 }  // namespace
 
-std::unique_ptr<Method> make_array_method(const KmerOptions& options) {
-  return std::make_unique<ArrayMethod>(options.k, options.canonical);
+std::unique_ptr<Method> make_array_method(const KmerOptions& options, std::uint64_t most) {
+  return std::make_unique<ArrayMethod>(options.k, options.canonical, most);
 }
 
 }  // namespace holdfast::kmers

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "holdfast/kmers.hpp"
@@ -46,6 +47,8 @@ std::unique_ptr<Method> make_bin_method(const KmerOptions& options, unsigned thr
 inline constexpr unsigned kMostArrayK = 12;
 /// Its counters: four bytes a thread, and eight for what these cannot hold.
 constexpr std::uint64_t array_bytes(unsigned k, unsigned threads) { return (std::uint64_t{threads} * 4 + 8) << 2 * k; }
-std::unique_ptr<Method> make_array_method(const KmerOptions& options);
+/// `most`: k-mers that a lane counts in four bytes each before the counters move to those of eight; tests give less.
+std::unique_ptr<Method> make_array_method(const KmerOptions& options,
+                                          std::uint64_t most = std::numeric_limits<std::uint32_t>::max());
 
 }  // namespace holdfast::kmers

@@ -10,7 +10,9 @@ namespace holdfast::kmers {
 
 class Spill {
  public:
-  Spill(std::string folder, unsigned bins) : folder_(std::move(folder)), runs_(bins) {}
+  /// The first run begins at `begin` of the file: tests give offsets beyond 2^32.
+  Spill(std::string folder, unsigned bins, std::uint64_t begin = 0)
+      : folder_(std::move(folder)), begin_(begin), written_(begin), begun_(begin), runs_(bins) {}
   Spill(const Spill&) = delete;
   Spill& operator=(const Spill&) = delete;
   ~Spill();
@@ -28,7 +30,7 @@ class Spill {
 
   const std::vector<Run>& runs(unsigned bin) const { return runs_[bin]; }
   void read(const Run& run, std::uint8_t* to) const;
-  std::uint64_t bytes() const { return begun_; }
+  std::uint64_t bytes() const { return begun_ - begin_; }
 
  private:
   void create();
@@ -36,8 +38,9 @@ class Spill {
 
   std::string folder_;
   int file_ = -1;
-  std::uint64_t written_ = 0;  ///< bytes in the file
-  std::uint64_t begun_ = 0;    ///< where the next run begins
+  const std::uint64_t begin_;
+  std::uint64_t written_;  ///< where the file ends
+  std::uint64_t begun_;    ///< where the next run begins
   std::vector<std::uint8_t> buffer_;
   std::vector<std::vector<Run>> runs_;
 };

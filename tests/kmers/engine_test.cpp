@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+#include <memory>
 
 #include "holdfast/kmers.hpp"
+#include "kmers/chunks.hpp"
+#include "kmers/method.hpp"
 #include "kmers/naive.hpp"
 
 namespace holdfast::kmers {
@@ -161,6 +165,64 @@ TEST(KmerTable, GrowsAndKnowsKmerZero) {
       EXPECT_TRUE(found.emplace(slot.kmer, slot.count).second);
     }
     EXPECT_EQ(found, right);
+  }
+}
+
+/// As if the k-mers had been there nearly 2^32 times.
+TEST(KmerTable, CountsBeyond32Bits) {
+  constexpr std::uint64_t kBefore = (std::uint64_t{1} << 32) - 2;
+  BinTable table;
+  table.clear(0);
+  for (const std::uint64_t kmer : {0, 7}) table.add(kmer, table.home(kmer));
+  for (const BinTable::Slot& slot : table) {
+    if (slot.count != 0) const_cast<BinTable::Slot&>(slot).count = kBefore;
+  }
+  for (unsigned i = 0; i < 4; ++i) {
+    for (const std::uint64_t kmer : {0, 7}) table.add(kmer, table.home(kmer));
+  }
+  table.reserve(100'000);  // and grows with them
+  unsigned found = 0;
+  for (const BinTable::Slot& slot : table) {
+    if (slot.count == 0) continue;
+    EXPECT_EQ(slot.count, kBefore + 4);
+    ++found;
+  }
+  EXPECT_EQ(found, 2u);
+}
+
+KmerMap taken_from(Method& method, unsigned k) {
+  ChunkQueue queue(1000);
+  ChunkWriter out(queue, 4096, 1, std::numeric_limits<std::uint64_t>::max());
+  const auto counter = method.part_counter();
+  for (unsigned part = 0; part < method.parts(); ++part) counter->count(part, out);
+  out.finish();
+  queue.end();
+  KmerMap counts;
+  for (Chunk chunk; queue.pop(chunk) == ChunkQueue::Got::chunk;) {
+    for (std::size_t i = 0; i < chunk.size; ++i) counts.emplace(test::text_of(chunk.kmers[i], k), chunk.counts[i]);
+  }
+  return counts;
+}
+
+/// Counters of four bytes that move to those of eight, again and again, and at the last k-mer that they can hold.
+TEST(KmerArrays, CountersMoveBeforeTheyAreFull) {
+  Random random(6);
+  for (const bool canonical : {false, true}) {
+    for (const std::uint64_t most : {300u, 1000u, 5000u}) {
+      const unsigned k = 5;
+      const auto method = make_array_method({.k = k, .canonical = canonical}, most);
+      KmerMap naive;
+      std::vector<std::unique_ptr<Lane>> lanes;
+      for (unsigned i = 0; i < 3; ++i) lanes.push_back(method->lane());
+      for (unsigned i = 0; i < 60; ++i) {
+        const std::string run = test::random_sequence(random, 100 + i, false);
+        const std::vector<std::uint8_t> codes = codes_of(run);
+        lanes[i % 3]->run(codes.data(), run.size());
+        test::count_naively(run, k, canonical, naive);
+      }
+      for (const auto& lane : lanes) lane->finish();
+      EXPECT_EQ(taken_from(*method, k), naive) << most;
+    }
   }
 }
 

@@ -50,6 +50,27 @@ TEST(KmerSpill, RunsComeBack) {
   EXPECT_EQ(read, c);
 }
 
+/// In a file with a hole before them.
+TEST(KmerSpill, RunsBeyond2To32BytesComeBack) {
+  constexpr std::uint64_t kBegin = (std::uint64_t{1} << 32) - 1'000'000;
+  Spill spill(::testing::TempDir(), 4, kBegin);
+  std::vector<std::vector<std::uint8_t>> all;
+  for (unsigned bin = 0; bin < 4; ++bin) {
+    all.push_back(bytes_of(700'000, static_cast<std::uint8_t>(bin + 1)));
+    spill.append(all.back().data(), all.back().size());
+    spill.end(bin);
+  }
+  spill.flush();
+  EXPECT_EQ(spill.bytes(), 2'800'000u);
+  for (unsigned bin = 0; bin < 4; ++bin) {
+    ASSERT_EQ(spill.runs(bin).size(), 1u);
+    EXPECT_EQ(spill.runs(bin)[0].offset, kBegin + bin * 700'000);
+    std::vector<std::uint8_t> read(spill.runs(bin)[0].bytes);
+    spill.read(spill.runs(bin)[0], read.data());
+    EXPECT_TRUE(read == all[bin]) << bin;
+  }
+}
+
 class Full : public system::Observer {
  public:
   explicit Full(int error) : error_(error), before_(system::observe(this)) {}
