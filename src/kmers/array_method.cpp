@@ -1,9 +1,9 @@
 // array_method.cpp: counts short k-mers in plain arrays, one a thread, with a counter for each k-mer that there can be.
 #include <algorithm>
-#include <limits>
 #include <mutex>
 #include <vector>
 
+#include "core/both.hpp"
 #include "kmers/bases.hpp"
 #include "kmers/method.hpp"
 
@@ -15,12 +15,15 @@ constexpr std::size_t kPart = std::size_t{1} << 16;  ///< k-mers of a part
 
 /// The threads' counters of 4 bytes, and those of 8 bytes that take over what they cannot hold.
 struct Arrays {
-  explicit Arrays(unsigned k) : size(std::size_t{1} << 2 * k) {}
+  Arrays(unsigned k, std::uint64_t most_counted) : size(std::size_t{1} << 2 * k), most(most_counted) {}
 
   void move(std::vector<std::uint32_t>& counters) {
     const std::lock_guard lock(mutex);
     if (large.empty()) large.resize(size);
-    for (std::size_t i = 0; i < size; ++i) large[i] += counters[i];
+    for (std::size_t i = 0; i < size; ++i) {
+      HOLDFAST_ASSERT(counters[i] <= most);
+      large[i] += counters[i];
+    }
     std::fill(counters.begin(), counters.end(), 0);
   }
 
@@ -38,6 +41,7 @@ struct Arrays {
   }
 
   const std::size_t size;
+  const std::uint64_t most;  ///< that a counter of 4 bytes may hold
   std::mutex mutex;
   std::vector<std::unique_ptr<std::vector<std::uint32_t>>> small;
   std::vector<std::uint64_t> large;
@@ -47,12 +51,12 @@ struct Arrays {
 template <bool Canonical>
 class ArrayLane final : public Lane {
  public:
-  ArrayLane(unsigned k, Arrays& arrays, std::vector<std::uint32_t>& counters, std::uint64_t most)
-      : k_(k), most_(most), arrays_(arrays), counters_(counters) {}
+  ArrayLane(unsigned k, Arrays& arrays, std::vector<std::uint32_t>& counters)
+      : k_(k), arrays_(arrays), counters_(counters) {}
 
   void run(const std::uint8_t* codes, std::size_t n) override {
     counted_ += n;
-    if (counted_ > most_) {
+    if (counted_ > arrays_.most) {
       arrays_.move(counters_);
       counted_ = n;
     }
@@ -75,7 +79,6 @@ class ArrayLane final : public Lane {
 
  private:
   const unsigned k_;
-  const std::uint64_t most_;
   Arrays& arrays_;
   std::vector<std::uint32_t>& counters_;
   std::uint64_t counted_ = 0;  ///< at most, since the last move
@@ -104,15 +107,15 @@ class ArrayCounter final : public PartCounter {
 
 class ArrayMethod final : public Method {
  public:
-  ArrayMethod(unsigned k, bool canonical, std::uint64_t most) : k_(k), canonical_(canonical), most_(most), arrays_(k) {}
+  ArrayMethod(unsigned k, bool canonical, std::uint64_t most) : k_(k), canonical_(canonical), arrays_(k, most) {}
 
   std::unique_ptr<Lane> lane() override {
     auto counters = std::make_unique<std::vector<std::uint32_t>>(arrays_.size);
     const std::lock_guard lock(arrays_.mutex);
     arrays_.small.push_back(std::move(counters));
     std::vector<std::uint32_t>& own = *arrays_.small.back();
-    if (canonical_) return std::make_unique<ArrayLane<true>>(k_, arrays_, own, most_);
-    return std::make_unique<ArrayLane<false>>(k_, arrays_, own, most_);
+    if (canonical_) return std::make_unique<ArrayLane<true>>(k_, arrays_, own);
+    return std::make_unique<ArrayLane<false>>(k_, arrays_, own);
   }
   unsigned parts() const override { return static_cast<unsigned>((arrays_.size + kPart - 1) / kPart); }
   std::unique_ptr<PartCounter> part_counter() override { return std::make_unique<ArrayCounter>(arrays_); }
@@ -121,7 +124,6 @@ class ArrayMethod final : public Method {
  private:
   const unsigned k_;
   const bool canonical_;
-  const std::uint64_t most_;
   Arrays arrays_;
 };
 

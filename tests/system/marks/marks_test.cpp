@@ -15,6 +15,14 @@
 namespace holdfast::proof {
 namespace {
 
+/// Where two contents of a file differ first; empty: nowhere.
+std::string file_difference(const std::string& before, const std::string& after) {
+  if (before == after) return {};
+  const auto at = std::mismatch(before.begin(), before.end(), after.begin(), after.end()).first - before.begin();
+  return "byte " + std::to_string(at) + ", in page " + std::to_string(at / 4096) + "; " +
+         std::to_string(before.size()) + " bytes before, " + std::to_string(after.size()) + " after";
+}
+
 class MarkTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_NE(mkdtemp(scene.folder.data()), nullptr); }
@@ -99,7 +107,7 @@ TEST_P(Marks, StayWhereNothingChanges) {
       SCOPED_TRACE(call.name);
       call.act(scene);
       EXPECT_TRUE(all_are(kind(), true));
-      EXPECT_TRUE(test::read_file(scene.path()) == before);
+      EXPECT_EQ(file_difference(before, test::read_file(scene.path())), "");
     }
   };
   expect_unchanged(kind().reads);
@@ -115,7 +123,7 @@ class ReadOnlyObjects : public MarkTest, public testing::WithParamInterface<Mark
     for (const MarkCall& call : calls) {
       SCOPED_TRACE(call.name);
       EXPECT_THROW(call.act(scene), ReadOnly);
-      EXPECT_TRUE(test::read_file(scene.path()) == before);
+      EXPECT_EQ(file_difference(before, test::read_file(scene.path())), "");
     }
   }
 };
@@ -154,7 +162,7 @@ TEST_P(ReadOnlyObjects, RefuseEveryChange) {
       call.act(scene);
     }
     scene.close();
-    EXPECT_TRUE(test::read_file(scene.path()) == before);
+    EXPECT_EQ(file_difference(before, test::read_file(scene.path())), "");
   }
 }
 
