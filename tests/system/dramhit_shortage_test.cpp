@@ -11,6 +11,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <thread>
 #include <vector>
 
@@ -242,13 +243,14 @@ class NoPages final : public memory::system::Observer {
   }
 };
 
-/// An engine's mover, whose first moves find no slot.
+/// An engine's mover, one of whose moves finds no slot.
 class Unlucky final : public dramhit::Mover {
  public:
-  Unlucky(const dramhit::Engine& engine, int times) : engine_(engine), times_(times) {}
+  Unlucky(const dramhit::Engine& engine, int which) : engine_(engine), which_(which) {}
   bool move(const dramhit::View& from, const dramhit::View* to, std::uint64_t begin, std::uint64_t end,
             std::uint64_t& items) const override {
-    return engine_.move(from, to, begin, end, items) && times_-- <= 0;
+    const bool moved = engine_.move(from, to, begin, end, items);
+    return moves_++ != which_ && moved;
   }
   void thaw(const dramhit::View& view, std::uint64_t begin, std::uint64_t end) const override {
     engine_.thaw(view, begin, end);
@@ -256,23 +258,30 @@ class Unlucky final : public dramhit::Mover {
 
  private:
   const dramhit::Engine& engine_;
-  mutable std::atomic<int> times_;
+  const int which_;
+  mutable std::atomic<int> moves_ = 0;
 };
 
-class DramhitUnlucky : public testing::TestWithParam<std::uint32_t> {};
-INSTANTIATE_TEST_SUITE_P(Sizes, DramhitUnlucky, testing::Values(8, 32), testing::PrintToStringParamName());
+/// The bytes of a value, and the move that fails, of five: what is frozen then is the first lines, or all.
+class DramhitUnlucky : public testing::TestWithParam<std::tuple<std::uint32_t, int>> {};
+INSTANTIATE_TEST_SUITE_P(Sizes, DramhitUnlucky, testing::Combine(testing::Values(8, 32), testing::Values(0, 4)),
+                         [](const auto& info) {
+                           return std::to_string(std::get<0>(info.param)) + "_" +
+                                  std::to_string(std::get<1>(info.param));
+                         });
 
 // The new view of a growth is too small, and there is no memory for a larger one: the old view, which is frozen, goes on.
 TEST_P(DramhitUnlucky, GrowthsWithoutMemoryLeaveTheOldView) {
   alarm(kWaitS);
-  const test::WholeValues whole(GetParam());
-  const dramhit::Format format{8, GetParam(), 1};
+  const auto& [value_bytes, unlucky] = GetParam();
+  const test::WholeValues whole(value_bytes);
+  const dramhit::Format format{8, value_bytes, 1};
   const dramhit::Engine& engine = dramhit::engine_for(format);
   const auto old = numbers(0, kStored), fresh = numbers(kStored, kFresh);
   std::int64_t at = 0;
   unsigned refused = 0;
   for (bool met = true; met; ++at) {
-    const Unlucky mover(engine, 1);
+    const Unlucky mover(engine, unlucky);
     dramhit::Core core(format, 1000, 1, {}, true, mover);
     const std::unique_ptr<dramhit::Lane> lane = engine.lane(core, 8);
     const auto run = [&](Op op, const std::vector<std::uint64_t>& keys, std::byte* out) {
@@ -306,7 +315,7 @@ TEST_P(DramhitUnlucky, GrowthsWithoutMemoryLeaveTheOldView) {
       ASSERT_EQ(run(Op::assign, old, nullptr), kStored) << "allocation " << at << ": it is frozen";
     }
     for (const auto* keys : {&old, &fresh}) {
-      std::vector<std::byte> out(keys->size() * GetParam());
+      std::vector<std::byte> out(keys->size() * format.value_bytes);
       ASSERT_EQ(run(Op::insert, *keys, nullptr), keys == &old ? 0 : kFresh) << "allocation " << at;
       ASSERT_EQ(run(Op::find, *keys, out.data()), keys->size());
       ASSERT_TRUE(out == whole.of(*keys));
