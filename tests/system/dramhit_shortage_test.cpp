@@ -11,8 +11,8 @@
 #include <new>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "holdfast/memory_table.hpp"
