@@ -147,7 +147,7 @@ def test_what_cannot_be(tmp_path: Path) -> None:
     path = tmp_path / "{rank}.hold"
     for wrong in (tmp_path / "a.hold", ""):
         for kind in (hfd.PoolWriter, hfd.PoolReader):
-            with pytest.raises(hf.InvalidArgument, match="rank|the path is empty"):
+            with pytest.raises(hf.InvalidArgument, match=r"rank|the path is empty"):
                 kind(wrong)
     with pytest.raises(hf.InvalidArgument, match="copies is 2"):
         hfd.PoolWriter(path, copies=2)
