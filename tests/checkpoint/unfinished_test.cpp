@@ -139,5 +139,39 @@ TEST_F(Unfinished, TheLastNumberOfASaveIsNotPassed) {
   EXPECT_EQ(steps_of(checkpoint), (std::map<std::uint64_t, std::uint64_t>{{kSequences - 2, 1}, {kSequences - 1, 2}}));
 }
 
+/// Where the word is damaged, the newest copy that is intact counts, wherever it lies.
+TEST_F(Unfinished, WithoutTheWordTheNewestCopyCounts) {
+  for (std::uint64_t saves = 3; saves <= 5; ++saves) {
+    {
+      Pool pool = Pool::create(path, true);
+      Checkpoint checkpoint = Checkpoint::create(pool, "model", {.copies = 3});
+      for (std::uint64_t step = 1; step <= saves; ++step) save(checkpoint, step * 10);
+    }
+    write_word(word_of(saves, 0) ^ std::uint64_t{1} << 60);
+    Pool pool = Pool::open(path, {.read_only = true});
+    Checkpoint checkpoint = Checkpoint::open(pool, "model");
+    const SavedState state = checkpoint.restore();
+    EXPECT_EQ(state.sequence, saves);
+    EXPECT_EQ(state.step, saves * 10);
+    EXPECT_EQ(state.damage.size(), 1u);
+  }
+}
+
+/// Between two tensors, and behind the last, a copy has nothing of the state that lay there before.
+TEST_F(Unfinished, NothingOfAnOlderStateIsBetweenTensors) {
+  Pool pool = Pool::create(path);
+  Checkpoint checkpoint = Checkpoint::create(pool, "model");
+  const std::vector<std::uint8_t> old(4000, 0xee), small(100, 1), smaller(30, 2);
+  const TensorView before[] = {{"old", ElementType::u8, {old.size()}, old.data()}};
+  const TensorView after[] = {{"a", ElementType::u8, {small.size()}, small.data()},
+                              {"b", ElementType::u8, {smaller.size()}, smaller.data()}};
+  for (std::uint64_t step = 1; step <= 2; ++step) checkpoint.save(step, before).wait();
+  checkpoint.save(3, after).wait();
+  const SavedState state = checkpoint.restore();
+  for (const SavedTensor& tensor : state.tensors) {
+    for (std::uint64_t at = tensor.bytes; at < kAlignment; ++at) ASSERT_EQ(tensor.data[at], std::byte{0}) << at;
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::checkpoint

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <limits>
 #include <memory>
 
@@ -202,6 +204,21 @@ KmerMap taken_from(Method& method, unsigned k) {
     for (std::size_t i = 0; i < chunk.size; ++i) counts.emplace(test::text_of(chunk.kmers[i], k), chunk.counts[i]);
   }
   return counts;
+}
+
+/// A writer that waits for space is told when chunks are taken no more.
+TEST(KmerChunks, AWriterThatWaitsEndsWhenItsReaderDoes) {
+  ChunkQueue queue(1);
+  ASSERT_TRUE(queue.push(queue.empty(1)));
+  std::future<bool> pushed = std::async(std::launch::async, [&] { return queue.push({}); });
+  EXPECT_EQ(pushed.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout) << "it is full";
+  queue.stop();
+  const bool ended = pushed.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  EXPECT_TRUE(ended);
+  Chunk chunk;
+  queue.pop(chunk);  // lets it end where it did not
+  EXPECT_EQ(pushed.get(), !ended);
+  EXPECT_FALSE(queue.push({}));
 }
 
 /// Counters of four bytes that move to those of eight, again and again, and at the last k-mer that they can hold.
