@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import InvalidArgument, InvalidType
+from ..errors import Error, InvalidArgument, InvalidType
 
 
 def is_null(one: Any) -> bool:
@@ -52,7 +52,17 @@ def array_of(name: str, value: Any) -> np.ndarray | None:
     """A column, or a frame with columns of one type, as an array; None for what is of none of these libraries."""
     for library, convert in _CONVERSIONS.items():
         module = sys.modules.get(library)
-        if module is not None and (made := convert(name, value, module)) is not None:
+        if module is None:
+            continue
+        try:
+            made = convert(name, value, module)
+        except Error:
+            raise
+        except Exception as error:  # the library has no array for it, and says so in its own way
+            raise InvalidType(
+                f"{name} is of type {type(value).__name__}, of which {library} makes no array ({error}): give numbers"
+            ) from error
+        if made is not None:
             return made
     return None
 

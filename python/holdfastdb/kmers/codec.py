@@ -112,11 +112,18 @@ def texts_of(name: str, given: Any) -> list[str] | None:
     return given
 
 
+def _is_empty(given: Sized) -> bool:
+    try:
+        return len(given) == 0
+    except TypeError:  # an array of 0 dimensions
+        return False
+
+
 def encode(texts: str | Sequence[str]) -> np.ndarray:
     """The numbers of k-mers, all of one length. Raises InvalidArgument, InvalidType."""
     given = texts_of("texts", texts)
     if given is None:
-        if isinstance(texts, Sized) and len(texts) != 0:
+        if isinstance(texts, Sized) and not _is_empty(texts):
             raise InvalidType("texts has no text: give a str, or several")
         return np.empty(0, np.uint64)
     k = len(given[0])

@@ -218,3 +218,14 @@ def test_kmers(column: Callable[[list[Any]], Any]) -> None:
     with pytest.raises(hf.InvalidArgument, match=r"^words\[1\] is null"):
         kmers.decode(column(NUMBERS), 4)
     assert kmers.decode(column([0, 27]), 4) == ["AAAA", "ACGT"]
+
+
+def test_kmers_of_odd_arrays() -> None:
+    union = pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])])
+    with pytest.raises(hf.InvalidType, match="words is of type UnionArray, of which pyarrow makes no array"):
+        kmers.decode(union, 4)
+    with pytest.raises(hf.InvalidType, match="texts has no text"):
+        kmers.encode(np.array(5))  # type: ignore[arg-type]
+    with pytest.raises(hf.InvalidType, match="texts has no text"):
+        kmers.encode([[1], [1, 2]])  # type: ignore[list-item]
+    assert len(kmers.encode([])) == len(kmers.encode(np.empty(0, str))) == 0  # type: ignore[arg-type]
