@@ -17,10 +17,10 @@ namespace holdfast::test {
 namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-constexpr std::uint64_t kRegion = 20 * kGiB;                // 5 × 2^30 words of 4 bytes: more than 2^32
+constexpr std::uint64_t kFarBytes = 20 * kGiB;              // 5 × 2^30 words of 4 bytes: more than 2^32
 constexpr std::uint64_t kBehind = std::uint64_t{64} << 20;  // more than any gap before it
 /// Bytes whose offsets are alike where one of them is cut to 32 bits, as bytes or as words.
-constexpr std::uint64_t kOffsets[] = {64, 4 * kGiB - 8, 4 * kGiB + 64, 16 * kGiB - 8, 16 * kGiB + 64, kRegion - 8};
+constexpr std::uint64_t kOffsets[] = {64, 4 * kGiB - 8, 4 * kGiB + 64, 16 * kGiB - 8, 16 * kGiB + 64, kFarBytes - 8};
 
 class Far : public testing::Test {
  protected:
@@ -45,20 +45,20 @@ class Far : public testing::Test {
 TEST_F(Far, RegionsKeepTheirWords) {
   {
     Pool pool = Pool::create(path);
-    Region region = Region::create(pool, "r", kRegion);
-    EXPECT_EQ(region.size(), kRegion);
+    Region region = Region::create(pool, "r", kFarBytes);
+    EXPECT_EQ(region.size(), kFarBytes);
     write_words(region, 100);
     Region behind = Region::create(pool, "behind", kBehind);
     behind.section().as<std::uint64_t>()[0] = 7;
   }
   Pool pool = Pool::open(path);
   for (const ObjectInfo& object : pool.objects()) {
-    EXPECT_EQ(object.extents.at(1).bytes, object.name == "r" ? kRegion : kBehind);
-    EXPECT_EQ(object.extents.at(1).offset > kRegion, object.name == "behind");
+    EXPECT_EQ(object.extents.at(1).bytes, object.name == "r" ? kFarBytes : kBehind);
+    EXPECT_EQ(object.extents.at(1).offset > kFarBytes, object.name == "behind");
   }
   Region region = Region::open(pool, "r");
-  EXPECT_EQ(region.size(), kRegion);
-  EXPECT_EQ(region.bytes().size(), kRegion);
+  EXPECT_EQ(region.size(), kFarBytes);
+  EXPECT_EQ(region.bytes().size(), kFarBytes);
   expect_words(region, 100);
   EXPECT_EQ(Region::open(pool, "behind").as<std::uint64_t>()[0], 7u);
   EXPECT_TRUE(pool.check().errors.empty());
@@ -74,7 +74,7 @@ TEST_F(Far, SectionsFlushAsMuchAsTheyAreTold) {
   memory::FlushObserver* const before = memory::observe_flushes(&flushes);
   {
     Pool pool = Pool::create(path);
-    Region region = Region::create(pool, "r", kRegion, {.flush = true});
+    Region region = Region::create(pool, "r", kFarBytes, {.flush = true});
     const Section section = region.section();
     const std::byte* const begin = section.bytes().data();
     for (const auto& [offset, bytes] : {std::pair{16 * kGiB + 64, std::uint64_t{8}}, {std::uint64_t{64}, 17 * kGiB}}) {
@@ -82,7 +82,7 @@ TEST_F(Far, SectionsFlushAsMuchAsTheyAreTold) {
       EXPECT_EQ(flushes.last.first, begin + offset);
       EXPECT_EQ(flushes.last.second, bytes);
     }
-    EXPECT_THROW(section.persist(begin + 8, kRegion), InvalidArgument);
+    EXPECT_THROW(section.persist(begin + 8, kFarBytes), InvalidArgument);
   }
   memory::observe_flushes(before);
 }
@@ -91,7 +91,7 @@ TEST_F(Far, SectionsFlushAsMuchAsTheyAreTold) {
 TEST_F(Far, TransactionsUndoWhatTheyUpdated) {
   {
     Pool pool = Pool::create(path);
-    Region region = Region::create(pool, "r", kRegion);
+    Region region = Region::create(pool, "r", kFarBytes);
     write_words(region, 100);
     Log::create(pool, "l", {.entry_bytes = 16, .capacity = 2});
   }
@@ -99,8 +99,8 @@ TEST_F(Far, TransactionsUndoWhatTheyUpdated) {
     for (std::size_t i = 0; i < std::size(kOffsets); ++i) {
       EXPECT_EQ(batch.update(i, kOffsets[i], first + i), LogStatus::ok);
     }
-    EXPECT_EQ(batch.update(0, kRegion, first), LogStatus::no_place);
-    EXPECT_EQ(batch.update(0, kRegion - 4, first), LogStatus::no_place);
+    EXPECT_EQ(batch.update(0, kFarBytes, first), LogStatus::no_place);
+    EXPECT_EQ(batch.update(0, kFarBytes - 4, first), LogStatus::no_place);
   };
   for (const bool killed : {false, true}) {
     EXPECT_EQ(memory::in_child([&] {
