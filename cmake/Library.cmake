@@ -8,7 +8,7 @@ set(cuda_sources ${holdfast_sources})
 list(FILTER cuda_sources INCLUDE REGEX "/src/gpu/|/cuda/|\\.cu$")
 list(REMOVE_ITEM holdfast_sources ${cuda_sources})
 
-# Files for one instruction set; src/gphash/cpu calls them only where the processor has it. They go last into the
+# Files for one instruction set; src/structures/gphash/cpu calls them only where the processor has it. They go last into the
 # library: of an inline function compiled in several files the linker keeps the first, which must be a portable one.
 set(wide_sources ${holdfast_sources})
 list(FILTER holdfast_sources EXCLUDE REGEX "_avx(2|512)\\.cpp$")
@@ -34,7 +34,7 @@ if(NOT CMAKE_UNITY_BUILD)
     set(level "")
     if(source MATCHES "/src/(pool|table)/" AND NOT source MATCHES "/persist\\.cpp$")
       set(level -Os)
-    elseif(source MATCHES "/src/gphash/[^/]+$|/gphash/cpu/simd/driver_portable")
+    elseif(source MATCHES "/src/structures/gphash/[^/]+$|/gphash/cpu/simd/driver_portable")
       set(level -O2)
     endif()
     if(level)

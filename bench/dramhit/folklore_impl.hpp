@@ -64,7 +64,7 @@ class FolkloreFor final : public Folklore {
     }
   }
 
-  const index::Combining with_;
+  const Combining with_;
   dramhit::Geometry geometry_;
   dramhit::Memory memory_;
   dramhit::Line* lines_;

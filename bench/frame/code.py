@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-CPU = ("src/gphash/protocol", "src/gphash/cpu")
-GPU = ("src/gphash/protocol", "src/gphash/cuda", "src/gpu")
-POOL = ("src/pool", "src/gphash/cpu", "src/table")
+CPU = ("src/structures/gphash/protocol", "src/structures/gphash/cpu")
+GPU = ("src/structures/gphash/protocol", "src/structures/gphash/cuda", "src/gpu")
+POOL = ("src/pool", "src/structures/gphash/cpu", "src/table")
 """What is measured of a table on a CPU, of one on a GPU, and of what a pool does on a CPU."""
 
 _SOURCES = {".hpp", ".cuh", ".cpp", ".cu", ".py"}
@@ -31,7 +31,7 @@ def stripped(text: str) -> str:
 
 @cache
 def _files(root: Path, room: str) -> dict[Path, str]:
-    """The sources of a room; of `src/gphash/.`, say, those that lie in no folder of it."""
+    """The sources of a room; of `src/structures/gphash/.`, say, those that lie in no folder of it."""
     folder = root / room
     return {
         path.relative_to(folder): path.read_text(encoding="utf-8")

@@ -19,10 +19,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "gphash/cuda/users/session_memory.cuh"
-#include "gphash/protocol/run.hpp"
 #include "holdfast/session.hpp"
 #include "holdfast/status.hpp"
+#include "structures/gphash/cuda/users/session_memory.cuh"
+#include "structures/gphash/protocol/run.hpp"
 
 namespace holdfast {
 
@@ -77,11 +77,11 @@ class TableRef {
     return look_up(tile, key, [&](const auto&, const auto& memory, std::uint64_t word, const std::byte* cell) {
       auto* const to = reinterpret_cast<std::byte*>(&value);
       if (kMayLieInSlot && cell == nullptr) {
-        index::store_bytes(to, word, kValueBytes);
+        store_bytes(to, word, kValueBytes);
       } else {
         const auto* const words = reinterpret_cast<const std::uint64_t*>(cell);
         for (std::uint32_t i = 0; i != (kValueBytes + 7) / 8; ++i)
-          index::store_bytes(to + 8 * i, memory.load_value(words + i), kValueBytes - 8 * i);
+          store_bytes(to + 8 * i, memory.load_value(words + i), kValueBytes - 8 * i);
       }
     });
   }
@@ -93,7 +93,7 @@ class TableRef {
       if (!kMayLieInSlot || cell != nullptr) {
         warp.read_cell(memory, bytes, cell, kValueBytes);
       } else if (warp.lane() == 0) {
-        index::store_bytes(bytes, word, kValueBytes);
+        store_bytes(bytes, word, kValueBytes);
       }
     });
   }
@@ -138,7 +138,7 @@ class TableRef {
 
   __device__ static index::Key key_of(const index::View<Shape>& view, const Key& key) {
     const auto* const bytes = reinterpret_cast<const std::byte*>(&key);
-    if constexpr (sizeof(Key) == 8) return index::load_bytes(bytes, 8);
+    if constexpr (sizeof(Key) == 8) return load_bytes(bytes, 8);
     return index::given_key<Memory>(view, bytes);
   }
 

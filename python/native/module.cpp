@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "core/both.hpp"
-#include "core/gate.hpp"
 #include "holdfast/table.hpp"
-#include "pool/medium/named_file.hpp"
 #include "pool/pool_image.hpp"
+#include "system/named_file.hpp"
+#include "threads/gate.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -105,14 +105,14 @@ using FileId = std::pair<std::uint64_t, std::uint64_t>;
 
 void give_name(const std::string& temporary, const std::string& target, const std::optional<FileId>& replaced) {
   const Unlocked released;
-  memory::FileFacts file;
+  system::FileFacts file;
   if (replaced) std::tie(file.device, file.inode) = *replaced;
-  memory::give_name(temporary, target, replaced ? &file : nullptr);
+  system::give_name(temporary, target, replaced ? &file : nullptr);
 }
 
 bool is_pool(const std::string& path) {
   const Unlocked released;
-  const memory::File file = memory::File::open(path, false);
+  const system::File file = system::File::open(path, false);
   return file.facts().bytes != 0 && memory::looks_like_pool(file);
 }
 
@@ -164,7 +164,7 @@ NB_MODULE(_native, module) {
   module.doc() = "The C++ library behind the package. Its interface may change; use the package's.";
   module.attr("version") = HOLDFAST_VERSION;
 #if !defined(NDEBUG) && !defined(Py_LIMITED_API)
-  holdfast::Gate::before_waiting([] { HOLDFAST_ASSERT(PyGILState_Check() == 0); });
+  holdfast::threads::Gate::before_waiting([] { HOLDFAST_ASSERT(PyGILState_Check() == 0); });
 #endif
   // What a daemon thread holds when the program ends is never destroyed, nor what a forked child's missing threads held: no fault of
   // ours, and nothing that a user could mend. NB_DOMAIN keeps this to our modules.

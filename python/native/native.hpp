@@ -26,7 +26,7 @@ nanobind::object python_error_of(const std::exception_ptr& thrown);
 
 /// A handle as Python holds it. When the last reference goes, what it names ends, and that may wait for the disk, for threads or
 /// for a lock: so it goes without the interpreter lock. What waits for a lock of ours never holds that one, since who has ours
-/// may need it (core/gate.hpp). When the interpreter has stopped a thread inside a call, that thread may have ours for ever: then the
+/// may need it (threads/gate.hpp). When the interpreter has stopped a thread inside a call, that thread may have ours for ever: then the
 /// process ends with the handle open, as after a kill.
 template <class Handle>
 class Held : public Handle {

@@ -53,7 +53,7 @@ CheckpointObject::~CheckpointObject() {
   }
   stop();
   device_.reset();
-  for (const Copy& copy : copies_) memory::unmap(copy.range.address, copy.range.mapped);
+  for (const Copy& copy : copies_) system::unmap(copy.range.address, copy.range.mapped);
 }
 
 std::shared_ptr<CheckpointObject> CheckpointObject::create(Edit& edit, std::shared_ptr<memory::PoolFile> pool,

@@ -44,11 +44,11 @@ void CheckpointObject::make_space(unsigned copy, std::uint64_t bytes) {
     pool().settle(made);
     edit.commit();
   } catch (...) {
-    memory::unmap(made.address, made.mapped);
+    system::unmap(made.address, made.mapped);
     throw;
   }
   forget(range);
-  memory::unmap(range.address, range.mapped);
+  system::unmap(range.address, range.mapped);
   range = made;
   copies_[copy].sequence = 0;
 }

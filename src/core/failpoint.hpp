@@ -11,7 +11,7 @@ namespace holdfast {
 /// What has just been done, and what has not.
 enum class Failpoint : std::uint32_t {
   none,
-  // Slots (gphash/protocol/commit.hpp, run.hpp).
+  // Slots (structures/gphash/protocol/commit.hpp, run.hpp).
   value_placed,            ///< a value is in its cell, durably, and no slot names it
   slot_half_written,       ///< one of the two words of a slot that names a cell
   value_before_key,        ///< the value in a slot, and not its key
@@ -22,17 +22,17 @@ enum class Failpoint : std::uint32_t {
   slot_half_cleared,       ///< one of the two words of a slot that named a cell
   slot_cleared,            ///< an erase, durably; the stripe is not raised
   slab_entered,            ///< the class of a slab; no slot names a cell of it
-  // One item that moves (gphash/protocol/move.hpp).
+  // One item that moves (structures/gphash/protocol/move.hpp).
   move_copied,   ///< its copy, durably; the old slot is not cleared
   move_cleared,  ///< the old slot; the stripe is not raised
-  // Resizing (gphash/protocol/rehash.hpp, gphash/table_object.cpp).
+  // Resizing (structures/gphash/protocol/rehash.hpp, gphash/table_object.cpp).
   level_allocated,  ///< room for a level that no directory names
   level_added,      ///< a level, in the directory; nothing is rehashed
   rehash_copied,    ///< an item's copy above; it is below still
   rehash_cleared,   ///< the item below
   level_drained,    ///< all of a level; it is not released
   level_released,   ///< a level
-  // Batches in phases, on a GPU (gphash/protocol/phases.hpp).
+  // Batches in phases, on a GPU (structures/gphash/protocol/phases.hpp).
   phase_placed,        ///< all values; no slot is written
   phase_half_written,  ///< one of the two words of slots that are written
   phase_half_done,     ///< what stands before keys or fingerprints; those are not written
@@ -44,12 +44,12 @@ enum class Failpoint : std::uint32_t {
   mark_cleared,         ///< the clean mark; nothing has changed yet
   synced_without_mark,  ///< the data is on its device, the clean mark is not set
   pool_unnamed,         ///< a pool that is whole, under its temporary name
-  // Calls about a whole table or pool (gphash/cpu/cpu_growth.cpp, pool/snapshot.cpp).
+  // Calls about a whole table or pool (structures/gphash/cpu/cpu_growth.cpp, pool/snapshot.cpp).
   level_emptied,      ///< all slots of a level, by clear; those of others are not, on a CPU
   snapshot_headless,  ///< a snapshot's objects; it has no superblock
   snapshot_unnamed,   ///< a snapshot that is whole, on its device, under its temporary name
   name_given,         ///< a pool's or a snapshot's own name; what it replaced has the temporary one
-  // Recovery (gphash/protocol/recover.hpp).
+  // Recovery (structures/gphash/protocol/recover.hpp).
   torn_half_cleared,  ///< one of the two words of a half-written slot
   copy_dropped,       ///< the second copy of an item; the rest is not looked at yet
   // Checkpoints (checkpoint/save.hpp, saving.cpp).

@@ -7,11 +7,9 @@
 #include <chrono>
 
 #include "holdfast/error.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::kmers {
-
-namespace system = memory::system;
 
 namespace {
 

@@ -9,11 +9,9 @@
 #include <string>
 
 #include "holdfast/error.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::kmers {
-
-namespace system = memory::system;
 
 namespace {
 

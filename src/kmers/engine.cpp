@@ -1,8 +1,7 @@
 // engine.cpp: chooses the best instructions that this CPU has.
 #include "kmers/engine.hpp"
 
-#include <cstdlib>
-#include <string_view>
+#include "threads/instruction_set.hpp"
 
 namespace holdfast::kmers {
 
@@ -10,14 +9,11 @@ namespace {
 
 const Engine& best() {
 #if !defined(HOLDFAST_SANITIZED) && defined(__x86_64__)
-  const char* const asked = std::getenv("HOLDFAST_TILE");
-  const std::string_view limit = asked ? asked : "avx512";
-  __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512dq");
-  if (avx512 && limit == "avx512") return avx512_engine();
-  if (avx2 && limit != "portable") return avx2_engine();
+  switch (threads::instruction_set()) {
+    case threads::InstructionSet::avx512: return avx512_engine();
+    case threads::InstructionSet::avx2: return avx2_engine();
+    case threads::InstructionSet::portable: break;
+  }
 #endif
   return portable_engine();
 }

@@ -9,10 +9,10 @@
 #include "holdfast/kmers.hpp"
 #include "kmers/budget.hpp"
 #include "kmers/chunks.hpp"
-#include "kmers/crew.hpp"
 #include "kmers/engine.hpp"
 #include "kmers/method.hpp"
 #include "kmers/text/reading.hpp"
+#include "threads/thread_group.hpp"
 
 namespace holdfast {
 
@@ -75,7 +75,7 @@ class KmerCounts::Impl {
     const Expected expected = expect(files);
     method_ = make_method(expected.instances);
     Reading reading(files, options_);
-    Crew readers;
+    threads::ThreadGroup readers;
     readers.start(options_.threads, [&] {
       const std::unique_ptr<Lane> lane = method_->lane();
       reading.work(readers, *lane);
@@ -193,7 +193,7 @@ class KmerCounts::Impl {
   ChunkQueue queue_;
   Chunk chunk_;
   std::size_t at_ = 0;
-  Crew counters_;  ///< last: its threads use what stands before
+  threads::ThreadGroup counters_;  ///< last: its threads use what stands before
 };
 
 KmerCounts::KmerCounts(const KmerOptions& options) : impl_(std::make_unique<Impl>(options)) {}

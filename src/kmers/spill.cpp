@@ -8,11 +8,9 @@
 #include <cstring>
 
 #include "holdfast/error.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::kmers {
-
-namespace system = memory::system;
 
 namespace {
 constexpr std::size_t kPiece = std::size_t{1} << 20;

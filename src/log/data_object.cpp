@@ -23,7 +23,7 @@ DataObject::DataObject(std::shared_ptr<PoolFile> pool, std::uint32_t number, con
     : Object(std::move(pool), number, use.label, use.flush) {}
 
 DataObject::~DataObject() {
-  if (!forked()) memory::unmap(data_.address, data_.mapped);
+  if (!forked()) system::unmap(data_.address, data_.mapped);
 }
 
 Domain DataObject::domain(bool gpu) const {

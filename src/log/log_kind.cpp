@@ -34,7 +34,7 @@ class LogKind final : public memory::ObjectKind {
     const memory::Extent extent = directory->extents_of(entry.number, log::kDataRole).at(0);
     memory::Range data = pool->map(extent.offset, extent.bytes, false);
     CheckReport report = log::check(log::shape_of(log_header_in(pages.page)), data.address, *pool);
-    memory::unmap(data.address, data.mapped);
+    system::unmap(data.address, data.mapped);
     report.was_clean = clean;
     pool->require_whole();
     return report;

@@ -35,7 +35,7 @@ Edit::Edit(PoolFile& pool)
 Edit::~Edit() {
   if (!pool_.writes_file() || !pool_.is_sound() || pool_.forked()) return;
   try {
-    for (const FileRange& range : committed_ ? dropped_ : taken_) pool_.file().punch(range.offset, range.bytes);
+    for (const system::FileRange& range : committed_ ? dropped_ : taken_) pool_.file().punch(range.offset, range.bytes);
     const std::uint64_t end = std::max(pool_.rounded(pool_.directory()->end()), pool_.rounded(kFirstExtent));
     if (pool_.file().facts().bytes > end) pool_.file().resize(end);
   } catch (const Error&) {
@@ -102,7 +102,7 @@ void Edit::require_entries() const {
 }
 
 /// Throws NoSpace; then the range belongs to nothing.
-void Edit::take_room(const FileRange& range) {
+void Edit::take_room(const system::FileRange& range) {
   if (!pool_.writes_file()) return;
   pool_.file().allocate(range.offset, range.bytes);
   taken_.push_back(range);
@@ -112,7 +112,7 @@ Extent Edit::add(std::uint32_t object, std::uint16_t role, std::uint16_t index, 
   require_entries();
   const Wanted wanted{pool_.rounded(bytes), 0};
   const auto gap = space_.take_gap(wanted);
-  const FileRange range = gap ? *gap : space_.take_behind(wanted);
+  const system::FileRange range = gap ? *gap : space_.take_behind(wanted);
   take_room(range);
   const Extent extent{range.offset, bytes, object, role, index};
   next_.add(extent);
@@ -120,7 +120,7 @@ Extent Edit::add(std::uint32_t object, std::uint16_t role, std::uint16_t index, 
 }
 
 /// Gives a range behind those that there are of this role to the object.
-Extent Edit::append(std::uint32_t object, std::uint16_t role, const FileRange& range) {
+Extent Edit::append(std::uint32_t object, std::uint16_t role, const system::FileRange& range) {
   const std::vector<Extent> before = next_.extents_of(object, role);
   if (!before.empty() && before.back().end() == range.offset) {
     Extent& last = *next_.find_extent(object, role, before.back().index);
@@ -156,14 +156,14 @@ void Edit::extend_behind(Extension& extension) {
       extension.reason = error.what();
       continue;
     }
-    const FileRange range = space_.take_behind({bytes, extension.address});
+    const system::FileRange range = space_.take_behind({bytes, extension.address});
     extension.parts.push_back(append(extension.object, extension.role, range));
     extension.missing -= bytes;
     return;
   }
 }
 
-void Edit::take(Extension& extension, const FileRange& range) {
+void Edit::take(Extension& extension, const system::FileRange& range) {
   if (range.bytes == 0) return;
   take_room(range);
   extension.parts.push_back(append(extension.object, extension.role, range));

@@ -66,9 +66,9 @@ class Edit {
   };
   void extend_in_gaps(Extension& extension);
   void extend_behind(Extension& extension);
-  void take(Extension& extension, const FileRange& range);
-  void take_room(const FileRange& range);
-  Extent append(std::uint32_t object, std::uint16_t role, const FileRange& range);
+  void take(Extension& extension, const system::FileRange& range);
+  void take_room(const system::FileRange& range);
+  Extent append(std::uint32_t object, std::uint16_t role, const system::FileRange& range);
   void require_entries() const;
   void require_name(std::string_view name) const;
 
@@ -77,7 +77,7 @@ class Edit {
   Directory next_;
   Space space_;
   std::uint64_t fresh_from_;
-  std::vector<FileRange> taken_, dropped_;
+  std::vector<system::FileRange> taken_, dropped_;
   bool committed_ = false;
 };
 

@@ -7,14 +7,14 @@
 #include "core/both.hpp"
 #include "core/failpoint.hpp"
 #include "holdfast/error.hpp"
-#include "pool/medium/process.hpp"
+#include "system/process.hpp"
 
 namespace holdfast::memory {
 
 namespace {
 
 void note_boot(ObjectPage& page) {
-  const BootId boot = boot_id();
+  const system::BootId boot = system::boot_id();
   std::memcpy(page.boot_id, boot.data(), boot.size());
 }
 
@@ -26,7 +26,7 @@ Object::Object(std::shared_ptr<PoolFile> pool, std::uint32_t number, std::string
     : pool_(std::move(pool)), number_(number), label_(std::move(label)), persist_(pool_->persist(flush)) {}
 
 Object::~Object() {
-  if (!forked()) unmap(pages_.address, pages_.mapped);  // in a forked child the mappings never came along
+  if (!forked()) system::unmap(pages_.address, pages_.mapped);  // in a forked child the mappings never came along
 }
 
 std::vector<std::string> Object::repairs() const {
@@ -117,7 +117,6 @@ Domain Object::noted() const {
 }
 
 void Object::mark_changed(bool gpu, std::size_t rows) {
-  pool_->keep_room();
   pool_->notice_removal(rows);
   const int wanted = static_cast<int>(domain(gpu));
   // A lower domain once noted stands until the next sync: part of what was written survives no more than that.

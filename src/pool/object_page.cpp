@@ -7,7 +7,7 @@
 
 #include "holdfast/error.hpp"
 #include "holdfast/pool.hpp"
-#include "pool/medium/process.hpp"
+#include "system/process.hpp"
 
 namespace holdfast::memory {
 
@@ -36,7 +36,7 @@ std::string description_in(const ObjectPage& page) {
   return {reinterpret_cast<const char*>(page.description), page.description_bytes};
 }
 
-bool is_of_this_boot(const ObjectPage& page) { return is_this_boot(page.boot_id); }
+bool is_of_this_boot(const ObjectPage& page) { return system::is_this_boot(page.boot_id); }
 
 void throw_power_lost(const std::string& label) {
   throw PowerLost(label +
@@ -56,7 +56,7 @@ FoundPage choose_page(const ObjectPage& a, const ObjectPage& b, std::uint32_t nu
   return found;
 }
 
-FoundPage read_page(const File& file, const Extent& pages) {
+FoundPage read_page(const system::File& file, const Extent& pages) {
   // Its owner may be writing it. What neither copy tells is damage only where nothing was written meanwhile.
   constexpr int kAttempts = 100;
   ObjectPage copies[2] = {}, before[2] = {};

@@ -7,7 +7,7 @@
 
 #include "pool/copies.hpp"
 #include "pool/directory.hpp"
-#include "pool/medium/file.hpp"
+#include "system/file.hpp"
 
 namespace holdfast::memory {
 
@@ -52,7 +52,7 @@ struct FoundPage {
   std::string damage;  ///< why there is none that counts; empty if there is one
 };
 /// Reads both copies of an object's page, which lie in its first extent.
-FoundPage read_page(const File& file, const Extent& pages);
+FoundPage read_page(const system::File& file, const Extent& pages);
 FoundPage choose_page(const ObjectPage& a, const ObjectPage& b, std::uint32_t number);
 
 }  // namespace holdfast::memory

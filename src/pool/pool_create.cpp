@@ -21,22 +21,22 @@ Superblock first_superblock() {
 }
 
 /// An empty file without a name, locked: to be filled where it is. Closed if `path` leads to anything else.
-File nameless(const std::string& path) {
-  FileFacts there;
-  if (look_at(path, &there) == AtPath::nothing || there.links != 0 || there.bytes != 0) return {};
-  File file = open_locked(path, true, LockKind::exclusive);
+system::File nameless(const std::string& path) {
+  system::FileFacts there;
+  if (system::look_at(path, &there) == system::AtPath::nothing || there.links != 0 || there.bytes != 0) return {};
+  system::File file = open_locked(path, true, LockKind::exclusive);
   there = file.facts();
-  return there.links == 0 && there.bytes == 0 ? std::move(file) : File();
+  return there.links == 0 && there.bytes == 0 ? std::move(file) : system::File();
 }
 
 }  // namespace
 
 NewPool::NewPool(const std::string& path, bool overwrite) {
-  File file = nameless(path);
+  system::File file = nameless(path);
   if (!file.is_open()) {
     name_.emplace(path, overwrite);
-    remove_leftovers(name_->target());
-    file = make_temporary(name_->target(), temporary_);
+    system::remove_leftovers(name_->target());
+    file = system::make_temporary(name_->target(), temporary_);
     file.set_path(path);
   }
   pool_.reset(new PoolFile(std::move(file), Access::read_write));
@@ -52,7 +52,7 @@ void NewPool::publish() {
   if (name_) {
     HOLDFAST_FAILPOINT(pool_unnamed);
     name_->give_to(pool_->file(), pool_->medium().medium, temporary_);
-    pool_->name_ = resolve(name_->target());
+    pool_->name_ = system::resolve(name_->target());
   }
   published_ = true;
 }

@@ -10,7 +10,7 @@
 
 #include "pool/commit.hpp"
 #include "pool/medium/owner.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::memory {
 
@@ -31,14 +31,14 @@ void HeaderMemory::fence() {
   if (has_device && begin_ < end_ && system::msync(reinterpret_cast<void*>(begin_), end_ - begin_) != 0) {
     const int error = errno;
     pool_.note_failed_sync();
-    throw SystemError(system_message(pool_.path(), "has a header that cannot be put on its device", error));
+    throw SystemError(system::system_message(pool_.path(), "has a header that cannot be put on its device", error));
   }
   begin_ = ~std::uintptr_t{0};
   end_ = 0;
   pool_.require_whole();
 }
 
-PoolFile::PoolFile(File file, Access access) : file_(std::move(file)), path_(file_.path()), access_(access) {
+PoolFile::PoolFile(system::File file, Access access) : file_(std::move(file)), path_(file_.path()), access_(access) {
   medium_ = find_medium(file_);
 }
 
@@ -51,12 +51,12 @@ PoolFile::~PoolFile() {
     if (sync_failed_) seal(left);
     std::memcpy(header_.address + kOwnerOffset, &left, sizeof left);
   }
-  unmap(header_.address, header_.mapped);
+  system::unmap(header_.address, header_.mapped);
   if (!kept_) give_back(kFirstArea);  // what is before may have been mended
 }
 
 void PoolFile::give_back(std::uint64_t from) const noexcept {
-  for (const FileRange& range : filled_) {
+  for (const system::FileRange& range : filled_) {
     if (range.offset >= from) file_.punch(range.offset, range.bytes);
   }
 }
@@ -83,19 +83,20 @@ std::shared_ptr<const Directory> PoolFile::directory() const {
 }
 
 Range PoolFile::map(std::uint64_t offset, std::uint64_t bytes, bool populate, std::byte* at) const {
-  if (access_ == Access::scratch && offset >= file_bytes_) return {map_private(file_, bytes, at), bytes, bytes};
-  const MapMode mode{.writable = access_ != Access::read_only,
-                     .private_copy = access_ == Access::scratch,
-                     .direct = medium_.medium == Medium::dax && access_ == Access::read_write,
-                     .granule = medium_.granule,
-                     .lost = &lost_};
+  if (access_ == Access::scratch && offset >= file_bytes_) return {system::map_private(file_, bytes, at), bytes, bytes};
+  const system::MapMode mode{.writable = access_ != Access::read_only,
+                             .private_copy = access_ == Access::scratch,
+                             .direct = medium_.medium == Medium::dax && access_ == Access::read_write,
+                             .granule = medium_.granule,
+                             .lost = &lost_};
   const bool has_holes = sparse_ && !writes_file();
-  const Range range{map_file(file_, offset, rounded(bytes), mode, populate && !has_holes, at), bytes, rounded(bytes)};
+  const Range range{system::map_file(file_, offset, rounded(bytes), mode, populate && !has_holes, at), bytes,
+                    rounded(bytes)};
   if (!has_holes) return range;
   try {
     map_holes(range, offset);
   } catch (...) {
-    if (at == nullptr) unmap(range.address, range.mapped);  // else its reservation ends with whoever made it
+    if (at == nullptr) system::unmap(range.address, range.mapped);  // else its reservation ends with whoever made it
     throw;
   }
   return range;
@@ -104,11 +105,11 @@ Range PoolFile::map(std::uint64_t offset, std::uint64_t bytes, bool populate, st
 /// A tmpfs would give room to a hole that is only read; or a SIGBUS, if it is full.
 void PoolFile::map_holes(const Range& range, std::uint64_t offset) const {
   const std::uint64_t end = offset + range.mapped;
-  const auto ends_before = [](const FileRange& hole, std::uint64_t at) { return hole.end() <= at; };
+  const auto ends_before = [](const system::FileRange& hole, std::uint64_t at) { return hole.end() <= at; };
   auto hole = std::lower_bound(holes_.begin(), holes_.end(), offset, ends_before);
   for (; hole != holes_.end() && hole->offset < end; ++hole) {
     const std::uint64_t from = std::max(offset, hole->offset), to = std::min(end, hole->end());
-    map_private(file_, to - from, range.address + (from - offset));
+    system::map_private(file_, to - from, range.address + (from - offset));
   }
 }
 
@@ -118,7 +119,7 @@ void PoolFile::settle(const Range& range) {
   if (system::msync(range.address, range.mapped) != 0) {
     const int error = errno;
     note_failed_sync();
-    throw SystemError(system_message(path_, "cannot be put on its device", error));
+    throw SystemError(system::system_message(path_, "cannot be put on its device", error));
   }
 }
 

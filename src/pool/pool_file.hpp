@@ -11,13 +11,13 @@
 
 #include "core/bits.hpp"
 #include "pool/directory.hpp"
-#include "pool/medium/file.hpp"
-#include "pool/medium/mapping.hpp"
 #include "pool/medium/medium.hpp"
-#include "pool/medium/named_file.hpp"
 #include "pool/medium/persist.hpp"
 #include "pool/pool_image.hpp"
 #include "pool/pool_name.hpp"
+#include "system/file.hpp"
+#include "system/mapping.hpp"
+#include "system/named_file.hpp"
 
 namespace holdfast::memory {
 
@@ -59,7 +59,7 @@ class PoolFile {
   ~PoolFile();
 
   const std::string& path() const { return path_; }
-  const File& file() const { return file_; }
+  const system::File& file() const { return file_; }
   Access access() const { return access_; }
   bool writes_file() const { return access_ == Access::read_write; }
   const MediumFacts& medium() const { return medium_; }
@@ -106,7 +106,7 @@ class PoolFile {
  private:
   friend class Edit;
   friend class NewPool;
-  PoolFile(File file, Access access);
+  PoolFile(system::File file, Access access);
   void map_header();
   void take_ownership();
   void mend_copies(const Choice& choice);
@@ -121,7 +121,7 @@ class PoolFile {
   std::byte* area(unsigned which) const { return header_.address + area_offset(which); }
   Superblock* copies() const { return reinterpret_cast<Superblock*>(header_.address); }
 
-  File file_;
+  system::File file_;
   const std::string path_;
   const Access access_;
   MediumFacts medium_;
@@ -137,10 +137,10 @@ class PoolFile {
   std::string name_;  ///< that the file has, wherever the process works; empty: it has none, or none yet
   std::atomic<std::uint64_t> looked_ = 0;  ///< at the name: the tick
 
-  std::uint64_t file_bytes_ = 0;   ///< at open
-  bool sparse_ = false;            ///< at open: not all of it had room on the medium
-  std::vector<FileRange> filled_;  ///< what was given room then
-  std::vector<FileRange> holes_;   ///< or what was not, since nobody writes here
+  std::uint64_t file_bytes_ = 0;           ///< at open
+  bool sparse_ = false;                    ///< at open: not all of it had room on the medium
+  std::vector<system::FileRange> filled_;  ///< what was given room then
+  std::vector<system::FileRange> holes_;   ///< or what was not, since nobody writes here
   std::atomic<bool> kept_ = false;
 
   std::mutex edit_mutex_;     ///< held by an Edit, all along
@@ -165,7 +165,7 @@ class NewPool {
 
  private:
   std::optional<PoolName> name_;  ///< none: it is filled in place
-  TemporaryName temporary_;
+  system::TemporaryName temporary_;
   bool published_ = false;
   std::shared_ptr<PoolFile> pool_;
 };

@@ -49,18 +49,18 @@ struct Header {
   std::unique_ptr<std::byte[]> areas = std::make_unique_for_overwrite<std::byte[]>(2 * kAreaBytes);
 };
 
-bool read_copies(const File& file, Superblock (&copies)[2]) {
+bool read_copies(const system::File& file, Superblock (&copies)[2]) {
   return file.read(copies, sizeof copies, 0) == sizeof copies;
 }
 
 /// Reads `bytes` at `offset`; what the file does not have is zero.
-void read_padded(const File& file, void* to, std::size_t bytes, std::uint64_t offset) {
+void read_padded(const system::File& file, void* to, std::size_t bytes, std::uint64_t offset) {
   const std::size_t got = file.read(to, bytes, offset);
   std::memset(static_cast<std::byte*>(to) + got, 0, bytes - got);
 }
 
 /// All at once, and checked later: the less time it takes, the fewer commits come in between.
-void read_header(const File& file, Header& header) {
+void read_header(const system::File& file, Header& header) {
   header.whole = read_copies(file, header.copies);
   for (unsigned which = 0; which < 2; ++which) {
     std::byte* const to = header.areas.get() + which * kAreaBytes;
@@ -104,14 +104,14 @@ PoolImage image_of(const std::string& path, const Header& header) {
 
 }  // namespace
 
-bool looks_like_pool(const File& file) {
+bool looks_like_pool(const system::File& file) {
   std::uint64_t first = 0, second = 0;
   const std::size_t got = file.read(&first, sizeof first, 0);
   return got == 0 || (got == sizeof first && first == kMagic) ||
          (file.read(&second, sizeof second, kSuperblockBytes) == sizeof second && second == kMagic);
 }
 
-PoolImage read_pool(const File& file) {
+PoolImage read_pool(const system::File& file) {
   // Without a lock a writer may be at work. What cannot be read is damage only where nothing was written meanwhile.
   constexpr int kAttempts = 100, kAttemptsAtEqualCopies = 4;
   Header header;

@@ -5,7 +5,7 @@
 
 #include "pool/copies.hpp"
 #include "pool/directory.hpp"
-#include "pool/medium/file.hpp"
+#include "system/file.hpp"
 
 namespace holdfast::memory {
 
@@ -17,9 +17,9 @@ struct PoolImage {
 };
 
 /// Whether it begins as a pool does, damaged ones and retired formats included; or has nothing in it. Throws SystemError.
-bool looks_like_pool(const File& file);
+bool looks_like_pool(const system::File& file);
 
 /// Throws PoolCorrupt, PoolVersion.
-PoolImage read_pool(const File& file);
+PoolImage read_pool(const system::File& file);
 
 }  // namespace holdfast::memory

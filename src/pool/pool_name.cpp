@@ -4,14 +4,14 @@
 #include "core/failpoint.hpp"
 #include "holdfast/error.hpp"
 #include "pool/medium/owner.hpp"
-#include "pool/medium/system.hpp"
 #include "pool/pool_image.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::memory {
 
-PoolName::PoolName(const std::string& path, bool overwrite) : target_(resolve(path)) {
-  FileFacts there;
-  if (look_at(path, &there) == AtPath::nothing) return;
+PoolName::PoolName(const std::string& path, bool overwrite) : target_(system::resolve(path)) {
+  system::FileFacts there;
+  if (system::look_at(path, &there) == system::AtPath::nothing) return;
   if (!overwrite) throw PoolExists(path + " exists already; open it, name another file, or overwrite it");
   if (there.links == 0)
     throw MediumError(path + " has no name in a folder, so nothing can take its place; name another file");
@@ -21,23 +21,25 @@ PoolName::PoolName(const std::string& path, bool overwrite) : target_(resolve(pa
   }
 }
 
-void PoolName::give_to(const File& file, Medium medium, TemporaryName& temporary) const {
+void PoolName::give_to(const system::File& file, Medium medium, system::TemporaryName& temporary) const {
   const bool has_device = medium != Medium::shm;
-  FileFacts replaced;
+  system::FileFacts replaced;
   if (replaced_.is_open()) replaced = replaced_.facts();
   try {
-    give_name(temporary.path, target_, replaced_.is_open() ? &replaced : nullptr);
+    system::give_name(temporary.path, target_, replaced_.is_open() ? &replaced : nullptr);
   } catch (const Error&) {
     if (has_device) settle_names(file);
     throw;
   }
   HOLDFAST_FAILPOINT(name_given);
   if (system::unlink(temporary.path.c_str()) == 0) temporary.path.clear();  // of what it replaced, or a second name
-  if (has_device) sync_folder(target_, file);
+  if (has_device) system::sync_folder(target_, file);
 }
 
 /// Names that were exchanged, and exchanged again, are as they were on the device too.
-void PoolName::settle_names(const File& file) const noexcept try { sync_folder(target_, file); } catch (const Error&) {
+void PoolName::settle_names(const system::File& file) const noexcept try {
+  system::sync_folder(target_, file);
+} catch (const Error&) {
   // There is another error to tell.
 }
 

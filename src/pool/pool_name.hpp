@@ -4,7 +4,7 @@
 #include <string>
 
 #include "holdfast/pool.hpp"
-#include "pool/medium/named_file.hpp"
+#include "system/named_file.hpp"
 
 namespace holdfast::memory {
 
@@ -18,13 +18,13 @@ class PoolName {
   const std::string& target() const { return target_; }
   /// Gives it to a file that is whole, and puts it on the device, if `medium` has one. Whatever somebody else put there meanwhile
   /// stays. Throws PoolExists, SystemError.
-  void give_to(const File& file, Medium medium, TemporaryName& temporary) const;
+  void give_to(const system::File& file, Medium medium, system::TemporaryName& temporary) const;
 
  private:
-  void settle_names(const File& file) const noexcept;
+  void settle_names(const system::File& file) const noexcept;
 
   const std::string target_;
-  File replaced_;
+  system::File replaced_;
 };
 
 }  // namespace holdfast::memory

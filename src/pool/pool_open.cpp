@@ -9,7 +9,7 @@ namespace holdfast::memory {
 
 namespace {
 
-File open_for(const std::string& path, Access access) {
+system::File open_for(const std::string& path, Access access) {
   const bool writes = access == Access::read_write;
   return open_locked(path, writes, writes ? LockKind::exclusive : LockKind::shared);
 }
@@ -19,30 +19,30 @@ constexpr std::uint64_t kBelieved = 2;  // times the blocks that there are
 constexpr std::uint64_t kReadAnyway = std::uint64_t{64} << 20;
 
 /// What a pool's file must have room for.
-std::vector<FileRange> ranges_of(const Directory& directory) {
-  std::vector<FileRange> ranges{{0, kFirstExtent}};
+std::vector<system::FileRange> ranges_of(const Directory& directory) {
+  std::vector<system::FileRange> ranges{{0, kFirstExtent}};
   for (const Extent& extent : directory.extents) ranges.push_back({extent.offset, extent.bytes});
   return ranges;
 }
 
-std::vector<FileRange> holes_in(const File& file, const std::vector<FileRange>& ranges) {
-  Holes holes(file);
-  std::vector<FileRange> all;
-  for (const FileRange& range : ranges) {
-    const std::vector<FileRange> some = holes.in({range.offset, round_up(range.bytes, kPage)});
+std::vector<system::FileRange> holes_in(const system::File& file, const std::vector<system::FileRange>& ranges) {
+  system::Holes holes(file);
+  std::vector<system::FileRange> all;
+  for (const system::FileRange& range : ranges) {
+    const std::vector<system::FileRange> some = holes.in({range.offset, round_up(range.bytes, kPage)});
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
 }
 
 /// The bytes of the file that belong to nothing, and hold something.
-std::uint64_t data_between(const File& file, const Directory& directory) {
+std::uint64_t data_between(const system::File& file, const Directory& directory) {
   std::uint64_t bytes = 0, from = kFirstExtent;
-  Holes holes(file);
+  system::Holes holes(file);
   const auto add = [&](std::uint64_t to) {
     if (from >= to) return;
     bytes += to - from;
-    for (const FileRange& hole : holes.in({from, to - from})) bytes -= hole.bytes;
+    for (const system::FileRange& hole : holes.in({from, to - from})) bytes -= hole.bytes;
   };
   for (const Extent& extent : directory.extents) {
     add(extent.offset);
@@ -73,7 +73,7 @@ void PoolFile::require_alignment() const {
 /// reads their zeroes busy for ever.
 void PoolFile::believe_sizes() {
   std::uint64_t claimed = 0;
-  for (const FileRange& range : ranges_of(*directory_)) claimed += range.bytes;
+  for (const system::FileRange& range : ranges_of(*directory_)) claimed += range.bytes;
   const std::uint64_t there = file_.facts().allocated;
   sparse_ = granule() == kPage && there < claimed + data_between(file_, *directory_);
   const std::uint64_t believed = kBelieved * there + (writes_file() ? 0 : kReadAnyway);
@@ -85,10 +85,10 @@ void PoolFile::believe_sizes() {
 void PoolFile::fill_holes() {
   if (!sparse_) return;
   const std::uint64_t there = file_.facts().allocated;
-  const std::vector<FileRange> ranges = ranges_of(*directory_);
+  const std::vector<system::FileRange> ranges = ranges_of(*directory_);
   filled_ = holes_in(file_, ranges);
   try {
-    for (const FileRange& range : ranges) {
+    for (const system::FileRange& range : ranges) {
       file_.allocate(range.offset, range.bytes);
       // Blocks may lie where no extent is, too.
       const std::uint64_t now = file_.facts().allocated;
@@ -104,7 +104,7 @@ void PoolFile::fill_holes() {
 /// A copy that shares blocks with its original would need room for a store to them, too.
 void PoolFile::unshare() const {
   if (medium_.medium == Medium::shm) return;
-  for (const FileRange& range : ranges_of(*directory_)) file_.unshare(range);
+  for (const system::FileRange& range : ranges_of(*directory_)) file_.unshare(range);
 }
 
 void PoolFile::mend_copies(const Choice& choice) {
@@ -127,7 +127,7 @@ void PoolFile::make_up_for_failed_sync() const {
 }
 
 std::shared_ptr<PoolFile> PoolFile::open(const std::string& path, Access access) {
-  File file = open_for(path, access);
+  system::File file = open_for(path, access);
   PoolImage image = read_pool(file);
   const std::shared_ptr<PoolFile> pool(new PoolFile(std::move(file), access));
   pool->block_ = image.block;
@@ -142,8 +142,8 @@ std::shared_ptr<PoolFile> PoolFile::open(const std::string& path, Access access)
   if (pool->writes_file()) pool->mend_copies(image.choice);
   pool->take_ownership();
   if (!pool->writes_file()) return pool;
-  remove_leftovers(resolve(path));
-  if (!pool->medium().unlinked) pool->name_ = resolve(path);
+  system::remove_leftovers(system::resolve(path));
+  if (!pool->medium().unlinked) pool->name_ = system::resolve(path);
   return pool;
 }
 

@@ -9,8 +9,9 @@
 #include "core/both.hpp"
 #include "core/failpoint.hpp"
 #include "core/random.hpp"
-#include "pool/medium/bulk_writer.hpp"
 #include "pool/space.hpp"
+#include "system/bulk_writer.hpp"
+#include "threads/parallel.hpp"
 
 namespace holdfast::memory {
 
@@ -24,7 +25,7 @@ constexpr unsigned kMostThreads = 64;
 class Mappings {
  public:
   ~Mappings() {
-    for (const Range& range : ranges_) unmap(range.address, range.mapped);
+    for (const Range& range : ranges_) system::unmap(range.address, range.mapped);
   }
   const std::byte* map(const PoolFile& pool, const Extent& extent) {
     ranges_.reserve(ranges_.size() + 1);
@@ -65,8 +66,8 @@ std::vector<Copied> copied_extents(const Directory& directory, std::uint32_t obj
 }  // namespace
 
 Snapshot::Snapshot(const std::string& path, bool overwrite) : name_(path, overwrite) {
-  remove_leftovers(name_.target());
-  file_ = make_temporary(name_.target(), temporary_);
+  system::remove_leftovers(name_.target());
+  file_ = system::make_temporary(name_.target(), temporary_);
   file_.set_path(path);
   medium_ = find_medium(file_);
 }
@@ -109,7 +110,7 @@ bool Snapshot::copy(PoolFile& pool, const std::vector<const Object*>& open, unsi
   }
   for (const Part& part : parts_) bytes_ += part.bytes;
   file_.allocate(0, space.end());
-  BulkWriter writer(file_, medium_.granule);
+  system::BulkWriter writer(file_, medium_.granule);
   if (!write_parts(writer, threads, progress)) return false;
   written_ = writer.written();
   HOLDFAST_FAILPOINT(snapshot_headless);
@@ -117,7 +118,7 @@ bool Snapshot::copy(PoolFile& pool, const std::vector<const Object*>& open, unsi
   return true;
 }
 
-bool Snapshot::write_parts(BulkWriter& writer, unsigned threads, const Progress& progress) const {
+bool Snapshot::write_parts(system::BulkWriter& writer, unsigned threads, const Progress& progress) const {
   const auto write = [&](std::uint64_t begin, std::uint64_t end) {
     std::uint64_t start = 0;  // of the part, in the row of all
     for (const Part& part : parts_) {
@@ -128,11 +129,11 @@ bool Snapshot::write_parts(BulkWriter& writer, unsigned threads, const Progress&
   };
   const unsigned team = threads == 0 ? kThreads : std::min(threads, kMostThreads);
   const auto go_on = [&](std::uint64_t done) { return !progress || progress(done, bytes_); };
-  return in_parallel(bytes_, kStep, team, write, go_on);
+  return threads::in_parallel(bytes_, kStep, team, write, go_on);
 }
 
 /// The superblocks and the directory, after all that they speak of. The owner's note stays behind: nobody has the copy open.
-void Snapshot::write_header(BulkWriter& writer, const PoolFile& pool) {
+void Snapshot::write_header(system::BulkWriter& writer, const PoolFile& pool) {
   Superblock block = pool.superblock();
   block.area = 0;
   block.generation = directory_.generation;

@@ -8,13 +8,15 @@
 #include <vector>
 
 #include "pool/medium/medium.hpp"
-#include "pool/medium/named_file.hpp"
 #include "pool/object.hpp"
 #include "pool/pool_name.hpp"
+#include "system/named_file.hpp"
+
+namespace holdfast::system {
+class BulkWriter;
+}
 
 namespace holdfast::memory {
-
-class BulkWriter;
 
 /// Memory that can be written past the page cache.
 struct alignas(kPage) AlignedPage {
@@ -48,13 +50,13 @@ class Snapshot {
     const std::byte* from;
     std::uint64_t bytes, offset;
   };
-  bool write_parts(BulkWriter& writer, unsigned threads, const Progress& progress) const;
+  bool write_parts(system::BulkWriter& writer, unsigned threads, const Progress& progress) const;
   void plan_pages(const Extent& to, const std::byte* from, const Object* open);
-  void write_header(BulkWriter& writer, const PoolFile& pool);
+  void write_header(system::BulkWriter& writer, const PoolFile& pool);
 
   const PoolName name_;
-  TemporaryName temporary_;
-  File file_;
+  system::TemporaryName temporary_;
+  system::File file_;
   MediumFacts medium_;
   Directory directory_;  ///< of the copy
   std::vector<Part> parts_;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "pool/directory.hpp"
-#include "pool/medium/file.hpp"
+#include "system/file.hpp"
 
 namespace holdfast::memory {
 
@@ -23,14 +23,14 @@ class Space {
   Space(const Directory& directory, std::uint64_t granule);
 
   /// The smallest gap that has room for all of it; aligned as wanted if there is one.
-  std::optional<FileRange> take_gap(const Wanted& wanted);
+  std::optional<system::FileRange> take_gap(const Wanted& wanted);
   /// As much of it as the largest gap has, at least `least` bytes.
-  std::optional<FileRange> take_part(const Wanted& wanted, std::uint64_t least);
+  std::optional<system::FileRange> take_part(const Wanted& wanted, std::uint64_t least);
   /// 0 to `bytes` bytes of the gap that begins at `end`, where an extent ends.
-  FileRange take_next(std::uint64_t end, std::uint64_t bytes);
+  system::FileRange take_next(std::uint64_t end, std::uint64_t bytes);
   /// Room behind the last extent.
-  FileRange behind(const Wanted& wanted) const { return {first_fit(end_, wanted), wanted.bytes}; }
-  FileRange take_behind(const Wanted& wanted);
+  system::FileRange behind(const Wanted& wanted) const { return {first_fit(end_, wanted), wanted.bytes}; }
+  system::FileRange take_behind(const Wanted& wanted);
 
   std::uint64_t end() const { return end_; }  ///< of what is taken
   std::uint64_t free_bytes() const;           ///< in gaps
@@ -38,8 +38,8 @@ class Space {
  private:
   std::uint64_t first_fit(std::uint64_t from, const Wanted& wanted) const;
   std::optional<std::size_t> best_gap(const Wanted& wanted, bool aligned) const;
-  void cut(std::size_t gap, const FileRange& taken);
-  std::vector<FileRange> gaps_;
+  void cut(std::size_t gap, const system::FileRange& taken);
+  std::vector<system::FileRange> gaps_;
   std::uint64_t end_, granule_;
 };
 

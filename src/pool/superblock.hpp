@@ -6,12 +6,13 @@
 #include <string>
 
 #include "pool/copies.hpp"
+#include "system/pages.hpp"
 
 namespace holdfast::memory {
 
 inline constexpr std::uint64_t kMagic = 0x5453'4146'444c'4f48;  // "HOLDFAST", little endian
 inline constexpr std::uint32_t kVersion = 5;  // the only one: 1 to 4 were never released, and are refused by name
-inline constexpr std::uint64_t kPage = 4096;  // offsets and sizes of extents are multiples of it
+using system::kPage;                          // offsets and sizes of extents are multiples of it
 inline constexpr std::uint64_t kSuperblockBytes = kPage;             // each of the two copies
 inline constexpr std::uint64_t kOwnerOffset = 2 * kSuperblockBytes;  // a page for the owner's note
 inline constexpr std::uint64_t kFirstArea = 3 * kPage;               // the two directory areas follow (directory.hpp)

@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "pool/medium/persist.hpp"
-#include "pool/medium/system.hpp"
 #include "proof/disk.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::proof {
 
-using memory::system::Call;
-using memory::system::Event;
+using system::Call;
+using system::Event;
 
 /// What the library is told of the machine.
 struct Pretence {
@@ -30,7 +30,7 @@ struct Pretence {
 };
 
 /// Tells it, and nothing else.
-class Pretender : public memory::system::Observer {
+class Pretender : public system::Observer {
  public:
   explicit Pretender(Pretence pretence) : pretence_(pretence) {}
   void after(Event& event) noexcept override;
@@ -42,13 +42,13 @@ class Pretender : public memory::system::Observer {
 /// Watches as long as it lives.
 class Watch {
  public:
-  explicit Watch(memory::system::Observer& observer) : before_(memory::system::observe(&observer)) {}
-  ~Watch() { memory::system::observe(before_); }
+  explicit Watch(system::Observer& observer) : before_(system::observe(&observer)) {}
+  ~Watch() { system::observe(before_); }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
  private:
-  memory::system::Observer* const before_;
+  system::Observer* const before_;
 };
 
 class Recorder;

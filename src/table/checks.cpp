@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "core/batch_operations.hpp"
-#include "gphash/protocol/pair.hpp"
-#include "gphash/table_shape.hpp"
+#include "structures/gphash/protocol/pair.hpp"
+#include "structures/gphash/table_shape.hpp"
 
 namespace holdfast::table {
 
@@ -99,7 +99,7 @@ gphash::TableShape shape_for(const Shape& wanted) {
   const bool in_cells = gphash::cell_bytes_of(wanted.value_bytes, wanted.score) != 0;
   shape.cells = in_cells ? wanted.capacity + wanted.capacity / 32 + 64 : 0;
   if (wanted.value_bytes == kVariableBytes) {  // a directory, and as if pairs had 64 bytes; the heap grows by itself
-    shape.cells = 1 + std::max<std::uint64_t>(1, wanted.capacity / (index::kSlabBytes / 64));
+    shape.cells = 1 + std::max<std::uint64_t>(1, wanted.capacity / (heap::kSlabBytes / 64));
   }
   shape.seed = wanted.seed;
   shape.max_bytes = wanted.max_bytes;

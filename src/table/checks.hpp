@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/operations.hpp"
-#include "gphash/table_object.hpp"
 #include "holdfast/table.hpp"
+#include "structures/gphash/table_object.hpp"
 
 namespace holdfast::table {
 

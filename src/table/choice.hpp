@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "gphash/machine.hpp"
-#include "gphash/table_object.hpp"
+#include "structures/gphash/machine.hpp"
+#include "structures/gphash/table_object.hpp"
 
 namespace holdfast::table {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "gphash/machine.hpp"
 #include "holdfast/selection.hpp"
+#include "structures/gphash/machine.hpp"
 
 namespace holdfast::table {
 

@@ -5,7 +5,7 @@
 
 namespace holdfast {
 
-/// While it lives, this thread has passed `changes` of a table of `pool` (core/gate.hpp), and runs functions of the caller's. A
+/// While it lives, this thread has passed `changes` of a table of `pool` (threads/gate.hpp), and runs functions of the caller's. A
 /// handler of a signal that an interpreter runs inside of them is such a function too.
 class Deciding {
  public:

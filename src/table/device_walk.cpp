@@ -1,4 +1,4 @@
-// device_walk.cpp: walks through a table as their users see them: begun, checked, ended. src/gphash has what they do.
+// device_walk.cpp: walks through a table as their users see them: begun, checked, ended. src/structures/gphash has what they do.
 #include "holdfast/device_walk.hpp"
 
 #include <mutex>
@@ -43,8 +43,8 @@ void must_agree(const WalkPlan& plan, const std::string& path, std::uint32_t key
 
 struct DeviceWalk::State {
   // Given back in the opposite order.
-  std::shared_lock<Gate> open;      ///< of a walk that looks
-  std::unique_lock<Gate> changing;  ///< of one that erases: as erase_if on the host
+  std::shared_lock<threads::Gate> open;      ///< of a walk that looks
+  std::unique_lock<threads::Gate> changing;  ///< of one that erases: as erase_if on the host
   std::uint32_t key_bytes = 0;
   std::unique_ptr<machine::Walk> walk;
 };

@@ -1,7 +1,7 @@
 // impl.cpp: how a table opens and closes.
 #include "table/impl.hpp"
 
-#include "gphash/table_kind.hpp"
+#include "structures/gphash/table_kind.hpp"
 #include "table/deciding.hpp"
 #include "table/pool_impl.hpp"
 #include "table/recovery/largest_score.hpp"
@@ -82,7 +82,7 @@ CheckReport Table::Impl::check() {
 
 std::unique_ptr<memory::Quiesced> Table::Impl::quiesce(const SnapshotOptions& how) {
   struct Still : memory::Quiesced {
-    std::unique_lock<Gate> lock;
+    std::unique_lock<threads::Gate> lock;
   };
   if (!how.wait_for_sessions && sessions->is_open()) {
     throw InvalidArgument("a session is open on " + path + ": commit it, or let the snapshot wait for it");
@@ -120,14 +120,14 @@ Use Table::Impl::enter() const {
   return use;
 }
 
-std::shared_lock<Gate> Table::Impl::use() const {
+std::shared_lock<threads::Gate> Table::Impl::use() const {
   if (forked()) throw TableClosed(inherited());
   std::shared_lock lock(open_);
   must_be_open();
   return lock;
 }
 
-std::shared_lock<Gate> Table::Impl::use_between_sessions() const {
+std::shared_lock<threads::Gate> Table::Impl::use_between_sessions() const {
   if (forked()) throw TableClosed(inherited());
   sessions->wait();
   return use();
@@ -135,16 +135,16 @@ std::shared_lock<Gate> Table::Impl::use_between_sessions() const {
 
 Table::Impl::Change Table::Impl::change() const { return enter<Change>(); }
 
-std::unique_lock<Gate> Table::Impl::keep_still() const {
-  std::unique_lock<Gate> lock = keep_still_if_open();
+std::unique_lock<threads::Gate> Table::Impl::keep_still() const {
+  std::unique_lock<threads::Gate> lock = keep_still_if_open();
   if (!lock) must_be_open();
   return lock;
 }
 
-std::unique_lock<Gate> Table::Impl::keep_still_if_open() const {
+std::unique_lock<threads::Gate> Table::Impl::keep_still_if_open() const {
   if (forked()) throw TableClosed(inherited());
   Deciding::refuse(pool_name, path);
-  auto lock = pass_changing<std::unique_lock<Gate>>();
+  auto lock = pass_changing<std::unique_lock<threads::Gate>>();
   if (!machine_) lock.unlock();
   return lock;
 }

@@ -8,13 +8,13 @@
 #include <shared_mutex>
 #include <string>
 
-#include "core/gate.hpp"
-#include "gphash/machine.hpp"
-#include "gphash/table_object.hpp"
 #include "holdfast/table.hpp"
 #include "pool/kinds/open_object.hpp"
+#include "structures/gphash/machine.hpp"
+#include "structures/gphash/table_object.hpp"
 #include "table/choice.hpp"
 #include "table/session_gate.hpp"
+#include "threads/gate.hpp"
 
 namespace holdfast {
 
@@ -37,29 +37,29 @@ class Table::Impl : public memory::OpenObject {
 
   /// The right to use the table, as long as it lives. While one changes it, none keeps it still.
   struct Change {
-    std::shared_lock<Gate> changing;
-    std::shared_lock<Gate> open;
+    std::shared_lock<threads::Gate> changing;
+    std::shared_lock<threads::Gate> open;
   };
   struct Alone {
-    std::unique_lock<Gate> changing;
-    std::unique_lock<Gate> open;
+    std::unique_lock<threads::Gate> changing;
+    std::unique_lock<threads::Gate> open;
   };
   /// Keeps the table open. Throws TableClosed, as all of these.
-  std::shared_lock<Gate> use() const;
+  std::shared_lock<threads::Gate> use() const;
   /// The same for what a session stands in the way of: waits until none is open, as all that follow do. They throw InvalidArgument
   /// where this thread would wait for its own.
-  std::shared_lock<Gate> use_between_sessions() const;
+  std::shared_lock<threads::Gate> use_between_sessions() const;
   /// The same for what changes the table; waits until nobody keeps it still.
   Change change() const;
   /// The same for who needs its bytes to stand still: waits until no change runs. Searches go on, those of this thread too:
   /// it need not hold `open_`, since who would close the table takes `changing_` first.
-  std::unique_lock<Gate> keep_still() const;
+  std::unique_lock<threads::Gate> keep_still() const;
   /// The same; holds nothing if the table is closed.
-  std::unique_lock<Gate> keep_still_if_open() const;
+  std::unique_lock<threads::Gate> keep_still_if_open() const;
   /// The same for who changes the table and lets nobody else do it.
   struct ChangeAlone {
-    std::unique_lock<Gate> changing;
-    std::shared_lock<Gate> open;
+    std::unique_lock<threads::Gate> changing;
+    std::shared_lock<threads::Gate> open;
   };
   ChangeAlone change_alone() const;
   /// The same, alone: waits until nobody else uses it.
@@ -99,8 +99,8 @@ class Table::Impl : public memory::OpenObject {
   std::string inherited() const;
 
   // Who waits for `changing_` does not stand in the way of searches, which take `open_` alone.
-  mutable Gate changing_{Gate::Rank::changes, pool_name, this};
-  mutable Gate open_{Gate::Rank::use, pool_name, this};
+  mutable threads::Gate changing_{threads::Gate::Rank::changes, pool_name, this};
+  mutable threads::Gate open_{threads::Gate::Rank::use, pool_name, this};
   std::shared_ptr<Pool::Impl> pool_;
   std::unique_ptr<gphash::TableObject> object_;
   table::Choice choice_;

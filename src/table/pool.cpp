@@ -3,9 +3,9 @@
 
 #include <utility>
 
-#include "gphash/table_kind.hpp"
 #include "pool/edit.hpp"
 #include "pool/kinds/describe.hpp"
+#include "structures/gphash/table_kind.hpp"
 #include "table/checks.hpp"
 #include "table/deciding.hpp"
 #include "table/impl.hpp"
@@ -61,7 +61,7 @@ machine::MachineOptions machine_options(const Runtime& runtime, const Gpu& gpu, 
 Pool::Impl::Impl(std::shared_ptr<memory::PoolFile> file, const PoolOptions& how)
     : path(file->path()), options(how), file_(std::move(file)) {}
 
-std::unique_lock<Gate> Pool::Impl::pass() const {
+std::unique_lock<threads::Gate> Pool::Impl::pass() const {
   require_own();
   Deciding::refuse(this, path);
   return std::unique_lock(gate_);

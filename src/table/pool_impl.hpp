@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "core/gate.hpp"
 #include "holdfast/table.hpp"
 #include "pool/kinds/kind.hpp"
 #include "pool/kinds/open_object.hpp"
-#include "pool/medium/fork.hpp"
 #include "pool/pool_file.hpp"
+#include "system/fork.hpp"
+#include "threads/gate.hpp"
 
 namespace holdfast {
 
@@ -63,10 +63,10 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   void require_closed(std::uint32_t number, const std::string& name, const char* what) const;
 
   /// The pool's gate. Throws TableClosed in a forked child, InvalidArgument where this thread would wait for itself.
-  std::unique_lock<Gate> pass() const;
+  std::unique_lock<threads::Gate> pass() const;
 
-  mutable Gate gate_{Gate::Rank::pool, this, nullptr};
-  const memory::OwningProcess process_;
+  mutable threads::Gate gate_{threads::Gate::Rank::pool, this, nullptr};
+  const system::OwningProcess process_;
   mutable std::mutex file_mutex_;           ///< guards what follows, for a moment: who looks at a pool passes no gate
   std::shared_ptr<memory::PoolFile> file_;  ///< null: closed
   struct Opened {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "gphash/exports.hpp"
+#include "structures/gphash/exports.hpp"
 #include "table/chooser.hpp"
 #include "table/deciding.hpp"
 #include "table/impl.hpp"

@@ -3,9 +3,9 @@
 
 #include <utility>
 
-#include "gphash/layout.hpp"
 #include "holdfast/table.hpp"
 #include "pool/kinds/describe.hpp"
+#include "structures/gphash/layout.hpp"
 #include "table/impl.hpp"
 #include "table/session_gate.hpp"
 

@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
-#include "gphash/machine.hpp"
-#include "pool/medium/fork.hpp"
+#include "structures/gphash/machine.hpp"
+#include "system/fork.hpp"
 
 namespace holdfast {
 
@@ -43,7 +43,7 @@ class SessionGate {
   void refuse_own_of_locked() const;
 
   const std::string path_;
-  const memory::OwningProcess process_;
+  const system::OwningProcess process_;
   mutable std::mutex mutex_;
   mutable std::condition_variable ended_;
   std::atomic<std::uint64_t> open_{0};  ///< its number

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 #include "table/impl.hpp"
 #include "table/pool_impl.hpp"
 

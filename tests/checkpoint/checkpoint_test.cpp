@@ -44,7 +44,7 @@ struct CheckpointTest : ::testing::Test {
   std::string path = folder / "a.hold";
 
   std::uint64_t offset_of(unsigned copy) {
-    return memory::read_pool(memory::File::open(path, false)).directory.extents_of(1, 1).at(copy).offset;
+    return memory::read_pool(system::File::open(path, false)).directory.extents_of(1, 1).at(copy).offset;
   }
   void flip(std::uint64_t offset) {
     auto bytes = memory::read_all(path);
@@ -108,7 +108,7 @@ TEST_F(CheckpointTest, ADamagedWordIsReportedAndTheNewestCopyFound) {
     save(checkpoint, 1).wait();
     save(checkpoint, 2).wait();
   }
-  const auto pages = memory::read_pool(memory::File::open(path, false)).directory.extents_of(1, 0).at(0);
+  const auto pages = memory::read_pool(system::File::open(path, false)).directory.extents_of(1, 0).at(0);
   flip(pages.offset + 2 * 4096);
   Pool pool = Pool::open(path);
   Checkpoint checkpoint = Checkpoint::open(pool, "model");

@@ -57,7 +57,7 @@ class Unfinished : public ::testing::Test {
   std::string path = folder / "a.hold";
 
  private:
-  memory::Directory directory() const { return memory::read_pool(memory::File::open(path, false)).directory; }
+  memory::Directory directory() const { return memory::read_pool(system::File::open(path, false)).directory; }
 };
 
 /// Saves 4, 5 and 6 were in flight behind save 3: that of copy 3 was filled and not switched to, copies 0 and 1 were withdrawn.

@@ -202,7 +202,7 @@ bool write_holed_file(const std::string& path, const HoledFile& file) {
     const auto at = static_cast<off_t>(i * kPage);
     if (!file.holes[i]) done = pwrite(fd, file.bytes.data() + at, kPage, at) == static_cast<ssize_t>(kPage);
   }
-  for (const memory::FileRange& range : file.room) {
+  for (const system::FileRange& range : file.room) {
     const auto at = static_cast<off_t>(range.offset), bytes = static_cast<off_t>(range.bytes);
     done = done && fallocate(fd, FALLOC_FL_KEEP_SIZE, at, bytes) == 0;
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "pool/medium/file.hpp"
+#include "system/file.hpp"
 
 namespace holdfast::test::corrupt {
 
@@ -14,7 +14,7 @@ struct HoledFile {
   std::string name;                     ///< what was done to which pool
   std::string bytes;                    ///< what it begins with, in whole pages
   std::vector<bool> holes;              ///< the pages of `bytes` that are left out
-  std::vector<memory::FileRange> room;  ///< taken on the medium, and never written
+  std::vector<system::FileRange> room;  ///< taken on the medium, and never written
   std::uint64_t length = 0;
 };
 

@@ -15,7 +15,6 @@
 #include "fixture.hpp"
 #include "holdfast/table.hpp"
 #include "holes.hpp"
-#include "pool/medium/file.hpp"
 #include "pool/superblock.hpp"
 #include "proof/runs/results.hpp"
 
@@ -198,14 +197,14 @@ TEST(Holes, Ext4KeepsTheBlocksThatListedExtents) {
   std::filesystem::remove(path);
   const HoledFile holed = make_holed_file(1102);
   ASSERT_TRUE(write_holed_file(path, holed));
-  const memory::File file = memory::File::open(path, true);
+  const system::File file = system::File::open(path, true);
   file.sync_data();  // else its blocks are counted, and have no place yet that somebody must list
   const Blocks before = blocks_of(path);
-  const std::vector<memory::FileRange> holes = memory::Holes(file).in({0, holed.length});
+  const std::vector<system::FileRange> holes = system::Holes(file).in({0, holed.length});
   ASSERT_GT(holes.size(), 1000u);
-  for (const memory::FileRange& hole : holes) file.allocate(hole.offset, hole.bytes);
+  for (const system::FileRange& hole : holes) file.allocate(hole.offset, hole.bytes);
   EXPECT_GT(blocks_of(path).data, before.data + before.data / 2);
-  for (const memory::FileRange& hole : holes) file.punch(hole.offset, hole.bytes);
+  for (const system::FileRange& hole : holes) file.punch(hole.offset, hole.bytes);
   const Blocks after = blocks_of(path);
   std::filesystem::remove(path);
   EXPECT_EQ(after.data, before.data) << "nothing of the pool stays";

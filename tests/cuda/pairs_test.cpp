@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "fixture.hpp"
-#include "gphash/protocol/slab.hpp"
+#include "heap/slab.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -54,7 +54,7 @@ TEST(GpuPairsSpace, SmallUpdatesOfAFullHeap) {
     EXPECT_EQ(table.run(other.batch(Op::assign, statuses)).of(Status::updated), inside);
     const CheckReport report = table.check();
     EXPECT_TRUE(report.errors.empty()) << report.errors.front();
-    EXPECT_EQ(table.stats().pairs.live_bytes, inside * index::class_bytes(index::class_of(16 + 8 + 4000)));
+    EXPECT_EQ(table.stats().pairs.live_bytes, inside * heap::class_bytes(heap::class_of(16 + 8 + 4000)));
     EXPECT_EQ(table.run(other.batch(Op::erase, statuses)).of(Status::erased), inside);
     EXPECT_EQ(table.run(Numbered(6000, 100, 'c').batch(Op::insert, statuses)).of(Status::inserted), 6000u)
         << "slabs change their class";

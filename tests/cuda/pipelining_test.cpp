@@ -1,5 +1,5 @@
 // pipelining_test.cpp: large batches of which the first rows go ahead: searches whose values are gathered in two parts
-// (gphash/cuda/search/pipelining.cu), and changes that are planned in two (change/plan_ahead.cpp).
+// (structures/gphash/cuda/search/pipelining.cu), and changes that are planned in two (change/plan_ahead.cpp).
 #include <algorithm>
 
 #include "device_arrays.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "gphash/protocol/find.hpp"
+#include "structures/gphash/protocol/find.hpp"
 
 namespace holdfast::index {
 

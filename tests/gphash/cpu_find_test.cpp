@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cleared_tags.hpp"
-#include "gphash/cpu/groups.hpp"
+#include "structures/gphash/cpu/groups.hpp"
 
 namespace holdfast::machine::cpu {
 namespace {
@@ -35,9 +35,9 @@ class CpuSettling : public testing::Test {
     rows.found = &found_;
     rows.out = reinterpret_cast<std::byte*>(&value_);
     rows.value_bytes = 8;
-    Epochs epochs;
-    Cells all(epochs);
-    ThreadCells cells(all);
+    reclaim::Epochs epochs;
+    heap::Cells all(epochs);
+    heap::ThreadCells cells(all);
     const memory::Persist persist;
     const Searches::Memory memory(persist, cells, tally_);
     Searches::Flight flight(0, view_, index::Key(5));

@@ -1,12 +1,12 @@
 // effect_test.cpp: what runs of operations write, counted piece by piece and in one go.
-#include "gphash/protocol/effect.hpp"
+#include "structures/gphash/protocol/effect.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
 
-#include "gphash/protocol/run.hpp"
+#include "structures/gphash/protocol/run.hpp"
 
 namespace holdfast::index {
 namespace {

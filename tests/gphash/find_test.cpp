@@ -1,5 +1,5 @@
 // find_test.cpp: a search ends, whatever others do: one that clearings overtake for ever gives up, and says so.
-#include "gphash/protocol/find.hpp"
+#include "structures/gphash/protocol/find.hpp"
 
 #include <gtest/gtest.h>
 

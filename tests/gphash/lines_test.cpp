@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "gphash/protocol/address.hpp"
+#include "structures/gphash/protocol/address.hpp"
 
 namespace holdfast::index {
 namespace {

@@ -1,5 +1,5 @@
 // paths_test.cpp: which path a batch takes on a GPU, row by row of the tables in paths.hpp.
-#include "gphash/cuda/paths.hpp"
+#include "structures/gphash/cuda/paths.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // tags_test.cpp: tags, addressing and combining, against plain loops.
-#include "gphash/protocol/tags.hpp"
+#include "structures/gphash/protocol/tags.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <set>
 
-#include "gphash/protocol/address.hpp"
-#include "gphash/protocol/combine.hpp"
+#include "core/combine.hpp"
+#include "structures/gphash/protocol/address.hpp"
 
 namespace holdfast::index {
 namespace {

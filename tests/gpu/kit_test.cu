@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "gpu/epochs.cuh"
 #include "gpu/launch.cuh"
 #include "gpu/numbered.cuh"
 #include "gpu/order/stretch.cuh"
+#include "reclaim/cuda/epochs.cuh"
 
 namespace holdfast::gpu {
 namespace {
@@ -90,16 +90,16 @@ TEST_F(OnGpu, SmallCopiesBeginAndEndAtAnyByte) {
 }
 
 /// Reads for as long as `stays` is set. Not under a sanitizer, where no kernel runs beside another.
-__global__ void reader_kernel(Epochs* epochs, const std::uint64_t* stays, std::uint64_t* inside) {
-  const InEpoch membership(*epochs);
+__global__ void reader_kernel(reclaim::cuda::Epochs* epochs, const std::uint64_t* stays, std::uint64_t* inside) {
+  const reclaim::cuda::InEpoch membership(*epochs);
   if (threadIdx.x == 0) {
     SystemWord(*inside).store(1);
     while (SystemWord(*const_cast<std::uint64_t*>(stays)).load() != 0) continue;
   }
   __syncthreads();
 }
-__global__ void advance_kernel(Epochs* epochs) {
-  advance_epochs(*epochs, [](std::uint64_t) {});
+__global__ void advance_kernel(reclaim::cuda::Epochs* epochs) {
+  reclaim::cuda::advance_epochs(*epochs, [](std::uint64_t) {});
 }
 
 TEST_F(OnGpu, EpochsWaitForWhoReads) {
@@ -109,14 +109,14 @@ TEST_F(OnGpu, EpochsWaitForWhoReads) {
   Shared* shared = nullptr;
   check(cudaHostAlloc(&shared, sizeof *shared, cudaHostAllocMapped), "allocating");
   new (shared) Shared;
-  const auto epochs = on_gpu(std::vector<Epochs>{{3, {}}});
+  const auto epochs = on_gpu(std::vector<reclaim::cuda::Epochs>{{3, {}}});
   const Stream readers, others;
   const auto advance = [&] {
     advance_kernel<<<1, 1, 0, others>>>(epochs.data());
     others.wait("advancing");
   };
   const auto now = [&] {
-    Epochs host{};
+    reclaim::cuda::Epochs host{};
     check(cudaMemcpyAsync(&host, epochs.data(), sizeof host, cudaMemcpyDeviceToHost, others), "reading epochs");
     others.wait("reading epochs");
     return host;

@@ -11,12 +11,11 @@
 
 #include "holdfast/kmers.hpp"
 #include "kmers/naive.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast {
 namespace {
 
-namespace system = memory::system;
 using test::KmerMap;
 using test::Random;
 

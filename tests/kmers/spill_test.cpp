@@ -6,13 +6,11 @@
 #include <cerrno>
 
 #include "holdfast/error.hpp"
-#include "pool/medium/system.hpp"
 #include "proof/parts.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::kmers {
 namespace {
-
-namespace system = memory::system;
 
 std::vector<std::uint8_t> bytes_of(std::size_t size, std::uint8_t first) {
   std::vector<std::uint8_t> bytes(size);

@@ -11,7 +11,7 @@
 #include "../pool/pool_test.hpp"
 #include "holdfast/transaction.hpp"
 #include "pool/medium/persist.hpp"
-#include "proof/thin.hpp"
+#include "support/thin.hpp"
 
 namespace holdfast::test {
 namespace {

@@ -1,8 +1,8 @@
 // bucket_map_test.cpp: the loader of a bucket cache, a change of a slot, and searches for its key one after the other, in every order
 // with few preemptions, over memory as weak as a GPU's (proof/weak_memory.hpp); and the same for a batch that changes two slots of the bucket in
 // phases. gphash/protocol/cache_map.hpp and gphash/protocol/claim.hpp are the code that ships; the search asks as gphash/protocol/find.hpp does. Rules 11, 15, 25.
-#include "gphash/protocol/cache_map.hpp"
-#include "gphash/protocol/claim.hpp"
+#include "structures/gphash/protocol/cache_map.hpp"
+#include "structures/gphash/protocol/claim.hpp"
 
 #include "map_memory.hpp"
 #include "record.hpp"

@@ -1,6 +1,6 @@
 // cache_map_test.cpp: the loader of a value cache, a writer and a reader, in every order, over memory as weak as a GPU's
 // (proof/weak_memory.hpp). gphash/protocol/cache_map.hpp is the code that ships. Rules 15, 25.
-#include "gphash/protocol/cache_map.hpp"
+#include "structures/gphash/protocol/cache_map.hpp"
 
 #include "map_memory.hpp"
 #include "record.hpp"

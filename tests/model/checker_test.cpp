@@ -3,9 +3,9 @@
 
 #include <set>
 
-#include "gphash/model/oracle.hpp"
-#include "gphash/model/world.hpp"
 #include "scenarios.hpp"
+#include "structures/gphash/model/oracle.hpp"
+#include "structures/gphash/model/world.hpp"
 
 namespace holdfast::machine::model {
 

@@ -178,7 +178,7 @@ inline Outcome outcomes[kMostActors];
 
 /// One operation on a key; gives up after some tries, as if it had never begun.
 inline void operate(unsigned who, Op op, std::uint64_t key, std::uint64_t version) {
-  static const index::Combining kSum;
+  static const Combining kSum;
   const Slots slots{who};
   const Change change{op, value_of(key, version), kSum};
   std::uint64_t want = word_of(key);

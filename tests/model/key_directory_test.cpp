@@ -1,7 +1,7 @@
 // key_directory_test.cpp: two searches for a key, one after the other in each of two threads, a change of the key, and a load that copies its
 // cell, in every order with few preemptions, over memory as weak as a GPU's (proof/weak_memory.hpp). gphash/protocol/key_directory.hpp is the code that
 // ships; the change goes the way of gphash/protocol/run.hpp. Rules 11, 15, 25.
-#include "gphash/protocol/key_directory.hpp"
+#include "structures/gphash/protocol/key_directory.hpp"
 
 #include <algorithm>
 #include <iterator>

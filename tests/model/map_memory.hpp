@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "gphash/model/world.hpp"
-#include "gphash/protocol/mutant.hpp"
 #include "proof/weak_memory.hpp"
+#include "structures/gphash/model/world.hpp"
+#include "structures/gphash/protocol/mutant.hpp"
 
 namespace holdfast::machine::model {
 

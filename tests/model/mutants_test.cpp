@@ -154,7 +154,7 @@ TEST(MutantsInPhases, AreNoticed) {
   }
 }
 
-/// Those of pairs have a schedule of their own (gphash/model/pair_phases.cpp). Two steps are redundant there: the fence of the pairs
+/// Those of pairs have a schedule of their own (structures/gphash/model/pair_phases.cpp). Two steps are redundant there: the fence of the pairs
 /// comes between the directory and the slots, and a search that meets another item in an emptied slot sees its key, in the pair.
 TEST(MutantsInPhases, OfPairsAreNoticed) {
   std::uint64_t states = 0;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "gphash/model/explore.hpp"
+#include "structures/gphash/model/explore.hpp"
 
 namespace holdfast::machine::model {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "gphash/model/explore.hpp"
-#include "gphash/protocol/address.hpp"
+#include "structures/gphash/model/explore.hpp"
+#include "structures/gphash/protocol/address.hpp"
 
 namespace holdfast::machine::model {
 

@@ -146,7 +146,7 @@ TEST_F(PoolEdit, ANewObjectTakesNothingOverFromAGap) {
   TableObject::create(PoolFile::open(path, Access::read_write), "table", small_shape(), {.label = path});
   ASSERT_EQ(std::filesystem::file_size(path), bytes) << "it did not go into the gap";
   const std::vector<char> all = read_all(path);
-  const Extent pages = read_pool(File::open(path, false)).directory.extents_of(3, kPagesRole).at(0);
+  const Extent pages = read_pool(system::File::open(path, false)).directory.extents_of(3, kPagesRole).at(0);
   const auto begin = all.begin() + static_cast<std::ptrdiff_t>(pages.offset),
              end = begin + static_cast<std::ptrdiff_t>(pages.bytes);
   EXPECT_EQ(std::search_n(begin, end, 8, 'x'), end) << "one alone may be of a random seed, or of a checksum";

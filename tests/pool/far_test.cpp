@@ -15,7 +15,7 @@
 #include "pool/directory.hpp"
 #include "pool/pool_image.hpp"
 #include "pool_test.hpp"
-#include "proof/thin.hpp"
+#include "support/thin.hpp"
 
 namespace holdfast::memory {
 namespace {
@@ -176,7 +176,7 @@ TEST_F(FarPools, HaveCellsFarBackInTheHeap) {
 
 /// Numbers the next commit of a closed pool.
 void set_generation(const std::string& path, std::uint64_t generation) {
-  PoolImage image = read_pool(File::open(path, false));
+  PoolImage image = read_pool(system::File::open(path, false));
   image.directory.generation = generation;
   const std::vector<std::byte> area = encode(image.directory);
   std::vector<char> bytes = read_all(path);
@@ -197,12 +197,12 @@ TEST(FarCommits, AreInOrderBeyondThe2To32nd) {
       ASSERT_EQ(pool.objects().size(), i - 1);
       Region::create(pool, "r" + std::to_string(i), 64);
     }
-    EXPECT_EQ(read_pool(File::open(path, false)).block.generation, kBefore + i);
+    EXPECT_EQ(read_pool(system::File::open(path, false)).block.generation, kBefore + i);
     // As a crash between the copies leaves it: the newer one counts.
     std::vector<char> bytes = read_all(path);
     edit_superblock(
         path, [](Superblock& block) { block.area ^= 1, --block.generation; }, 2);
-    EXPECT_EQ(read_pool(File::open(path, false)).block.generation, kBefore + i);
+    EXPECT_EQ(read_pool(system::File::open(path, false)).block.generation, kBefore + i);
     write_all(path, bytes);
   }
 }

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "pool/medium/file.hpp"
-#include "pool/medium/mapping.hpp"
-#include "pool/medium/system.hpp"
 #include "pool/superblock.hpp"
 #include "support/random.hpp"
+#include "system/calls.hpp"
+#include "system/file.hpp"
+#include "system/mapping.hpp"
 
 namespace holdfast::memory {
 namespace {
@@ -35,7 +35,7 @@ class Seeks : public system::Observer {
 
 class HolesTest : public testing::Test {
  protected:
-  HolesTest() : file_(File::make(path_, path_)) { file_.resize(kPages * kPage); }
+  HolesTest() : file_(system::File::make(path_, path_)) { file_.resize(kPages * kPage); }
   ~HolesTest() override { std::filesystem::remove(path_); }
   void write(std::uint64_t page) {
     ASSERT_EQ(pwrite(file_.fd(), "x", 1, static_cast<off_t>(page * kPage)), 1);
@@ -49,16 +49,16 @@ class HolesTest : public testing::Test {
     }
     return pages;
   }
-  static std::vector<std::uint64_t> pages_of(const std::vector<FileRange>& holes) {
+  static std::vector<std::uint64_t> pages_of(const std::vector<system::FileRange>& holes) {
     std::vector<std::uint64_t> pages;
-    for (const FileRange& hole : holes) {
+    for (const system::FileRange& hole : holes) {
       for (std::uint64_t at = hole.offset; at < hole.end(); at += kPage) pages.push_back(at / kPage);
     }
     return pages;
   }
 
   const std::string path_ = "/dev/shm/holdfast-holes-test-" + std::to_string(getpid());
-  File file_;
+  system::File file_;
   std::vector<bool> written_ = std::vector<bool>(kPages);
 };
 
@@ -67,7 +67,7 @@ TEST_F(HolesTest, AreThoseOfTheFileInAnyOrderOfRanges) {
   for (std::uint64_t page = 0; page < kPages; ++page) {
     if (random.chance(40)) write(page);
   }
-  Holes holes(file_);
+  system::Holes holes(file_);
   for (unsigned i = 0; i < 2000; ++i) {
     const std::uint64_t from = random.below(kPages), to = from + 1 + random.below(kPages - from);
     ASSERT_EQ(pages_of(holes.in({from * kPage, (to - from) * kPage})), expected(from, to)) << from << " to " << to;
@@ -76,7 +76,7 @@ TEST_F(HolesTest, AreThoseOfTheFileInAnyOrderOfRanges) {
 
 TEST_F(HolesTest, OnlyWholePagesCount) {
   write(1);
-  const std::vector<FileRange> found = Holes(file_).in({100, 4 * kPage});
+  const std::vector<system::FileRange> found = system::Holes(file_).in({100, 4 * kPage});
   ASSERT_EQ(found.size(), 1u) << "the first page is not in the range as a whole, and neither is the last";
   EXPECT_EQ(found[0].offset, 2 * kPage);
   EXPECT_EQ(found[0].bytes, 2 * kPage);
@@ -86,7 +86,7 @@ TEST_F(HolesTest, ManyRangesOfOneHoleAreSoughtOnce) {
   file_.allocate(
       0, kPages * kPage);  // as pools are that claim room and never wrote there: the kernel walks over all of it
   Seeks seeks;
-  Holes holes(file_);
+  system::Holes holes(file_);
   for (std::uint64_t page = 0; page + 1 < kPages; page += 2) holes.in({page * kPage, kPage});
   EXPECT_LE(seeks.count, 2u);
 }
@@ -94,7 +94,7 @@ TEST_F(HolesTest, ManyRangesOfOneHoleAreSoughtOnce) {
 TEST_F(HolesTest, ManyRangesOfDataAreSoughtOnce) {
   for (std::uint64_t page = 0; page < kPages; ++page) write(page);
   Seeks seeks;
-  Holes holes(file_);
+  system::Holes holes(file_);
   for (std::uint64_t page = 0; page + 1 < kPages; page += 2) EXPECT_TRUE(holes.in({page * kPage, kPage}).empty());
   EXPECT_LE(seeks.count, 2u);
 }

@@ -1,5 +1,5 @@
 // huge_pages_test.cpp: a pool in memory lies in huge pages where the kernel has them, and holds the same bytes.
-#include "pool/medium/huge_pages.hpp"
+#include "system/huge_pages.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "pool/medium/mapping.hpp"
 #include "pool_test.hpp"
+#include "system/mapping.hpp"
 
 namespace holdfast::memory {
 namespace {
@@ -29,7 +29,7 @@ class MemoryFile {
 /// Whether there are as many now. Memory may be too broken up, or others may want it.
 bool kernel_gives_huge_pages(std::uint64_t bytes) {
   const MemoryFile file(bytes);
-  return take_huge_pages(file.fd(), 0, bytes);
+  return system::take_huge_pages(file.fd(), 0, bytes);
 }
 
 /// Bytes of this process's mapping around `address` that the hardware translates by huge pages.
@@ -51,12 +51,12 @@ std::uint64_t huge_bytes_around(const void* address) {
 }
 
 TEST(HugePages, KeepWhatIsThereAndFillHolesWithZeroes) {
-  const std::uint64_t bytes = 3 * kHugePage + 3 * kPage;
+  const std::uint64_t bytes = 3 * system::kHugePage + 3 * kPage;
   const MemoryFile file(bytes);
   for (std::uint64_t at = kPage; at < bytes; at += 7 * kPage) {
     ASSERT_EQ(pwrite(file.fd(), &at, sizeof at, static_cast<off_t>(at)), 8);
   }
-  take_huge_pages(file.fd(), kPage, bytes - kPage);
+  system::take_huge_pages(file.fd(), kPage, bytes - kPage);
   std::vector<std::uint64_t> words(bytes / 8);
   ASSERT_EQ(pread(file.fd(), words.data(), bytes, 0), static_cast<ssize_t>(bytes));
   for (std::uint64_t at = 0; at < bytes; at += 8) {
@@ -65,9 +65,9 @@ TEST(HugePages, KeepWhatIsThereAndFillHolesWithZeroes) {
 }
 
 TEST(HugePages, ARangeThatHoldsNoneIsLeftAlone) {
-  const MemoryFile file(4 * kHugePage);
-  EXPECT_TRUE(take_huge_pages(file.fd(), 0, 0));
-  EXPECT_TRUE(take_huge_pages(file.fd(), kPage, kHugePage));
+  const MemoryFile file(4 * system::kHugePage);
+  EXPECT_TRUE(system::take_huge_pages(file.fd(), 0, 0));
+  EXPECT_TRUE(system::take_huge_pages(file.fd(), kPage, system::kHugePage));
   struct stat status = {};
   ASSERT_EQ(fstat(file.fd(), &status), 0);
   EXPECT_EQ(status.st_blocks, 0);
@@ -76,11 +76,11 @@ TEST(HugePages, ARangeThatHoldsNoneIsLeftAlone) {
 TEST(HugePages, AFileThatCannotHaveThemIsLeftAlone) {
   const Folder folder("/tmp");
   const std::string path = folder / "small";
-  write_all(path, std::vector<char>(2 * kHugePage, 'x'));
+  write_all(path, std::vector<char>(2 * system::kHugePage, 'x'));
   const std::vector<char> before = read_all(path);
   const int fd = ::open(path.c_str(), O_RDWR);
-  take_huge_pages(fd, 0, 2 * kHugePage);
-  EXPECT_FALSE(take_huge_pages(-1, 0, 2 * kHugePage));
+  system::take_huge_pages(fd, 0, 2 * system::kHugePage);
+  EXPECT_FALSE(system::take_huge_pages(-1, 0, 2 * system::kHugePage));
   ::close(fd);
   EXPECT_EQ(read_all(path), before);
 }
@@ -90,7 +90,7 @@ std::string outside_of_huge_pages() {
   const Folder folder("/dev/shm");
   TableShape shape = small_shape();
   shape.top_level = 16;  // 2^16 buckets of 8 slots: 8 MiB
-  shape.cells = 16 * kHugePage / 128;
+  shape.cells = 16 * system::kHugePage / 128;
   std::string outside;
   const auto expect = [&](const char* what, const void* address, std::uint64_t bytes) {
     const std::uint64_t huge = huge_bytes_around(address);
@@ -98,15 +98,15 @@ std::string outside_of_huge_pages() {
       outside += std::string(what) + ": " + std::to_string(huge) + " of " + std::to_string(bytes) + "; ";
   };
   const auto look = [&](TableObject& pool) {
-    static_cast<void>(*static_cast<volatile std::byte*>(pool.heap() + 8 * kHugePage));
-    expect("level 16", pool.level(16), 3 * kHugePage);
-    expect("heap", pool.heap() + 8 * kHugePage, kHugePage);
+    static_cast<void>(*static_cast<volatile std::byte*>(pool.heap() + 8 * system::kHugePage));
+    expect("level 16", pool.level(16), 3 * system::kHugePage);
+    expect("heap", pool.heap() + 8 * system::kHugePage, system::kHugePage);
   };
   {
     const auto pool = create(folder / "a.hold", shape);
     look(*pool);
     pool->add_level(17);
-    expect("level 17", pool->level(17), 7 * kHugePage);
+    expect("level 17", pool->level(17), 7 * system::kHugePage);
   }
   look(*open(folder / "a.hold"));
   return outside;
@@ -114,7 +114,7 @@ std::string outside_of_huge_pages() {
 
 TEST(HugePages, LevelsAndHeapLieInThem) {
   // More than the pool needs, before it and again where it had none: somebody may have taken them between.
-  constexpr std::uint64_t kEnough = 64 * kHugePage;
+  constexpr std::uint64_t kEnough = 64 * system::kHugePage;
   std::string outside;
   for (int attempt = 0; attempt < 20; ++attempt) {
     if (!kernel_gives_huge_pages(kEnough))

@@ -6,16 +6,16 @@
 #include <csignal>
 #include <thread>
 
-#include "pool/medium/named_file.hpp"
 #include "pool_test.hpp"
+#include "system/named_file.hpp"
 
 namespace holdfast::memory {
 namespace {
 
 /// A temporary file whose name stays.
-File make_leftover(const std::string& path) {
-  TemporaryName name;
-  File file = make_temporary(path, name);
+system::File make_leftover(const std::string& path) {
+  system::TemporaryName name;
+  system::File file = system::make_temporary(path, name);
   name.path.clear();
   return file;
 }
@@ -39,7 +39,7 @@ class Leftovers : public testing::TestWithParam<const char*> {
   void leave_one() {
     const pid_t child = fork();
     if (child == 0) {
-      const File file = make_leftover(path);
+      const system::File file = make_leftover(path);
       file.allocate(0, 100'000);
       raise(SIGKILL);
     }
@@ -80,12 +80,12 @@ TEST_P(Leftovers, GoWithTheNextOpeningForWriting) {
 
 TEST_P(Leftovers, OfTheLivingStay) {
   create_closed(path);
-  const File mine = make_leftover(path);
+  const system::File mine = make_leftover(path);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const pid_t child = fork();
   if (child == 0) {
-    const File file = make_leftover(path);
+    const system::File file = make_leftover(path);
     if (write(ends[1], "r", 1) != 1) _exit(1);
     for (;;) pause();
   }
@@ -121,11 +121,11 @@ TEST_P(Leftovers, AreToldFromOtherFiles) {
 TEST_P(Leftovers, AreLookedForWhileOthersMakeThem) {
   std::atomic<bool> stop = false;
   std::thread tidy([&] {
-    while (!stop) remove_leftovers(path);
+    while (!stop) system::remove_leftovers(path);
   });
   for (int i = 0; i < 300; ++i) {
-    const File file = make_leftover(path);
-    const TemporaryName temporary{file.path()};
+    const system::File file = make_leftover(path);
+    const system::TemporaryName temporary{file.path()};
     EXPECT_EQ(file.facts().links, 1u);
     std::this_thread::yield();
     EXPECT_EQ(file.facts().links, 1u);

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "pool/medium/bulk_writer.hpp"
-#include "pool/medium/file.hpp"
 #include "pool/pool_image.hpp"
 #include "pool_test.hpp"
 #include "proof/parts.hpp"
+#include "system/bulk_writer.hpp"
+#include "system/file.hpp"
 
 namespace holdfast::memory {
 namespace {
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Media, PartialTransfers, ::testing::Values("/dev/shm", 
 TEST_P(PartialTransfers, AreReadToTheEnd) {
   const std::vector<char> bytes = numbered(kBytes);
   write_all(path, bytes);
-  const File file = File::open(path, false);
+  const system::File file = system::File::open(path, false);
   const Parts parts;
   std::vector<char> read(kBytes + 10);
   EXPECT_EQ(file.read(read.data(), 70'000, 4'001), 70'000u);
@@ -56,7 +56,7 @@ TEST_P(PartialTransfers, AreRewrittenToTheEnd) {
   };
   const std::vector<char> before = numbered(kBytes + kPage);
   write_all(path, before);
-  const File file = File::open(path, true);
+  const system::File file = system::File::open(path, true);
   Written written;
   file.rewrite(kPage, kBytes - kPage);
   EXPECT_GE(written.cut(), 10u);
@@ -72,11 +72,11 @@ TEST_P(PartialTransfers, AreWrittenInBulkToTheEnd) {
   const auto* const source = reinterpret_cast<const std::byte*>(bytes.data() + to_page);  // as a direct write wants it
   for (const std::uint64_t unit : {std::uint64_t{1}, kPage}) {
     const std::string target = folder / std::to_string(unit);
-    const File file = File::make(target, target);
+    const system::File file = system::File::make(target, target);
     file.allocate(0, kBytes + kPage);
     {
       const Parts parts(unit);
-      BulkWriter writer(file, kPage);
+      system::BulkWriter writer(file, kPage);
       writer.write(source, kBytes / kPage * kPage, kPage);
       EXPECT_EQ(writer.written(), kBytes);
       EXPECT_GE(parts.cut(), 10u);
@@ -102,10 +102,10 @@ TEST_P(PartialTransfers, OfNothingAreAnError) {
     system::Observer* const before_;
   };
   write_all(path, numbered(kPage));
-  const File file = File::open(path, true);
+  const system::File file = system::File::open(path, true);
   const Nothing nothing;
   EXPECT_THROW(file.rewrite(0, kPage), SystemError);
-  BulkWriter writer(file, kPage);
+  system::BulkWriter writer(file, kPage);
   const auto bytes = numbered(kPage);
   EXPECT_THROW(writer.write(reinterpret_cast<const std::byte*>(bytes.data()), kPage, 0), NoSpace);
 }
@@ -114,7 +114,7 @@ TEST_P(PartialTransfers, OpenAPoolAsItIs) {
   create_closed(path);
   const PoolInfo before = inspect(path);
   const Parts parts;
-  EXPECT_EQ(read_pool(File::open(path, false)).directory.objects.size(), 1u);
+  EXPECT_EQ(read_pool(system::File::open(path, false)).directory.objects.size(), 1u);
   const PoolInfo after = inspect(path);
   ASSERT_EQ(after.objects.size(), 1u);
   EXPECT_EQ(after.objects[0].damage, "");

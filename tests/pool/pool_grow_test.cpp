@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 
 #include "core/random.hpp"
-#include "pool/medium/mapping.hpp"
 #include "pool_test.hpp"
+#include "system/mapping.hpp"
 
 namespace holdfast::memory {
 namespace {
@@ -136,16 +136,16 @@ TEST_P(PoolGrow, LargeExtentsFitHugePages) {
   pool->add_level(17);
   pool->grow_heap(100'000);
   for (const ExtentInfo& extent : inspect_table(path).extents) {
-    if (extent.kind == "heap" || extent.bytes < 4 * kHugePage) continue;
-    EXPECT_EQ(extent.offset % kHugePage, 0u) << extent.kind;
+    if (extent.kind == "heap" || extent.bytes < 4 * system::kHugePage) continue;
+    EXPECT_EQ(extent.offset % system::kHugePage, 0u) << extent.kind;
   }
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool->level(16)) % kHugePage, 0u);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool->level(17)) % kHugePage, 0u);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool->heap()) % kHugePage, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool->level(16)) % system::kHugePage, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool->level(17)) % system::kHugePage, 0u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool->heap()) % system::kHugePage, 0u);
   std::uint64_t address = 0;
   for (const ExtentInfo& extent : inspect_table(path).extents) {
     if (extent.kind != "heap") continue;
-    EXPECT_EQ(extent.offset % kHugePage, address % kHugePage);
+    EXPECT_EQ(extent.offset % system::kHugePage, address % system::kHugePage);
     address += extent.bytes;
   }
   EXPECT_GE(address, pool->cells() * 128);
@@ -215,7 +215,7 @@ TEST_P(PoolGrow, RandomGrowthAlwaysReopens) {
       std::memcpy(&found, pool->heap() + cell * 128 + 120, 8);
       ASSERT_EQ(found, cells[cell]) << "cell " << cell << " in step " << step;
     }
-    ASSERT_TRUE(read_pool(File::open(path, false)).choice.equal);
+    ASSERT_TRUE(read_pool(system::File::open(path, false)).choice.equal);
   }
 }
 
@@ -261,7 +261,7 @@ TEST(PoolGrowFull, AFullMediumChangesNothing) {
     }
     std::memset(pool->heap(), 1, pool->cells() * 128);  // every cell has room: no SIGBUS
     const Superblock block = pool->pool().superblock();
-    const auto found = read_pool(File::open(path, false));
+    const auto found = read_pool(system::File::open(path, false));
     EXPECT_EQ(std::memcmp(&block, &found.block, sizeof block), 0);
   }
   EXPECT_EQ(umount(folder.path().c_str()), 0);
@@ -294,10 +294,10 @@ class SparseCopy : public testing::Test {
   /// Leaves the medium so many bytes.
   void leave_room(std::uint64_t bytes) {
     const auto free = std::filesystem::space(folder_.path()).available;
-    const File filler = File::make(folder_ / "filler", "filler");
+    const system::File filler = system::File::make(folder_ / "filler", "filler");
     filler.allocate(0, free - bytes);
   }
-  std::uint64_t allocated() const { return File::open(path_, false).facts().allocated; }
+  std::uint64_t allocated() const { return system::File::open(path_, false).facts().allocated; }
   std::uint64_t words_that_are_not_zero(const TableObject& table) const {
     std::uint64_t count = 0;
     for (std::uint64_t i = 0; i < table.cells() * 16; ++i)
@@ -355,7 +355,7 @@ TEST_F(SparseCopy, OfMoreThanTwiceItsBlocksIsRefusedByAWriter) {
   copy(bytes_.size() / 3);
   expect_error<PoolCorrupt>([&] { open(path_); }, "it is a sparse copy");
   EXPECT_EQ(allocated(), there_);
-  File::open(path_, true).allocate(0, bytes_.size());  // as the message says
+  system::File::open(path_, true).allocate(0, bytes_.size());  // as the message says
   EXPECT_NE(open(path_), nullptr);
 }
 

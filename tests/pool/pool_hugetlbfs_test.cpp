@@ -1,9 +1,9 @@
 // pool_hugetlbfs_test.cpp: a pool on pages of 2 MiB, where the machine has set some aside (vm.nr_hugepages, 32 of them).
 #include <sys/mount.h>
 
-#include "pool/medium/mapping.hpp"
 #include "pool/medium/medium.hpp"
 #include "pool_test.hpp"
+#include "system/mapping.hpp"
 
 namespace holdfast::memory {
 namespace {
@@ -39,7 +39,7 @@ TEST(PoolHugetlbfs, LivesGrowsAndReopens) {
       pool->sync();
     }
     for (const ExtentInfo& extent : inspect_table(path).extents) {
-      EXPECT_TRUE(extent.kind == "free" || extent.offset % kHugePage == 0) << extent.kind;
+      EXPECT_TRUE(extent.kind == "free" || extent.offset % system::kHugePage == 0) << extent.kind;
     }
     for (const Access access : {Access::read_write, Access::read_only, Access::scratch}) {
       const auto pool = open(path, access);
@@ -55,12 +55,12 @@ TEST(PoolHugetlbfs, LivesGrowsAndReopens) {
     const Folder other("/dev/shm");
     create_closed(other / "small.hold");
     std::vector<char> bytes = read_all(other / "small.hold");
-    bytes.resize(kHugePage);
-    const File file = File::make(folder / "c.hold", "c.hold");
-    file.allocate(0, kHugePage);
-    std::byte* const mapped = map_file(file, 0, kHugePage, {.granule = kHugePage}, false);
+    bytes.resize(system::kHugePage);
+    const system::File file = system::File::make(folder / "c.hold", "c.hold");
+    file.allocate(0, system::kHugePage);
+    std::byte* const mapped = system::map_file(file, 0, system::kHugePage, {.granule = system::kHugePage}, false);
     std::memcpy(mapped, bytes.data(), bytes.size());
-    unmap(mapped, kHugePage);
+    system::unmap(mapped, system::kHugePage);
     expect_error<MediumError>([&] { open(folder / "c.hold"); }, "small pages");
   }
   EXPECT_EQ(umount(folder.path().c_str()), 0);

@@ -131,7 +131,8 @@ TEST_F(PoolLock, AKilledOwnerLetsGoAtOnce) {
     const auto pool = open(path);
     EXPECT_FALSE(pool->was_clean());
     EXPECT_EQ(pool->level(8)[7].key, static_cast<std::uint64_t>(round) + 1);
-    EXPECT_EQ(life_of(process_at(holder.pid())), Life::gone) << "it had wholly exited before the pool was given out";
+    EXPECT_EQ(system::life_of(system::process_at(holder.pid())), system::Life::gone)
+        << "it had wholly exited before the pool was given out";
     pool->sync();
   }
 }
@@ -159,7 +160,7 @@ TEST_F(PoolLock, AnOwnerThatIsKilledWhileAnotherWaitsIsWaitedFor) {
   ASSERT_TRUE(holder.ready());
   holder.kill_only();
   EXPECT_NE(open(path), nullptr);
-  EXPECT_EQ(life_of(process_at(holder.pid())), Life::gone);
+  EXPECT_EQ(system::life_of(system::process_at(holder.pid())), system::Life::gone);
 }
 
 TEST_F(PoolLock, TheNoteOfADeadOwnerNamesNobody) {
@@ -188,7 +189,7 @@ TEST_F(PoolLock, ANoteThatLiesIsNoNote) {
   EXPECT_EQ(inspect(path).owner, "");
   EXPECT_NE(open(path), nullptr);
   // One with a right checksum and terminal codes in it.
-  OwnerNote note = make_note(File::open(path, false).facts());
+  OwnerNote note = make_note(system::File::open(path, false).facts());
   std::memset(note.command, '\033', sizeof note.command);
   note.checksum = 0;
   EXPECT_EQ(describe(note).find('\033'), std::string::npos);
@@ -217,7 +218,7 @@ TEST_F(PoolLock, AnOwnerThatRunsAnotherProgramHasLetGo) {
     }
   }
   EXPECT_NE(pool, nullptr);
-  EXPECT_EQ(life_of(process_at(child)), Life::alive);
+  EXPECT_EQ(system::life_of(system::process_at(child)), system::Life::alive);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
 }
@@ -247,11 +248,12 @@ TEST_F(PoolLock, AnOwnerThatIsStillExitingIsWaitedForAfterItsLock) {
       [] { syscall(SYS_exit, 0); });  // of its first thread
   ASSERT_TRUE(holder.ready());
   const auto limit = minutes_from_now();
-  while (life_of(process_at(holder.pid())) == Life::alive && std::chrono::steady_clock::now() < limit) {
+  while (system::life_of(system::process_at(holder.pid())) == system::Life::alive &&
+         std::chrono::steady_clock::now() < limit) {
     std::this_thread::yield();
   }
   EXPECT_NE(open(path), nullptr);
-  EXPECT_EQ(life_of(process_at(holder.pid())), Life::gone);
+  EXPECT_EQ(system::life_of(system::process_at(holder.pid())), system::Life::gone);
 }
 
 TEST_F(PoolLock, AnOwnerThatLostItsDescriptorsStillHasIt) {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "gphash/table_object.hpp"
+#include "structures/gphash/table_object.hpp"
 
 namespace holdfast::memory {
 
@@ -78,7 +78,7 @@ inline void edit_superblock(const std::string& path, const std::function<void(Su
 /// The same for the page of the first object.
 inline void edit_page(const std::string& path, const std::function<void(ObjectPage&)>& edit, unsigned copies = 3,
                       bool sealed = true) {
-  const Extent pages = read_pool(File::open(path, false)).directory.extents_of(1, kPagesRole).at(0);
+  const Extent pages = read_pool(system::File::open(path, false)).directory.extents_of(1, kPagesRole).at(0);
   edit_copies(path, pages.offset, edit, copies, sealed);
 }
 
@@ -137,7 +137,7 @@ inline void create_closed(const std::string& path, const TableShape& shape = sma
 inline ObjectInfo inspect_table(const std::string& path) { return inspect(path).objects.at(0); }
 /// How often a table's page was written.
 inline std::uint64_t page_generation(const std::string& path) {
-  const File file = File::open(path, false);
+  const system::File file = system::File::open(path, false);
   return read_page(file, read_pool(file).directory.extents_of(1, kPagesRole).at(0)).page.generation;
 }
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pool/medium/mapping.hpp"
+#include "system/mapping.hpp"
 
 namespace holdfast::memory {
 namespace {
@@ -31,7 +31,7 @@ TEST(Space, AnExtentTakesTheSmallestGapThatHasRoom) {
 
 TEST(Space, ARangeTakesWhatIsBehindItAndThenLargeGaps) {
   Space space(with({{0, 4}, {10, 20}, {40, 41}}), kPage);  // gaps of 6 and 20 pages
-  const FileRange next = space.take_next(at(4), 100 * kPage);
+  const system::FileRange next = space.take_next(at(4), 100 * kPage);
   EXPECT_EQ(next.offset, at(4));
   EXPECT_EQ(next.bytes, 6 * kPage);
   EXPECT_EQ(space.take_next(at(10), kPage).bytes, 0u) << "an extent begins there";
@@ -43,18 +43,19 @@ TEST(Space, ARangeTakesWhatIsBehindItAndThenLargeGaps) {
 
 TEST(Space, LargeExtentsLeaveTheRestThatTheirAddressHas) {
   Space space(with({{0, 3}}), kPage);
-  const FileRange large = space.take_behind({4 * kHugePage});
-  EXPECT_EQ(large.offset % kHugePage, 0u);
-  EXPECT_EQ(space.take_behind({4 * kHugePage, 12345 * kPage}).offset % kHugePage, 12345 * kPage % kHugePage);
+  const system::FileRange large = space.take_behind({4 * system::kHugePage});
+  EXPECT_EQ(large.offset % system::kHugePage, 0u);
+  EXPECT_EQ(space.take_behind({4 * system::kHugePage, 12345 * kPage}).offset % system::kHugePage,
+            12345 * kPage % system::kHugePage);
   EXPECT_GT(space.free_bytes(), 0u) << "what alignment leaves is a gap";
 }
 
 TEST(Space, PagesOfAHugetlbfsAreTakenWhole) {
-  Space space(with({{0, 3}, {600, 601}}), kHugePage);
-  EXPECT_EQ(space.end() % kHugePage, 0u);
-  EXPECT_EQ(space.take_behind({kHugePage}).offset % kHugePage, 0u);
-  Space empty(Directory{}, kHugePage);
-  EXPECT_EQ(empty.take_behind({kHugePage}).offset, kHugePage);
+  Space space(with({{0, 3}, {600, 601}}), system::kHugePage);
+  EXPECT_EQ(space.end() % system::kHugePage, 0u);
+  EXPECT_EQ(space.take_behind({system::kHugePage}).offset % system::kHugePage, 0u);
+  Space empty(Directory{}, system::kHugePage);
+  EXPECT_EQ(empty.take_behind({system::kHugePage}).offset, system::kHugePage);
 }
 
 }  // namespace

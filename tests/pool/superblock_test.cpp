@@ -14,7 +14,7 @@ Choice choose(const Superblock& a, const Superblock& b) {
 Superblock sample_superblock() {
   const Folder folder("/dev/shm");
   create_closed(folder / "a.hold");
-  return read_pool(File::open(folder / "a.hold", false)).block;
+  return read_pool(system::File::open(folder / "a.hold", false)).block;
 }
 
 TEST(Superblock, TheNewerIntactCopyCounts) {

@@ -44,7 +44,7 @@ TEST(DramhitPartitions, AnOwnersChangeWithoutBranchesIsTheSameChange) {
     for (int i = 0; i < 100; ++i) {
       const std::uint64_t key = random.below(8), want = key << kRestShift | kUsed;
       const auto op = static_cast<Op>(random.below(kOps));
-      const index::Combining sums{random.chance(80) ? Combine::add : Combine::max, Element::u64, 1, false};
+      const Combining sums{random.chance(80) ? Combine::add : Combine::max, Element::u64, 1, false};
       const Change change_it{op, random.next(), sums};
       for (unsigned on = 0; on < kLines; ++on) {
         unsigned reach = 0, owned_reach = 0;

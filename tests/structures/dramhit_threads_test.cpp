@@ -11,10 +11,10 @@
 
 #include "core/hash.hpp"
 #include "holdfast/memory_table.hpp"
-#include "pool/medium/system.hpp"
 #include "structures/dramhit/word.hpp"
 #include "support/random.hpp"
 #include "support/tiles.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast {
 namespace {
@@ -180,13 +180,11 @@ TEST(DramhitErrors, ATableThatDoesNotGrowSaysNoSpaceAndKeepsTheRest) {
   }
 }
 
-class NoMemory final : public memory::system::Observer {
+class NoMemory final : public system::Observer {
  public:
-  NoMemory() { memory::system::observe(this); }
-  ~NoMemory() override { memory::system::observe(nullptr); }
-  int before(const memory::system::Event& event) noexcept override {
-    return event.call == memory::system::Call::mmap ? ENOMEM : 0;
-  }
+  NoMemory() { system::observe(this); }
+  ~NoMemory() override { system::observe(nullptr); }
+  int before(const system::Event& event) noexcept override { return event.call == system::Call::mmap ? ENOMEM : 0; }
 };
 
 TEST(DramhitErrors, WithoutMemoryForAGrowthTheRestStands) {

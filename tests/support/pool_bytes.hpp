@@ -5,10 +5,10 @@
 #include <functional>
 #include <string>
 
-#include "gphash/table_shape.hpp"
 #include "pool/directory.hpp"
 #include "pool/object_page.hpp"
 #include "pool/superblock.hpp"
+#include "structures/gphash/table_shape.hpp"
 
 namespace holdfast::test {
 

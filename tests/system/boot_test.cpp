@@ -13,7 +13,7 @@
 namespace holdfast::proof {
 namespace {
 
-class NoBootId : public memory::system::Observer {
+class NoBootId : public system::Observer {
  public:
   int before(const Event& event) noexcept override {
     return event.path != nullptr && std::strstr(event.path, "boot_id") != nullptr ? EACCES : 0;

@@ -17,10 +17,10 @@
 
 #include "holdfast/memory_table.hpp"
 #include "minimum.hpp"
-#include "pool/medium/system.hpp"
 #include "shortage.hpp"
 #include "structures/dramhit/lane.hpp"
 #include "support/whole_values.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::proof {
 namespace {
@@ -234,13 +234,11 @@ TEST_P(DramhitGrowths, WithoutThreadsAreDoneByTheCaller) {
   }
 }
 
-class NoPages final : public memory::system::Observer {
+class NoPages final : public system::Observer {
  public:
-  NoPages() { memory::system::observe(this); }
-  ~NoPages() override { memory::system::observe(nullptr); }
-  int before(const memory::system::Event& event) noexcept override {
-    return event.call == memory::system::Call::mmap ? ENOMEM : 0;
-  }
+  NoPages() { system::observe(this); }
+  ~NoPages() override { system::observe(nullptr); }
+  int before(const system::Event& event) noexcept override { return event.call == system::Call::mmap ? ENOMEM : 0; }
 };
 
 /// An engine's mover, one of whose moves finds no slot.

@@ -19,7 +19,7 @@ namespace holdfast::proof {
 namespace {
 
 /// Does something once, before the first call of a kind. In this process, but a lock does not know the difference.
-class Meanwhile : public memory::system::Observer {
+class Meanwhile : public system::Observer {
  public:
   Meanwhile(Call call, std::function<void()> act) : call_(call), act_(std::move(act)) {}
   int before(const Event& event) noexcept override {

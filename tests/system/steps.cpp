@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 #include "table_subject.hpp"
 
 namespace holdfast::proof {
@@ -37,15 +37,15 @@ void die_with(Scene& scene, const std::string& bytes) {
 
 /// Keeps the bytes of a file as they are whenever memory is given back: once when a growth has added its level, and goes on with the
 /// tags for it.
-class AtEachUnmap : public memory::system::Observer {
+class AtEachUnmap : public system::Observer {
  public:
-  explicit AtEachUnmap(std::string path) : path_(std::move(path)), before_(memory::system::observe(this)) {}
-  ~AtEachUnmap() override { memory::system::observe(before_); }
-  int before(const memory::system::Event& event) noexcept override {
-    if (event.call == memory::system::Call::munmap) kept_.push_back(read_bytes(path_));
+  explicit AtEachUnmap(std::string path) : path_(std::move(path)), before_(system::observe(this)) {}
+  ~AtEachUnmap() override { system::observe(before_); }
+  int before(const system::Event& event) noexcept override {
+    if (event.call == system::Call::munmap) kept_.push_back(read_bytes(path_));
     return before_ == nullptr ? 0 : before_->before(event);
   }
-  void after(memory::system::Event& event) noexcept override {
+  void after(system::Event& event) noexcept override {
     if (before_ != nullptr) before_->after(event);
   }
   /// Those since it was last asked.
@@ -54,7 +54,7 @@ class AtEachUnmap : public memory::system::Observer {
  private:
   const std::string path_;
   std::vector<std::string> kept_;
-  memory::system::Observer* const before_;
+  system::Observer* const before_;
 };
 
 /// Whether a pool of these bytes has a table whose levels grow.

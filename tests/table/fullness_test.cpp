@@ -1,6 +1,6 @@
 // fullness_test.cpp: up to the number of items that a shape is trusted with, no insert grows the table; and a heap that is
 // full takes updates.
-#include "gphash/fullness.hpp"
+#include "structures/gphash/fullness.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

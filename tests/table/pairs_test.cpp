@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "conformance/checked.hpp"
-#include "gphash/protocol/slab.hpp"
+#include "heap/slab.hpp"
 #include "holdfast/table.hpp"
 #include "support/exercise.hpp"
 
@@ -130,7 +130,7 @@ TEST_F(PairsBadInput, FlippedBitsAnywhereDoNoMore) {
   for (const ExtentInfo& extent : info.extents) {
     if (extent.kind == "heap") {
       ranges.push_back({extent.offset, 64});
-      for (unsigned slab = 1; slab < 4; ++slab) ranges.push_back({extent.offset + slab * index::kSlabBytes, 4096});
+      for (unsigned slab = 1; slab < 4; ++slab) ranges.push_back({extent.offset + slab * heap::kSlabBytes, 4096});
     } else {
       ranges.push_back({extent.offset, extent.bytes});
     }
@@ -183,7 +183,7 @@ TEST_F(PairsBadInput, AFullHeapRefusesInsertsAndTakesUpdates) {
   EXPECT_EQ(table.size(), inserted);
   EXPECT_TRUE(table.check().errors.empty());
   const Stats stats = table.stats();
-  EXPECT_EQ(stats.pairs.live_bytes, inserted * std::uint64_t{index::class_bytes(index::class_of(16 + 8 + 4000))});
+  EXPECT_EQ(stats.pairs.live_bytes, inserted * std::uint64_t{heap::class_bytes(heap::class_of(16 + 8 + 4000))});
   EXPECT_LT(stats.pairs.rounding_bytes * 5, stats.pairs.live_bytes);
 }
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "gphash/layout.hpp"
-#include "gphash/protocol/address.hpp"
-#include "gphash/table_object.hpp"
+#include "structures/gphash/layout.hpp"
+#include "structures/gphash/protocol/address.hpp"
+#include "structures/gphash/table_object.hpp"
 #include "support/numbers.hpp"
 
 namespace holdfast::test {

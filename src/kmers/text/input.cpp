@@ -11,11 +11,9 @@
 #include <cstring>
 
 #include "holdfast/error.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::kmers {
-
-namespace system = memory::system;
 
 namespace {
 

@@ -8,11 +8,9 @@
 #include <utility>
 
 #include "holdfast/error.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::kmers {
-
-namespace system = memory::system;
 
 namespace {
 
@@ -67,11 +65,11 @@ void Reading::end(Source& source) {
   source.blocks.reset();
 }
 
-bool Reading::cut_block(Source& source, Ready& ready, Crew& crew) {
+bool Reading::cut_block(Source& source, Ready& ready, threads::ThreadGroup& group) {
   try {
     if (!source.blocks) {
       source.blocks =
-          std::make_unique<TextBlocks>(source.file, options_.k, kBlockBytes, kMostRecordBytes, &crew.stop_flag());
+          std::make_unique<TextBlocks>(source.file, options_.k, kBlockBytes, kMostRecordBytes, &group.stop_flag());
     }
     const bool some = source.blocks->next(ready.block);
     source.taken = source.blocks->input().taken();
@@ -81,12 +79,12 @@ bool Reading::cut_block(Source& source, Ready& ready, Crew& crew) {
     return some;
   } catch (const Stopped&) {
   } catch (...) {
-    crew.fail(ready.number, std::current_exception());
+    group.fail(ready.number, std::current_exception());
   }
   return false;
 }
 
-void Reading::cut(Source& source, std::unique_lock<std::mutex>& lock, Crew& crew) {
+void Reading::cut(Source& source, std::unique_lock<std::mutex>& lock, threads::ThreadGroup& group) {
   Ready ready;
   if (!used_.empty()) {
     ready = std::move(used_.back());
@@ -95,7 +93,7 @@ void Reading::cut(Source& source, std::unique_lock<std::mutex>& lock, Crew& crew
   ready.number = source.next++;
   source.cutting = true;
   lock.unlock();
-  const bool some = cut_block(source, ready, crew);
+  const bool some = cut_block(source, ready, group);
   lock.lock();
   source.cutting = false;
   changed_.notify_one();
@@ -113,19 +111,19 @@ Reading::Source* Reading::to_cut() {
   return nullptr;
 }
 
-/// A block to parse. Also when the crew stops, all that are ready are parsed: the error in one of them is the first one.
-bool Reading::next(Ready& ready, Crew& crew) {
+/// A block to parse. Also when the group stops, all that are ready are parsed: the error in one of them is the first one.
+bool Reading::next(Ready& ready, threads::ThreadGroup& group) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    Source* const source = crew.stopping() ? nullptr : to_cut();
+    Source* const source = group.stopping() ? nullptr : to_cut();
     if (source != nullptr && ready_.size() < source->ahead) {
-      cut(*source, lock, crew);
+      cut(*source, lock, group);
     } else if (!ready_.empty()) {
       std::swap(ready, ready_.front());
       used_.push_back(std::move(ready_.front()));
       ready_.pop_front();
       return true;
-    } else if (crew.stopping() || first_ == sources_.size()) {
+    } else if (group.stopping() || first_ == sources_.size()) {
       changed_.notify_all();
       return false;
     } else {
@@ -134,18 +132,18 @@ bool Reading::next(Ready& ready, Crew& crew) {
   }
 }
 
-void Reading::work(Crew& crew, Lane& lane) {
+void Reading::work(threads::ThreadGroup& group, Lane& lane) {
   RecordParser parser(options_.k, options_.min_quality, lane);
   Ready ready;
   std::vector<Block> parsed;
   double splitting = 0;
-  while (next(ready, crew)) {
+  while (next(ready, group)) {
     const auto begin = std::chrono::steady_clock::now();
     try {
       parser.parse(ready.block);
       parsed.push_back({ready.number, parser.parsed()});
     } catch (...) {
-      crew.fail(ready.number, std::current_exception());
+      group.fail(ready.number, std::current_exception());
     }
     splitting += seconds_since(begin);
   }

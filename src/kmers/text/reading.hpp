@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "kmers/crew.hpp"
 #include "kmers/method.hpp"
 #include "kmers/text/text_blocks.hpp"
+#include "threads/thread_group.hpp"
 
 namespace holdfast::kmers {
 
@@ -29,8 +29,8 @@ class Reading {
  public:
   Reading(const std::vector<std::string>& files, const KmerOptions& options);
 
-  /// What each thread does: parses blocks until there are no more, or the crew stops.
-  void work(Crew& crew, Lane& lane);
+  /// What each thread does: parses blocks until there are no more, or the group stops.
+  void work(threads::ThreadGroup& group, Lane& lane);
 
   std::uint64_t taken() const;  ///< bytes of the files
   /// When all threads have ended.
@@ -54,10 +54,10 @@ class Reading {
     std::uint64_t number = 0;
     Parsed parsed;
   };
-  bool next(Ready& ready, Crew& crew);
+  bool next(Ready& ready, threads::ThreadGroup& group);
   Source* to_cut();
-  void cut(Source& source, std::unique_lock<std::mutex>& lock, Crew& crew);
-  bool cut_block(Source& source, Ready& ready, Crew& crew);
+  void cut(Source& source, std::unique_lock<std::mutex>& lock, threads::ThreadGroup& group);
+  bool cut_block(Source& source, Ready& ready, threads::ThreadGroup& group);
   void end(Source& source);
   void find_bare();
 

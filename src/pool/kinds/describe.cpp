@@ -27,7 +27,7 @@ std::string describe_extent(const Extent& extent, const ObjectKind* kind) {
 
 }  // namespace
 
-ObjectInfo describe(const File& file, const Directory& directory, const ObjectEntry& entry) {
+ObjectInfo describe(const system::File& file, const Directory& directory, const ObjectEntry& entry) {
   const ObjectKind* const kind = find_kind(entry.type);
   ObjectInfo info;
   info.name = entry.title();
@@ -93,7 +93,7 @@ std::string names_in(const memory::Directory& directory) {
   return count > kNamesInMessages ? text + " and " + std::to_string(count - kNamesInMessages) + " more" : text;
 }
 
-std::vector<ObjectInfo> describe(const memory::File& file, const memory::Directory& directory) {
+std::vector<ObjectInfo> describe(const system::File& file, const memory::Directory& directory) {
   std::vector<ObjectInfo> objects;
   for (const memory::ObjectEntry& entry : directory.objects) objects.push_back(describe(file, directory, entry));
   return objects;
@@ -102,7 +102,7 @@ std::vector<ObjectInfo> describe(const memory::File& file, const memory::Directo
 }  // namespace memory
 
 PoolInfo inspect(const std::string& path) {
-  const memory::File file = memory::File::open(path, false);
+  const system::File file = system::File::open(path, false);
   memory::PoolImage image = memory::read_pool(file);
   std::vector<ObjectInfo> objects = memory::describe(file, image.directory);
   // An object may have gone while its page was read, and another have come there.
@@ -127,7 +127,7 @@ PoolInfo inspect(const std::string& path) {
   info.valid_copies = static_cast<unsigned>(image.choice.intact[0]) + static_cast<unsigned>(image.choice.intact[1]);
   info.objects = std::move(objects);
   const auto note = memory::read_note(file);
-  if (note && memory::life_of(memory::process_of(*note)) != memory::Life::gone) info.owner = memory::describe(*note);
+  if (note && system::life_of(memory::process_of(*note)) != system::Life::gone) info.owner = memory::describe(*note);
   return info;
 }
 

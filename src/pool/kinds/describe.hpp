@@ -8,7 +8,7 @@
 #include "holdfast/pool.hpp"
 #include "pool/directory.hpp"
 #include "pool/kinds/kind.hpp"
-#include "pool/medium/file.hpp"
+#include "system/file.hpp"
 
 namespace holdfast::memory {
 
@@ -21,8 +21,8 @@ inline std::string in_bytes(const char* what, std::uint64_t bytes) {
 }
 
 /// The objects of an intact directory. Reads their pages from the file; needs no lock.
-std::vector<ObjectInfo> describe(const File& file, const Directory& directory);
-ObjectInfo describe(const File& file, const Directory& directory, const ObjectEntry& entry);
+std::vector<ObjectInfo> describe(const system::File& file, const Directory& directory);
+ObjectInfo describe(const system::File& file, const Directory& directory, const ObjectEntry& entry);
 
 /// The same of an object that opens. Throws what `require_kind` does, PoolCorrupt where it is damaged, and PowerLost.
 ObjectInfo describe_intact(const PoolFile& pool, const ObjectEntry& entry, const ObjectKind& kind,

@@ -9,8 +9,8 @@
 
 #include "holdfast/pool.hpp"
 #include "pool/edit.hpp"
-#include "pool/medium/fork.hpp"
 #include "pool/object.hpp"
+#include "system/fork.hpp"
 
 namespace holdfast::memory {
 
@@ -58,7 +58,7 @@ class OpenObject {
   bool forked() const { return !process_.is_this(); }
 
  private:
-  const OwningProcess process_;
+  const system::OwningProcess process_;
 };
 
 /// What makes one within an edit, and what opens one; `label` is how messages name it.

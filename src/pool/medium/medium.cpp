@@ -2,7 +2,6 @@
 #include "pool/medium/medium.hpp"
 
 #include <sys/mman.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,25 +10,22 @@
 #include <string>
 
 #include "holdfast/error.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::memory {
 
 namespace {
 
-constexpr std::uint32_t kTmpfs = 0x01021994;
-constexpr std::uint32_t kRamfs = 0x858458f6;
-constexpr std::uint32_t kHugetlbfs = 0x958458f6;
 // Of those that compress (ZFS, bcachefs), or lie elsewhere (NFS, FUSE), a file may have fewer blocks than it has room.
 constexpr std::uint32_t kCounting[] = {
-    kTmpfs,     kHugetlbfs,
+    system::kTmpfs, system::kHugetlbfs,
     0xef53,       // ext2, ext3, ext4
     0x58465342,   // XFS
     0x9123683e,   // Btrfs, which counts what it compresses in full
     0x794c7630};  // overlayfs: as what it lies on, which is one of these nearly always
 
 /// True if the kernel maps the file with MAP_SYNC: its pages are the medium itself.
-bool maps_directly(const File& file) {
+bool maps_directly(const system::File& file) {
   void* const page = system::mmap(nullptr, kPage, PROT_READ, MAP_SHARED_VALIDATE | MAP_SYNC, file.fd(), 0);
   if (page == MAP_FAILED) return false;
   system::munmap(page, kPage);
@@ -48,15 +44,13 @@ bool names_other_process(const std::string& path) {
 
 }  // namespace
 
-MediumFacts find_medium(const File& file) {
-  struct statfs found = {};
-  if (system::fstatfs(file.fd(), found) != 0)
-    throw SystemError(system_message(file.path(), "cannot be looked at", errno));
+MediumFacts find_medium(const system::File& file) {
+  const system::FileSystem found = file.file_system();
   MediumFacts facts;
-  const auto type = static_cast<std::uint32_t>(found.f_type);
-  if (type == kTmpfs || type == kRamfs || type == kHugetlbfs) {
+  const std::uint32_t type = found.type;
+  if (type == system::kTmpfs || type == system::kRamfs || type == system::kHugetlbfs) {
     facts.medium = Medium::shm;
-    if (type == kHugetlbfs) facts.granule = static_cast<std::uint64_t>(found.f_bsize);
+    if (type == system::kHugetlbfs) facts.granule = found.block_bytes;
   } else {
     facts.medium = maps_directly(file) ? Medium::dax : Medium::file;
   }

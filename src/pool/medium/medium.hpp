@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "holdfast/pool.hpp"
-#include "pool/medium/file.hpp"
 #include "pool/superblock.hpp"
+#include "system/file.hpp"
 
 namespace holdfast::memory {
 
@@ -17,7 +17,7 @@ struct MediumFacts {
   bool held_elsewhere = false;    ///< unlinked, and reached through the descriptor of another process
 };
 
-MediumFacts find_medium(const File& file);
+MediumFacts find_medium(const system::File& file);
 
 /// Rule 9. `gpu`: for what the GPU writes.
 Domain domain_of(const MediumFacts& facts, bool gpu);

@@ -16,7 +16,7 @@
 
 #include "core/checksum.hpp"
 #include "holdfast/error.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::memory {
 
@@ -36,11 +36,11 @@ constexpr int kHandoverTries = 1000;
 
 /// Who the kernel says has locked the file; pid 0 if it does not say.
 struct Locker {
-  ProcessId process;
+  system::ProcessId process;
   bool writes = false;
 };
 
-Locker locker_of(const FileFacts& facts) {
+Locker locker_of(const system::FileFacts& facts) {
   char wanted[64];
   std::snprintf(wanted, sizeof wanted, "%02x:%02x:%lu", major(facts.device), minor(facts.device),
                 static_cast<unsigned long>(facts.inode));
@@ -53,30 +53,31 @@ Locker locker_of(const FileFacts& facts) {
     int pid = 0;
     if (std::sscanf(line.c_str(), "%*s %7s %*s %7s %d %63s", kind, access, &pid, file) != 4) continue;
     if (std::strcmp(kind, "FLOCK") == 0 && std::strcmp(file, wanted) == 0 && pid > 0) {
-      return {.process = process_at(pid), .writes = std::strcmp(access, "WRITE") == 0};
+      return {.process = system::process_at(pid), .writes = std::strcmp(access, "WRITE") == 0};
     }
   }
   return {};
 }
 
-bool try_lock(const File& file, LockKind kind) {
+bool try_lock(const system::File& file, LockKind kind) {
   if (system::flock(file.fd(), (kind == LockKind::exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK) return false;
-  throw SystemError(system_message(file.path(), "cannot be locked", errno));
+  throw SystemError(system::system_message(file.path(), "cannot be locked", errno));
 }
 
-[[noreturn]] void throw_written(const File& file, const std::string& owner, Life life) {
+[[noreturn]] void throw_written(const system::File& file, const std::string& owner, system::Life life) {
   const std::string start = file.path() + " is open for writing by " + owner + ". ";
-  if (life == Life::dying) throw PoolInUse(start + "That process was killed but has not exited yet; try again later.");
+  if (life == system::Life::dying)
+    throw PoolInUse(start + "That process was killed but has not exited yet; try again later.");
   throw PoolInUse(start + "Close it there first: nobody else can open a pool while it is open for writing.");
 }
 
-[[noreturn]] void throw_read(const File& file, const std::string& reader) {
+[[noreturn]] void throw_read(const system::File& file, const std::string& reader) {
   throw PoolInUse(file.path() + " is open for reading by " + reader +
                   ". Close it there, or open it here with mode=\"r\".");
 }
 
-[[noreturn]] void throw_own(const File& file, bool writes) {
+[[noreturn]] void throw_own(const system::File& file, bool writes) {
   if (writes) {
     throw ObjectInUse(file.path() + " is open for writing in this process: use that table or pool, or close it first.");
   }
@@ -84,22 +85,22 @@ bool try_lock(const File& file, LockKind kind) {
                     " is open for reading in this process: close it first, or open it again with mode=\"r\".");
 }
 
-std::string describe(const ProcessId& process) {
+std::string describe(const system::ProcessId& process) {
   if (process.pid == 0) return "another process";
-  return "process " + std::to_string(process.pid) + " (" + printable(command_of(process.pid)) + ")";
+  return "process " + std::to_string(process.pid) + " (" + printable(system::command_of(process.pid)) + ")";
 }
 
 /// Takes the lock. Tries again only while those who hold it are about to be gone.
-void take_lock(const File& file, LockKind kind) {
+void take_lock(const system::File& file, LockKind kind) {
   const auto start = std::chrono::steady_clock::now();
   for (int handovers = 0; !try_lock(file, kind);) {
     const auto note = read_note(file);
     const Locker locker = locker_of(file.facts());
-    const ProcessId holder = note ? process_of(*note) : locker.process;
-    const Life life = holder.pid == 0 ? Life::gone : life_of(holder);
-    const bool dying = life == Life::dying && std::chrono::steady_clock::now() - start < kDyingLimit;
-    if (dying || (life == Life::gone && handovers++ < kHandoverTries)) {
-      if (dying) wait_for_exit(holder, 100ms);
+    const system::ProcessId holder = note ? process_of(*note) : locker.process;
+    const system::Life life = holder.pid == 0 ? system::Life::gone : system::life_of(holder);
+    const bool dying = life == system::Life::dying && std::chrono::steady_clock::now() - start < kDyingLimit;
+    if (dying || (life == system::Life::gone && handovers++ < kHandoverTries)) {
+      if (dying) system::wait_for_exit(holder, 100ms);
       std::this_thread::sleep_for(1ms);
       continue;
     }
@@ -111,59 +112,61 @@ void take_lock(const File& file, LockKind kind) {
 }
 
 /// A dying process gives its locks back before it has exited, and before its GPU has stopped.
-void wait_for_former_owner(const File& file) {
+void wait_for_former_owner(const system::File& file) {
   const auto note = read_note(file);
   if (!note || note->pid == static_cast<std::uint32_t>(getpid())) return;
-  const ProcessId owner = process_of(*note);
-  switch (life_of(owner)) {
-    case Life::gone: return;
-    case Life::dying:
-      if (!wait_for_exit(owner, kDyingLimit)) throw_written(file, describe(*note), Life::dying);
+  const system::ProcessId owner = process_of(*note);
+  switch (system::life_of(owner)) {
+    case system::Life::gone: return;
+    case system::Life::dying:
+      if (!system::wait_for_exit(owner, kDyingLimit)) throw_written(file, describe(*note), system::Life::dying);
       return;
-    case Life::alive: {
+    case system::Life::alive: {
       // It lost its lock without closing the pool: it runs another program by now, or somebody closed the descriptor.
-      const FileFacts facts = file.facts();
-      if (maps_file(owner.pid, facts.device, facts.inode)) throw_written(file, describe(*note), Life::alive);
+      const system::FileFacts facts = file.facts();
+      if (system::maps_file(owner.pid, facts.device, facts.inode))
+        throw_written(file, describe(*note), system::Life::alive);
     }
   }
 }
 
 /// A note that is whole, made on this file and since the machine started; of nobody, if its process is 0.
-std::optional<OwnerNote> read_left_note(const File& file) {
+std::optional<OwnerNote> read_left_note(const system::File& file) {
   OwnerNote note = {};
   if (file.read(&note, sizeof note, kOwnerOffset) != sizeof note) return std::nullopt;
   if (note.magic != kOwnerMagic || note.checksum != checksum(&note, offsetof(OwnerNote, checksum))) return std::nullopt;
-  const FileFacts facts = file.facts();
-  if (note.device != facts.device || note.inode != facts.inode || !is_this_boot(note.boot_id)) return std::nullopt;
+  const system::FileFacts facts = file.facts();
+  if (note.device != facts.device || note.inode != facts.inode || !system::is_this_boot(note.boot_id))
+    return std::nullopt;
   return note;
 }
 
 }  // namespace
 
-OwnerNote make_note(const FileFacts& file) {
+OwnerNote make_note(const system::FileFacts& file) {
   OwnerNote note = {};
-  const ProcessId self = this_process();
+  const system::ProcessId self = system::this_process();
   note.magic = kOwnerMagic;
   note.pid = static_cast<std::uint32_t>(self.pid);
   note.start_time = self.start_time;
-  const BootId boot = boot_id();
+  const system::BootId boot = system::boot_id();
   std::memcpy(note.boot_id, boot.data(), boot.size());
   note.opened = static_cast<std::uint64_t>(std::time(nullptr));
   note.device = file.device;
   note.inode = file.inode;
-  command_of(self.pid).copy(note.command, sizeof note.command - 1);
+  system::command_of(self.pid).copy(note.command, sizeof note.command - 1);
   seal(note);
   return note;
 }
 
 void seal(OwnerNote& note) { note.checksum = checksum(&note, offsetof(OwnerNote, checksum)); }
 
-std::optional<OwnerNote> read_note(const File& file) {
+std::optional<OwnerNote> read_note(const system::File& file) {
   const auto note = read_left_note(file);
   return note && note->pid != 0 ? note : std::nullopt;
 }
 
-bool sync_has_failed(const File& file) {
+bool sync_has_failed(const system::File& file) {
   const auto note = read_left_note(file);
   return note && note->sync_failed != 0;
 }
@@ -184,18 +187,18 @@ std::string describe(const OwnerNote& note) {
          ")";
 }
 
-void lock(const File& file, LockKind kind) {
+void lock(const system::File& file, LockKind kind) {
   take_lock(file, kind);
   wait_for_former_owner(file);
 }
 
-File open_locked(const std::string& path, bool writable, LockKind kind) {
+system::File open_locked(const std::string& path, bool writable, LockKind kind) {
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    File file = File::open(path, writable);
+    system::File file = system::File::open(path, writable);
     lock(file, kind);
-    FileFacts named;
-    if (look_at(path, &named) == AtPath::file && named.same_file(file.facts())) return file;
+    system::FileFacts named;
+    if (system::look_at(path, &named) == system::AtPath::file && named.same_file(file.facts())) return file;
   }
   throw PoolInUse(path + " is being replaced again and again by another process; stop that, then open it");
 }

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "pool/medium/file.hpp"
-#include "pool/medium/process.hpp"
 #include "pool/superblock.hpp"
+#include "system/file.hpp"
+#include "system/process.hpp"
 
 namespace holdfast::memory {
 
@@ -30,14 +30,14 @@ static_assert(sizeof(OwnerNote) == 256 && offsetof(OwnerNote, checksum) == 248);
 static_assert(offsetof(OwnerNote, boot_id) == 24 && offsetof(OwnerNote, command) == 64);
 
 /// The note of this process for `file`.
-OwnerNote make_note(const FileFacts& file);
+OwnerNote make_note(const system::FileFacts& file);
 /// After a change of a note.
 void seal(OwnerNote& note);
 /// The note in an open pool, if there is one, whole, made on this file and since the machine started.
-std::optional<OwnerNote> read_note(const File& file);
+std::optional<OwnerNote> read_note(const system::File& file);
 /// True if a sync of the file failed in this run of the machine, in a process that has it open no more.
-bool sync_has_failed(const File& file);
-inline ProcessId process_of(const OwnerNote& note) { return {static_cast<pid_t>(note.pid), note.start_time}; }
+bool sync_has_failed(const system::File& file);
+inline system::ProcessId process_of(const OwnerNote& note) { return {static_cast<pid_t>(note.pid), note.start_time}; }
 /// "process 4711 (python train.py, since 14:02)".
 std::string describe(const OwnerNote& note);
 
@@ -46,9 +46,9 @@ enum class LockKind { exclusive, shared };
 /// Locks the file, and waits until a process that had it open for writing and is dying has wholly exited: its GPU may still
 /// be storing (rule 22). The lock ends with the descriptor. Throws PoolInUse, which names the owner, or
 /// ObjectInUse if that is this process.
-void lock(const File& file, LockKind kind);
+void lock(const system::File& file, LockKind kind);
 
 /// Opens and locks the file that has the name, even if another one took the name between the two. Throws as File::open and lock.
-File open_locked(const std::string& path, bool writable, LockKind kind);
+system::File open_locked(const std::string& path, bool writable, LockKind kind);
 
 }  // namespace holdfast::memory

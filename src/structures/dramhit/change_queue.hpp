@@ -64,13 +64,13 @@ class ChangeQueue {
   }
   /// The same for one sum whose answer nobody wants. False: it joined another, and nothing more waits.
   template <class Write>
-  [[gnu::always_inline]] bool add_sum(std::uint64_t hash, std::uint64_t given, const index::Combining& with,
+  [[gnu::always_inline]] bool add_sum(std::uint64_t hash, std::uint64_t given, const Combining& with,
                                       const Write& write) {
     unsigned& latest = latest_[hash % kSets];
     Task& other = ring_[latest % kMostDepth];
     if (latest - sums_ < head_ - sums_ && latest - tail_ < head_ - tail_ && other.hash == hash &&
         !other.state.goes_on) {
-      other.given = index::combine_word(other.given, given, with);
+      other.given = combine_word(other.given, given, with);
       return false;
     }
     latest = head_;

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "holdfast/error.hpp"
-#include "pool/medium/system.hpp"
 #include "structures/dramhit/wide_record.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::dramhit {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::uint64_t kMostLines = std::uint64_t{1} << 42;
 
 std::uint64_t blocks_of(const View& view) { return (view.all_lines() + kBlock - 1) / kBlock; }
 
-bool membarrier(int command) { return memory::system::membarrier(command) == 0; }
+bool membarrier(int command) { return system::membarrier(command) == 0; }
 
 }  // namespace
 

@@ -1,23 +1,20 @@
 // engine.cpp: chooses the best instructions that this CPU has.
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 #include <vector>
 
 #include "structures/dramhit/lane.hpp"
+#include "threads/instruction_set.hpp"
 
 namespace holdfast::dramhit {
 
 const Engine& engine_for(const Format& format) {
   if (format.wide()) return wide_engine();
 #if !defined(HOLDFAST_SANITIZED)  // sanitizers know the accesses of the portable one
-  const char* const asked = std::getenv("HOLDFAST_TILE");
-  const std::string_view limit = asked ? asked : "avx512";
-  __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  if (avx512 && limit == "avx512") return avx512_engine();
-  if (avx2 && limit != "portable") return avx2_engine();
+  switch (threads::instruction_set()) {
+    case threads::InstructionSet::avx512: return avx512_engine();
+    case threads::InstructionSet::avx2: return avx2_engine();
+    case threads::InstructionSet::portable: break;
+  }
 #endif
   return portable_engine();
 }

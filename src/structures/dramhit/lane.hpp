@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "gphash/protocol/combine.hpp"
+#include "core/combine.hpp"
 #include "holdfast/status.hpp"
 #include "structures/dramhit/core.hpp"
 
@@ -28,7 +28,7 @@ struct Rows {
   const std::uint64_t* hashes = nullptr;  ///< instead of keys: pairs of a hash and a value (delegation.hpp)
   std::size_t next = 0, end = 0;
   Op op = Op::find;
-  index::Combining with = {};
+  Combining with = {};
   unsigned part = 0, parts = 1;  ///< of the rows only those whose hash falls into this part of all
   bool reads_only = false;       ///< no row changes anything, and all are of one operation
   bool silent = false;           ///< nobody wants answers

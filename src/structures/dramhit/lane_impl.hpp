@@ -208,7 +208,7 @@ class LaneFor final : public Lane {
   template <bool kPlain>
   void change_and_give(unsigned n, Results& results) {
     Giver<Form, kPlain> giver(results, form_);
-    const index::Combining with = with_;  // all in registers
+    const Combining with = with_;  // all in registers
     unsigned done = 0, on = 0;
     for (n = with_room(n, results); n != 0; --n) {
       Task& task = changes_.pop();
@@ -353,7 +353,7 @@ class LaneFor final : public Lane {
   std::size_t owed_ = 0;    ///< changes that wait, and whose answers are wanted
   std::int64_t fresh_ = 0;  ///< added less erased, not yet told
   unsigned misses_ = 0;
-  index::Combining with_;
+  Combining with_;
   Form form_;
   Changes changes_;
 };

@@ -8,15 +8,13 @@
 #include <utility>
 
 #include "holdfast/error.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14
 #endif
 
 namespace holdfast::dramhit {
-
-namespace system = memory::system;
 
 namespace {
 

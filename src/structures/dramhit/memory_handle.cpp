@@ -12,8 +12,8 @@ class MemoryHandle::Impl {
   Impl(const MemoryTable::Impl& table, std::unique_ptr<dramhit::Lane> lane, const MemoryHandleOptions& options)
       : table_(table), lane_(std::move(lane)), options_(options) {
     if (!table.delegation) return;
-    producer_ = std::make_unique<dramhit::Producer>(*table.delegation,
-                                                    index::Combining{options_.combine, options_.element, 1, false});
+    producer_ =
+        std::make_unique<dramhit::Producer>(*table.delegation, Combining{options_.combine, options_.element, 1, false});
   }
 
   ~Impl() {
@@ -74,9 +74,9 @@ class MemoryHandle::Impl {
     const dramhit::Geometry& geometry = table_.core.view_now()->geometry;
     const std::uint32_t bytes = table_.format.value_bytes;
     for (std::size_t i = 0; i < n; ++i) {
-      const std::uint64_t key = index::load_bytes(static_cast<const std::byte*>(keys) + i * 8, 8);
+      const std::uint64_t key = load_bytes(static_cast<const std::byte*>(keys) + i * 8, 8);
       const std::uint64_t value =
-          takes_value(op) ? index::load_bytes(static_cast<const std::byte*>(values) + i * bytes, bytes) : 0;
+          takes_value(op) ? load_bytes(static_cast<const std::byte*>(values) + i * bytes, bytes) : 0;
       if (!producer_->send(op, geometry.hash(key), value)) return i;
     }
     return n;

@@ -77,7 +77,7 @@ class NarrowForm {
   std::uint64_t take(const Rows& rows, std::size_t row) const {
     if (rows.hashes != nullptr) return rows.hashes[2 * row + 1];
     if (rows.values == nullptr) return 0;
-    return index::load_bytes(rows.values + row * value_bytes_, value_bytes_);
+    return load_bytes(rows.values + row * value_bytes_, value_bytes_);
   }
   /// Whether that is the row's value and no more.
   bool takes_words(const Rows& rows) const {
@@ -94,7 +94,7 @@ class NarrowForm {
   static bool is_gone(const Task& task) { return (task.state.reach & kErased) != 0; }
 
   /// One look at a line.
-  [[gnu::always_inline]] Turn run(Task& task, const index::Combining& with, Answer& answer) {
+  [[gnu::always_inline]] Turn run(Task& task, const Combining& with, Answer& answer) {
     const Change what{task.state.op, task.given, with};
     if constexpr (Memory::kOwned && Tile::kSelects) {
       return change_owned(Memory{}, task.line, task.want, task.state.reach, what, answer);
@@ -105,7 +105,7 @@ class NarrowForm {
   /// An answer's value is a word. Other values are copied by copy_value.
   bool gives_words() const { return value_bytes_ == 8; }
   void copy_value(const Answer& answer, std::byte* to, std::size_t row) const {
-    index::store_bytes(to + row * value_bytes_, answer.value, value_bytes_);
+    store_bytes(to + row * value_bytes_, answer.value, value_bytes_);
   }
 
   // Searches on their own.
@@ -188,7 +188,7 @@ std::size_t NarrowForm<Memory, Tile>::items_of(const View& view, std::uint64_t l
   for (std::size_t i = 0; i < size; ++i) {
     const std::uint64_t key = view.geometry.key_of(items[i].hash);
     __builtin_memcpy(keys + i * 8, &key, 8);
-    if (values != nullptr) index::store_bytes(values + i * view.value_bytes, items[i].value, view.value_bytes);
+    if (values != nullptr) store_bytes(values + i * view.value_bytes, items[i].value, view.value_bytes);
     hashes[i] = items[i].hash;
   }
   return size;

@@ -88,7 +88,7 @@ template <class Memory>
   if (distance(want) == 0) reach = full ? memory.reach(line, seen) : 0;
   if (distance(want) < reach) return Turn::next;
   if (distance(want) != 0 || full) {
-    static constexpr index::Combining kNone;
+    static constexpr Combining kNone;
     const Looked back = look_back(memory, line, want, {Op::find, 0, kNone});
     answer = back.answer;
     return back.turn;

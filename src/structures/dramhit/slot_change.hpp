@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "core/combine.hpp"
 #include "core/operations.hpp"
-#include "gphash/protocol/combine.hpp"
 #include "holdfast/status.hpp"
 #include "structures/dramhit/line.hpp"
 
@@ -29,23 +29,23 @@ struct Answer {
 struct Change {
   Op op = Op::find;
   std::uint64_t given = 0;
-  const index::Combining& with;
+  const Combining& with;
 
   bool adds() const { return act_of(op, false) != Act::keeps; }
   std::uint64_t first_value() const {
     if (op != Op::accumulate || with.scale == 1) [[likely]]
       return given;
-    index::Combining alone = with;
+    Combining alone = with;
     alone.alone = true;
-    return index::combine_word(0, given, alone);
+    return combine_word(0, given, alone);
   }
 };
 
 /// What `accumulate` makes of two words.
-inline std::uint64_t combined(std::uint64_t old, std::uint64_t given, const index::Combining& with) {
+inline std::uint64_t combined(std::uint64_t old, std::uint64_t given, const Combining& with) {
   if (with.element == Element::u64 && with.how == Combine::add) [[likely]]
     return old + given;
-  return index::combine_word(old, given, with);
+  return combine_word(old, given, with);
 }
 
 /// What becomes of a slot, and its value then.

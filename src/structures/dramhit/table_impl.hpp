@@ -7,11 +7,11 @@
 
 #include "core/operations.hpp"
 #include "core/pieces.hpp"
-#include "gphash/cpu/workers.hpp"
 #include "holdfast/memory_table.hpp"
 #include "structures/dramhit/fork.hpp"
 #include "structures/dramhit/lane.hpp"
 #include "structures/dramhit/partitions/delegation.hpp"
+#include "threads/thread_team.hpp"
 
 namespace holdfast {
 
@@ -29,7 +29,7 @@ class MemoryTable::Impl final : dramhit::StandsStill {
   const unsigned depth;
   const dramhit::Engine& engine;
   dramhit::Core core;
-  machine::cpu::Workers workers;
+  threads::ThreadTeam workers;
   std::unique_ptr<dramhit::Delegation> delegation;  ///< of a partitioned table
 
  private:

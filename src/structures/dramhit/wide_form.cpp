@@ -62,9 +62,9 @@ void WideForm::set_view(const View& view) {
 
 std::uint64_t WideForm::hash(const Rows& rows, std::size_t row) const {
   const std::byte* const key = rows.keys + row * format_.key_bytes;
-  if (key_words_ == 1) return hash_key(index::load_bytes(key, 8), geometry_.seed());
+  if (key_words_ == 1) return hash_key(load_bytes(key, 8), geometry_.seed());
   return hash_words(static_cast<unsigned>(key_words_), geometry_.seed(),
-                    [&](unsigned i) { return index::load_bytes(key + i * 8, 8); });
+                    [&](unsigned i) { return load_bytes(key + i * 8, 8); });
 }
 
 void WideForm::ask_line(const Word* at, Op op) const {
@@ -114,16 +114,15 @@ WideForm::Look WideForm::look(const Word* at, std::uint64_t hash, const Kept& ke
 }
 
 void WideForm::first_value(const Change& change, const Kept& kept, Word* value) const {
-  index::Combining alone = change.with;
+  Combining alone = change.with;
   alone.alone = true;
   const bool scaled = change.op == Op::accumulate && change.with.scale != 1;
   for (std::uint64_t i = 0; i < value_words_; ++i) {
-    value[i] = scaled ? index::combine_word(0, kept.value[i], alone) : kept.value[i];
+    value[i] = scaled ? combine_word(0, kept.value[i], alone) : kept.value[i];
   }
 }
 
-Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const index::Combining& with,
-                             Answer& answer) {
+Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const Combining& with, Answer& answer) {
   const Kept& kept = kept_[task.given];
   const Change change{task.state.op, 0, with};
   const Next next = decide<WideForm>(change, is_live(seen.control), 0, answer);
@@ -137,7 +136,7 @@ Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const
     Word fresh[kMostWords];
     first_value(change, kept, fresh);
     for (std::uint64_t i = 0; i < value_words_; ++i) {
-      store(value + i, combines ? index::combine_word(out_[i], kept.value[i], change.with) : fresh[i]);
+      store(value + i, combines ? combine_word(out_[i], kept.value[i], change.with) : fresh[i]);
     }
     if (!is_live(seen.control) && reads_value(change.op)) {
       std::copy_n(fresh, value_words_, out_);
@@ -148,7 +147,7 @@ Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const
   return Turn::done;
 }
 
-Turn WideForm::run(Task& task, const index::Combining& with, Answer& answer) {
+Turn WideForm::run(Task& task, const Combining& with, Answer& answer) {
   const Kept& kept = kept_[task.given];
   const Look seen = look(task.line, task.hash, kept);
   if (seen.busy) return Turn::again;
@@ -163,7 +162,7 @@ Turn WideForm::run(Task& task, const index::Combining& with, Answer& answer) {
   return add(task.line - asked * stride_, asked, task, with, answer);
 }
 
-Turn WideForm::add(Word* home, unsigned asked, const Task& task, const index::Combining& with, Answer& answer) {
+Turn WideForm::add(Word* home, unsigned asked, const Task& task, const Combining& with, Answer& answer) {
   if ((__atomic_fetch_or(home, kLock, __ATOMIC_ACQ_REL) & kLock) != 0) return Turn::again;
   const Turn turn = add_holding(home, asked, task, with, answer);
   __atomic_fetch_and(home, ~kLock, __ATOMIC_ACQ_REL);
@@ -171,7 +170,7 @@ Turn WideForm::add(Word* home, unsigned asked, const Task& task, const index::Co
 }
 
 /// As add_holding in protocol.hpp: nobody else adds this key now.
-Turn WideForm::add_holding(Word* home, unsigned asked, const Task& task, const index::Combining& with, Answer& answer) {
+Turn WideForm::add_holding(Word* home, unsigned asked, const Task& task, const Combining& with, Answer& answer) {
   const Kept& kept = kept_[task.given];
   Word* free = nullptr;
   Word free_control = 0;

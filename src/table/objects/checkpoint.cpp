@@ -67,10 +67,10 @@ class Checkpoint::Impl : public memory::OpenObject {
   std::shared_ptr<checkpoint::CheckpointObject> object_;
 };
 
-SaveTicket::SaveTicket(std::shared_future<void> done) : done_(std::move(done)), process_(memory::fork_generation()) {}
+SaveTicket::SaveTicket(std::shared_future<void> done) : done_(std::move(done)), process_(system::fork_generation()) {}
 
 void SaveTicket::wait() const {
-  if (process_ != memory::fork_generation() && !is_done()) {
+  if (process_ != system::fork_generation() && !is_done()) {
     throw TableClosed("the save was begun by the parent of this process, where alone it can be waited for");
   }
   done_.get();

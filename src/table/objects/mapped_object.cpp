@@ -48,6 +48,7 @@ void MappedObject::begin_section(Domain domain, Writer writer) {
                           "after a power cut: end that section first");
   }
   raise(open, domain);
+  open.pool().keep_room();
   open.mark_changed(gpu);
   ++sections_;
   if (domain == Domain::power) ++in_power_;

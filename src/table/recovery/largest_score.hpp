@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "gphash/table_object.hpp"
+#include "structures/gphash/table_object.hpp"
 
 namespace holdfast::table {
 

@@ -48,7 +48,7 @@ class Salvage {
   }
 
   Owner& owner_of(const Slot* slot) {
-    if constexpr (Shape::kVariable) return owners_[index::PairWord{slot->word}.begin()];
+    if constexpr (Shape::kVariable) return owners_[heap::CellWord{slot->word}.begin()];
     return owners_[slot->word - 1];
   }
 

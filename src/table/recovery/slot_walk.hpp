@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "gphash/protocol/recover.hpp"
-#include "gphash/table_object.hpp"
+#include "structures/gphash/protocol/recover.hpp"
+#include "structures/gphash/table_object.hpp"
 
 namespace holdfast::table {
 

@@ -24,14 +24,14 @@ void settle(const std::optional<SaveTicket>& ticket) noexcept {
 
 }  // namespace
 
-Overlap::Overlap() : calls_(memory::system::observe(this)), flushes_(watch_flushes(this)) {}
+Overlap::Overlap() : calls_(system::observe(this)), flushes_(watch_flushes(this)) {}
 
 Overlap::~Overlap() {
   hold_ = Hold::none;
   settle(first_);
   settle(second_);
   if (flushes_ != nullptr) memory::observe_flushes(flushes_);
-  memory::system::observe(calls_);
+  system::observe(calls_);
 }
 
 void Overlap::end() {
@@ -53,14 +53,14 @@ void Overlap::await(Hold hold, const SaveTicket& save) const {
   while (held_by_ != hold && !save.is_done()) std::this_thread::yield();
 }
 
-int Overlap::before(const memory::system::Event& event) noexcept {
+int Overlap::before(const system::Event& event) noexcept {
   wait();
   return calls_ == nullptr ? 0 : calls_->before(event);
 }
-std::uint64_t Overlap::most(const memory::system::Event& event) noexcept {
+std::uint64_t Overlap::most(const system::Event& event) noexcept {
   return calls_ == nullptr ? event.bytes : calls_->most(event);
 }
-void Overlap::after(memory::system::Event& event) noexcept {
+void Overlap::after(system::Event& event) noexcept {
   if (calls_ != nullptr) calls_->after(event);
 }
 void Overlap::flush(const void* address, std::size_t bytes) noexcept {

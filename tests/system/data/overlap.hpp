@@ -9,12 +9,12 @@
 
 #include "holdfast/checkpoint.hpp"
 #include "pool/medium/persist.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::proof {
 
 /// Holds up the thread that completes saves, at its calls and flushes. It watches as long as it lives.
-class Overlap : public memory::system::Observer, public memory::FlushObserver {
+class Overlap : public system::Observer, public memory::FlushObserver {
  public:
   Overlap();
   ~Overlap() override;  ///< after both saves, however they end
@@ -33,9 +33,9 @@ class Overlap : public memory::system::Observer, public memory::FlushObserver {
   }
   void end();  ///< when the second is
 
-  int before(const memory::system::Event& event) noexcept override;
-  std::uint64_t most(const memory::system::Event& event) noexcept override;
-  void after(memory::system::Event& event) noexcept override;
+  int before(const system::Event& event) noexcept override;
+  std::uint64_t most(const system::Event& event) noexcept override;
+  void after(system::Event& event) noexcept override;
   void flush(const void* address, std::size_t bytes) noexcept override;
   void fence() noexcept override;
 
@@ -49,7 +49,7 @@ class Overlap : public memory::system::Observer, public memory::FlushObserver {
   std::atomic<Hold> hold_ = Hold::both;
   std::atomic<Hold> held_by_ = Hold::none;  ///< the last that has stopped the other thread
   std::optional<SaveTicket> first_, second_;
-  memory::system::Observer* const calls_;
+  system::Observer* const calls_;
   memory::FlushObserver* const flushes_;
 };
 

@@ -6,30 +6,30 @@
 #include <cstdint>
 
 #include "holdfast/pool.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::proof {
 
 /// No space is given back while it lives.
-class NothingPunched : public memory::system::Observer {
+class NothingPunched : public system::Observer {
  public:
-  NothingPunched() : before_(memory::system::observe(this)) {}
-  ~NothingPunched() override { memory::system::observe(before_); }
+  NothingPunched() : before_(system::observe(this)) {}
+  ~NothingPunched() override { system::observe(before_); }
   NothingPunched(const NothingPunched&) = delete;
   NothingPunched& operator=(const NothingPunched&) = delete;
-  int before(const memory::system::Event& event) noexcept override {
+  int before(const system::Event& event) noexcept override {
     const int error = before_ == nullptr ? 0 : before_->before(event);
-    return error == 0 && event.call == memory::system::Call::punch_hole ? EOPNOTSUPP : error;
+    return error == 0 && event.call == system::Call::punch_hole ? EOPNOTSUPP : error;
   }
-  std::uint64_t most(const memory::system::Event& event) noexcept override {
+  std::uint64_t most(const system::Event& event) noexcept override {
     return before_ == nullptr ? event.bytes : before_->most(event);
   }
-  void after(memory::system::Event& event) noexcept override {
+  void after(system::Event& event) noexcept override {
     if (before_ != nullptr) before_->after(event);
   }
 
  private:
-  memory::system::Observer* const before_;
+  system::Observer* const before_;
 };
 
 /// Leaves a gap of 64 pages, before an object "rkept" that stays. Each page begins as a copy of a checkpoint that counts, of an early

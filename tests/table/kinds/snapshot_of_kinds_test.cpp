@@ -11,7 +11,7 @@
 #include "holdfast/region.hpp"
 #include "holdfast/table.hpp"
 #include "holdfast/transaction.hpp"
-#include "pool/medium/system.hpp"
+#include "system/calls.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -33,22 +33,22 @@ std::uint64_t step_of(const SavedState& state) {
 }
 
 /// Calls `act` while the bytes of a snapshot are written.
-class DuringCopy : public memory::system::Observer {
+class DuringCopy : public system::Observer {
  public:
-  explicit DuringCopy(std::function<void()> act) : act_(std::move(act)), before_(memory::system::observe(this)) {}
+  explicit DuringCopy(std::function<void()> act) : act_(std::move(act)), before_(system::observe(this)) {}
   ~DuringCopy() override {
-    memory::system::observe(before_);
+    system::observe(before_);
     EXPECT_TRUE(done_);
   }
-  int before(const memory::system::Event& event) noexcept override {
-    if (event.call == memory::system::Call::pwrite && !done_.exchange(true)) act_();
+  int before(const system::Event& event) noexcept override {
+    if (event.call == system::Call::pwrite && !done_.exchange(true)) act_();
     return 0;
   }
 
  private:
   const std::function<void()> act_;
   std::atomic<bool> done_ = false;
-  memory::system::Observer* const before_;
+  system::Observer* const before_;
 };
 
 struct OpenKinds : ::testing::Test {

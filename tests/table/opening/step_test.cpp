@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "gphash/table_shape.hpp"
 #include "holdfast/table.hpp"
+#include "structures/gphash/table_shape.hpp"
 #include "support/image.hpp"
 
 namespace holdfast::test {

@@ -17,7 +17,7 @@ constexpr int kFullPercent = 90;  ///< of a partition's slots; what is under way
 
 }  // namespace
 
-Producer::Producer(Delegation& delegation, const index::Combining& with)
+Producer::Producer(Delegation& delegation, const Combining& with)
     : delegation_(delegation), with_(with), ahead_(delegation.partitions()), flushes_(delegation.partitions(), 0) {
   delegation_.must_be_here();
   for (unsigned p = 0; p < delegation.partitions(); ++p) queues_.push_back(std::make_unique<SectionQueue>());

@@ -18,9 +18,9 @@
 #include <thread>
 #include <vector>
 
-#include "pool/medium/fork.hpp"
 #include "structures/dramhit/lane.hpp"
 #include "structures/dramhit/line.hpp"
+#include "system/fork.hpp"
 
 namespace holdfast::dramhit {
 
@@ -31,7 +31,7 @@ struct alignas(64) Section {
   std::uint32_t size = 0;
   Op op = Op::insert_or_assign;
   bool flush = false;
-  index::Combining with;                              // one of the handle's: the same in all of its sections
+  Combining with;                                     // one of the handle's: the same in all of its sections
   std::uint64_t messages[2 * kSectionMessages] = {};  ///< hash and value
 };
 
@@ -49,7 +49,7 @@ class Delegation;
 class Producer {
  public:
   /// Throws TableClosed in a child of fork.
-  Producer(Delegation& delegation, const index::Combining& with);
+  Producer(Delegation& delegation, const Combining& with);
   ~Producer();  ///< flushes, but not in a child of fork
   Producer(const Producer&) = delete;
   Producer& operator=(const Producer&) = delete;
@@ -70,7 +70,7 @@ class Producer {
   void publish(unsigned partition, bool flush);
 
   Delegation& delegation_;
-  const index::Combining with_;
+  const Combining with_;
   std::vector<Ahead> ahead_;
   std::vector<std::uint64_t> flushes_;
   std::vector<std::unique_ptr<SectionQueue>> queues_;
@@ -118,7 +118,7 @@ class Delegation {
   void stop();
 
   Core& core_;
-  const memory::OwningProcess process_;
+  const system::OwningProcess process_;
   std::vector<std::unique_ptr<Owner>> owners_;
   std::vector<std::thread> threads_;
   std::atomic<std::uint64_t> producers_changed_{0};

@@ -1,0 +1,159 @@
+// cpu_growth.cpp: what the CPU machine does alone on the table: growth, emptying, verification.
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "core/clock.hpp"
+#include "structures/gphash/cpu/cpu_machine.hpp"
+
+namespace holdfast::machine::cpu {
+
+void CpuMachine::recover() {
+  const auto start = Clock::now();
+  items_ = static_cast<std::int64_t>(keeper_.recover());
+  left_ = static_cast<std::int64_t>(keeper_.mended().left);
+  recovery_ms_ = ms_since(start);
+}
+
+/// Adds a top level and drains the bottom one. The caller holds `geometry_` alone. Throws NoSpace; then nothing changed, or
+/// a level more was needed and the table refuses to work until it is opened again with more room.
+void CpuMachine::grow_index() {
+  exports_.list_rest(layout());
+  const auto start = Clock::now();
+  keeper_.add_level();
+  last_resize_alloc_ms_ = ms_since(start);
+  const auto rehash = Clock::now();
+  unfinished_ = true;
+  keeper_.drain();
+  unfinished_ = false;
+  last_resize_ms_ = ms_since(rehash);
+  ++resizes_;
+  ++growth_;
+}
+
+/// Throws NoSpace while a resize is unfinished. The caller holds `geometry_`.
+void CpuMachine::require_whole() const {
+  if (!unfinished_) return;
+  throw NoSpace("a resize of " + pool_.path() +
+                " did not end, for want of room on its medium or of memory: make room, and open it again");
+}
+
+/// Adds cells to the heap. The caller holds `geometry_` alone.
+bool CpuMachine::grow_heap(std::uint64_t at_least) {
+  const std::uint64_t cells = std::max({at_least, pool_.cells() / 4, std::uint64_t{variable_ ? 8u : 1024u}});
+  const std::uint64_t most = pool_.most_cells_with(cells);
+  variable_ ? pair_cells_.prepare(most) : cells_.prepare(most);  // first: without memory for them nothing changes
+  try {
+    pool_.grow_heap(cells);
+  } catch (const NoSpace&) {
+    return false;
+  }
+  keeper_.take_cells();
+  if (variable_) {
+    pair_cells_.extend(layout().heap_view());
+  } else {
+    cells_.extend(pool_.cells());
+  }
+  ++heap_growths_;
+  ++growth_;
+  return true;
+}
+
+void CpuMachine::reserve(std::uint64_t items) {
+  const std::unique_lock lock(geometry_);
+  require_whole();
+  while (layout().total_slots() / 10 * 9 < items) grow_index();
+  if (layout().in_slot() || variable_) return;  // nobody knows how long pairs will be
+  const std::uint64_t cells = items + items / 32 + 64;
+  while (pool_.cells() < cells) {
+    if (!grow_heap(cells - pool_.cells())) {
+      throw NoSpace("no room in " + pool_.path() + " for " + std::to_string(items) +
+                    " values: make room on its medium, or reserve less");
+    }
+  }
+}
+
+void CpuMachine::clear() {
+  const std::unique_lock lock(geometry_);
+  require_whole();
+  for (unsigned rank = 0; rank < layout().shape.levels(); ++rank) {
+    driver_->clear(layout().level[rank], layout().buckets(rank) * layout().shape.slots());
+    HOLDFAST_FAILPOINT(level_emptied);
+  }
+  driver_->clear(layout().aside, 1);
+  keeper_.reset_tags();
+  heap::CellSet& cells = variable_ ? static_cast<heap::CellSet&>(pair_cells_) : cells_;
+  cells.begin(layout().heap_view());
+  cells.count_free();
+  items_ = 0;
+  left_ = 0;
+}
+
+/// Reads everything again into other tags, and compares with what the table believes.
+CheckReport CpuMachine::check() {
+  const std::unique_lock lock(geometry_);
+  require_whole();
+  CheckReport report;
+  report.slots = layout().total_slots();
+  report.cells = layout().in_slot() ? 0 : layout().cells;
+  report.items = size();
+  report.repaired_slots = keeper_.mended().torn;
+  report.finished_moves = keeper_.mended().second_copies;
+  report.rehashed = keeper_.mended().rehashed;
+  report.was_clean = pool_.was_clean();
+  report.recovery_ms = recovery_ms_;
+  report.map_ms = pool_.map_ms();
+  report.repairs = pool_.repairs();
+  check_errors(report);
+  return report;
+}
+
+void CpuMachine::check_errors(CheckReport& report) {
+  while (cells_.reclaim() || pair_cells_.reclaim()) std::this_thread::yield();
+  report.free_cells = cells_.free();
+  heap::Cells fresh(epochs_);
+  heap::SlabCells fresh_pairs(epochs_);
+  const std::uint64_t held = keeper_.held_claims();
+  std::uint64_t wrong_tags = 0;
+  const Scan scan = keeper_.verify(variable_ ? static_cast<heap::CellSet&>(fresh_pairs) : fresh, wrong_tags);
+  report.errors.insert(report.errors.end(), scan.damage.begin(), scan.damage.end());
+  const auto expect = [&](bool holds, const std::string& what) {
+    if (!holds) report.errors.push_back(what);
+  };
+  const std::uint64_t items = scan.items;
+  expect(held == 0, std::to_string(held) + " claims are held, but nothing runs");
+  expect(scan.torn == 0, std::to_string(scan.torn) + " slots are half-written");
+  expect(scan.shared_cells.empty(), std::to_string(scan.shared_cells.size()) + " slots share a cell with another");
+  expect(scan.second_copies == 0, std::to_string(scan.second_copies) + " keys are in the table twice");
+  expect(items == report.items,
+         "the table counts " + std::to_string(report.items) + " items, its slots hold " + std::to_string(items));
+  if (variable_) {
+    check_cells(report, scan, fresh_pairs);
+  } else if (!layout().in_slot()) {
+    expect(report.free_cells + items == report.cells, std::to_string(report.cells) + " cells, but " +
+                                                          std::to_string(items) + " live and " +
+                                                          std::to_string(report.free_cells) + " free");
+  }
+  expect(wrong_tags == 0, std::to_string(wrong_tags) + " tag words did not agree with their slots");
+}
+
+/// The cells that slots name are those that the table believes to be in use, and every pair is as it was written.
+void CpuMachine::check_cells(CheckReport& report, const Scan& scan, const heap::SlabCells& fresh) {
+  const heap::HeapUse believed = pair_cells_.use(), found = fresh.use();
+  report.cells = believed.used_cells + believed.free_cells;
+  report.free_cells = believed.free_cells;
+  if (!(believed == found)) {
+    report.errors.push_back("the table believes " + std::to_string(believed.used_cells) + " cells in " +
+                            std::to_string(believed.used_slabs) + " slabs to be in use, its slots name " +
+                            std::to_string(found.used_cells) + " in " + std::to_string(found.used_slabs));
+  }
+  if (scan.left != static_cast<std::uint64_t>(left_.load())) {
+    report.errors.push_back("the table counts " + std::to_string(left_) +
+                            " bytes that pairs leave of their cells, its slots " + std::to_string(scan.left));
+  }
+  if (!scan.damage.empty()) return;
+  const std::vector<std::string> damage = keeper_.verify_pairs();
+  report.errors.insert(report.errors.end(), damage.begin(), damage.end());
+}
+
+}  // namespace holdfast::machine::cpu

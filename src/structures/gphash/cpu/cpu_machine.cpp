@@ -1,0 +1,350 @@
+// cpu_machine.cpp: spreads a batch over threads, and makes room when one finds none.
+#include "structures/gphash/cpu/cpu_machine.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "core/hash.hpp"
+#include "structures/gphash/batch_rows.hpp"
+#include "structures/gphash/layout.hpp"
+#include "structures/gphash/pair_check.hpp"
+
+namespace holdfast::machine::cpu {
+
+namespace {
+
+constexpr std::size_t kChunk = std::size_t{1} << 20;  // rows partitioned at once, so that 32-bit offsets do
+constexpr std::size_t kSubBatch = 4096;               // rows in one epoch: the unit of cell reuse
+constexpr unsigned kSubBatchesBetweenStops = 32;      // of a thread
+constexpr std::uint64_t kBytesBetweenStops = std::uint64_t{64} << 20;
+constexpr std::size_t kExportPiece = 4096;       // items that changes wait for
+constexpr std::uint64_t kExportSlots = 1 << 16;  // or slots
+
+unsigned thread_count(unsigned asked) {
+  if (asked != 0) return std::min(asked, 256u);
+  return std::clamp(std::thread::hardware_concurrency(), 1u, 8u);
+}
+
+std::uint64_t hash_of_key(const std::byte* key, std::uint32_t key_bytes, std::uint64_t seed) {
+  const auto word = [&](unsigned i) {
+    std::uint64_t part;
+    std::memcpy(&part, key + std::size_t{8} * i, 8);
+    return part;
+  };
+  return key_bytes == 8 ? hash_key(word(0), seed) : hash_words(key_bytes / 8, seed, word);
+}
+
+/// How many rows from `from` on have no more than so many bytes in an array of pairs; `rows` at most, one at least.
+std::size_t rows_within(const std::uint64_t* offsets, std::size_t from, std::size_t rows) {
+  if (offsets == nullptr) return rows;
+  const std::uint64_t* const begin = offsets + from + 1;
+  const auto beyond = std::upper_bound(begin, begin + rows, offsets[from] + kBytesBetweenStops);
+  return std::max<std::size_t>(1, static_cast<std::size_t>(beyond - begin));
+}
+
+}  // namespace
+
+/// What one thread has taken and let go.
+struct CpuMachine::PerThread {
+  PerThread(CpuMachine& machine, bool changes) : holders(machine.holders_), holds(changes), cells(machine.cells_) {
+    if (machine.variable_) cells.pairs = &pairs.emplace(machine.pair_cells_);
+    if (holds) ++holders.came;
+  }
+  ~PerThread() {
+    settle(true);  // before it is counted: who waits may find its cells
+    if (holds) ++holders.went;
+  }
+  PerThread(const PerThread&) = delete;
+  PerThread& operator=(const PerThread&) = delete;
+
+  Holders& holders;
+  const bool holds;  ///< only who changes the table takes cells
+  heap::ThreadCells cells;
+  std::optional<heap::ThreadSlabCells> pairs;
+  void prepare(std::size_t operations) { pairs ? pairs->prepare(operations) : cells.prepare(operations); }
+  void settle(bool all) {
+    cells.settle(all);
+    if (pairs) pairs->settle(all);
+  }
+};
+
+/// What the threads of one batch share.
+struct CpuMachine::Share {
+  const Batch& batch;
+  std::atomic<bool> index_full{false}, heap_full{false};  // growth failed: do not try again in this batch
+  std::mutex blobs;
+  std::atomic<std::uint64_t> damaged{0};  // rows
+};
+
+/// Adds what one thread has done when it ends, by an error too: the rows before it stand.
+struct CpuMachine::Counted {
+  CpuMachine& machine;
+  const Tally& tally;
+  ~Counted() {
+    machine.items_ += tally.items;
+    machine.left_ += tally.left;
+    machine.moves_ += tally.moves;
+    machine.claim_misses_ += tally.claim_misses;
+    machine.retries_ += tally.retries;
+  }
+};
+
+CpuMachine::CpuMachine(gphash::TableObject& pool, const MachineOptions& options)
+    : pool_(pool),
+      key_bytes_(pool.shape().key_bytes),
+      value_bytes_(pool.shape().value_bytes),
+      seed_(pool.shape().seed),
+      options_(options),
+      variable_(key_bytes_ == kVariableBytes),
+      workers_(thread_count(options.threads)),
+      driver_(make_driver(shape_of(pool.shape()), variable_, pool.persist())),
+      keeper_(pool, {options.shared_bias, options.moves}, *driver_,
+              variable_ ? static_cast<heap::CellSet&>(pair_cells_) : cells_, workers_) {
+  recover();
+}
+
+std::uint64_t CpuMachine::slots() const {
+  const std::shared_lock lock(geometry_);
+  return layout().total_slots();
+}
+
+/// Rows that are partitioned together: as many as 32-bit offsets can do, or fewer where somebody may want to stop in between.
+std::size_t CpuMachine::rows_of_chunk(const Batch& batch, std::size_t from) const {
+  const std::size_t rows = std::min(kChunk, batch.size - from);
+  if (!in_pieces(batch)) return rows;
+  const std::size_t few = std::min(rows, kSubBatch * kSubBatchesBetweenStops * workers_.threads());
+  if (!variable_) return std::min(few, std::max(kSubBatch, kBytesBetweenStops / (key_bytes_ + value_bytes_)));
+  const VariableLength& parts = *batch.variable;
+  return std::min(rows_within(parts.key_offsets, from, few), rows_within(parts.value_offsets, from, few));
+}
+
+std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) {
+  Share share{.batch = batch, .index_full = {}, .heap_full = {}, .blobs = {}, .damaged = {}};
+  std::vector<Status> scratch(batch.statuses ? 0 : batch.size);
+  Work work;
+  work.keys = static_cast<const std::byte*>(batch.keys);
+  work.mask = batch.mask;
+  work.rows = rows_of(batch, 0, value_bytes_, score);
+  if (batch.statuses == nullptr) work.rows.statuses = scratch.data();
+  if (variable_) {
+    work.rows.verify = options_.verify;
+    const VariableLength& parts = *batch.variable;
+    work.key_offsets = parts.key_offsets;
+    work.rows.value_offsets = parts.value_offsets;
+    if (parts.blobs != nullptr) {
+      if (from == 0) parts.blobs->reset(batch.size);
+      work.rows.blobs = parts.blobs->rows();
+    }
+  }
+  work.changes = ops.changes();
+  std::size_t at = from;
+  do {
+    const std::size_t rows = rows_of_chunk(batch, at);
+    run_chunk(work, at, rows, share);
+    at += rows;
+  } while (at < batch.size && !stops_after(batch, at));
+  if (share.damaged != 0) throw_damaged(pool_.path(), share.damaged);
+  for (unsigned s = 0; s < kStatuses; ++s) {
+    result.count[s] += static_cast<std::uint64_t>(
+        std::count(work.rows.statuses + from, work.rows.statuses + at, static_cast<Status>(s)));
+  }
+  return at;
+}
+
+void CpuMachine::run_chunk(Work& work, std::size_t base, std::size_t size, Share& share) {
+  const unsigned parts = static_cast<unsigned>(std::clamp<std::size_t>(size / kSubBatch, 1, workers_.threads()));
+  work.base = base;
+  if (!work.changes || share.batch.unique || parts == 1) {
+    workers_.run(parts, [&](unsigned i, unsigned n) {
+      Work mine = work;
+      mine.base = base + size * i / n;
+      mine.size = base + size * (i + 1) / n - mine.base;
+      run_share(mine, share);
+    });
+    return;
+  }
+  // All operations on a key go to one thread, in array order (rule 2).
+  std::vector<std::uint32_t> order(size);
+  std::vector<std::size_t> bounds(parts + 1, 0);
+  partition(work, size, parts, order, bounds);
+  workers_.run(parts, [&](unsigned i, unsigned n) {
+    for (unsigned part = i; part < parts; part += n) {
+      Work mine = work;
+      mine.order = order.data() + bounds[part];
+      mine.size = bounds[part + 1] - bounds[part];
+      run_share(mine, share);
+    }
+  });
+}
+
+/// A stable counting sort of the chunk's rows by the part that their key belongs to.
+void CpuMachine::partition(const Work& work, std::size_t size, unsigned parts, std::vector<std::uint32_t>& order,
+                           std::vector<std::size_t>& bounds) {
+  std::vector<std::uint8_t> part(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::uint64_t hash = variable_ ? index::hash_of(work.key_part(work.base + i), seed_)
+                                         : hash_of_key(work.keys + (work.base + i) * key_bytes_, key_bytes_, seed_);
+    part[i] = static_cast<std::uint8_t>(((hash >> 32) * parts) >> 32);
+    ++bounds[part[i] + 1];
+  }
+  for (unsigned p = 0; p < parts; ++p) bounds[p + 1] += bounds[p];
+  std::vector<std::size_t> next(bounds.begin(), bounds.end() - 1);
+  for (std::size_t i = 0; i < size; ++i) order[next[part[i]]++] = static_cast<std::uint32_t>(i);
+}
+
+/// One thread's rows, sub-batch by sub-batch.
+void CpuMachine::run_share(Work work, Share& share) {
+  Tally tally;
+  const Counted counted{*this, tally};
+  MoveLog moved(key_bytes_, pool_.heap());
+  Arena arena;
+  work.rows.arena = &arena;
+  std::size_t at = 0;
+  {
+    PerThread mine(*this, work.changes);
+    std::size_t denied = ~std::size_t{0};  // a row for which there is no room
+    while (at < work.size) {
+      Progress progress;
+      std::uint64_t seen_growth;
+      {
+        const std::shared_lock lock(geometry_);
+        require_whole();
+        if (work.changes && !layout().in_slot()) mine.prepare(std::min(work.size, kSubBatch));
+        seen_growth = growth_;
+        std::shared_lock still(still_, std::defer_lock);
+        if (work.changes) still.lock();
+        tally.moved = exports_.want_moves() ? &moved : nullptr;
+        const reclaim::InEpoch inside(epochs_);
+        const bool deny = at == denied;
+        work.permits = {!deny, !deny};
+        progress = driver_->run(work, at, deny ? at + 1 : std::min(at + kSubBatch, work.size), mine.cells, tally);
+        if (!moved.moves().empty() || !moved.complete()) {
+          exports_.note(layout(), moved);
+          moved.clear();
+        }
+      }
+      if (mine.pairs) mine.pairs->require_memory();
+      mine.settle(false);
+      at = progress.next;
+      if (progress.outcome == index::Outcome::done) continue;
+      std::atomic<bool>& full = progress.outcome == index::Outcome::needs_slot ? share.index_full : share.heap_full;
+      if (!full && !make_room(progress.outcome, seen_growth, mine)) full = true;
+      if (full && (progress.outcome == index::Outcome::needs_slot || !await_cells(mine))) denied = at;
+    }
+  }
+  share.damaged += tally.damaged;
+  if (work.rows.blobs != nullptr) {
+    const std::lock_guard lock(share.blobs);
+    share.batch.variable->blobs->arena().adopt(std::move(arena));
+  }
+}
+
+/// Cells that are free after all, once the batches that may read them end.
+bool CpuMachine::find_cells(PerThread& mine) {
+  mine.settle(true);
+  bool waited = false;
+  while (variable_ ? pair_cells_.reclaim() : cells_.reclaim()) {
+    waited = true;
+    std::this_thread::yield();
+  }
+  if (!variable_) return waited || cells_.has(true);  // a heap that can grow does so before its reserve is used up
+  return mine.pairs->has_missing();
+}
+
+/// An update in a full heap needs a cell only until it lets another go, and inserts leave some for that (rule 6). Where
+/// none is free, other threads have them, and give them back. False if no thread has: then only a larger heap would help.
+bool CpuMachine::await_cells(PerThread& mine) {
+  if (variable_ ? mine.pairs->missing().adds_key : mine.cells.missing_adds_key()) return false;
+  mine.settle(true);
+  ++holders_.went;
+  for (;; std::this_thread::yield()) {
+    const std::uint64_t went = holders_.went;
+    const bool retired = variable_ ? pair_cells_.reclaim() : cells_.reclaim();
+    const bool has = variable_ ? mine.pairs->has_missing() : cells_.has(false);
+    // Nobody had cells when `went` was read, and nobody came since.
+    const bool alone = holders_.came == went;
+    if (has || (alone && !retired)) {
+      ++holders_.came;
+      return has;
+    }
+  }
+}
+
+/// Grows what was missing, unless somebody did since. False if the medium is full.
+bool CpuMachine::make_room(index::Outcome need, std::uint64_t seen_growth, PerThread& mine) {
+  if (need == index::Outcome::needs_cell && find_cells(mine)) return true;
+  const std::unique_lock lock(geometry_);
+  if (growth_ != seen_growth) return true;
+  if (need == index::Outcome::needs_cell) return grow_heap(0);
+  try {
+    grow_index();
+  } catch (const NoSpace&) {
+    return false;
+  }
+  return true;
+}
+
+/// Adds up to `n` items, a piece at a time: changes wait for a piece, searches for nothing.
+std::size_t CpuMachine::export_items(std::uint64_t& cursor, const Exports::Take& take, std::size_t n) {
+  std::size_t count = 0;
+  do {
+    const std::shared_lock lock(geometry_);
+    require_whole();
+    const std::unique_lock still(still_);
+    count += exports_.copy(layout(), cursor, take, std::min(n - count, kExportPiece), kExportSlots);
+  } while (count < n && cursor != Exports::kEnd);
+  return count;
+}
+
+std::size_t CpuMachine::export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) {
+  return export_items(cursor, Exports::into(to), n);
+}
+
+std::size_t CpuMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
+  return Exports::pairs_into(keys, values, n, [&](const Exports::Take& take) {
+    return export_items(cursor, Exports::verified(pool_.path(), options_.verify, take), n);
+  });
+}
+
+void CpuMachine::stats(Stats& stats) const {
+  const std::shared_lock lock(geometry_);
+  stats.space.size = size();
+  stats.space.slots = layout().total_slots();
+  stats.space.cells = layout().in_slot() ? 0 : layout().cells;
+  stats.space.free_cells = cells_.free();
+  if (variable_) {
+    const heap::HeapUse use = pair_cells_.use();
+    stats.space.cells = use.used_cells + use.free_cells;
+    stats.space.free_cells = use.free_cells;
+    stats.pairs.heap_bytes = layout().cells * layout().cell_bytes;
+    stats.pairs.slab_bytes = use.used_slabs * layout().cell_bytes;
+    stats.pairs.live_bytes = use.used_bytes;
+    stats.pairs.rounding_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, left_));
+  }
+  stats.work.moves = moves_;
+  stats.work.claim_misses = claim_misses_;
+  stats.work.retries = retries_;
+  stats.growth.resizes = resizes_;
+  stats.growth.heap_growths = heap_growths_;
+  stats.recovery.recovery_ms = recovery_ms_;
+  stats.growth.last_resize_ms = last_resize_ms_;
+  stats.growth.last_resize_alloc_ms = last_resize_alloc_ms_;
+  stats.recovery.repaired_slots = keeper_.mended().torn;
+  stats.recovery.finished_moves = keeper_.mended().second_copies;
+  stats.recovery.rehashed = keeper_.mended().rehashed;
+  stats.machine.tile = driver_->tile();
+  stats.machine.threads = workers_.threads();
+}
+
+}  // namespace holdfast::machine::cpu
+
+namespace holdfast::machine {
+
+std::unique_ptr<Machine> make_cpu_machine(gphash::TableObject& pool, const MachineOptions& options) {
+  return std::make_unique<cpu::CpuMachine>(pool, options);
+}
+
+}  // namespace holdfast::machine

@@ -1,0 +1,85 @@
+// driver_impl.hpp: the CPU's batch driver for one instruction set and configuration. Included by one file for each
+// instruction set; everything here depends on `Tile`, so none is shared by them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "structures/gphash/cpu/driver.hpp"
+#include "structures/gphash/cpu/groups.hpp"
+#include "structures/gphash/cpu/upkeep.hpp"
+
+namespace holdfast::machine::cpu {
+
+template <class Tile, class Shape, bool kMayFlush>
+class DriverImpl final : public Upkeep<Tile, Shape, kMayFlush> {
+  using Group = Groups<Tile, Shape, kMayFlush>;
+  using Memory = typename Group::Memory;
+  using Candidate = typename Group::Candidate;
+  using Flight = typename Group::Flight;
+  static constexpr std::size_t kGroup = Group::kGroup;
+
+ public:
+  using Upkeep<Tile, Shape, kMayFlush>::Upkeep;
+
+  Progress run(const Work& work, std::size_t begin, std::size_t end, heap::ThreadCells& cells,
+               Tally& tally) const override {
+    const Memory memory(this->persist_, cells, tally);
+    const index::View<Shape> view = this->view_;  // a copy that no store through a user's pointer can change
+    alignas(64) unsigned char room[2 * kGroup * sizeof(Flight)];
+    Flight* const flights = reinterpret_cast<Flight*>(room);
+    Flight* const early = flights + kGroup;  // searches among changes, of keys that nothing before them changes
+    const bool mixed = work.changes && work.rows.ops != nullptr;
+    index::Outcome outcome = index::Outcome::done;
+    for (std::size_t at = begin; at < end;) {
+      std::size_t count = 0, early_count = 0;
+      const std::size_t first = at;
+      bool aside = false;
+      typename Group::KeyBits changed;
+      for (; at < end && count + early_count < kGroup; ++at) {
+        const std::size_t row = work.row(at);
+        if (work.mask && !work.mask[row]) {
+          Group::skip(work.rows, row);
+          continue;
+        }
+        const index::Key key = Group::key_of(view, work, row);
+        bool is_early = false;
+        if (mixed) {
+          const std::uint64_t hash = Candidate(view, key).hash();
+          const bool searches = !holdfast::changes(work.rows.op_of(row));
+          is_early = searches && !changed.may_have(hash);
+          if (!searches) changed.add(hash);
+        }
+        // Made where it stays: a copy by wide loads of what was just written in words waits until the words are in the cache.
+        Flight* const flight = new (is_early ? early + early_count++ : flights + count++) Flight(row, view, key);
+        aside |= flight->candidates.aside();
+        Group::Ask::tags(view, flight->candidates);
+      }
+      if (!work.changes) {
+        Group::find(view, memory, work.rows, flights, count, aside, tally);
+        continue;
+      }
+      if (early_count != 0) {  // at the speed of a batch of searches, while the lines of the changes are on their way
+        Group::ask(view, memory, work.rows, flights, count, aside);
+        Group::find(view, memory, work.rows, early, early_count, aside, tally);
+      }
+      const std::size_t stopped = Group::change(view, memory, work, flights, count, aside, tally, outcome);
+      if (stopped != count) return {Group::position(work, first, flights[stopped].row), outcome};
+    }
+    return {end, index::Outcome::done};
+  }
+};
+
+template <class Tile>
+std::unique_ptr<Driver> make_driver_for(const index::RuntimeShape& shape, bool variable,
+                                        const memory::Persist& persist) {
+  // A shape takes a compiler ten seconds and a module 80 KB, so only keys of 8 bytes in the default configuration have one of
+  // their own, and only they have code without flushes; the others ask at each.
+  if (variable) return std::make_unique<DriverImpl<Tile, index::RuntimeVariableShape, true>>(shape, persist);
+  if (shape.wide() || !index::is_default(shape))
+    return std::make_unique<DriverImpl<Tile, index::RuntimeShape, true>>(shape, persist);
+  if (persist.flushes()) return std::make_unique<DriverImpl<Tile, index::DefaultShape, true>>(shape, persist);
+  return std::make_unique<DriverImpl<Tile, index::DefaultShape, false>>(shape, persist);
+}
+
+}  // namespace holdfast::machine::cpu

@@ -1,0 +1,400 @@
+// groups.hpp: what the CPU's driver does with a group of operations, in stages, so that no line is touched before it was
+// prefetched. Everything here depends on `Tile`, so that files compiled for different instruction sets share none of it.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "structures/gphash/cpu/driver.hpp"
+#include "structures/gphash/cpu/prefetch.hpp"
+#include "structures/gphash/cpu/simd/tile.hpp"
+#include "structures/gphash/cpu/verify.hpp"
+
+namespace holdfast::machine::cpu {
+
+/// Groups of operations. A group is a stage at a time, and all its prefetches are on their way together. A stage works on copies of
+/// the view and of a flight's candidates whose address it gives to no other function: after each load with acquire a compiler reads
+/// all else again, and asks again whether a key is the reserved one. Without copies a find in cache takes nearly twice as long.
+template <class Tile, class Shape, bool kMayFlush>
+struct Groups {
+  using View = index::View<Shape>;
+  using Memory = CpuMemory<Tile, kMayFlush>;
+  using Candidate = Candidates<Shape>;
+  using Ask = Prefetch<Tile, Shape>;
+  static constexpr std::size_t kGroup = 64;  // in flight: enough for every line-fill buffer; a bit of a word each
+
+  /// Keys of a group, by their hashes. It may have others too.
+  class KeyBits {
+   public:
+    void add(std::uint64_t hash) { bits_[word(hash)] |= bit(hash); }
+    bool may_have(std::uint64_t hash) const { return (bits_[word(hash)] & bit(hash)) != 0; }
+
+   private:
+    static constexpr std::size_t word(std::uint64_t hash) { return hash % 8; }
+    static constexpr std::uint64_t bit(std::uint64_t hash) { return std::uint64_t{1} << (hash >> 3 & 63); }
+    std::uint64_t bits_[8] = {};
+  };
+
+  /// An operation between two stages.
+  struct Flight {
+    Flight(std::size_t row_, const View& view, const index::Key& key) : row(row_), candidates(view, key) {}
+    std::size_t row;
+    Candidate candidates;
+    index::Look seen;
+    Slot* slot;  ///< null: not there
+    std::uint64_t word;
+  };
+
+  static index::Key key_of(const View& view, const Work& work, std::size_t row) {
+    if constexpr (Shape::kVariable) {
+      const index::Part key = work.key_part(row);
+      return {index::hash_of(key, view.seed), key};
+    } else {
+      return index::given_key<Memory>(view, work.keys + row * view.key_bytes());
+    }
+  }
+
+  static void skip(const index::Rows& rows, std::size_t row) {
+    rows.statuses[row] = Status::not_run;
+    if (rows.found) rows.found[row] = false;
+    if (rows.scores) rows.scores[row] = 0;
+    if (std::byte* const to = rows.result(row)) std::memset(to, 0, rows.value_bytes);
+    if (rows.blobs) rows.blobs[row] = Blob{};
+  }
+
+  /// True if a pair that the row met, or that its answer was read from, is damaged. Then it does not run, or its answer goes.
+  static bool skip_damaged(const View& view, const Memory& memory, const index::Rows& rows, const Flight& flight,
+                           bool answered, Tally& tally) {
+    if constexpr (Shape::kVariable) {
+      if (!is_damaged(Tile{}, memory, view, flight.candidates, answered && flight.slot ? flight.word : 0)) return false;
+      ++tally.damaged;
+      skip(rows, flight.row);
+    }
+    return Shape::kVariable;
+  }
+
+  /// Where in the work the flight of `row` stands: within one group after `first`.
+  static std::size_t position(const Work& work, std::size_t first, std::size_t row) {
+    while (work.row(first) != row) ++first;
+    return first;
+  }
+
+  /// Answers `count` searches. `aside`: the reserved key may be among them; without it, nothing has to ask.
+  static void find(const View& view, const Memory& memory, const index::Rows& rows, Flight* flights, std::size_t count,
+                   bool aside, Tally& tally) {
+    aside ? find_group<true>(view, memory, rows, flights, count, tally)
+          : inlined_find_group(view, memory, rows, flights, count, tally);
+    if (tally.gave_up != 0) skip_unsettled(rows, flights, count);
+    for (std::size_t i = 0; rows.verify && i < count; ++i) skip_damaged(view, memory, rows, flights[i], true, tally);
+  }
+
+  /// Asks for the slots that `count` operations among changes will touch.
+  static void ask(const View& view, const Memory& memory, const index::Rows& rows, const Flight* flights,
+                  std::size_t count, bool aside) {
+    return aside ? ask_group<true>(view, memory, rows, flights, count)
+                 : ask_group<false>(view, memory, rows, flights, count);
+  }
+
+  /// Carries out `count` operations. Where the group stopped, and why in `outcome`.
+  static std::size_t change(const View& view, const Memory& memory, const Work& work, Flight* flights,
+                            std::size_t count, bool aside, Tally& tally, index::Outcome& outcome) {
+    if (aside) return change_group<true>(view, memory, work, flights, count, tally, outcome);
+    if constexpr (kInlinesChanges) {
+      return inlined_change_group(view, memory, work, flights, count, tally, outcome);
+    } else {
+      return change_group<false>(view, memory, work, flights, count, tally, outcome);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kLinesAhead = 16;  // of one value
+  // 50 KB each; beside flushes, which take far longer than calls, it is not worth that.
+  static constexpr bool kInlinesChanges = Shape::kFixed && !Shape::kMayBeWide && !kMayFlush;
+
+  static Blob copy_part(const Memory& memory, const index::Part& part, Arena& arena) {
+    std::byte* const to = arena.take(part.size);
+    memory.read_bytes(to, part.data, part.size);
+    return {to, part.size};
+  }
+
+  /// Addresses of slots that a group will read, each of another line as a rule. One tag in twenty that matches is of
+  /// another key, so a key may have several; those beyond the room are fetched when they are read.
+  struct Ahead {
+    static constexpr std::size_t kRoom = (Shape::kMayBeWide ? 4 : 2) * kGroup;  // wide slots lie on up to four lines
+    const void* address[kRoom];
+    std::size_t count = 0;
+    void add(const View& view, const Slot* slot) {
+      const auto* const first = reinterpret_cast<const std::byte*>(slot);
+      if (count < kRoom) address[count++] = first;
+      if constexpr (Shape::kMayBeWide) {
+        const std::byte* const last = first + view.slot_bytes() - 1;
+        const auto line_of = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) / memory::kLine; };
+        for (const std::byte* at = first + memory::kLine; line_of(at) <= line_of(last) && count < kRoom;
+             at += memory::kLine)
+          address[count++] = at;
+      }
+    }
+    void add(const View& view, const Candidate& candidates, LaneMask hits) {
+      for (; hits != 0; hits &= hits - 1) add(view, candidates.slot(view, lowest_bit(hits)));
+    }
+  };
+
+  /// The slots that a change will touch: where the key may be, and where an insert would put it.
+  static void add_touched(const View& view, const Memory& memory, const index::Rows& rows, std::size_t row,
+                          const Candidate& candidates, Ahead& ahead) {
+    const Tile tile;
+    const auto tags = tile.load_tags(memory, view, candidates);
+    ahead.add(view, candidates, tile.match(view, candidates, tags, candidates.tag()));
+    if (!takes_value(rows.op_of(row))) return;
+    const LaneMask empty = tile.match(view, candidates, tags, index::kTagEmpty);
+    if (empty != 0) ahead.add(view, candidates.slot(view, index::choose_lane(view, candidates, empty)));
+  }
+
+  /// Asks for lines in a row. A prefetch whose page is not in the TLB holds up what comes after it until the page is
+  /// found; with other work between them few such searches run at a time, and the pool has no huge pages to avoid them.
+  static void prefetch_all(const Ahead& ahead) {
+    for (std::size_t i = 0; i < ahead.count; ++i) Ask::line(ahead.address[i]);
+  }
+
+  static void prefetch_value(const index::Rows& rows, const std::byte* cell) {
+    const std::size_t bytes = std::min<std::size_t>(rows.value_bytes, kLinesAhead * memory::kLine);
+    for (std::size_t at = 0; at < bytes; at += memory::kLine) Ask::line(cell + at);
+    Ask::line(cell + bytes - 1);
+  }
+
+  /// Among changes: the value that its slots name now, or its score. Others may change them before it is read, so this is a hint.
+  static void prefetch_cell_of(const View& view, const Memory& memory, const index::Rows& rows, const Flight& flight,
+                               bool reads) {
+    const Tile tile;
+    const auto tags = tile.load_tags(memory, view, flight.candidates);
+    const LaneMask hits = tile.match(view, flight.candidates, tags, flight.candidates.tag());
+    const Item item = tile.first_item(memory, view, flight.candidates, hits);
+    if (!item || item.word - 1 >= view.cells) return;
+    if (reads) prefetch_value(rows, view.cell(item.word - 1) + rows.column);
+    if (view.score == Score::frequency) Ask::line(view.score_of(item.word - 1));
+  }
+
+  /// Asks for the pairs of the slots that have the key's fingerprint: those that a search compares. `whole`: it copies them, too.
+  static void prefetch_pairs(const View& view, const Memory& memory, const Candidate& candidates, LaneMask hits,
+                             bool whole) {
+    for (; hits != 0; hits &= hits - 1) {
+      const Slot* const slot = candidates.slot(view, lowest_bit(hits));
+      if (memory.load(&slot->key) != candidates.stored_key()) continue;
+      const std::uint64_t word = memory.load(&slot->word);
+      if (word == 0) continue;
+      const heap::CellWord pair{word};
+      const std::byte* const cell = view.heap + pair.begin();
+      const std::size_t lines = whole ? kLinesAhead : 2;
+      const std::size_t bytes = std::min<std::size_t>(pair.pair_bytes(), lines * memory::kLine);
+      for (std::size_t at = 0; at < bytes; at += memory::kLine) Ask::line(cell + at);
+    }
+  }
+
+  /// `kAside`: the reserved key is among them.
+  template <bool kAside>
+  static void find_group(const View& whole_view, const Memory& memory, const index::Rows& rows, Flight* flights,
+                         std::size_t count, Tally& tally) {
+    const Tile tile;
+    const View view = whole_view;
+    Ahead ahead;
+    for (Flight* flight = flights; flight != flights + count; ++flight) {
+      const Candidate candidates = flight->candidates;
+      if (!kAside && candidates.aside()) __builtin_unreachable();
+      const index::Look seen = index::look(tile, memory, view, candidates);
+      flight->seen = seen;
+      ahead.add(view, candidates, seen.hits);
+    }
+    prefetch_all(ahead);
+    if constexpr (Shape::kVariable) {
+      for (const Flight* flight = flights; flight != flights + count; ++flight) {
+        prefetch_pairs(view, memory, flight->candidates, flight->seen.hits, rows.blobs != nullptr);
+      }
+    }
+    const std::byte* cells[kGroup];
+    std::size_t asked = 0;
+    const bool in_cells = !Shape::kVariable && !view.in_slot();
+    const bool reads = in_cells && rows.out != nullptr && rows.value_bytes != 0;
+    const bool scores = in_cells && rows.scores != nullptr;
+    for (Flight* flight = flights; flight != flights + count; ++flight) {
+      const Candidate candidates = flight->candidates;
+      if (!kAside && candidates.aside()) __builtin_unreachable();
+      index::Found found = index::confirm(tile, memory, view, candidates, flight->seen);
+      if (!found.settled) found = find_settled(whole_view, memory, flight->candidates, tally);
+      flight->slot = found.item.slot;
+      flight->word = found.item.word;
+    }
+    find_in_order(whole_view, memory, flights, count, tally);
+    if (reads || scores) {
+      for (const Flight* flight = flights; flight != flights + count; ++flight) {
+        if (flight->slot != nullptr) cells[asked++] = view.cell(flight->word - 1);
+      }
+    }
+    for (std::size_t i = 0; i < asked; ++i) {
+      if (reads) prefetch_value(rows, cells[i] + rows.column);
+      if (scores) Ask::line(cells[i] + view.score_at());
+    }
+    for (const Flight* flight = flights; flight != flights + count; ++flight) {
+      answer(view, memory, rows, flight->row, {flight->slot, flight->word, 0});
+    }
+  }
+
+  /// Where rows of one key see changes that others make meanwhile, none may see less than a row before it (rule 2). A row that found
+  /// its key saw it at the second half of its search; one that did not, perhaps at the first, before other rows' second half. So
+  /// in array order: rows that found nothing where a row before them found the key look again, and so do all later rows of their
+  /// keys. A function of its own, or the loop before it becomes slower.
+  [[gnu::noinline]] static void find_in_order(const View& view, const Memory& memory, Flight* flights,
+                                              std::size_t count, Tally& tally) {
+    std::size_t found_rows = 0;
+    for (const Flight* flight = flights; flight != flights + count; ++flight) found_rows += flight->slot != nullptr;
+    if (found_rows == 0 || found_rows == count) return;
+    KeyBits found, again;
+    for (Flight* flight = flights; flight != flights + count; ++flight) {
+      const std::uint64_t hash = flight->candidates.hash();
+      if (again.may_have(hash) || (flight->slot == nullptr && found.may_have(hash))) {
+        const Item item = find_settled(view, memory, flight->candidates, tally).item;
+        flight->slot = item.slot;
+        flight->word = item.word;
+        again.add(hash);
+      }
+      if (flight->slot != nullptr) found.add(hash);
+    }
+  }
+
+  [[gnu::noinline]] static index::Found find_settled(const View& view, const Memory& memory,
+                                                     const Candidate& candidates, Tally& tally) {
+    index::Found found = index::find_settled(Tile{}, memory, view, candidates);
+    if (!found.settled) {
+      ++tally.gave_up;
+      found.item.word = kGaveUp;
+    }
+    return found;
+  }
+
+  /// The word of an absent item whose search gave up. Asked for once one has, so that answers of the others take no longer.
+  static constexpr std::uint64_t kGaveUp = 1;
+  [[gnu::noinline]] static void skip_unsettled(const index::Rows& rows, const Flight* flights, std::size_t count) {
+    for (const Flight* flight = flights; flight != flights + count; ++flight) {
+      if (flight->slot == nullptr && flight->word == kGaveUp) skip(rows, flight->row);
+    }
+  }
+
+  static void answer(const View& view, const Memory& memory, const index::Rows& rows, std::size_t row,
+                     const Item& item) {
+    const Op op = rows.op_of(row);
+    rows.statuses[row] = item ? Status::found : Status::not_found;
+    if (rows.found) rows.found[row] = static_cast<bool>(item);
+    if constexpr (Shape::kVariable) {
+      const bool wanted = rows.blobs != nullptr && reads_value(op);
+      if (item && wanted) {
+        rows.blobs[row] = copy_part(memory, index::pair_at(memory, view, item.word).value, *rows.arena);
+      }
+      return;
+    }
+    if (rows.scores) rows.scores[row] = item ? memory.load_value(view.score_of(item.word - 1)) : 0;
+    std::byte* const to = reads_value(op) ? rows.result(row) : nullptr;
+    if (to == nullptr) return;
+    if (item) {
+      copy_value(view, memory, rows, to, item);
+    } else {
+      std::memset(to, 0, rows.value_bytes);
+    }
+  }
+
+  static void copy_value(const View& view, const Memory& memory, const index::Rows& rows, std::byte* to,
+                         const Item& item) {
+    const std::size_t bytes = rows.value_bytes;
+    if (!view.in_slot()) {
+      memory.read_bytes(to, view.cell(item.word - 1) + rows.column, bytes);
+    } else if (bytes == 8) {
+      std::memcpy(to, &item.word, 8);
+    } else {
+      std::memcpy(to, reinterpret_cast<const std::byte*>(&item.word) + rows.column, bytes);
+    }
+  }
+
+  template <bool kAside>
+  static void ask_group(const View& whole_view, const Memory& memory, const index::Rows& rows, const Flight* flights,
+                        std::size_t count) {
+    const View view = whole_view;
+    Ahead ahead;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Candidate candidates = flights[i].candidates;
+      if (!kAside && candidates.aside()) __builtin_unreachable();
+      add_touched(view, memory, rows, flights[i].row, candidates, ahead);
+    }
+    prefetch_all(ahead);
+  }
+
+  template <bool kAside>
+  static std::size_t change_group(const View& whole_view, const Memory& memory, const Work& work, Flight* flights,
+                                  std::size_t count, Tally& tally, index::Outcome& outcome) {
+    const View view = whole_view;
+    ask_group<kAside>(view, memory, work.rows, flights, count);
+    const bool reads = work.rows.ops != nullptr && work.rows.out != nullptr && !view.in_slot();
+    if (Memory::kLooksAhead && (reads || view.score == Score::frequency)) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const bool reads_this = reads && reads_value(work.rows.op_of(flights[i].row)) && work.rows.value_bytes != 0;
+        if (reads_this || view.score == Score::frequency)
+          prefetch_cell_of(view, memory, work.rows, flights[i], reads_this);
+      }
+    }
+    if constexpr (Shape::kVariable) {
+      const Tile tile;
+      for (std::size_t i = 0; i < count; ++i) {
+        const Candidate& candidates = flights[i].candidates;
+        const auto tags = tile.load_tags(memory, view, candidates);
+        prefetch_pairs(view, memory, candidates, tile.match(view, candidates, tags, candidates.tag()), false);
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const Flight& flight = flights[i];
+      if (work.rows.verify && skip_damaged(view, memory, work.rows, flight, false, tally)) continue;
+      if (!holdfast::changes(work.rows.op_of(flight.row))) {
+        const index::Found found = find_settled(whole_view, memory, flight.candidates, tally);
+        answer(view, memory, work.rows, flight.row, found.item);
+        if (!found.settled) skip(work.rows, flight.row);
+        continue;
+      }
+      const Candidate candidates = flight.candidates;
+      if (!kAside && candidates.aside()) __builtin_unreachable();
+      outcome = change_one(view, memory, work, flight.row, candidates, tally);
+      if (outcome != index::Outcome::done) return i;
+    }
+    return count;
+  }
+
+  // The groups that nearly all operations are in, as one function each with all that they call. It takes a compiler ten
+  // seconds and more for each, so the other configurations do without in changes, and a sanitized build altogether.
+  HOLDFAST_FLATTEN static void inlined_find_group(const View& view, const Memory& memory, const index::Rows& rows,
+                                                  Flight* flights, std::size_t count, Tally& tally) {
+    find_group<false>(view, memory, rows, flights, count, tally);
+  }
+
+  HOLDFAST_FLATTEN static std::size_t inlined_change_group(const View& view, const Memory& memory, const Work& work,
+                                                           Flight* flights, std::size_t count, Tally& tally,
+                                                           index::Outcome& outcome) {
+    return change_group<false>(view, memory, work, flights, count, tally, outcome);
+  }
+
+  static index::Outcome change_one(const View& view, const Memory& memory, const Work& work, std::size_t row,
+                                   const Candidate& candidates, Tally& tally) {
+    index::Run<std::uint32_t> run;
+    run.first = row;
+    for (unsigned tries = 1;; ++tries) {
+      const Tile tile;
+      const auto outcome = index::apply_run(tile, memory, view, work.rows, run, candidates, work.permits);
+      if (outcome != index::Outcome::claim_missed) return outcome;
+      ++tally.claim_misses;
+      if (tries % 64 == 0) {
+        sched_yield();
+      } else {
+        __builtin_ia32_pause();
+      }
+    }
+  }
+};
+
+}  // namespace holdfast::machine::cpu

@@ -1,0 +1,291 @@
+// upkeep.hpp: what the CPU's driver does with a whole table: scans at open, second copies, resizing, emptying. Everything
+// here depends on `Tile`, so that files compiled for different instruction sets share none of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "reclaim/epochs.hpp"
+#include "structures/gphash/cpu/bucket_items.hpp"
+#include "structures/gphash/cpu/copy_search.hpp"
+#include "structures/gphash/cpu/driver.hpp"
+#include "structures/gphash/cpu/prefetch.hpp"
+#include "structures/gphash/cpu/simd/tile.hpp"
+#include "structures/gphash/protocol/recover.hpp"
+
+namespace holdfast::machine::cpu {
+
+/// The half of a driver that works on ranges of slots instead of rows of a batch.
+template <class Tile, class Shape, bool kMayFlush>
+class Upkeep : public Driver {
+ protected:
+  using Memory = CpuMemory<Tile, kMayFlush>;
+  using Candidate = Candidates<Shape>;
+  using Ask = Prefetch<Tile, Shape>;
+  using Items = BucketItems<Tile, Shape>;
+
+ public:
+  Upkeep(const index::RuntimeShape& shape, const memory::Persist& persist) : persist_(persist) {
+    if constexpr (!Shape::kFixed) view_.shape = Shape(shape);
+    if constexpr (Shape::kFixed && Shape::kMayBeWide) view_.shape.key_words_ = shape.key_words_;
+    static_cast<void>(shape);
+  }
+
+  const char* tile() const final { return Tile::kName; }
+  void set_layout(const Layout& layout) final { view_ = view_as<Shape>(layout); }
+
+  void check_pairs(unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) const final {
+    if constexpr (Shape::kVariable) {
+      const CellFree reader(persist_);
+      for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
+        for (unsigned s = 0; s < view_.shape.slots(); ++s) {
+          std::uint64_t key = 0, word = 0;
+          std::uint8_t tag = 0;
+          const Slot* const slot = view_.slot(rank, bucket, s);
+          const auto state = index::inspect_slot(reader.memory, view_, rank, bucket, slot, key, word, tag);
+          if (state != index::SlotState::occupied || index::is_whole_pair(reader.memory, view_, key, word)) continue;
+          if (scan.damage.size() >= 16) return;
+          scan.damage.push_back("level " + std::to_string(view_.top_level - rank) + " bucket " +
+                                std::to_string(bucket) + " slot " + std::to_string(s) +
+                                " names a pair whose checksum is wrong");
+        }
+      }
+    }
+  }
+
+  void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, heap::CellSet& cells,
+            Scan& scan) const final {
+    const CellFree owned(persist_);
+    const Memory& memory = owned.memory;
+    const index::View<Shape> view = view_;
+    for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
+      std::uint64_t* const tags = view.tags + view.tag_index(rank, bucket);
+      for (unsigned first = 0; first < view.shape.slots(); first += 8) {
+        if (view.in_slot() && !view.wide()) {
+          const Items items(view, rank, bucket, first);
+          if (items.all_belong()) {  // as all do, but in damaged pools
+            scan.items += count_bits(items.occupied());
+            memory.poke(tags + first / 8, items.tags());
+            continue;
+          }
+        }
+        memory.poke(tags + first / 8, scan_slots(memory, rank, bucket, first, repair, cells, scan));
+      }
+    }
+  }
+
+  HOLDFAST_FLATTEN void drop_copies(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair,
+                                    Scan& scan) const final {
+    CellFree reader(persist_);
+    const index::View<Shape> view = view_;
+    CopySearch<Tile, Memory, Shape> search(reader.memory, view, repair, scan);
+    for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
+      for (unsigned first = 0; first < view.shape.slots(); first += 8) {
+        search.add(view, Items(view, rank, bucket, first), {rank, bucket, first});
+      }
+    }
+    search.finish();
+  }
+
+  void drop_shared(Slot* slot, bool repair, Scan& scan) const final {
+    const std::uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
+    if (key == 0) return;  // dropped with another of its copies
+    const std::uint64_t before = scan.second_copies;
+    CellFree reader(persist_);
+    const Candidate candidates(view_, index::slot_key(view_, slot, key, slot->word));
+    // Which copy counts is a matter of their places, whichever of the two the scan met first.
+    for (LaneMask left = candidates.distinct(view_); left != 0; left &= left - 1) {
+      const unsigned lane = lowest_bit(left);
+      Slot* const other = candidates.slot(view_, lane);
+      if (index::holds_key(reader.memory, view_, candidates, other) &&
+          __atomic_load_n(&other->word, __ATOMIC_RELAXED) == __atomic_load_n(&slot->word, __ATOMIC_RELAXED)) {
+        const auto [place, j] = candidates.place(view_, lane);
+        const LaneMask hits =
+            index::match_lanes(reader.memory, view_, candidates, index::lanes_before(view_, place, j));
+        if (!index::holds_copy(reader.memory, view_, candidates, hits)) continue;
+        drop_copy(reader.memory, view_, candidates, place, j, repair, scan);
+      }
+    }
+    if (scan.second_copies == before) {
+      scan.damage.push_back("two keys share cell " + cell_name(__atomic_load_n(&slot->word, __ATOMIC_RELAXED)));
+    }
+  }
+
+  void carry_tags(const Layout& from, const Layout& to, unsigned level, std::uint64_t begin,
+                  std::uint64_t end) const final {
+    CellFree reader(persist_);
+    const auto source = view_as<Shape>(from);
+    const auto target = view_as<Shape>(to);
+    for (std::uint64_t bucket = begin; bucket < end; ++bucket) {
+      index::carry_tags(reader.memory, source, target, level, bucket);
+    }
+  }
+
+  void drain(Slot* level_slots, unsigned level, std::uint64_t begin, std::uint64_t end, bool recovering,
+             Drained& drained) const final {
+    const CellFree owned(persist_);
+    const Memory& memory = owned.memory;
+    const Tile tile;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      if (i + 2 * kLinesAhead < end) prefetch_tags_of(view_.after(level_slots, i + 2 * kLinesAhead));
+      if (i + kLinesAhead < end) prefetch_target_of(memory, view_.after(level_slots, i + kLinesAhead));
+      Slot* const slot = view_.after(level_slots, i);
+      const std::uint64_t key = slot->key, word = slot->word;
+      if (key == 0 && (word == 0 || view_.key_decides())) continue;
+      if (recovering && !belongs(memory, level, i / view_.shape.slots(), slot, drained)) continue;
+      index::Rehashed result;
+      while ((result = index::rehash_slot(tile, memory, view_, slot)) == index::Rehashed::busy) __builtin_ia32_pause();
+      drained.moved += result == index::Rehashed::moved;
+      drained.cleared += result == index::Rehashed::cleared;
+      if (result == index::Rehashed::needs_level) {
+        drained.needs_level = true;
+        return;
+      }
+    }
+  }
+
+  void scan_aside(bool repair, heap::CellSet& cells, Scan& scan) const final {
+    const CellFree owned(persist_);
+    const Memory& memory = owned.memory;
+    std::uint64_t word = 0;
+    std::uint8_t tag = index::kTagEmpty;
+    switch (index::inspect_aside(memory, view_, word)) {
+      case index::SlotState::occupied:
+        tag = Candidate(view_, 0).tag();
+        ++scan.items;
+        if (!view_.in_slot() && !mark_live(cells, word, scan)) {
+          scan.damage.push_back("key 0 shares its cell with another key");
+        }
+        break;
+      case index::SlotState::torn:
+        ++scan.torn;
+        if (repair) index::clear_torn(memory, view_.aside);
+        break;
+      case index::SlotState::empty: break;
+      case index::SlotState::misplaced:
+      case index::SlotState::no_cell: scan.damage.push_back("the aside slot is damaged");
+    }
+    memory.poke(view_.tags + view_.aside_index() + 1, tag);
+  }
+
+  void clear(Slot* first, std::uint64_t slots) const final {
+    const CellFree owned(persist_);
+    const Memory& memory = owned.memory;
+    for (std::uint64_t i = 0; i < slots; ++i) {
+      Slot* const slot = view_.after(first, i);
+      if (!view_.key_decides()) memory.store(&slot->word, 0);
+      memory.store(&slot->key, 0);
+    }
+    memory.flush(first, slots * view_.slot_bytes());
+    memory.fence();
+  }
+
+  bool keeps(index::Step step) const final { return Memory::keeps(step); }
+
+ protected:
+  index::View<Shape> view_;
+  memory::Persist persist_;
+
+ private:
+  static constexpr std::size_t kLinesAhead = 16;
+
+  /// A memory for work that takes and frees no cell.
+  struct CellFree {
+    explicit CellFree(const memory::Persist& persist) : memory(persist, cells, tally) {}
+    reclaim::Epochs epochs;
+    heap::Cells none{epochs};
+    heap::ThreadCells cells{none};
+    Tally tally;
+    Memory memory;
+  };
+
+  /// Reads up to eight slots one by one, and returns their tag word.
+  std::uint64_t scan_slots(const Memory& memory, unsigned rank, std::uint64_t bucket, unsigned first, bool repair,
+                           heap::CellSet& cells, Scan& scan) const {
+    std::uint64_t tags = 0;
+    for (unsigned s = first; s < std::min(first + 8, view_.shape.slots()); ++s) {
+      std::uint64_t key = 0, word = 0;
+      std::uint8_t tag = 0;
+      Slot* const slot = view_.slot(rank, bucket, s);
+      const index::SlotState state = index::inspect_slot(memory, view_, rank, bucket, slot, key, word, tag);
+      if (state == index::SlotState::empty) continue;
+      if (state == index::SlotState::torn) {
+        ++scan.torn;
+        if (repair) index::clear_torn(memory, slot);
+        continue;
+      }
+      if (state != index::SlotState::occupied) {
+        report(scan.damage, state, rank, bucket, s, key, word);
+        continue;
+      }
+      tags |= std::uint64_t{tag} << (8 * (s - first));
+      ++scan.items;
+      if (!view_.in_slot() && !mark_live(cells, word, scan)) scan.shared_cells.push_back(slot);
+    }
+    return tags;
+  }
+
+  /// False if a slot that was read before names the cell, too.
+  static bool mark_live(heap::CellSet& cells, std::uint64_t word, Scan& scan) {
+    if constexpr (Shape::kVariable) {
+      if (!static_cast<heap::SlabCells&>(cells).mark_live(word)) return false;
+      scan.left += heap::CellWord{word}.left();
+      return true;
+    } else {
+      static_cast<void>(scan);
+      return static_cast<heap::Cells&>(cells).mark_live(word - 1);
+    }
+  }
+
+  // Rehashing looks this far ahead: at the tags of an item, and later at the slot that it will likely take.
+  void prefetch_tags_of(const Slot* slot) const {
+    if (slot->key != 0) Ask::tags(view_, Candidate(view_, index::slot_key(view_, slot, slot->key, slot->word)));
+  }
+  void prefetch_target_of(const Memory& memory, const Slot* slot) const {
+    if (slot->key == 0) return;
+    const Candidate candidates(view_, index::slot_key(view_, slot, slot->key, slot->word));
+    const Tile tile;
+    const LaneMask empty = tile.match(view_, candidates, tile.load_tags(memory, view_, candidates), index::kTagEmpty);
+    if (empty != 0) Ask::line(candidates.slot(view_, index::choose_lane(view_, candidates, empty)));
+  }
+
+  std::string cell_name(std::uint64_t word) const {
+    if constexpr (Shape::kVariable) {
+      const heap::CellWord pair{word};
+      return std::to_string(pair.begin()) + " of class " + std::to_string(pair.size_class());
+    }
+    return std::to_string(word - 1);
+  }
+
+  std::string name_of(std::uint64_t key) const {
+    return view_.has_fingerprints() ? "a key with fingerprint " + std::to_string(key) : "key " + std::to_string(key);
+  }
+
+  /// False, with a report, if a slot of a drained level holds what cannot be.
+  bool belongs(const Memory& memory, unsigned level, std::uint64_t bucket, const Slot* slot, Drained& drained) const {
+    const std::uint64_t key = slot->key, word = slot->word;
+    if (!view_.key_decides() && (key == 0 || word == 0)) return true;  // torn: rehash_slot empties it
+    const Candidate candidates(view_, index::slot_key(view_, slot, key, word));
+    bool here = false;
+    for (unsigned j = 0; j < view_.shape.hashes(); ++j) here |= top_bits(candidates.location(j), level) == bucket;
+    here &= !view_.wide() || index::has_own_hash(memory, view_, slot, key);
+    if (here && (view_.in_slot() || index::has_cell(memory, view_, word))) return true;
+    drained.damage.push_back("level " + std::to_string(level) + " bucket " + std::to_string(bucket) + " holds " +
+                             name_of(key) + ", which does not belong there");
+    return false;
+  }
+
+  void report(std::vector<std::string>& damage, index::SlotState state, unsigned rank, std::uint64_t bucket,
+              unsigned slot, std::uint64_t key, std::uint64_t word) const {
+    if (damage.size() >= 16) return;
+    const std::string where = "level " + std::to_string(view_.top_level - rank) + " bucket " + std::to_string(bucket) +
+                              " slot " + std::to_string(slot);
+    damage.push_back(state == index::SlotState::no_cell
+                         ? where + " names cell " + cell_name(word) + " of " + std::to_string(view_.cells) +
+                               (Shape::kVariable ? " slabs" : "")
+                         : where + " holds " + name_of(key) + ", which does not belong there");
+  }
+};
+
+}  // namespace holdfast::machine::cpu

@@ -1,0 +1,71 @@
+// order.cu: what each row of an ordered batch does to its key, folded over the runs.
+#include <cub/device/device_scan.cuh>
+
+#include <cuda/std/functional>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+#include <algorithm>
+
+#include "gpu/launch.cuh"
+#include "structures/gphash/cuda/change/change_kernels.hpp"
+#include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/protocol/phases.hpp"
+
+namespace holdfast::machine::cuda {
+
+namespace {
+
+/// What the row at a place of the order does to its key.
+struct EffectAt {
+  ChangeJob job;
+  __device__ index::Effect operator()(std::uint64_t at) const {
+    if (at >= (job.ordered ? *job.ordered : job.size)) return {};
+    const std::uint32_t row = job.order[at];
+    return index::effect_of(job.rows, row);
+  }
+};
+/// How often it writes.
+struct WritesAt {
+  ChangeJob job;
+  const index::Effect* effects;
+  __device__ index::Writes operator()(std::uint64_t at) const {
+    if (at >= (job.ordered ? *job.ordered : job.size)) return {};
+    return index::writes_of(job.rows, job.order[at], job.begins[at] == at ? index::Effect{} : effects[at - 1]);
+  }
+};
+struct Combined {
+  template <class T>
+  __device__ T operator()(const T& first, const T& second) const {
+    return index::combined(first, second);
+  }
+};
+
+/// What the rows of each run are together, up to each of them.
+template <class At, class T>
+void scan_runs(const ChangeJob& job, const At& of_row, T* to, void* scratch, std::size_t& bytes, std::uint64_t size,
+               cudaStream_t stream) {
+  const auto each = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), of_row);
+  check(cub::DeviceScan::InclusiveScanByKey(scratch, bytes, job.begins, each, to, Combined{}, size,
+                                            ::cuda::std::equal_to<>{}, stream),
+        "planning a change");
+}
+
+}  // namespace
+
+std::size_t fold_scratch_bytes(std::uint64_t rows) {
+  std::size_t effects = 0, writes = 0;
+  scan_runs({}, EffectAt{}, static_cast<index::Effect*>(nullptr), nullptr, effects, rows, nullptr);
+  scan_runs({}, WritesAt{}, static_cast<index::Writes*>(nullptr), nullptr, writes, rows, nullptr);
+  return std::max(effects, writes);
+}
+
+void fold_effects(const ChangeJob& job, const OrderRoom& room, cudaStream_t stream) {
+  std::size_t bytes = room.scratch_bytes;
+  scan_runs(job, EffectAt{job}, room.effects, room.scratch, bytes, job.size, stream);
+  if (room.writes == nullptr) return;
+  bytes = room.scratch_bytes;
+  scan_runs(job, WritesAt{job, room.effects}, room.writes, room.scratch, bytes, job.size, stream);
+}
+
+}  // namespace holdfast::machine::cuda

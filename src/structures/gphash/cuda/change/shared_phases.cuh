@@ -1,0 +1,126 @@
+// shared_phases.cuh: what is the same in the phases of all batches, whatever their keys and values: rows are answered and planned, slots
+// are written by whole lines in the order of their addresses, and then shown. What has planned a change also says what its key is
+// (`candidates_of`) and where a cell goes that came out of its slot (`note_freed`).
+#pragma once
+
+#include "core/failpoint.hpp"
+#include "gpu/launch.cuh"
+#include "structures/gphash/cuda/change/batch.cuh"
+#include "structures/gphash/cuda/change/change_room.hpp"
+#include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/memory.cuh"
+#include "structures/gphash/cuda/thread_tile.cuh"
+#include "structures/gphash/protocol/phases.hpp"
+
+namespace holdfast::machine::cuda {
+
+struct PlannedRow {
+  index::Held held = index::kNothing;  ///< whose value the row reads, if it reads
+  bool leads = false;                  ///< it is the first of a run that is not left over; only then:
+  index::Effect whole;                 ///< what the run does
+  index::Plan plan;                    ///< and what that changes
+};
+
+/// Answers a row, by one thread, by what its run does up to it; plans the run if the row is its first. `old`: the item of its key.
+template <class Shape>
+__device__ PlannedRow plan_of_row(const PhaseMemory& memory, const View<Shape>& view, const ChangeJob& job,
+                                  const PhaseRoom& room, std::uint64_t ordered, std::uint64_t at,
+                                  const Candidates<Shape>& candidates, const Item& old) {
+  PlannedRow planned;
+  const bool leads = job.begins[at] == at;
+  const index::Effect before = leads ? index::Effect{} : room.effects[at - 1];
+  planned.held = index::answer_row(job.rows, job.order[at], before, static_cast<bool>(old));
+  if (!leads) return planned;
+  planned.whole = room.effects[at + run_length(job.begins, at, ordered) - 1];
+  planned.leads =
+      index::plan_run(ThreadTile{}, memory, view, planned.whole, candidates, old, planned.plan) == index::Outcome::done;
+  if (!planned.leads) leave_over(job, at, index::Outcome::needs_slot);
+  return planned;
+}
+
+/// What gphash/protocol/phases.hpp asks about the changes that are planned in a room. `after(planned)` is what the slot of one holds then.
+template <class Room, class After>
+struct OrderedChanges {
+  const Room& room;
+  std::uint64_t count;
+  const After& holds_after;
+
+  __device__ std::uint64_t size() const { return count; }
+  __device__ std::uint64_t number(std::uint64_t at) const { return room.slots[0][at]; }
+  __device__ index::Change change(std::uint64_t at) const {
+    return static_cast<index::Change>(room.planned[room.order[0][at]].change);
+  }
+  __device__ index::Slot after(std::uint64_t at) const { return holds_after(room.planned[room.order[0][at]]); }
+};
+
+/// Neighbouring lanes, as many as a line has slots, write it together, so that it travels as one request. All threads call.
+template <class Shape, class Room, class After>
+__device__ void commit_lines(const PhaseMemory& memory, const View<Shape>& view, const Room& room, std::uint64_t count,
+                             index::Pass pass, const After& after_change) {
+  static_assert(kWarp % index::kLineSlots == 0);
+  const OrderedChanges<Room, After> changes{room, count, after_change};
+  const std::uint64_t lanes_in_all = changes.size() * index::kLineSlots;
+  const std::uint64_t whole_warps = (lanes_in_all + kWarp - 1) / kWarp * kWarp;
+  for (std::uint64_t i = first_of_thread(); i < whole_warps; i += all_threads()) {
+    const std::uint64_t at = i / index::kLineSlots;
+    index::Slot* slot = nullptr;
+    index::Slot after{};
+    if (at < changes.size() && index::leads_line(changes, at) && index::changes_line(changes, at, pass)) {
+      const std::uint64_t line = index::line_of(changes.number(at));
+      const std::uint64_t number = line * index::kLineSlots + i % index::kLineSlots;
+      slot = index::slot_at(view, number);
+      if (slot != nullptr) after = index::after_pass(memory, slot, number, changes, at);
+    }
+    __syncwarp();
+    if (slot != nullptr) index::commit_slot(memory, slot, after);
+  }
+  memory.fence();
+}
+
+template <class Planned>
+__device__ index::Plan plan_of(const Planned& planned) {
+  index::Plan plan;
+  plan.change = static_cast<index::Change>(planned.change);
+  plan.lane = static_cast<std::uint8_t>(planned.lane);
+  plan.old_word = planned.old_word;
+  return plan;
+}
+
+template <class Shape, class Room>
+__global__ void __launch_bounds__(kThreads)
+    commit_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                  const __grid_constant__ ChangeJob job, const __grid_constant__ Room room, index::Pass pass) {
+  const PhaseMemory memory(job.state, &cache);
+  if (pass == index::Pass::whole) HOLDFAST_FAILPOINT(phase_placed);
+  if (pass == index::Pass::keys) HOLDFAST_FAILPOINT(phase_half_done);
+  if (room.claims) memory.fence();  // who sees what is written sees the claims
+  commit_lines(memory, view, room, job.report->changes, pass, [&](const auto& planned) {
+    const Candidates<Shape> candidates = candidates_of(view, job, planned);
+    if constexpr (Shape::kVariable) {  // one that found no cell changes nothing
+      const Slot* const slot = candidates.slot(view, planned.lane);
+      if (static_cast<index::Change>(planned.change) == index::Change::none)
+        return index::Slot{memory.load(&slot->key), memory.load(&slot->word)};
+    }
+    return index::slot_after(view, candidates, plan_of(planned), planned.word, pass);
+  });
+}
+
+/// Shows the changes to readers, and notes the cells that came out of their slots.
+template <class Shape, class Room, class Cells>
+__global__ void __launch_bounds__(kThreads)
+    publish_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                   const __grid_constant__ ChangeJob job, const __grid_constant__ Room room,
+                   const __grid_constant__ Cells cells) {
+  const CudaMemory memory(job.state, &cache, job.ring);
+  HOLDFAST_FAILPOINT(phase_committed);
+  const std::uint64_t at = first_of_thread();
+  std::uint64_t old_word = 0;
+  if (at < job.report->changes) {
+    const auto planned = room.planned[room.order[0][at]];
+    index::publish_plan(memory, view, candidates_of(view, job, planned), plan_of(planned), planned.word);
+    if (!view.in_slot()) old_word = planned.old_word;
+  }
+  note_freed(cells, job, room, old_word);
+}
+
+}  // namespace holdfast::machine::cuda

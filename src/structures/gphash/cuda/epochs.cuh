@@ -1,0 +1,40 @@
+// epochs.cuh: what comes free as readers of a table leave their epochs. Rule 5, reclaim/epochs.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "reclaim/cuda/epochs.cuh"
+#include "structures/gphash/cuda/jobs.hpp"
+#include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/state.hpp"
+
+namespace holdfast::machine::cuda {
+
+/// True if a search in a graph comes too late: what it would read is gone. It asks when it has joined an epoch, and whoever
+/// takes arrays away changes the generation first, and then waits until nobody is inside.
+__device__ inline bool outlived(const FindJob& job) {
+  return job.generation != 0 && DeviceWord(job.state->generation).load(::cuda::memory_order_seq_cst) != job.generation;
+}
+
+/// Between two changing batches: begins new epochs as far as readers allow, and frees the cells that nobody reads any more.
+/// One thread calls it.
+__device__ inline void settle(DeviceState* state) {
+  if (state->head > state->tail) state->head = state->tail;
+  for (PositionState* const positions : state->positions) {
+    if (positions->head > positions->tail) positions->head = positions->tail;
+  }
+  reclaim::cuda::advance_epochs(state->readers, [&](std::uint64_t epoch) {
+    state->retired_before[epoch % 4] = state->retired_end;
+    for (PositionState* const positions : state->positions)
+      positions->retired_before[epoch % 4] = positions->retired_end;
+  });
+  const std::uint64_t ended = state->readers.epoch - 2;
+  const std::uint64_t freed = state->retired_before[ended % 4];
+  if (freed > state->tail) state->tail = freed;
+  for (PositionState* const positions : state->positions) {
+    const std::uint64_t rested = positions->retired_before[ended % 4];
+    if (rested > positions->tail) DeviceWord(positions->tail).store(rested, ::cuda::memory_order_release);
+  }
+}
+
+}  // namespace holdfast::machine::cuda

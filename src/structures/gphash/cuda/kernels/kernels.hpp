@@ -1,0 +1,24 @@
+// kernels.hpp: what tables of keys and values of fixed lengths ask of the code compiled for their configuration; pair_kernels.hpp has
+// what those of others do.
+#pragma once
+
+#include <memory>
+
+#include "structures/gphash/cuda/change/change_kernels.hpp"
+#include "structures/gphash/cuda/kernels/table_kernels.hpp"
+#include "structures/gphash/cuda/search/search_kernels.hpp"
+
+namespace holdfast::machine::cuda {
+
+class Kernels : public TableKernels, public SearchKernels, public ChangeKernels {
+ public:
+  using Room = ChangeRoom;
+  using Cells = JobRing;
+};
+
+std::unique_ptr<Kernels> make_kernels(const index::RuntimeShape& shape);
+std::unique_ptr<Kernels> make_default_kernels();
+std::unique_ptr<Kernels> make_wide_kernels();  ///< the default configuration, with wide keys
+std::unique_ptr<Kernels> make_runtime_kernels(const index::RuntimeShape& shape);
+
+}  // namespace holdfast::machine::cuda

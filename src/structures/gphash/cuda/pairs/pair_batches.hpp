@@ -1,0 +1,73 @@
+// pair_batches.hpp: the part of a machine that runs batches of variable-length pairs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <shared_mutex>
+
+#include "gpu/pinned.hpp"
+#include "structures/gphash/cuda/caches/cache_loads.hpp"
+#include "structures/gphash/cuda/change/schedule.hpp"
+#include "structures/gphash/cuda/cuda_table.hpp"
+#include "structures/gphash/cuda/pairs/pair_results.hpp"
+#include "structures/gphash/cuda/search/searches.hpp"
+#include "structures/gphash/cuda/upkeep/upkeep.hpp"
+
+namespace holdfast::machine::cuda {
+
+class PairBatches {
+ public:
+  PairBatches(CudaTable& table, Searches& searches, Upkeep& upkeep, CacheLoads& loads)
+      : table_(table), searches_(searches), upkeep_(upkeep), loads_(loads), schedule_(table, upkeep, kLists) {}
+
+  std::size_t run(const Batch& batch, OpSet ops, std::size_t from, BatchResult& result);
+  std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n);
+  /// How its heap is used. The caller holds `launching`.
+  void stats(Stats& stats) const;
+  std::uint64_t phased_batches() const { return phased_batches_; }
+
+ private:
+  static constexpr unsigned kLists = 4;  ///< of the schedule: for the order of changes alone
+  class PairCells;
+
+  std::size_t run_chunks(const Batch& batch, OpSet ops, std::size_t from, BatchResult& result);
+  void run_chunk(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, Stage& stage, BatchResult& result);
+  void run_in_place(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, Stage& stage);
+  void run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& stage, cudaStream_t stream);
+  void require_pairs(const Batch& batch, Stage& stage) const;
+
+  // pair_results.cpp
+  void search_pairs(const FindJob& job, const ResultsOf& to, Stage& stage, cudaStream_t stream);
+  bool search_pairs_once(const FindJob& job, const ResultsOf& to, PairSearchRoom room, bool exact, Stage& stage,
+                         cudaStream_t stream);
+  Layout resolve_pairs(const FindJob& job, const PairSearchRoom& room, bool exact, cudaStream_t stream);
+  void gather_reads(ReadsOfChange& reads, cudaStream_t stream);
+  void give_reads(const ReadsOfChange& reads, cudaStream_t stream);
+  PinnedParts bring_results(const LaidOut& laid, Stage& stage, cudaStream_t stream, const std::function<void()>& last);
+  static void bring_rows(const Blob* results, std::size_t size, const ResultsOf& to, cudaStream_t stream);
+  void bring_parts(const LaidOut& laid, PinnedParts& brought, Stage& stage, cudaStream_t stream);
+  void leave_results(const Scattered& from, const ResultsOf& to, cudaStream_t stream);
+
+  // pair_changes.cpp
+  void prepare_room(const ChangeJob& job);
+  bool phases_pay(const ChangeJob& job) const;
+  void require_rest(std::uint64_t rows);
+  bool end_rest();
+  bool free_cells_of_batch(ReadsOfChange* reads, cudaStream_t stream);
+  void change_pairs(ChangeJob& job, ReadsOfChange* reads, cudaStream_t stream);
+  void change_in_phases(const ChangeJob& job, const Ordering& ordering, PairCells& cells, cudaStream_t stream);
+
+  CudaTable& table_;
+  Searches& searches_;
+  Upkeep& upkeep_;
+  CacheLoads& loads_;
+  ChangeSchedule schedule_;
+  std::shared_mutex finding_;  ///< held by searches until what they found is gathered; taken after `changing`
+  const std::shared_ptr<PinnedMemory> pinned_ = std::make_shared<PinnedMemory>();  ///< for what rows read
+  DeviceBuffer<PairPlan> plans_;  ///< for the phases of one batch at a time
+  std::atomic<std::uint64_t> phased_batches_{0};
+};
+
+}  // namespace holdfast::machine::cuda

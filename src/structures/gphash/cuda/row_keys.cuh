@@ -1,0 +1,39 @@
+// row_keys.cuh: the keys of a batch's rows: of one length and side by side, or of any and each where the batch's offsets say.
+#pragma once
+
+#include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/memory.cuh"
+#include "structures/gphash/protocol/key.hpp"
+
+namespace holdfast::machine::cuda {
+
+/// The bytes of a row's key of any length.
+template <class Job>
+__device__ index::Part key_part(const Job& job, std::uint64_t row) {
+  const std::uint64_t begin = job.key_offsets[row];
+  return {job.keys + begin, static_cast<std::uint32_t>(job.key_offsets[row + 1] - begin)};
+}
+
+/// The key of a row.
+template <class Shape, class Job>
+__device__ index::Key key_of_row(const View<Shape>& view, const Job& job, std::uint64_t row) {
+  if constexpr (Shape::kVariable) {
+    const index::Part part = key_part(job, row);
+    return {index::hash_of(part, view.seed), part};
+  } else {
+    return index::given_key<CudaMemory>(view, job.keys + row * view.key_bytes());
+  }
+}
+
+/// The same where its word, of other than narrow keys the hash, is known already.
+template <class Shape, class Job>
+__device__ index::Key key_of_row(const View<Shape>& view, const Job& job, std::uint64_t row, std::uint64_t word) {
+  if constexpr (Shape::kVariable) {
+    return {word, key_part(job, row)};
+  } else {
+    if (!view.wide()) return word;
+    return {word, job.keys + row * view.key_bytes(), false};
+  }
+}
+
+}  // namespace holdfast::machine::cuda

@@ -1,0 +1,60 @@
+// search.cu: what an ordered search does between its kernels: it joins an epoch and leaves it, and places rows stretch by
+// stretch of the heap; and the rows that a mask takes out.
+#include "gpu/launch.cuh"
+#include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/memory.cuh"
+#include "structures/gphash/cuda/search/search.cuh"
+#include "structures/gphash/cuda/search/search_kernels.hpp"
+
+namespace holdfast::machine::cuda {
+
+namespace {
+
+__global__ void __launch_bounds__(kThreads)
+    enter_search_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
+  if (first_of_thread() == 0) *room.epoch = reclaim::cuda::enter_epoch(state->readers);
+  for (std::uint64_t i = first_of_thread(); i <= room.bins; i += all_threads()) room.counts[i] = 0;
+}
+
+__global__ void leave_search_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
+  reclaim::cuda::leave_epoch(state->readers, *room.epoch);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    skip_kernel(const __grid_constant__ index::Rows rows, const std::uint8_t* mask, std::uint64_t size) {
+  for (std::uint64_t row = first_of_thread(); row < size; row += all_threads()) {
+    if (mask != nullptr && mask[row] != 0) continue;
+    if (rows.statuses) rows.statuses[row] = Status::not_run;
+    if (rows.found) rows.found[row] = false;
+    if (rows.scores) rows.scores[row] = 0;
+    std::byte* const to = rows.result(row);
+    for (std::size_t at = 0; to != nullptr && at < rows.value_bytes; at += 8)
+      store_user(to + at, 0, rows.value_bytes - at);
+  }
+}
+
+}  // namespace
+
+void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream) {
+  enter_search_kernel<<<blocks_for(enter_search_kernel, room.bins), kThreads, 0, stream>>>(state, room);
+  check_launch("starting a search");
+}
+
+void leave_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream) {
+  leave_search_kernel<<<1, 1, 0, stream>>>(state, room);
+  check_launch("ending a search");
+}
+
+void order_search(const SearchRoom& room, std::uint64_t size, std::uint64_t cells, cudaStream_t stream) {
+  add_up(room, stream);
+  const auto launch = [&](auto* kernel) { kernel<<<blocks_for(kernel, size), kThreads, 0, stream>>>(room, size); };
+  is_wide(cells) ? launch(place_rows_kernel<std::uint64_t>) : launch(place_rows_kernel<std::uint32_t>);
+  check_launch("ordering a search");
+}
+
+void skip_masked(const index::Rows& rows, const std::uint8_t* mask, std::uint64_t size, cudaStream_t stream) {
+  skip_kernel<<<blocks_for(skip_kernel, size), kThreads, 0, stream>>>(rows, mask, size);
+  check_launch("skipping masked rows");
+}
+
+}  // namespace holdfast::machine::cuda

@@ -1,0 +1,55 @@
+// search_rooms.hpp: GPU memory in which ordered searches work, each in a room of its own as long as it runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gpu/runtime.hpp"
+#include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/search/pipelining.hpp"
+#include "structures/gphash/cuda/search/search_room.hpp"
+
+namespace holdfast::machine::cuda {
+
+/// Rooms are lent, and lent again when the search before has ended, or to a search that its stream puts behind that.
+/// The caller lets one thread in at a time.
+class SearchRooms {
+ public:
+  class Room {
+   public:
+    Room(std::uint64_t rows, bool wide);
+    SearchRoom room() const { return room_; }
+    std::uint64_t rows() const { return rows_; }
+    Pipelining& pipelining() { return pipelining_; }
+    /// Notes that the search has been enqueued.
+    void end(cudaStream_t stream);
+    /// A stream for what goes on beside the search's own, between these moments of that.
+    cudaStream_t beside() const { return beside_; }
+    void fork(cudaStream_t stream) const;
+    void join(cudaStream_t stream) const;
+
+   private:
+    friend class SearchRooms;
+    std::uint64_t rows_;
+    bool wide_;
+    DeviceBuffer<std::byte> memory_;
+    SearchRoom room_;
+    Pipelining pipelining_;
+    Stream beside_;
+    mutable Event forked_, joined_;
+    Event ended_;
+    cudaStream_t last_ = nullptr;
+  };
+
+  /// A room for `rows` rows. Work that `stream` gets from now on may use it.
+  Room& lend(std::uint64_t rows, bool wide, cudaStream_t stream);
+
+ private:
+  static constexpr std::size_t kMost = 4;  ///< then a search waits, on the GPU, for one before it
+  std::vector<std::unique_ptr<Room>> rooms_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace holdfast::machine::cuda

@@ -1,0 +1,203 @@
+// growth.cpp: resizing, growing the heap, clearing.
+#include <algorithm>
+
+#include "core/clock.hpp"
+#include "structures/gphash/cuda/change/cells.hpp"
+#include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/upkeep/damage.hpp"
+#include "structures/gphash/cuda/upkeep/upkeep.hpp"
+
+namespace holdfast::machine::cuda {
+
+void Upkeep::zero_report() {
+  cuda::check(cudaMemsetAsync(scan_report_.data(), 0, sizeof(ScanReport), table_.stream), "starting a scan");
+}
+
+ScanReport Upkeep::read_report() const {
+  ScanReport report{};
+  cuda::check(cudaMemcpyAsync(&report, scan_report_.data(), sizeof report, cudaMemcpyDeviceToHost, table_.stream),
+              "reading a report");
+  table_.stream.wait("scanning the slots");
+  return report;
+}
+
+DeviceBuffer<std::uint64_t> Upkeep::tags_for(unsigned top_level) const {
+  Layout layout = layout_of(table_.pool, table_.options, top_level);
+  return DeviceBuffer<std::uint64_t>(layout.tag_words());
+}
+
+/// Addresses `top_level` from now on. `carry`: keeps the tags of the levels that both geometries address.
+void Upkeep::set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags, bool carry) {
+  Layout layout = layout_of(table_.pool, table_.options, top_level);
+  layout.tags = tags.data();
+  cuda::check(cudaMemsetAsync(tags.data(), 0, layout.tag_words() * 8, table_.stream), "emptying tags");
+  if (carry) {
+    for (unsigned level = layout.bottom_level(); level <= table_.layout.top_level; ++level) {
+      table_.table_kernels.carry_tags(table_.layout, layout, level, table_.stream);
+    }
+    cuda::check(
+        cudaMemcpyAsync(layout.tags + layout.aside_index() + 1, table_.layout.tags + table_.layout.aside_index() + 1, 8,
+                        cudaMemcpyDeviceToDevice, table_.stream),
+        "carrying tags over");
+  }
+  table_.stream.wait("carrying tags over");
+  tags_ = std::move(tags);
+  table_.layout = layout;
+  table_.cache.cover(table_.layout, carry, table_.stream);  // a level that was added a moment ago is empty
+  table_.stream.wait("loading the bucket cache");
+  table_.table_kernels.set_layout(table_.layout, table_.caches());
+}
+
+/// Rehashes every level below the addressed ones, lowest first, and releases it. GPHash §3.2.3 "Resizing", rule 17.
+/// `recovering`: checks what it reads, and counts it.
+void Upkeep::drain_lower_levels(bool recovering) {
+  for (unsigned level = 0; level < table_.layout.bottom_level();) {
+    index::Slot* const slots = table_.pool.level(level);
+    if (slots == nullptr) {
+      ++level;
+      continue;
+    }
+    zero_report();
+    table_.table_kernels.drain(slots, level, recovering, table_.state.data(), scan_report_.data(), table_.stream);
+    const ScanReport report = read_report();
+    rehashed_ += recovering ? report.moved + report.cleared : 0;
+    refuse_damage(describe(report, table_.layout));
+    if (!report.needs_level) {
+      table_.pool.release_level(level++);
+      continue;
+    }
+    const unsigned next = table_.layout.top_level + 1;
+    auto tags = tags_for(next);
+    table_.pool.add_level(next);
+    table_.registration.require_complete();
+    set_top_level(next, std::move(tags), true);
+  }
+}
+
+bool Upkeep::grow_index() {
+  const std::lock_guard lock(table_.launching);
+  searches_.finish_all();
+  searches_.end_captures();
+  table_.exports.list_rest(table_.layout);
+  const auto start = Clock::now();
+  const unsigned next = table_.layout.top_level + 1;
+  auto tags = tags_for(next);
+  try {
+    table_.pool.add_level(next);
+  } catch (const NoSpace&) {
+    return false;
+  }
+  last_resize_alloc_ms_ = ms_since(start);
+  const auto rehash = Clock::now();
+  try {
+    table_.registration.require_complete();
+    set_top_level(next, std::move(tags), true);
+    drain_lower_levels(false);
+  } catch (const Error& error) {
+    table_.stuck = table_.pool.path() + " could not be resized: " + error.what() +
+                   ". Close it and open it again, which finishes the resize";
+    throw DeviceError(table_.stuck);
+  }
+  last_resize_ms_ = ms_since(rehash);
+  ++resizes_;
+  return true;
+}
+
+bool Upkeep::grow_heap(std::uint64_t at_least) {
+  const std::uint64_t wanted = std::max({at_least, table_.pool.cells() / 4, std::uint64_t{table_.pairs ? 8u : 1024u}});
+  try {
+    table_.pool.grow_heap(wanted);
+  } catch (const NoSpace&) {
+    return false;
+  }
+  const std::lock_guard lock(table_.launching);
+  searches_.finish_all();
+  searches_.end_captures();
+  try {
+    table_.registration.require_complete();
+    table_.pairs ? take_slabs() : take_cells();
+    table_.table_kernels.set_layout(table_.layout, table_.caches());
+  } catch (const Error& error) {
+    table_.stuck =
+        table_.pool.path() + " could not use its larger heap: " + error.what() + ". Close it and open it again";
+    throw DeviceError(table_.stuck);
+  }
+  ++heap_growths_;
+  return true;
+}
+
+/// The heap's new cells are free.
+void Upkeep::take_cells() {
+  table_.settle();  // nobody reads: what is retired is free
+  table_.settle();
+  const std::uint64_t cells = table_.pool.cells();
+  DeviceBuffer<std::uint64_t> larger(cells);
+  const CellRing ring{larger.data(), cells, std::max<std::uint64_t>(1, cells / 64)};
+  extend_ring(table_.ring, ring, table_.state.data(), table_.stream);
+  table_.stream.wait("adding free cells");
+  ring_cells_ = std::move(larger);
+  table_.ring = ring;
+  table_.layout.cells = cells;
+  table_.values.cover(table_.layout, true, table_.cache.view().partial(), table_.stream);
+}
+
+/// The heap's new slabs are free. What rests goes on to rest.
+void Upkeep::take_slabs() {
+  table_.layout.cells = table_.pool.cells();
+  table_.pairs->extend(table_.layout, table_.stream);
+  table_.pair_kernels->set_slabs(table_.pairs->view());
+}
+
+void Upkeep::begin_rest(std::uint64_t capacity) {
+  if (ring_cells_.size() < capacity) ring_cells_.at_least(capacity);
+  table_.ring = {ring_cells_.data(), ring_cells_.size(), 0};
+  table_.resting = 0;
+  begin_empty_ring(table_.state.data(), table_.stream);
+  table_.stream.wait("freeing cells");
+}
+
+void Upkeep::reserve(std::uint64_t items) {
+  const OnDevice on(table_.options.device);
+  const std::lock_guard change(table_.changing);
+  table_.require_working();
+  const auto no_room = [&](const char* what) {
+    return NoSpace("no room in " + table_.pool.path() + " for " + std::to_string(items) + what +
+                   ": make room on its medium, or reserve less");
+  };
+  while (table_.layout.total_slots() / 10 * 9 < items) {
+    if (!grow_index()) throw no_room(" items");
+  }
+  const std::uint64_t cells = items + items / 32 + 64;
+  while (!table_.layout.in_slot() && !table_.pairs && table_.pool.cells() < cells) {
+    if (!grow_heap(cells - table_.pool.cells())) throw no_room(" values");
+  }
+  table_.note_bounds();
+}
+
+void Upkeep::clear() {
+  const OnDevice on(table_.options.device);
+  const std::lock_guard change(table_.changing);
+  const std::lock_guard lock(table_.launching);
+  table_.require_working();
+  searches_.finish_all();
+  searches_.end_captures();
+  const DeviceBuffer<std::uint32_t> bits = table_.pairs ? DeviceBuffer<std::uint32_t>() : bits_for_cells();
+  const DeviceBuffer<std::uint32_t>& live = table_.pairs ? table_.pairs->used() : bits;
+  cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, table_.stream), "clearing the table");
+  for (unsigned rank = 0; rank < table_.layout.shape.levels(); ++rank) {
+    clear_slots(table_.layout.level[rank], table_.layout.buckets(rank) * table_.layout.shape.slots(), table_.layout,
+                table_.stream);
+  }
+  if (!table_.layout.wide()) clear_slots(table_.layout.aside, 1, table_.layout, table_.stream);
+  cuda::check(cudaMemsetAsync(table_.layout.tags, 0, table_.layout.tag_words() * 8, table_.stream),
+              "clearing the table");
+  table_.cache.clear(table_.layout.key_decides(), table_.stream);
+  table_.values.clear(table_.stream);
+  cuda::check(cudaMemsetAsync(&table_.state.data()->items, 0, 8, table_.stream), "clearing the table");
+  table_.stream.wait("clearing the table");
+  HOLDFAST_FAILPOINT(level_emptied);
+  begin_cells(live, 0);
+  table_.note_bounds();
+}
+
+}  // namespace holdfast::machine::cuda

@@ -1,0 +1,101 @@
+// sessions.cpp: room for the changes of users' kernels, their place among batches, and their end.
+#include "structures/gphash/cuda/users/sessions.hpp"
+
+#include "gpu/capture.hpp"
+#include "structures/gphash/cuda/change/cells.hpp"
+#include "structures/gphash/cuda/kit.hpp"
+
+namespace holdfast::machine::cuda {
+
+namespace {
+
+void require_session_stream(cudaStream_t stream, int device) {
+  if (is_capturing(stream)) {
+    throw InvalidArgument(
+        "stream is being captured into a CUDA graph, and a graph cannot hold the beginning or the end of a session, "
+        "whose "
+        "room the host makes: begin and commit it outside, and launch the graph in between");
+  }
+  require_stream(stream, device);
+}
+
+}  // namespace
+
+/// Keeps changing batches out until the session ends.
+SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cudaStream_t stream) {
+  const OnDevice on(table_.options.device);
+  require_session_stream(stream, table_.options.device);
+  std::unique_lock exclusive(table_.changing);
+  table_.require_working();
+  free_what_graphs_kept();
+  if (max_changes != 0) table_.begin_moves();
+  const Need need{max_changes, table_.layout.in_slot() ? 0 : max_changes};
+  if (!changes_.fits(need)) make_room(need);
+  if (descriptor_.size() == 0) descriptor_ = DeviceBuffer<Descriptor>(1);
+  Descriptor session;
+  session.session = ++begun_;
+  session.left = static_cast<std::int64_t>(max_changes);
+  session.state = table_.state.data();
+  session.ring = table_.ring;
+  session.cache = table_.caches();
+  session.score = score;
+  session.any = table_.layout;
+  session.narrow = view_as<index::DefaultShape>(table_.layout);
+  session.wide = view_as<index::DefaultWideShape>(table_.layout);
+  table_.last_change.hold(stream);
+  settle_cells(table_.state.data(), stream);
+  open_session(descriptor_.data(), session, stream);
+  table_.last_change.record(stream);
+  table_.bounds.items += need.keys;
+  table_.bounds.free_cells -= need.cells;
+  static_cast<void>(exclusive.release());
+  return {descriptor_.data(), begun_};
+}
+
+/// Grows the table until so many changes surely find slots and cells. Where inserts may fail at any load, as far as they mostly do not.
+void Sessions::make_room(Need need) {
+  const auto no_room = [&](const char* what) {
+    table_.note_bounds();
+    return NoSpace("no room in " + table_.pool.path() + " for a session of " + std::to_string(need.keys) +
+                   " changes: its " + what +
+                   " cannot grow so far. Make room on its medium, or give a smaller max_changes");
+  };
+  table_.last_change.wait("waiting for the batch before");
+  if (need.cells != 0) {
+    searches_.finish_searches();  // retired cells are free when nobody reads them
+    table_.settle();
+    table_.settle();
+    table_.note_bounds();
+    while (table_.bounds.free_cells < need.cells + changes_.reserve_of(need)) {
+      if (!upkeep_.grow_heap(need.cells + changes_.reserve_of(need) - table_.bounds.free_cells))
+        throw no_room("value heap");
+      table_.note_bounds();
+    }
+  }
+  const auto most = [&] {
+    return changes_.sure_items() != 0 ? changes_.sure_items() : table_.layout.total_slots() / 10 * 9;
+  };
+  while (table_.bounds.items + need.keys > most()) {
+    if (!upkeep_.grow_index()) throw no_room("index");
+    table_.note_bounds();
+  }
+}
+
+void Sessions::commit(cudaStream_t stream) {
+  const OnDevice on(table_.options.device);
+  require_session_stream(stream, table_.options.device);
+  close_session(descriptor_.data(), stream);
+  table_.last_change.record(stream);
+  table_.changing.unlock();
+}
+
+void Sessions::end() {
+  const std::unique_lock exclusive(table_.changing, std::adopt_lock);
+  const OnDevice on(table_.options.device);
+  cuda::check(cudaDeviceSynchronize(), "waiting for a session's kernels");  // whatever streams they are on
+  close_session(descriptor_.data(), table_.stream);
+  table_.last_change.record(table_.stream);
+  table_.note_bounds();  // what the session left of its reservation
+}
+
+}  // namespace holdfast::machine::cuda

@@ -1,0 +1,210 @@
+// address.hpp: where a key can be: its candidate slots, numbered as lanes. GPHash §3.1, rule 16.
+#pragma once
+
+#include <cstdint>
+
+#include "core/bits.hpp"
+#include "core/both.hpp"
+#include "core/hash.hpp"
+#include "structures/gphash/protocol/geometry.hpp"
+#include "structures/gphash/protocol/key.hpp"
+#include "structures/gphash/protocol/tags.hpp"
+
+namespace holdfast::index {
+
+/// Where a slot stands in the levels.
+struct Place {
+  unsigned rank;
+  std::uint64_t bucket;
+  unsigned slot;
+};
+
+/// The candidate slots of one key. Lane (rank × hashes + j) × slots + s is slot s of the bucket that hash location j
+/// addresses at that rank, so the lowest lane is the foremost: highest level first.
+template <class Shape>
+class Candidates : KeyBytes<Shape::kMayBeWide, Shape::kVariable> {
+  using Bytes = KeyBytes<Shape::kMayBeWide, Shape::kVariable>;
+
+ public:
+  HOLDFAST_BOTH Candidates(const View<Shape>& view, const Key& key)
+      : Bytes(key),
+        hash_(view.has_fingerprints() ? key.word : hash_key(key.word, view.seed)),
+        second_(hash_location(hash_, 1)),
+        key_(key.word == 0 ? kAsideKey : key.word),
+        aside_(!view.has_fingerprints() && key.word == 0) {}
+
+  /// What stands in the key word of the slot that holds this key.
+  HOLDFAST_BOTH std::uint64_t stored_key() const { return key_; }
+  /// Word `i` of a wide key. One that lies in a slot stays as it is: its mover holds it, or its level is drained.
+  template <class Memory>
+  HOLDFAST_BOTH std::uint64_t key_word(const Memory& memory, unsigned i) const {
+    if constexpr (Shape::kMayBeWide) {
+      const std::byte* const at = this->bytes + 8 * i;
+      return this->in_pool ? memory.load_still(reinterpret_cast<const std::uint64_t*>(at)) : Memory::given_word(at);
+    }
+    return key_;
+  }
+  /// A key of variable length that was given; or, if its data is null, that of the item with the word `pair`.
+  HOLDFAST_BOTH Part key() const { return {this->bytes, this->size}; }
+  HOLDFAST_BOTH std::uint64_t pair() const { return Bytes::pair; }
+  HOLDFAST_BOTH bool aside() const { return aside_; }
+  HOLDFAST_BOTH std::uint8_t tag() const { return tag_of(hash_); }
+  HOLDFAST_BOTH std::uint64_t hash() const { return hash_; }
+  HOLDFAST_BOTH std::uint64_t location(unsigned j) const {
+    return j == 0 ? hash_ : j == 1 ? second_ : hash_location(hash_, j);
+  }
+  HOLDFAST_BOTH unsigned lane_count(const View<Shape>& view) const { return aside_ ? 1 : view.lane_count(); }
+
+  HOLDFAST_BOTH std::uint64_t* stripe(const View<Shape>& view) const {
+    return view.tags + (aside_ ? view.aside_index() : view.stripe_index(hash_));
+  }
+  HOLDFAST_BOTH std::uint64_t bucket(const View<Shape>& view, unsigned rank, unsigned j) const {
+    return top_bits(location(j), view.top_level - rank);
+  }
+  /// The first tag word of candidate bucket `rank`, `j`.
+  HOLDFAST_BOTH std::uint64_t* tags(const View<Shape>& view, unsigned rank, unsigned j) const {
+    return view.tags + (aside_ ? view.aside_index() + 1 : view.tag_index(rank, bucket(view, rank, j)));
+  }
+
+  HOLDFAST_BOTH Slot* slot(const View<Shape>& view, unsigned lane) const {
+    if (aside_) return view.aside;
+    const Split at = split(view, lane);
+    return view.slot(at.rank, bucket(view, at.rank, at.j), at.slot);
+  }
+  HOLDFAST_BOTH std::uint64_t* tag_word(const View<Shape>& view, unsigned lane) const {
+    if (aside_) return tags(view, 0, 0);
+    const Split at = split(view, lane);
+    return tags(view, at.rank, at.j) + at.slot / 8;
+  }
+  HOLDFAST_BOTH unsigned slot_in_bucket(const View<Shape>& view, unsigned lane) const {
+    return aside_ ? 0 : lane % view.shape.slots();
+  }
+
+  struct PlaceOfLane {
+    Place place;
+    unsigned j;
+  };
+  /// Where lane `lane` stands, and by which hash location. Not for the aside slot.
+  HOLDFAST_BOTH PlaceOfLane place(const View<Shape>& view, unsigned lane) const {
+    const Split at = split(view, lane);
+    return {{at.rank, bucket(view, at.rank, at.j), at.slot}, at.j};
+  }
+
+  /// The lanes without those of a bucket that an earlier hash location names too.
+  HOLDFAST_BOTH LaneMask distinct(const View<Shape>& view) const {
+    if (aside_) return 1;
+    LaneMask mask = 0;
+    const LaneMask one_bucket = lanes(view.shape.slots());
+    for (unsigned rank = 0; rank < view.shape.levels(); ++rank) {
+      for (unsigned j = 0; j < view.shape.hashes(); ++j) {
+        bool repeated = false;
+        for (unsigned i = 0; i < j; ++i) repeated |= bucket(view, rank, i) == bucket(view, rank, j);
+        if (!repeated) mask |= one_bucket << ((rank * view.shape.hashes() + j) * view.shape.slots());
+      }
+    }
+    return mask;
+  }
+
+ private:
+  struct Split {
+    unsigned rank, j, slot;
+  };
+  HOLDFAST_BOTH static Split split(const View<Shape>& view, unsigned lane) {
+    const unsigned candidate = lane / view.shape.slots();
+    return {candidate / view.shape.hashes(), candidate % view.shape.hashes(), lane % view.shape.slots()};
+  }
+
+  std::uint64_t hash_, second_, key_;
+  bool aside_;
+};
+
+/// A memory policy that takes keys of any length with one hash for the same: its driver compares them later.
+template <class Memory>
+concept TrustsHashes = requires {
+  requires Memory::kTrustsHashes;
+};
+
+/// True if the pair of a slot whose fingerprint is the candidates' has their key.
+template <class Memory, class Shape>
+HOLDFAST_BOTH bool pair_has_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                                std::uint64_t word) {
+  if (candidates.pair() != 0) return word == candidates.pair();
+  if (word == 0) return false;
+  const Part stored = pair_at(memory, view, word).key;
+  const Part given = candidates.key();
+  return stored.size == given.size && memory.same_bytes(stored.data, given.data, given.size);
+}
+
+/// True if `slot`, whose first word was seen to be `first`, holds the candidates' key.
+template <class Memory, class Shape>
+HOLDFAST_BOTH bool holds_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                             const Slot* slot, std::uint64_t first) {
+  if (first != candidates.stored_key()) return false;
+  if constexpr (Shape::kVariable) {
+    return TrustsHashes<Memory> || pair_has_key(memory, view, candidates, memory.load(&slot->word));
+  }
+  if constexpr (Shape::kMayBeWide) {
+    if (view.wide()) return memory.same_words(wide_key(slot), candidates, view.key_words());
+  }
+  return true;
+}
+/// The same of a slot that was not looked into: first its fingerprint, then all of it.
+template <class Memory, class Shape>
+HOLDFAST_BOTH bool holds_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
+                             const Slot* slot) {
+  return holds_key(memory, view, candidates, slot, memory.load(&slot->key));
+}
+
+/// The least loaded of the candidate buckets that have a lane in `wanted`. Buckets of lower levels, which several upper ones share,
+/// count `shared_bias` items more.
+struct LeastLoaded {
+  unsigned bucket = 0;
+  unsigned load = ~0u;  ///< no bucket has one
+};
+template <class Shape>
+HOLDFAST_BOTH LeastLoaded least_loaded(const View<Shape>& view, LaneMask empty, LaneMask wanted) {
+  const unsigned slots = view.shape.slots();
+  const unsigned buckets = view.shape.levels() * view.shape.hashes();
+  LeastLoaded best;
+  for (unsigned i = 0; i < buckets; ++i) {
+    if (((wanted >> (i * slots)) & lanes(slots)) == 0) continue;
+    const unsigned free_slots = count_bits((empty >> (i * slots)) & lanes(slots));
+    const unsigned load = slots - free_slots + (i >= view.shape.hashes() ? view.shared_bias : 0);
+    if (load < best.load) best = {i, load};
+  }
+  return best;
+}
+template <class Shape>
+HOLDFAST_BOTH unsigned first_lane(const View<Shape>& view, unsigned bucket, LaneMask wanted) {
+  const unsigned slots = view.shape.slots();
+  return bucket * slots + lowest_bit((wanted >> (bucket * slots)) & lanes(slots));
+}
+
+/// Which of the empty lanes an insert takes: the first in the least loaded bucket that has one (GPHash §3.1 "Inter-level
+/// sharing").
+template <class Shape>
+HOLDFAST_BOTH unsigned choose_lane(const View<Shape>& view, const Candidates<Shape>& candidates, LaneMask empty) {
+  HOLDFAST_ASSERT(empty != 0);
+  if (candidates.aside()) return 0;
+  return first_lane(view, least_loaded(view, empty, empty).bucket, empty);
+}
+
+/// The same for an insert of a batch that writes whole lines: rather one in a line that it writes anyway, in which others of its
+/// inserts have claimed lanes, unless its bucket is much more loaded. How much grows with the room that is left, so a table that
+/// fills up ends as even as with choose_lane.
+template <class Shape>
+HOLDFAST_BOTH unsigned choose_lane_of_lines(const View<Shape>& view, const Candidates<Shape>& candidates,
+                                            LaneMask empty, LaneMask claimed) {
+  static_assert(kLineSlots == 4);
+  const unsigned slots = view.shape.slots();
+  if (claimed == 0 || candidates.aside() || slots % kLineSlots != 0) return choose_lane(view, candidates, empty);
+  const LaneMask pairs = (claimed | claimed >> 1) & 0x5555'5555;
+  const LaneMask lines = ((pairs | pairs >> 2) & 0x1111'1111) * 0xf;
+  const LeastLoaded least = least_loaded(view, empty, empty), near = least_loaded(view, empty, empty & lines);
+  const unsigned room = slots - (least.load < slots ? least.load : slots);
+  const unsigned more = room > slots / 2 ? slots / 4 : room > slots / 4 ? slots / 8 : 0;
+  if (near.load == LeastLoaded{}.load || near.load > least.load + more) return first_lane(view, least.bucket, empty);
+  return first_lane(view, near.bucket, empty & lines);
+}
+
+}  // namespace holdfast::index

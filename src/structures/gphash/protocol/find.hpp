@@ -1,0 +1,111 @@
+// find.hpp: looks one key up without taking any lock. GPHash §3.2.3 "Search", rules 11 and 26.
+#pragma once
+
+#include <cstdint>
+
+#include "core/both.hpp"
+#include "holdfast/status.hpp"
+#include "structures/gphash/protocol/address.hpp"
+#include "structures/gphash/protocol/claim.hpp"
+#include "structures/gphash/protocol/mutant.hpp"
+
+namespace holdfast::index {
+
+/// An item, as it stood when its slot was read.
+struct Item {
+  Slot* slot = nullptr;    ///< null: none
+  std::uint64_t word = 0;  ///< 1 + cell, or the value itself
+  unsigned lane = 0;
+  HOLDFAST_BOTH explicit operator bool() const { return slot != nullptr; }
+};
+
+struct Found {
+  Item item;
+  bool settled = true;  ///< false: clearings overtook every look; the driver puts the search back in line
+};
+
+inline constexpr int kLooks = 64;
+
+/// The stripe before a search, and the lanes whose tags say that the key may be there.
+struct Look {
+  std::uint64_t stripe;
+  LaneMask hits;
+};
+
+/// First half of a search. Drivers that prefetch put time between the halves.
+template <class Tile, class Memory, class Shape>
+HOLDFAST_BOTH Look look(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                        const Candidates<Shape>& candidates) {
+  const std::uint64_t stripe = tile.peek(memory, candidates.stripe(view));
+  const auto tags = tile.load_tags(memory, view, candidates);
+  return {stripe, tile.match(view, candidates, tags, candidates.tag())};
+}
+
+/// True if the tag of an item's slot says that the key is there.
+template <class Tile, class Memory, class Shape>
+HOLDFAST_BOTH bool is_published(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                const Candidates<Shape>& candidates, const Item& item) {
+  const std::uint64_t tags = tile.peek(memory, candidates.tag_word(view, item.lane));
+  return tag_at(tags, candidates.slot_in_bucket(view, item.lane)) == candidates.tag();
+}
+
+/// Second half: reads the slots that the tags point to. Not settled if a slot of this stripe was cleared meanwhile.
+template <class Tile, class Memory, class Shape>
+HOLDFAST_BOTH Found confirm(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                            const Candidates<Shape>& candidates, const Look& seen) {
+  const Item item = tile.first_item(memory, view, candidates, seen.hits);
+  const std::uint64_t now = tile.peek(memory, candidates.stripe(view));
+  if (clearings(now) != clearings(seen.stripe) && memory.keeps(Step::look_again)) return {item, false};
+  if (!is_claimed(now)) return {item, true};
+  // A tag read long ago can point to an item that was just committed, and that others cannot see yet.
+  if (item && memory.keeps(Step::published_only) && !is_published(tile, memory, view, candidates, item))
+    return {item, false};
+  if (Memory::kReadersFlush && seen.hits != 0 && memory.keeps(Step::reader_flush)) {
+    tile.flush_slots(memory, view, candidates, seen.hits);
+    memory.fence();
+    if (!tile.stands(memory, view, candidates, seen.hits)) return {item, false};
+  }
+  return {item, true};
+}
+
+/// The item with the candidates' key, or none. All lanes of `tile` call together and get the same answer.
+template <class Tile, class Memory, class Shape>
+HOLDFAST_BOTH Found find(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                         const Candidates<Shape>& candidates) {
+  Found found{{}, false};
+  for (int i = 0; i < kLooks && !found.settled; ++i) {
+    found = confirm(tile, memory, view, candidates, look(tile, memory, view, candidates));
+  }
+  return found;
+}
+
+/// Turns of kLooks looks each after which a search gives up. Only clearings of one stripe all the while get it so far.
+inline constexpr unsigned kMostTurns = 1 << 16;
+
+/// The same again and again until it settles, kMostTurns times at most.
+template <class Tile, class Memory, class Shape>
+HOLDFAST_BOTH Found find_settled(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                 const Candidates<Shape>& candidates) {
+  Found found = find(tile, memory, view, candidates);
+  for (unsigned turn = 1; turn < kMostTurns && !found.settled; ++turn) {
+    memory.count_retry();
+    found = find(tile, memory, view, candidates);
+  }
+  return found.settled ? found : Found{{}, false};
+}
+
+/// What a search answers: one that gave up did not run.
+HOLDFAST_BOTH inline Status status_of(const Found& found) {
+  if (!found.settled) return Status::not_run;
+  return found.item ? Status::found : Status::not_found;
+}
+
+/// The same for the holder of the key's claim: nobody can clear its slot, so one look is final.
+template <class Tile, class Memory, class Shape>
+HOLDFAST_BOTH Item find_claimed(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                const Candidates<Shape>& candidates) {
+  const auto tags = tile.load_tags(memory, view, candidates);
+  return tile.first_item(memory, view, candidates, tile.match(view, candidates, tags, candidates.tag()));
+}
+
+}  // namespace holdfast::index

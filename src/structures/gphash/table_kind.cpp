@@ -1,0 +1,73 @@
+// table_kind.cpp: what a table tells its pool.
+#include "structures/gphash/table_kind.hpp"
+
+#include "structures/gphash/table_shape.hpp"
+
+namespace holdfast {
+
+namespace {
+
+TableInfo table_info(const gphash::TableShape& shape, const memory::Directory& directory, std::uint32_t number) {
+  TableInfo info;
+  info.key_bytes = shape.key_bytes;
+  info.value_bytes = shape.value_bytes;
+  info.levels = shape.levels;
+  info.hash_locations = shape.hash_locations;
+  info.slots = shape.slots;
+  info.top_level = shape.top_level;
+  for (const memory::Extent& level : directory.extents_of(number, gphash::kLevelRole)) {
+    info.total_slots += (std::uint64_t{1} << level.index) * shape.slots;
+  }
+  info.cells = shape.cells;
+  info.cell_bytes = shape.cell_bytes;
+  info.max_bytes = shape.max_bytes;
+  info.created = shape.created;
+  info.score = shape.score;
+  info.resizing = shape.is_resizing;
+  return info;
+}
+
+class TableKind final : public memory::ObjectKind {
+ public:
+  TableKind() : ObjectKind(1, gphash::kTableVersion, "table") {}
+
+  std::string describe_extent(const memory::Extent& extent) const override {
+    if (extent.role == gphash::kLevelRole) return "level " + std::to_string(extent.index);
+    return extent.role == gphash::kHeapRole ? "heap" : ObjectKind::describe_extent(extent);
+  }
+
+  void describe(const memory::Directory& directory, const memory::ObjectEntry& entry, const memory::ObjectPage& page,
+                ObjectInfo& info) const override {
+    gphash::TableShape shape;
+    info.damage = gphash::read_shape(directory, entry.number, page, shape);
+    if (info.damage.empty()) info.table = table_info(shape, directory, entry.number);
+  }
+
+  CheckReport check(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
+                    const std::string& label) const override {
+    const auto object = gphash::TableObject::open(pool, entry, {.label = label});
+    const bool repairs = pool->writes_file();
+    if (repairs && !object->was_clean()) object->mark_changed();
+    const auto machine = machine::make_cpu_machine(*object, {});
+    CheckReport report = gphash::check(*machine, *object);
+    pool->keep_room();
+    if (repairs) object->sync();
+    return report;
+  }
+};
+
+}  // namespace
+
+const memory::ObjectKind& kinds::table_kind() {
+  static const TableKind kind;
+  return kind;
+}
+
+CheckReport gphash::check(machine::Machine& machine, const TableObject& object) {
+  CheckReport report = machine.check();
+  report.checked.push_back("every slot and cell");
+  object.pool().require_whole();
+  return report;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,76 @@
+// gate.hpp: the locks that every call on a pool or a table passes, the order in which a thread may pass them, and what finds a
+// call that does not keep to it.
+//
+//   rank       gate of    alone, while it is held                        shared
+//   pool       a pool     its objects are opened, made, dropped, copied  -
+//   changes    a table    its bytes stand still: snapshot, erase_if,     every change
+//                         sync, clear, check, close, a session's begin
+//   use        a table    nobody else uses it: sync, clear, check, close every use
+//   layout     a machine  its levels and its heap grow                   every sub-batch
+//   slots      a machine  slots are read for an export                   sub-batches that change
+//
+// A thread passes them in this order: the pool's before any of its tables', a table's `changes` before its `use`, and `layout`
+// before `slots`. It holds `changes` of two tables of one pool only with the pool's gate. It passes none twice: even where both
+// times are shared, somebody who waits to be alone may stand between them. And it runs nothing of the caller's meanwhile that may
+// pass one: no handler of a signal, and of functions only those whose documents say what they must not do (Batch::stop, the
+// predicates of erase_if). Builds with assertions abort where a thread breaks the order, whether somebody would have waited or not.
+#pragma once
+
+#include <mutex>
+#include <shared_mutex>
+
+namespace holdfast::threads {
+
+/// A shared mutex whose writers do not starve: many pass it together, one at a time passes it alone. Meets the standard's
+/// SharedMutex requirements, as far as std::shared_lock and std::unique_lock use them.
+class Gate {
+ public:
+  enum class Rank { pool, changes, use, layout, slots };
+
+  /// The order holds among gates of one pool; a machine's two are by themselves. Both are names: nobody looks at what is there.
+  Gate(Rank rank, const void* pool, const void* table) : place_{rank, pool, table} {}
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  void lock() {
+    enter();
+    const std::lock_guard entry(turnstile_);  // newcomers wait here while those inside leave
+    mutex_.lock();
+  }
+  void unlock() {
+    mutex_.unlock();
+    leave();
+  }
+  void lock_shared() {
+    enter();
+    { const std::lock_guard entry(turnstile_); }
+    mutex_.lock_shared();
+  }
+  void unlock_shared() {
+    mutex_.unlock_shared();
+    leave();
+  }
+
+  /// In builds with assertions: called before a thread passes this or any other gate, at which it might have to wait. For bindings,
+  /// which must not wait while they hold a lock of their own.
+  static void before_waiting(void (*check)());
+
+ private:
+  struct Place {
+    Rank rank;
+    const void *pool, *table;
+  };
+#if defined(NDEBUG)
+  void enter() {}
+  void leave() {}
+#else
+  void enter();
+  void leave();
+#endif
+
+  const Place place_;
+  std::mutex turnstile_;
+  std::shared_mutex mutex_;
+};
+
+}  // namespace holdfast::threads
