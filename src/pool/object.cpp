@@ -47,7 +47,7 @@ void Object::make_pages(Edit& edit, std::uint64_t bytes, std::span<const std::by
   first.clean = 1;
   first.domain = static_cast<std::uint32_t>(domain());
   first.header_bytes = static_cast<std::uint32_t>(header.size());
-  std::memcpy(first.header, header.data(), header.size());
+  if (!header.empty()) std::memcpy(first.header, header.data(), header.size());
   note_boot(first);
   write_page(first);
   pool_->settle(pages_);

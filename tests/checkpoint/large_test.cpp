@@ -72,6 +72,9 @@ TEST(LargeStates, HaveTheirTensorsWhereTheyWerePlaced) {
 
 /// Blocks whose data lie beyond 2^32 bytes, and those whose numbers do: of a copy that begins so far before them.
 TEST(LargeStates, HaveChecksumsOfTheirFarBlocks) {
+#if defined(HOLDFAST_SANITIZED)
+  GTEST_SKIP() << "the copy would begin before address 0";
+#endif
   constexpr std::uint64_t kFew = 5;
   std::vector<std::byte> memory(kFew * kBlock);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = std::byte(i * 31 + i / kBlock);

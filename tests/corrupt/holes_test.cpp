@@ -21,7 +21,11 @@
 namespace holdfast::test::corrupt {
 namespace {
 
+#if defined(HOLDFAST_SANITIZED)
+constexpr std::uint64_t kNanosecondsAllowed = 4'000'000'000;
+#else
 constexpr std::uint64_t kNanosecondsAllowed = 1'000'000'000;
+#endif
 constexpr std::uint64_t kTimesAllowed = 2;  // the blocks that there were
 
 /// What the children found, of all images.
