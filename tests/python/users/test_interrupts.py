@@ -31,7 +31,9 @@ def source(tmp_path: Path) -> Path:
 def interrupted(command: list[object], batch: str) -> tuple[str, int]:
     """Runs a command that is interrupted where it has come so far; what it says, and its exit status."""
     ending = (
-        f"import os, signal\nimport holdfastdb.transfer.rows as rows\nrows._MOST_ROWS = 1000\n{batch}\n"
+        # A job in the background of a shell inherits SIGINT as ignored.
+        "import os, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"import holdfastdb.transfer.rows as rows\nrows._MOST_ROWS = 1000\n{batch}\n"
         "from holdfastdb.cli import main\nmain()"
     )
     done = subprocess.run(
