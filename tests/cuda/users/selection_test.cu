@@ -12,7 +12,7 @@ class Selections {
  public:
   Selections(Shape shape, std::uint64_t capacity) : gpu(with_keys(shape), capacity), bytes(shape.value_bytes) {}
 
-  const Items& items() const { return gpu.oracle.items(); }
+  const NumberedItems& items() const { return gpu.oracle.items(); }
   Table& table() { return gpu.table->table(); }
 
   void count() {
@@ -43,20 +43,22 @@ class Selections {
   void give() {
     const FirstAndLast by_value{bytes};
     const Divisible<Key> by_number{2};
-    const Items right = those(items(), [&](std::uint64_t, const Value& value) { return by_value.holds(value); });
+    const NumberedItems right =
+        those(items(), [&](std::uint64_t, const Value& value) { return by_value.holds(value); });
     EXPECT_EQ(exported<Key>(gpu, stream.stream, by_value, items().size(), right.size()), right);
     EXPECT_EQ(exported<Key>(gpu, stream.stream, by_value, right.size(), right.size()), right);
     for (const std::uint64_t capacity : {std::uint64_t{0}, right.size() / 2}) {
-      const Items some = exported<Key>(gpu, stream.stream, by_value, capacity, right.size());
+      const NumberedItems some = exported<Key>(gpu, stream.stream, by_value, capacity, right.size());
       EXPECT_TRUE(std::includes(right.begin(), right.end(), some.begin(), some.end()));
     }
-    const Items even = those(items(), [&](std::uint64_t number, const Value&) { return by_number.holds(number); });
+    const NumberedItems even =
+        those(items(), [&](std::uint64_t number, const Value&) { return by_number.holds(number); });
     EXPECT_EQ(exported<Key>(gpu, stream.stream, by_key(by_number), items().size(), even.size()), even);
     if (bytes < 2) return;
     DeviceSelection part;  // the predicate gets a part, the caller the whole
     part.column = 1;
     part.column_bytes = bytes - 1;
-    const Items by_part =
+    const NumberedItems by_part =
         those(items(), [&](std::uint64_t, const Value& value) { return (value[1] + value[bytes - 1]) % 3 == 0; });
     EXPECT_EQ(exported<Key>(gpu, stream.stream, FirstAndLast{bytes - 1}, items().size(), by_part.size(), part),
               by_part);
@@ -108,7 +110,7 @@ class Selections {
 
   template <class Predicate, class Holds>
   void erase(const Predicate& predicate, const Holds& holds) {
-    const Items gone = those(items(), holds);
+    const NumberedItems gone = those(items(), holds);
     EXPECT_EQ(erase_if<Key>(table(), stream.stream, predicate), gone.size());
     for (const auto& item : gone) gpu.oracle.apply(Op::erase, item.first, {});
     gpu.verify();

@@ -63,11 +63,11 @@ struct Every {
   }
 };
 
-using Items = std::map<std::uint64_t, Value>;
+using NumberedItems = std::map<std::uint64_t, Value>;
 
 template <class Holds>
-Items those(const Items& items, const Holds& holds) {
-  Items chosen;
+NumberedItems those(const NumberedItems& items, const Holds& holds) {
+  NumberedItems chosen;
   for (const auto& [number, value] : items) {
     if (holds(number, value)) chosen.emplace(number, value);
   }
@@ -76,8 +76,8 @@ Items those(const Items& items, const Holds& holds) {
 
 /// What `export_if` gives, by number; each once.
 template <class Key, class Predicate>
-Items exported(GpuTable& gpu, cudaStream_t stream, const Predicate& predicate, std::uint64_t capacity,
-               std::uint64_t all, const DeviceSelection& selection = {}) {
+NumberedItems exported(GpuTable& gpu, cudaStream_t stream, const Predicate& predicate, std::uint64_t capacity,
+                       std::uint64_t all, const DeviceSelection& selection = {}) {
   Table& table = gpu.table->table();
   const std::uint32_t bytes = table.value_bytes(), key_bytes = table.key_bytes();
   const std::vector<std::uint8_t> untouched((capacity + 1) * bytes, 0xcd);
@@ -91,7 +91,7 @@ Items exported(GpuTable& gpu, cudaStream_t stream, const Predicate& predicate, s
   std::vector<std::uint8_t> got_values((capacity + 1) * bytes + 1);
   keys.copy_to(reinterpret_cast<Key*>(got_keys.data()), chosen.given);
   values.copy_to(got_values.data());
-  Items items;
+  NumberedItems items;
   for (std::uint64_t i = 0; i < chosen.given; ++i) {
     const std::uint64_t number = gpu.table->number_of(got_keys.data() + i * key_bytes);
     const Value value(&got_values[i * bytes], &got_values[(i + 1) * bytes]);
