@@ -1,4 +1,4 @@
-// slab.hpp: where variable-length pairs lie: cells of 50 sizes in slabs of 2 MiB, one size a slab. Rule 7.
+// slab.hpp: where items of any length lie: cells of 50 sizes in slabs of 2 MiB, one size a slab. Rule 7.
 //
 // The sizes, called classes, are the powers of two from 32 bytes up and three steps between each two: a pair wastes less than a
 // fifth of its cell, and cells go up to 160 KiB, more than the largest pair needs, so that no pair takes several. The first of
@@ -35,7 +35,7 @@ HOLDFAST_BOTH constexpr unsigned class_of(std::uint32_t bytes) {
 static_assert(class_of(32) == 0 && class_of(33) == 1 && class_of(64) == 4 && class_of(65) == 5);
 static_assert(class_bytes(kClasses - 1) == 163840 && class_of(163840) == kClasses - 1);
 
-/// A slot's word: bits 0 to 7 are 1 + the class, 8 to 50 where the cell begins in the heap, in units of 8 bytes, and 51 to 63
+/// A word that names a cell: bits 0 to 7 are 1 + the class, 8 to 50 where the cell begins in the heap, in units of 8 bytes, and 51 to 63
 /// what the pair leaves of it, in units of 8 bytes.
 struct CellWord {
   std::uint64_t word;

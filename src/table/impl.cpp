@@ -161,7 +161,7 @@ void Table::Impl::require_writable() const {
   if (read_only) throw ReadOnly(path + " is open read-only: open it with mode \"r+\" to change it");
 }
 
-/// A table that is opened again goes on with the largest step that its changes were given.
+/// A table that is opened again continues with the largest step that its changes were given.
 void Table::Impl::restore_step() {
   if (score != Score::step) return;
   std::optional<std::uint64_t> last = object_->noted_step();

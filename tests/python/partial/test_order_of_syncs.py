@@ -1,4 +1,4 @@
-"""Each file is on its device before it has its name, and the name before the call returns, whoever writes it."""
+"""Each file is on its device before it has its name, and the name before the call returns, for every writer."""
 
 from __future__ import annotations
 

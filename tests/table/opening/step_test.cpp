@@ -1,4 +1,4 @@
-// step_test.cpp: a table with scores of steps goes on, after every kind of end, with the largest step that its changes were given.
+// step_test.cpp: after every kind of end, a table with scores of steps continues with the largest step that its changes were given.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
