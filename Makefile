@@ -79,8 +79,10 @@ proof: .cache/setup-done ## the long proofs that are left to do; ROOM= some of t
 bars: .cache/setup-done ## every target with the measured value that answers it
 	@python -m bench bars $(BARS)
 
-docs: .cache/docs-venv/made ## build/site: the documents and both interfaces, checked for dead links
+docs: .cache/docs-venv/made .cache/docs-setup-done ## build/site: the documents and both interfaces, checked for dead links
 	@.cache/docs-venv/bin/python scripts/doc-site
+.cache/docs-setup-done: scripts/setup
+	@scripts/setup docs && mkdir -p .cache && touch $@
 .cache/docs-venv/made: requirements-docs.txt
 	@$(PYTHON) -m venv .cache/docs-venv
 	@.cache/docs-venv/bin/python -m pip install -q --disable-pip-version-check -r requirements-docs.txt
