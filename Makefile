@@ -73,8 +73,8 @@ stress: .cache/installed-checked-$(GPU) ## a minute of ten threads that call eve
 hostile: .cache/installed-checked-$(GPU) ## hostile values for every parameter of every public call and command
 	scripts/hostile
 
-proof: .cache/setup-done ## the long proofs that are left to do; ROOM= some of them, MINUTES= as far as they get
-	@scripts/proof $(ROOM) $(if $(MINUTES),--minutes $(MINUTES))
+proof: .cache/setup-done ## the long proofs that are left to do; LAYER= some of them, MINUTES= as far as they get
+	@scripts/proof $(LAYER) $(if $(MINUTES),--minutes $(MINUTES))
 
 bars: .cache/setup-done ## every target with the measured value that answers it
 	@python -m bench bars $(BARS)
@@ -92,10 +92,10 @@ format: .cache/setup-done ## lay out C++ and Python as CI wants them
 	@clang-format -i $(cxx)
 	@ruff format -q . && ruff check -q --fix .
 
-lint: .cache/setup-done ## layout, ruff, the order of rooms, dead links, words of our own, no system call beside its layer, planted errors that apply, clang-tidy on the library
+lint: .cache/setup-done ## layout, ruff, the order of layers, dead links, words of our own, no system call beside its layer, planted errors that apply, clang-tidy on the library
 	@clang-format --dry-run -Werror $(cxx)
 	@ruff format --check . && ruff check .
-	@scripts/rooms
+	@scripts/layers
 	@scripts/check --list >/dev/null
 	@scripts/raw-calls
 	@scripts/doc-links

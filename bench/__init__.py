@@ -16,7 +16,7 @@ attributes; nothing else lists them:
 Studies in C++ enter themselves (frame/studies.hpp). Those of a folder are a program, whose main is main.cpp. Of what it
 prints scripts/study-result makes a result file, by attributes of the folder's `__init__.py`:
 
-    ROOMS     the rooms of src/ that its results measure
+    LAYERS     the layers of src/ that its results measure
     STUDY     the study whose result is called as the folder is, without `-STUDY`; the folder's own name if not given
 
 A module may import `_bench`, the benchmarks' C++ half (module.cpp), and the package. Where they are not built, it is

@@ -6,7 +6,7 @@ set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
 set(exported holdfast)
 if(HOLDFAST_CUDA)
   list(APPEND exported holdfast_cuda)
-  # What kernels include is templates: the headers of all rooms, as they lie in src.
+  # What kernels include is templates: the headers of all layers, as they lie in src.
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/holdfast/detail" COMPONENT cxx
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" PATTERN "proof" EXCLUDE PATTERN "model" EXCLUDE)
 endif()

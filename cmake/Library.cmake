@@ -1,5 +1,5 @@
-# Library.cmake: the library `holdfast` from what lies in the rooms (docs/architecture.md), and `holdfast_model` for the tests.
-# A room or a folder that is added is found: src/proof and folders named `model` are for tests; src/gpu and folders named `cuda`
+# Library.cmake: the library `holdfast` from what lies in the layers (docs/architecture.md), and `holdfast_model` for the tests.
+# A layer or a folder that is added is found: src/proof and folders named `model` are for tests; src/gpu and folders named `cuda`
 # need CUDA.
 file(GLOB_RECURSE holdfast_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp" "${PROJECT_SOURCE_DIR}/src/*.cu")
 set(model_sources ${holdfast_sources})
@@ -26,7 +26,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 else()
   set(wide_sources "")
 endif()
-# As shipped, of the Python module above all: -O3 for loops over rows, and fewer bytes for what has none: the rooms of the pool and of the
+# As shipped, of the Python module above all: -O3 for loops over rows, and fewer bytes for what has none: the layers of the pool and of the
 # public table, but for the flushes of lines. The table's driver for processors without AVX2 has -O2; -Os made it up to a fifth slower,
 # and -O2 the changes of the others by 3 to 5%. Unity builds are not shipped, and take no source with options of its own.
 if(NOT CMAKE_UNITY_BUILD)
@@ -85,7 +85,7 @@ list(APPEND holdfast_sources "${object_kinds_source}")
 holdfast_library(holdfast ${holdfast_sources} ${wide_sources})
 add_library(holdfast::holdfast ALIAS holdfast)
 
-# What a user's kernels need: the CUDA headers, and the rooms that table_ref.cuh includes.
+# What a user's kernels need: the CUDA headers, and the layers that table_ref.cuh includes.
 if(HOLDFAST_CUDA)
   add_library(holdfast_cuda INTERFACE)
   add_library(holdfast::cuda ALIAS holdfast_cuda)

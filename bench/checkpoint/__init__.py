@@ -1,4 +1,4 @@
 """Checkpoints of a GPU's tensors. `holdfast-checkpoint-bench` measures them, `scripts/gpu checkpoint` makes
 the result file."""
 
-ROOMS = ("src/checkpoint",)  #: that its results measure
+LAYERS = ("src/checkpoint",)  #: that its results measure

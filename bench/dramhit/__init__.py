@@ -1,3 +1,3 @@
 """The table in memory. `holdfast-dramhit-bench` measures it, `scripts/dramhit` makes result files."""
 
-ROOMS = ("src/structures/dramhit",)  #: that its results measure
+LAYERS = ("src/structures/dramhit",)  #: that its results measure

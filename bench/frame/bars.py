@@ -45,7 +45,7 @@ class Bar:
 class Answer:
     """A bar and what was measured. `state` is met, missed, limit or unanswered; `why` says what is missing.
 
-    `stale`: the rooms that were measured and have changed since; `below`: folders that those include. A result that
+    `stale`: the layers that were measured and have changed since; `below`: folders that those include. A result that
     does not say what it measured is taken as it is.
     """
 

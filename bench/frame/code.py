@@ -1,6 +1,6 @@
-"""Which code a result measured: a hash for each room of src/, without comments and layout (those of Python count).
+"""Which code a result measured: a hash for each layer of src/, without comments and layout (those of Python count).
 
-A result is stale when a room that it measured has changed since; that a room below them has changed is mentioned.
+A result is stale when a layer that it measured has changed since; that a layer below them has changed is mentioned.
 """
 
 import hashlib
@@ -20,29 +20,29 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
 def of_table(device: str) -> tuple[str, ...]:
-    """The rooms that a table on a device measures."""
+    """The layers that a table on a device measures."""
     return CPU if device == "cpu" else GPU
 
 
 def stripped(text: str) -> str:
-    """C++ without comments, and with one space where there was any room."""
+    """C++ without comments, and with one space for any white space."""
     return " ".join(_COMMENT.sub(lambda found: found[1] or " ", text).split())
 
 
 @cache
-def _files(root: Path, room: str) -> dict[Path, str]:
-    """The sources of a room; of `src/structures/gphash/.`, say, those that lie in no folder of it."""
-    folder = root / room
+def _files(root: Path, layer: str) -> dict[Path, str]:
+    """The sources of a layer; of `src/structures/gphash/.`, say, those that lie in no folder of it."""
+    folder = root / layer
     return {
         path.relative_to(folder): path.read_text(encoding="utf-8")
-        for path in sorted(folder.glob("*") if room.endswith("/.") else folder.rglob("*"))
+        for path in sorted(folder.glob("*") if layer.endswith("/.") else folder.rglob("*"))
         if path.suffix in _SOURCES and path.is_file()
     }
 
 
-def hash_of(root: Path, room: str) -> str | None:
-    """Of all sources in a room of the checkout at `root`; None where there is no such room."""
-    files = _files(root, room)
+def hash_of(root: Path, layer: str) -> str | None:
+    """Of all sources in a layer of the checkout at `root`; None where there is no such layer."""
+    files = _files(root, layer)
     if not files:
         return None
     whole = hashlib.sha256()
@@ -51,9 +51,9 @@ def hash_of(root: Path, room: str) -> str | None:
     return whole.hexdigest()[:16]
 
 
-def below(root: Path, rooms: Iterable[str]) -> set[str]:
-    """The folders of src/ that `rooms` include, themselves or by others, and that are none of them."""
-    own, seen = tuple(rooms), set[str]()
+def below(root: Path, layers: Iterable[str]) -> set[str]:
+    """The folders of src/ that `layers` include, themselves or by others, and that are none of them."""
+    own, seen = tuple(layers), set[str]()
     waiting = list(own)
     while waiting:
         for text in _files(root, waiting.pop()).values():
@@ -62,22 +62,22 @@ def below(root: Path, rooms: Iterable[str]) -> set[str]:
                 folder = "/".join(parts[:3])
                 if len(parts) < 3 and any(file.parent != Path() for file in _files(root, folder)):
                     folder += "/."
-                if folder in seen or not (root / folder).is_dir() or any(_within(folder, room) for room in own):
+                if folder in seen or not (root / folder).is_dir() or any(_within(folder, layer) for layer in own):
                     continue
                 seen.add(folder)
                 waiting.append(folder)
     return seen
 
 
-def _within(folder: str, room: str) -> bool:
-    return folder == room or folder.startswith(room + "/")
+def _within(folder: str, layer: str) -> bool:
+    return folder == layer or folder.startswith(layer + "/")
 
 
-def noted(root: Path, rooms: Sequence[str]) -> dict[str, dict[str, str | None]]:
-    """What a result file says of the code that it measured: `{"rooms": {room: hash}, "below": {folder: hash}}`."""
+def noted(root: Path, layers: Sequence[str]) -> dict[str, dict[str, str | None]]:
+    """What a result file says of the code that it measured: `{"layers": {layer: hash}, "below": {folder: hash}}`."""
     return {
-        "rooms": {room: hash_of(root, room) for room in rooms},
-        "below": {folder: hash_of(root, folder) for folder in sorted(below(root, rooms))},
+        "layers": {layer: hash_of(root, layer) for layer in layers},
+        "below": {folder: hash_of(root, folder) for folder in sorted(below(root, layers))},
     }
 
 
@@ -90,7 +90,7 @@ def of_patch(text: str) -> tuple[str, ...]:
 
 
 def changed(root: Path, code: dict[str, dict[str, str | None]]) -> tuple[list[str], list[str]]:
-    """Of what a result file noted, the rooms that are no longer the same, and the folders below them."""
+    """Of what a result file noted, the layers that are no longer the same, and the folders below them."""
     return tuple(
-        [name for name, was in code.get(kind, {}).items() if hash_of(root, name) != was] for kind in ("rooms", "below")
+        [name for name, was in code.get(kind, {}).items() if hash_of(root, name) != was] for kind in ("layers", "below")
     )  # type: ignore[return-value]

@@ -60,10 +60,10 @@ def finish(
     measured: Json,
     json_file: str | None,
     save: bool,
-    rooms: Sequence[str],
+    layers: Sequence[str],
 ) -> None:
     """Writes the result where it was asked for."""
-    content = results.result(name, parameters, measured, rooms=rooms)
+    content = results.result(name, parameters, measured, layers=layers)
     if json_file == "-":
         typer.echo(results.text_of(content))
         return

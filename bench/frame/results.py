@@ -16,8 +16,8 @@ WIDTH = 400
 Json = dict[str, Any]
 
 
-def result(benchmark: str, parameters: Json, results: Json, *, rooms: Sequence[str]) -> Json:
-    """A result file's content, its figures summed up. `rooms`: those of src/ that were measured (code.py); (): none."""
+def result(benchmark: str, parameters: Json, results: Json, *, layers: Sequence[str]) -> Json:
+    """Returns a result file's content with its figures summed up. `layers`: the folders of src/ measured (code.py)."""
     commit, dirty = machine.commit()
     return {
         "schema": SCHEMA,
@@ -25,7 +25,7 @@ def result(benchmark: str, parameters: Json, results: Json, *, rooms: Sequence[s
         "machine": machine.describe(),
         "commit": commit,
         "dirty": dirty,
-        "code": code.noted(machine.ROOT, rooms),
+        "code": code.noted(machine.ROOT, layers),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "parameters": parameters,
         "results": summed_up(results),

@@ -20,7 +20,7 @@ from bench.kmers import counters, series, tables
 from bench.kmers.generate import Reads, write_fasta, write_fastq
 from bench.kmers.processes import Ran, holdfast, run
 
-ROOMS = ("src/kmers",)
+LAYERS = ("src/kmers",)
 ECOLI = Path("/work/shared/data/ecoli_k12.fna.gz")
 _QUICK = 50_000  # bases of a genome
 
@@ -127,7 +127,7 @@ def kmers(
                 )
         parameters = {"genome": genome, "fold": reads.fold, "length": reads.length, "errors": reads.errors, "k": k,
                       "fastq_bytes": file.stat().st_size, "repetitions": repeat}  # fmt: skip
-        options.finish(console, "kmers", parameters, got, json_file, save, ROOMS)
+        options.finish(console, "kmers", parameters, got, json_file, save, LAYERS)
 
 
 def kmers_gzip(
@@ -168,7 +168,7 @@ def kmers_gzip(
         for name, figures in got.items():
             console.print(f"{name:>20}: {figures['median']:.2f}")
         parameters = {"genome": genome, "k": k, "gzip_bytes": file.stat().st_size, "repetitions": repeat}
-        options.finish(console, "kmers-gzip", parameters, got, json_file, save, ROOMS)
+        options.finish(console, "kmers-gzip", parameters, got, json_file, save, LAYERS)
 
 
 def kmers_series(
@@ -202,7 +202,9 @@ def kmers_series(
                 f"on the table {one['table_mkmers_s']['median']:8.1f} M/s"
             )
         parameters = {"genome": genome, "repetitions": repeat}
-        options.finish(console, "kmers-series", parameters, {"runs": runs}, json_file, save, (*ROOMS, "src/structures"))
+        options.finish(
+            console, "kmers-series", parameters, {"runs": runs}, json_file, save, (*LAYERS, "src/structures")
+        )
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

@@ -3,6 +3,6 @@ result files."""
 
 from bench.frame import code
 
-ROOMS = code.GPU  #: that its results measure
+LAYERS = code.GPU  #: that its results measure
 STUDY = "table-a"  #: whose result is called after the folder
 LINK_BYTES = 55.5e9  #: a second, each way: copies over the link of the H200 machine (docs/performance.md)

@@ -31,7 +31,7 @@ def layout(
         columns = ("", "slots: find", "absent", "insert", "together: find", "absent", "insert")
         text.print_rows(console, "M operations/s, one thread", columns, rows)
         parameters = {"mebibytes": mebibytes, "operations": operations, "repetitions": repeat}
-        options.finish(console, "layout", parameters, got, json_file, save, rooms=())
+        options.finish(console, "layout", parameters, got, json_file, save, layers=())
 
 
 def limits(
@@ -55,7 +55,7 @@ def limits(
                 for name, entry in got["memory"].items()]  # fmt: skip
         text.print_rows(console, f"{threads} threads", ("", *(n.replace("_", " ") for n in names)), rows)
         parameters = {"mebibytes": sizes, "threads": threads, "operations": operations, "repetitions": repeat}
-        options.finish(console, "limits", parameters, got, json_file, save, rooms=())
+        options.finish(console, "limits", parameters, got, json_file, save, layers=())
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"limits": limits, "layout": layout}

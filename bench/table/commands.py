@@ -65,7 +65,7 @@ def recovery(
 ) -> None:
     """Recovery time after SIGKILL by size of the table; what is there afterwards is checked."""
     chosen, repeat = ([2_000, 20_000], 1) if quick else (options.counts(sizes), repeat)
-    table, rooms = Table(value_bytes=value, threads=table_threads, device=device), code.of_table(device)
+    table, layers = Table(value_bytes=value, threads=table_threads, device=device), code.of_table(device)
     with running(json_file) as (console, progress):
         got = recoveries.recovery(chosen, table, repeat, where, progress)
         rows = [
@@ -76,7 +76,7 @@ def recovery(
         columns = ("items", "slots", "recovery ms", "map ms", "ns a slot")
         text.print_rows(console, "recovery after a kill", columns, rows)
         parameters = {"items": chosen, "repetitions": repeat, "table": table.options()}
-        options.finish(console, options.result_name("recovery", "", device), parameters, got, json_file, save, rooms)
+        options.finish(console, options.result_name("recovery", "", device), parameters, got, json_file, save, layers)
 
 
 def pairs(
@@ -119,7 +119,7 @@ def resize(
     """One resize of a table of so many items, with and without the allocation of its new level."""
     if quick:
         items, repeat = 20_000, 1
-    table, rooms = Table(value_bytes=value, threads=table_threads, device=device), code.of_table(device)
+    table, layers = Table(value_bytes=value, threads=table_threads, device=device), code.of_table(device)
     with running(json_file) as (console, progress), pool_folder(where) as folder:
         got = growth.resize(items, table, repeat, folder, progress)
         rows = [(name.replace("_", " "), text.figure(got[name], 3)) for name in got if name.find("seconds") >= 0
@@ -127,7 +127,7 @@ def resize(
         title = f"resize of {items:,} items, {got['slots_before']:,} to {got['slots_after']:,} slots"
         text.print_rows(console, title, ("", "seconds"), rows)
         parameters = {"items": items, "repetitions": repeat, "table": table.options()}
-        options.finish(console, options.result_name("resize", "", device), parameters, got, json_file, save, rooms)
+        options.finish(console, options.result_name("resize", "", device), parameters, got, json_file, save, layers)
 
 
 def snapshot(

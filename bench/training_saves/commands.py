@@ -61,8 +61,8 @@ def training_saves(
             "turn": turn, "device": device, "repetitions": repeat,
         }  # fmt: skip
         name = options.result_name("training-saves", "", device)
-        rooms = ("src/checkpoint", "src/gpu") if device != "cpu" else ("src/checkpoint",)
-        options.finish(console, name, parameters, got, json_file, save, rooms)
+        layers = ("src/checkpoint", "src/gpu") if device != "cpu" else ("src/checkpoint",)
+        options.finish(console, name, parameters, got, json_file, save, layers)
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"training-saves": training_saves}

@@ -137,7 +137,7 @@ def test_report_takes_counts_of_test_programs_as_figures(tmp_path: Path) -> None
 
 def test_a_result_file_has_medians_and_ranges_and_a_row_a_line(tmp_path: Path) -> None:
     rows = [{"batch": batch, "mops": timing.spread([3.0, 1.0, 2.0])} for batch in range(50)]
-    results.write(tmp_path / "r.json", results.result("r", {}, {"runs": rows}, rooms=()))
+    results.write(tmp_path / "r.json", results.result("r", {}, {"runs": rows}, layers=()))
     written = results.read(tmp_path / "r.json")["results"]["runs"]
     assert written[7] == {"batch": 7, "mops": {"median": 2, "low": 1, "high": 3, "repetitions": 3}}
     lines = (tmp_path / "r.json").read_text(encoding="utf-8").splitlines()

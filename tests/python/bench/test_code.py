@@ -42,12 +42,12 @@ def edit(path: Path, old: str, new: str) -> None:
     code._files.cache_clear()
 
 
-def test_a_result_is_stale_when_its_rooms_have_changed(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_result_is_stale_when_its_layers_have_changed(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = root / "src/structures/dramhit/table.hpp"
     path = root / "bench/results/here/dramhit-bars.json"
-    results.write(path, results.result("dramhit-bars", {}, {"x": 2.0}, rooms=dramhit.ROOMS))
+    results.write(path, results.result("dramhit-bars", {}, {"x": 2.0}, layers=dramhit.LAYERS))
     noted = results.read(path)["code"]
-    assert set(noted["rooms"]) == {"src/structures/dramhit"}
+    assert set(noted["layers"]) == {"src/structures/dramhit"}
     assert set(noted["below"]) == {"src/pool", "src/core"}, "and not the table, which nothing here includes"
 
     def state() -> tuple[list[str], list[str], str]:
@@ -78,7 +78,7 @@ def test_a_result_is_stale_when_its_rooms_have_changed(root: Path, capsys: pytes
     assert "1 older than their code" in state()[2], "who does not say what it measured may be of any code"
 
 
-def test_what_lies_beside_rooms_is_not_what_lies_in_them(root: Path) -> None:
+def test_what_lies_beside_layers_is_not_what_lies_in_them(root: Path) -> None:
     deep = root / "src/pool/medium/deep.hpp"
     deep.parent.mkdir()
     deep.write_text("int deep;", encoding="utf-8")
@@ -93,14 +93,14 @@ def test_words_in_quotes_are_no_comments() -> None:
     assert code.stripped('a("// b /* c", \'"\'); // d\n/* e\n */ f') == 'a("// b /* c", \'"\'); f'
 
 
-def test_the_rooms_that_benchmarks_measure_are_there() -> None:
-    for room in (*code.CPU, *code.GPU, *code.POOL, *dramhit.ROOMS):
-        assert code.hash_of(ROOT, room), room
+def test_the_layers_that_benchmarks_measure_are_there() -> None:
+    for layer in (*code.CPU, *code.GPU, *code.POOL, *dramhit.LAYERS):
+        assert code.hash_of(ROOT, layer), layer
     assert code.of_table("cuda:1") == code.of_table("cuda") != code.of_table("cpu")
 
 
 def test_a_command_notes_what_it_measured(tmp_path: Path) -> None:
-    for command, rooms in {"micro": set(code.CPU), "snapshot": set(code.POOL), "limits": set()}.items():
+    for command, layers in {"micro": set(code.CPU), "snapshot": set(code.POOL), "limits": set()}.items():
         got = CliRunner().invoke(app(), [command, "--quick", "--json", str(tmp_path / "r.json")])
         assert got.exit_code == 0, got.output
-        assert set(results.read(tmp_path / "r.json")["code"]["rooms"]) == rooms
+        assert set(results.read(tmp_path / "r.json")["code"]["layers"]) == layers

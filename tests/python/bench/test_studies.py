@@ -107,7 +107,7 @@ def test_what_a_program_prints_becomes_a_result(
     assert made == results.read(tmp_path / "out" / f"{name}.json")
     assert made["benchmark"] == name
     assert (made["parameters"], made["results"]) == ({"items": 5}, {"runs": [], "failed": False})
-    assert made["code"]["rooms"] and all(made["code"]["rooms"].values())
+    assert made["code"]["layers"] and all(made["code"]["layers"].values())
     results.write(other, made | {"machine": {"name": "elsewhere"}})
     assert results.read(script.main(folder, printed, tmp_path / "out", other))["machine"] == {"name": "elsewhere"}
 

@@ -18,7 +18,7 @@ def run(work: str, batch: int, mops: float, **more: Any) -> dict[str, Any]:
 
 
 def content(name: str, got: dict[str, Any]) -> dict[str, Any]:
-    return results.result(name, {"items": 1000, "value_bytes": 128, "peers": ["tbb", "boost"]}, got, rooms=())
+    return results.result(name, {"items": 1000, "value_bytes": 128, "peers": ["tbb", "boost"]}, got, layers=())
 
 
 def rows_of(table: str) -> list[list[str]]:

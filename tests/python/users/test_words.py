@@ -44,7 +44,7 @@ def test_planted(file: str, text: str, word: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text"),
     [
-        ("README.md", "A room includes only rooms above it; a striped version lock; returns, interests, nearly."),
+        ("README.md", "A layer includes only layers above it; a striped version lock; returns, interests, nearly."),
         (f"{COMMANDS}/pools.py", 'limbo = names["rest"]  # not for users'),
         ("src/a.hpp", "// In limbo."),
     ],
