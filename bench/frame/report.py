@@ -27,6 +27,7 @@ DOCUMENTS = (
     "README.md",
     "docs/performance.md",
     "docs/durability.md",
+    "docs/evidence.md",
     "docs/architecture.md",
     "docs/memory_table.md",
     "docs/kmers.md",

@@ -51,7 +51,7 @@ constexpr Mutant kMutants[] = {
     MUTANT(flush_value),
     MUTANT(flush_slot),
     MUTANT(flush_wide_key),
-    MUTANT(cell_limbo),
+    MUTANT(retire_cell),
     MUTANT(clear_torn_slots),
     MUTANT(drop_second_copies),
     MUTANT(finish_resize),
@@ -147,7 +147,7 @@ TEST_P(Mutants, IsNoticed) {
 /// The phases have fences of their own, at other places than the steps one by one.
 TEST(MutantsInPhases, AreNoticed) {
   for (const Step step : {Step::fence_after_place, Step::order_value_before_key, Step::fence_after_commit,
-                          Step::raise_after_erase, Step::cell_limbo}) {
+                          Step::raise_after_erase, Step::retire_cell}) {
     const LeavingOut without(step);
     std::uint64_t states = 0;
     EXPECT_NE(any_killer(in_phases(), states), "") << "nothing fails without step " << static_cast<int>(step);
@@ -158,7 +158,7 @@ TEST(MutantsInPhases, AreNoticed) {
 /// comes between the directory and the slots, and a search that meets another item in an emptied slot sees its key, in the pair.
 TEST(MutantsInPhases, OfPairsAreNoticed) {
   std::uint64_t states = 0;
-  for (const Step step : {Step::fence_after_place, Step::fence_after_commit, Step::cell_limbo, Step::hide_word}) {
+  for (const Step step : {Step::fence_after_place, Step::fence_after_commit, Step::retire_cell, Step::hide_word}) {
     const LeavingOut without(step);
     EXPECT_NE(any_killer(in_phases("variable-length pairs"), states), "")
         << "nothing fails without step " << static_cast<int>(step);
@@ -173,7 +173,7 @@ TEST(MutantsInPhases, OfPairsAreNoticed) {
 TEST(MutantsInPhases, OfColumnsAreNoticed) {
   std::uint64_t states = 0;
   for (const Step step :
-       {Step::fence_after_place, Step::order_value_before_key, Step::fence_after_commit, Step::cell_limbo}) {
+       {Step::fence_after_place, Step::order_value_before_key, Step::fence_after_commit, Step::retire_cell}) {
     const LeavingOut without(step);
     EXPECT_NE(any_killer(in_phases("of columns"), states), "")
         << "nothing fails without step " << static_cast<int>(step);
@@ -184,7 +184,7 @@ TEST(MutantsInPhases, OfColumnsAreNoticed) {
 /// claim, and the whole of the fresh cell must be durable, not the bytes that it gives alone.
 TEST(MutantsInColumns, AreNoticed) {
   for (const Step step : {Step::claim_key, Step::flush_value, Step::fence_after_place, Step::fence_after_update,
-                          Step::fence_after_erase, Step::cell_limbo}) {
+                          Step::fence_after_erase, Step::retire_cell}) {
     const LeavingOut without(step);
     bool noticed = false;
     for (const Scenario& scenario : schedules(Flavour::power)) {

@@ -172,7 +172,7 @@ void add_moves(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   add("two inserts move the same item", {one(insert(only0[2], 32))}, true);
   add("an item moves and its old slot is taken", {one(find(m[0])), one(erase(only0[0]))});
   // The moved key's claim is the inserted key's own.
-  Scenario scenario = blank("an item of the same stripe moves under a search", flavour, shape);
+  Scenario scenario = blank("an item of the same version lock moves under a search", flavour, shape);
   scenario.may_be_full = true;
   scenario.setup = {insert(only1[0], 1), insert(only1[1], 2), insert(m0[0], 4), insert(only0[0], 8), erase(only1[1])};
   scenario.callers = {{one(insert(only0[1], 16)), one(erase(only0[1]))}, {one(find(m0[0])), one(assign(m0[0], 32))}};

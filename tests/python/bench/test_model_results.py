@@ -1,4 +1,4 @@
-"""The table of mutants in docs/durability.md is what the committed result file says."""
+"""The table of mutants in docs/evidence.md is what the committed result file says."""
 
 import json
 from pathlib import Path
@@ -13,5 +13,5 @@ def test_the_table_of_mutants_is_the_result_files(monkeypatch: pytest.MonkeyPatc
     script = scripts_as_modules.load("model-results", monkeypatch)
     content = json.loads((ROOT / "bench" / "results" / "two-core" / "model.json").read_text(encoding="utf-8"))
     assert content["results"]["neither_killed_nor_explained"] == 0
-    page = (ROOT / "docs" / "durability.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
     assert script.with_table(page, script.table(content)) == page

@@ -124,7 +124,7 @@ void World::retire_cell(std::uint64_t cell) {
   access();
   trace(Access::retire, nullptr, cell);
   note(cell);
-  if (left_out == index::Step::cell_limbo) {
+  if (left_out == index::Step::retire_cell) {
     free_.push_back(cell);
   } else {
     callers_[caller()].retired.push_back(cell);

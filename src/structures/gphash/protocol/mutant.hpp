@@ -5,7 +5,7 @@
 
 namespace holdfast::index {
 
-/// Shipping machines keep every step: their `Memory::keeps` is a constant true. docs/durability.md has the table.
+/// Shipping machines keep every step: their `Memory::keeps` is a constant true. docs/evidence.md has the table.
 enum class Step : std::uint8_t {
   claim_key,                     ///< hold the key while changing it (rule 1)
   fence_after_place,             ///< the value is durable before the slot names its cell
@@ -30,7 +30,7 @@ enum class Step : std::uint8_t {
   flush_value,                   ///< values are written back
   flush_slot,                    ///< slots are written back
   flush_wide_key,                ///< and so is what stands behind a fingerprint, before that is written
-  cell_limbo,                    ///< a freed cell rests until no reader can see it (rule 5)
+  retire_cell,                   ///< a freed cell is not reused until no reader can see it (rule 5)
   clear_torn_slots,              ///< recovery empties half-written slots
   drop_second_copies,            ///< recovery removes the second copy of an interrupted move
   finish_resize,                 ///< recovery finishes an interrupted resize
