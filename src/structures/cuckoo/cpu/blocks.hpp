@@ -1,0 +1,36 @@
+// blocks.hpp: arrays of a batch, checked; and rows in blocks, so that lines of the next block come from memory while a block is worked on.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "structures/cuckoo/cpu/cpu_memory.hpp"
+
+namespace holdfast::cuckoo::cpu {
+
+inline constexpr std::size_t kBlock = 32;  // rows
+
+/// Calls `first(i)` for the rows of a block, then `work(begin, end)` for the block before it, and so on; ends when `work` returns false.
+template <class First, class Work>
+void in_blocks(std::size_t from, std::size_t rows, const First& first, const Work& work) {
+  for (std::size_t i = from; i < std::min(from + kBlock, rows); ++i) first(i);
+  for (std::size_t begin = from; begin < rows; begin += kBlock) {
+    const std::size_t end = std::min(begin + kBlock, rows), ahead = std::min(end + kBlock, rows);
+    for (std::size_t i = end; i < ahead; ++i) first(i);
+    if (!work(begin, end)) return;
+  }
+}
+
+/// Throw InvalidArgument unless the array has an element per row, no location is kNone, and 32-bit locations can name so many entries.
+void require_equal(std::size_t rows, std::size_t size, const char* array);
+void require_locations(std::span<const Location> locations);
+void require_capacity(std::uint64_t entries);
+
+inline void prefetch_row(const CpuMemory& memory, const Geometry& geometry, Hash hash) {
+  const BucketNumber home = geometry.primary(hash);
+  memory.prefetch(home);
+  memory.prefetch_group(home);
+}
+
+}  // namespace holdfast::cuckoo::cpu

@@ -1,0 +1,195 @@
+// cpu_index.cpp: batches on the CPU. A batch goes block by block; the lines of a block are prefetched while the one before is worked on, and
+// the other bucket's line only for rows that need it.
+#include "structures/cuckoo/cpu/cpu_index.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+
+#include "holdfast/error.hpp"
+#include "structures/cuckoo/change.hpp"
+#include "structures/cuckoo/cpu/blocks.hpp"
+
+namespace holdfast::cuckoo::cpu {
+
+namespace {
+
+constexpr OneThread kTile;
+constexpr unsigned kLeastBits = 3;
+
+}  // namespace
+
+void require_equal(std::size_t rows, std::size_t size, const char* array) {
+  if (rows == size) return;
+  throw InvalidArgument("index: " + std::to_string(rows) + " hashes, but " + std::to_string(size) + " " + array +
+                        ": give one of each per row");
+}
+
+void require_capacity(std::uint64_t entries) {
+  if (entries <= kNone) return;
+  throw InvalidArgument("index: a capacity of " + std::to_string(entries) +
+                        " entries; 32-bit locations name 4,294,967,295 at most");
+}
+
+void require_locations(std::span<const Location> locations) {
+  if (std::find(locations.begin(), locations.end(), kNone) == locations.end()) return;
+  throw InvalidArgument("index: the location 4,294,967,295 means none; give another to every row");
+}
+
+namespace {
+
+unsigned bits_for(std::uint64_t entries) {
+  unsigned bits = kLeastBits;
+  while (bits < kMostBits && entries_of(bits) < entries) ++bits;
+  return bits;
+}
+
+}  // namespace
+
+/// The arrays of a changing batch.
+struct CpuIndex::Rows {
+  std::span<const Hash> hashes;
+  std::span<const Location> old, locations;
+};
+
+CpuIndex::CpuIndex(const CpuOptions& options)
+    : huge_pages_(options.huge_pages), layout_(threads::Gate::Rank::layout, this, this), team_(options.threads) {
+  require_capacity(options.capacity);
+  if (options.signature_bits == 0 || options.signature_bits > 32) {
+    throw InvalidArgument("index: " + std::to_string(options.signature_bits) + " bits of signature; give 1 to 32");
+  }
+  const unsigned bits = bits_for(options.capacity);
+  geometry_ = {bits, bits, low_bits(options.signature_bits)};
+  const dramhit::MemoryChoice choice{.huge_pages = huge_pages_};
+  cells_ = dramhit::Memory(geometry_.buckets() * CpuMemory::kCells * sizeof(std::uint64_t), choice);
+  groups_ = dramhit::Memory(groups_of(bits) * sizeof(std::uint64_t), choice);
+}
+
+CpuMemory CpuIndex::memory() const {
+  return {reinterpret_cast<std::uint64_t*>(cells_.data()), reinterpret_cast<std::uint64_t*>(groups_.data())};
+}
+
+std::uint64_t CpuIndex::cells() const {
+  const std::shared_lock shared(layout_);
+  return geometry_.buckets() * CpuMemory::kCells;
+}
+
+void CpuIndex::search(std::span<const Hash> hashes, std::span<Location> locations) const {
+  require_equal(hashes.size(), locations.size(), "locations");
+  const std::shared_lock shared(layout_);
+  const CpuMemory memory = this->memory();
+  const Geometry geometry = geometry_;
+  std::size_t left[kBlock];  // rows whose key is not in its primary bucket
+  in_blocks(
+      0, hashes.size(), [&](std::size_t i) { prefetch_row(memory, geometry, hashes[i]); },
+      [&](std::size_t begin, std::size_t end) {
+        std::size_t size = 0;
+        for (std::size_t i = begin; i < end; ++i) {
+          const Target target(geometry, hashes[i]);
+          const auto cells = kTile.load(memory, target.primary);
+          if (const LaneMask hits = kTile.matches(cells, target.signature); hits != 0) {
+            locations[i] = location_of(kTile.entry(cells, lowest_bit(hits)));
+            continue;
+          }
+          if (memory.load_group(target.primary).spilled(target.primary) != 0) memory.prefetch(target.other);
+          left[size++] = i;
+        }
+        for (std::size_t i = 0; i < size; ++i) {
+          locations[left[i]] = cuckoo::search(kTile, memory, geometry, hashes[left[i]]);
+        }
+        return true;
+      });
+}
+
+void CpuIndex::candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const {
+  require_equal(hashes.size(), lists.size(), "lists");
+  const std::shared_lock shared(layout_);
+  const CpuMemory memory = this->memory();
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    lists[i].size = cuckoo::candidates(kTile, memory, geometry_, hashes[i], lists[i].locations);
+  }
+}
+
+/// Executes rows from `from` on. Returns the row that found no cell, or the number of rows; and how large the index was.
+std::size_t CpuIndex::exchange_until_full(const Rows& rows, std::size_t from, std::span<Outcome> outcomes,
+                                          unsigned& bits) {
+  const std::shared_lock shared(layout_);
+  const CpuMemory memory = this->memory();
+  const Geometry geometry = geometry_;
+  bits = geometry.bits;
+  std::uint64_t inserted = 0, moves = 0;
+  std::size_t stopped = rows.hashes.size();
+  in_blocks(
+      from, rows.hashes.size(), [&](std::size_t i) { prefetch_row(memory, geometry, rows.hashes[i]); },
+      [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          const Target target(geometry, rows.hashes[i]);
+          const auto cells = kTile.load(memory, target.primary);
+          const bool stays =
+              rows.old[i] == kNone ? kTile.empty_cells(cells) != 0 : kTile.matches(cells, target.signature) != 0;
+          if (!stays) memory.prefetch(target.other);
+        }
+        for (std::size_t i = begin; i < end; ++i) {
+          if (rows.old[i] != kNone) {
+            const bool done = replace(kTile, memory, geometry, rows.hashes[i], rows.old[i], rows.locations[i]);
+            outcomes[i] = done ? Outcome::replaced : Outcome::absent;
+            continue;
+          }
+          const Inserted row = insert(kTile, memory, geometry, rows.hashes[i], rows.locations[i]);
+          moves += row.moves;
+          outcomes[i] = row.done ? Outcome::inserted : Outcome::no_cell;
+          if (!row.done) {
+            stopped = i;
+            return false;
+          }
+          ++inserted;
+        }
+        return true;
+      });
+  size_.fetch_add(inserted, std::memory_order_relaxed);
+  moves_.fetch_add(moves, std::memory_order_relaxed);
+  return stopped;
+}
+
+void CpuIndex::exchange(std::span<const Hash> hashes, std::span<const Location> old,
+                        std::span<const Location> locations, std::span<Outcome> outcomes) {
+  require_equal(hashes.size(), old.size(), "old locations");
+  require_equal(hashes.size(), locations.size(), "locations");
+  require_equal(hashes.size(), outcomes.size(), "outcomes");
+  require_locations(locations);
+  bool grows = true;
+  unsigned bits = 0;
+  for (std::size_t i = 0; i < hashes.size();) {  // ends: a row that finds no cell is repeated only after growth
+    i = exchange_until_full({hashes, old, locations}, i, outcomes, bits);
+    if (i == hashes.size()) break;
+    grows = grows && grow(bits, kLeastFull);
+    if (!grows) ++i;
+  }
+}
+
+void CpuIndex::erase(std::span<const Hash> hashes, std::span<const Location> locations, std::span<Outcome> outcomes) {
+  require_equal(hashes.size(), locations.size(), "locations");
+  require_equal(hashes.size(), outcomes.size(), "outcomes");
+  const std::shared_lock shared(layout_);
+  const CpuMemory memory = this->memory();
+  const Geometry geometry = geometry_;
+  std::uint64_t erased = 0;
+  in_blocks(
+      0, hashes.size(), [&](std::size_t i) { prefetch_row(memory, geometry, hashes[i]); },
+      [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          const Target target(geometry, hashes[i]);
+          if (kTile.matches(kTile.load(memory, target.primary), target.signature) == 0) memory.prefetch(target.other);
+        }
+        for (std::size_t i = begin; i < end; ++i) {
+          const bool done = cuckoo::erase(kTile, memory, geometry, hashes[i], locations[i]);
+          outcomes[i] = done ? Outcome::erased : Outcome::absent;
+          erased += done ? 1 : 0;
+        }
+        return true;
+      });
+  size_.fetch_sub(erased, std::memory_order_relaxed);
+}
+
+}  // namespace holdfast::cuckoo::cpu

@@ -1,0 +1,74 @@
+// cpu_index.hpp: the index in host memory, used by CPU threads. docs/internals/cuckoo.md.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "structures/cuckoo/cpu/cpu_memory.hpp"
+#include "structures/cuckoo/index.hpp"
+#include "structures/dramhit/memory.hpp"
+#include "threads/gate.hpp"
+#include "threads/thread_team.hpp"
+
+namespace holdfast::cuckoo::cpu {
+
+/// How an index is made.
+struct CpuOptions {
+  std::uint64_t capacity = 0;    ///< entries that it takes without growing
+  unsigned threads = 1;          ///< of growth and `build`; a batch runs on its caller's thread
+  unsigned signature_bits = 32;  ///< fewer in tests, so that signatures collide
+  bool huge_pages = true;
+};
+
+/// Entries for which an index of 2^bits buckets is made: a fifth of its cells stays empty.
+constexpr std::uint64_t entries_of(unsigned bits) { return (CpuMemory::kCells << bits) / 10 * 8; }
+
+/// An `Index`. Every member but the constructor may be called by several threads at once.
+class CpuIndex {
+ public:
+  /// Throws InvalidArgument, NoSpace.
+  explicit CpuIndex(const CpuOptions& options);
+
+  void search(std::span<const Hash> hashes, std::span<Location> locations) const;
+  void candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const;
+  void exchange(std::span<const Hash> hashes, std::span<const Location> old, std::span<const Location> locations,
+                std::span<Outcome> outcomes);
+  void erase(std::span<const Hash> hashes, std::span<const Location> locations, std::span<Outcome> outcomes);
+  void reserve(std::uint64_t entries);
+  std::uint64_t size() const { return size_.load(std::memory_order_relaxed); }
+  std::uint64_t cells() const;
+
+  /// Inserts many entries that the index does not have, as after recovery: partition by partition, so that each thread's accesses stay in
+  /// one huge page (Mega-KV §4.3.2). Needs 16 bytes of workspace per row, for up to 4 Mi rows. Returns how many rows found no cell
+  /// because memory for growth was lacking; these are not in the index.
+  std::uint64_t build(std::span<const Hash> hashes, std::span<const Location> locations);
+
+  /// Entries that inserts have moved.
+  std::uint64_t moves() const { return moves_.load(std::memory_order_relaxed); }
+  unsigned growths() const { return growths_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Rows;
+  // Of the cells: an index that finds none free although it is emptier has more than 16 keys of one signature in one pair of buckets, and
+  // growth helps no more.
+  static constexpr std::uint64_t kLeastFull = 4;
+
+  CpuMemory memory() const;
+  bool grow(unsigned bits, std::uint64_t least);
+  void copy_grown(const CpuMemory& from, const CpuMemory& to) const;
+  std::size_t exchange_until_full(const Rows& rows, std::size_t from, std::span<Outcome> outcomes, unsigned& bits);
+  struct Workspace;
+  void build_block(std::span<const Hash> hashes, std::span<const Location> locations, Workspace& workspace);
+
+  Geometry geometry_;  // changes under `layout_` alone, as cells_ and groups_ do
+  dramhit::Memory cells_, groups_;
+  const bool huge_pages_;
+  mutable threads::Gate layout_;
+  mutable threads::ThreadTeam team_;
+  std::atomic<std::uint64_t> size_ = 0, moves_ = 0;
+  std::atomic<unsigned> growths_ = 0;
+};
+static_assert(Index<CpuIndex>);
+
+}  // namespace holdfast::cuckoo::cpu
