@@ -67,6 +67,15 @@ enum class Failpoint : std::uint32_t {
   flag_cleared,         ///< the flag of a transaction that counts, durably; its log is not cleared
   location_undone,      ///< a location has its old content, durably; the entry that has it is there still
   batch_undone,         ///< all updates are undone, durably; the flag stands
+  // Group hashing (structures/group/).
+  cell_filled,        ///< an item in a free cell, durably; its bit is clear
+  bit_set,            ///< the bit of an insert, durably; the insert is not acknowledged
+  bit_cleared,        ///< the bit of an erase, durably; the erase is not acknowledged
+  value_replaced,     ///< a value in place, durably; the assignment is not acknowledged
+  both_bits_set,      ///< the bit of an assignment's second cell, durably; the first is occupied still
+  duplicate_cleared,  ///< in recovery: the second cell of an interrupted assignment
+  larger_filled,      ///< a larger table, durably; the directory names the old one
+  larger_committed,   ///< the directory names it; the old one is mapped still
   count
 };
 
