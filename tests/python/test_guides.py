@@ -1,4 +1,4 @@
-"""The guides and the README do what they say: commands and Python run as they stand, lines of C++ are an example's."""
+"""Runs the commands and Python of the guides and the README; their C++ must occur in an example, line breaks aside."""
 
 from __future__ import annotations
 
@@ -16,16 +16,13 @@ GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 BLOCK = re.compile(r"^```(python|console|cpp)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def lines_of(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def in_one_piece(piece: list[str], whole: list[str]) -> bool:
-    return any(whole[at : at + len(piece)] == piece for at in range(len(whole)))
+def squeezed(text: str) -> str:
+    """Code without white space: a guide breaks lines at 80 columns, an example at 120."""
+    return "".join(text.split())
 
 
 def run(block: str, folder: Path) -> None:
-    """The commands of a block, one after another; each must succeed."""
+    """Runs the commands of a block, one after another; each must succeed."""
     tool = folder / "bin" / "holdfast"
     tool.parent.mkdir(exist_ok=True)
     tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m holdfastdb "$@"\n')
@@ -46,13 +43,13 @@ def test_there_are_guides() -> None:
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
 def test_a_guide(guide: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    examples = [lines_of(path.read_text()) for path in (ROOT / "examples").glob("*.c*")]
+    examples = [squeezed(path.read_text()) for path in (ROOT / "examples").glob("*.c*")]
     names: dict[str, object] = {}
     blocks = BLOCK.findall(guide.read_text())
     assert blocks
     for language, block in blocks:
         if language == "cpp":
-            assert any(in_one_piece(lines_of(block), example) for example in examples), f"in no example:\n{block}"
+            assert any(squeezed(block) in example for example in examples), f"in no example:\n{block}"
         elif language == "console":
             run(block, folder)
         else:
