@@ -1,4 +1,4 @@
-// parts.hpp: a kernel that transfers little at a time: every read and write moves a part of its bytes, and is interrupted now and then.
+// parts.hpp: a kernel that transfers little at a time: every read, write, receive and send moves a part of its bytes, and is interrupted now and then.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,8 @@ class Parts : public system::Observer {
 
   static bool transfers(system::Call call) {
     using system::Call;
-    return call == Call::read || call == Call::pread || call == Call::pwrite;
+    return call == Call::read || call == Call::pread || call == Call::pwrite || call == Call::recv ||
+           call == Call::send || call == Call::sendmsg;
   }
 
  private:

@@ -23,7 +23,8 @@ constexpr std::uint32_t kExt4 = 0xef53;
 constexpr std::uint64_t kMostCalls = 100'000;
 constexpr std::uint64_t kWhole = ~std::uint64_t{0};
 
-bool waits(Call call) { return call == Call::poll; }
+/// May wait for another thread, and touches no file: it is not recorded.
+bool waits(Call call) { return call == Call::poll || system::is_for_sockets(call); }
 
 /// What is on the device after it depends on what the files hold before.
 bool syncs(Call call) {
@@ -373,6 +374,23 @@ std::vector<int> errors_of(Call call) {
     case Call::membarrier: return {ENOSYS};
     case Call::pidfd_open: return {ENOSYS, EMFILE};
     case Call::poll: return {};
+    case Call::socket: return {EMFILE, ENFILE, ENOBUFS};
+    case Call::bind: return {EADDRINUSE, EACCES, EADDRNOTAVAIL};
+    case Call::listen: return {EADDRINUSE};
+    case Call::accept4: return {EAGAIN, EMFILE, ECONNABORTED, EINTR};
+    case Call::connect: return {ECONNREFUSED, ETIMEDOUT, EINTR};
+    case Call::getsockname: return {ENOBUFS};
+    case Call::recv: return {EAGAIN, ECONNRESET, ETIMEDOUT, EINTR};
+    case Call::send:
+    case Call::sendmsg: return {EAGAIN, ECONNRESET, EPIPE, ENOBUFS, EINTR};
+    case Call::shutdown: return {ENOTCONN};
+    case Call::setsockopt: return {ENOMEM};
+    case Call::epoll_create1: return {EMFILE, ENOMEM};
+    case Call::epoll_ctl: return {ENOMEM, ENOSPC};
+    case Call::epoll_wait: return {EINTR};
+    case Call::eventfd: return {EMFILE};
+    case Call::eventfd_read:
+    case Call::eventfd_write: return {EAGAIN, EINTR};
   }
   return {};
 }

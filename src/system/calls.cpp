@@ -11,7 +11,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -20,6 +19,8 @@
 #include <ctime>
 #include <memory>
 
+#include "system/observed.hpp"
+
 namespace holdfast::system {
 
 namespace {
@@ -27,48 +28,6 @@ namespace {
 std::atomic<Observer*> installed = nullptr;
 
 constexpr off_t off(std::uint64_t offset) { return static_cast<off_t>(offset); }
-
-/// What the kernel does even where it reports an error.
-bool always_made(Call call) { return call == Call::close; }
-
-/// Makes one attempt. `attempt` returns -1 and sets errno if it fails.
-template <class Attempt>
-std::int64_t once(Event event, Attempt attempt) {
-  Observer* const observer = installed.load(std::memory_order_acquire);
-  if (observer == nullptr) return attempt();
-  const int refused = observer->before(event);
-  if (refused == 0 || always_made(event.call)) event.result = attempt();
-  if (refused != 0) errno = refused;
-  event.error = refused != 0 ? refused : event.result == -1 ? errno : 0;
-  if (refused != 0) event.result = -1;
-  if (event.call == Call::mmap && event.error == 0) event.address = reinterpret_cast<void*>(event.result);
-  observer->after(event);
-  errno = event.error;
-  return event.result;
-}
-
-template <class Attempt>
-std::int64_t until_done(const Event& event, Attempt attempt) {
-  std::int64_t result = 0;
-  do {
-    result = once(event, attempt);
-  } while (result == -1 && errno == EINTR);
-  return result;
-}
-
-/// A call that may transfer less than it was asked for: `attempt` is given how many bytes it may.
-template <class Attempt>
-ssize_t part(const Event& event, Attempt attempt) {
-  return until_done(event, [&] {
-    Observer* const observer = installed.load(std::memory_order_acquire);
-    return attempt(observer == nullptr ? event.bytes : std::min(event.bytes, observer->most(event)));
-  });
-}
-
-template <class Attempt>
-int whole(const Event& event, Attempt attempt) {
-  return static_cast<int>(until_done(event, attempt));
-}
 
 int read_folder(const char* folder, std::vector<std::string>& names) {
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(opendir(folder),
@@ -110,15 +69,19 @@ int read_text(const char* path, std::string& text) {
 
 const char* name(Call call) {
   constexpr const char* kNames[] = {
-      "open",      "close",           "flock",           "fcntl",      "fchmod",     "fstat",
-      "stat",      "lstat",           "fstatfs",         "realpath",   "entries",    "text",
-      "ftruncate", "posix_fallocate", "punch_hole",      "unshare",    "seek",       "read",
-      "pread",     "pwrite",          "sync_file_range", "fdatasync",  "fsync",      "syncfs",
-      "msync",     "rename",          "renameat2",       "link",       "unlink",     "mmap",
-      "munmap",    "madvise",         "mbind",           "membarrier", "pidfd_open", "poll"};
+      "open",       "close",   "flock",        "fcntl",        "fchmod",     "fstat",         "stat",
+      "lstat",      "fstatfs", "realpath",     "entries",      "text",       "ftruncate",     "posix_fallocate",
+      "punch_hole", "unshare", "seek",         "read",         "pread",      "pwrite",        "sync_file_range",
+      "fdatasync",  "fsync",   "syncfs",       "msync",        "rename",     "renameat2",     "link",
+      "unlink",     "mmap",    "munmap",       "madvise",      "mbind",      "membarrier",    "pidfd_open",
+      "poll",       "socket",  "bind",         "listen",       "accept4",    "connect",       "getsockname",
+      "recv",       "send",    "sendmsg",      "shutdown",     "setsockopt", "epoll_create1", "epoll_ctl",
+      "epoll_wait", "eventfd", "eventfd_read", "eventfd_write"};
   static_assert(sizeof kNames / sizeof *kNames == kCalls);
   return kNames[static_cast<unsigned>(call)];
 }
+
+Observer* observer() noexcept { return installed.load(std::memory_order_acquire); }
 
 Observer* observe(Observer* observer) noexcept { return installed.exchange(observer, std::memory_order_acq_rel); }
 

@@ -1,7 +1,8 @@
-// calls.hpp: every call of the operating system on files and mapped memory, one function each, under the kernel's name.
+// calls.hpp: every call of the operating system on files and mapped memory, one function each, under the kernel's name; and the
+// observer of these calls and of those on sockets (net/calls.hpp).
 //
-// Each returns what the call of its name returns, with errno, but none fails with EINTR: that is retried here (`poll` excepted,
-// whose time is its caller's). No other file of the library makes such a call (scripts/raw-calls). So a test that installs an
+// Each returns what the call of its name returns, with errno, but none fails with EINTR: that is retried here (`poll` and
+// `epoll_wait` excepted, whose time is its caller's). No other file of the library makes such a call (scripts/raw-calls). So a test that installs an
 // Observer sees them all, in order, may make any of them fail, and may look at what a crash there would leave.
 #pragma once
 
@@ -53,9 +54,28 @@ enum class Call : std::uint8_t {
   mbind,
   membarrier,
   pidfd_open,
-  poll
+  poll,
+  socket,  // from here on: net/calls.hpp
+  bind,
+  listen,
+  accept4,
+  connect,
+  getsockname,
+  recv,
+  send,
+  sendmsg,
+  shutdown,
+  setsockopt,
+  epoll_create1,
+  epoll_ctl,
+  epoll_wait,
+  eventfd,
+  eventfd_read,
+  eventfd_write
 };
-inline constexpr unsigned kCalls = static_cast<unsigned>(Call::poll) + 1;
+inline constexpr unsigned kCalls = static_cast<unsigned>(Call::eventfd_write) + 1;
+/// True for the calls on sockets and on what waits for them. They touch no file, and may block.
+constexpr bool is_for_sockets(Call call) { return call >= Call::socket; }
 const char* name(Call call);
 
 /// One attempt of one call. What the call does not have is as here.
@@ -66,7 +86,8 @@ struct Event {
   const char* target = nullptr;         ///< the new name, of rename and link
   const void* address = nullptr;        ///< of mmap: what it asks for, and in `after` what it got
   std::uint64_t offset = 0, bytes = 0;  ///< of the file; `bytes` is the new length too
-  int flags = 0;  ///< of open, flock, fcntl, renameat2, mmap; the advice of madvise; mode or command
+  int flags =
+      0;  ///< of open, flock, fcntl, renameat2, mmap, recv, send; the advice of madvise; mode, command or option
   /// What the call fills in: a struct stat or statfs, a std::string, a std::vector<std::string>. `after` may change it.
   void* out = nullptr;
   std::int64_t result = 0;  ///< in `after`; -1 if it failed
@@ -80,8 +101,8 @@ class Observer {
   /// Before each attempt. Not 0: the call is not made, and fails with this errno; but `close` is made all the same, as the kernel
   /// does it. Must not throw: many calls are made where nothing may be thrown.
   virtual int before(const Event& /*event*/) noexcept { return 0; }
-  /// Before each attempt of `read`, `pread` and `pwrite` that `before` lets through: the most bytes that it transfers, from 0 to
-  /// `event.bytes`.
+  /// Before each attempt of `read`, `pread`, `pwrite`, `recv`, `send` and `sendmsg` that `before` lets through: the most bytes that
+  /// it transfers, from 0 to `event.bytes`.
   virtual std::uint64_t most(const Event& event) noexcept { return event.bytes; }
   /// After each attempt, failed ones too.
   virtual void after(Event& /*event*/) noexcept {}
