@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <array>
+#include <cstdlib>
+
 #include "pool_test.hpp"
 
 namespace holdfast::memory {
@@ -217,9 +220,11 @@ TEST_F(PoolErrors, ALimitOnAddressSpaceIsNamed) {
                     },
                     "address space");
               }
-              // What little the library needs to say no must not depend on what happens to be free here.
-              void* volatile room = std::malloc(100'000);
-              std::free(room);
+              // What little the library needs to say no must not depend on what happens to be free here: sixteen
+              // blocks, and one behind them, without which the allocator would return them to the system.
+              std::array<void* volatile, 17> blocks{};
+              for (auto& block : blocks) block = std::malloc(60'000);
+              for (std::size_t i = 0; i + 1 < blocks.size(); ++i) std::free(blocks.at(i));
               limit = {std::uint64_t{32} << 20, std::uint64_t{32} << 20};
               if (setrlimit(RLIMIT_AS, &limit) != 0) return 2;
               expect_error<SystemError>([&] { open(path); }, "ulimit -v");

@@ -113,13 +113,14 @@ class ResumeFile:
                     _remove_draft(draft)
 
     def remove(self) -> None:
-        """Unless it is another file by now. With it go drafts of it that killed processes left."""
+        """Unless it is another file by now. Drafts that killed processes left go first: once it has gone, no later
+        transfer would look for them."""
+        with suppress(OSError):  # a folder that cannot be read keeps its drafts
+            self._remove_drafts()
         with suppress(FileNotFoundError), errors_of(self.path, "cannot be removed"):
             if self._seen is not None and self._seen.id == id_of(self.path.stat()):
                 Path(os.path.realpath(self.path)).unlink()
         self._seen = None
-        with suppress(OSError):  # a folder that cannot be read is not for us to tidy
-            self._remove_drafts()
 
 
 def _lock_named(descriptor: int, path: Path) -> bool:

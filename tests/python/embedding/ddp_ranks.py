@@ -81,7 +81,8 @@ def compare(rank: int, folder: Path, number: int, options: dict[str, Any]) -> No
         rows = [*model.first.parameters(), *model.second.parameters()]
         wrapped = DistributedDataParallel(model, **options)
         losses.append(train(wrapped, rows, list(model.dense.parameters()), batches(rank, 4), kind))
-    assert losses[0] == losses[1], losses
+    # Not bit by bit: where PyTorch aligns a buffer otherwise, it may add a sum's terms in another order.
+    torch.testing.assert_close(torch.tensor(losses[0]), torch.tensor(losses[1]))
     assert same_on_all(ours.dense.weight.detach())
     for mine, other in ((ours.first, theirs.first), (ours.second, theirs.second)):
         torch.testing.assert_close(mine.eval()(torch.arange(KEYS)), other.weight.detach())

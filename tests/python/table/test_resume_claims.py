@@ -113,6 +113,25 @@ def test_a_failed_sync_is_not_claimed(
             hf.load(table, source, batch=BATCH, resume_file=tmp_path / "resume", resume=True)
 
 
+def test_drafts_go_before_the_resume_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process killed between the two leaves the file, by which a later transfer finds the drafts."""
+    resume, draft = tmp_path / "resume", tmp_path / "resume.1-0"
+    file = resume_file.ResumeFile(resume)
+    file.write({"rows": 1})
+    draft.write_text("holdfast resume")
+    there: list[bool] = []
+    unlink = Path.unlink
+
+    def unlinking(path: Path, *given: Any, **named: Any) -> None:
+        if path == draft:
+            there.append(resume.exists())
+        unlink(path, *given, **named)
+
+    monkeypatch.setattr(Path, "unlink", unlinking)
+    file.remove()
+    assert there == [True] and list(tmp_path.iterdir()) == []
+
+
 def test_each_batch_is_acknowledged_before_the_file_has_it(
     source: Path, table: hf.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
