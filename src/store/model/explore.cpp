@@ -1,0 +1,306 @@
+// explore.cpp: what a store answers and what a crash leaves of it, against every order in which its changes can have happened.
+#include "store/model/explore.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_set>
+
+#include "proof/explorer.hpp"
+#include "store/protocol/recover.hpp"
+#include "structures/gphash/model/oracle.hpp"
+
+namespace holdfast::store::model {
+
+namespace {
+
+namespace oracle = machine::model;
+using oracle::kAbsent;
+using oracle::kTorn;
+
+constexpr unsigned kMostValueWords = kMostCellWords - kHeaderWords - 1;
+constexpr std::uint64_t kFirstAfterRecovery =
+    1000;  ///< numbers that no one has drawn before: they are reserved durably
+
+/// Item `number` has this in word `i` of its value: torn ones show.
+std::uint64_t value_word(unsigned number, unsigned i) { return std::uint64_t{number} * 256 + i; }
+
+oracle::State state_of(std::uint64_t number, std::uint64_t expiry) { return oracle::both_columns(number, expiry); }
+
+/// The operations of a caller on a world.
+class Runner {
+ public:
+  explicit Runner(World& world) : world_(world), parts_(world) {}
+
+  Change run(const Operation& operation, oracle::State& read) {
+    const KeyBytes key{operation.key};
+    switch (operation.op) {
+      case Op::set: return set(operation);
+      case Op::erase: return store::erase(parts_, key.key());
+      case Op::touch: return store::touch(parts_, key.key(), operation.number);
+      case Op::find: break;
+    }
+    read = find(operation.key);
+    return read == kAbsent ? Change::not_found : Change::touched;
+  }
+
+  oracle::State find(unsigned key) {
+    const KeyBytes bytes{key};
+    oracle::State found = kAbsent;
+    const auto copy = [&](const Header& header, State state, const std::uint64_t* cell) {
+      const std::uint64_t first = parts_.memory().load(cell + header.value_at());
+      found = state_of(first / 256, state.expiry());
+      for (unsigned i = 0; i < header.value_bytes / 8; ++i) {
+        if (parts_.memory().load(cell + header.value_at() + i) != value_word(static_cast<unsigned>(first / 256), i)) {
+          found = kTorn;
+        }
+      }
+    };
+    return store::find(parts_, bytes.key(), copy) ? found : kAbsent;
+  }
+
+  Recovered recover() {
+    Recovered recovered;
+    for (unsigned c = 0; c < world_.shape().cells; ++c) {
+      recover_cell(
+          parts_, world_.cell(c),
+          [](const std::uint64_t* cell, const Header& header) {
+            return Key{reinterpret_cast<const std::byte*>(cell + header.key_at()), header.key_bytes};
+          },
+          recovered);
+    }
+    end_recovery(parts_);
+    World::Volatile part = world_.volatile_part();
+    part.newest = kFirstAfterRecovery;
+    world_.set_volatile_part(part);
+    return recovered;
+  }
+
+ private:
+  Change set(const Operation& operation) {
+    std::uint64_t value[kMostValueWords] = {};
+    const unsigned words = world_.shape().value_words;
+    for (unsigned i = 0; i < words; ++i) value[i] = value_word(operation.number, i);
+    const KeyBytes key{operation.key};
+    Content content;
+    content.key = key.key().data;
+    content.key_bytes = key.key().bytes;
+    content.value = reinterpret_cast<const std::byte*>(value);
+    content.value_bytes = 8 * words;
+    return store::set(parts_, content);
+  }
+
+  World& world_;
+  ModelParts parts_;
+};
+
+oracle::Operation as_asked(const Operation& operation, unsigned caller) {
+  oracle::Operation asked;
+  asked.key = operation.key;
+  asked.caller = caller;
+  asked.value = operation.number;
+  if (operation.op == Op::set) asked.op = holdfast::Op::insert_or_assign;
+  if (operation.op == Op::erase) asked.op = holdfast::Op::erase;
+  if (operation.op == Op::find) asked.op = holdfast::Op::find;
+  if (operation.op == Op::touch) {
+    asked.op = holdfast::Op::assign;
+    asked.column = 2;
+  }
+  return asked;
+}
+
+Status status_of(Op op, Change change) {
+  switch (change) {
+    case Change::inserted: return Status::inserted;
+    case Change::replaced: return Status::updated;
+    case Change::erased: return Status::erased;
+    case Change::touched: return op == Op::find ? Status::found : Status::updated;
+    case Change::no_space: return Status::no_space;
+    case Change::not_found: break;
+  }
+  return Status::not_found;
+}
+
+/// Crashes a recovery at each of its accesses.
+class RecoveryWatcher : public proof::Watcher {
+ public:
+  RecoveryWatcher(World& world, std::vector<proof::Words>& images) : world_(world), images_(images) {}
+  void before() override {
+    world_.durable().images([&](const proof::Words& image, std::uint64_t hash) {
+      if (seen_.insert(hash).second) images_.push_back(image);
+    });
+  }
+
+ private:
+  World& world_;
+  std::vector<proof::Words>& images_;
+  std::unordered_set<std::uint64_t> seen_;
+};
+
+class StoreCallers : public proof::Callers, public proof::Watcher {
+ public:
+  StoreCallers(const Scenario& scenario, Flavour flavour)
+      : scenario_(scenario), world_(flavour, scenario.shape), left_(flavour, scenario.shape) {
+    set_up();
+    world_.set_watcher(this);
+  }
+
+  unsigned count() const override { return static_cast<unsigned>(scenario_.callers.size()); }
+  void restart() override {
+    world_.load(start_);
+    world_.set_volatile_part(start_volatile_);
+    history_ = begin_;
+    std::fill(std::begin(at_), std::end(at_), 0u);
+  }
+  void run(unsigned caller) override {
+    Runner runner(world_);
+    for (const Operation& operation : scenario_.callers[caller]) {
+      oracle::State read = kAbsent;
+      const Change change = runner.run(operation, read);
+      oracle::Operation& asked = history_.operations[first_[caller] + at_[caller]];
+      asked.status = status_of(operation.op, change);
+      asked.read = read;
+      asked.answered = true;
+      ++at_[caller];
+      world_.forget_seen(caller);
+    }
+  }
+  void begin(unsigned caller) override {
+    if (at_[caller] == scenario_.callers[caller].size()) return;
+    oracle::Operation& asked = history_.operations[first_[caller] + at_[caller]];
+    if (asked.invoked) return;
+    asked.invoked = true;
+    for (std::size_t j = 0; j < history_.operations.size(); ++j) {
+      if (history_.operations[j].answered) asked.earlier |= 1u << j;
+    }
+  }
+  void before() override { access(); }
+  void resume(unsigned caller) override { world_.set_caller(caller); }
+  bool is_blocked(unsigned caller) const override { return world_.is_blocked(caller); }
+  std::uint64_t hash() const override { return mix(world_.hash() + mix(history_.hash())); }
+  std::string crash() override {
+    std::string wrong;
+    const std::uint64_t answers = history_.hash();
+    world_.durable().images([&](const proof::Words& image, std::uint64_t hash) {
+      if (!wrong.empty() || !tried_.insert(mix(hash + answers)).second) return;
+      ++counts.images;
+      wrong = check(image, true);
+    });
+    return wrong.empty() ? wrong : "after a crash, " + wrong;
+  }
+  std::string end() override {
+    std::string wrong = check_answers();
+    if (wrong.empty()) wrong = crash();
+    return wrong;
+  }
+
+  Counts counts;
+
+ private:
+  void set_up() {
+    World& world = world_;
+    for (unsigned k = 0; k < scenario_.shape.keys; ++k) begin_.keys.push_back(k);
+    begin_.before.assign(begin_.keys.size(), kAbsent);
+    begin_.may_be_full = scenario_.may_be_full;
+    World::Volatile all_free;
+    for (unsigned c = 0; c < scenario_.shape.cells; ++c) all_free.free.at(c) = true;
+    world.set_volatile_part(all_free);
+    Runner runner(world);
+    for (const Operation& operation : scenario_.setup) {
+      oracle::State read = kAbsent;
+      runner.run(operation, read);
+      oracle::apply(as_asked(operation, 0), begin_.before[operation.key]);
+    }
+    world.durable().settle();
+    start_ = world.durable().settled();
+    start_volatile_ = world.volatile_part();
+    for (unsigned caller = 0; caller < count(); ++caller) {
+      first_[caller] = static_cast<unsigned>(begin_.operations.size());
+      for (const Operation& operation : scenario_.callers[caller]) {
+        begin_.operations.push_back(as_asked(operation, caller));
+      }
+    }
+  }
+
+  /// Whether the answers agree with each other.
+  std::string check_answers() {
+    for (unsigned k = 0; k < begin_.keys.size(); ++k) {
+      if (history_.allowed(k).empty()) return "the answers contradict each other: " + oracle::describe(history_);
+    }
+    return {};
+  }
+
+  /// Opens an image, also at each access of the opening, and goes on with it.
+  std::string check(const proof::Words& image, bool crash_recovery) {
+    left_.load(image);
+    std::vector<proof::Words> images;
+    RecoveryWatcher watcher(left_, images);
+    if (crash_recovery) left_.set_watcher(&watcher);
+    Runner runner(left_);
+    ++counts.recoveries;
+    const Recovered recovered = runner.recover();
+    left_.set_watcher(nullptr);
+    if (recovered.damaged != 0) return "an item is damaged";
+    left_.set_caller(1);  // whose fences wait for nothing that recovery has flushed
+    std::vector<oracle::State> states;
+    for (unsigned k = 0; k < begin_.keys.size(); ++k) {
+      states.push_back(runner.find(k));
+      const std::vector<oracle::State> allowed = history_.allowed(k);
+      if (std::find(allowed.begin(), allowed.end(), states.back()) == allowed.end()) {
+        return "key " + std::to_string(k) + " is " + oracle::describe(states.back()) + ", with " +
+               oracle::describe(history_);
+      }
+    }
+    if (const std::string wrong = go_on(runner, states); !wrong.empty()) return wrong;
+    for (const proof::Words& within : images) {
+      ++counts.crashed_in_recovery;
+      if (const std::string wrong = check(within, false); !wrong.empty()) return "in recovery, " + wrong;
+    }
+    return {};
+  }
+
+  /// Erases every key; nothing may come back with another crash. Then as many items fit as there are cells.
+  std::string go_on(Runner& runner, const std::vector<oracle::State>& states) {
+    oracle::State read = kAbsent;
+    for (unsigned k = 0; k < states.size(); ++k) {
+      const Change change = runner.run({Op::erase, k, 0}, read);
+      if ((change == Change::erased) != (states[k] != kAbsent)) return "an erase answers otherwise than a search";
+    }
+    std::string wrong;
+    left_.durable().images([&](const proof::Words& image, std::uint64_t) {
+      if (!wrong.empty()) return;
+      World again(left_.flushes() ? Flavour::power : Flavour::process, scenario_.shape);
+      again.load(image);
+      Runner other(again);
+      other.recover();
+      for (unsigned k = 0; k < states.size(); ++k) {
+        if (other.find(k) != kAbsent) wrong = "an erased item of key " + std::to_string(k) + " is back";
+      }
+      unsigned free = 0;
+      const World::Volatile part = again.volatile_part();
+      for (unsigned c = 0; c < scenario_.shape.cells; ++c) free += part.free.at(c) ? 1 : 0;
+      if (wrong.empty() && free != scenario_.shape.cells) wrong = "a cell is neither free nor an item's";
+    });
+    return wrong;
+  }
+
+  const Scenario& scenario_;
+  World world_, left_;
+  proof::Words start_;
+  World::Volatile start_volatile_;
+  oracle::History begin_, history_;
+  unsigned at_[World::kMostCallers] = {};     ///< the operation that each caller is at
+  unsigned first_[World::kMostCallers] = {};  ///< of each caller, in the history
+  std::unordered_set<std::uint64_t> tried_;
+};
+
+}  // namespace
+
+Verdict explore(const Scenario& scenario, Flavour flavour) {
+  StoreCallers callers(scenario, flavour);
+  const proof::Explored explored = proof::explore(callers);
+  callers.counts.executions = explored.executions;
+  callers.counts.states = explored.states;
+  return {explored.failure, callers.counts};
+}
+
+}  // namespace holdfast::store::model

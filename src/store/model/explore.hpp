@@ -1,0 +1,41 @@
+// explore.hpp: callers of a store in every order, crashed at each access, recovered, and crashed again in recovery. Rule 24.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "store/model/world.hpp"
+
+namespace holdfast::store::model {
+
+enum class Op : std::uint8_t { set, erase, touch, find };
+
+struct Operation {
+  Op op = Op::set;
+  unsigned key = 0;
+  unsigned number = 0;  ///< what its value is made of; of `touch`, the expiry
+};
+
+/// `setup` is durable before the callers begin; each does its operations one after another.
+struct Scenario {
+  std::string name;
+  Shape shape;
+  std::vector<Operation> setup;
+  std::vector<std::vector<Operation>> callers;
+  bool may_be_full = false;  ///< `no_space` is an answer
+};
+
+struct Counts {
+  std::uint64_t executions = 0, states = 0, images = 0, recoveries = 0;
+  std::uint64_t crashed_in_recovery = 0;  ///< images that a crash of a recovery left
+};
+
+struct Verdict {
+  std::string failure;  ///< empty: none was found
+  Counts counts;
+};
+
+Verdict explore(const Scenario& scenario, Flavour flavour);
+
+}  // namespace holdfast::store::model

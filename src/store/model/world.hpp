@@ -1,0 +1,118 @@
+// world.hpp: a store of a few cells that know what a crash may leave of them: the shipped protocol, access by access. Rule 24.
+//
+// The index has one entry a key and says which cell is its: what a real one may answer in error (another key with the same signature) is
+// the caller's part of `find`, and happens here when a cell is given to another key while a search is on its way.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "proof/world.hpp"
+#include "store/protocol/change.hpp"
+
+namespace holdfast::store::model {
+
+enum class Flavour : std::uint8_t { process, power };
+
+/// The step that is left out; `count`: none.
+inline Step left_out = Step::count;
+
+inline constexpr unsigned kMostKeys = 4, kMostCells = 6, kMostCellWords = 16;
+
+struct Shape {
+  unsigned keys = 2;
+  unsigned cells = 3;
+  unsigned value_words = 1;
+  /// Of a line, or of two.
+  unsigned cell_words() const { return value_words > 3 ? 16 : 8; }
+};
+
+/// Key `number` as bytes: the number itself.
+struct KeyBytes {
+  std::uint64_t number;
+  Key key() const { return {reinterpret_cast<const std::byte*>(&number), 8}; }
+};
+
+class World;
+
+/// The model's Memory.
+class ModelMemory {
+ public:
+  explicit ModelMemory(World& world) : world_(world) {}
+  static bool keeps(Step step) { return step != left_out; }
+  bool flushes() const;
+  std::uint64_t load(const std::uint64_t* word) const;
+  void store(std::uint64_t* word, std::uint64_t value) const;
+  void flush(const void* address, std::size_t bytes) const;
+  void fence() const;
+  void order_loads() const {}  // callers see each other's accesses in one order
+
+ private:
+  World& world_;
+};
+
+class World : public proof::World {
+ public:
+  World(Flavour flavour, const Shape& shape);
+
+  /// Durable, and nothing is known of it: `recover` follows, or `set_up`.
+  void load(const proof::Words& image);
+  using proof::World::load;
+  std::uint64_t hash() const;
+  bool is_blocked(unsigned caller) const {
+    return waits_[caller] >= 0 && claims_[static_cast<unsigned>(waits_[caller])];
+  }
+  bool flushes() const { return flavour_ == Flavour::power; }
+  const Shape& shape() const { return shape_; }
+  std::uint64_t* cell(unsigned number) { return durable_.words() + number * shape_.cell_words(); }
+
+  /// Everything volatile, to go on from later.
+  struct Volatile {
+    std::array<std::int8_t, kMostKeys> index = {-1, -1, -1, -1};
+    std::array<bool, kMostKeys> claims = {};
+    std::array<bool, kMostCells> free = {};
+    std::uint64_t newest = 0;
+  };
+  Volatile volatile_part() const { return {index_, claims_, free_, newest_}; }
+  void set_volatile_part(const Volatile& part);
+
+ private:
+  friend class ModelParts;
+  const Flavour flavour_;
+  const Shape shape_;
+  std::array<std::int8_t, kMostKeys> index_ = {-1, -1, -1, -1};
+  std::array<bool, kMostKeys> claims_ = {};
+  std::array<bool, kMostCells> free_ = {};
+  std::uint64_t newest_ = 0;
+  std::array<std::int8_t, kMostCallers> waits_ = {-1, -1, -1, -1};
+};
+
+/// What a change uses (change.hpp): each call is one access.
+class ModelParts {
+ public:
+  explicit ModelParts(World& world) : world_(world), memory_(world) {}
+  ModelMemory& memory() { return memory_; }
+  void claim(Key key);
+  void release(Key key);
+  bool claimed(Key key);
+  std::uint64_t* lookup(Key key);
+  std::uint64_t* exchange(Key key, std::uint64_t* cell);
+  void remove(Key key) { exchange(key, nullptr); }
+  std::uint64_t* take(std::uint64_t words);
+  void give(std::uint64_t* cell);
+  std::uint64_t cell_words(const std::uint64_t*) const { return world_.shape().cell_words(); }
+  std::uint64_t draw();
+  std::uint64_t newest();
+
+ private:
+  static unsigned number_of(Key key);
+  std::uint64_t* cell_of(int number) { return number < 0 ? nullptr : world_.cell(static_cast<unsigned>(number)); }
+  unsigned number_of(const std::uint64_t* cell);
+
+  World& world_;
+  ModelMemory memory_;
+};
+
+static_assert(Parts<ModelParts>);
+
+}  // namespace holdfast::store::model

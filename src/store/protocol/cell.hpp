@@ -1,0 +1,105 @@
+// cell.hpp: an item as it lies in the pool. docs/format.md, "Store".
+//
+//   word 0   sequence number: unique, written last; zero: the cell is free
+//   word 1   state: live, stale, and when the item expires; replaced in place under the claim of its key
+//   word 2   client flags, bytes of the value
+//   word 3   checksum, bytes of the key, kind
+//   then     the CAS id that a client gave (if any); the key, then the value, each padded with zeros to whole words
+//
+// Words 0 to 3 lie in one line of 64 bytes, and an item with a key and a value of 16 bytes fills it. The checksum covers everything but
+// the state. An item that is not live is dead: whatever else its cell holds means nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "core/both.hpp"
+#include "core/checksum.hpp"
+#include "store/protocol/size_class.hpp"
+
+namespace holdfast::store {
+
+inline constexpr unsigned kHeaderWords = 4;
+inline constexpr std::uint32_t kMostKeyBytes = 65535;
+inline constexpr std::uint32_t kLineBytes = 64;
+
+enum CellWord : unsigned { kSequenceWord = 0, kStateWord = 1, kValueWord = 2, kKeyWord = 3 };
+
+/// Word 1.
+struct State {
+  std::uint64_t word = 0;
+
+  static constexpr unsigned kTimeBits = 48;
+  static constexpr std::uint64_t kTime = (std::uint64_t{1} << kTimeBits) - 1;
+  static constexpr std::uint64_t kLive = std::uint64_t{1} << 48;
+  static constexpr std::uint64_t kStale = std::uint64_t{1} << 49;  ///< meta delete has marked it
+
+  /// `expiry`: milliseconds since 1970; 0: never.
+  HOLDFAST_BOTH static constexpr State live(std::uint64_t expiry) { return {kLive | (expiry & kTime)}; }
+  HOLDFAST_BOTH static constexpr State dead() { return {0}; }
+  HOLDFAST_BOTH constexpr bool is_live() const { return (word & kLive) != 0; }
+  HOLDFAST_BOTH constexpr bool is_stale() const { return (word & kStale) != 0; }
+  HOLDFAST_BOTH constexpr std::uint64_t expiry() const { return word & kTime; }
+  HOLDFAST_BOTH constexpr State with_expiry(std::uint64_t expiry) const { return {(word & ~kTime) | (expiry & kTime)}; }
+};
+
+/// Words 2 and 3.
+struct Header {
+  std::uint32_t flags = 0;
+  std::uint32_t value_bytes = 0;
+  std::uint16_t key_bytes = 0;
+  bool has_cas = false;  ///< a word with the client's CAS id follows the header
+  std::uint32_t checksum = 0;
+
+  static constexpr std::uint64_t kHasCas = 1;
+
+  HOLDFAST_BOTH static constexpr Header of(std::uint64_t value_word, std::uint64_t key_word) {
+    return {static_cast<std::uint32_t>(value_word), static_cast<std::uint32_t>(value_word >> 32),
+            static_cast<std::uint16_t>(key_word >> 32), (key_word >> 48 & kHasCas) != 0,
+            static_cast<std::uint32_t>(key_word)};
+  }
+  HOLDFAST_BOTH constexpr std::uint64_t value_word() const { return std::uint64_t{value_bytes} << 32 | flags; }
+  HOLDFAST_BOTH constexpr std::uint64_t key_word() const {
+    return (has_cas ? kHasCas : 0) << 48 | std::uint64_t{key_bytes} << 32 | checksum;
+  }
+  /// Where the key begins, and the value, in words behind the first.
+  HOLDFAST_BOTH constexpr std::uint32_t key_at() const { return kHeaderWords + (has_cas ? 1 : 0); }
+  HOLDFAST_BOTH constexpr std::uint32_t value_at() const { return key_at() + (key_bytes + 7u) / 8; }
+  /// Of the whole item, in words.
+  HOLDFAST_BOTH constexpr std::uint64_t words() const { return value_at() + (std::uint64_t{value_bytes} + 7) / 8; }
+};
+
+/// What an item is made of.
+struct Content {
+  const std::byte* key = nullptr;
+  const std::byte* value = nullptr;
+  std::uint16_t key_bytes = 0;
+  std::uint32_t value_bytes = 0;
+  std::uint32_t flags = 0;
+  std::uint64_t cas = 0;     ///< what a client gave; 0: the sequence number is the CAS id
+  std::uint64_t expiry = 0;  ///< milliseconds since 1970; 0: never
+
+  HOLDFAST_BOTH constexpr Header header() const { return {flags, value_bytes, key_bytes, cas != 0, 0}; }
+};
+
+/// Word `i` of `bytes` bytes, padded with zeros.
+HOLDFAST_BOTH inline std::uint64_t padded_word(const std::byte* from, std::uint64_t bytes, std::uint64_t i) {
+  std::uint64_t word = 0;
+  const std::uint64_t left = bytes - 8 * i;
+  std::memcpy(&word, from + 8 * i, left < 8 ? left : 8);
+  return word;
+}
+
+/// The checksum of an item: of its number, its header without the checksum, and `word(i)` of all that follows it.
+template <class Word>
+HOLDFAST_BOTH std::uint32_t checksum_of(std::uint64_t sequence, Header header, const Word& word) {
+  header.checksum = 0;
+  std::uint64_t state = checksum_step(sequence, header.value_word());
+  state = checksum_step(state, header.key_word());
+  for (std::uint64_t i = kHeaderWords; i < header.words(); ++i) state = checksum_step(state, word(i));
+  state = checksum_step(state, 0);
+  return static_cast<std::uint32_t>(state ^ state >> 32);
+}
+
+}  // namespace holdfast::store

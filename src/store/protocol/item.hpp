@@ -1,0 +1,123 @@
+// item.hpp: how an item comes to life, changes in place, and dies: every store to a cell that a crash may see.
+//
+//   vacate    the old sequence number, zero                 before any other byte of the cell is written
+//   fill      header, key, value
+//   commit    checksum, state                     durable   before the number, unless they lie in its line
+//             the sequence number                 durable   from here on a crash leaves the item
+//   touch     the state of a live item            durable   before the change ends
+//   kill      the state, dead                     durable   before the cell is vacated and before the change ends
+//
+// The zero of `vacate` needs no flush: it lies in one line with all that could make the dead item live again, its state and its header,
+// and stores to one line become durable in their order. What lies in other lines may come before it and means nothing: the item was
+// durably dead. States change under the claim of the item's key, or in recovery: plain stores do.
+//
+// A cell's words are read while they are written: a reader takes the sequence number, copies, and looks at the number again. It is never
+// used twice. Stores release and loads acquire, so that a number that has not changed says that nothing else has.
+#pragma once
+
+#include <cstdint>
+
+#include "store/protocol/cell.hpp"
+#include "store/protocol/step.hpp"
+
+namespace holdfast::store {
+
+/// The cell, whose item is durably dead, is free for other bytes when it returns.
+template <class Memory>
+HOLDFAST_BOTH void vacate(Memory& memory, std::uint64_t* cell) {
+  if (memory.keeps(Step::zero_before_reuse)) memory.store(cell + kSequenceWord, 0);
+}
+
+/// Writes what does not depend on the sequence number. The cell is vacated, and large enough.
+template <class Memory>
+HOLDFAST_BOTH void fill(Memory& memory, std::uint64_t* cell, const Content& content) {
+  const Header header = content.header();
+  memory.store(cell + kValueWord, header.value_word());
+  if (header.has_cas) memory.store(cell + kHeaderWords, content.cas);
+  for (std::uint32_t i = 0; i < (header.key_bytes + 7u) / 8; ++i) {
+    memory.store(cell + header.key_at() + i, padded_word(content.key, header.key_bytes, i));
+  }
+  for (std::uint32_t i = 0; i < (header.value_bytes + 7u) / 8; ++i) {
+    memory.store(cell + header.value_at() + i, padded_word(content.value, header.value_bytes, i));
+  }
+}
+
+/// Gives a filled cell its sequence number. `header` is that of what it was filled with. A crash afterwards leaves the item.
+template <class Memory>
+HOLDFAST_BOTH void commit(Memory& memory, std::uint64_t* cell, Header header, std::uint64_t sequence,
+                          std::uint64_t expiry) {
+  header.checksum = checksum_of(sequence, header, [&](std::uint64_t i) { return memory.load(cell + i); });
+  memory.store(cell + kKeyWord, header.key_word());
+  memory.store(cell + kStateWord, State::live(expiry).word);
+  if (8 * header.words() > kLineBytes) {
+    if (memory.keeps(Step::flush_content)) memory.flush(cell, 8 * header.words());
+    if (memory.keeps(Step::fence_before_sequence)) memory.fence();
+  }
+  memory.store(cell + kSequenceWord, sequence);
+  if (memory.keeps(Step::flush_sequence)) memory.flush(cell, 8 * kHeaderWords);
+  if (memory.keeps(Step::fence_after_sequence)) memory.fence();
+}
+
+/// The live item is durably dead when it returns. Under the claim of its key. Of many, `fence` may be false for all but the last.
+template <class Memory>
+HOLDFAST_BOTH void kill(Memory& memory, std::uint64_t* cell, bool fence = true) {
+  memory.store(cell + kStateWord, State::dead().word);
+  if (memory.keeps(Step::flush_kill)) memory.flush(cell + kStateWord, 8);
+  if (fence && memory.keeps(Step::fence_after_kill)) memory.fence();
+}
+
+/// Gives a live item another expiry, durably. Under the claim of its key.
+template <class Memory>
+HOLDFAST_BOTH void touch(Memory& memory, std::uint64_t* cell, std::uint64_t expiry) {
+  memory.store(cell + kStateWord, State{memory.load(cell + kStateWord)}.with_expiry(expiry).word);
+  if (memory.keeps(Step::flush_touch)) memory.flush(cell + kStateWord, 8);
+  if (memory.keeps(Step::fence_after_touch)) memory.fence();
+}
+
+/// What a reader found in a cell.
+enum class Seen : std::uint8_t {
+  item,       ///< of the key, live, and copied whole
+  dead,       ///< of the key
+  other_key,  ///< another key's item
+  changed     ///< the cell was free, or changed meanwhile: look up the key again
+};
+
+/// Looks at the cell that an index names for a key. `copy(header, state, cell)` copies what is wanted of an item with the same key; what
+/// it copied counts only where `item` is returned. `sequence` becomes the number that was seen.
+template <class Memory, class Copy>
+HOLDFAST_BOTH Seen read(Memory& memory, const std::uint64_t* cell, const std::byte* key, std::uint16_t key_bytes,
+                        std::uint64_t cell_words, std::uint64_t& sequence, const Copy& copy) {
+  sequence = memory.load(cell + kSequenceWord);
+  if (sequence == 0) return Seen::changed;
+  const State state{memory.load(cell + kStateWord)};
+  const Header header = Header::of(memory.load(cell + kValueWord), memory.load(cell + kKeyWord));
+  bool same = header.key_bytes == key_bytes && header.words() <= cell_words;
+  for (std::uint32_t i = 0; same && i < (key_bytes + 7u) / 8; ++i) {
+    same = memory.load(cell + header.key_at() + i) == padded_word(key, key_bytes, i);
+  }
+  if (same && state.is_live()) copy(header, state, cell);
+  memory.order_loads();
+  if (memory.load(cell + kSequenceWord) != sequence && memory.keeps(Step::look_again)) return Seen::changed;
+  if (!same) return Seen::other_key;
+  return state.is_live() ? Seen::item : Seen::dead;
+}
+
+/// What recovery finds in a cell.
+enum class Found : std::uint8_t {
+  free,    ///< nothing that counts
+  live,    ///< an item
+  damaged  ///< a live item whose checksum says that it was changed
+};
+
+/// Looks at a cell when nothing else runs. `header` becomes that of an item.
+template <class Memory>
+HOLDFAST_BOTH Found inspect(Memory& memory, const std::uint64_t* cell, std::uint64_t cell_words, Header& header) {
+  const std::uint64_t sequence = memory.load(cell + kSequenceWord);
+  if (sequence == 0 || !State{memory.load(cell + kStateWord)}.is_live()) return Found::free;
+  header = Header::of(memory.load(cell + kValueWord), memory.load(cell + kKeyWord));
+  if (header.words() > cell_words) return Found::damaged;
+  const std::uint32_t checksum = checksum_of(sequence, header, [&](std::uint64_t i) { return memory.load(cell + i); });
+  return checksum == header.checksum ? Found::live : Found::damaged;
+}
+
+}  // namespace holdfast::store

@@ -1,0 +1,57 @@
+// recover.hpp: opening a store after a crash: which items live, and which cells are free. Nothing else runs.
+//
+// A crash between a commit and the kill of the item that it replaced leaves two items of a key. The one with the larger number stays;
+// the others are durably dead before anything runs: were they not, a later erase and another crash would bring them back.
+#pragma once
+
+#include <cstdint>
+
+#include "store/protocol/change.hpp"
+
+namespace holdfast::store {
+
+struct Recovered {
+  std::uint64_t items = 0;
+  std::uint64_t killed = 0;   ///< older items of a key that has a newer one
+  std::uint64_t damaged = 0;  ///< live items whose checksum does not match: dead now
+  std::uint64_t newest = 0;   ///< the largest sequence number that was found
+};
+
+/// Enters one cell. `key_of(cell, header)` gives its key, which must stay where it is while `parts` uses it.
+template <Parts P, class KeyOf>
+HOLDFAST_BOTH void recover_cell(P& parts, std::uint64_t* cell, const KeyOf& key_of, Recovered& recovered) {
+  auto& memory = parts.memory();
+  Header header;
+  const Found found = inspect(memory, cell, parts.cell_words(cell), header);
+  const std::uint64_t sequence = memory.load(cell + kSequenceWord);
+  if (sequence > recovered.newest) recovered.newest = sequence;
+  if (found == Found::free) return parts.give(cell);
+  if (found == Found::damaged) {
+    ++recovered.damaged;
+    kill(memory, cell, false);
+    return parts.give(cell);
+  }
+  const Key key = key_of(cell, header);
+  std::uint64_t* const other = parts.lookup(key);
+  std::uint64_t* older = other;
+  if (other != nullptr && memory.load(other + kSequenceWord) > sequence) {
+    older = cell;
+  } else {
+    parts.exchange(key, cell);
+  }
+  if (older == nullptr) {
+    ++recovered.items;
+    return;
+  }
+  ++recovered.killed;
+  if (memory.keeps(Step::kill_older)) kill(memory, older, false);
+  parts.give(older);
+}
+
+/// After all cells: from here on changes may run.
+template <Parts P>
+HOLDFAST_BOTH void end_recovery(P& parts) {
+  if (parts.memory().keeps(Step::kill_older_first)) parts.memory().fence();
+}
+
+}  // namespace holdfast::store

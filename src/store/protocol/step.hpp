@@ -1,0 +1,28 @@
+// step.hpp: each step of the store that the model can leave out, to show that its tests would notice. Rule 25.
+#pragma once
+
+#include <cstdint>
+
+namespace holdfast::store {
+
+/// Shipping code keeps every step: its `Memory::keeps` is a constant true.
+enum class Step : std::uint8_t {
+  zero_before_reuse,      ///< a cell's sequence number is zero before any other byte of it changes
+  flush_content,          ///< what an item holds is written back
+  fence_before_sequence,  ///< and durable before its sequence number, where it has more lines than that has
+  flush_sequence,         ///< the number is written back
+  fence_after_sequence,   ///< and durable before the index names the cell
+  draw_under_claim,       ///< the number is drawn when no other change of the key runs
+  kill_replaced,          ///< an item that another replaced is dead before its key changes again
+  flush_kill,             ///< a dead item's state is written back
+  fence_after_kill,       ///< and durable before its cell is free and the change ends
+  flush_touch,            ///< a new expiry is written back
+  fence_after_touch,      ///< and durable before the change ends
+  flush_claimed,          ///< a reader that finds its key claimed makes what it saw durable before it answers
+  look_again,             ///< a reader whose cell changed meanwhile searches again
+  kill_older,             ///< recovery leaves one item of a key alive, the newest
+  kill_older_first,       ///< and the others are durably dead before anything runs
+  count
+};
+
+}  // namespace holdfast::store
