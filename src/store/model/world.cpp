@@ -39,7 +39,8 @@ void World::set_volatile_part(const Volatile& part) {
 
 std::uint64_t World::hash() const {
   std::uint64_t hash = mix(durable_.hash() + newest_);
-  for (unsigned k = 0; k < kMostKeys; ++k) hash = mix(hash + static_cast<std::uint8_t>(index_[k]) + 256 * claims_[k]);
+  for (unsigned k = 0; k < kMostKeys; ++k)
+    hash = mix(hash + static_cast<std::uint64_t>(index_[k] + 1) + 256 * claims_[k]);
   for (unsigned c = 0; c < kMostCells; ++c) hash = mix(hash + free_[c]);
   for (unsigned caller = 0; caller < kMostCallers; ++caller) hash = mix(hash + seen(caller));
   return hash;
@@ -67,7 +68,7 @@ unsigned ModelParts::number_of(const std::uint64_t* cell) {
 
 void ModelParts::claim(Key key) {
   const unsigned k = number_of(key);
-  world_.waits_[world_.caller()] = static_cast<std::int8_t>(k);
+  world_.waits_[world_.caller()] = static_cast<int>(k);
   do {
     world_.access();  // the first access of a caller is made at once, whoever has the claim
   } while (world_.claims_[k]);
@@ -87,9 +88,9 @@ bool ModelParts::claimed(Key key) { return world_.peek(&world_.claims_[number_of
 std::uint64_t* ModelParts::lookup(Key key) { return cell_of(world_.peek(&world_.index_[number_of(key)])); }
 
 std::uint64_t* ModelParts::exchange(Key key, std::uint64_t* cell) {
-  std::int8_t& entry = world_.index_[number_of(key)];
+  int& entry = world_.index_[number_of(key)];
   const int old = world_.peek(&entry);
-  entry = cell == nullptr ? std::int8_t{-1} : static_cast<std::int8_t>(number_of(cell));
+  entry = cell == nullptr ? -1 : static_cast<int>(number_of(cell));
   return cell_of(old);
 }
 

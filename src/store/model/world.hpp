@@ -68,7 +68,7 @@ class World : public proof::World {
 
   /// Everything volatile, to go on from later.
   struct Volatile {
-    std::array<std::int8_t, kMostKeys> index = {-1, -1, -1, -1};
+    std::array<int, kMostKeys> index = {-1, -1, -1, -1};
     std::array<bool, kMostKeys> claims = {};
     std::array<bool, kMostCells> free = {};
     std::uint64_t newest = 0;
@@ -80,11 +80,11 @@ class World : public proof::World {
   friend class ModelParts;
   const Flavour flavour_;
   const Shape shape_;
-  std::array<std::int8_t, kMostKeys> index_ = {-1, -1, -1, -1};
+  std::array<int, kMostKeys> index_ = {-1, -1, -1, -1};
   std::array<bool, kMostKeys> claims_ = {};
   std::array<bool, kMostCells> free_ = {};
   std::uint64_t newest_ = 0;
-  std::array<std::int8_t, kMostCallers> waits_ = {-1, -1, -1, -1};
+  std::array<int, kMostCallers> waits_ = {-1, -1, -1, -1};
 };
 
 /// What a change uses (change.hpp): each call is one access.
