@@ -1,4 +1,4 @@
-// batch.hpp: operations over arrays, and what they did.
+// batch.hpp: batches of operations over arrays, and their results.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace holdfast {
 
-/// The batch is about bytes [begin, begin + bytes) of each value alone. Rows of `values` and `out` are so long; the other bytes of a
-/// value stay as they are, and are zero for a new key. Of a search these bytes alone are read. On a GPU columns that begin and end
-/// at multiples of 16 bytes are the fastest, and then those at multiples of 8.
+/// Restricts a batch to bytes [begin, begin + bytes) of each value. Rows of `values` and `out` have that length;
+/// the other bytes of a value are unchanged, and zero for a new key. A search reads only these bytes. On a GPU,
+/// columns that begin and end at multiples of 16 bytes are the fastest, and then those at multiples of 8.
 struct Column {
   std::uint32_t begin = 0, bytes = 0;
 };
@@ -26,8 +26,8 @@ struct Accumulate {
   double scale = 1;                ///< adds scale × value; not 1 only to add floating-point elements
 };
 
-/// Of pairs of any length (strings.hpp packs them): the bytes of all rows lie one after another in the batch's `keys` and `values`,
-/// and these say where each begins and the last ends.
+/// For pairs of any length (strings.hpp packs them): the bytes of all rows follow each other in
+/// the batch's `keys` and `values`, and these offsets say where each begins and the last ends.
 struct VariableLength {
   const std::uint64_t* key_offsets = nullptr;    ///< (n + 1,)
   const std::uint64_t* value_offsets = nullptr;  ///< (n + 1,), for operations that take a value
@@ -35,14 +35,14 @@ struct VariableLength {
   DeviceBlobs* device_blobs = nullptr;  ///< instead, in GPU memory: of a batch with `device`, for at most 2^30 rows
 };
 
-/// All arrays of the batch are in memory of the table's GPU. One of variable-length pairs has ended when `run` returns.
+/// All arrays of the batch are in memory of the table's GPU. A batch of any length ends before `run` returns.
 struct Device {
   void* stream = nullptr;  ///< a cudaStream_t; durable when the stream gets there
 };
 
-/// Operations over arrays, submitted together: the unit of ordering, of cell reuse and of durability. Those on one key, its reads
-/// too, take effect in array order; where other callers change a key meanwhile, docs/protocol.md, rule 2, says what its reads see.
-/// Pointers are to host memory, unless there is a `device`.
+/// Operations over arrays, submitted together: the unit of ordering, of cell reuse and of durability.
+/// Operations on one key, reads included, take effect in array order; docs/protocol.md, rule 2, says what reads
+/// see if other callers change the key concurrently. Pointers are to host memory, unless there is a `device`.
 struct Batch {
   Op op = Op::find;
   std::size_t size = 0;             ///< n
@@ -53,8 +53,8 @@ struct Batch {
   bool* found = nullptr;            ///< (n,) or null: the key was there before the operation
   std::uint64_t* scores = nullptr;  ///< (n,) or null: of a batch that only searches, the items' scores; 0 where absent
   const std::uint8_t* mask = nullptr;  ///< (n,) or null: 0 skips the operation (`not_run`)
-  /// (n,) or null: an `Op` each; overrides `op`. A code that no operation has throws InvalidArgument; in GPU memory, with keys of a
-  /// fixed length, its row is answered `not_run`.
+  /// (n,) or null: an `Op` each; overrides `op`. An invalid code throws InvalidArgument;
+  /// in GPU memory, with keys of a fixed length, its row reports `not_run`.
   const std::uint8_t* ops = nullptr;
   bool unique = false;  ///< the caller promises that no key repeats
 
@@ -63,17 +63,17 @@ struct Batch {
   std::optional<VariableLength> variable = {};  ///< present where keys and values are of any length, and nowhere else
   std::optional<Device> device = {};            ///< absent: arrays in host memory
 
-  /// Asked after each piece of a hundred thousand rows or so, of arrays in host memory. Then the batch leaves the table, and what
-  /// remains is `not_run`: `BatchResult::next` says where it begins.
+  /// Requests a stop; checked after each piece of about a hundred thousand rows of arrays in host
+  /// memory. The remaining rows report `not_run`, and `BatchResult::next` is the first of them.
   std::stop_token stop = {};
-  /// Called on the calling thread before each time that `stop` is asked, with the rows done, while the batch is still in the table:
-  /// it must not use it.
+  /// Called on the calling thread before each check of `stop`, with the number of
+  /// finished rows. The batch still uses the table: the function must not use it.
   std::function<void(std::size_t done)> progress = {};
-  /// The first row to run. To go on with a batch that was stopped, run it again from its result's `next`, with the same arrays.
+  /// The first row to run. To continue a stopped batch, run it again from its result's `next`, with the same arrays.
   std::size_t from = 0;
 };
 
-/// What a batch did.
+/// The result of a batch.
 struct BatchResult {
   std::uint64_t count[kStatuses] =
       {};                ///< rows from `Batch::from` on by Status; not filled in for asynchronous device batches

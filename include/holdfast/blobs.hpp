@@ -1,4 +1,4 @@
-// blobs.hpp: byte strings of any length, one a row, as tables of variable-length pairs return them.
+// blobs.hpp: byte strings of any length, one per row, as tables of variable-length pairs return them.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace holdfast {
 
-/// One row's bytes. Null data: the row has none, which is not the same as no bytes.
+/// One row's bytes. Null data: the row has no value, which is different from an empty one.
 struct Blob {
   const std::byte* data = nullptr;
   std::size_t size = 0;
 };
 
-/// Memory for bytes that are freed together. What it gave does not move.
+/// Allocates bytes that are freed together. Allocated bytes do not move.
 class Arena {
  public:
   Arena() = default;
   Arena(Arena&&) = default;
   Arena& operator=(Arena&&) = default;
-  /// Begins with memory of the caller's.
+  /// Uses memory of the caller first.
   Arena(std::byte* begin, std::size_t bytes) : at_(begin), left_(bytes) {}
 
   /// Never null.
@@ -33,12 +33,12 @@ class Arena {
     left_ -= bytes;
     return taken;
   }
-  /// Takes over what another has given.
+  /// Takes ownership of another arena's memory.
   void adopt(Arena&& other) {
     for (auto& chunk : other.chunks_) chunks_.push_back(std::move(chunk));
     other = Arena();
   }
-  /// Memory that rows lie in, and that somebody else has made, lives as long as this.
+  /// Keeps memory that rows refer to alive as long as this.
   void keep(std::shared_ptr<void> memory) { chunks_.push_back(std::move(memory)); }
 
  private:
@@ -56,7 +56,7 @@ class Arena {
   std::vector<std::shared_ptr<void>> chunks_;
 };
 
-/// The results of a batch's rows, and the memory that they lie in.
+/// The results of a batch's rows, and their memory.
 class Blobs {
  public:
   Blobs() = default;
@@ -68,7 +68,7 @@ class Blobs {
     return *this;
   }
 
-  /// `rows` rows without bytes; what was there before is gone.
+  /// Replaces the contents by `rows` rows without bytes.
   void reset(std::size_t rows) {
     *this = Blobs();
     rows_.reset(new Blob[rows]());
@@ -85,14 +85,14 @@ class Blobs {
     for (std::size_t row = 0; row < size_; ++row) bytes += rows_[row].size;
     return bytes;
   }
-  /// Writes all rows one after another to `bytes`, and where each begins, and the last ends, to `offsets`: (n + 1,).
+  /// Writes all rows one after another to `bytes`, and their (n + 1,) offsets to `offsets`.
   void pack(std::uint64_t* offsets, std::byte* bytes) const;
 
   // How machines fill it in.
   Blob* rows() { return rows_.get(); }
   void shrink(std::size_t rows) { size_ = rows; }
   Arena& arena() { return arena_; }
-  /// `rows` rows in memory of the machine's, which it writes.
+  /// Replaces the contents by `rows` rows in memory of the backend, which it writes.
   void reset(std::size_t rows, std::shared_ptr<Blob[]> memory) {
     *this = Blobs();
     rows_ = std::move(memory);
@@ -109,7 +109,7 @@ class Blobs {
 class DeviceBlobs {
  public:
   std::size_t size() const { return size_; }
-  /// (n + 1,) where the bytes of each row begin, and those of the last end; in GPU memory, as all that follows.
+  /// (n + 1,) where the bytes of each row begin and those of the last end; in GPU memory, as are the following.
   const std::uint64_t* offsets() const { return offsets_; }
   /// (n,) true for rows that have bytes, which may be none.
   const bool* present() const { return present_; }
@@ -118,7 +118,7 @@ class DeviceBlobs {
   int device() const { return device_; }  ///< the GPU's number
 
   // How machines fill it in.
-  /// `memory` is where all of it lies.
+  /// `memory` contains all of it.
   void reset(std::shared_ptr<void> memory, std::size_t rows, const std::uint64_t* offsets, const bool* present,
              const std::byte* bytes, std::uint64_t total_bytes, int device) {
     memory_ = std::move(memory);

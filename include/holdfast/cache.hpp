@@ -6,28 +6,28 @@
 
 namespace holdfast {
 
-/// What a load takes into the cache. Between loads the keys in it stay the same.
+/// Which entries a load copies into the cache. Between loads the keys in it stay the same.
 enum class CachePolicy : std::uint8_t {
-  lfu,    ///< what was searched for most often; older searches count half at each load
-  lru,    ///< what was searched for last, counted in loads
-  random  ///< anything; searches record nothing
+  lfu,    ///< the most frequently searched; older searches count half at each load
+  lru,    ///< the most recently searched, counted in loads
+  random  ///< arbitrary; searches record nothing
 };
 
 const char* name(CachePolicy policy);
-/// Throws InvalidArgument for a name that no policy has.
+/// Returns the policy of that name. Throws InvalidArgument for an unknown name.
 CachePolicy cache_policy_from(std::string_view name);
 
 /// For budgets: half of the GPU memory that is free when the table opens.
 inline constexpr std::uint64_t kHalfOfFree = ~std::uint64_t{0};
 
-/// Copies in GPU memory, for searches; ignored where the CPU works on the table. Every change is written to the pool first, and then
-/// to the copy. Where not all has a copy, what has one changes at loads alone: `Table::load_cache`, and by itself.
+/// Copies in GPU memory, for searches; ignored if the backend is the CPU. Every change is written to the pool first, and then
+/// to the copy. If not all entries have a copy, the selection changes only at loads: `Table::load_cache`, and automatic ones.
 struct CacheOptions {
   double ratio = 0;  ///< of all values, 0 (none) to 1 (all of them, always: no loads); within `memory`
   std::uint64_t memory =
       kHalfOfFree;  ///< bytes of GPU memory for the copies and the maps of them (8 bytes a cell, 16 a copy)
   CachePolicy policy = CachePolicy::lfu;
-  std::uint64_t load_every = 0;  ///< rows searched after which a load begins by itself; 0: 64 a copy, at least 4 Mi
+  std::uint64_t load_every = 0;  ///< rows searched until a load begins automatically; 0: 64 per copy, at least 4 Mi
   double bucket_ratio = 1;       ///< of all buckets, 0 to 1, within `Gpu::memory`
 };
 

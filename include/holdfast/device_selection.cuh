@@ -1,13 +1,13 @@
-// device_selection.cuh: erase_if, size_if and export_if by predicates that run on the GPU, beside the table.
+// device_selection.cuh: erase_if, size_if and export_if with predicates that run on the GPU.
 //
 //   // Sessions that have ended: `now` is captured, the lambda is compiled into a kernel of yours.
 //   auto gone = holdfast::erase_if<std::uint64_t, Visit>(table, stream,
 //       [=] __device__(const std::uint64_t& key, const Visit* visit) { return visit->expires < now; });
 //
-//   // A predicate that asks for the key alone: no value is read.
+//   // A predicate on the key alone: no value is read.
 //   auto even = holdfast::size_if(table, stream, holdfast::by_key([] __device__(const std::uint64_t& key) { return key % 2 == 0; }));
 //
-//   // One that asks for the key and the score (score.hpp); `with_score`: for the value between them, too.
+//   // One on the key and the score (score.hpp); with `with_score` it also gets the value.
 //   auto old = holdfast::erase_if(table, stream,
 //       holdfast::by_score([=] __device__(const std::uint64_t&, std::uint64_t step) { return step < now; }));
 //
@@ -18,11 +18,11 @@
 //   the value   as a `const Value*` to GPU memory; `const std::byte*` if no type is said. Where values have 0 bytes, it means nothing
 //   the score   as a std::uint64_t
 //
-// It looks at each item once, from some thread, in no order, and must not change what it looks at, nor use the table. The host's
-// selections (selection.hpp) do the same on the calling thread, for tables on any machine.
+// It is called once for each item, on any thread, in no order, and must not change the item or use the
+// table. The host's selections (selection.hpp) do the same on the calling thread, with every backend.
 //
-// All of it sees the table as it is between two changing batches: these, sessions, and whatever else changes the table wait until it has
-// returned; searches go on. docs/kernels.md says what each costs.
+// A call sees the table between two changing batches: these, sessions, and everything else that changes
+// the table wait until it has returned; searches continue. docs/kernels.md states what each costs.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -37,16 +37,16 @@
 
 namespace holdfast {
 
-/// Which items a predicate is asked about, and what of their values it reads.
+/// The items that a predicate examines, and the part of their values that it reads.
 struct DeviceSelection {
   const void* first = nullptr;  ///< the least key, in host memory, as in Selection; null: no limit
   const void* last = nullptr;   ///< the greatest, which belongs to the range; null: no limit
-  /// Not 0: the predicate reads bytes [column, column + column_bytes) of each value alone, and its pointer is to them. Of values in
-  /// host memory only the units of 16 bytes, or 8, that these lie in are read.
+  /// Not 0: the predicate reads only bytes [column, column + column_bytes) of each value, and its pointer is
+  /// to them. Of values in host memory only the aligned units of 16 or 8 bytes that contain them are read.
   std::uint32_t column = 0, column_bytes = 0;
 };
 
-/// A predicate that asks for the key alone.
+/// A predicate on the key alone.
 template <class Predicate>
 struct ByKey {
   Predicate predicate;
@@ -56,7 +56,7 @@ ByKey<Predicate> by_key(const Predicate& predicate) {
   return {predicate};
 }
 
-/// A predicate that asks for the key and the score: `predicate(key, score)`.
+/// A predicate on the key and the score: `predicate(key, score)`.
 template <class Predicate>
 struct ByScore {
   Predicate predicate;
@@ -66,7 +66,7 @@ ByScore<Predicate> by_score(const Predicate& predicate) {
   return {predicate};
 }
 
-/// A predicate that asks for all: `predicate(key, value, score)`.
+/// A predicate on all of them: `predicate(key, value, score)`.
 template <class Predicate>
 struct WithScore {
   Predicate predicate;
@@ -78,7 +78,7 @@ WithScore<Predicate> with_score(const Predicate& predicate) {
 
 namespace selecting {
 
-/// What a predicate reads, and how it is asked about an item.
+/// What a predicate reads, and how it is called.
 template <class Predicate>
 struct Asking {
   static constexpr bool kReadsValue = true, kReadsScore = false;
@@ -113,7 +113,7 @@ struct Asking<WithScore<Predicate>> {
   }
 };
 
-/// Asks about the item whose key lies at a place, as a Key or, for void, as bytes.
+/// Calls the predicate for the item at a place, with its key as a Key or, for void, as bytes.
 template <class Key>
 struct Ask {
   static_assert(std::is_trivially_copyable_v<Key> && sizeof(Key) % 8 == 0 && sizeof(Key) <= 128,
@@ -136,8 +136,8 @@ struct Ask<void> {
   }
 };
 
-/// A warp looks at 1,024 neighbours, a few of each lane's at once, and reserves space in the list once. Those that it chooses stand
-/// there in the order of their places, which is that of their values' addresses where values are read.
+/// A warp examines 1,024 neighbours, several per lane at once, and reserves space in the list once. The selected
+/// ones are listed in the order of their places, which is that of their values' addresses if values are read.
 template <class Key, class Value, class Predicate>
 __global__ void __launch_bounds__(ItemArrays::kThreads)
     choose(ItemArrays items, const __grid_constant__ KeyLimits limits, Predicate predicate) {
@@ -220,22 +220,22 @@ Chosen walk(Table& table, cudaStream_t stream, const Predicate& predicate, const
 
 }  // namespace selecting
 
-// Each waits for `stream`, a stream of the table's GPU, and all that it was given. All throw InvalidArgument for a table on the CPU, one
-// with keys and values of any length, one without scores where they are asked for, a stream that is being captured into a graph, and in
-// the thread of a session that is open on the table; PoolMismatch if Key or Value has another size than the table's; TableClosed;
-// DeviceError, if a predicate faults too: the process can use the GPU no more then, and the pool is as after a crash, recovered when it
-// is opened again.
+// Each waits for `stream`, a stream of the table's GPU, and its earlier work. All throw InvalidArgument
+// for a table on the CPU, with keys and values of any length, or without scores if they are requested, for
+// a stream that is being captured, and on the thread of an open session of the table; PoolMismatch if Key
+// or Value has another size than the table's; TableClosed; DeviceError, also if a predicate faults: the
+// process can then no longer use the GPU, and the pool is as after a crash, recovered at the next open.
 
-/// How many items the predicate chooses.
+/// Returns the number of items that the predicate selects.
 template <class Key = std::uint64_t, class Value = std::byte, class Predicate>
 std::uint64_t size_if(Table& table, cudaStream_t stream, const Predicate& predicate,
                       const DeviceSelection& selection = {}) {
   return selecting::walk<Key, Value>(table, stream, predicate, selection, {}).all;
 }
 
-/// Copies the items that the predicate chooses to arrays that the table's GPU reaches, one after another and in no order, up to `capacity`
-/// of them: keys (capacity, key_bytes), values (capacity, value_bytes), and in a table with scores, scores (capacity,); each may be null.
-/// `all` says how many there were, whether they fit or not; of those that did not, nothing is written.
+/// Copies the selected items to arrays that the table's GPU can access, one after another and in no order, up to `capacity`
+/// of them: keys (capacity, key_bytes), values (capacity, value_bytes), and in a table with scores, scores (capacity,);
+/// each may be null. `all` is the number of selected items, including those that did not fit, which are not written.
 template <class Key = std::uint64_t, class Value = std::byte, class Predicate>
 Chosen export_if(Table& table, cudaStream_t stream, const Predicate& predicate, void* keys, void* values,
                  std::uint64_t capacity, const DeviceSelection& selection = {}, std::uint64_t* scores = nullptr) {
@@ -248,9 +248,9 @@ Chosen export_if(Table& table, cudaStream_t stream, const Predicate& predicate, 
   return selecting::walk<Key, Value>(table, stream, predicate, selection, plan);
 }
 
-/// Erases the items that the predicate chooses, and returns how many. Nothing changes between the look at an item and its end. Each
-/// erase is as durable and whole as one of a batch, and all are durable when it returns; what was erased before a crash, or
-/// before an error, stays erased. Throws ReadOnly too.
+/// Erases the selected items and returns how many. An item does not change between
+/// its examination and its erase. Each erase is atomic, and all are durable when it
+/// returns; items erased before a crash or an error stay erased. Throws ReadOnly too.
 template <class Key = std::uint64_t, class Value = std::byte, class Predicate>
 std::uint64_t erase_if(Table& table, cudaStream_t stream, const Predicate& predicate,
                        const DeviceSelection& selection = {}) {

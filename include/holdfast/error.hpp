@@ -1,4 +1,4 @@
-// error.hpp: every error that Holdfast throws. Each message says what, where, and what to do.
+// error.hpp: every error that Holdfast throws. Each message says what happened, to which object, and what to do.
 #pragma once
 
 #include <stdexcept>
@@ -20,7 +20,7 @@ class InvalidArgument : public Error {
 class PoolNotFound : public Error {
   using Error::Error;
 };
-/// The path exists already, and `overwrite` was not asked for.
+/// The path already exists, and `overwrite` was not given.
 class PoolExists : public Error {
   using Error::Error;
 };
@@ -36,7 +36,7 @@ class ObjectNotFound : public Error {
 class ObjectExists : public Error {
   using Error::Error;
 };
-/// The object, or the whole pool, is open in this process: it opens once at a time, and is not dropped or replaced meanwhile.
+/// The object, or its pool, is already open in this process, and cannot be opened again, dropped or replaced.
 class ObjectInUse : public Error {
   using Error::Error;
 };
@@ -48,7 +48,7 @@ class PoolCorrupt : public Error {
 class PoolVersion : public Error {
   using Error::Error;
 };
-/// The table has other key or value sizes than those asked for, or the object is no table.
+/// The table has other key or value sizes than requested, or the object is of another kind.
 class PoolMismatch : public Error {
   using Error::Error;
 };
@@ -60,7 +60,7 @@ class PowerLost : public Error {
 class NoSpace : public Error {
   using Error::Error;
 };
-/// The medium cannot do what was asked: read-only, not DAX, not mappable by the GPU.
+/// The medium does not support the operation: read-only, not DAX, not mappable by the GPU.
 class MediumError : public Error {
   using Error::Error;
 };
@@ -75,7 +75,7 @@ class TableClosed : public Error {
 class ReadOnly : public Error {
   using Error::Error;
 };
-/// A file with data to read cannot be opened, or is not what it should be; the message has file and line.
+/// An input file cannot be opened or is malformed; the message has file and line.
 class InputError : public Error {
   using Error::Error;
 };

@@ -1,4 +1,4 @@
-// held.hpp: the inside of a movable object, which has none after a move.
+// held.hpp: the implementation pointer of a movable object, which is empty after a move.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace holdfast {
 
-/// A std::shared_ptr or std::unique_ptr that throws TableClosed where it is followed and holds nothing.
+/// A std::shared_ptr or std::unique_ptr that throws TableClosed when it is dereferenced while empty.
 template <class Pointer>
 class Held {
  public:

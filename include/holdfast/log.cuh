@@ -2,8 +2,8 @@
 //
 //   insert<<<blocks, threads, 0, stream>>>(holdfast::LogRef(log.handle()), …);
 //
-// A thread's own place follows from its block, warp and lane. The launch may be smaller than that which the log was made for; threads
-// that have no place in it get a status that says so. `…_at` functions name a place: that is how any launch reads a log.
+// A thread's place follows from its block, warp and lane. The launch may be smaller than the one that the log was made for;
+// threads without a place in it get a status that says so. `…_at` functions name a place: any launch can read a log with them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace holdfast {
 
-/// A log in kernels. Travels by value. What returns ok is durable.
+/// A log in kernels. Passed by value. Operations that return ok are durable.
 class LogRef {
  public:
   __host__ __device__ explicit LogRef(const LogHandle& handle)
@@ -29,7 +29,7 @@ class LogRef {
               handle.holds} {}
 
   __device__ std::uint64_t places() const { return view_.shape.places(); }
-  /// The calling thread's. Conventional: the partition that its number falls to.
+  /// The calling thread's place. Conventional: the partition of its number.
   __device__ std::uint64_t place() const {
     const std::uint64_t block = blockIdx.x + gridDim.x * (blockIdx.y + std::uint64_t{gridDim.y} * blockIdx.z);
     const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
@@ -86,7 +86,7 @@ class LogRef {
     std::uint32_t word[sizeof(T) / 4];
   };
 
-  /// Conventional: nobody else has the partition meanwhile, not even another lane.
+  /// Conventional: holds the partition exclusively, also against other lanes.
   template <class Act>
   __device__ LogStatus hold(std::uint64_t place, const Act& act) const {
     log::CudaMemory memory;
@@ -104,14 +104,14 @@ class LogRef {
   log::View<log::CudaMemory> view_;
 };
 
-/// A transaction in kernels. Travels by value.
+/// A transaction in kernels. Passed by value.
 class TransactionRef {
  public:
   __host__ __device__ explicit TransactionRef(const TransactionHandle& handle)
       : log_(handle.log), region_(handle.region), words_(handle.words) {}
 
-  /// Logs what `*where` holds, and then writes it, both durably. `where` lies in the region, at a multiple of 4 bytes: else the answer
-  /// is no_place. No other thread updates it in this transaction.
+  /// Logs the contents of `*where`, and then writes it, both durably. `where` must be in the region, at a
+  /// multiple of 4 bytes: otherwise the result is no_place. No other thread may update it in this transaction.
   template <class T>
   __device__ LogStatus update(T* where, const T& value) const {
     constexpr std::uint32_t kSize = LogRef::kWords<T>;

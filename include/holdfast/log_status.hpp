@@ -1,4 +1,4 @@
-// log_status.hpp: what an operation on a log says.
+// log_status.hpp: the result of an operation on a log.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ enum class LogStatus : std::uint8_t {
   ok = 0,
   full,       ///< the place has as many entries as the log was made for
   empty,      ///< the place has no entry
-  too_large,  ///< more bytes than an entry of the log has, or no multiple of 4
+  too_large,  ///< more bytes than an entry of the log, or not a multiple of 4
   no_place    ///< the launch has more threads than the log has places
 };
 

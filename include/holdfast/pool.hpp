@@ -1,4 +1,4 @@
-// pool.hpp: the file that holds everything durable, as a user names and inspects it.
+// pool.hpp: a pool, the file that stores everything durable: opening, inspecting, copying.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace holdfast {
 
-/// Where a pool's bytes live. What each survives: docs/durability.md.
+/// Where a pool's bytes are stored. What each survives: docs/durability.md.
 enum class Medium : std::uint8_t { shm = 0, file = 1, dax = 2 };
 /// What a completed write survives.
 enum class Domain : std::uint8_t { none = 0, process = 1, power = 2 };
@@ -30,7 +30,7 @@ struct ExtentInfo {
   std::uint64_t bytes = 0;
 };
 
-/// What a table in a pool is like.
+/// The properties of a table in a pool.
 struct TableInfo {
   std::uint32_t key_bytes = 0;
   std::uint32_t value_bytes = 0;
@@ -61,10 +61,10 @@ struct ObjectInfo {
   std::uint64_t bytes = 0;       ///< of its extents
   std::vector<ExtentInfo> extents;
   TableInfo table;          ///< of a table without damage
-  std::string description;  ///< what its users say of its contents (Table::describe); empty: nothing
+  std::string description;  ///< the users' description of its contents (Table::describe); may be empty
 };
 
-/// What `inspect` reports without opening or locking the pool.
+/// The result of `inspect`, which neither opens nor locks the pool.
 struct PoolInfo {
   std::string path;
   Medium medium = Medium::file;
@@ -80,35 +80,35 @@ struct PoolInfo {
   std::vector<ObjectInfo> objects;
 };
 
-/// Reads what a pool says of itself. Needs no lock. Throws PoolNotFound, PoolCorrupt, PoolVersion.
+/// Reads the superblock and directory of a pool. Needs no lock. Throws PoolNotFound, PoolCorrupt, PoolVersion.
 PoolInfo inspect(const std::string& path);
 
-/// How a snapshot is taken.
+/// Options of a snapshot.
 struct SnapshotOptions {
-  bool overwrite = false;         ///< replace a pool that nobody has open (or an empty file)
+  bool overwrite = false;         ///< replace a pool that no process has open (or an empty file)
   bool wait_for_sessions = true;  ///< false: throw InvalidArgument where a session is open
-  /// The caller's word that until the end no kernel and no thread writes a region or a log of this pool that is open. Without it
-  /// a pool with one that is open for writing is refused with ObjectInUse. If it is not true, the copy may have parts of changes.
+  /// The caller guarantees that no kernel or thread writes an open region or log of this pool until the end. Otherwise
+  /// such a pool is refused with ObjectInUse. If the guarantee is wrong, the copy may contain parts of changes.
   bool writers_idle = false;
   unsigned threads = 0;       ///< that write; 0: 4, which mostly wait for the disk
-  std::stop_token stop = {};  ///< asked every few hundredths of a second, and at the end; then there is no file
-  /// Called on the calling thread at the beginning, before each time that `stop` is asked, and at the end, with the bytes copied and
-  /// those to copy. Another thread copies meanwhile and holds the tables still: it may do anything with them, and what changes
-  /// one waits until all is copied.
+  std::stop_token stop = {};  ///< checked every few hundredths of a second, and at the end; then no file is made
+  /// Called on the calling thread at the beginning, before each check of `stop`, and at the end,
+  /// with the bytes copied and the bytes to copy. Another thread copies and excludes changes of
+  /// the tables: the function may use them, but a change waits until everything is copied.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
 };
 
-/// What a snapshot did.
+/// The result of a snapshot.
 struct SnapshotResult {
   std::uint64_t items = 0;    ///< in the snapshot, of tables that are open
   std::uint64_t bytes = 0;    ///< of all extents
-  std::uint64_t written = 0;  ///< of them; runs of zeros need no writing
+  std::uint64_t written = 0;  ///< of them; ranges of zeros are not written
   double held_ms = 0;         ///< how long changes were kept waiting, once the running ones had ended
   double total_ms = 0;        ///< until it was on its device under its name
-  bool stopped = false;       ///< `SnapshotOptions::stop` said so; there is no snapshot
+  bool stopped = false;       ///< `SnapshotOptions::stop` was requested; there is no snapshot
 };
 
-/// What `check` found.
+/// The result of `check`.
 struct CheckReport {
   std::uint64_t items = 0;
   std::uint64_t slots = 0;
@@ -120,7 +120,7 @@ struct CheckReport {
   bool was_clean = false;
   double recovery_ms = 0;            ///< scan of slots and rebuilding of what is volatile
   double map_ms = 0;                 ///< mapping the file
-  std::vector<std::string> repairs;  ///< what opening mended of the superblock, as a kill leaves it; no error
+  std::vector<std::string> repairs;  ///< what opening repaired in the superblock after a kill; not errors
   std::vector<std::string>
       checked;  ///< what was verified: "every slot and cell"; of a pool a line an object, with its name
   std::vector<std::string> errors;  ///< empty: all that was verified is in order
@@ -128,46 +128,46 @@ struct CheckReport {
 
 class Table;
 
-/// How a pool is opened.
+/// Options of opening a pool.
 struct PoolOptions {
   bool read_only = false;  ///< shares the pool with other readers
   bool salvage = false;  ///< open objects after a power cut all the same (PowerLost otherwise); with read_only, recover
                          ///< private copies in memory: the file is not written
 };
 
-/// A pool that is open, and the objects in it. A handle: copies are of the same pool, which stays open, and locked, until `close`
-/// or until the last handle and the last of its tables are gone. Thread-safe. Include <holdfast/table.hpp> to use it.
+/// An open pool. A handle: copies refer to the same pool, which stays open, and locked, until `close` or until
+/// the last handle and the last of its tables are gone. Thread-safe. Include <holdfast/table.hpp> to use it.
 class Pool {
  public:
-  /// Makes an empty pool, which its owner alone may use. It begins small, and grows.
+  /// Makes an empty pool with permissions for its owner only. It begins small, and grows.
   /// Throws PoolExists, PoolInUse, ObjectInUse (overwriting an open one), NoSpace, MediumError.
   static Pool create(const std::string& path, bool overwrite = false);
-  /// Throws PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, MediumError.
+  /// Opens a pool. Throws PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, MediumError.
   static Pool open(const std::string& path, const PoolOptions& options = {});
 
-  /// Makes a table. With `overwrite` it takes the place of a table of that name in one commit: after a crash one or the other
-  /// is there. Throws InvalidArgument, ObjectExists, ObjectInUse, PoolMismatch (an object of another kind has the name), NoSpace,
-  /// DeviceError; then nothing changed.
+  /// Makes a table. With `overwrite` it atomically replaces a table of that name.
+  /// Throws InvalidArgument, ObjectExists, ObjectInUse, PoolMismatch (an object
+  /// of another kind has the name), NoSpace, DeviceError; then nothing changed.
   Table create_table(const std::string& name, const CreateOptions& options);
-  /// Opens a table; each once at a time. Throws ObjectNotFound, ObjectInUse, PoolMismatch, PoolVersion, PoolCorrupt, PowerLost.
+  /// Opens a table, once at a time. Throws ObjectNotFound, ObjectInUse, PoolMismatch, PoolVersion, PoolCorrupt, PowerLost.
   Table table(const std::string& name, const OpenOptions& options);
   Table table(const std::string& name);
 
   std::vector<ObjectInfo> objects() const;
-  /// Durable when it returns. An object that is open may be renamed. With `overwrite` it takes the place of one of its
-  /// kind that has the name `to`, in one commit. Throws ObjectNotFound, ObjectExists, ObjectInUse, PoolMismatch, InvalidArgument.
+  /// Renames an object, open or not; durable when it returns. With `overwrite` it atomically replaces an object of
+  /// its kind with the name `to`. Throws ObjectNotFound, ObjectExists, ObjectInUse, PoolMismatch, InvalidArgument.
   void rename(const std::string& name, const std::string& to, bool overwrite = false);
-  /// Removes an object and gives its space back. Durable when it returns. Throws ObjectNotFound, ObjectInUse.
+  /// Removes an object and frees its space. Durable when it returns. Throws ObjectNotFound, ObjectInUse.
   void drop(const std::string& name);
 
-  /// Copies all objects, open or not, at one moment, into a new pool file on any medium: readable by its owner alone, closed,
-  /// clean, with an id of its own. The file has its name only when it is whole and on its device. Searches proceed meanwhile; all
-  /// that changes a table of the pool, saves of checkpoints, new sections of regions, and `sync`, `check` and `close` wait until
-  /// all is copied. For regions and logs: `SnapshotOptions::writers_idle`. docs/durability.md, "Snapshots".
-  /// Throws ObjectInUse, PoolExists, PoolInUse, NoSpace, MediumError, SystemError, TableClosed; then there is no file.
+  /// Copies all objects, open or not, as they are at one moment, to a new pool file on any medium. The file is readable only
+  /// by its owner, closed, clean, and has a new id; it gets its name when it is complete and on its device. Searches continue.
+  /// Changes of the pool's tables, saves of checkpoints, new sections of regions, and `sync`, `check` and `close` wait until
+  /// everything is copied. For regions and logs see `SnapshotOptions::writers_idle`. docs/durability.md, "Snapshots". Throws
+  /// ObjectInUse, PoolExists, PoolInUse, NoSpace, MediumError, SystemError, TableClosed; then there is no file.
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});
-  /// Verifies every object: all of a table, the checksums of a checkpoint, the tails of a log, the header of a region. Those that
-  /// are not open are opened for it. Sums over all, with their names before what is wrong.
+  /// Verifies every object: all of a table, the checksums of a checkpoint, the tails of a log, the header of a
+  /// region. Opens those that are not open. The report has the sums over all, and names the object of each error.
   CheckReport check();
   /// Verifies one object. Throws ObjectNotFound, PoolCorrupt, PoolVersion.
   CheckReport check(const std::string& name);

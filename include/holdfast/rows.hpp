@@ -1,4 +1,4 @@
-// rows.hpp: batches over typed ranges, std::vector, std::array and std::span say, for every kind of table.
+// rows.hpp: batches over typed ranges (std::vector, std::array, std::span), for every kind of table.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace holdfast {
 
 namespace detail {
 
-/// std::span and std::string_view can be copied, but what they refer to is not in them.
+/// std::span and std::string_view are copyable, but do not contain the elements they refer to.
 template <class T>
 inline constexpr bool kRefers = std::is_pointer_v<T> || std::ranges::borrowed_range<T>;
 
@@ -32,11 +32,11 @@ concept StoredAsBytes = std::is_trivially_copyable_v<T> && !detail::kRefers<T>;
 template <class T>
 concept BytesOfAKey = sizeof(T) % 8 == 0 && sizeof(T) <= 128;
 
-/// An element whose bytes are the same whenever it is equal: no floating-point number (0 and -0), and no padding.
+/// An element whose equal values have equal bytes: no floating-point number (0 and -0), and no padding.
 template <class T>
 concept EqualByBytes = std::has_unique_object_representations_v<T>;
 
-/// Rows side by side.
+/// Contiguous rows.
 template <class R>
 concept Rows =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && StoredAsBytes<std::ranges::range_value_t<R>>;
@@ -51,7 +51,7 @@ concept WritableRows = Rows<R> && !std::is_const_v<std::remove_reference_t<std::
 
 namespace detail {
 
-/// What accumulate takes a value of this type for: `is` says whether it can.
+/// The element type of `accumulate` for a type of value; `is` says whether there is one.
 template <class T>
 struct ElementOf {
   static constexpr bool is = std::is_arithmetic_v<T> && sizeof(T) >= 4 && sizeof(T) <= 8 && !std::same_as<T, bool>;
@@ -68,7 +68,7 @@ struct ElementOf<std::array<T, n>> : ElementOf<T> {};
 template <class R>
 concept NumberRows = Rows<R> && detail::ElementOf<std::remove_cv_t<std::ranges::range_value_t<R>>>::is;
 
-/// Where keys lie side by side: bytes, or elements that can be keys. int* does not compile.
+/// A pointer to contiguous keys: bytes, or elements that can be keys. int* does not compile.
 class KeyPointer {
  public:
   KeyPointer(std::nullptr_t) {}
@@ -82,8 +82,8 @@ class KeyPointer {
   const void* at_ = nullptr;
 };
 
-/// The operations of a table over ranges. Each throws as `Table::run`, and InvalidArgument where an element has not as many bytes
-/// as the table's keys or values have, or where a range has another number of rows than `keys`; nothing is done then. `statuses`
+/// The operations of a table over ranges. Each throws as `Table::run`, and InvalidArgument if an element has another size
+/// than the table's keys or values, or if a range has another number of rows than `keys`; then nothing is done. `statuses`
 /// and `found` have a row for each key, or none. For keys and values of any length: strings.hpp. For sets, fill a Batch.
 template <class Table>
 class TypedBatches {
@@ -100,7 +100,7 @@ class TypedBatches {
   BatchResult assign(const Keys& keys, const Values& values, std::span<Status> statuses = {}) {
     return change(Op::assign, keys, values, statuses);
   }
-  /// Adds, or takes the smaller or larger of, each number of a value and the one that is there.
+  /// Combines each number of a value with the present one: adds them, or takes the smaller or larger.
   template <KeyRows Keys, NumberRows Values>
   BatchResult accumulate(const Keys& keys, const Values& values, Combine combine = Combine::add,
                          std::span<Status> statuses = {}) {
@@ -109,7 +109,7 @@ class TypedBatches {
         .combine = combine, .element = detail::ElementOf<std::remove_cv_t<std::ranges::range_value_t<Values>>>::value};
     return self().run(batch);
   }
-  /// Zeroes where a key is not there.
+  /// Reads values; zeros for absent keys.
   template <KeyRows Keys, WritableRows Values>
   BatchResult find(const Keys& keys, Values&& values, std::span<bool> found = {}) {
     Batch batch = asking(Op::find, keys, found);
@@ -134,7 +134,7 @@ class TypedBatches {
  private:
   Table& self() { return static_cast<Table&>(*this); }
 
-  /// Where the rows are, if there are `n` of `bytes` each; none are needed where `bytes` is 0.
+  /// Returns the rows, if there are `n` of `bytes` each; none are needed if `bytes` is 0.
   template <class R>
   static auto rows(const char* what, R& range, std::size_t n, std::uint32_t bytes) {
     constexpr std::size_t given = sizeof(std::ranges::range_value_t<R>);

@@ -1,4 +1,4 @@
-// score.hpp: the 8 bytes that a table may keep with each item, by which items are chosen later: those unused for long, for example.
+// score.hpp: 8 bytes that a table may store with each item, to select items later: for example those unused for long.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace holdfast {
 
-/// What a table's scores say. A change that writes a value (an insert, an update, a sum, a change of a column) sets its item's score,
-/// as durably and whole as the value; a search changes no score. The numbers are those of the pool's format.
+/// The kind of a table's scores. A change that writes a value (an insert, an update, a sum, a change of a column) also sets
+/// the score of its item, durably and atomically; a search changes no score. The numbers are those of the pool format.
 enum class Score : std::uint8_t {
   none = 0,       ///< it keeps none
   step = 1,       ///< the table's step (Table::set_step) when the batch was given
@@ -18,9 +18,9 @@ enum class Score : std::uint8_t {
 inline constexpr unsigned kScores = 4;
 inline constexpr unsigned kScoreBytes = 8;
 
-/// "none", "step", "time" or "frequency".
+/// Returns "none", "step", "time" or "frequency".
 const char* name(Score score);
-/// The score of that name. Throws InvalidArgument for another.
+/// Returns the score of that name. Throws InvalidArgument for another name.
 Score score_from(std::string_view name);
 
 }  // namespace holdfast

@@ -1,4 +1,4 @@
-// session.hpp: the right of a user's own kernels to work on a table, and its end. Kernels include table_ref.cuh.
+// session.hpp: a session, in which a user's kernels use a table. Kernels include table_ref.cuh.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace holdfast {
 
-/// Which code a kernel is compiled into. A table made with the default levels, hash locations and slots (2L-2H-8S) is worked on
-/// by the faster code for it, or by that for any configuration; others by the latter.
+/// Selects the code that a kernel is compiled with. A table with the default levels, hash locations and slots
+/// (2L-2H-8S) can use the faster code for it, or that for any configuration; other tables need the latter.
 struct DefaultConfiguration {};
 struct AnyConfiguration {};
 
-/// table_ref.cuh: what a kernel is given.
+/// table_ref.cuh: the kernels' view of a table.
 template <class Key, class Value, class Configuration>
 class TableRef;
 
-/// What a TableRef is made of.
+/// The contents of a TableRef.
 struct SessionHandle {
   void* descriptor = nullptr;  ///< in GPU memory, at the same address as long as the table is open
   std::uint64_t number = 0;
@@ -24,35 +24,35 @@ struct SessionHandle {
 
 class SessionGate;
 
-/// One changing batch, which a user's kernels carry out: from Table::session to `commit`. Movable, not copyable.
+/// One changing batch that a user's kernels execute: from Table::session to `commit`. Movable, not copyable.
 ///
-/// Each operation of a kernel is done by the protocol that batches follow: after a crash it is there as a whole or not at all, and
-/// nobody sees it before it is durable. The session's own kernels see it at once, searches beside them as soon as it is durable.
-/// What a kernel has been answered is durable when the stream of `commit` gets there. A session is no transaction: what its
-/// kernels did before a crash, or before a session was destroyed without `commit`, stays.
+/// Each operation of a kernel follows the protocol of batches: after a crash it is present as a whole or not at all, and
+/// other callers see it only when it is durable. The session's own kernels see it at once, concurrent searches as soon
+/// as it is durable. Results that a kernel has received are durable when the stream of `commit` gets there. A session is
+/// not a transaction: what its kernels did before a crash, or before a session was destroyed without `commit`, stays.
 ///
-/// Searches go on beside a session. Changing batches of other threads, and all batches with `ops`, wait for its end, and so do
-/// exports, load_cache, reserve, clear, snapshot, sync and check; the same by the thread that began it throws InvalidArgument,
-/// since they would wait for ever. Table::close ends it.
+/// Searches continue during a session. Changing batches of other threads, and all batches with `ops`, wait
+/// for its end, and so do exports, load_cache, reserve, clear, snapshot, sync and check; on the thread that
+/// began the session these throw InvalidArgument instead of a deadlock. Table::close ends the session.
 class Session {
  public:
   Session(Session&& other) noexcept;
   Session& operator=(Session&& other) noexcept;
-  /// Without `commit`: waits for the GPU, and ends the session. What it did not use of its reservation is free again.
+  /// Without `commit`: waits for the GPU and ends the session. The unused part of its reservation is free again.
   ~Session();
 
   // In a file that is compiled by nvcc and includes table_ref.cuh:
-  /// For kernels, by value. Throws PoolMismatch if keys or values of the table have another size (an empty struct stands for
-  /// values of 0 bytes) or its configuration is another, InvalidArgument after the end.
+  /// Returns a TableRef for kernels. Throws PoolMismatch if keys or values of the table have another size
+  /// (an empty struct stands for values of 0 bytes) or another configuration, InvalidArgument after the end.
   template <class Key = std::uint64_t, class Value = std::uint64_t, class Configuration = DefaultConfiguration>
   TableRef<Key, Value, Configuration> ref() const;
-  /// Calls `use` with the TableRef of the table's own configuration: it is compiled for both.
+  /// Calls `use` with the TableRef of the table's configuration; `use` is compiled for both.
   template <class Key = std::uint64_t, class Value = std::uint64_t, class Use>
   void visit(Use&& use) const;
 
-  /// Ends the session, and returns. `stream`, a cudaStream_t, comes after all kernels that were given a TableRef of it: they were
-  /// launched there, or it waits for them by events. All that they were answered is durable when the stream gets there. A kernel that
-  /// uses a TableRef later is answered `not_run`. Throws InvalidArgument if the session has ended, or for a stream of another GPU.
+  /// Ends the session without waiting. `stream`, a cudaStream_t, comes after all kernels with a TableRef of it: they were
+  /// launched there, or it waits for them by events. All their results are durable when the stream gets there. A kernel that
+  /// uses a TableRef later gets `not_run`. Throws InvalidArgument if the session has ended, or for a stream of another GPU.
   void commit(void* stream);
   /// False after `commit`, and after the table was closed.
   bool is_open() const;
@@ -66,7 +66,7 @@ class Session {
   };
   Session(std::shared_ptr<SessionGate> gate, const About& about);
   void end() noexcept;
-  /// The handle, if the table is as it is asked for.
+  /// Returns the handle, if the table matches the request.
   SessionHandle handle_for(std::uint64_t key_bytes, std::uint64_t value_bytes, bool default_configuration) const;
 
   std::shared_ptr<SessionGate> gate_;

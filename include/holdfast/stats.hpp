@@ -10,16 +10,16 @@
 
 namespace holdfast {
 
-/// What a GPU has spent in one phase of changing batches.
+/// The time that a GPU has spent in one phase of changing batches.
 struct PhaseTime {
   std::string phase;          ///< its name
   double ms = 0;              ///< of all batches together
   std::uint64_t batches = 0;  ///< that had the phase
 };
 
-/// Figures about an open table, by subject. All are derived, none is stored; counts begin when the table opens.
+/// Figures about an open table, by subject. All are derived, none is stored; counts begin at open.
 struct Stats {
-  /// Where it lies.
+  /// Its location.
   struct Place {
     std::string path;              ///< of the pool
     std::uint32_t object = 0;      ///< the table's number in it
@@ -27,18 +27,18 @@ struct Stats {
     Domain domain = Domain::none;  ///< what a completed batch survives
   } place;
 
-  /// What works on it.
+  /// Its execution.
   struct Machine {
     std::string device;             ///< "cpu" or "cuda:N"
-    std::string reason;             ///< why it is that one
+    std::string reason;             ///< why this device was chosen
     unsigned threads = 1;           ///< CPU threads that a batch may use
-    std::string tile;               ///< what looks at the candidate slots of a key: instructions, or lanes of a warp
+    std::string tile;               ///< what examines the candidate slots of a key: instructions, or lanes of a warp
     std::string flush_instruction;  ///< that makes lines of the CPU's cache durable
   } machine;
 
-  /// What is in it, and how much there is for more.
+  /// Its contents and free space.
   struct Space {
-    Score score = Score::none;     ///< what is kept with each item
+    Score score = Score::none;     ///< the kind that is stored with each item
     std::uint64_t size = 0;        ///< items
     std::uint64_t slots = 0;       ///< of all levels
     std::uint64_t cells = 0;       ///< of the value heap; 0 where values live in their slots
@@ -53,16 +53,16 @@ struct Stats {
     std::uint64_t rounding_bytes = 0;  ///< of those, what no pair fills
   } pairs;
 
-  /// What changing batches did.
+  /// Counts of changing batches.
   struct Work {
     std::uint64_t moves = 0;           ///< items that made space for another (docs/protocol.md, 26)
-    std::uint64_t claim_misses = 0;    ///< times that an operation found a key or a slot claimed by another
-    std::uint64_t retries = 0;         ///< operations begun again
-    std::uint64_t phased_batches = 0;  ///< batches, or parts of them, that a GPU carried out phase by phase
+    std::uint64_t claim_misses = 0;    ///< times that an operation found a key or a slot already claimed
+    std::uint64_t retries = 0;         ///< operations that were restarted
+    std::uint64_t phased_batches = 0;  ///< batches, or parts of them, that a GPU executed phase by phase
     std::vector<PhaseTime> phases;     ///< with Tuning::time_phases; in the order in which they run
   } work;
 
-  /// How it grew.
+  /// Its growth.
   struct Growth {
     std::uint64_t resizes = 0;        ///< new top levels
     std::uint64_t heap_growths = 0;   ///< times that the value heap grew
@@ -70,7 +70,7 @@ struct Stats {
     double last_resize_alloc_ms = 0;  ///< allocating that level
   } growth;
 
-  /// What opening it took, and mended.
+  /// The time and repairs of opening it.
   struct Recovery {
     bool was_clean = false;            ///< it had been closed or synced: there was nothing to recover
     double map_ms = 0;                 ///< mapping the file
@@ -81,12 +81,12 @@ struct Stats {
     std::uint64_t left_out = 0;        ///< damaged slots that `salvage` left out of its private copy
   } recovery;
 
-  /// How searches of copied buckets go on a GPU.
+  /// How a GPU searches buckets with copies.
   struct Search {
-    std::uint64_t unordered_rows = 0;  ///< up to so many rows go in one kernel, in the batch's order
+    std::uint64_t unordered_rows = 0;  ///< up to so many rows are searched by one kernel, in the batch's order
     std::uint64_t cluster_rows = 0;    ///< up to so many are ordered by one cluster of blocks
     unsigned gather_share = 0;         ///< 1 of so many multiprocessors reads values at scattered addresses
-    double calibration_ms = 0;         ///< that measuring these took when the table opened; 0: they are the defaults
+    double calibration_ms = 0;         ///< the time to measure these at open; 0: they are the defaults
   } search;
 
   /// Copies of buckets in GPU memory.
@@ -97,16 +97,16 @@ struct Stats {
     std::uint64_t loads = 0;  ///< begun
   } bucket_cache;
 
-  /// Copies of values in GPU memory.
+  /// Copies of values in GPU memory,
+  /// for cells that slots name.
   struct ValueCache {
-    std::uint64_t bytes = 0;   ///< of GPU memory, that the copies take, and the maps of them
-    double ratio = 0;          ///< of all cells, those that there is memory for: 1 is resident
-    std::uint64_t values = 0;  ///< that have a copy now
-    std::uint64_t hits = 0;    ///< rows of searches that were answered with a copy
-    std::uint64_t directory_hits =
-        0;                    ///< of them, those that the lookaside key directory found, without a look into a bucket
-    std::uint64_t loads = 0;  ///< begun
-    std::string policy;       ///< "lfu", "lru" or "random"; empty where loads choose nothing
+    std::uint64_t bytes = 0;           ///< of GPU memory, for the copies and their maps
+    double ratio = 0;                  ///< of all cells: those with memory for a copy; 1 is resident
+    std::uint64_t values = 0;          ///< that have a copy now
+    std::uint64_t hits = 0;            ///< rows of searches that were answered with a copy
+    std::uint64_t directory_hits = 0;  ///< of them, rows that the key directory answered, without reading a bucket
+    std::uint64_t loads = 0;           ///< begun
+    std::string policy;                ///< "lfu", "lru" or "random"; empty where loads choose nothing
   } value_cache;
 };
 

@@ -15,7 +15,7 @@
 
 namespace holdfast {
 
-/// Strings, or what can be seen as such: std::vector<std::string>, std::array<const char*, 3>, Strings.
+/// Strings, or types convertible to std::string_view: std::vector<std::string>, std::array<const char*, 3>, Strings.
 template <class R>
 concept StringRows =
     std::ranges::input_range<R> && std::convertible_to<std::ranges::range_reference_t<R>, std::string_view>;
@@ -42,9 +42,9 @@ class Strings {
   std::vector<std::uint64_t> offsets_{0};
 };
 
-/// The operations of a table of strings. Each throws as `Table::run`, and InvalidArgument where the table's keys and values have a
-/// fixed length, or where an argument has another number of rows than `keys`; nothing is done then. `statuses` and `found` have a
-/// row for each key, or none.
+/// The operations of a table of strings. Each throws as `Table::run`, and InvalidArgument if the
+/// table's keys and values have a fixed length, or if an argument has another number of rows
+/// than `keys`; then nothing is done. `statuses` and `found` have a row for each key, or none.
 template <class Table>
 class StringBatches {
  public:
@@ -60,7 +60,7 @@ class StringBatches {
   BatchResult assign(const Keys& keys, const Values& values, std::span<Status> statuses = {}) {
     return change(Op::assign, keys, values, statuses);
   }
-  /// `values[i]` is what keys[i] has; `values.has(i)` says whether it is there.
+  /// Reads values: `values[i]` belongs to keys[i]; `values.has(i)` says whether the key is present.
   template <StringRows Keys>
   BatchResult find(const Keys& keys, Blobs& values, std::span<bool> found = {}) {
     return run(Op::find, Strings(keys), nullptr, &values, {}, found);

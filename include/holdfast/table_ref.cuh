@@ -4,9 +4,9 @@
 //   count_degrees<<<blocks, 256, 0, stream>>>(session.ref<std::uint64_t, std::uint32_t>(), edges);
 //   session.commit(stream);                             // durable when the stream gets there
 //
-// An operation is carried out by a warp, a tile of 32 lanes, all of which call together with the same key and value, and get the same
-// answer: `cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block())` in blocks of a multiple of 32 threads.
-// Where each lane has a key of its own, the warp does one after another, as batches do:
+// An operation is executed by a warp, a tile of 32 lanes, all of which call together with the same key and value, and
+// get the same result: `cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block())` in blocks
+// of a multiple of 32 threads. If each lane has a different key, the warp executes one after another, as batches do:
 //
 //   for (unsigned lane = 0; lane < warp.num_threads(); ++lane)
 //     if (warp.shfl(has_key, lane)) table.accumulate(warp, warp.shfl(key, lane), 1u);
@@ -43,14 +43,14 @@ requires((std::is_integral_v<Number> && (sizeof(Number) == 4 || sizeof(Number) =
 template <class Number, std::size_t N>
 struct ElementOf<std::array<Number, N>> : ElementOf<Number> {};
 
-/// A table whose keys are `Key`s and whose values are `Value`s, in kernels of the session that gave it. Travels by value.
+/// A table with keys of type `Key` and values of type `Value`, in kernels of the session that gave it. Passed by value.
 ///
-/// Keys and values are read from where the references point: a variable of each lane's own, equal in all of them, or memory that they
-/// share. An operation that meets another on the same key waits for it, by trying again; all of them make progress. The operations
-/// of one key take effect one after another, those of a warp in its order, those of several warps in any.
+/// Keys and values are read through the references: a local variable of each lane, equal in all lanes, or memory that the
+/// lanes share. An operation that meets another on the same key retries until it succeeds; all operations make progress.
+/// Operations on one key take effect one after another, those of a warp in its order, those of several warps in any.
 ///
-/// Each is durable when it returns, and seen by all kernels at once, but what it has answered counts as promised from
-/// Session::commit on. After the session's end every operation returns `not_run`, or false.
+/// Each operation is durable when it returns, and visible to all kernels at once, but its result is promised
+/// only from Session::commit on. After the session's end every operation returns `not_run`, or false.
 template <class Key, class Value, class Configuration = DefaultConfiguration>
 class TableRef {
   static_assert(std::is_trivially_copyable_v<Key> && sizeof(Key) % 8 == 0 && sizeof(Key) <= 128,
@@ -66,11 +66,11 @@ class TableRef {
   /// A warp.
   using Tile = cooperative_groups::thread_block_tile<32>;
 
-  /// Is the key there?
+  /// Returns whether the key is present.
   __device__ bool contains(const Tile& tile, const Key& key) const {
     return look_up(tile, key, [](auto&&...) {});
   }
-  /// Puts the key's value into `value`, a variable of each lane's own. False: the key is not there, and `value` is as it was.
+  /// Copies the key's value to `value`, a local variable of each lane. False: the key is absent, and `value` is unchanged.
   __device__ bool find(const Tile& tile, const Key& key, Value& value) const {
     static_assert(sizeof(Value) <= 256,
                   "values of more than 256 bytes are copied to memory that the lanes share: copy()");
@@ -85,8 +85,8 @@ class TableRef {
       }
     });
   }
-  /// Copies the key's value to memory that all lanes see, each lane a part of it. Until tile.sync() a lane may see its part alone.
-  /// False: the key is not there, and nothing is copied.
+  /// Copies the key's value to memory that all lanes share, each lane a part of it. Before
+  /// tile.sync() a lane may see only its part. False: the key is absent, and nothing is copied.
   __device__ bool copy(const Tile& tile, const Key& key, Value* to) const {
     return look_up(tile, key, [&](const auto& warp, const auto& memory, std::uint64_t word, const std::byte* cell) {
       auto* const bytes = reinterpret_cast<std::byte*>(to);
@@ -100,7 +100,7 @@ class TableRef {
 
   // Changes. `no_space`: no slot or no cell was left, or the session has made as many changes as it reserved; nothing changed.
 
-  /// Adds a key; keeps the value of one that is there. → inserted, exists, no_space
+  /// Adds a key; keeps the value of a present key. → inserted, exists, no_space
   __device__ Status insert(const Tile& tile, const Key& key, const Value& value) const {
     return change(tile, Op::insert, key, &value);
   }
@@ -108,19 +108,19 @@ class TableRef {
   __device__ Status insert_or_assign(const Tile& tile, const Key& key, const Value& value) const {
     return change(tile, Op::insert_or_assign, key, &value);
   }
-  /// Replaces the value of a key that is there. → updated, not_found, no_space
+  /// Replaces the value of a present key. → updated, not_found, no_space
   __device__ Status assign(const Tile& tile, const Key& key, const Value& value) const {
     return change(tile, Op::assign, key, &value);
   }
   /// → erased, not_found
   __device__ Status erase(const Tile& tile, const Key& key) const { return change(tile, Op::erase, key, nullptr); }
-  /// Combines the elements of `value` into those that are there, or adds the key with it. → updated, inserted, no_space.
-  /// Sums of integers wrap; those of floating-point elements depend on the order of warps in their last bits.
+  /// Combines the elements of `value` with the present ones, or adds the key with it. → updated, inserted,
+  /// no_space. Sums of integers wrap; the last bits of floating-point sums depend on the order of warps.
   __device__ Status accumulate(const Tile& tile, const Key& key, const Value& value, Combine how = Combine::add) const {
     static_assert(ElementOf<Value>::kKnown, "what are the elements of this Value? Give accumulate() an Element");
     return change(tile, Op::accumulate, key, &value, how, ElementOf<Value>::value);
   }
-  /// The same where a Value does not say what its elements are. They fill it, else it returns `not_run`.
+  /// The same for a Value whose elements are not known from its type. They must fill it, else it returns `not_run`.
   __device__ Status accumulate(const Tile& tile, const Key& key, const Value& value, Combine how,
                                Element element) const {
     if (kValueBytes % element_bytes(element) != 0) return Status::not_run;
@@ -146,10 +146,10 @@ class TableRef {
     return warp.once([&] { return *static_cast<const volatile std::uint64_t*>(&table_->session) == session_; });
   }
 
-  /// Calls `use` with the word of the key's slot, or, of a value that is not in it, with where the value is.
+  /// Calls `use` with the word of the key's slot, or, for a value in a cell, with its address.
   template <class Use>
   __device__ bool look_up(const Tile& tile, const Key& key, const Use& use) const;
-  /// One function for all kinds, which is called: it is long, and what it does takes longer than a call.
+  /// One function for all kinds, not inlined: it is long, and its work takes longer than a call.
   __device__ __noinline__ Status change(const Tile& tile, Op op, const Key& key, const Value* value,
                                         Combine how = Combine::add, Element element = Element::u64) const;
 
@@ -157,7 +157,7 @@ class TableRef {
   std::uint64_t session_;
 };
 
-/// No cell that the session's kernels can see is given to anybody else before the session ends: it holds an epoch.
+/// No cell that the session's kernels can see is reused before the session ends: the session holds an epoch.
 template <class Key, class Value, class Configuration>
 template <class Use>
 __device__ bool TableRef<Key, Value, Configuration>::look_up(const Tile& tile, const Key& key, const Use& use) const {

@@ -1,4 +1,4 @@
-// transaction.hpp: updates of a region that are all there after a crash, or none of them. GPM §5.2, figure 6.
+// transaction.hpp: atomic groups of updates of a region. GPM §5.2, figure 6.
 //
 //   holdfast::Transaction::recover(log, region);                      // after each opening
 //   holdfast::Transaction batch(log, region, holdfast::Domain::process, holdfast::Writer::gpu);
@@ -6,9 +6,9 @@
 //   cudaStreamSynchronize(stream);
 //   batch.commit();
 //
-// The log is hierarchical, with a place for each thread of the largest kernel, and entries of 8 bytes more than the largest update.
-// One log serves one region, one transaction after another. Two threads must not update one location in one transaction: what it had
-// before is then not known. Builds with assertions look for that, and `commit` throws.
+// The log is hierarchical, with a place for each thread of the largest kernel, and entries 8 bytes larger than the
+// largest update. One log serves one region, one transaction after another. Two threads must not update one location
+// in one transaction: its old value is then unknown. Builds with assertions check this, and `commit` throws.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace holdfast {
 
-/// What a TransactionRef is made of: log.cuh.
+/// The contents of a TransactionRef: log.cuh.
 struct TransactionHandle {
   LogHandle log;
   std::uint32_t* region = nullptr;
@@ -29,14 +29,14 @@ struct TransactionHandle {
 
 class Transaction {
  public:
-  /// Undoes the transaction that a crash left; true if there was one. May be killed and repeated.
-  /// Throws PoolCorrupt where the log has what no transaction wrote, InvalidArgument where it is of another region: nothing changed.
+  /// Undoes a transaction that a crash interrupted; true if there was one. May be killed and repeated. Throws PoolCorrupt
+  /// if the log contains entries of no transaction, InvalidArgument if it belongs to another region: then nothing changed.
   static bool recover(Log& log, Region& region);
 
-  /// Begins one. Throws InvalidArgument where the log is not empty (recover first), or a region is of less than 4 bytes; and what
-  /// Region::section throws.
+  /// Begins a transaction. Throws InvalidArgument if the log is not empty (recover
+  /// first), or if a region has less than 4 bytes; and as Region::section.
   Transaction(Log& log, Region& region, Domain domain = Domain::process, Writer writer = Writer::cpu);
-  ~Transaction();  ///< without `commit`: undoes it. What its kernels do has ended.
+  ~Transaction();  ///< without `commit`: undoes it. Its kernels must have ended.
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
@@ -50,7 +50,7 @@ class Transaction {
   }
   TransactionHandle handle();
 
-  /// The batch is there, durably. All kernels of it have ended. Throws InvalidArgument the second time.
+  /// Commits the batch durably. Its kernels must have ended. Throws InvalidArgument the second time.
   void commit();
 
  private:
