@@ -1,0 +1,198 @@
+// group_table_test.cpp: group tables in a pool: filled, grown, opened again, killed, and their persists counted.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <latch>
+#include <map>
+#include <thread>
+#include <vector>
+
+#include "group_fixture.hpp"
+#include "pool/medium/persist.hpp"
+#include "support/random.hpp"
+
+namespace holdfast::test {
+namespace {
+
+TEST_F(GroupTables, KeepItemsOfBothSizesAndEveryGroupSize) {
+  Pool pool = Pool::create(path);
+  for (const std::uint32_t bytes : {16u, 32u}) {
+    for (const std::uint32_t group : {64u, 128u, 256u, 512u, 1024u}) {
+      const std::string name = std::to_string(bytes) + "-" + std::to_string(group);
+      constexpr std::uint64_t kItems = 3000;
+      {
+        GroupTable table =
+            GroupTable::create(pool, name, {.item_bytes = bytes, .cells = 1, .group_size = group, .flush = true});
+        EXPECT_EQ(table.cells(), 2 * group);
+        EXPECT_EQ(table.key_bytes(), bytes / 2);
+        for (std::uint64_t i = 0; i < kItems; ++i) {
+          ASSERT_EQ(table.insert(wide(i).data(), wide(i + 1).data()), Status::inserted);
+          ASSERT_EQ(table.insert(wide(i).data(), wide(i + 2).data()), Status::exists);
+        }
+        EXPECT_GT(table.cells(), kItems);
+        EXPECT_EQ(table.size(), kItems);
+        for (std::uint64_t i = 0; i < kItems; i += 3)
+          ASSERT_EQ(table.assign(wide(i).data(), wide(i + 7).data()), Status::updated);
+        for (std::uint64_t i = 0; i < kItems; i += 5) ASSERT_EQ(table.erase(wide(i).data()), Status::erased);
+        EXPECT_EQ(table.erase(wide(0).data()), Status::not_found);
+        EXPECT_EQ(table.assign(wide(0).data(), wide(1).data()), Status::not_found);
+        EXPECT_TRUE(table.check().errors.empty());
+      }
+      GroupTable table = GroupTable::open(pool, name);
+      EXPECT_EQ(table.group_size(), group);
+      EXPECT_EQ(table.size(), kItems - kItems / 5);
+      std::map<std::uint64_t, std::uint64_t> found;
+      table.for_each([&](const void* key, const void* value) {
+        found[*static_cast<const std::uint64_t*>(key)] = *static_cast<const std::uint64_t*>(value);
+        return true;
+      });
+      EXPECT_EQ(found.size(), table.size());
+      for (std::uint64_t i = 0; i < kItems; ++i) {
+        Wide value = {99, 99};
+        const Status status = table.find(wide(i).data(), value.data());
+        ASSERT_EQ(status, i % 5 == 0 ? Status::not_found : Status::found);
+        const std::uint64_t number = i % 5 == 0 ? 99 : i + (i % 3 == 0 ? 7 : 1);
+        ASSERT_EQ(value[0], number);
+        if (bytes == 32 && i % 5 != 0) {
+          ASSERT_EQ(value, wide(number));
+        }
+        ASSERT_EQ(found.contains(i), i % 5 != 0);
+        if (i % 5 != 0) {
+          ASSERT_EQ(found[i], number);
+        }
+      }
+      table.clear();
+      EXPECT_EQ(table.size(), 0u);
+    }
+  }
+  EXPECT_TRUE(pool.check().errors.empty());
+}
+
+TEST_F(GroupTables, TakeEveryKey) {
+  Pool pool = Pool::create(path);
+  GroupTable table = GroupTable::create(pool, "a", {.cells = 1});
+  constexpr std::uint64_t kKeys[] = {0, 1, ~std::uint64_t{0}, ~std::uint64_t{0} - 1, std::uint64_t{1} << 63};
+  for (const std::uint64_t key : kKeys) {
+    EXPECT_FALSE(table.find(key));
+    EXPECT_EQ(table.insert(key, ~key), Status::inserted);
+    EXPECT_EQ(table.find(key), ~key);
+  }
+  for (const std::uint64_t key : kKeys) EXPECT_EQ(table.erase(key), Status::erased);
+  EXPECT_EQ(table.size(), 0u);
+}
+
+/// Counts the fences and the lines that are flushed.
+class Persists : public memory::FlushObserver {
+ public:
+  Persists() : before_(memory::observe_flushes(this)) {}
+  ~Persists() override { memory::observe_flushes(before_); }
+  void flush(const void* address, std::size_t bytes) noexcept override {
+    memory::each_line(address, bytes, [this](const char*) { ++lines; });
+  }
+  void fence() noexcept override { ++fences; }
+  unsigned lines = 0, fences = 0;
+
+ private:
+  memory::FlushObserver* const before_;
+};
+
+TEST_F(GroupTables, PersistAsOftenAsTheyMust) {
+  Persists persists;
+  Pool pool = Pool::create(path);
+  for (const std::uint32_t bytes : {16u, 32u}) {
+    GroupTable table =
+        GroupTable::create(pool, std::to_string(bytes), {.item_bytes = bytes, .cells = 4096, .flush = true});
+    table.insert(wide(0).data(), wide(0).data());  // and the clean mark is cleared
+    const auto takes = [&](unsigned most, const auto& operation) {
+      const unsigned lines = persists.lines, fences = persists.fences;
+      operation();
+      EXPECT_EQ(persists.fences - fences, most);
+      EXPECT_EQ(persists.lines - lines, most) << "each line once";
+    };
+    for (std::uint64_t i = 1; i < 200; ++i) {
+      takes(2, [&] { table.insert(wide(i).data(), wide(i).data()); });
+      takes(0, [&] { table.insert(wide(i).data(), wide(i).data()); });
+      Wide value;
+      takes(0, [&] { table.find(wide(i).data(), value.data()); });
+      if (bytes == 16) takes(1, [&] { table.assign(wide(i).data(), wide(1).data()); });
+      if (i % 2 == 0) takes(1, [&] { table.erase(wide(i).data()); });
+      if (i % 2 == 0) takes(2, [&] { table.insert_new(wide(i).data(), wide(i).data()); });
+    }
+    if (bytes == 32) {
+      const unsigned fences = persists.fences;
+      for (std::uint64_t i = 1; i < 200; ++i) table.assign(wide(i).data(), wide(i + 1).data());
+      EXPECT_LE(persists.fences - fences, 3u * 199);
+      EXPECT_GE(persists.fences - fences, 2u * 199);
+    }
+    EXPECT_TRUE(table.check().errors.empty());
+  }
+}
+
+#if defined(HOLDFAST_SANITIZED)
+constexpr std::uint64_t kRounds = 300;
+#else
+constexpr std::uint64_t kRounds = 4000;
+#endif
+
+/// Threads change and search keys of their own and a few that they share, while the table grows under them.
+TEST_F(GroupTables, AreOneTableForAllThreads) {
+  constexpr unsigned kThreads = 4;
+  Pool pool = Pool::create(path);
+  for (const std::uint32_t bytes : {16u, 32u}) {
+    GroupTable table =
+        GroupTable::create(pool, std::to_string(bytes), {.item_bytes = bytes, .cells = 1, .group_size = 64});
+    std::latch begin(kThreads);
+    std::vector<std::thread> threads;
+    std::vector<std::string> wrong(kThreads);
+    for (unsigned t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        begin.arrive_and_wait();
+        Random random(t);
+        for (std::uint64_t i = 0; i < kRounds; ++i) {
+          const std::uint64_t own = 1000 + i * kThreads + t;
+          if (table.insert(wide(own).data(), wide(own).data()) != Status::inserted) wrong[t] = "its own key is there";
+          const Wide shared = wide(random.below(8));
+          switch (random.below(4)) {
+            case 0: table.insert(shared.data(), wide(random.below(1000)).data()); break;
+            case 1: table.assign(shared.data(), wide(random.below(1000)).data()); break;
+            case 2: table.erase(shared.data()); break;
+            default: break;
+          }
+          Wide value = {};
+          if (table.find(shared.data(), value.data()) == Status::found && bytes == 32 && value != wide(value[0])) {
+            wrong[t] = "a value is torn";
+          }
+          const std::uint64_t old = 1000 + random.below(i + 1) * kThreads + t;
+          if (table.find(wide(old).data(), value.data()) != Status::found || value[0] != old)
+            wrong[t] = "its own key is lost";
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& what : wrong) EXPECT_EQ(what, "");
+    EXPECT_GE(table.size(), kRounds * kThreads);
+    EXPECT_LE(table.size(), kRounds * kThreads + 8);
+    EXPECT_TRUE(table.check().errors.empty());
+  }
+}
+
+TEST_F(GroupTables, CopyEveryItemOnceWhileTheyGrow) {
+  Pool pool = Pool::create(path);
+  GroupTable table = GroupTable::create(pool, "a", {.cells = 4096, .group_size = 64});
+  for (std::uint64_t key = 0; key < 1000; ++key) table.insert(key, key);
+  std::map<std::uint64_t, unsigned> seen;
+  std::uint64_t visits = 0;
+  table.for_each([&](const void* key, const void*) {
+    const std::uint64_t number = *static_cast<const std::uint64_t*>(key);
+    if (number < 1000) ++seen[number];
+    if (++visits % 100 == 0 && visits < 500) table.reserve(table.cells() * 2);
+    return true;
+  });
+  EXPECT_EQ(table.cells(), 4096u * 16);
+  EXPECT_EQ(seen.size(), 1000u);
+  for (const auto& [key, times] : seen) EXPECT_EQ(times, 1u) << key;
+  EXPECT_EQ(inspect(path).objects.at(0).extents.size(), 2u);
+}
+
+}  // namespace
+}  // namespace holdfast::test
