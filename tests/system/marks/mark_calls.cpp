@@ -227,6 +227,28 @@ MarkKind transaction_kind() {
   return made;
 }
 
+MarkKind group_kind() {
+  MarkKind made = {.name = "group_table", .type = "GroupTable", .objects = {"g"}};
+  made.make = [](Pool& pool) {
+    GroupTable table = GroupTable::create(pool, "g", {.cells = 1, .group_size = 64});
+    for (std::uint64_t key = 0; key < 20; ++key) table.insert(key, key);
+  };
+  made.open = [](MarkScene& scene) { scene.group = GroupTable::open(*scene.pool, "g"); };
+  made.sync = [](MarkScene& scene) { scene.group->sync(); };
+  made.changes = {{"insert", [](MarkScene& scene) { scene.group->insert(100, 1); }},
+                  {"insert_new", [](MarkScene& scene) { scene.group->insert_new(101, 1); }},
+                  {"assign", [](MarkScene& scene) { scene.group->assign(1, 9); }},
+                  {"erase", [](MarkScene& scene) { scene.group->erase(2); }},
+                  {"reserve", [](MarkScene& scene) { scene.group->reserve(2 * scene.group->cells()); }},
+                  {"clear", [](MarkScene& scene) { scene.group->clear(); }}};
+  made.reads = {
+      {"find", [](MarkScene& scene) { scene.group->find(1); }},
+      {"for_each", [](MarkScene& scene) { scene.group->for_each([](const void*, const void*) { return true; }); }},
+      {"size", [](MarkScene& scene) { scene.group->size(); }},
+      {"check", [](MarkScene& scene) { scene.group->check(); }}};
+  return made;
+}
+
 void save(MarkScene& scene, std::uint64_t step) {
   const TensorView tensors[] = {{"a", ElementType::u64, {}, &step}};
   scene.checkpoint->save(step, tensors).wait();
@@ -240,6 +262,7 @@ void MarkScene::close() {
   log.reset();
   undo.reset();
   checkpoint.reset();
+  group.reset();
   pool.reset();
 }
 
@@ -248,7 +271,8 @@ void PrintTo(const MarkKind& kind, std::ostream* out) { *out << kind.name; }
 std::vector<MarkKind> mark_kinds() {
   std::vector<MarkKind> kinds;
   for (const TableKind& kind : kTableKinds) kinds.push_back(table_kind(kind));
-  for (MarkKind& kind : std::vector<MarkKind>{region_kind(), log_kind(0), log_kind(2), transaction_kind()}) {
+  for (MarkKind& kind :
+       std::vector<MarkKind>{region_kind(), log_kind(0), log_kind(2), transaction_kind(), group_kind()}) {
     kinds.push_back(std::move(kind));
   }
   return kinds;
@@ -305,6 +329,9 @@ std::vector<MarkCall> pool_changes() {
           {"Log::create", [](MarkScene& scene) { Log::create(*scene.pool, "new", {.entry_bytes = 8}); }},
           {"Log::create over another",
            [](MarkScene& scene) { Log::create(*scene.pool, "old", {.entry_bytes = 8, .overwrite = true}); }},
+          {"GroupTable::create", [](MarkScene& scene) { GroupTable::create(*scene.pool, "new", {.cells = 1}); }},
+          {"GroupTable::create over another",
+           [](MarkScene& scene) { GroupTable::create(*scene.pool, "old", {.cells = 1, .overwrite = true}); }},
           {"Checkpoint::create", [](MarkScene& scene) { Checkpoint::create(*scene.pool, "new"); }},
           {"Checkpoint::create over another",
            [](MarkScene& scene) { Checkpoint::create(*scene.pool, "old", {.overwrite = true}); }},

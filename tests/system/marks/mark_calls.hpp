@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "holdfast/checkpoint.hpp"
+#include "holdfast/structures.hpp"
 #include "holdfast/table.hpp"
 #include "holdfast/transaction.hpp"
 
@@ -21,6 +22,7 @@ struct MarkScene {
   std::optional<Region> region = {};
   std::optional<Log> log = {}, undo = {};
   std::optional<Checkpoint> checkpoint = {};
+  std::optional<GroupTable> group = {};
   std::string path() const { return folder + "/a.hold"; }
   void close();
 };
