@@ -1,5 +1,5 @@
 // cache_view_test.cpp: where the copy of a slot's word is, for every width of keys, with maps and without.
-#include "structures/gphash/cuda/caches/cache_view.hpp"
+#include "structures/gphash/cuda/cache_view.hpp"
 
 #include <gtest/gtest.h>
 

@@ -18,7 +18,7 @@
 
 #include "core/failpoint.hpp"
 #include "gpu/words.cuh"
-#include "structures/gphash/cuda/caches/cache_view.hpp"
+#include "structures/gphash/cuda/cache_view.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/state.hpp"
 #include "structures/gphash/cuda/tile.cuh"

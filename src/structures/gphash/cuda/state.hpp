@@ -6,8 +6,8 @@
 
 #include "heap/slab.hpp"
 #include "reclaim/cuda/epochs.hpp"
-#include "structures/gphash/cuda/caches/value_view.hpp"
 #include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/value_view.hpp"
 
 namespace holdfast::machine::cuda {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "gpu/runtime.hpp"
+#include "structures/gphash/cuda/cache_view.hpp"
 #include "structures/gphash/cuda/caches/cache_maps.hpp"
-#include "structures/gphash/cuda/caches/cache_view.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/scan_report.hpp"
 #include "structures/gphash/cuda/state.hpp"

@@ -8,8 +8,8 @@
 #include <functional>
 
 #include "gpu/runtime.hpp"
-#include "structures/gphash/cuda/caches/map_view.hpp"
 #include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/map_view.hpp"
 #include "structures/gphash/cuda/state.hpp"
 
 namespace holdfast::machine::cuda {

@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "gpu/launch.cuh"
-#include "structures/gphash/cuda/caches/map_view.hpp"
 #include "structures/gphash/cuda/directory/records.cuh"
 #include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/map_view.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/protocol/cache_map.hpp"
 

@@ -6,11 +6,11 @@
 
 #include "gpu/runtime.hpp"
 #include "structures/gphash/cuda/caches/cache_maps.hpp"
-#include "structures/gphash/cuda/caches/value_view.hpp"
 #include "structures/gphash/cuda/directory/directory.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/scan_report.hpp"
 #include "structures/gphash/cuda/state.hpp"
+#include "structures/gphash/cuda/value_view.hpp"
 #include "structures/gphash/layout.hpp"
 
 namespace holdfast::machine::cuda {

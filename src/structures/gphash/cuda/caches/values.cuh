@@ -5,9 +5,9 @@
 
 #include "gpu/launch.cuh"
 #include "structures/gphash/cuda/caches/maps.cuh"
-#include "structures/gphash/cuda/caches/value_view.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
+#include "structures/gphash/cuda/value_view.hpp"
 #include "structures/gphash/protocol/cache_map.hpp"
 
 namespace holdfast::machine::cuda {

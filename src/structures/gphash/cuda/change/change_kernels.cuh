@@ -3,10 +3,10 @@
 
 #include <bit>
 
-#include "structures/gphash/cuda/change/change_kernels.hpp"
 #include "structures/gphash/cuda/change/keep_values.cuh"
 #include "structures/gphash/cuda/change/long_sums.cuh"
 #include "structures/gphash/cuda/change/phases.cuh"
+#include "structures/gphash/cuda/kernels/change_kernels.hpp"
 
 namespace holdfast::machine::cuda {
 

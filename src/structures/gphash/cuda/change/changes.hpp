@@ -7,9 +7,9 @@
 
 #include "structures/gphash/cuda/change/plan_ahead.hpp"
 #include "structures/gphash/cuda/change/schedule.hpp"
-#include "structures/gphash/cuda/cuda_table.hpp"
 #include "structures/gphash/cuda/search/search_rooms.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
+#include "structures/gphash/cuda/table/cuda_table.hpp"
 #include "structures/gphash/cuda/upkeep/upkeep.hpp"
 
 namespace holdfast::machine::cuda {

@@ -5,9 +5,9 @@
 
 #include "gpu/launch.cuh"
 #include "structures/gphash/cuda/caches/values.cuh"
-#include "structures/gphash/cuda/change/change_room.hpp"
 #include "structures/gphash/cuda/gather.cuh"
 #include "structures/gphash/cuda/jobs.hpp"
+#include "structures/gphash/cuda/kernels/change_room.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "gpu/launch.cuh"
-#include "structures/gphash/cuda/change/change_kernels.hpp"
+#include "structures/gphash/cuda/kernels/change_kernels.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/protocol/phases.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "gpu/launch.cuh"
 #include "gpu/numbered.cuh"
-#include "structures/gphash/cuda/change/change_kernels.hpp"
+#include "structures/gphash/cuda/kernels/change_kernels.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/protocol/phases.hpp"

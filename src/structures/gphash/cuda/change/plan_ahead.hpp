@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "structures/gphash/cuda/cuda_table.hpp"
+#include "structures/gphash/cuda/table/cuda_table.hpp"
 
 namespace holdfast::machine::cuda {
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <limits>
 
-#include "structures/gphash/cuda/change/cells.hpp"
+#include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/protocol/phases.hpp"
 

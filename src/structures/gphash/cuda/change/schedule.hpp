@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "structures/gphash/cuda/cuda_table.hpp"
+#include "structures/gphash/cuda/table/cuda_table.hpp"
 #include "structures/gphash/cuda/upkeep/upkeep.hpp"
 
 namespace holdfast::machine::cuda {

@@ -6,7 +6,7 @@
 #include "core/failpoint.hpp"
 #include "gpu/launch.cuh"
 #include "structures/gphash/cuda/change/batch.cuh"
-#include "structures/gphash/cuda/change/change_room.hpp"
+#include "structures/gphash/cuda/kernels/change_room.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/cuda/thread_tile.cuh"

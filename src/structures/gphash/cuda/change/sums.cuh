@@ -12,7 +12,7 @@
 
 #include "structures/gphash/cuda/caches/values.cuh"
 #include "structures/gphash/cuda/change/batch.cuh"
-#include "structures/gphash/cuda/change/change_room.hpp"
+#include "structures/gphash/cuda/kernels/change_room.hpp"
 #include "structures/gphash/protocol/effect.hpp"
 
 namespace holdfast::machine::cuda {

@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "gpu/launch.cuh"
-#include "structures/gphash/cuda/directory/key_directory.cuh"
 #include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/protocol/key_directory.hpp"
 
 namespace holdfast::machine::cuda {
 

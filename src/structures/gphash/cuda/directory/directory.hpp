@@ -1,10 +1,10 @@
-// directory.hpp: GPU memory for a lookaside key directory (key_directory.cuh).
+// directory.hpp: GPU memory for a lookaside key directory (search/key_directory.cuh).
 #pragma once
 
 #include <cstdint>
 
 #include "gpu/runtime.hpp"
-#include "structures/gphash/cuda/directory/directory_view.hpp"
+#include "structures/gphash/cuda/directory_view.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
 namespace holdfast::machine::cuda {

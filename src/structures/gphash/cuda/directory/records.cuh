@@ -1,9 +1,9 @@
-// records.cuh: what those who fill, empty and change the positions of a cache tell the key directory (key_directory.cuh).
+// records.cuh: what those who fill, empty and change the positions of a cache tell the key directory (search/key_directory.cuh).
 #pragma once
 
 #include <cstdint>
 
-#include "structures/gphash/cuda/directory/directory_view.hpp"
+#include "structures/gphash/cuda/directory_view.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/protocol/key_directory.hpp"

@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "structures/gphash/cuda/change/change_kernels.hpp"
+#include "structures/gphash/cuda/kernels/change_kernels.hpp"
+#include "structures/gphash/cuda/kernels/search_kernels.hpp"
 #include "structures/gphash/cuda/kernels/table_kernels.hpp"
-#include "structures/gphash/cuda/search/search_kernels.hpp"
 
 namespace holdfast::machine::cuda {
 

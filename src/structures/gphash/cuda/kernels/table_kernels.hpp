@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "structures/gphash/cuda/caches/cache_view.hpp"
+#include "structures/gphash/cuda/cache_view.hpp"
 #include "structures/gphash/cuda/jobs.hpp"
 #include "structures/gphash/cuda/scan_report.hpp"
 #include "structures/gphash/layout.hpp"

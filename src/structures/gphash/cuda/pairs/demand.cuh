@@ -2,8 +2,8 @@
 #pragma once
 
 #include "structures/gphash/cuda/change/batch.cuh"
-#include "structures/gphash/cuda/pairs/slab_view.hpp"
 #include "structures/gphash/cuda/row_keys.cuh"
+#include "structures/gphash/cuda/slab_view.hpp"
 #include "structures/gphash/protocol/effect.hpp"
 
 namespace holdfast::machine::cuda {

@@ -8,11 +8,11 @@
 #include <shared_mutex>
 
 #include "gpu/pinned.hpp"
-#include "structures/gphash/cuda/caches/cache_loads.hpp"
 #include "structures/gphash/cuda/change/schedule.hpp"
-#include "structures/gphash/cuda/cuda_table.hpp"
 #include "structures/gphash/cuda/pairs/pair_results.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
+#include "structures/gphash/cuda/table/cuda_table.hpp"
+#include "structures/gphash/cuda/upkeep/cache_loads.hpp"
 #include "structures/gphash/cuda/upkeep/upkeep.hpp"
 
 namespace holdfast::machine::cuda {

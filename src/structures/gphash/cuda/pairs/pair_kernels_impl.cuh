@@ -1,7 +1,7 @@
 // pair_kernels_impl.cuh: launches the kernels of one configuration with variable-length pairs. Included by one file for each.
 #pragma once
 
-#include "structures/gphash/cuda/kernels/table_kernels.cuh"
+#include "structures/gphash/cuda/configurations/table_kernels.cuh"
 #include "structures/gphash/cuda/pairs/pair_phases.cuh"
 #include "structures/gphash/cuda/pairs/pair_search.cuh"
 

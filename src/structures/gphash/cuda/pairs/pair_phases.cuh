@@ -10,11 +10,11 @@
 
 #include "gpu/numbered.cuh"
 #include "gpu/order/stretch.cuh"
+#include "structures/gphash/cuda/cells/pair_memory.cuh"
 #include "structures/gphash/cuda/change/shared_phases.cuh"
+#include "structures/gphash/cuda/kernels/pair_kernels.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/pairs/demand.cuh"
-#include "structures/gphash/cuda/pairs/pair_kernels.hpp"
-#include "structures/gphash/cuda/pairs/pair_memory.cuh"
 #include "structures/gphash/cuda/thread_tile.cuh"
 #include "structures/gphash/protocol/phases.hpp"
 

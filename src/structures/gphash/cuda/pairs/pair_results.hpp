@@ -10,8 +10,8 @@
 #include "gpu/runtime.hpp"
 #include "gpu/staging.hpp"
 #include "holdfast/table.hpp"
+#include "structures/gphash/cuda/kernels/pair_kernels.hpp"
 #include "structures/gphash/cuda/kit.hpp"
-#include "structures/gphash/cuda/pairs/pair_kernels.hpp"
 
 namespace holdfast::machine::cuda {
 

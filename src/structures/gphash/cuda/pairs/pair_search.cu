@@ -9,9 +9,9 @@
 
 #include "gpu/launch.cuh"
 #include "gpu/order/stretch.cuh"
+#include "structures/gphash/cuda/kernels/pair_kernels.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
-#include "structures/gphash/cuda/pairs/pair_kernels.hpp"
 #include "structures/gphash/cuda/row_keys.cuh"
 
 namespace holdfast::machine::cuda {

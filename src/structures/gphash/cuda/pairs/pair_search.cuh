@@ -10,7 +10,7 @@
 #pragma once
 
 #include "structures/gphash/cuda/caches/maps.cuh"
-#include "structures/gphash/cuda/pairs/pair_kernels.hpp"
+#include "structures/gphash/cuda/kernels/pair_kernels.hpp"
 #include "structures/gphash/cuda/row_keys.cuh"
 #include "structures/gphash/cuda/thread_tile.cuh"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "gpu/runtime.hpp"
-#include "structures/gphash/cuda/caches/cache_view.hpp"
+#include "structures/gphash/cuda/cache_view.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/paths.hpp"
 

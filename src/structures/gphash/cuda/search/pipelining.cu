@@ -3,7 +3,7 @@
 // Rows are resolved and ordered at some eight thousand million a second, and gathered at four hundred: in one part, the link would stand
 // still for a sixteenth of the time. What the parts share is read twice, though, so if many rows want few cells, all go together after
 // all. That is known when the first rows have been counted, on the GPU alone: kernels ask it (SearchPart::apart), the host does not.
-#include "structures/gphash/cuda/search/pipelining.hpp"
+#include "structures/gphash/cuda/kernels/pipelining.hpp"
 
 #include "gpu/launch.cuh"
 #include "structures/gphash/cuda/kit.hpp"

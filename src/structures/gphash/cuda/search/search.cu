@@ -1,10 +1,10 @@
 // search.cu: what an ordered search does between its kernels: it joins an epoch and leaves it, and places rows stretch by
 // stretch of the heap; and the rows that a mask takes out.
 #include "gpu/launch.cuh"
+#include "structures/gphash/cuda/kernels/search_kernels.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/cuda/search/search.cuh"
-#include "structures/gphash/cuda/search/search_kernels.hpp"
 
 namespace holdfast::machine::cuda {
 

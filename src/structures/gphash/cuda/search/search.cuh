@@ -22,11 +22,11 @@
 #include "gpu/launch.cuh"
 #include "gpu/order/bins.cuh"
 #include "structures/gphash/cuda/caches/maps.cuh"
-#include "structures/gphash/cuda/directory/key_directory.cuh"
 #include "structures/gphash/cuda/gather.cuh"
+#include "structures/gphash/cuda/kernels/search_room.hpp"
 #include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/search/key_directory.cuh"
 #include "structures/gphash/cuda/search/rows.cuh"
-#include "structures/gphash/cuda/search/search_room.hpp"
 #include "structures/gphash/cuda/search/value_hits.cuh"
 
 namespace holdfast::machine::cuda {

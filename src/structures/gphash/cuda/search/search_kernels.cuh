@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "structures/gphash/cuda/directory/known_search.cuh"
+#include "structures/gphash/cuda/kernels/search_kernels.hpp"
+#include "structures/gphash/cuda/search/known_search.cuh"
 #include "structures/gphash/cuda/search/miss_search.cuh"
 #include "structures/gphash/cuda/search/pool_search.cuh"
 #include "structures/gphash/cuda/search/search.cuh"
-#include "structures/gphash/cuda/search/search_kernels.hpp"
 #include "structures/gphash/cuda/search/small_search.cuh"
 
 namespace holdfast::machine::cuda {

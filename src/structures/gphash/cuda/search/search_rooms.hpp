@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "gpu/runtime.hpp"
+#include "structures/gphash/cuda/kernels/pipelining.hpp"
+#include "structures/gphash/cuda/kernels/search_room.hpp"
 #include "structures/gphash/cuda/kit.hpp"
-#include "structures/gphash/cuda/search/pipelining.hpp"
-#include "structures/gphash/cuda/search/search_room.hpp"
 
 namespace holdfast::machine::cuda {
 

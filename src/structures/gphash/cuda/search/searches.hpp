@@ -5,9 +5,9 @@
 #include <deque>
 #include <vector>
 
-#include "structures/gphash/cuda/cuda_table.hpp"
 #include "structures/gphash/cuda/search/choices.hpp"
 #include "structures/gphash/cuda/search/search_rooms.hpp"
+#include "structures/gphash/cuda/table/cuda_table.hpp"
 
 namespace holdfast::machine::cuda {
 

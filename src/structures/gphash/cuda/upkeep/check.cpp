@@ -1,5 +1,5 @@
 // check.cpp: what upkeep did, and whether an open table is as it should be: its slots against the pool, and everything volatile against its slots.
-#include "structures/gphash/cuda/change/cells.hpp"
+#include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/upkeep/damage.hpp"
 #include "structures/gphash/cuda/upkeep/upkeep.hpp"
 #include "structures/gphash/pair_check.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/clock.hpp"
-#include "structures/gphash/cuda/change/cells.hpp"
+#include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/upkeep/damage.hpp"
 #include "structures/gphash/cuda/upkeep/upkeep.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "structures/gphash/cuda/cuda_table.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
+#include "structures/gphash/cuda/table/cuda_table.hpp"
 
 namespace holdfast::machine::cuda {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "structures/gphash/cuda/caches/cache_view.hpp"
+#include "structures/gphash/cuda/cache_view.hpp"
 #include "structures/gphash/cuda/state.hpp"
 #include "structures/gphash/protocol/geometry.hpp"
 

@@ -2,7 +2,7 @@
 #include "structures/gphash/cuda/users/sessions.hpp"
 
 #include "gpu/capture.hpp"
-#include "structures/gphash/cuda/change/cells.hpp"
+#include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
 namespace holdfast::machine::cuda {

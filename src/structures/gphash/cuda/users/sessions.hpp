@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "structures/gphash/cuda/change/changes.hpp"
-#include "structures/gphash/cuda/cuda_table.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
+#include "structures/gphash/cuda/table/cuda_table.hpp"
 #include "structures/gphash/cuda/upkeep/upkeep.hpp"
 #include "structures/gphash/cuda/users/descriptor.hpp"
 

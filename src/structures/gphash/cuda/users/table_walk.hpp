@@ -11,7 +11,7 @@
 
 #include "core/key_limits.hpp"
 #include "structures/gphash/cuda/change/changes.hpp"
-#include "structures/gphash/cuda/cuda_table.hpp"
+#include "structures/gphash/cuda/table/cuda_table.hpp"
 #include "structures/gphash/cuda/users/walk.hpp"
 
 namespace holdfast::machine::cuda {

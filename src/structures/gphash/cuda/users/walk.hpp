@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "core/key_limits.hpp"
-#include "structures/gphash/cuda/caches/cache_view.hpp"
-#include "structures/gphash/cuda/caches/value_view.hpp"
+#include "structures/gphash/cuda/cache_view.hpp"
+#include "structures/gphash/cuda/value_view.hpp"
 #include "structures/gphash/layout.hpp"
 
 namespace holdfast::machine::cuda {

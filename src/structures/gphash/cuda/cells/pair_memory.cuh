@@ -1,0 +1,101 @@
+// pair_memory.cuh: the memory policy of kernels that change a table of variable-length pairs, and of those that scan one.
+#pragma once
+
+#include "structures/gphash/cuda/jobs.hpp"
+#include "structures/gphash/cuda/memory.cuh"
+#include "structures/gphash/cuda/slab_view.hpp"
+
+namespace holdfast::machine::cuda {
+
+__device__ inline void add_left(SlabState* state, std::int64_t bytes) {
+  if (bytes != 0)
+    atomicAdd(reinterpret_cast<unsigned long long*>(&state->left), static_cast<unsigned long long>(bytes));
+}
+
+/// A cell is free. The slab's count says so too.
+__device__ inline void free_cell(const SlabView& slabs, std::uint64_t bit) {
+  atomicAnd(&slabs.used[bit / 32], ~(1u << (bit % 32)));
+  atomicAdd(&slabs.free[bit / kSlabCells], 1u);
+}
+
+/// Where a granted cell begins; ~0: there is none for such a row. Those of the reserve are for updates (rule 6).
+__device__ inline std::uint64_t take_granted(const SlabView& slabs, unsigned size_class, bool adds_key) {
+  ClassCells& of = slabs.state->of[size_class];
+  const std::uint32_t limit = adds_key ? of.open : of.granted;
+  // The look ahead keeps `next` from running away.
+  if (DeviceHalf(of.next).load(::cuda::memory_order_relaxed) >= limit) return heap::kNoCell;
+  const std::uint32_t at = DeviceHalf(of.next).fetch_add(1, ::cuda::memory_order_relaxed);
+  if (at >= of.granted) return heap::kNoCell;
+  const std::uint64_t begin = slabs.list[of.first + at];
+  if (at < limit) return begin;
+  free_cell(slabs, SlabView::bit_of(begin, size_class));
+  return heap::kNoCell;
+}
+
+class PairMemory : public CudaMemory {
+ public:
+  __device__ PairMemory(DeviceState* state, const CacheView* cache, const CellRing& resting, const SlabView& slabs)
+      : CudaMemory(state, cache, resting), slabs_(slabs) {}
+
+  /// The word for a pair of `bytes` bytes in a fresh cell, or 0.
+  template <class Shape>
+  __device__ std::uint64_t take_pair(const View<Shape>&, std::uint32_t bytes, bool adds_key) const {
+    const unsigned size_class = heap::class_of(bytes);
+    const std::uint64_t begin = take_granted(slabs_, size_class, adds_key);
+    if (begin == heap::kNoCell) return 0;
+    const auto pair = heap::CellWord::of(begin, size_class, bytes);
+    add_left(slabs_.state, pair.left());
+    return pair.word;
+  }
+  /// One that no slot ever named.
+  __device__ void return_pair(std::uint64_t word) const {
+    add_left(slabs_.state, -static_cast<std::int64_t>(heap::CellWord{word}.left()));
+    free_cell(slabs_, SlabView::bit_of(word));
+  }
+  /// It rests in the ring until nobody reads it.
+  __device__ void retire_pair(std::uint64_t word) const {
+    add_left(slabs_.state, -static_cast<std::int64_t>(heap::CellWord{word}.left()));
+    retire_cell(word);
+  }
+  /// After each operation: no pair has a copy.
+  template <class Shape>
+  __device__ void keep_copy(const WarpTile&, const View<Shape>&) const {}
+
+ private:
+  const SlabView& slabs_;
+};
+
+/// The policy of changes whose cells come from slabs.
+template <class Shape>
+__device__ PairMemory changing_memory(const ChangeJob& job, const CacheView& cache, const View<Shape>&,
+                                      const SlabView& slabs) {
+  return {job.state, &cache, job.ring, slabs};
+}
+
+/// Words of the slab directory come from their copies: all slots ask for the same few.
+class ScanMemory : public CudaMemory {
+ public:
+  __device__ ScanMemory(const CacheView* cache, const std::byte* heap, const SlabView& slabs)
+      : CudaMemory(nullptr, cache), heap_(heap), slabs_(slabs) {}
+
+  __device__ std::uint64_t load(const std::uint64_t* word) const {
+    const std::uint64_t at = reinterpret_cast<std::uintptr_t>(word) - reinterpret_cast<std::uintptr_t>(heap_);
+    const std::uint64_t slab = at >> heap::kSlabBits;
+    if (slab < slabs_.slabs && is_directory(slab)) {
+      const std::uint64_t named = slab + (at & (heap::kSlabBytes - 1)) / 8;
+      if (named < slabs_.slabs) return slabs_.directory[named];
+    }
+    return CudaMemory::load(word);
+  }
+
+ private:
+  const std::byte* heap_;
+  const SlabView& slabs_;
+};
+
+template <class Shape>
+__device__ ScanMemory scanning_memory(const CacheView& cache, const View<Shape>& view, const SlabView& slabs) {
+  return {&cache, view.heap, slabs};
+}
+
+}  // namespace holdfast::machine::cuda

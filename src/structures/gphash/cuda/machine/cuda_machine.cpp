@@ -1,0 +1,132 @@
+// cuda_machine.cpp: the machine itself: its parts, its beginning and its end, and what it says of itself.
+#include "structures/gphash/cuda/machine/cuda_machine.hpp"
+
+#include <algorithm>
+
+#include "gpu/capture.hpp"
+#include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/users/table_walk.hpp"
+
+namespace holdfast::machine::cuda {
+
+namespace {
+
+/// An erase may be counted before the insert that it undid: never show that as a huge number.
+std::uint64_t counted(std::int64_t items) { return static_cast<std::uint64_t>(std::max<std::int64_t>(items, 0)); }
+
+}  // namespace
+
+CudaMachine::CudaMachine(gphash::TableObject& pool, const MachineOptions& options)
+    : table_(pool, options), searches_(table_), upkeep_(table_, searches_), loads_(table_) {
+  if (table_.pairs) {
+    pairs_.emplace(table_, searches_, upkeep_, loads_);
+  } else {
+    changes_.emplace(table_, searches_, upkeep_);
+    sessions_.emplace(table_, searches_, upkeep_, *changes_);
+  }
+  upkeep_.recover();
+}
+
+CudaMachine::~CudaMachine() {
+  try {
+    wait();
+    const OnDevice on(table_.options.device);
+    const std::lock_guard lock(table_.launching);
+    searches_.end_captures();
+    free_what_graphs_kept();
+  } catch (const std::exception&) {
+    // After an error of the GPU nothing runs any more; the pool stays without a clean mark.
+  }
+}
+
+void CudaMachine::clear() { upkeep_.clear(); }
+void CudaMachine::reserve(std::uint64_t items) { upkeep_.reserve(items); }
+CheckReport CudaMachine::check() { return upkeep_.check(); }
+void CudaMachine::load_cache() { loads_.load_and_wait(); }
+
+SessionHandle CudaMachine::begin_session(std::uint64_t max_changes, std::uint64_t score, void* stream) {
+  return sessions_->begin(max_changes, score, static_cast<cudaStream_t>(stream));
+}
+void CudaMachine::commit_session(void* stream) { sessions_->commit(static_cast<cudaStream_t>(stream)); }
+void CudaMachine::end_session() { sessions_->end(); }
+
+std::unique_ptr<Walk> CudaMachine::walk(const WalkPlan& plan, const std::function<void()>& before_change,
+                                        void* stream) {
+  return std::make_unique<TableWalk>(table_, *changes_, plan, before_change, static_cast<cudaStream_t>(stream));
+}
+
+std::size_t CudaMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
+  return pairs_->export_pairs(cursor, keys, values, n);
+}
+
+std::size_t CudaMachine::export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) {
+  const OnDevice on(table_.options.device);
+  table_.require_working();
+  const std::lock_guard lock(table_.changing);  // nothing changes meanwhile
+  table_.last_change.wait("waiting for the batch before");
+  const Exports::Take take = Exports::into(to);
+  std::size_t count = 0;
+  do {
+    count += table_.exports.copy(table_.layout, cursor, take, n - count, table_.layout.total_slots() + 1);
+  } while (count < n && cursor != Exports::kEnd);
+  return count;
+}
+
+void CudaMachine::wait() {
+  const OnDevice on(table_.options.device);
+  const std::lock_guard change(table_.changing);
+  const std::lock_guard lock(table_.launching);
+  searches_.finish_all();
+  free_what_graphs_kept();
+  table_.require_working();
+}
+
+std::uint64_t CudaMachine::size() const {
+  const OnDevice on(table_.options.device);
+  return counted(table_.read_state().items);
+}
+
+std::uint64_t CudaMachine::slots() const {
+  const std::lock_guard lock(table_.launching);
+  return table_.layout.total_slots();
+}
+
+void CudaMachine::stats(Stats& stats) const {
+  const OnDevice on(table_.options.device);
+  const DeviceState state = table_.read_state();
+  {
+    const std::lock_guard lock(table_.launching);
+    stats.machine.reason += ": " + table_.gpu;
+    stats.space.size = counted(state.items);
+    stats.space.slots = table_.layout.total_slots();
+    stats.space.cells = table_.layout.in_slot() ? 0 : table_.layout.cells;
+    stats.space.free_cells =
+        state.retired_end - std::min(state.head, state.tail);  // some of them rest for a batch more
+    if (pairs_) pairs_->stats(stats);
+    stats.work.moves = state.moves;
+    stats.work.claim_misses = state.claim_misses;
+    stats.work.retries = state.retries;
+    upkeep_.stats(stats);
+    const SearchChoices& choices = searches_.choices();
+    stats.search.unordered_rows = choices.unordered_rows;
+    stats.search.cluster_rows = choices.cluster_rows;
+    stats.search.gather_share = choices.gather_share;
+    stats.search.calibration_ms = choices.ms;
+    stats.work.phased_batches = pairs_ ? pairs_->phased_batches() : changes_->phased_batches();
+    stats.work.phases = table_.times.totals();
+    stats.machine.tile = "warp";
+    stats.machine.threads = 1;
+  }
+  loads_.stats(stats);
+}
+
+}  // namespace holdfast::machine::cuda
+
+namespace holdfast::machine {
+
+std::unique_ptr<Machine> make_cuda_machine(gphash::TableObject& pool, const MachineOptions& options) {
+  const cuda::OnDevice on(options.device);
+  return std::make_unique<cuda::CudaMachine>(pool, options);
+}
+
+}  // namespace holdfast::machine

@@ -1,0 +1,60 @@
+// cuda_machine.hpp: executes batches on a GPU. Its parts, each readable alone, share a table (cuda_table.hpp), which orders their changes;
+// paths.hpp says which path a batch takes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "structures/gphash/cuda/change/changes.hpp"
+#include "structures/gphash/cuda/pairs/pair_batches.hpp"
+#include "structures/gphash/cuda/search/searches.hpp"
+#include "structures/gphash/cuda/table/cuda_table.hpp"
+#include "structures/gphash/cuda/upkeep/cache_loads.hpp"
+#include "structures/gphash/cuda/upkeep/upkeep.hpp"
+#include "structures/gphash/cuda/users/sessions.hpp"
+
+namespace holdfast::machine::cuda {
+
+class CudaMachine final : public Machine {
+ public:
+  CudaMachine(gphash::TableObject& pool, const MachineOptions& options);
+  ~CudaMachine() override;
+
+  std::size_t run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) override;
+  std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) override;
+  std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) override;
+  void end_export(std::uint64_t cursor) override { table_.exports.end(cursor); }
+  void clear() override;
+  void reserve(std::uint64_t items) override;
+  void wait() override;
+  std::uint64_t size() const override;
+  std::uint64_t slots() const override;
+  CheckReport check() override;
+  void stats(Stats& stats) const override;
+  bool on_gpu() const override { return true; }
+  void load_cache() override;
+  SessionHandle begin_session(std::uint64_t max_changes, std::uint64_t score, void* stream) override;
+  void commit_session(void* stream) override;
+  void end_session() override;
+  std::unique_ptr<Walk> walk(const WalkPlan& plan, const std::function<void()>& before_change, void* stream) override;
+
+ private:
+  // cuda_batch.cpp
+  void run_on_device(const Batch& batch, OpSet ops, std::uint64_t score);
+  std::size_t run_from_host(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result);
+  void run_chunk(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, std::uint64_t score, Stage& stage,
+                 BatchResult& result);
+  Need need_of(OpSet ops, std::size_t size) const;
+
+  CudaTable table_;
+  Searches searches_;
+  Upkeep upkeep_;
+  CacheLoads loads_;
+  // One of the two.
+  std::optional<PairBatches> pairs_;
+  std::optional<Changes> changes_;
+  std::optional<Sessions> sessions_;  ///< with changes
+};
+
+}  // namespace holdfast::machine::cuda

@@ -1,0 +1,139 @@
+// cuda_table.cpp: how a table begins on a GPU, and what all parts ask of it.
+#include "structures/gphash/cuda/table/cuda_table.hpp"
+
+#include <algorithm>
+
+#include "structures/gphash/cuda/cells/cells.hpp"
+#include "structures/gphash/cuda/kit.hpp"
+
+namespace holdfast::machine::cuda {
+
+namespace {
+
+std::string name_of(int device) {
+  cudaDeviceProp properties{};
+  cuda::check(cudaGetDeviceProperties(&properties, device), "asking for the GPU's name");
+  if (properties.major < 8) {
+    throw DeviceError(std::string("GPU ") + std::to_string(device) + ", " + properties.name +
+                      ", has compute capability " + std::to_string(properties.major) + "." +
+                      std::to_string(properties.minor) + ", and this build needs 8.0: use device=\"cpu\"");
+  }
+  return properties.name;
+}
+
+bool is_variable(const gphash::TableObject& pool) { return pool.shape().key_bytes == kVariableBytes; }
+
+}  // namespace
+
+CudaTable::CudaTable(gphash::TableObject& of, const MachineOptions& given)
+    : pool(of),
+      options(given),
+      gpu(name_of(given.device)),
+      registration(of),
+      pairs(is_variable(of) ? std::make_unique<PairHeap>() : nullptr),
+      pair_kernels(pairs ? make_pair_kernels(shape_of(of.shape())) : nullptr),
+      kernels(pairs ? nullptr : make_kernels(shape_of(of.shape()))),
+      table_kernels(pairs ? static_cast<TableKernels&>(*pair_kernels) : *kernels),
+      cache(given),
+      times(given.time_phases),
+      values(given),
+      in_graphs(std::make_shared<DeviceBuffer<DeviceState>>(1)),
+      state(*in_graphs) {
+  if (pairs && given.cache.ratio != 0) {
+    throw InvalidArgument("value_cache is for values of fixed length, and those of " + of.path() +
+                          " have any: leave it out");
+  }
+}
+
+void CudaTable::require_working() const {
+  if (!stuck.empty()) throw DeviceError(stuck);
+}
+
+/// A kernel that is given a pointer which the GPU cannot follow would end the process's use of it.
+void CudaTable::require_reachable(const void* array, const char* name) const {
+  if (array == nullptr) return;
+  cudaPointerAttributes attributes{};
+  cuda::check(cudaPointerGetAttributes(&attributes, array), "asking where an array is");
+  const bool other_gpu = attributes.type == cudaMemoryTypeDevice && attributes.device != options.device;
+  if (attributes.type != cudaMemoryTypeUnregistered && !other_gpu) return;
+  throw InvalidArgument(std::string(name) + " is not in memory of GPU " + std::to_string(options.device) +
+                        (other_gpu ? " but of GPU " + std::to_string(attributes.device) : " but of the host") +
+                        ": give arrays of the table's GPU, or arrays of the host and no `device`");
+}
+
+void CudaTable::require_reachable(const Batch& batch) const {
+  require_reachable(batch.keys, "keys");
+  if (batch.variable) require_reachable(batch.variable->key_offsets, "key_offsets");
+  require_reachable(batch.values, "values");
+  if (batch.variable) require_reachable(batch.variable->value_offsets, "value_offsets");
+  require_reachable(batch.out, "out");
+  require_reachable(batch.statuses, "statuses");
+  require_reachable(batch.found, "found");
+  require_reachable(batch.scores, "scores");
+  require_reachable(batch.ops, "ops");
+  require_reachable(batch.mask, "mask");
+}
+
+FindJob CudaTable::find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask,
+                            std::uint64_t size) const {
+  FindJob job;
+  job.rows = rows;
+  job.keys = static_cast<const std::byte*>(keys);
+  job.mask = mask;
+  job.size = size;
+  job.state = state.data();
+  return job;
+}
+
+ChangeJob CudaTable::change_job(const index::Rows& rows, OpSet ops, const void* keys, const std::uint8_t* mask,
+                                std::uint64_t size) const {
+  ChangeJob job;
+  job.rows = rows;
+  job.ops = ops;
+  job.keys = static_cast<const std::byte*>(keys);
+  job.mask = mask;
+  job.size = size;
+  return job;
+}
+
+CacheView CudaTable::caches() const {
+  CacheView view = cache.view();
+  view.values = values.view();
+  return view;
+}
+
+DeviceState CudaTable::read_state() const {
+  const std::lock_guard lock(reading_);
+  DeviceState now;
+  last_change.hold(reader_);
+  cuda::check(cudaMemcpyAsync(&now, state.data(), sizeof now, cudaMemcpyDeviceToHost, reader_), "reading counts");
+  reader_.wait("running a batch");
+  return now;
+}
+
+PositionState CudaTable::read_positions(const CacheMaps& maps) const {
+  const std::lock_guard lock(reading_);
+  PositionState state;
+  cuda::check(cudaMemcpyAsync(&state, maps.state(), sizeof state, cudaMemcpyDeviceToHost, reader_), "reading counts");
+  reader_.wait("reading counts");
+  state.head = std::min(state.head, state.tail);
+  return state;
+}
+
+void CudaTable::settle() {
+  settle_cells(state.data(), stream);
+  stream.wait("settling free cells");
+}
+
+void CudaTable::begin_moves() {
+  if (!exports.want_moves()) return;
+  last_change.wait("waiting for the batch before");
+  exports.list_rest(layout);
+}
+
+void CudaTable::note_bounds() {
+  const DeviceState state = read_state();
+  bounds = {static_cast<std::uint64_t>(state.items), state.tail - std::min(state.head, state.tail)};
+}
+
+}  // namespace holdfast::machine::cuda

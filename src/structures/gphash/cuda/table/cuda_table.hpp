@@ -1,0 +1,95 @@
+// cuda_table.hpp: what all parts of a machine on a GPU share: the table's layout, its kernels, its volatile state, and what orders its changes.
+//
+// Changing batches on one table take effect one after another: each waits on the GPU for the event of the one before
+// (rule 14). Searches overlap them freely. A changing call of device arrays returns when its work is enqueued, as long
+// as the host knows that everything it may add will fit; else it waits, reads the true size, and grows (rule 18).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "gpu/runtime.hpp"
+#include "gpu/staging.hpp"
+#include "structures/gphash/cuda/caches/bucket_cache.hpp"
+#include "structures/gphash/cuda/caches/value_cache.hpp"
+#include "structures/gphash/cuda/cells/pair_heap.hpp"
+#include "structures/gphash/cuda/kernels/kernels.hpp"
+#include "structures/gphash/cuda/kernels/pair_kernels.hpp"
+#include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/paths.hpp"
+#include "structures/gphash/cuda/registration.hpp"
+#include "structures/gphash/cuda/state.hpp"
+#include "structures/gphash/cuda/table/phase_times.hpp"
+#include "structures/gphash/exports.hpp"
+#include "structures/gphash/layout.hpp"
+#include "structures/gphash/machine.hpp"
+#include "threads/binary_semaphore.hpp"
+
+namespace holdfast::machine::cuda {
+
+/// What may be in the table when all that is enqueued has run: at most so many items, at least so many free cells.
+struct Bounds {
+  std::uint64_t items = 0, free_cells = 0;
+};
+
+struct CudaTable {
+  CudaTable(gphash::TableObject& of, const MachineOptions& given);
+
+  void require_working() const;
+  /// Throws InvalidArgument if the GPU cannot follow the pointer.
+  void require_reachable(const void* array, const char* name) const;
+  void require_reachable(const Batch& batch) const;
+  FindJob find_job(const index::Rows& rows, const void* keys, const std::uint8_t* mask, std::uint64_t size) const;
+  /// `ops`: those that its rows may ask for.
+  ChangeJob change_job(const index::Rows& rows, OpSet ops, const void* keys, const std::uint8_t* mask,
+                       std::uint64_t size) const;
+  /// Rows from which changing batches go in phases.
+  std::uint64_t rows_from_phases() const { return options.order_from != 0 ? options.order_from : kSmallSearch; }
+  /// The caller holds what keeps the layout still.
+  CacheView caches() const;
+  /// After the last changing batch that is enqueued. Waits.
+  DeviceState read_state() const;
+  PositionState read_positions(const CacheMaps& maps) const;
+  cudaStream_t reader() const { return reader_; }  ///< the stream that reads
+  /// Cells that nobody reads any more come free. Waits.
+  void settle();
+  /// Inserts are about to move items, and kernels do not say which: exports that are under way list what is left to them. Waits then.
+  void begin_moves();
+  /// The bounds become what is so: nothing is enqueued that could change it.
+  void note_bounds();
+
+  gphash::TableObject& pool;
+  const MachineOptions options;
+  const std::string gpu;  ///< its name
+  Registration registration;
+  std::unique_ptr<PairHeap> pairs;  ///< null: keys and values have fixed lengths
+  std::unique_ptr<PairKernels> pair_kernels;
+  std::unique_ptr<Kernels> kernels;  ///< null with pairs
+  TableKernels& table_kernels;       ///< one of the two
+  Layout layout;
+  BucketCache cache;
+  PhaseTimes times;
+  ValueCache values;
+  Stream stream;                                               ///< for what is done alone on the table
+  const std::shared_ptr<DeviceBuffer<DeviceState>> in_graphs;  ///< the state, with graphs, which may outlive the table
+  DeviceBuffer<DeviceState>& state;
+  CellRing ring;
+  Bounds bounds;
+  std::uint64_t resting = 0;     ///< of pairs: cells that may rest in the ring, at most
+  std::uint64_t generation = 1;  ///< of the arrays that searches read
+  Exports exports;
+  Stages stages;
+  std::string stuck;  ///< why nothing more can run, if so
+
+  threads::BinarySemaphore changing;  ///< held by whoever enqueues a change, and by a session; taken before `launching`
+  mutable std::mutex launching;       ///< held by whoever launches a search, or changes the layout
+  Event last_change;
+
+ private:
+  mutable std::mutex reading_;  ///< of the state, by its stream
+  Stream reader_;
+};
+
+}  // namespace holdfast::machine::cuda
