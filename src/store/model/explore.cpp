@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "proof/explorer.hpp"
+#include "store/protocol/piece.hpp"
 #include "store/protocol/recover.hpp"
 #include "structures/gphash/model/oracle.hpp"
 
@@ -22,7 +23,25 @@ constexpr std::uint64_t kFirstAfterRecovery =
     1000;  ///< numbers that no one has drawn before: they are reserved durably
 
 /// Item `number` has this in word `i` of its value: torn ones show.
-std::uint64_t value_word(unsigned number, unsigned i) { return std::uint64_t{number} * 256 + i; }
+std::uint64_t plain_word(unsigned number, unsigned i) { return std::uint64_t{number} * 256 + i; }
+
+/// The value of item kForger has, from the second line of its cell on, the bytes of an item of key 0 that nobody stored.
+constexpr unsigned kForgedAt = kLineWords - kHeaderWords - 1, kForgedNumber = 99;
+
+std::uint64_t forged_word(unsigned i) {
+  constexpr std::uint64_t kSequence = 900;
+  Header header;
+  header.key_bytes = 8;
+  header.value_bytes = 8;
+  const auto content = [](std::uint64_t at) { return at == kHeaderWords ? 0 : plain_word(kForgedNumber, 0); };
+  header.checksum = checksum_of(kSequence, header, content);
+  const std::uint64_t words[kHeaderWords] = {kSequence, State::live(0).word, header.value_word(), header.key_word()};
+  return i < kHeaderWords ? words[i] : content(i);
+}
+
+std::uint64_t value_word(unsigned number, unsigned i) {
+  return number == kForger && i >= kForgedAt ? forged_word(i - kForgedAt) : plain_word(number, i);
+}
 
 oracle::State state_of(std::uint64_t number, std::uint64_t expiry) { return oracle::both_columns(number, expiry); }
 
@@ -60,13 +79,16 @@ class Runner {
 
   Recovered recover() {
     Recovered recovered;
-    for (unsigned c = 0; c < world_.shape().cells; ++c) {
-      recover_cell(
-          parts_, world_.cell(c),
-          [](const std::uint64_t* cell, const Header& header) {
-            return Key{reinterpret_cast<const std::byte*>(cell + header.key_at()), header.key_bytes};
-          },
-          recovered);
+    const auto key_of = [](const std::uint64_t* cell, const Header& header) {
+      return Key{reinterpret_cast<const std::byte*>(cell + header.key_at()), header.key_bytes};
+    };
+    for (unsigned piece = 0; piece < world_.shape().pieces; ++piece) {
+      const PieceWord entry{parts_.memory().load(world_.view().entry(piece + 1))};
+      if (entry.none()) continue;
+      parts_.set_class(piece, entry.size_class());
+      for (unsigned at = 0; at < kPieceLines; at += class_bytes(entry.size_class()) / kLineBytes) {
+        recover_cell(parts_, world_.line(piece * kPieceLines + at), key_of, recovered);
+      }
     }
     end_recovery(parts_);
     World::Volatile part = world_.volatile_part();
@@ -78,7 +100,7 @@ class Runner {
  private:
   Change set(const Operation& operation) {
     std::uint64_t value[kMostValueWords] = {};
-    const unsigned words = world_.shape().value_words;
+    const unsigned words = operation.words;
     for (unsigned i = 0; i < words; ++i) value[i] = value_word(operation.number, i);
     const KeyBytes key{operation.key};
     Content content;
@@ -201,9 +223,6 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
     for (unsigned k = 0; k < scenario_.shape.keys; ++k) begin_.keys.push_back(k);
     begin_.before.assign(begin_.keys.size(), kAbsent);
     begin_.may_be_full = scenario_.may_be_full;
-    World::Volatile all_free;
-    for (unsigned c = 0; c < scenario_.shape.cells; ++c) all_free.free.at(c) = true;
-    world.set_volatile_part(all_free);
     Runner runner(world);
     for (const Operation& operation : scenario_.setup) {
       oracle::State read = kAbsent;
@@ -275,12 +294,21 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
       for (unsigned k = 0; k < states.size(); ++k) {
         if (other.find(k) != kAbsent) wrong = "an erased item of key " + std::to_string(k) + " is back";
       }
-      unsigned free = 0;
-      const World::Volatile part = again.volatile_part();
-      for (unsigned c = 0; c < scenario_.shape.cells; ++c) free += part.free.at(c) ? 1 : 0;
-      if (wrong.empty() && free != scenario_.shape.cells) wrong = "a cell is neither free nor an item's";
+      if (wrong.empty() && !all_free(again)) wrong = "a cell is neither free nor an item's";
     });
     return wrong;
+  }
+
+  static bool all_free(const World& world) {
+    const World::Volatile& part = world.volatile_part();
+    for (unsigned piece = 0; piece < world.shape().pieces; ++piece) {
+      if (part.classes.at(piece) < 0) continue;
+      const unsigned step = class_bytes(static_cast<unsigned>(part.classes.at(piece))) / kLineBytes;
+      for (unsigned at = 0; at < kPieceLines; at += step) {
+        if (!part.free.at(piece * kPieceLines + at)) return false;
+      }
+    }
+    return true;
   }
 
   const Scenario& scenario_;

@@ -11,10 +11,14 @@ namespace holdfast::store::model {
 
 enum class Op : std::uint8_t { set, erase, touch, find };
 
+/// The number of an item whose value, in words 3 to 8, looks like a committed item of key 0.
+inline constexpr unsigned kForger = 98, kForgerWords = 9;
+
 struct Operation {
   Op op = Op::set;
   unsigned key = 0;
   unsigned number = 0;  ///< what its value is made of; of `touch`, the expiry
+  unsigned words = 1;   ///< of the value: up to 3 fit into one line
 };
 
 /// `setup` is durable before the callers begin; each does its operations one after another.

@@ -1,4 +1,4 @@
-// world.hpp: a store of a few cells that know what a crash may leave of them: the shipped protocol, access by access. Rule 24.
+// world.hpp: a store of a few cells, in pieces of two lines, that know what a crash may leave of them: the shipped protocol, access by access. Rule 24.
 //
 // The index has one entry a key and says which cell is its: what a real one may answer in error (another key with the same signature) is
 // the caller's part of `find`, and happens here when a cell is given to another key while a search is on its way.
@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 
+#include "heap/slab.hpp"
 #include "proof/world.hpp"
 #include "store/protocol/change.hpp"
 
@@ -17,14 +18,14 @@ enum class Flavour : std::uint8_t { process, power };
 /// The step that is left out; `count`: none.
 inline Step left_out = Step::count;
 
-inline constexpr unsigned kMostKeys = 4, kMostCells = 6, kMostCellWords = 16;
+inline constexpr unsigned kMostKeys = 4, kMostPieces = 4;
+/// A piece has two lines: two cells of the smallest class, or one of the next.
+inline constexpr unsigned kModelPieceBits = 7, kPieceLines = 2, kLineWords = 8;
+inline constexpr unsigned kMostLines = kMostPieces * kPieceLines, kMostCellWords = kPieceLines * kLineWords;
 
 struct Shape {
   unsigned keys = 2;
-  unsigned cells = 3;
-  unsigned value_words = 1;
-  /// Of a line, or of two.
-  unsigned cell_words() const { return value_words > 3 ? 16 : 8; }
+  unsigned pieces = 1;
 };
 
 /// Key `number` as bytes: the number itself.
@@ -55,35 +56,37 @@ class World : public proof::World {
  public:
   World(Flavour flavour, const Shape& shape);
 
-  /// Durable, and nothing is known of it: `recover` follows, or `set_up`.
+  /// Durable, and nothing is known of it: `recover` follows, or `set_volatile_part`.
   void load(const proof::Words& image);
   using proof::World::load;
   std::uint64_t hash() const;
   bool is_blocked(unsigned caller) const {
-    return waits_[caller] >= 0 && claims_[static_cast<unsigned>(waits_[caller])];
+    return waits_[caller] >= 0 && volatile_.claims[static_cast<unsigned>(waits_[caller])];
   }
   bool flushes() const { return flavour_ == Flavour::power; }
   const Shape& shape() const { return shape_; }
-  std::uint64_t* cell(unsigned number) { return durable_.words() + number * shape_.cell_words(); }
+  heap::View view();
+  std::uint64_t* line(unsigned number) { return durable_.words() + (kPieceLines + number) * kLineWords; }
 
-  /// Everything volatile, to go on from later.
+  /// A piece belongs to a class, to none, or to the caller that is about to give it one.
+  static constexpr int kNoClass = -1, kChanging = -2;
+
+  /// All that a crash takes.
   struct Volatile {
-    std::array<int, kMostKeys> index = {-1, -1, -1, -1};
+    std::array<int, kMostKeys> index = {-1, -1, -1, -1};  ///< the line at which the cell begins
     std::array<bool, kMostKeys> claims = {};
-    std::array<bool, kMostCells> free = {};
+    std::array<int, kMostPieces> classes = {kNoClass, kNoClass, kNoClass, kNoClass};
+    std::array<bool, kMostLines> free = {};  ///< a cell begins at the line, and no item is in it
     std::uint64_t newest = 0;
   };
-  Volatile volatile_part() const { return {index_, claims_, free_, newest_}; }
+  const Volatile& volatile_part() const { return volatile_; }
   void set_volatile_part(const Volatile& part);
 
  private:
   friend class ModelParts;
   const Flavour flavour_;
   const Shape shape_;
-  std::array<int, kMostKeys> index_ = {-1, -1, -1, -1};
-  std::array<bool, kMostKeys> claims_ = {};
-  std::array<bool, kMostCells> free_ = {};
-  std::uint64_t newest_ = 0;
+  Volatile volatile_;
   std::array<int, kMostCallers> waits_ = {-1, -1, -1, -1};
 };
 
@@ -100,14 +103,20 @@ class ModelParts {
   void remove(Key key) { exchange(key, nullptr); }
   std::uint64_t* take(std::uint64_t words);
   void give(std::uint64_t* cell);
-  std::uint64_t cell_words(const std::uint64_t*) const { return world_.shape().cell_words(); }
+  std::uint64_t cell_words(const std::uint64_t* cell);
   std::uint64_t draw();
   std::uint64_t newest();
+  /// Of a recovery: a piece belongs to a class, as its entry says.
+  void set_class(unsigned piece, unsigned size_class) {
+    world_.volatile_.classes.at(piece) = static_cast<int>(size_class);
+  }
 
  private:
   static unsigned number_of(Key key);
-  std::uint64_t* cell_of(int number) { return number < 0 ? nullptr : world_.cell(static_cast<unsigned>(number)); }
-  unsigned number_of(const std::uint64_t* cell);
+  std::uint64_t* cell_of(int line) { return line < 0 ? nullptr : world_.line(static_cast<unsigned>(line)); }
+  unsigned line_of(const std::uint64_t* cell);
+  std::uint64_t* take_free(unsigned size_class);
+  bool is_unused(unsigned piece) const;
 
   World& world_;
   ModelMemory memory_;

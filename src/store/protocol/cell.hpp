@@ -1,4 +1,4 @@
-// cell.hpp: an item as it lies in the pool. docs/format.md, "Store".
+// cell.hpp: an item as it lies in the pool. docs/internals/store.md.
 //
 //   word 0   sequence number: unique, written last; zero: the cell is free
 //   word 1   state: live, stale, and when the item expires; replaced in place under the claim of its key

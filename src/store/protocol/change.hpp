@@ -111,11 +111,15 @@ HOLDFAST_BOTH bool find(P& parts, Key key, const Copy& copy) {
     }
     if (!memory.keeps(Step::look_again)) return seen == Seen::item;
     if (seen == Seen::changed) continue;
-    // An item with a number from before the search was named by the index before. A later one may lie in a cell that was reused, and not
-    // be named yet: it counts if the index names the cell now, and the number says that it is still the same item.
-    const bool counts = sequence <= begun && seen != Seen::dead;
-    if (counts || (parts.lookup(key) == cell && memory.load(cell + kSequenceWord) == sequence))
-      return seen == Seen::item;
+    const bool older = sequence <= begun;
+    if (seen == Seen::other_key) {
+      if (older) return false;
+      continue;
+    }
+    if (seen == Seen::item && older) return true;
+    // The cell was reused since the search began, and the index may not name its item yet; or it is dead, and was replaced. What was seen
+    // counts if the index names the cell now and the number says that it is still the same item.
+    if (parts.lookup(key) == cell && memory.load(cell + kSequenceWord) == sequence) return seen == Seen::item;
   }
 }
 

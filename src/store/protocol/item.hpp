@@ -76,9 +76,9 @@ HOLDFAST_BOTH void touch(Memory& memory, std::uint64_t* cell, std::uint64_t expi
 
 /// What a reader found in a cell.
 enum class Seen : std::uint8_t {
-  item,       ///< of the key, live, and copied whole
-  dead,       ///< of the key
-  other_key,  ///< another key's item
+  item,       ///< the key's, live, and copied whole
+  dead,       ///< some key's
+  other_key,  ///< another key's, live
   changed     ///< the cell was free, or changed meanwhile: look up the key again
 };
 
@@ -91,15 +91,15 @@ HOLDFAST_BOTH Seen read(Memory& memory, const std::uint64_t* cell, const std::by
   if (sequence == 0) return Seen::changed;
   const State state{memory.load(cell + kStateWord)};
   const Header header = Header::of(memory.load(cell + kValueWord), memory.load(cell + kKeyWord));
-  bool same = header.key_bytes == key_bytes && header.words() <= cell_words;
+  bool same = state.is_live() && header.key_bytes == key_bytes && header.words() <= cell_words;
   for (std::uint32_t i = 0; same && i < (key_bytes + 7u) / 8; ++i) {
     same = memory.load(cell + header.key_at() + i) == padded_word(key, key_bytes, i);
   }
-  if (same && state.is_live()) copy(header, state, cell);
+  if (same) copy(header, state, cell);
   memory.order_loads();
   if (memory.load(cell + kSequenceWord) != sequence && memory.keeps(Step::look_again)) return Seen::changed;
-  if (!same) return Seen::other_key;
-  return state.is_live() ? Seen::item : Seen::dead;
+  if (!state.is_live()) return Seen::dead;
+  return same ? Seen::item : Seen::other_key;
 }
 
 /// What recovery finds in a cell.

@@ -20,6 +20,11 @@ enum class Step : std::uint8_t {
   fence_after_touch,      ///< and durable before the change ends
   flush_claimed,          ///< a reader that finds its key claimed makes what it saw durable before it answers
   look_again,             ///< a reader whose cell changed meanwhile searches again
+  zero_piece,             ///< nothing that lay in the piece looks like a sequence number
+  flush_zeros,            ///< the zeros are written back
+  fence_after_zeros,      ///< and durable before the entry names a class
+  flush_enter,            ///< the entry is written back
+  fence_after_enter,      ///< and durable before an item in the piece is acknowledged
   kill_older,             ///< recovery leaves one item of a key alive, the newest
   kill_older_first,       ///< and the others are durably dead before anything runs
   count
