@@ -33,8 +33,8 @@ class BucketCache {
   void compare(ScanReport* report, cudaStream_t stream) const;
 
   // Loads, bucket_load.cu; as CacheMaps has them.
-  void begin_load(Event& last_change, DeviceState* state) { maps_.begin_load(last_change, state, {}); }
-  void step(Event& last_change, DeviceState* state, bool paced);
+  void begin_load(ChangeOrder& order, DeviceState* state) { maps_.begin_load(order, state, {}); }
+  void step(ChangeOrder& order, DeviceState* state, bool paced);
   CacheMaps& maps() { return maps_; }
   const CacheMaps& maps() const { return maps_; }
 

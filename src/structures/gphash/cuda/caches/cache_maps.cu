@@ -220,11 +220,11 @@ bool CacheMaps::is_due(std::uint64_t rows) {
   return searched_ >= kLeastParts * kRowsPerPart && stepped_.passed();
 }
 
-void CacheMaps::begin_load(Event& last_change, DeviceState* state,
+void CacheMaps::begin_load(ChangeOrder& order, DeviceState* state,
                            const std::function<void(cudaStream_t)>& spare_free) {
   if (view_.map == nullptr) return;
   const char* const doing = "loading a cache";
-  last_change.hold(stream_);
+  order.follow(stream_);
   if (policy_ == CachePolicy::random) {
     any_kernel<<<kSideBlocks, kThreads, 0, stream_>>>(view_, parts());
     if (spare_free) spare_free(stream_);
@@ -236,19 +236,19 @@ void CacheMaps::begin_load(Event& last_change, DeviceState* state,
   settle_maps_kernel<<<1, kThreads, 0, stream_>>>(view_, state);
   evict_kernel<<<2 * kSideBlocks, kThreads, 0, stream_>>>(view_);
   check_launch(doing);
-  last_change.record(stream_);
+  order.note(stream_);
   loading_ = true;
   ++loads_;
   next_ = searched_ = 0;
 }
 
-CacheMaps::Stretch CacheMaps::begin_step(Event& last_change, DeviceState* state, bool paced) {
+CacheMaps::Stretch CacheMaps::begin_step(ChangeOrder& order, DeviceState* state, bool paced) {
   const std::uint64_t parts_of_step =
       paced ? std::clamp(searched_ / kRowsPerPart, kLeastParts, kMostParts) : kMostParts;
-  last_change.hold(stream_);
+  order.follow(stream_);
   settle_maps_kernel<<<1, kThreads, 0, stream_>>>(view_, state);
   check_launch("loading a cache");
-  last_change.record(stream_);
+  order.note(stream_);
   return {next_, std::min(next_ + parts_of_step, parts())};
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "gpu/runtime.hpp"
+#include "structures/gphash/cuda/change_order.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/map_view.hpp"
 #include "structures/gphash/cuda/state.hpp"
@@ -40,20 +41,20 @@ class CacheMaps {
   static std::uint64_t bytes_for(std::uint64_t parts);
   static constexpr std::uint64_t kBytesPerPosition = 16;
 
-  // Loads. The caller holds the right to change the table while it enqueues; what is enqueued takes its turn with `last_change`
+  // Loads. The caller holds the right to change the table while it enqueues; what is enqueued is ordered as a change
   // for a moment, and copies beside whatever runs.
 
   /// Counts rows that were searched. True if they ask for a load, or for the next step of one.
   bool is_due(std::uint64_t rows);
   /// Chooses what is hot, and lets go of what is not. A load that was under way has ended. `spare_free`, of a policy that records
   /// nothing, enqueues what takes the heat from parts that are not worth copying.
-  void begin_load(Event& last_change, DeviceState* state, const std::function<void(cudaStream_t)>& spare_free);
+  void begin_load(ChangeOrder& order, DeviceState* state, const std::function<void(cudaStream_t)>& spare_free);
   /// The parts that a step looks at: `paced` few for each row searched, else as many as a small grid does at once. The owner
   /// enqueues on `stream` what copies the hot ones (cache_load.cuh), and then ends the step.
   struct Stretch {
     std::uint64_t first, last;
   };
-  Stretch begin_step(Event& last_change, DeviceState* state, bool paced);
+  Stretch begin_step(ChangeOrder& order, DeviceState* state, bool paced);
   void end_step(const Stretch& stretch);
   cudaStream_t stream() const { return stream_; }
   /// Steps are left.

@@ -29,8 +29,8 @@ class ValueCache {
   void compare(const std::uint32_t* live, const Layout& layout, ScanReport* report, cudaStream_t stream) const;
 
   // Loads, value_load.cu; as CacheMaps has them.
-  void begin_load(const CellRing& ring, Event& last_change, DeviceState* state);
-  void step(const Layout& layout, Event& last_change, DeviceState* state, bool paced);
+  void begin_load(const CellRing& ring, ChangeOrder& order, DeviceState* state);
+  void step(const Layout& layout, ChangeOrder& order, DeviceState* state, bool paced);
   CacheMaps& maps() { return maps_; }
   const CacheMaps& maps() const { return maps_; }
 

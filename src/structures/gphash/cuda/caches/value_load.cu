@@ -43,15 +43,15 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void ValueCache::begin_load(const CellRing& ring, Event& last_change, DeviceState* state) {
-  maps_.begin_load(last_change, state, [&](cudaStream_t stream) {
+void ValueCache::begin_load(const CellRing& ring, ChangeOrder& order, DeviceState* state) {
+  maps_.begin_load(order, state, [&](cudaStream_t stream) {
     not_free_kernel<<<kSideBlocks, kThreads, 0, stream>>>(view_, ring, state);
   });
 }
 
-void ValueCache::step(const Layout& layout, Event& last_change, DeviceState* state, bool paced) {
+void ValueCache::step(const Layout& layout, ChangeOrder& order, DeviceState* state, bool paced) {
   if (!maps_.is_loading()) return;
-  const CacheMaps::Stretch cells = maps_.begin_step(last_change, state, paced);
+  const CacheMaps::Stretch cells = maps_.begin_step(order, state, paced);
   index::Rows copies;
   copies.out = view_.copies;
   copies.value_bytes = static_cast<std::uint32_t>(cell_bytes_);

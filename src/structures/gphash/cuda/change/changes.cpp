@@ -97,7 +97,7 @@ void Changes::change(ChangeJob job, bool unique, Need need, bool waited, cudaStr
 /// Where too little fits, a small part takes its chance operation by operation, and the table grows if it must.
 void Changes::change_in_parts(const ChangeJob& job, bool unique, Need need, cudaStream_t stream) {
   for (std::uint64_t from = 0; from < job.size;) {
-    table_.last_change.wait("waiting for the batch before");
+    table_.order.finish();
     searches_.finish_searches();
     table_.settle();
     table_.note_bounds();
@@ -138,7 +138,7 @@ bool Changes::fits(Need need) {
            (need.cells == 0 || table_.bounds.free_cells >= need.cells + reserve_of(need));
   };
   if (holds()) return true;
-  table_.last_change.wait("waiting for the batch before");
+  table_.order.finish();
   table_.settle();
   table_.note_bounds();
   return holds();
@@ -158,7 +158,7 @@ void Changes::prepare_room(std::uint64_t rows, const Phases& phases) {
     schedule_.enlarge(score_order_, 4 * planned_.size());
   }
   if (phases.gathers && (read_room_ == nullptr || read_room_->rows() < rows)) {
-    table_.last_change.wait("waiting for the batch before");
+    table_.order.finish();
     read_room_.reset();
     read_room_ = std::make_unique<SearchRooms::Room>(rows, false);
   }

@@ -38,7 +38,7 @@ Ordering& ChangeSchedule::begin(ChangeJob& job, const OrderAsked& asked, cudaStr
   table_.times.begin(stream);
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
   if (asked.rows) order(job, ordering, asked, stream);
-  table_.last_change.hold(stream);
+  table_.order.follow(stream);
   table_.times.end("wait for the batch before", stream);
   settle_cells(table_.state.data(), stream);
   job.leftovers = leftovers_.data();
@@ -82,7 +82,7 @@ void ChangeSchedule::order(ChangeJob& job, Ordering& ordering, const OrderAsked&
 }
 
 void ChangeSchedule::end(Ordering& ordering, cudaStream_t stream) {
-  table_.last_change.record(stream);
+  table_.order.note(stream);
   ordering.ended.record(stream);
 }
 

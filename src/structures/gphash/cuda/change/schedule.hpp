@@ -58,7 +58,7 @@ class ChangeSchedule {
   template <class T>
   void enlarge(DeviceBuffer<T>& array, std::uint64_t size) const {
     if (array.size() >= size) return;
-    table_.last_change.wait("waiting for the batch before");
+    table_.order.finish();
     array.at_least(size);
   }
   Ordering& begin(ChangeJob& job, const OrderAsked& asked, cudaStream_t stream);

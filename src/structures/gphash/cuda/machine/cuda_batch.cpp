@@ -26,7 +26,7 @@ std::uint32_t row_bytes(const Batch& batch, std::uint32_t value_bytes) {
 std::size_t CudaMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
                              BatchResult& result) {
   const OnDevice on(table_.options.device);
-  table_.require_working();
+  table_.order.require_working();
   if (pairs_) return pairs_->run(batch, ops, from, result);
   if (!batch.device) return run_from_host(batch, ops, score, from, result);
   run_on_device(batch, ops, score);
@@ -62,7 +62,7 @@ void CudaMachine::run_on_device(const Batch& batch, OpSet ops, std::uint64_t sco
       loads_.load_if_due(size);
       continue;
     }
-    const std::lock_guard lock(table_.changing);
+    const std::lock_guard lock(table_.order.changing());
     changes_->change(table_.change_job(rows, ops, keys + key_bytes * base, mask, size), batch.unique,
                      need_of(ops, size), false, stream);
   }
@@ -111,7 +111,7 @@ void CudaMachine::run_chunk(const Batch& batch, OpSet ops, std::size_t base, std
                   "copying a batch to the GPU");
   }
   if (ops.changes()) {
-    const std::lock_guard lock(table_.changing);
+    const std::lock_guard lock(table_.order.changing());
     changes_->change(table_.change_job(rows, ops, keys, mask, size), batch.unique, need_of(ops, size), true,
                      stage.stream());
   } else {

@@ -31,7 +31,7 @@ CudaMachine::~CudaMachine() {
   try {
     wait();
     const OnDevice on(table_.options.device);
-    const std::lock_guard lock(table_.launching);
+    const std::lock_guard lock(table_.order.launching());
     searches_.end_captures();
     free_what_graphs_kept();
   } catch (const std::exception&) {
@@ -61,9 +61,9 @@ std::size_t CudaMachine::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs*
 
 std::size_t CudaMachine::export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) {
   const OnDevice on(table_.options.device);
-  table_.require_working();
-  const std::lock_guard lock(table_.changing);  // nothing changes meanwhile
-  table_.last_change.wait("waiting for the batch before");
+  table_.order.require_working();
+  const std::lock_guard lock(table_.order.changing());  // nothing changes meanwhile
+  table_.order.finish();
   const Exports::Take take = Exports::into(to);
   std::size_t count = 0;
   do {
@@ -74,11 +74,11 @@ std::size_t CudaMachine::export_batch(std::uint64_t& cursor, const ExportArrays&
 
 void CudaMachine::wait() {
   const OnDevice on(table_.options.device);
-  const std::lock_guard change(table_.changing);
-  const std::lock_guard lock(table_.launching);
+  const std::lock_guard change(table_.order.changing());
+  const std::lock_guard lock(table_.order.launching());
   searches_.finish_all();
   free_what_graphs_kept();
-  table_.require_working();
+  table_.order.require_working();
 }
 
 std::uint64_t CudaMachine::size() const {
@@ -87,7 +87,7 @@ std::uint64_t CudaMachine::size() const {
 }
 
 std::uint64_t CudaMachine::slots() const {
-  const std::lock_guard lock(table_.launching);
+  const std::lock_guard lock(table_.order.launching());
   return table_.layout.total_slots();
 }
 
@@ -95,7 +95,7 @@ void CudaMachine::stats(Stats& stats) const {
   const OnDevice on(table_.options.device);
   const DeviceState state = table_.read_state();
   {
-    const std::lock_guard lock(table_.launching);
+    const std::lock_guard lock(table_.order.launching());
     stats.machine.reason += ": " + table_.gpu;
     stats.space.size = counted(state.items);
     stats.space.slots = table_.layout.total_slots();

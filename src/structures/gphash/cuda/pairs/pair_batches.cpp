@@ -131,7 +131,7 @@ void PairBatches::run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& s
   const PairReads room = reads ? PairReads::in(stage, chunk.size, stream) : PairReads{};
   index::Rows rows = chunk.rows;
   rows.blobs = room.blobs;
-  const std::lock_guard lock(table_.changing);
+  const std::lock_guard lock(table_.order.changing());
   ChangeJob job = table_.change_job(rows, to.ops, chunk.keys, chunk.mask, chunk.size);
   job.key_offsets = chunk.key_offsets;
   prepare_room(job);
@@ -198,9 +198,9 @@ void PairBatches::run_chunk(const Batch& batch, OpSet ops, std::size_t base, std
 
 std::size_t PairBatches::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) {
   const OnDevice on(table_.options.device);
-  table_.require_working();
-  const std::lock_guard lock(table_.changing);  // nothing changes meanwhile
-  table_.last_change.wait("waiting for the batch before");
+  table_.order.require_working();
+  const std::lock_guard lock(table_.order.changing());  // nothing changes meanwhile
+  table_.order.finish();
   return Exports::pairs_into(keys, values, n, [&](const Exports::Take& given) {
     const Exports::Take take = Exports::verified(table_.pool.path(), table_.options.verify, given);
     std::size_t count = 0;

@@ -63,7 +63,7 @@ void PairBatches::prepare_room(const ChangeJob& job) {
   schedule_.prepare(job.size, phased);
   if (phased) schedule_.enlarge(plans_, job.size);
   if (table_.pairs->list_needs(2 * job.size)) {
-    table_.last_change.wait("waiting for the batch before");
+    table_.order.finish();
     table_.pairs->list_at_least(2 * job.size);
     table_.pair_kernels->set_slabs(table_.pairs->view());
   }
@@ -79,13 +79,13 @@ bool PairBatches::phases_pay(const ChangeJob& job) const {
 }
 
 /// Room in the ring for the cells that `rows` rows may put to rest. What rests there already is counted only when that might be too
-/// much; where it is, all searches end, and nothing rests. The caller holds `table_.changing`, and is in no epoch.
+/// much; where it is, all searches end, and nothing rests. The caller holds `changing`, and is in no epoch.
 void PairBatches::require_rest(std::uint64_t rows) {
   if (table_.resting + rows <= table_.ring.capacity) {
     table_.resting += rows;
     return;
   }
-  table_.last_change.wait("waiting for the batch before");
+  table_.order.finish();
   const DeviceState state = table_.read_state();
   table_.resting = state.retired_end - std::min(state.head, state.tail);
   if (table_.resting + rows > table_.ring.capacity) {
@@ -98,7 +98,7 @@ void PairBatches::require_rest(std::uint64_t rows) {
 }
 
 /// Waits until nobody reads a cell that has come out of its slot. False: none rests, and none has settled that the next reservation
-/// would find free. The caller holds `table_.changing`, is in no epoch, and has nothing running that changes the table.
+/// would find free. The caller holds `changing`, is in no epoch, and has nothing running that changes the table.
 bool PairBatches::end_rest() {
   const std::unique_lock finding(finding_);
   DeviceState now = table_.read_state();
@@ -119,7 +119,7 @@ bool PairBatches::free_cells_of_batch(ReadsOfChange* reads, cudaStream_t stream)
   return some;
 }
 
-/// The caller holds `table_.changing`. Returns when all is done, having grown the table as far as it took. `reads`: what the rows read,
+/// The caller holds `changing`. Returns when all is done, having grown the table as far as it took. `reads`: what the rows read,
 /// within an epoch of the batch's own; or null.
 void PairBatches::change_pairs(ChangeJob& job, ReadsOfChange* reads, cudaStream_t stream) {
   const bool phased = phases_pay(job);

@@ -136,7 +136,7 @@ bool PairBatches::search_pairs_once(const FindJob& job, const ResultsOf& to, Pai
 
 /// Enqueues the first phase. Whoever changes the geometry waits for it, but not for what follows: pairs do not move.
 Layout PairBatches::resolve_pairs(const FindJob& job, const PairSearchRoom& room, bool exact, cudaStream_t stream) {
-  const std::lock_guard lock(table_.launching);
+  const std::lock_guard lock(table_.order.launching());
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
   table_.pair_kernels->resolve(job, room, exact, stream);
   searches_.note(stream);
@@ -146,7 +146,7 @@ Layout PairBatches::resolve_pairs(const FindJob& job, const PairSearchRoom& room
 /// What the rows of a changing batch have read since the last time. Waits.
 void PairBatches::gather_reads(ReadsOfChange& reads, cudaStream_t stream) {
   const Layout layout = [this] {
-    const std::lock_guard lock(table_.launching);
+    const std::lock_guard lock(table_.order.launching());
     return table_.layout;
   }();
   const PairReads& room = reads.room;

@@ -21,7 +21,7 @@ struct SearchInGraph {
 /// A search that will run as often as its graph is launched, whenever that is. The host waits for none of its runs, so it has a
 /// room of its own, and answers `not_run` once end_captures has told it to.
 void Searches::capture_search(FindJob job, cudaStream_t stream) {
-  const std::lock_guard lock(table_.launching);
+  const std::lock_guard lock(table_.order.launching());
   const auto kept = std::make_shared<SearchInGraph>();
   kept->state = table_.in_graphs;
   job.generation = table_.generation;

@@ -9,7 +9,7 @@
 namespace holdfast::machine::cuda {
 
 void Searches::search(const FindJob& job, cudaStream_t stream) {
-  const std::lock_guard lock(table_.launching);
+  const std::lock_guard lock(table_.order.launching());
   Event ended = next_event();
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
   const SearchPath path = path_of(facts_of(job));
@@ -43,13 +43,13 @@ Event Searches::next_event() {
 }
 
 void Searches::finish_searches() const {
-  const std::lock_guard lock(table_.launching);
+  const std::lock_guard lock(table_.order.launching());
   for (const Event& search : running_) search.wait("waiting for searches");
 }
 
 void Searches::finish_all() const {
   for (const Event& search : running_) search.wait("waiting for searches");
-  table_.last_change.wait("waiting for the batch before");
+  table_.order.finish();
   table_.values.maps().wait();
   table_.cache.maps().wait();
 }

@@ -45,10 +45,6 @@ CudaTable::CudaTable(gphash::TableObject& of, const MachineOptions& given)
   }
 }
 
-void CudaTable::require_working() const {
-  if (!stuck.empty()) throw DeviceError(stuck);
-}
-
 /// A kernel that is given a pointer which the GPU cannot follow would end the process's use of it.
 void CudaTable::require_reachable(const void* array, const char* name) const {
   if (array == nullptr) return;
@@ -105,7 +101,7 @@ CacheView CudaTable::caches() const {
 DeviceState CudaTable::read_state() const {
   const std::lock_guard lock(reading_);
   DeviceState now;
-  last_change.hold(reader_);
+  order.follow(reader_);
   cuda::check(cudaMemcpyAsync(&now, state.data(), sizeof now, cudaMemcpyDeviceToHost, reader_), "reading counts");
   reader_.wait("running a batch");
   return now;
@@ -127,7 +123,7 @@ void CudaTable::settle() {
 
 void CudaTable::begin_moves() {
   if (!exports.want_moves()) return;
-  last_change.wait("waiting for the batch before");
+  order.finish();
   exports.list_rest(layout);
 }
 

@@ -1,8 +1,8 @@
 // cuda_table.hpp: what all parts of a machine on a GPU share: the table's layout, its kernels, its volatile state, and what orders its changes.
 //
-// Changing batches on one table take effect one after another: each waits on the GPU for the event of the one before
-// (rule 14). Searches overlap them freely. A changing call of device arrays returns when its work is enqueued, as long
-// as the host knows that everything it may add will fit; else it waits, reads the true size, and grows (rule 18).
+// Changing batches on one table take effect one after another (change_order.hpp). Searches overlap them freely. A changing call of
+// device arrays returns when its work is enqueued, as long as the host knows that everything it may add will fit; else it waits, reads
+// the true size, and grows (rule 18).
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "structures/gphash/cuda/caches/bucket_cache.hpp"
 #include "structures/gphash/cuda/caches/value_cache.hpp"
 #include "structures/gphash/cuda/cells/pair_heap.hpp"
+#include "structures/gphash/cuda/change_order.hpp"
 #include "structures/gphash/cuda/kernels/kernels.hpp"
 #include "structures/gphash/cuda/kernels/pair_kernels.hpp"
 #include "structures/gphash/cuda/kit.hpp"
@@ -25,7 +26,6 @@
 #include "structures/gphash/exports.hpp"
 #include "structures/gphash/layout.hpp"
 #include "structures/gphash/machine.hpp"
-#include "threads/binary_semaphore.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -37,7 +37,6 @@ struct Bounds {
 struct CudaTable {
   CudaTable(gphash::TableObject& of, const MachineOptions& given);
 
-  void require_working() const;
   /// Throws InvalidArgument if the GPU cannot follow the pointer.
   void require_reachable(const void* array, const char* name) const;
   void require_reachable(const Batch& batch) const;
@@ -81,11 +80,7 @@ struct CudaTable {
   std::uint64_t generation = 1;  ///< of the arrays that searches read
   Exports exports;
   Stages stages;
-  std::string stuck;  ///< why nothing more can run, if so
-
-  threads::BinarySemaphore changing;  ///< held by whoever enqueues a change, and by a session; taken before `launching`
-  mutable std::mutex launching;       ///< held by whoever launches a search, or changes the layout
-  Event last_change;
+  ChangeOrder order;
 
  private:
   mutable std::mutex reading_;  ///< of the state, by its stream

@@ -6,26 +6,26 @@
 namespace holdfast::machine::cuda {
 
 void CacheLoads::begin(const CacheMaps& maps) {
-  if (&maps == &table_.cache.maps()) return table_.cache.begin_load(table_.last_change, table_.state.data());
-  table_.values.begin_load(table_.ring, table_.last_change, table_.state.data());
+  if (&maps == &table_.cache.maps()) return table_.cache.begin_load(table_.order, table_.state.data());
+  table_.values.begin_load(table_.ring, table_.order, table_.state.data());
 }
 
 void CacheLoads::step(const CacheMaps& maps, bool paced) {
-  if (&maps == &table_.cache.maps()) return table_.cache.step(table_.last_change, table_.state.data(), paced);
-  table_.values.step(table_.layout, table_.last_change, table_.state.data(), paced);
+  if (&maps == &table_.cache.maps()) return table_.cache.step(table_.order, table_.state.data(), paced);
+  table_.values.step(table_.layout, table_.order, table_.state.data(), paced);
 }
 
 void CacheLoads::load_if_due(std::uint64_t rows) {
   bool due[2];
   {
-    const std::lock_guard lock(table_.launching);
+    const std::lock_guard lock(table_.order.launching());
     due[0] = table_.cache.maps().is_due(rows);
     due[1] = table_.values.maps().is_due(rows);
     if (!due[0] && !due[1]) return;
   }
-  const std::unique_lock change(table_.changing, std::try_to_lock);
+  const std::unique_lock change(table_.order.changing(), std::try_to_lock);
   if (!change) return;
-  const std::lock_guard lock(table_.launching);
+  const std::lock_guard lock(table_.order.launching());
   for (unsigned i = 0; i < 2; ++i) {
     const CacheMaps& maps = i == 0 ? table_.cache.maps() : table_.values.maps();
     if (!due[i]) continue;
@@ -44,9 +44,9 @@ void CacheLoads::load_and_wait(const CacheMaps& maps) {
   std::uint64_t mine = 0;  // which load
   for (bool more = true; more;) {
     {
-      const std::lock_guard change(table_.changing);
-      const std::lock_guard lock(table_.launching);
-      table_.require_working();
+      const std::lock_guard change(table_.order.changing());
+      const std::lock_guard lock(table_.order.launching());
+      table_.order.require_working();
       if (mine == 0) {
         begin(maps);
         mine = maps.loads();
@@ -61,7 +61,7 @@ void CacheLoads::load_and_wait(const CacheMaps& maps) {
 void CacheLoads::stats(Stats& stats) const {
   const PositionState copies = table_.read_positions(table_.values.maps());
   const PositionState buckets = table_.read_positions(table_.cache.maps());
-  const std::lock_guard lock(table_.launching);
+  const std::lock_guard lock(table_.order.launching());
   stats.bucket_cache.bytes = table_.cache.bytes();
   stats.bucket_cache.ratio = table_.cache.ratio();
   stats.bucket_cache.hits = buckets.hits;

@@ -19,9 +19,9 @@ void Upkeep::stats(Stats& stats) const {
 
 CheckReport Upkeep::check() {
   const OnDevice on(table_.options.device);
-  const std::lock_guard change(table_.changing);
-  const std::lock_guard lock(table_.launching);
-  table_.require_working();
+  const std::lock_guard change(table_.order.changing());
+  const std::lock_guard lock(table_.order.launching());
+  table_.order.require_working();
   searches_.finish_all();
   CheckReport report;
   report.slots = table_.layout.total_slots();

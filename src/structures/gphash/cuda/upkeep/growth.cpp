@@ -75,7 +75,7 @@ void Upkeep::drain_lower_levels(bool recovering) {
 }
 
 bool Upkeep::grow_index() {
-  const std::lock_guard lock(table_.launching);
+  const std::lock_guard lock(table_.order.launching());
   searches_.finish_all();
   searches_.end_captures();
   table_.exports.list_rest(table_.layout);
@@ -94,9 +94,8 @@ bool Upkeep::grow_index() {
     set_top_level(next, std::move(tags), true);
     drain_lower_levels(false);
   } catch (const Error& error) {
-    table_.stuck = table_.pool.path() + " could not be resized: " + error.what() +
-                   ". Close it and open it again, which finishes the resize";
-    throw DeviceError(table_.stuck);
+    table_.order.fail(table_.pool.path() + " could not be resized: " + error.what() +
+                      ". Close it and open it again, which finishes the resize");
   }
   last_resize_ms_ = ms_since(rehash);
   ++resizes_;
@@ -110,7 +109,7 @@ bool Upkeep::grow_heap(std::uint64_t at_least) {
   } catch (const NoSpace&) {
     return false;
   }
-  const std::lock_guard lock(table_.launching);
+  const std::lock_guard lock(table_.order.launching());
   searches_.finish_all();
   searches_.end_captures();
   try {
@@ -118,9 +117,8 @@ bool Upkeep::grow_heap(std::uint64_t at_least) {
     table_.pairs ? take_slabs() : take_cells();
     table_.table_kernels.set_layout(table_.layout, table_.caches());
   } catch (const Error& error) {
-    table_.stuck =
-        table_.pool.path() + " could not use its larger heap: " + error.what() + ". Close it and open it again";
-    throw DeviceError(table_.stuck);
+    table_.order.fail(table_.pool.path() + " could not use its larger heap: " + error.what() +
+                      ". Close it and open it again");
   }
   ++heap_growths_;
   return true;
@@ -158,8 +156,8 @@ void Upkeep::begin_rest(std::uint64_t capacity) {
 
 void Upkeep::reserve(std::uint64_t items) {
   const OnDevice on(table_.options.device);
-  const std::lock_guard change(table_.changing);
-  table_.require_working();
+  const std::lock_guard change(table_.order.changing());
+  table_.order.require_working();
   const auto no_room = [&](const char* what) {
     return NoSpace("no room in " + table_.pool.path() + " for " + std::to_string(items) + what +
                    ": make room on its medium, or reserve less");
@@ -176,9 +174,9 @@ void Upkeep::reserve(std::uint64_t items) {
 
 void Upkeep::clear() {
   const OnDevice on(table_.options.device);
-  const std::lock_guard change(table_.changing);
-  const std::lock_guard lock(table_.launching);
-  table_.require_working();
+  const std::lock_guard change(table_.order.changing());
+  const std::lock_guard lock(table_.order.launching());
+  table_.order.require_working();
   searches_.finish_all();
   searches_.end_captures();
   const DeviceBuffer<std::uint32_t> bits = table_.pairs ? DeviceBuffer<std::uint32_t>() : bits_for_cells();

@@ -25,8 +25,8 @@ void require_session_stream(cudaStream_t stream, int device) {
 SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cudaStream_t stream) {
   const OnDevice on(table_.options.device);
   require_session_stream(stream, table_.options.device);
-  std::unique_lock exclusive(table_.changing);
-  table_.require_working();
+  std::unique_lock exclusive(table_.order.changing());
+  table_.order.require_working();
   free_what_graphs_kept();
   if (max_changes != 0) table_.begin_moves();
   const Need need{max_changes, table_.layout.in_slot() ? 0 : max_changes};
@@ -42,10 +42,10 @@ SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cu
   session.any = table_.layout;
   session.narrow = view_as<index::DefaultShape>(table_.layout);
   session.wide = view_as<index::DefaultWideShape>(table_.layout);
-  table_.last_change.hold(stream);
+  table_.order.follow(stream);
   settle_cells(table_.state.data(), stream);
   open_session(descriptor_.data(), session, stream);
-  table_.last_change.record(stream);
+  table_.order.note(stream);
   table_.bounds.items += need.keys;
   table_.bounds.free_cells -= need.cells;
   static_cast<void>(exclusive.release());
@@ -60,7 +60,7 @@ void Sessions::make_room(Need need) {
                    " changes: its " + what +
                    " cannot grow so far. Make room on its medium, or give a smaller max_changes");
   };
-  table_.last_change.wait("waiting for the batch before");
+  table_.order.finish();
   if (need.cells != 0) {
     searches_.finish_searches();  // retired cells are free when nobody reads them
     table_.settle();
@@ -85,16 +85,16 @@ void Sessions::commit(cudaStream_t stream) {
   const OnDevice on(table_.options.device);
   require_session_stream(stream, table_.options.device);
   close_session(descriptor_.data(), stream);
-  table_.last_change.record(stream);
-  table_.changing.unlock();
+  table_.order.note(stream);
+  table_.order.changing().unlock();
 }
 
 void Sessions::end() {
-  const std::unique_lock exclusive(table_.changing, std::adopt_lock);
+  const std::unique_lock exclusive(table_.order.changing(), std::adopt_lock);
   const OnDevice on(table_.options.device);
   cuda::check(cudaDeviceSynchronize(), "waiting for a session's kernels");  // whatever streams they are on
   close_session(descriptor_.data(), table_.stream);
-  table_.last_change.record(table_.stream);
+  table_.order.note(table_.stream);
   table_.note_bounds();  // what the session left of its reservation
 }
 

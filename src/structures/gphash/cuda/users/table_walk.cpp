@@ -35,9 +35,9 @@ TableWalk::TableWalk(CudaTable& table, Changes& changes, const WalkPlan& plan, s
       layout_(table.layout),
       limits_(plan.first, plan.last, layout_.key_bytes()),
       by_cells_(!layout_.in_slot() && (reads_cells() || plan.values != nullptr || plan.scores != nullptr)) {
-  table.require_working();
+  table.order.require_working();
   free_what_graphs_kept();
-  table.last_change.wait("waiting for the batch before");
+  table.order.finish();
   make_room();
 }
 
@@ -51,7 +51,7 @@ std::unique_lock<threads::BinarySemaphore> TableWalk::keep_others_out() const {
   table_.require_reachable(plan_.keys, "keys");
   table_.require_reachable(plan_.values, "values");
   table_.require_reachable(plan_.scores, "scores");
-  return std::unique_lock(table_.changing);
+  return std::unique_lock(table_.order.changing());
 }
 
 TableWalk::~TableWalk() {
