@@ -38,13 +38,14 @@ class RingCells final : public CellSource {
   bool make_room(const ChangeReport& report) override {
     if (report.needs_cell == 0) return false;
     searches_.finish_searches();
-    table_.settle();
-    const DeviceState state = table_.read_state();
+    table_.state.settle(table_.stream);
+    const DeviceState state = table_.state.read();
     const std::uint64_t free = state.tail - state.head;
     // Updates of many keys go in parts, each with the cells that the one before gave back (rule 6).
-    const bool worthwhile = free > table_.ring.reserve && free - table_.ring.reserve >= report.needs_cell / 16;
+    const bool worthwhile =
+        free > table_.state.ring().reserve && free - table_.state.ring().reserve >= report.needs_cell / 16;
     if (worthwhile || heap_is_full_) return false;
-    heap_is_full_ = !upkeep_.grow_heap(report.needs_cell + table_.ring.reserve);
+    heap_is_full_ = !upkeep_.grow_heap(report.needs_cell + table_.state.ring().reserve);
     return !heap_is_full_;
   }
   /// Runs that found no slot the time before may have found no cell this time.
@@ -87,10 +88,9 @@ void Changes::change(ChangeJob job, bool unique, Need need, bool waited, cudaStr
     table_.kernels->change(job, stream);
     table_.times.end("one by one", stream);
   }
-  table_.bounds.items += need.keys;
-  table_.bounds.free_cells -= need.cells;
+  table_.state.expect(need.keys, need.cells);
   schedule_.end(ordering, stream);
-  if (ended) table_.note_bounds();
+  if (ended) table_.state.note_bounds();
 }
 
 /// A batch that might not fit as a whole goes in parts that do, each with the cells that those before it gave back (rule 6).
@@ -99,8 +99,8 @@ void Changes::change_in_parts(const ChangeJob& job, bool unique, Need need, cuda
   for (std::uint64_t from = 0; from < job.size;) {
     table_.order.finish();
     searches_.finish_searches();
-    table_.settle();
-    table_.note_bounds();
+    table_.state.settle(table_.stream);
+    table_.state.note_bounds();
     const std::uint64_t left = job.size - from, least = std::max(table_.rows_from_phases(), job.size / 16);
     const std::uint64_t rows = std::min(left, std::max(least, rows_that_fit(need)));
     change(part_of(job, table_.layout.key_bytes(), from, rows), unique,
@@ -113,8 +113,8 @@ void Changes::change_in_parts(const ChangeJob& job, bool unique, Need need, cuda
 std::uint64_t Changes::rows_that_fit(Need need) const {
   const auto beyond = [](std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; };
   std::uint64_t fit = std::numeric_limits<std::uint64_t>::max();
-  if (need.keys != 0) fit = std::min(fit, beyond(sure_items(), table_.bounds.items));
-  if (need.cells != 0) fit = std::min(fit, beyond(table_.bounds.free_cells, reserve_of(need)));
+  if (need.keys != 0) fit = std::min(fit, beyond(sure_items(), table_.state.bounds().items));
+  if (need.cells != 0) fit = std::min(fit, beyond(table_.state.bounds().free_cells, reserve_of(need)));
   return fit;
 }
 
@@ -134,13 +134,13 @@ void Changes::enqueue_leftovers(ChangeJob& job, cudaStream_t stream) {
 
 bool Changes::fits(Need need) {
   const auto holds = [&] {
-    return (need.keys == 0 || table_.bounds.items + need.keys <= sure_items()) &&
-           (need.cells == 0 || table_.bounds.free_cells >= need.cells + reserve_of(need));
+    return (need.keys == 0 || table_.state.bounds().items + need.keys <= sure_items()) &&
+           (need.cells == 0 || table_.state.bounds().free_cells >= need.cells + reserve_of(need));
   };
   if (holds()) return true;
   table_.order.finish();
-  table_.settle();
-  table_.note_bounds();
+  table_.state.settle(table_.stream);
+  table_.state.note_bounds();
   return holds();
 }
 

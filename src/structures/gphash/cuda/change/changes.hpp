@@ -32,7 +32,7 @@ class Changes {
   /// The items up to which every insert is sure to find a slot; 0: at no load.
   std::uint64_t sure_items() const;
   /// The cells that a batch leaves to updates (rule 6).
-  std::uint64_t reserve_of(Need need) const { return need.keys != 0 ? table_.ring.reserve : 0; }
+  std::uint64_t reserve_of(Need need) const { return need.keys != 0 ? table_.state.ring().reserve : 0; }
   std::uint64_t phased_batches() const { return phased_batches_; }
 
  private:

@@ -40,11 +40,11 @@ Ordering& ChangeSchedule::begin(ChangeJob& job, const OrderAsked& asked, cudaStr
   if (asked.rows) order(job, ordering, asked, stream);
   table_.order.follow(stream);
   table_.times.end("wait for the batch before", stream);
-  settle_cells(table_.state.data(), stream);
+  settle_cells(table_.state.words(), stream);
   job.leftovers = leftovers_.data();
   job.report = report_.data();
-  job.state = table_.state.data();
-  job.ring = table_.ring;
+  job.state = table_.state.words();
+  job.ring = table_.state.ring();
   return ordering;
 }
 
@@ -142,7 +142,7 @@ void ChangeSchedule::repeat(ChangeJob& job, CellSource& cells, cudaStream_t stre
     }
     was_stuck = stuck;
     before = report.leftovers;
-    job.ring = table_.ring;  // of a heap that has grown another
+    job.ring = table_.state.ring();  // of a heap that has grown another
     take_leftovers(job, report.leftovers);
   }
 }

@@ -83,7 +83,7 @@ void CudaMachine::wait() {
 
 std::uint64_t CudaMachine::size() const {
   const OnDevice on(table_.options.device);
-  return counted(table_.read_state().items);
+  return counted(table_.state.read().items);
 }
 
 std::uint64_t CudaMachine::slots() const {
@@ -93,7 +93,7 @@ std::uint64_t CudaMachine::slots() const {
 
 void CudaMachine::stats(Stats& stats) const {
   const OnDevice on(table_.options.device);
-  const DeviceState state = table_.read_state();
+  const DeviceState state = table_.state.read();
   {
     const std::lock_guard lock(table_.order.launching());
     stats.machine.reason += ": " + table_.gpu;

@@ -121,7 +121,7 @@ void PairBatches::run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& s
     job.key_offsets = chunk.key_offsets;
     {
       const std::shared_lock finding(finding_);
-      const ReadsInEpoch inside(table_.state.data(), epoch, stream);
+      const ReadsInEpoch inside(table_.state.words(), epoch, stream);
       search_pairs(job, to, stage, stream);
     }
     loads_.load_if_due(chunk.size);
@@ -136,7 +136,7 @@ void PairBatches::run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& s
   job.key_offsets = chunk.key_offsets;
   prepare_room(job);
   if (!reads) return change_pairs(job, nullptr, stream);
-  ReadsOfChange read{room, to, chunk.size, stage, {table_.state.data(), epoch, stream}};
+  ReadsOfChange read{room, to, chunk.size, stage, {table_.state.words(), epoch, stream}};
   change_pairs(job, &read, stream);
   gather_reads(read, stream);
   read.epoch.leave();
@@ -212,13 +212,13 @@ std::size_t PairBatches::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs*
 }
 
 void PairBatches::stats(Stats& stats) const {
-  const SlabUse use = table_.pairs->use(table_.reader());
+  const SlabUse use = table_.pairs->use(table_.state.reader());
   stats.space.cells = use.used_cells + use.free_cells;
   stats.space.free_cells = use.free_cells;
   stats.pairs.heap_bytes = table_.layout.cells * table_.layout.cell_bytes;
   stats.pairs.slab_bytes = use.used_slabs * table_.layout.cell_bytes;
   stats.pairs.live_bytes = use.used_bytes;
-  stats.pairs.rounding_bytes = static_cast<std::uint64_t>(table_.pairs->state(table_.reader()).left);
+  stats.pairs.rounding_bytes = static_cast<std::uint64_t>(table_.pairs->state(table_.state.reader()).left);
 }
 
 }  // namespace holdfast::machine::cuda

@@ -3,6 +3,7 @@
 // of them.
 #include <algorithm>
 
+#include "core/both.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/pairs/pair_batches.hpp"
 #include "structures/gphash/protocol/phases.hpp"
@@ -24,7 +25,7 @@ class PairBatches::PairCells final : public CellSource {
   }
   void release(const ChangeJob& job) override { release_cells(table_.pairs->view(), 2 * job.size, stream_); }
   bool make_room(const ChangeReport& report) override {
-    table_.settle();  // what this launch let go is free for the next, unless somebody reads it
+    table_.state.settle(table_.stream);  // what this launch let go is free for the next, unless somebody reads it
     return launches_ == 1 && !heap_is_full_ && report.needs_cell != 0;  // the next one grows the heap
   }
   bool came_free(const ChangeReport&, bool) override { return of_.free_cells_of_batch(reads_, stream_); }
@@ -33,7 +34,7 @@ class PairBatches::PairCells final : public CellSource {
   void list_cells(const ChangeJob& job, bool may_grow) {
     const bool updates = job.ops.replaces_values();
     for (;;) {
-      free_rested(table_.pairs->view(), table_.ring, table_.state.data(), stream_);
+      free_rested(table_.pairs->view(), table_.state.ring(), table_.state.words(), stream_);
       count_slabs(table_.pairs->view(), stream_);
       reserve_cells(table_.pairs->view(), table_.layout, updates, stream_);
       if (heap_is_full_ || !may_grow) return;
@@ -81,29 +82,25 @@ bool PairBatches::phases_pay(const ChangeJob& job) const {
 /// Room in the ring for the cells that `rows` rows may put to rest. What rests there already is counted only when that might be too
 /// much; where it is, all searches end, and nothing rests. The caller holds `changing`, and is in no epoch.
 void PairBatches::require_rest(std::uint64_t rows) {
-  if (table_.resting + rows <= table_.ring.capacity) {
-    table_.resting += rows;
-    return;
-  }
-  table_.order.finish();
-  const DeviceState state = table_.read_state();
-  table_.resting = state.retired_end - std::min(state.head, state.tail);
-  if (table_.resting + rows > table_.ring.capacity) {
-    end_rest();
-    free_rested(table_.pairs->view(), table_.ring, table_.state.data(), table_.stream);
-    table_.stream.wait("freeing cells");
-    upkeep_.begin_rest(std::max(4 * rows, std::uint64_t{1} << 20));
-  }
-  table_.resting += rows;
+  if (table_.state.may_retire(rows)) return;
+  table_.state.count_retired();
+  if (table_.state.may_retire(rows)) return;
+  end_rest();
+  free_rested(table_.pairs->view(), table_.state.ring(), table_.state.words(), table_.stream);
+  table_.stream.wait("freeing cells");
+  upkeep_.begin_rest(std::max(4 * rows, std::uint64_t{1} << 20));
+  [[maybe_unused]] const bool fit = table_.state.may_retire(rows);
+  HOLDFAST_ASSERT(fit);
 }
 
 /// Waits until nobody reads a cell that has come out of its slot. False: none rests, and none has settled that the next reservation
 /// would find free. The caller holds `changing`, is in no epoch, and has nothing running that changes the table.
 bool PairBatches::end_rest() {
   const std::unique_lock finding(finding_);
-  DeviceState now = table_.read_state();
+  DeviceState now = table_.state.read();
   if (now.retired_end == now.head) return false;
-  for (; now.retired_end != now.tail; now = table_.read_state()) table_.settle();  // as the last readers leave
+  for (; now.retired_end != now.tail; now = table_.state.read())
+    table_.state.settle(table_.stream);  // as the last readers leave
   return true;
 }
 

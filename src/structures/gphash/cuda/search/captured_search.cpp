@@ -23,8 +23,8 @@ struct SearchInGraph {
 void Searches::capture_search(FindJob job, cudaStream_t stream) {
   const std::lock_guard lock(table_.order.launching());
   const auto kept = std::make_shared<SearchInGraph>();
-  kept->state = table_.in_graphs;
-  job.generation = table_.generation;
+  kept->state = table_.state.shared();
+  job.generation = table_.state.generation();
   const SearchPath path = path_of(facts_of(job));
   if (values_are_far(job)) kept->cells = std::make_unique<SearchRooms::Room>(job.size, is_wide(table_.layout.cells));
   if (path == SearchPath::by_slots || path == SearchPath::by_both)
@@ -38,14 +38,9 @@ void Searches::capture_search(FindJob job, cudaStream_t stream) {
 void Searches::end_captures() {
   if (!captured_) return;
   captured_ = false;
-  ++table_.generation;
-  const char* const doing = "ending searches in graphs";
-  cuda::check(
-      cudaMemcpyAsync(&table_.state.data()->generation, &table_.generation, 8, cudaMemcpyHostToDevice, table_.stream),
-      doing);
-  table_.stream.wait(doing);
+  table_.state.end_generation(table_.stream);
   for (;;) {
-    const DeviceState state = table_.read_state();
+    const DeviceState state = table_.state.read();
     if (state.readers.inside[0] + state.readers.inside[1] + state.readers.inside[2] == 0) return;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }

@@ -1,9 +1,6 @@
 // cuda_table.cpp: how a table begins on a GPU, and what all parts ask of it.
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 
-#include <algorithm>
-
-#include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
 namespace holdfast::machine::cuda {
@@ -36,9 +33,7 @@ CudaTable::CudaTable(gphash::TableObject& of, const MachineOptions& given)
       table_kernels(pairs ? static_cast<TableKernels&>(*pair_kernels) : *kernels),
       cache(given),
       times(given.time_phases),
-      values(given),
-      in_graphs(std::make_shared<DeviceBuffer<DeviceState>>(1)),
-      state(*in_graphs) {
+      values(given) {
   if (pairs && given.cache.ratio != 0) {
     throw InvalidArgument("value_cache is for values of fixed length, and those of " + of.path() +
                           " have any: leave it out");
@@ -77,7 +72,7 @@ FindJob CudaTable::find_job(const index::Rows& rows, const void* keys, const std
   job.keys = static_cast<const std::byte*>(keys);
   job.mask = mask;
   job.size = size;
-  job.state = state.data();
+  job.state = state.words();
   return job;
 }
 
@@ -98,38 +93,10 @@ CacheView CudaTable::caches() const {
   return view;
 }
 
-DeviceState CudaTable::read_state() const {
-  const std::lock_guard lock(reading_);
-  DeviceState now;
-  order.follow(reader_);
-  cuda::check(cudaMemcpyAsync(&now, state.data(), sizeof now, cudaMemcpyDeviceToHost, reader_), "reading counts");
-  reader_.wait("running a batch");
-  return now;
-}
-
-PositionState CudaTable::read_positions(const CacheMaps& maps) const {
-  const std::lock_guard lock(reading_);
-  PositionState state;
-  cuda::check(cudaMemcpyAsync(&state, maps.state(), sizeof state, cudaMemcpyDeviceToHost, reader_), "reading counts");
-  reader_.wait("reading counts");
-  state.head = std::min(state.head, state.tail);
-  return state;
-}
-
-void CudaTable::settle() {
-  settle_cells(state.data(), stream);
-  stream.wait("settling free cells");
-}
-
 void CudaTable::begin_moves() {
   if (!exports.want_moves()) return;
   order.finish();
   exports.list_rest(layout);
-}
-
-void CudaTable::note_bounds() {
-  const DeviceState state = read_state();
-  bounds = {static_cast<std::uint64_t>(state.items), state.tail - std::min(state.head, state.tail)};
 }
 
 }  // namespace holdfast::machine::cuda

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "gpu/runtime.hpp"
@@ -21,18 +20,13 @@
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/paths.hpp"
 #include "structures/gphash/cuda/registration.hpp"
-#include "structures/gphash/cuda/state.hpp"
 #include "structures/gphash/cuda/table/phase_times.hpp"
+#include "structures/gphash/cuda/table/volatile_state.hpp"
 #include "structures/gphash/exports.hpp"
 #include "structures/gphash/layout.hpp"
 #include "structures/gphash/machine.hpp"
 
 namespace holdfast::machine::cuda {
-
-/// What may be in the table when all that is enqueued has run: at most so many items, at least so many free cells.
-struct Bounds {
-  std::uint64_t items = 0, free_cells = 0;
-};
 
 struct CudaTable {
   CudaTable(gphash::TableObject& of, const MachineOptions& given);
@@ -48,16 +42,8 @@ struct CudaTable {
   std::uint64_t rows_from_phases() const { return options.order_from != 0 ? options.order_from : kSmallSearch; }
   /// The caller holds what keeps the layout still.
   CacheView caches() const;
-  /// After the last changing batch that is enqueued. Waits.
-  DeviceState read_state() const;
-  PositionState read_positions(const CacheMaps& maps) const;
-  cudaStream_t reader() const { return reader_; }  ///< the stream that reads
-  /// Cells that nobody reads any more come free. Waits.
-  void settle();
   /// Inserts are about to move items, and kernels do not say which: exports that are under way list what is left to them. Waits then.
   void begin_moves();
-  /// The bounds become what is so: nothing is enqueued that could change it.
-  void note_bounds();
 
   gphash::TableObject& pool;
   const MachineOptions options;
@@ -71,20 +57,11 @@ struct CudaTable {
   BucketCache cache;
   PhaseTimes times;
   ValueCache values;
-  Stream stream;                                               ///< for what is done alone on the table
-  const std::shared_ptr<DeviceBuffer<DeviceState>> in_graphs;  ///< the state, with graphs, which may outlive the table
-  DeviceBuffer<DeviceState>& state;
-  CellRing ring;
-  Bounds bounds;
-  std::uint64_t resting = 0;     ///< of pairs: cells that may rest in the ring, at most
-  std::uint64_t generation = 1;  ///< of the arrays that searches read
+  Stream stream;  ///< for what is done alone on the table
+  ChangeOrder order;
+  VolatileState state{order};
   Exports exports;
   Stages stages;
-  ChangeOrder order;
-
- private:
-  mutable std::mutex reading_;  ///< of the state, by its stream
-  Stream reader_;
 };
 
 }  // namespace holdfast::machine::cuda

@@ -6,13 +6,13 @@
 namespace holdfast::machine::cuda {
 
 void CacheLoads::begin(const CacheMaps& maps) {
-  if (&maps == &table_.cache.maps()) return table_.cache.begin_load(table_.order, table_.state.data());
-  table_.values.begin_load(table_.ring, table_.order, table_.state.data());
+  if (&maps == &table_.cache.maps()) return table_.cache.begin_load(table_.order, table_.state.words());
+  table_.values.begin_load(table_.state.ring(), table_.order, table_.state.words());
 }
 
 void CacheLoads::step(const CacheMaps& maps, bool paced) {
-  if (&maps == &table_.cache.maps()) return table_.cache.step(table_.order, table_.state.data(), paced);
-  table_.values.step(table_.layout, table_.order, table_.state.data(), paced);
+  if (&maps == &table_.cache.maps()) return table_.cache.step(table_.order, table_.state.words(), paced);
+  table_.values.step(table_.layout, table_.order, table_.state.words(), paced);
 }
 
 void CacheLoads::load_if_due(std::uint64_t rows) {
@@ -59,8 +59,8 @@ void CacheLoads::load_and_wait(const CacheMaps& maps) {
 }
 
 void CacheLoads::stats(Stats& stats) const {
-  const PositionState copies = table_.read_positions(table_.values.maps());
-  const PositionState buckets = table_.read_positions(table_.cache.maps());
+  const PositionState copies = table_.state.read(table_.values.maps());
+  const PositionState buckets = table_.state.read(table_.cache.maps());
   const std::lock_guard lock(table_.order.launching());
   stats.bucket_cache.bytes = table_.cache.bytes();
   stats.bucket_cache.ratio = table_.cache.ratio();

@@ -39,13 +39,13 @@ CheckReport Upkeep::check() {
 
 /// Reads everything again into other tags, and compares with what the table believes.
 void Upkeep::check_errors(CheckReport& report) {
-  table_.settle();
-  table_.settle();
-  const DeviceState state = table_.read_state();
+  table_.state.settle(table_.stream);
+  table_.state.settle(table_.stream);
+  const DeviceState state = table_.state.read();
   report.items = static_cast<std::uint64_t>(state.items);
   report.free_cells = state.tail - state.head;
   if (table_.pairs) {
-    free_rested(table_.pairs->view(), table_.ring, table_.state.data(), table_.stream);
+    free_rested(table_.pairs->view(), table_.state.ring(), table_.state.words(), table_.stream);
     read_directory(table_.pairs->view(), table_.layout, 0, table_.stream);  // as the pool has it
   }
   const DeviceBuffer<std::uint32_t> live = bits_for_cells();
@@ -76,7 +76,7 @@ void Upkeep::check_errors(CheckReport& report) {
     table_.values.compare(live.data(), table_.layout, scan_report_.data(), table_.stream);
   }
   if (!table_.layout.in_slot() && !table_.pairs)
-    mark_free_cells(table_.ring, table_.state.data(), live.data(), scan_report_.data(), table_.stream);
+    mark_free_cells(table_.state.ring(), table_.state.words(), live.data(), scan_report_.data(), table_.stream);
   const ScanReport all = read_report();
   const auto append = [&](const std::vector<std::string>& lines) {
     report.errors.insert(report.errors.end(), lines.begin(), lines.end());

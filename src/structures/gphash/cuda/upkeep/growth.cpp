@@ -58,7 +58,7 @@ void Upkeep::drain_lower_levels(bool recovering) {
       continue;
     }
     zero_report();
-    table_.table_kernels.drain(slots, level, recovering, table_.state.data(), scan_report_.data(), table_.stream);
+    table_.table_kernels.drain(slots, level, recovering, table_.state.words(), scan_report_.data(), table_.stream);
     const ScanReport report = read_report();
     rehashed_ += recovering ? report.moved + report.cleared : 0;
     refuse_damage(describe(report, table_.layout));
@@ -126,15 +126,15 @@ bool Upkeep::grow_heap(std::uint64_t at_least) {
 
 /// The heap's new cells are free.
 void Upkeep::take_cells() {
-  table_.settle();  // nobody reads: what is retired is free
-  table_.settle();
+  table_.state.settle(table_.stream);  // nobody reads: what is retired is free
+  table_.state.settle(table_.stream);
   const std::uint64_t cells = table_.pool.cells();
   DeviceBuffer<std::uint64_t> larger(cells);
   const CellRing ring{larger.data(), cells, std::max<std::uint64_t>(1, cells / 64)};
-  extend_ring(table_.ring, ring, table_.state.data(), table_.stream);
+  extend_ring(table_.state.ring(), ring, table_.state.words(), table_.stream);
   table_.stream.wait("adding free cells");
   ring_cells_ = std::move(larger);
-  table_.ring = ring;
+  table_.state.set_ring(ring);
   table_.layout.cells = cells;
   table_.values.cover(table_.layout, true, table_.cache.view().partial(), table_.stream);
 }
@@ -148,9 +148,8 @@ void Upkeep::take_slabs() {
 
 void Upkeep::begin_rest(std::uint64_t capacity) {
   if (ring_cells_.size() < capacity) ring_cells_.at_least(capacity);
-  table_.ring = {ring_cells_.data(), ring_cells_.size(), 0};
-  table_.resting = 0;
-  begin_empty_ring(table_.state.data(), table_.stream);
+  table_.state.set_ring({ring_cells_.data(), ring_cells_.size(), 0});
+  begin_empty_ring(table_.state.words(), table_.stream);
   table_.stream.wait("freeing cells");
 }
 
@@ -169,7 +168,7 @@ void Upkeep::reserve(std::uint64_t items) {
   while (!table_.layout.in_slot() && !table_.pairs && table_.pool.cells() < cells) {
     if (!grow_heap(cells - table_.pool.cells())) throw no_room(" values");
   }
-  table_.note_bounds();
+  table_.state.note_bounds();
 }
 
 void Upkeep::clear() {
@@ -191,11 +190,11 @@ void Upkeep::clear() {
               "clearing the table");
   table_.cache.clear(table_.layout.key_decides(), table_.stream);
   table_.values.clear(table_.stream);
-  cuda::check(cudaMemsetAsync(&table_.state.data()->items, 0, 8, table_.stream), "clearing the table");
+  table_.state.set_items(0, table_.stream);
   table_.stream.wait("clearing the table");
   HOLDFAST_FAILPOINT(level_emptied);
   begin_cells(live, 0);
-  table_.note_bounds();
+  table_.state.note_bounds();
 }
 
 }  // namespace holdfast::machine::cuda

@@ -13,13 +13,7 @@ namespace holdfast::machine::cuda {
 void Upkeep::recover() {
   const auto start = Clock::now();
   const unsigned top_level = table_.pool.shape().top_level;
-  DeviceState fresh{};
-  fresh.readers.epoch = 3;
-  fresh.positions[0] = table_.values.maps().state();
-  fresh.positions[1] = table_.cache.maps().state();
-  fresh.generation = table_.generation;
-  cuda::check(cudaMemcpyAsync(table_.state.data(), &fresh, sizeof fresh, cudaMemcpyHostToDevice, table_.stream),
-              "starting recovery");
+  table_.state.begin(table_.values.maps().state(), table_.cache.maps().state(), table_.stream);
   set_top_level(top_level, tags_for(top_level), false);
   if (table_.pairs) table_.pairs->cover(table_.layout, table_.stream);
   if (table_.pairs) table_.pair_kernels->set_slabs(table_.pairs->view());
@@ -35,10 +29,9 @@ void Upkeep::recover() {
     report = scan_table(live);
   }
   const std::uint64_t items = report.items - report.second_copies;
-  cuda::check(cudaMemcpyAsync(&table_.state.data()->items, &items, 8, cudaMemcpyHostToDevice, table_.stream),
-              "counting items");
+  table_.state.set_items(items, table_.stream);
   begin_cells(live, report.left);
-  table_.note_bounds();
+  table_.state.note_bounds();
   recovery_ms_ = ms_since(start);
   if (!table_.pairs) table_.values.cover(table_.layout, items != 0, table_.cache.view().partial(), table_.stream);
   table_.table_kernels.set_layout(table_.layout, table_.caches());
@@ -89,10 +82,10 @@ void Upkeep::begin_cells(const DeviceBuffer<std::uint32_t>& live, std::uint64_t 
   }
   const std::uint64_t cells = table_.layout.cells;
   if (ring_cells_.size() < cells) ring_cells_ = DeviceBuffer<std::uint64_t>(cells);
-  table_.ring = {ring_cells_.data(), cells, std::max<std::uint64_t>(1, cells / 64)};
+  table_.state.set_ring({ring_cells_.data(), cells, std::max<std::uint64_t>(1, cells / 64)});
   const std::size_t bytes = collect_scratch_bytes(cells);
   const DeviceBuffer<std::byte> scratch(bytes);
-  collect_free_cells(live.data(), table_.ring, table_.state.data(), scratch.data(), bytes, table_.stream);
+  collect_free_cells(live.data(), table_.state.ring(), table_.state.words(), scratch.data(), bytes, table_.stream);
   table_.stream.wait("collecting free cells");
 }
 

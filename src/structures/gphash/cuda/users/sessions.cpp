@@ -35,19 +35,18 @@ SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cu
   Descriptor session;
   session.session = ++begun_;
   session.left = static_cast<std::int64_t>(max_changes);
-  session.state = table_.state.data();
-  session.ring = table_.ring;
+  session.state = table_.state.words();
+  session.ring = table_.state.ring();
   session.cache = table_.caches();
   session.score = score;
   session.any = table_.layout;
   session.narrow = view_as<index::DefaultShape>(table_.layout);
   session.wide = view_as<index::DefaultWideShape>(table_.layout);
   table_.order.follow(stream);
-  settle_cells(table_.state.data(), stream);
+  settle_cells(table_.state.words(), stream);
   open_session(descriptor_.data(), session, stream);
   table_.order.note(stream);
-  table_.bounds.items += need.keys;
-  table_.bounds.free_cells -= need.cells;
+  table_.state.expect(need.keys, need.cells);
   static_cast<void>(exclusive.release());
   return {descriptor_.data(), begun_};
 }
@@ -55,7 +54,7 @@ SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cu
 /// Grows the table until so many changes surely find slots and cells. Where inserts may fail at any load, as far as they mostly do not.
 void Sessions::make_room(Need need) {
   const auto no_room = [&](const char* what) {
-    table_.note_bounds();
+    table_.state.note_bounds();
     return NoSpace("no room in " + table_.pool.path() + " for a session of " + std::to_string(need.keys) +
                    " changes: its " + what +
                    " cannot grow so far. Make room on its medium, or give a smaller max_changes");
@@ -63,21 +62,21 @@ void Sessions::make_room(Need need) {
   table_.order.finish();
   if (need.cells != 0) {
     searches_.finish_searches();  // retired cells are free when nobody reads them
-    table_.settle();
-    table_.settle();
-    table_.note_bounds();
-    while (table_.bounds.free_cells < need.cells + changes_.reserve_of(need)) {
-      if (!upkeep_.grow_heap(need.cells + changes_.reserve_of(need) - table_.bounds.free_cells))
+    table_.state.settle(table_.stream);
+    table_.state.settle(table_.stream);
+    table_.state.note_bounds();
+    while (table_.state.bounds().free_cells < need.cells + changes_.reserve_of(need)) {
+      if (!upkeep_.grow_heap(need.cells + changes_.reserve_of(need) - table_.state.bounds().free_cells))
         throw no_room("value heap");
-      table_.note_bounds();
+      table_.state.note_bounds();
     }
   }
   const auto most = [&] {
     return changes_.sure_items() != 0 ? changes_.sure_items() : table_.layout.total_slots() / 10 * 9;
   };
-  while (table_.bounds.items + need.keys > most()) {
+  while (table_.state.bounds().items + need.keys > most()) {
     if (!upkeep_.grow_index()) throw no_room("index");
-    table_.note_bounds();
+    table_.state.note_bounds();
   }
 }
 
@@ -95,7 +94,7 @@ void Sessions::end() {
   cuda::check(cudaDeviceSynchronize(), "waiting for a session's kernels");  // whatever streams they are on
   close_session(descriptor_.data(), table_.stream);
   table_.order.note(table_.stream);
-  table_.note_bounds();  // what the session left of its reservation
+  table_.state.note_bounds();  // what the session left of its reservation
 }
 
 }  // namespace holdfast::machine::cuda

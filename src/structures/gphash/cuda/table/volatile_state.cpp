@@ -1,0 +1,80 @@
+// volatile_state.cpp: reads and sets a table's words in GPU memory.
+#include "structures/gphash/cuda/table/volatile_state.hpp"
+
+#include <algorithm>
+
+#include "structures/gphash/cuda/cells/cells.hpp"
+
+namespace holdfast::machine::cuda {
+
+void VolatileState::begin(PositionState* values, PositionState* buckets, cudaStream_t stream) {
+  DeviceState fresh{};
+  fresh.readers.epoch = 3;
+  fresh.positions[0] = values;
+  fresh.positions[1] = buckets;
+  fresh.generation = generation_;
+  cuda::check(cudaMemcpyAsync(words(), &fresh, sizeof fresh, cudaMemcpyHostToDevice, stream), "starting recovery");
+}
+
+void VolatileState::set_items(std::uint64_t items, cudaStream_t stream) {
+  cuda::check(cudaMemcpyAsync(&words()->items, &items, 8, cudaMemcpyHostToDevice, stream), "counting items");
+}
+
+DeviceState VolatileState::read() const {
+  const std::lock_guard lock(reading_);
+  DeviceState now;
+  order_.follow(reader_);
+  cuda::check(cudaMemcpyAsync(&now, words(), sizeof now, cudaMemcpyDeviceToHost, reader_), "reading counts");
+  reader_.wait("running a batch");
+  return now;
+}
+
+PositionState VolatileState::read(const CacheMaps& maps) const {
+  const std::lock_guard lock(reading_);
+  PositionState state;
+  cuda::check(cudaMemcpyAsync(&state, maps.state(), sizeof state, cudaMemcpyDeviceToHost, reader_), "reading counts");
+  reader_.wait("reading counts");
+  state.head = std::min(state.head, state.tail);
+  return state;
+}
+
+void VolatileState::set_ring(const CellRing& ring) {
+  ring_ = ring;
+  retired_ = 0;
+}
+
+void VolatileState::settle(const Stream& stream) {
+  settle_cells(words(), stream);
+  stream.wait("settling free cells");
+}
+
+void VolatileState::expect(std::uint64_t keys, std::uint64_t cells) {
+  bounds_.items += keys;
+  bounds_.free_cells -= cells;
+}
+
+void VolatileState::note_bounds() {
+  const DeviceState now = read();
+  bounds_ = {static_cast<std::uint64_t>(now.items), now.tail - std::min(now.head, now.tail)};
+}
+
+bool VolatileState::may_retire(std::uint64_t rows) {
+  if (retired_ + rows > ring_.capacity) return false;
+  retired_ += rows;
+  return true;
+}
+
+void VolatileState::count_retired() {
+  order_.finish();
+  const DeviceState now = read();
+  retired_ = now.retired_end - std::min(now.head, now.tail);
+}
+
+void VolatileState::end_generation(const Stream& stream) {
+  ++generation_;
+  const char* const doing = "ending searches in graphs";
+  cuda::check(cudaMemcpyAsync(&words()->generation, &generation_, 8, cudaMemcpyHostToDevice, stream), doing);
+  stream.wait(doing);
+}
+
+}  // namespace holdfast::machine::cuda
