@@ -88,13 +88,13 @@ class CpuTable final : public structures::Engine {
   }
   void reserve(std::uint64_t cells) override {
     const Alone alone(gate_, Gate::write);
-    require_open();
+    require_changeable();
     while (view_.shape.cells() < cells) grow();  // ends: throws NoSpace at 2^40 cells
   }
   void clear() override {
     const Alone changes(gate_, Gate::write);
     const Alone uses(gate_, Gate::read);
-    require_open();
+    require_changeable();
     object_->mark_changed();
     for (std::uint64_t number = 0; number < view_.shape.groups; ++number) {
       std::uint64_t* const group = view_.group(number);
@@ -168,6 +168,10 @@ class CpuTable final : public structures::Engine {
   void require_open() const {
     if (!object_) throw TableClosed(path_ + " is closed: open it again");
   }
+  void require_changeable() const {
+    require_open();
+    object_->pool().require_kept();
+  }
 
   /// Does a change, growing the table as often as it finds no cell.
   template <class Change>
@@ -176,7 +180,7 @@ class CpuTable final : public structures::Engine {
       std::uint64_t groups = 0;
       {
         const Inside inside(gate_, Gate::write);
-        require_open();
+        require_changeable();
         object_->mark_changed(false, 1);
         groups = view_.shape.groups;
         const Status status = change(table());

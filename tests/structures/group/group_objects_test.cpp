@@ -174,13 +174,17 @@ TEST_F(GroupObjects, StandWhereTheMediumIsFull) {
 
 TEST_F(GroupObjects, AreReadWhereNothingMayBeWritten) {
   make(32);
-  Pool pool = Pool::open(path, {.read_only = true});
-  GroupTable table = GroupTable::open(pool, "a");
-  Wide value = {};
-  EXPECT_EQ(table.find(wide(7).data(), value.data()), Status::found);
-  EXPECT_EQ(value, wide(7));
-  EXPECT_THROW(table.insert(wide(1000).data(), value.data()), ReadOnly);
-  EXPECT_TRUE(table.check().errors.empty());
+  for (const bool salvage : {false, true}) {
+    Pool pool = Pool::open(path, {.read_only = true, .salvage = salvage});
+    GroupTable table = GroupTable::open(pool, "a");
+    Wide value = {};
+    EXPECT_EQ(table.find(wide(7).data(), value.data()), Status::found);
+    EXPECT_EQ(value, wide(7));
+    EXPECT_THROW(table.insert(wide(1000).data(), value.data()), ReadOnly);
+    EXPECT_THROW(table.clear(), ReadOnly);
+    EXPECT_THROW(table.reserve(10'000), ReadOnly);
+    EXPECT_TRUE(table.check().errors.empty());
+  }
 }
 
 }  // namespace
