@@ -106,7 +106,7 @@ void CheckpointObject::look() {
     if (copies_[i].range.address == nullptr) continue;
     if (counts(*header(i), i, word_)) copies_[i].sequence = header(i)->sequence;
     if (word_damaged_ || !pool().writes_file()) continue;
-    memory::HeaderMemory memory = pool().header_memory(persist());
+    const memory::HeaderMemory memory = pool().header_memory(persist());
     withdraw_unfinished(memory, header(i), i, word_);
   }
   next_sequence_ = sequence_in(word_) + 1;

@@ -8,12 +8,12 @@
 #include "checkpoint/layout.hpp"
 #include "core/failpoint.hpp"
 #include "pool/copies.hpp"
+#include "pool/medium/memory_concept.hpp"
 
 namespace holdfast::checkpoint {
 
-/// `Memory` as in pool/copies.hpp.
-template <class Memory>
-void withdraw(Memory& memory, CopyHeader* header) {
+template <memory::WritableMemory Memory>
+void withdraw(const Memory& memory, CopyHeader* header) {
   memory.store(&header->sequence, 0);
   memory.flush(header, sizeof *header);
   memory.fence();
@@ -21,16 +21,16 @@ void withdraw(Memory& memory, CopyHeader* header) {
 }
 
 /// [header + 1, header + 1 + bytes) was written before.
-template <class Memory>
-void fill(Memory& memory, CopyHeader* header, const CopyHeader& next, std::size_t bytes) {
+template <memory::WritableMemory Memory>
+void fill(const Memory& memory, CopyHeader* header, const CopyHeader& next, std::size_t bytes) {
   memory.flush(header + 1, bytes);
   memory::store_words(memory, header, &next, sizeof next);
   memory.fence();
   HOLDFAST_FAILPOINT(state_filled);
 }
 
-template <class Memory>
-void switch_to(Memory& memory, std::uint64_t* word, std::uint64_t sequence, unsigned copy) {
+template <memory::WritableMemory Memory>
+void switch_to(const Memory& memory, std::uint64_t* word, std::uint64_t sequence, unsigned copy) {
   memory.store(word, word_of(sequence, copy));
   memory.flush(word, sizeof *word);
   memory.fence();
@@ -48,8 +48,8 @@ inline bool counts(const CopyHeader& header, unsigned copy, std::uint64_t word) 
 }
 
 /// Opening for writing: a copy that was filled and never switched to must not be taken for an older one later.
-template <class Memory>
-void withdraw_unfinished(Memory& memory, CopyHeader* header, unsigned copy, std::uint64_t word) {
+template <memory::WritableMemory Memory>
+void withdraw_unfinished(const Memory& memory, CopyHeader* header, unsigned copy, std::uint64_t word) {
   if (header->sequence < sequence_in(word) || header->sequence == 0) return;
   if (copy == copy_in(word) && header->sequence == sequence_in(word)) return;
   withdraw(memory, header);

@@ -105,7 +105,7 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_
   next.created = static_cast<std::uint64_t>(std::time(nullptr));
   lock.unlock();
   try {
-    memory::HeaderMemory memory = pool().header_memory(persist());
+    const memory::HeaderMemory memory = pool().header_memory(persist());
     withdraw(memory, header(copy));
     job.transfer = copy_tensors(copies_[copy].range, job.plan, options);
     HOLDFAST_FAILPOINT(state_copied);
@@ -159,9 +159,9 @@ void CheckpointObject::finish(Job& job) {
   next.catalogue_checksum = catalogue.end();
   memory::seal(next);
   require_writable();  // after a failed sync no later save counts: it would make the one that failed an older state
-  memory::HeaderMemory memory = pool().header_memory(persist());
+  const memory::HeaderMemory memory = pool().header_memory(persist());
   fill(memory, header(job.copy), next, job.plan.bytes() - sizeof next);
-  memory::HeaderMemory last = pool().header_memory(persist());
+  const memory::HeaderMemory last = pool().header_memory(persist());
   switch_to(last, word(), next.sequence, job.copy);
   pool().require_whole();
 }

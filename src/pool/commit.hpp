@@ -9,14 +9,15 @@
 
 #include "core/failpoint.hpp"
 #include "pool/copies.hpp"
+#include "pool/medium/memory_concept.hpp"
 
 namespace holdfast::memory {
 
-/// `area` is the one that `copies` do not name; `next` names it, and is sealed. `Memory` as in copies.hpp, `Block` a Superblock
+/// `area` is the one that `copies` do not name; `next` names it, and is sealed. `Block` is a Superblock
 /// or a smaller one of the model.
-template <class Memory, class Block>
-void commit_directory(Memory& memory, std::byte* area, const std::byte* directory, std::size_t bytes, Block* copies,
-                      const Block& next) {
+template <WritableMemory Memory, class Block>
+void commit_directory(const Memory& memory, std::byte* area, const std::byte* directory, std::size_t bytes,
+                      Block* copies, const Block& next) {
   store_words(memory, area, directory, bytes);
   memory.fence();
   HOLDFAST_FAILPOINT(directory_written);

@@ -9,6 +9,7 @@
 
 #include "core/checksum.hpp"
 #include "core/failpoint.hpp"
+#include "pool/medium/memory_concept.hpp"
 
 namespace holdfast::memory {
 
@@ -49,10 +50,9 @@ Choice choose_copy(const Block& a, const Block& b, const IsIntact& is_intact) {
   return choice;
 }
 
-/// Stores `bytes`, a multiple of 8, word by word, and flushes them. `Memory` is the policy of the same name that the table's
-/// protocol uses: store(uint64_t*, uint64_t), flush(const void*, size_t), fence().
-template <class Memory>
-void store_words(Memory& memory, void* to, const void* from, std::size_t bytes) {
+/// Stores `bytes`, a multiple of 8, word by word, and flushes them.
+template <WritableMemory Memory>
+void store_words(const Memory& memory, void* to, const void* from, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes / 8; ++i) {
     std::uint64_t word = 0;
     std::memcpy(&word, static_cast<const char*>(from) + 8 * i, 8);
@@ -62,16 +62,16 @@ void store_words(Memory& memory, void* to, const void* from, std::size_t bytes) 
 }
 
 /// Writes one copy, and waits until it is durable.
-template <class Memory, class Block>
-void write_copy(Memory& memory, Block* copy, const Block& next) {
+template <WritableMemory Memory, class Block>
+void write_copy(const Memory& memory, Block* copy, const Block& next) {
   store_words(memory, copy, &next, sizeof(Block));
   memory.fence();
 }
 
 /// Replaces both copies by `next`, sealed and of a new generation. A is durable before the first store to B, and whoever
 /// relies on `next` does so only when both are.
-template <class Memory, class Block>
-void write_copies(Memory& memory, Block* copies, const Block& next) {
+template <WritableMemory Memory, class Block>
+void write_copies(const Memory& memory, Block* copies, const Block& next) {
   write_copy(memory, copies, next);
   HOLDFAST_FAILPOINT(copy_half_written);
   write_copy(memory, copies + 1, next);

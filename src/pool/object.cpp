@@ -76,7 +76,7 @@ void Object::accept(bool whole, bool salvage) {
   }
   if (page_.clean != 1 && same_boot) marked_ = static_cast<int>(page_.domain);
   if (choice_.equal || !pool_->writes_file()) return;
-  HeaderMemory memory = pool_->header_memory(persist_);
+  const HeaderMemory memory = pool_->header_memory(persist_);
   for (unsigned which = 0; which < 2; ++which) {
     if (static_cast<int>(which) == choice_.copy) continue;
     write_copy(memory, copies_at(pages_) + which, page_);
@@ -104,7 +104,7 @@ void Object::write_page(ObjectPage next) {
   }
   seal(next);
   if (pool_->writes_file()) {
-    HeaderMemory memory = pool_->header_memory(persist_);
+    const HeaderMemory memory = pool_->header_memory(persist_);
     write_copies(memory, copies_at(pages_), next);
   }
   page_ = next;

@@ -18,14 +18,14 @@ void HeaderMemory::store(std::uint64_t* address, std::uint64_t value) const {
   std::atomic_ref<std::uint64_t>(*address).store(value, std::memory_order_relaxed);
 }
 
-void HeaderMemory::flush(const void* address, std::size_t bytes) {
+void HeaderMemory::flush(const void* address, std::size_t bytes) const {
   persist_.flush(address, bytes);
   const auto from = reinterpret_cast<std::uintptr_t>(address);
   begin_ = std::min(begin_, from / kPage * kPage);
   end_ = std::max(end_, from + bytes);
 }
 
-void HeaderMemory::fence() {
+void HeaderMemory::fence() const {
   persist_.fence();
   const bool has_device = pool_.medium().medium == Medium::file;
   if (has_device && begin_ < end_ && system::msync(reinterpret_cast<void*>(begin_), end_ - begin_) != 0) {
@@ -210,7 +210,7 @@ void PoolFile::commit(Directory next) {
   auto directory = std::make_shared<const Directory>(std::move(next));  // nothing may fail once the file has it
   if (writes_file()) {
     const std::vector<std::byte> bytes = encode(*directory);
-    HeaderMemory memory = header_memory(persist(false));
+    const HeaderMemory memory = header_memory(persist(false));
     commit_directory(memory, area(block.area), bytes.data(), bytes.size(), copies(), block);
   }
   const std::lock_guard guard(mutex_);

@@ -12,6 +12,7 @@
 #include "core/bits.hpp"
 #include "pool/directory.hpp"
 #include "pool/medium/medium.hpp"
+#include "pool/medium/memory_concept.hpp"
 #include "pool/medium/persist.hpp"
 #include "pool/pool_image.hpp"
 #include "pool/pool_name.hpp"
@@ -38,14 +39,15 @@ class HeaderMemory {
  public:
   HeaderMemory(PoolFile& pool, const Persist& persist) : pool_(pool), persist_(persist) {}
   void store(std::uint64_t* address, std::uint64_t value) const;
-  void flush(const void* address, std::size_t bytes);
-  void fence();
+  void flush(const void* address, std::size_t bytes) const;
+  void fence() const;
 
  private:
   PoolFile& pool_;
   Persist persist_;
-  std::uintptr_t begin_ = ~std::uintptr_t{0}, end_ = 0;  ///< what was flushed since the last fence
+  mutable std::uintptr_t begin_ = ~std::uintptr_t{0}, end_ = 0;  ///< what was flushed since the last fence
 };
+static_assert(WritableMemory<HeaderMemory>);
 
 /// A pool that is open in this process, shared by its objects. It knows objects, extents and names, and not what they mean.
 /// Thread-safe. Ends, and with it the lock, with its last object and its last user.

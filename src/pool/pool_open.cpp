@@ -109,7 +109,7 @@ void PoolFile::unshare() const {
 
 void PoolFile::mend_copies(const Choice& choice) {
   if (choice.equal) return;
-  HeaderMemory memory = header_memory(persist(false));
+  const HeaderMemory memory = header_memory(persist(false));
   for (unsigned which = 0; which < 2; ++which) {
     if (static_cast<int>(which) == choice.copy) continue;
     write_copy(memory, copies() + which, block_);

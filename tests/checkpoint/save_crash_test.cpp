@@ -87,20 +87,24 @@ class Saver final : public proof::Callers {
         mutant_(mutant) {}
   std::function<std::string(const Words&, std::uint64_t hash, std::uint64_t acknowledged)> again;
 
-  // The Memory policy.
-  void store(std::uint64_t* word, std::uint64_t value) {
-    step();
-    arena_.store(kCpu, word, value);
-    if (flavour_ == Flavour::gpu) arena_.fence(kCpu);
-  }
-  void flush(const void* address, std::size_t bytes) {
-    step();
-    if (mutant_ != Mutant::no_flush && flavour_ != Flavour::gpu) arena_.flush(kCpu, address, bytes);
-  }
-  void fence() {
-    step();
-    if (!fence_lost_) arena_.fence(kCpu);
-  }
+  /// The policy that the shipped code is given.
+  struct Memory {
+    Saver& saver;
+    void store(std::uint64_t* word, std::uint64_t value) const {
+      saver.step();
+      saver.arena_.store(kCpu, word, value);
+      if (saver.flavour_ == Flavour::gpu) saver.arena_.fence(kCpu);
+    }
+    void flush(const void* address, std::size_t bytes) const {
+      saver.step();
+      if (saver.mutant_ != Mutant::no_flush && saver.flavour_ != Flavour::gpu) saver.arena_.flush(kCpu, address, bytes);
+    }
+    void fence() const {
+      saver.step();
+      if (!saver.fence_lost_) saver.arena_.fence(kCpu);
+    }
+  };
+  static_assert(memory::WritableMemory<Memory>);
 
   unsigned count() const override { return 1; }
   void restart() override {
@@ -111,7 +115,7 @@ class Saver final : public proof::Callers {
   }
   void run(unsigned) override {
     if (mutant_ != Mutant::no_recovery) {
-      for (unsigned i = 0; i < kCopies; ++i) withdraw_unfinished(*this, &small().copies[i].header, i, small().word);
+      for (unsigned i = 0; i < kCopies; ++i) withdraw_unfinished(memory_, &small().copies[i].header, i, small().word);
     }
     const std::uint64_t first = sequence_in(small().word) + 1;
     if (overlapping_) return two(first);
@@ -144,13 +148,13 @@ class Saver final : public proof::Callers {
   }
   void begin(std::uint64_t s, unsigned copy) {
     fence_lost_ = mutant_ == Mutant::no_withdraw_fence;
-    if (mutant_ != Mutant::no_withdrawal) withdraw(*this, &small().copies[copy].header);
+    if (mutant_ != Mutant::no_withdrawal) withdraw(memory_, &small().copies[copy].header);
     fence_lost_ = false;
     for (unsigned j = 0; j < kData; ++j) store_tensor(copy, j, s * 100 + j);
   }
   /// By the GPU each copy is a caller of its own: a save waits for its tensors alone.
   void store_tensor(unsigned copy, unsigned j, std::uint64_t value) {
-    if (flavour_ != Flavour::gpu) return store(&small().copies[copy].data[j], value);
+    if (flavour_ != Flavour::gpu) return memory_.store(&small().copies[copy].data[j], value);
     step();
     arena_.store(kFirstOfGpu + copy, &small().copies[copy].data[j], value);
   }
@@ -167,12 +171,12 @@ class Saver final : public proof::Callers {
     begun_ = s;
     const auto fill_it = [&] {
       fence_lost_ = mutant_ == Mutant::no_fill_fence;
-      fill(*this, &small().copies[copy].header, next, sizeof small().copies[copy].data);
+      fill(memory_, &small().copies[copy].header, next, sizeof small().copies[copy].data);
       fence_lost_ = false;
     };
     const auto switch_it = [&] {
       fence_lost_ = mutant_ == Mutant::no_switch_fence;
-      switch_to(*this, &small().word, s, copy);
+      switch_to(memory_, &small().word, s, copy);
       fence_lost_ = false;
     };
     if (mutant_ != Mutant::switch_before_wait) wait_for_gpu(copy);
@@ -194,6 +198,7 @@ class Saver final : public proof::Callers {
   }
 
   static constexpr unsigned kCpu = 0, kFirstOfGpu = 1;  // callers of the arena
+  const Memory memory_{*this};
   const Flavour flavour_;
   proof::Arena arena_;
   const Words before_;

@@ -40,20 +40,21 @@ class Writer final : public proof::Callers {
   /// The policy that the shipped code is given.
   struct Memory {
     Writer& writer;
-    void store(std::uint64_t* word, std::uint64_t value) {
+    void store(std::uint64_t* word, std::uint64_t value) const {
       writer.step();
       writer.arena_.store(0, word, value);
     }
-    void flush(const void* address, std::size_t bytes) {
+    void flush(const void* address, std::size_t bytes) const {
       writer.step();
       if (!writer.planted_.without_flushes) writer.arena_.flush(0, address, bytes);
     }
-    void fence() {
+    void fence() const {
       writer.step();
       if (writer.fences_++ != writer.planted_.without_fence) writer.arena_.fence(0);
     }
   };
-  using Code = std::function<void(Memory&, Header&)>;
+  static_assert(WritableMemory<Memory>);
+  using Code = std::function<void(const Memory&, Header&)>;
   using Look = std::function<std::string(const Words&)>;
 
   Writer(proof::Stores stores, const Words& before, Code code, Look look, const Planted& planted = {})
@@ -69,7 +70,7 @@ class Writer final : public proof::Callers {
     steps_ = fences_ = 0;
   }
   void run(unsigned) override {
-    Memory memory{*this};
+    const Memory memory{*this};
     code_(memory, *reinterpret_cast<Header*>(arena_.words()));
   }
   std::uint64_t hash() const override { return arena_.hash() + mix(steps_); }
@@ -170,7 +171,8 @@ std::string mend(proof::Stores stores, const Words& words, Outcome& outcome) {
   const Superblock good = image.block[choice.copy];
   const unsigned other = choice.copy == 0 ? 1 : 0;
   Writer writer(
-      stores, words, [&](Writer::Memory& memory, Header& header) { write_copy(memory, &header.block[other], good); },
+      stores, words,
+      [&](const Writer::Memory& memory, Header& header) { write_copy(memory, &header.block[other], good); },
       [&](const Words& left) {
         const bool same = directory_in(*reinterpret_cast<const Header*>(left.data())) == counted;
         return same ? "" : "a crash while a copy was mended left another directory";
@@ -185,7 +187,7 @@ Outcome crash_everywhere(const Commit& commit, proof::Stores stores, const Plant
   std::set<std::uint64_t> mended;
   Writer writer(
       stores, words_of(commit.before),
-      [&](Writer::Memory& memory, Header& header) {
+      [&](const Writer::Memory& memory, Header& header) {
         commit_directory(memory, header.area[commit.next.area], commit.new_directory.data(),
                          commit.new_directory.size(), header.block, commit.next);
       },

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/failpoint.hpp"
+#include "pool/medium/memory_concept.hpp"
 
 namespace holdfast::machine {
 
@@ -13,6 +14,7 @@ namespace holdfast::machine {
 struct Still {
   static std::uint64_t load(const std::uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 };
+static_assert(memory::ReadableMemory<Still>);
 
 /// The base of a policy `Memory`.
 template <class Memory>

@@ -13,12 +13,13 @@ namespace {
 /// The policy that writes the directory.
 struct DirectoryMemory {
   World& world;
-  void store(std::uint64_t* word, std::uint64_t value) { world.store(word, value); }
-  void flush(const void* address, std::size_t bytes) { world.flush(address, bytes); }
-  void fence() {
+  void store(std::uint64_t* word, std::uint64_t value) const { world.store(word, value); }
+  void flush(const void* address, std::size_t bytes) const { world.flush(address, bytes); }
+  void fence() const {
     if (left_out != index::Step::fence_superblock_copy) world.fence();
   }
 };
+static_assert(memory::WritableMemory<DirectoryMemory>);
 
 Directory* copy_of(World& world, unsigned which) {
   return reinterpret_cast<Directory*>(world.durable().words()) + which;
