@@ -12,6 +12,7 @@
 
 #include "core/both.hpp"
 #include "core/failpoint.hpp"
+#include "pool/medium/memory_concept.hpp"
 
 namespace holdfast::heap {
 
@@ -81,8 +82,12 @@ enum class Step : std::uint8_t {
   fence_directory   ///< and durable before anybody has a cell of the slab
 };
 
+/// A policy `Memory` that writes the slab directory.
+template <class M>
+concept SlabMemory = memory::PersistentMemory<M> && memory::SteppedMemory<M, Step>;
+
 /// True if the heap has a cell where `word` says, of the class that it says.
-template <class Memory>
+template <memory::ReadableMemory Memory>
 HOLDFAST_BOTH bool names_cell(const Memory& memory, const View& view, std::uint64_t word) {
   const CellWord cell{word};
   if ((word & 0xff) == 0 || cell.size_class() >= kClasses) return false;
@@ -95,7 +100,7 @@ HOLDFAST_BOTH bool names_cell(const Memory& memory, const View& view, std::uint6
 }
 
 /// Gives a slab, in which no word names a cell, its class, and waits until that is durable.
-template <class Memory>
+template <SlabMemory Memory>
 HOLDFAST_BOTH void enter_slab(const Memory& memory, const View& view, std::uint64_t slab, unsigned size_class) {
   std::uint64_t* const entry = view.entry(slab);
   if (memory.load(entry) == size_class + 1) return;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "structures/gphash/protocol/pair.hpp"
+#include "support/lacks.hpp"
 
 namespace holdfast::index {
 namespace {
@@ -49,13 +50,18 @@ TEST(CellWord, SaysWhereAndHowMuch) {
   }
 }
 
-struct Plain {
-  static std::uint64_t load(const std::uint64_t* word) { return *word; }
+/// Has what SlabMemory lists and no other: that suffices for the directory of slabs.
+struct Plain : memory::QuietMemory {
   static void store(std::uint64_t* word, std::uint64_t value) { *word = value; }
   static void flush(const void*, std::size_t) {}
   static void fence() {}
   static bool keeps(heap::Step) { return true; }
 };
+template <class M>
+inline constexpr bool suffices = heap::SlabMemory<M>;
+static_assert(HOLDFAST_NEEDS(Plain, load) && HOLDFAST_NEEDS(Plain, store) && HOLDFAST_NEEDS(Plain, keeps));
+static_assert(HOLDFAST_NEEDS(Plain, flush) && HOLDFAST_NEEDS(Plain, fence));
+static_assert(!heap::SlabMemory<memory::QuietMemory>, "which only reads");
 
 class Heap : public testing::Test {
  protected:
