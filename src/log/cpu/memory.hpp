@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "log/protocol/log.hpp"
@@ -17,10 +18,10 @@ class CpuMemory {
   static constexpr bool keeps(Step) { return true; }
   std::uint32_t load(const Word* word) const { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
   void store(Word* word, std::uint32_t value) const { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
-  void flush(const Word* first, std::uint32_t words) const { persist_.flush(first, std::size_t{words} * sizeof(Word)); }
+  void flush(const void* address, std::size_t bytes) const { persist_.flush(address, bytes); }
   void flush_strided(const Word* first, std::uint32_t words, std::uint32_t stride) const {
-    if (stride == 1) return flush(first, words);
-    for (std::uint32_t k = 0; k < words; ++k) flush(first + std::uint64_t{k} * stride, 1);
+    if (stride == 1) return flush(first, std::size_t{words} * sizeof(Word));
+    for (std::uint32_t k = 0; k < words; ++k) flush(first + std::uint64_t{k} * stride, sizeof(Word));
   }
   void fence() const { persist_.fence(); }
   std::uint32_t shown(const std::uint32_t* tail) const { return entries_in(load(tail)); }
@@ -33,5 +34,6 @@ class CpuMemory {
  private:
   memory::Persist persist_;
 };
+static_assert(LogMemory<CpuMemory>);
 
 }  // namespace holdfast::log

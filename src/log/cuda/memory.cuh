@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "log/protocol/transaction.hpp"
@@ -15,7 +16,7 @@ class CudaMemory {
   __device__ static constexpr bool keeps(Step) { return true; }
   __device__ std::uint32_t load(const Word* word) const { return *static_cast<const volatile Word*>(word); }
   __device__ void store(Word* word, std::uint32_t value) const { *static_cast<volatile Word*>(word) = value; }
-  __device__ void flush(const Word*, std::uint32_t) const {}
+  __device__ void flush(const void*, std::size_t) const {}
   __device__ void flush_strided(const Word*, std::uint32_t, std::uint32_t) const {}
   __device__ void fence() const { __threadfence_system(); }
   __device__ std::uint32_t shown(const std::uint32_t* tail) const { return entries_in(load(tail)); }
@@ -33,5 +34,6 @@ class CudaMemory {
     atomicExch(hold, 0u);
   }
 };
+static_assert(LogMemory<CudaMemory>);
 
 }  // namespace holdfast::log

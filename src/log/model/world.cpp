@@ -73,7 +73,9 @@ std::uint32_t ModelMemory::load(const Word* word) const { return static_cast<std
 
 void ModelMemory::store(Word* word, std::uint32_t value) const { world_.store(word, value); }
 
-void ModelMemory::flush(const Word* first, std::uint32_t words) const { flush_strided(first, words, 1); }
+void ModelMemory::flush(const void* address, std::size_t bytes) const {
+  flush_strided(static_cast<const Word*>(address), static_cast<std::uint32_t>(bytes / sizeof(Word)), 1);
+}
 
 /// One access, however many lines it flushes.
 void ModelMemory::flush_strided(const Word* first, std::uint32_t words, std::uint32_t stride) const {

@@ -28,7 +28,7 @@ class ModelMemory {
   static bool keeps(Step step) { return step != left_out; }
   std::uint32_t load(const Word* word) const;
   void store(Word* word, std::uint32_t value) const;
-  void flush(const Word* first, std::uint32_t words) const;
+  void flush(const void* address, std::size_t bytes) const;
   void flush_strided(const Word* first, std::uint32_t words, std::uint32_t stride) const;
   void fence() const;
   std::uint32_t shown(const std::uint32_t* word) const;
@@ -39,6 +39,7 @@ class ModelMemory {
  private:
   World& world_;
 };
+static_assert(LogMemory<ModelMemory>);
 
 class World : public proof::World {
  public:

@@ -12,13 +12,14 @@
 
 #include "core/failpoint.hpp"
 #include "holdfast/log_status.hpp"
+#include "log/protocol/memory_concept.hpp"
 #include "log/protocol/shape.hpp"
 #include "log/protocol/step.hpp"
 
 namespace holdfast::log {
 
-/// `Memory::Word` holds 4 bytes of the pool.
-template <class Memory>
+/// A log, as it is mapped now.
+template <LogMemory Memory>
 struct View {
   using Word = typename Memory::Word;
   Shape shape;
@@ -30,7 +31,7 @@ struct View {
 };
 
 /// Conventional: the partition is the caller's until the end.
-template <class Memory>
+template <LogMemory Memory>
 class Hold {
  public:
   HOLDFAST_BOTH Hold(Memory& memory, const View<Memory>& view, std::uint64_t place)
@@ -48,23 +49,23 @@ class Hold {
   std::uint32_t* hold_;
 };
 
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH void set_tail(Memory& memory, const View<Memory>& view, std::uint64_t place, std::uint32_t entries,
                             Step fence) {
   memory.store(view.tails + place, tail_of(entries));
-  if (memory.keeps(Step::flush_tail)) memory.flush(view.tails + place, 1);
+  if (memory.keeps(Step::flush_tail)) memory.flush(view.tails + place, sizeof *view.tails);
   if (memory.keeps(fence)) memory.fence();
   HOLDFAST_FAILPOINT(tail_stored);
   memory.show(view.shown + place, entries);
 }
 
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH std::uint32_t count(Memory& memory, const View<Memory>& view, std::uint64_t place) {
   return memory.shown(view.shown + place);
 }
 
 /// Appends an entry of `words` words. Durable when it returns ok.
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH LogStatus insert(Memory& memory, const View<Memory>& view, std::uint64_t place,
                                const std::uint32_t* entry, std::uint32_t words) {
   if (place >= view.shape.places()) return LogStatus::no_place;
@@ -83,7 +84,7 @@ HOLDFAST_BOTH LogStatus insert(Memory& memory, const View<Memory>& view, std::ui
 }
 
 /// Copies an entry out, `back` before the newest.
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH LogStatus read(Memory& memory, const View<Memory>& view, std::uint64_t place, std::uint32_t* entry,
                              std::uint32_t words, std::uint32_t back = 0) {
   if (place >= view.shape.places()) return LogStatus::no_place;
@@ -97,7 +98,7 @@ HOLDFAST_BOTH LogStatus read(Memory& memory, const View<Memory>& view, std::uint
 }
 
 /// Takes the newest entry away.
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH LogStatus remove(Memory& memory, const View<Memory>& view, std::uint64_t place) {
   if (place >= view.shape.places()) return LogStatus::no_place;
   const Hold<Memory> hold(memory, view, place);
@@ -108,7 +109,7 @@ HOLDFAST_BOTH LogStatus remove(Memory& memory, const View<Memory>& view, std::ui
 }
 
 /// Takes all entries of a place away.
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH LogStatus clear(Memory& memory, const View<Memory>& view, std::uint64_t place) {
   if (place >= view.shape.places()) return LogStatus::no_place;
   const Hold<Memory> hold(memory, view, place);
@@ -117,12 +118,12 @@ HOLDFAST_BOTH LogStatus clear(Memory& memory, const View<Memory>& view, std::uin
 }
 
 /// Empties the log, durably. One fence for all.
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH void clear_all(Memory& memory, const View<Memory>& view) {
   for (std::uint64_t place = 0; place < view.shape.places(); ++place) {
     if (count(memory, view, place) == 0) continue;
     memory.store(view.tails + place, 0);
-    if (memory.keeps(Step::flush_tail)) memory.flush(view.tails + place, 1);
+    if (memory.keeps(Step::flush_tail)) memory.flush(view.tails + place, sizeof *view.tails);
     HOLDFAST_FAILPOINT(log_half_cleared);
     memory.show(view.shown + place, 0);
   }
@@ -130,7 +131,7 @@ HOLDFAST_BOTH void clear_all(Memory& memory, const View<Memory>& view) {
 }
 
 /// Rebuilds the copy of the tails. Returns the first place with a damaged tail, or Shape::none().
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH std::uint64_t load_tails(Memory& memory, const View<Memory>& view) {
   for (std::uint64_t place = 0; place < view.shape.places(); ++place) {
     const std::uint32_t tail = memory.load(view.tails + place);

@@ -35,22 +35,22 @@ inline std::uint32_t flag_of(std::uint32_t region) { return tail_of(region); }
 inline std::uint32_t region_in(std::uint32_t flag) { return entries_in(flag); }
 inline bool is_flag(std::uint32_t flag) { return flag == flag_of(region_in(flag)); }
 
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH void set_flag(Memory& memory, const View<Memory>& view, std::uint32_t value, Step fence) {
   memory.store(view.flag, value);
-  if (memory.keeps(Step::flush_flag)) memory.flush(view.flag, 1);
+  if (memory.keeps(Step::flush_flag)) memory.flush(view.flag, sizeof *view.flag);
   if (memory.keeps(fence)) memory.fence();
 }
 
 /// The log is empty. Updates may follow when it returns. `flag`: not 0; says what is updated.
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH void begin(Memory& memory, const View<Memory>& view, std::uint32_t flag = 1) {
   set_flag(memory, view, flag, Step::fence_after_begin);
   HOLDFAST_FAILPOINT(flag_raised);
 }
 
 /// Writes `size` words at `base` + `offset`. Where the log has no place for them nothing is written.
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH LogStatus update(Memory& memory, const View<Memory>& view, std::uint64_t place,
                                typename Memory::Word* base, std::uint64_t offset, const std::uint32_t* value,
                                std::uint32_t size, std::uint32_t* scratch) {
@@ -66,7 +66,7 @@ HOLDFAST_BOTH LogStatus update(Memory& memory, const View<Memory>& view, std::ui
     for (std::uint32_t k = 0; k < size; k += 2) memory.store(base + offset + k, value[k]);
   });
   for (std::uint32_t k = 0; k < size; ++k) memory.store(base + offset + k, value[k]);
-  if (memory.keeps(Step::flush_update)) memory.flush(base + offset, size);
+  if (memory.keeps(Step::flush_update)) memory.flush(base + offset, size * sizeof *base);
   if (memory.keeps(Step::fence_after_update)) memory.fence();
   HOLDFAST_FAILPOINT(location_updated);
   if (!memory.keeps(Step::log_before_update)) status = insert(memory, view, place, scratch, size + kUndoWords);
@@ -74,7 +74,7 @@ HOLDFAST_BOTH LogStatus update(Memory& memory, const View<Memory>& view, std::ui
 }
 
 /// All threads' updates have returned.
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH void end(Memory& memory, const View<Memory>& view) {
   set_flag(memory, view, 0, Step::fence_after_end);
   HOLDFAST_FAILPOINT(flag_cleared);
@@ -82,7 +82,7 @@ HOLDFAST_BOTH void end(Memory& memory, const View<Memory>& view) {
 }
 
 /// The first place with an entry that no update of a region of `words` words made, or Shape::none(). Changes nothing.
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH std::uint64_t find_false_undo(Memory& memory, const View<Memory>& view, std::uint64_t words) {
   for (std::uint64_t place = 0; place < view.shape.places(); ++place) {
     for (std::uint32_t back = count(memory, view, place); back-- > 0;) {
@@ -98,7 +98,7 @@ HOLDFAST_BOTH std::uint64_t find_false_undo(Memory& memory, const View<Memory>& 
 }
 
 /// Undoes what one thread did: newest first, each durably before its entry goes.
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH void undo(Memory& memory, const View<Memory>& view, std::uint64_t place, typename Memory::Word* base,
                         std::uint32_t* scratch) {
   const bool newest = memory.keeps(Step::newest_first);
@@ -108,7 +108,7 @@ HOLDFAST_BOTH void undo(Memory& memory, const View<Memory>& view, std::uint64_t 
     read(memory, view, place, undo.words, kUndoWords, back);
     read(memory, view, place, scratch, kUndoWords + undo.size(), back);
     for (std::uint32_t k = 0; k < undo.size(); ++k) memory.store(base + undo.offset() + k, scratch[kUndoWords + k]);
-    if (memory.keeps(Step::flush_update)) memory.flush(base + undo.offset(), undo.size());
+    if (memory.keeps(Step::flush_update)) memory.flush(base + undo.offset(), undo.size() * sizeof *base);
     if (memory.keeps(Step::fence_after_undo)) memory.fence();
     HOLDFAST_FAILPOINT(location_undone);
     remove(memory, view, place);
@@ -116,7 +116,7 @@ HOLDFAST_BOTH void undo(Memory& memory, const View<Memory>& view, std::uint64_t 
 }
 
 /// After a crash, once the tails are loaded and find_false_undo found none. True if a batch was undone.
-template <class Memory>
+template <LogMemory Memory>
 HOLDFAST_BOTH bool recover(Memory& memory, const View<Memory>& view, typename Memory::Word* base,
                            std::uint32_t* scratch) {
   const bool active = memory.load(view.flag) != 0;
