@@ -28,6 +28,7 @@ struct CountingMemory {
   static void fence() {}
   void count_retry() const { ++retries; }
 };
+static_assert(SearchMemory<CountingMemory> && SearchTile<ClearedTile, CountingMemory, Shape>);
 
 class Settling : public testing::Test {
  protected:

@@ -7,6 +7,7 @@
 
 #include "proof/weak_memory.hpp"
 #include "structures/gphash/model/world.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
 
 namespace holdfast::machine::model {
@@ -33,6 +34,7 @@ struct MapMemory {
   void fence_readers() const { weak->fence(); }
   static inline std::uint64_t words[kMostWords] = {};
 };
+static_assert(index::CacheMapMemory<MapMemory, std::uint64_t> && index::KeyDirectoryMemory<MapMemory>);
 
 /// Not 0: something goes wrong without a step.
 inline std::uint64_t wrong_without(index::Step step, const Play& play) {

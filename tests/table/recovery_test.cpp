@@ -110,8 +110,7 @@ class Planted {
 };
 
 /// The policy of one who is alone.
-struct Quiet {
-  static std::uint64_t load(const std::uint64_t* word) { return *word; }
+struct Quiet : memory::QuietMemory {
   static std::uint64_t load_still(const std::uint64_t* word) { return *word; }
   static std::uint64_t given_word(const std::byte* at) {
     std::uint64_t word;
@@ -119,6 +118,7 @@ struct Quiet {
     return word;
   }
 };
+static_assert(index::KeySource<Quiet>);
 
 bool is_empty(const Layout& layout, const index::Slot& slot) {
   return slot.key == 0 && (slot.word == 0 || layout.key_decides());

@@ -8,11 +8,6 @@
 
 namespace holdfast::table {
 
-/// Nobody changes the words meanwhile: plain loads do.
-struct Quiet {
-  static std::uint64_t load(const std::uint64_t* word) { return *word; }
-};
-
 /// The geometry with `top_level` on top. While a resize is unfinished there is one more level at the bottom.
 template <class Shape>
 index::View<Shape> view_of(const gphash::TableObject& pool, unsigned top_level) {
@@ -39,9 +34,10 @@ void each_slot_of_level(const index::View<Shape>& view, unsigned rank, const Vis
       index::Slot* const slot = view.slot(rank, bucket, s);
       std::uint64_t key = 0, word = 0;
       std::uint8_t tag = 0;
-      index::SlotState state = index::inspect_slot(Quiet{}, view, rank, bucket, slot, key, word, tag);
+      index::SlotState state = index::inspect_slot(memory::QuietMemory{}, view, rank, bucket, slot, key, word, tag);
       if constexpr (Shape::kVariable) {
-        const bool whole = state == index::SlotState::occupied && index::is_whole_pair(Quiet{}, view, key, word);
+        const bool whole =
+            state == index::SlotState::occupied && index::is_whole_pair(memory::QuietMemory{}, view, key, word);
         if (state == index::SlotState::occupied && !whole) state = index::SlotState::misplaced;
       }
       if (state != index::SlotState::empty) visit(slot, state, key);
@@ -61,7 +57,7 @@ void each_slot(const gphash::TableObject& pool, const Visit& visit) {
     each_slot_of_level(view_of<Shape>(pool, below + rank), rank, visit);
   }
   std::uint64_t word = 0;
-  const index::SlotState state = index::inspect_aside(Quiet{}, view, word);
+  const index::SlotState state = index::inspect_aside(memory::QuietMemory{}, view, word);
   if (state != index::SlotState::empty) visit(view.aside, state, 0);
 }
 

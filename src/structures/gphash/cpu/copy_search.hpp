@@ -12,7 +12,7 @@
 namespace holdfast::machine::cpu {
 
 /// Counts a second copy and, if it is to be mended, drops it.
-template <class Memory, class Shape>
+template <index::SlotMemory Memory, class Shape>
 void drop_copy(const Memory& memory, const index::View<Shape>& view, const index::Candidates<Shape>& candidates,
                const index::Place& place, unsigned j, bool repair, Scan& scan) {
   ++scan.second_copies;
@@ -23,6 +23,7 @@ void drop_copy(const Memory& memory, const index::View<Shape>& view, const index
 /// Takes items, and looks for their first copies many at a time: first at tags, then at the slots that tags point to. One item in
 /// twenty has a tag that matches another's; waiting for its slot each time would take longer than the rest.
 template <class Tile, class Memory, class Shape>
+requires index::SlotTile<Tile, Memory, Shape>
 class CopySearch {
   using Ask = Prefetch<Tile, Shape>;
   using View = index::View<Shape>;

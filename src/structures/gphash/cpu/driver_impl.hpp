@@ -8,6 +8,7 @@
 #include "structures/gphash/cpu/driver.hpp"
 #include "structures/gphash/cpu/groups.hpp"
 #include "structures/gphash/cpu/upkeep.hpp"
+#include "structures/gphash/protocol/tile_concept.hpp"
 
 namespace holdfast::machine::cpu {
 
@@ -18,6 +19,7 @@ class DriverImpl final : public Upkeep<Tile, Shape, kMayFlush> {
   using Candidate = typename Group::Candidate;
   using Flight = typename Group::Flight;
   static constexpr std::size_t kGroup = Group::kGroup;
+  static_assert(index::TableTile<Tile, Memory, Shape>);
 
  public:
   using Upkeep<Tile, Shape, kMayFlush>::Upkeep;

@@ -20,6 +20,7 @@
 #include "structures/gphash/host_words.hpp"
 #include "structures/gphash/move_log.hpp"
 #include "structures/gphash/protocol/geometry.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 
@@ -156,5 +157,8 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
   heap::ThreadCells& cells_;
   Tally& tally_;
 };
+static_assert(index::TableMemory<CpuMemory<void, true>, index::DefaultVariableShape>);
+static_assert(index::TableMemory<CpuMemory<void, false>, index::DefaultShape> &&
+              heap::SlabMemory<CpuMemory<void, false>>);
 
 }  // namespace holdfast::machine::cpu

@@ -23,9 +23,11 @@
 #include "structures/gphash/cuda/state.hpp"
 #include "structures/gphash/cuda/tile.cuh"
 #include "structures/gphash/protocol/cache_map.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 #include "structures/gphash/protocol/tags.hpp"
+#include "structures/gphash/protocol/tile_concept.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -357,6 +359,10 @@ class CudaMemory {
   mutable std::uint32_t moves_ = 0, claim_misses_ = 0, retries_ = 0;
 };
 
+static_assert(index::TableTile<WarpTile, CudaMemory, index::DefaultShape>);
+static_assert(index::TableTile<WarpTile, CudaMemory, index::RuntimeShape>);
+static_assert(heap::SlabMemory<CudaMemory> && index::CacheMapMemory<CudaMemory, std::uint32_t>);
+
 /// The policy of a search by threads of their own, of buckets that have copies, all or some. What it sees in a copy is durable; for
 /// what it has read in the pool, a search that finds its key under a claim fences (rule 11), and asks the maps again.
 class CopyMemory : public CudaMemory {
@@ -369,6 +375,7 @@ class CopyMemory : public CudaMemory {
   /// Where the last word that it read was: for a search that has found an item, that of the item.
   __device__ bool found_copy() const { return !last_in_pool_; }
 };
+static_assert(index::SearchMemory<CopyMemory> && index::KeyDirectoryMemory<CopyMemory>);
 
 /// The policy of a phase whose changes nobody sees before it has ended (structures/gphash/protocol/phases.hpp): kernel boundaries order it, so that
 /// its own accesses need no order, and many are in flight.
@@ -392,5 +399,6 @@ class PhaseMemory : public CudaMemory {
     store_values(&slot->key, {key, word});
   }
 };
+static_assert(index::PhasedMemory<PhaseMemory>);
 
 }  // namespace holdfast::machine::cuda

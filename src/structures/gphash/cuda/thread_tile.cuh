@@ -7,7 +7,9 @@
 #include <cstdint>
 
 #include "core/bits.hpp"
+#include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/cuda/tile.cuh"
+#include "structures/gphash/cuda/tile_memory.cuh"
 #include "structures/gphash/protocol/address.hpp"
 #include "structures/gphash/protocol/find.hpp"
 #include "structures/gphash/protocol/tags.hpp"
@@ -29,12 +31,12 @@ struct ThreadTile {
   __device__ auto once(F&& act) const {
     return act();
   }
-  template <class Memory>
+  template <memory::VolatileWords Memory>
   __device__ std::uint64_t peek(const Memory& memory, const std::uint64_t* word) const {
     return memory.peek(word);
   }
 
-  template <class Memory, class Shape>
+  template <memory::VolatileWords Memory, class Shape>
   __device__ ThreadTags<Shape> load_tags(const Memory& memory, const index::View<Shape>& view,
                                          const index::Candidates<Shape>& candidates) const {
     ThreadTags<Shape> tags{};
@@ -70,7 +72,7 @@ struct ThreadTile {
   }
 
   /// The foremost of the `hits` lanes whose slot is occupied by the key.
-  template <class Memory, class Shape>
+  template <SeenMemory Memory, class Shape>
   __device__ index::Item first_item(const Memory& memory, const index::View<Shape>& view,
                                     const index::Candidates<Shape>& candidates, LaneMask hits) const {
     for (; hits != 0; hits &= hits - 1) {
@@ -92,9 +94,7 @@ struct ThreadTile {
   template <class Memory, class Shape>
   __device__ void flush_slots(const Memory&, const index::View<Shape>&, const index::Candidates<Shape>&,
                               LaneMask) const {}
-  template <class Memory>
-  __device__ void flush(const Memory&, const void*, std::size_t) const {}
-  template <class Memory, class Shape>
+  template <CopiedMemory Memory, class Shape>
   __device__ bool stands(const Memory& memory, const index::View<Shape>& view,
                          const index::Candidates<Shape>& candidates, LaneMask hits) const {
     bool stands = true;
@@ -103,48 +103,8 @@ struct ThreadTile {
     if (!stands) memory.begin_look();
     return stands;
   }
-
-  // Values, word by word: for completeness. Batches whose values are worth a thought go through gather.cuh.
-  template <class Memory>
-  __device__ void write_cell(const Memory& memory, std::byte* cell, const std::byte* from, std::size_t bytes) const {
-    for (std::size_t at = 0; at < bytes; at += 8)
-      memory.store_value(reinterpret_cast<std::uint64_t*>(cell + at), load_user(from + at, bytes - at));
-  }
-  template <class Memory>
-  __device__ void write_pair(const Memory& memory, std::byte* cell, const index::PairHeader& header,
-                             const index::Part& key, const index::Part& value) const {
-    const std::uint32_t words = (index::pair_bytes(key.size, value.size) + 7) / 8;
-    for (std::uint32_t i = 0; i < words; ++i)
-      memory.store_value(reinterpret_cast<std::uint64_t*>(cell) + i, index::pair_word(header, key, value, i));
-  }
-  template <class Memory>
-  __device__ void copy_cell(const Memory& memory, std::byte* cell, const std::byte* from, std::size_t bytes) const {
-    for (std::size_t at = 0; at < bytes; at += 8) {
-      memory.store_value(reinterpret_cast<std::uint64_t*>(cell + at),
-                         memory.load_value(reinterpret_cast<const std::uint64_t*>(from + at)));
-    }
-  }
-  template <class Memory>
-  __device__ void read_cell(const Memory& memory, std::byte* to, const std::byte* cell, std::size_t bytes) const {
-    for (std::size_t at = 0; at < bytes; at += 8)
-      store_user(to + at, memory.load_value(reinterpret_cast<const std::uint64_t*>(cell + at)), bytes - at);
-  }
-  template <class Memory>
-  __device__ void combine_cell(const Memory& memory, std::byte* cell, const std::byte* row, std::size_t bytes,
-                               const Combining& how) const {
-    for (std::size_t at = 0; at < bytes; at += 8) {
-      auto* const word = reinterpret_cast<std::uint64_t*>(cell + at);
-      std::uint64_t now = memory.load_value(word);
-      if (bytes - at < 8) now &= (std::uint64_t{1} << (8 * (bytes - at))) - 1;  // padding may hold anything
-      memory.store_value(word, combine_word(now, load_user(row + at, bytes - at), how));
-    }
-  }
-  __device__ void copy(std::byte* to, const std::byte* from, std::size_t bytes) const {
-    for (std::size_t at = 0; at < bytes; at += 8) store_user(to + at, load_user(from + at, bytes - at), bytes - at);
-  }
-  __device__ void zero(std::byte* to, std::size_t bytes) const {
-    for (std::size_t at = 0; at < bytes; at += 8) store_user(to + at, 0, bytes - at);
-  }
 };
+static_assert(index::SearchTile<ThreadTile, CopyMemory, index::DefaultShape>);
+static_assert(index::SlotTile<ThreadTile, PhaseMemory, index::RuntimeShape>);
 
 }  // namespace holdfast::machine::cuda

@@ -13,6 +13,7 @@
 #include "gpu/bytes.cuh"
 #include "gpu/warp.cuh"
 #include "structures/gphash/cuda/kit.hpp"
+#include "structures/gphash/cuda/tile_memory.cuh"
 #include "structures/gphash/protocol/address.hpp"
 #include "structures/gphash/protocol/find.hpp"
 #include "structures/gphash/protocol/tags.hpp"
@@ -31,7 +32,7 @@ struct LaneTag {
 };
 
 /// Up to eight bytes of a cell, zero-padded. They need not begin at a word of it.
-template <class Memory>
+template <index::ValueMemory Memory>
 __device__ std::uint64_t load_part(const Memory& memory, const std::byte* from, std::size_t bytes) {
   const auto skipped = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 8);
   const auto* const words = reinterpret_cast<const std::uint64_t*>(from - skipped);
@@ -44,12 +45,12 @@ class WarpTile : public Warp {
  public:
   using Warp::Warp;
 
-  template <class Memory>
+  template <memory::VolatileWords Memory>
   __device__ std::uint64_t peek(const Memory& memory, const std::uint64_t* word) const {
     return once([&] { return memory.peek(word); });
   }
 
-  template <class Memory, class Shape>
+  template <memory::VolatileWords Memory, class Shape>
   __device__ LaneTag load_tags(const Memory& memory, const View<Shape>& view,
                                const Candidates<Shape>& candidates) const {
     LaneTag tag{LaneTag::kNoTag};
@@ -68,7 +69,7 @@ class WarpTile : public Warp {
   }
 
   /// The foremost of the `hits` lanes whose slot is occupied by the key.
-  template <class Memory, class Shape>
+  template <index::KeyMemory Memory, class Shape>
   __device__ Item first_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                              LaneMask hits) const {
     if (hits == 0) return {};
@@ -82,7 +83,7 @@ class WarpTile : public Warp {
     }
   }
 
-  template <class Memory, class Shape>
+  template <memory::ReadableMemory Memory, class Shape>
   __device__ Item first_narrow_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                                     LaneMask hits) const {
     bool matches = false;
@@ -104,7 +105,7 @@ class WarpTile : public Warp {
 
   template <class Memory, class Shape>
   __device__ void flush_slots(const Memory&, const View<Shape>&, const Candidates<Shape>&, LaneMask) const {}
-  template <class Memory, class Shape>
+  template <CopiedMemory Memory, class Shape>
   __device__ bool stands(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                          LaneMask hits) const {
     if (ballot(memory.has_read_pool()) == 0) return true;
@@ -113,11 +114,9 @@ class WarpTile : public Warp {
     if (!all) memory.begin_look();
     return all;
   }
-  template <class Memory>
-  __device__ void flush(const Memory&, const void*, std::size_t) const {}
 
   // Values: user's arrays on one side, cells on the other. Cells begin at multiples of 8 bytes, and have room up to the next.
-  template <class Memory>
+  template <WideValueMemory Memory>
   __device__ void write_cell(const Memory& memory, std::byte* cell, const std::byte* from, std::size_t bytes) const {
     auto* const to = reinterpret_cast<std::uint64_t*>(cell);
     __syncwarp();
@@ -133,7 +132,7 @@ class WarpTile : public Warp {
     __syncwarp();
   }
 
-  template <class Memory>
+  template <index::ValueMemory Memory>
   __device__ void write_pair(const Memory& memory, std::byte* cell, const index::PairHeader& header,
                              const index::Part& key, const index::Part& value) const {
     auto* const to = reinterpret_cast<std::uint64_t*>(cell);
@@ -144,7 +143,7 @@ class WarpTile : public Warp {
     __syncwarp();
   }
 
-  template <class Memory>
+  template <index::ValueMemory Memory>
   __device__ void copy_cell(const Memory& memory, std::byte* cell, const std::byte* from, std::size_t bytes) const {
     auto* const to = reinterpret_cast<std::uint64_t*>(cell);
     const auto* const source = reinterpret_cast<const std::uint64_t*>(from);
@@ -154,7 +153,7 @@ class WarpTile : public Warp {
     __syncwarp();
   }
 
-  template <class Memory>
+  template <WideValueMemory Memory>
   __device__ void read_cell(const Memory& memory, std::byte* to, const std::byte* cell, std::size_t bytes) const {
     __syncwarp();
     if (aligned(cell, 16) && aligned(to, 16) && bytes % 16 == 0) {
@@ -170,7 +169,7 @@ class WarpTile : public Warp {
     __syncwarp();
   }
 
-  template <class Memory>
+  template <index::ValueMemory Memory>
   __device__ void zero_cell(const Memory& memory, std::byte* cell, std::size_t bytes) const {
     auto* const to = reinterpret_cast<std::uint64_t*>(cell);
     __syncwarp();
@@ -179,14 +178,14 @@ class WarpTile : public Warp {
   }
 
   // Bytes of a cell whose others stay: of a fresh one, which no slot names.
-  template <class Memory>
+  template <WideValueMemory Memory>
   __device__ void write_column(const Memory& memory, std::byte* to, const std::byte* from, std::size_t bytes) const {
     __syncwarp();
     for (std::size_t at = 8 * lane_; at < bytes; at += 8 * kWarp)
       memory.store_part(to + at, load_user(from + at, bytes - at), bytes - at);
     __syncwarp();
   }
-  template <class Memory>
+  template <WideValueMemory Memory>
   __device__ void combine_column(const Memory& memory, std::byte* to, const std::byte* row, std::size_t bytes,
                                  const Combining& how) const {
     __syncwarp();
@@ -199,7 +198,7 @@ class WarpTile : public Warp {
   }
 
   /// cell ← cell combined with the row, word by word.
-  template <class Memory>
+  template <index::ValueMemory Memory>
   __device__ void combine_cell(const Memory& memory, std::byte* cell, const std::byte* row, std::size_t bytes,
                                const Combining& how) const {
     auto* const words = reinterpret_cast<std::uint64_t*>(cell);
@@ -215,7 +214,7 @@ class WarpTile : public Warp {
 
  private:
   /// The lanes look at the fingerprints, each at one; then each that found its own at the pair behind it.
-  template <class Memory, class Shape>
+  template <index::KeyMemory Memory, class Shape>
   __device__ Item first_pair_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                                   LaneMask hits) const {
     std::uint64_t word = 0;
@@ -236,7 +235,7 @@ class WarpTile : public Warp {
   }
 
   /// The lanes look at the fingerprints, each at one; then all at the key behind one that matches, each at a word.
-  template <class Memory, class Shape>
+  template <index::KeyMemory Memory, class Shape>
   __device__ Item first_wide_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                                   LaneMask hits) const {
     __syncwarp();

@@ -107,7 +107,7 @@ class PhasedRuns {
 };
 
 /// The value that a row reads, which is no sum (structures/gphash/protocol/effect.hpp).
-template <class Memory>
+template <index::PhasedMemory Memory>
 void read_held(const Memory& memory, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
                std::size_t row, index::Held held, std::uint64_t old_word) {
   using Tile = ModelTile<Flavour::resident>;
@@ -123,7 +123,7 @@ constexpr unsigned kMaxWords = 2;
 
 /// The value that a run makes of the one from before the batch; its rows that read one on the way are answered. `erased`: on the way, so
 /// that of a value whose column they give nothing else stays.
-template <class Memory>
+template <index::PhasedMemory Memory>
 void sum_run(const Memory& memory, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
              const std::uint32_t* its, unsigned size, const index::Item& old, bool erased, std::uint64_t* value) {
   HOLDFAST_ASSERT(view.value_bytes <= 8 * kMaxWords);
@@ -146,7 +146,7 @@ void sum_run(const Memory& memory, const index::View<index::RuntimeShape>& view,
   for (unsigned w = 0; w < words; ++w) store_bytes(whole + rows.column + 8 * w, now[w].bits, rows.value_bytes - 8 * w);
 }
 
-template <class Memory>
+template <index::PhasedMemory Memory>
 void commit_lines(const Memory& memory, const index::View<index::RuntimeShape>& view, const PhasedChanges& changes,
                   index::Pass pass) {
   for (unsigned at = 0; at < changes.size(); ++at) {
@@ -159,7 +159,7 @@ void commit_lines(const Memory& memory, const index::View<index::RuntimeShape>& 
   }
 }
 
-template <class Memory>
+template <index::PhasedMemory Memory>
 void commit_wide(const Memory& memory, const index::View<index::RuntimeShape>& view, const PhasedKeys& keys,
                  const index::Plan* plans, const std::uint64_t* words, unsigned count) {
   for (unsigned i = 0; i < count; ++i) {
@@ -175,7 +175,7 @@ void commit_wide(const Memory& memory, const index::View<index::RuntimeShape>& v
 }
 
 /// The scores behind the values of a batch: all one, or frequencies that go on from those of the items before.
-template <class Memory>
+template <index::PhasedMemory Memory>
 void place_scores(const Memory& memory, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
                   const PhasedRuns& runs, const index::Plan* plans, const std::uint64_t* words, unsigned count) {
   for (unsigned i = 0; view.scored() && i < count; ++i) {
@@ -193,7 +193,7 @@ void place_scores(const Memory& memory, const index::View<index::RuntimeShape>& 
 }
 
 /// The slots of a batch. The passes change places, and one fence goes, where the model leaves their order out.
-template <class Memory>
+template <index::PhasedMemory Memory>
 void commit_slots(const Memory& memory, const index::View<index::RuntimeShape>& view, const PhasedKeys& keys,
                   const index::Plan* plans, const std::uint64_t* words, unsigned count) {
   using index::Pass;

@@ -9,6 +9,8 @@
 #include "structures/gphash/cpu/memory.hpp"
 #include "structures/gphash/cpu/simd/tile.hpp"
 #include "structures/gphash/model/world.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
+#include "structures/gphash/protocol/tile_concept.hpp"
 
 namespace holdfast::machine::model {
 
@@ -124,3 +126,12 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
 };
 
 }  // namespace holdfast::machine::cpu
+
+namespace holdfast::machine::model {
+
+using ModelMemory = cpu::CpuMemory<ModelTile<Flavour::power>, true>;
+static_assert(index::TableTile<ModelTile<Flavour::power>, ModelMemory, index::RuntimeShape>);
+static_assert(index::TableTile<ModelTile<Flavour::power>, ModelMemory, index::RuntimeVariableShape>);
+static_assert(index::PhasedMemory<ModelMemory> && index::SeesAttempts<ModelMemory> && heap::SlabMemory<ModelMemory>);
+
+}  // namespace holdfast::machine::model

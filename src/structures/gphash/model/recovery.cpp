@@ -78,18 +78,15 @@ class Inspection {
     if (layout_.scored()) state = with_score(state, *layout_.score_of(slot->word - 1));
   }
 
-  struct Quiet {
-    static std::uint64_t load(const std::uint64_t* word) { return *word; }
-  };
-
   State look_at_pair(const index::Slot* slot) {
-    if (!heap::names_cell(Quiet{}, layout_.heap_view(), slot->word))
+    if (!heap::names_cell(memory::QuietMemory{}, layout_.heap_view(), slot->word))
       return fail("a slot names a cell that there is not"), kTorn;
-    if (!index::is_whole_pair(Quiet{}, layout_, slot->key, slot->word)) fail("a pair is not as it was written");
+    if (!index::is_whole_pair(memory::QuietMemory{}, layout_, slot->key, slot->word))
+      fail("a pair is not as it was written");
     const std::uint64_t cell = World::filled(slot->word);
     if (std::find(pairs_.begin(), pairs_.end(), cell) != pairs_.end()) fail("two slots name one cell");
     pairs_.push_back(cell);
-    const index::Part value = index::pair_at(Quiet{}, layout_, slot->word).value;
+    const index::Part value = index::pair_at(memory::QuietMemory{}, layout_, slot->word).value;
     return decode_variable(value.data, value.size);
   }
 
@@ -105,10 +102,10 @@ class Inspection {
 
   bool is_key(const index::Slot* slot, bool aside, std::uint64_t number) const {
     if (world_.shape().variable) {
-      if (!heap::names_cell(Quiet{}, layout_.heap_view(), slot->word)) return false;
+      if (!heap::names_cell(memory::QuietMemory{}, layout_.heap_view(), slot->word)) return false;
       std::uint64_t words[kKeyWords];
       encode_key(number, world_.shape(), words);
-      const index::Part key = index::pair_at(Quiet{}, layout_, slot->word).key;
+      const index::Part key = index::pair_at(memory::QuietMemory{}, layout_, slot->word).key;
       return key.size == sizeof words && std::memcmp(key.data, words, sizeof words) == 0;
     }
     if (!layout_.wide()) return number == (aside ? 0 : slot->key);

@@ -8,6 +8,7 @@
 #include "core/hash.hpp"
 #include "structures/gphash/protocol/geometry.hpp"
 #include "structures/gphash/protocol/key.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/tags.hpp"
 
 namespace holdfast::index {
@@ -36,7 +37,7 @@ class Candidates : KeyBytes<Shape::kMayBeWide, Shape::kVariable> {
   /// What stands in the key word of the slot that holds this key.
   HOLDFAST_BOTH std::uint64_t stored_key() const { return key_; }
   /// Word `i` of a wide key. One that lies in a slot stays as it is: its mover holds it, or its level is drained.
-  template <class Memory>
+  template <KeySource Memory>
   HOLDFAST_BOTH std::uint64_t key_word(const Memory& memory, unsigned i) const {
     if constexpr (Shape::kMayBeWide) {
       const std::byte* const at = this->bytes + 8 * i;
@@ -118,14 +119,8 @@ class Candidates : KeyBytes<Shape::kMayBeWide, Shape::kVariable> {
   bool aside_;
 };
 
-/// A memory policy that takes keys of any length with one hash for the same: its driver compares them later.
-template <class Memory>
-concept TrustsHashes = requires {
-  requires Memory::kTrustsHashes;
-};
-
 /// True if the pair of a slot whose fingerprint is the candidates' has their key.
-template <class Memory, class Shape>
+template <KeyMemory Memory, class Shape>
 HOLDFAST_BOTH bool pair_has_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                                 std::uint64_t word) {
   if (candidates.pair() != 0) return word == candidates.pair();
@@ -136,7 +131,7 @@ HOLDFAST_BOTH bool pair_has_key(const Memory& memory, const View<Shape>& view, c
 }
 
 /// True if `slot`, whose first word was seen to be `first`, holds the candidates' key.
-template <class Memory, class Shape>
+template <KeyMemory Memory, class Shape>
 HOLDFAST_BOTH bool holds_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                              const Slot* slot, std::uint64_t first) {
   if (first != candidates.stored_key()) return false;
@@ -149,7 +144,7 @@ HOLDFAST_BOTH bool holds_key(const Memory& memory, const View<Shape>& view, cons
   return true;
 }
 /// The same of a slot that was not looked into: first its fingerprint, then all of it.
-template <class Memory, class Shape>
+template <KeyMemory Memory, class Shape>
 HOLDFAST_BOTH bool holds_key(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                              const Slot* slot) {
   return holds_key(memory, view, candidates, slot, memory.load(&slot->key));

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
 
 namespace holdfast::index {
@@ -37,13 +38,13 @@ struct Mapped {
 };
 
 template <class Memory, class Word>
-HOLDFAST_BOTH Mapped<Word> mapped(const Memory& memory, const Word* f) {
+requires memory::VolatileWords<Memory, Word> HOLDFAST_BOTH Mapped<Word> mapped(const Memory& memory, const Word* f) {
   return {memory.peek(f)};
 }
 
 /// The loader wins x for a position that nobody uses. True: it may copy x now.
 template <class Memory, class Word>
-HOLDFAST_BOTH bool begin_load(const Memory& memory, Word* f, Word position) {
+requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH bool begin_load(const Memory& memory, Word* f, Word position) {
   if (!memory.swap(f, Word{kNotCached}, Mapped<Word>::loading(position).word)) return false;
   if (memory.keeps(Step::fence_before_load)) memory.fence();
   return true;
@@ -51,7 +52,7 @@ HOLDFAST_BOTH bool begin_load(const Memory& memory, Word* f, Word position) {
 
 /// The copy is complete. False: somebody has written x meanwhile, and the position is the loader's again.
 template <class Memory, class Word>
-HOLDFAST_BOTH bool end_load(const Memory& memory, Word* f, Word position) {
+requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH bool end_load(const Memory& memory, Word* f, Word position) {
   if (memory.keeps(Step::swap_after_load))
     return memory.swap(f, Mapped<Word>::loading(position).word, Mapped<Word>::at(position).word);
   memory.poke(f, Mapped<Word>::at(position).word);
@@ -61,7 +62,8 @@ HOLDFAST_BOTH bool end_load(const Memory& memory, Word* f, Word position) {
 /// For whoever has written x and fenced: F(x) becomes `now`. What it was is for the caller to put to rest, if it is cached; a
 /// position that was being loaded is its loader's.
 template <class Memory, class Word>
-HOLDFAST_BOTH Mapped<Word> remap(const Memory& memory, Word* f, Mapped<Word> now) {
+requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH Mapped<Word> remap(const Memory& memory, Word* f,
+                                                                       Mapped<Word> now) {
   if (!memory.keeps(Step::remap_after_write)) return {};
   for (;;) {
     const Mapped<Word> seen = mapped(memory, f);
@@ -71,7 +73,7 @@ HOLDFAST_BOTH Mapped<Word> remap(const Memory& memory, Word* f, Mapped<Word> now
 
 /// For whoever has written x and fenced, and writes y too if x is cached: what F(x) is now, but for LOADING, which it takes away.
 template <class Memory, class Word>
-HOLDFAST_BOTH Mapped<Word> write_through(const Memory& memory, Word* f) {
+requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH Mapped<Word> write_through(const Memory& memory, Word* f) {
   if (!memory.keeps(Step::remap_after_write)) return {};
   for (;;) {
     const Mapped<Word> seen = mapped(memory, f);
@@ -83,7 +85,7 @@ HOLDFAST_BOTH Mapped<Word> write_through(const Memory& memory, Word* f) {
 /// For whoever has looked into x because it was not cached, while somebody may have been writing there, and has fenced since.
 /// False: a copy is shown now that may lack what was seen in x; look again.
 template <class Memory, class Word>
-HOLDFAST_BOTH bool read_stands(const Memory& memory, Word* f) {
+requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH bool read_stands(const Memory& memory, Word* f) {
   return !memory.keeps(Step::look_at_map_again) || !write_through(memory, f).cached();
 }
 

@@ -12,43 +12,45 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "pool/medium/memory_concept.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 
 namespace holdfast::index {
 
 HOLDFAST_BOTH constexpr bool is_claimed(std::uint64_t stripe) { return (stripe & 1) != 0; }
 HOLDFAST_BOTH constexpr std::uint64_t clearings(std::uint64_t stripe) { return stripe >> 1; }
 
-template <class Memory>
+template <memory::VolatileWords Memory>
 HOLDFAST_BOTH bool try_claim(const Memory& memory, std::uint64_t* stripe) {
   const std::uint64_t seen = memory.peek(stripe);
   return !is_claimed(seen) && memory.swap(stripe, seen, seen | 1);
 }
 
 /// Only the holder changes a claimed stripe, so plain stores do.
-template <class Memory>
+template <memory::VolatileWords Memory>
 HOLDFAST_BOTH void raise(const Memory& memory, std::uint64_t* stripe) {
   memory.poke(stripe, memory.peek(stripe) + 2);
 }
 
 /// The same where others raise it too, and nobody claims it.
-template <class Memory>
+template <PhasedMemory Memory>
 HOLDFAST_BOTH void raise_shared(const Memory& memory, std::uint64_t* stripe) {
   memory.add(stripe, 2);
 }
 
-template <class Memory>
+template <memory::VolatileWords Memory>
 HOLDFAST_BOTH void release(const Memory& memory, std::uint64_t* stripe) {
   memory.poke(stripe, memory.peek(stripe) & ~std::uint64_t{1});
 }
 
 /// The same for a batch in phases, which is alone in changing the table: several of its keys may have one stripe, and each of them claims
 /// it, and releases it when all are shown.
-template <class Memory>
+template <memory::VolatileWords Memory>
 HOLDFAST_BOTH void claim_shared(const Memory& memory, std::uint64_t* stripe) {
   std::uint64_t seen = memory.peek(stripe);
   while (!is_claimed(seen) && !memory.swap(stripe, seen, seen | 1)) seen = memory.peek(stripe);
 }
-template <class Memory>
+template <memory::VolatileWords Memory>
 HOLDFAST_BOTH void release_shared(const Memory& memory, std::uint64_t* stripe) {
   std::uint64_t seen = memory.peek(stripe);
   while (is_claimed(seen) && !memory.swap(stripe, seen, seen & ~std::uint64_t{1})) seen = memory.peek(stripe);

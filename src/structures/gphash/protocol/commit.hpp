@@ -18,25 +18,27 @@
 #include "core/failpoint.hpp"
 #include "structures/gphash/protocol/address.hpp"
 #include "structures/gphash/protocol/claim.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
+#include "structures/gphash/protocol/tile_concept.hpp"
 
 namespace holdfast::index {
 
 /// The two words that every slot has.
-template <class Memory>
+template <SlotMemory Memory>
 HOLDFAST_BOTH void flush_slot(const Memory& memory, const Slot* slot) {
   if (memory.keeps(Step::flush_slot)) memory.flush(slot, sizeof(Slot));
 }
 
 /// Takes a slot that is durably empty from readers of its copy, which equals the slot in both words: a value in the slot stays.
-template <class Memory, class Shape>
+template <SlotMemory Memory, class Shape>
 HOLDFAST_BOTH void hide_slot(const Memory& memory, const View<Shape>& view, Slot* slot) {
   memory.hide(slot);
   if (!view.key_decides() && memory.keeps(Step::hide_word)) memory.show_word(slot, 0);
 }
 
 /// Shows a slot that is durable to readers of its copy.
-template <class Memory, class Shape>
+template <SlotMemory Memory, class Shape>
 HOLDFAST_BOTH void show_slot(const Memory& memory, const View<Shape>& view, Slot* slot,
                              const Candidates<Shape>& candidates, std::uint64_t word) {
   if (view.wide()) {
@@ -47,7 +49,7 @@ HOLDFAST_BOTH void show_slot(const Memory& memory, const View<Shape>& view, Slot
 }
 
 /// What must be durable before a wide slot's fingerprint is written, which makes it count.
-template <class Memory, class Shape>
+template <SlotMemory Memory, class Shape>
 HOLDFAST_BOTH void write_behind_fingerprint(const Memory& memory, const View<Shape>& view, Slot* slot,
                                             const Candidates<Shape>& candidates, std::uint64_t word) {
   const auto behind = [&](unsigned i) { return i == 0 ? word : candidates.key_word(memory, i - 1); };
@@ -56,7 +58,7 @@ HOLDFAST_BOTH void write_behind_fingerprint(const Memory& memory, const View<Sha
 }
 
 /// Writes key and word into an empty slot that the caller holds, and waits until they are durable.
-template <class Memory, class Shape>
+template <SlotMemory Memory, class Shape>
 HOLDFAST_BOTH void write_slot(const Memory& memory, const View<Shape>& view, Slot* slot,
                               const Candidates<Shape>& candidates, std::uint64_t word, Step fence) {
   const std::uint64_t key = candidates.stored_key();
@@ -86,7 +88,7 @@ HOLDFAST_BOTH void write_slot(const Memory& memory, const View<Shape>& view, Slo
 }
 
 /// Replaces the word of an item whose key the caller holds, and waits until it is durable.
-template <class Memory>
+template <SlotMemory Memory>
 HOLDFAST_BOTH void swap_word(const Memory& memory, Slot* slot, std::uint64_t word) {
   memory.store(&slot->word, word);
   flush_slot(memory, slot);
@@ -96,7 +98,7 @@ HOLDFAST_BOTH void swap_word(const Memory& memory, Slot* slot, std::uint64_t wor
 
 /// Empties a slot that the caller holds, and waits until that is durable. Before anybody fills it again, its key's
 /// stripe is raised.
-template <class Memory, class Shape>
+template <SlotMemory Memory, class Shape>
 HOLDFAST_BOTH void clear_slot(const Memory& memory, const View<Shape>& view, Slot* slot, Step fence) {
   if (!view.key_decides() && memory.keeps(Step::clear_word_before_key)) {
     memory.store(&slot->word, 0);
@@ -110,9 +112,11 @@ HOLDFAST_BOTH void clear_slot(const Memory& memory, const View<Shape>& view, Slo
 
 /// Writes an item into lane `lane`, which the caller has claimed, and publishes it.
 template <class Tile, class Memory, class Shape>
-HOLDFAST_BOTH void commit_and_publish(const Tile& tile, const Memory& memory, const View<Shape>& view,
-                                      const Candidates<Shape>& candidates, unsigned lane, std::uint64_t word,
-                                      Step fence) {
+requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH void commit_and_publish(const Tile& tile, const Memory& memory,
+                                                                             const View<Shape>& view,
+                                                                             const Candidates<Shape>& candidates,
+                                                                             unsigned lane, std::uint64_t word,
+                                                                             Step fence) {
   tile.once([&] {
     Slot* const slot = candidates.slot(view, lane);
     std::uint64_t* const tag_word = candidates.tag_word(view, lane);
@@ -132,8 +136,10 @@ inline constexpr unsigned kNoLane = ~0u;
 /// Claims an empty candidate slot; `kLines`: for a batch that writes whole lines. kNoLane if there is none; `busy` if others kept
 /// winning.
 template <bool kLines = false, class Tile, class Memory, class Shape>
-HOLDFAST_BOTH unsigned claim_empty(const Tile& tile, const Memory& memory, const View<Shape>& view,
-                                   const Candidates<Shape>& candidates, bool& busy) {
+requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH unsigned claim_empty(const Tile& tile, const Memory& memory,
+                                                                          const View<Shape>& view,
+                                                                          const Candidates<Shape>& candidates,
+                                                                          bool& busy) {
   const LaneMask distinct = candidates.distinct(view);
   for (int i = 0; i < kSlotTries; ++i) {
     const auto tags = tile.load_tags(memory, view, candidates);

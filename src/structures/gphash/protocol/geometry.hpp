@@ -1,6 +1,7 @@
 // geometry.hpp: the shape of a table and where its parts lie: what an operation needs to know. GPHash §3.1.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,6 +15,26 @@ namespace holdfast::index {
 
 inline constexpr unsigned kMaxLevels = 5;  ///< addressed at once
 inline constexpr unsigned kMaxLanes = 32;  ///< levels × hash locations × slots
+
+/// The policy `Shape`: a configuration, known when the program is compiled or held by the object, and the kind of keys. All threads read
+/// it; it does not change while the table is open.
+template <class S>
+concept LevelShape = std::copyable<S> && requires(const S& shape) {
+  // True if levels, hash locations and slots are constants.
+  { S::kFixed } -> std::convertible_to<bool>;
+  // True if keys of more than 8 bytes, in their slots, are possible; and if all keys and values lie in pairs. Not both.
+  { S::kMayBeWide } -> std::convertible_to<bool>;
+  { S::kVariable } -> std::convertible_to<bool>;
+  requires !(S::kMayBeWide && S::kVariable);
+  // Levels that a key is addressed in at once, at most kMaxLevels; hash locations in each; slots of a bucket. Their product is at most
+  // kMaxLanes.
+  { shape.levels() } -> std::same_as<unsigned>;
+  { shape.hashes() } -> std::same_as<unsigned>;
+  { shape.slots() } -> std::same_as<unsigned>;
+  // Words of 8 bytes of a key in its slot; whether they are more than one.
+  { shape.key_words() } -> std::same_as<unsigned>;
+  { shape.wide() } -> std::same_as<bool>;
+};
 
 /// Keys of 8 bytes, which code compiled for them never asks about.
 struct NarrowKeys {
@@ -76,6 +97,9 @@ struct RuntimeVariableShape : RuntimeShape {
   HOLDFAST_BOTH static constexpr bool wide() { return false; }
 };
 
+static_assert(LevelShape<DefaultShape> && LevelShape<DefaultWideShape> && LevelShape<DefaultVariableShape>);
+static_assert(LevelShape<RuntimeShape> && LevelShape<RuntimeVariableShape>);
+
 /// True if `shape` is the default configuration, whatever its keys.
 constexpr bool is_default(const RuntimeShape& shape) {
   return shape.levels_ == 2 && shape.hashes_ == 2 && shape.slots_ == 8;
@@ -87,7 +111,7 @@ constexpr bool is_default(const RuntimeShape& shape) {
 /// Beside the slots there is one volatile array of 64-bit words, the *tags*: a byte for each slot (tags.hpp). The tags
 /// of all buckets below one bucket of the lowest level stand together as a group, in heap order, so that one or two
 /// cache lines say where a key can be; word 0 of a group is its *stripe*, the claim on the keys that hash there.
-template <class Shape>
+template <LevelShape Shape>
 struct View {
   Shape shape;
   std::uint32_t top_level = 0;

@@ -6,7 +6,9 @@
 
 #include "core/both.hpp"
 #include "core/hash.hpp"
+#include "pool/medium/memory_concept.hpp"
 #include "structures/gphash/protocol/geometry.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/pair.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 
@@ -53,7 +55,7 @@ struct KeyBytes<true, false> {
 };
 
 /// The key at `bytes`, in an operation's array.
-template <class Memory, class Shape>
+template <KeySource Memory, class Shape>
 HOLDFAST_BOTH Key given_key(const View<Shape>& view, const std::byte* bytes) {
   if (!view.wide()) return Memory::given_word(bytes);
   const auto word = [&](unsigned i) { return Memory::given_word(bytes + 8 * i); };
@@ -70,7 +72,7 @@ HOLDFAST_BOTH Key slot_key(const View<Shape>& view, const Slot* slot, std::uint6
 }
 
 /// True if the wide key in a slot has the hash that stands before it.
-template <class Memory, class Shape>
+template <memory::ReadableMemory Memory, class Shape>
 HOLDFAST_BOTH bool has_own_hash(const Memory& memory, const View<Shape>& view, const Slot* slot, std::uint64_t head) {
   const auto word = [&](unsigned i) { return memory.load(wide_key(slot) + i); };
   return hash_words(view.key_words(), view.seed, word) == head;

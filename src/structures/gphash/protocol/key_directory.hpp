@@ -24,6 +24,7 @@
 #include "core/both.hpp"
 #include "structures/gphash/protocol/cache_map.hpp"
 #include "structures/gphash/protocol/claim.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
 
 namespace holdfast::index {
@@ -32,7 +33,7 @@ enum Known : std::uint64_t { kGone = 0, kBlank, kNoted, kKnown };
 
 /// For whoever has claimed a key, and will change the slot that names cell x: no search answers with its copy from now on.
 /// `f` is F(x), and `state_of` gives the word of a position.
-template <class Memory, class Word, class StateOf>
+template <KeyDirectoryMemory Memory, class Word, class StateOf>
 HOLDFAST_BOTH void forget_key(const Memory& memory, const Word* f, const StateOf& state_of) {
   if (!memory.keeps(Step::forget_before_change)) return;
   if (memory.keeps(Step::fence_before_forgetting)) memory.fence_readers();
@@ -41,21 +42,21 @@ HOLDFAST_BOTH void forget_key(const Memory& memory, const Word* f, const StateOf
 }
 
 /// For a search that has read `noted` for its key, before it looks for the slot. True: what it finds there may be confirmed.
-template <class Memory>
+template <KeyDirectoryMemory Memory>
 HOLDFAST_BOTH bool may_confirm(const Memory& memory, const std::uint64_t* stripe) {
   if (memory.keeps(Step::fence_before_stripe)) memory.fence_readers();
   return !is_claimed(memory.peek(stripe)) || !memory.keeps(Step::confirm_unclaimed);
 }
 
 /// For a search that has found the key's cell, whose copy is at a position of this state: the key is written there by `write_key`.
-template <class Memory, class WriteKey>
+template <KeyDirectoryMemory Memory, class WriteKey>
 HOLDFAST_BOTH bool note_key(const Memory& memory, std::uint64_t* state, const WriteKey& write_key) {
   if (memory.peek(state) != kBlank) return false;
   write_key();
   return memory.swap(state, std::uint64_t{kBlank}, std::uint64_t{kNoted});
 }
 /// The same where may_confirm said so, and the cell's copy is still where it was.
-template <class Memory>
+template <KeyDirectoryMemory Memory>
 HOLDFAST_BOTH bool confirm_key(const Memory& memory, std::uint64_t* state) {
   return memory.swap(state, std::uint64_t{kNoted}, std::uint64_t{kKnown});
 }

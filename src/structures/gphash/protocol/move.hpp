@@ -18,14 +18,17 @@
 #include "structures/gphash/protocol/commit.hpp"
 #include "structures/gphash/protocol/find.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
+#include "structures/gphash/protocol/tile_concept.hpp"
 
 namespace holdfast::index {
 
 /// Moves the item in `lane` of `candidates` away, if it is published and has an empty candidate slot. True: it is gone,
 /// and the caller holds its slot. `busy` if it could go, and somebody else holds its key, or had, and has changed it.
 template <class Tile, class Memory, class Shape>
-HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<Shape>& view,
-                             const Candidates<Shape>& candidates, unsigned lane, bool& busy) {
+requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory,
+                                                                    const View<Shape>& view,
+                                                                    const Candidates<Shape>& candidates, unsigned lane,
+                                                                    bool& busy) {
   Slot* const slot = candidates.slot(view, lane);
   const std::uint64_t key = tile.once([&] { return memory.load(&slot->key); });
   if (key == 0) return false;
@@ -42,7 +45,7 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
   const bool claims = !shared && memory.keeps(Step::claim_moved_key);
   const auto note_busy = [&] {
     busy |= memory.keeps(Step::retry_held_move);
-    if constexpr (requires { memory.note_held_move(moved.stripe(view)); }) memory.note_held_move(moved.stripe(view));
+    if constexpr (SeesAttempts<Memory>) memory.note_held_move(moved.stripe(view));
   };
   if (claims && !tile.once([&] { return try_claim(memory, moved.stripe(view)); })) return note_busy(), false;
   // Until the claim the item may have left, or the slot may hold another whose key is not this one.
@@ -76,8 +79,10 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
 /// A slot for a key all of whose candidates are taken, by moving one item. kNoLane if none can move; `busy` if one could, but for
 /// others who are at its key: nobody waits for them here, with a claim in hand. The caller releases its own and begins again.
 template <class Tile, class Memory, class Shape>
-HOLDFAST_BOTH unsigned claim_by_moving(const Tile& tile, const Memory& memory, const View<Shape>& view,
-                                       const Candidates<Shape>& candidates, bool& busy) {
+requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH unsigned claim_by_moving(const Tile& tile, const Memory& memory,
+                                                                              const View<Shape>& view,
+                                                                              const Candidates<Shape>& candidates,
+                                                                              bool& busy) {
   if (!view.may_move || candidates.aside()) return kNoLane;
   for (LaneMask left = candidates.distinct(view); left != 0; left &= left - 1) {
     const unsigned lane = lowest_bit(left);

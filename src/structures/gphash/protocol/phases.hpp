@@ -28,7 +28,9 @@
 
 #include "core/both.hpp"
 #include "structures/gphash/protocol/effect.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/run.hpp"
+#include "structures/gphash/protocol/tile_concept.hpp"
 
 namespace holdfast::index {
 
@@ -59,8 +61,10 @@ HOLDFAST_BOTH constexpr bool needs_cell(Change change) { return change == Change
 /// Says what a run is to do, by the effect of all its rows on the item that its key has, or has not. Outcomes other than `done`
 /// changed nothing: the run is left to run.hpp.
 template <class Tile, class Memory, class Shape>
-HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory, const View<Shape>& view, const Effect& whole,
-                               const Candidates<Shape>& candidates, const Item& old, Plan& plan) {
+requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory,
+                                                                      const View<Shape>& view, const Effect& whole,
+                                                                      const Candidates<Shape>& candidates,
+                                                                      const Item& old, Plan& plan) {
   plan = {};
   const Held held = after(whole, old ? kOld : kNothing);
   if (held == kOld || (held == kNothing && !old)) return Outcome::done;
@@ -132,7 +136,7 @@ HOLDFAST_BOTH Slot slot_after(const View<Shape>& view, const Candidates<Shape>& 
 
 /// What one slot of a line holds after a pass. `changes` are the batch's, those of one line together: `size()`, `change(at)`, the
 /// `number(at)` of its slot, and what that holds `after(at)` the pass. `first` is the first of this line.
-template <class Memory, class Changes>
+template <PhasedMemory Memory, class Changes>
 HOLDFAST_BOTH Slot after_pass(const Memory& memory, const Slot* slot, std::uint64_t number, const Changes& changes,
                               std::uint64_t first) {
   const unsigned most = memory.keeps(Step::commit_all_of_line) ? kLineSlots : 1;
@@ -162,7 +166,7 @@ HOLDFAST_BOTH bool changes_line(const Changes& changes, std::uint64_t first, Pas
 }
 
 /// Writes one slot of a line. It is durable when the phase is over.
-template <class Memory>
+template <SlotMemory Memory>
 HOLDFAST_BOTH void commit_slot(const Memory& memory, Slot* slot, const Slot& after) {
   memory.store_pair(slot, after.key, after.word);
   flush_slot(memory, slot);
@@ -172,14 +176,14 @@ HOLDFAST_BOTH void commit_slot(const Memory& memory, Slot* slot, const Slot& aft
 // fence between.
 
 /// Word `i` of what stands behind the fingerprint of a slot that is added: its word, and then those of its key.
-template <class Memory>
+template <PhasedMemory Memory>
 HOLDFAST_BOTH void commit_behind(const Memory& memory, Slot* slot, unsigned i, std::uint64_t word,
                                  const std::byte* key) {
   memory.store_value(&slot->word + i, i == 0 ? word : Memory::given_word(key + 8 * (i - 1)));
 }
 
 /// The one word that makes a change of a wide slot count: the fingerprint, or the word of an item that is replaced.
-template <class Memory, class Shape>
+template <PhasedMemory Memory, class Shape>
 HOLDFAST_BOTH void commit_head(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                                const Plan& plan, std::uint64_t word) {
   Slot* const slot = candidates.slot(view, plan.lane);
@@ -192,17 +196,17 @@ HOLDFAST_BOTH void commit_head(const Memory& memory, const View<Shape>& view, co
 }
 
 /// Where readers may look into the pool: before anything of the batch is written there, and when all of it is shown.
-template <class Memory, class Shape>
+template <PhasedMemory Memory, class Shape>
 HOLDFAST_BOTH void claim_plan(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates) {
   if (memory.keeps(Step::claim_in_phases)) claim_shared(memory, candidates.stripe(view));
 }
-template <class Memory, class Shape>
+template <PhasedMemory Memory, class Shape>
 HOLDFAST_BOTH void release_plan(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates) {
   release_shared(memory, candidates.stripe(view));
 }
 
 /// Shows it to readers. The caller frees the old cell.
-template <class Memory, class Shape>
+template <PhasedMemory Memory, class Shape>
 HOLDFAST_BOTH void publish_plan(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                                 const Plan& plan, std::uint64_t word) {
   Slot* const slot = candidates.slot(view, plan.lane);

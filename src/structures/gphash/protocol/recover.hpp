@@ -9,9 +9,11 @@
 
 #include "core/both.hpp"
 #include "core/failpoint.hpp"
+#include "pool/medium/memory_concept.hpp"
 #include "structures/gphash/protocol/address.hpp"
 #include "structures/gphash/protocol/commit.hpp"
 #include "structures/gphash/protocol/find.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/mutant.hpp"
 
 namespace holdfast::index {
@@ -25,14 +27,14 @@ enum class SlotState : std::uint8_t {
 };
 
 /// True if the heap has the cell that an occupied slot's word names.
-template <class Memory, class Shape>
+template <memory::ReadableMemory Memory, class Shape>
 HOLDFAST_BOTH bool has_cell(const Memory& memory, const View<Shape>& view, std::uint64_t word) {
   if constexpr (Shape::kVariable) return heap::names_cell(memory, view.heap_view(), word);
   return word - 1 < view.cells;
 }
 
 /// What slot `slot` of a bucket holds. Reads only. `key` and `word` return its words.
-template <class Memory, class Shape>
+template <memory::ReadableMemory Memory, class Shape>
 HOLDFAST_BOTH SlotState inspect_slot(const Memory& memory, const View<Shape>& view, unsigned rank, std::uint64_t bucket,
                                      const Slot* slot, std::uint64_t& key, std::uint64_t& word, std::uint8_t& tag) {
   key = memory.load(&slot->key);
@@ -52,7 +54,7 @@ HOLDFAST_BOTH SlotState inspect_slot(const Memory& memory, const View<Shape>& vi
 }
 
 /// The same for the aside slot, whose key word says only that the reserved key is there. No key behind a fingerprint is.
-template <class Memory, class Shape>
+template <memory::ReadableMemory Memory, class Shape>
 HOLDFAST_BOTH SlotState inspect_aside(const Memory& memory, const View<Shape>& view, std::uint64_t& word) {
   word = 0;
   if (view.has_fingerprints()) return SlotState::empty;
@@ -68,7 +70,7 @@ HOLDFAST_BOTH SlotState inspect_aside(const Memory& memory, const View<Shape>& v
 }
 
 /// Durably empties a half-written slot.
-template <class Memory>
+template <SlotMemory Memory>
 HOLDFAST_BOTH void clear_torn(const Memory& memory, Slot* slot) {
   if (!memory.keeps(Step::clear_torn_slots)) return;
   memory.store(&slot->word, 0);
@@ -105,7 +107,7 @@ HOLDFAST_BOTH LaneMask lanes_before(const View<Shape>& view, const Place& place,
 }
 
 /// Those of the lanes `asked` whose tags say that the candidates' key may be there. Reads no other lanes' tags.
-template <class Memory, class Shape>
+template <memory::VolatileWords Memory, class Shape>
 HOLDFAST_BOTH LaneMask match_lanes(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                                    LaneMask asked) {
   const unsigned slots = view.shape.slots();
@@ -125,7 +127,7 @@ HOLDFAST_BOTH LaneMask match_lanes(const Memory& memory, const View<Shape>& view
 }
 
 /// True if one of the lanes `hits` holds the candidates' key.
-template <class Memory, class Shape>
+template <KeyMemory Memory, class Shape>
 HOLDFAST_BOTH bool holds_copy(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                               LaneMask hits) {
   for (; hits != 0; hits &= hits - 1) {
@@ -137,7 +139,7 @@ HOLDFAST_BOTH bool holds_copy(const Memory& memory, const View<Shape>& view, con
 }
 
 /// Durably drops the second copy of an item. It frees no cell: the first copy names it (rule 5).
-template <class Memory, class Shape>
+template <SlotMemory Memory, class Shape>
 HOLDFAST_BOTH void drop_second_copy(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                                     const Place& place, unsigned j) {
   if (!memory.keeps(Step::drop_second_copies)) return;

@@ -9,9 +9,11 @@
 
 #include "core/both.hpp"
 #include "core/failpoint.hpp"
+#include "pool/medium/memory_concept.hpp"
 #include "structures/gphash/protocol/commit.hpp"
 #include "structures/gphash/protocol/find.hpp"
 #include "structures/gphash/protocol/move.hpp"
+#include "structures/gphash/protocol/tile_concept.hpp"
 
 namespace holdfast::index {
 
@@ -26,7 +28,8 @@ enum class Rehashed : std::uint8_t {
 
 /// Takes one slot of the drained level up into `view`.
 template <class Tile, class Memory, class Shape>
-HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory, const View<Shape>& view, Slot* slot) {
+requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory,
+                                                                          const View<Shape>& view, Slot* slot) {
   const std::uint64_t key = tile.once([&] { return memory.load(&slot->key); });
   const std::uint64_t word = tile.once([&] { return memory.load(&slot->word); });
   if (key == 0 && (view.key_decides() || word == 0)) return Rehashed::empty;
@@ -58,7 +61,7 @@ HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory, const
 
 /// Copies the tags of level `number` from the groups of one view into those of another, which both address it: the first
 /// step of a resize. Tags depend on the hash alone, so no slot is read. `bucket` is one of the level's.
-template <class Memory, class Shape>
+template <memory::VolatileWords Memory, class Shape>
 HOLDFAST_BOTH void carry_tags(const Memory& memory, const View<Shape>& from, const View<Shape>& to, unsigned number,
                               std::uint64_t bucket) {
   const std::uint64_t* const source = from.tags + from.tag_index(from.top_level - number, bucket);

@@ -11,14 +11,16 @@
 #include "core/failpoint.hpp"
 #include "structures/gphash/protocol/commit.hpp"
 #include "structures/gphash/protocol/find.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/move.hpp"
 #include "structures/gphash/protocol/rows.hpp"
 #include "structures/gphash/protocol/run_state.hpp"
+#include "structures/gphash/protocol/tile_concept.hpp"
 
 namespace holdfast::index {
 
 /// Lets go of the cell that a slot named by `word`.
-template <class Memory, class Shape>
+template <CellSource Memory, class Shape>
 HOLDFAST_BOTH void retire_cell(const Memory& memory, const View<Shape>&, std::uint64_t word) {
   if constexpr (Shape::kVariable) {
     memory.retire_pair(word);
@@ -29,12 +31,13 @@ HOLDFAST_BOTH void retire_cell(const Memory& memory, const View<Shape>&, std::ui
 
 /// The durable part of a run on a key that is in the table: nothing, a new word, or its removal.
 template <class Tile, class Memory, class Shape>
-HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const View<Shape>& view,
-                                  const Candidates<Shape>& candidates, const Item& old,
-                                  RunState<Tile, Memory, Shape>& state) {
+requires TableTile<Tile, Memory, Shape> HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory,
+                                                                          const View<Shape>& view,
+                                                                          const Candidates<Shape>& candidates,
+                                                                          const Item& old,
+                                                                          RunState<Tile, Memory, Shape>& state) {
   if (state.source() == Source::pool) return state.drop_cell(), Outcome::done;
-  if constexpr (requires { memory.begin_change(old.word); })
-    tile.once([&] { return memory.begin_change(old.word), 0; });
+  if constexpr (SeesChanges<Memory>) tile.once([&] { return memory.begin_change(old.word), 0; });
   std::uint64_t word = 0;
   if (state.source() == Source::absent) {
     tile.once([&] {
@@ -60,8 +63,10 @@ HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const 
 
 /// The durable part of a run on a key that is not: nothing, or an insert.
 template <class Tile, class Memory, class Shape>
-HOLDFAST_BOTH Outcome add_item(const Tile& tile, const Memory& memory, const View<Shape>& view,
-                               const Candidates<Shape>& candidates, RunState<Tile, Memory, Shape>& state) {
+requires TableTile<Tile, Memory, Shape> HOLDFAST_BOTH Outcome add_item(const Tile& tile, const Memory& memory,
+                                                                       const View<Shape>& view,
+                                                                       const Candidates<Shape>& candidates,
+                                                                       RunState<Tile, Memory, Shape>& state) {
   if (state.source() == Source::absent) return state.drop_cell(), Outcome::done;
   std::uint64_t word = 0;
   bool busy = false;
@@ -83,9 +88,12 @@ HOLDFAST_BOTH Outcome add_item(const Tile& tile, const Memory& memory, const Vie
 
 /// Applies a run of operations on one key, all that a batch has, in array order. GPHash §3.2.3.
 template <class Tile, class Memory, class Shape, class Index>
-HOLDFAST_BOTH Outcome apply_run(const Tile& tile, const Memory& memory, const View<Shape>& view, const Rows& rows,
-                                const Run<Index>& run, const Candidates<Shape>& candidates, const Permits& permits) {
-  if constexpr (requires { memory.begin_attempt(); }) memory.begin_attempt();
+requires TableTile<Tile, Memory, Shape> HOLDFAST_BOTH Outcome apply_run(const Tile& tile, const Memory& memory,
+                                                                        const View<Shape>& view, const Rows& rows,
+                                                                        const Run<Index>& run,
+                                                                        const Candidates<Shape>& candidates,
+                                                                        const Permits& permits) {
+  if constexpr (SeesAttempts<Memory>) memory.begin_attempt();
   const bool claims = memory.keeps(Step::claim_key);
   if (claims && !tile.once([&] { return try_claim(memory, candidates.stripe(view)); })) return Outcome::claim_missed;
   const Item old = find_claimed(tile, memory, view, candidates);

@@ -10,12 +10,14 @@
 #include "core/operations.hpp"
 #include "structures/gphash/protocol/commit.hpp"
 #include "structures/gphash/protocol/find.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 #include "structures/gphash/protocol/rows.hpp"
+#include "structures/gphash/protocol/tile_concept.hpp"
 
 namespace holdfast::index {
 
 /// Lets go of a cell that no slot ever named.
-template <class Memory, class Shape>
+template <CellSource Memory, class Shape>
 HOLDFAST_BOTH void give_cell_back(const Memory& memory, const View<Shape>&, std::uint64_t cell) {
   if constexpr (Shape::kVariable) {
     memory.return_pair(cell);
@@ -33,6 +35,7 @@ HOLDFAST_BOTH constexpr std::uint64_t more_frequent(std::uint64_t before, std::u
 enum class Source : std::uint8_t { absent, pool, row, fresh };
 
 template <class Tile, class Memory, class Shape>
+requires TableTile<Tile, Memory, Shape>
 class RunState {
   static constexpr bool kColumns = Memory::kColumns && !Shape::kVariable;
 
@@ -95,7 +98,7 @@ class RunState {
     if (!take_cell()) return false;
     if (source_ == Source::row) tile_.write_cell(memory_, view_.cell(cell_), rows_.value(row_), rows_.value_bytes);
     if (memory_.keeps(Step::score_before_commit)) place_score();
-    if (memory_.keeps(Step::flush_value)) tile_.flush(memory_, view_.cell(cell_), view_.cell_bytes);
+    if (memory_.keeps(Step::flush_value)) memory_.flush(view_.cell(cell_), view_.cell_bytes);
     if (memory_.keeps(Step::fence_after_place)) memory_.fence();
     HOLDFAST_FAILPOINT(value_placed);
     word = cell_ + 1;
@@ -138,7 +141,7 @@ class RunState {
     std::byte* const cell = view_.heap + heap::CellWord{pair}.begin();
     const PairHeader header = header_of(key, value);
     tile_.write_pair(memory_, cell, header, key, value);
-    if (memory_.keeps(Step::flush_value)) tile_.flush(memory_, cell, bytes);
+    if (memory_.keeps(Step::flush_value)) memory_.flush(cell, bytes);
     if (memory_.keeps(Step::fence_after_place)) memory_.fence();
     HOLDFAST_FAILPOINT(value_placed);
     return true;
@@ -148,7 +151,7 @@ class RunState {
   HOLDFAST_BOTH bool read_part(std::size_t row) {
     if (rows_.blobs == nullptr || source_ == Source::absent) return true;
     const Part from = source_ == Source::row ? rows_.value_part(row_) : pair_at(memory_, view_, old_.word).value;
-    if constexpr (Memory::kNotesReads) {
+    if constexpr (NotesReads<Memory>) {
       tile_.once([&] { return rows_.blobs[row] = {from.data, from.size}, 0; });
     } else {
       std::byte* const to = memory_.take_bytes(*rows_.arena, from.size);

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/both.hpp"
+#include "structures/gphash/protocol/memory_concept.hpp"
 
 namespace holdfast::index {
 
@@ -32,7 +33,7 @@ HOLDFAST_BOTH constexpr std::uint32_t match_word(std::uint64_t word, std::uint8_
 }
 
 /// Wins the slot if it is empty: EMPTY → claimed.
-template <class Memory>
+template <TagMemory Memory>
 HOLDFAST_BOTH bool claim_tag(const Memory& memory, std::uint64_t* word, unsigned slot) {
   const unsigned shift = 8 * (slot & 7);
   for (std::uint64_t seen = memory.peek(word); ((seen >> shift) & 0xff) == kTagEmpty;) {
@@ -45,7 +46,7 @@ HOLDFAST_BOTH bool claim_tag(const Memory& memory, std::uint64_t* word, unsigned
 }
 
 /// Changes the tag of a slot that the caller holds, leaving its neighbours to others.
-template <class Memory>
+template <TagMemory Memory>
 HOLDFAST_BOTH void retag(const Memory& memory, std::uint64_t* word, unsigned slot, std::uint8_t from, std::uint8_t to) {
   memory.put_byte(word, slot & 7, from, to);
 }

@@ -31,6 +31,14 @@ struct TagWords<index::FixedShape<L, H, S, Keys>> {
   std::uint64_t word[L * H * ((S + 7) / 8)];
 };
 
+/// What a CPU's tiles demand of their memory for values. A cell that is written is the caller's own; one that is read does not change.
+template <class M>
+concept ByteMemory = requires(const M& memory, std::byte* to, const std::byte* from, std::size_t bytes) {
+  // Copies an operation's array, or a cell, into a cell; and a cell into an array. Order nothing. No bytes may be at no address.
+  { memory.write_bytes(to, from, bytes) } -> std::same_as<void>;
+  { memory.read_bytes(to, from, bytes) } -> std::same_as<void>;
+};
+
 /// What every CPU tile has; `Tile` is the derived one.
 struct TileBase {
   /// Runs `act` in one lane; all get its result.
@@ -39,13 +47,13 @@ struct TileBase {
     return act();
   }
 
-  template <class Memory>
+  template <memory::VolatileWords Memory>
   std::uint64_t peek(const Memory& memory, const std::uint64_t* word) const {
     return memory.peek(word);
   }
 
   /// The foremost of the `hits` lanes whose slot is occupied by the key.
-  template <class Memory, class Shape>
+  template <index::KeyMemory Memory, class Shape>
   Item first_item(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                   LaneMask hits) const {
     for (; hits != 0; hits &= hits - 1) {
@@ -69,44 +77,40 @@ struct TileBase {
   bool stands(const Memory&, const View<Shape>&, const Candidates<Shape>&, LaneMask) const {
     return true;  // it has no copies of some slots
   }
-  template <class Memory, class Shape>
+  template <memory::WritableMemory Memory, class Shape>
   void flush_slots(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates,
                    LaneMask hits) const {
     for (; hits != 0; hits &= hits - 1) memory.flush(candidates.slot(view, lowest_bit(hits)), view.slot_bytes());
   }
-  template <class Memory>
-  void flush(const Memory& memory, const void* address, std::size_t bytes) const {
-    memory.flush(address, bytes);
-  }
 
   // Values: user's arrays on one side, cells on the other.
-  template <class Memory>
+  template <ByteMemory Memory>
   void write_cell(const Memory& memory, std::byte* cell, const std::byte* from, std::size_t bytes) const {
     memory.write_bytes(cell, from, bytes);
   }
-  template <class Memory>
+  template <ByteMemory Memory>
   void write_pair(const Memory& memory, std::byte* cell, const index::PairHeader& header, const index::Part& key,
                   const index::Part& value) const {
     memory.write_bytes(cell, reinterpret_cast<const std::byte*>(&header), sizeof header);
     memory.write_bytes(cell + sizeof header, key.data, key.size);
     memory.write_bytes(cell + sizeof header + key.size, value.data, value.size);
   }
-  template <class Memory>
+  template <ByteMemory Memory>
   void copy_cell(const Memory& memory, std::byte* cell, const std::byte* from, std::size_t bytes) const {
     memory.write_bytes(cell, from, bytes);
   }
-  template <class Memory>
+  template <ByteMemory Memory>
   void zero_cell(const Memory& memory, std::byte* cell, std::size_t bytes) const {
     static constexpr std::byte kZeros[64] = {};
     for (std::size_t at = 0; at < bytes; at += sizeof kZeros)
       memory.write_bytes(cell + at, kZeros, bytes - at < sizeof kZeros ? bytes - at : sizeof kZeros);
   }
-  template <class Memory>
+  template <ByteMemory Memory>
   void read_cell(const Memory& memory, std::byte* to, const std::byte* cell, std::size_t bytes) const {
     memory.read_bytes(to, cell, bytes);
   }
   /// cell ← cell combined with the row, word by word.
-  template <class Memory>
+  template <ByteMemory Memory>
   void combine_cell(const Memory& memory, std::byte* cell, const std::byte* row, std::size_t bytes,
                     const Combining& how) const {
     for (std::size_t at = 0; at < bytes; at += 8) {
@@ -119,11 +123,11 @@ struct TileBase {
     }
   }
   /// The same of bytes of a cell whose others stay.
-  template <class Memory>
+  template <ByteMemory Memory>
   void write_column(const Memory& memory, std::byte* to, const std::byte* from, std::size_t bytes) const {
     write_cell(memory, to, from, bytes);
   }
-  template <class Memory>
+  template <ByteMemory Memory>
   void combine_column(const Memory& memory, std::byte* to, const std::byte* row, std::size_t bytes,
                       const Combining& how) const {
     combine_cell(memory, to, row, bytes, how);
@@ -139,7 +143,7 @@ struct TileBase {
 struct PortableTile : TileBase {
   static constexpr const char* kName = "portable";
 
-  template <class Memory, class Shape>
+  template <memory::VolatileWords Memory, class Shape>
   TagWords<Shape> load_tags(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates) const {
     TagWords<Shape> tags;
     if (candidates.aside()) {

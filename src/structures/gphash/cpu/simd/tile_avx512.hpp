@@ -13,7 +13,7 @@ struct Avx512Tile : PortableTile {
   using PortableTile::load_tags;
   using PortableTile::match;
 
-  template <class Memory, class Keys>
+  template <memory::VolatileWords Memory, class Keys>
   __m256i load_tags(const Memory& memory, const View<index::FixedShape<2, 2, 8, Keys>>& view,
                     const Candidates<index::FixedShape<2, 2, 8, Keys>>& candidates) const {
     const auto word = [&](unsigned rank, unsigned j) {

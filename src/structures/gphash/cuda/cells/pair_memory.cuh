@@ -64,6 +64,7 @@ class PairMemory : public CudaMemory {
  private:
   const SlabView& slabs_;
 };
+static_assert(index::TableTile<WarpTile, PairMemory, index::DefaultVariableShape>);
 
 /// The policy of changes whose cells come from slabs.
 template <class Shape>
@@ -92,6 +93,7 @@ class ScanMemory : public CudaMemory {
   const std::byte* heap_;
   const SlabView& slabs_;
 };
+static_assert(index::SlotMemory<ScanMemory>);
 
 template <class Shape>
 __device__ ScanMemory scanning_memory(const CacheView& cache, const View<Shape>& view, const SlabView& slabs) {

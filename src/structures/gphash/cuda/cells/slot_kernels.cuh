@@ -41,7 +41,7 @@ __device__ std::uint64_t bit_of_cell(const View<Shape>&, std::uint64_t word) {
 }
 
 /// One slot of rank `rank`, by one thread: its tag, its cell. The word of the item that it holds, if any.
-template <class Memory, class Shape>
+template <index::SlotMemory Memory, class Shape>
 __device__ bool scan_slot(const Memory& memory, const View<Shape>& view, unsigned rank, std::uint64_t number,
                           bool repair, std::uint32_t* live, ScanReport* report, std::uint64_t& word) {
   const std::uint64_t bucket = number / view.shape.slots();

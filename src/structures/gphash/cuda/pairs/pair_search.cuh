@@ -47,6 +47,11 @@ class ExactMemory : public Base {
   mutable const std::uint64_t* last_ = nullptr;
   mutable std::uint64_t lengths_ = 0;
 };
+static_assert(index::TrustsHashes<HashMemory<CopyMemory>> && !index::TrustsHashes<ExactMemory<CopyMemory>>);
+static_assert(index::SearchTile<ThreadTile, HashMemory<CopyMemory>, index::DefaultVariableShape>);
+static_assert(index::SearchTile<ThreadTile, ExactMemory<CopyMemory>, index::DefaultVariableShape>);
+static_assert(index::SearchTile<WarpTile, HashMemory<CudaMemory>, index::DefaultVariableShape>);
+static_assert(index::SearchTile<WarpTile, ExactMemory<CudaMemory>, index::DefaultVariableShape>);
 
 /// Notes the item of a row, and answers all else.
 __device__ inline void answer_pair(const FindJob& job, const PairSearchRoom& room, std::uint64_t row,
