@@ -2,7 +2,7 @@
 //
 // A protocol is one source for the CPU, the GPU and the model. It reads and changes memory only through an object of a policy class,
 // which each backend writes for its machine. Tests write others, which record accesses, drop some, or crash between them. These concepts
-// have what any persistent structure needs; each structure adds its own members in its own folder (docs/architecture.md, "Policies"):
+// have what any persistent structure needs; each structure adds its own members in its own folder (docs/internals/policies.md):
 //
 //   ReadableMemory     load                   words of the pool
 //   WritableMemory     store, flush, fence
