@@ -60,5 +60,6 @@ class CpuMemory {
   }
   memory::Persist persist_;
 };
+static_assert(memory::PersistentMemory<CpuMemory> && VersionLocks<CpuMemory>);
 
 }  // namespace holdfast::structures

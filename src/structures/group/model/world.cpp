@@ -44,7 +44,7 @@ std::uint64_t World::hash() const {
 std::uint64_t ModelMemory::load(const std::uint64_t* from) const { return world_.load(from); }
 void ModelMemory::store(std::uint64_t* to, std::uint64_t value) const { world_.store(to, value); }
 
-void ModelMemory::flush(const std::uint64_t* from, std::size_t bytes) const {
+void ModelMemory::flush(const void* from, std::size_t bytes) const {
   ++world_.flushes;
   world_.flush(from, bytes);
 }

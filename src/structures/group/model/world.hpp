@@ -24,7 +24,7 @@ class ModelMemory {
   static bool keeps(Step step) { return step != left_out; }
   std::uint64_t load(const std::uint64_t* from) const;
   void store(std::uint64_t* to, std::uint64_t value) const;
-  void flush(const std::uint64_t* from, std::size_t bytes) const;
+  void flush(const void* from, std::size_t bytes) const;
   void fence() const;
   std::uint32_t begin_read(const VersionLock* lock) const;
   bool end_read(const VersionLock* lock, std::uint32_t version) const;
@@ -35,6 +35,7 @@ class ModelMemory {
   void wait_for(const VersionLock* lock) const;
   World& world_;
 };
+static_assert(structures::PersistentMemory<ModelMemory, Step>);
 
 /// A root word, which stands for the pool's directory: 0 names the first array of cells, 1 the second, which is larger. Each word is a line
 /// of its own: a crash may leave any of the stores that no fence has followed.
