@@ -22,6 +22,7 @@
 #include "structures/gphash/cuda/change/batch.cuh"
 #include "structures/gphash/cuda/change/shared_phases.cuh"
 #include "structures/gphash/cuda/gather.cuh"
+#include "structures/gphash/cuda/kernels/search_room.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/thread_tile.cuh"
 #include "structures/gphash/protocol/phases.hpp"
