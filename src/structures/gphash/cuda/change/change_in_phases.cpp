@@ -11,17 +11,17 @@ namespace holdfast::machine::cuda {
 /// Whether gphash/protocol/phases.hpp can do it, and it is worth it; and which phases it takes.
 Changes::Phases Changes::phases_of(const ChangeJob& job) const {
   Phases phases;
-  phases.any = table_.cache.view().any() && schedule_.phases_pay(job) && !is_wide(table_.layout.cells);
+  phases.any = table_.memory.cache().view().any() && schedule_.phases_pay(job) && !is_wide(table_.layout().cells);
   if (!phases.any) return phases;
   const index::Rows& rows = job.rows;
-  const bool in_slot = table_.layout.in_slot();
-  phases.values = job.ops.any(index::may_place) && (table_.layout.value_bytes != 0 || table_.layout.scored());
+  const bool in_slot = table_.layout().in_slot();
+  phases.values = job.ops.any(index::may_place) && (table_.layout().value_bytes != 0 || table_.layout().scored());
   phases.keys = job.ops.any(index::may_change_key);
   phases.frees = job.ops.any(index::may_retire) && !in_slot;
   phases.sums = job.ops.any(index::may_sum) || (rows.partial && phases.values);
-  phases.reads = job.ops.reads_values() && rows.out != nullptr && table_.layout.value_bytes != 0;
+  phases.reads = job.ops.reads_values() && rows.out != nullptr && table_.layout().value_bytes != 0;
   phases.gathers = phases.reads && !in_slot;
-  phases.counts = phases.values && table_.layout.score == Score::frequency;
+  phases.counts = phases.values && table_.layout().score == Score::frequency;
   return phases;
 }
 
@@ -60,16 +60,16 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
   ChangeRoom room = change_room(phases);
   schedule_.begin_phases(room, job, ordering, stream);
   if (phases.counts) room.writes = ordering.writes.data();
-  room.claims = table_.cache.view().partial();
+  room.claims = table_.memory.cache().view().partial();
   SearchRoom reading;
   if (phases.gathers) {
     reading = read_room_->room();
-    divide(reading, table_.layout.cells, table_.layout.cell_bytes);
+    divide(reading, table_.layout().cells, table_.layout().cell_bytes);
     enter_search(job.state, reading, stream);
   }
   clear_room(job, room, reading, stream);
   // The changes are put in order while the values go to their cells, unless more than that goes on.
-  const bool places = phases.values && !table_.layout.in_slot(),
+  const bool places = phases.values && !table_.layout().in_slot(),
              beside = places && !phases.sums && !phases.gathers && !phases.counts;
   const bool ahead = beside && plan_ahead_.pays(job);
   PlanRange left{nullptr, &job.report->changes};
@@ -82,18 +82,18 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
   if (beside) {
     all_planned_.record(stream);
     all_planned_.hold(beside_);
-    order_changes(room, job.size, index::slot_numbers(table_.layout), beside_);
+    order_changes(room, job.size, index::slot_numbers(table_.layout()), beside_);
     all_ordered_.record(beside_);
   } else {
-    order_changes(room, job.size, index::slot_numbers(table_.layout), stream);
+    order_changes(room, job.size, index::slot_numbers(table_.layout()), stream);
     table_.times.end("order changes", stream);
   }
   if (phases.counts) {
-    add_old_scores(table_.layout, job, room, stream);
+    add_old_scores(table_.layout(), job, room, stream);
     table_.times.end("count", stream);
   }
-  if (phases.sums && !table_.layout.in_slot()) {
-    order_sums(job, room, table_.layout.cells, stream);
+  if (phases.sums && !table_.layout().in_slot()) {
+    order_sums(job, room, table_.layout().cells, stream);
     table_.times.end("order sums", stream);
   }
   if (phases.gathers) {
@@ -109,7 +109,7 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
   if (places) {
     if (ahead) plan_ahead_.wait(stream);
     table_.kernels->place(job, room, left, beside, stream);
-    if (table_.values.view().any()) table_.kernels->keep_values(job, room, stream);
+    if (table_.memory.values().view().any()) table_.kernels->keep_values(job, room, stream);
     if (beside) all_ordered_.hold(stream);
     table_.times.end("place", stream);
   }
@@ -122,8 +122,8 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
   if (phases.reads && !phases.gathers) read_values(job, room, reading, phases, stream);
   if (phases.reads) table_.times.end("read", stream);
   if (!phases.frees) return;
-  if (table_.values.view().map != nullptr)
-    forget_copies(table_.values.view(), room.freed[0], &job.report->freed, job.size, stream);
+  if (table_.memory.values().view().map != nullptr)
+    forget_copies(table_.memory.values().view(), room.freed[0], &job.report->freed, job.size, stream);
   retire_cells(job, room, stream);
   table_.times.end("retire", stream);
 }
@@ -132,8 +132,8 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
 void Changes::commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases,
                                cudaStream_t stream) {
   using index::Pass;
-  const bool once =
-      !table_.layout.in_slot() || table_.layout.wide();  // as far as the passes go: wide slots have steps of their own
+  const bool once = !table_.layout().in_slot() ||
+                    table_.layout().wide();  // as far as the passes go: wide slots have steps of their own
   if (once) table_.kernels->commit(job, room, Pass::whole, stream);
   if (!once && phases.values) table_.kernels->commit(job, room, Pass::values, stream);
   if (!once && phases.keys) table_.kernels->commit(job, room, Pass::keys, stream);
@@ -149,7 +149,7 @@ void Changes::read_values(const ChangeJob& job, const ChangeRoom& room, const Se
     find.keys = job.keys;
     find.size = job.size;
     find.state = job.state;
-    order_search(reading, job.size, table_.layout.cells, stream);
+    order_search(reading, job.size, table_.layout().cells, stream);
     table_.kernels->gather(find, reading, true, stream);
   }
   table_.kernels->copy_values(job, room, stream);

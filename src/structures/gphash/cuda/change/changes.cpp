@@ -103,7 +103,7 @@ void Changes::change_in_parts(const ChangeJob& job, bool unique, Need need, cuda
     table_.state.note_bounds();
     const std::uint64_t left = job.size - from, least = std::max(table_.rows_from_phases(), job.size / 16);
     const std::uint64_t rows = std::min(left, std::max(least, rows_that_fit(need)));
-    change(part_of(job, table_.layout.key_bytes(), from, rows), unique,
+    change(part_of(job, table_.layout().key_bytes(), from, rows), unique,
            {need.keys != 0 ? rows : 0, need.cells != 0 ? rows : 0}, true, stream, true);
     from += rows;
   }
@@ -119,7 +119,7 @@ std::uint64_t Changes::rows_that_fit(Need need) const {
 }
 
 std::uint64_t Changes::sure_items() const {
-  return machine::sure_items(table_.layout.shape, table_.layout.total_slots(), table_.layout.may_move);
+  return machine::sure_items(table_.layout().shape, table_.layout().total_slots(), table_.layout().may_move);
 }
 
 /// The runs that no phase had a slot for: one by one, moving items. How many they are, only the GPU knows.

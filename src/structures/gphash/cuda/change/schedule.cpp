@@ -72,8 +72,8 @@ void ChangeSchedule::order(ChangeJob& job, Ordering& ordering, const OrderAsked&
   room.scratch = ordering.scratch.data();
   room.scratch_bytes = ordering.scratch.size();
   // In the order of their hashes, the buckets that keys hash to come in address order.
-  const BatchKeys keys{job.keys, table_.layout.key_words(), job.key_offsets};
-  const KeyOrder ordered = order_keys(keys, rows, job.mask, table_.layout.seed, room, stream);
+  const BatchKeys keys{job.keys, table_.layout().key_words(), job.key_offsets};
+  const KeyOrder ordered = order_keys(keys, rows, job.mask, table_.layout().seed, room, stream);
   job.order = ordered.rows;
   job.begins = ordered.begins;
   job.ordered = ordered.ordered;
@@ -87,7 +87,7 @@ void ChangeSchedule::end(Ordering& ordering, cudaStream_t stream) {
 }
 
 bool ChangeSchedule::phases_pay(const ChangeJob& job) const {
-  return job.size >= table_.rows_from_phases() && index::slot_numbers(table_.layout) < kNoSlot - index::kLineSlots;
+  return job.size >= table_.rows_from_phases() && index::slot_numbers(table_.layout()) < kNoSlot - index::kLineSlots;
 }
 
 void ChangeSchedule::begin_phases(PhaseRoom& room, const ChangeJob& job, const Ordering& ordering,

@@ -43,15 +43,15 @@ void CudaMachine::run_on_device(const Batch& batch, OpSet ops, std::uint64_t sco
   }
   if (!capturing) require_stream(stream, table_.options.device);
   table_.require_reachable(batch);
-  if (batch.ops && !batch.values && table_.layout.value_bytes != 0) {
+  if (batch.ops && !batch.values && table_.layout().value_bytes != 0) {
     throw InvalidArgument("a mixed batch in GPU memory has no values: give an array of " + std::to_string(batch.size) +
-                          " × " + std::to_string(row_bytes(batch, table_.layout.value_bytes)) + " bytes");
+                          " × " + std::to_string(row_bytes(batch, table_.layout().value_bytes)) + " bytes");
   }
-  const std::size_t key_bytes = table_.layout.key_bytes();
+  const std::size_t key_bytes = table_.layout().key_bytes();
   const auto* const keys = static_cast<const std::byte*>(batch.keys);
   for (std::size_t base = 0; base < batch.size; base += kDeviceRows) {
     const std::size_t size = std::min(kDeviceRows, batch.size - base);
-    const index::Rows rows = rows_of(batch, base, table_.layout.value_bytes, score);
+    const index::Rows rows = rows_of(batch, base, table_.layout().value_bytes, score);
     const std::uint8_t* const mask = batch.mask ? batch.mask + base : nullptr;
     if (capturing) {
       searches_.capture_search(table_.find_job(rows, keys + key_bytes * base, mask, size), stream);
@@ -69,12 +69,13 @@ void CudaMachine::run_on_device(const Batch& batch, OpSet ops, std::uint64_t sco
 }
 
 Need CudaMachine::need_of(OpSet ops, std::size_t size) const {
-  return {ops.adds_keys() ? size : 0, ops.takes_values() && !table_.layout.in_slot() ? size : 0};
+  return {ops.adds_keys() ? size : 0, ops.takes_values() && !table_.layout().in_slot() ? size : 0};
 }
 
 std::size_t CudaMachine::run_from_host(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
                                        BatchResult& result) {
-  const std::size_t each = table_.layout.key_bytes() + 2 * std::size_t{row_bytes(batch, table_.layout.value_bytes)} + 4;
+  const std::size_t each =
+      table_.layout().key_bytes() + 2 * std::size_t{row_bytes(batch, table_.layout().value_bytes)} + 4;
   const std::size_t most = in_pieces(batch) ? kHostRowsBetweenStops : kHostRows;
   const std::size_t chunk = std::clamp<std::size_t>(kHostBytes / each, 1, most);
   const Stages::Lease stage = table_.stages.lend();
@@ -90,8 +91,8 @@ std::size_t CudaMachine::run_from_host(const Batch& batch, OpSet ops, std::uint6
 /// Copies a chunk to the GPU, runs it, and copies its results back.
 void CudaMachine::run_chunk(const Batch& batch, OpSet ops, std::size_t base, std::size_t size, std::uint64_t score,
                             Stage& stage, BatchResult& result) {
-  const index::Rows host = rows_of(batch, base, table_.layout.value_bytes, score);
-  const std::size_t bytes = size * host.value_bytes, key_bytes = table_.layout.key_bytes();
+  const index::Rows host = rows_of(batch, base, table_.layout().value_bytes, score);
+  const std::size_t bytes = size * host.value_bytes, key_bytes = table_.layout().key_bytes();
   stage.begin(key_bytes * size + 2 * bytes + (host.scores ? 12 : 4) * size, 8);
   const auto* const keys =
       stage.upload<std::byte>(static_cast<const std::byte*>(batch.keys) + key_bytes * base, key_bytes * size);

@@ -18,7 +18,7 @@ std::uint64_t counted(std::int64_t items) { return static_cast<std::uint64_t>(st
 
 CudaMachine::CudaMachine(gphash::TableObject& pool, const MachineOptions& options)
     : table_(pool, options), searches_(table_), upkeep_(table_, searches_), loads_(table_) {
-  if (table_.pairs) {
+  if (table_.memory.pairs()) {
     pairs_.emplace(table_, searches_, upkeep_, loads_);
   } else {
     changes_.emplace(table_, searches_, upkeep_);
@@ -67,7 +67,7 @@ std::size_t CudaMachine::export_batch(std::uint64_t& cursor, const ExportArrays&
   const Exports::Take take = Exports::into(to);
   std::size_t count = 0;
   do {
-    count += table_.exports.copy(table_.layout, cursor, take, n - count, table_.layout.total_slots() + 1);
+    count += table_.exports.copy(table_.layout(), cursor, take, n - count, table_.layout().total_slots() + 1);
   } while (count < n && cursor != Exports::kEnd);
   return count;
 }
@@ -88,7 +88,7 @@ std::uint64_t CudaMachine::size() const {
 
 std::uint64_t CudaMachine::slots() const {
   const std::lock_guard lock(table_.order.launching());
-  return table_.layout.total_slots();
+  return table_.layout().total_slots();
 }
 
 void CudaMachine::stats(Stats& stats) const {
@@ -98,8 +98,8 @@ void CudaMachine::stats(Stats& stats) const {
     const std::lock_guard lock(table_.order.launching());
     stats.machine.reason += ": " + table_.gpu;
     stats.space.size = counted(state.items);
-    stats.space.slots = table_.layout.total_slots();
-    stats.space.cells = table_.layout.in_slot() ? 0 : table_.layout.cells;
+    stats.space.slots = table_.layout().total_slots();
+    stats.space.cells = table_.layout().in_slot() ? 0 : table_.layout().cells;
     stats.space.free_cells =
         state.retired_end - std::min(state.head, state.tail);  // some of them rest for a batch more
     if (pairs_) pairs_->stats(stats);

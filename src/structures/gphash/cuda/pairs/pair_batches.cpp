@@ -205,20 +205,20 @@ std::size_t PairBatches::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs*
     const Exports::Take take = Exports::verified(table_.pool.path(), table_.options.verify, given);
     std::size_t count = 0;
     do {
-      count += table_.exports.copy(table_.layout, cursor, take, n - count, table_.layout.total_slots() + 1);
+      count += table_.exports.copy(table_.layout(), cursor, take, n - count, table_.layout().total_slots() + 1);
     } while (count < n && cursor != Exports::kEnd);
     return count;
   });
 }
 
 void PairBatches::stats(Stats& stats) const {
-  const SlabUse use = table_.pairs->use(table_.state.reader());
+  const SlabUse use = table_.memory.pairs()->use(table_.state.reader());
   stats.space.cells = use.used_cells + use.free_cells;
   stats.space.free_cells = use.free_cells;
-  stats.pairs.heap_bytes = table_.layout.cells * table_.layout.cell_bytes;
-  stats.pairs.slab_bytes = use.used_slabs * table_.layout.cell_bytes;
+  stats.pairs.heap_bytes = table_.layout().cells * table_.layout().cell_bytes;
+  stats.pairs.slab_bytes = use.used_slabs * table_.layout().cell_bytes;
   stats.pairs.live_bytes = use.used_bytes;
-  stats.pairs.rounding_bytes = static_cast<std::uint64_t>(table_.pairs->state(table_.state.reader()).left);
+  stats.pairs.rounding_bytes = static_cast<std::uint64_t>(table_.memory.pairs()->state(table_.state.reader()).left);
 }
 
 }  // namespace holdfast::machine::cuda

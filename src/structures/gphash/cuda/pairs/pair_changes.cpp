@@ -18,12 +18,12 @@ class PairBatches::PairCells final : public CellSource {
       : of_(of), table_(of.table_), effects_(effects), reads_(reads), stream_(stream) {}
 
   void reserve(const ChangeJob& job) override {
-    forget_demand(table_.pairs->view(), stream_);
+    forget_demand(table_.memory.pairs()->view(), stream_);
     table_.pair_kernels->count_demand(job, effects_, stream_);
     // The first launch makes do with the cells that there are: what is counted is the most that it may need.
     list_cells(job, launches_++ != 0);
   }
-  void release(const ChangeJob& job) override { release_cells(table_.pairs->view(), 2 * job.size, stream_); }
+  void release(const ChangeJob& job) override { release_cells(table_.memory.pairs()->view(), 2 * job.size, stream_); }
   bool make_room(const ChangeReport& report) override {
     table_.state.settle(table_.stream);  // what this launch let go is free for the next, unless somebody reads it
     return launches_ == 1 && !heap_is_full_ && report.needs_cell != 0;  // the next one grows the heap
@@ -34,15 +34,15 @@ class PairBatches::PairCells final : public CellSource {
   void list_cells(const ChangeJob& job, bool may_grow) {
     const bool updates = job.ops.replaces_values();
     for (;;) {
-      free_rested(table_.pairs->view(), table_.state.ring(), table_.state.words(), stream_);
-      count_slabs(table_.pairs->view(), stream_);
-      reserve_cells(table_.pairs->view(), table_.layout, updates, stream_);
+      free_rested(table_.memory.pairs()->view(), table_.state.ring(), table_.state.words(), stream_);
+      count_slabs(table_.memory.pairs()->view(), stream_);
+      reserve_cells(table_.memory.pairs()->view(), table_.layout(), updates, stream_);
       if (heap_is_full_ || !may_grow) return;
-      const SlabState state = table_.pairs->state(stream_);
+      const SlabState state = table_.memory.pairs()->state(stream_);
       std::uint64_t missing = 0;
       for (const ClassCells& of : state.of) missing += of.missing;
       if (missing == 0) return;
-      release_cells(table_.pairs->view(), state.listed, stream_);
+      release_cells(table_.memory.pairs()->view(), state.listed, stream_);
       cuda::check(cudaStreamSynchronize(stream_), "planning a change");
       heap_is_full_ = !of_.upkeep_.grow_heap(missing + missing / 32 + 2);
     }
@@ -63,10 +63,10 @@ void PairBatches::prepare_room(const ChangeJob& job) {
   const bool phased = phases_pay(job);
   schedule_.prepare(job.size, phased);
   if (phased) schedule_.enlarge(plans_, job.size);
-  if (table_.pairs->list_needs(2 * job.size)) {
+  if (table_.memory.pairs()->list_needs(2 * job.size)) {
     table_.order.finish();
-    table_.pairs->list_at_least(2 * job.size);
-    table_.pair_kernels->set_slabs(table_.pairs->view());
+    table_.memory.pairs()->list_at_least(2 * job.size);
+    table_.pair_kernels->set_slabs(table_.memory.pairs()->view());
   }
   require_rest(job.size);
 }
@@ -76,7 +76,7 @@ bool PairBatches::phases_pay(const ChangeJob& job) const {
                            .changes = true,
                            .reads = job.rows.blobs != nullptr,
                            .phases_pay = schedule_.phases_pay(job),
-                           .resident = table_.cache.view().resident()}) == PairPath::phases;
+                           .resident = table_.memory.cache().view().resident()}) == PairPath::phases;
 }
 
 /// Room in the ring for the cells that `rows` rows may put to rest. What rests there already is counted only when that might be too
@@ -86,7 +86,7 @@ void PairBatches::require_rest(std::uint64_t rows) {
   table_.state.count_retired();
   if (table_.state.may_retire(rows)) return;
   end_rest();
-  free_rested(table_.pairs->view(), table_.state.ring(), table_.state.words(), table_.stream);
+  free_rested(table_.memory.pairs()->view(), table_.state.ring(), table_.state.words(), table_.stream);
   table_.stream.wait("freeing cells");
   upkeep_.begin_rest(std::max(4 * rows, std::uint64_t{1} << 20));
   [[maybe_unused]] const bool fit = table_.state.may_retire(rows);
@@ -137,13 +137,13 @@ void PairBatches::change_in_phases(const ChangeJob& job, const Ordering& orderin
   PairRoom room;
   room.planned = plans_.data();
   schedule_.begin_phases(room, job, ordering, stream);
-  forget_demand(table_.pairs->view(), stream);
+  forget_demand(table_.memory.pairs()->view(), stream);
   table_.pair_kernels->plan(job, room, stream);
   table_.times.end("plan", stream);
   cells.list_cells(job, true);
   table_.times.end("reserve", stream);
   table_.pair_kernels->assign(job, room, stream);
-  order_changes(room, job.size, index::slot_numbers(table_.layout), stream);
+  order_changes(room, job.size, index::slot_numbers(table_.layout()), stream);
   table_.times.end("order changes", stream);
   table_.pair_kernels->place(job, room, stream);
   table_.times.end("place", stream);

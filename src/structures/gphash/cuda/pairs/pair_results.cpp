@@ -140,14 +140,14 @@ Layout PairBatches::resolve_pairs(const FindJob& job, const PairSearchRoom& room
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
   table_.pair_kernels->resolve(job, room, exact, stream);
   searches_.note(stream);
-  return table_.layout;
+  return table_.layout();
 }
 
 /// What the rows of a changing batch have read since the last time. Waits.
 void PairBatches::gather_reads(ReadsOfChange& reads, cudaStream_t stream) {
   const Layout layout = [this] {
     const std::lock_guard lock(table_.order.launching());
-    return table_.layout;
+    return table_.layout();
   }();
   const PairReads& room = reads.room;
   measure_blobs(room.blobs, reads.size, room.offsets, room.scratch, room.scratch_bytes, stream);

@@ -26,7 +26,7 @@ void Searches::capture_search(FindJob job, cudaStream_t stream) {
   kept->state = table_.state.shared();
   job.generation = table_.state.generation();
   const SearchPath path = path_of(facts_of(job));
-  if (values_are_far(job)) kept->cells = std::make_unique<SearchRooms::Room>(job.size, is_wide(table_.layout.cells));
+  if (values_are_far(job)) kept->cells = std::make_unique<SearchRooms::Room>(job.size, is_wide(table_.layout().cells));
   if (path == SearchPath::by_slots || path == SearchPath::by_both)
     kept->aims = std::make_unique<SearchRooms::Room>(job.size, false);
   keep_for_graph(stream, kept);

@@ -52,8 +52,10 @@ class Stopwatch {
 void Searches::choose_searches(std::uint64_t items) {
   choices_ = default_choices();
   const bool wanted = table_.options.calibrate && table_.options.order_from == 0 && items >= kFewItems;
-  const bool in_cells = !table_.layout.in_slot() && table_.layout.value_bytes != 0;
-  if (!wanted || table_.pairs || !table_.cache.view().resident() || !in_cells || table_.values.view().any()) return;
+  const bool in_cells = !table_.layout().in_slot() && table_.layout().value_bytes != 0;
+  if (!wanted || table_.memory.pairs() || !table_.memory.cache().view().resident() || !in_cells ||
+      table_.memory.values().view().any())
+    return;
   const auto start = std::chrono::steady_clock::now();
   const SearchChoices before = choices_;
   try {
@@ -66,16 +68,16 @@ void Searches::choose_searches(std::uint64_t items) {
 }
 
 void Searches::measure() {
-  const std::uint64_t rows = std::clamp<std::uint64_t>(kMostBytes / table_.layout.value_bytes, kSizes[0], kMostRows);
-  const DeviceBuffer<std::byte> keys(kSamples * rows * table_.layout.key_bytes()),
-      out(rows * table_.layout.value_bytes);
-  SearchRooms::Room room(rows, is_wide(table_.layout.cells));
-  sample_keys(table_.cache.view(), table_.layout.buckets(0) * table_.layout.shape.slots(), keys.data(), kSamples * rows,
-              table_.stream);
+  const std::uint64_t rows = std::clamp<std::uint64_t>(kMostBytes / table_.layout().value_bytes, kSizes[0], kMostRows);
+  const DeviceBuffer<std::byte> keys(kSamples * rows * table_.layout().key_bytes()),
+      out(rows * table_.layout().value_bytes);
+  SearchRooms::Room room(rows, is_wide(table_.layout().cells));
+  sample_keys(table_.memory.cache().view(), table_.layout().buckets(0) * table_.layout().shape.slots(), keys.data(),
+              kSamples * rows, table_.stream);
   Stopwatch watch;
   index::Rows answers;
   answers.op = Op::find;
-  answers.value_bytes = table_.layout.value_bytes;
+  answers.value_bytes = table_.layout().value_bytes;
   answers.out = out.data();
   const SearchChoices before = choices_;
   std::uint64_t from = 0;
@@ -85,7 +87,7 @@ void Searches::measure() {
     for (unsigned turn = 0; turn < kTurns; ++turn) {
       if (from + size > kSamples * rows) from = 0;
       watch.start(table_.stream);
-      const FindJob job = table_.find_job(answers, keys.data() + from * table_.layout.key_bytes(), nullptr, size);
+      const FindJob job = table_.find_job(answers, keys.data() + from * table_.layout().key_bytes(), nullptr, size);
       search_cells(job, path_of(facts_of(job)), room, table_.stream);
       const double ms = watch.stop(table_.stream);
       from += size;

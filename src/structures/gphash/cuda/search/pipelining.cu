@@ -64,15 +64,15 @@ void begin_second_part(const SearchRoom& room, cudaStream_t stream) {
 
 /// How many rows go first; 0: all at once. A stream that is drawn into a capture stays in it, so in a graph all do.
 std::uint64_t Searches::pipelined_rows(const FindJob& job) const {
-  const std::uint64_t first = table_.layout.cells * table_.layout.cell_bytes / kHeapBytes;
+  const std::uint64_t first = table_.layout().cells * table_.layout().cell_bytes / kHeapBytes;
   const bool worth_it =
-      job.size >= kLeastRest * first && job.size <= kMostRest * first && table_.layout.cell_bytes < kLargeCell;
-  return worth_it && !table_.values.view().any() && job.generation == 0 ? first : 0;
+      job.size >= kLeastRest * first && job.size <= kMostRest * first && table_.layout().cell_bytes < kLargeCell;
+  return worth_it && !table_.memory.values().view().any() && job.generation == 0 ? first : 0;
 }
 
 void Searches::search_in_two_parts(const FindJob& job, const SearchRoom& room, Pipelining& head, cudaStream_t stream) {
   const std::uint64_t first = pipelined_rows(job);
-  const FindJob ahead = part_of(job, 0, first, table_.layout.key_bytes());
+  const FindJob ahead = part_of(job, 0, first, table_.layout().key_bytes());
   SearchRoom all = room;
   all.part.first = first;
   all.part.crowd = head.crowd.data();
@@ -81,7 +81,7 @@ void Searches::search_in_two_parts(const FindJob& job, const SearchRoom& room, P
   ahead_room.part.goes_first = true;
   ahead_room.starts = head.starts.data();
   table_.kernels->resolve(ahead, ahead_room, stream);
-  order_search(ahead_room, first, table_.layout.cells, stream);
+  order_search(ahead_room, first, table_.layout().cells, stream);
   count_crowd(ahead_room, head.crowd.data(), stream);
   head.ordered.record(stream);
   head.ordered.hold(head.stream);
@@ -90,10 +90,10 @@ void Searches::search_in_two_parts(const FindJob& job, const SearchRoom& room, P
 
   begin_second_part(all, stream);
   SearchRoom others = all;  // each row has its own places there, whichever part it is in
-  others.cells = static_cast<std::byte*>(all.cells) + (is_wide(table_.layout.cells) ? 8 : 4) * first;
+  others.cells = static_cast<std::byte*>(all.cells) + (is_wide(table_.layout().cells) ? 8 : 4) * first;
   others.ranks += first;
-  table_.kernels->resolve(part_of(job, first, job.size - first, table_.layout.key_bytes()), others, stream);
-  order_search(all, job.size, table_.layout.cells, stream);
+  table_.kernels->resolve(part_of(job, first, job.size - first, table_.layout().key_bytes()), others, stream);
+  order_search(all, job.size, table_.layout().cells, stream);
   head.gathered.hold(stream);
   table_.kernels->gather(job, all, false, stream);
 }

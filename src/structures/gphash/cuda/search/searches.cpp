@@ -14,7 +14,7 @@ void Searches::search(const FindJob& job, cudaStream_t stream) {
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
   const SearchPath path = path_of(facts_of(job));
   SearchRooms::Room* const cells =
-      values_are_far(job) ? &cell_rooms_.lend(job.size, is_wide(table_.layout.cells), stream) : nullptr;
+      values_are_far(job) ? &cell_rooms_.lend(job.size, is_wide(table_.layout().cells), stream) : nullptr;
   const bool aims_first = path == SearchPath::by_slots || path == SearchPath::by_both;
   SearchRooms::Room* const aims = aims_first ? &aim_rooms_.lend(job.size, false, stream) : nullptr;
   start(job, path, cells, aims, stream);
@@ -50,17 +50,19 @@ void Searches::finish_searches() const {
 void Searches::finish_all() const {
   for (const Event& search : running_) search.wait("waiting for searches");
   table_.order.finish();
-  table_.values.maps().wait();
-  table_.cache.maps().wait();
+  table_.memory.values().maps().wait();
+  table_.memory.cache().maps().wait();
 }
 
 /// It looks for values that may lie in the heap alone, in buckets that have copies.
 bool Searches::values_are_far(const FindJob& job) const {
-  const bool wants_cells = job.rows.out != nullptr && reads_value(job.rows.op) && !table_.layout.in_slot();
-  return wants_cells && table_.cache.view().any() && !table_.values.view().resident();
+  const bool wants_cells = job.rows.out != nullptr && reads_value(job.rows.op) && !table_.layout().in_slot();
+  return wants_cells && table_.memory.cache().view().any() && !table_.memory.values().view().resident();
 }
 
-bool Searches::slots_are_far() const { return table_.cache.view().partial() && !is_wide(table_.layout.total_slots()); }
+bool Searches::slots_are_far() const {
+  return table_.memory.cache().view().partial() && !is_wide(table_.layout().total_slots());
+}
 
 SearchFacts Searches::facts_of(const FindJob& job) const {
   SearchFacts facts;
@@ -68,7 +70,7 @@ SearchFacts Searches::facts_of(const FindJob& job) const {
   facts.order_from = table_.options.order_from;
   facts.slots_are_far = slots_are_far();
   facts.values_are_far = values_are_far(job);
-  facts.values_have_copies = table_.values.view().any();
+  facts.values_have_copies = table_.memory.values().view().any();
   facts.unordered_rows = choices_.unordered_rows;
   facts.cluster_rows = choices_.cluster_rows;
   facts.pipelined_rows = pipelined_rows(job);
@@ -86,18 +88,18 @@ void Searches::start(const FindJob& job, SearchPath path, SearchRooms::Room* cel
 /// The aims are ordered by slot, and then, for values in the heap, rows by cell in their own room (miss_search.cuh). What copies in
 /// GPU memory answer goes on beside what waits for the link.
 void Searches::search_far(const FindJob& job, const SearchRooms::Room& aims, SearchRoom room, cudaStream_t stream) {
-  const std::uint64_t slots = table_.layout.total_slots();
+  const std::uint64_t slots = table_.layout().total_slots();
   SearchRoom aim = aims.room();
-  const bool by_cells = room.cells != nullptr, hits = by_cells && table_.values.view().any();
-  divide(aim, slots, table_.layout.slot_bytes());
+  const bool by_cells = room.cells != nullptr, hits = by_cells && table_.memory.values().view().any();
+  divide(aim, slots, table_.layout().slot_bytes());
   if (by_cells) {
-    divide(room, table_.layout.cells, table_.layout.cell_bytes);
+    divide(room, table_.layout().cells, table_.layout().cell_bytes);
     room.gather_share = choices_.share_of(job.size);
     cuda::check(cudaMemsetAsync(aim.counts, 0, 4 * (std::uint64_t{aim.bins} + 1), stream), "starting a search");
   }
   enter_search(job.state, by_cells ? room : aim, stream);
   RowsLeft left;
-  if (table_.values.view().directory.any()) {
+  if (table_.memory.values().view().directory.any()) {
     left = {static_cast<std::uint32_t*>(aim.places), reinterpret_cast<std::uint32_t*>(aim.table)};
     table_.kernels->answer_known(job, aim, room, left, stream);
   }
@@ -110,7 +112,7 @@ void Searches::search_far(const FindJob& job, const SearchRooms::Room& aims, Sea
     aims.fork(stream);
     table_.kernels->answer_near(job, aim, aims.beside());
   }
-  order_search(room, job.size, table_.layout.cells, stream);
+  order_search(room, job.size, table_.layout().cells, stream);
   table_.kernels->gather(job, room, false, stream);
   if (!hits) return;
   aims.join(stream);
@@ -121,7 +123,7 @@ void Searches::search_far(const FindJob& job, const SearchRooms::Room& aims, Sea
 void Searches::search_cells(const FindJob& job, SearchPath path, SearchRooms::Room& lent, cudaStream_t stream) {
   SearchRoom room = lent.room();
   const bool clustered = path == SearchPath::cluster;
-  divide(room, table_.layout.cells, table_.layout.cell_bytes, clustered ? kClusterBinBits : kBinBits);
+  divide(room, table_.layout().cells, table_.layout().cell_bytes, clustered ? kClusterBinBits : kBinBits);
   room.gather_share = choices_.share_of(job.size);
   if (clustered && table_.kernels->resolve_small(job, room, stream))
     return table_.kernels->gather(job, room, false, stream);
@@ -138,7 +140,7 @@ void Searches::search_cells(const FindJob& job, SearchPath path, SearchRooms::Ro
 
 void Searches::search_in_order(const FindJob& job, const SearchRoom& room, cudaStream_t stream) {
   table_.kernels->resolve(job, room, stream);
-  order_search(room, job.size, table_.layout.cells, stream);
+  order_search(room, job.size, table_.layout().cells, stream);
   table_.kernels->gather(job, room, false, stream);
 }
 

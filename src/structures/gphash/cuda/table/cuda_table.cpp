@@ -18,27 +18,17 @@ std::string name_of(int device) {
   return properties.name;
 }
 
-bool is_variable(const gphash::TableObject& pool) { return pool.shape().key_bytes == kVariableBytes; }
-
 }  // namespace
 
 CudaTable::CudaTable(gphash::TableObject& of, const MachineOptions& given)
     : pool(of),
       options(given),
       gpu(name_of(given.device)),
-      registration(of),
-      pairs(is_variable(of) ? std::make_unique<PairHeap>() : nullptr),
-      pair_kernels(pairs ? make_pair_kernels(shape_of(of.shape())) : nullptr),
-      kernels(pairs ? nullptr : make_kernels(shape_of(of.shape()))),
-      table_kernels(pairs ? static_cast<TableKernels&>(*pair_kernels) : *kernels),
-      cache(given),
-      times(given.time_phases),
-      values(given) {
-  if (pairs && given.cache.ratio != 0) {
-    throw InvalidArgument("value_cache is for values of fixed length, and those of " + of.path() +
-                          " have any: leave it out");
-  }
-}
+      memory(of, given),
+      pair_kernels(memory.pairs() != nullptr ? make_pair_kernels(shape_of(of.shape())) : nullptr),
+      kernels(pair_kernels ? nullptr : make_kernels(shape_of(of.shape()))),
+      table_kernels(pair_kernels ? static_cast<TableKernels&>(*pair_kernels) : *kernels),
+      times(given.time_phases) {}
 
 /// A kernel that is given a pointer which the GPU cannot follow would end the process's use of it.
 void CudaTable::require_reachable(const void* array, const char* name) const {
@@ -87,16 +77,10 @@ ChangeJob CudaTable::change_job(const index::Rows& rows, OpSet ops, const void* 
   return job;
 }
 
-CacheView CudaTable::caches() const {
-  CacheView view = cache.view();
-  view.values = values.view();
-  return view;
-}
-
 void CudaTable::begin_moves() {
   if (!exports.want_moves()) return;
   order.finish();
-  exports.list_rest(layout);
+  exports.list_rest(memory.layout());
 }
 
 }  // namespace holdfast::machine::cuda

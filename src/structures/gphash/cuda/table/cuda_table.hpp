@@ -11,19 +11,15 @@
 
 #include "gpu/runtime.hpp"
 #include "gpu/staging.hpp"
-#include "structures/gphash/cuda/caches/bucket_cache.hpp"
-#include "structures/gphash/cuda/caches/value_cache.hpp"
-#include "structures/gphash/cuda/cells/pair_heap.hpp"
 #include "structures/gphash/cuda/change_order.hpp"
 #include "structures/gphash/cuda/kernels/kernels.hpp"
 #include "structures/gphash/cuda/kernels/pair_kernels.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/paths.hpp"
-#include "structures/gphash/cuda/registration.hpp"
 #include "structures/gphash/cuda/table/phase_times.hpp"
+#include "structures/gphash/cuda/table/table_memory.hpp"
 #include "structures/gphash/cuda/table/volatile_state.hpp"
 #include "structures/gphash/exports.hpp"
-#include "structures/gphash/layout.hpp"
 #include "structures/gphash/machine.hpp"
 
 namespace holdfast::machine::cuda {
@@ -40,23 +36,18 @@ struct CudaTable {
                        std::uint64_t size) const;
   /// Rows from which changing batches go in phases.
   std::uint64_t rows_from_phases() const { return options.order_from != 0 ? options.order_from : kSmallSearch; }
-  /// The caller holds what keeps the layout still.
-  CacheView caches() const;
+  const Layout& layout() const { return memory.layout(); }
   /// Inserts are about to move items, and kernels do not say which: exports that are under way list what is left to them. Waits then.
   void begin_moves();
 
   gphash::TableObject& pool;
   const MachineOptions options;
   const std::string gpu;  ///< its name
-  Registration registration;
-  std::unique_ptr<PairHeap> pairs;  ///< null: keys and values have fixed lengths
-  std::unique_ptr<PairKernels> pair_kernels;
-  std::unique_ptr<Kernels> kernels;  ///< null with pairs
-  TableKernels& table_kernels;       ///< one of the two
-  Layout layout;
-  BucketCache cache;
+  TableMemory memory;
+  const std::unique_ptr<PairKernels> pair_kernels;  ///< null: keys and values have fixed lengths
+  const std::unique_ptr<Kernels> kernels;           ///< null with pairs
+  TableKernels& table_kernels;                      ///< one of the two
   PhaseTimes times;
-  ValueCache values;
   Stream stream;  ///< for what is done alone on the table
   ChangeOrder order;
   VolatileState state{order};

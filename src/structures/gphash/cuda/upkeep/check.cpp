@@ -24,8 +24,8 @@ CheckReport Upkeep::check() {
   table_.order.require_working();
   searches_.finish_all();
   CheckReport report;
-  report.slots = table_.layout.total_slots();
-  report.cells = table_.layout.in_slot() ? 0 : table_.layout.cells;
+  report.slots = table_.layout().total_slots();
+  report.cells = table_.layout().in_slot() ? 0 : table_.layout().cells;
   report.repaired_slots = torn_;
   report.finished_moves = second_copies_;
   report.rehashed = rehashed_;
@@ -44,14 +44,14 @@ void Upkeep::check_errors(CheckReport& report) {
   const DeviceState state = table_.state.read();
   report.items = static_cast<std::uint64_t>(state.items);
   report.free_cells = state.tail - state.head;
-  if (table_.pairs) {
-    free_rested(table_.pairs->view(), table_.state.ring(), table_.state.words(), table_.stream);
-    read_directory(table_.pairs->view(), table_.layout, 0, table_.stream);  // as the pool has it
+  if (table_.memory.pairs()) {
+    free_rested(table_.memory.pairs()->view(), table_.state.ring(), table_.state.words(), table_.stream);
+    read_directory(table_.memory.pairs()->view(), table_.layout(), 0, table_.stream);  // as the pool has it
   }
   const DeviceBuffer<std::uint32_t> live = bits_for_cells();
-  const DeviceBuffer<std::uint64_t> tags = tags_for(table_.layout.top_level);
+  const DeviceBuffer<std::uint64_t> tags = tags_for(table_.layout().top_level);
   cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, table_.stream), "checking the table");
-  cuda::check(cudaMemsetAsync(tags.data(), 0, table_.layout.tag_words() * 8, table_.stream), "checking the table");
+  cuda::check(cudaMemsetAsync(tags.data(), 0, table_.layout().tag_words() * 8, table_.stream), "checking the table");
   struct Elsewhere {  // the kernels see the other tags, and the pool itself, as long as this lives
     Elsewhere(TableKernels& kernels, const Layout& own, const CacheView& cache, std::uint64_t* tags)
         : kernels_(kernels), own_(own), cache_(cache) {
@@ -63,19 +63,19 @@ void Upkeep::check_errors(CheckReport& report) {
     TableKernels& kernels_;
     const Layout& own_;
     const CacheView cache_;
-  } elsewhere(table_.table_kernels, table_.layout, table_.caches(), tags.data());
+  } elsewhere(table_.table_kernels, table_.layout(), table_.memory.caches(), tags.data());
   zero_report();
   table_.table_kernels.scan(false, live.data(), scan_report_.data(), table_.stream);
   const ScanReport slots = read_report();
-  table_.table_kernels.compare_tags(table_.layout.tags, scan_report_.data(), table_.stream);
+  table_.table_kernels.compare_tags(table_.layout().tags, scan_report_.data(), table_.stream);
   table_.table_kernels.drop_copies(false, scan_report_.data(), table_.stream);
-  table_.cache.compare(scan_report_.data(), table_.stream);
-  if (table_.pairs) {
-    compare_cells(table_.pairs->view(), live.data(), scan_report_.data(), table_.stream);
+  table_.memory.cache().compare(scan_report_.data(), table_.stream);
+  if (table_.memory.pairs()) {
+    compare_cells(table_.memory.pairs()->view(), live.data(), scan_report_.data(), table_.stream);
   } else {
-    table_.values.compare(live.data(), table_.layout, scan_report_.data(), table_.stream);
+    table_.memory.values().compare(live.data(), table_.layout(), scan_report_.data(), table_.stream);
   }
-  if (!table_.layout.in_slot() && !table_.pairs)
+  if (!table_.layout().in_slot() && !table_.memory.pairs())
     mark_free_cells(table_.state.ring(), table_.state.words(), live.data(), scan_report_.data(), table_.stream);
   const ScanReport all = read_report();
   const auto append = [&](const std::vector<std::string>& lines) {
@@ -84,7 +84,7 @@ void Upkeep::check_errors(CheckReport& report) {
   const auto expect = [&](bool holds, const std::string& what) {
     if (!holds) report.errors.push_back(what);
   };
-  append(describe(slots, table_.layout));
+  append(describe(slots, table_.layout()));
   append(describe_shared(slots));
   expect(slots.torn == 0, std::to_string(slots.torn) + " slots are half-written");
   expect(all.second_copies == 0, std::to_string(all.second_copies) + " keys are in the table twice");
@@ -96,10 +96,10 @@ void Upkeep::check_errors(CheckReport& report) {
          std::to_string(all.shared - slots.shared) + " free cells are in use, or free twice");
   expect(slots.items == report.items,
          "the table counts " + std::to_string(report.items) + " items, its slots hold " + std::to_string(slots.items));
-  if (table_.pairs) {
+  if (table_.memory.pairs()) {
     expect(all.wrong_cells == 0, std::to_string(all.wrong_cells) + " words of free cells do not say what slots name");
     check_pairs(report, slots);
-  } else if (!table_.layout.in_slot()) {
+  } else if (!table_.layout().in_slot()) {
     expect(report.free_cells + slots.items == report.cells, std::to_string(report.cells) + " cells, but " +
                                                                 std::to_string(slots.items) + " live and " +
                                                                 std::to_string(report.free_cells) + " free");
@@ -108,20 +108,20 @@ void Upkeep::check_errors(CheckReport& report) {
 
 /// How the heap is used, and whether every pair is as it was written, which the host reads.
 void Upkeep::check_pairs(CheckReport& report, const ScanReport& found) {
-  const SlabUse use = table_.pairs->use(table_.stream);
+  const SlabUse use = table_.memory.pairs()->use(table_.stream);
   report.cells = use.used_cells + use.free_cells;
   report.free_cells = use.free_cells;
   if (use.used_cells != found.items) {
     report.errors.push_back("the table believes " + std::to_string(use.used_cells) +
                             " cells to be in use, its slots name " + std::to_string(found.items));
   }
-  const std::int64_t left = table_.pairs->state(table_.stream).left;
+  const std::int64_t left = table_.memory.pairs()->state(table_.stream).left;
   if (found.left != static_cast<std::uint64_t>(left)) {
     report.errors.push_back("the table counts " + std::to_string(left) +
                             " bytes that pairs leave of their cells, its slots " + std::to_string(found.left));
   }
   if (!report.errors.empty()) return;
-  report.errors = verify_pairs(table_.layout);
+  report.errors = verify_pairs(table_.layout());
 }
 
 }  // namespace holdfast::machine::cuda

@@ -32,26 +32,24 @@ void Upkeep::set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags,
   layout.tags = tags.data();
   cuda::check(cudaMemsetAsync(tags.data(), 0, layout.tag_words() * 8, table_.stream), "emptying tags");
   if (carry) {
-    for (unsigned level = layout.bottom_level(); level <= table_.layout.top_level; ++level) {
-      table_.table_kernels.carry_tags(table_.layout, layout, level, table_.stream);
+    for (unsigned level = layout.bottom_level(); level <= table_.layout().top_level; ++level) {
+      table_.table_kernels.carry_tags(table_.layout(), layout, level, table_.stream);
     }
-    cuda::check(
-        cudaMemcpyAsync(layout.tags + layout.aside_index() + 1, table_.layout.tags + table_.layout.aside_index() + 1, 8,
-                        cudaMemcpyDeviceToDevice, table_.stream),
-        "carrying tags over");
+    cuda::check(cudaMemcpyAsync(layout.tags + layout.aside_index() + 1,
+                                table_.layout().tags + table_.layout().aside_index() + 1, 8, cudaMemcpyDeviceToDevice,
+                                table_.stream),
+                "carrying tags over");
   }
   table_.stream.wait("carrying tags over");
-  tags_ = std::move(tags);
-  table_.layout = layout;
-  table_.cache.cover(table_.layout, carry, table_.stream);  // a level that was added a moment ago is empty
-  table_.stream.wait("loading the bucket cache");
-  table_.table_kernels.set_layout(table_.layout, table_.caches());
+  // A level that was added a moment ago is empty.
+  table_.memory.set_levels(layout, std::move(tags), carry, table_.stream);
+  table_.table_kernels.set_layout(table_.layout(), table_.memory.caches());
 }
 
 /// Rehashes every level below the addressed ones, lowest first, and releases it. GPHash §3.2.3 "Resizing", rule 17.
 /// `recovering`: checks what it reads, and counts it.
 void Upkeep::drain_lower_levels(bool recovering) {
-  for (unsigned level = 0; level < table_.layout.bottom_level();) {
+  for (unsigned level = 0; level < table_.layout().bottom_level();) {
     index::Slot* const slots = table_.pool.level(level);
     if (slots == nullptr) {
       ++level;
@@ -61,15 +59,15 @@ void Upkeep::drain_lower_levels(bool recovering) {
     table_.table_kernels.drain(slots, level, recovering, table_.state.words(), scan_report_.data(), table_.stream);
     const ScanReport report = read_report();
     rehashed_ += recovering ? report.moved + report.cleared : 0;
-    refuse_damage(describe(report, table_.layout));
+    refuse_damage(describe(report, table_.layout()));
     if (!report.needs_level) {
       table_.pool.release_level(level++);
       continue;
     }
-    const unsigned next = table_.layout.top_level + 1;
+    const unsigned next = table_.layout().top_level + 1;
     auto tags = tags_for(next);
     table_.pool.add_level(next);
-    table_.registration.require_complete();
+    table_.memory.require_mapped();
     set_top_level(next, std::move(tags), true);
   }
 }
@@ -78,9 +76,9 @@ bool Upkeep::grow_index() {
   const std::lock_guard lock(table_.order.launching());
   searches_.finish_all();
   searches_.end_captures();
-  table_.exports.list_rest(table_.layout);
+  table_.exports.list_rest(table_.layout());
   const auto start = Clock::now();
-  const unsigned next = table_.layout.top_level + 1;
+  const unsigned next = table_.layout().top_level + 1;
   auto tags = tags_for(next);
   try {
     table_.pool.add_level(next);
@@ -90,7 +88,7 @@ bool Upkeep::grow_index() {
   last_resize_alloc_ms_ = ms_since(start);
   const auto rehash = Clock::now();
   try {
-    table_.registration.require_complete();
+    table_.memory.require_mapped();
     set_top_level(next, std::move(tags), true);
     drain_lower_levels(false);
   } catch (const Error& error) {
@@ -103,7 +101,8 @@ bool Upkeep::grow_index() {
 }
 
 bool Upkeep::grow_heap(std::uint64_t at_least) {
-  const std::uint64_t wanted = std::max({at_least, table_.pool.cells() / 4, std::uint64_t{table_.pairs ? 8u : 1024u}});
+  const std::uint64_t wanted =
+      std::max({at_least, table_.pool.cells() / 4, std::uint64_t{table_.memory.pairs() ? 8u : 1024u}});
   try {
     table_.pool.grow_heap(wanted);
   } catch (const NoSpace&) {
@@ -113,9 +112,9 @@ bool Upkeep::grow_heap(std::uint64_t at_least) {
   searches_.finish_all();
   searches_.end_captures();
   try {
-    table_.registration.require_complete();
-    table_.pairs ? take_slabs() : take_cells();
-    table_.table_kernels.set_layout(table_.layout, table_.caches());
+    table_.memory.require_mapped();
+    table_.memory.pairs() ? take_slabs() : take_cells();
+    table_.table_kernels.set_layout(table_.layout(), table_.memory.caches());
   } catch (const Error& error) {
     table_.order.fail(table_.pool.path() + " could not use its larger heap: " + error.what() +
                       ". Close it and open it again");
@@ -135,15 +134,13 @@ void Upkeep::take_cells() {
   table_.stream.wait("adding free cells");
   ring_cells_ = std::move(larger);
   table_.state.set_ring(ring);
-  table_.layout.cells = cells;
-  table_.values.cover(table_.layout, true, table_.cache.view().partial(), table_.stream);
+  table_.memory.extend_cells(cells, table_.stream);
 }
 
 /// The heap's new slabs are free. What rests goes on to rest.
 void Upkeep::take_slabs() {
-  table_.layout.cells = table_.pool.cells();
-  table_.pairs->extend(table_.layout, table_.stream);
-  table_.pair_kernels->set_slabs(table_.pairs->view());
+  table_.memory.extend_cells(table_.pool.cells(), table_.stream);
+  table_.pair_kernels->set_slabs(table_.memory.pairs()->view());
 }
 
 void Upkeep::begin_rest(std::uint64_t capacity) {
@@ -161,11 +158,11 @@ void Upkeep::reserve(std::uint64_t items) {
     return NoSpace("no room in " + table_.pool.path() + " for " + std::to_string(items) + what +
                    ": make room on its medium, or reserve less");
   };
-  while (table_.layout.total_slots() / 10 * 9 < items) {
+  while (table_.layout().total_slots() / 10 * 9 < items) {
     if (!grow_index()) throw no_room(" items");
   }
   const std::uint64_t cells = items + items / 32 + 64;
-  while (!table_.layout.in_slot() && !table_.pairs && table_.pool.cells() < cells) {
+  while (!table_.layout().in_slot() && !table_.memory.pairs() && table_.pool.cells() < cells) {
     if (!grow_heap(cells - table_.pool.cells())) throw no_room(" values");
   }
   table_.state.note_bounds();
@@ -178,18 +175,18 @@ void Upkeep::clear() {
   table_.order.require_working();
   searches_.finish_all();
   searches_.end_captures();
-  const DeviceBuffer<std::uint32_t> bits = table_.pairs ? DeviceBuffer<std::uint32_t>() : bits_for_cells();
-  const DeviceBuffer<std::uint32_t>& live = table_.pairs ? table_.pairs->used() : bits;
+  const DeviceBuffer<std::uint32_t> bits = table_.memory.pairs() ? DeviceBuffer<std::uint32_t>() : bits_for_cells();
+  const DeviceBuffer<std::uint32_t>& live = table_.memory.pairs() ? table_.memory.pairs()->used() : bits;
   cuda::check(cudaMemsetAsync(live.data(), 0, live.size() * 4, table_.stream), "clearing the table");
-  for (unsigned rank = 0; rank < table_.layout.shape.levels(); ++rank) {
-    clear_slots(table_.layout.level[rank], table_.layout.buckets(rank) * table_.layout.shape.slots(), table_.layout,
-                table_.stream);
+  for (unsigned rank = 0; rank < table_.layout().shape.levels(); ++rank) {
+    clear_slots(table_.layout().level[rank], table_.layout().buckets(rank) * table_.layout().shape.slots(),
+                table_.layout(), table_.stream);
   }
-  if (!table_.layout.wide()) clear_slots(table_.layout.aside, 1, table_.layout, table_.stream);
-  cuda::check(cudaMemsetAsync(table_.layout.tags, 0, table_.layout.tag_words() * 8, table_.stream),
+  if (!table_.layout().wide()) clear_slots(table_.layout().aside, 1, table_.layout(), table_.stream);
+  cuda::check(cudaMemsetAsync(table_.layout().tags, 0, table_.layout().tag_words() * 8, table_.stream),
               "clearing the table");
-  table_.cache.clear(table_.layout.key_decides(), table_.stream);
-  table_.values.clear(table_.stream);
+  table_.memory.cache().clear(table_.layout().key_decides(), table_.stream);
+  table_.memory.values().clear(table_.stream);
   table_.state.set_items(0, table_.stream);
   table_.stream.wait("clearing the table");
   HOLDFAST_FAILPOINT(level_emptied);

@@ -13,19 +13,20 @@ namespace holdfast::machine::cuda {
 void Upkeep::recover() {
   const auto start = Clock::now();
   const unsigned top_level = table_.pool.shape().top_level;
-  table_.state.begin(table_.values.maps().state(), table_.cache.maps().state(), table_.stream);
+  table_.state.begin(table_.memory.values().maps().state(), table_.memory.cache().maps().state(), table_.stream);
   set_top_level(top_level, tags_for(top_level), false);
-  if (table_.pairs) table_.pairs->cover(table_.layout, table_.stream);
-  if (table_.pairs) table_.pair_kernels->set_slabs(table_.pairs->view());
-  const DeviceBuffer<std::uint32_t> bits = table_.pairs ? DeviceBuffer<std::uint32_t>() : bits_for_cells();
-  const DeviceBuffer<std::uint32_t>& live = table_.pairs ? table_.pairs->used() : bits;
+  if (table_.memory.pairs()) table_.memory.pairs()->cover(table_.layout(), table_.stream);
+  if (table_.memory.pairs()) table_.pair_kernels->set_slabs(table_.memory.pairs()->view());
+  const DeviceBuffer<std::uint32_t> bits = table_.memory.pairs() ? DeviceBuffer<std::uint32_t>() : bits_for_cells();
+  const DeviceBuffer<std::uint32_t>& live = table_.memory.pairs() ? table_.memory.pairs()->used() : bits;
   ScanReport report = scan_table(live);
   torn_ = report.torn;
   second_copies_ = report.second_copies;
   if (!table_.pool.read_only() && table_.pool.shape().is_resizing) {
     // An item can lie below and above; which cells are live is known when it no longer does.
     drain_lower_levels(true);
-    cuda::check(cudaMemsetAsync(table_.layout.tags, 0, table_.layout.tag_words() * 8, table_.stream), "emptying tags");
+    cuda::check(cudaMemsetAsync(table_.layout().tags, 0, table_.layout().tag_words() * 8, table_.stream),
+                "emptying tags");
     report = scan_table(live);
   }
   const std::uint64_t items = report.items - report.second_copies;
@@ -33,8 +34,8 @@ void Upkeep::recover() {
   begin_cells(live, report.left);
   table_.state.note_bounds();
   recovery_ms_ = ms_since(start);
-  if (!table_.pairs) table_.values.cover(table_.layout, items != 0, table_.cache.view().partial(), table_.stream);
-  table_.table_kernels.set_layout(table_.layout, table_.caches());
+  if (!table_.memory.pairs()) table_.memory.cover_values(items != 0, table_.stream);
+  table_.table_kernels.set_layout(table_.layout(), table_.memory.caches());
   searches_.choose_searches(items);
 }
 
@@ -48,9 +49,9 @@ ScanReport Upkeep::scan_table(const DeviceBuffer<std::uint32_t>& live) {
     return read_report();
   };
   ScanReport report = scan(repair);
-  refuse_damage(describe(report, table_.layout));
+  refuse_damage(describe(report, table_.layout()));
   // Copies of an item with a cell share it, so a look at the cells has told whether there are any.
-  if (!table_.layout.in_slot() && report.shared == 0) return report;
+  if (!table_.layout().in_slot() && report.shared == 0) return report;
   table_.table_kernels.drop_copies(repair, scan_report_.data(), table_.stream);
   report = read_report();
   if (report.shared == 0) return report;
@@ -70,17 +71,18 @@ void Upkeep::refuse_damage(const std::vector<std::string>& damage) const {
 
 /// A bit for each cell of the heap.
 DeviceBuffer<std::uint32_t> Upkeep::bits_for_cells() const {
-  return DeviceBuffer<std::uint32_t>(table_.pairs ? table_.pairs->used().size() : (table_.layout.cells + 31) / 32);
+  return DeviceBuffer<std::uint32_t>(table_.memory.pairs() ? table_.memory.pairs()->used().size()
+                                                           : (table_.layout().cells + 31) / 32);
 }
 
 /// The cells that are not in `live` are free. `left`: bytes that pairs leave of theirs.
 void Upkeep::begin_cells(const DeviceBuffer<std::uint32_t>& live, std::uint64_t left) {
-  if (table_.layout.in_slot()) return;
-  if (table_.pairs) {
-    table_.pairs->begin(static_cast<std::int64_t>(left), table_.stream);
+  if (table_.layout().in_slot()) return;
+  if (table_.memory.pairs()) {
+    table_.memory.pairs()->begin(static_cast<std::int64_t>(left), table_.stream);
     return begin_rest(std::uint64_t{1} << 20);
   }
-  const std::uint64_t cells = table_.layout.cells;
+  const std::uint64_t cells = table_.layout().cells;
   if (ring_cells_.size() < cells) ring_cells_ = DeviceBuffer<std::uint64_t>(cells);
   table_.state.set_ring({ring_cells_.data(), cells, std::max<std::uint64_t>(1, cells / 64)});
   const std::size_t bytes = collect_scratch_bytes(cells);

@@ -50,7 +50,6 @@ class Upkeep {
 
   CudaTable& table_;
   Searches& searches_;
-  DeviceBuffer<std::uint64_t> tags_;
   DeviceBuffer<std::uint64_t> ring_cells_;
   DeviceBuffer<ScanReport> scan_report_{1};
   std::atomic<std::uint64_t> resizes_{0}, heap_growths_{0};

@@ -29,7 +29,7 @@ SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cu
   table_.order.require_working();
   free_what_graphs_kept();
   if (max_changes != 0) table_.begin_moves();
-  const Need need{max_changes, table_.layout.in_slot() ? 0 : max_changes};
+  const Need need{max_changes, table_.layout().in_slot() ? 0 : max_changes};
   if (!changes_.fits(need)) make_room(need);
   if (descriptor_.size() == 0) descriptor_ = DeviceBuffer<Descriptor>(1);
   Descriptor session;
@@ -37,11 +37,11 @@ SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cu
   session.left = static_cast<std::int64_t>(max_changes);
   session.state = table_.state.words();
   session.ring = table_.state.ring();
-  session.cache = table_.caches();
+  session.cache = table_.memory.caches();
   session.score = score;
-  session.any = table_.layout;
-  session.narrow = view_as<index::DefaultShape>(table_.layout);
-  session.wide = view_as<index::DefaultWideShape>(table_.layout);
+  session.any = table_.layout();
+  session.narrow = view_as<index::DefaultShape>(table_.layout());
+  session.wide = view_as<index::DefaultWideShape>(table_.layout());
   table_.order.follow(stream);
   settle_cells(table_.state.words(), stream);
   open_session(descriptor_.data(), session, stream);
@@ -72,7 +72,7 @@ void Sessions::make_room(Need need) {
     }
   }
   const auto most = [&] {
-    return changes_.sure_items() != 0 ? changes_.sure_items() : table_.layout.total_slots() / 10 * 9;
+    return changes_.sure_items() != 0 ? changes_.sure_items() : table_.layout().total_slots() / 10 * 9;
   };
   while (table_.state.bounds().items + need.keys > most()) {
     if (!upkeep_.grow_index()) throw no_room("index");

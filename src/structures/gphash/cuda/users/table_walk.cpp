@@ -32,7 +32,7 @@ TableWalk::TableWalk(CudaTable& table, Changes& changes, const WalkPlan& plan, s
       before_change_(std::move(before_change)),
       stream_(stream),
       exclusive_(keep_others_out()),
-      layout_(table.layout),
+      layout_(table.layout()),
       limits_(plan.first, plan.last, layout_.key_bytes()),
       by_cells_(!layout_.in_slot() && (reads_cells() || plan.values != nullptr || plan.scores != nullptr)) {
   table.order.require_working();
@@ -65,13 +65,13 @@ void TableWalk::make_room() {
   cuda::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, table_.options.device),
               "asking what the GPU can do");
   most_blocks_ = 8 * static_cast<unsigned>(processors);
-  const bool lists = !is(WalkPlan::Purpose::count), resident = table_.cache.view().resident();
+  const bool lists = !is(WalkPlan::Purpose::count), resident = table_.memory.cache().view().resident();
   const std::uint64_t most = lists || by_cells_ ? kMostItems : kAllAtOnce;
   piece_slots_ = resident ? most : pieces_of(layout_.slot_bytes());
   piece_cells_ = kMostItems;
   if (by_cells_ && reads_cells()) {
     choose_staged();
-    if (!table_.values.view().resident()) piece_cells_ = pieces_of(2 * staged_bytes_);  // two at a time
+    if (!table_.memory.values().view().resident()) piece_cells_ = pieces_of(2 * staged_bytes_);  // two at a time
   }
   if (is(WalkPlan::Purpose::erase)) {
     piece_slots_ = std::min(piece_slots_, pieces_of(layout_.key_bytes()));
@@ -103,10 +103,10 @@ void TableWalk::make_arrays() {
   if (!is(WalkPlan::Purpose::count)) list_ = DeviceBuffer<std::uint32_t>(piece);
   if (is(WalkPlan::Purpose::erase))
     taken_ = DeviceBuffer<std::byte>(std::min(kMostItems + piece, all_slots + 1) * layout_.key_bytes());
-  if (!table_.cache.view().resident())
+  if (!table_.memory.cache().view().resident())
     slots_ = DeviceBuffer<std::uint64_t>(std::min(piece_slots_, all_slots) * layout_.slot_bytes() / 8);
   if (!by_cells_) return;
-  if (staged_bytes_ != 0 && !table_.values.view().resident())
+  if (staged_bytes_ != 0 && !table_.memory.values().view().resident())
     staging_ = std::make_unique<Staging>(piece * staged_bytes_);
   const std::uint64_t cells = std::min(layout_.cells, std::max(kWindowBytes / (8 * words_by_cell()), kMostItems));
   window_words_ = DeviceBuffer<std::uint64_t>(cells * words_by_cell());
@@ -129,7 +129,7 @@ bool TableWalk::next(ItemArrays& items) {
 
 /// `size` slots of a level from `first` on.
 CachedSlots TableWalk::slots_at(unsigned rank, std::uint64_t first, std::uint64_t size) {
-  const CacheView& cache = table_.cache.view();
+  const CacheView& cache = table_.memory.cache().view();
   const unsigned key_words = layout_.key_words();
   CachedSlots slots;
   if (cache.resident()) {
@@ -210,7 +210,7 @@ void TableWalk::give_values(ItemArrays& items, const ByCell& cells) {
     if (plan_.reads_scores) items.scores = at + (layout_.score_at() - from);
   };
   if (!staging_) {  // all have copies
-    point(table_.values.view().copies + cells.first * layout_.cell_bytes, 0);
+    point(table_.memory.values().view().copies + cells.first * layout_.cell_bytes, 0);
     items.value_stride = layout_.cell_bytes;
     return;
   }
@@ -228,8 +228,8 @@ void TableWalk::give_values(ItemArrays& items, const ByCell& cells) {
 void TableWalk::stage(const ByCell& cells) {
   staging_->looked.record(stream_);
   staging_->looked.hold(staging_->link);
-  stage_values(layout_, table_.values.view(), cells, staged_from_, staged_bytes_, staging_->half().values.data(),
-               staging_->link);
+  stage_values(layout_, table_.memory.values().view(), cells, staged_from_, staged_bytes_,
+               staging_->half().values.data(), staging_->link);
   staging_->half().arrived.record(staging_->link);
 }
 
