@@ -87,7 +87,7 @@ class Runner {
       if (entry.none()) continue;
       parts_.set_class(piece, entry.size_class());
       for (unsigned at = 0; at < kPieceLines; at += class_bytes(entry.size_class()) / kLineBytes) {
-        recover_cell(parts_, world_.line(piece * kPieceLines + at), key_of, recovered);
+        recover_cell(parts_, parts_.cell_at(piece * kPieceLines + at), key_of, recovered);
       }
     }
     end_recovery(parts_);
@@ -161,7 +161,7 @@ class RecoveryWatcher : public proof::Watcher {
 class StoreCallers : public proof::Callers, public proof::Watcher {
  public:
   StoreCallers(const Scenario& scenario, Flavour flavour)
-      : scenario_(scenario), world_(flavour, scenario.shape), left_(flavour, scenario.shape) {
+      : scenario_(scenario), world_(flavour, scenario.shape), left_(flavour, with_memory(scenario.shape)) {
     set_up();
     world_.set_watcher(this);
   }
@@ -287,7 +287,7 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
     std::string wrong;
     left_.durable().images([&](const proof::Words& image, std::uint64_t) {
       if (!wrong.empty()) return;
-      World again(left_.flushes() ? Flavour::power : Flavour::process, scenario_.shape);
+      World again(left_.flushes() ? Flavour::power : Flavour::process, left_.shape());
       again.load(image);
       Runner other(again);
       other.recover();
@@ -297,6 +297,12 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
       if (wrong.empty() && !all_free(again)) wrong = "a cell is neither free nor an item's";
     });
     return wrong;
+  }
+
+  /// A store whose index has no memory does not open: after a crash it has.
+  static Shape with_memory(Shape shape) {
+    shape.entries = kMostKeys;
+    return shape;
   }
 
   static bool all_free(const World& world) {

@@ -69,13 +69,9 @@ unsigned ModelParts::number_of(Key key) {
   return static_cast<unsigned>(number);
 }
 
-unsigned ModelParts::line_of(const std::uint64_t* cell) {
-  return static_cast<unsigned>(cell - world_.line(0)) / kLineWords;
-}
-
-std::uint64_t ModelParts::cell_words(const std::uint64_t* cell) {
-  const int size_class = world_.volatile_.classes[line_of(cell) / kPieceLines];
-  return size_class < 0 ? 0 : class_bytes(static_cast<unsigned>(size_class)) / 8;
+Cell ModelParts::cell_at(unsigned line) {
+  const int size_class = world_.volatile_.classes[line / kPieceLines];
+  return {world_.line(line), size_class < 0 ? 0 : class_bytes(static_cast<unsigned>(size_class)) / 8, {line}};
 }
 
 void ModelParts::claim(Key key) {
@@ -97,25 +93,56 @@ void ModelParts::release(Key key) {
 
 bool ModelParts::claimed(Key key) { return world_.peek(&world_.volatile_.claims[number_of(key)]); }
 
-std::uint64_t* ModelParts::lookup(Key key) { return cell_of(world_.peek(&world_.volatile_.index[number_of(key)])); }
-
-std::uint64_t* ModelParts::exchange(Key key, std::uint64_t* cell) {
-  int& entry = world_.volatile_.index[number_of(key)];
-  const int old = world_.peek(&entry);
-  entry = cell == nullptr ? -1 : static_cast<int>(line_of(cell));
-  return cell_of(old);
+/// Entry by entry, as a real index is read.
+ModelParts::Candidates ModelParts::candidates(Key key) {
+  Candidates candidates;
+  const unsigned own = number_of(key);
+  for (unsigned k = 0; k < world_.shape().keys; ++k) {
+    if (k != own && !world_.shape().one_signature) continue;
+    const int line = world_.peek(&world_.volatile_.index[k]);
+    if (line >= 0) candidates.cells[candidates.size++] = cell_at(static_cast<unsigned>(line));
+  }
+  return candidates;
 }
 
-std::uint64_t* ModelParts::take_free(unsigned size_class) {
+bool ModelParts::names(Key key, Location location) {
+  const Candidates now = candidates(key);
+  for (unsigned i = 0; i < now.size; ++i) {
+    if (now.cells[i].location == location) return true;
+  }
+  return false;
+}
+
+bool ModelParts::exchange(Key key, Location old, Location next) {
+  int& entry = world_.volatile_.index[number_of(key)];
+  world_.access();
+  HOLDFAST_ASSERT(old.none() ? entry < 0 : entry == static_cast<int>(old.word));
+  unsigned entries = 0;
+  for (const int line : world_.volatile_.index) entries += line >= 0 ? 1 : 0;
+  const bool fits = entry >= 0 || entries < world_.shape().entries;
+  world_.note(fits ? 4 : 5);
+  if (fits) entry = static_cast<int>(next.word);
+  return fits;
+}
+
+void ModelParts::remove(Key key, Location location) {
+  int& entry = world_.volatile_.index[number_of(key)];
+  world_.access();
+  world_.note(6);
+  HOLDFAST_ASSERT(entry == static_cast<int>(location.word));
+  entry = -1;
+}
+
+Cell ModelParts::take_free(unsigned size_class) {
   for (unsigned line = 0; line < world_.shape().pieces * kPieceLines; ++line) {
     if (world_.volatile_.classes[line / kPieceLines] != static_cast<int>(size_class)) continue;
     if (!world_.volatile_.free[line]) continue;
     world_.volatile_.free[line] = false;
     world_.note(line + 1);
-    return world_.line(line);
+    return cell_at(line);
   }
   world_.note(0);
-  return nullptr;
+  return {};
 }
 
 bool ModelParts::is_unused(unsigned piece) const {
@@ -127,10 +154,10 @@ bool ModelParts::is_unused(unsigned piece) const {
   return true;
 }
 
-std::uint64_t* ModelParts::take(std::uint64_t words) {
+Cell ModelParts::take(std::uint64_t words) {
   const unsigned size_class = class_for(words);
   world_.access();
-  if (std::uint64_t* const cell = take_free(size_class); cell != nullptr) return cell;
+  if (const Cell cell = take_free(size_class); !cell.none()) return cell;
   for (unsigned piece = 0; piece < world_.shape().pieces; ++piece) {
     if (!is_unused(piece)) continue;
     world_.volatile_.classes[piece] = World::kChanging;
@@ -144,14 +171,14 @@ std::uint64_t* ModelParts::take(std::uint64_t words) {
     }
     return take_free(size_class);
   }
-  return nullptr;
+  return {};
 }
 
-void ModelParts::give(std::uint64_t* cell) {
+void ModelParts::give(const Cell& cell) {
   world_.access();
   world_.note(3);
-  HOLDFAST_ASSERT(!world_.volatile_.free[line_of(cell)]);
-  world_.volatile_.free[line_of(cell)] = true;
+  HOLDFAST_ASSERT(!world_.volatile_.free[cell.location.word]);
+  world_.volatile_.free[cell.location.word] = true;
 }
 
 std::uint64_t ModelParts::draw() {

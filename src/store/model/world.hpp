@@ -26,6 +26,8 @@ inline constexpr unsigned kMostLines = kMostPieces * kPieceLines, kMostCellWords
 struct Shape {
   unsigned keys = 2;
   unsigned pieces = 1;
+  bool one_signature = false;    ///< of all keys
+  unsigned entries = kMostKeys;  ///< that the index has memory for
 };
 
 /// Key `number` as bytes: the number itself.
@@ -98,12 +100,16 @@ class ModelParts {
   void claim(Key key);
   void release(Key key);
   bool claimed(Key key);
-  std::uint64_t* lookup(Key key);
-  std::uint64_t* exchange(Key key, std::uint64_t* cell);
-  void remove(Key key) { exchange(key, nullptr); }
-  std::uint64_t* take(std::uint64_t words);
-  void give(std::uint64_t* cell);
-  std::uint64_t cell_words(const std::uint64_t* cell);
+  struct Candidates {
+    unsigned size = 0;
+    Cell cells[kMostKeys];
+  };
+  Candidates candidates(Key key);
+  bool names(Key key, Location location);
+  bool exchange(Key key, Location old, Location next);
+  void remove(Key key, Location location);
+  Cell take(std::uint64_t words);
+  void give(const Cell& cell);
   std::uint64_t draw();
   std::uint64_t newest();
   /// Of a recovery: a piece belongs to a class, as its entry says.
@@ -111,11 +117,12 @@ class ModelParts {
     world_.volatile_.classes.at(piece) = static_cast<int>(size_class);
   }
 
+  /// The cell at a line, in the class that its piece has now.
+  Cell cell_at(unsigned line);
+
  private:
   static unsigned number_of(Key key);
-  std::uint64_t* cell_of(int line) { return line < 0 ? nullptr : world_.line(static_cast<unsigned>(line)); }
-  unsigned line_of(const std::uint64_t* cell);
-  std::uint64_t* take_free(unsigned size_class);
+  Cell take_free(unsigned size_class);
   bool is_unused(unsigned piece) const;
 
   World& world_;

@@ -22,23 +22,33 @@ struct Key {
   std::uint16_t bytes = 0;
 };
 
+/// Where a location is now.
+struct Cell {
+  std::uint64_t* words = nullptr;  ///< null: none
+  std::uint64_t size = 0;          ///< in words
+  Location location;
+
+  HOLDFAST_BOTH bool none() const { return words == nullptr; }
+};
+
 /// What one change uses. All of it is volatile but what `memory()` stores into cells.
 template <class P>
-concept Parts = requires(P parts, Key key, std::uint64_t* cell, std::uint64_t words) {
+concept Parts = requires(P parts, Key key, Cell cell, Location location, std::uint64_t words) {
   parts.memory();      ///< load, store, flush, fence, flushes, order_loads, keeps
   parts.claim(key);    ///< returns when no other change of the key runs, and none begins until `release`
   parts.release(key);  ///< ends it
-  { parts.claimed(key) } -> std::convertible_to<bool>;           ///< a change of the key runs
-  { parts.lookup(key) } -> std::convertible_to<std::uint64_t*>;  ///< the cell that the index names; null: none
-  {
-    parts.exchange(key, cell)
-    } -> std::convertible_to<std::uint64_t*>;  ///< names `cell`; returns what it named; under the claim
-  parts.remove(key);                           ///< names none; under the claim
-  {
-    parts.take(words)
-    } -> std::convertible_to<std::uint64_t*>;  ///< a free cell of at least `words` words; null: there is none
-  parts.give(cell);                            ///< it is free; its item is durably dead
-  { parts.cell_words(cell) } -> std::convertible_to<std::uint64_t>;
+  { parts.claimed(key) } -> std::convertible_to<bool>;  ///< a change of the key runs
+
+  /// The cells that the index names for keys with this key's signature: `size`, and `cells[i]`. One that it names throughout is among them.
+  { parts.candidates(key).size } -> std::convertible_to<unsigned>;
+  { parts.candidates(key).cells[0] } -> std::convertible_to<Cell>;
+  { parts.names(key, location) } -> std::convertible_to<bool>;  ///< the index names it for this signature
+  /// The index names `cell` for the key, instead of `old` unless that is none. Under the claim. False: it has no memory for the entry.
+  { parts.exchange(key, location, location) } -> std::convertible_to<bool>;
+  parts.remove(key, location);  ///< the index names it no more; under the claim
+
+  { parts.take(words) } -> std::convertible_to<Cell>;  ///< a free cell of at least `words` words, or none
+  parts.give(cell);                                    ///< it is free: its item is durably dead, or it has none
   {
     parts.draw()
     } -> std::convertible_to<std::uint64_t>;  ///< a sequence number larger than all before; never one twice
@@ -47,38 +57,62 @@ concept Parts = requires(P parts, Key key, std::uint64_t* cell, std::uint64_t wo
 
 enum class Change : std::uint8_t { inserted, replaced, erased, touched, not_found, no_space };
 
+/// The cell of the key's item, or none. Under the claim: the item stays, though cells of other keys with its signature may change.
+template <Parts P>
+HOLDFAST_BOTH Cell current(P& parts, Key key) {
+  for (;;) {  // each round but the last follows a change of another key with this signature
+    const auto candidates = parts.candidates(key);
+    bool again = false;
+    for (unsigned i = 0; i < candidates.size; ++i) {
+      std::uint64_t sequence = 0;
+      const Seen seen = read(parts.memory(), candidates.cells[i].words, key.data, key.bytes, candidates.cells[i].size,
+                             sequence, [](const Header&, State, const std::uint64_t*) {});
+      if (seen == Seen::item) return candidates.cells[i];
+      again = again || seen == Seen::changed;
+    }
+    if (!again) return {};
+  }
+}
+
 /// Gives the key this content, whatever it had.
 template <Parts P>
 HOLDFAST_BOTH Change set(P& parts, const Content& content) {
   auto& memory = parts.memory();
   const Key key{content.key, content.key_bytes};
   const Header header = content.header();
-  std::uint64_t* const cell = parts.take(header.words());
-  if (cell == nullptr) return Change::no_space;
-  vacate(memory, cell);
-  fill(memory, cell, content);
+  const Cell cell = parts.take(header.words());
+  if (cell.none()) return Change::no_space;
+  vacate(memory, cell.words);
+  fill(memory, cell.words, content);
   const bool late = memory.keeps(Step::draw_under_claim);
   std::uint64_t sequence = late ? 0 : parts.draw();
   parts.claim(key);
+  const Cell old = current(parts, key);
   if (late) sequence = parts.draw();
-  commit(memory, cell, header, sequence, content.expiry);
-  std::uint64_t* const old = parts.exchange(key, cell);
-  if (old != nullptr && memory.keeps(Step::kill_replaced)) kill(memory, old);
+  commit(memory, cell.words, header, sequence, content.expiry);
+  if (!parts.exchange(key, old.location, cell.location)) {
+    if (memory.keeps(Step::kill_unnamed)) kill(memory, cell.words);
+    parts.release(key);
+    parts.give(cell);
+    return Change::no_space;
+  }
+  if (!old.none() && memory.keeps(Step::kill_replaced)) kill(memory, old.words);
   parts.release(key);
-  if (old != nullptr) parts.give(old);
-  return old == nullptr ? Change::inserted : Change::replaced;
+  if (old.none()) return Change::inserted;
+  parts.give(old);
+  return Change::replaced;
 }
 
 template <Parts P>
 HOLDFAST_BOTH Change erase(P& parts, Key key) {
   parts.claim(key);
-  std::uint64_t* const cell = parts.lookup(key);
-  if (cell != nullptr) {
-    kill(parts.memory(), cell);
-    parts.remove(key);
+  const Cell cell = current(parts, key);
+  if (!cell.none()) {
+    kill(parts.memory(), cell.words);
+    parts.remove(key, cell.location);
   }
   parts.release(key);
-  if (cell == nullptr) return Change::not_found;
+  if (cell.none()) return Change::not_found;
   parts.give(cell);
   return Change::erased;
 }
@@ -87,10 +121,33 @@ HOLDFAST_BOTH Change erase(P& parts, Key key) {
 template <Parts P>
 HOLDFAST_BOTH Change touch(P& parts, Key key, std::uint64_t expiry) {
   parts.claim(key);
-  std::uint64_t* const cell = parts.lookup(key);
-  if (cell != nullptr) touch(parts.memory(), cell, expiry);
+  const Cell cell = current(parts, key);
+  if (!cell.none()) touch(parts.memory(), cell.words, expiry);
   parts.release(key);
-  return cell != nullptr ? Change::touched : Change::not_found;
+  return cell.none() ? Change::not_found : Change::touched;
+}
+
+enum class Answer : std::uint8_t { item, absent, look_again };
+
+/// What a candidate says to a search that began when `begun` was the newest number.
+template <Parts P, class Copy>
+HOLDFAST_BOTH Answer ask(P& parts, Key key, const Cell& cell, std::uint64_t begun, const Copy& copy) {
+  auto& memory = parts.memory();
+  std::uint64_t sequence = 0;
+  const Seen seen = read(memory, cell.words, key.data, key.bytes, cell.size, sequence, copy);
+  if (seen == Seen::changed) return Answer::look_again;
+  if (memory.flushes() && memory.keeps(Step::flush_claimed) && parts.claimed(key)) {
+    memory.flush(cell.words + kStateWord, 8);
+    memory.fence();
+  }
+  const Answer answer = seen == Seen::item ? Answer::item : Answer::absent;
+  const bool older = sequence <= begun || !memory.keeps(Step::look_again);
+  if (older && seen != Seen::dead) return answer;
+  if (seen == Seen::other_key) return Answer::look_again;
+  // The cell was reused since the search began, and the index may not name its item yet; or it is dead, and was replaced. What was seen
+  // counts if the index names the cell now and the number says that it is still the same item.
+  const bool same = parts.names(key, cell.location) && memory.load(cell.words + kSequenceWord) == sequence;
+  return same ? answer : Answer::look_again;
 }
 
 /// Looks a key up. `copy(header, state, cell)` copies what is wanted; it may be called several times, and the last time counts. False:
@@ -98,28 +155,16 @@ HOLDFAST_BOTH Change touch(P& parts, Key key, std::uint64_t expiry) {
 /// (rule 11).
 template <Parts P, class Copy>
 HOLDFAST_BOTH bool find(P& parts, Key key, const Copy& copy) {
-  auto& memory = parts.memory();
-  for (;;) {  // each round but the last follows a change of this key, or of the key whose item has its cell now
+  for (;;) {  // each round but the last follows a change of this key, or of one whose item has a cell of its own now
     const std::uint64_t begun = parts.newest();
-    std::uint64_t* const cell = parts.lookup(key);
-    if (cell == nullptr) return false;
-    std::uint64_t sequence = 0;
-    const Seen seen = read(memory, cell, key.data, key.bytes, parts.cell_words(cell), sequence, copy);
-    if (seen != Seen::changed && memory.flushes() && memory.keeps(Step::flush_claimed) && parts.claimed(key)) {
-      memory.flush(cell + kStateWord, 8);
-      memory.fence();
+    const auto candidates = parts.candidates(key);
+    bool again = false;
+    for (unsigned i = 0; i < candidates.size; ++i) {
+      const Answer answer = ask(parts, key, candidates.cells[i], begun, copy);
+      if (answer == Answer::item) return true;
+      again = again || answer == Answer::look_again;
     }
-    if (!memory.keeps(Step::look_again)) return seen == Seen::item;
-    if (seen == Seen::changed) continue;
-    const bool older = sequence <= begun;
-    if (seen == Seen::other_key) {
-      if (older) return false;
-      continue;
-    }
-    if (seen == Seen::item && older) return true;
-    // The cell was reused since the search began, and the index may not name its item yet; or it is dead, and was replaced. What was seen
-    // counts if the index names the cell now and the number says that it is still the same item.
-    if (parts.lookup(key) == cell && memory.load(cell + kSequenceWord) == sequence) return seen == Seen::item;
+    if (!again) return false;
   }
 }
 

@@ -14,37 +14,38 @@ struct Recovered {
   std::uint64_t items = 0;
   std::uint64_t killed = 0;   ///< older items of a key that has a newer one
   std::uint64_t damaged = 0;  ///< live items whose checksum does not match: dead now
+  std::uint64_t unnamed = 0;  ///< live items for which the index has no memory: the store does not open
   std::uint64_t newest = 0;   ///< the largest sequence number that was found
 };
 
 /// Enters one cell. `key_of(cell, header)` gives its key, which must stay where it is while `parts` uses it.
 template <Parts P, class KeyOf>
-HOLDFAST_BOTH void recover_cell(P& parts, std::uint64_t* cell, const KeyOf& key_of, Recovered& recovered) {
+HOLDFAST_BOTH void recover_cell(P& parts, const Cell& cell, const KeyOf& key_of, Recovered& recovered) {
   auto& memory = parts.memory();
   Header header;
-  const Found found = inspect(memory, cell, parts.cell_words(cell), header);
-  const std::uint64_t sequence = memory.load(cell + kSequenceWord);
+  const Found found = inspect(memory, cell.words, cell.size, header);
+  const std::uint64_t sequence = memory.load(cell.words + kSequenceWord);
   if (sequence > recovered.newest) recovered.newest = sequence;
   if (found == Found::free) return parts.give(cell);
   if (found == Found::damaged) {
     ++recovered.damaged;
-    kill(memory, cell, false);
+    kill(memory, cell.words, false);
     return parts.give(cell);
   }
-  const Key key = key_of(cell, header);
-  std::uint64_t* const other = parts.lookup(key);
-  std::uint64_t* older = other;
-  if (other != nullptr && memory.load(other + kSequenceWord) > sequence) {
-    older = cell;
-  } else {
-    parts.exchange(key, cell);
+  const Key key = key_of(cell.words, header);
+  const Cell other = current(parts, key);
+  const bool newer = other.none() || memory.load(other.words + kSequenceWord) < sequence;
+  if (newer && !parts.exchange(key, other.location, cell.location)) {
+    ++recovered.unnamed;
+    return;
   }
-  if (older == nullptr) {
+  if (other.none()) {
     ++recovered.items;
     return;
   }
+  const Cell older = newer ? other : cell;
   ++recovered.killed;
-  if (memory.keeps(Step::kill_older)) kill(memory, older, false);
+  if (memory.keeps(Step::kill_older)) kill(memory, older.words, false);
   parts.give(older);
 }
 

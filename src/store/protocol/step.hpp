@@ -14,6 +14,7 @@ enum class Step : std::uint8_t {
   fence_after_sequence,   ///< and durable before the index names the cell
   draw_under_claim,       ///< the number is drawn when no other change of the key runs
   kill_replaced,          ///< an item that another replaced is dead before its key changes again
+  kill_unnamed,           ///< a committed item for which the index has no memory is dead before the change says so
   flush_kill,             ///< a dead item's state is written back
   fence_after_kill,       ///< and durable before its cell is free and the change ends
   flush_touch,            ///< a new expiry is written back
