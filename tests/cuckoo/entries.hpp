@@ -45,6 +45,10 @@ inline std::size_t count(const Batch& batch, Outcome outcome) {
   return static_cast<std::size_t>(std::count(batch.outcomes.begin(), batch.outcomes.end(), outcome));
 }
 
+inline bool contains(const Candidates& list, Location location) {
+  return std::count(list.locations, list.locations + list.size, location) != 0;
+}
+
 /// Whether `location` is among the candidates of every key, and how many keys have more than one.
 template <class I>
 std::size_t expect_candidates(const I& index, const std::unordered_map<std::uint64_t, Location>& expected) {
@@ -60,9 +64,7 @@ std::size_t expect_candidates(const I& index, const std::unordered_map<std::uint
   index.search(hashes, first);
   std::size_t wrong = 0, several = 0;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    const Location *const begin = lists[i].locations, *const end = begin + lists[i].size;
-    wrong += std::find(begin, end, there[i]) == end ? 1 : 0;
-    wrong += std::find(begin, end, first[i]) == end ? 1 : 0;
+    wrong += contains(lists[i], there[i]) && contains(lists[i], first[i]) ? 0 : 1;
     several += lists[i].size > 1 ? 1 : 0;
   }
   EXPECT_EQ(wrong, 0u) << "of " << hashes.size() << " keys";

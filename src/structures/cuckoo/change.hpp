@@ -10,9 +10,6 @@
 
 namespace holdfast::cuckoo {
 
-/// Attempts of one insert, each with a search in breadth and its moves, that other callers may frustrate.
-inline constexpr unsigned kMostAttempts = 32;
-
 struct Inserted {
   bool done;
   unsigned moves;  ///< of other entries
@@ -25,11 +22,10 @@ requires Tile<T, Memory> HOLDFAST_BOTH Inserted insert(const T& tile, const Memo
   const Target target(geometry, hash);
   const std::uint64_t entry = entry_of(target.signature, location);
   Inserted inserted{false, 0};
-  for (unsigned attempt = 0; attempt < kMostAttempts; ++attempt) {
+  for (;;) {  // ends: it is repeated more than once only if other callers changed these buckets or held a lock
     inserted.done = fill_either(tile, memory, target, entry);
-    if (inserted.done || !make_space(tile, memory, geometry, target, inserted.moves)) break;
+    if (inserted.done || !make_space(tile, memory, geometry, target, inserted.moves)) return inserted;
   }
-  return inserted;
 }
 
 /// A cell in one of a key's buckets.
@@ -56,12 +52,8 @@ HOLDFAST_BOTH bool overwrite(const T& tile, const Memory& memory, const Target& 
                              std::uint64_t next) {
   const BucketNumber home = target.primary;
   const bool locks = Memory::kChangeBesideMoves && memory.keeps(Step::lock_changes);
-  while (locks && !try_lock(tile, memory, home, false)) {  // ends: a holder waits for nothing
-    tile.once([&] {
-      memory.wait(home);
-      return true;
-    });
-  }
+  while (locks && !try_lock(tile, memory, home, false))
+    wait_for(tile, memory, home);  // ends: a holder waits for nothing
   Place place = find_in(tile, memory, home, entry);
   if (!place.found && memory.load_group(home).spilled(home) != 0) {
     place = find_in(tile, memory, target.other, entry);

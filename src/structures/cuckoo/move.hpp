@@ -7,7 +7,8 @@
 //   clear      the old cell
 //   unlock     and if the entry returned, it is no longer counted
 //
-// A mover holds one lock and waits for nothing: where a lock is held or a bucket is full, it gives up.
+// A mover holds one lock, and waits for nothing while it holds it: where a bucket is full, it gives up. It gives up too where it finds the
+// lock held, after it has waited.
 #pragma once
 
 #include "structures/cuckoo/place.hpp"
@@ -37,7 +38,7 @@ HOLDFAST_BOTH bool copy_and_clear(const T& tile, const Memory& memory, std::uint
 }
 
 /// Moves the entry of a cell to bucket `to`. True: the cell was emptied, or was empty. False: it holds another entry, which does not belong
-/// into `to`; or a lock is held; or `to` is full.
+/// into `to`; or its lock was held; or `to` is full.
 template <class T, class Memory>
 HOLDFAST_BOTH bool move_entry(const T& tile, const Memory& memory, const Geometry& geometry, BucketNumber from,
                               unsigned cell, BucketNumber to) {
@@ -47,7 +48,12 @@ HOLDFAST_BOTH bool move_entry(const T& tile, const Memory& memory, const Geometr
   const BucketNumber home = geometry.primary_of(from, signature_of(entry));
   const bool leaves = home == from;
   const bool counts_first = memory.keeps(Step::count_before_copy);
-  if (memory.keeps(Step::lock_moves) && !try_lock(tile, memory, home, leaves && counts_first)) return false;
+  if (!memory.keeps(Step::lock_moves)) {
+    if (leaves && counts_first) update_group(tile, memory, home, [=](Group group) { return group.one_more(home); });
+  } else if (!try_lock(tile, memory, home, leaves && counts_first)) {
+    wait_for(tile, memory, home);
+    return false;
+  }
 
   bool moved = !memory.keeps(Step::load_under_lock) || tile.once([&] { return memory.load_cell(from, cell); }) == entry;
   if (!leaves && !memory.keeps(Step::uncount_after_clear)) {

@@ -30,6 +30,14 @@ HOLDFAST_BOTH bool try_lock(const T& tile, const Memory& memory, BucketNumber bu
     }
   });
 }
+/// Before the caller, which holds no lock, tries again.
+template <class T, class Memory>
+HOLDFAST_BOTH void wait_for(const T& tile, const Memory& memory, BucketNumber bucket) {
+  tile.once([&] {
+    memory.wait(bucket);
+    return true;
+  });
+}
 /// `uncounts`: and an entry less lies in its other bucket.
 template <class T, class Memory>
 HOLDFAST_BOTH void unlock(const T& tile, const Memory& memory, BucketNumber bucket, bool uncounts) {
