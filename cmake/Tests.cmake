@@ -59,7 +59,7 @@ function(holdfast_suite suite folder)
     target_link_libraries(test_${suite} PRIVATE holdfast_model)
     set_target_properties(test_${suite} PROPERTIES UNITY_BUILD OFF)  # each file tells of its own small world
   endif()
-  if(suite MATCHES "^(cuda|gpu)$")
+  if(suite MATCHES "^(cuckoo|cuda|gpu)$")
     add_dependencies(holdfast_cuda_all test_${suite})
   endif()
   if(children)

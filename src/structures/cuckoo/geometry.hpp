@@ -9,7 +9,6 @@
 // So an entry's own signature and the bucket that it lies in give its primary bucket, at any size of the index.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "core/both.hpp"
@@ -49,7 +48,8 @@ struct Geometry {
   }
   HOLDFAST_BOTH constexpr BucketNumber other(BucketNumber bucket, std::uint32_t signature) const {
     const std::uint64_t product = signature * 0x9e37'79b9'7f4a'7c15;
-    return bucket ^ ((static_cast<std::uint32_t>(product >> 32) & low_bits(std::min(bits, kPartitionBits))) | 1);
+    return bucket ^
+           ((static_cast<std::uint32_t>(product >> 32) & low_bits(bits < kPartitionBits ? bits : kPartitionBits)) | 1);
   }
   /// Whether `bucket`, which is one of the two of an entry with this signature, is its primary one.
   HOLDFAST_BOTH constexpr bool is_primary(BucketNumber bucket, std::uint32_t signature) const {

@@ -12,6 +12,13 @@
 #include "structures/cuckoo/group.hpp"
 #include "structures/cuckoo/step.hpp"
 
+// On a GPU, loops over a bucket's cells must be unrolled, so that the cells stay in registers.
+#if defined(__CUDA_ARCH__)
+#define HOLDFAST_UNROLL _Pragma("unroll")
+#else
+#define HOLDFAST_UNROLL
+#endif
+
 namespace holdfast::cuckoo {
 
 /// Cells of a bucket, where one thread holds them all.
@@ -48,19 +55,21 @@ concept IndexMemory = requires(const M& memory, BucketNumber bucket, unsigned ce
   { memory.keeps(Step::count) } -> std::convertible_to<bool>;
 };
 
+/// A bucket as the lanes of a tile hold it.
+template <class T, class M>
+using CellsOf = typename T::template Cells<M::kCells>;
+
 /// Lanes that execute the protocol together: all call with equal arguments and get equal results.
 template <class T, class M>
-concept Tile = requires(const T& tile, const M& memory, typename T::template Cells<M::kCells> cells) {
+concept Tile = requires(const T& tile, const M& memory, CellsOf<T, M> cells, bool (*act)()) {
   /// What `load` returns; each lane may hold a part of the bucket.
-  { tile.load(memory, BucketNumber{}) } -> std::same_as<typename T::template Cells<M::kCells>>;
+  { tile.load(memory, BucketNumber{}) } -> std::same_as<CellsOf<T, M>>;
   /// One bit per cell: those with this signature; those that are empty.
   { tile.matches(cells, std::uint32_t{}) } -> std::same_as<LaneMask>;
   { tile.empty_cells(cells) } -> std::same_as<LaneMask>;
   { tile.entry(cells, 0u) } -> std::same_as<std::uint64_t>;
   /// Executes a function that returns at most 8 bytes in one lane.
-  {
-    tile.once([] { return true; })
-    } -> std::same_as<bool>;
+  { tile.once(act) } -> std::same_as<bool>;
 };
 
 /// One thread per key.
@@ -75,12 +84,14 @@ struct OneThread {
   template <unsigned kCells>
   HOLDFAST_BOTH LaneMask matches(const BucketCells<kCells>& cells, std::uint32_t signature) const {
     LaneMask mask = 0;
+    HOLDFAST_UNROLL
     for (unsigned i = 0; i < kCells; ++i) mask |= LaneMask{signature_of(cells.entries[i]) == signature} << i;
     return mask;
   }
   template <unsigned kCells>
   HOLDFAST_BOTH LaneMask empty_cells(const BucketCells<kCells>& cells) const {
     LaneMask mask = 0;
+    HOLDFAST_UNROLL
     for (unsigned i = 0; i < kCells; ++i) mask |= LaneMask{cells.entries[i] == kEmpty} << i;
     return mask;
   }
@@ -90,6 +101,7 @@ struct OneThread {
     HOLDFAST_ASSERT(cell < kCells);
 #if defined(__CUDA_ARCH__)
     std::uint64_t entry = 0;
+    HOLDFAST_UNROLL
     for (unsigned i = 0; i < kCells; ++i) entry = i == cell ? cells.entries[i] : entry;
     return entry;
 #else

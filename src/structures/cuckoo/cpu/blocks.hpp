@@ -1,9 +1,8 @@
-// blocks.hpp: arrays of a batch, checked; and rows in blocks, so that lines of the next block come from memory while a block is worked on.
+// blocks.hpp: rows in blocks, so that lines of the next block come from memory while a block is worked on.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 
 #include "structures/cuckoo/cpu/cpu_memory.hpp"
 
@@ -21,11 +20,6 @@ void in_blocks(std::size_t from, std::size_t rows, const First& first, const Wor
     if (!work(begin, end)) return;
   }
 }
-
-/// Throw InvalidArgument unless the array has an element per row, no location is kNone, and 32-bit locations can name so many entries.
-void require_equal(std::size_t rows, std::size_t size, const char* array);
-void require_locations(std::span<const Location> locations);
-void require_capacity(std::uint64_t entries);
 
 inline void prefetch_row(const CpuMemory& memory, const Geometry& geometry, Hash hash) {
   const BucketNumber home = geometry.primary(hash);

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <mutex>
 #include <shared_mutex>
-#include <string>
 
-#include "holdfast/error.hpp"
+#include "structures/cuckoo/arrays.hpp"
 #include "structures/cuckoo/change.hpp"
 #include "structures/cuckoo/cpu/blocks.hpp"
 
@@ -16,34 +15,6 @@ namespace holdfast::cuckoo::cpu {
 namespace {
 
 constexpr OneThread kTile;
-constexpr unsigned kLeastBits = 3;
-
-}  // namespace
-
-void require_equal(std::size_t rows, std::size_t size, const char* array) {
-  if (rows == size) return;
-  throw InvalidArgument("index: " + std::to_string(rows) + " hashes, but " + std::to_string(size) + " " + array +
-                        ": give one of each per row");
-}
-
-void require_capacity(std::uint64_t entries) {
-  if (entries <= kNone) return;
-  throw InvalidArgument("index: a capacity of " + std::to_string(entries) +
-                        " entries; 32-bit locations name 4,294,967,295 at most");
-}
-
-void require_locations(std::span<const Location> locations) {
-  if (std::find(locations.begin(), locations.end(), kNone) == locations.end()) return;
-  throw InvalidArgument("index: the location 4,294,967,295 means none; give another to every row");
-}
-
-namespace {
-
-unsigned bits_for(std::uint64_t entries) {
-  unsigned bits = kLeastBits;
-  while (bits < kMostBits && entries_of(bits) < entries) ++bits;
-  return bits;
-}
 
 }  // namespace
 
@@ -56,9 +27,7 @@ struct CpuIndex::Rows {
 CpuIndex::CpuIndex(const CpuOptions& options)
     : huge_pages_(options.huge_pages), layout_(threads::Gate::Rank::layout, this, this), team_(options.threads) {
   require_capacity(options.capacity);
-  if (options.signature_bits == 0 || options.signature_bits > 32) {
-    throw InvalidArgument("index: " + std::to_string(options.signature_bits) + " bits of signature; give 1 to 32");
-  }
+  require_signature_bits(options.signature_bits);
   const unsigned bits = bits_for(options.capacity);
   geometry_ = {bits, bits, low_bits(options.signature_bits)};
   const dramhit::MemoryChoice choice{.huge_pages = huge_pages_};

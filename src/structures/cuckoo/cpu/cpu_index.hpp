@@ -21,9 +21,6 @@ struct CpuOptions {
   bool huge_pages = true;
 };
 
-/// Entries for which an index of 2^bits buckets is made: a fifth of its cells stays empty.
-constexpr std::uint64_t entries_of(unsigned bits) { return (CpuMemory::kCells << bits) / 10 * 8; }
-
 /// An `Index`. Every member but the constructor may be called by several threads at once.
 class CpuIndex {
  public:
@@ -50,9 +47,6 @@ class CpuIndex {
 
  private:
   struct Rows;
-  // Of the cells: an index that finds none free although it is emptier has more than 16 keys of one signature in one pair of buckets, and
-  // growth helps no more.
-  static constexpr std::uint64_t kLeastFull = 4;
 
   CpuMemory memory() const;
   bool grow(unsigned bits, std::uint64_t least);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "holdfast/error.hpp"
+#include "structures/cuckoo/arrays.hpp"
 #include "structures/cuckoo/change.hpp"
 #include "structures/cuckoo/cpu/blocks.hpp"
 #include "structures/cuckoo/cpu/cpu_index.hpp"

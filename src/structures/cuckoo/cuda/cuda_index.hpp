@@ -1,0 +1,82 @@
+// cuda_index.hpp: the index in GPU memory. docs/internals/cuckoo.md.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gpu/runtime.hpp"
+#include "gpu/staging.hpp"
+#include "structures/cuckoo/cuda/kernels.hpp"
+#include "structures/cuckoo/index.hpp"
+#include "threads/gate.hpp"
+
+namespace holdfast::cuckoo::cuda {
+
+/// How an index is made.
+struct CudaOptions {
+  std::uint64_t capacity = 0;    ///< entries that it takes without growing
+  int device = 0;                ///< number of the GPU
+  Work work = {};                ///< overlaps: searches run beside changing batches; else they wait for each other
+  unsigned signature_bits = 32;  ///< fewer in tests, so that signatures collide
+};
+
+/// An `Index`, whose arrays are in host memory. The members named `…_on` take arrays in GPU memory instead and enqueue the batch on the
+/// caller's stream: it is done when the stream has done it. Every member but the constructor may be called by several threads at once.
+/// Changing batches run one after another, whatever their streams.
+class CudaIndex {
+ public:
+  /// Throws InvalidArgument, DeviceError.
+  explicit CudaIndex(const CudaOptions& options);
+  ~CudaIndex();
+  CudaIndex(const CudaIndex&) = delete;
+  CudaIndex& operator=(const CudaIndex&) = delete;
+
+  void search(std::span<const Hash> hashes, std::span<Location> locations) const;
+  void candidates(std::span<const Hash> hashes, std::span<Candidates> lists) const;
+  void exchange(std::span<const Hash> hashes, std::span<const Location> old, std::span<const Location> locations,
+                std::span<Outcome> outcomes);
+  void erase(std::span<const Hash> hashes, std::span<const Location> locations, std::span<Outcome> outcomes);
+  void reserve(std::uint64_t entries);
+  /// Waits for the batches that were enqueued.
+  std::uint64_t size() const { return counters().entries; }
+  std::uint64_t moves() const { return counters().moves; }
+  std::uint64_t cells() const;
+
+  void search_on(cudaStream_t stream, const Hash* hashes, Location* locations, std::uint64_t rows) const;
+  void candidates_on(cudaStream_t stream, const Hash* hashes, Candidates* lists, std::uint64_t rows) const;
+  /// Does not grow: a row without a cell has the outcome `no_cell`. `reserve` goes before.
+  void exchange_on(cudaStream_t stream, const Hash* hashes, const Location* old, const Location* locations,
+                   Outcome* outcomes, std::uint64_t rows);
+  void erase_on(cudaStream_t stream, const Hash* hashes, const Location* locations, Outcome* outcomes,
+                std::uint64_t rows);
+
+ private:
+  DeviceIndex index() const { return {cells_.data(), groups_.data(), geometry_}; }
+  Counters counters() const;
+  bool grow(unsigned bits, std::uint64_t least);
+  template <class Enqueue>
+  void enqueue_search(cudaStream_t stream, const Enqueue& enqueue) const;
+  template <class Enqueue>
+  void enqueue_change(cudaStream_t stream, const Enqueue& enqueue);
+
+  const CudaOptions options_;
+  Geometry geometry_;  // changes under `layout_` alone, as cells_ and groups_ do
+  gpu::DeviceBuffer<std::uint64_t> cells_, groups_;
+  gpu::DeviceBuffer<Counters> counters_;
+  mutable threads::Gate layout_;
+  mutable gpu::Stages stages_;
+
+  mutable std::mutex order_;  // of what follows: held while a batch is enqueued, after `layout_`
+  gpu::DeviceBuffer<std::uint32_t> left_;
+  std::optional<gpu::Event> changed_;         // the end of the latest changing batch
+  mutable std::vector<gpu::Event> searched_;  // without overlap: the ends of searches since then
+  mutable std::vector<gpu::Event> spare_;     // events to be used again
+};
+static_assert(Index<CudaIndex>);
+
+}  // namespace holdfast::cuckoo::cuda
