@@ -52,6 +52,16 @@ function(holdfast_map_peers target)
   endif()
 endfunction()
 
+# The index of the store: studies that need no GPU, and with CUDA studies.cu, in one program.
+if(CLI11_FOUND AND nlohmann_json_FOUND)
+  file(GLOB cuckoo_bench CONFIGURE_DEPENDS "${bench}/cuckoo/*.cpp")
+  if(HOLDFAST_CUDA)
+    target_sources(holdfast-cuckoo-bench PRIVATE ${cuckoo_bench})
+  else()
+    holdfast_bench_program(cuckoo holdfast ${cuckoo_bench})
+  endif()
+endif()
+
 if(CLI11_FOUND AND nlohmann_json_FOUND AND HOLDFAST_EXAMPLES)
   file(GLOB dramhit_bench CONFIGURE_DEPENDS "${bench}/dramhit/*.cpp")
   holdfast_bench_program(dramhit holdfast ${dramhit_bench} "${bench}/memory/limits.cpp" "${bench}/peers/peers.cpp"

@@ -55,7 +55,7 @@ HOLDFAST_BOTH bool overwrite(const T& tile, const Memory& memory, const Target& 
   while (locks && !try_lock(tile, memory, home, false))
     wait_for(tile, memory, home);  // ends: a holder waits for nothing
   Place place = find_in(tile, memory, home, entry);
-  if (!place.found && memory.load_group(home).spilled(home) != 0) {
+  if (!place.found && load_group(tile, memory, home).spilled(home) != 0) {
     place = find_in(tile, memory, target.other, entry);
     place.is_other = true;
   }

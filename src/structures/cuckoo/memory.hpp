@@ -114,4 +114,10 @@ struct OneThread {
   }
 };
 
+/// The control word of a bucket's group, the same one for all lanes.
+template <class T, class Memory>
+HOLDFAST_BOTH Group load_group(const T& tile, const Memory& memory, BucketNumber bucket) {
+  return {tile.once([&] { return memory.load_group(bucket).word; })};
+}
+
 }  // namespace holdfast::cuckoo

@@ -23,18 +23,18 @@ requires Tile<T, Memory> HOLDFAST_BOTH Location search(const T& tile, const Memo
   const Target target(geometry, hash);
   for (;;) {  // ends: it is repeated only if an entry returned to its primary bucket meanwhile
     Group before{};
-    if constexpr (Memory::kSearchBesideChanges) before = memory.load_group(target.primary);
+    if constexpr (Memory::kSearchBesideChanges) before = load_group(tile, memory, target.primary);
     const auto cells = tile.load(memory, target.primary);
     if (const LaneMask hits = tile.matches(cells, target.signature); hits != 0) {
       return location_of(tile.entry(cells, lowest_bit(hits)));
     }
-    Group after = memory.load_group(target.primary);
+    Group after = load_group(tile, memory, target.primary);
     if (after.spilled(target.primary) != 0) {
       const auto others = tile.load(memory, target.other);
       if (const LaneMask hits = tile.matches(others, target.signature); hits != 0) {
         return location_of(tile.entry(others, lowest_bit(hits)));
       }
-      if constexpr (Memory::kSearchBesideChanges) after = memory.load_group(target.primary);
+      if constexpr (Memory::kSearchBesideChanges) after = load_group(tile, memory, target.primary);
     }
     if constexpr (!Memory::kSearchBesideChanges) return kNone;
     if (before.version() == after.version() || !memory.keeps(Step::compare_versions)) return kNone;
@@ -61,14 +61,14 @@ requires Tile<T, Memory> HOLDFAST_BOTH unsigned candidates(const T& tile, const 
                                                            const Geometry& geometry, Hash hash, Location* found) {
   const Target target(geometry, hash);
   for (;;) {  // ends: as above
-    const Group before = memory.load_group(target.primary);
+    const Group before = load_group(tile, memory, target.primary);
     const auto cells = tile.load(memory, target.primary);
     unsigned size = add_candidates(tile, cells, tile.matches(cells, target.signature), found, 0);
-    Group after = memory.load_group(target.primary);
+    Group after = load_group(tile, memory, target.primary);
     if (after.spilled(target.primary) != 0) {
       const auto others = tile.load(memory, target.other);
       size = add_candidates(tile, others, tile.matches(others, target.signature), found, size);
-      after = memory.load_group(target.primary);
+      after = load_group(tile, memory, target.primary);
     }
     if (before.version() == after.version() || !memory.keeps(Step::compare_versions)) return size;
   }

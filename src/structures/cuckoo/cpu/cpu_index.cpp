@@ -1,5 +1,5 @@
-// cpu_index.cpp: batches on the CPU. A batch goes block by block; the lines of a block are prefetched while the one before is worked on, and
-// the other bucket's line only for rows that need it.
+// cpu_index.cpp: batches on the CPU. The line of a row's primary bucket is prefetched first; its control word and the line of its other bucket
+// only if the primary bucket does not do.
 #include "structures/cuckoo/cpu/cpu_index.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "structures/cuckoo/arrays.hpp"
 #include "structures/cuckoo/change.hpp"
-#include "structures/cuckoo/cpu/blocks.hpp"
+#include "structures/cuckoo/cpu/steps.hpp"
 
 namespace holdfast::cuckoo::cpu {
 
@@ -49,24 +49,23 @@ void CpuIndex::search(std::span<const Hash> hashes, std::span<Location> location
   const std::shared_lock shared(layout_);
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
-  std::size_t left[kBlock];  // rows whose key is not in its primary bucket
-  in_blocks(
-      0, hashes.size(), [&](std::size_t i) { prefetch_row(memory, geometry, hashes[i]); },
-      [&](std::size_t begin, std::size_t end) {
-        std::size_t size = 0;
-        for (std::size_t i = begin; i < end; ++i) {
-          const Target target(geometry, hashes[i]);
-          const auto cells = kTile.load(memory, target.primary);
-          if (const LaneMask hits = kTile.matches(cells, target.signature); hits != 0) {
-            locations[i] = location_of(kTile.entry(cells, lowest_bit(hits)));
-            continue;
-          }
-          if (memory.load_group(target.primary).spilled(target.primary) != 0) memory.prefetch(target.other);
-          left[size++] = i;
+  bool left[kAhead] = {};  // rows whose key is not in its primary bucket
+  in_steps(
+      0, hashes.size(), [&](std::size_t i) { memory.prefetch(geometry.primary(hashes[i])); },
+      [&](std::size_t i) {
+        const Target target(geometry, hashes[i]);
+        const auto cells = kTile.load(memory, target.primary);
+        const LaneMask hits = kTile.matches(cells, target.signature);
+        left[i % kAhead] = hits == 0;
+        if (hits != 0) {
+          locations[i] = location_of(kTile.entry(cells, lowest_bit(hits)));
+        } else {
+          memory.prefetch_group(target.primary);
+          memory.prefetch(target.other);
         }
-        for (std::size_t i = 0; i < size; ++i) {
-          locations[left[i]] = cuckoo::search(kTile, memory, geometry, hashes[left[i]]);
-        }
+      },
+      [&](std::size_t i) {
+        if (left[i % kAhead]) locations[i] = cuckoo::search(kTile, memory, geometry, hashes[i]);
         return true;
       });
 }
@@ -89,32 +88,21 @@ std::size_t CpuIndex::exchange_until_full(const Rows& rows, std::size_t from, st
   bits = geometry.bits;
   std::uint64_t inserted = 0, moves = 0;
   std::size_t stopped = rows.hashes.size();
-  in_blocks(
-      from, rows.hashes.size(), [&](std::size_t i) { prefetch_row(memory, geometry, rows.hashes[i]); },
-      [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-          const Target target(geometry, rows.hashes[i]);
-          const auto cells = kTile.load(memory, target.primary);
-          const bool stays =
-              rows.old[i] == kNone ? kTile.empty_cells(cells) != 0 : kTile.matches(cells, target.signature) != 0;
-          if (!stays) memory.prefetch(target.other);
+  in_steps(
+      from, rows.hashes.size(), [&](std::size_t i) { memory.prefetch(geometry.primary(rows.hashes[i])); },
+      [&](std::size_t i) { look_ahead(memory, Target(geometry, rows.hashes[i]), rows.old[i] == kNone); },
+      [&](std::size_t i) {
+        if (rows.old[i] != kNone) {
+          const bool done = replace(kTile, memory, geometry, rows.hashes[i], rows.old[i], rows.locations[i]);
+          outcomes[i] = done ? Outcome::replaced : Outcome::absent;
+          return true;
         }
-        for (std::size_t i = begin; i < end; ++i) {
-          if (rows.old[i] != kNone) {
-            const bool done = replace(kTile, memory, geometry, rows.hashes[i], rows.old[i], rows.locations[i]);
-            outcomes[i] = done ? Outcome::replaced : Outcome::absent;
-            continue;
-          }
-          const Inserted row = insert(kTile, memory, geometry, rows.hashes[i], rows.locations[i]);
-          moves += row.moves;
-          outcomes[i] = row.done ? Outcome::inserted : Outcome::no_cell;
-          if (!row.done) {
-            stopped = i;
-            return false;
-          }
-          ++inserted;
-        }
-        return true;
+        const Inserted row = insert(kTile, memory, geometry, rows.hashes[i], rows.locations[i]);
+        moves += row.moves;
+        inserted += row.done ? 1 : 0;
+        outcomes[i] = row.done ? Outcome::inserted : Outcome::no_cell;
+        if (!row.done) stopped = i;
+        return row.done;
       });
   size_.fetch_add(inserted, std::memory_order_relaxed);
   moves_.fetch_add(moves, std::memory_order_relaxed);
@@ -144,18 +132,13 @@ void CpuIndex::erase(std::span<const Hash> hashes, std::span<const Location> loc
   const CpuMemory memory = this->memory();
   const Geometry geometry = geometry_;
   std::uint64_t erased = 0;
-  in_blocks(
-      0, hashes.size(), [&](std::size_t i) { prefetch_row(memory, geometry, hashes[i]); },
-      [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-          const Target target(geometry, hashes[i]);
-          if (kTile.matches(kTile.load(memory, target.primary), target.signature) == 0) memory.prefetch(target.other);
-        }
-        for (std::size_t i = begin; i < end; ++i) {
-          const bool done = cuckoo::erase(kTile, memory, geometry, hashes[i], locations[i]);
-          outcomes[i] = done ? Outcome::erased : Outcome::absent;
-          erased += done ? 1 : 0;
-        }
+  in_steps(
+      0, hashes.size(), [&](std::size_t i) { memory.prefetch(geometry.primary(hashes[i])); },
+      [&](std::size_t i) { look_ahead(memory, Target(geometry, hashes[i]), false); },
+      [&](std::size_t i) {
+        const bool done = cuckoo::erase(kTile, memory, geometry, hashes[i], locations[i]);
+        outcomes[i] = done ? Outcome::erased : Outcome::absent;
+        erased += done ? 1 : 0;
         return true;
       });
   size_.fetch_sub(erased, std::memory_order_relaxed);

@@ -43,8 +43,15 @@ struct CpuMemory {
         .compare_exchange_strong(seen.word, next.word, std::memory_order_acq_rel, std::memory_order_relaxed);
   }
   static void wait(BucketNumber) { std::this_thread::yield(); }
-  void prefetch(BucketNumber bucket) const { __builtin_prefetch(cells + std::uint64_t{bucket} * kCells); }
-  void prefetch_group(BucketNumber bucket) const { __builtin_prefetch(groups + group_of(bucket)); }
+  void prefetch(BucketNumber bucket) const { prefetch_line(cells + std::uint64_t{bucket} * kCells); }
+  void prefetch_group(BucketNumber bucket) const { prefetch_line(groups + group_of(bucket)); }
+
+ private:
+  /// GCC 12 takes a function that only prefetches for one without effect, and removes its calls; an asm statement keeps them.
+  static void prefetch_line(const std::uint64_t* line) {
+    __builtin_prefetch(line);
+    asm volatile("" : : "r"(line));
+  }
 };
 static_assert(IndexMemory<CpuMemory>);
 static_assert(Tile<OneThread, CpuMemory>);

@@ -8,8 +8,8 @@
 #include "holdfast/error.hpp"
 #include "structures/cuckoo/arrays.hpp"
 #include "structures/cuckoo/change.hpp"
-#include "structures/cuckoo/cpu/blocks.hpp"
 #include "structures/cuckoo/cpu/cpu_index.hpp"
+#include "structures/cuckoo/cpu/steps.hpp"
 
 namespace holdfast::cuckoo::cpu {
 
@@ -113,16 +113,15 @@ void CpuIndex::build_block(std::span<const Hash> hashes, std::span<const Locatio
     std::vector<Workspace::Row> left;
     std::uint64_t moves = 0;
     for (std::size_t part; (part = next.fetch_add(1)) < geometry.partitions();) {
-      in_blocks(
+      in_steps(
           part == 0 ? 0 : ends[part - 1], ends[part],
-          [&](std::size_t i) { prefetch_row(memory, geometry, workspace.rows[i].hash); },
-          [&](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i) {
-              const Workspace::Row& row = workspace.rows[i];
-              const Inserted inserted = insert(kTile, memory, geometry, row.hash, row.location);
-              moves += inserted.moves;
-              if (!inserted.done) left.push_back(row);
-            }
+          [&](std::size_t i) { memory.prefetch(geometry.primary(workspace.rows[i].hash)); },
+          [&](std::size_t i) { look_ahead(memory, Target(geometry, workspace.rows[i].hash), true); },
+          [&](std::size_t i) {
+            const Workspace::Row& row = workspace.rows[i];
+            const Inserted inserted = insert(kTile, memory, geometry, row.hash, row.location);
+            moves += inserted.moves;
+            if (!inserted.done) left.push_back(row);
             return true;
           });
     }
