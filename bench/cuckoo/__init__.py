@@ -1,5 +1,3 @@
-""
-    "The index of the store. `holdfast-cuckoo-bench` measures it: `load` and `cpu` anywhere, `gpu` where a GPU is."
-    ""
+"""The index of the store. `holdfast-cuckoo-bench` measures it: `load` and `cpu` anywhere, `gpu` where a GPU is."""
 
-    LAYERS = ("src/structures/cuckoo", ) # : that its results measure
+LAYERS = ("src/structures/cuckoo",)  #: that its results measure
