@@ -1,9 +1,11 @@
 // group_objects_test.cpp: group tables as objects: described, checked, copied, renamed, replaced, dropped, refused; and a full medium.
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <vector>
 
 #include "group_fixture.hpp"
+#include "structures/group/layout.hpp"
 #include "system/calls.hpp"
 
 namespace holdfast::test {
@@ -98,6 +100,35 @@ TEST_F(GroupObjects, RefuseWhatTheyAreNot) {
   const GroupTable open = GroupTable::open(pool, "a");
   EXPECT_THROW(GroupTable::open(pool, "a"), ObjectInUse);
   EXPECT_THROW(GroupTable::create(pool, "a", {.cells = 1, .overwrite = true}), ObjectInUse);
+}
+
+/// What a page and a directory may say of a table is verified before anything relies on it.
+TEST(GroupLayout, IsVerified) {
+  using group::Header, group::Stored, group::kGroupsRole;
+  const Header header{7, 16, 64, 0, 0};
+  const memory::Extent pages{479232, 8192, 1, memory::kPagesRole, 0};
+  const memory::Extent groups{487424, 12288, 1, kGroupsRole, 2};  // 4 groups of 2112 bytes
+  const auto flaw = [&](const Header& its, const memory::Extent& extent, std::uint32_t header_bytes = sizeof(Header)) {
+    memory::ObjectPage page = {};
+    page.header_bytes = header_bytes;
+    std::memcpy(page.header, &its, sizeof its);
+    memory::Directory directory;
+    directory.extents = {pages, extent};
+    Stored stored;
+    return group::read_stored(directory, 1, page, stored);
+  };
+  EXPECT_EQ(flaw(header, groups), "");
+  EXPECT_NE(flaw(header, groups, 24), "");
+  EXPECT_NE(flaw({7, 24, 64, 0, 0}, groups), "");
+  EXPECT_NE(flaw({7, 16, 96, 0, 0}, groups), "");
+  EXPECT_NE(flaw({7, 16, 32, 0, 0}, groups), "");
+  EXPECT_NE(flaw({7, 16, 2048, 0, 0}, groups), "");
+  EXPECT_NE(flaw({7, 16, 64, 0, 1}, groups), "");
+  EXPECT_NE(flaw({7, 32, 64, 0, 0}, groups), "") << "the extent is too small";
+  EXPECT_NE(flaw(header, {487424, 12288, 1, kGroupsRole, 3}), "") << "the extent is too small";
+  EXPECT_NE(flaw(header, {487424, 12288, 1, kGroupsRole, 39}), "");
+  EXPECT_NE(flaw(header, {487424, 12288, 1, kGroupsRole, 64}), "");
+  EXPECT_NE(flaw(header, {487424, 12288, 1, 2, 2}), "") << "an extent of another role";
 }
 
 TEST_F(GroupObjects, NameDamagedWords) {

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <latch>
 #include <map>
 #include <thread>
@@ -173,6 +174,33 @@ TEST_F(GroupTables, AreOneTableForAllThreads) {
     EXPECT_GE(table.size(), kRounds * kThreads);
     EXPECT_LE(table.size(), kRounds * kThreads + 8);
     EXPECT_TRUE(table.check().errors.empty());
+  }
+}
+
+/// A search never misses an item, and never looks at the memory of a smaller table.
+TEST_F(GroupTables, AnswerSearchesWhileTheyGrow) {
+  Pool pool = Pool::create(path);
+  for (int round = 0; round < 10; ++round) {
+    GroupTable table = GroupTable::create(pool, "a", {.cells = 1, .group_size = 64, .overwrite = true});
+    for (std::uint64_t key = 0; key < 80; ++key) table.insert(key, key);
+    std::atomic<bool> ends = false;
+    std::atomic<unsigned> missed = 0;
+    std::latch begun(3);
+    std::vector<std::thread> readers;
+    for (unsigned t = 0; t < 2; ++t) {
+      readers.emplace_back([&, t] {
+        begun.arrive_and_wait();
+        for (std::uint64_t i = t; !ends; ++i) {
+          if (table.find(i % 80) != i % 80) ++missed;
+          if (i % 64 == 0 && table.size() != 80) ++missed;
+        }
+      });
+    }
+    begun.arrive_and_wait();
+    while (table.cells() < 1 << 15) table.reserve(table.cells() + 1);
+    ends = true;
+    for (std::thread& reader : readers) reader.join();
+    EXPECT_EQ(missed, 0u);
   }
 }
 
