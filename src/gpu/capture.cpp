@@ -24,7 +24,7 @@ Left& left() {
   return *left;
 }
 
-/// Called by CUDA when the last graph has let go.
+/// Called by CUDA when the last graph has ended.
 void CUDART_CB leave(void* kept) {
   std::unique_ptr<Kept> mine(static_cast<Kept*>(kept));
   const std::lock_guard lock(left().mutex);

@@ -16,7 +16,7 @@ bool is_capturing(cudaStream_t stream);
 /// The graph that `stream` is being captured into, and all that is made of it, keep `what` for as long as they live.
 void keep_for_graph(cudaStream_t stream, std::shared_ptr<void> what);
 
-/// A graph ends where CUDA must not be called, so what it kept stays until somebody calls this, outside of captures.
+/// A graph ends where CUDA must not be called, so its memory is kept until this is called, outside of captures.
 void free_what_graphs_kept();
 
 }  // namespace holdfast::gpu

@@ -1,4 +1,4 @@
-// host_ranges.hpp: stretches of host memory that kernels read and write at the addresses that the CPU has for them.
+// host_ranges.hpp: ranges of host memory that kernels read and write at the addresses that the CPU has for them.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class HostRanges {
   HostRanges(const HostRanges&) = delete;
   HostRanges& operator=(const HostRanges&) = delete;
 
-  /// A range that cannot be mapped is left out, and `error` says why: whoever adds may be in the midst of something.
+  /// A range that cannot be mapped is left out, and `error` says why: the caller may be unable to handle an exception.
   void add(void* address, std::size_t bytes, bool read_only);
   void remove(void* address) noexcept;
   void remove_all() noexcept;

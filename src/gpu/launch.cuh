@@ -14,7 +14,7 @@ namespace holdfast::gpu {
 inline constexpr unsigned kThreads = 256;
 inline constexpr unsigned kWarpsPerBlock = kThreads / kWarp;
 
-/// Of a kernel in which each thread takes elements in turn.
+/// The grid of a kernel whose threads take elements in a grid-stride loop.
 __device__ inline std::uint64_t first_of_thread() { return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 __device__ inline std::uint64_t all_threads() { return std::uint64_t{gridDim.x} * blockDim.x; }
 __device__ inline std::uint64_t first_of_warp() { return first_of_thread() / kWarp; }

@@ -47,7 +47,7 @@ std::shared_ptr<std::byte[]> PinnedMemory::take(std::size_t bytes) {
       const std::lock_guard lock(mutex_);
       drop_idle();
     }
-    check(ask(), "making room for results");
+    check(ask(), "allocating memory for results");
   }
   return {memory, [pool = shared_from_this(), size](std::byte* given) { pool->give_back(given, size); }};
 }

@@ -1,4 +1,4 @@
-// pinned.hpp: host memory that the GPU copies to at the speed of the link, for results whose size nobody knew before.
+// pinned.hpp: host memory that the GPU copies to at the speed of the link, for results of unknown size.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace holdfast::gpu {
 
-/// Making such memory takes longer than filling it. So it is kept for the next results when the last owner lets go of it, as far as
+/// Making such memory takes longer than filling it. So it is kept for the next results when the last owner releases it, as far as
 /// it comes to no more than 1/16 of the machine's memory; it may outlive the table.
 class PinnedMemory : public std::enable_shared_from_this<PinnedMemory> {
  public:

@@ -18,7 +18,7 @@ void check(cudaError_t code, const char* doing);
 /// True if this error has ended the CUDA context: every later call will fail, and only a new process helps.
 bool is_sticky(cudaError_t code);
 
-/// Makes `device` this thread's for a scope, and lets it make room and wait although some stream is being captured into a CUDA
+/// Makes `device` this thread's for a scope, and lets it allocate and wait although some stream is being captured into a CUDA
 /// graph, by this thread or another: nothing that the machine waits for is.
 class OnDevice {
  public:
@@ -33,7 +33,7 @@ class OnDevice {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  ///< that the thread had, while this lives
 };
 
-/// Throws InvalidArgument for a stream of a GPU other than `device`. Of one that is being captured CUDA does not tell.
+/// Throws InvalidArgument for a stream of a GPU other than `device`. CUDA does not report the GPU of one that is being captured.
 void require_stream(cudaStream_t stream, int device);
 
 /// Plain GPU memory. Throws DeviceError where there is not enough.
@@ -57,7 +57,7 @@ class DeviceBuffer {
 
   T* data() const { return data_; }
   std::size_t size() const { return size_; }
-  /// Makes room for `size` elements. What was there is lost; nothing that still runs may use it.
+  /// Allocates `size` elements. The old contents are lost; nothing that still runs may use it.
   T* at_least(std::size_t size) {
     if (size > size_) {
       *this = DeviceBuffer();  // first, so that both need not fit at once

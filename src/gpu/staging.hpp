@@ -10,7 +10,7 @@
 
 namespace holdfast::gpu {
 
-/// Room for the arrays of one chunk. One batch at a time uses it.
+/// Space for the arrays of one chunk. One batch at a time uses it.
 class Stage {
  public:
   const Stream& stream() const { return stream_; }
@@ -34,9 +34,9 @@ class Stage {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "copying a batch to the GPU");
     return to;
   }
-  /// Room for `bytes` of results whose size was not known at the beginning. What it gave before is lost.
+  /// Returns space for `bytes` of results whose size was not known at the beginning. Earlier results are lost.
   std::byte* results(std::size_t bytes) { return results_.at_least(bytes); }
-  /// For copies beside the stream's own work, of two pieces in turn.
+  /// For copies beside the stream's own work, of two pieces alternately.
   const Stream& copying() const { return copying_; }
   struct Half {
     Event gathered, copied;

@@ -149,17 +149,17 @@ std::uint32_t row_bytes(const Batch& batch, std::uint32_t value_bytes) {
   return bytes;
 }
 
-/// Where a batch goes on that was stopped.
+/// Checks where a stopped batch continues.
 void check_from(const Batch& batch, bool variable) {
   if (batch.from == 0) return;
   if (batch.from > batch.size) {
     refuse("the batch begins at row " + std::to_string(batch.from) + " of " + std::to_string(batch.size) +
-           ": give the `next` of the result that it goes on from");
+           ": give the `next` of the result that it continues from");
   }
   if (batch.device) refuse("a batch of arrays in GPU memory is never stopped: begin it at row 0");
   if (variable && batch.variable && batch.variable->blobs && batch.variable->blobs->size() != batch.size) {
     refuse("`blobs` has " + std::to_string(batch.variable->blobs->size()) + " rows, and the batch " +
-           std::to_string(batch.size) + ": go on with those that the batch began with");
+           std::to_string(batch.size) + ": continue with those that the batch began with");
   }
 }
 

@@ -2,8 +2,8 @@
 #include "table/impl.hpp"
 
 #include "structures/gphash/table_kind.hpp"
-#include "table/deciding.hpp"
 #include "table/pool_impl.hpp"
+#include "table/predicate_thread.hpp"
 #include "table/recovery/largest_score.hpp"
 
 #include <chrono>
@@ -43,15 +43,15 @@ Table::Impl::~Impl() {
   }
   try {
     sessions->end();
-    finish();  // without the gates: nobody else has it
+    finish();  // without the gates: this is the only owner
   } catch (const std::exception&) {
-    // A destructor has nobody to tell. The pool stays without a clean mark, and the next open recovers it.
+    // A destructor cannot report errors. The pool stays without a clean mark, and the next open recovers it.
   }
 }
 
 void Table::Impl::close() {
   if (forked()) throw TableClosed(inherited());
-  Deciding::refuse(pool_name, path);
+  PredicateThread::refuse(pool_name, path);
   sessions->end();  // who waits for its end stands between the gates
   const std::unique_lock changing(changing_);
   sessions->end();  // one that began meanwhile, and would hold up who has passed the second gate
@@ -114,7 +114,7 @@ Lock Table::Impl::pass_changing() const {
 template <class Use>
 Use Table::Impl::enter() const {
   if (forked()) throw TableClosed(inherited());
-  Deciding::refuse(pool_name, path);
+  PredicateThread::refuse(pool_name, path);
   Use use{pass_changing<decltype(Use::changing)>(), decltype(Use::open)(open_)};
   must_be_open();
   return use;
@@ -143,7 +143,7 @@ std::unique_lock<threads::Gate> Table::Impl::keep_still() const {
 
 std::unique_lock<threads::Gate> Table::Impl::keep_still_if_open() const {
   if (forked()) throw TableClosed(inherited());
-  Deciding::refuse(pool_name, path);
+  PredicateThread::refuse(pool_name, path);
   auto lock = pass_changing<std::unique_lock<threads::Gate>>();
   if (!machine_) lock.unlock();
   return lock;

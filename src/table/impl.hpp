@@ -49,24 +49,24 @@ class Table::Impl : public memory::OpenObject {
   /// The same for what a session stands in the way of: waits until none is open, as all that follow do. They throw InvalidArgument
   /// where this thread would wait for its own.
   std::shared_lock<threads::Gate> use_between_sessions() const;
-  /// The same for what changes the table; waits until nobody keeps it still.
+  /// The same for what changes the table; waits until changes are not excluded.
   Change change() const;
-  /// The same for who needs its bytes to stand still: waits until no change runs. Searches go on, those of this thread too:
+  /// The same for callers that need unchanging bytes: waits until no change runs. Searches continue, those of this thread too:
   /// it need not hold `open_`, since who would close the table takes `changing_` first.
   std::unique_lock<threads::Gate> keep_still() const;
   /// The same; holds nothing if the table is closed.
   std::unique_lock<threads::Gate> keep_still_if_open() const;
-  /// The same for who changes the table and lets nobody else do it.
+  /// The same for exclusive changes.
   struct ChangeAlone {
     std::unique_lock<threads::Gate> changing;
     std::shared_lock<threads::Gate> open;
   };
   ChangeAlone change_alone() const;
-  /// The same, alone: waits until nobody else uses it.
+  /// The same, exclusively: waits until no other thread uses it.
   Alone use_alone() const;
   /// Before a change of so many rows; before the first after a sync the clean mark goes, durably. Throws ReadOnly, MediumError.
   void about_to_change(std::size_t rows = ~std::size_t{0});
-  /// After whatever read or changed the pool, and before its outcome is told. Throws MediumError.
+  /// After whatever read or changed the pool, and before its outcome is reported. Throws MediumError.
   void must_be_whole() const { object_->pool().require_whole(); }
   void require_writable() const;  ///< throws ReadOnly
 

@@ -7,9 +7,9 @@
 #include "pool/kinds/describe.hpp"
 #include "structures/gphash/table_kind.hpp"
 #include "table/checks.hpp"
-#include "table/deciding.hpp"
 #include "table/impl.hpp"
 #include "table/pool_impl.hpp"
+#include "table/predicate_thread.hpp"
 #include "table/recovery/salvage.hpp"
 
 namespace holdfast {
@@ -63,7 +63,7 @@ Pool::Impl::Impl(std::shared_ptr<memory::PoolFile> file, const PoolOptions& how)
 
 std::unique_lock<threads::Gate> Pool::Impl::pass() const {
   require_own();
-  Deciding::refuse(this, path);
+  PredicateThread::refuse(this, path);
   return std::unique_lock(gate_);
 }
 

@@ -5,7 +5,7 @@
 #include "core/clock.hpp"
 #include "pool/kinds/kind.hpp"
 #include "pool/snapshot.hpp"
-#include "table/aside.hpp"
+#include "table/helper_thread.hpp"
 #include "table/pool_impl.hpp"
 
 namespace holdfast {
@@ -39,7 +39,7 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
   const auto begun = Clock::now();
   SnapshotResult result;
   const std::shared_ptr<memory::PoolFile> pool = file();  // a closed pool makes no file
-  memory::Snapshot snapshot(to, how.overwrite);           // refuses a name before anybody waits
+  memory::Snapshot snapshot(to, how.overwrite);           // refuses a name before any wait
   if (how.progress) refuse_wait_for_self();
   const auto copy = [&](const table::Progress& progress) {
     const auto guard = pass();
@@ -68,7 +68,7 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
       how.progress(done, total);
       return !how.stop.stop_requested();
     };
-    if (!table::run_aside(copy, ask)) result.stopped = true;
+    if (!table::run_on_helper_thread(copy, ask)) result.stopped = true;
   } else {
     copy({});
   }
@@ -92,7 +92,7 @@ CheckReport Pool::Impl::check() {
     try {
       add(total, check_object(pool, entry, label), prefix);
     } catch (const Error& error) {
-      if (alone) throw;  // there is nothing else to tell
+      if (alone) throw;  // there is nothing else to report
       total.errors.push_back(error.what());
     }
   }
@@ -106,7 +106,7 @@ CheckReport Pool::Impl::check(const std::string& name) {
   return check_object(pool, require(*directory, name), label_of(name));
 }
 
-/// The caller has passed the pool's gate: what is closed, or closes meanwhile, is opened by nobody else.
+/// The caller has passed the pool's gate: what is closed, or closes meanwhile, is opened by no other thread.
 CheckReport Pool::Impl::check_object(const std::shared_ptr<memory::PoolFile>& pool, const memory::ObjectEntry& entry,
                                      const std::string& label) const {
   if (const auto open = find_open(entry.number)) {

@@ -1,4 +1,4 @@
-// run.cpp: Table::run: a batch passes the table's gates, and leaves them where somebody stops it.
+// run.cpp: Table::run: a batch passes the table's gates, and leaves them where it is stopped.
 #include <algorithm>
 #include <cstring>
 
@@ -48,7 +48,7 @@ void Table::Impl::check_batch(const Batch& batch, OpSet ops) const {
   if (batch.scores) {
     require_scores();
     if (ops.changes())
-      throw InvalidArgument("scores are read by batches that only search: give the changes one of their own");
+      throw InvalidArgument("scores are read by batches that only search: submit the changes as another batch");
   }
   if (ops.changes()) require_writable();
 }

@@ -40,7 +40,7 @@ void SessionGate::refuse_own_of_locked() const {
   if (!is_open() || began_ != std::this_thread::get_id()) return;
   throw InvalidArgument(
       "a session that this thread began is open on " + path_ +
-      ", and all else that changes or exports the table, or gives each row an operation of its own, waits for "
+      ", and all else that changes or exports the table, or gives each row a different operation, waits for "
       "its end: commit it first");
 }
 
@@ -89,7 +89,7 @@ void Session::end() noexcept {
   try {
     gate_->end(about_.handle.number);
   } catch (const std::exception&) {
-    // The GPU has failed: nothing runs any more, and whoever uses the table next is told.
+    // The GPU has failed: nothing runs any more, and the next use of the table reports it.
   }
 }
 

@@ -7,7 +7,7 @@
 #include "arrays.hpp"
 #include "gpu/launch.cuh"
 #include "gpu/numbered.cuh"
-#include "gpu/order/stretch.cuh"
+#include "gpu/order/word_range.cuh"
 #include "reclaim/cuda/epochs.cuh"
 
 namespace holdfast::gpu {

@@ -3,7 +3,7 @@
 //
 // Host memory answers ten times faster in the order of its addresses. Memory is *cells* of one size; a bin, 2^shift of them, is a page
 // of 64 KiB, as much as a GPU translates at once; larger where there would be too many, and smaller where there would be few, so that
-// rows do not crowd in counters. Whoever knows the cell of a row counts it (bins.cuh); the counts are added up; rows are placed.
+// rows do not crowd in counters. The thread that knows the cell of a row counts it (bins.cuh); the counts are added up; rows are placed.
 #pragma once
 
 #include <cuda_runtime_api.h>

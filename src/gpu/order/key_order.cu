@@ -126,7 +126,7 @@ __device__ void group_rows(const Warp& warp, const Runs& runs, std::uint64_t fro
   }
 }
 
-/// Sorts out the prefixes whose keys are mixed, a warp each. They are small, unless somebody knows the pool's seed.
+/// Sorts out the prefixes whose keys are mixed, a warp each. They are small, unless a user knows the pool's seed.
 __global__ void __launch_bounds__(kThreads) group_kernel(const __grid_constant__ Runs runs) {
   const Warp warp;
   const std::uint64_t end = runs.end();

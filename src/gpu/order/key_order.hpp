@@ -24,7 +24,7 @@ struct KeyOrderRoom {
   std::size_t scratch_bytes = 0;
 };
 
-/// Rows in order. Its arrays are some of the room's.
+/// Rows in order. Its arrays are in the workspace.
 struct KeyOrder {
   const std::uint32_t*
       rows;  ///< (n,) those of one key together and in array order; rows that a mask takes out are none of them

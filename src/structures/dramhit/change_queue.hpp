@@ -1,8 +1,8 @@
 // change_queue.hpp: operations that wait for their lines, changes among them; those on one key are done in their order.
 //
 // They are looked at in the order in which they came. So two on one key are out of order only where the first is not done at
-// its first look: it goes on, to another line or once more. Such a one is counted in a set of its hash until it is done, and others
-// on its key, when their turn comes, wait behind it and cost no line of their own. Where nobody wants an answer, sums of one key that
+// its first look: it continues, at another line or once more. Such a one is counted in a set of its hash until it is done, and others
+// on its key, when they are next, wait behind it and cost no other line. If no result is wanted, sums of one key that
 // wait are added up, and become one change: where the key's latest operation stands in the ring is remembered as well, but not
 // for sure, since another key may come between.
 #pragma once
@@ -29,8 +29,8 @@ class ChangeQueue {
     Op op = Op::find;
     bool silent = false;
     std::uint8_t goes_on : 1 = 0;  ///< it was not done at its first look, and is remembered
-    std::uint8_t counted : 1 = 0;  ///< it has erased its key, and that was told
-    Index behind = kNone;          ///< the next on the same key, of one that goes on
+    std::uint8_t counted : 1 = 0;  ///< it has erased its key, and that was counted
+    Index behind = kNone;          ///< the next on the same key, of one that continues
   };
   static_assert(sizeof(State) == 8);
   struct alignas(64) Task {
@@ -53,7 +53,7 @@ class ChangeQueue {
   /// All in the ring could wait behind others, and there is space for them.
   bool has_room_behind() const { return waiting_behind_ <= kBehind - kMostDepth; }
 
-  /// Puts `n` operations at the end, for which there is room; `write(i, task)` writes the i-th: in its place, since what is copied at
+  /// Puts `n` operations at the end, for which there is space; `write(i, task)` writes the i-th: in its place, since what is copied at
   /// once, but was written in parts, has to wait for them.
   template <class Write>
   [[gnu::always_inline]] void add(unsigned n, const Write& write) {
@@ -62,7 +62,7 @@ class ChangeQueue {
     head_ = head + n;
     sums_ = head_;
   }
-  /// The same for one sum whose answer nobody wants. False: it joined another, and nothing more waits.
+  /// The same for one sum without a result. False: it joined another, and nothing more waits.
   template <class Write>
   [[gnu::always_inline]] bool add_sum(std::uint64_t hash, std::uint64_t given, const Combining& with,
                                       const Write& write) {
@@ -93,7 +93,7 @@ class ChangeQueue {
     ring_[at] = task;
     ring_[at].state.goes_on = 1;
   }
-  /// One is done, behind which nothing waits. No branch: whether it went on is as hard to predict as what its line held.
+  /// One is done, behind which nothing waits. No branch: whether it continued is as hard to predict as what its line held.
   [[gnu::always_inline]] void end(const Task& task) {
     Set& set = sets_[task.hash % kSets];
     set.size = static_cast<std::uint8_t>(set.size - task.state.goes_on);
@@ -120,7 +120,7 @@ class ChangeQueue {
 
  private:
   static constexpr unsigned kSets = 1024;
-  /// Of those that go on, by the low bits of their hashes: how many, and where the latest stands.
+  /// Of those that continue, by the low bits of their hashes: how many, and where the latest stands.
   struct Set {
     std::uint8_t size = 0;
     Index latest = 0;
@@ -153,7 +153,7 @@ class ChangeQueue {
 
   Task ring_[kMostDepth] = {};
   unsigned head_ = 0, tail_ = 0;  // both rise; the ring's length is a power of two
-  unsigned sums_ = 0;             ///< from there on the ring has only sums whose answers nobody wants, and what goes on
+  unsigned sums_ = 0;             ///< from there on the ring has only sums without results, and what continues
   unsigned waiting_behind_ = 0;
   Index free_ = 0;
   Set sets_[kSets];

@@ -65,7 +65,7 @@ OpSet check_batch(const Batch& batch, const Format& format) {
   if (batch.variable) refuse("keys and values of a table in memory have fixed lengths: give no offsets and no blobs");
   if (batch.from > batch.size) {
     refuse("the batch begins at row " + std::to_string(batch.from) + " of " + std::to_string(batch.size) +
-           ": give the `next` of the result that it goes on from");
+           ": give the `next` of the result that it continues from");
   }
   if (batch.size == 0) return {};
   if (!batch.keys) refuse("the batch has no keys: give an array of " + std::to_string(batch.size) + " keys");

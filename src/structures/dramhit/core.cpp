@@ -199,7 +199,7 @@ void Core::end_move(const Member& member, const std::shared_ptr<Move>& move) {
   over_.notify_all();
 }
 
-/// From the old view, which is whole, into a larger one; where there is no memory for that, the old one goes on.
+/// From the old view, which is whole, into a larger one; where there is no memory for that, the old one stays.
 void Core::begin_anew(Move& move) {
   const std::uint64_t lines = move.to->geometry.lines() * 2;
   move.to.reset();
@@ -268,7 +268,7 @@ void Core::reserve(std::uint64_t items) {
     if (view->geometry.lines() >= lines) return;
     done = change_view(*member, view, lines, false) != Change::none;
   }
-  throw NoSpace("room for " + std::to_string(items) + " items is more memory than the system has");
+  throw NoSpace("space for " + std::to_string(items) + " items is more memory than the system has");
 }
 
 std::uint64_t Core::size() const {

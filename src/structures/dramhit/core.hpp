@@ -1,7 +1,7 @@
 // core.hpp: the table's current lines, who uses them, and their growth.
 //
 // A view is one array of lines. It grows as growt does (Maier, Sanders, Dementiev 2019): changes stop at frozen slots, and their
-// callers move the lines, block by block, into a view of their own; then all go on there. Reads never stop: until the new view is
+// callers move the lines, block by block, into a new view; then all continue there. Reads never stop: until the new view is
 // current nothing changes, so what the old one says stands. A view is freed when no member is in a call that began with it.
 //
 //   enter   a member says which view it uses; asks again whether it is current
@@ -125,7 +125,7 @@ class Core {
     bool drops = false;
     std::atomic<std::uint64_t> next{0}, done{0}, items{0};
     std::atomic<bool> failed{false};
-    bool over = false, lost = false;  ///< under mutex_; lost: the old view goes on
+    bool over = false, lost = false;  ///< under mutex_; lost: the old view stays
   };
   static constexpr std::int64_t kTell = 256;
 

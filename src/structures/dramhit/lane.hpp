@@ -15,7 +15,7 @@ inline constexpr unsigned kMostDepth = 128;
 /// Lines that a queue waits for at a time. Half of them are asked for together, and an AMD core has at most 24 misses under way
 /// (measured by `scripts/dramhit depth`).
 inline constexpr unsigned kDepth = 32;
-/// The same for sums whose answers nobody wants: those that wait take in more of their key.
+/// The same for sums without results: those that wait take in more of their key.
 inline constexpr unsigned kDepthOfSums = 96;
 
 /// Operations to submit: rows [next, end) of the caller's arrays.
@@ -31,10 +31,10 @@ struct Rows {
   Combining with = {};
   unsigned part = 0, parts = 1;  ///< of the rows only those whose hash falls into this part of all
   bool reads_only = false;       ///< no row changes anything, and all are of one operation
-  bool silent = false;           ///< nobody wants answers
+  bool silent = false;           ///< no results are wanted
 };
 
-/// Where answers go: to the rows that their ids name, or one after another with their ids while there is room.
+/// Where answers go: to the rows that their ids name, or one after another with their ids while there is space.
 struct Results {
   std::byte* out = nullptr;        ///< values, or null
   Status* statuses = nullptr;      ///< or null
@@ -50,9 +50,9 @@ struct Results {
 class Lane {
  public:
   virtual ~Lane() = default;
-  /// Takes rows while there is room for the answers that this brings; moves `rows.next`.
+  /// Takes rows while there is space for the answers that this brings; moves `rows.next`.
   virtual void submit(Rows& rows, Results& results) = 0;
-  /// Answers what waits while there is room. True: nothing waits any more.
+  /// Answers what waits while there is space. True: nothing waits any more.
   virtual bool flush(Results& results) = 0;
   virtual std::size_t waiting() const = 0;
   /// Items that this lane added less those that it erased; what waits not counted.

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "structures/dramhit/change_queue.hpp"
-#include "structures/dramhit/giver.hpp"
+#include "structures/dramhit/result_writer.hpp"
 #include "structures/dramhit/row_group.hpp"
 
 namespace holdfast::dramhit {
@@ -50,7 +50,7 @@ class LaneFor final : public Lane {
  private:
   using Changes = typename Form::Changes;
   using Task = typename Changes::Task;
-  static constexpr std::size_t kRowsACall = 4096;  ///< after which an old view is let go
+  static constexpr std::size_t kRowsACall = 4096;  ///< after which an old view is released
   static constexpr unsigned kMisses = 1024;
   static constexpr std::int64_t kCounted = 256;
 
@@ -76,7 +76,7 @@ class LaneFor final : public Lane {
     return rows.ops != nullptr ? static_cast<Op>(rows.ops[row]) : rows.op;
   }
   static std::uint64_t id_of(const Rows& rows, std::size_t row) { return rows.ids != nullptr ? rows.ids[row] : row; }
-  /// What waits for an answer needs room for it.
+  /// A queued operation needs space for its answer.
   bool may_change(const Results& results) const { return results.has_room() || owed_ == 0; }
 
   unsigned most_together() const { return (depth_ + 1) / 2; }
@@ -161,18 +161,18 @@ class LaneFor final : public Lane {
     }
   }
 
-  /// Answers searches until no more than `left` wait; false: there is no room for more answers.
+  /// Answers searches until no more than `left` wait; false: there is no space for more answers.
   bool read_until(unsigned left, Results& results) {
     if (form_.reads() <= left) return true;
     const std::uint64_t all = form_.reads() - left;
     const std::uint64_t n = results.ids != nullptr ? std::min<std::uint64_t>(all, results.room - results.size) : all;
     std::uint64_t found = 0;
-    with_giver(results, [&](auto& giver) {
+    with_writer(results, [&](auto& writer) {
       lines_ += form_.drain_reads(
           n,
           [&](std::uint64_t id, const Answer& answer) {
             found += answer.status == Status::found;
-            giver.give(id, answer);
+            writer.give(id, answer);
           },
           [this] { missed(); });
     });
@@ -186,8 +186,8 @@ class LaneFor final : public Lane {
     if (++misses_ % kMisses == 0) sched_yield();
   }
 
-  /// Runs changes until no more than `left` lines are waited for, and there is room for others to wait behind them; false: there
-  /// is no room for more answers.
+  /// Runs changes until no more than `left` lines are waited for, and there is space for others to wait behind them; false: there
+  /// is no space for more answers.
   bool change_until(unsigned left, Results& results) {
     while (changes_.lines() > left || !changes_.has_room_behind()) {
       if (!may_change(results)) return false;
@@ -207,7 +207,7 @@ class LaneFor final : public Lane {
   }
   template <bool kPlain>
   void change_and_give(unsigned n, Results& results) {
-    Giver<Form, kPlain> giver(results, form_);
+    ResultWriter<Form, kPlain> writer(results, form_);
     const Combining with = with_;  // all in registers
     unsigned done = 0, on = 0;
     for (n = with_room(n, results); n != 0; --n) {
@@ -219,33 +219,33 @@ class LaneFor final : public Lane {
       if (turn == Turn::done && task.state.behind == Changes::kNone && !task.state.counted) [[likely]] {
         ++done;
         changes_.end(task);
-        answered(task, answer, results, giver);
+        answered(task, answer, results, writer);
         counted(answer.status);
       } else if (turn == Turn::next && !Form::is_gone(task)) {
         ++on;
         form_.ask_next(task);
         changes_.push_again(task);
       } else {
-        giver.meanwhile([&] { go_on(task, turn, answer, results); });
+        writer.meanwhile([&] { go_on(task, turn, answer, results); });
         n = with_room(n - 1, results) + 1;
       }
     }
     operations_ += done;
     lines_ += done + on;
   }
-  /// Of `n` operations those whose answers there is room for.
+  /// The number of `n` operations whose answers fit.
   unsigned with_room(unsigned n, const Results& results) const {
     if (results.ids == nullptr || owed_ == 0) return n;
     return static_cast<unsigned>(std::min<std::size_t>(n, results.room - results.size));
   }
 
-  template <class Giver>
-  [[gnu::always_inline]] void answered(const Task& task, const Answer& answer, Results& results, Giver& giver) {
+  template <class ResultWriter>
+  [[gnu::always_inline]] void answered(const Task& task, const Answer& answer, Results& results, ResultWriter& writer) {
     form_.drop(task);
     ++results.count[static_cast<unsigned>(answer.status)];
     if (task.state.silent) return;
     --owed_;
-    giver.give(task.id, answer);
+    writer.give(task.id, answer);
   }
 
   /// What follows the look at a line that did not end an operation, or for whose end others wait: they follow, while its lines are
@@ -263,8 +263,8 @@ class LaneFor final : public Lane {
         if (turn != Turn::done && !turned(task, turn, answer)) return;
         ++operations_;
         {
-          Giver<Form, false> giver(results, form_);
-          answered(task, answer, results, giver);
+          ResultWriter<Form, false> writer(results, form_);
+          answered(task, answer, results, writer);
         }
         at_hand = Form::distance_of(task);
         const bool told = task.state.counted, ends = task.state.behind == Changes::kNone;
@@ -285,7 +285,7 @@ class LaneFor final : public Lane {
     }
   }
 
-  /// Keeps count of items, and tells it before it is off by much; now and then looks whether the table is full.
+  /// Keeps count of items, and reports it before it is off by much; now and then looks whether the table is full.
   void counted(Status status) {
     if (status == Status::erased && --fresh_ <= -kCounted) count_fresh();
     if (status != Status::inserted || ++fresh_ < kCounted) return;
@@ -332,15 +332,15 @@ class LaneFor final : public Lane {
     return true;
   }
 
-  /// `run(giver)` with the giver for these results.
+  /// Calls `run(writer)` with the writer for these results.
   template <class Run>
-  [[gnu::always_inline]] void with_giver(Results& results, const Run& run) {
+  [[gnu::always_inline]] void with_writer(Results& results, const Run& run) {
     if (results.is_plain() && form_.gives_words()) {
-      Giver<Form, true> giver(results, form_);
-      run(giver);
+      ResultWriter<Form, true> writer(results, form_);
+      run(writer);
     } else {
-      Giver<Form, false> giver(results, form_);
-      run(giver);
+      ResultWriter<Form, false> writer(results, form_);
+      run(writer);
     }
   }
 
@@ -351,7 +351,7 @@ class LaneFor final : public Lane {
   std::uint64_t number_ = 0;  ///< the view's; 0: none yet
   std::uint64_t operations_ = 0, lines_ = 0;
   std::size_t owed_ = 0;    ///< changes that wait, and whose answers are wanted
-  std::int64_t fresh_ = 0;  ///< added less erased, not yet told
+  std::int64_t fresh_ = 0;  ///< added less erased, not yet reported
   unsigned misses_ = 0;
   Combining with_;
   Form form_;

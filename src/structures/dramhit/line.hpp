@@ -41,7 +41,7 @@ struct Seen {
 };
 
 /// How far a key may lie from a full line where its search begins, as its slots say: `passed` in the first 1 to 4 of them, and
-/// then `far` in the second to fourth. The paper's table would go on through every full line; keys that only pass by do not
+/// then `far` of the second to fourth. The paper's table would continue through every full line; keys that only pass by do not
 /// lengthen this.
 inline constexpr unsigned kReaches[] = {0, 1, 2, 3, 4, 8, 16, kMostDistance};  // the first five are their own steps
 
@@ -139,7 +139,7 @@ struct SlotMemory {
     __atomic_fetch_and(&line->slots[slot].word, ~bits, __ATOMIC_ACQ_REL);
   }
   static Line* on(Line* line, std::int64_t lines) { return line + lines; }
-  static void wait(const Line*, unsigned) { sched_yield(); }  ///< somebody else changes this slot soon
+  static void wait(const Line*, unsigned) { sched_yield(); }  ///< another thread changes this slot soon
 };
 
 /// The same for the only thread that changes these slots, while others read them: no instruction locks anything. A pair is

@@ -8,7 +8,7 @@ namespace holdfast::dramhit {
 
 struct MemoryChoice {
   bool huge_pages = true;
-  bool interleave = true;  ///< pages go to all NUMA nodes in turn
+  bool interleave = true;  ///< pages are interleaved over all NUMA nodes
   bool populate = false;   ///< every page is there at once, not when it is first touched
 };
 

@@ -106,7 +106,7 @@ class MemoryHandle::Impl {
   dramhit::Results& results_of(const MemoryAnswers& answers) {
     const std::size_t room = answers.ids.size(), bytes = table_.format.value_bytes;
     const auto refuse = [&](const std::string& what, std::size_t has, std::size_t wants) {
-      throw InvalidArgument("answers have room for " + std::to_string(room) + " ids, but " + std::to_string(has) +
+      throw InvalidArgument("answers have space for " + std::to_string(room) + " ids, but " + std::to_string(has) +
                             what + ": give " + std::to_string(wants) + ", or none");
     };
     if (!answers.statuses.empty() && answers.statuses.size() != room)

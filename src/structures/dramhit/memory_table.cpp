@@ -193,7 +193,7 @@ std::size_t MemoryTable::Impl::export_batch(std::uint64_t& cursor, std::byte* ke
   if (cursor == kEnd || n == 0) return 0;
   const dramhit::Guest member(core);
   const dramhit::View* const view = core.enter(*member);
-  std::vector<std::uint64_t> hashes;  // of what was found: a caller may have room for more than that
+  std::vector<std::uint64_t> hashes;  // of what was found: a caller may have space for more than that
   std::size_t size = 0;
   std::uint64_t line = view->geometry.home(cursor);
   for (; line < view->geometry.lines() && size < n; ++line) {
@@ -213,7 +213,7 @@ std::size_t MemoryTable::Impl::export_batch(std::uint64_t& cursor, std::byte* ke
     const std::uint64_t shared = hashes[size - 1];
     while (size > 0 && hashes[size - 1] == shared) --size;
     if (size == 0) {
-      throw InvalidArgument("export_batch: several keys share a hash, and go together: give room for more than " +
+      throw InvalidArgument("export_batch: several keys share a hash, and go together: give space for more than " +
                             std::to_string(n) + " items");
     }
     next = shared;
@@ -280,7 +280,7 @@ BatchResult MemoryTable::contains(KeyPointer keys, std::size_t n, bool* found) {
 }
 
 std::size_t MemoryTable::export_batch(std::uint64_t& cursor, void* keys, void* values, std::size_t n) {
-  if (n != 0 && !keys) throw InvalidArgument("keys are not there: give room for " + std::to_string(n) + " of them");
+  if (n != 0 && !keys) throw InvalidArgument("keys are missing: give space for " + std::to_string(n) + " of them");
   return impl_->export_batch(cursor, static_cast<std::byte*>(keys), static_cast<std::byte*>(values), n);
 }
 

@@ -89,7 +89,7 @@ class NarrowForm {
     return value;
   }
   void drop(const Task&) {}
-  /// The key is erased, although the operation goes on: it counts from now on, for whoever looks meanwhile.
+  /// The key is erased, although the operation continues: other threads see the erase from here on.
   static unsigned distance_of(const Task& task) { return distance(task.want); }
   static bool is_gone(const Task& task) { return (task.state.reach & kErased) != 0; }
 

@@ -10,9 +10,9 @@
 //               fresh slot of a later line, or an erased one of another key. Who holds the lock is the only one to add keys
 //               that begin here: lines whose slots were all used have no other way, and stay so.
 //
-// An erased slot passes to another key only in a line that is full: while it has fresh slots, somebody who has passed the
+// An erased slot passes to another key only in a line that is full: while it has fresh slots, a thread that has passed the
 // erased one may be about to take a fresh one for the same key. And only where slots are read whole (reuses()): a reader by
-// two words could take the value of another key. It needs to wait for nobody: a reader who finds another key there goes on,
+// two words could take the value of another key. It needs not wait: a reader that finds another key there continues,
 // and a key that was erased while he searched was absent at that moment.
 //
 // A full line says how far keys went whose search begins there: who adds one further on says so before the key gets its slot, and
@@ -22,7 +22,7 @@
 // whose search begins at L; then the same for the line that this key left. It holds one lock at a time. A slot d lines on whose
 // distance is d holds such a key, so nothing is hashed. In this order:
 //
-//   reserve  L's free slot: live, and of nobody, so no other takes it
+//   reserve  L's free slot: live, and of no key, so no other takes it
 //   take     the key out of its old slot by one swap of what it holds, which is free at once and remembers no key: a change
 //            of the key comes before that swap or fails, and finds the key in L. The key is in one place at most
 //   put      the key into L
@@ -31,8 +31,8 @@
 // A search that began before `put`, and came after `take`, misses the key. So one that found nothing, from a full line on, looks
 // at L once more: it has seen `take` (or `lower`), so it sees L's slot reserved, and tries again, or it sees what was put, or a
 // later state: then the key was erased, and absent, meanwhile. No second time, since keys only move to where their search
-// begins. Whoever holds the lock sees no key of L move. A growth that froze a reserved slot waits for what comes into it; one
-// that froze the old slot before `take` keeps the key there, and the reserved slot becomes nobody's.
+// begins. The holder of the lock sees no key of L move. A growth that froze a reserved slot waits for what comes into it; one
+// that froze the old slot before `take` keeps the key there, and the reserved slot is of no key.
 //
 // All of this is over slots as SlotMemory has them; the model (tests/model/dramhit_test.cpp) runs it in every order, and without
 // each of its steps.
@@ -231,7 +231,7 @@ inline bool asks_on(const Memory& memory, typename Memory::At line, const typena
 }
 
 /// An erase that asks on, at `line`: with the last one it erases the key, and keys come back; then to the slot that the first of
-/// them left, and so on. Where somebody has a line's lock, none comes.
+/// them left, and so on. Where another thread has a line's lock, none comes.
 template <class Memory>
 [[gnu::noinline]] Turn erase_and_shift(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                        unsigned& reach, const Change& what, Answer& answer) {
@@ -269,7 +269,7 @@ template <class Memory>
 template <class Memory>
 inline bool has_free(const Memory& memory, typename Memory::At line, std::uint64_t want, unsigned reach) {
   const unsigned on = distance(want);
-  for (unsigned back = 0; back <= (on == reach ? on : 0); ++back) {  // on the way here nobody asked
+  for (unsigned back = 0; back <= (on == reach ? on : 0); ++back) {  // not asked for on the way here
     const auto at = memory.on(line, -static_cast<std::int64_t>(back));
     if (free_slot(memory, at, memory.look(at, want), want)) return true;
   }
@@ -356,7 +356,7 @@ inline void freeze(const Memory& memory, typename Memory::At line) {
 /// What a slot holds when what it is reserved for has come.
 template <class Memory>
 inline Pair load_settled(const Memory& memory, typename Memory::At line, unsigned slot) {
-  for (;;) {  // ends: who reserved it waits for nobody
+  for (;;) {  // ends: the thread that reserved it does not wait
     const Pair pair = memory.load(line, slot);
     if (!holds(pair.word, kReserved)) return pair;
     memory.wait(line, slot);

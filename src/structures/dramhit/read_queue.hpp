@@ -19,7 +19,7 @@ class ReadQueue {
   bool empty() const { return head_ == tail_; }
   unsigned size() const { return head_ - tail_; }
 
-  /// Puts `n` searches at the end, for which there is room; `place_of(i)` is where the i-th begins, `id_of(i)` its id.
+  /// Puts `n` searches at the end, for which there is space; `place_of(i)` is where the i-th begins, `id_of(i)` its id.
   template <class PlaceOf, class IdOf>
   [[gnu::always_inline]] void add(unsigned n, const PlaceOf& place_of, const IdOf& id_of) {
     const unsigned head = head_;  // in a register: what is stored in the ring might be anything
@@ -31,7 +31,7 @@ class ReadQueue {
   }
 
   /// Looks at lines in the order in which they were asked for, until `n` searches are answered, no more than wait. `give(id, answer)`
-  /// takes an answer; `missed()` hears that somebody was in the way. How many lines it looked at.
+  /// takes an answer; `missed()` reports interference. How many lines it looked at.
   template <class Give, class Missed>
   [[gnu::always_inline]] std::uint64_t drain(std::uint64_t n, const Give& give, const Missed& missed) {
     unsigned head = head_, tail = tail_;

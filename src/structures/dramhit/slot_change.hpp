@@ -14,8 +14,8 @@ namespace holdfast::dramhit {
 /// How far an operation came at a line.
 enum class Turn : std::uint8_t {
   done,    ///< answered
-  next,    ///< goes on at the next line, which must be asked for
-  again,   ///< somebody was in the way: the same once more
+  next,    ///< continues at the next line, which must be asked for
+  again,   ///< another thread interfered: the same once more
   frozen,  ///< the table is being moved: join in, and begin anew
   far,     ///< no slot within reach: the table must grow
 };
@@ -70,9 +70,9 @@ template <class Memory>
   return next;
 }
 
-inline constexpr unsigned kAttempts = 8;  ///< swaps that may fail before others have their turn
+inline constexpr unsigned kAttempts = 8;  ///< swaps that may fail before others proceed
 
-/// Changes the slot that held the key a moment ago, if nobody is faster.
+/// Changes the slot that held the key a moment ago, if no other thread does so first.
 template <class Memory>
 [[gnu::always_inline]] inline Turn change_slot_once(const Memory& memory, typename Memory::At line, unsigned slot,
                                                     std::uint64_t want, const Change& change, Answer& answer) {
@@ -85,7 +85,7 @@ template <class Memory>
   return memory.swap(line, slot, seen, {word, next.value}) ? Turn::done : Turn::again;
 }
 
-/// The same until it is done, frozen, or others should have their turn.
+/// The same until it is done, frozen, or others should proceed.
 template <class Memory>
 inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot, std::uint64_t want,
                         const Change& change, Answer& answer) {

@@ -11,13 +11,13 @@ namespace {
 using Word = WideForm::Word;
 
 // The control word: kUsed, kLive, kLock and kFrozen as in a slot (word.hpp); then
-constexpr Word kWriting = 32;   // bit 5: somebody writes the record
+constexpr Word kWriting = 32;   // bit 5: a thread writes the record
 constexpr Word kVersion = 256;  // bits 8..31: how often it was written
 constexpr Word kVersions = Word{0xff'ffff} << 8;
 constexpr unsigned kReachShift = 32;  // bits 32..39: how far keys lie whose search begins here
 constexpr Word kReach = Word{0xff} << kReachShift;
 constexpr unsigned kPrintShift = 40;                  // bits 40..63: of the key's hash
-constexpr Word kAnybodys = kLock | kFrozen | kReach;  // may change while somebody writes
+constexpr Word kAnybodys = kLock | kFrozen | kReach;  // may change during a write
 
 Word print_of(std::uint64_t hash) { return hash << kPrintShift; }
 Word load(const Word* at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
@@ -169,7 +169,7 @@ Turn WideForm::add(Word* home, unsigned asked, const Task& task, const Combining
   return turn;
 }
 
-/// As add_holding in protocol.hpp: nobody else adds this key now.
+/// As add_holding in protocol.hpp: no other thread adds this key now.
 Turn WideForm::add_holding(Word* home, unsigned asked, const Task& task, const Combining& with, Answer& answer) {
   const Kept& kept = kept_[task.given];
   Word* free = nullptr;

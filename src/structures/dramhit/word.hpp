@@ -1,8 +1,8 @@
 // word.hpp: the first word of a slot: which key it holds and in what state, without giving up any key or value.
 //
-// The hash is a bijection of 64-bit keys, and a line tells the upper bits of the hashes that begin their search there. So a
+// The hash is a bijection of 64-bit keys, and a line determines the upper bits of the hashes that begin their search there. So a
 // slot keeps only the rest of the hash, and the bits that this saves hold the state (Knuth's quotienting, TAOCP 3, 6.4
-// exercise 13). Every 64-bit key is a common one, and a line has room for its control bits besides four whole values.
+// exercise 13). Every 64-bit key is a common one, and a line has space for its control bits and four whole values.
 #pragma once
 
 #include <bit>
@@ -24,7 +24,7 @@ struct alignas(16) Pair {
 // bit 0    used: holds a key, or held it; a slot that was never used is all zero bits
 // bit 1    live: the key is there; used and not live is an erased slot, which keeps its key until another takes it, or none
 // bit 2    passed: slots of a full line say together how far keys went whose search begins at it (SlotMemory::reach)
-// bit 3    of a line's first slot, lock: somebody adds a key whose search begins here, and whose line is full; of others, far:
+// bit 3    of a line's first slot, lock: a thread adds a key whose search begins here, and whose line is full; of others, `far`:
 //          such keys went further than `passed` can say
 // bit 4    frozen: the slot is being moved to a larger table, and changes no more
 // 5..11    how many lines from where its search begins the key lies
@@ -39,7 +39,7 @@ inline constexpr std::uint64_t kIdentity = ~(kLive | kOfLine | kFrozen);  ///< e
 inline constexpr std::uint64_t kNobodys = std::uint64_t{kMostDistance + 1} << kDistanceShift | kUsed;
 inline constexpr std::uint64_t kReserved = std::uint64_t{1} << kRestShift | kNobodys;
 
-/// Fewer lines would leave a hash more bits than a word has room for.
+/// Fewer lines would leave a hash more bits than fit in a word.
 inline constexpr std::uint64_t kLeastLines = 4160;
 
 constexpr unsigned distance(std::uint64_t word) {
@@ -75,7 +75,7 @@ struct Place {
 };
 
 /// Spreads hashes over lines, in order and evenly (fastrange; Lemire 2019), so their number need be no power of two. The upper
-/// word of hash times lines is the line. The lower word tells the hashes of one line apart: they lie `lines` apart in it, so the
+/// word of hash times lines is the line. The lower word distinguishes the hashes of one line: they lie `lines` apart in it, so the
 /// bits above the largest power of two that is not larger are enough, and place() is one multiplication.
 class Geometry {
  public:

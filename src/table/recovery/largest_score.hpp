@@ -8,7 +8,7 @@
 namespace holdfast::table {
 
 /// The largest score of a recovered table that keeps scores; 0 if it is empty. Reads a word of every item's cell, straight in the
-/// pool; nobody changes the table meanwhile.
+/// pool; the table must not change.
 std::uint64_t largest_score(const gphash::TableObject& table);
 
 }  // namespace holdfast::table

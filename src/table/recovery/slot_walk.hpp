@@ -1,4 +1,4 @@
-// slot_walk.hpp: a walk over the slots of a table that nobody changes meanwhile, straight in the pool.
+// slot_walk.hpp: a walk over the slots of an unchanging table, directly in the pool.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ void each_slot_of_level(const index::View<Shape>& view, unsigned rank, const Vis
 }
 
 /// Calls `visit(slot, state, key)` for every slot that is not empty: those of the levels that hashes address, those of the level
-/// below that an unfinished resize leaves, and the aside slot.
+/// below that an unfinished resize leaves, and the reserved-key slot.
 template <class Shape, class Visit>
 void each_slot(const gphash::TableObject& pool, const Visit& visit) {
   const unsigned top = pool.shape().top_level;

@@ -191,7 +191,7 @@ void Delegation::serve(unsigned partition) {
         }
         continue;
       }
-      std::unique_lock lock(mutex_);  // nobody sends anything: sleep
+      std::unique_lock lock(mutex_);  // no messages: sleep
       jobs_.wait(lock, [&] { return stop_ || owner.has_job || changes != producers_changed_; });
     }
   }

@@ -7,7 +7,7 @@
 //   consume  hands a section's messages to the partition's lane, which asks for their lines
 //   flush    publishes what there is, marked: having consumed it, the partition's thread lets its lane finish, and says so
 //
-// Partition threads wait for nobody but the lock of their own jobs, so a producer that waits for room, or at a flush, goes on.
+// Partition threads wait only for the lock of their jobs, so a producer that waits for space, or at a flush, makes progress.
 #pragma once
 
 #include <atomic>

@@ -17,7 +17,7 @@ inline bool is_plain(const Change& change) {
          change.op == Op::erase;
 }
 
-/// As `change`, where nobody else changes the line and nothing freezes it. `Memory` is OwnedMemory.
+/// As `change`, where no other thread changes the line and nothing freezes it. `Memory` is OwnedMemory.
 template <class Memory>
 [[gnu::always_inline]] inline Turn change_owned(const Memory& memory, Line* line, std::uint64_t want, unsigned& reach,
                                                 const Change& what, Answer& answer) {

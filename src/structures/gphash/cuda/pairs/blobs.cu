@@ -4,7 +4,7 @@
 #include <thrust/iterator/transform_iterator.h>
 
 #include "gpu/launch.cuh"
-#include "gpu/order/stretch.cuh"
+#include "gpu/order/word_range.cuh"
 #include "structures/gphash/cuda/epochs.cuh"
 #include "structures/gphash/cuda/kernels/pair_kernels.hpp"
 #include "structures/gphash/cuda/kit.hpp"

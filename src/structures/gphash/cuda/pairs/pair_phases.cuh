@@ -9,7 +9,7 @@
 #pragma once
 
 #include "gpu/numbered.cuh"
-#include "gpu/order/stretch.cuh"
+#include "gpu/order/word_range.cuh"
 #include "structures/gphash/cuda/cells/pair_memory.cuh"
 #include "structures/gphash/cuda/change/shared_phases.cuh"
 #include "structures/gphash/cuda/kernels/pair_kernels.hpp"

@@ -8,7 +8,7 @@
 #include <bit>
 
 #include "gpu/launch.cuh"
-#include "gpu/order/stretch.cuh"
+#include "gpu/order/word_range.cuh"
 #include "structures/gphash/cuda/kernels/pair_kernels.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"

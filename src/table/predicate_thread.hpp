@@ -1,4 +1,4 @@
-// deciding.hpp: a thread that keeps a table still and asks a user's predicate: what would wait for the thread itself is refused.
+// predicate_thread.hpp: a thread that excludes changes and runs a user's predicate; calls that would deadlock are refused.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@ namespace holdfast {
 
 /// While it lives, this thread has passed `changes` of a table of `pool` (threads/gate.hpp), and runs functions of the caller's. A
 /// handler of a signal that an interpreter runs inside of them is such a function too.
-class Deciding {
+class PredicateThread {
  public:
-  explicit Deciding(const void* pool);
-  ~Deciding();
-  Deciding(const Deciding&) = delete;
-  Deciding& operator=(const Deciding&) = delete;
+  explicit PredicateThread(const void* pool);
+  ~PredicateThread();
+  PredicateThread(const PredicateThread&) = delete;
+  PredicateThread& operator=(const PredicateThread&) = delete;
 
   /// Throws InvalidArgument if this thread decides for a table of `pool`, whose gates it is about to pass. `path` is for the message.
   static void refuse(const void* pool, const std::string& path);
 
  private:
   const void* const pool_;
-  const Deciding* const outer_;  ///< of a predicate that asks about another pool
+  const PredicateThread* const outer_;  ///< of a predicate that asks about another pool
 };
 
 }  // namespace holdfast

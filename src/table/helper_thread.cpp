@@ -1,5 +1,5 @@
-// aside.cpp: two threads, of which one works and the other asks.
-#include "table/aside.hpp"
+// helper_thread.cpp: two threads, of which one works and the other reports.
+#include "table/helper_thread.hpp"
 
 #include <condition_variable>
 #include <exception>
@@ -78,7 +78,7 @@ std::thread start(const std::function<void()>& work) {
 
 }  // namespace
 
-bool run_aside(const std::function<void(const Progress&)>& work, const Progress& ask) {
+bool run_on_helper_thread(const std::function<void(const Progress&)>& work, const Progress& ask) {
   Report report;
   std::thread thread = start([&] {
     try {

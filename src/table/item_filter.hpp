@@ -1,4 +1,4 @@
-// chooser.hpp: the items of a piece of an export that a selection means.
+// item_filter.hpp: the items of a piece of an export that a selection selects.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace holdfast::table {
 
-class Chooser {
+class ItemFilter {
  public:
-  Chooser(const Selection& selection, std::uint32_t key_bytes, std::uint32_t value_bytes)
+  ItemFilter(const Selection& selection, std::uint32_t key_bytes, std::uint32_t value_bytes)
       : selection_(selection), key_bytes_(key_bytes), value_bytes_(value_bytes) {}
 
   /// True if the predicates read values.
@@ -26,7 +26,7 @@ class Chooser {
   }
 
   /// Moves the chosen ones of `n` items to the front of the arrays, and returns how many they are. `values` and `scores` may be
-  /// null if nobody reads them.
+  /// null if they are not read.
   std::size_t choose(const machine::ExportArrays& items, std::size_t n);
 
  private:

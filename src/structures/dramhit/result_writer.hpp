@@ -1,4 +1,4 @@
-// giver.hpp: gives answers one after another, with what that needs in registers: a word that is stored for the caller might be
+// result_writer.hpp: writes results one after another, with what that needs in registers: a word that is stored for the caller might be
 // any of it.
 #pragma once
 
@@ -9,12 +9,12 @@ namespace holdfast::dramhit {
 
 /// `kPlain`: the results are, and values are words (Results::is_plain, Form::gives_words). Otherwise results of any kind.
 template <class Form, bool kPlain>
-class Giver {
+class ResultWriter {
  public:
-  Giver(Results& results, const Form& form) : results_(results), form_(form) {}
-  ~Giver() { results_.size = size_; }
-  Giver(const Giver&) = delete;
-  Giver& operator=(const Giver&) = delete;
+  ResultWriter(Results& results, const Form& form) : results_(results), form_(form) {}
+  ~ResultWriter() { results_.size = size_; }
+  ResultWriter(const ResultWriter&) = delete;
+  ResultWriter& operator=(const ResultWriter&) = delete;
 
   [[gnu::always_inline]] void give(std::uint64_t id, const Answer& answer) {
     const std::size_t row = kPlain || ids_ != nullptr ? size_++ : id;
@@ -32,7 +32,7 @@ class Giver {
     }
   }
 
-  /// Lets `run` give answers of its own.
+  /// Lets `run` write results itself.
   template <class Run>
   void meanwhile(const Run& run) {
     results_.size = size_;

@@ -1,5 +1,5 @@
-// chooser.cpp: ranges of keys, and the user's predicates.
-#include "table/chooser.hpp"
+// item_filter.cpp: ranges of keys, and the user's predicates.
+#include "table/item_filter.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -19,17 +19,17 @@ int compare(const void* a, const void* b, std::uint32_t bytes) {
 
 }  // namespace
 
-bool Chooser::in_range(const std::byte* key) const {
+bool ItemFilter::in_range(const std::byte* key) const {
   return (selection_.first == nullptr || compare(selection_.first, key, key_bytes_) <= 0) &&
          (selection_.last == nullptr || compare(key, selection_.last, key_bytes_) <= 0);
 }
 
-bool Chooser::may_choose_by_bounds(const machine::ExportArrays& items, std::size_t i) const {
+bool ItemFilter::may_choose_by_bounds(const machine::ExportArrays& items, std::size_t i) const {
   if (!in_range(items.keys + i * key_bytes_)) return false;
   return !reads_scores() || (selection_.least_score <= items.scores[i] && items.scores[i] <= selection_.greatest_score);
 }
 
-std::size_t Chooser::keep_only(const bool* keep, const machine::ExportArrays& items, std::size_t n) const {
+std::size_t ItemFilter::keep_only(const bool* keep, const machine::ExportArrays& items, std::size_t n) const {
   const auto move = [](std::byte* rows, std::size_t to, std::size_t from, std::size_t bytes) {
     if (rows != nullptr && bytes != 0) std::memcpy(rows + to * bytes, rows + from * bytes, bytes);
   };
@@ -46,7 +46,7 @@ std::size_t Chooser::keep_only(const bool* keep, const machine::ExportArrays& it
   return count;
 }
 
-std::size_t Chooser::choose(const machine::ExportArrays& items, std::size_t n) {
+std::size_t ItemFilter::choose(const machine::ExportArrays& items, std::size_t n) {
   if (n > kept_room_) {
     keep_ = std::make_unique<bool[]>(n);
     kept_room_ = n;

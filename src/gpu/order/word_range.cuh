@@ -1,4 +1,4 @@
-// stretch.cuh: a warp takes 32 pieces of any lengths, one from each lane, as one stretch of words that follow each other.
+// word_range.cuh: a warp takes 32 pieces of any lengths, one from each lane, as one range of consecutive words.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ __device__ inline std::uint32_t words_before(std::uint32_t mine, std::uint32_t& 
   return end - mine;
 }
 
-/// Which of a warp's pieces word `i` of the stretch belongs to: the last whose `first` is not behind it.
+/// Which of a warp's pieces word `i` of the range belongs to: the last whose `first` is not behind it.
 template <class Piece>
 __device__ unsigned piece_of(const Piece* pieces, std::uint32_t i) {
   unsigned of = 0;

@@ -1,0 +1,25 @@
+// predicate_thread.cpp: the pools for which a thread runs predicates.
+#include "table/predicate_thread.hpp"
+
+#include "holdfast/error.hpp"
+
+namespace holdfast {
+
+namespace {
+
+thread_local const PredicateThread* innermost = nullptr;
+
+}  // namespace
+
+PredicateThread::PredicateThread(const void* pool) : pool_(pool), outer_(innermost) { innermost = this; }
+PredicateThread::~PredicateThread() { innermost = outer_; }
+
+void PredicateThread::refuse(const void* pool, const std::string& path) {
+  for (const PredicateThread* one = innermost; one != nullptr; one = one->outer_) {
+    if (one->pool_ != pool) continue;
+    throw InvalidArgument("a predicate of erase_if (or a signal's handler in it) changes, syncs, copies or closes " +
+                          path + ", whose pool it keeps still: it may search the tables there; change them afterwards");
+  }
+}
+
+}  // namespace holdfast
