@@ -254,7 +254,7 @@ def update_rows(
     table: _native.Table, keys: Any, rows: Any, change: Callable[[str, int], None], library: Library, shape: TableShape
 ) -> Any:
     """Reads the rows of contiguous distinct keys into `rows`, zeroes where a key is absent, has `change` change them,
-    which is told the place and its stream, and writes them back. Returns the statuses. For callers that make the arrays
+    which gets the place and its stream, and writes them back. Returns the statuses. For callers that make the arrays
     themselves: nothing but their place is checked."""
     place = one_place([Operand("keys", keys, library), Operand("values", rows, library)], shape)
     n, at, stream = len(keys), library.pointer(rows), library.stream(place)

@@ -1,4 +1,4 @@
-"""A column of a table's values: some of their bytes, as a table of its own kind."""
+"""A column of a table's values: some of their bytes, with the operations of a table."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Contents:
         scores
             If asked for: shape (m,) of uint64.
         cursor
-            Where to go on, or None at the end.
+            Where to continue, or None at the end.
         """
         return exported(
             self._native.export_batch, self._shape, n, cursor, values, dtype, self._most_items(), scores, result
@@ -139,7 +139,7 @@ class Contents:
         """Erases the items with keys from `first` to `last` and a score in `score`, for which `where` is true.
 
         Each erase is as durable and whole as one of `erase`, and all are durable when it returns. Other changes wait
-        while some thousand items are looked at and erased; searches go on.
+        while some thousand items are examined and erased; searches continue.
 
         Parameters
         ----------

@@ -1,6 +1,6 @@
 """The errors of the package, as include/holdfast/error.hpp has them. Each message says what, where, and what to do.
 
-The native module raises these classes; it is told of them here.
+The native module raises these classes; they are registered here.
 """
 
 from . import _native

@@ -71,7 +71,7 @@ class ObjectInfo:
     generation: int
     """Grows when the object is changed after a sync, and when it is synced or closed."""
     damage: str
-    """Why it cannot be opened; empty if it can, as far as its pages tell."""
+    """Why it cannot be opened; empty if it can, judged by its pages."""
     bytes: int
     """Of its extents."""
     extents: tuple[Extent, ...]

@@ -133,7 +133,7 @@ class NumpyLibrary(Library):
     def dtype(self, spec: Any) -> tuple[Any, int]:
         try:
             dtype = np.dtype(_torch_dtype_name(spec) or spec)
-        except Exception:  # a spec may have code of its own, and NumPy complains in many ways
+        except Exception:  # a spec may run code, and NumPy raises many errors
             raise InvalidType(
                 f"dtype is {shown(spec)}, which NumPy does not know: give a NumPy dtype, as np.float32"
             ) from None

@@ -102,8 +102,8 @@ def _first_rows(init: Any, keys: Any, row: tuple[int, ...], dtype: Any, library:
 
 
 def _check_given(rows: Any, given: str, kind: str, source: Library) -> None:
-    """Raises InvalidArgument where elements of type `kind` do not hold what a function gave. In GPU memory nobody looks
-    at numbers: of floating-point ones those that are too great are infinite there."""
+    """Raises InvalidArgument where elements of type `kind` cannot hold a function's result. In GPU memory numbers
+    are not checked: floating-point numbers that are too large become infinite there."""
     limits, own = limits_of(kind), limits_of(given)
     numbers = (given in FLOATS or own is not None) and (kind in FLOATS or limits is not None)
     if given in (kind, "uint8") or not numbers:  # the same, or bytes of rows, whatever they mean
@@ -133,7 +133,7 @@ def _initial(init: Any) -> Any:
 
 def find_or_insert(table: _native.Table, request: Request, shape: TableShape, init: Any) -> Results:
     """Reads, or adds rows made by `init`. On the host they are made for the missing keys; in GPU memory for all keys,
-    since nobody there waits to know which are missing."""
+    since no caller there waits to know which are missing."""
     init = _initial(init)
     if request.values is not None:
         raise InvalidArgument("values and init are both given: give the rows, or how to make them")
@@ -164,7 +164,7 @@ def find_or_insert(table: _native.Table, request: Request, shape: TableShape, in
 def _find_then_insert(
     table: _native.Table, request: Request, shape: TableShape, init: Any, row: tuple[int, ...], keys: Operand
 ) -> Results:
-    """Looks for all keys, and then inserts those that were missing, unless somebody else did meanwhile."""
+    """Looks for all keys, and then inserts the missing ones, unless another caller has done so."""
     results = batch.run(table, replace(request, op=Op.FIND), shape)
     library, n = keys.library, keys.n
     missing = library.rows_where(results.statuses == int(Status.NOT_FOUND))

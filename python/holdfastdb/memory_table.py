@@ -51,7 +51,7 @@ class MemoryTable(Sized):
     value
         Bytes of a value: 0 (a set) to 64. Up to 8, with keys of 8, are the fastest.
     capacity
-        Items to make space for, at three quarters full; the table grows past it by itself, while searches go on.
+        Items to make space for, at three quarters full; the table grows past it automatically, while searches continue.
     threads
         That a batch may use, 1024 at most; 0: all, 8 at most.
     grows
@@ -156,7 +156,7 @@ class MemoryTable(Sized):
         values
             m rows, or None.
         cursor
-            Where to go on, or None at the end.
+            Where to continue, or None at the end.
         """
 
         def export(at: int, keys: int, rows: int, _: int, most: int) -> tuple[int, int]:

@@ -227,7 +227,7 @@ def no_overlap(written: list[Operand], read: list[Operand]) -> None:
         for other, other_begin, other_end in others:
             if begin < other_end and other_begin < end:
                 raise InvalidArgument(
-                    f"{target.name} overlaps {other.name} in memory: give an array of its own for results"
+                    f"{target.name} overlaps {other.name} in memory: give a separate array for results"
                 )
         others.append((target, begin, end))
 

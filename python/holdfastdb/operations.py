@@ -282,7 +282,7 @@ class Operations:
             What is there now: n rows, of the kind of the values given unless `dtype` says otherwise. Zero where there
             was no space.
         found
-            Shape (n,) of bool: the key was there before. False also where there was no space, which the statuses tell
+            Shape (n,) of bool: the key was there before. False also where there was no space, which the statuses report
             from a key that was added.
         statuses
             If asked for: shape (n,) of uint8: FOUND, INSERTED, NO_SPACE or NOT_RUN.
@@ -347,7 +347,7 @@ class Operations:
         stream: Any = None,
         result: ResultKind = "numpy",
     ) -> ApplyResult:
-        """Runs a mixed batch: an operation of its own for each key, those of one key in array order, reads too.
+        """Runs a mixed batch: a different operation for each key, those of one key in array order, reads too.
 
         Parameters
         ----------

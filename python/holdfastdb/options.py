@@ -32,8 +32,8 @@ class Gpu:
     """Bytes that copies of values may take; where not all fit, fewer are kept. None: half of what is free."""
     cache_policy: Literal["lfu", "lru", "random"] = "lfu"
     """Which buckets and values have a copy, where not all have: "lfu", those searched for most often; "lru", last;
-    "random". They are chosen by `Table.load_cache`, and by itself as searches go on. A table begins with copies of the
-    first buckets, and of no values."""
+    "random". They are chosen by `Table.load_cache`, and automatically during searches. A table begins with copies of
+    the first buckets, and of no values."""
 
 
 class WorkOptions(TypedDict, total=False):

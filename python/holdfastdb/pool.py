@@ -44,7 +44,7 @@ class Pool:
         Parameters
         ----------
         overwrite
-            Replace a pool that nobody has open, or an empty file, and nothing else.
+            Replace a pool that no process has open, or an empty file, and nothing else.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class Pool:
         wait_for_sessions: bool = True,
         progress: Callable[[int, int], object] | None = None,
     ) -> SnapshotReport:
-        """Copies all objects, as they are at one moment, into a pool file of its own, on any medium.
+        """Copies all objects, as they are at one moment, into a new pool file, on any medium.
 
         Searches proceed meanwhile. What changes a table, saves of checkpoints, and what opens or closes an object wait
         until all is copied. The file has its name only when it is whole and on its device.

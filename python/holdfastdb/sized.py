@@ -16,7 +16,7 @@ from .status import Status
 
 
 class Sized(Operations):
-    """Operations, how many items there are, and the items by single keys, each as a batch of its own."""
+    """Operations, how many items there are, and single items by key, each as one batch."""
 
     def __len__(self) -> int:
         return int(self._native.size())

@@ -1,4 +1,4 @@
-// catalogue.hpp: the tensors of a copy, and its text, as bytes; every number is checked before anybody relies on it.
+// catalogue.hpp: the tensors of a copy, and its text, as bytes; every number is checked before use.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// checkpoint_kind.cpp: what a checkpoint tells its pool.
+// checkpoint_kind.cpp: registers checkpoints as a kind of object.
 #include "checkpoint/checkpoint_kind.hpp"
 
 #include "checkpoint/checkpoint_object.hpp"

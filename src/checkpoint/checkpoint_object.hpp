@@ -45,7 +45,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   SavedState restore_to(const Place& place, void* stream, std::uint64_t sequence);
   std::vector<SavedCopy> list() const;
   void drain() const;
-  /// Verifies every state that counts. Saves go on meanwhile; throws TableClosed after `stop`.
+  /// Verifies every state that counts. Saves continue; throws TableClosed after `stop`.
   CheckReport check();
   /// Waits for the saves that run, and keeps others from beginning, until `resume_saves` is called as often.
   void hold_saves();

@@ -36,7 +36,7 @@ struct CopyParts {
 class DeviceSide {
  public:
   virtual ~DeviceSide() = default;
-  /// Maps memory of the pool for the GPU, if that was not done. Where it cannot be mapped copies go on, at the caller's cost.
+  /// Maps memory of the pool for the GPU, if that was not done. Where it cannot be mapped, the caller's thread waits for copies.
   virtual void map(std::byte* address, std::uint64_t bytes, bool read_only) = 0;
   virtual void unmap(std::byte* address) noexcept = 0;
 

@@ -1,4 +1,4 @@
-// pieces.cpp: cuts tensors into pieces, and the data into stretches and windows.
+// pieces.cpp: cuts tensors into pieces, and the data into ranges and windows.
 #include "checkpoint/pieces.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace holdfast::checkpoint {
 
 Gathering gathering_of(std::span<const Placed> tensors, std::uint64_t end) {
   Gathering made;
-  std::uint64_t begun = 0;  // where the present stretch begins
+  std::uint64_t begun = 0;  // where the present range begins
   const auto end_stretch = [&](std::uint64_t at) {
     made.stretches.push_back({at, made.pieces.size(), made.large.size()});
     begun = at;

@@ -1,6 +1,6 @@
 // failpoint.hpp: named places at which a program made for the kill test stops, to be killed there. Shipped builds have none of it.
 //
-// Where HOLDFAST_FAILPOINTS is defined, a thread that passes the armed failpoint says so in a page that it shares with whoever
+// Where HOLDFAST_FAILPOINTS is defined, a thread that passes the armed failpoint says so in a page that it shares with the process that
 // is to kill it, and waits. The page lies at a fixed address, for the GPU too, so nothing has to be handed through the layers.
 #pragma once
 
@@ -20,13 +20,13 @@ enum class Failpoint : std::uint32_t {
   slot_committed,          ///< a slot, durably; it is not published
   word_swapped,            ///< an update, durably; the old cell is not retired
   slot_half_cleared,       ///< one of the two words of a slot that named a cell
-  slot_cleared,            ///< an erase, durably; the stripe is not raised
+  slot_cleared,            ///< an erase, durably; the counter is not raised
   slab_entered,            ///< the class of a slab; no slot names a cell of it
   // One item that moves (structures/gphash/protocol/move.hpp).
   move_copied,   ///< its copy, durably; the old slot is not cleared
-  move_cleared,  ///< the old slot; the stripe is not raised
+  move_cleared,  ///< the old slot; the counter is not raised
   // Resizing (structures/gphash/protocol/rehash.hpp, gphash/table_object.cpp).
-  level_allocated,  ///< room for a level that no directory names
+  level_allocated,  ///< space for a level that no directory names
   level_added,      ///< a level, in the directory; nothing is rehashed
   rehash_copied,    ///< an item's copy above; it is below still
   rehash_cleared,   ///< the item below
@@ -38,7 +38,7 @@ enum class Failpoint : std::uint32_t {
   phase_half_done,     ///< what stands before keys or fingerprints; those are not written
   phase_committed,     ///< all slots; nothing is published
   // The pool (pool/).
-  heap_allocated,       ///< room for cells that no directory names
+  heap_allocated,       ///< space for cells that no directory names
   directory_written,    ///< a directory that no superblock names yet, durably
   copy_half_written,    ///< copy A of a superblock or an object's page, durably, and not copy B
   mark_cleared,         ///< the clean mark; nothing has changed yet

@@ -17,7 +17,7 @@ HOLDFAST_BOTH constexpr std::uint64_t mix(std::uint64_t x) {
   return x;
 }
 
-/// The hash of an 8-byte key. `seed` is the pool's own, so that nobody can choose keys that collide.
+/// The hash of an 8-byte key. `seed` is the pool's own, so that no user can choose keys that collide.
 HOLDFAST_BOTH constexpr std::uint64_t hash_key(std::uint64_t key, std::uint64_t seed) { return mix(key + seed) ^ seed; }
 
 /// The hash of a key of `words` words, which `word(i)` gives: hash_key, over one word after the other. It is the key's

@@ -21,7 +21,7 @@ namespace operations {
 struct Row {
   Op op;
   Act absent, there;           ///< by whether the key is there
-  Status if_absent, if_there;  ///< of an operation that finds room
+  Status if_absent, if_there;  ///< of an operation that finds space
   bool reads;                  ///< it gives the value back
 };
 
@@ -69,7 +69,7 @@ inline constexpr std::uint64_t kActThere = packed(&Row::there, Act::keeps);
 inline constexpr std::uint64_t kIfAbsent = packed(&Row::if_absent, Status::not_run);
 inline constexpr std::uint64_t kIfThere = packed(&Row::if_there, Status::not_run);
 
-/// What a column says of an operation. Codes come from arrays in GPU memory too, which nobody has looked at.
+/// What a column says of an operation. Codes come from arrays in GPU memory too, which are not validated.
 HOLDFAST_BOTH constexpr unsigned entry(std::uint64_t column, Op op) {
   const auto code = static_cast<unsigned>(op);
   return column >> (4 * (code < 15 ? code : 15)) & 15;
@@ -82,7 +82,7 @@ HOLDFAST_BOTH constexpr Act act_of(Op op, bool there) {
   return static_cast<Act>(operations::entry(there ? operations::kActThere : operations::kActAbsent, op));
 }
 
-/// The answer of an operation that finds room. A code that no operation has is answered `not_run`.
+/// The answer of an operation that finds space; `not_run` for an invalid code.
 HOLDFAST_BOTH constexpr Status status_of(Op op, bool there) {
   return static_cast<Status>(operations::entry(there ? operations::kIfThere : operations::kIfAbsent, op));
 }

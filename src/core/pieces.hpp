@@ -7,7 +7,7 @@
 
 namespace holdfast {
 
-/// Whether somebody may want to stop the batch: then it goes in smaller pieces.
+/// Whether the batch may be stopped: then it runs in smaller pieces.
 inline bool in_pieces(const Batch& batch) { return batch.progress || batch.stop.stop_possible(); }
 
 /// After a piece: whether the batch stops here.

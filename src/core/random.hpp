@@ -1,4 +1,4 @@
-// random.hpp: a fast generator that is repeatable from its seed, and bytes that nobody can foresee.
+// random.hpp: a fast generator that is repeatable from its seed, and unpredictable bytes.
 #pragma once
 
 #include <bit>

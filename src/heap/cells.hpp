@@ -34,7 +34,7 @@ class Cells final : public CellSet {
   /// Marks a cell live, while recovering: any number of threads at once. False if it was live already.
   bool mark_live(std::uint64_t cell);
   void count_free() override;
-  /// Room for so many cells, so that `extend` needs no memory.
+  /// Reserves space for so many cells, so that `extend` needs no memory.
   void prepare(std::uint64_t cells);
   /// The heap has grown: cells from the old end to `cells` are free.
   void extend(std::uint64_t cells);
@@ -75,7 +75,7 @@ class ThreadCells {
   ThreadCells(const ThreadCells&) = delete;
   ThreadCells& operator=(const ThreadCells&) = delete;
 
-  /// Room for so many operations between two settlements: they hold claims, so none of them may fail to allocate.
+  /// Reserves space for so many operations between two settlements: they hold claims, so none of them may fail to allocate.
   void prepare(std::size_t operations);
 
   /// A free cell, or kNoCell; then `missing_adds_key` says for what there was none.

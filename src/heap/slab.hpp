@@ -79,7 +79,7 @@ struct View {
 /// Steps that the model can leave out. Memory policies of shipped code keep both.
 enum class Step : std::uint8_t {
   flush_directory,  ///< a slab's class is written back
-  fence_directory   ///< and durable before anybody has a cell of the slab
+  fence_directory   ///< and durable before a cell of the slab is used
 };
 
 /// A policy `Memory` that writes the slab directory.

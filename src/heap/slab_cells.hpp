@@ -33,7 +33,7 @@ class SlabCells final : public CellSet {
   /// Marks the cell that a slot's word names live, while recovering: any number of threads at once. False if it was already.
   bool mark_live(std::uint64_t word);
   void count_free() override;
-  /// Room for so many slabs, so that `extend` needs no memory.
+  /// Reserves space for so many slabs, so that `extend` needs no memory.
   void prepare(std::uint64_t slabs);
   /// The heap has grown: slabs from the old end on are free.
   void extend(const View& view);
@@ -68,7 +68,7 @@ class SlabCells final : public CellSet {
     std::vector<std::uint64_t> bits;
     std::size_t cursor = 0;
     std::uint64_t count = 0;
-    void prepare(std::uint64_t slabs);  ///< room for those below `slabs`: `add` needs none
+    void prepare(std::uint64_t slabs);  ///< space for those below `slabs`: `add` needs none
     void add(std::uint64_t slab);
     void remove(std::uint64_t slab);
     std::uint64_t lowest();  ///< there is one
@@ -107,7 +107,7 @@ class ThreadSlabCells {
   ThreadSlabCells(const ThreadSlabCells&) = delete;
   ThreadSlabCells& operator=(const ThreadSlabCells&) = delete;
 
-  /// Room to retire so many pairs between two settlements.
+  /// Reserves space to retire so many pairs between two settlements.
   void prepare(std::size_t operations) { retired_.reserve(operations); }
   /// A run that held a claim found no memory.
   void miss_memory() noexcept { no_memory_ = true; }

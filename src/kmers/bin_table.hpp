@@ -9,12 +9,12 @@ namespace holdfast::kmers {
 
 class BinTable {
  public:
-  /// A count of 0: the slot is empty, and its k-mer 0. So k-mer 0 needs no place of its own.
+  /// A count of 0: the slot is empty, and its k-mer 0. So k-mer 0 needs no special slot.
   struct Slot {
     std::uint64_t kmer, count;
   };
 
-  /// Forgets all, and makes room for `expected` k-mers. Throws std::bad_alloc.
+  /// Clears the table and reserves space for `expected` k-mers. Throws std::bad_alloc.
   void clear(std::size_t expected);
 
   /// Makes sure that `more` k-mers fit.
@@ -24,7 +24,7 @@ class BinTable {
   std::size_t home(std::uint64_t kmer) const { return kmer * kSpread >> shift_; }
   void prefetch(std::size_t home) const { __builtin_prefetch(&slots_[home], 1); }
 
-  /// One occurrence more of the k-mer. There is room for it.
+  /// Adds one occurrence of the k-mer. There is space for it.
   void add(std::uint64_t kmer, std::size_t home) {
     for (std::size_t at = home;; at = (at + 1) & last_) {
       Slot& slot = slots_[at];

@@ -130,7 +130,7 @@ class BinWriter {
 
  private:
   struct Cursor {
-    std::uint8_t *at = nullptr, *end = nullptr;  ///< before `end`, there is room for the longest super-k-mer
+    std::uint8_t *at = nullptr, *end = nullptr;  ///< before `end`, there is space for the longest super-k-mer
   };
   void refill(unsigned bin);
   void end_block(unsigned bin);

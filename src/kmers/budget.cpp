@@ -36,7 +36,7 @@ std::uint64_t available() {
     bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const std::uint64_t limit = number_in("/sys/fs/cgroup/memory.max", "");  // of a container; "max" is 0
   if (limit == 0) return bytes;
-  // Files that the container has read count as used, but are given up when somebody needs memory.
+  // Files that the container has read count as used, but are freed when memory is needed.
   const char* const stat = "/sys/fs/cgroup/memory.stat";
   const std::uint64_t files = number_in(stat, "\nactive_file ") + number_in(stat, "\ninactive_file ");
   const std::uint64_t current = number_in("/sys/fs/cgroup/memory.current", "");

@@ -21,7 +21,7 @@ class ChunkQueue {
  public:
   explicit ChunkQueue(std::size_t most) : most_(most) {}
 
-  /// Waits for room. False: nobody takes chunks any more.
+  /// Waits for space. False: the reader has ended.
   bool push(Chunk&& chunk);
   Chunk empty(std::size_t rows);  ///< one that was used before, if there is one
   void give_back(Chunk&& chunk);
@@ -51,7 +51,7 @@ class ChunkWriter {
       send();
     chunk_.kmers[size_] = kmer;
     chunk_.counts[size_] = count;
-    size_ += count - lower_ <= range_;  // without a branch: how often is anybody's guess
+    size_ += count - lower_ <= range_;  // without a branch, which would be unpredictable
   }
   void finish();
   bool stopped() const { return stopped_; }

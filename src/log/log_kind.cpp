@@ -1,4 +1,4 @@
-// log_kind.cpp: what a log tells its pool.
+// log_kind.cpp: registers logs as a kind of object.
 #include <cstring>
 
 #include "log/check.hpp"

@@ -1,4 +1,4 @@
-// region_kind.cpp: what a region tells its pool.
+// region_kind.cpp: registers regions as a kind of object.
 #include "log/check.hpp"
 #include "log/data_object.hpp"
 #include "log/kinds.hpp"

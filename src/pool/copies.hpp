@@ -68,7 +68,7 @@ void write_copy(const Memory& memory, Block* copy, const Block& next) {
   memory.fence();
 }
 
-/// Replaces both copies by `next`, sealed and of a new generation. A is durable before the first store to B, and whoever
+/// Replaces both copies by `next`, sealed and of a new generation. A is durable before the first store to B, and a process that
 /// relies on `next` does so only when both are.
 template <WritableMemory Memory, class Block>
 void write_copies(const Memory& memory, Block* copies, const Block& next) {

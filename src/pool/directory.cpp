@@ -86,7 +86,7 @@ std::string flaw_in_extents(const Directory& directory, std::uint64_t file_bytes
   for (const ObjectEntry& entry : directory.objects) {
     const std::vector<Extent> pages = directory.extents_of(entry.number, kPagesRole);
     if (pages.size() != 1 || pages[0].index != 0 || pages[0].bytes < 2 * kPage) {
-      return "object " + number(entry.number) + " has no pages of its own";
+      return "object " + number(entry.number) + " has no object pages";
     }
   }
   return {};

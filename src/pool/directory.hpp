@@ -97,7 +97,7 @@ std::string flaw_in_name(std::string_view name);
 std::vector<std::byte> encode(const Directory& directory);
 
 /// Reads an area of kAreaBytes bytes. Says what is wrong with it, or nothing: every number, name, size and offset is checked
-/// here, once, before anybody relies on it, since a pool may come from somebody else.
+/// here, once, before use, since a pool may come from an untrusted source.
 std::string decode(const std::byte* area, std::uint64_t generation, std::uint64_t file_bytes, Directory& directory);
 
 }  // namespace holdfast::memory

@@ -1,4 +1,4 @@
-// edit.cpp: plans the edits of a commit, with room on the medium for all of them.
+// edit.cpp: plans the edits of a commit, with space on the medium for all of them.
 #include "pool/edit.hpp"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Edit::Edit(PoolFile& pool)
   if (pool_.writes_file() && pool_.file().facts().bytes > end) pool_.file().resize(end);
 }
 
-/// Room that belongs to nothing goes back to the medium, where that is possible; else the next user of it fills it.
+/// Returns space without an extent to the medium, where that is possible; else its next user fills it.
 Edit::~Edit() {
   if (!pool_.writes_file() || !pool_.is_sound() || pool_.forked()) return;
   try {

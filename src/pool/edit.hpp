@@ -22,9 +22,9 @@ struct NewObject {
 
 /// While one lives, no other changes the directory. Without `commit` nothing has changed.
 ///
-///   1. give room to extents, map and fill them    2. commit    3. unmap freed extents    4. the end
+///   1. allocate extents, map and fill them    2. commit    3. unmap freed extents    4. the end
 ///
-/// Room is given on the medium before a word names it, and what a commit frees is given to others only by later ones.
+/// Space is allocated on the medium before a word names it, and space freed by a commit is reused only by later ones.
 class Edit {
  public:
   explicit Edit(PoolFile& pool);  ///< throws ReadOnly, TableClosed, SystemError
@@ -38,7 +38,7 @@ class Edit {
   std::uint32_t create(const NewObject& object);
   /// Throws InvalidArgument, ObjectExists.
   void rename(std::uint32_t object, std::string_view name);
-  /// Its extents are free after the commit, and give their room back to the medium.
+  /// Its extents are free after the commit, and their space returns to the medium.
   void drop(std::uint32_t object);
 
   /// Gives an extent of one piece to an object: zero if it is new in the file (`is_fresh`), else of any content.

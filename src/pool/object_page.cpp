@@ -57,7 +57,7 @@ FoundPage choose_page(const ObjectPage& a, const ObjectPage& b, std::uint32_t nu
 }
 
 FoundPage read_page(const system::File& file, const Extent& pages) {
-  // Its owner may be writing it. What neither copy tells is damage only where nothing was written meanwhile.
+  // Its owner may be writing it. If neither copy is valid it is damage, unless it was being written.
   constexpr int kAttempts = 100;
   ObjectPage copies[2] = {}, before[2] = {};
   FoundPage found;

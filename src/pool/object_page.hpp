@@ -1,4 +1,4 @@
-// object_page.hpp: what changes often of an object, in two pages of its own: its mark, and the header of its type. docs/format.md.
+// object_page.hpp: the frequently changed state of an object, in its two pages: its mark, and the header of its type. docs/format.md.
 #pragma once
 
 #include <cstddef>

@@ -96,13 +96,13 @@ Range PoolFile::map(std::uint64_t offset, std::uint64_t bytes, bool populate, st
   try {
     map_holes(range, offset);
   } catch (...) {
-    if (at == nullptr) system::unmap(range.address, range.mapped);  // else its reservation ends with whoever made it
+    if (at == nullptr) system::unmap(range.address, range.mapped);  // else its reservation ends with its owner
     throw;
   }
   return range;
 }
 
-/// A tmpfs would give room to a hole that is only read; or a SIGBUS, if it is full.
+/// A tmpfs would allocate a hole that is only read; or raise SIGBUS, if it is full.
 void PoolFile::map_holes(const Range& range, std::uint64_t offset) const {
   const std::uint64_t end = offset + range.mapped;
   const auto ends_before = [](const system::FileRange& hole, std::uint64_t at) { return hole.end() <= at; };
@@ -115,7 +115,7 @@ void PoolFile::map_holes(const Range& range, std::uint64_t offset) const {
 
 void PoolFile::settle(const Range& range) {
   if (!writes_file() || medium_.medium == Medium::shm) return;
-  // Of this range alone: the rest of the file may be gigabytes that nobody asked to write.
+  // Of this range alone: the rest of the file may be gigabytes that need no sync.
   if (system::msync(range.address, range.mapped) != 0) {
     const int error = errno;
     note_failed_sync();
@@ -165,7 +165,7 @@ void PoolFile::require_whole() const {
   throw MediumError(
       path_ +
       " lost a page while it was open here: its file was cut short, or its medium is full or failing. What "
-      "this process was told before is there; close it, and check it");
+      "this process has read or acknowledged is there; close it, and check it");
 }
 
 void PoolFile::require_kept() const {
@@ -185,8 +185,8 @@ void PoolFile::require_writable() const {
       throw SystemError(path_ + " could not be put on its device before; close it, and open it again");
     case Trouble::removed:
       throw MediumError(path_ +
-                        " was removed or replaced by another file while it was open here, so nobody would find what is "
-                        "written; take a snapshot to another file to keep what was there before, and close it");
+                        " was removed or replaced by another file while it was open here, so what is written would "
+                        "be lost; take a snapshot to another file to keep what was there before, and close it");
   }
 }
 

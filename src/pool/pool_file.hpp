@@ -52,7 +52,7 @@ static_assert(WritableMemory<HeaderMemory>);
 /// A pool that is open in this process, shared by its objects. It knows objects, extents and names, and not what they mean.
 /// Thread-safe. Ends, and with it the lock, with its last object and its last user.
 ///
-/// A file that somebody else cuts short while it is open, or whose medium gives a page no more, is lost to this process, and no more
+/// If another process truncates the file while it is open, or the medium cannot provide a page, the file is lost to this process: no
 /// (`require_whole`).
 class PoolFile {
  public:
@@ -81,7 +81,7 @@ class PoolFile {
   HeaderMemory header_memory(const Persist& persist) { return {*this, persist}; }
   /// Maps a part of an extent; private memory where it is a scratch copy of what has no place in the file yet.
   Range map(std::uint64_t offset, std::uint64_t bytes, bool populate, std::byte* at = nullptr) const;
-  /// What an opening gave room in a sparse file is used from now on. Without it the medium has it back at the end.
+  /// Keeps the space that opening allocated in a sparse file. Without this call it returns to the medium at the end.
   void keep_room() {
     if (!kept_.load(std::memory_order_relaxed)) kept_ = true;
   }
@@ -90,19 +90,19 @@ class PoolFile {
   /// Puts all of the file on its device.
   void sync_data();
   /// A sync of the file failed. The kernel says so once, and takes what it could not write for written: no later sync brings that to
-  /// the device. So nothing changes in this pool any more, and whoever opens it next writes all of it again.
+  /// the device. So nothing changes in this pool any more, and the next opener writes all of it again.
   void note_failed_sync() noexcept;
-  /// Before a change of so many rows: notices that somebody has removed the file or replaced it, as then nobody would find what is
+  /// Before a change of so many rows: notices that the file was removed or replaced, since then no process would find what is
   /// written. Asks the kernel for large batches, and for others once in some milliseconds. Nothing changes in the pool from then on,
   /// and its domain is `none`.
   void notice_removal(std::size_t rows) noexcept;
   /// Throws MediumError if a mapped page was not there since the pool was opened: what was read since may be zero, and what was written
-  /// be nowhere, so nobody is told that it is there.
+  /// be nowhere, so it is not acknowledged.
   void require_whole() const;
   bool is_sound() const { return trouble_.load(std::memory_order_acquire) == Trouble::none && !lost_.load(); }
 
   void require_writable() const;  ///< throws ReadOnly, TableClosed, SystemError, MediumError
-  /// That a change is for good: private copies may be recovered, and nobody may be told that more is in them. Throws ReadOnly.
+  /// That a change is for good: private copies may be recovered, and later changes must not be acknowledged. Throws ReadOnly.
   void require_kept() const;
 
  private:
@@ -140,9 +140,9 @@ class PoolFile {
   std::atomic<std::uint64_t> looked_ = 0;  ///< at the name: the tick
 
   std::uint64_t file_bytes_ = 0;           ///< at open
-  bool sparse_ = false;                    ///< at open: not all of it had room on the medium
-  std::vector<system::FileRange> filled_;  ///< what was given room then
-  std::vector<system::FileRange> holes_;   ///< or what was not, since nobody writes here
+  bool sparse_ = false;                    ///< at open: not all of it was allocated on the medium
+  std::vector<system::FileRange> filled_;  ///< the ranges allocated then
+  std::vector<system::FileRange> holes_;   ///< or left as holes, since it is open for reading
   std::atomic<bool> kept_ = false;
 
   std::mutex edit_mutex_;     ///< held by an Edit, all along

@@ -11,7 +11,7 @@ namespace holdfast::memory {
 
 namespace {
 
-/// The version that an intact copy tells, or both copies of something like a superblock, in whatever way its checksum is
+/// The version of an intact copy, or of both copies of something like a superblock, in whatever way its checksum is
 /// computed; else 0.
 std::uint32_t told_version(const Superblock (&copies)[2]) {
   for (const Superblock& copy : copies) {
@@ -71,7 +71,7 @@ void read_header(const system::File& file, Header& header) {
     const std::size_t entries = area.extents * sizeof(Extent) + area.objects * sizeof(ObjectEntry);
     read_padded(file, to + sizeof area, entries, area_offset(which) + sizeof area);
   }
-  header.file_bytes = file.facts().bytes;  // last: what the copies name was given room before
+  header.file_bytes = file.facts().bytes;  // last: what the copies name was allocated before
 }
 
 /// The superblock that counts, and the area that it names. Throws PoolCorrupt, PoolVersion.

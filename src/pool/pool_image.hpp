@@ -1,4 +1,4 @@
-// pool_image.hpp: reads the superblock and the directory of a file that nobody has checked yet.
+// pool_image.hpp: reads the superblock and the directory of an unchecked file.
 #pragma once
 
 #include <cstdint>

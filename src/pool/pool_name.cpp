@@ -40,7 +40,7 @@ void PoolName::give_to(const system::File& file, Medium medium, system::Temporar
 void PoolName::settle_names(const system::File& file) const noexcept try {
   system::sync_folder(target_, file);
 } catch (const Error&) {
-  // There is another error to tell.
+  // Another error is reported.
 }
 
 }  // namespace holdfast::memory

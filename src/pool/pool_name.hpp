@@ -16,7 +16,7 @@ class PoolName {
   PoolName(const std::string& path, bool overwrite);
 
   const std::string& target() const { return target_; }
-  /// Gives it to a file that is whole, and puts it on the device, if `medium` has one. Whatever somebody else put there meanwhile
+  /// Gives it to a file that is whole, and puts it on the device, if `medium` has one. A file that another process put there
   /// stays. Throws PoolExists, SystemError.
   void give_to(const system::File& file, Medium medium, system::TemporaryName& temporary) const;
 

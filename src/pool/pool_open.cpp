@@ -15,10 +15,10 @@ system::File open_for(const std::string& path, Access access) {
 }
 
 constexpr std::uint64_t kBelieved = 2;  // times the blocks that there are
-/// Zeroes that cost a reader neither room nor much time: so a sparse copy of a small pool can be read.
+/// Zeros that cost a reader neither space nor much time: so a sparse copy of a small pool can be read.
 constexpr std::uint64_t kReadAnyway = std::uint64_t{64} << 20;
 
-/// What a pool's file must have room for.
+/// The bytes that a pool's file must have allocated.
 std::vector<system::FileRange> ranges_of(const Directory& directory) {
   std::vector<system::FileRange> ranges{{0, kFirstExtent}};
   for (const Extent& extent : directory.extents) ranges.push_back({extent.offset, extent.bytes});
@@ -54,7 +54,7 @@ std::uint64_t data_between(const system::File& file, const Directory& directory)
 
 [[noreturn]] void throw_sparse(const std::string& path, std::uint64_t claimed, std::uint64_t there) {
   throw PoolCorrupt(path + " says that it has " + std::to_string(claimed) + " bytes, and " + std::to_string(there) +
-                    " are on its medium: it is a sparse copy, or made to mislead. If you trust it, give it room first "
+                    " are on its medium: it is a sparse copy, or made to mislead. If you trust it, allocate it first "
                     "(fallocate -l $(stat -c %s FILE) FILE), or copy it anew without holes (cp --sparse=never)");
 }
 
@@ -69,7 +69,7 @@ void PoolFile::require_alignment() const {
   }
 }
 
-/// Sizes are believed as far as blocks are there: else some kilobytes that claim terabytes would take the whole medium, or keep whoever
+/// Sizes are believed as far as blocks are there: else some kilobytes that claim terabytes would take the whole medium, or keep a caller that
 /// reads their zeroes busy for ever.
 void PoolFile::believe_sizes() {
   std::uint64_t claimed = 0;
@@ -81,7 +81,7 @@ void PoolFile::believe_sizes() {
   if (sparse_ && !writes_file()) holes_ = holes_in(file_, ranges_of(*directory_));
 }
 
-/// Storing into a hole would need room, and be a SIGBUS where there is none.
+/// Storing into a hole would need space, and raise SIGBUS where there is none.
 void PoolFile::fill_holes() {
   if (!sparse_) return;
   const std::uint64_t there = file_.facts().allocated;
@@ -101,7 +101,7 @@ void PoolFile::fill_holes() {
   }
 }
 
-/// A copy that shares blocks with its original would need room for a store to them, too.
+/// A copy that shares blocks with its original would need space for a store to them, too.
 void PoolFile::unshare() const {
   if (medium_.medium == Medium::shm) return;
   for (const system::FileRange& range : ranges_of(*directory_)) file_.unshare(range);
@@ -118,7 +118,7 @@ void PoolFile::mend_copies(const Choice& choice) {
   }
 }
 
-/// Before anybody relies on what the device is said to have.
+/// Runs before the file is trusted to be on the device.
 void PoolFile::make_up_for_failed_sync() const {
   if (medium_.medium != Medium::file || !sync_has_failed(file_)) return;
   file_.rewrite(0, kFirstExtent);

@@ -21,7 +21,7 @@ constexpr std::uint64_t kStep = std::uint64_t{8} << 20;  // a write; a few of th
 constexpr unsigned kThreads = 4;                         // which mostly wait for it
 constexpr unsigned kMostThreads = 64;
 
-/// Extents of objects that nobody has open, mapped as long as this lives.
+/// Extents of objects that are not open, mapped as long as this lives.
 class Mappings {
  public:
   ~Mappings() {
@@ -132,7 +132,7 @@ bool Snapshot::write_parts(system::BulkWriter& writer, unsigned threads, const P
   return threads::in_parallel(bytes_, kStep, team, write, go_on);
 }
 
-/// The superblocks and the directory, after all that they speak of. The owner's note stays behind: nobody has the copy open.
+/// The superblocks and the directory, after all that they speak of. The owner's note is not copied: the copy is not open.
 void Snapshot::write_header(system::BulkWriter& writer, const PoolFile& pool) {
   Superblock block = pool.superblock();
   block.area = 0;

@@ -1,4 +1,4 @@
-// snapshot.hpp: a copy of an open pool as a pool of its own, whole before it has a name.
+// snapshot.hpp: copies an open pool to a new pool, which gets its name when it is complete.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct alignas(kPage) AlignedPage {
 /// Writes a snapshot: `copy` while nothing changes the pool, `finish` whenever it suits. Without `finish` there is no file.
 ///
 /// The copy has all objects, with their numbers and names, laid out anew: what lies in pieces is in one, and what is free stays
-/// behind. Objects that are open are clean in it; others are as they are. It has an id of its own.
+/// behind. Objects that are open are clean in it; others are as they are. It has a new id.
 class Snapshot {
  public:
   /// Asked on the calling thread, at least before and after copying, with the bytes done and in all; false: stop.
@@ -42,7 +42,7 @@ class Snapshot {
   void finish();
 
   std::uint64_t bytes() const { return bytes_; }      ///< of all extents
-  std::uint64_t written() const { return written_; }  ///< of them; stretches of zeros need no writing
+  std::uint64_t written() const { return written_; }  ///< of them; ranges of zeros are not written
 
  private:
   /// A range of the source's memory and its place in the file.

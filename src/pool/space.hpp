@@ -13,7 +13,7 @@ namespace holdfast::memory {
 /// What an extent must be like.
 struct Wanted {
   std::uint64_t bytes = 0;    ///< a multiple of the granule
-  std::uint64_t address = 0;  ///< where it will be mapped, if that is known: a large one leaves the same rest
+  std::uint64_t address = 0;  ///< where it will be mapped, if that is known: modulo a large page
 };
 
 /// The free space of a pool's file. What is taken is never in two hands; what a commit frees is not free before it.
@@ -22,13 +22,13 @@ class Space {
   /// `granule`: offsets are multiples of it, the page size of the medium.
   Space(const Directory& directory, std::uint64_t granule);
 
-  /// The smallest gap that has room for all of it; aligned as wanted if there is one.
+  /// The smallest gap that fits all of it; aligned as wanted if there is one.
   std::optional<system::FileRange> take_gap(const Wanted& wanted);
   /// As much of it as the largest gap has, at least `least` bytes.
   std::optional<system::FileRange> take_part(const Wanted& wanted, std::uint64_t least);
   /// 0 to `bytes` bytes of the gap that begins at `end`, where an extent ends.
   system::FileRange take_next(std::uint64_t end, std::uint64_t bytes);
-  /// Room behind the last extent.
+  /// Space behind the last extent.
   system::FileRange behind(const Wanted& wanted) const { return {first_fit(end_, wanted), wanted.bytes}; }
   system::FileRange take_behind(const Wanted& wanted);
 

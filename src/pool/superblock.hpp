@@ -42,7 +42,7 @@ static_assert(offsetof(Superblock, reserved) == 88 && offsetof(Superblock, check
 /// True if the magic number and the checksum are right. Says nothing of the fields: see `flaw`.
 bool is_intact(const Superblock& block);
 
-/// What is wrong with the fields of an intact superblock; empty if nothing is. A pool may come from somebody else.
+/// What is wrong with the fields of an intact superblock; empty if nothing is. A pool may come from an untrusted source.
 std::string flaw(const Superblock& block);
 
 }  // namespace holdfast::memory

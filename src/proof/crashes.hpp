@@ -12,7 +12,7 @@ namespace holdfast::proof {
 Counts crash_everywhere(Subject& subject, const std::string& root, bool on_disk, const Bounds& bounds = {});
 
 /// The same of persistent memory (medium `dax`), where the power is cut between any two fences of the code that ships, and takes
-/// nothing that was acknowledged, unless the subject is told otherwise (`as`). Of the images of the run, and of their recoveries, at
+/// nothing that was acknowledged, unless `as` says otherwise. Of the images of the run, and of their recoveries, at
 /// most so many are tried: the same in each run.
 Counts cut_power_everywhere(Subject& subject, const std::string& root, std::size_t most_images,
                             std::size_t most_recoveries, Crash as = Crash::kill);

@@ -68,7 +68,7 @@ class Disk {
   void name(const std::string& name, int file) { now_.names[name] = file; }  ///< on the device already
   void change_names(NameChange change) { now_.changes.push_back(std::move(change)); }
   void sync_names();
-  /// Who has the name now; kNoFile: nobody.
+  /// The file that has the name now; kNoFile: none.
   int named(const std::string& name) const;
 
   const Moment& now() const { return now_; }

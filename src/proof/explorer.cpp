@@ -74,7 +74,7 @@ class Explorer {
     go(choose());
   }
 
-  /// Goes on with `next`, from a fiber.
+  /// Switches to `next`, from a fiber.
   void go(unsigned next) {
     if (next >= count_) {
       over_ = next == kDone;

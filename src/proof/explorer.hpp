@@ -14,14 +14,14 @@ class Explorer;
 
 inline constexpr unsigned kMostCallers = 32;
 
-/// What is explored: callers, the memory that they share, and who can tell whether what a crash leaves of it is right.
+/// What is explored: callers, the memory that they share, and a check of what a crash leaves of it.
 class Callers {
  public:
   virtual ~Callers() = default;
   virtual unsigned count() const = 0;
   /// Everything is as before the first access.
   virtual void restart() = 0;
-  /// What a caller does; calls `access` before each of its accesses. Runs on a stack of its own, and is left wherever the order ends: it
+  /// What a caller does; calls `access` before each of its accesses. Runs on a separate stack, and is abandoned where the order ends: it
   /// must hold no heap memory. Lets a holdfast::Error out when it has failed.
   virtual void run(unsigned caller) = 0;
   /// The next access is this caller's.
@@ -40,7 +40,7 @@ class Callers {
   virtual std::string explain(const std::string& what) { return what; }
 
  protected:
-  /// Before an access: other callers may go first. Nothing while nobody explores.
+  /// Before an access: other callers may go first. Does nothing outside an exploration.
   void access();
 
  private:

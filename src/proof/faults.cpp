@@ -22,7 +22,7 @@ namespace {
 constexpr Bounds kAfterwards = {.all = 8, .singles = false, .samples = 6};
 constexpr Bounds kLittleAfterwards = {.all = 2, .singles = false, .samples = 1};
 
-/// Errors that go away by themselves. Of an interrupt nobody may hear.
+/// Transient errors. An interrupt must not be reported.
 bool passes(int error) { return error == EINTR || error == EWOULDBLOCK; }
 
 /// Temporary names and locks that are still there.

@@ -1,4 +1,4 @@
-// fiber.hpp: coroutines with stacks of their own, so that shipped code can be stopped at any memory access.
+// fiber.hpp: coroutines with separate stacks, so that shipped code can be stopped at any memory access.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // recorder.hpp: watches the calls of the system that an operation makes in a folder: keeps what a crash at each would leave, makes one
 // of them fail, and counts what is not given back.
 //
-// The folder may lie on a tmpfs, so that tests are quick; the library is told that it is on a disk. A crash ends nothing: what it
+// The folder may lie on a tmpfs, so that tests are quick; the library takes it for a disk. A crash ends nothing: what it
 // would leave is kept at each call, and looked at later.
 #pragma once
 
@@ -22,14 +22,14 @@ namespace holdfast::proof {
 using system::Call;
 using system::Event;
 
-/// What the library is told of the machine.
+/// What the library sees of the machine.
 struct Pretence {
   bool on_disk = true;  ///< files are not in memory: medium `file`
   unsigned boot = 1;    ///< which run of the machine this is
   bool direct = false;  ///< and `on_disk`: files are persistent memory, medium `dax`
 };
 
-/// Tells it, and nothing else.
+/// Reports it, and nothing else.
 class Pretender : public system::Observer {
  public:
   explicit Pretender(Pretence pretence) : pretence_(pretence) {}
@@ -161,7 +161,7 @@ class Recorder : public Pretender, public memory::FlushObserver {
   bool fails_now_ = false;  ///< the call that is being made
 };
 
-/// Errors that the kernel may give for the call; none where it cannot fail, or what it fails to do is not done by anybody else.
+/// Errors that the kernel may give for the call; none where it cannot fail, or nothing else does the same.
 std::vector<int> errors_of(Call call);
 
 }  // namespace holdfast::proof

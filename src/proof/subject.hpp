@@ -1,4 +1,4 @@
-// subject.hpp: what is run under crashes and faults of the system, and who can tell whether what they leave is right.
+// subject.hpp: what is run under crashes and faults of the system, and a check of what they leave.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Range {
 class Subject {
  public:
   virtual ~Subject() = default;
-  /// Makes what the operation begins with, in an empty folder. Nobody watches: what it leaves is on the device.
+  /// Makes what the operation begins with, in an empty folder. Unobserved: its result is on the device.
   virtual void prepare(const std::string& folder) = 0;
   /// The operation. Calls `said` after each step that it has acknowledged. Lets a holdfast::Error out when it has seen that what it
   /// has open either works or says that it does not.
@@ -43,7 +43,7 @@ struct Counts {
   std::uint64_t calls = 0;       ///< of the operation: the crashes are before, between and after them
   std::uint64_t images = 0;      ///< that crashes left
   std::uint64_t recoveries = 0;  ///< images that crashes of their recovery left
-  std::uint64_t faults = 0;      ///< calls that were made to fail, each in a run of its own
+  std::uint64_t faults = 0;      ///< calls that were made to fail, each in a separate run
   std::uint64_t errors = 0;      ///< of those runs, which said so
   std::vector<std::string> wrong;
 };
@@ -56,7 +56,7 @@ inline bool is_long() {
 }
 
 /// Whether each call fails with each error, and the power is cut in every way. Sanitizers look at what the code does then: each call
-/// fails with one of its errors, in turn, and one in four power cuts is made.
+/// fails with one of its errors, cyclically, and one in four power cuts is made.
 inline bool tries_all() {
 #if defined(HOLDFAST_SANITIZED)
   return is_long();

@@ -126,8 +126,8 @@ struct Executions {
   std::uint64_t executions = 0, wrong = 0, cached = 0;
 };
 
-/// Runs `actors` in every order in which at most `preemptions` of their turns end before they do. `begin` says what the words hold at
-/// first, `act` what an actor does, `ready` when one may go on; `end` looks at what is left.
+/// Runs `actors` in every order in which at most `preemptions` of them are preempted. `begin` says what the words hold at
+/// first, `act` what an actor does, `ready` when one may continue; `end` checks the result.
 struct Play {
   unsigned actors = kMostActors;
   unsigned preemptions = ~0u;

@@ -28,7 +28,7 @@ class World {
   World& operator=(const World&) = delete;
 
   Arena& durable() { return durable_; }
-  void set_watcher(Watcher* watcher);  ///< null: nobody watches
+  void set_watcher(Watcher* watcher);  ///< null: none
   /// Who makes the accesses that follow. With proof::Callers: in `resume`.
   void set_caller(unsigned caller) { caller_ = caller; }
   unsigned caller() const { return caller_; }

@@ -1,4 +1,4 @@
-// epochs.hpp: who is still reading? A freed cell rests until every batch that ran when it was freed has ended. Rule 5.
+// epochs.hpp: tracks readers. A freed cell stays retired until every batch that ran when it was freed has ended. Rule 5.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ class Epochs {
 
   std::uint64_t now() const { return epoch_.load(); }
 
-  /// Begins the next epoch if nobody is left in the one before this.
+  /// Begins the next epoch if the previous one is empty.
   void try_advance() {
     std::uint64_t epoch = epoch_.load();
     if (inside(epoch + 2).load() == 0) epoch_.compare_exchange_strong(epoch, epoch + 1);

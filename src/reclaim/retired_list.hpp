@@ -26,7 +26,7 @@ class RetiredList {
     std::uint64_t epoch = 0;
     try {
       const std::lock_guard lock(mutex);
-      // The epoch is read after the slots were changed: whoever enters a later one cannot see these cells.
+      // The epoch is read after the slots were changed: a reader that enters a later one cannot see these cells.
       epoch = epochs_.now();
       if (!retired_.empty() && retired_.back().epoch == epoch) {
         retired_.back().cells.insert(retired_.back().cells.end(), cells.begin(), cells.end());

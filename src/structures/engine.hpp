@@ -50,7 +50,7 @@ class Engine {
   virtual const memory::Object& object() const = 0;
   virtual Domain domain() = 0;
 
-  /// Waits until nobody uses the table, syncs it, and gives its memory back. From then on operations throw TableClosed. Idempotent.
+  /// Waits until no thread uses the table, syncs it, and gives its memory back. From then on operations throw TableClosed. Idempotent.
   virtual void close() = 0;
   virtual bool is_open() const = 0;
 

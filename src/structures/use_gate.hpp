@@ -31,14 +31,14 @@ class UseGate {
   }
   void leave(Use use) { mine(use).fetch_sub(1, std::memory_order_release); }
 
-  /// Waits until nobody is inside for this use, and keeps others out until `unlock`, which the same thread calls. One that locks both locks
+  /// Waits until no thread is inside for this use, and keeps others out until `unlock`, which the same thread calls. One that locks both locks
   /// `write` first.
   void lock(Use use) {
     Side& its = side(use);
     its.mutex.lock();
     its.closed.store(true);
     for (Count& count : its.inside) {
-      while (count.load() != 0) sched_yield();  // ends: what is inside leaves, and nobody enters
+      while (count.load() != 0) sched_yield();  // ends: what is inside leaves, and none enters
     }
   }
   void unlock(Use use) {

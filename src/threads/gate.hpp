@@ -5,15 +5,15 @@
 //   pool       a pool     its objects are opened, made, dropped, copied  -
 //   changes    a table    its bytes stand still: snapshot, erase_if,     every change
 //                         sync, clear, check, close, a session's begin
-//   use        a table    nobody else uses it: sync, clear, check, close every use
+//   use        a table    no other use: sync, clear, check, close every use
 //   layout     a machine  its levels and its heap grow                   every sub-batch
 //   slots      a machine  slots are read for an export                   sub-batches that change
 //
 // A thread passes them in this order: the pool's before any of its tables', a table's `changes` before its `use`, and `layout`
 // before `slots`. It holds `changes` of two tables of one pool only with the pool's gate. It passes none twice: even where both
-// times are shared, somebody who waits to be alone may stand between them. And it runs nothing of the caller's meanwhile that may
+// times are shared, a thread that waits for exclusive access may be between them. And it must not run code of the caller that may
 // pass one: no handler of a signal, and of functions only those whose documents say what they must not do (Batch::stop, the
-// predicates of erase_if). Builds with assertions abort where a thread breaks the order, whether somebody would have waited or not.
+// predicates of erase_if). Builds with assertions abort where a thread breaks the order, whether a thread would have waited or not.
 #pragma once
 
 #include <mutex>
@@ -27,7 +27,7 @@ class Gate {
  public:
   enum class Rank { pool, changes, use, layout, slots };
 
-  /// The order holds among gates of one pool; a machine's two are by themselves. Both are names: nobody looks at what is there.
+  /// The order holds among gates of one pool; a backend's two are separate. Both pointers are only names.
   Gate(Rank rank, const void* pool, const void* table) : place_{rank, pool, table} {}
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -52,7 +52,7 @@ class Gate {
   }
 
   /// In builds with assertions: called before a thread passes this or any other gate, at which it might have to wait. For bindings,
-  /// which must not wait while they hold a lock of their own.
+  /// which must not wait while they hold another lock.
   static void before_waiting(void (*check)());
 
  private:

@@ -1,6 +1,6 @@
 """Array plumbing: arrays of NumPy, CuPy and PyTorch, and whatever speaks their protocols, as those of one library.
 
-`import_array` turns what a caller gave into an array of a library (../libraries.py), without a copy where it can be
+`import_array` converts a caller's argument to an array of a library (../libraries.py), without a copy where it can be
 had. Nothing here knows of tables.
 """
 
@@ -152,7 +152,7 @@ def import_target(name: str, value: Any, host_only: str = "") -> tuple[Any, Libr
     if torch is not None and isinstance(value, torch.Tensor) and (value.is_conj() or value.is_neg()):
         raise InvalidType(
             f"{name} is a tensor with the conjugate or the negative bit, whose memory has other values than it: give a "
-            "tensor of its own, as torch.empty_like gives it"
+            "separate tensor, as torch.empty_like gives it"
         )
     imported = None if frames.is_known(value) else import_array(name, value, host_only)
     protocols = ("__dlpack__", "__cuda_array_interface__", "__array_interface__")  # by __array__ it may be a copy

@@ -125,5 +125,5 @@ _INSTEAD = {
 
 def _refuse(value: Any, path: str, argument: bool) -> NoReturn:
     name = type(value).__name__
-    instead = _INSTEAD.get(name, "its elements are not in memory of its own; give the plain tensors that it is made of")
+    instead = _INSTEAD.get(name, "its elements are not in its own memory; give the plain tensors that it consists of")
     raise InvalidType(f"{_is(f'a {name}', path, argument)}: {instead}")

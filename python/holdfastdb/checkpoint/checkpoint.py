@@ -280,7 +280,7 @@ class Checkpoint:
         return self._drain.step if self._drain is not None else None
 
     def wait(self) -> None:
-        """Until no save and no drain is under way. Raises what went wrong with a drain; tickets tell of saves."""
+        """Waits until no save and no drain is running. Raises a drain's error; tickets report those of saves."""
         self._native.wait()
         if self._drain is not None:
             self._drain.wait()

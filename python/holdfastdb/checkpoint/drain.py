@@ -1,5 +1,5 @@
-"""Writes saved states to a file on an ordinary disk while the program goes on: a pool in shared memory does not outlive
-the machine."""
+"""Writes saved states to a file on an ordinary disk while the program runs: a pool in shared memory does not survive
+a restart of the machine."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Drain:
                     return
             try:
                 ticket.wait()
-            except Exception:  # the program has the ticket, which tells
+            except Exception:  # the program has the ticket, which reports it
                 continue
             try:
                 self._write()

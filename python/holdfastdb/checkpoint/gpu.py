@@ -35,7 +35,7 @@ def may_have_gpu() -> bool:
 
 class Streams:
     """The current streams of the libraries on a GPU, as one: `stream` comes after what they have, and `go_on` lets them
-    go on after it."""
+    continue after it."""
 
     def __init__(self, place: str) -> None:
         self._place = place

@@ -75,7 +75,7 @@ def write(path: Path, replaced: Seen | None, step: int, text: str, tensors: Sequ
     parts = [memoryview(header)]
     parts += [_memory_of(given) for given in ordered if bytes_of(given) != 0]
     with written_whole(path, "export", replaced) as partial, partial.open("xb", buffering=0) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # nobody takes it for what a killed process left
+        fcntl.flock(file, fcntl.LOCK_EX)  # else it looks like the file of a killed process
         os.fchmod(file.fileno(), 0o600)  # as private as the pool
         _write_all(file.fileno(), parts)
         os.fsync(file.fileno())
@@ -86,7 +86,7 @@ def _memory_of(given: Given) -> memoryview:
 
 
 def _write_all(descriptor: int, parts: list[memoryview]) -> None:
-    """Without a copy in Python, which would hold its lock: a drain writes beside a program that goes on."""
+    """Writes without a copy in Python, which would hold its lock: a drain writes while the program runs."""
     first = 0
     while first < len(parts):
         wrote = os.writev(descriptor, parts[first : first + _MOST_AT_ONCE])

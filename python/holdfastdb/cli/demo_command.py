@@ -60,7 +60,7 @@ def run_demo(
         ),
     ] = 300_000,
     quick: Annotated[bool, typer.Option("--quick", help="20,000 random pairs, 5,000 lines and 2 kills.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there, whoever made it.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace existing files of any program.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Load a table, kill it in the middle of writes, reopen it elsewhere, verify. Exit status 1: something is lost."""

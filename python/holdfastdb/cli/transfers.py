@@ -20,7 +20,7 @@ Value = Annotated[
     str | None, typer.Option(metavar="COLUMNS", help="hex, text, or types that fill a value: float32, int64,float64*3.")
 ]
 Format = Annotated[str | None, typer.Option(help="csv, parquet or arrow; by default as the name ends.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on where a killed or failed one ended; else begin.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue after a killed or failed one; else begin.")]
 
 
 class _Complaints:

@@ -1,7 +1,7 @@
-"""What the killed process writes, as a function of a number, so that every process knows it without being told.
+"""Computes what the killed process writes from a number, so that every process can compute it.
 
 Batch b adds items b·B to (b+1)·B - 1 at version 1, and gives every fourth item of batch b - 1 the version b + 1. So the
-number of acknowledged batches tells what every item must be, and the one batch under way what else it may be.
+number of acknowledged batches determines what every item must be, and the pending batch what else it may be.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Nothing acknowledged is lost, nothing is torn, nothing is there that nobody wrote."""
+        """Verifies that nothing acknowledged is lost, nothing is torn, and no item exists that was not written."""
         return (self.lines is None or self.lines.ok) and all(
             _is_whole(report) for report in [*(kill["verified"] for kill in self.kills), self.final]
         )
@@ -105,7 +105,7 @@ def _start(task: dict[str, Any], **pipes: Any) -> subprocess.Popen[str]:
 
 
 class Demo:
-    """One run of it, in a folder of its own for the journal and what the children need to know."""
+    """One run of it, in a new folder for the journal and the arguments of the children."""
 
     what = "random pairs"
     lines = False
@@ -236,7 +236,7 @@ class Demo:
         )
 
     def _kill_one(self, number: int, journal: Journal) -> bool:
-        """Lets the writer go on to a random point, kills it there, verifies. False if it was done before."""
+        """Lets the writer run to a random point, kills it there, verifies. False if it had finished."""
         left = self._plan.batches - journal.acknowledged
         if left <= 1:
             return False

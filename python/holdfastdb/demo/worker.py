@@ -41,7 +41,7 @@ def load(task: dict[str, Any]) -> None:
         for batch in range(task["first"], plan.batches):
             items, versions = plan.written_by(batch)
             keys, values = pairs.rows(items, versions)
-            while batch >= journal.limit:  # whoever is to kill this process is late
+            while batch >= journal.limit:  # the process that kills this one is late
                 time.sleep(0.0002)
             journal.begin(batch)
             started = time.perf_counter_ns()

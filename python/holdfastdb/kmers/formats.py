@@ -14,4 +14,4 @@ def format_of(path: Path) -> str:
     for name, endings in _ENDINGS.items():
         if path.suffix.lower() in endings:
             return name
-    raise InvalidArgument(f"{path} does not tell its format: let it end in .parquet, .hold or .txt")
+    raise InvalidArgument(f"{path} has no known extension: let it end in .parquet, .hold or .txt")

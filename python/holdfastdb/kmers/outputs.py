@@ -153,7 +153,7 @@ def _write_pool(source: KmerSource, partial: Path, target: Path) -> int:
                     twice = decode(kmers[statuses == Status.EXISTS][:1], source.k)[0]
                     raise InvalidArgument(f"{target} was not written: {twice} comes twice")
                 if (statuses == Status.NO_SPACE).any():
-                    raise NoSpace(f"{target} has no room for more than {rows:,} k-mers: free some on its disk")
+                    raise NoSpace(f"{target} has no space for more than {rows:,} k-mers: free some on its disk")
                 rows += len(kmers)
     return rows
 

@@ -53,7 +53,7 @@ class Columns:
 
     @property
     def headings(self) -> list[str]:
-        """What stands above the columns of a dump, and tells a load how to read them."""
+        """The headings above the columns of a dump, by which a load reads them."""
         return ["value" if kind == "hex" else kind for kind in self.kinds]
 
 
@@ -95,7 +95,7 @@ def require_columns(path: Path, wanted: Sequence[str], has: Sequence[str]) -> No
 
 
 def spec_of_headings(headings: Sequence[str]) -> str | None:
-    """The specification that a dump's headings tell; None if they are somebody else's."""
+    """The specification in a dump's headings; None if another program wrote them."""
     names = [heading.strip() for heading in headings]
     if names == ["text"]:
         return "text"

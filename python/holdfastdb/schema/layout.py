@@ -99,7 +99,7 @@ class Layout:
 
 
 def layout_from(text: bytes) -> Layout:
-    """What was kept. What another version wrote, or nobody, says nothing."""
+    """The stored description; empty if another version wrote it, or none is stored."""
     try:
         found = json.loads(text)
         key, columns, digest = found["key"], found["columns"], found["digest"]
@@ -163,7 +163,7 @@ def _types(columns: tuple[Column, ...]) -> list[str]:
 
 
 def _are_named(columns: tuple[Column, ...]) -> bool:
-    """Whether somebody named them: `dump` and PyArrow give names of their own."""
+    """Whether a user named them: `dump` and PyArrow generate names."""
     return all(one.name is not None and not _GENERIC.fullmatch(one.name) for one in columns) and bool(columns)
 
 

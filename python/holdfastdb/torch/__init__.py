@@ -19,7 +19,7 @@ try:
     import torch as _torch  # noqa: F401
 except ImportError as error:
     raise MissingExtra(
-        "holdfastdb.torch needs PyTorch, which is not installed: pip install torch (https://pytorch.org tells which)"
+        "holdfastdb.torch needs PyTorch, which is not installed: pip install torch (which build: https://pytorch.org)"
     ) from error
 
 from . import ops

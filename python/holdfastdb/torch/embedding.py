@@ -1,4 +1,4 @@
-"""An embedding whose rows live in a table: any number of keys, durable, shared by whoever opens the pool."""
+"""An embedding whose rows are in a table: any number of keys, durable, shared by all that open the pool."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Embedding(torch.nn.Module):
     keys are zero. `state_dict` is empty: the rows are in the pool. `import_weight` takes those of a
     `torch.nn.Embedding`.
 
-    `DistributedDataParallel` averages no gradients of rows: each rank trains the rows of its own table.
+    `DistributedDataParallel` averages no gradients of rows: each rank trains the rows of its table.
 
     Parameters
     ----------

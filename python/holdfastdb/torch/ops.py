@@ -39,7 +39,7 @@ def handle(table: Table | Column) -> Tensor:
     if table not in _handles:
         number = secrets.randbits(62)
         _tables[number] = table
-        with torch.inference_mode(False):  # so that training may use it whoever asks first
+        with torch.inference_mode(False):  # so that training may use it after any first caller
             _handles[table] = torch.tensor([number, 0], dtype=torch.int64)
     return _handles[table]
 

@@ -192,6 +192,6 @@ def _with_state(rows: Rows) -> Column:
     if stop + 4 > whole.value_bytes:
         raise InvalidArgument(
             f"the rows are bytes {start} to {stop} of values of {whole.value_bytes} bytes in {table.path}, with no "
-            f"room for the state: create it with value={stop + 4}, and give the embedding its column({start}, {stop})"
+            f"space for the state: create it with value={stop + 4}, and give the embedding its column({start}, {stop})"
         )
     return whole.column(start, stop + 4)

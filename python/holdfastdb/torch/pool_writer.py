@@ -27,7 +27,7 @@ from .shards import NOTHING, RANK, Place, index_of, names_of, pattern_of, step_o
 
 @dataclass(frozen=True)
 class _Order:
-    """What the coordinator tells a rank. `kept` is the sequence of its part of the save that counts now, or 0."""
+    """What the coordinator sends a rank. `kept` is the sequence of its part of the save that counts now, or 0."""
 
     save: str
     step: int

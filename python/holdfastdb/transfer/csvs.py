@@ -1,4 +1,4 @@
-"""CSV files in batches of rows, each with its line; a place in the file is told by bytes, and known again by a hash."""
+"""CSV files in batches of rows, each with its line; a place in the file is given in bytes, and verified by a hash."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _Lines:
         return taken
 
     def only_the_first(self) -> None:
-        """Of the lines of a row that is none, all but the first may be rows of their own."""
+        """In a malformed row of several lines, all but the first may be separate rows."""
         self._again.extendleft(reversed(self.taken[1:]))
         del self.taken[1:]
 
@@ -254,7 +254,7 @@ class CsvSource:
         try:
             return self._convert(cells), cells, []
         except BadCell:
-            pass  # which one it was, the rows one by one will tell
+            pass  # reading the rows one by one finds which one it was
         bad: list[BadRow] = []
         good: list[list[str]] = []
         for row, line in zip(cells, lines, strict=True):

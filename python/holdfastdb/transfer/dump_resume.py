@@ -1,4 +1,4 @@
-"""How a dump goes on after a kill: its file under a temporary name, and a resume file that says which file that is."""
+"""Continues a dump after a kill: its file under a temporary name, and a resume file that says which file that is."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .resume_file import ResumeFile, boot_id, facts_of
 
 _ATTEMPTS = 100
 PLACE = (1 << 48) - 1
-"""The place in an export's cursor, from which another process goes on in an unchanged pool."""
+"""The place in an export's cursor, from which another process continues in an unchanged pool."""
 
 
 class DumpResume:
-    """The resume file of a dump. A table's items are in the order of its slots, so an unchanged pool goes on.
+    """The resume file of a dump. A table's items are in the order of its slots, so an unchanged pool's dump continues.
 
     It says which file is the dump's, by its number on its device: a name may be that of another by now. Where a dump
     replaces a file, that one has the temporary name for a moment, when names have been exchanged.
@@ -46,7 +46,7 @@ class DumpResume:
         return False
 
     def place(self) -> dict[str, Any] | None:
-        """Where to go on: cursor, bytes, rows; None: from the start. A file that is whole lacks but its name."""
+        """Where to continue: cursor, bytes, rows; None: from the start. A complete file lacks only its name."""
         found = self._found
         if self._goes_on() and found["bytes"] and self._is(self.partial, "file"):
             return found if self.partial.stat().st_size >= found["bytes"] else None
@@ -97,13 +97,13 @@ def tidy(going_on: DumpResume) -> None:
 
 @contextmanager
 def opened(going_on: DumpResume) -> Iterator[BinaryIO]:
-    """The file under its temporary name, as private as the pool, and locked until the end. Nobody else's is touched:
+    """The file under its temporary name, as private as the pool, and locked until the end. Other files are not touched:
     one that is not empty is a dump's only if a resume file says so."""
     file = _locked(going_on.partial, going_on.path, going_on)
     try:
         yield file
     finally:
-        with suppress(OSError):  # what was to be written is on its device, or there is another error to tell
+        with suppress(OSError):  # the data is on its device, or another error is reported
             file.close()
 
 

@@ -37,7 +37,7 @@ class DumpReport:
     bytes: int
     """Of the file."""
     resumed: bool
-    """It went on where another one ended."""
+    """It continued where another one ended."""
     seconds: float
 
 
@@ -230,11 +230,11 @@ def dump(
         "csv", "parquet" or "arrow"; by default as the name ends.
     scores
         Write the items' scores too, of a table that keeps them: a last column "score". `load` leaves it out: what it
-        writes has the score of its own change.
+        writes gets the score of that change.
     overwrite
         Replace an existing file, but no pool.
     resume
-        Go on where a dump to the same CSV file was killed or interrupted, if the table is open with mode="r" and was
+        Continue where a dump to the same CSV file was killed or interrupted, if the table is open with mode="r" and was
         not changed since; else begin. Other formats begin, unless only the end was missing: the file has its name.
     batch
         Rows at a time; by default as many as make 16 MiB, and 65,536 at most.
@@ -276,7 +276,7 @@ def dump(
             going_on.whole(file, items.rows, replaced)
             give_name(going_on.partial, path, replaced)
         except BaseException as error:
-            if isinstance(error, Exception) or form != "csv" or not going_on.possible:  # an interrupted one may go on
+            if isinstance(error, Exception) or form != "csv" or not going_on.possible:  # an interrupted one continues
                 going_on.partial.unlink(missing_ok=True)
                 going_on.resume_file.remove()
                 if not isinstance(error, Exception):

@@ -39,7 +39,7 @@ def errors_of(path: Path, doing: str = "cannot be written") -> Iterator[None]:
     except OSError as error:
         why = error.strerror or str(error)
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise NoSpace(f"{path} {doing}: {why}; make room there, or name a file on a larger medium") from error
+            raise NoSpace(f"{path} {doing}: {why}; free space there, or name a file on a larger medium") from error
         if error.errno in (errno.ENOENT, errno.ENOTDIR):
             raise MediumError(f"{path} {doing}: its folder does not exist; make the folder first") from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR):

@@ -23,9 +23,7 @@ def format_of(path: Path, given: str | None) -> str:
     for name, endings in FORMATS.items():
         if path.suffix.lower() in endings:
             return name
-    raise InvalidArgument(
-        f"{path} does not tell its format: let it end in .csv, .parquet or .arrow, or give the format"
-    )
+    raise InvalidArgument(f"{path} has no known extension: let it end in .csv, .parquet or .arrow, or give the format")
 
 
 def pyarrow(module: str, path: Path) -> Any:

@@ -46,7 +46,7 @@ class LoadReport:
     scores_left_out: bool = False
     """The file is a dump with scores: items have those of this load."""
     resumed: bool = False
-    """It went on where another one ended."""
+    """It continued where another one ended."""
     seconds: float = 0.0
 
 
@@ -167,18 +167,18 @@ class _Load:
         """Leaves the pool and a resume file that agree even after the machine restarts."""
         if self.place is None or self.table.closed or not self.report.rows + self.report.bad:
             return
-        with suppress(Error, OSError):  # the resume file before stands, and there is another error to tell
+        with suppress(Error, OSError):  # the previous resume file stands, and another error is reported
             self.table.sync()
             self.save(synced=True)
 
     def note_interrupt(self, error: BaseException) -> None:
-        """Says with the interrupt how many rows are durable, and how to go on."""
+        """Adds to the interrupt how many rows are durable, and how to continue."""
         rows, source, pool = self.report.rows, self.report.source, self.table.path
         if not rows:
             error.add_note(f"no row of {source} was acknowledged by {pool}: load it again")
             return
         error.add_note(
-            f"{rows:,} rows of {source} are durable in {pool}: load it again with resume=True (--resume) to go on "
+            f"{rows:,} rows of {source} are durable in {pool}: load it again with resume=True (--resume) to continue "
             f"behind them, as {self.resume_file.path} says"
         )
 
@@ -202,8 +202,8 @@ def load(
     """Loads the rows of a file into a table: keys that are there get the file's value, of equal keys the last one's.
 
     Each batch is durable before the next, and a resume file beside the source remembers it until the load has ended
-    well. After a kill, an error or an interrupt `resume=True` goes on behind the last batch that the resume file knows
-    of; the one after it may be in already, and is written again, which changes nothing unless somebody else changed it.
+    well. After a kill, an error or an interrupt `resume=True` continues behind the last batch in the resume file;
+    the next batch may be in already, and is written again, which changes nothing unless another program changed it.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def load(
         Leave out rows that are ragged or not what their columns want. Otherwise the first one is an error that names
         its line; the rows before it are loaded, and a load with `resume` begins with it.
     resume
-        Go on where a load of the same file into the same pool ended; without a resume file, begin.
+        Continue where a load of the same file into the same pool ended; without a resume file, begin.
     resume_file
         Its path; by default beside the source. It replaces nothing but resume files.
     batch
@@ -246,7 +246,7 @@ def load(
     Raises
     ------
     KeyboardInterrupt
-        Of Ctrl-C, with a note that says how many rows are durable, and how to go on.
+        Of Ctrl-C, with a note that says how many rows are durable, and how to continue.
     InvalidArgument
         The file is not what it should be; the message has the line.
     NoSpace, MediumError, PoolExists, MissingExtra, ReadOnly, OSError

@@ -1,4 +1,4 @@
-"""How far a transfer has come, in a small file, so that it can go on after a kill.
+"""How far a transfer has come, in a small file, so that it can continue after a kill.
 
 A resume file speaks of one table, by its pool's id and its number there, and of one file. Its first line says what it
 is, the second is JSON. It is replaced in one step after each acknowledged batch, so it is never ahead of the pool; what
@@ -94,7 +94,7 @@ class ResumeFile:
                 draft.unlink(missing_ok=True)
 
     def _draft(self) -> tuple[int, Path]:
-        """A new file beside it, locked as long as somebody writes it: what a killed process left is not."""
+        """A new file beside it, locked while it is written: one that a killed process left is not locked."""
         for number in range(_DRAFTS):
             draft = self.path.with_name(f"{self.path.name}.{os.getpid()}-{number}")
             with suppress(FileExistsError):
@@ -105,7 +105,7 @@ class ResumeFile:
         raise FileExistsError(errno.EEXIST, f"all names for a draft are taken, {draft} the last")
 
     def _remove_drafts(self) -> None:
-        """Those that killed processes left: nobody holds their locks. What is no draft of a resume file stays."""
+        """Those that killed processes left, which are not locked. A file that is no draft of a resume file stays."""
         for draft in self.path.parent.iterdir():
             process, dash, number = draft.name.removeprefix(f"{self.path.name}.").partition("-")
             if dash and process.isdecimal() and number.isdecimal() and draft.name.startswith(self.path.name):
@@ -124,7 +124,7 @@ class ResumeFile:
 
 
 def _lock_named(descriptor: int, path: Path) -> bool:
-    """Locks a file; false if somebody else has, or if the name is another file's, or nobody's, by now."""
+    """Locks a file; false if another process has, or if the name now belongs to another file, or to none."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return id_of(path.lstat()) == id_of(os.fstat(descriptor))

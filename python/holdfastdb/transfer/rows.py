@@ -47,7 +47,7 @@ class Rows:
     bad: list[BadRow]
     """Those left out between them; without `skip_bad` one at most, which is the next after them."""
     place: dict[str, Any]
-    """Where to go on after them, as JSON; `Source.go_on` takes it."""
+    """Where to continue after them, as JSON; `Source.go_on` takes it."""
     done: int
     """Of `Source.total`."""
     negative: bool = False

@@ -17,7 +17,7 @@ namespace cuda {
 
 namespace {
 
-/// A save or a restore cannot be repeated by a graph: each has a copy of its own.
+/// A save or a restore cannot be repeated by a graph: each uses another copy.
 void require_usable(cudaStream_t stream, int device) {
   if (gpu::is_capturing(stream)) {
     throw InvalidArgument("the stream is being captured into a CUDA graph, which cannot save or restore: give another");

@@ -87,7 +87,7 @@ Sources Saver::upload(const CudaPlan& plan, cudaStream_t stream) {
   return {reinterpret_cast<const Placed*>(table_.data() + plan.pieces_bytes()), plan.tensors.size(), {}};
 }
 
-/// `stream` gathers, stretch by stretch; the link follows it.
+/// `stream` gathers, range by range; the link follows it.
 void Saver::stage(const CudaPlan& plan, const CopyParts& to, std::uint64_t blocks, cudaStream_t stream) {
   make_room(plan.end);
   upload(plan, stream);

@@ -73,7 +73,7 @@ bool Reading::cut_block(Source& source, Ready& ready, threads::ThreadGroup& grou
     }
     const bool some = source.blocks->next(ready.block);
     source.taken = source.blocks->input().taken();
-    // Only one thread can inflate a file: it goes on, and others parse, as long as they are as fast. Other text is parsed by who
+    // Only one thread can inflate a file: it continues, and others parse, as long as they are as fast. Other text is parsed by who
     // read it, out of its caches.
     if (source.blocks->input().compressed()) source.ahead = options_.threads;
     return some;
@@ -101,7 +101,7 @@ void Reading::cut(Source& source, std::unique_lock<std::mutex>& lock, threads::T
   ready_.push_back(std::move(ready));
 }
 
-/// The first file that nobody cuts; files are read in their order, as many at once as there are threads.
+/// The first file that no thread cuts; files are read in their order, as many at once as there are threads.
 Reading::Source* Reading::to_cut() {
   while (first_ < sources_.size() && sources_[first_]->done) ++first_;
   const std::size_t end = std::min<std::size_t>(sources_.size(), first_ + options_.threads);
@@ -167,7 +167,7 @@ void Reading::find_bare() {
   std::sort(parsed_.begin(), parsed_.end(), [](const Block& a, const Block& b) { return a.number < b.number; });
   for (auto block = parsed_.begin(); block != parsed_.end();) {
     const std::uint64_t file = block->number >> kBlockBits;
-    bool some = false, open = false, of_record = false;  // `open`: a record that goes on has these k-mers
+    bool some = false, open = false, of_record = false;  // `open`: a record that continues has these k-mers
     for (; block != parsed_.end() && block->number >> kBlockBits == file; ++block) {
       const Parsed& parsed = block->parsed;
       some |= parsed.some;

@@ -17,7 +17,7 @@ class RunSink {
   virtual void run(const std::uint8_t* codes, std::size_t n) = 0;
 };
 
-/// Where k-mers are in a block: FASTA's records go on from block to block.
+/// Where k-mers are in a block: FASTA's records continue from block to block.
 struct Parsed {
   bool some = false;    ///< there are any
   bool begins = false;  ///< FASTA: a record begins in it

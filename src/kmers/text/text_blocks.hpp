@@ -68,7 +68,7 @@ class TextBlocks {
   std::uint64_t line_ = 1, text_bytes_ = 0;
   std::uint64_t column_ = 0;
   bool in_header_ = false;
-  std::string before_;  ///< letters of the sequence that goes on
+  std::string before_;  ///< letters of the sequence that continues
 };
 
 /// Spaces and tabs at the end of a line are no part of it, and neither is a return.

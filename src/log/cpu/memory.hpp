@@ -1,4 +1,4 @@
-// memory.hpp: the CPU's Memory for logs. The tails themselves are as near as a copy of them would be.
+// memory.hpp: the CPU's Memory for logs. It reads the tails themselves: a copy would be no faster.
 #pragma once
 
 #include <sched.h>

@@ -97,7 +97,7 @@ class LogCallers : public proof::Callers, public proof::Watcher {
         return "place " + std::to_string(place) + " has " + std::to_string(list.size()) +
                " entries, not those that it should";
       if (list.size() == scenario_.shape.capacity) continue;
-      std::uint32_t entry[kMostWords];  // and what is left is a log to go on with
+      std::uint32_t entry[kMostWords];  // and the remaining log is usable
       for (unsigned k = 0; k < scenario_.shape.entry_words; ++k) entry[k] = 1000 * 16 + k;
       const std::size_t before = list.size();
       insert(memory, view, place, entry, scenario_.shape.entry_words);

@@ -98,7 +98,7 @@ void ModelMemory::show(std::uint32_t* word, std::uint32_t value) const {
 void ModelMemory::take(std::uint32_t* hold) const {
   world_.waits_[world_.caller()] = hold;
   do {
-    world_.access();  // the first access of a caller is made at once, whoever holds it
+    world_.access();  // the first access of a caller is made at once, even if it is held
   } while (*hold != 0);
   world_.waits_[world_.caller()] = nullptr;
   *hold = 1;

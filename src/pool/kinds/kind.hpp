@@ -1,4 +1,4 @@
-// kind.hpp: what a kind of object tells its pool, and the kinds that there are.
+// kind.hpp: the interface between a pool and a kind of object, and the registered kinds.
 #pragma once
 
 #include <cstdint>

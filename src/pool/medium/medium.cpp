@@ -16,7 +16,7 @@ namespace holdfast::memory {
 
 namespace {
 
-// Of those that compress (ZFS, bcachefs), or lie elsewhere (NFS, FUSE), a file may have fewer blocks than it has room.
+// Of those that compress (ZFS, bcachefs), or lie elsewhere (NFS, FUSE), a file may have fewer blocks than allocated bytes.
 constexpr std::uint32_t kCounting[] = {
     system::kTmpfs, system::kHugetlbfs,
     0xef53,       // ext2, ext3, ext4
@@ -62,7 +62,7 @@ MediumFacts find_medium(const system::File& file) {
 
 Domain domain_of(const MediumFacts& facts, bool gpu) {
   if (facts.unlinked) return facts.held_elsewhere ? Domain::process : Domain::none;
-  // A GPU's writes may rest in a cache of the processor that no flush of ours reaches, so no more is claimed for them.
+  // A GPU's writes may stay in a cache of the processor that no flush of ours reaches, so no more is claimed for them.
   return facts.medium == Medium::dax && !gpu ? Domain::power : Domain::process;
 }
 

@@ -12,7 +12,7 @@ namespace holdfast::memory {
 struct MediumFacts {
   Medium medium = Medium::file;
   std::uint64_t granule = kPage;  ///< extents begin at multiples of it: the page size of a hugetlbfs, else 4096
-  bool counts_blocks = false;     ///< the file system is known to say how much room a file has, neither less nor more
+  bool counts_blocks = false;     ///< the file system is known to count the allocated bytes of a file exactly
   bool unlinked = false;          ///< a memfd, or a file whose name was removed: it lives while a process holds it
   bool held_elsewhere = false;    ///< unlinked, and reached through the descriptor of another process
 };

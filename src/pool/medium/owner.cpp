@@ -69,7 +69,7 @@ bool try_lock(const system::File& file, LockKind kind) {
   const std::string start = file.path() + " is open for writing by " + owner + ". ";
   if (life == system::Life::dying)
     throw PoolInUse(start + "That process was killed but has not exited yet; try again later.");
-  throw PoolInUse(start + "Close it there first: nobody else can open a pool while it is open for writing.");
+  throw PoolInUse(start + "Close it there first: no other process can open a pool that is open for writing.");
 }
 
 [[noreturn]] void throw_read(const system::File& file, const std::string& reader) {
@@ -122,7 +122,7 @@ void wait_for_former_owner(const system::File& file) {
       if (!system::wait_for_exit(owner, kDyingLimit)) throw_written(file, describe(*note), system::Life::dying);
       return;
     case system::Life::alive: {
-      // It lost its lock without closing the pool: it runs another program by now, or somebody closed the descriptor.
+      // It lost its lock without closing the pool: it runs another program by now, or the descriptor was closed.
       const system::FileFacts facts = file.facts();
       if (system::maps_file(owner.pid, facts.device, facts.inode))
         throw_written(file, describe(*note), system::Life::alive);
@@ -130,7 +130,7 @@ void wait_for_former_owner(const system::File& file) {
   }
 }
 
-/// A note that is whole, made on this file and since the machine started; of nobody, if its process is 0.
+/// A note that is whole, made on this file and since the machine started; of no process, if its process is 0.
 std::optional<OwnerNote> read_left_note(const system::File& file) {
   OwnerNote note = {};
   if (file.read(&note, sizeof note, kOwnerOffset) != sizeof note) return std::nullopt;

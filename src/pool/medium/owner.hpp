@@ -14,7 +14,7 @@ namespace holdfast::memory {
 
 inline constexpr std::uint64_t kOwnerMagic = 0x5245'4e57'4f20'4648;  // "HF OWNER", little endian
 
-/// The note as it lies in the pool (docs/format.md, "Owner"). All zero: nobody.
+/// The note as it lies in the pool (docs/format.md, "Owner"). All zero: none.
 struct OwnerNote {
   std::uint64_t magic;
   std::uint32_t pid;

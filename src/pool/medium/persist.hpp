@@ -8,9 +8,9 @@ namespace holdfast::memory {
 
 inline constexpr std::size_t kLine = 64;
 
-enum class FlushKind : std::uint8_t { none, clflush, clflushopt, clwb, watched /**< an observer is told instead */ };
+enum class FlushKind : std::uint8_t { none, clflush, clflushopt, clwb, watched /**< calls an observer instead */ };
 
-/// Is told of flushes and fences, on the threads that make them. For tests.
+/// Observes flushes and fences, on the threads that execute them. For tests.
 class FlushObserver {
  public:
   virtual ~FlushObserver() = default;
@@ -18,7 +18,7 @@ class FlushObserver {
   virtual void fence() noexcept = 0;
 };
 
-/// From now on pools that are opened, and flush, tell `observer`; null ends it. Returns who was told before.
+/// From now on pools that are opened, and flush, call `observer`; null ends it. Returns the previous one.
 FlushObserver* observe_flushes(FlushObserver* observer) noexcept;
 
 /// The best flush instruction of this CPU. HOLDFAST_FLUSH=clflush|clflushopt|clwb in the environment chooses a lesser one

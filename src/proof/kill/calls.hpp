@@ -17,7 +17,7 @@ struct CallState {
   std::uint32_t stop_in;              ///< a kind of call; the last one, which is none, if the writer is to stop nowhere
   std::uint32_t stop_from;            ///< from this call on
   std::atomic<std::uint32_t> inside;  ///< calls that run
-  std::atomic<std::uint32_t> full;    ///< the journal has no room; the writer waits for its end
+  std::atomic<std::uint32_t> full;    ///< the journal is full; the writer waits for its end
   std::atomic<std::uint32_t> begun;   ///< calls; a journal's entry counts from then on
 
   bool stops() const { return stop_at != 0 && begun.load() >= stop_from; }

@@ -84,7 +84,7 @@ void Campaign::remove_pool(const std::string& path) {
 }
 
 /// Most lives are short, since much happens early in one. A large batch takes milliseconds, and the first ones of a process
-/// with a GPU far more, so lives of those are of any length.
+/// with a GPU many more, so lives of those are of any length.
 std::uint64_t Campaign::life_us(const Pace& pace) {
   const std::uint64_t longest = options_.life_us != 0 ? options_.life_us : pace.longest_us;
   return pace.slow ? random_.below(longest) : random_.below(1u << random_.below(14)) * longest / 8192;

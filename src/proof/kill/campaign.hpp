@@ -25,7 +25,7 @@ class Campaign {
 
  private:
   void run_pool(std::uint64_t seed);
-  /// One writer, killed; one or more recoveries; returns false when the pool is not worth going on with.
+  /// One writer, killed; one or more recoveries; returns false when the pool is not worth using further.
   bool run_life(std::uint32_t life, bool& exists);
   void begin_life(std::uint32_t life, bool creates);
   Child start_writer(bool stops);

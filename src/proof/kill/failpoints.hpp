@@ -10,7 +10,7 @@
 namespace holdfast::proof::kill {
 
 inline constexpr auto kFailpoints = static_cast<unsigned>(Failpoint::count);
-inline constexpr unsigned kMostKinds = 9;  ///< a subject counts the kills at a failpoint by kinds of its own
+inline constexpr unsigned kMostKinds = 9;  ///< a subject counts the kills at a failpoint by its kinds
 
 const char* name_of(Failpoint at);
 

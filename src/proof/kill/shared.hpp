@@ -79,7 +79,7 @@ void map_failpoints(int descriptor);
 
 /// Waits until `word` is not `value` any more, or `timeout_ms` have passed; returns whether it changed.
 bool wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, int timeout_ms);
-/// Sets `word` and wakes whoever waits for it, in any process.
+/// Sets `word` and wakes all waiters, in any process.
 void set_and_wake(std::atomic<std::uint32_t>& word, std::uint32_t value);
 
 /// The names of files that begin like that of the pool at `path`, with a dot behind it.

@@ -70,7 +70,7 @@ void Campaign::kill_at_failpoint(Child& writer, const Stop& stop) {
       wait_for_stop(writer, subject_->pace().patience_us, [&] { return shared_->writing.load() == 2; });
   if (stopped) {
     subject_->stopped();
-    usleep(static_cast<useconds_t>(random_.below(1u << random_.below(10))));  // the other threads go on
+    usleep(static_cast<useconds_t>(random_.below(1u << random_.below(10))));  // the other threads continue
   }
   writer.kill();
   AtFailpoint& there = counts_.at[static_cast<unsigned>(stop.at)];

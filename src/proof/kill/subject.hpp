@@ -41,7 +41,7 @@ class Subject {
   virtual std::vector<Stop> stops(bool exists) const = 0;
   /// Where a recovery may after a writer stopped at `at`, or nowhere.
   virtual RecoveryFailpoints mended_at(Failpoint at) const = 0;
-  /// Tells the children what to do. The page of failpoints is armed for `stop`, which may be none.
+  /// Gives the children their task. The page of failpoints is armed for `stop`, which may be none.
   virtual void begin_life(const Stop& stop, Random& random) = 0;
 
   // While a writer runs.
@@ -53,11 +53,11 @@ class Subject {
   /// Replays the journals of the dead writer. Returns what is wrong with what was acknowledged.
   virtual std::vector<std::string> replay(bool stopped) = 0;
   virtual void forget_found() = 0;  ///< clears what the next recovering child writes to
-  /// Compares what a recovering child found with what may be there, and goes on from that. Returns what is wrong.
+  /// Compares what a recovering child found with what may be there, and takes it as the new state. Returns what is wrong.
   virtual std::vector<std::string> verify() = 0;
   virtual unsigned kind() const = 0;              ///< of the life that was verified
   virtual bool has_more() const { return true; }  ///< the pool is worth another life
-  virtual std::string about() const = 0;          ///< the pool, for whoever reads of a violation
+  virtual std::string about() const = 0;          ///< the pool, for the report of a violation
 
   /// What `planned` kills were to hit and did not, beside what every campaign asks for. A line each, or "".
   virtual std::string lacking(const Counts& counts, std::uint64_t planned) const = 0;

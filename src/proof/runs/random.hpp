@@ -5,7 +5,7 @@
 
 namespace holdfast::proof {
 
-/// Mixes a word so that near inputs give unrelated outputs.
+/// Mixes a word so that similar inputs give unrelated outputs.
 constexpr std::uint64_t mix(std::uint64_t x) {
   x += 0x9e37'79b9'7f4a'7c15;
   x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9;

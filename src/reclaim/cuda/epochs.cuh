@@ -1,5 +1,5 @@
-// epochs.cuh: blocks of readers enter and leave epochs from inside their kernels, so that what is retired rests until each of those that
-// ran then has ended, whoever launched it. Rule 5.
+// epochs.cuh: blocks of readers enter and leave epochs from inside their kernels, so that retired memory is kept until each of those that
+// ran then has ended, whichever host thread launched it. Rule 5.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ constexpr std::uint64_t kFirstAfterRecovery =
 /// Item `number` has this in word `i` of its value: torn ones show.
 std::uint64_t plain_word(unsigned number, unsigned i) { return std::uint64_t{number} * 256 + i; }
 
-/// The value of item kForger has, from the second line of its cell on, the bytes of an item of key 0 that nobody stored.
+/// The value of item kForger has, from the second line of its cell on, the bytes of an item of key 0 that was never stored.
 constexpr unsigned kForgedAt = kLineWords - kHeaderWords - 1, kForgedNumber = 99;
 
 std::uint64_t forged_word(unsigned i) {
@@ -248,7 +248,7 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
     return {};
   }
 
-  /// Opens an image, also at each access of the opening, and goes on with it.
+  /// Opens an image, also at each access of the opening, and continues with it.
   std::string check(const proof::Words& image, bool crash_recovery) {
     left_.load(image);
     std::vector<proof::Words> images;

@@ -78,7 +78,7 @@ void ModelParts::claim(Key key) {
   const unsigned k = number_of(key);
   world_.waits_[world_.caller()] = static_cast<int>(k);
   do {
-    world_.access();  // the first access of a caller is made at once, whoever has the claim
+    world_.access();  // the first access of a caller is made at once, even if another has the claim
   } while (world_.volatile_.claims[k]);
   world_.waits_[world_.caller()] = -1;
   world_.volatile_.claims[k] = true;

@@ -1,4 +1,4 @@
-// change.hpp: exchange and erase. The caller holds the claim of its key, so nobody else changes this key's entry; but other keys, also such
+// change.hpp: exchange and erase. The caller holds the claim of its key, so no other thread changes this key's entry; but other keys, also such
 // with the same signature and buckets, change beside it, and other callers move its entry. docs/internals/cuckoo.md, "Changes".
 //
 //   insert     an empty cell is filled by compare-and-swap: no lock

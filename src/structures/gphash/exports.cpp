@@ -64,7 +64,7 @@ bool same(const index::Part& a, const index::Part& b) {
   return a.size == b.size && (a.size == 0 || std::memcmp(a.data, b.data, a.size) == 0);
 }
 
-/// Calls `visit(slot)` for the slots from `position` on, the aside slot first, then those of each level from the top, until
+/// Calls `visit(slot)` for the slots from `position` on, the reserved-key slot first, then those of each level from the top, until
 /// it returns false. Returns the position of the slot that stopped it, or that behind the last.
 template <class Visit>
 std::uint64_t walk(const Layout& layout, std::uint64_t position, const Visit& visit) {
@@ -126,7 +126,7 @@ void add_key(const Layout& layout, std::vector<std::byte>& to, const index::Part
   add_bytes(to, key.data, key.size);
 }
 
-/// The key at `position`, which goes on to the next.
+/// Returns the key at `position` and advances it to the next.
 index::Part next_key(const Layout& layout, const std::vector<std::byte>& from, std::uint64_t& position) {
   std::uint32_t bytes = layout.key_bytes();
   if (layout.shape.variable_) {
@@ -236,7 +236,7 @@ std::size_t Exports::copy(const Layout& layout, std::uint64_t& cursor, const Tak
   try {
     return copy_piece(layout, one, cursor, take, n, slots);
   } catch (const std::bad_alloc&) {
-    forget(std::prev(exports_.end()));  // it has met keys that nobody got
+    forget(std::prev(exports_.end()));  // it has read keys that were not returned
     throw;
   }
 }

@@ -1,9 +1,9 @@
 // exports.hpp: exports under way: how far each has come, and which items moved past it meanwhile.
 //
 // An export walks the slots in order, a piece at a time; nothing changes during a piece. Between two pieces an item can move
-// from a slot that the export has read to one that it has not, or the other way. So the machine tells every move, and the
+// from a slot that the export has read to one that it has not, or the other way. So the backend reports every move, and the
 // export counts for each key how often it moved ahead of it, less how often behind it: a key ahead of it again is left out
-// when it is met, and one that fell behind is looked up at the end. Where items move that nobody tells of, in a resize or in
+// when it is met, and one that fell behind is looked up at the end. Where items move without a report, in a resize or in
 // a kernel, the keys that are left are listed before, and the rest of the export looks them up one by one. So a key that is
 // there throughout appears exactly once.
 #pragma once
@@ -23,7 +23,7 @@
 
 namespace holdfast::machine {
 
-/// Thread-safe. Whoever calls what reads slots (`copy`, `list_rest`) keeps every change out meanwhile.
+/// Thread-safe. The caller of a function that reads slots (`copy`, `list_rest`) excludes every change.
 class Exports {
  public:
   static constexpr std::uint64_t kEnd = ~std::uint64_t{0};
@@ -46,17 +46,17 @@ class Exports {
 
   /// Gives `take` items from `cursor` on until it had `n` or `slots` slots were looked at, and advances the cursor, at the end to
   /// kEnd. A cursor without an export's number begins one at its position: 0 at the first slot. Returns how many.
-  /// Throws InvalidArgument if the export was forgotten, or went on with another cursor.
+  /// Throws InvalidArgument if the export was forgotten, or continued with another cursor.
   std::size_t copy(const Layout& layout, std::uint64_t& cursor, const Take& take, std::size_t n, std::uint64_t slots);
   /// Forgets an export before its end.
   void end(std::uint64_t cursor);
 
-  /// True if moves must be told. Does not change while a change runs.
+  /// True if moves must be reported. Does not change while a change runs.
   bool want_moves() const { return walking_.load() != 0; }
-  // Without memory for it these two forget the exports that it is about, which say so when they go on.
-  /// Items that moved since the last piece of any export. Several threads may tell of theirs, in any order.
+  // Without memory for it these two forget the exports that it is about, which say so when they continue.
+  /// Items that moved since the last piece of any export. Several threads may report theirs, in any order.
   void note(const Layout& layout, const MoveLog& log) noexcept;
-  /// Before items move that nobody tells of: lists the keys that are left.
+  /// Call it before items move without a report: lists the remaining keys.
   void list_rest(const Layout& layout) noexcept;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace holdfast::machine {
 
-/// Words that nobody changes meanwhile: what other threads wrote before is there.
+/// Words that do not change now: earlier writes of other threads are visible.
 struct Still {
   static std::uint64_t load(const std::uint64_t* word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 };
@@ -26,7 +26,7 @@ class HostWords {
     std::memcpy(&word, from, 8);
     return word;
   }
-  /// A word that nobody changes meanwhile.
+  /// A word that does not change now.
   std::uint64_t load_still(const std::uint64_t* word) const { return self().load(word); }
   /// True if the `count` words of a slot's wide key are those of the candidates' key.
   template <class Candidates>

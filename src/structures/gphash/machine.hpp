@@ -81,7 +81,7 @@ class Machine {
 
   // One session at a time (rule 23), where there are kernels. Nothing else changes the table between its begin and its end,
   // which may come from another thread.
-  /// Makes room for `max_changes` changes, which set `score` as those of a batch do. Throws NoSpace.
+  /// Reserves space for `max_changes` changes, which set `score` as those of a batch do. Throws NoSpace.
   virtual SessionHandle begin_session(std::uint64_t /*max_changes*/, std::uint64_t /*score*/, void*) { return {}; }
   /// Ends it when `stream` gets there.
   virtual void commit_session(void*) {}

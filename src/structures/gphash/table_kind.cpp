@@ -1,4 +1,4 @@
-// table_kind.cpp: what a table tells its pool.
+// table_kind.cpp: registers tables as a kind of object.
 #include "structures/gphash/table_kind.hpp"
 
 #include "structures/gphash/table_shape.hpp"

@@ -34,7 +34,7 @@ class TableObject : public memory::Object {
   /// Throws InvalidArgument, ObjectExists, NoSpace, MediumError.
   static std::unique_ptr<TableObject> create(memory::Edit& edit, std::shared_ptr<memory::PoolFile> pool,
                                              const std::string& name, TableShape shape, const TableUse& use);
-  /// The same in a commit of its own.
+  /// The same in a separate commit.
   static std::unique_ptr<TableObject> create(std::shared_ptr<memory::PoolFile> pool, const std::string& name,
                                              const TableShape& shape, const TableUse& use);
   /// Throws PoolCorrupt, PoolVersion, PoolMismatch (it is no table), PowerLost (unless `salvage`), MediumError, and ReadOnly
@@ -68,8 +68,8 @@ class TableObject : public memory::Object {
   /// Takes level `number`, whose slots are all durably empty, out of the directory; its extent becomes free. `number` is the
   /// lowest level, and one more than are addressed. With the last such level the resize has ended.
   void release_level(unsigned number);
-  /// Adds at least one and up to `more` cells, or a few more, as pages are whole. Throws NoSpace if there is no room for one.
-  /// Nobody else uses the heap meanwhile, since it moves where the address space kept for it is too small.
+  /// Adds at least one and up to `more` cells, or a few more, as pages are whole. Throws NoSpace if there is no space for one.
+  /// No other thread may use the heap, since it moves where the address space kept for it is too small.
   void grow_heap(std::uint64_t more);
   /// No growth by `more` leaves more cells than these.
   std::uint64_t most_cells_with(std::uint64_t more) const;

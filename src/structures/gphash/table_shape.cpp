@@ -125,7 +125,7 @@ std::string read_shape(const memory::Directory& directory, std::uint32_t object,
   std::size_t extents = 0;
   for (const memory::Extent& extent : directory.extents) extents += extent.object == object ? 1 : 0;
   if (extents != pages.size() + levels.size() + heap.size()) return "it has extents that no table has";
-  if (pages.at(0).bytes != kPagesBytes) return "it has no aside slot";
+  if (pages.at(0).bytes != kPagesBytes) return "it has no reserved-key slot";
   if (std::string what = read_levels(levels, shape); !what.empty()) return what;
   return read_heap(heap, shape);
 }

@@ -197,7 +197,7 @@ class CpuTable final : public structures::Engine {
       }
     }
   }
-  /// The caller keeps writers out; searches go on until the new groups are there.
+  /// The caller keeps writers out; searches continue until the new groups are there.
   void grow() {
     std::vector<VersionLock> locks;
     object_->mark_changed();

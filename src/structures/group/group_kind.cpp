@@ -1,4 +1,4 @@
-// group_kind.cpp: what a group hashing table tells its pool.
+// group_kind.cpp: registers group hashing tables as a kind of object.
 #include "structures/group/group_kind.hpp"
 
 #include "pool/kinds/describe.hpp"

@@ -44,7 +44,7 @@ class GroupObject : public memory::Object {
 
   /// Copies a table into a larger one, which is zero: true, or false where an item found no cell (fill, grow.hpp).
   using Fill = std::function<bool(const View& larger)>;
-  /// Replaces the groups by twice as many, or more if `fill` asks for it. Nobody changes the table meanwhile. `switched` is called behind the
+  /// Replaces the groups by twice as many, or more if `fill` asks for it. The table must not change meanwhile. `switched` is called behind the
   /// commit, and until it returns the old groups are mapped. Throws NoSpace, MediumError; then nothing changed.
   void grow(const Fill& fill, const std::function<void(const Shape&)>& switched);
 

@@ -2,7 +2,7 @@
 //
 // A cell whose bit is clear is free, whatever is in it, so nothing is reset; and the items are counted by their bits. What is left is an
 // assignment that was interrupted between its two bits: two cells of a group have one key. The first in scan order, which a search
-// finds, is the item, and the other is cleared. (Nobody was told of the new value, and nobody has read it, so either would do.)
+// finds, is the item, and the other is cleared. (The new value was neither acknowledged nor read, so either would do.)
 // There is at most one such pair in a group, for a writer holds the group. Values of one word are changed in place and leave none.
 #pragma once
 
@@ -88,7 +88,7 @@ std::uint64_t count_items(const Memory& memory, const View& view, std::uint64_t 
   return items;
 }
 
-/// Nobody else uses the table.
+/// No other thread may use the table.
 template <class Item, class Memory>
 structures::Recovered recover(const Memory& memory, const View& view) {
   structures::Recovered recovered;

@@ -51,7 +51,7 @@ void verify_group(const Memory& memory, const View& view, std::uint64_t number, 
   });
 }
 
-/// Of a table that nobody changes.
+/// Of an unchanging table.
 template <class Item, class Memory>
 CheckReport verify(const Memory& memory, const View& view) {
   CheckReport report;

@@ -112,7 +112,7 @@ with hf.Checkpoint(pool, 3, drain=drain) as checkpoint:
     command = [sys.executable, "-c", code, tmp_path / "a.hold", tmp_path / "out"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert [line.split(":")[0] for line in said] == ["save", "save", "drain"], said
-    assert f"{tmp_path / 'out'} cannot be written" in said[2] and "make room" in said[2]
+    assert f"{tmp_path / 'out'} cannot be written" in said[2] and "free space" in said[2]
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.hold", "out"]
     with hf.Checkpoint(tmp_path / "b.hold") as checkpoint:
         checkpoint.import_(tmp_path / "out").wait()

@@ -219,7 +219,7 @@ with hf.Checkpoint(sys.argv[1]) as checkpoint:
     out.write_text("before")
     command = [sys.executable, "-c", code, tmp_path / "a.hold", out]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said.startswith(f"{out} cannot be written") and "make room" in said
+    assert said.startswith(f"{out} cannot be written") and "free space" in said
     assert out.read_text() == "before"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["a.hold", "out"]
 

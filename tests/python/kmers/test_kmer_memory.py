@@ -90,5 +90,5 @@ def test_without_a_pool_all_memory_is_the_count_s(folder: Path) -> None:
         assert (counts.stats()["memory"] < whole - (512 << 20)) == less
         assert (counts.pool_memory is not None) == less
     assert kmers.count(folder / "a.fa", 21, threads=1, out="a.hold").pool_memory is None
-    with pytest.raises(hf.InvalidArgument, match=r"a\.bam does not tell its format"):
+    with pytest.raises(hf.InvalidArgument, match=r"a\.bam has no known extension"):
         kmers.count(folder / "a.fa", 21, out="a.bam")

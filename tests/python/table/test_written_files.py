@@ -191,7 +191,7 @@ with hf.Table.open(sys.argv[1], device="cpu", mode="r") as table:
 """
     target = tmp_path / "d.csv"
     done = subprocess.run([sys.executable, "-c", code, table.path, target], capture_output=True, text=True)
-    assert done.stdout.startswith(f"{target} cannot be written: File too large; make room there"), done.stderr
+    assert done.stdout.startswith(f"{target} cannot be written: File too large; free space there"), done.stderr
     assert names(tmp_path) == ["in.csv"]
 
 
@@ -201,6 +201,6 @@ def test_a_full_medium_is_named(table: Table, tmp_path: Path) -> None:
         pytest.skip("this machine has no /dev/full")
     from holdfastdb.transfer.files import errors_of
 
-    with pytest.raises(hf.NoSpace, match=r"d\.csv cannot be written: No space left on device; make room"):
+    with pytest.raises(hf.NoSpace, match=r"d\.csv cannot be written: No space left on device; free space"):
         with errors_of(tmp_path / "d.csv"), full.open("wb", buffering=0) as file:
             file.write(b"x")

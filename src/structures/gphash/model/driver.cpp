@@ -174,7 +174,7 @@ void commit_wide(const Memory& memory, const index::View<index::RuntimeShape>& v
   }
 }
 
-/// The scores behind the values of a batch: all one, or frequencies that go on from those of the items before.
+/// The scores behind the values of a batch: all one, or frequencies that continue those of the items before.
 template <index::PhasedMemory Memory>
 void place_scores(const Memory& memory, const index::View<index::RuntimeShape>& view, const index::Rows& rows,
                   const PhasedRuns& runs, const index::Plan* plans, const std::uint64_t* words, unsigned count) {

@@ -145,7 +145,7 @@ void TableCallers::restart() {
   history_ = begin_;
   std::fill(std::begin(size_), std::end(size_), 0u);
   if (!scenario_.grows) return;
-  // Growth needs a keeper, and tags of its own: those that recovery builds.
+  // Growth needs the CPU's recovery, and separate tags: those that recovery builds.
   pool_ = std::make_unique<ModelPool>(world_);
   keeper_ = std::make_unique<cpu::Keeper<ModelPool>>(
       *pool_, cpu::TableOptions{0, scenario_.shape.may_move}, *driver_,

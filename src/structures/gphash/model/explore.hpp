@@ -22,7 +22,7 @@ struct Scenario {
   std::string name;
   Flavour flavour = Flavour::power;
   Shape shape;
-  std::vector<Operation> setup;  ///< one after another, before anybody looks
+  std::vector<Operation> setup;  ///< one after another, before the callers start
   std::vector<std::vector<Submission>> callers;
   bool may_be_full = false;  ///< `no_space` is an answer
   bool grows = false;        ///< an insert without a slot grows the table (one caller)

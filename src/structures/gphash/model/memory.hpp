@@ -1,7 +1,7 @@
 // memory.hpp: the model's memory policy, and its tile: what the CPU's driver is compiled with here.
 //
 // The driver of src/structures/gphash/cpu is a template over its tile, and its memory policy over the same type. So the model gives it
-// a tile of its own and specializes the policy: what runs is the shipped driver over the shipped index, access by access.
+// another tile and specializes the policy: what runs is the shipped driver over the shipped index, access by access.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,7 @@ namespace holdfast::machine::model {
 /// A key's state: the number that its value encodes, or one of these.
 using State = std::uint64_t;
 inline constexpr State kAbsent = ~State{0};
-inline constexpr State kTorn = ~State{0} - 1;  ///< a value that nobody wrote
+inline constexpr State kTorn = ~State{0} - 1;  ///< a value that was not written
 
 /// One operation and what became of it.
 struct Operation {

@@ -22,7 +22,7 @@ struct Directory {
 };
 static_assert(2 * sizeof(Directory) == kDirectoryWords * 8);
 
-/// Has what machine::cpu::Keeper needs of gphash::TableObject.
+/// Has what `machine::cpu::Keeper` needs of gphash::TableObject.
 class ModelPool {
  public:
   /// Opens the pool that lies in `world`: takes the newer intact copy of the directory, and writes the other again if it differs.

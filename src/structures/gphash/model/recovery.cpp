@@ -57,7 +57,7 @@ class Inspection {
     if (slot->key == 0 || (slot->word == 0 && !layout_.in_slot())) return fail("a slot is half-written");
     const auto at =
         std::find_if(keys_.begin(), keys_.end(), [&](std::uint64_t key) { return is_key(slot, aside, key); });
-    if (at == keys_.end()) return fail("a slot holds key " + std::to_string(slot->key) + ", which nobody gave");
+    if (at == keys_.end()) return fail("a slot holds key " + std::to_string(slot->key) + ", which was not given");
     const std::uint64_t key = *at;
     State& state = lies_[static_cast<std::size_t>(at - keys_.begin())];
     if (state != kAbsent) fail("key " + std::to_string(key) + " is there twice");
@@ -92,7 +92,7 @@ class Inspection {
 
   /// Every cell of a slab that has a class is free or named, once.
   void check_pair_cells() {
-    if (!world_.none_is_retired()) fail("cells are retired though nobody is inside");
+    if (!world_.none_is_retired()) fail("cells are retired though no epoch is open");
     pairs_.insert(pairs_.end(), world_.free_cells().begin(), world_.free_cells().end());
     std::vector<std::uint64_t> all = world_.all_pair_cells();
     std::sort(pairs_.begin(), pairs_.end());
@@ -115,7 +115,7 @@ class Inspection {
   }
 
   void check_cells() {
-    if (!world_.none_is_retired()) fail("cells are retired though nobody is inside");
+    if (!world_.none_is_retired()) fail("cells are retired though no epoch is open");
     for (const std::uint64_t cell : world_.free_cells()) {
       if (named_[cell]) return fail("cell " + std::to_string(cell) + " is free, and named or free twice");
       named_[cell] = true;
@@ -311,7 +311,7 @@ std::string Recovery::check_no_space(const machine::Layout& layout, std::uint64_
     const auto view = machine::view_as<index::RuntimeVariableShape>(layout);
     const index::Candidates<index::RuntimeVariableShape> candidates(view, {index::hash_of(part, view.seed), part});
     for (unsigned lane = 0; lane < candidates.lane_count(view); ++lane) {
-      if (candidates.slot(view, lane)->key == 0) return "a key found no space, though a slot of its own is empty";
+      if (candidates.slot(view, lane)->key == 0) return "a key found no space, though one of its slots is empty";
     }
     return {};
   }
@@ -320,7 +320,7 @@ std::string Recovery::check_no_space(const machine::Layout& layout, std::uint64_
       layout, index::given_key<Memory>(layout, reinterpret_cast<const std::byte*>(words)));
   for (unsigned lane = 0; lane < candidates.lane_count(layout); ++lane) {
     const index::Slot* const slot = candidates.slot(layout, lane);
-    if (slot->key == 0) return "key " + std::to_string(key) + " found no space, though a slot of its own is empty";
+    if (slot->key == 0) return "key " + std::to_string(key) + " found no space, though one of its slots is empty";
   }
   return {};
 }

@@ -22,7 +22,7 @@ State decode_variable(const void* bytes, std::size_t size);
 /// One caller's batches. Holds no heap memory, so that it can be forgotten in the middle.
 class Runner {
  public:
-  /// `grow`: called when an insert finds no slot, with nobody inside; without it the operation answers `no_space`.
+  /// `grow`: called when an insert finds no slot, outside of epochs; without it the operation answers `no_space`.
   Runner(World& world, cpu::Driver& driver, unsigned caller, const std::function<void()>* grow = nullptr)
       : world_(world), driver_(driver), caller_(caller), grow_(grow) {}
 

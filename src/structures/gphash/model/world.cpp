@@ -259,7 +259,7 @@ bool World::swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value) {
   const bool won = *word == seen;
   trace(Access::swap, word, won ? value : *word);
   note(won);
-  callers_[caller()].last_word = nullptr;  // whoever loses here looks again, and waits if it must
+  callers_[caller()].last_word = nullptr;  // the loser looks again, and waits if it must
   if (won) set_volatile(word, value);
   return won;
 }

@@ -36,23 +36,23 @@ constexpr proof::Stores stores_of(Flavour flavour) {
                                      : proof::Stores::all;
 }
 
-/// Where things lie in the pool, in words. A line of slots holds two words, and each word of the heap has a line of its own: less
+/// Where things lie in the pool, in words. A line of slots holds two words, and each word of the heap has a separate line: less
 /// order than real lines give, so every real image is among those tried.
 struct Regions {
   unsigned words = 0;
-  unsigned slots_begin = 0;  ///< the aside slot, then those of all levels; before them the directory, a line a word
+  unsigned slots_begin = 0;  ///< the reserved-key slot, then all levels; before them the directory, a line a word
   unsigned slot_words = 2;
   unsigned heap_begin = 0;  ///< to the end
   unsigned cell_words = 0;  ///< 0: no heap; of a slab, with variable-length pairs
   bool pairs = false;       ///< variable-length ones: a slab is their directory, and slots name cells in the others
 };
-/// The same for the arena: what recovery does not read of the heap, since no slot names it, matters to nobody.
+/// The same for the arena: what recovery does not read of the heap, since no slot names it, does not matter.
 proof::ArenaPlan plan_of(const Regions& regions, Flavour flavour);
 
 /// The table that a scenario runs on.
 struct Shape {
   unsigned levels = 2, hashes = 2, slots = 2, top_level = 1;
-  unsigned spare_levels = 0;  ///< room in the arena above the top level
+  unsigned spare_levels = 0;  ///< space in the arena above the top level
   unsigned key_words = 1;     ///< 2: wide keys
   unsigned value_bytes = 16;  ///< 16: two words on two lines of the heap; 8: in the slot
   bool variable = false;      ///< keys of two words and values of one or two, in pairs; `cells` are slabs
@@ -83,7 +83,7 @@ struct Event {
   std::uint64_t value;
 };
 
-/// A machine in which every access is an event. One at a time is current: the memory policy has no state of its own.
+/// A backend in which every access is an event. One at a time is current: the memory policy has no state.
 class World : public proof::World {
  public:
   World(Flavour flavour, const Shape& shape);
@@ -100,7 +100,7 @@ class World : public proof::World {
     Entered entered;
     std::int64_t items = 0;
   };
-  /// Makes everything durable and remembers it. Nobody is inside.
+  /// Makes everything durable and remembers it. No epoch is open.
   Snapshot settle();
   void load(const Snapshot& snapshot);
 
@@ -133,7 +133,7 @@ class World : public proof::World {
   bool swap(std::uint64_t* word, std::uint64_t seen, std::uint64_t value);
   void add(std::uint64_t* word, std::uint64_t amount);
   std::uint64_t take_cell(bool adds_key);
-  /// Where a free cell of a class begins, or kNone. `enter` makes a slab's class durable, before anybody has a cell of it.
+  /// Where a free cell of a class begins, or kNone. `enter` makes a slab's class durable, before a cell of it is used.
   std::uint64_t take_pair_cell(unsigned size_class, bool adds_key,
                                const std::function<void(std::uint64_t slab)>& enter);
   void return_cell(std::uint64_t cell);
@@ -145,7 +145,7 @@ class World : public proof::World {
   void note_misses(std::uint64_t misses);
   /// A run on a key begins, or begins again: then it knows nothing of what it has seen before.
   void begin_attempt(std::uint64_t misses);
-  /// An item that could move is held by another caller. The run goes on, to release what it holds; when it then counts a miss, it
+  /// An item that could move is held by another caller. The run continues, to release what it holds; when it then counts a miss, it
   /// waits for that word.
   void note_held_move(const std::uint64_t* stripe);
 

@@ -61,7 +61,7 @@ void World::begin_attempt(std::uint64_t misses) {
   Caller& me = callers_[caller()];
   const bool again = misses != me.misses;
   if (again && me.missed_move) {
-    seen(caller()) = me.seen_before;  // else each attempt is a state of its own, and there is no end to them
+    seen(caller()) = me.seen_before;  // else each attempt is a new state, without end
     return;
   }
   me.seen_before = seen(caller());

@@ -224,7 +224,7 @@ class TableCallers : public proof::Callers, public proof::Watcher {
     if (what.items != items || table.size() != items) return "the count of items is wrong";
     return visited(table, state, items);
   }
-  /// Each item is visited once; and what is left is a table to go on with.
+  /// Each item is visited once; and the remaining table is usable.
   std::string visited(Table<Item, ModelMemory>& table, const State& state, std::uint64_t items) {
     bool is_right = true;
     table.for_each([&](const Key& key, const Value& value) {

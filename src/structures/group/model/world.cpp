@@ -57,7 +57,7 @@ void ModelMemory::fence() const {
 void ModelMemory::wait_for(const VersionLock* lock) const {
   world_.waits_[world_.caller()] = lock;
   do {
-    world_.access();  // the first access of a caller is made at once, whoever holds the lock
+    world_.access();  // the first access of a caller is made at once, even if the lock is held
   } while ((*lock & 1) != 0);
   world_.waits_[world_.caller()] = nullptr;
 }

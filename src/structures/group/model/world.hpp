@@ -38,7 +38,7 @@ class ModelMemory {
 static_assert(structures::PersistentMemory<ModelMemory, Step>);
 
 /// A root word, which stands for the pool's directory: 0 names the first array of cells, 1 the second, which is larger. Each word is a line
-/// of its own: a crash may leave any of the stores that no fence has followed.
+/// apart: a crash may leave any of the stores that no fence has followed.
 class World : public proof::World {
  public:
   World(Flavour flavour, const Shape& first, const Shape& second, std::uint64_t seed);
