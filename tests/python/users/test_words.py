@@ -1,4 +1,4 @@
-"""scripts/words finds no word of our own where users read, and finds those that are planted."""
+"""scripts/words finds no replaced word in documents, comments and messages, and finds those that are planted."""
 
 from __future__ import annotations
 
@@ -25,12 +25,16 @@ def test_the_tree() -> None:
     ("file", "text", "word"),
     [
         ("README.md", "What changes it waits in limbo.", "limbo"),
-        ("README.md", "There is no room for it.", "no room"),
+        ("README.md", "There is no room for it.", "room"),
+        ("CONTRIBUTING.md", "Nobody reads it.", "Nobody"),
         ("docs/guides/cpp.md", "Changes take turns.", "turns"),
+        ("docs/internals/pool.md", "The search goes on.", "goes on"),
         ("docs/architecture.md", "| stripe | a word |", "stripe"),
         ("include/holdfast/table.hpp", "/// Of known keys.", "known keys"),
-        ("include/holdfast/log.cuh", "  memory.tell();", "tell"),
-        (f"{COMMANDS}/pools.py", 'parser.add_argument("--a", help="how far it goes")', "far"),
+        ("src/pool/a.cpp", '  throw NoSpace("no room");', "room"),
+        ("src/gpu/a.cuh", "/// A stretch of memory.", "stretch"),
+        ("python/holdfastdb/pool.py", "limbo = 1  # a purse of it", "purse"),
+        (f"{COMMANDS}/pools.py", 'parser.add_argument("--a", help="how far it goes; far")', "far"),
     ],
 )
 def test_planted(file: str, text: str, word: str, tmp_path: Path) -> None:
@@ -44,9 +48,12 @@ def test_planted(file: str, text: str, word: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text"),
     [
-        ("README.md", "A layer includes only layers above it; a striped version lock; returns, interests, nearly."),
-        (f"{COMMANDS}/pools.py", 'limbo = names["rest"]  # not for users'),
-        ("src/a.hpp", "// In limbo."),
+        ("README.md", "Layers above it; a striped version lock; returns, interests, nearly; the rest; `room`."),
+        ("README.md", "```\nstripe = room\n```\n[text](limbo.md) <!-- figure: a/room.json x -->"),
+        (f"{COMMANDS}/pools.py", 'limbo = names["x"]'),
+        ("src/pool/a.hpp", '#include "pool/room.hpp"\nint room = 0;  // `room`, so far'),
+        ("src/system/a.hpp", "// A folder that waits: room."),
+        ("tests/a.hpp", "// In limbo."),
     ],
 )
 def test_what_is_no_word_of_ours(file: str, text: str, tmp_path: Path) -> None:
@@ -54,6 +61,15 @@ def test_what_is_no_word_of_ours(file: str, text: str, tmp_path: Path) -> None:
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text(f"{text}\n", encoding="utf-8")
     assert words(str(tmp_path)).returncode == 0
+
+
+def test_names_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.hpp").write_text("int has_room, BatchRoom; int broom, mushroom_;\n")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "src"], cwd=tmp_path, check=True)
+    listed = words("--names", str(tmp_path)).stdout.split()
+    assert "has_room" in listed and "BatchRoom" in listed
 
 
 def test_nothing_to_look_at_is_an_error(tmp_path: Path) -> None:
