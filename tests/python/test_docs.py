@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -39,7 +38,7 @@ def test_the_table_in_memory(here: None) -> None:
     assert result.attempted >= 4 and result.failed == 0
     example = (GUIDE.parent / "memory_table.md").read_text().split("```cpp\n")[1].split("```")[0]
     compiled = GUIDE.parents[1] / "tests" / "structures" / "dramhit_guide_test.cpp"
-    assert textwrap.indent(example, "  ") in compiled.read_text()
+    assert "".join(example.split()) in "".join(compiled.read_text().split())  # line breaks aside
 
 
 def test_the_package(here: None) -> None:

@@ -27,7 +27,7 @@ TEST(DramhitGuide, TheExampleDoesWhatItSays) {
   while (!handle.flush(answers)) answers.size = 0;
   answers.size = 0;
 
-  handle.get(keys.data(), keys, keys.size(), answers);  // with the keys as their own numbers
+  handle.get(keys.data(), keys, keys.size(), answers);  // keys as numbers
   handle.flush(answers);
   for (std::size_t i = 0; i < answers.size; ++i) {
     if (statuses[i] == holdfast::Status::found) std::printf("%lu: %lu\n", ids[i], read[i]);
