@@ -15,7 +15,7 @@
 // (rule 13). A crash can come between any two accesses; a kill test needs a HOLDFAST_FAILPOINT there (core/failpoint.hpp).
 //
 // `Word` is the type of the words that the structure addresses, `Value` that of what is stored in one. They differ only in a model that
-// gives each value a word of its own, so that a crash can keep any subset.
+// gives each value a separate word, so that a crash can keep any subset.
 #pragma once
 
 #include <concepts>

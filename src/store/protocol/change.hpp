@@ -155,7 +155,7 @@ HOLDFAST_BOTH Answer ask(P& parts, Key key, const Cell& cell, std::uint64_t begu
 /// (rule 11).
 template <Parts P, class Copy>
 HOLDFAST_BOTH bool find(P& parts, Key key, const Copy& copy) {
-  for (;;) {  // each round but the last follows a change of this key, or of one whose item has a cell of its own now
+  for (;;) {  // each round but the last follows a change of this key, or of one whose item has a separate cell now
     const std::uint64_t begun = parts.newest();
     const auto candidates = parts.candidates(key);
     bool again = false;
