@@ -1,6 +1,8 @@
 // lane_tile.cuh: eight lanes of a warp that look at a bucket together, a cell each: Mega-KV's processing unit (§4.2).
 #pragma once
 
+#include <type_traits>
+
 #include "structures/cuckoo/memory.hpp"
 
 namespace holdfast::cuckoo::cuda {
@@ -31,8 +33,8 @@ class LaneTile {
   __device__ std::uint64_t entry(const LaneCell& cell, unsigned from) const { return broadcast(cell.entry, from); }
 
   template <class F>
-  __device__ auto once(F&& act) const {
-    using Result = decltype(act());
+  __device__ std::invoke_result_t<F> once(F&& act) const {  // not `auto`, which the host's compiler could not deduce
+    using Result = std::invoke_result_t<F>;
     static_assert(sizeof(Result) <= 8);
     Result result{};
     __syncwarp(mask());
