@@ -45,7 +45,7 @@ class CpuTable final : public structures::Engine {
         view_(object_->view(locks_.data())) {
     if (object_->was_clean() || object_->read_only()) return;
     object_->mark_changed();
-    table().recover();
+    recovered_ = table().recover();
   }
 
   Status insert(const void* key, const void* value, bool is_new) override {
@@ -129,6 +129,7 @@ class CpuTable final : public structures::Engine {
     require_open();
     CheckReport report = verify<Item>(memory_, view_);
     report.was_clean = object_->was_clean();
+    report.repaired_slots = recovered_.duplicates;
     report.repairs = object_->repairs();
     object_->pool().require_whole();
     return report;
@@ -221,6 +222,7 @@ class CpuTable final : public structures::Engine {
   std::vector<VersionLock> locks_;
   View view_;
   structures::UseGate gate_;
+  structures::Recovered recovered_;
 };
 
 }  // namespace

@@ -1,7 +1,12 @@
 // group_objects_test.cpp: group tables as objects: described, checked, copied, renamed, replaced, dropped, refused; and a full medium.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fstream>
+#include <utility>
 #include <vector>
 
 #include "group_fixture.hpp"
@@ -201,6 +206,47 @@ TEST_F(GroupObjects, StandWhereTheMediumIsFull) {
   EXPECT_EQ(table.size(), 300u);
   table.close();
   EXPECT_TRUE(pool.check().errors.empty());
+}
+
+TEST_F(GroupObjects, BelongToTheProcessThatOpenedThem) {
+  make();
+  Pool pool = Pool::open(path);
+  GroupTable table = GroupTable::open(pool, "a");
+  const pid_t child = fork();
+  if (child == 0) {
+    int status = table.is_open() ? 1 : 0;
+    try {
+      table.find(1);
+      status = 2;
+    } catch (const TableClosed&) {
+    }
+    { const GroupTable last = std::move(table); }
+    _exit(status);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(table.find(7), 7u);
+  EXPECT_EQ(table.insert(1000, 1), Status::inserted);
+}
+
+TEST_F(GroupObjects, AreRecoveredAfterAKill) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Pool pool = Pool::create(path);
+    GroupTable table = GroupTable::create(pool, "a", {.item_bytes = 32, .cells = 1});
+    for (std::uint64_t i = 0; i < 2000; ++i) table.insert(wide(i).data(), wide(i).data());
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  Pool pool = Pool::open(path);
+  GroupTable table = GroupTable::open(pool, "a");
+  const CheckReport report = table.check();
+  EXPECT_FALSE(report.was_clean);
+  EXPECT_TRUE(report.errors.empty());
+  EXPECT_EQ(report.items, 2000u);
+  EXPECT_EQ(table.size(), 2000u);
 }
 
 TEST_F(GroupObjects, AreReadWhereNothingMayBeWritten) {

@@ -1,15 +1,14 @@
 // group_table_test.cpp: group tables in a pool: filled, grown, opened again, killed, and their persists counted.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <latch>
 #include <map>
 #include <thread>
 #include <vector>
 
+#include "core/hash.hpp"
 #include "group_fixture.hpp"
 #include "pool/medium/persist.hpp"
+#include "structures/group/shape.hpp"
 #include "support/random.hpp"
 
 namespace holdfast::test {
@@ -126,6 +125,35 @@ TEST_F(GroupTables, PersistAsOftenAsTheyMust) {
       EXPECT_GE(persists.fences - fences, 2u * 199);
     }
     EXPECT_TRUE(table.check().errors.empty());
+  }
+}
+
+/// Items that fit before a group is full: the same as in a count of hashes alone.
+std::uint64_t simulated(std::uint64_t groups, std::uint32_t group_size, std::uint64_t seed) {
+  const group::Shape shape{groups, group_size, 2};
+  std::vector<bool> first(groups * group_size);
+  std::vector<std::uint32_t> second(groups);
+  for (std::uint64_t key = 0;; ++key) {  // ends: a group is full
+    const std::uint64_t hash = hash_key(key, seed);
+    const std::uint64_t number = shape.group_of(hash);
+    const std::uint64_t cell = number * group_size + shape.position_of(hash);
+    if (first[cell] && ++second[number] > group_size) return key;
+    first[cell] = true;
+  }
+}
+
+TEST_F(GroupTables, AreAsFullAsSimulated) {
+  Pool pool = Pool::create(path);
+  for (const std::uint32_t group_size : {64u, 256u, 1024u}) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      constexpr std::uint64_t kCells = 1 << 14;
+      GroupTable table =
+          GroupTable::create(pool, "a", {.cells = kCells, .group_size = group_size, .seed = seed, .overwrite = true});
+      std::uint64_t key = 0;
+      while (table.insert_new(key, key) == Status::inserted && table.cells() == kCells) ++key;
+      EXPECT_EQ(key, simulated(kCells / 2 / group_size, group_size, seed)) << group_size;
+      EXPECT_GT(key, kCells / 2) << group_size;
+    }
   }
 }
 
