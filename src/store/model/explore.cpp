@@ -65,7 +65,7 @@ class Runner {
   oracle::State find(unsigned key) {
     const KeyBytes bytes{key};
     oracle::State found = kAbsent;
-    const auto copy = [&](const Header& header, State state, const std::uint64_t* cell) {
+    const auto copy = [&](const Header& header, State state, std::uint64_t, const std::uint64_t* cell) {
       const std::uint64_t first = parts_.memory().load(cell + header.value_at());
       found = state_of(first / 256, state.expiry());
       for (unsigned i = 0; i < header.value_bytes / 8; ++i) {
@@ -92,7 +92,8 @@ class Runner {
     }
     end_recovery(parts_);
     World::Volatile part = world_.volatile_part();
-    part.newest = kFirstAfterRecovery;
+    part.newest = part.reserved = kFirstAfterRecovery;
+    if (world_.shape().numbers != 0) part.newest = part.reserved = parts_.memory().load(world_.reserved());
     world_.set_volatile_part(part);
     return recovered;
   }
@@ -108,7 +109,7 @@ class Runner {
     content.key_bytes = key.key().bytes;
     content.value = reinterpret_cast<const std::byte*>(value);
     content.value_bytes = 8 * words;
-    return store::set(parts_, content);
+    return store::set(parts_, key.key(), content);
   }
 
   World& world_;
@@ -259,6 +260,7 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
     const Recovered recovered = runner.recover();
     left_.set_watcher(nullptr);
     if (recovered.damaged != 0) return "an item is damaged";
+    if (recovered.newest > left_.volatile_part().newest) return "a number is drawn twice";
     left_.set_caller(1);  // whose fences wait for nothing that recovery has flushed
     std::vector<oracle::State> states;
     for (unsigned k = 0; k < begin_.keys.size(); ++k) {

@@ -5,6 +5,7 @@
 
 #include "core/both.hpp"
 #include "store/protocol/piece.hpp"
+#include "store/protocol/sequence.hpp"
 
 namespace holdfast::store::model {
 
@@ -12,7 +13,8 @@ namespace {
 
 proof::ArenaPlan plan_of(const Shape& shape) {
   proof::ArenaPlan plan;
-  plan.words = (1 + shape.pieces) * kPieceLines * kLineWords;  // the first piece is the directory
+  // The directory, the pieces, and a line with how far numbers are reserved.
+  plan.words = (1 + shape.pieces) * kPieceLines * kLineWords + kLineWords;
   return plan;
 }
 
@@ -45,7 +47,8 @@ void World::set_volatile_part(const Volatile& part) {
 
 std::uint64_t World::hash() const {
   const auto number = [](int value) { return static_cast<std::uint64_t>(value) + 2; };
-  std::uint64_t hash = mix(durable_.hash() + volatile_.newest);
+  std::uint64_t hash =
+      mix(durable_.hash() + volatile_.newest + 1024 * volatile_.reserved + (volatile_.claims[kMostKeys] ? 1 << 20 : 0));
   for (unsigned k = 0; k < kMostKeys; ++k) hash = mix(hash + number(volatile_.index[k]) + 256 * volatile_.claims[k]);
   for (const int size_class : volatile_.classes) hash = mix(hash + number(size_class));
   for (const bool free : volatile_.free) hash = mix(hash + free);
@@ -74,8 +77,9 @@ Cell ModelParts::cell_at(unsigned line) {
   return {world_.line(line), size_class < 0 ? 0 : class_bytes(static_cast<unsigned>(size_class)) / 8, {line}};
 }
 
-void ModelParts::claim(Key key) {
-  const unsigned k = number_of(key);
+void ModelParts::claim(Key key) { claim_number(number_of(key)); }
+
+void ModelParts::claim_number(unsigned k) {
   world_.waits_[world_.caller()] = static_cast<int>(k);
   do {
     world_.access();  // the first access of a caller is made at once, even if another has the claim
@@ -182,9 +186,19 @@ void ModelParts::give(const Cell& cell) {
 }
 
 std::uint64_t ModelParts::draw() {
+  World::Volatile& shared = world_.volatile_;
   world_.access();
-  world_.note(++world_.volatile_.newest);
-  return world_.volatile_.newest;
+  const std::uint64_t number = ++shared.newest;
+  world_.note(number);
+  if (world_.shape().numbers == 0 || number <= shared.reserved) return number;
+  claim_number(kMostKeys);
+  if (number > shared.reserved) {
+    reserve_numbers(memory_, world_.reserved(), number + world_.shape().numbers - 1);
+    shared.reserved = number + world_.shape().numbers - 1;
+  }
+  world_.access();
+  shared.claims[kMostKeys] = false;
+  return number;
 }
 
 std::uint64_t ModelParts::newest() { return world_.peek(&world_.volatile_.newest); }

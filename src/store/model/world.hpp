@@ -28,6 +28,7 @@ struct Shape {
   unsigned pieces = 1;
   bool one_signature = false;    ///< of all keys
   unsigned entries = kMostKeys;  ///< that the index has memory for
+  unsigned numbers = 0;          ///< reserved at once; 0: enough of them are from the beginning
 };
 
 /// Key `number` as bytes: the number itself.
@@ -70,16 +71,18 @@ class World : public proof::World {
   heap::View view();
   std::uint64_t* line(unsigned number) { return durable_.words() + (kPieceLines + number) * kLineWords; }
 
+  std::uint64_t* reserved() { return line(kPieceLines * shape_.pieces); }
+
   /// A piece belongs to a class, to none, or to the caller that is about to give it one.
   static constexpr int kNoClass = -1, kChanging = -2;
 
   /// All that a crash takes.
   struct Volatile {
     std::array<int, kMostKeys> index = {-1, -1, -1, -1};  ///< the line at which the cell begins
-    std::array<bool, kMostKeys> claims = {};
+    std::array<bool, kMostKeys + 1> claims = {};          ///< the last one: numbers are being reserved
     std::array<int, kMostPieces> classes = {kNoClass, kNoClass, kNoClass, kNoClass};
     std::array<bool, kMostLines> free = {};  ///< a cell begins at the line, and no item is in it
-    std::uint64_t newest = 0;
+    std::uint64_t newest = 0, reserved = 0;
   };
   const Volatile& volatile_part() const { return volatile_; }
   void set_volatile_part(const Volatile& part);
@@ -121,6 +124,7 @@ class ModelParts {
   Cell cell_at(unsigned line);
 
  private:
+  void claim_number(unsigned k);
   static unsigned number_of(Key key);
   Cell take_free(unsigned size_class);
   bool is_unused(unsigned piece) const;

@@ -20,6 +20,7 @@ namespace holdfast::store {
 struct Key {
   const std::byte* data = nullptr;
   std::uint16_t bytes = 0;
+  std::uint64_t hash = 0;  ///< seeded
 };
 
 /// Where a location is now.
@@ -34,7 +35,7 @@ struct Cell {
 /// What one change uses. All of it is volatile but what `memory()` stores into cells.
 template <class P>
 concept Parts = requires(P parts, Key key, Cell cell, Location location, std::uint64_t words) {
-  parts.memory();      ///< load, store, flush, fence, flushes, order_loads, keeps
+  parts.memory();      ///< load, store, flush, fence, flushes, order_loads, keeps (Step)
   parts.claim(key);    ///< returns when no other change of the key runs, and none begins until `release`
   parts.release(key);  ///< ends it
   { parts.claimed(key) } -> std::convertible_to<bool>;  ///< a change of the key runs
@@ -59,14 +60,14 @@ enum class Change : std::uint8_t { inserted, replaced, erased, touched, not_foun
 
 /// The cell of the key's item, or none. Under the claim: the item stays, though cells of other keys with its signature may change.
 template <Parts P>
-HOLDFAST_BOTH Cell current(P& parts, Key key) {
+HOLDFAST_BOTH Cell current(P& parts, const Key& key) {
   for (;;) {  // each round but the last follows a change of another key with this signature
     const auto candidates = parts.candidates(key);
     bool again = false;
     for (unsigned i = 0; i < candidates.size; ++i) {
       std::uint64_t sequence = 0;
       const Seen seen = read(parts.memory(), candidates.cells[i].words, key.data, key.bytes, candidates.cells[i].size,
-                             sequence, [](const Header&, State, const std::uint64_t*) {});
+                             sequence, [](const Header&, State, std::uint64_t, const std::uint64_t*) {});
       if (seen == Seen::item) return candidates.cells[i];
       again = again || seen == Seen::changed;
     }
@@ -74,11 +75,10 @@ HOLDFAST_BOTH Cell current(P& parts, Key key) {
   }
 }
 
-/// Gives the key this content, whatever it had.
+/// Gives the key this content, whatever it had. `key` is that of `content`.
 template <Parts P>
-HOLDFAST_BOTH Change set(P& parts, const Content& content) {
+HOLDFAST_BOTH Change set(P& parts, const Key& key, const Content& content) {
   auto& memory = parts.memory();
-  const Key key{content.key, content.key_bytes};
   const Header header = content.header();
   const Cell cell = parts.take(header.words());
   if (cell.none()) return Change::no_space;
@@ -104,7 +104,7 @@ HOLDFAST_BOTH Change set(P& parts, const Content& content) {
 }
 
 template <Parts P>
-HOLDFAST_BOTH Change erase(P& parts, Key key) {
+HOLDFAST_BOTH Change erase(P& parts, const Key& key) {
   parts.claim(key);
   const Cell cell = current(parts, key);
   if (!cell.none()) {
@@ -119,7 +119,7 @@ HOLDFAST_BOTH Change erase(P& parts, Key key) {
 
 /// Gives the key's item another expiry.
 template <Parts P>
-HOLDFAST_BOTH Change touch(P& parts, Key key, std::uint64_t expiry) {
+HOLDFAST_BOTH Change touch(P& parts, const Key& key, std::uint64_t expiry) {
   parts.claim(key);
   const Cell cell = current(parts, key);
   if (!cell.none()) touch(parts.memory(), cell.words, expiry);
@@ -131,7 +131,7 @@ enum class Answer : std::uint8_t { item, absent, look_again };
 
 /// What a candidate says to a search that began when `begun` was the newest number.
 template <Parts P, class Copy>
-HOLDFAST_BOTH Answer ask(P& parts, Key key, const Cell& cell, std::uint64_t begun, const Copy& copy) {
+HOLDFAST_BOTH Answer ask(P& parts, const Key& key, const Cell& cell, std::uint64_t begun, const Copy& copy) {
   auto& memory = parts.memory();
   std::uint64_t sequence = 0;
   const Seen seen = read(memory, cell.words, key.data, key.bytes, cell.size, sequence, copy);
@@ -150,12 +150,12 @@ HOLDFAST_BOTH Answer ask(P& parts, Key key, const Cell& cell, std::uint64_t begu
   return same ? answer : Answer::look_again;
 }
 
-/// Looks a key up. `copy(header, state, cell)` copies what is wanted; it may be called several times, and the last time counts. False:
+/// Looks a key up. `copy(header, state, sequence, cell)` copies what is wanted; it may be called several times, and the last time counts. False:
 /// the key has no item. Takes no claim, and stores nothing. What a change has not made durable yet is durable before the answer
 /// (rule 11).
 template <Parts P, class Copy>
-HOLDFAST_BOTH bool find(P& parts, Key key, const Copy& copy) {
-  for (;;) {  // each round but the last follows a change of this key, or of one whose item has a separate cell now
+HOLDFAST_BOTH bool find(P& parts, const Key& key, const Copy& copy) {
+  for (;;) {  // each round but the last follows a change of a key whose item lay, or lies now, in a candidate cell
     const std::uint64_t begun = parts.newest();
     const auto candidates = parts.candidates(key);
     bool again = false;

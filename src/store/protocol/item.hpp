@@ -82,7 +82,7 @@ enum class Seen : std::uint8_t {
   changed     ///< the cell was free, or changed meanwhile: look up the key again
 };
 
-/// Looks at the cell that an index names for a key. `copy(header, state, cell)` copies what is wanted of an item with the same key; what
+/// Looks at the cell that an index names for a key. `copy(header, state, sequence, cell)` copies what is wanted of an item with the same key; what
 /// it copied counts only where `item` is returned. `sequence` becomes the number that was seen.
 template <class Memory, class Copy>
 HOLDFAST_BOTH Seen read(Memory& memory, const std::uint64_t* cell, const std::byte* key, std::uint16_t key_bytes,
@@ -95,7 +95,7 @@ HOLDFAST_BOTH Seen read(Memory& memory, const std::uint64_t* cell, const std::by
   for (std::uint32_t i = 0; same && i < (key_bytes + 7u) / 8; ++i) {
     same = memory.load(cell + header.key_at() + i) == padded_word(key, key_bytes, i);
   }
-  if (same) copy(header, state, cell);
+  if (same) copy(header, state, sequence, cell);
   memory.order_loads();
   if (memory.load(cell + kSequenceWord) != sequence && memory.keeps(Step::look_again)) return Seen::changed;
   if (!state.is_live()) return Seen::dead;

@@ -26,6 +26,8 @@ enum class Step : std::uint8_t {
   fence_after_zeros,      ///< and durable before the entry names a class
   flush_enter,            ///< the entry is written back
   fence_after_enter,      ///< and durable before an item in the piece is acknowledged
+  flush_reserved,         ///< how far numbers are reserved is written back
+  fence_after_reserved,   ///< and durable before one of them is used
   kill_older,             ///< recovery leaves one item of a key alive, the newest
   kill_older_first,       ///< and the others are durably dead before anything runs
   count

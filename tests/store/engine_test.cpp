@@ -1,0 +1,279 @@
+// engine_test.cpp: a store's operations on CPU threads, over a heap in memory: against a map, reopened, and by several threads.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "holdfast/error.hpp"
+#include "store/cpu/engine.hpp"
+
+namespace holdfast::store::cpu {
+namespace {
+
+/// A heap of so many pieces, and the word of reserved numbers. It outlives engines: they reopen what a kill leaves.
+struct Heap {
+  explicit Heap(std::uint64_t pieces) : bytes((pieces + 1) * kPieceBytes), words(bytes / 8 + kLineBytes / 8) {}
+  heap::View view() {
+    const auto at = reinterpret_cast<std::uintptr_t>(words.data());
+    return {reinterpret_cast<std::byte*>((at + kLineBytes - 1) / kLineBytes * kLineBytes), bytes / kPieceBytes};
+  }
+  std::uint64_t bytes;
+  std::vector<std::uint64_t> words;
+  std::uint64_t reserved = 0;
+};
+
+/// The parameter: bits of a signature, so that keys collide.
+class EngineTest : public testing::TestWithParam<unsigned> {
+ protected:
+  cuckoo::cpu::CpuOptions index() const {
+    return {.capacity = 64, .threads = 1, .signature_bits = GetParam(), .huge_pages = false};
+  }
+  static Mapped mapped(Heap& heap, bool zero = false) { return {heap.view(), &heap.reserved, 0x1234'5678, zero}; }
+};
+
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+Change set(Engine& engine, const std::string& key, const std::string& value, std::uint32_t flags = 0,
+           std::uint64_t cas = 0, std::uint64_t expiry = 0) {
+  Content content;
+  content.key = bytes_of(key).data();
+  content.key_bytes = static_cast<std::uint16_t>(key.size());
+  content.value = bytes_of(value).data();
+  content.value_bytes = static_cast<std::uint32_t>(value.size());
+  content.flags = flags;
+  content.cas = cas;
+  content.expiry = expiry;
+  return engine.set(content);
+}
+
+std::optional<std::string> get(Engine& engine, const std::string& key, Value* seen = nullptr) {
+  std::string space(1 << 20, '\0');
+  Value value;
+  if (!engine.get(bytes_of(key), std::as_writable_bytes(std::span(space)), value)) return std::nullopt;
+  space.resize(value.bytes);
+  if (seen != nullptr) *seen = value;
+  return space;
+}
+
+TEST_P(EngineTest, KeepsWhatItIsGiven) {
+  Heap heap(4);
+  Engine engine(mapped(heap, true), {}, index());
+  EXPECT_EQ(set(engine, "a", "1", 7, 0, 99), Change::inserted);
+  Value value;
+  EXPECT_EQ(get(engine, "a", &value), "1");
+  EXPECT_EQ(value.flags, 7u);
+  EXPECT_EQ(value.expiry, 99u);
+  const std::uint64_t first = value.cas;
+  EXPECT_EQ(set(engine, "a", "22"), Change::replaced);
+  EXPECT_EQ(get(engine, "a", &value), "22");
+  EXPECT_GT(value.cas, first) << "the CAS id is the sequence number";
+  EXPECT_EQ(set(engine, "a", "3", 0, 0xfeed), Change::replaced);
+  EXPECT_EQ(get(engine, "a", &value), "3");
+  EXPECT_EQ(value.cas, 0xfeedu);
+  EXPECT_EQ(engine.touch(bytes_of("a"), 1234), Change::touched);
+  EXPECT_EQ(get(engine, "a", &value), "3");
+  EXPECT_EQ(value.expiry, 1234u);
+  EXPECT_EQ(engine.touch(bytes_of("b"), 1), Change::not_found);
+  EXPECT_EQ(engine.erase(bytes_of("a")), Change::erased);
+  EXPECT_EQ(engine.erase(bytes_of("a")), Change::not_found);
+  EXPECT_EQ(get(engine, "a"), std::nullopt);
+  EXPECT_EQ(set(engine, "", ""), Change::inserted) << "an empty key is a key";
+  EXPECT_EQ(get(engine, ""), "");
+  EXPECT_EQ(engine.size(), 1u);
+}
+
+TEST_P(EngineTest, SaysHowLargeAValueIsThatDoesNotFit) {
+  Heap heap(2);
+  Engine engine(mapped(heap, true), {}, index());
+  set(engine, "a", "0123456789");
+  std::string space(4, '-');
+  Value value;
+  EXPECT_TRUE(engine.get(bytes_of("a"), std::as_writable_bytes(std::span(space)), value));
+  EXPECT_EQ(value.bytes, 10u);
+  EXPECT_EQ(space, "----");
+}
+
+std::string value_of(std::mt19937_64& random) {
+  const std::size_t most = random() % 50 == 0 ? 300'000 : random() % 4 == 0 ? 3'000 : 80;
+  return std::string(random() % most, static_cast<char>('a' + random() % 26));
+}
+
+TEST_P(EngineTest, AnswersAsAMapThroughReopenings) {
+  Heap heap(12);
+  std::map<std::string, std::string> map;
+  std::mt19937_64 random(GetParam());
+  for (int opening = 0; opening < 6; ++opening) {
+    Engine engine(mapped(heap, opening == 0), {}, index());
+    EXPECT_EQ(engine.size(), map.size());
+    EXPECT_EQ(engine.recovered().damaged, 0u);
+    EXPECT_EQ(engine.recovered().items, map.size());
+    for (const auto& [key, value] : map) ASSERT_EQ(get(engine, key), value) << "after opening " << opening;
+    for (int i = 0; i < 1500; ++i) {
+      const std::string key = std::string(random() % 40, 'k') + std::to_string(random() % 8);
+      const bool there = map.contains(key);
+      const auto choice = random() % 4;
+      if (choice == 0) {
+        ASSERT_EQ(engine.erase(bytes_of(key)), there ? Change::erased : Change::not_found);
+        map.erase(key);
+      } else if (choice == 1) {
+        ASSERT_EQ(get(engine, key), there ? std::optional(map[key]) : std::nullopt);
+      } else {
+        const std::string value = value_of(random);
+        const Change change = set(engine, key, value);
+        if (change == Change::no_space) continue;
+        ASSERT_EQ(change, there ? Change::replaced : Change::inserted);
+        map[key] = value;
+      }
+    }
+  }
+}
+
+TEST_P(EngineTest, AFullHeapLosesNothing) {
+  Heap heap(2);
+  Engine engine(mapped(heap, true), {}, index());
+  std::vector<std::string> keys;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string key = "key " + std::to_string(i);
+    if (set(engine, key, std::string(20'000, 'v')) == Change::no_space) break;
+    keys.push_back(key);
+  }
+  EXPECT_GT(keys.size(), 190u);
+  EXPECT_LT(keys.size(), 220u);
+  for (const std::string& key : keys) ASSERT_EQ(get(engine, key), std::string(20'000, 'v'));
+  for (const std::string& key : keys) ASSERT_EQ(engine.erase(bytes_of(key)), Change::erased);
+  EXPECT_EQ(set(engine, "one", std::string(1'000'000, 'w')), Change::inserted) << "pieces go to another class";
+  EXPECT_EQ(get(engine, "one"), std::string(1'000'000, 'w'));
+  EXPECT_EQ(set(engine, "large", std::string(3'000'000, 'w')), Change::no_space) << "no cell is as large";
+}
+
+/// Pieces that lost their items and got others, of their own class and of another, are told apart when the store is opened again.
+TEST_P(EngineTest, PiecesThatMovedAreFoundAgain) {
+  Heap heap(6);
+  Engine engine(mapped(heap, true), {}, index());
+  const auto fill = [&](const std::string& name, std::size_t bytes, int items) {
+    for (int i = 0; i < items; ++i) {
+      ASSERT_EQ(set(engine, name + std::to_string(i), std::string(bytes, 'v')), Change::inserted) << name << i;
+    }
+  };
+  const auto clear = [&](const std::string& name, int items) {
+    for (int i = 0; i < items; ++i) ASSERT_EQ(engine.erase(bytes_of(name + std::to_string(i))), Change::erased);
+  };
+  const auto reopened = [&](std::uint64_t size) {
+    Engine again(mapped(heap), {}, index());
+    EXPECT_EQ(again.size(), size);
+    EXPECT_EQ(again.recovered().damaged, 0u);
+    EXPECT_EQ(get(again, "a1").has_value(), get(engine, "a1").has_value());
+  };
+  fill("a", 190'000, 50);  // five pieces
+  clear("a", 50);
+  fill("a", 190'000, 15);  // two of them again
+  reopened(15);
+  fill("b", 100'000, 60);  // three more, and a new one
+  reopened(75);
+  clear("a", 15);
+  fill("c", 70'000, 30);  // two more that `a` had
+  reopened(90);
+  EXPECT_EQ(set(engine, "e", std::string(100, 'v')), Change::no_space);
+  clear("c", 30);
+  EXPECT_EQ(set(engine, "e", std::string(100, 'v')), Change::inserted);
+  reopened(61);
+}
+
+TEST_P(EngineTest, SearchesSeeWholeItemsBesideChanges) {
+  constexpr unsigned kKeys = 24, kChanges = 4000;
+  Heap heap(8);
+  Engine engine(mapped(heap, true), {}, index());
+  std::atomic<unsigned> running = 2;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(t);
+      for (unsigned i = 0; i < kChanges; ++i) {
+        const std::string key = "key " + std::to_string(random() % kKeys);
+        if (random() % 8 == 0) {
+          engine.erase(bytes_of(key));
+        } else {
+          const char letter = static_cast<char>('a' + random() % 26);
+          set(engine, key, key + '=' + std::string(random() % 3 == 0 ? 5'000 : random() % 100, letter));
+        }
+      }
+      --running;
+    });
+  }
+  for (unsigned t = 0; t < 2; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(100 + t);
+      std::string space(6'000, '\0');
+      while (running != 0) {
+        const std::string key = "key " + std::to_string(random() % kKeys);
+        Value seen;
+        if (!engine.get(bytes_of(key), std::as_writable_bytes(std::span(space)), seen)) continue;
+        const std::string value = space.substr(0, seen.bytes);
+        ASSERT_TRUE(value.starts_with(key + '=')) << "another key's value";
+        const std::string rest = value.substr(key.size() + 1);
+        ASSERT_TRUE(rest.empty() || rest.find_first_not_of(rest[0]) == std::string::npos) << "a torn value";
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::map<std::string, std::string> map;
+  for (unsigned k = 0; k < kKeys; ++k) {
+    const std::string key = "key " + std::to_string(k);
+    if (const auto value = get(engine, key)) map[key] = *value;
+  }
+  EXPECT_EQ(map.size(), engine.size());
+  Engine again(mapped(heap), {}, index());
+  EXPECT_EQ(again.size(), map.size());
+  EXPECT_EQ(again.recovered().killed, 0u) << "one item of a key is alive when all changes have ended";
+  for (const auto& [key, value] : map) EXPECT_EQ(get(again, key), value);
+}
+
+TEST_P(EngineTest, NumbersDoNotRepeatAfterReopening) {
+  Heap heap(2);
+  std::uint64_t last = 0;
+  for (int opening = 0; opening < 3; ++opening) {
+    Engine engine(mapped(heap, opening == 0), {}, index());
+    for (int i = 0; i < 3; ++i) {
+      set(engine, "a", "1");
+      Value value;
+      get(engine, "a", &value);
+      EXPECT_GT(value.cas, last);
+      last = value.cas;
+    }
+  }
+}
+
+TEST_P(EngineTest, DamageIsReported) {
+  Heap heap(2);
+  {
+    Engine engine(mapped(heap, true), {}, index());
+    set(engine, "a", "of one line");
+    set(engine, "b", std::string(100, 'b'));
+  }
+  char* const base = reinterpret_cast<char*>(heap.view().base);
+  const std::string text(100, 'b');
+  char* const at = std::search(base, base + heap.bytes, text.begin(), text.end());
+  ASSERT_NE(at, base + heap.bytes);
+  at[50] ^= 1;
+  {
+    Engine engine(mapped(heap), {}, index());
+    EXPECT_EQ(engine.recovered().damaged, 1u);
+    EXPECT_EQ(get(engine, "a"), "of one line");
+    EXPECT_EQ(get(engine, "b"), std::nullopt);
+  }
+  *heap.view().entry(1) = 200;  // no such class
+  EXPECT_THROW(Engine(mapped(heap), {}, index()), PoolCorrupt);
+}
+
+INSTANTIATE_TEST_SUITE_P(Store, EngineTest, testing::Values(32u, 4u),
+                         [](const auto& each) { return "signatures_of_" + std::to_string(each.param) + "_bits"; });
+
+}  // namespace
+}  // namespace holdfast::store::cpu
