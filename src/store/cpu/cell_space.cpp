@@ -75,7 +75,7 @@ void CellSpace::give(const Cell& cell) {
     piece.open = true;
     open.push_back(static_cast<std::uint32_t>(number));
   }
-  // The class keeps one piece without an item, so that a cell that is taken and given in turn moves none.
+  // The class keeps one piece without an item, so that a cell that is taken and given again and again moves none.
   if (piece.free == piece.is_free.size() && open.size() > 1) release_piece(number);
 }
 

@@ -11,7 +11,7 @@ namespace holdfast::store {
 inline constexpr std::uint64_t kReservedAtOnce = std::uint64_t{1} << 20;
 
 /// All numbers up to `last` may be used when it returns. `word` says how far numbers are reserved; after a crash those above are the first
-/// that nobody has drawn. One caller at a time.
+/// that are certainly unused. One caller at a time.
 template <class Memory>
 HOLDFAST_BOTH void reserve_numbers(Memory& memory, std::uint64_t* word, std::uint64_t last) {
   memory.store(word, last);
