@@ -136,7 +136,7 @@ TEST(GroupHistory, ConcurrentCallersAreLinearizable) {
   const std::string path = group_path("live");
   const auto log = std::make_unique<HistoryLog>();
   std::uint64_t overlapping = 0, done = 0;
-  for (std::uint64_t seed = 1; done < histories() / 10 * 9 || overlapping < histories() / 4; ++seed) {
+  for (std::uint64_t seed = 1; done < histories() / 10 * 9 || overlapping < histories() / 8; ++seed) {
     ASSERT_LT(done, 100 * histories()) << "the callers hardly ever met";
     Pool pool = Pool::create(path, true);
     GroupTable table = GroupTable::create(pool, "g", group_options(seed));

@@ -12,7 +12,7 @@ namespace holdfast::proof::kill {
 namespace {
 
 constexpr const char* kGroupCalls[] = {"making", "insert", "assign", "erase", "grow", "between"};
-enum Call : std::uint32_t { kMaking, kInsert, kAssign, kErase, kGrow, kBetween };
+enum GroupCall : std::uint32_t { kMaking, kInsert, kAssign, kErase, kGrow, kBetween };
 
 constexpr Stop kGroupStops[] = {
     {Failpoint::pool_unnamed, kMaking},        {Failpoint::cell_filled, kInsert, 2, 4},
@@ -85,7 +85,7 @@ class GroupWriter : public Writer {
 
  private:
   template <class Act>
-  void run(Call call, const Act& act) {
+  void run(GroupCall call, const Act& act) {
     ours_.calls.begun.fetch_add(1);
     ours_.calls.run(shared_, call, act);
   }
@@ -93,7 +93,7 @@ class GroupWriter : public Writer {
     const std::uint64_t key = random.below(kGroupKeys / kGroupThreads) * kGroupThreads + thread;
     std::uint64_t& acknowledged = ours_.acknowledged[key];
     const bool is_there = acknowledged != 0;
-    const Call call = !is_there ? kInsert : random.chance(70) ? kAssign : kErase;
+    const GroupCall call = !is_there ? kInsert : random.chance(70) ? kAssign : kErase;
     GroupPending& pending = ours_.pending[thread];
     const std::uint64_t value = call == kErase ? 0 : random.next() | 1;
     pending.key = key;
