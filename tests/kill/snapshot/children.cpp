@@ -121,6 +121,7 @@ class WholeWriter : public Writer {
     const auto entry = words_of<WholeEntry>(step, 0);
     run(WholeCall::insert, ours_.insert, step, [&] {
       if (ours_.first_entry == 0 || its_.log->count(0) == kWholeEntries) {
+        ours_.first_before = ours_.first_entry.load();
         ours_.clearing = step;
         its_.log->clear();
         ours_.first_entry = step;

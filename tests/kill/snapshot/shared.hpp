@@ -65,9 +65,10 @@ struct WholeShared {
   CallState calls;
   std::atomic<std::uint32_t> made;  ///< objects that are there
   Steps batch, save, write, insert;
-  std::atomic<std::uint64_t> clearing, first_entry;  ///< the step before which the log is or was cleared
-  std::atomic<std::uint64_t> cutting, cut;           ///< snapshots begun, and acknowledged
-  Cut cuts[2];                                       ///< of the snapshots n and n + 1, by turns
+  /// The step before which the log is or was cleared; and before the clear that runs
+  std::atomic<std::uint64_t> clearing, first_entry, first_before;
+  std::atomic<std::uint64_t> cutting, cut;  ///< snapshots begun, and acknowledged
+  Cut cuts[2];                              ///< of the snapshots n and n + 1, by turns
   FoundWhole pool, restored;
 };
 

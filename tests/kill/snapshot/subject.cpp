@@ -144,7 +144,7 @@ Wrong SnapshotSubject::replay(bool) {
   for (std::uint64_t k = 0; k < kWholeWords && ours_.write.done != 0; ++k) words_[k] = mix(ours_.write.done, k);
   if (ours_.save.done != 0) saved_ = ours_.save.done;
   if (ours_.insert.done != 0) {
-    first_entry_ = ours_.clearing > ours_.insert.done ? first_entry_ : ours_.first_entry.load();
+    first_entry_ = ours_.clearing > ours_.insert.done ? ours_.first_before.load() : ours_.first_entry.load();
     last_entry_ = ours_.insert.done;
   }
   if (ours_.cut != 0) taken_ = ours_.cuts[(ours_.cut - 1) % 2];
