@@ -17,11 +17,6 @@ constexpr std::uint64_t kMostDeviceBlobs = std::uint64_t{1} << 30;
 
 [[noreturn]] void refuse(const std::string& what) { throw InvalidArgument(what); }
 
-std::uint64_t slots_of(const gphash::TableShape& shape) {
-  const std::uint64_t top = std::uint64_t{1} << shape.top_level;
-  return (2 * top - (top >> (shape.levels - 1))) * shape.slots;
-}
-
 /// `offsets` rise, by no more than a part may have.
 void check_offsets(const std::uint64_t* offsets, const void* bytes, std::size_t n, const char* what) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -93,14 +88,8 @@ gphash::TableShape shape_for(const Shape& wanted) {
   shape.levels = wanted.levels;
   shape.hash_locations = wanted.hash_locations;
   shape.slots = wanted.slots;
-  shape.top_level = wanted.levels;
-  while (slots_of(shape) * 9 / 10 < wanted.capacity) ++shape.top_level;
   shape.score = wanted.score;
-  const bool in_cells = gphash::cell_bytes_of(wanted.value_bytes, wanted.score) != 0;
-  shape.cells = in_cells ? wanted.capacity + wanted.capacity / 32 + 64 : 0;
-  if (wanted.value_bytes == kVariableBytes) {  // a directory, and as if pairs had 64 bytes; the heap grows by itself
-    shape.cells = 1 + std::max<std::uint64_t>(1, wanted.capacity / (heap::kSlabBytes / 64));
-  }
+  gphash::size_for(shape, wanted.capacity);
   shape.seed = wanted.seed;
   shape.max_bytes = wanted.max_bytes;
   return shape;

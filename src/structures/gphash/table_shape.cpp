@@ -17,6 +17,11 @@ void require(bool condition, const std::string& message) {
   if (!condition) throw InvalidArgument(message);
 }
 
+std::uint64_t slots_of(const TableShape& shape) {
+  const std::uint64_t top = std::uint64_t{1} << shape.top_level;
+  return (2 * top - (top >> (shape.levels - 1))) * shape.slots;
+}
+
 std::string flaw_in_sizes(const TableHeader& header) {
   if (!is_key_bytes(header.key_bytes)) return "keys of " + number(header.key_bytes) + " bytes";
   if (!is_score(header.key_bytes, header.score)) return "scores of kind " + number(header.score);
@@ -71,6 +76,16 @@ std::string read_heap(const std::vector<memory::Extent>& heap, TableShape& shape
 }
 
 }  // namespace
+
+void size_for(TableShape& shape, std::uint64_t items) {
+  shape.top_level = shape.levels;
+  while (slots_of(shape) * 9 / 10 < items) ++shape.top_level;
+  const bool in_cells = cell_bytes_of(shape.value_bytes, shape.score) != 0;
+  shape.cells = in_cells ? items + items / 32 + 64 : 0;  // changes need free ones: rule 6
+  if (shape.value_bytes == kVariable) {                  // a directory, and the heap grows by itself
+    shape.cells = 1 + std::max<std::uint64_t>(1, items / (heap::kSlabBytes / 64));
+  }
+}
 
 void check_shape(const TableShape& shape) {
   require(is_key_bytes(shape.key_bytes),

@@ -102,6 +102,10 @@ constexpr std::uint64_t cell_bytes_of(std::uint32_t value_bytes, Score score) {
   return (std::uint64_t{value_bytes} + 7) / 8 * 8 + (score == Score::none ? 0 : kScoreBytes);
 }
 
+/// Gives a shape the levels and the cells of a table that is made for `items` items. With pairs of any length the cells are slabs, as if
+/// pairs had 64 bytes.
+void size_for(TableShape& shape, std::uint64_t items);
+
 /// Throws InvalidArgument where no table can be like `shape`.
 void check_shape(const TableShape& shape);
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/both.hpp"
-#include "table/recovery/slot_walk.hpp"
+#include "structures/gphash/slot_walk.hpp"
 
 namespace holdfast::table {
 
@@ -13,7 +13,7 @@ std::uint64_t largest_score(const gphash::TableObject& table) {
   const gphash::TableShape& shape = table.shape();
   HOLDFAST_ASSERT(shape.score != Score::none && shape.key_bytes != kVariableBytes && shape.cell_bytes >= kScoreBytes);
   std::uint64_t largest = 0;
-  each_slot<index::RuntimeShape>(table, [&](const index::Slot* slot, index::SlotState state, std::uint64_t) {
+  gphash::each_slot<index::RuntimeShape>(table, [&](const index::Slot* slot, index::SlotState state, std::uint64_t) {
     if (state != index::SlotState::occupied) return;
     std::uint64_t score = 0;
     std::memcpy(&score, table.heap() + slot->word * shape.cell_bytes - kScoreBytes, sizeof score);

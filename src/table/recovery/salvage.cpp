@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "table/recovery/slot_walk.hpp"
+#include "structures/gphash/slot_walk.hpp"
 
 namespace holdfast::table {
 
@@ -23,8 +23,8 @@ class Salvage {
   }
 
   std::uint64_t run() {
-    each_slot<Shape>(pool_, [this](Slot* slot, SlotState state, std::uint64_t key) { note_owner(slot, state, key); });
-    each_slot<Shape>(pool_, [this](Slot* slot, SlotState state, std::uint64_t) { empty_if_damaged(slot, state); });
+    each_item([this](Slot* slot, SlotState state, std::uint64_t key) { note_owner(slot, state, key); });
+    each_item([this](Slot* slot, SlotState state, std::uint64_t) { empty_if_damaged(slot, state); });
     return emptied_;
   }
 
@@ -34,6 +34,20 @@ class Salvage {
     const Slot* slot = nullptr;
     enum : std::uint8_t { nobody, one, several } count = nobody;
   };
+
+  /// The slots that are not empty; those whose pair is not as it was written count as misplaced.
+  template <class Visit>
+  void each_item(const Visit& visit) {
+    [[maybe_unused]] const index::View<Shape> view = gphash::view_of<Shape>(pool_, pool_.shape().top_level);
+    gphash::each_slot<Shape>(pool_, [&](Slot* slot, SlotState state, std::uint64_t key) {
+      if constexpr (Shape::kVariable) {
+        const bool occupied = state == SlotState::occupied;
+        if (occupied && !index::is_whole_pair(memory::QuietMemory{}, view, key, slot->word))
+          state = SlotState::misplaced;
+      }
+      visit(slot, state, key);
+    });
+  }
 
   bool has_cell(SlotState state) const { return state == SlotState::occupied && !in_slot_; }
 

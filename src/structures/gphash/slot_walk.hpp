@@ -6,14 +6,14 @@
 #include "structures/gphash/protocol/recover.hpp"
 #include "structures/gphash/table_object.hpp"
 
-namespace holdfast::table {
+namespace holdfast::gphash {
 
 /// The geometry with `top_level` on top. While a resize is unfinished there is one more level at the bottom.
 template <class Shape>
-index::View<Shape> view_of(const gphash::TableObject& pool, unsigned top_level) {
-  const gphash::TableShape& super = pool.shape();
+index::View<Shape> view_of(const TableObject& pool, unsigned top_level) {
+  const TableShape& super = pool.shape();
   index::View<Shape> view;
-  const index::RuntimeShape shape{super.levels, super.hash_locations, super.slots, gphash::key_words(super.key_bytes)};
+  const index::RuntimeShape shape{super.levels, super.hash_locations, super.slots, key_words(super.key_bytes)};
   view.shape = Shape(shape);
   view.top_level = top_level;
   view.value_bytes = super.value_bytes;
@@ -34,12 +34,8 @@ void each_slot_of_level(const index::View<Shape>& view, unsigned rank, const Vis
       index::Slot* const slot = view.slot(rank, bucket, s);
       std::uint64_t key = 0, word = 0;
       std::uint8_t tag = 0;
-      index::SlotState state = index::inspect_slot(memory::QuietMemory{}, view, rank, bucket, slot, key, word, tag);
-      if constexpr (Shape::kVariable) {
-        const bool whole =
-            state == index::SlotState::occupied && index::is_whole_pair(memory::QuietMemory{}, view, key, word);
-        if (state == index::SlotState::occupied && !whole) state = index::SlotState::misplaced;
-      }
+      const index::SlotState state =
+          index::inspect_slot(memory::QuietMemory{}, view, rank, bucket, slot, key, word, tag);
       if (state != index::SlotState::empty) visit(slot, state, key);
     }
   }
@@ -48,7 +44,7 @@ void each_slot_of_level(const index::View<Shape>& view, unsigned rank, const Vis
 /// Calls `visit(slot, state, key)` for every slot that is not empty: those of the levels that hashes address, those of the level
 /// below that an unfinished resize leaves, and the reserved-key slot.
 template <class Shape, class Visit>
-void each_slot(const gphash::TableObject& pool, const Visit& visit) {
+void each_slot(const TableObject& pool, const Visit& visit) {
   const unsigned top = pool.shape().top_level;
   const index::View<Shape> view = view_of<Shape>(pool, top);
   for (unsigned rank = 0; rank < view.shape.levels(); ++rank) each_slot_of_level(view, rank, visit);
@@ -61,4 +57,4 @@ void each_slot(const gphash::TableObject& pool, const Visit& visit) {
   if (state != index::SlotState::empty) visit(view.aside, state, 0);
 }
 
-}  // namespace holdfast::table
+}  // namespace holdfast::gphash
