@@ -93,8 +93,9 @@ struct SnapshotOptions {
   unsigned threads = 0;       ///< that write; 0: 4, which mostly wait for the disk
   std::stop_token stop = {};  ///< checked every few hundredths of a second, and at the end; then no file is made
   /// Called on the calling thread at the beginning, before each check of `stop`, and at the end,
-  /// with the bytes copied and the bytes to copy. Another thread copies and excludes changes of
-  /// the tables: the function may use them, but a change waits until everything is copied.
+  /// with the bytes copied and the bytes to copy, which decrease when a table's compact copy is
+  /// ready. Another thread copies and excludes changes of the tables: the function may use them,
+  /// but a change waits until everything is copied.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {};
 };
 
@@ -161,7 +162,8 @@ class Pool {
   void drop(const std::string& name);
 
   /// Copies all objects, open or not, as they are at one moment, to a new pool file on any medium. The file is readable only
-  /// by its owner, closed, clean, and has a new id; it gets its name when it is complete and on its device. Searches continue.
+  /// by its owner, closed, clean, and has a new id; it gets its name when it is complete and on its device. A table of at least
+  /// twice the size that its items need has that size in the copy. Searches continue.
   /// Changes of the pool's tables, saves of checkpoints, new sections of regions, and `sync`, `check` and `close` wait until
   /// everything is copied. For regions and logs see `SnapshotOptions::writers_idle`. docs/durability.md, "Snapshots". Throws
   /// ObjectInUse, PoolExists, PoolInUse, NoSpace, MediumError, SystemError, TableClosed; then there is no file.

@@ -172,7 +172,8 @@ class Pool:
         """Copies all objects, as they are at one moment, into a new pool file, on any medium.
 
         Searches proceed meanwhile. What changes a table, saves of checkpoints, and what opens or closes an object wait
-        until all is copied. The file has its name only when it is whole and on its device.
+        until all is copied. The file has its name only when it is whole and on its device. A table that is much larger
+        than its items, after `erase` or `clear`, is as small as they are in the copy.
 
         Parameters
         ----------

@@ -392,6 +392,7 @@ class Table(Sized, Contents):
 
         Searches go on meanwhile; changing batches wait until all is copied, and the copy waits for those that run. The
         file has its name only when it is whole and on its device: interrupted, killed or out of space, there is none.
+        A table that is much larger than its items, after `erase` or `clear`, is as small as they are in the copy.
         A handler of a signal that interrupts a batch copies the table as it is between two pieces of that batch.
 
         Parameters

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "core/bits.hpp"
 #include "core/both.hpp"
 #include "core/failpoint.hpp"
 #include "core/random.hpp"
+#include "pool/kinds/kind.hpp"
 #include "pool/space.hpp"
 #include "system/bulk_writer.hpp"
 #include "threads/parallel.hpp"
@@ -37,9 +39,10 @@ class Mappings {
   std::vector<Range> ranges_;
 };
 
-const Object* find(const std::vector<const Object*>& open, std::uint32_t number) {
-  const auto found = std::find_if(open.begin(), open.end(), [&](const Object* o) { return o->number() == number; });
-  return found == open.end() ? nullptr : *found;
+const Quiesced* find(const std::vector<std::unique_ptr<Quiesced>>& open, std::uint32_t number) {
+  const auto found =
+      std::find_if(open.begin(), open.end(), [&](const auto& o) { return o->object->number() == number; });
+  return found == open.end() ? nullptr : found->get();
 }
 
 /// The extents that a copy of an object has, without their places, and of each the extents that it is made from.
@@ -72,50 +75,96 @@ Snapshot::Snapshot(const std::string& path, bool overwrite) : name_(path, overwr
   medium_ = find_medium(file_);
 }
 
+struct Snapshot::Sources {
+  const std::shared_ptr<PoolFile> pool;
+  const std::shared_ptr<const Directory> directory = pool->directory();
+  const CompactHow how;
+  Mappings mappings = {};
+  std::vector<std::unique_ptr<CompactCopy>> compact = {};
+};
+
+/// Gives an extent of the copy its place.
+Extent Snapshot::place(Space& space, Extent extent) {
+  extent.offset = space.take_behind({round_up(extent.bytes, medium_.granule), 0}).offset;
+  directory_.add(extent);
+  return extent;
+}
+
 /// The pages of an object: those of an open one say that it is clean.
-void Snapshot::plan_pages(const Extent& to, const std::byte* from, const Object* open) {
-  std::vector<AlignedPage>& pages = pages_.emplace_back(to.bytes / kPage);
-  std::memcpy(pages.data(), from, to.bytes);
+void Snapshot::plan_pages(const Extent& to, std::vector<AlignedPage> pages, const Object* open) {
   if (open != nullptr) {
     const ObjectPage page = open->page_of_copy(medium_);
     for (unsigned which = 0; which < 2; ++which) std::memcpy(&pages[which], &page, sizeof page);
   }
-  parts_.push_back({pages.data()->bytes, to.bytes, to.offset});
+  parts_.push_back({to.bytes, to.offset, pages_.emplace_back(std::move(pages)).data()->bytes});
 }
 
-bool Snapshot::copy(PoolFile& pool, const std::vector<const Object*>& open, unsigned threads,
-                    const Progress& progress) {
-  const auto source = pool.directory();
-  directory_ = *source;
+void Snapshot::plan_compact(Space& space, const CompactCopy& compact, const Object* open) {
+  const std::vector<Extent> extents = compact.extents();
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const Extent to = place(space, extents[i]);
+    if (to.role != kPagesRole) {
+      parts_.push_back({to.bytes, to.offset, nullptr, &compact, i});
+      continue;
+    }
+    std::vector<AlignedPage> pages(to.bytes / kPage);
+    compact.read(i, 0, pages.data()->bytes, to.bytes);
+    plan_pages(to, std::move(pages), open);
+  }
+}
+
+void Snapshot::plan(Sources& sources, Space& space, const ObjectEntry& entry, const Quiesced* open) {
+  const Object* const object = open == nullptr ? nullptr : open->object;
+  const ObjectKind* const kind = find_kind(entry.type);
+  if (kind != nullptr) {
+    if (auto compact = kind->compact(sources.pool, entry, open, sources.how)) {
+      return plan_compact(space, *sources.compact.emplace_back(std::move(compact)), object);
+    }
+  }
+  for (const Copied& copied : copied_extents(*sources.directory, entry.number)) {
+    const Extent to = place(space, copied.to);
+    std::uint64_t at = to.offset;
+    for (const Extent& from : copied.from) {
+      const std::byte* const address =
+          object != nullptr ? object->address_of(from) : sources.mappings.map(*sources.pool, from);
+      if (from.role == kPagesRole) {
+        std::vector<AlignedPage> pages(to.bytes / kPage);
+        std::memcpy(pages.data(), address, to.bytes);
+        plan_pages(to, std::move(pages), object);
+      } else {
+        parts_.push_back({from.bytes, at, address});
+      }
+      at += from.bytes;
+    }
+  }
+}
+
+bool Snapshot::copy(const std::shared_ptr<PoolFile>& pool, const std::vector<std::unique_ptr<Quiesced>>& open,
+                    unsigned threads, const Progress& progress) {
+  std::uint64_t most = 0;  // to copy; a compact copy has less
+  for (const Extent& extent : pool->directory()->extents) most += extent.bytes;
+  const auto go_on = [&] { return !progress || progress(0, most); };
+  Sources sources{.pool = pool, .how = {.granule = medium_.granule, .go_on = go_on}};
+  directory_ = *sources.directory;
   directory_.generation = 1;
   directory_.extents.clear();
   Space space(directory_, medium_.granule);
-  Mappings mappings;
-  for (const ObjectEntry& entry : source->objects) {
-    const Object* const object = find(open, entry.number);
-    for (Copied& copied : copied_extents(*source, entry.number)) {
-      copied.to.offset = space.take_behind({round_up(copied.to.bytes, medium_.granule), 0}).offset;
-      directory_.add(copied.to);
-      std::uint64_t at = copied.to.offset;
-      for (const Extent& from : copied.from) {
-        const std::byte* const address = object != nullptr ? object->address_of(from) : mappings.map(pool, from);
-        if (from.role == kPagesRole) {
-          plan_pages(copied.to, address, object);
-        } else {
-          parts_.push_back({address, from.bytes, at});
-        }
-        at += from.bytes;
-      }
-    }
-  }
+  for (const ObjectEntry& entry : sources.directory->objects) plan(sources, space, entry, find(open, entry.number));
   for (const Part& part : parts_) bytes_ += part.bytes;
   file_.allocate(0, space.end());
   system::BulkWriter writer(file_, medium_.granule);
   if (!write_parts(writer, threads, progress)) return false;
   written_ = writer.written();
   HOLDFAST_FAILPOINT(snapshot_headless);
-  write_header(writer, pool);
+  write_header(writer, *pool);
   return true;
+}
+
+void Snapshot::write_part(system::BulkWriter& writer, const Part& part, std::uint64_t begin, std::uint64_t bytes) {
+  if (part.compact == nullptr) return writer.write(part.from + begin, bytes, part.offset + begin);
+  std::vector<AlignedPage> pages(bytes / kPage);
+  part.compact->read(part.extent, begin, pages.data()->bytes, bytes);
+  writer.write(pages.data()->bytes, bytes, part.offset + begin);
 }
 
 bool Snapshot::write_parts(system::BulkWriter& writer, unsigned threads, const Progress& progress) const {
@@ -123,7 +172,7 @@ bool Snapshot::write_parts(system::BulkWriter& writer, unsigned threads, const P
     std::uint64_t start = 0;  // of the part, in the row of all
     for (const Part& part : parts_) {
       const std::uint64_t from = std::max(begin, start), to = std::min(end, start + part.bytes);
-      if (from < to) writer.write(part.from + (from - start), to - from, part.offset + (from - start));
+      if (from < to) write_part(writer, part, from - start, to - from);
       start += part.bytes;
     }
   };

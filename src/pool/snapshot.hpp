@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "pool/kinds/open_object.hpp"
 #include "pool/medium/medium.hpp"
 #include "pool/object.hpp"
 #include "pool/pool_name.hpp"
@@ -18,6 +20,9 @@ class BulkWriter;
 
 namespace holdfast::memory {
 
+class CompactCopy;
+class Space;
+
 /// Memory that can be written past the page cache.
 struct alignas(kPage) AlignedPage {
   std::byte bytes[kPage];
@@ -25,19 +30,21 @@ struct alignas(kPage) AlignedPage {
 
 /// Writes a snapshot: `copy` while nothing changes the pool, `finish` whenever it suits. Without `finish` there is no file.
 ///
-/// The copy has all objects, with their numbers and names, laid out anew: what lies in pieces is in one, and what is free stays
-/// behind. Objects that are open are clean in it; others are as they are. It has a new id.
+/// The copy has all objects, with their numbers and names, laid out anew: what lies in pieces is in one, what is free stays
+/// behind, and an object whose kind makes a compact copy of it has that in place of its extents. Objects that are open are clean in
+/// it; others are as they are. It has a new id.
 class Snapshot {
  public:
-  /// Asked on the calling thread, at least before and after copying, with the bytes done and in all; false: stop.
+  /// Asked on the calling thread, at least before and after copying, with the bytes done and in all, as far as is known; false: stop.
   using Progress = std::function<bool(std::uint64_t done, std::uint64_t total)>;
 
   /// Makes the file under a temporary name. Throws PoolExists, PoolInUse, ObjectInUse (overwriting an open pool), MediumError, NoSpace.
   Snapshot(const std::string& path, bool overwrite);
 
-  /// Copies the pool with `threads` threads (0: as many as keep a fast disk busy); `open`: those of its objects that are open,
-  /// and stand still. False if `progress` said to stop. Throws NoSpace, SystemError, and what `progress` throws.
-  bool copy(PoolFile& pool, const std::vector<const Object*>& open, unsigned threads, const Progress& progress);
+  /// Copies the pool with `threads` threads (0: as many as keep a fast disk busy); `open`: those of its objects that are open.
+  /// False if `progress` said to stop. Throws NoSpace, SystemError, and what `progress` throws.
+  bool copy(const std::shared_ptr<PoolFile>& pool, const std::vector<std::unique_ptr<Quiesced>>& open, unsigned threads,
+            const Progress& progress);
   /// Puts the copy on its device, and gives it its name. Throws PoolExists, SystemError.
   void finish();
 
@@ -45,13 +52,21 @@ class Snapshot {
   std::uint64_t written() const { return written_; }  ///< of them; ranges of zeros are not written
 
  private:
-  /// A range of the source's memory and its place in the file.
+  /// A range of the source's memory, or an extent of a compact copy, and its place in the file.
   struct Part {
-    const std::byte* from;
     std::uint64_t bytes, offset;
+    const std::byte* from;
+    const CompactCopy* compact = nullptr;
+    std::size_t extent = 0;
   };
+  /// What the copy of one pool needs until it is written.
+  struct Sources;
+  void plan(Sources& sources, Space& space, const ObjectEntry& entry, const Quiesced* open);
+  void plan_compact(Space& space, const CompactCopy& compact, const Object* open);
+  Extent place(Space& space, Extent extent);
+  static void write_part(system::BulkWriter& writer, const Part& part, std::uint64_t begin, std::uint64_t bytes);
   bool write_parts(system::BulkWriter& writer, unsigned threads, const Progress& progress) const;
-  void plan_pages(const Extent& to, const std::byte* from, const Object* open);
+  void plan_pages(const Extent& to, std::vector<AlignedPage> pages, const Object* open);
   void write_header(system::BulkWriter& writer, const PoolFile& pool);
 
   const PoolName name_;

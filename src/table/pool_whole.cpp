@@ -46,12 +46,10 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
     Objects all = open_objects();
     std::stable_partition(all.begin(), all.end(), [](const auto& object) { return object->waits_for_user(); });
     std::vector<std::unique_ptr<memory::Quiesced>> quiesced;
-    std::vector<const memory::Object*> objects;
     for (const auto& object : all) {
       std::unique_ptr<memory::Quiesced> still = object->quiesce(how);
       if (!still) continue;  // closed meanwhile: copied as it lies
       result.items += still->items;
-      objects.push_back(still->object);
       quiesced.push_back(std::move(still));
     }
     // Edits of the directory come from these objects or from this pool: none is under way, and none begins.
@@ -59,7 +57,7 @@ SnapshotResult Pool::Impl::snapshot(const std::string& to, const SnapshotOptions
     const auto go_on = [&](std::uint64_t done, std::uint64_t total) {
       return (!progress || progress(done, total)) && !how.stop.stop_requested();
     };
-    result.stopped = !snapshot.copy(*pool, objects, how.threads, go_on);
+    result.stopped = !snapshot.copy(pool, quiesced, how.threads, go_on);
     result.held_ms = ms_since(held);
     pool->require_whole();  // else zeroes were copied
   };

@@ -9,6 +9,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -150,6 +151,41 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     with Table.open(folder / "x.hold", device="cpu"):
         assert "is open" in holdfast("snapshot", folder / "x.hold", tmp_path / "t.hold", status=2).stderr
     assert [p.name for p in tmp_path.iterdir()] == ["s.hold"]
+
+
+@pytest.mark.parametrize("kind", ["slots", "cells", "scores", "wide", "any"])
+def test_is_as_small_as_its_items(kind: str, folder: Path, tmp_path: Path) -> None:
+    """Of 60,000 items 10 are left: by `Table.snapshot`, `Pool.snapshot` of a closed table, and the command."""
+    key: int | type[bytes] = {"wide": 32, "any": bytes}.get(kind, 8)
+    value: int | type[bytes] = {"slots": 8, "any": bytes}.get(kind, 24)
+    options: dict[str, Any] = {"score": "step"} if kind == "scores" else {}
+    numbers = np.arange(60_000, dtype=np.uint64)
+    if kind == "any":
+        keys: Any = [b"key %d" % i for i in numbers]
+        values: Any = [b"v" * (i % 50) for i in range(len(keys))]
+    else:
+        keys = numbers if key == 8 else np.repeat(numbers[:, None], 4, axis=1).view(np.uint8)
+        values = np.repeat(numbers[:, None], 1 if value == 8 else 3, axis=1)
+    source, copies = folder / "x.hold", [tmp_path / name for name in ("table", "pool", "command")]
+    with Table.create(source, key=key, value=value, device="cpu", **options) as table:
+        if options:
+            table.step = 5
+        table.insert(keys, values)
+        table.erase(keys[10:])
+        items = dict(table.items())
+        assert table.snapshot(copies[0]).items == len(items) == 10
+    with hf.Pool.open(source) as pool:
+        pool.snapshot(copies[1])
+    holdfast("snapshot", source, copies[2])
+    assert source.stat().st_size > (5_000_000 if kind == "any" else 1_500_000)
+    for copy in copies:
+        assert copy.stat().st_size < (5_000_000 if kind == "any" else 600_000)
+        with Table.open(copy, device="cpu") as small:
+            assert dict(small.items()) == items and small.check().ok
+            if options:
+                assert small.step == 5 and (small.scores(keys[:10])[0] == 5).all()
+            small.insert(keys, values)  # it grows as any other
+            assert len(small) == len(keys) and small.check().ok
 
 
 INTERRUPTED = """

@@ -86,8 +86,11 @@ void put_in_exports(Table& table, const std::string&) {
 const std::string kCopy = "/copy.hold";
 
 const Tables kSlotItems{.value_bytes = 8, .capacity = 8}, kCellItems{.value_bytes = 16, .capacity = 8},
+    kRoomyItems{.value_bytes = 16, .capacity = 1000},  // a snapshot holds a compact copy
     kPairs{.value_bytes = kVariableBytes, .capacity = 8},
     kManyPairs{.value_bytes = kVariableBytes, .capacity = 2 * kLast};
+
+void copy(Table& table, const std::string& folder) { table.snapshot(folder + kCopy); }
 
 std::vector<Case> cases() {
   return {{"check", kCellItems, [](Table& table, const std::string&) { must_be_in_order(table.check()); }},
@@ -100,7 +103,8 @@ std::vector<Case> cases() {
           {"read_pairs", kPairs, put_and_read, kFirst, kFirst + 1},
           {"export_moved", kSlotItems, put_in_exports, kFirst, kLast},
           {"reserve", kSlotItems, [](Table& table, const std::string&) { table.reserve(kLast); }},
-          {"snapshot", kCellItems, [](Table& table, const std::string& folder) { table.snapshot(folder + kCopy); }}};
+          {"snapshot", kCellItems, copy},
+          {"snapshot_compact", kRoomyItems, copy}};
 }
 
 /// Whether the table refuses to work until it is opened again: a resize that had begun found no memory to end. Else it is in order:

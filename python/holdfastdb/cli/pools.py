@@ -166,7 +166,7 @@ def snapshot(
     as_json: AsJson = False,
 ) -> None:
     """Copy a pool, with all of its objects, into a new one on any medium, whole or not at all. Tables that were not
-    closed are recovered first."""
+    closed are recovered first. In the copy a table is as small as its items."""
     objects = list(inspect(pool).objects)
     with Pool.open(pool, mode_for_reading(pool, objects)) as whole, progress("copying", 1) as done:
         tables = [whole.table(one.name, device="cpu") for one in objects if one.table]

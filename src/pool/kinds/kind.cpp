@@ -50,6 +50,12 @@ Kinds& all_kinds() {
 
 std::string ObjectKind::describe_extent(const Extent& extent) const { return "role " + std::to_string(extent.role); }
 
+std::unique_ptr<CompactCopy> ObjectKind::compact(const std::shared_ptr<PoolFile>& /*pool*/,
+                                                 const ObjectEntry& /*entry*/, const Quiesced* /*open*/,
+                                                 const CompactHow& /*how*/) const {
+  return nullptr;
+}
+
 void register_kind(const ObjectKind& kind) { all_kinds().add(kind); }
 const ObjectKind* find_kind(std::uint32_t type) { return all_kinds().find(type); }
 

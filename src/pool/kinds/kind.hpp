@@ -6,10 +6,13 @@
 #include <string>
 
 #include "holdfast/pool.hpp"
+#include "pool/kinds/compact_copy.hpp"
 #include "pool/object_page.hpp"
 #include "pool/pool_file.hpp"
 
 namespace holdfast::memory {
+
+struct Quiesced;
 
 /// A kind of object: "table", "checkpoint". A pool knows objects only through their kinds and, while they are open, through
 /// OpenObject. A file NAME_kind.cpp anywhere in src/ that defines `const memory::ObjectKind& holdfast::kinds::NAME_kind()` is
@@ -29,6 +32,10 @@ class ObjectKind {
   /// it does not open.
   virtual CheckReport check(const std::shared_ptr<PoolFile>& pool, const ObjectEntry& entry,
                             const std::string& label) const = 0;
+  /// What a snapshot holds in place of the object's extents; null: their bytes as they are. `open`: where it is open. Nothing changes the
+  /// object meanwhile.
+  virtual std::unique_ptr<CompactCopy> compact(const std::shared_ptr<PoolFile>& pool, const ObjectEntry& entry,
+                                               const Quiesced* open, const CompactHow& how) const;
 
  protected:
   ObjectKind(std::uint32_t its_type, std::uint32_t newest, const char* its_name)

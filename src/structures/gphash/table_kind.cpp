@@ -1,6 +1,9 @@
 // table_kind.cpp: registers tables as a kind of object.
 #include "structures/gphash/table_kind.hpp"
 
+#include "holdfast/error.hpp"
+#include "pool/kinds/open_object.hpp"
+#include "structures/gphash/compact_table.hpp"
 #include "structures/gphash/table_shape.hpp"
 
 namespace holdfast {
@@ -53,6 +56,19 @@ class TableKind final : public memory::ObjectKind {
     pool->keep_room();
     if (repairs) object->sync();
     return report;
+  }
+
+  std::unique_ptr<memory::CompactCopy> compact(const std::shared_ptr<memory::PoolFile>& pool,
+                                               const memory::ObjectEntry& entry, const memory::Quiesced* open,
+                                               const memory::CompactHow& how) const override {
+    if (open != nullptr) {
+      return gphash::compact(static_cast<const gphash::TableObject&>(*open->object), open->items, how);
+    }
+    try {
+      return gphash::compact(gphash::TableObject::open(pool, entry, {.label = pool->path(), .reserve = 0}), how);
+    } catch (const Error&) {
+      return nullptr;  // damaged, or not closed: its copy is too
+    }
   }
 };
 

@@ -50,7 +50,7 @@ class WholeWriter : public Writer {
       CreateOptions how;
       how.shape.key_bytes = 8;
       how.shape.value_bytes = sizeof(WholeValue);
-      how.shape.capacity = 2 * kWholeKeys;
+      how.shape.capacity = (flush ? 2 : 16) * kWholeKeys;  // of the larger one a snapshot holds a compact copy
       how.runtime.device = shared_.device;
       how.tuning.flush = flush;
       its_.table.emplace(its_.pool->create_table("items", how));

@@ -1,0 +1,362 @@
+// compact_table.cpp: counts a table's items, places them in smaller levels in memory, and numbers their cells anew.
+#include "structures/gphash/compact_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/bits.hpp"
+#include "structures/gphash/slot_walk.hpp"
+
+namespace holdfast::gphash {
+
+namespace {
+
+using index::Slot;
+using index::SlotState;
+using memory::Extent;
+
+constexpr std::uint64_t kItemsBetweenAsking = 1 << 16;
+
+/// Items, and of those of any length how many have a cell of each class.
+struct Counts {
+  std::uint64_t items = 0;
+  std::array<std::uint64_t, heap::kClasses> cells = {};
+};
+
+/// None: the table is damaged. An unchanged copy keeps the damage visible to `check`.
+template <class Shape>
+std::optional<Counts> count(const TableObject& table) {
+  Counts counts;
+  bool whole = true;
+  each_slot<Shape>(table, [&](const Slot* slot, SlotState state, std::uint64_t) {
+    whole &= state == SlotState::occupied;
+    if (!whole) return;
+    ++counts.items;
+    if constexpr (Shape::kVariable) ++counts.cells[heap::CellWord{slot->word}.size_class()];
+  });
+  return whole ? std::optional(counts) : std::nullopt;
+}
+
+/// Which slabs the copy of pairs of any length has.
+struct Slabs {
+  std::array<std::uint8_t, heap::kClasses> classes;  ///< of a pair's cell in the copy, by its class in the table
+  std::uint64_t count = 0;                           ///< directories included
+};
+
+/// If all pairs of a class fit into the cells that a larger class leaves free in its last slab, they go there. Otherwise a few pairs of
+/// different lengths would take a slab each.
+Slabs plan_slabs(const Counts& counts) {
+  constexpr heap::View kHeap;
+  constexpr std::uint32_t kMostLeft = 65536;  // a word says up to so many bytes of what a pair leaves of its cell
+  Slabs slabs;
+  std::uint64_t left = 0;
+  unsigned current = 0;
+  for (unsigned size_class = heap::kClasses; size_class-- > 0;) {
+    const std::uint64_t n = counts.cells[size_class];
+    if (n > left || heap::class_bytes(current) > kMostLeft) {
+      current = size_class;
+      const std::uint64_t in_slab = kHeap.cells(size_class), more = (n + in_slab - 1) / in_slab;
+      slabs.count += more;
+      left = more * in_slab;
+    }
+    slabs.classes[size_class] = static_cast<std::uint8_t>(current);
+    left -= n;
+  }
+  slabs.count = std::max<std::uint64_t>(slabs.count, 1);
+  slabs.count += (slabs.count + kHeap.a_directory() - 2) / (kHeap.a_directory() - 1);
+  return slabs;
+}
+
+std::uint64_t bytes_of(const TableShape& shape) {
+  std::uint64_t bytes = shape.cells * shape.cell_bytes;
+  for (unsigned rank = 0; rank < shape.levels; ++rank)
+    bytes += level_bytes(shape.top_level - rank, shape.slots, shape.key_bytes);
+  return bytes;
+}
+
+/// What the cell of an item holds, and where that goes in the copy's heap.
+struct Piece {
+  const std::byte* from;
+  Slot* slot;        ///< of the copy
+  std::uint64_t to;  ///< until its cell is chosen, a rank: pieces of lower ranks come first
+  std::uint32_t bytes;
+};
+
+template <class Shape>
+class CompactTable final : public memory::CompactCopy {
+ public:
+  CompactTable(const TableObject& table, const TableShape& shape, const memory::CompactHow& how)
+      : table_(table),
+        shape_(shape),
+        heap_bytes_(round_up(round_up(shape.cells * shape.cell_bytes, memory::kPage), how.granule)) {}
+
+  enum class Placed : std::uint8_t { all, no_slot, damaged, stopped };
+  Placed place_items(const std::function<bool()>& go_on);
+  /// False: two slots name one cell, or there are not so many items, so the table is damaged.
+  bool place_cells(const Slabs& slabs, std::uint64_t items);
+  void keep(std::unique_ptr<TableObject> table) { kept_ = std::move(table); }
+
+  std::vector<Extent> extents() const override;
+  void read(std::size_t which, std::uint64_t begin, std::byte* to, std::uint64_t bytes) const override;
+
+ private:
+  using Candidates = index::Candidates<Shape>;
+  bool place(const Slot* from);
+  Candidates candidates_of(const Slot* slot) const {
+    return {view_, index::slot_key(view_, slot, slot->key, slot->word)};
+  }
+  LaneMask empty_lanes(const Candidates& candidates) const;
+  Slot* chosen(const Candidates& candidates, LaneMask empty) const {
+    return candidates.slot(view_, index::choose_lane(view_, candidates, empty));
+  }
+  Slot* clear_by_moving(const Candidates& candidates);
+  void add_piece(Slot* slot, const Slabs& slabs);
+  void number_cells();
+  void fill_slabs(const Slabs& slabs);
+  void read_heap(std::uint64_t begin, std::byte* to, std::uint64_t bytes) const;
+
+  const TableObject& table_;
+  const TableShape shape_;
+  const std::uint64_t heap_bytes_;
+  index::View<Shape> view_;                     ///< of the copy; it has no heap in memory
+  std::vector<std::vector<std::byte>> levels_;  ///< by rank
+  std::vector<std::byte> pages_;
+  std::vector<Piece> pieces_;
+  std::vector<std::uint64_t> classes_;  ///< of slabs: the words of their directories
+  std::unique_ptr<TableObject> kept_;
+};
+
+template <class Shape>
+typename CompactTable<Shape>::Placed CompactTable<Shape>::place_items(const std::function<bool()>& go_on) {
+  const std::byte* const pages = table_.address_of(Extent{0, kPagesBytes, table_.number(), memory::kPagesRole, 0});
+  pages_.assign(pages, pages + kPagesBytes);
+  view_ = view_of<Shape>(table_, table_.shape().top_level);
+  view_.top_level = shape_.top_level;
+  view_.aside = reinterpret_cast<Slot*>(pages_.data() + kAsideOffset);
+  for (unsigned rank = 0; rank < shape_.levels; ++rank) {
+    auto& level = levels_.emplace_back(level_bytes(shape_.top_level - rank, shape_.slots, shape_.key_bytes));
+    view_.level[rank] = reinterpret_cast<Slot*>(level.data());
+  }
+  Placed placed = Placed::all;
+  std::uint64_t items = 0;
+  each_slot<Shape>(table_, [&](Slot* slot, SlotState state, std::uint64_t) {
+    if (placed != Placed::all) return;
+    if (items++ % kItemsBetweenAsking == 0 && !go_on()) {
+      placed = Placed::stopped;
+    } else if (state != SlotState::occupied) {
+      placed = Placed::damaged;
+    } else if (slot != table_.aside() && !place(slot)) {
+      placed = Placed::no_slot;
+    }
+  });
+  return placed;
+}
+
+template <class Shape>
+bool CompactTable<Shape>::place(const Slot* from) {
+  const Candidates candidates = candidates_of(from);
+  const LaneMask empty = empty_lanes(candidates);
+  Slot* const to = empty == 0 ? clear_by_moving(candidates) : chosen(candidates, empty);
+  if (to == nullptr) return false;
+  std::memcpy(to, from, slot_bytes(shape_.key_bytes));
+  return true;
+}
+
+template <class Shape>
+LaneMask CompactTable<Shape>::empty_lanes(const Candidates& candidates) const {
+  LaneMask empty = 0;
+  unsigned lane = 0;
+  for (unsigned rank = 0; rank < shape_.levels; ++rank) {
+    for (unsigned j = 0; j < shape_.hash_locations; ++j) {
+      Slot* const bucket = view_.bucket(rank, candidates.bucket(view_, rank, j));
+      for (unsigned s = 0; s < shape_.slots; ++s, ++lane) empty |= LaneMask{view_.after(bucket, s)->key == 0} << lane;
+    }
+  }
+  return empty & candidates.distinct(view_);
+}
+
+/// Rule 26: one item in these slots that has an empty slot elsewhere moves there. Null: there is none.
+template <class Shape>
+Slot* CompactTable<Shape>::clear_by_moving(const Candidates& candidates) {
+  for (LaneMask left = candidates.distinct(view_); left != 0; left &= left - 1) {
+    Slot* const slot = candidates.slot(view_, lowest_bit(left));
+    const Candidates others = candidates_of(slot);
+    const LaneMask empty = empty_lanes(others);
+    if (empty == 0) continue;
+    std::memcpy(chosen(others, empty), slot, slot_bytes(shape_.key_bytes));
+    return slot;
+  }
+  return nullptr;
+}
+
+template <class Shape>
+bool CompactTable<Shape>::place_cells(const Slabs& slabs, std::uint64_t items) {
+  if (shape_.cell_bytes == 0) return true;
+  pieces_.reserve(items);
+  for (unsigned rank = 0; rank < shape_.levels; ++rank) {
+    const std::uint64_t slots = view_.buckets(rank) * shape_.slots;
+    for (std::uint64_t i = 0; i < slots; ++i) add_piece(view_.after(view_.level[rank], i), slabs);
+  }
+  if (!view_.has_fingerprints()) add_piece(view_.aside, slabs);
+  if (pieces_.size() != items) return false;
+  // Cells keep the order that they have in the table, so its heap is read from its begin to its end.
+  std::sort(pieces_.begin(), pieces_.end(),
+            [](const Piece& a, const Piece& b) { return a.to != b.to ? a.to < b.to : a.from < b.from; });
+  const auto same_cell = [](const Piece& a, const Piece& b) { return a.from == b.from; };
+  if (std::adjacent_find(pieces_.begin(), pieces_.end(), same_cell) != pieces_.end()) return false;
+  if constexpr (Shape::kVariable) {
+    fill_slabs(slabs);
+  } else {
+    number_cells();
+  }
+  return true;
+}
+
+template <class Shape>
+void CompactTable<Shape>::add_piece(Slot* slot, [[maybe_unused]] const Slabs& slabs) {
+  if (slot->key == 0) return;
+  if constexpr (Shape::kVariable) {
+    const heap::CellWord word{slot->word};
+    const std::uint64_t rank = heap::kClasses - slabs.classes[word.size_class()];
+    pieces_.push_back({table_.heap() + word.begin(), slot, rank, word.pair_bytes()});
+  } else {
+    const std::byte* const cell = table_.heap() + (slot->word - 1) * shape_.cell_bytes;
+    pieces_.push_back({cell, slot, 0, static_cast<std::uint32_t>(shape_.cell_bytes)});
+  }
+}
+
+template <class Shape>
+void CompactTable<Shape>::number_cells() {
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    pieces_[i].to = i * shape_.cell_bytes;
+    pieces_[i].slot->word = i + 1;
+  }
+}
+
+template <class Shape>
+void CompactTable<Shape>::fill_slabs(const Slabs& slabs) {
+  constexpr heap::View kHeap;
+  classes_.assign(slabs.count, 0);
+  std::uint64_t slab = 0;  // the first directory: full
+  unsigned current = heap::kClasses, used = 0;
+  for (Piece& piece : pieces_) {
+    const auto size_class = static_cast<unsigned>(heap::kClasses - piece.to);
+    if (size_class != current || used == kHeap.cells(size_class)) {
+      current = size_class;
+      used = 0;
+      slab += kHeap.is_directory(slab + 1) ? 2 : 1;
+      classes_.at(slab) = size_class + 1;
+    }
+    piece.to = slab * kHeap.slab_bytes() + std::uint64_t{used++} * heap::class_bytes(size_class);
+    piece.slot->word = heap::CellWord::of(piece.to, size_class, piece.bytes).word;
+  }
+  for (std::uint64_t first = 0; first < slabs.count; first += kHeap.a_directory()) {
+    const auto words = static_cast<std::uint32_t>(std::min(kHeap.a_directory(), slabs.count - first));
+    const Piece directory{reinterpret_cast<const std::byte*>(&classes_[first]), nullptr, first * kHeap.slab_bytes(),
+                          8 * words};
+    pieces_.insert(std::lower_bound(pieces_.begin(), pieces_.end(), directory,
+                                    [](const Piece& a, const Piece& b) { return a.to < b.to; }),
+                   directory);
+  }
+}
+
+template <class Shape>
+std::vector<Extent> CompactTable<Shape>::extents() const {
+  const std::uint32_t number = table_.number();
+  std::vector<Extent> extents{{0, kPagesBytes, number, memory::kPagesRole, 0}};
+  for (unsigned rank = shape_.levels; rank-- > 0;)
+    extents.push_back(
+        {0, levels_[rank].size(), number, kLevelRole, static_cast<std::uint16_t>(shape_.top_level - rank)});
+  if (heap_bytes_ != 0) extents.push_back({0, heap_bytes_, number, kHeapRole, 0});
+  return extents;
+}
+
+template <class Shape>
+void CompactTable<Shape>::read(std::size_t which, std::uint64_t begin, std::byte* to, std::uint64_t bytes) const {
+  if (which > shape_.levels) return read_heap(begin, to, bytes);
+  const std::vector<std::byte>& from = which == 0 ? pages_ : levels_[shape_.levels - which];
+  HOLDFAST_ASSERT(begin + bytes <= from.size());
+  std::memcpy(to, from.data() + begin, bytes);
+}
+
+template <class Shape>
+void CompactTable<Shape>::read_heap(std::uint64_t begin, std::byte* to, std::uint64_t bytes) const {
+  const std::uint64_t end = begin + bytes;
+  std::memset(to, 0, bytes);
+  auto piece =
+      std::partition_point(pieces_.begin(), pieces_.end(), [&](const Piece& p) { return p.to + p.bytes <= begin; });
+  for (; piece != pieces_.end() && piece->to < end; ++piece) {
+    const std::uint64_t from = std::max(begin, piece->to), until = std::min(end, piece->to + piece->bytes);
+    std::memcpy(to + (from - begin), piece->from + (from - piece->to), until - from);
+  }
+}
+
+/// `items` is not counted where it is known.
+template <class Shape>
+std::unique_ptr<CompactTable<Shape>> make(const TableObject& table, std::optional<std::uint64_t> items,
+                                          const memory::CompactHow& how) {
+  const TableShape& large = table.shape();
+  if (large.is_resizing) return nullptr;
+  const std::uint64_t most = bytes_of(large) / 2;
+  TableShape shape = large;
+  Slabs slabs;
+  if (items) {
+    size_for(shape, *items);
+    if (Shape::kVariable) shape.cells = 0;
+    if (bytes_of(shape) > most) return nullptr;
+  }
+  const std::optional<Counts> counts =
+      items && !Shape::kVariable ? std::optional(Counts{.items = *items}) : count<Shape>(table);
+  if (!counts) return nullptr;
+  size_for(shape, counts->items);
+  if (Shape::kVariable) {
+    slabs = plan_slabs(*counts);
+    shape.cells = slabs.count;
+  }
+  // An item may find no slot at any load: then in a table with one level more.
+  for (; shape.top_level <= kMaxLevel && bytes_of(shape) <= most; ++shape.top_level) {
+    auto compact = std::make_unique<CompactTable<Shape>>(table, shape, how);
+    const auto placed = compact->place_items(how.go_on);
+    if (placed == CompactTable<Shape>::Placed::no_slot) continue;
+    const bool whole = placed == CompactTable<Shape>::Placed::all && compact->place_cells(slabs, counts->items);
+    return whole ? std::move(compact) : nullptr;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<memory::CompactCopy> as_copy(auto compact, std::unique_ptr<TableObject> kept) {
+  if (compact && kept) compact->keep(std::move(kept));
+  return compact;
+}
+
+std::unique_ptr<memory::CompactCopy> make_any(const TableObject& table, std::optional<std::uint64_t> items,
+                                              const memory::CompactHow& how, std::unique_ptr<TableObject> kept) {
+  try {
+    if (table.shape().key_bytes != kVariable) {
+      return as_copy(make<index::RuntimeShape>(table, items, how), std::move(kept));
+    }
+    return as_copy(make<index::RuntimeVariableShape>(table, items, how), std::move(kept));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<memory::CompactCopy> compact(const TableObject& table, std::uint64_t items,
+                                             const memory::CompactHow& how) {
+  return make_any(table, items, how, nullptr);
+}
+
+std::unique_ptr<memory::CompactCopy> compact(std::unique_ptr<TableObject> table, const memory::CompactHow& how) {
+  const TableObject& closed = *table;
+  return closed.was_clean() ? make_any(closed, std::nullopt, how, std::move(table)) : nullptr;
+}
+
+}  // namespace holdfast::gphash
