@@ -33,6 +33,7 @@ void EchoServer::run() {
     failure_ = std::current_exception();
   }
   connections_.clear();
+  wakeup_.drain();  // where the loop ended for another reason
 }
 
 void EchoServer::step() {
