@@ -24,7 +24,7 @@ from .inspection import (
     cuda_devices,
     inspect,
 )
-from .options import Gpu
+from .opening import Gpu
 from .pool import Pool
 from .results import (
     ApplyResult,

@@ -69,8 +69,8 @@ class _Given:
     values: Source | None
     ops: Operand | None
     mask: Operand | None
-    element: int
-    """Of accumulate."""
+    element: int | None
+    """Code of the type that accumulate combines; None where no operation accumulates."""
     operands: list[Operand]
     """All arrays of it, the keys first."""
 
@@ -109,7 +109,7 @@ def _needs_values(request: Request, ops: Operand | None) -> tuple[bool, bool]:
 
 
 def _refuse(request: Request, accumulates: bool, shape: TableShape) -> None:
-    """Refuses what keys and values of the table's kind have not."""
+    """Rejects options that keys and values of the table's kind do not support."""
     result_of(request.result, shape)
     if not shape.any_length:
         return
@@ -146,7 +146,7 @@ def _take(request: Request, shape: TableShape) -> _Given:
     values = None
     if takes or request.values is not None:
         values = _take_values(request, n, "apply" if ops else request.op.name.lower(), shape)
-    element = 0 if isinstance(values, Strings) else rows.element_of(values, accumulates, shape)
+    element = rows.element_of(values, shape) if accumulates and not isinstance(values, Strings) else None
     one_of("op", request.combine, tuple(COMBINES))
     operands = list(keys.operands)
     for one in (values, ops, mask):
@@ -198,45 +198,55 @@ def _word(library: Library) -> str:
     return "int64" if library.name == "torch" else "uint64"
 
 
+def _locate(record: _native.Batch, place: str, stream: int, shape: TableShape) -> None:
+    """Sets which bytes of the values the batch is about, and where its arrays are."""
+    if shape.partial:
+        record.set_column(shape.column, shape.value_bytes)
+    if place != HOST:
+        record.set_device(stream)
+
+
+def _record(request: Request, given: _Given, made: _Made, shape: TableShape) -> _native.Batch:
+    """The batch as the native table runs it."""
+    keys, values = given.keys, given.values
+    record = _native.Batch(int(request.op), keys.n, keys.pointer, made.statuses.pointer)
+    if values is not None:
+        record.values = values.pointer
+    if given.ops is not None:
+        record.ops = given.ops.pointer
+    if given.mask is not None:
+        record.mask = given.mask.pointer
+    if made.rows is not None:
+        record.out = made.rows.pointer
+    if made.found is not None:
+        record.found = made.found.pointer
+    if made.scores is not None:
+        record.scores = made.scores.pointer
+    record.unique = flag("unique", request.unique)
+    if given.element is not None:
+        record.set_accumulate(COMBINES[request.combine], given.element, request.scale)
+    if shape.any_length:
+        record.set_variable(keys.offsets_at, values.offsets_at if values else 0, made.blobs, made.gpu_blobs)
+    return record
+
+
 def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
     """Checks the request, runs it, and returns its results. Interrupted, raises what the signal's handler raised, or
     TableClosed where it closed the table, with the statuses so far as its attribute `statuses`."""
     given = _take(request, shape)
-    keys, values, ops, mask = given.keys, given.values, given.ops, given.mask
+    keys, ops = given.keys, given.ops
     place = one_place(given.operands, shape)
     made = _make(request, given, place, shape)
     stream, others = streams_of(request.stream, given.operands, place, shape)
+    record = _record(request, given, made, shape)
+    _locate(record, place, stream, shape)
     if made.rows and request.out_values is not None and not given.every_row:
         made.rows.library.clear(made.rows.array)
     for other in others:
         arrays.order_streams(other, stream, place)
     if request.note_keys is not None and keys.n and (ops is not None or request.op.changes):
         request.note_keys(request.keys)
-    raised = table.run(
-        size=keys.n,
-        op=int(request.op),
-        ops=ops.pointer if ops else 0,
-        keys=keys.pointer,
-        key_offsets=keys.offsets_at,
-        values=values.pointer if values else 0,
-        value_offsets=values.offsets_at if values else 0,
-        out=made.rows.pointer if made.rows else 0,
-        blobs=made.blobs,
-        device_blobs=made.gpu_blobs,
-        statuses=made.statuses.pointer,
-        found=made.found.pointer if made.found else 0,
-        scores=made.scores.pointer if made.scores else 0,
-        mask=mask.pointer if mask else 0,
-        combine=COMBINES[request.combine],
-        element=given.element,
-        scale=request.scale,
-        column=shape.column,
-        column_bytes=shape.value_bytes if shape.partial else 0,
-        unique=flag("unique", request.unique),
-        on_device=place != HOST,
-        stream=stream,
-        interruptible=threading.get_ident() == MAIN_THREAD,
-    )
+    raised = table.run(record, threading.get_ident() == MAIN_THREAD)
     for other in others:  # so that memory freed or results used there are not touched too early
         arrays.order_streams(stream, other, place)
     if raised is not None:
@@ -261,20 +271,10 @@ def update_rows(
     statuses = library.new((n,), library.dtype("uint8")[0], place, zero=False)
 
     def run_on_rows(op: Op, out: int, values: int) -> None:
-        raised = table.run(
-            size=n,
-            op=int(op),
-            keys=library.pointer(keys),
-            values=values,
-            out=out,
-            statuses=library.pointer(statuses),
-            column=shape.column,
-            column_bytes=shape.value_bytes if shape.partial else 0,
-            unique=True,
-            on_device=place != HOST,
-            stream=stream,
-            interruptible=threading.get_ident() == MAIN_THREAD,
-        )
+        record = _native.Batch(int(op), n, library.pointer(keys), library.pointer(statuses))
+        record.out, record.values, record.unique = out, values, True
+        _locate(record, place, stream, shape)
+        raised = table.run(record, threading.get_ident() == MAIN_THREAD)
         if raised is not None:
             raised.statuses = statuses
             raise raised

@@ -82,24 +82,11 @@ def given_of(name: str, value: Any) -> Any:
     return value
 
 
-def device_of(device: Any) -> str:
-    if not isinstance(device, str):
-        raise InvalidType(f"device is of type {type(device).__name__}: give 'auto', 'cpu', 'cuda' or 'cuda:N'")
-    return text_of("device", device, "cuda:0")
-
-
-def score_of(score: Any) -> str:
-    if score is None:
-        return "none"
-    if not isinstance(score, str):
-        raise InvalidType(f"score is of type {type(score).__name__}: give 'step', 'time', 'frequency' or None")
-    return text_of("score", score, "step")
-
-
-def policy_of(policy: Any) -> str:
-    if not isinstance(policy, str):
-        raise InvalidType(f"cache_policy is of type {type(policy).__name__}: give 'lfu', 'lru' or 'random'")
-    return text_of("cache_policy", policy, "lfu")
+def word(name: str, value: Any, choices: str, example: str) -> str:
+    """One of several words that C++ knows."""
+    if not isinstance(value, str):
+        raise InvalidType(f"{name} is of type {type(value).__name__}: give {choices}")
+    return text_of(name, value, example)
 
 
 def result_of(result: Any, shape: TableShape, kinds: tuple[str, ...] = ("numpy", "arrow", "device")) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from ._native import MemoryOptions
 from ._native import MemoryTable as NativeMemoryTable
 from ._native import Table as NativeTable
 from .checked import MOST, flag, whole
@@ -17,8 +18,8 @@ from .errors import Error, InvalidArgument, InvalidType, ObjectExists
 from .inspection import name_of, no_space, path_text
 from .libraries import HOST
 from .messages import shown
+from .opening import CreateOptions, WorkOptions, create_options
 from .operands import TableShape
-from .options import CreateOptions, WorkOptions, create_options
 from .pool import Pool
 from .results import ExportResult, Items
 from .sized import Sized
@@ -82,17 +83,17 @@ class MemoryTable(Sized):
         seed: int = 0,
         partitions: int = 0,
     ) -> None:
-        self._memory = NativeMemoryTable.create(
-            key=whole("key", key, 8, _WIDEST),
-            value=whole("value", value, 0, _WIDEST),
-            capacity=whole("capacity", capacity, 0, MOST),
-            threads=whole("threads", threads, 0, 1 << 10),
-            grows=flag("grows", grows),
-            huge_pages=flag("huge_pages", huge_pages),
-            interleave=flag("interleave", interleave),
-            seed=whole("seed", seed, 0, MOST),
-            partitions=whole("partitions", partitions, 0, 1 << 10),
-        )
+        options = MemoryOptions()
+        options.key_bytes = whole("key", key, 8, _WIDEST)
+        options.value_bytes = whole("value", value, 0, _WIDEST)
+        options.capacity = whole("capacity", capacity, 0, MOST)
+        options.threads = whole("threads", threads, 0, 1 << 10)
+        options.grows = flag("grows", grows)
+        options.huge_pages = flag("huge_pages", huge_pages)
+        options.interleave = flag("interleave", interleave)
+        options.seed = whole("seed", seed, 0, MOST)
+        options.partitions = whole("partitions", partitions, 0, 1 << 10)
+        self._memory = NativeMemoryTable.create(options)
         self._native = cast(NativeTable, self._memory)  # runs batches as one
         self._shape = TableShape("the table in memory", key, value, HOST)
 

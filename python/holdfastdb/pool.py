@@ -12,7 +12,7 @@ from ._native import default_capacity
 from .checked import flag, function_of, whole
 from .errors import InvalidType, ReadOnly, TableClosed
 from .inspection import CheckReport, ObjectInfo, SnapshotReport, name_of, objects_from, path_text, report_from
-from .options import CreateOptions, OpenOptions, create_options, mode_of, open_options
+from .opening import CreateOptions, OpenOptions, create_options, mode_of, open_options
 from .table import Table
 
 

@@ -180,11 +180,11 @@ def result_rows(library: Library, n: int, dtype: Any, values: Operand | None, si
     return ((n,) if itemsize == size else (n, size // itemsize)), made
 
 
-def element_of(values: Operand | None, accumulates: bool, shape: TableShape) -> int:
+def element_of(values: Operand | None, shape: TableShape) -> int:
     """The code of the elements that accumulate combines."""
     if values is not None and values.dtype_name in ELEMENTS:
         return ELEMENTS[values.dtype_name]
-    if not accumulates or shape.value_bytes == 0:
-        return ELEMENTS["uint32"]  # divides any size for which C++ asks; nothing is combined
+    if shape.value_bytes == 0:
+        return ELEMENTS["uint32"]  # of no bytes; nothing is combined
     kind = "None" if values is None else values.dtype_name
     raise InvalidType(f"values is {kind}, which accumulate cannot combine: give an array of {', '.join(ELEMENTS)}")

@@ -6,31 +6,16 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Literal, NoReturn, Unpack, overload
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ._native import CreateOptions as NativeCreateOptions
-from ._native import OpenOptions as NativeOpenOptions
-from ._native import Pool as NativePool
-from ._native import Table as NativeTable
-from ._native import default_capacity, table_name
 from .checked import MOST, flag, function_of, whole
 from .column import Column
 from .contents import Contents
-from .errors import InvalidType, ObjectExists, ObjectNotFound, PoolExists, PoolNotFound, ReadOnly, TableClosed
+from .errors import InvalidType, ReadOnly, TableClosed
 from .inspection import CheckReport, SnapshotReport, path_text, report_from
-from .libraries import HOST
-from .operands import TableShape
-from .options import (
-    CreateOptions,
-    OpenOptions,
-    OpenOrCreateOptions,
-    create_options,
-    mode_of,
-    open_options,
-    open_or_create_options,
-)
+from .opening import TableFile
 from .schema.layout import Layout, layout_from
 from .sized import Sized
 
@@ -58,35 +43,7 @@ def require_table(given: Any, what: str) -> None:
     raise InvalidType(f"table is of type {type(given).__name__}: {instead}")
 
 
-_ATTEMPTS = 3
-"""To open or create a pool that others create and remove meanwhile."""
-
-
-def _create_in(path: str, created: NativeCreateOptions) -> NativeTable:
-    """The table in a pool whose objects were all dropped."""
-    return NativePool.open(path, False, False).create_table(table_name, created)
-
-
-def _open_or_create(path: str, opened: NativeOpenOptions, created: NativeCreateOptions) -> NativeTable:
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            return NativeTable.open(path, opened)
-        except ObjectNotFound:
-            try:
-                return _create_in(path, created)
-            except ObjectExists:  # somebody else was faster
-                if attempt == _ATTEMPTS:
-                    raise
-        except PoolNotFound:
-            try:
-                return NativeTable.create(path, created, None)
-            except PoolExists:  # somebody else was faster
-                if attempt == _ATTEMPTS:
-                    raise
-    raise AssertionError("every attempt returns or raises")
-
-
-class Table(Sized, Contents):
+class Table(TableFile, Sized, Contents):
     """A durable key-value table in a pool file, from `Table.create`, `Table.open`, or the same of a `Pool`.
 
     Every operation is a batch over arrays and returns when all that it acknowledged is in the pool's persistence domain
@@ -130,145 +87,8 @@ class Table(Sized, Contents):
             "Table() makes no table: use holdfastdb.Table.create(path, ...) or holdfastdb.Table.open(path)"
         )
 
-    _native: NativeTable
-    _shape: TableShape
-    _mode: str
-    _pool_path: str
-    _number: int
-    """Of the table in its pool: names may change."""
     _keys_noted = False
     """Whether its layout has a type of keys for certain."""
-
-    @classmethod
-    def _wrap(cls, native: NativeTable, pool_path: str, path: str, mode: str) -> Table:
-        table = object.__new__(cls)
-        table._native, table._pool_path, table._mode = native, pool_path, mode
-        stats = native.stats()
-        table._number = stats["object"]
-        device = stats["device"] if native.on_gpu() else HOST
-        table._shape = TableShape(path, native.key_bytes(), native.value_bytes(), device)
-        return table
-
-    @classmethod
-    def create(
-        cls,
-        path: str | os.PathLike[str],
-        key: int | type[bytes] = 8,
-        value: int | type[bytes] = 8,
-        capacity: int = default_capacity,
-        device: str = "auto",
-        overwrite: bool = False,
-        **options: Unpack[CreateOptions],
-    ) -> Table:
-        """Makes a pool file with one empty table in it, readable by its owner alone, and opens it.
-
-        It is the short way: `Pool` has several tables in one file. Here the table's name is "table".
-
-        Parameters
-        ----------
-        path
-            Of the file. Its medium decides what the table survives: `stats()["domain"]`.
-        key, value
-            `bytes` for both: byte strings of any length up to 65536. Or the
-            bytes of a key (8, or another multiple of 8 up to 128) and of a value (0, a set, to 65536; up to 8 live
-            inside the slot). They never change.
-        capacity
-            Items to make space for; the table grows past it by itself. Default: a few thousand, in a small file.
-        device
-            "auto" (a GPU if there is one and the medium allows it), "cpu", "cuda" or "cuda:N".
-        overwrite
-            Replace a pool that nobody has open, or an empty file, and nothing else.
-        levels, hash_locations, slots
-            The configuration, GPHash §3.1: 2, 2 and 8; at most 5 levels, and a product of at most 32.
-        threads
-            CPU threads that a batch may use; 0: all, 8 at most.
-        moves
-            Whether an insert that finds its slots taken may move one item before the table grows: it may.
-        shared_bias
-            By how many items an insert thinks a bucket fuller that several hashes share: 2; the paper: 0.
-        flush
-            Flush to persistent memory on any medium, as on `dax`; for measurements.
-        verify
-            Compare the keys and values that searches and exports read with the checksum stored beside them: a call
-            that meets damage raises `PoolCorrupt`. On the CPU its other rows have run then, and changes compare too.
-            Searches take longer, of long values nearly twice as long. Only for keys and values of any length: those of
-            fixed sizes have no checksum.
-        seed
-            Of the hash; 0: random.
-        max_bytes
-            Bytes that the value heap may have at most, whose address space is kept; 0: no limit of its own.
-        gpu
-            What the table keeps in GPU memory: `holdfastdb.Gpu(bucket_cache=0.2, ...)`. Ignored on the CPU.
-        score
-            Keep 8 more bytes with each item, by which `erase_if`, `export_if` and `size_if` can choose: "step" (`step`
-            of the table when a change was called), "time" (then, in nanoseconds since 1970) or "frequency" (1 for a new
-            item, one more for each change that writes it). Every change that writes a value sets its item's score;
-            searches change none. Values of up to 8 bytes lie in cells too. Not with keys and values of any length, in
-            this version.
-
-        Raises
-        ------
-        InvalidArgument, PoolExists, PoolInUse, ObjectInUse, NoSpace, MediumError, DeviceError
-        """
-        text = path_text(path)
-        native = NativeTable.create(text, create_options(key, value, capacity, device, overwrite, **options), None)
-        return cls._wrap(native, text, text, "r+")
-
-    @overload
-    @classmethod
-    def open(
-        cls, path: str | os.PathLike[str], device: str = ..., mode: str = ..., *, create: Literal[False] = ...,
-        **options: Unpack[OpenOptions],
-    ) -> Table: ...  # fmt: skip
-    @overload
-    @classmethod
-    def open(
-        cls, path: str | os.PathLike[str], device: str = ..., mode: str = ..., *, create: Literal[True],
-        **options: Unpack[OpenOrCreateOptions],
-    ) -> Table: ...  # fmt: skip
-    @classmethod
-    def open(
-        cls,
-        path: str | os.PathLike[str],
-        device: str = "auto",
-        mode: str = "r+",
-        *,
-        create: bool = False,
-        **options: Any,
-    ) -> Table:
-        """Opens the only table in a pool file, and recovers it first if it was not closed.
-
-        Parameters
-        ----------
-        path, device, threads, moves, shared_bias, flush, verify, gpu
-            As for `create`.
-        mode
-            "r+" to change the table (one process at a time), "r" to read it (together with other readers).
-        create
-            Create the pool if there is none, or the table if the pool has no object, with `key`, `value` and the
-            options of `Table.create`. A table that is there is opened as it is; only `key` and `value`, where given,
-            must agree. Not with mode="r".
-        key, value
-            Bytes of keys and values that the pool must have, or `bytes`, if given.
-        salvage
-            Open after a power cut all the same: items may be missing or damaged. With mode="r" a private copy in memory
-            is recovered, what is damaged is left out (`stats()["left_out"]`), and the file is not written.
-
-        Raises
-        ------
-        InvalidArgument
-            The pool has several objects, which the message names: `Pool.open(path).table(name)` opens one.
-        ObjectNotFound
-            The pool has none.
-        PoolNotFound, PoolInUse, ObjectInUse, PoolCorrupt, PoolVersion, PoolMismatch, PowerLost, MediumError,
-        DeviceError
-        """
-        mode, text = mode_of(mode, "table"), path_text(path)
-        if not flag("create", create):
-            return cls._wrap(NativeTable.open(text, open_options(device, mode, **options)), text, text, mode)
-        opened, created = open_or_create_options(device, mode, options)
-        native = _open_or_create(text, opened, created)
-        return cls._wrap(native, text, text, mode)
 
     # Parts of values.
 

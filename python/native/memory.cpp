@@ -8,18 +8,7 @@ using namespace nb::literals;
 namespace holdfast::python {
 namespace {
 
-HeldMemoryTable create(std::uint32_t key, std::uint32_t value, std::uint64_t capacity, unsigned threads, bool grows,
-                       bool huge_pages, bool interleave, std::uint64_t seed, unsigned partitions) {
-  MemoryOptions options;
-  options.key_bytes = key;
-  options.value_bytes = value;
-  options.capacity = capacity;
-  options.threads = threads;
-  options.grows = grows;
-  options.huge_pages = huge_pages;
-  options.interleave = interleave;
-  options.seed = seed;
-  options.partitions = partitions;
+HeldMemoryTable create(const MemoryOptions& options) {
   const Unlocked released;
   return HeldMemoryTable(MemoryTable(options));
 }
@@ -56,11 +45,20 @@ Dict stats(const HeldMemoryTable& table) {
 
 void bind_memory_table(nb::module_& module) {
   const auto unlocked = nb::call_guard<Unlocked>();
+  nb::class_<MemoryOptions>(module, "MemoryOptions")
+      .def(nb::init<>())
+      .def_rw("key_bytes", &MemoryOptions::key_bytes)
+      .def_rw("value_bytes", &MemoryOptions::value_bytes)
+      .def_rw("capacity", &MemoryOptions::capacity)
+      .def_rw("threads", &MemoryOptions::threads)
+      .def_rw("grows", &MemoryOptions::grows)
+      .def_rw("huge_pages", &MemoryOptions::huge_pages)
+      .def_rw("interleave", &MemoryOptions::interleave)
+      .def_rw("seed", &MemoryOptions::seed)
+      .def_rw("partitions", &MemoryOptions::partitions);
   nb::class_<HeldMemoryTable> table(module, "MemoryTable");
   bind_run(table);
-  table
-      .def_static("create", &create, "key"_a, "value"_a, "capacity"_a, "threads"_a, "grows"_a, "huge_pages"_a,
-                  "interleave"_a, "seed"_a, "partitions"_a)
+  table.def_static("create", &create, "options"_a)
       .def("export_batch", &export_batch, "cursor"_a, "keys"_a, "values"_a, "n"_a,
            "Returns (items written, next cursor).")
       .def("size", &MemoryTable::size, unlocked)

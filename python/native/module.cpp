@@ -171,6 +171,8 @@ NB_MODULE(_native, module) {
   nb::set_leak_warnings(false);
   bind_errors(module);
   bind_blobs(module);
+  bind_options(module);
+  bind_batch(module);
   bind_table(module);
   bind_memory_table(module);
   bind_kmers(module);

@@ -50,7 +50,13 @@ using HeldMemoryTable = Held<MemoryTable>;
 using HeldBlobs = Held<Blobs>;
 using HeldDeviceBlobs = Held<DeviceBlobs>;
 
-/// Adds the class `Table`, and `CreateOptions` and `OpenOptions`.
+/// Adds the records `CreateOptions` and `OpenOptions`, and those in them.
+void bind_options(nanobind::module_& module);
+
+/// Adds the record `Batch`, which a table of either kind runs.
+void bind_batch(nanobind::module_& module);
+
+/// Adds the class `Table`.
 void bind_table(nanobind::module_& module);
 
 /// Adds the class `Pool`.

@@ -32,31 +32,9 @@ void run_listening(AnyTable& table, Batch& batch, Interrupt& interrupt) {
 
 /// Returns what a signal's handler raised meanwhile, or the error of a table that it closed, or None: then all has run.
 template <class AnyTable>
-nanobind::any run_batch(AnyTable& table, std::size_t size, unsigned op, std::uintptr_t keys, std::uintptr_t ops,
-                        std::uintptr_t key_offsets, std::uintptr_t values, std::uintptr_t value_offsets,
-                        std::uintptr_t out, HeldBlobs* blobs, HeldDeviceBlobs* device_blobs, std::uintptr_t statuses,
-                        std::uintptr_t found, std::uintptr_t scores, std::uintptr_t mask, unsigned combine,
-                        unsigned element, double scale, std::uint32_t column, std::uint32_t column_bytes, bool unique,
-                        bool on_device, std::uintptr_t stream, bool interruptible) {
-  Interrupt interrupt(interruptible && size > kLeastRowsOfPieces);
-  Batch batch;
-  batch.size = size;
-  batch.op = static_cast<Op>(op);
-  batch.ops = at<const std::uint8_t>(ops);
-  batch.keys = at<const void>(keys);
-  batch.values = at<const void>(values);
-  batch.out = at<void>(out);
-  batch.statuses = at<Status>(statuses);
-  batch.found = at<bool>(found);
-  batch.scores = at<std::uint64_t>(scores);
-  batch.mask = at<const std::uint8_t>(mask);
-  batch.unique = unique;
-  batch.accumulate = Accumulate{static_cast<Combine>(combine), static_cast<Element>(element), scale};
-  if (column != 0 || column_bytes != 0) batch.column = Column{column, column_bytes};
-  const VariableLength parts{at<const std::uint64_t>(key_offsets), at<const std::uint64_t>(value_offsets), blobs,
-                             device_blobs};
-  if (parts.key_offsets || parts.value_offsets || blobs || device_blobs) batch.variable = parts;
-  if (on_device) batch.device = Device{at<void>(stream)};
+nanobind::any run_batch(AnyTable& table, const Batch& given, bool interruptible) {
+  Interrupt interrupt(interruptible && given.size > kLeastRowsOfPieces);
+  Batch batch = given;
   try {
     const Unlocked released;
     run_listening(table, batch, interrupt);
@@ -71,15 +49,8 @@ nanobind::any run_batch(AnyTable& table, std::size_t size, unsigned op, std::uin
 template <class AnyTable>
 void bind_run(nanobind::class_<AnyTable>& table) {
   using namespace nanobind::literals;
-  table.def("run", &run_batch<AnyTable>, "size"_a, "op"_a, "keys"_a, "ops"_a = 0, "key_offsets"_a = 0, "values"_a = 0,
-            "value_offsets"_a = 0, "out"_a = 0, "blobs"_a.none() = nanobind::none(),
-            "device_blobs"_a.none() = nanobind::none(), "statuses"_a = 0, "found"_a = 0, "scores"_a = 0, "mask"_a = 0,
-            "combine"_a = 0, "element"_a = 0, "scale"_a = 1.0, "column"_a = 0, "column_bytes"_a = 0, "unique"_a = false,
-            "on_device"_a = false, "stream"_a = 0, "interruptible"_a = false,
-            "Runs a batch; all arrays are addresses, 0 for none. Keys and "
-            "values of any length have offsets, and what is "
-            "read of them goes to blobs. Returns what a signal's handler "
-            "raised, or None.");
+  table.def("run", &run_batch<AnyTable>, "batch"_a, "interruptible"_a,
+            "Runs a batch. Returns what a signal's handler raised, or None.");
 }
 
 using Exported = nanobind::typed<nanobind::tuple, std::size_t, std::uint64_t>;

@@ -1,8 +1,4 @@
 // table.cpp: the class holdfastdb._native.Table. Every call that may take long releases the interpreter lock.
-#include <nanobind/stl/optional.h>
-
-#include <optional>
-
 #include "holdfast/table.hpp"
 #include "native.hpp"
 #include "run.hpp"
@@ -12,65 +8,6 @@ using namespace nb::literals;
 
 namespace holdfast::python {
 namespace {
-
-CacheOptions cache_options(double bucket_ratio, double ratio, std::optional<std::uint64_t> memory,
-                           const std::string& policy) {
-  CacheOptions options;
-  options.bucket_ratio = bucket_ratio;
-  options.ratio = ratio;
-  options.memory = memory.value_or(kHalfOfFree);
-  options.policy = cache_policy_from(policy);
-  return options;
-}
-
-CreateOptions create_options(std::uint32_t key, std::uint32_t value, std::uint64_t capacity, std::uint32_t levels,
-                             std::uint32_t hash_locations, std::uint32_t slots, const std::string& device,
-                             bool overwrite, unsigned threads, bool moves, std::uint32_t shared_bias, bool flush,
-                             std::uint64_t seed, std::uint64_t max_bytes, std::optional<std::uint64_t> gpu_memory,
-                             double bucket_cache, double value_cache, std::optional<std::uint64_t> value_memory,
-                             const std::string& cache_policy, const std::string& score, bool verify) {
-  CreateOptions options;
-  options.shape.score = score_from(score);
-  options.runtime.verify = verify;
-  options.shape.key_bytes = key;
-  options.shape.value_bytes = value;
-  options.shape.capacity = capacity;
-  options.shape.levels = levels;
-  options.shape.hash_locations = hash_locations;
-  options.shape.slots = slots;
-  options.runtime.device = device;
-  options.overwrite = overwrite;
-  options.runtime.threads = threads;
-  options.tuning.moves = moves;
-  options.tuning.shared_bias = shared_bias;
-  options.tuning.flush = flush;
-  options.shape.seed = seed;
-  options.shape.max_bytes = max_bytes;
-  options.gpu.memory = gpu_memory.value_or(kHalfOfFree);
-  options.gpu.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
-  return options;
-}
-
-OpenOptions open_options(const std::string& device, bool read_only, unsigned threads, bool moves,
-                         std::uint32_t shared_bias, bool flush, bool salvage, std::optional<std::uint32_t> key,
-                         std::optional<std::uint32_t> value, std::optional<std::uint64_t> gpu_memory,
-                         double bucket_cache, double value_cache, std::optional<std::uint64_t> value_memory,
-                         const std::string& cache_policy, bool verify) {
-  OpenOptions options;
-  options.runtime.verify = verify;
-  options.gpu.memory = gpu_memory.value_or(kHalfOfFree);
-  options.gpu.cache = cache_options(bucket_cache, value_cache, value_memory, cache_policy);
-  options.runtime.device = device;
-  options.read_only = read_only;
-  options.runtime.threads = threads;
-  options.tuning.moves = moves;
-  options.tuning.shared_bias = shared_bias;
-  options.tuning.flush = flush;
-  options.salvage = salvage;
-  options.key_bytes = key;
-  options.value_bytes = value;
-  return options;
-}
 
 /// `fill` takes the table before the file has its name.
 nb::typed<nb::object, HeldTable> create(const std::string& path, const CreateOptions& options, const nb::object& fill) {
@@ -180,15 +117,6 @@ Dict check_table(HeldTable& table) {
 
 void bind_table(nb::module_& module) {
   const auto unlocked = nb::call_guard<Unlocked>();
-  nb::class_<CreateOptions>(module, "CreateOptions")
-      .def(nb::new_(&create_options), "key"_a, "value"_a, "capacity"_a, "levels"_a, "hash_locations"_a, "slots"_a,
-           "device"_a, "overwrite"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a, "seed"_a, "max_bytes"_a,
-           "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a, "value_memory"_a.none(), "cache_policy"_a,
-           "score"_a, "verify"_a);
-  nb::class_<OpenOptions>(module, "OpenOptions")
-      .def(nb::new_(&open_options), "device"_a, "read_only"_a, "threads"_a, "moves"_a, "shared_bias"_a, "flush"_a,
-           "salvage"_a, "key"_a.none(), "value"_a.none(), "gpu_memory"_a.none(), "bucket_cache"_a, "value_cache"_a,
-           "value_memory"_a.none(), "cache_policy"_a, "verify"_a);
   module.attr("table_name") = kTableName;
   module.attr("default_capacity") = CreateOptions{}.shape.capacity;
   nb::class_<HeldTable> table(module, "Table");

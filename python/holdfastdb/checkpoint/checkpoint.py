@@ -20,7 +20,7 @@ from ..errors import InvalidArgument, InvalidType, ObjectNotFound, PoolNotFound
 from ..inspection import cuda_devices, name_of, path_text
 from ..libraries import HOST
 from ..messages import shown
-from ..options import mode_of
+from ..opening import mode_of
 from ..pool import Pool
 from ..transfer.files import replaceable
 from .drain import Drain

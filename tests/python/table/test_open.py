@@ -1,7 +1,8 @@
-"""Opening a pool that may not be there: `Table.open(create=True)`."""
+"""Opening a pool that may not be there, `Table.open(create=True)`, and the options of creating and opening."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,7 @@ import pytest
 from conftest import PATIENCE_S
 
 import holdfastdb as hf
-import holdfastdb.table
-from holdfastdb import Table
+from holdfastdb import Table, _native, opening
 
 
 def test_creates_and_then_opens(folder: Path, device: str) -> None:
@@ -73,13 +73,13 @@ class _Native:
 
 def test_a_lost_race(monkeypatch: pytest.MonkeyPatch) -> None:
     missing, there = hf.PoolNotFound("none"), hf.PoolExists("there")
-    monkeypatch.setattr(holdfastdb.table, "NativeTable", _Native([missing, there, "opened"]))
+    monkeypatch.setattr(opening, "NativeTable", _Native([missing, there, "opened"]))
     options: Any = None
-    assert holdfastdb.table._open_or_create("t", options, options) == "opened"
+    assert opening._open_or_create("t", options, options) == "opened"
     endless = _Native([missing, there] * 9)
-    monkeypatch.setattr(holdfastdb.table, "NativeTable", endless)
+    monkeypatch.setattr(opening, "NativeTable", endless)
     with pytest.raises(hf.PoolExists):
-        holdfastdb.table._open_or_create("t", options, options)
+        opening._open_or_create("t", options, options)
     assert len(endless.says) == 12
 
 
@@ -121,3 +121,50 @@ while True:
     assert [one.wait(PATIENCE_S) for one in running] == [0] * 4
     with Table.open(folder / "t.hold", "cpu") as table:
         assert int.from_bytes(table[1], "little") == 4
+
+
+WORK: dict[str, Any] = {
+    "threads": 3,
+    "moves": False,
+    "shared_bias": 5,
+    "flush": True,
+    "verify": True,
+    "gpu": hf.Gpu(memory=7, bucket_cache=0.5, value_cache=0.25, value_memory=9, cache_policy="lru"),
+}
+CREATE = {**WORK, "levels": 3, "hash_locations": 1, "slots": 4, "seed": 11, "max_bytes": 13, "score": "time"}
+OPEN = {**WORK, "key": 16, "value": 24, "salvage": True}
+
+
+def members(record: Any) -> dict[str, Any]:
+    """The members of a native record and of the records in it, by their paths."""
+    found: dict[str, Any] = {}
+    for name in (name for name in dir(record) if not name.startswith("_")):
+        value = getattr(record, name)
+        inner = type(value).__module__ == "holdfastdb._native"
+        found |= {f"{name}.{path}": one for path, one in members(value).items()} if inner else {name: value}
+    return found
+
+
+@pytest.mark.parametrize(
+    "made",
+    [opening.create_options(16, 32, 99, "cpu", True, **CREATE), opening.open_options("cpu", "r", **OPEN)],
+    ids=["create", "open"],
+)
+def test_every_member_is_set(made: Any) -> None:
+    default = members(type(made)())
+    assert [path for path, value in members(made).items() if value == default[path]] == []
+
+
+def test_defaults_are_those_of_the_record() -> None:
+    size = opening.default_capacity
+    default = members(_native.CreateOptions())
+    assert members(opening.create_options(8, 8, size, "auto", False)) == default
+    assert members(opening.open_options("auto", "r+")) == members(_native.OpenOptions())
+
+
+@pytest.mark.parametrize(("known", "given"), [(opening.CreateOptions, CREATE), (opening.OpenOptions, OPEN)])
+def test_every_option_is_described(known: Any, given: dict[str, Any]) -> None:
+    assert known.__annotations__.keys() == given.keys()
+    call = hf.Table.create if known is opening.CreateOptions else hf.Table.open
+    listed = set(re.findall(r"^        ([a-z_, ]+)$", call.__doc__ or "", re.MULTILINE))
+    assert given.keys() <= {name for line in listed for name in line.split(", ")}
