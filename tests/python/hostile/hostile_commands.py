@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import hostile_calls
 import hostile_children
 import hostile_values
+import hostile_world
 import typer
 
 from holdfastdb.cli.main import app, main
@@ -91,9 +91,9 @@ class Case:
         return [*self.command.split(), *options, *arguments]
 
     def run(self, folder: Path) -> str:
-        world = hostile_calls.World(hostile_calls.TEMPLATE, folder)
+        world = hostile_world.World(hostile_world.TEMPLATE, folder)
         for text in itertools.chain.from_iterable(GIVEN[self.command][self.given].values()):
-            if (hostile_calls.TEMPLATE / text.partition(":")[0]).is_file():
+            if (hostile_world.TEMPLATE / text.partition(":")[0]).is_file():
                 world.file(text.partition(":")[0])
         (folder / "empty").touch()
         (folder / "text.csv").write_text("1,2\n\udcff,x\n", errors="surrogateescape")
