@@ -61,8 +61,8 @@ def training_saves(
             "turn": turn, "device": device, "repetitions": repeat,
         }  # fmt: skip
         name = options.result_name("training-saves", "", device)
-        layers = ("src/checkpoint", "src/gpu") if device != "cpu" else ("src/checkpoint",)
-        options.finish(console, name, parameters, got, json_file, save, layers)
+        code = ("src/checkpoint", "src/gpu") if device != "cpu" else ("src/checkpoint",)
+        options.finish(console, name, parameters, got, json_file, save, code)
 
 
 COMMANDS: dict[str, Callable[..., None]] = {"training-saves": training_saves}
