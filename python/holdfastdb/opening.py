@@ -268,7 +268,7 @@ class TableFile:
         seed
             Of the hash; 0: random.
         max_bytes
-            Bytes that the value heap may have at most, whose address space is kept; 0: no limit of its own.
+            Bytes that the value heap may have at most, whose address space is kept; 0: no limit but that of the medium.
         gpu
             What the table keeps in GPU memory: `holdfastdb.Gpu(bucket_cache=0.2, ...)`. Ignored on the CPU.
         score

@@ -77,7 +77,7 @@ class Table(TableFile, Sized, Contents):
     Several threads may use one table at once. A signal in the main thread ends the piece of a batch that runs, of a
     hundred thousand rows or so; then its handler runs, between two pieces, and may do anything with the table. If the
     handler raises (KeyboardInterrupt for SIGINT), so does the call; if it closes the table, the call raises
-    TableClosed: either way with the statuses so far as the error's attribute `statuses`. Else the batch goes on. What a
+    TableClosed: either way with the statuses so far as the error's attribute `statuses`. Else the batch continues. What a
     handler, or another thread meanwhile, sees or copies is the table between two pieces: of the batch, the rows that
     have run.
     """
@@ -93,7 +93,7 @@ class Table(TableFile, Sized, Contents):
     # Parts of values.
 
     def column(self, start: int, stop: int, dtype: Any = None) -> Column:
-        """Bytes [start, stop) of every value, with operations of their own.
+        """Bytes [start, stop) of every value, as an object with the table's operations.
 
         Parameters
         ----------
@@ -195,8 +195,8 @@ class Table(TableFile, Sized, Contents):
     def load_cache(self) -> None:
         """Copies the buckets and values that were searched for most into GPU memory, and waits until they are there.
 
-        How many is for `Gpu.bucket_cache` and `Gpu.value_cache` to say. Other batches go on meanwhile. Where all have a
-        copy, or none, it does nothing.
+        `Gpu.bucket_cache` and `Gpu.value_cache` say how many. Other batches run meanwhile. Where all have a copy, or
+        none, it does nothing.
         """
         self._native.load_cache()
 
@@ -208,9 +208,9 @@ class Table(TableFile, Sized, Contents):
         threads: int = 0,
         progress: Callable[[int, int], object] | None = None,
     ) -> SnapshotReport:
-        """Copies the table's pool, as it is between two batches, into a pool file of its own, on any medium.
+        """Copies the table's pool, as it is between two batches, into a new pool file, on any medium.
 
-        Searches go on meanwhile; changing batches wait until all is copied, and the copy waits for those that run. The
+        Searches run meanwhile; changing batches wait until all is copied, and the copy waits for those that run. The
         file has its name only when it is whole and on its device: interrupted, killed or out of space, there is none.
         A table that is much larger than its items, after `erase` or `clear`, is as small as they are in the copy.
         A handler of a signal that interrupts a batch copies the table as it is between two pieces of that batch.
@@ -220,7 +220,7 @@ class Table(TableFile, Sized, Contents):
         path
             Of the new file, readable by its owner alone.
         overwrite
-            Replace a pool that nobody has open, or an empty file, and nothing else.
+            Replace a pool that no process has open, or an empty file, and nothing else.
         threads
             That write; 0: 4, which mostly wait for the disk.
         progress

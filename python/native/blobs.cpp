@@ -1,4 +1,4 @@
-// blobs.cpp: what batches and exports give of keys and values of any length, which Python turns into what the caller
+// blobs.cpp: what batches and exports give of keys and values of any length, which Python converts to what the caller
 // asked for: the classes holdfastdb._native.Blobs and DeviceBlobs.
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// errors.cpp: turns the errors of holdfast/error.hpp into the classes of holdfastdb/errors.py.
+// errors.cpp: translates the errors of holdfast/error.hpp to the classes of holdfastdb/errors.py.
 #include "holdfast/error.hpp"
 #include "native.hpp"
 

@@ -35,7 +35,7 @@ std::atomic<int> in_callbacks{0};
 bool is_ended() noexcept { return is_finalizing() && !finalizes; }
 
 /// Calls what may take the interpreter lock, and stops the thread if Python ends it there. The handler never returns, for a forced
-/// unwinding must go on.
+/// unwinding must continue.
 template <class Call>
 auto stopped_at_end(const Call& call) noexcept {
   try {

@@ -2,8 +2,8 @@
 //
 // A batch holds locks of its table, and a handler may call the table: so no handler runs, and the interpreter is not waited for,
 // before the batch has left its table. Until then all that is asked is whether a signal has come, which Python's own handler in C
-// says by a byte to the "wake-up descriptor". That is one for the whole process: it is ours while the batch runs, and whoever
-// had it before, an event loop for example, gets its bytes too.
+// says by a byte to the "wake-up descriptor". That is one for the whole process: it is ours while the batch runs, and the
+// former owner, an event loop for example, gets its bytes too.
 #pragma once
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ class Interrupt {
     char bytes[64];
     bool any = false;
     for (ssize_t size; (size = read(ends_[0], bytes, sizeof bytes)) > 0; any = true) {
-      // Where the former owner has no room, it has bytes to wake up by.
+      // Where the former owner's pipe is full, it has bytes to wake up by.
       if (former_ >= 0) static_cast<void>(!write(former_, bytes, static_cast<std::size_t>(size)));
     }
     return any;
@@ -68,7 +68,7 @@ class Interrupt {
       try {
         const int ours = set_wakeup(-1);
         set_wakeup(ours == ends_[1] ? former_ : ours);  // a handler may have named another, to stay
-      } catch (const nanobind::python_error&) {         // a handler has closed the former one: nobody waits for it
+      } catch (const nanobind::python_error&) {         // a handler has closed the former one: no thread waits for it
       }
       is_pending();  // for the former owner
     }

@@ -1,4 +1,4 @@
-// kmers.cpp: the class holdfastdb._native.KmerCounts, and k-mers as text. Counting goes on without the interpreter lock.
+// kmers.cpp: the class holdfastdb._native.KmerCounts, and k-mers as text. Counting runs without the interpreter lock.
 #include <nanobind/stl/vector.h>
 
 #include "holdfast/kmers.hpp"
