@@ -27,7 +27,7 @@ class Warp {
 
   /// Runs `act` in one lane; all get its result.
   template <class F>
-  __device__ auto once(F&& act) const {
+  __device__ auto once(F&& act) const -> decltype(act()) {
     using Result = decltype(act());
     static_assert(sizeof(Result) <= 8);
     Result result{};

@@ -28,7 +28,7 @@ struct ThreadTags<index::FixedShape<L, H, S, Keys>> {
 
 struct ThreadTile {
   template <class F>
-  __device__ auto once(F&& act) const {
+  __device__ auto once(F&& act) const -> decltype(act()) {
     return act();
   }
   template <memory::VolatileWords Memory>
