@@ -82,6 +82,8 @@ class Embedding(torch.nn.Module):
             raise InvalidType(f"keys is of type {type(keys).__name__}: give a tensor of int64 or uint64")
         if not self.training:
             return torch.ops.holdfastdb.find(self._found, keys, self.columns, self.stored, self.dtype)[0]
+        if not torch.compiler.is_compiling():  # the operator would hand its arguments to what such a tensor stands for
+            keys = plain(keys, torch, "keys", argument=True)
         return torch.ops.holdfastdb.embed(
             self._anchor, self._handle, keys, self.columns, self.stored, self.dtype, *self._init
         )
@@ -109,6 +111,7 @@ class Embedding(torch.nn.Module):
         elif not isinstance(keys, Tensor):
             raise InvalidType(f"keys is of type {type(keys).__name__}: give a tensor of int64 or uint64")
         keys = plain(keys, torch, "keys", argument=True)
+        address_of(keys, keys.is_contiguous(), "keys", argument=True)
         if keys.shape != rows.shape[:1]:
             raise InvalidArgument(
                 f"keys is of shape {tuple(keys.shape)}, and weight has {len(rows):,} rows: give one each"

@@ -23,7 +23,7 @@ def rows_at_once(batch: int | None, row_bytes: int) -> int:
     if isinstance(batch, bool) or not isinstance(batch, int):
         raise InvalidType(f"batch is {shown(batch)}, of type {type(batch).__name__}: give a whole number")
     if batch < 1:
-        raise InvalidArgument(f"batch is {batch}: give 1 or more")
+        raise InvalidArgument(f"batch is {shown(batch)}: give 1 or more")
     return batch
 
 

@@ -80,6 +80,22 @@ def test_tensors_without_elements(table: hf.Table, made: Callable[[], Any], why:
     assert table.find(keys, dtype=torch.int64).values.tolist() == [0, 10, 20, 30]
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("made", "why"), TENSORS.values(), ids=TENSORS)
+def test_keys_of_an_embedding_without_elements(folder: Path, made: Callable[[], Any], why: str) -> None:
+    import holdfastdb.torch as hft
+
+    with hf.Table.create(folder / "rows.hold", value=16, device="cpu") as table:
+        embedding = hft.Embedding(table, 4)
+        with pytest.raises(hf.InvalidType, match=f"^keys .*{why}"):
+            embedding.import_weight(torch.ones(4, 4), made())
+        if not made()._is_zerotensor():  # which PyTorch fills for an operator
+            with pytest.raises(hf.InvalidType, match=f"^keys .*{why}"):
+                embedding(made())
+        assert len(table) == 0
+        assert embedding(torch.arange(4)).shape == (4, 4)
+
+
 def test_the_elements_of_a_transform(table: hf.Table) -> None:
     with pytest.raises(hf.InvalidType, match=r"keys is a tensor of shape .* has no memory"):
         torch.vmap(lambda keys: table.find(keys).found)(torch.arange(8).reshape(2, 4))

@@ -197,6 +197,11 @@ BAD = [
 ]
 
 
+def test_a_batch_of_very_many_digits(table: Table, tmp_path: Path) -> None:
+    with pytest.raises(hf.InvalidArgument, match=r"batch is .*: give 1 or more"):
+        hf.dump(table, tmp_path / "a.csv", batch=-(10**5000))
+
+
 @pytest.mark.parametrize(("row", "why"), BAD)
 @pytest.mark.parametrize("batch", [1, 3, 1000])
 def test_bad_rows(table: Table, tmp_path: Path, row: str, why: str, batch: int) -> None:
