@@ -21,6 +21,7 @@ class CpuMemory {
   static constexpr bool keeps(Step) {
     return true;
   }
+  void prefetch(const void* from) const { __builtin_prefetch(from); }
   std::uint64_t load(const std::uint64_t* from) const { return __atomic_load_n(from, __ATOMIC_ACQUIRE); }
   void store(std::uint64_t* to, std::uint64_t value) const { __atomic_store_n(to, value, __ATOMIC_RELEASE); }
   void flush(const void* from, std::size_t bytes) const { persist_.flush(from, bytes); }

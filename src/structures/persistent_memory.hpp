@@ -26,8 +26,17 @@ concept VersionLocks = requires(const M& memory, VersionLock* lock, std::uint32_
   memory.unlock(lock);
 };
 
+/// Memory that takes a hint of what is read soon.
+template <class M>
+concept PrefetchingMemory = requires(const M& memory, const std::uint64_t* word, const VersionLock* lock) {
+  /// Asks for the line of a word of the pool, or of a lock, without a wait. It changes no result.
+  memory.prefetch(word);
+  memory.prefetch(lock);
+};
+
 /// Words of the pool and their locks. `Step`: the steps of a protocol that the model can leave out.
 template <class M, class Step>
-concept PersistentMemory = memory::PersistentMemory<M> && memory::SteppedMemory<M, Step> && VersionLocks<M>;
+concept PersistentMemory =
+    memory::PersistentMemory<M> && memory::SteppedMemory<M, Step> && VersionLocks<M> && PrefetchingMemory<M>;
 
 }  // namespace holdfast::structures

@@ -43,7 +43,7 @@ void fill_cell(const Memory& memory, const View& view, const Target& target, Cel
 template <class Item, class Memory>
 Status insert(const Memory& memory, const View& view, const typename Item::Key& key, const typename Item::Value& value,
               bool is_new) {
-  const Target target = target_of(view, key);
+  const Target target = prefetched_target(memory, view, key);
   const GroupLock hold(memory, view.locks + target.number);
   if (!is_new && memory.keeps(Step::search_first) && find_key(memory, view, target, key) != kNoCell) {
     return Status::exists;
@@ -60,7 +60,7 @@ Status insert(const Memory& memory, const View& view, const typename Item::Key& 
 
 template <class Item, class Memory>
 Status erase(const Memory& memory, const View& view, const typename Item::Key& key) {
-  const Target target = target_of(view, key);
+  const Target target = prefetched_target(memory, view, key);
   const GroupLock hold(memory, view.locks + target.number);
   const Cell cell = find_key(memory, view, target, key);
   if (cell == kNoCell) return Status::not_found;
@@ -100,7 +100,7 @@ void switch_cells(const Memory& memory, const View& view, const Target& target, 
 template <class Item, class Memory>
 Status assign(const Memory& memory, const View& view, const typename Item::Key& key,
               const typename Item::Value& value) {
-  const Target target = target_of(view, key);
+  const Target target = prefetched_target(memory, view, key);
   const GroupLock hold(memory, view.locks + target.number);
   const Cell cell = find_key(memory, view, target, key);
   if (cell == kNoCell) return Status::not_found;

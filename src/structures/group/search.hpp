@@ -41,11 +41,15 @@ Target target_of(const View& view, const Key& key) {
   return {number, view.group(number), view.shape.position_of(hash)};
 }
 
-/// Where a search ended.
-struct Found {
-  Cell cell = kNoCell;  ///< of the key; kNoCell: it is absent
-  Cell free = kNoCell;  ///< the first cell in scan order that could take it; kNoCell: there is none
-};
+/// The same, and asks for its lines all at once: the lock, the occupancy words, the cell of level 1.
+template <class Key, class Memory>
+Target prefetched_target(const Memory& memory, const View& view, const Key& key) {
+  const Target target = target_of(view, key);
+  memory.prefetch(view.locks + target.number);
+  memory.prefetch(target.words);
+  memory.prefetch(view.cell(target.words, target.first));
+  return target;
+}
 
 template <class Memory>
 bool is_occupied(const Memory& memory, const View& view, const std::uint64_t* group, Cell cell) {

@@ -24,7 +24,7 @@ class Table {
   Status erase(const Key& key) { return group::erase<Item>(memory_, view_, key); }
 
   Status find(const Key& key, Value& out) const {
-    const Target target = target_of(view_, key);
+    const Target target = prefetched_target(memory_, view_, key);
     struct Answer {
       bool is_found;
       Value value;

@@ -22,6 +22,7 @@ class ModelMemory {
   static constexpr unsigned kReadAttempts = 2;
   explicit ModelMemory(World& world) : world_(world) {}
   static bool keeps(Step step) { return step != left_out; }
+  static void prefetch(const void*) {}
   std::uint64_t load(const std::uint64_t* from) const;
   void store(std::uint64_t* to, std::uint64_t value) const;
   void flush(const void* from, std::size_t bytes) const;
