@@ -77,8 +77,8 @@ class Table(TableFile, Sized, Contents):
     Several threads may use one table at once. A signal in the main thread ends the piece of a batch that runs, of a
     hundred thousand rows or so; then its handler runs, between two pieces, and may do anything with the table. If the
     handler raises (KeyboardInterrupt for SIGINT), so does the call; if it closes the table, the call raises
-    TableClosed: either way with the statuses so far as the error's attribute `statuses`. Else the batch continues. What a
-    handler, or another thread meanwhile, sees or copies is the table between two pieces: of the batch, the rows that
+    TableClosed: either way with the statuses so far as the error's attribute `statuses`. Else the batch continues. What
+    a handler, or another thread meanwhile, sees or copies is the table between two pieces: of the batch, the rows that
     have run.
     """
 
