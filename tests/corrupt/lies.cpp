@@ -137,7 +137,7 @@ std::vector<Lie> lies_of_directory() {
       in_extent("is of object 4294967295", [](Extent& e) { e.object = ~0u; }),
       in_extent("is there twice", [](Extent& e) { ++e.index; }),
       in_extent("is there twice", [](Extent& e) { e.role = memory::kPagesRole, e.index = 0; }),
-      in_extent("no pages of its own", [](Extent& e) { e.role = memory::kPagesRole, e.index = 1; }),
+      in_extent("no object pages", [](Extent& e) { e.role = memory::kPagesRole, e.index = 1; }),
       in_directory("overlaps another", [](Directory& d) { std::swap(d.extents[3], d.extents[4]); }),
       in_directory("is there twice",
                    [](Directory& d) {
@@ -145,9 +145,9 @@ std::vector<Lie> lies_of_directory() {
                      again.offset = memory::kFirstExtent;  // where the dropped object was
                      d.extents.insert(d.extents.begin(), again);
                    }),
-      in_directory("has no pages", [](Directory& d) { erase_extent(d, kWide, memory::kPagesRole, 0); }),
-      in_directory("has no pages", [](Directory& d) { extent_of(d, kWide, memory::kPagesRole).index = 1; }),
-      in_directory("has no pages", [](Directory& d) { extent_of(d, kWide, memory::kPagesRole).bytes = kPage; }),
+      in_directory("has no object pages", [](Directory& d) { erase_extent(d, kWide, memory::kPagesRole, 0); }),
+      in_directory("has no object pages", [](Directory& d) { extent_of(d, kWide, memory::kPagesRole).index = 1; }),
+      in_directory("has no object pages", [](Directory& d) { extent_of(d, kWide, memory::kPagesRole).bytes = kPage; }),
       in_directory("which is not there", [](Directory& d) { d.objects.erase(d.objects.begin() + 2); }),
       in_directory("is out of order", [](Directory& d) { std::swap(d.objects[2], d.objects[3]); }),
       in_directory("is out of order", [](Directory& d) { d.objects[3] = d.objects[2]; }),
@@ -241,7 +241,8 @@ std::vector<Lie> lies_of_shapes() {
       in_shape("a table of version 0, which there is not", kWide, [](Directory& d) { wide_entry(d).type_version = 0; }),
       in_shape("extents that no table has", kWide, [](Directory& d) { extent_of(d, kWide, kLevelRole, 1).role = 7; }),
       in_shape("a heap that it does not need", kWide, [](Directory& d) { add_piece(d, kWide, 0); }),
-      in_shape("no aside slot", kWide, [](Directory& d) { extent_of(d, kWide, memory::kPagesRole).bytes = 2 * kPage; }),
+      in_shape("no reserved-key slot", kWide,
+               [](Directory& d) { extent_of(d, kWide, memory::kPagesRole).bytes = 2 * kPage; }),
       in_shape("1 levels and needs 2", kWide, [](Directory& d) { erase_extent(d, kWide, kLevelRole, 1); }),
       in_shape("is missing", kWide, [](Directory& d) { extent_of(d, kWide, kLevelRole, 0).index = 0; }),
       in_shape("is missing", kWide, [](Directory& d) { extent_of(d, kWide, kLevelRole, 1).index = 40; }),
