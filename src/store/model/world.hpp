@@ -54,6 +54,7 @@ class ModelMemory {
  private:
   World& world_;
 };
+static_assert(ItemMemory<ModelMemory>);
 
 class World : public proof::World {
  public:

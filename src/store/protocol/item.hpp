@@ -18,18 +18,19 @@
 #include <cstdint>
 
 #include "store/protocol/cell.hpp"
+#include "store/protocol/item_memory.hpp"
 #include "store/protocol/step.hpp"
 
 namespace holdfast::store {
 
 /// The cell, whose item is durably dead, is free for other bytes when it returns.
-template <class Memory>
+template <ItemMemory Memory>
 HOLDFAST_BOTH void vacate(Memory& memory, std::uint64_t* cell) {
   if (memory.keeps(Step::zero_before_reuse)) memory.store(cell + kSequenceWord, 0);
 }
 
 /// Writes what does not depend on the sequence number. The cell is vacated, and large enough.
-template <class Memory>
+template <ItemMemory Memory>
 HOLDFAST_BOTH void fill(Memory& memory, std::uint64_t* cell, const Content& content) {
   const Header header = content.header();
   memory.store(cell + kValueWord, header.value_word());
@@ -43,7 +44,7 @@ HOLDFAST_BOTH void fill(Memory& memory, std::uint64_t* cell, const Content& cont
 }
 
 /// Gives a filled cell its sequence number. `header` is that of what it was filled with. A crash afterwards leaves the item.
-template <class Memory>
+template <ItemMemory Memory>
 HOLDFAST_BOTH void commit(Memory& memory, std::uint64_t* cell, Header header, std::uint64_t sequence,
                           std::uint64_t expiry) {
   header.checksum = checksum_of(sequence, header, [&](std::uint64_t i) { return memory.load(cell + i); });
@@ -59,7 +60,7 @@ HOLDFAST_BOTH void commit(Memory& memory, std::uint64_t* cell, Header header, st
 }
 
 /// The live item is durably dead when it returns. Under the claim of its key. Of many, `fence` may be false for all but the last.
-template <class Memory>
+template <ItemMemory Memory>
 HOLDFAST_BOTH void kill(Memory& memory, std::uint64_t* cell, bool fence = true) {
   memory.store(cell + kStateWord, State::dead().word);
   if (memory.keeps(Step::flush_kill)) memory.flush(cell + kStateWord, 8);
@@ -67,7 +68,7 @@ HOLDFAST_BOTH void kill(Memory& memory, std::uint64_t* cell, bool fence = true) 
 }
 
 /// Gives a live item another expiry, durably. Under the claim of its key.
-template <class Memory>
+template <ItemMemory Memory>
 HOLDFAST_BOTH void touch(Memory& memory, std::uint64_t* cell, std::uint64_t expiry) {
   memory.store(cell + kStateWord, State{memory.load(cell + kStateWord)}.with_expiry(expiry).word);
   if (memory.keeps(Step::flush_touch)) memory.flush(cell + kStateWord, 8);
@@ -84,7 +85,7 @@ enum class Seen : std::uint8_t {
 
 /// Looks at the cell that an index names for a key. `copy(header, state, sequence, cell)` copies what is wanted of an item with the same key; what
 /// it copied counts only where `item` is returned. `sequence` becomes the number that was seen.
-template <class Memory, class Copy>
+template <ItemMemory Memory, class Copy>
 HOLDFAST_BOTH Seen read(Memory& memory, const std::uint64_t* cell, const std::byte* key, std::uint16_t key_bytes,
                         std::uint64_t cell_words, std::uint64_t& sequence, const Copy& copy) {
   sequence = memory.load(cell + kSequenceWord);
@@ -110,7 +111,7 @@ enum class Found : std::uint8_t {
 };
 
 /// Looks at a cell when nothing else runs. `header` becomes that of an item.
-template <class Memory>
+template <ItemMemory Memory>
 HOLDFAST_BOTH Found inspect(Memory& memory, const std::uint64_t* cell, std::uint64_t cell_words, Header& header) {
   const std::uint64_t sequence = memory.load(cell + kSequenceWord);
   if (sequence == 0 || !State{memory.load(cell + kStateWord)}.is_live()) return Found::free;

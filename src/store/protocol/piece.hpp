@@ -11,6 +11,7 @@
 
 #include "heap/slab.hpp"
 #include "store/protocol/cell.hpp"
+#include "store/protocol/item_memory.hpp"
 #include "store/protocol/step.hpp"
 
 namespace holdfast::store {
@@ -35,7 +36,7 @@ struct PieceWord {
 
 /// Gives a piece to a group, from which its cells may be taken. All items in it are durably dead. `zero`: its bytes are as a new file has
 /// them.
-template <class Memory>
+template <ItemMemory Memory>
 HOLDFAST_BOTH void enter_piece(Memory& memory, const heap::View& view, std::uint64_t piece, PieceWord next, bool zero) {
   std::uint64_t* const entry = view.entry(piece);
   if (!zero && memory.keeps(Step::zero_piece)) {
