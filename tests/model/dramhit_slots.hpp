@@ -152,6 +152,7 @@ struct Slots {
     if (left != Left::lock) weak->update(at(line, slot), ~bits, 0);
   }
 };
+static_assert(dramhit::LineMemory<Slots>);
 
 /// The word of key `key`, whose search begins `distance` lines before.
 inline std::uint64_t word_of(std::uint64_t key, unsigned distance = 0) {

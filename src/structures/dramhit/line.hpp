@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,6 +39,57 @@ struct Seen {
   unsigned used_slots() const { return used; }
   unsigned passed_slots() const { return passed; }
   unsigned free_slots() const { return free; }
+};
+
+/// The policy `Memory` of the protocol: lines of slots, all of them volatile. `At` names a line, `Seen` is what a look at it found. Members
+/// acquire if they read and release if they write; none blocks but `wait`. Any thread may call, unless said otherwise.
+template <class M>
+concept LineMemory = requires(const M& memory, typename M::At line, unsigned slot, std::uint64_t word, Pair pair,
+                              const typename M::Seen& seen) {
+  // Returns how many slots a line has; whether all of one were used before; whether another key may take the slot of one that was erased.
+  { memory.slots() } -> std::same_as<unsigned>;
+  { memory.full(seen) } -> std::same_as<bool>;
+  { memory.reuses() } -> std::same_as<bool>;
+  // Returns the line that is so many lines further on.
+  { memory.on(line, std::int64_t{1}) } -> std::same_as<typename M::At>;
+  // Looks at all slots of a line for a key's word. Each word is read whole, in any order.
+  { memory.look(line, word) } -> std::same_as<typename M::Seen>;
+  // Returns a slot's word and value, as they were at one moment; or its word alone.
+  { memory.load(line, slot) } -> std::same_as<Pair>;
+  { memory.load_word(line, slot) } -> std::same_as<std::uint64_t>;
+  // Replaces a slot's pair by the fourth argument if it is the third; returns whether it was.
+  { memory.swap(line, slot, pair, pair) } -> std::same_as<bool>;
+  // Sets bits of a slot's word and returns what it was; clears bits.
+  { memory.set(line, slot, word) } -> std::same_as<std::uint64_t>;
+  { memory.clear(line, slot, word) } -> std::same_as<void>;
+  // Returns how far from a full line a key may be whose search begins there. For the holder of the line's lock: raises that to at least
+  // a distance; lowers it from one to another.
+  { memory.reach(line, seen) } -> std::same_as<unsigned>;
+  { memory.raise(line, 1u) } -> std::same_as<void>;
+  { memory.lower(line, 2u, 1u) } -> std::same_as<void>;
+  // Lets another thread run, which will change the slot soon.
+  { memory.wait(line, slot) } -> std::same_as<void>;
+};
+
+/// The policy `Tile` of a LineMemory on a CPU: what looks at the four slots of a line at once with one instruction set.
+template <class T>
+concept LineTile = requires(const Line* line, std::uint64_t want, const typename T::Seen& seen) {
+  { T::kName } -> std::convertible_to<const char*>;
+  // Whether the only thread that changes a line does so without branches.
+  { T::kSelects } -> std::convertible_to<bool>;
+  { T::look(line, want) } -> std::same_as<typename T::Seen>;
+  // As the members of dramhit::Seen.
+  { seen.found() } -> std::same_as<bool>;
+  { seen.slot() } -> std::same_as<unsigned>;
+  { seen.used_slots() } -> std::same_as<unsigned>;
+  { seen.passed_slots() } -> std::same_as<unsigned>;
+  { seen.free_slots() } -> std::same_as<unsigned>;
+};
+/// One that also reads and writes a slot by one access, which is atomic.
+template <class T>
+concept WholeTile = LineTile<T> && requires(Pair* slot, const Pair* read, Pair pair) {
+  { T::load(read) } -> std::same_as<Pair>;
+  { T::store(slot, pair) } -> std::same_as<void>;
 };
 
 /// How far a key may lie from a full line where its search begins, as its slots say: `passed` in the first 1 to 4 of them, and

@@ -9,7 +9,7 @@
 
 namespace holdfast::dramhit {
 
-template <class Memory, class Tile>
+template <LineMemory Memory, LineTile Tile>
 class NarrowForm {
  public:
   using Changes = ChangeQueue<NarrowForm, Line*, true>;
@@ -167,7 +167,7 @@ class NarrowForm {
   ReadQueue<Memory, Tile> reads_;
 };
 
-template <class Memory, class Tile>
+template <LineMemory Memory, LineTile Tile>
 std::size_t NarrowForm<Memory, Tile>::items_of(const View& view, std::uint64_t line, std::uint64_t from,
                                                std::byte* keys, std::byte* values, std::uint64_t* hashes,
                                                std::size_t room) {

@@ -51,7 +51,7 @@ struct Looked {
 };
 
 /// The key was not found, from the full line where its search begins up to `line`: it may have come back to the first meanwhile.
-template <class Memory>
+template <LineMemory Memory>
 [[gnu::noinline]] Looked look_back(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                    const Change& change) {
   Looked back;
@@ -72,7 +72,7 @@ template <class Memory>
 }
 
 /// Looks `want` up in one line. `reach` is how far the key may lie; the line where its search begins says so.
-template <class Memory>
+template <LineMemory Memory>
 [[gnu::always_inline]] inline Turn find(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                         unsigned& reach, Answer& answer) {
   const auto seen = memory.look(line, want);
@@ -99,7 +99,7 @@ template <class Memory>
 }
 
 /// A slot that a key may take, and what is in it.
-template <class Memory>
+template <LineMemory Memory>
 struct Free {
   typename Memory::At line = {};
   unsigned slot = kSlots;
@@ -108,7 +108,7 @@ struct Free {
   explicit operator bool() const { return slot != kSlots; }
 };
 
-template <class Memory>
+template <LineMemory Memory>
 inline Free<Memory> free_slot(const Memory& memory, typename Memory::At line, const typename Memory::Seen& seen,
                               std::uint64_t want) {
   if (!memory.full(seen)) return {line, static_cast<unsigned>(std::countr_one(seen.used_slots())), want, {}};
@@ -122,7 +122,7 @@ inline Free<Memory> free_slot(const Memory& memory, typename Memory::At line, co
 }
 
 /// Adds a key whose first line is full, holding that line's lock. Lines from `home` to `asked` further on were asked for.
-template <class Memory>
+template <LineMemory Memory>
 inline Turn add_holding(const Memory& memory, typename Memory::At home, std::uint64_t want, unsigned asked,
                         const Change& change, Answer& answer) {
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
@@ -152,7 +152,7 @@ inline Turn add_holding(const Memory& memory, typename Memory::At home, std::uin
 }
 
 /// The same for `line`, `distance(want)` lines on from where the search begins: takes the lock, or gives way.
-template <class Memory>
+template <LineMemory Memory>
 [[gnu::noinline]] Turn add_locked(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                   const Change& change, Answer& answer) {
   const unsigned asked = distance(want);
@@ -164,7 +164,7 @@ template <class Memory>
 }
 
 /// Moves a live key, `on` lines from `home`, whose lock is held, into a free slot of `home`. False: it stays.
-template <class Memory>
+template <LineMemory Memory>
 inline bool bring_back(const Memory& memory, typename Memory::At home, typename Memory::At line, unsigned slot,
                        unsigned on, Pair seen) {
   const Free<Memory> to = free_slot(memory, home, memory.look(home, 0), 0);
@@ -185,7 +185,7 @@ inline bool bring_back(const Memory& memory, typename Memory::At home, typename 
 
 /// Makes a slot `on` lines from `home`, whose lock is held, hold no key whose search begins there. False: it still does. `first`
 /// becomes `on` for the first key that moves.
-template <class Memory>
+template <LineMemory Memory>
 inline bool vacate(const Memory& memory, typename Memory::At home, typename Memory::At line, unsigned slot, unsigned on,
                    unsigned& first) {
   if (distance(memory.load_word(line, slot)) != on) return true;
@@ -201,7 +201,7 @@ inline bool vacate(const Memory& memory, typename Memory::At home, typename Memo
 
 /// Moves keys whose search begins at `home`, whose lock is held, into its free slots: the furthest first, but only from lines
 /// that were asked for, up to `asked` further on. How far the first came from; 0: none came.
-template <class Memory>
+template <LineMemory Memory>
 inline unsigned shift_back(const Memory& memory, typename Memory::At home, unsigned asked) {
   const unsigned reach = memory.reach(home, memory.look(home, 0));
   unsigned on = reach < asked ? reach : asked, first = 0;
@@ -220,7 +220,7 @@ inline unsigned shift_back(const Memory& memory, typename Memory::At home, unsig
 inline constexpr unsigned kErases = 1u << 30, kErased = 1u << 29;
 
 /// Whether keys may come back to `line`, `on` lines from where an erase began. They are asked for first.
-template <class Memory>
+template <LineMemory Memory>
 inline bool asks_on(const Memory& memory, typename Memory::At line, const typename Memory::Seen& seen, unsigned on,
                     unsigned& reach) {
   if (!memory.reuses() || !memory.full(seen)) return false;
@@ -232,7 +232,7 @@ inline bool asks_on(const Memory& memory, typename Memory::At line, const typena
 
 /// An erase that asks on, at `line`: with the last one it erases the key, and keys come back; then to the slot that the first of
 /// them left, and so on. Where another thread has a line's lock, none comes.
-template <class Memory>
+template <LineMemory Memory>
 [[gnu::noinline]] Turn erase_and_shift(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                        unsigned& reach, const Change& what, Answer& answer) {
   const unsigned on = distance(want);
@@ -266,7 +266,7 @@ template <class Memory>
 }
 
 /// Whether there is a slot that a key may take at `line`, which is as far as keys of its first line went, or further.
-template <class Memory>
+template <LineMemory Memory>
 inline bool has_free(const Memory& memory, typename Memory::At line, std::uint64_t want, unsigned reach) {
   const unsigned on = distance(want);
   for (unsigned back = 0; back <= (on == reach ? on : 0); ++back) {  // not asked for on the way here
@@ -277,7 +277,7 @@ inline bool has_free(const Memory& memory, typename Memory::At line, std::uint64
 }
 
 /// As `change`, where the key is not in this line, nor any further on; or its erasure may bring keys back; or a swap was lost.
-template <class Memory>
+template <LineMemory Memory>
 [[gnu::noinline]] Looked change_further(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                         unsigned& reach, Change what) {
   Looked looked;
@@ -311,7 +311,7 @@ template <class Memory>
 }
 
 /// A change whose key is not there, since the line where its search begins has fresh slots.
-template <class Memory>
+template <LineMemory Memory>
 [[gnu::always_inline]] inline Turn add_fresh(const Memory& memory, typename Memory::At line,
                                              const typename Memory::Seen& seen, std::uint64_t want, const Change& what,
                                              Answer& answer) {
@@ -325,7 +325,7 @@ template <class Memory>
 
 /// Runs a change, or a read among changes, at one line. `reach` is the operation's own, 0 at first; the line where its search begins
 /// sets it. Most operations end at one look: the key is in this line, or new and its first line has a fresh slot.
-template <class Memory>
+template <LineMemory Memory>
 [[gnu::always_inline]] inline Turn change(const Memory& memory, typename Memory::At line, std::uint64_t want,
                                           unsigned& reach, const Change& what, Answer& answer) {
   const auto seen = memory.look(line, want);
@@ -348,13 +348,13 @@ template <class Memory>
 }
 
 /// Stops all changes of a line for good. Who was about to make one fails at its swap, and joins the move.
-template <class Memory>
+template <LineMemory Memory>
 inline void freeze(const Memory& memory, typename Memory::At line) {
   for (unsigned slot = 0; slot < memory.slots(); ++slot) memory.set(line, slot, kFrozen);
 }
 
 /// What a slot holds when what it is reserved for has come.
-template <class Memory>
+template <LineMemory Memory>
 inline Pair load_settled(const Memory& memory, typename Memory::At line, unsigned slot) {
   for (;;) {  // ends: the thread that reserved it does not wait
     const Pair pair = memory.load(line, slot);
@@ -364,7 +364,7 @@ inline Pair load_settled(const Memory& memory, typename Memory::At line, unsigne
 }
 
 /// Gives `take` each live slot whose search begins at `home`, and how far from it: one of a key that moves is among them, or both.
-template <class Memory, class Take>
+template <LineMemory Memory, class Take>
 inline void each_of(const Memory& memory, typename Memory::At home, const Take& take) {
   const auto seen = memory.look(home, 0);
   for (unsigned on = (memory.full(seen) ? memory.reach(home, seen) : 0) + 1; on-- > 0;) {  // the way that keys move
@@ -376,7 +376,7 @@ inline void each_of(const Memory& memory, typename Memory::At home, const Take& 
 }
 
 /// Puts an item that is nowhere else into a table where only movers are. False: no slot within reach.
-template <class Memory>
+template <LineMemory Memory>
 inline bool put_moved(const Memory& memory, typename Memory::At home, std::uint64_t want, std::uint64_t value) {
   auto line = home;
   for (unsigned on = 0; on <= kMostDistance;) {

@@ -6,7 +6,7 @@
 
 namespace holdfast::dramhit {
 
-template <class Memory, class Tile>
+template <LineMemory Memory, LineTile Tile>
 class ReadQueue {
  public:
   struct Read {

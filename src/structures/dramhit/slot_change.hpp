@@ -55,6 +55,7 @@ struct Next {
 };
 
 /// What `change` answers, and what it makes of a slot that holds its key. All in registers: no more than words go back.
+/// `Memory` is named only to keep code for different instruction sets apart.
 template <class Memory>
 [[gnu::always_inline]] inline Next decide(const Change& change, bool present, std::uint64_t old, Answer& answer) {
   answer.status = status_of(change.op, present);
@@ -73,7 +74,7 @@ template <class Memory>
 inline constexpr unsigned kAttempts = 8;  ///< swaps that may fail before others proceed
 
 /// Changes the slot that held the key a moment ago, if no other thread does so first.
-template <class Memory>
+template <LineMemory Memory>
 [[gnu::always_inline]] inline Turn change_slot_once(const Memory& memory, typename Memory::At line, unsigned slot,
                                                     std::uint64_t want, const Change& change, Answer& answer) {
   const Pair seen = memory.load(line, slot);
@@ -86,7 +87,7 @@ template <class Memory>
 }
 
 /// The same until it is done, frozen, or others should proceed.
-template <class Memory>
+template <LineMemory Memory>
 inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot, std::uint64_t want,
                         const Change& change, Answer& answer) {
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {

@@ -18,7 +18,7 @@ inline bool is_plain(const Change& change) {
 }
 
 /// As `change`, where no other thread changes the line and nothing freezes it. `Memory` is OwnedMemory.
-template <class Memory>
+template <LineMemory Memory>
 [[gnu::always_inline]] inline Turn change_owned(const Memory& memory, Line* line, std::uint64_t want, unsigned& reach,
                                                 const Change& what, Answer& answer) {
   const auto seen = memory.look(line, want);

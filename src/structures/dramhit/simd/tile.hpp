@@ -36,5 +36,7 @@ struct PortableTile {
   }
 #endif
 };
+static_assert(LineTile<PortableTile> && LineMemory<SlotMemory<PortableTile, false>>);
+static_assert(LineMemory<OwnedMemory<PortableTile, false>>);
 
 }  // namespace holdfast::dramhit

@@ -54,5 +54,6 @@ struct Avx2Tile {
     asm volatile("vmovdqa %1, %0" : "=m"(*slot) : "x"(both));
   }
 };
+static_assert(WholeTile<Avx2Tile> && LineMemory<SlotMemory<Avx2Tile, true>> && LineMemory<OwnedMemory<Avx2Tile, true>>);
 
 }  // namespace holdfast::dramhit

@@ -48,5 +48,7 @@ struct Avx512Tile {
     asm volatile("vmovdqa %1, %0" : "=m"(*slot) : "x"(both));
   }
 };
+static_assert(WholeTile<Avx512Tile> && LineMemory<SlotMemory<Avx512Tile, true>> &&
+              LineMemory<OwnedMemory<Avx512Tile, true>>);
 
 }  // namespace holdfast::dramhit
