@@ -16,7 +16,7 @@ namespace holdfast::index {
 namespace {
 
 template <class M>
-inline constexpr bool suffices = TableMemory<M, DefaultVariableShape>;
+inline constexpr bool suffices = OperationMemory<M, DefaultVariableShape>;
 static_assert(HOLDFAST_NEEDS(MinimalMemory, keeps) && HOLDFAST_NEEDS(MinimalMemory, kReadersFlush));
 static_assert(HOLDFAST_NEEDS(MinimalMemory, load) && HOLDFAST_NEEDS(MinimalMemory, store));
 static_assert(HOLDFAST_NEEDS(MinimalMemory, flush) && HOLDFAST_NEEDS(MinimalMemory, fence));
@@ -42,18 +42,18 @@ static_assert(!SeesChanges<MinimalMemory> && !SeesAttempts<MinimalMemory> && !Tr
 struct NoPairs : MinimalMemory {
   void take_pair() const {}
 };
-static_assert(TableMemory<NoPairs, DefaultShape>, "cells of one size need none");
-static_assert(!TableMemory<NoPairs, DefaultVariableShape>);
+static_assert(OperationMemory<NoPairs, DefaultShape>, "cells of one size need none");
+static_assert(!OperationMemory<NoPairs, DefaultVariableShape>);
 struct NotingReads : MinimalMemory {
   static constexpr bool kNotesReads = true;
   void take_bytes() const {}
 };
-static_assert(TableMemory<NotingReads, DefaultVariableShape>, "it copies no bytes");
+static_assert(OperationMemory<NotingReads, DefaultVariableShape>, "it copies no bytes");
 
 /// The same of tiles.
 struct Tiles {
   template <class T>
-  static constexpr bool suffices = TableTile<T, MinimalMemory, DefaultShape>;
+  static constexpr bool suffices = OperationTile<T, MinimalMemory, DefaultShape>;
   static_assert(HOLDFAST_NEEDS(MinimalTile, once) && HOLDFAST_NEEDS(MinimalTile, peek));
   static_assert(HOLDFAST_NEEDS(MinimalTile, load_tags) && HOLDFAST_NEEDS(MinimalTile, match));
   static_assert(HOLDFAST_NEEDS(MinimalTile, first_item) && HOLDFAST_NEEDS(MinimalTile, flush_slots));
@@ -64,7 +64,7 @@ struct Tiles {
   static_assert(HOLDFAST_NEEDS(MinimalTile, combine_column) && HOLDFAST_NEEDS(MinimalTile, copy));
   static_assert(HOLDFAST_NEEDS(MinimalTile, zero));
 };
-static_assert(!TableTile<MinimalTile, NoPairs, DefaultVariableShape>, "a tile does only for a memory that does");
+static_assert(!OperationTile<MinimalTile, NoPairs, DefaultVariableShape>, "a tile does only for a memory that does");
 
 struct TwoKinds : DefaultShape {
   static constexpr bool kMayBeWide = true, kVariable = true;

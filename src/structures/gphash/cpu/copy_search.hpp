@@ -23,8 +23,8 @@ void drop_copy(const Memory& memory, const index::View<Shape>& view, const index
 /// Takes items, and looks for their first copies many at a time: first at tags, then at the slots that tags point to. One item in
 /// twenty has a tag that matches another's; waiting for its slot each time would take longer than the rest.
 template <class Tile, class Memory, class Shape>
-requires index::SlotTile<Tile, Memory, Shape>
 class CopySearch {
+  static_assert(index::SlotTile<Tile, Memory, Shape>);
   using Ask = Prefetch<Tile, Shape>;
   using View = index::View<Shape>;
   using Candidates = index::Candidates<Shape>;

@@ -19,7 +19,7 @@ class DriverImpl final : public Upkeep<Tile, Shape, kMayFlush> {
   using Candidate = typename Group::Candidate;
   using Flight = typename Group::Flight;
   static constexpr std::size_t kGroup = Group::kGroup;
-  static_assert(index::TableTile<Tile, Memory, Shape>);
+  static_assert(index::OperationTile<Tile, Memory, Shape>);
 
  public:
   using Upkeep<Tile, Shape, kMayFlush>::Upkeep;

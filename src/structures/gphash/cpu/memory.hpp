@@ -157,8 +157,8 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
   heap::ThreadCells& cells_;
   Tally& tally_;
 };
-static_assert(index::TableMemory<CpuMemory<void, true>, index::DefaultVariableShape>);
-static_assert(index::TableMemory<CpuMemory<void, false>, index::DefaultShape> &&
+static_assert(index::OperationMemory<CpuMemory<void, true>, index::DefaultVariableShape>);
+static_assert(index::OperationMemory<CpuMemory<void, false>, index::DefaultShape> &&
               heap::SlabMemory<CpuMemory<void, false>>);
 
 }  // namespace holdfast::machine::cpu

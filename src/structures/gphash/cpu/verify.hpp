@@ -8,8 +8,7 @@ namespace holdfast::machine::cpu {
 
 /// True if a slot that has the key's hash names a pair that is not as it was written: what a search says of the key may be wrong, found
 /// or not. The caller has joined an epoch, so no pair that it sees is written again.
-template <class Tile, class Memory, class Shape>
-requires index::SearchTile<Tile, Memory, Shape>
+template <class Memory, class Shape, index::SearchTile<Memory, Shape> Tile>
 bool meets_damage(const Tile& tile, const Memory& memory, const index::View<Shape>& view,
                   const index::Candidates<Shape>& candidates) {
   for (int i = 0; i < index::kLooks; ++i) {
@@ -29,8 +28,7 @@ bool meets_damage(const Tile& tile, const Memory& memory, const index::View<Shap
 
 /// The same where `word` is 0; else true if the pair that it names, which an answer was read from, is not as it was written: its slot may
 /// name another pair since.
-template <class Tile, class Memory, class Shape>
-requires index::SearchTile<Tile, Memory, Shape>
+template <class Memory, class Shape, index::SearchTile<Memory, Shape> Tile>
 bool is_damaged(const Tile& tile, const Memory& memory, const index::View<Shape>& view,
                 const index::Candidates<Shape>& candidates, std::uint64_t word) {
   if (word == 0) return meets_damage(tile, memory, view, candidates);

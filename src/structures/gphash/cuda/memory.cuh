@@ -359,8 +359,8 @@ class CudaMemory {
   mutable std::uint32_t moves_ = 0, claim_misses_ = 0, retries_ = 0;
 };
 
-static_assert(index::TableTile<WarpTile, CudaMemory, index::DefaultShape>);
-static_assert(index::TableTile<WarpTile, CudaMemory, index::RuntimeShape>);
+static_assert(index::OperationTile<WarpTile, CudaMemory, index::DefaultShape>);
+static_assert(index::OperationTile<WarpTile, CudaMemory, index::RuntimeShape>);
 static_assert(heap::SlabMemory<CudaMemory> && index::CacheMapMemory<CudaMemory, std::uint32_t>);
 
 /// The policy of a search by threads of their own, of buckets that have copies, all or some. What it sees in a copy is durable; for

@@ -130,8 +130,8 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
 namespace holdfast::machine::model {
 
 using ModelMemory = cpu::CpuMemory<ModelTile<Flavour::power>, true>;
-static_assert(index::TableTile<ModelTile<Flavour::power>, ModelMemory, index::RuntimeShape>);
-static_assert(index::TableTile<ModelTile<Flavour::power>, ModelMemory, index::RuntimeVariableShape>);
+static_assert(index::OperationTile<ModelTile<Flavour::power>, ModelMemory, index::RuntimeShape>);
+static_assert(index::OperationTile<ModelTile<Flavour::power>, ModelMemory, index::RuntimeVariableShape>);
 static_assert(index::PhasedMemory<ModelMemory> && index::SeesAttempts<ModelMemory> && heap::SlabMemory<ModelMemory>);
 
 }  // namespace holdfast::machine::model

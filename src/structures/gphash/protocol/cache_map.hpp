@@ -37,22 +37,22 @@ struct Mapped {
   HOLDFAST_BOTH constexpr Word position() const { return static_cast<Word>((word & ~kLoading) - 1); }
 };
 
-template <class Memory, class Word>
-requires memory::VolatileWords<Memory, Word> HOLDFAST_BOTH Mapped<Word> mapped(const Memory& memory, const Word* f) {
+template <class Word, memory::VolatileWords<Word> Memory>
+HOLDFAST_BOTH Mapped<Word> mapped(const Memory& memory, const Word* f) {
   return {memory.peek(f)};
 }
 
 /// The loader wins x for a position that nobody uses. True: it may copy x now.
-template <class Memory, class Word>
-requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH bool begin_load(const Memory& memory, Word* f, Word position) {
+template <class Word, CacheMapMemory<Word> Memory>
+HOLDFAST_BOTH bool begin_load(const Memory& memory, Word* f, Word position) {
   if (!memory.swap(f, Word{kNotCached}, Mapped<Word>::loading(position).word)) return false;
   if (memory.keeps(Step::fence_before_load)) memory.fence();
   return true;
 }
 
 /// The copy is complete. False: somebody has written x meanwhile, and the position is the loader's again.
-template <class Memory, class Word>
-requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH bool end_load(const Memory& memory, Word* f, Word position) {
+template <class Word, CacheMapMemory<Word> Memory>
+HOLDFAST_BOTH bool end_load(const Memory& memory, Word* f, Word position) {
   if (memory.keeps(Step::swap_after_load))
     return memory.swap(f, Mapped<Word>::loading(position).word, Mapped<Word>::at(position).word);
   memory.poke(f, Mapped<Word>::at(position).word);
@@ -61,9 +61,8 @@ requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH bool end_load(const Memory& 
 
 /// For whoever has written x and fenced: F(x) becomes `now`. What it was is for the caller to put to rest, if it is cached; a
 /// position that was being loaded is its loader's.
-template <class Memory, class Word>
-requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH Mapped<Word> remap(const Memory& memory, Word* f,
-                                                                       Mapped<Word> now) {
+template <class Word, CacheMapMemory<Word> Memory>
+HOLDFAST_BOTH Mapped<Word> remap(const Memory& memory, Word* f, Mapped<Word> now) {
   if (!memory.keeps(Step::remap_after_write)) return {};
   for (;;) {
     const Mapped<Word> seen = mapped(memory, f);
@@ -72,8 +71,8 @@ requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH Mapped<Word> remap(const Mem
 }
 
 /// For whoever has written x and fenced, and writes y too if x is cached: what F(x) is now, but for LOADING, which it takes away.
-template <class Memory, class Word>
-requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH Mapped<Word> write_through(const Memory& memory, Word* f) {
+template <class Word, CacheMapMemory<Word> Memory>
+HOLDFAST_BOTH Mapped<Word> write_through(const Memory& memory, Word* f) {
   if (!memory.keeps(Step::remap_after_write)) return {};
   for (;;) {
     const Mapped<Word> seen = mapped(memory, f);
@@ -84,8 +83,8 @@ requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH Mapped<Word> write_through(c
 
 /// For whoever has looked into x because it was not cached, while somebody may have been writing there, and has fenced since.
 /// False: a copy is shown now that may lack what was seen in x; look again.
-template <class Memory, class Word>
-requires CacheMapMemory<Memory, Word> HOLDFAST_BOTH bool read_stands(const Memory& memory, Word* f) {
+template <class Word, CacheMapMemory<Word> Memory>
+HOLDFAST_BOTH bool read_stands(const Memory& memory, Word* f) {
   return !memory.keeps(Step::look_at_map_again) || !write_through(memory, f).cached();
 }
 

@@ -111,12 +111,10 @@ HOLDFAST_BOTH void clear_slot(const Memory& memory, const View<Shape>& view, Slo
 }
 
 /// Writes an item into lane `lane`, which the caller has claimed, and publishes it.
-template <class Tile, class Memory, class Shape>
-requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH void commit_and_publish(const Tile& tile, const Memory& memory,
-                                                                             const View<Shape>& view,
-                                                                             const Candidates<Shape>& candidates,
-                                                                             unsigned lane, std::uint64_t word,
-                                                                             Step fence) {
+template <class Memory, class Shape, SlotTile<Memory, Shape> Tile>
+HOLDFAST_BOTH void commit_and_publish(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                      const Candidates<Shape>& candidates, unsigned lane, std::uint64_t word,
+                                      Step fence) {
   tile.once([&] {
     Slot* const slot = candidates.slot(view, lane);
     std::uint64_t* const tag_word = candidates.tag_word(view, lane);
@@ -135,11 +133,9 @@ inline constexpr unsigned kNoLane = ~0u;
 
 /// Claims an empty candidate slot; `kLines`: for a batch that writes whole lines. kNoLane if there is none; `busy` if others kept
 /// winning.
-template <bool kLines = false, class Tile, class Memory, class Shape>
-requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH unsigned claim_empty(const Tile& tile, const Memory& memory,
-                                                                          const View<Shape>& view,
-                                                                          const Candidates<Shape>& candidates,
-                                                                          bool& busy) {
+template <bool kLines = false, class Memory, class Shape, SlotTile<Memory, Shape> Tile>
+HOLDFAST_BOTH unsigned claim_empty(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                   const Candidates<Shape>& candidates, bool& busy) {
   const LaneMask distinct = candidates.distinct(view);
   for (int i = 0; i < kSlotTries; ++i) {
     const auto tags = tile.load_tags(memory, view, candidates);

@@ -34,31 +34,26 @@ struct Look {
 };
 
 /// First half of a search. Drivers that prefetch put time between the halves.
-template <class Tile, class Memory, class Shape>
-requires SearchTile<Tile, Memory, Shape> HOLDFAST_BOTH Look look(const Tile& tile, const Memory& memory,
-                                                                 const View<Shape>& view,
-                                                                 const Candidates<Shape>& candidates) {
+template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
+HOLDFAST_BOTH Look look(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                        const Candidates<Shape>& candidates) {
   const std::uint64_t stripe = tile.peek(memory, candidates.stripe(view));
   const auto tags = tile.load_tags(memory, view, candidates);
   return {stripe, tile.match(view, candidates, tags, candidates.tag())};
 }
 
 /// True if the tag of an item's slot says that the key is there.
-template <class Tile, class Memory, class Shape>
-requires SearchTile<Tile, Memory, Shape> HOLDFAST_BOTH bool is_published(const Tile& tile, const Memory& memory,
-                                                                         const View<Shape>& view,
-                                                                         const Candidates<Shape>& candidates,
-                                                                         const Item& item) {
+template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
+HOLDFAST_BOTH bool is_published(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                const Candidates<Shape>& candidates, const Item& item) {
   const std::uint64_t tags = tile.peek(memory, candidates.tag_word(view, item.lane));
   return tag_at(tags, candidates.slot_in_bucket(view, item.lane)) == candidates.tag();
 }
 
 /// Second half: reads the slots that the tags point to. Not settled if a slot of this stripe was cleared meanwhile.
-template <class Tile, class Memory, class Shape>
-requires SearchTile<Tile, Memory, Shape> HOLDFAST_BOTH Found confirm(const Tile& tile, const Memory& memory,
-                                                                     const View<Shape>& view,
-                                                                     const Candidates<Shape>& candidates,
-                                                                     const Look& seen) {
+template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
+HOLDFAST_BOTH Found confirm(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                            const Candidates<Shape>& candidates, const Look& seen) {
   const Item item = tile.first_item(memory, view, candidates, seen.hits);
   const std::uint64_t now = tile.peek(memory, candidates.stripe(view));
   if (clearings(now) != clearings(seen.stripe) && memory.keeps(Step::look_again)) return {item, false};
@@ -75,10 +70,9 @@ requires SearchTile<Tile, Memory, Shape> HOLDFAST_BOTH Found confirm(const Tile&
 }
 
 /// The item with the candidates' key, or none. All lanes of `tile` call together and get the same answer.
-template <class Tile, class Memory, class Shape>
-requires SearchTile<Tile, Memory, Shape> HOLDFAST_BOTH Found find(const Tile& tile, const Memory& memory,
-                                                                  const View<Shape>& view,
-                                                                  const Candidates<Shape>& candidates) {
+template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
+HOLDFAST_BOTH Found find(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                         const Candidates<Shape>& candidates) {
   Found found{{}, false};
   for (int i = 0; i < kLooks && !found.settled; ++i) {
     found = confirm(tile, memory, view, candidates, look(tile, memory, view, candidates));
@@ -90,10 +84,9 @@ requires SearchTile<Tile, Memory, Shape> HOLDFAST_BOTH Found find(const Tile& ti
 inline constexpr unsigned kMostTurns = 1 << 16;
 
 /// The same again and again until it settles, kMostTurns times at most.
-template <class Tile, class Memory, class Shape>
-requires SearchTile<Tile, Memory, Shape> HOLDFAST_BOTH Found find_settled(const Tile& tile, const Memory& memory,
-                                                                          const View<Shape>& view,
-                                                                          const Candidates<Shape>& candidates) {
+template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
+HOLDFAST_BOTH Found find_settled(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                 const Candidates<Shape>& candidates) {
   Found found = find(tile, memory, view, candidates);
   for (unsigned turn = 1; turn < kMostTurns && !found.settled; ++turn) {
     memory.count_retry();
@@ -109,10 +102,9 @@ HOLDFAST_BOTH inline Status status_of(const Found& found) {
 }
 
 /// The same for the holder of the key's claim: nobody can clear its slot, so one look is final.
-template <class Tile, class Memory, class Shape>
-requires SearchTile<Tile, Memory, Shape> HOLDFAST_BOTH Item find_claimed(const Tile& tile, const Memory& memory,
-                                                                         const View<Shape>& view,
-                                                                         const Candidates<Shape>& candidates) {
+template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
+HOLDFAST_BOTH Item find_claimed(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                const Candidates<Shape>& candidates) {
   const auto tags = tile.load_tags(memory, view, candidates);
   return tile.first_item(memory, view, candidates, tile.match(view, candidates, tags, candidates.tag()));
 }

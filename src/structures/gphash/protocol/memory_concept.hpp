@@ -1,16 +1,17 @@
 // memory_concept.hpp: what GPHash's protocol demands of a policy `Memory`, beside what every persistent structure does
 // (pool/medium/memory_concept.hpp). Each member is described once, here or there.
 //
-//   SearchMemory    find.hpp                                  keeps, fence, kReadersFlush, count_retry
-//   KeyMemory       address.hpp, which reads and compares     load, given_word, load_still, same_words, same_bytes
-//   TagMemory       claim.hpp, tags.hpp                       peek, poke, swap, put_byte
-//   SlotMemory      commit.hpp, move.hpp, rehash.hpp,         the three above, store, flush, store_pair, store_words, order; show,
-//                   recover.hpp                               show_word, show_words, hide; note_move
-//   TableMemory     run.hpp, run_state.hpp                    SlotMemory; take_cell, return_cell, retire_cell, and for pairs the same
-//                                                             of them; load_value, store_value; kColumns, kNotesReads, take_bytes;
-//                                                             count_items
-//   PhasedMemory    phases.hpp                                SlotMemory; load_slot, add, load_value, store_value
-//   CacheMapMemory, KeyDirectoryMemory                        keeps, peek, poke, swap, fence; fence_readers
+//   SearchMemory       find.hpp                      keeps, fence, kReadersFlush, count_retry
+//   KeyMemory          address.hpp                   load, given_word, load_still, same_words, same_bytes
+//   TagMemory          claim.hpp, tags.hpp           peek, poke, swap, put_byte
+//   SlotMemory         commit.hpp, move.hpp,         the three above; store, flush, store_pair, store_words, order; show, show_word,
+//                      rehash.hpp, recover.hpp       show_words, hide; note_move
+//   OperationMemory    run.hpp, run_state.hpp        SlotMemory; take_cell, return_cell, retire_cell, and for pairs take_pair,
+//                                                    return_pair, retire_pair, kNotesReads, take_bytes; load_value, store_value;
+//                                                    kColumns; count_items
+//   PhasedMemory       phases.hpp                    SlotMemory; load_slot, add, load_value, store_value
+//   CacheMapMemory     cache_map.hpp                 keeps, peek, poke, swap, fence
+//   KeyDirectoryMemory key_directory.hpp             keeps, peek, poke, swap, fence_readers
 //
 // A policy of a backend is asserted to satisfy what its kernels or drivers use, next to its definition.
 #pragma once
@@ -154,7 +155,7 @@ concept PairMemory = PairSource<M, S> && requires {
 
 /// All that executes operations on a table whose shape is S.
 template <class M, class S>
-concept TableMemory = SlotMemory<M> && ValueMemory<M> && CellSource<M> && requires(const M& memory) {
+concept OperationMemory = SlotMemory<M> && ValueMemory<M> && CellSource<M> && requires(const M& memory) {
   // True if operations can be about a column of the values; where not, no code is compiled for it.
   { M::kColumns } -> std::convertible_to<bool>;
   // Adds to the number of items. By the lanes that `count_retry` is called by.

@@ -24,11 +24,9 @@ namespace holdfast::index {
 
 /// Moves the item in `lane` of `candidates` away, if it is published and has an empty candidate slot. True: it is gone,
 /// and the caller holds its slot. `busy` if it could go, and somebody else holds its key, or had, and has changed it.
-template <class Tile, class Memory, class Shape>
-requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory,
-                                                                    const View<Shape>& view,
-                                                                    const Candidates<Shape>& candidates, unsigned lane,
-                                                                    bool& busy) {
+template <class Memory, class Shape, SlotTile<Memory, Shape> Tile>
+HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                             const Candidates<Shape>& candidates, unsigned lane, bool& busy) {
   Slot* const slot = candidates.slot(view, lane);
   const std::uint64_t key = tile.once([&] { return memory.load(&slot->key); });
   if (key == 0) return false;
@@ -78,11 +76,9 @@ requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH bool move_away(const Tile& 
 
 /// A slot for a key all of whose candidates are taken, by moving one item. kNoLane if none can move; `busy` if one could, but for
 /// others who are at its key: nobody waits for them here, with a claim in hand. The caller releases its own and begins again.
-template <class Tile, class Memory, class Shape>
-requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH unsigned claim_by_moving(const Tile& tile, const Memory& memory,
-                                                                              const View<Shape>& view,
-                                                                              const Candidates<Shape>& candidates,
-                                                                              bool& busy) {
+template <class Memory, class Shape, SlotTile<Memory, Shape> Tile>
+HOLDFAST_BOTH unsigned claim_by_moving(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                       const Candidates<Shape>& candidates, bool& busy) {
   if (!view.may_move || candidates.aside()) return kNoLane;
   for (LaneMask left = candidates.distinct(view); left != 0; left &= left - 1) {
     const unsigned lane = lowest_bit(left);

@@ -60,11 +60,9 @@ HOLDFAST_BOTH constexpr bool needs_cell(Change change) { return change == Change
 
 /// Says what a run is to do, by the effect of all its rows on the item that its key has, or has not. Outcomes other than `done`
 /// changed nothing: the run is left to run.hpp.
-template <class Tile, class Memory, class Shape>
-requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory,
-                                                                      const View<Shape>& view, const Effect& whole,
-                                                                      const Candidates<Shape>& candidates,
-                                                                      const Item& old, Plan& plan) {
+template <class Memory, class Shape, SlotTile<Memory, Shape> Tile>
+HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory, const View<Shape>& view, const Effect& whole,
+                               const Candidates<Shape>& candidates, const Item& old, Plan& plan) {
   plan = {};
   const Held held = after(whole, old ? kOld : kNothing);
   if (held == kOld || (held == kNothing && !old)) return Outcome::done;

@@ -27,9 +27,8 @@ enum class Rehashed : std::uint8_t {
 };
 
 /// Takes one slot of the drained level up into `view`.
-template <class Tile, class Memory, class Shape>
-requires SlotTile<Tile, Memory, Shape> HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory,
-                                                                          const View<Shape>& view, Slot* slot) {
+template <class Memory, class Shape, SlotTile<Memory, Shape> Tile>
+HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory, const View<Shape>& view, Slot* slot) {
   const std::uint64_t key = tile.once([&] { return memory.load(&slot->key); });
   const std::uint64_t word = tile.once([&] { return memory.load(&slot->word); });
   if (key == 0 && (view.key_decides() || word == 0)) return Rehashed::empty;

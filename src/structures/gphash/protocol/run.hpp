@@ -30,12 +30,10 @@ HOLDFAST_BOTH void retire_cell(const Memory& memory, const View<Shape>&, std::ui
 }
 
 /// The durable part of a run on a key that is in the table: nothing, a new word, or its removal.
-template <class Tile, class Memory, class Shape>
-requires TableTile<Tile, Memory, Shape> HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory,
-                                                                          const View<Shape>& view,
-                                                                          const Candidates<Shape>& candidates,
-                                                                          const Item& old,
-                                                                          RunState<Tile, Memory, Shape>& state) {
+template <class Memory, class Shape, OperationTile<Memory, Shape> Tile>
+HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                                  const Candidates<Shape>& candidates, const Item& old,
+                                  RunState<Tile, Memory, Shape>& state) {
   if (state.source() == Source::pool) return state.drop_cell(), Outcome::done;
   if constexpr (SeesChanges<Memory>) tile.once([&] { return memory.begin_change(old.word), 0; });
   std::uint64_t word = 0;
@@ -62,11 +60,9 @@ requires TableTile<Tile, Memory, Shape> HOLDFAST_BOTH Outcome change_item(const 
 }
 
 /// The durable part of a run on a key that is not: nothing, or an insert.
-template <class Tile, class Memory, class Shape>
-requires TableTile<Tile, Memory, Shape> HOLDFAST_BOTH Outcome add_item(const Tile& tile, const Memory& memory,
-                                                                       const View<Shape>& view,
-                                                                       const Candidates<Shape>& candidates,
-                                                                       RunState<Tile, Memory, Shape>& state) {
+template <class Memory, class Shape, OperationTile<Memory, Shape> Tile>
+HOLDFAST_BOTH Outcome add_item(const Tile& tile, const Memory& memory, const View<Shape>& view,
+                               const Candidates<Shape>& candidates, RunState<Tile, Memory, Shape>& state) {
   if (state.source() == Source::absent) return state.drop_cell(), Outcome::done;
   std::uint64_t word = 0;
   bool busy = false;
@@ -87,12 +83,9 @@ requires TableTile<Tile, Memory, Shape> HOLDFAST_BOTH Outcome add_item(const Til
 }
 
 /// Applies a run of operations on one key, all that a batch has, in array order. GPHash §3.2.3.
-template <class Tile, class Memory, class Shape, class Index>
-requires TableTile<Tile, Memory, Shape> HOLDFAST_BOTH Outcome apply_run(const Tile& tile, const Memory& memory,
-                                                                        const View<Shape>& view, const Rows& rows,
-                                                                        const Run<Index>& run,
-                                                                        const Candidates<Shape>& candidates,
-                                                                        const Permits& permits) {
+template <class Memory, class Shape, OperationTile<Memory, Shape> Tile, class Index>
+HOLDFAST_BOTH Outcome apply_run(const Tile& tile, const Memory& memory, const View<Shape>& view, const Rows& rows,
+                                const Run<Index>& run, const Candidates<Shape>& candidates, const Permits& permits) {
   if constexpr (SeesAttempts<Memory>) memory.begin_attempt();
   const bool claims = memory.keeps(Step::claim_key);
   if (claims && !tile.once([&] { return try_claim(memory, candidates.stripe(view)); })) return Outcome::claim_missed;

@@ -35,8 +35,8 @@ HOLDFAST_BOTH constexpr std::uint64_t more_frequent(std::uint64_t before, std::u
 enum class Source : std::uint8_t { absent, pool, row, fresh };
 
 template <class Tile, class Memory, class Shape>
-requires TableTile<Tile, Memory, Shape>
 class RunState {
+  static_assert(OperationTile<Tile, Memory, Shape>);
   static constexpr bool kColumns = Memory::kColumns && !Shape::kVariable;
 
  public:

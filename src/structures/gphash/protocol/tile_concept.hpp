@@ -4,11 +4,11 @@
 // together, with equal arguments, and all get the same answer. What it reads and writes goes through the `Memory` policy, so a tile is
 // asserted together with a memory and a shape. Bit i of a LaneMask is the slot that Candidates::slot(view, i) returns.
 //
-//   SearchTile   find.hpp                                        peek, load_tags, match, first_item, flush_slots, stands
-//   SlotTile     commit.hpp, move.hpp, rehash.hpp, plan_run      the same, once
-//   TableTile    run.hpp, run_state.hpp                          the same; write_cell, read_cell, copy_cell, combine_cell, write_pair;
-//                                                                zero_cell, write_column, combine_column where Memory::kColumns;
-//                                                                copy, zero
+//   SearchTile      find.hpp                                       peek, load_tags, match, first_item, flush_slots, stands
+//   SlotTile        commit.hpp, move.hpp, rehash.hpp, plan_run     the same, once
+//   OperationTile   run.hpp, run_state.hpp                         the same; write_cell, read_cell, copy_cell, combine_cell,
+//                                                                  write_pair; zero_cell, write_column, combine_column where
+//                                                                  Memory::kColumns; copy, zero
 #pragma once
 
 #include "core/combine.hpp"
@@ -66,7 +66,7 @@ concept ColumnTile = requires(const T& tile, const M& memory, std::byte* cell, c
 /// Also moves values between an operation's arrays and cells. A cell that is written is the caller's own: it is durable when it is
 /// flushed and fenced, and its bytes behind the value are padding. Cells begin at multiples of 8 bytes. Members order nothing.
 template <class T, class M, class S>
-concept TableTile = SlotTile<T, M, S> && TableMemory<M, S> &&
+concept OperationTile = SlotTile<T, M, S> && OperationMemory<M, S> &&
     requires(const T& tile, const M& memory, std::byte* to, const std::byte* from, std::size_t bytes,
              const Combining& how, const PairHeader& header, const Part& part) {
   // Array to cell; cell to array; cell to cell.

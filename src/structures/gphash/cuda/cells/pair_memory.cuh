@@ -64,7 +64,7 @@ class PairMemory : public CudaMemory {
  private:
   const SlabView& slabs_;
 };
-static_assert(index::TableTile<WarpTile, PairMemory, index::DefaultVariableShape>);
+static_assert(index::OperationTile<WarpTile, PairMemory, index::DefaultVariableShape>);
 
 /// The policy of changes whose cells come from slabs.
 template <class Shape>

@@ -101,8 +101,8 @@ class ChangingMemory : public CudaMemory {
   mutable std::uint64_t written_ = kNoPosition;  ///< the cell that it has shown
   mutable bool had_copy_ = false;                ///< the key's value before it
 };
-static_assert(index::TableTile<WarpTile, ChangingMemory, index::DefaultShape>);
-static_assert(index::TableTile<WarpTile, ChangingMemory, index::RuntimeShape>);
+static_assert(index::OperationTile<WarpTile, ChangingMemory, index::DefaultShape>);
+static_assert(index::OperationTile<WarpTile, ChangingMemory, index::RuntimeShape>);
 static_assert(index::SeesChanges<ChangingMemory>);
 
 /// The policy of changes whose cells come from a ring.

@@ -39,6 +39,6 @@ class SessionMemory : public ChangingMemory {
  private:
   std::uint64_t& left_;
 };
-static_assert(index::TableTile<WarpTile, SessionMemory, index::DefaultShape> && index::SeesChanges<SessionMemory>);
+static_assert(index::OperationTile<WarpTile, SessionMemory, index::DefaultShape> && index::SeesChanges<SessionMemory>);
 
 }  // namespace holdfast::machine::cuda
