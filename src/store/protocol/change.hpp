@@ -11,6 +11,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include "store/protocol/item.hpp"
 
@@ -35,7 +36,7 @@ struct Cell {
 /// What one change uses. All of it is volatile but what `memory()` stores into cells.
 template <class P>
 concept Parts = requires(P parts, Key key, Cell cell, Location location, std::uint64_t words) {
-  parts.memory();      ///< load, store, flush, fence, flushes, order_loads, keeps (Step)
+  requires ItemMemory<std::remove_reference_t<decltype(parts.memory())>>;  ///< that of the cells
   parts.claim(key);    ///< returns when no other change of the key runs, and none begins until `release`
   parts.release(key);  ///< ends it
   { parts.claimed(key) } -> std::convertible_to<bool>;  ///< a change of the key runs
