@@ -25,6 +25,7 @@ class Memory : public structures::CpuMemory {
  private:
   bool flushes_;
 };
+static_assert(ItemMemory<Memory>);
 
 /// The durable memory of a store.
 struct Mapped {
