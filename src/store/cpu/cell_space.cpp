@@ -52,7 +52,7 @@ Cell CellSpace::take_from_open(unsigned size_class) {
   return cell_of(number, piece.first - 1);
 }
 
-Cell CellSpace::take(const structures::CpuMemory& memory, std::uint64_t words) {
+Cell CellSpace::take(const Memory& memory, std::uint64_t words) {
   const unsigned size_class = class_of(8 * words);
   if (size_class == kClasses) return {};
   const std::lock_guard lock(mutex_);
@@ -111,7 +111,7 @@ void CellSpace::release_any() {
 }
 
 /// Gives a piece without an item to the class. False: there is none.
-bool CellSpace::open_piece(const structures::CpuMemory& memory, unsigned size_class) {
+bool CellSpace::open_piece(const Memory& memory, unsigned size_class) {
   if (unused_.empty() && fresh_.empty()) release_any();
   const auto same = std::find_if(unused_.begin(), unused_.end(), [&](std::uint32_t number) {
     const PieceWord entry = pieces_[number].entry;

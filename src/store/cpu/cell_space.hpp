@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "heap/slab.hpp"
+#include "store/cpu/memory.hpp"
 #include "store/protocol/change.hpp"
 #include "store/protocol/piece.hpp"
-#include "structures/cpu_memory.hpp"
 
 namespace holdfast::store::cpu {
 
@@ -25,7 +25,7 @@ class CellSpace {
   /// Where a location lies now; none if its piece went to another group.
   Cell at(Location location) const;
   /// A free cell of at least `words` words, or none. It may give a piece another class.
-  Cell take(const structures::CpuMemory& memory, std::uint64_t words);
+  Cell take(const Memory& memory, std::uint64_t words);
   /// The cell is free: its item is durably dead, or it has none.
   void give(const Cell& cell);
   std::uint64_t free_pieces() const;
@@ -71,7 +71,7 @@ class CellSpace {
   }
   Cell cell_of(std::uint64_t piece, std::uint32_t index) const;
   Cell take_from_open(unsigned size_class);
-  bool open_piece(const structures::CpuMemory& memory, unsigned size_class);
+  bool open_piece(const Memory& memory, unsigned size_class);
   PieceWord new_place(unsigned size_class);
   std::atomic<std::uint32_t>& place_of(PieceWord entry);
   void name_piece(std::uint64_t piece);

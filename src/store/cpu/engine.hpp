@@ -14,19 +14,6 @@
 
 namespace holdfast::store::cpu {
 
-/// The protocol's memory policy on the CPU.
-class Memory : public structures::CpuMemory {
- public:
-  explicit Memory(const memory::Persist& persist) : CpuMemory(persist), flushes_(persist.flushes()) {}
-  bool flushes() const { return flushes_; }
-  /// Loads that follow see nothing older than those before.
-  void order_loads() const { std::atomic_thread_fence(std::memory_order_acquire); }
-
- private:
-  bool flushes_;
-};
-static_assert(ItemMemory<Memory>);
-
 /// The durable memory of a store.
 struct Mapped {
   heap::View heap;
