@@ -23,22 +23,6 @@ constexpr std::uint64_t kStep = std::uint64_t{8} << 20;  // a write; a few of th
 constexpr unsigned kThreads = 4;                         // which mostly wait for it
 constexpr unsigned kMostThreads = 64;
 
-/// Extents of objects that are not open, mapped as long as this lives.
-class Mappings {
- public:
-  ~Mappings() {
-    for (const Range& range : ranges_) system::unmap(range.address, range.mapped);
-  }
-  const std::byte* map(const PoolFile& pool, const Extent& extent) {
-    ranges_.reserve(ranges_.size() + 1);
-    ranges_.push_back(pool.map(extent.offset, extent.bytes, false));
-    return ranges_.back().address;
-  }
-
- private:
-  std::vector<Range> ranges_;
-};
-
 const Quiesced* find(const std::vector<std::unique_ptr<Quiesced>>& open, std::uint32_t number) {
   const auto found =
       std::find_if(open.begin(), open.end(), [&](const auto& o) { return o->object->number() == number; });
@@ -76,6 +60,22 @@ Snapshot::Snapshot(const std::string& path, bool overwrite) : name_(path, overwr
 }
 
 struct Snapshot::Sources {
+  /// Extents of objects that are not open, mapped as long as this lives.
+  class Mappings {
+   public:
+    ~Mappings() {
+      for (const Range& range : ranges_) system::unmap(range.address, range.mapped);
+    }
+    const std::byte* map(const PoolFile& pool, const Extent& extent) {
+      ranges_.reserve(ranges_.size() + 1);
+      ranges_.push_back(pool.map(extent.offset, extent.bytes, false));
+      return ranges_.back().address;
+    }
+
+   private:
+    std::vector<Range> ranges_;
+  };
+
   const std::shared_ptr<PoolFile> pool;
   const std::shared_ptr<const Directory> directory = pool->directory();
   const CompactHow how;

@@ -59,16 +59,16 @@ class Filling {
   std::vector<bool> empty_, claimed_;
 };
 
-struct Outcome {
+struct Filled {
   std::vector<double> lines;  ///< of each batch, for each of its inserts
   double load = 0;            ///< at which an insert first found no slot
 };
 
 /// Batches of a twelfth of the slots, in random order: that of the hash, which a GPU's batches have, makes little difference.
-Outcome fill(bool shares, unsigned seed) {
+Filled fill(bool shares, unsigned seed) {
   Filling table(shares);
   std::mt19937_64 random(seed);
-  Outcome outcome;
+  Filled outcome;
   std::size_t inserted = 0;
   for (;;) {
     for (std::size_t i = 0; i < kAll / 12; ++i, ++inserted) {
@@ -88,7 +88,7 @@ TEST(Lines, OfABatchAreFewerAndTheTableAsFull) {
 #endif
   double even_load = 0, shared_load = 0;
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
-    const Outcome even = fill(false, seed), shared = fill(true, seed);
+    const Filled even = fill(false, seed), shared = fill(true, seed);
     ASSERT_GE(shared.lines.size(), 9u);
     for (std::size_t i = 0; i < std::min(even.lines.size(), shared.lines.size()); ++i)
       EXPECT_LT(shared.lines[i], i < 6 ? 0.8 * even.lines[i] : even.lines[i]) << "batch " << i;

@@ -18,17 +18,17 @@ constexpr std::uint64_t kHeader = 1 << 19;  // superblocks and directories, with
 
 OpenOptions on_cpu() { return {.runtime = {.device = "cpu"}}; }
 
-struct Kind {
+struct CompactedTable {
   std::uint32_t key_bytes, value_bytes;
   Score score = Score::none;
   std::uint32_t levels = 2, hash_locations = 2, slots = 8;
   bool predictable = true;  ///< it is not larger than a table that is made for as many items
 };
 
-class CompactSnapshots : public testing::TestWithParam<Kind> {
+class CompactSnapshots : public testing::TestWithParam<CompactedTable> {
  protected:
   CreateOptions options(std::uint64_t capacity) const {
-    const Kind& kind = GetParam();
+    const CompactedTable& kind = GetParam();
     CreateOptions options;
     options.shape = {.key_bytes = kind.key_bytes,
                      .value_bytes = kind.value_bytes,
@@ -57,13 +57,16 @@ class CompactSnapshots : public testing::TestWithParam<Kind> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Kinds, CompactSnapshots,
-                         testing::Values(Kind{8, 8}, Kind{8, 0}, Kind{8, 100}, Kind{8, 4, Score::frequency},
-                                         Kind{8, 24, Score::step}, Kind{32, 24, Score::step}, Kind{16, 4, Score::time},
-                                         Kind{32, 8}, Kind{128, 300}, Kind{kVariableBytes, kVariableBytes},
-                                         Kind{8, 100, Score::none, 4, 2, 4}, Kind{8, 8, Score::none, 1, 4, 8},
-                                         Kind{kVariableBytes, kVariableBytes, Score::none, 1, 4, 4},
-                                         Kind{8, 16, Score::none, 1, 1, 4, false},
-                                         Kind{16, 8, Score::none, 3, 1, 2, false}));
+                         testing::Values(CompactedTable{8, 8}, CompactedTable{8, 0}, CompactedTable{8, 100},
+                                         CompactedTable{8, 4, Score::frequency}, CompactedTable{8, 24, Score::step},
+                                         CompactedTable{32, 24, Score::step}, CompactedTable{16, 4, Score::time},
+                                         CompactedTable{32, 8}, CompactedTable{128, 300},
+                                         CompactedTable{kVariableBytes, kVariableBytes},
+                                         CompactedTable{8, 100, Score::none, 4, 2, 4},
+                                         CompactedTable{8, 8, Score::none, 1, 4, 8},
+                                         CompactedTable{kVariableBytes, kVariableBytes, Score::none, 1, 4, 4},
+                                         CompactedTable{8, 16, Score::none, 1, 1, 4, false},
+                                         CompactedTable{16, 8, Score::none, 3, 1, 2, false}));
 
 TEST_P(CompactSnapshots, AreAsSmallAsTheirItems) {
   Table table = Table::create(source, options(16));

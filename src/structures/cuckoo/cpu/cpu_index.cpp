@@ -12,12 +12,6 @@
 
 namespace holdfast::cuckoo::cpu {
 
-namespace {
-
-constexpr OneThread kTile;
-
-}  // namespace
-
 /// The arrays of a changing batch.
 struct CpuIndex::Rows {
   std::span<const Hash> hashes;

@@ -15,7 +15,6 @@ namespace holdfast::cuckoo::cpu {
 
 namespace {
 
-constexpr OneThread kTile;
 constexpr std::size_t kBuildBlock = std::size_t{4} << 20;  // rows
 
 }  // namespace

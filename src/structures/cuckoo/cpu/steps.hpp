@@ -7,6 +7,8 @@
 
 namespace holdfast::cuckoo::cpu {
 
+inline constexpr OneThread kTile;
+
 // Rows between the steps.
 inline constexpr std::size_t kPrimaryAhead = 32, kOtherAhead = 16;
 inline constexpr std::size_t kAhead = kPrimaryAhead + kOtherAhead;
@@ -24,7 +26,6 @@ void in_steps(std::size_t from, std::size_t rows, const First& first, const Look
 
 /// Asks for the lines beyond the primary bucket's that a change needs.
 inline void look_ahead(const CpuMemory& memory, const Target& target, bool inserts) {
-  constexpr OneThread kTile;
   const auto cells = kTile.load(memory, target.primary);
   const bool stays = inserts ? kTile.empty_cells(cells) != 0 : kTile.matches(cells, target.signature) != 0;
   if (!stays) memory.prefetch(target.other);
