@@ -55,6 +55,7 @@ def test_a_nightly_backup_while_a_program_writes(folder: Path) -> None:
     lines = block("move-and-backup.md", "cron", "served.pid").splitlines()
     jobs = [line.split(maxsplit=5)[5].replace(r"\%", "%").replace("/srv/items", str(folder)) for line in lines]
     environment = tools(folder) | {"LC_ALL": "C"}
+    (folder / "keep.sh").write_text(block("move-and-backup.md", "sh", "set -e"))
 
     def cron(job: str) -> int:
         return subprocess.run(["sh", "-c", job], env=environment, cwd="/", timeout=PATIENCE_S).returncode
