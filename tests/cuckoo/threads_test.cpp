@@ -18,7 +18,7 @@ constexpr unsigned kRounds = 200;
 /// Keys [0, kStable) are there throughout. Each changing thread has keys of its own, some with the same signature as others'.
 constexpr std::uint64_t kStable = 2000, kOwn = 1500;
 
-/// Inserts, replaces and erases a thread's keys; each outcome is certain, since nobody else changes them.
+/// Inserts, replaces and erases a thread's keys; each outcome is certain, since no other thread changes them.
 std::uint64_t change(CpuIndex& index, unsigned thread) {
   std::uint64_t wrong = 0;
   const std::uint64_t first = kStable + thread * kOwn;

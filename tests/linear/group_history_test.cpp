@@ -71,7 +71,7 @@ void call(GroupTable& table, Random& random, HistoryLog& history, CallerLog& log
   record.ended.store(ended, std::memory_order_release);
 }
 
-/// Keys that nobody looks at, which make the table grow.
+/// Keys that are not searched, which make the table grow.
 void disturb(GroupTable& table, std::uint64_t seed) {
   for (unsigned i = 0; i < 200; ++i) {
     const Item item = item_of(mix(seed, 1000 + i) | 1);
@@ -215,7 +215,7 @@ TEST(GroupHistory, KillsCutHistories) {
   std::cout << cut << " histories cut by a kill\n";
 }
 
-/// The checker would notice: a value that nobody wrote, in real logs.
+/// The checker would notice: a value that was never written, in real logs.
 TEST(GroupHistory, PlantedErrorsAreCaught) {
   const std::string path = group_path("planted");
   Pool pool = Pool::create(path, true);

@@ -85,7 +85,7 @@ TEST_P(CompactSnapshots, AreAsSmallAsTheirItems) {
   EXPECT_EQ(result.bytes, total);
   ASSERT_NO_FATAL_FAILURE(checked.verify(table));
   table.close();
-  Pool::open(source).snapshot(second);  // the same of a table that nobody has open
+  Pool::open(source).snapshot(second);  // the same of a table that is not open
 
   const Table fresh = Table::create(folder / "fresh.hold", options(kFew));
   const ObjectInfo as_new = inspect(folder / "fresh.hold").objects.at(0);

@@ -1,4 +1,4 @@
-// listener.cpp: binds, listens and accepts; replaces the file of a Unix socket at which nobody listens any more.
+// listener.cpp: binds, listens and accepts; replaces the file of a Unix socket that no process listens on.
 #include "system/net/listener.hpp"
 
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 
 namespace holdfast::system {
 
-/// What one attempt to accept gave. `none`: nobody waits. `gone`: a client left before it was accepted; there may be others.
+/// What one attempt to accept gave. `none`: no client waits. `gone`: a client left before it was accepted; there may be others.
 /// `full`: a client waits, but this process or machine has no descriptor or memory for it (`error`): accept again when some are free.
 struct Accepted {
   enum class State : std::uint8_t { accepted, none, gone, full };

@@ -39,7 +39,7 @@ Wakeup::Wakeup() : descriptor_(Descriptor::from([] { return system::eventfd(); }
   if (!descriptor_.is_open()) throw_net_error("cannot make a descriptor that wakes a thread", errno);
 }
 
-// EAGAIN: nobody has drained 2^64 - 2 wakeups, and the descriptor is ready all the same.
+// EAGAIN: 2^64 - 2 wakeups have not been drained, and the descriptor is ready all the same.
 void Wakeup::wake() noexcept { static_cast<void>(system::eventfd_write(descriptor_.fd())); }
 void Wakeup::drain() noexcept { static_cast<void>(system::eventfd_read(descriptor_.fd())); }
 

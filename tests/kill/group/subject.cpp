@@ -46,7 +46,7 @@ struct GroupShared {
   std::uint64_t acknowledged[kGroupKeys];  ///< the values; 0: absent
   std::uint64_t found_table, found_size;
   std::uint64_t found[kGroupKeys];
-  std::uint64_t foreign;  ///< items found that nobody wrote, or twice
+  std::uint64_t foreign;  ///< items found that were never written, or twice
 };
 
 /// A key or a value that stands for a number.

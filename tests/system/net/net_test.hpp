@@ -47,7 +47,7 @@ class Sockets : public testing::Test {
       if (accepted.state == system::Accepted::State::accepted) return std::move(accepted.socket);
       usleep(1000);
     }
-    throw Error("nobody connects");
+    throw Error("no client connects");
   }
 
   std::string folder_, path_;

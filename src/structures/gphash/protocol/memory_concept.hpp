@@ -64,7 +64,7 @@ template <class M>
 concept KeySource = requires(const M& memory, const std::byte* given, const std::uint64_t* word) {
   // Returns 8 bytes of an operation's array, at any alignment. Static.
   { M::given_word(given) } -> std::same_as<std::uint64_t>;
-  // Returns a persistent word that nobody changes meanwhile. Orders nothing.
+  // Returns a persistent word that does not change meanwhile. Orders nothing.
   { memory.load_still(word) } -> std::same_as<std::uint64_t>;
 };
 
@@ -167,7 +167,7 @@ concept OperationMemory = SlotMemory<M> && ValueMemory<M> && CellSource<M> && re
 template <class M>
 concept PhasedMemory = SlotMemory<M> && ValueMemory<M> &&
     requires(const M& memory, const Slot* slot, std::uint64_t* word) {
-  // Returns both words of a slot that nobody changes meanwhile, of its copy if there is one. Orders nothing.
+  // Returns both words of a slot that does not change meanwhile, of its copy if there is one. Orders nothing.
   { memory.load_slot(slot) } -> std::same_as<Slot>;
   // Adds to a volatile word. Acquires, and releases. Any thread.
   { memory.add(word, std::uint64_t{2}) } -> std::same_as<void>;

@@ -25,7 +25,7 @@ class PairBatches::PairCells final : public CellSource {
   }
   void release(const ChangeJob& job) override { release_cells(table_.memory.pairs()->view(), 2 * job.size, stream_); }
   bool make_room(const ChangeReport& report) override {
-    table_.state.settle(table_.stream);  // what this launch let go is free for the next, unless somebody reads it
+    table_.state.settle(table_.stream);  // what this launch retired is free for the next, unless it has a reader
     return launches_ == 1 && !heap_is_full_ && report.needs_cell != 0;  // the next one grows the heap
   }
   bool came_free(const ChangeReport&, bool) override { return of_.free_cells_of_batch(reads_, stream_); }

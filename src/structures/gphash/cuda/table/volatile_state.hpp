@@ -40,7 +40,7 @@ class VolatileState {
   /// The ring that the next batch uses. In a new one no cell of a pair is retired.
   const CellRing& ring() const { return ring_; }
   void set_ring(const CellRing& ring);
-  /// Frees retired cells that nobody reads any more. Waits.
+  /// Frees retired cells that have no reader any more. Waits.
   void settle(const Stream& stream);
 
   const Bounds& bounds() const { return bounds_; }

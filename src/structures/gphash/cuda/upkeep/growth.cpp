@@ -125,7 +125,7 @@ bool Upkeep::grow_heap(std::uint64_t at_least) {
 
 /// The heap's new cells are free.
 void Upkeep::take_cells() {
-  table_.state.settle(table_.stream);  // nobody reads: what is retired is free
+  table_.state.settle(table_.stream);  // there is no reader: what is retired is free
   table_.state.settle(table_.stream);
   const std::uint64_t cells = table_.pool.cells();
   DeviceBuffer<std::uint64_t> larger(cells);
