@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "group_subject.hpp"
 #include "pool_subject.hpp"
 #include "table_subject.hpp"
 
@@ -79,11 +80,37 @@ const std::map<std::string, std::vector<PoolStep>>& pools() {
   return all;
 }
 
+/// A group table grows by an insert that finds its group full, and on demand.
+template <bool kWide>
+std::unique_ptr<Subject> growing_group() {
+  const std::uint64_t keys = keys_of_one_group(kWide);
+  return std::make_unique<GroupSubject>(
+      kWide, keys - 1, false,
+      std::vector<GroupStep>{erase_one(3), insert_one(3, 2), insert_one(keys - 1, 2), insert_one(keys, 2),
+                             assign_one(0, 3), sync_group(), assign_one(1, 3), grow_once(), insert_one(keys + 1, 4),
+                             close_group()});
+}
+/// A key has two cells when it is opened.
+std::unique_ptr<Subject> killed_group() {
+  return std::make_unique<GroupSubject>(true, 20, true,
+                                        std::vector<GroupStep>{assign_one(0, 2), insert_one(30, 2), close_group()});
+}
+using MakeGroup = std::unique_ptr<Subject> (*)();
+const std::map<std::string, MakeGroup>& groups() {
+  static const std::map<std::string, MakeGroup> all = {
+      {"group_grows", growing_group<false>},
+      {"group_grows_wide", growing_group<true>},
+      {"group_killed", killed_group},
+  };
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::string> subject_names(bool large) {
   std::vector<std::string> names;
   for (const auto& pool : pools()) names.push_back(pool.first);
+  for (const auto& group : groups()) names.push_back(group.first);
   for (const auto& [name, definition] : definitions()) {
     if (large || definition.tables.capacity < kLarge.capacity) names.push_back(name);
   }
@@ -92,6 +119,7 @@ std::vector<std::string> subject_names(bool large) {
 
 std::unique_ptr<Subject> make_subject(const std::string& name) {
   if (const auto pool = pools().find(name); pool != pools().end()) return std::make_unique<PoolSubject>(pool->second);
+  if (const auto group = groups().find(name); group != groups().end()) return group->second();
   const Definition& definition = definitions().at(name);
   return std::make_unique<TableSubject>(definition.tables, definition.before, definition.steps);
 }

@@ -157,6 +157,9 @@ TEST_F(GroupObjects, NameDamagedWords) {
   }
   EXPECT_GE(noticed, 2u);  // of the cells that no item has
   flip(group_words + 5, 1);
+  Pool salvaged = Pool::open(path, {.read_only = true, .salvage = true});
+  EXPECT_EQ(GroupTable::open(salvaged, "a").check().errors.size(), 1u);
+  salvaged.close();
   EXPECT_EQ(errors(), std::vector<std::string>{"group 1: word 5, behind its occupancy words, is not zero"});
   flip(group_words + 5, 1);
   EXPECT_TRUE(errors().empty());
@@ -206,6 +209,27 @@ TEST_F(GroupObjects, StandWhereTheMediumIsFull) {
   EXPECT_EQ(table.size(), 300u);
   table.close();
   EXPECT_TRUE(pool.check().errors.empty());
+}
+
+/// An assignment of a wide value needs a second cell.
+TEST_F(GroupObjects, KeepTheOldValueWhereTheMediumIsFull) {
+  Pool pool = Pool::create(path);
+  GroupTable table = GroupTable::create(pool, "a", {.item_bytes = 32, .cells = 1, .group_size = 64});
+  const FullMedium full;
+  std::uint64_t keys = 0;
+  while (keys < 128 && table.insert(wide(keys).data(), wide(keys).data()) == Status::inserted) ++keys;
+  ASSERT_LT(keys, 128u);
+  unsigned refused = 0;
+  for (std::uint64_t key = 0; key < keys; ++key) {
+    const Status status = table.assign(wide(key).data(), wide(key + 1000).data());
+    Wide value = {};
+    ASSERT_EQ(table.find(wide(key).data(), value.data()), Status::found);
+    ASSERT_EQ(value, wide(status == Status::updated ? key + 1000 : key));
+    refused += status == Status::no_space ? 1 : 0;
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(table.size(), keys);
+  EXPECT_TRUE(table.check().errors.empty());
 }
 
 TEST_F(GroupObjects, BelongToTheProcessThatOpenedThem) {
