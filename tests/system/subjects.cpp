@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "group_subject.hpp"
+#include "structures/group_subject.hpp"
 #include "pool_subject.hpp"
 #include "table_subject.hpp"
 

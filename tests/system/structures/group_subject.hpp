@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "holdfast/structures.hpp"
-#include "items.hpp"
+#include "../items.hpp"
 #include "proof/subject.hpp"
 
 namespace holdfast::proof {
