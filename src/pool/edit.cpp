@@ -95,6 +95,21 @@ void Edit::free(std::uint32_t object, std::uint16_t role, std::uint16_t index) {
   });
 }
 
+void Edit::shrink(std::uint32_t object, std::uint16_t role, std::uint64_t bytes) {
+  std::uint64_t begin = 0;
+  for (const Extent& piece : next_.extents_of(object, role)) {
+    const std::uint64_t kept = std::min(piece.bytes, bytes - std::min(bytes, begin));
+    begin += piece.bytes;
+    if (kept == piece.bytes) continue;
+    dropped_.push_back({piece.offset + kept, piece.bytes - kept});
+    if (kept == 0) {
+      free(object, role, piece.index);
+    } else {
+      next_.find_extent(object, role, piece.index)->bytes = kept;
+    }
+  }
+}
+
 void Edit::require_entries() const {
   if (next_.extents.size() < kExtents) return;
   throw NoSpace(pool_.path() + " has " + std::to_string(kExtents) +

@@ -50,6 +50,9 @@ class Edit {
   std::vector<Extent> extend(std::uint32_t object, std::uint16_t role, std::uint64_t bytes, std::uint64_t least,
                              std::uint64_t address);
   void free(std::uint32_t object, std::uint16_t role, std::uint16_t index);
+  /// Keeps the first `bytes`, a multiple of the granule, of the pieces of a role. What is behind them is free after the commit, and its space
+  /// returns to the medium: unmap it before the edit ends.
+  void shrink(std::uint32_t object, std::uint16_t role, std::uint64_t bytes);
   bool is_fresh(const Extent& extent) const { return extent.offset >= fresh_from_; }
 
   /// Throws SystemError; then the pool takes no more changes until it is opened again.

@@ -51,10 +51,7 @@ TableObject::TableObject(std::shared_ptr<memory::PoolFile> pool, std::uint32_t n
 TableObject::~TableObject() {
   if (forked()) return;  // the mappings never came along
   for (Range& level : levels_) withdraw(level);
-  for (Range& range : heap_ranges_) {
-    if (unmapping_) unmapping_(range.address, range.bytes);
-  }
-  system::unmap(heap_, heap_reserved_);
+  heap_.reset();
   if (unmapping_) unmapping_(pages().address, pages().bytes);
 }
 
@@ -86,10 +83,7 @@ void TableObject::make(Edit& edit, const TableShape& shape) {
   for (unsigned level = shape.top_level + 1 - shape.levels; level <= shape.top_level; ++level)
     add_level_to(edit, level);
   if (heap_bytes == 0) return;
-  reserve_heap(heap_bytes);
-  const std::vector<Extent> pieces = edit.extend(number(), kHeapRole, heap_bytes, heap_bytes, 0);
-  map_heap_pieces(pieces);
-  settle_heap_from(0);
+  add_heap().make(edit, heap_bytes);
   shape_.cells = std::min(heap_bytes / shape_.cell_bytes, kMaxCells);
 }
 
@@ -114,10 +108,7 @@ void TableObject::map_all() {
   for (const Extent& level : directory->extents_of(number(), kLevelRole)) {
     levels_[level.index] = pool().map(level.offset, level.bytes, true);
   }
-  if (shape_.cell_bytes != 0) {
-    reserve_heap(shape_.cells * shape_.cell_bytes);
-    map_heap_pieces(directory->extents_of(number(), kHeapRole));
-  }
+  if (shape_.cell_bytes != 0) add_heap().map();
   map_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -228,18 +219,13 @@ void TableObject::on_extent(std::function<void(void*, std::size_t)> mapped,
   unmapping_ = std::move(unmapping);
   announce(pages());
   for (const Range& level : levels_) announce(level);
-  for (const Range& range : heap_ranges_) announce(range);
+  if (heap_) heap_->on_range(mapped_, unmapping_);
 }
 
 const std::byte* TableObject::address_of(const Extent& extent) const {
   if (extent.role == memory::kPagesRole) return pages().address;
   if (extent.role == kLevelRole) return levels_[extent.index].address;
-  std::uint64_t before = 0;
-  for (const Extent& piece : pool().directory()->extents_of(number(), kHeapRole)) {
-    if (piece.index == extent.index) return heap_ + before;
-    before += piece.bytes;
-  }
-  return nullptr;
+  return heap_ ? heap_->address_of(extent) : nullptr;
 }
 
 }  // namespace holdfast::gphash

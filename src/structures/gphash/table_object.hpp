@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "heap/mapped_heap.hpp"
 #include "pool/object.hpp"
 #include "structures/gphash/protocol/slot.hpp"
 #include "structures/gphash/table_shape.hpp"
@@ -49,7 +50,7 @@ class TableObject : public memory::Object {
   index::Slot* level(unsigned number) const;  ///< the first of 2^number × slots slots; null if there is no such level
   index::Slot* aside() const;                 ///< one slot, for the reserved key value 0
   std::byte* heap() const {
-    return heap_;
+    return heap_ ? heap_->base() : nullptr;
   }  ///< cell c begins at heap() + c × cell_bytes; null if values live in their slots
   std::uint64_t cells() const { return shape_.cells; }
   /// Of a table with scores of steps: the largest step that its changes were given, or more; none where the table does not say.
@@ -86,23 +87,8 @@ class TableObject : public memory::Object {
   void read_step();
   void map_all();
   void add_level_to(memory::Edit& edit, unsigned number);
-  void map_heap_pieces(const std::vector<memory::Extent>& pieces);
-  void settle_heap_from(std::uint64_t byte) const;
-  void unmap_heap_from(std::size_t range) noexcept;
-  void reserve_heap(std::uint64_t bytes);
-  /// Address space for a heap: given back at the end, whatever is mapped in it.
-  struct HeapSpace {
-    std::byte* address = nullptr;
-    std::uint64_t bytes = 0;
-    HeapSpace() = default;
-    HeapSpace(HeapSpace&& other) noexcept : address(other.address), bytes(other.bytes) { other.address = nullptr; }
-    ~HeapSpace() { system::unmap(address, bytes); }
-  };
-  std::uint64_t reserve_for(std::uint64_t bytes) const;
-  HeapSpace larger_space(std::uint64_t bytes) const;
-  void extend_heap(memory::Edit& edit, const std::vector<memory::Extent>& pieces);
-  void move_heap(memory::Edit& edit, HeapSpace& space);
-  std::uint64_t bytes_for(std::uint64_t more) const;
+  heap::MappedHeap& add_heap();
+  std::uint64_t bytes_with(std::uint64_t more) const;
   void announce(const memory::Range& range) const;
   void withdraw(memory::Range& range) const;  ///< announces the end of a range, and unmaps it
 
@@ -113,10 +99,7 @@ class TableObject : public memory::Object {
   std::atomic<std::uint64_t> known_step_ = 0;  ///< no score is larger
   std::atomic<bool> step_is_noted_ = false;    ///< and the record says so
   const std::uint64_t least_reserve_;
-  std::byte* heap_ = nullptr;  ///< the start of the address space kept for it
-  std::uint64_t heap_reserved_ = 0;
-  std::uint64_t heap_mapped_ = 0;
-  std::vector<memory::Range> heap_ranges_;  ///< as they were mapped
+  std::optional<heap::MappedHeap> heap_;  ///< none if values are in their slots
   std::function<void(void*, std::size_t)> mapped_, unmapping_;
 };
 
