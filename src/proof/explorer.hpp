@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -57,5 +58,42 @@ struct Explored {
 
 /// Everything that can happen, until something goes wrong, or until there were `most_states`.
 Explored explore(Callers& callers, std::uint64_t most_states = ~std::uint64_t{0});
+
+/// What a model of a durable structure tried. A number that falls says that its proof has become weaker.
+struct CrashCounts {
+  std::uint64_t executions = 0, states = 0;  ///< as of Explored
+  std::uint64_t images = 0;                  ///< that a crash left
+  std::uint64_t recoveries = 0;              ///< runs of the recovery code
+  std::uint64_t crashed_in_recovery = 0;     ///< images that a crash of a recovery left
+
+  bool operator==(const CrashCounts&) const = default;
+  CrashCounts& operator+=(const CrashCounts& other) {
+    executions += other.executions;
+    states += other.states;
+    images += other.images;
+    recoveries += other.recoveries;
+    crashed_in_recovery += other.crashed_in_recovery;
+    return *this;
+  }
+  /// As tests have it in their source.
+  friend std::ostream& operator<<(std::ostream& to, const CrashCounts& counts) {
+    return to << "{" << counts.executions << ", " << counts.states << ", " << counts.images << ", " << counts.recoveries
+              << ", " << counts.crashed_in_recovery << "}";
+  }
+};
+
+struct Verdict {
+  std::string failure;  ///< empty: none was found
+  CrashCounts counts;
+};
+
+/// Explores callers, whose member `counts` has what their crashes tried.
+template <class CountingCallers>
+Verdict judge(CountingCallers& callers) {
+  const Explored explored = explore(callers);
+  callers.counts.executions = explored.executions;
+  callers.counts.states = explored.states;
+  return {explored.failure, callers.counts};
+}
 
 }  // namespace holdfast::proof

@@ -2,15 +2,13 @@
 // recovery; each of its steps left out; and its persists counted. Rules 24, 25.
 #include <gtest/gtest.h>
 
-#include <iostream>
-
+#include "crash_counts.hpp"
 #include "structures/group/model/explore.hpp"
 
 namespace holdfast::group::model {
 namespace {
 
-constexpr Flavour kFlavours[] = {Flavour::process, Flavour::power};
-constexpr const char* kNames[] = {"process", "power"};
+constexpr proof::NamedFlavour<Flavour> kMemories[] = {{Flavour::process, "process"}, {Flavour::power, "power"}};
 
 Operation insert(unsigned key, unsigned value) {
   return {Do::insert, static_cast<std::uint8_t>(key), static_cast<std::uint8_t>(value)};
@@ -73,67 +71,18 @@ std::vector<Scenario> scenarios(bool wide) {
   return all;
 }
 
-/// Exactly: a count that falls says that a proof has become weaker.
-struct Known {
-  std::uint64_t executions, states, images, recoveries, crashed_in_recovery;
-};
-
-Counts explore_all(bool wide, Flavour flavour) {
-  Counts all;
-  for (const Scenario& scenario : scenarios(wide)) {
-    const Verdict verdict = explore(scenario, flavour);
-    EXPECT_EQ(verdict.failure, "") << scenario.name << (wide ? ", 32 bytes, " : ", 16 bytes, ")
-                                   << kNames[static_cast<unsigned>(flavour)];
-    all.executions += verdict.counts.executions;
-    all.states += verdict.counts.states;
-    all.images += verdict.counts.images;
-    all.recoveries += verdict.counts.recoveries;
-    all.crashed_in_recovery += verdict.counts.crashed_in_recovery;
-  }
-  return all;
-}
-
 TEST(GroupModel, EveryOrderAndEveryCrashIsRight) {
-  constexpr Known kKnown[2][2] = {{{1124, 2761, 488, 488, 0}, {1124, 2761, 926, 926, 0}},
-                                  {{1742, 3961, 712, 722, 10}, {1742, 3961, 7704, 7714, 10}}};
-  for (const bool wide : {false, true}) {
-    for (unsigned f = 0; f < 2; ++f) {
-      const Counts all = explore_all(wide, kFlavours[f]);
-      const Known& known = kKnown[wide][f];
-      std::cout << (wide ? "32 bytes, " : "16 bytes, ") << kNames[f] << ": {" << all.executions << ", " << all.states
-                << ", " << all.images << ", " << all.recoveries << ", " << all.crashed_in_recovery << "}\n";
-      EXPECT_EQ(all.executions, known.executions);
-      EXPECT_EQ(all.states, known.states);
-      EXPECT_EQ(all.images, known.images);
-      EXPECT_EQ(all.recoveries, known.recoveries);
-      EXPECT_EQ(all.crashed_in_recovery, known.crashed_in_recovery);
-    }
-  }
-}
-
-/// Who notices that a step is left out.
-std::string noticed(Step step) {
-  left_out = step;
-  std::string by;
-  for (const bool wide : {false, true}) {
-    for (const Scenario& scenario : scenarios(wide)) {
-      for (unsigned f = 0; f < 2 && by.empty(); ++f) {
-        const Verdict verdict = explore(scenario, kFlavours[f]);
-        if (!verdict.failure.empty())
-          by = scenario.name + (wide ? ", 32 bytes, " : ", 16 bytes, ") + kNames[f] + ": " + verdict.failure;
-      }
-    }
-  }
-  left_out = Step::count;
-  return by;
+  proof::expect_counts(scenarios(false), kMemories[0], {1124, 2761, 488, 488, 0}, "16 bytes, ");
+  proof::expect_counts(scenarios(false), kMemories[1], {1124, 2761, 926, 926, 0}, "16 bytes, ");
+  proof::expect_counts(scenarios(true), kMemories[0], {1742, 3961, 712, 722, 10}, "32 bytes, ");
+  proof::expect_counts(scenarios(true), kMemories[1], {1742, 3961, 7704, 7714, 10}, "32 bytes, ");
 }
 
 TEST(GroupModel, EveryStepIsNeeded) {
-  for (unsigned step = 0; step < static_cast<unsigned>(Step::count); ++step) {
-    const std::string by = noticed(static_cast<Step>(step));
-    EXPECT_NE(by, "") << "nothing fails without step " << step;
-    std::cout << step << ": " << by << "\n";
-  }
+  proof::expect_steps_needed(left_out, [] {
+    const std::string by = proof::first_failure(scenarios(false), kMemories);
+    return by.empty() ? proof::first_failure(scenarios(true), kMemories) : by;
+  });
 }
 
 TEST(GroupModel, PersistsAreCounted) {

@@ -2,15 +2,14 @@
 // recovery; and each of their steps left out. Rules 24, 25.
 #include <gtest/gtest.h>
 
-#include <iostream>
-
+#include "crash_counts.hpp"
 #include "log/model/explore.hpp"
 
 namespace holdfast::log::model {
 namespace {
 
-constexpr Flavour kFlavours[] = {Flavour::process, Flavour::power, Flavour::gpu};
-constexpr const char* kNames[] = {"process", "power", "gpu"};
+constexpr proof::NamedFlavour<Flavour> kMemories[] = {
+    {Flavour::process, "process"}, {Flavour::power, "power"}, {Flavour::gpu, "gpu"}};
 
 Shape hierarchical(unsigned words, unsigned capacity) { return {LogKind::hierarchical, words, capacity, 1, 2}; }
 Shape conventional(unsigned words, unsigned capacity) { return {LogKind::conventional, words, capacity, 1, 1}; }
@@ -37,32 +36,9 @@ std::vector<TransactionScenario> transactions() {
   };
 }
 
-/// Exactly: a count that falls says that a proof has become weaker.
-struct Known {
-  std::uint64_t executions, states, images, recoveries, crashed_in_recovery;
-};
-
 template <class Scenarios>
-void explore_all(const Scenarios& scenarios, const Known (&known)[3]) {
-  for (unsigned f = 0; f < 3; ++f) {
-    Counts all;
-    for (const auto& scenario : scenarios) {
-      const Verdict verdict = explore(scenario, kFlavours[f]);
-      EXPECT_EQ(verdict.failure, "") << scenario.name << ", " << kNames[f];
-      all.executions += verdict.counts.executions;
-      all.states += verdict.counts.states;
-      all.images += verdict.counts.images;
-      all.recoveries += verdict.counts.recoveries;
-      all.crashed_in_recovery += verdict.counts.crashed_in_recovery;
-    }
-    std::cout << kNames[f] << ": {" << all.executions << ", " << all.states << ", " << all.images << ", "
-              << all.recoveries << ", " << all.crashed_in_recovery << "}\n";
-    EXPECT_EQ(all.executions, known[f].executions) << kNames[f];
-    EXPECT_EQ(all.states, known[f].states) << kNames[f];
-    EXPECT_EQ(all.images, known[f].images) << kNames[f];
-    EXPECT_EQ(all.recoveries, known[f].recoveries) << kNames[f];
-    EXPECT_EQ(all.crashed_in_recovery, known[f].crashed_in_recovery) << kNames[f];
-  }
+void explore_all(const Scenarios& scenarios, const proof::CrashCounts (&known)[3]) {
+  for (unsigned f = 0; f < 3; ++f) proof::expect_counts(scenarios, kMemories[f], known[f]);
 }
 
 TEST(LogModel, EveryOrderAndEveryCrashIsRight) {
@@ -73,30 +49,11 @@ TEST(TransactionModel, EveryOrderAndEveryCrashIsRight) {
   explore_all(transactions(), {{646, 1058, 107, 236, 129}, {1636, 2143, 121, 284, 163}, {646, 1058, 120, 302, 182}});
 }
 
-/// Who notices that a step is left out.
-std::string noticed(Step step) {
-  left_out = step;
-  std::string by;
-  const auto look = [&](const auto& scenarios) {
-    for (const auto& scenario : scenarios) {
-      for (unsigned f = 0; f < 3 && by.empty(); ++f) {
-        const Verdict verdict = explore(scenario, kFlavours[f]);
-        if (!verdict.failure.empty()) by = scenario.name + ", " + kNames[f] + ": " + verdict.failure;
-      }
-    }
-  };
-  look(logs());
-  look(transactions());
-  left_out = Step::count;
-  return by;
-}
-
 TEST(LogModel, EveryStepIsNeeded) {
-  for (unsigned step = 0; step < static_cast<unsigned>(Step::count); ++step) {
-    const std::string by = noticed(static_cast<Step>(step));
-    EXPECT_NE(by, "") << "nothing fails without step " << step;
-    std::cout << step << ": " << by << "\n";
-  }
+  proof::expect_steps_needed(left_out, [] {
+    const std::string by = proof::first_failure(logs(), kMemories);
+    return by.empty() ? proof::first_failure(transactions(), kMemories) : by;
+  });
 }
 
 }  // namespace

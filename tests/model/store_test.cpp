@@ -2,15 +2,13 @@
 // and each of its steps left out. Rules 24, 25.
 #include <gtest/gtest.h>
 
-#include <iostream>
-
+#include "crash_counts.hpp"
 #include "store/model/explore.hpp"
 
 namespace holdfast::store::model {
 namespace {
 
-constexpr Flavour kFlavours[] = {Flavour::process, Flavour::power};
-constexpr const char* kNames[] = {"process", "power"};
+constexpr proof::NamedFlavour<Flavour> kMemories[] = {{Flavour::process, "process"}, {Flavour::power, "power"}};
 
 std::vector<Scenario> scenarios() {
   const Operation old0{Op::set, 0, 1}, old1{Op::set, 1, 2};
@@ -59,55 +57,13 @@ std::vector<Scenario> scenarios() {
   };
 }
 
-/// Exactly: a count that falls says that a proof has become weaker.
-struct Known {
-  std::uint64_t executions, states, images, recoveries, crashed_in_recovery;
-};
-
-constexpr Known kKnown[] = {{167114, 174434, 6416, 13546, 7130}, {386579, 381745, 9395, 19584, 10189}};
-
 TEST(StoreModel, EveryOrderAndEveryCrashIsRight) {
-  for (unsigned f = 0; f < 2; ++f) {
-    Counts all;
-    for (const Scenario& scenario : scenarios()) {
-      const Verdict verdict = explore(scenario, kFlavours[f]);
-      EXPECT_EQ(verdict.failure, "") << scenario.name << ", " << kNames[f];
-      all.executions += verdict.counts.executions;
-      all.states += verdict.counts.states;
-      all.images += verdict.counts.images;
-      all.recoveries += verdict.counts.recoveries;
-      all.crashed_in_recovery += verdict.counts.crashed_in_recovery;
-    }
-    std::cout << kNames[f] << ": {" << all.executions << ", " << all.states << ", " << all.images << ", "
-              << all.recoveries << ", " << all.crashed_in_recovery << "}\n";
-    EXPECT_EQ(all.executions, kKnown[f].executions) << kNames[f];
-    EXPECT_EQ(all.states, kKnown[f].states) << kNames[f];
-    EXPECT_EQ(all.images, kKnown[f].images) << kNames[f];
-    EXPECT_EQ(all.recoveries, kKnown[f].recoveries) << kNames[f];
-    EXPECT_EQ(all.crashed_in_recovery, kKnown[f].crashed_in_recovery) << kNames[f];
-  }
-}
-
-/// Who notices that a step is left out.
-std::string noticed(Step step) {
-  left_out = step;
-  std::string by;
-  for (const Scenario& scenario : scenarios()) {
-    for (unsigned f = 0; f < 2 && by.empty(); ++f) {
-      const Verdict verdict = explore(scenario, kFlavours[f]);
-      if (!verdict.failure.empty()) by = scenario.name + ", " + kNames[f] + ": " + verdict.failure;
-    }
-  }
-  left_out = Step::count;
-  return by;
+  proof::expect_counts(scenarios(), kMemories[0], {167114, 174434, 6416, 13546, 7130});
+  proof::expect_counts(scenarios(), kMemories[1], {386579, 381745, 9395, 19584, 10189});
 }
 
 TEST(StoreModel, EveryStepIsNeeded) {
-  for (unsigned step = 0; step < static_cast<unsigned>(Step::count); ++step) {
-    const std::string by = noticed(static_cast<Step>(step));
-    EXPECT_NE(by, "") << "nothing fails without step " << step;
-    std::cout << step << ": " << by << "\n";
-  }
+  proof::expect_steps_needed(left_out, [] { return proof::first_failure(scenarios(), kMemories); });
 }
 
 }  // namespace

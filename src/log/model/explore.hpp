@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "log/model/world.hpp"
+#include "proof/explorer.hpp"
 
 namespace holdfast::log::model {
 
@@ -36,17 +37,7 @@ struct TransactionScenario {
   std::vector<std::vector<std::vector<Update>>> batches;  ///< by batch, by thread
 };
 
-struct Counts {
-  std::uint64_t executions = 0, states = 0, images = 0, recoveries = 0;
-  std::uint64_t crashed_in_recovery = 0;  ///< images that a crash of a recovery left
-};
-
-struct Verdict {
-  std::string failure;  ///< empty: none was found
-  Counts counts;
-};
-
-Verdict explore(const LogScenario& scenario, Flavour flavour);
-Verdict explore(const TransactionScenario& scenario, Flavour flavour);
+proof::Verdict explore(const LogScenario& scenario, Flavour flavour);
+proof::Verdict explore(const TransactionScenario& scenario, Flavour flavour);
 
 }  // namespace holdfast::log::model

@@ -3,7 +3,6 @@
 #include <unordered_set>
 
 #include "log/model/explore.hpp"
-#include "proof/explorer.hpp"
 
 namespace holdfast::log::model {
 
@@ -63,7 +62,7 @@ class LogCallers : public proof::Callers, public proof::Watcher {
     return wrong.empty() ? wrong : "at the end, " + wrong;
   }
 
-  Counts counts;
+  proof::CrashCounts counts;
 
  private:
   std::uint32_t value_of(unsigned caller) const { return caller * 8 + at_[caller] + 1; }
@@ -128,12 +127,9 @@ class LogCallers : public proof::Callers, public proof::Watcher {
 
 }  // namespace
 
-Verdict explore(const LogScenario& scenario, Flavour flavour) {
+proof::Verdict explore(const LogScenario& scenario, Flavour flavour) {
   LogCallers callers(scenario, flavour);
-  const proof::Explored explored = proof::explore(callers);
-  callers.counts.executions = explored.executions;
-  callers.counts.states = explored.states;
-  return {explored.failure, callers.counts};
+  return proof::judge(callers);
 }
 
 }  // namespace holdfast::log::model

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "log/model/explore.hpp"
-#include "proof/explorer.hpp"
 
 namespace holdfast::log::model {
 
@@ -95,7 +94,7 @@ class TransactionCallers : public proof::Callers, public proof::Watcher {
     return crash();
   }
 
-  Counts counts;
+  proof::CrashCounts counts;
 
  private:
   static std::uint32_t value(unsigned batch, unsigned thread, unsigned update, unsigned word) {
@@ -166,12 +165,9 @@ class TransactionCallers : public proof::Callers, public proof::Watcher {
 
 }  // namespace
 
-Verdict explore(const TransactionScenario& scenario, Flavour flavour) {
+proof::Verdict explore(const TransactionScenario& scenario, Flavour flavour) {
   TransactionCallers callers(scenario, flavour);
-  const proof::Explored explored = proof::explore(callers);
-  callers.counts.executions = explored.executions;
-  callers.counts.states = explored.states;
-  return {explored.failure, callers.counts};
+  return proof::judge(callers);
 }
 
 }  // namespace holdfast::log::model

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <unordered_set>
 
-#include "proof/explorer.hpp"
 #include "store/protocol/piece.hpp"
 #include "store/protocol/recover.hpp"
 #include "structures/gphash/model/oracle.hpp"
@@ -216,7 +215,7 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
     return wrong;
   }
 
-  Counts counts;
+  proof::CrashCounts counts;
 
  private:
   void set_up() {
@@ -331,12 +330,9 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
 
 }  // namespace
 
-Verdict explore(const Scenario& scenario, Flavour flavour) {
+proof::Verdict explore(const Scenario& scenario, Flavour flavour) {
   StoreCallers callers(scenario, flavour);
-  const proof::Explored explored = proof::explore(callers);
-  callers.counts.executions = explored.executions;
-  callers.counts.states = explored.states;
-  return {explored.failure, callers.counts};
+  return proof::judge(callers);
 }
 
 }  // namespace holdfast::store::model

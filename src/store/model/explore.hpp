@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "proof/explorer.hpp"
 #include "store/model/world.hpp"
 
 namespace holdfast::store::model {
@@ -30,16 +31,6 @@ struct Scenario {
   bool may_be_full = false;  ///< `no_space` is an answer
 };
 
-struct Counts {
-  std::uint64_t executions = 0, states = 0, images = 0, recoveries = 0;
-  std::uint64_t crashed_in_recovery = 0;  ///< images that a crash of a recovery left
-};
-
-struct Verdict {
-  std::string failure;  ///< empty: none was found
-  Counts counts;
-};
-
-Verdict explore(const Scenario& scenario, Flavour flavour);
+proof::Verdict explore(const Scenario& scenario, Flavour flavour);
 
 }  // namespace holdfast::store::model

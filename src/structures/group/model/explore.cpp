@@ -6,7 +6,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "proof/explorer.hpp"
 
 namespace holdfast::group::model {
 
@@ -115,7 +114,7 @@ class TableCallers : public proof::Callers, public proof::Watcher {
     return {world_.flushes - before.flushes, world_.fences - before.fences};
   }
 
-  Counts counts;
+  proof::CrashCounts counts;
 
  private:
   /// Keys of the places that explore.hpp says.
@@ -259,17 +258,14 @@ class TableCallers : public proof::Callers, public proof::Watcher {
 };
 
 template <class Item>
-Verdict explore_items(const Scenario& scenario, Flavour flavour) {
+proof::Verdict explore_items(const Scenario& scenario, Flavour flavour) {
   TableCallers<Item> callers(scenario, flavour);
-  const proof::Explored explored = proof::explore(callers);
-  callers.counts.executions = explored.executions;
-  callers.counts.states = explored.states;
-  return {explored.failure, callers.counts};
+  return proof::judge(callers);
 }
 
 }  // namespace
 
-Verdict explore(const Scenario& scenario, Flavour flavour) {
+proof::Verdict explore(const Scenario& scenario, Flavour flavour) {
   return scenario.wide ? explore_items<structures::Item32>(scenario, flavour)
                        : explore_items<structures::Item16>(scenario, flavour);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "proof/explorer.hpp"
 #include "structures/group/model/oracle.hpp"
 #include "structures/group/model/world.hpp"
 
@@ -21,17 +22,7 @@ struct Scenario {
   std::vector<std::vector<Operation>> callers;
 };
 
-struct Counts {
-  std::uint64_t executions = 0, states = 0, images = 0, recoveries = 0;
-  std::uint64_t crashed_in_recovery = 0;  ///< images that a crash of a recovery left
-};
-
-struct Verdict {
-  std::string failure;  ///< empty: none was found
-  Counts counts;
-};
-
-Verdict explore(const Scenario& scenario, Flavour flavour);
+proof::Verdict explore(const Scenario& scenario, Flavour flavour);
 
 /// Flushes and fences of an operation on a table in which `before` was done, alone.
 struct Persists {
