@@ -1,9 +1,7 @@
 // folklore_portable.cpp: Folklore in plain C++, and the choice.
-#include <cstdlib>
-#include <string_view>
-
 #include "dramhit/folklore_impl.hpp"
 #include "structures/dramhit/simd/tile.hpp"
+#include "threads/instruction_set.hpp"
 
 namespace holdfast::bench {
 
@@ -12,10 +10,7 @@ std::unique_ptr<Folklore> portable_folklore(std::uint64_t capacity, bool populat
 }
 
 std::unique_ptr<Folklore> make_folklore(std::uint64_t capacity, bool populate) {
-  __builtin_cpu_init();
-  const char* const asked = std::getenv("HOLDFAST_TILE");
-  const bool wide = (asked == nullptr || std::string_view(asked) == "avx512") && __builtin_cpu_supports("avx512bw") &&
-                    __builtin_cpu_supports("avx512vl");
+  const bool wide = threads::instruction_set() == threads::InstructionSet::avx512;
   return wide ? avx512_folklore(capacity, populate) : portable_folklore(capacity, populate);
 }
 

@@ -10,6 +10,7 @@
 #include "frame/anonymous_memory.hpp"
 #include "frame/keys.hpp"
 #include "frame/timing.hpp"
+#include "threads/instruction_set.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -55,7 +56,7 @@ __attribute__((target("avx512f,bmi2"))) unsigned match_avx512(Bucket& bucket, st
   const unsigned second = _mm512_cmpeq_epi64_mask(_mm512_load_si512(bucket.words + 8), wanted);
   return _pext_u32(first | second << 8, 0x5555);
 }
-bool has_avx512() { return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("bmi2") != 0; }
+bool has_avx512() { return threads::instruction_set() == threads::InstructionSet::avx512; }
 #else
 bool has_avx512() { return false; }
 #endif

@@ -5,24 +5,13 @@
 
 namespace holdfast::kmers {
 
-namespace {
-
-const Engine& best() {
-#if !defined(HOLDFAST_SANITIZED) && defined(__x86_64__)
-  switch (threads::instruction_set()) {
-    case threads::InstructionSet::avx512: return avx512_engine();
-    case threads::InstructionSet::avx2: return avx2_engine();
-    case threads::InstructionSet::portable: break;
-  }
-#endif
-  return portable_engine();
-}
-
-}  // namespace
-
 const Engine& engine() {
-  static const Engine& chosen = best();
+#if defined(HOLDFAST_SANITIZED) || !defined(__x86_64__)
+  return portable_engine();
+#else
+  static const Engine& chosen = threads::best_of(portable_engine, avx2_engine, avx512_engine)();
   return chosen;
+#endif
 }
 
 }  // namespace holdfast::kmers

@@ -11,4 +11,15 @@ enum class InstructionSet : std::uint8_t { portable, avx2, avx512 };
 /// HOLDFAST_TILE=portable|avx2 in the environment asks for a lesser one.
 InstructionSet instruction_set();
 
+/// Returns that of three functions which is compiled for the best instruction set of this processor.
+template <class Function>
+Function* best_of(Function* portable, Function* avx2, Function* avx512) {
+  switch (instruction_set()) {
+    case InstructionSet::avx512: return avx512;
+    case InstructionSet::avx2: return avx2;
+    case InstructionSet::portable: break;
+  }
+  return portable;
+}
+
 }  // namespace holdfast::threads

@@ -14,9 +14,9 @@ namespace {
 constexpr auto kLook = std::chrono::milliseconds(50);
 }
 
-void ThreadGroup::run(const std::function<void()>& work) {
+void ThreadGroup::run(unsigned number) {
   try {
-    work();
+    work_(number);
   } catch (...) {
     fail(~std::uint64_t{0} - 1, std::current_exception());
   }
@@ -29,25 +29,32 @@ void ThreadGroup::run(const std::function<void()>& work) {
   changed_.notify_all();
 }
 
-void ThreadGroup::start(unsigned threads, std::function<void()> work, std::function<void()> ended) {
+std::string ThreadGroup::start_numbered(unsigned threads, std::function<void(unsigned)> work,
+                                        std::function<void()> ended) {
   work_ = std::move(work);
   ended_ = std::move(ended);
   running_ = threads;
   try {
-    while (threads_.size() < threads) threads_.emplace_back([this] { run(work_); });
-  } catch (const std::exception& error) {  // a limit of threads, or of memory for them: fewer do it too
+    while (started() < threads) threads_.emplace_back([this, number = started()] { run(number); });
+  } catch (const std::exception& error) {  // a limit of threads, or of memory for them
     bool all_ended = false;
     {
       const std::lock_guard lock(mutex_);
-      running_ -= threads - static_cast<unsigned>(threads_.size());
+      running_ -= threads - started();
       all_ended = running_ == 0;
     }
-    if (threads_.empty()) {
-      throw SystemError(std::string("no thread can be started: ") + error.what() +
-                        "; raise the limit of threads (ulimit -u) or of memory, or end some");
-    }
-    if (all_ended && ended_) ended_();
+    if (all_ended && !threads_.empty() && ended_) ended_();
+    return error.what();
   }
+  return {};
+}
+
+void ThreadGroup::start(unsigned threads, std::function<void()> work, std::function<void()> ended) {
+  const std::string why = start_numbered(
+      threads, [work = std::move(work)](unsigned) { work(); }, std::move(ended));
+  if (!threads_.empty() || threads == 0) return;
+  throw SystemError("no thread can be started: " + why +
+                    "; raise the limit of threads (ulimit -u) or of memory, or end some");
 }
 
 bool ThreadGroup::done() {

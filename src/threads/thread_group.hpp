@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,6 +24,10 @@ class ThreadGroup {
   /// Starts threads, each of which calls `work` once, and `ended` is called when all are done. Where the system starts fewer,
   /// those do the work; where it starts none, SystemError.
   void start(unsigned threads, std::function<void()> work, std::function<void()> ended = {});
+  /// Starts up to `threads` threads, of which the one with number i calls work(i) once. Returns why there are fewer; empty if there are as
+  /// many.
+  std::string start_numbered(unsigned threads, std::function<void(unsigned i)> work, std::function<void()> ended = {});
+  unsigned started() const { return static_cast<unsigned>(threads_.size()); }
 
   /// Waits a moment; true when all are done.
   bool done();
@@ -36,13 +41,14 @@ class ThreadGroup {
   void rethrow();  ///< what failed, after `join`
 
  private:
-  void run(const std::function<void()>& work);
+  void run(unsigned number);
 
   std::atomic<bool> stopping_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
   unsigned running_ = 0;
-  std::function<void()> work_, ended_;
+  std::function<void(unsigned)> work_;
+  std::function<void()> ended_;
   std::uint64_t error_number_ = ~std::uint64_t{0};
   std::exception_ptr error_;
   std::vector<std::thread> threads_;

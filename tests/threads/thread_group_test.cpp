@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <string>
 
 #include "support/little_memory.hpp"
 
@@ -28,6 +30,33 @@ TEST(ThreadGroup, WithoutRoomForMoreThreadsTheEndOfThoseThatThereAreIsTold) {
     EXPECT_LT(began, 64u);
     ASSERT_EQ(ended, 1u) << "round " << round;
   }
+}
+
+TEST(ThreadGroup, CallsTheWorkOnceWithEachNumber) {
+  ThreadGroup group;
+  std::array<std::atomic<unsigned>, 5> calls{};
+  EXPECT_EQ(group.start_numbered(5, [&](unsigned i) { ++calls.at(i); }), "");
+  EXPECT_EQ(group.started(), 5u);
+  group.join();
+  for (const auto& count : calls) EXPECT_EQ(count, 1u);
+}
+
+TEST(ThreadGroup, SaysWhyThereAreFewerNumberedThreads) {
+#if defined(HOLDFAST_SANITIZED)
+  GTEST_SKIP() << "sanitizers need their address space";
+#endif
+  ThreadGroup group;
+  std::atomic<unsigned> began = 0;
+  std::string why;
+  {
+    const test::LittleMemory little;
+    why = group.start_numbered(64, [&](unsigned) { ++began; });
+  }
+  const unsigned started = group.started();
+  EXPECT_NE(why, "");
+  EXPECT_LT(started, 64u);
+  group.join();
+  EXPECT_EQ(began, started);
 }
 
 }  // namespace

@@ -9,14 +9,11 @@ namespace holdfast::dramhit {
 
 const Engine& engine_for(const Format& format) {
   if (format.wide()) return wide_engine();
-#if !defined(HOLDFAST_SANITIZED)  // sanitizers know the accesses of the portable one
-  switch (threads::instruction_set()) {
-    case threads::InstructionSet::avx512: return avx512_engine();
-    case threads::InstructionSet::avx2: return avx2_engine();
-    case threads::InstructionSet::portable: break;
-  }
-#endif
+#if defined(HOLDFAST_SANITIZED)  // sanitizers know the accesses of the portable one
   return portable_engine();
+#else
+  return threads::best_of(portable_engine, avx2_engine, avx512_engine)();
+#endif
 }
 
 bool Engine::shares_hash(const View& view, std::uint64_t hash, const std::uint64_t* hashes, std::size_t size) const {

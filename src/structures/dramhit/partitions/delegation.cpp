@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <thread>
 
 #include "holdfast/error.hpp"
 
@@ -87,15 +88,13 @@ Delegation::Delegation(const Engine& engine, Core& core, unsigned depth) : core_
     owners_.push_back(std::make_unique<Owner>());
     owners_[p]->lane = engine.owner_lane(core, depth);
   }
-  try {
-    for (unsigned p = 0; p < partitions; ++p) threads_.emplace_back([this, p] { serve(p); });
-  } catch (const std::exception& error) {
-    const std::size_t started = threads_.size();
-    stop();
-    throw SystemError("partitions is " + std::to_string(partitions) + ", and the system started only " +
-                      std::to_string(started) + " threads for them (" + error.what() +
-                      "): give fewer, or raise the limit of threads or of memory");
-  }
+  const std::string why = threads_.start_numbered(partitions, [this](unsigned partition) { serve(partition); });
+  if (why.empty()) return;
+  const unsigned started = threads_.started();
+  stop();
+  throw SystemError("partitions is " + std::to_string(partitions) + ", and the system started only " +
+                    std::to_string(started) + " threads for them (" + why +
+                    "): give fewer, or raise the limit of threads or of memory");
 }
 
 Delegation::~Delegation() { stop(); }
@@ -115,7 +114,7 @@ void Delegation::stop() {
     ++producers_changed_;
   }
   jobs_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  threads_.join();
 }
 
 std::uint64_t Delegation::refused() const {

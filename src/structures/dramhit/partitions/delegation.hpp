@@ -15,12 +15,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "structures/dramhit/lane.hpp"
 #include "structures/dramhit/line.hpp"
 #include "system/fork.hpp"
+#include "threads/thread_group.hpp"
 
 namespace holdfast::dramhit {
 
@@ -120,7 +120,6 @@ class Delegation {
   Core& core_;
   const system::OwningProcess process_;
   std::vector<std::unique_ptr<Owner>> owners_;
-  std::vector<std::thread> threads_;
   std::atomic<std::uint64_t> producers_changed_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;  ///< over what follows
@@ -130,6 +129,7 @@ class Delegation {
   const std::function<void(unsigned, Lane&)>* job_ = nullptr;
   unsigned left_ = 0;
   std::mutex running_;  ///< one job at a time
+  threads::ThreadGroup threads_;
 };
 
 }  // namespace holdfast::dramhit
