@@ -95,7 +95,7 @@ void MappedHeap::grow(std::uint64_t least, std::uint64_t wanted) {
   HOLDFAST_ASSERT(least > mapped_);
   pool().require_writable();
   std::uint64_t target = most_with(wanted);
-  Space space = target > reserved_ ? larger_space(target) : Space{};
+  Space space = target > reserved_ && limits_.may_move ? larger_space(target) : Space{};
   if (!space.address) target = std::min(target, reserved_ / pool().granule() * pool().granule());
   if (target < least) throw NoSpace(owner_.path() + " has no address space left for more; " + limits_.advice);
   Edit edit(pool());

@@ -17,6 +17,8 @@ struct Limits {
   std::uint64_t max_bytes = 0;                            ///< declared: so much address space is reserved; 0: none
   std::uint64_t most_bytes = std::uint64_t{1} << 46;      ///< where no maximum is declared
   std::uint64_t least_reserve = std::uint64_t{16} << 30;  ///< address space, at least, where no maximum is declared
+  bool may_move =
+      true;            ///< false: it grows only as far as the address space goes that it got when it was made or mapped
   std::string advice;  ///< ends the error of a heap that cannot grow: what the user can do
 };
 
@@ -44,6 +46,7 @@ class MappedHeap {
 
   std::byte* base() const { return base_; }
   std::uint64_t bytes() const { return mapped_; }
+  std::uint64_t reserved() const { return reserved_; }  ///< address space
   /// The whole slabs that are mapped now.
   View view() const { return {base_, mapped_ / kSlabBytes, kSlabBits}; }
   /// Where a piece of it is mapped; null if it is none.

@@ -12,64 +12,19 @@
 #include <vector>
 
 #include "holdfast/error.hpp"
-#include "store/cpu/engine.hpp"
+#include "store/engine_kit.hpp"
 
 namespace holdfast::store::cpu {
 namespace {
 
-/// A heap of so many pieces, and the word of reserved numbers. It outlives engines: they reopen what a kill leaves.
-struct Heap {
-  explicit Heap(std::uint64_t pieces) : bytes((pieces + 1) * kPieceBytes), words(bytes / 8 + kLineBytes / 8) {}
-  heap::View view() {
-    const auto at = reinterpret_cast<std::uintptr_t>(words.data());
-    return {reinterpret_cast<std::byte*>((at + kLineBytes - 1) / kLineBytes * kLineBytes), bytes / kPieceBytes};
-  }
-  std::uint64_t bytes;
-  std::vector<std::uint64_t> words;
-  std::uint64_t reserved = 0;
-};
-
-/// The parameter: bits of a signature, so that keys collide.
-class EngineTest : public testing::TestWithParam<unsigned> {
- protected:
-  cuckoo::cpu::CpuOptions index() const {
-    return {.capacity = 64, .threads = 1, .signature_bits = GetParam(), .huge_pages = false};
-  }
-  static Mapped mapped(Heap& heap, bool zero = false) { return {heap.view(), &heap.reserved, 0x1234'5678, zero}; }
-};
-
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
-
-Change set(Engine& engine, const std::string& key, const std::string& value, std::uint32_t flags = 0,
-           std::uint64_t cas = 0, std::uint64_t expiry = 0) {
-  Content content;
-  content.key = bytes_of(key).data();
-  content.key_bytes = static_cast<std::uint16_t>(key.size());
-  content.value = bytes_of(value).data();
-  content.value_bytes = static_cast<std::uint32_t>(value.size());
-  content.flags = flags;
-  content.cas = cas;
-  content.expiry = expiry;
-  return engine.set(content);
-}
-
-std::optional<std::string> get(Engine& engine, const std::string& key, Value* seen = nullptr) {
-  std::string space(1 << 20, '\0');
-  Value value;
-  if (!engine.get(bytes_of(key), std::as_writable_bytes(std::span(space)), value)) return std::nullopt;
-  space.resize(value.bytes);
-  if (seen != nullptr) *seen = value;
-  return space;
-}
-
 TEST_P(EngineTest, KeepsWhatItIsGiven) {
   Heap heap(4);
-  Engine engine(mapped(heap, true), {}, index());
-  EXPECT_EQ(set(engine, "a", "1", 7, 0, 99), Change::inserted);
+  Engine engine(mapped(heap), {}, options());
+  EXPECT_EQ(set(engine, "a", "1", 7, 0, 2000), Change::inserted);
   Value value;
   EXPECT_EQ(get(engine, "a", &value), "1");
   EXPECT_EQ(value.flags, 7u);
-  EXPECT_EQ(value.expiry, 99u);
+  EXPECT_EQ(value.expiry, 2000u);
   const std::uint64_t first = value.cas;
   EXPECT_EQ(set(engine, "a", "22"), Change::replaced);
   EXPECT_EQ(get(engine, "a", &value), "22");
@@ -91,7 +46,7 @@ TEST_P(EngineTest, KeepsWhatItIsGiven) {
 
 TEST_P(EngineTest, SaysHowLargeAValueIsThatDoesNotFit) {
   Heap heap(2);
-  Engine engine(mapped(heap, true), {}, index());
+  Engine engine(mapped(heap), {}, options());
   set(engine, "a", "0123456789");
   std::string space(4, '-');
   Value value;
@@ -110,7 +65,7 @@ TEST_P(EngineTest, AnswersAsAMapThroughReopenings) {
   std::map<std::string, std::string> map;
   std::mt19937_64 random(GetParam());
   for (int opening = 0; opening < 6; ++opening) {
-    Engine engine(mapped(heap, opening == 0), {}, index());
+    Engine engine(mapped(heap), {}, options());
     EXPECT_EQ(engine.size(), map.size());
     EXPECT_EQ(engine.recovered().damaged, 0u);
     EXPECT_EQ(engine.recovered().items, map.size());
@@ -137,7 +92,7 @@ TEST_P(EngineTest, AnswersAsAMapThroughReopenings) {
 
 TEST_P(EngineTest, AFullHeapLosesNothing) {
   Heap heap(2);
-  Engine engine(mapped(heap, true), {}, index());
+  Engine engine(mapped(heap), {}, options());
   std::vector<std::string> keys;
   for (int i = 0; i < 1000; ++i) {
     const std::string key = "key " + std::to_string(i);
@@ -156,7 +111,7 @@ TEST_P(EngineTest, AFullHeapLosesNothing) {
 /// Pieces that lost their items and got others, of their own class and of another, are told apart when the store is opened again.
 TEST_P(EngineTest, PiecesThatMovedAreFoundAgain) {
   Heap heap(6);
-  Engine engine(mapped(heap, true), {}, index());
+  Engine engine(mapped(heap), {}, options());
   const auto fill = [&](const std::string& name, std::size_t bytes, int items) {
     for (int i = 0; i < items; ++i) {
       ASSERT_EQ(set(engine, name + std::to_string(i), std::string(bytes, 'v')), Change::inserted) << name << i;
@@ -166,7 +121,7 @@ TEST_P(EngineTest, PiecesThatMovedAreFoundAgain) {
     for (int i = 0; i < items; ++i) ASSERT_EQ(engine.erase(bytes_of(name + std::to_string(i))), Change::erased);
   };
   const auto reopened = [&](std::uint64_t size) {
-    Engine again(mapped(heap), {}, index());
+    Engine again(mapped(heap), {}, options());
     EXPECT_EQ(again.size(), size);
     EXPECT_EQ(again.recovered().damaged, 0u);
     EXPECT_EQ(get(again, "a1").has_value(), get(engine, "a1").has_value());
@@ -189,7 +144,7 @@ TEST_P(EngineTest, PiecesThatMovedAreFoundAgain) {
 TEST_P(EngineTest, SearchesSeeWholeItemsBesideChanges) {
   constexpr unsigned kKeys = 24, kChanges = 4000;
   Heap heap(8);
-  Engine engine(mapped(heap, true), {}, index());
+  Engine engine(mapped(heap), {}, options());
   std::atomic<unsigned> running = 2;
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 2; ++t) {
@@ -229,7 +184,7 @@ TEST_P(EngineTest, SearchesSeeWholeItemsBesideChanges) {
     if (const auto value = get(engine, key)) map[key] = *value;
   }
   EXPECT_EQ(map.size(), engine.size());
-  Engine again(mapped(heap), {}, index());
+  Engine again(mapped(heap), {}, options());
   EXPECT_EQ(again.size(), map.size());
   EXPECT_EQ(again.recovered().killed, 0u) << "one item of a key is alive when all changes have ended";
   for (const auto& [key, value] : map) EXPECT_EQ(get(again, key), value);
@@ -239,7 +194,7 @@ TEST_P(EngineTest, NumbersDoNotRepeatAfterReopening) {
   Heap heap(2);
   std::uint64_t last = 0;
   for (int opening = 0; opening < 3; ++opening) {
-    Engine engine(mapped(heap, opening == 0), {}, index());
+    Engine engine(mapped(heap), {}, options());
     for (int i = 0; i < 3; ++i) {
       set(engine, "a", "1");
       Value value;
@@ -253,7 +208,7 @@ TEST_P(EngineTest, NumbersDoNotRepeatAfterReopening) {
 TEST_P(EngineTest, DamageIsReported) {
   Heap heap(2);
   {
-    Engine engine(mapped(heap, true), {}, index());
+    Engine engine(mapped(heap), {}, options());
     set(engine, "a", "of one line");
     set(engine, "b", std::string(100, 'b'));
   }
@@ -263,13 +218,25 @@ TEST_P(EngineTest, DamageIsReported) {
   ASSERT_NE(at, base + heap.bytes);
   at[50] ^= 1;
   {
-    Engine engine(mapped(heap), {}, index());
+    Engine engine(mapped(heap), {}, options());
     EXPECT_EQ(engine.recovered().damaged, 1u);
+    std::uint64_t items = 0;
+    const std::vector<std::string> errors = engine.verify(10, items);
+    ASSERT_EQ(errors.size(), 1u);
+    EXPECT_NE(errors[0].find("checksum"), std::string::npos) << errors[0];
+    EXPECT_EQ(items, 1u);
     EXPECT_EQ(get(engine, "a"), "of one line");
     EXPECT_EQ(get(engine, "b"), std::nullopt);
   }
   *heap.view().entry(1) = 200;  // no such class
-  EXPECT_THROW(Engine(mapped(heap), {}, index()), PoolCorrupt);
+  {
+    Engine engine(mapped(heap), {}, options());
+    std::uint64_t items = 0;
+    const std::vector<std::string> errors = engine.verify(10, items);
+    ASSERT_EQ(errors.size(), 2u);
+    EXPECT_NE(errors[0].find("piece 1"), std::string::npos) << errors[0];
+    EXPECT_EQ(get(engine, "b"), std::nullopt);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Store, EngineTest, testing::Values(32u, 4u),

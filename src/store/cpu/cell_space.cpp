@@ -7,12 +7,20 @@
 
 namespace holdfast::store::cpu {
 
-CellSpace::CellSpace(const heap::View& heap, bool zero)
-    : heap_(heap), groups_(std::make_unique<std::atomic<Group*>[]>(kGroups)), pieces_(heap.count) {
-  std::vector<std::uint32_t>& pieces = zero ? fresh_ : unused_;
-  for (std::uint64_t piece = heap.count; piece-- > 0;) {
-    if (!heap.is_directory(piece)) pieces.push_back(static_cast<std::uint32_t>(piece));
+CellSpace::CellSpace(const heap::View& heap)
+    : heap_{heap.base, 0, heap.slab_bits}, groups_(std::make_unique<std::atomic<Group*>[]>(kGroups)) {
+  extend(heap.count);
+}
+
+void CellSpace::extend(std::uint64_t slabs) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::uint32_t> added;
+  pieces_.resize(slabs);
+  for (std::uint64_t piece = slabs; piece-- > heap_.count;) {
+    if (!heap_.is_directory(piece)) added.push_back(static_cast<std::uint32_t>(piece));
   }
+  unused_.insert(unused_.begin(), added.begin(), added.end());  // the one with the lowest address is taken first
+  heap_.count = slabs;
 }
 
 Cell CellSpace::at(Location location) const {
@@ -25,6 +33,13 @@ Cell CellSpace::at(Location location) const {
   const std::uint64_t begin =
       piece * heap_.slab_bytes() + std::uint64_t{location.cell() % group->cells_in_piece} * bytes;
   return {reinterpret_cast<std::uint64_t*>(heap_.base + begin), bytes / 8, location};
+}
+
+void CellSpace::mark(Location location) const {
+  const Group* const group = groups_[location.group()].load(std::memory_order_acquire);
+  std::atomic<std::uint64_t>& word = group->marks[location.cell() / 64];
+  const std::uint64_t bit = std::uint64_t{1} << location.cell() % 64;
+  if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
 }
 
 Cell CellSpace::cell_of(std::uint64_t piece, std::uint32_t index) const {
@@ -40,16 +55,14 @@ Cell CellSpace::take_from_open(unsigned size_class) {
   if (open.empty()) return {};
   const std::uint32_t number = open.back();
   Piece& piece = pieces_[number];
-  HOLDFAST_ASSERT(piece.open && piece.free > 0);
-  const auto found = std::find(piece.is_free.begin() + piece.first, piece.is_free.end(), true);
-  HOLDFAST_ASSERT(found != piece.is_free.end());
-  *found = false;
-  piece.first = static_cast<std::uint32_t>(found - piece.is_free.begin()) + 1;
-  if (--piece.free == 0) {
+  HOLDFAST_ASSERT(piece.open);
+  piece.generation = generation_;
+  const std::uint32_t index = piece.free.take();
+  if (piece.free.count() == 0) {
     piece.open = false;
     open.pop_back();
   }
-  return cell_of(number, piece.first - 1);
+  return cell_of(number, index);
 }
 
 Cell CellSpace::take(const Memory& memory, std::uint64_t words) {
@@ -60,28 +73,108 @@ Cell CellSpace::take(const Memory& memory, std::uint64_t words) {
   return take_from_open(size_class);
 }
 
-void CellSpace::give(const Cell& cell) {
+std::size_t CellSpace::take(const Memory& memory, unsigned size_class, std::span<Cell> cells) {
   const std::lock_guard lock(mutex_);
+  std::size_t taken = 0;
+  if (open_[size_class].empty() && !open_piece(memory, size_class)) return 0;
+  while (taken < cells.size() && !open_[size_class].empty()) cells[taken++] = take_from_open(size_class);
+  return taken;
+}
+
+void CellSpace::give(const Cell& cell) { give(std::span(&cell, 1)); }
+
+void CellSpace::give(std::span<const Cell> cells) {
+  const std::lock_guard lock(mutex_);
+  for (const Cell& cell : cells) give_locked(cell);
+}
+
+void CellSpace::give_locked(const Cell& cell) {
   const auto at = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(cell.words) - heap_.base);
   const std::uint64_t number = at / heap_.slab_bytes();
   Piece& piece = pieces_[number];
-  const auto index = static_cast<std::uint32_t>(at % heap_.slab_bytes() / (8 * cell.size));
-  HOLDFAST_ASSERT(piece.used && !piece.is_free[index]);
-  piece.is_free[index] = true;
-  piece.first = std::min(piece.first, index);
-  ++piece.free;
+  HOLDFAST_ASSERT(piece.used);
+  piece.free.give(static_cast<std::uint32_t>(at % heap_.slab_bytes() / (8 * cell.size)));
   std::vector<std::uint32_t>& open = open_[piece.entry.size_class()];
   if (!piece.open) {
     piece.open = true;
     open.push_back(static_cast<std::uint32_t>(number));
   }
   // The class keeps one piece without an item, so that a cell that is taken and given again and again moves none.
-  if (piece.free == piece.is_free.size() && open.size() > 1) release_piece(number);
+  if (piece.free.all() && open.size() > 1) release_piece(number);
 }
 
 std::uint64_t CellSpace::free_pieces() const {
   const std::lock_guard lock(mutex_);
-  return unused_.size() + fresh_.size();
+  return unused_.size();
+}
+
+std::uint64_t CellSpace::pieces_of(unsigned size_class) const {
+  const std::lock_guard lock(mutex_);
+  return used_[size_class];
+}
+
+std::size_t CellSpace::sweep(unsigned size_class, std::span<Cell> victims) {
+  const std::lock_guard lock(mutex_);
+  const std::vector<std::uint32_t>& groups = groups_of_[size_class];
+  if (used_[size_class] == 0) return 0;
+  Hand& hand = hands_[size_class];
+  std::size_t found = 0;
+  for (unsigned left = kSweepCells; left > 0 && found < victims.size(); --left, ++hand.cell) {
+    if (hand.group >= groups.size()) hand = {};
+    const Group& group = *group_of(groups[hand.group]);
+    if (hand.cell >= group.pieces.size() * group.cells_in_piece || hand.cell >= kGroupCells) {
+      hand = {hand.group + 1 < groups.size() ? hand.group + 1 : 0, ~std::uint32_t{0}};
+      continue;
+    }
+    const std::uint32_t place = hand.cell / group.cells_in_piece, index = hand.cell % group.cells_in_piece;
+    const std::uint32_t piece = group.pieces[place].load(std::memory_order_relaxed);
+    if (piece == kNoPiece) {
+      hand.cell += group.cells_in_piece - 1 - index;
+      continue;
+    }
+    std::atomic<std::uint64_t>& word = group.marks[hand.cell / 64];
+    const std::uint64_t bit = std::uint64_t{1} << hand.cell % 64;
+    const bool marked = (word.load(std::memory_order_relaxed) & bit) != 0;
+    if (marked) word.fetch_and(~bit, std::memory_order_relaxed);
+    if (!marked && !pieces_[piece].free.has(index)) victims[found++] = cell_of(piece, index);
+  }
+  return found;
+}
+
+std::vector<Cell> CellSpace::piece_at_hand(unsigned size_class) const {
+  const std::lock_guard lock(mutex_);
+  const std::vector<std::uint32_t>& groups = groups_of_[size_class];
+  std::vector<Cell> cells;
+  const Hand hand = hands_[size_class].group < groups.size() ? hands_[size_class] : Hand{};
+  for (std::size_t i = 0; i < groups.size() && cells.empty(); ++i) {
+    const Group& group = *group_of(groups[(hand.group + i) % groups.size()]);
+    const std::size_t places = group.pieces.size();
+    const std::size_t first = i == 0 && hand.cell < kGroupCells ? hand.cell / group.cells_in_piece : 0;
+    for (std::size_t j = 0; j < places && cells.empty(); ++j) {
+      const std::uint32_t piece = group.pieces[(first + j) % places].load(std::memory_order_relaxed);
+      if (piece == kNoPiece) continue;
+      cells = all_cells(piece);
+    }
+  }
+  return cells;
+}
+
+std::vector<Cell> CellSpace::all_cells(std::uint64_t piece) const {
+  std::vector<Cell> cells;
+  for (std::uint32_t index = 0; index < cells_in(pieces_[piece].entry.size_class()); ++index) {
+    cells.push_back(cell_of(piece, index));
+  }
+  return cells;
+}
+
+std::uint64_t CellSpace::next_generation() {
+  const std::lock_guard lock(mutex_);
+  return ++generation_;
+}
+
+std::vector<Cell> CellSpace::cells_of(std::uint64_t piece, std::uint64_t generation) const {
+  const std::lock_guard lock(mutex_);
+  return pieces_[piece].used && pieces_[piece].generation >= generation ? all_cells(piece) : std::vector<Cell>();
 }
 
 /// The piece has no item: its class looks there no more, and its locations lie nowhere. Its entry still names its place, which no other
@@ -92,64 +185,59 @@ void CellSpace::release_piece(std::uint64_t number) {
   open.erase(std::find(open.begin(), open.end(), static_cast<std::uint32_t>(number)));
   place_of(piece.entry).store(kNoPiece, std::memory_order_release);
   piece.used = piece.open = false;
-  piece.is_free.clear();
-  piece.free = piece.first = 0;
+  piece.free.clear();
+  --used_[piece.entry.size_class()];
   unused_.push_back(static_cast<std::uint32_t>(number));
 }
 
 std::atomic<std::uint32_t>& CellSpace::place_of(PieceWord entry) {
-  return groups_[entry.group()].load(std::memory_order_relaxed)->pieces[entry.place()];
+  return group_of(entry.group())->pieces[entry.place()];
 }
 
 /// A class keeps a piece without an item (`give`): another may have it.
 void CellSpace::release_any() {
   for (const std::vector<std::uint32_t>& open : open_) {
     for (const std::uint32_t number : open) {
-      if (pieces_[number].free == pieces_[number].is_free.size()) return release_piece(number);
+      if (pieces_[number].free.all()) return release_piece(number);
     }
   }
 }
 
 /// Gives a piece without an item to the class. False: there is none.
 bool CellSpace::open_piece(const Memory& memory, unsigned size_class) {
-  if (unused_.empty() && fresh_.empty()) release_any();
-  const auto same = std::find_if(unused_.begin(), unused_.end(), [&](std::uint32_t number) {
+  if (unused_.empty()) release_any();
+  auto chosen = std::find_if(unused_.rbegin(), unused_.rend(), [&](std::uint32_t number) {
     const PieceWord entry = pieces_[number].entry;
-    return !entry.none() && entry.size_class() == size_class;
+    return !entry.none() && entry.size_class() == size_class;  // it is the same piece as before, for recovery too
   });
-  std::uint32_t number = 0;
-  if (same != unused_.end()) {  // which is the same piece as before, for recovery too
-    number = *same;
-    unused_.erase(same);
-  } else {
-    std::vector<std::uint32_t>& pieces = fresh_.empty() ? unused_ : fresh_;
+  if (chosen == unused_.rend()) {
     const PieceWord entry = new_place(size_class);
-    if (pieces.empty() || entry.none()) return false;
-    number = pieces.back();
-    enter_piece(memory, heap_, number, entry, !fresh_.empty());
-    pieces.pop_back();
-    pieces_[number].entry = entry;
+    if (unused_.empty() || entry.none()) return false;
+    chosen = unused_.rbegin();
+    enter_piece(memory, heap_, *chosen, entry, false);
+    pieces_[*chosen].entry = entry;
   }
+  const std::uint32_t number = *chosen;
+  unused_.erase(std::next(chosen).base());
   name_piece(number);
   Piece& piece = pieces_[number];
-  piece.is_free.assign(cells_in(size_class), true);
-  piece.free = cells_in(size_class);
+  piece.free.assign(cells_in(size_class), true);
   piece.open = true;
   open_[size_class].push_back(number);
   return true;
 }
 
-/// A place for a piece in a group of the class; none: there are no more groups.
+/// A place for a piece in a group of the class; none: there are no more groups. No piece without items has an entry of the class.
 PieceWord CellSpace::new_place(unsigned size_class) {
   for (const std::uint32_t number : groups_of_[size_class]) {
-    const Group& group = *groups_[number].load(std::memory_order_relaxed);
+    const Group& group = *group_of(number);
     for (std::uint32_t place = 0; place < group.pieces.size(); ++place) {
       if (group.pieces[place].load(std::memory_order_relaxed) == kNoPiece)
         return PieceWord::of(size_class, number, place);
     }
   }
   for (std::uint32_t number = 0; number + 1 < kGroups; ++number) {  // the last one's last location would be none
-    if (groups_[number].load(std::memory_order_relaxed) == nullptr) return PieceWord::of(size_class, number, 0);
+    if (group_of(number) == nullptr) return PieceWord::of(size_class, number, 0);
   }
   return {};
 }
@@ -157,36 +245,38 @@ PieceWord CellSpace::new_place(unsigned size_class) {
 /// The locations of the piece's group lie in it from here on.
 void CellSpace::name_piece(std::uint64_t number) {
   const PieceWord entry = pieces_[number].entry;
-  if (groups_[entry.group()].load(std::memory_order_relaxed) == nullptr) {
+  if (group_of(entry.group()) == nullptr) {
     owned_.push_back(std::make_unique<Group>(entry.size_class(), cells_in(entry.size_class())));
     groups_of_[entry.size_class()].push_back(entry.group());
     groups_[entry.group()].store(owned_.back().get(), std::memory_order_release);
   }
   pieces_[number].used = true;
+  ++used_[entry.size_class()];
   place_of(entry).store(static_cast<std::uint32_t>(number), std::memory_order_release);
 }
 
 bool CellSpace::enter(std::uint64_t number, PieceWord entry) {
   if (entry.none()) return true;
-  if (!entry.is_valid() || heap_.is_directory(number)) return false;
-  const Group* const group = groups_[entry.group()].load(std::memory_order_relaxed);
-  const std::uint32_t places = (kGroupCells + cells_in(entry.size_class()) - 1) / cells_in(entry.size_class());
-  if (entry.place() >= places) return false;
-  if (group != nullptr &&
-      (group->size_class != entry.size_class() || group->pieces[entry.place()].load() != kNoPiece)) {
-    return false;
-  }
-  unused_.erase(std::find(unused_.begin(), unused_.end(), static_cast<std::uint32_t>(number)));
+  const auto leave = [&] {
+    unused_.erase(std::find(unused_.begin(), unused_.end(), static_cast<std::uint32_t>(number)));
+  };
+  const Group* const group = entry.is_valid() ? group_of(entry.group()) : nullptr;
+  const bool fits = entry.is_valid() &&
+                    entry.place() < (kGroupCells + cells_in(entry.size_class()) - 1) / cells_in(entry.size_class());
+  const bool agrees = group == nullptr || (group->size_class == entry.size_class() && fits &&
+                                           group->pieces[entry.place()].load() == kNoPiece);
+  leave();
+  if (!fits || !agrees) return false;
   pieces_[number].entry = entry;
   name_piece(number);
-  pieces_[number].is_free.assign(cells_in(entry.size_class()), false);
+  pieces_[number].free.assign(cells_in(entry.size_class()), false);
   return true;
 }
 
 void CellSpace::end_recovery() {
   for (std::uint64_t number = 0; number < pieces_.size(); ++number) {
     const Piece& piece = pieces_[number];
-    if (piece.used && piece.free == piece.is_free.size()) release_piece(number);
+    if (piece.used && piece.free.all()) release_piece(number);
   }
 }
 

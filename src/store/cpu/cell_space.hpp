@@ -1,12 +1,14 @@
-// cell_space.hpp: where locations lie, and which cells are free: volatile, derived from the pieces' entries and the items when a store is
-// opened.
+// cell_space.hpp: where locations lie, which cells are free, and which were read lately: volatile, derived from the pieces' entries and the
+// items when a store is opened.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "heap/slab.hpp"
@@ -16,29 +18,48 @@
 
 namespace holdfast::store::cpu {
 
-/// The cells of a store's heap. `at` takes no lock; all members may be called by several threads at once, except those for recovery.
+/// The cells of a store's heap, which does not move. `at` and `mark` take no lock; all members may be called by several threads at once,
+/// except those for recovery.
 class CellSpace {
  public:
-  /// `zero`: no byte of the heap has been written since its file was made.
-  CellSpace(const heap::View& heap, bool zero);
+  explicit CellSpace(const heap::View& heap);
 
   /// Where a location lies now; none if its piece went to another group.
   Cell at(Location location) const;
+  /// The item there was read: the next sweep passes over it.
+  void mark(Location location) const;
   /// A free cell of at least `words` words, or none. It may give a piece another class.
   Cell take(const Memory& memory, std::uint64_t words);
+  /// Free cells of the class, as many as there are up to `cells.size()`. It may give one piece another class.
+  std::size_t take(const Memory& memory, unsigned size_class, std::span<Cell> cells);
   /// The cell is free: its item is durably dead, or it has none.
   void give(const Cell& cell);
+  void give(std::span<const Cell> cells);
+  /// Cells are taken in generations, from 1 on: begins a new one, and returns its number. No change may run.
+  std::uint64_t next_generation();
   std::uint64_t free_pieces() const;
+  std::uint64_t pieces_of(unsigned size_class) const;
+  /// The heap has so many slabs now.
+  void extend(std::uint64_t slabs);
+
+  /// Cells of the class that were not read since the last sweep passed over them, and may hold items. CLOCK (Corbató 1968): Mega-KV §5.3.
+  /// Looks at kSweepCells cells at most, and clears their marks; there may be no victim among them.
+  static constexpr unsigned kSweepCells = 1 << 14;
+  std::size_t sweep(unsigned size_class, std::span<Cell> victims);
+  /// The cells, free or not, of the piece of the class at which the next sweep begins. Empty: the class has none.
+  std::vector<Cell> piece_at_hand(unsigned size_class) const;
+  /// Those of a piece; none if it has no class, or if none was taken from it since that generation began.
+  std::vector<Cell> cells_of(std::uint64_t piece, std::uint64_t generation = 0) const;
 
   /// Of recovery: takes over what the entry of a piece says; its cells are neither free nor taken until `give` says so of some. False: the
-  /// entry is damaged.
+  /// entry is damaged, and the piece is left alone.
   bool enter(std::uint64_t piece, PieceWord entry);
   /// Of recovery, when every free cell was given: pieces without an item may go to any class.
   void end_recovery();
-  /// Calls `visit(cell)` for every cell of the heap, in pieces that were entered.
+  /// Calls `visit(cell)` for every cell of the pieces [first, last) that have a class.
   template <class Visit>
-  void each_cell(const Visit& visit) const {
-    for (std::uint64_t piece = 0; piece < pieces_.size(); ++piece) {
+  void each_cell(std::uint64_t first, std::uint64_t last, const Visit& visit) const {
+    for (std::uint64_t piece = first; piece < last; ++piece) {
       if (!pieces_[piece].used) continue;
       for (std::uint32_t i = 0; i < cells_in(pieces_[piece].entry.size_class()); ++i) visit(cell_of(piece, i));
     }
@@ -50,27 +71,71 @@ class CellSpace {
     Group(unsigned its_class, std::uint32_t its_cells_in_piece)
         : size_class(its_class),
           cells_in_piece(its_cells_in_piece),
-          pieces((kGroupCells + its_cells_in_piece - 1) / its_cells_in_piece) {}
+          pieces((kGroupCells + its_cells_in_piece - 1) / its_cells_in_piece),
+          marks((pieces.size() * its_cells_in_piece + 63) / 64) {}
     const unsigned size_class;
     const std::uint32_t cells_in_piece;
-    std::vector<std::atomic<std::uint32_t>> pieces;  ///< by place
+    std::vector<std::atomic<std::uint32_t>> pieces;         ///< by place
+    mutable std::vector<std::atomic<std::uint64_t>> marks;  ///< a bit for each cell
   };
   static constexpr std::uint32_t kNoPiece = 0;  ///< is a directory
 
+  /// A bit for each cell of a piece: it is free.
+  class FreeCells {
+   public:
+    void assign(std::uint32_t cells, bool free) {
+      cells_ = cells;
+      words_.assign((cells + 63) / 64, free ? ~std::uint64_t{0} : 0);
+      if (free && cells % 64 != 0) words_.back() = (std::uint64_t{1} << cells % 64) - 1;
+      count_ = free ? cells : 0;
+      first_ = 0;
+    }
+    void clear() { *this = FreeCells(); }
+    std::uint32_t count() const { return count_; }
+    bool all() const { return count_ == cells_; }
+    bool has(std::uint32_t cell) const { return (words_[cell / 64] >> cell % 64 & 1) != 0; }
+    /// One that is free, and is no more.
+    std::uint32_t take() {
+      HOLDFAST_ASSERT(count_ > 0);
+      while (words_[first_] == 0) ++first_;  // ends: one is free
+      const auto bit = static_cast<unsigned>(std::countr_zero(words_[first_]));
+      words_[first_] &= words_[first_] - 1;
+      --count_;
+      return first_ * 64 + bit;
+    }
+    void give(std::uint32_t cell) {
+      HOLDFAST_ASSERT(!has(cell));
+      words_[cell / 64] |= std::uint64_t{1} << cell % 64;
+      first_ = cell / 64 < first_ ? cell / 64 : first_;
+      ++count_;
+    }
+
+   private:
+    std::vector<std::uint64_t> words_;
+    std::uint32_t cells_ = 0, count_ = 0, first_ = 0;  ///< no word before `first_` has a free cell
+  };
+
   struct Piece {
-    PieceWord entry;            ///< as its entry in the directory says
-    bool used = false;          ///< cells are taken from it, and its locations are valid
-    std::uint32_t free = 0;     ///< cells
-    std::uint32_t first = 0;    ///< no cell before it is free
-    std::vector<bool> is_free;  ///< of each cell
-    bool open = false;          ///< its class looks for free cells in it
+    PieceWord entry;    ///< as its entry in the directory says
+    bool used = false;  ///< cells are taken from it, and its locations are valid
+    bool open = false;  ///< its class looks for free cells in it
+    FreeCells free;
+    std::uint64_t generation = 0;  ///< in which a cell was taken last
+  };
+  /// Where a sweep of a class is: the cell of the group, in the order of `groups_of_`.
+  struct Hand {
+    std::size_t group = 0;
+    std::uint32_t cell = 0;
   };
 
   std::uint32_t cells_in(unsigned size_class) const {
     return static_cast<std::uint32_t>(heap_.slab_bytes() / class_bytes(size_class));
   }
+  Group* group_of(std::uint32_t number) const { return groups_[number].load(std::memory_order_relaxed); }
   Cell cell_of(std::uint64_t piece, std::uint32_t index) const;
+  std::vector<Cell> all_cells(std::uint64_t piece) const;
   Cell take_from_open(unsigned size_class);
+  void give_locked(const Cell& cell);
   bool open_piece(const Memory& memory, unsigned size_class);
   PieceWord new_place(unsigned size_class);
   std::atomic<std::uint32_t>& place_of(PieceWord entry);
@@ -78,7 +143,7 @@ class CellSpace {
   void release_piece(std::uint64_t piece);
   void release_any();
 
-  const heap::View heap_;
+  heap::View heap_;  ///< `count` is the mutex's
   std::unique_ptr<std::atomic<Group*>[]> groups_;
   std::vector<std::unique_ptr<Group>> owned_;
 
@@ -86,8 +151,10 @@ class CellSpace {
   std::vector<Piece> pieces_;
   std::array<std::vector<std::uint32_t>, kClasses> open_;       ///< pieces with free cells
   std::array<std::vector<std::uint32_t>, kClasses> groups_of_;  ///< groups of a class
-  std::vector<std::uint32_t> unused_;                           ///< pieces without an item
-  std::vector<std::uint32_t> fresh_;                            ///< whose bytes are zero
+  std::array<std::uint64_t, kClasses> used_{};                  ///< pieces of a class
+  std::array<Hand, kClasses> hands_{};
+  std::uint64_t generation_ = 1;
+  std::vector<std::uint32_t> unused_;  ///< pieces without an item
 };
 
 }  // namespace holdfast::store::cpu

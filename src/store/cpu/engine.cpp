@@ -1,73 +1,23 @@
-// engine.cpp: what the protocol uses on the CPU, and opening a store.
+// engine.cpp: what the protocol uses on the CPU, and the operations.
 #include "store/cpu/engine.hpp"
 
-#include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <string>
 
-#include "core/hash.hpp"
 #include "holdfast/error.hpp"
+#include "store/cpu/parts.hpp"
 
 namespace holdfast::store::cpu {
 
-/// The store's part of a change or a search (change.hpp).
-class Engine::Parts {
- public:
-  explicit Parts(Engine& engine) : engine_(engine) {}
-
-  const Memory& memory() const { return engine_.memory_; }
-  void claim(const Key& key) { engine_.claims_.claim(key.hash); }
-  void release(const Key& key) { engine_.claims_.release(key.hash); }
-  bool claimed(const Key& key) { return engine_.claims_.claimed(key.hash); }
-
-  struct Candidates {
-    unsigned size = 0;
-    Cell cells[cuckoo::kMostCandidates];
-  };
-  Candidates candidates(const Key& key) {
-    Candidates found;
-    for (bool stale = true; stale;) {  // ends: a location without a piece was replaced since the index was read
-      cuckoo::Candidates list;
-      engine_.index_.candidates({&key.hash, 1}, {&list, 1});
-      stale = false;
-      found.size = list.size;
-      for (unsigned i = 0; i < list.size && !stale; ++i) {
-        found.cells[i] = engine_.cells_.at({list.locations[i]});
-        stale = found.cells[i].none();
-      }
-    }
-    return found;
-  }
-  bool names(const Key& key, Location location) {
-    cuckoo::Candidates list;
-    engine_.index_.candidates({&key.hash, 1}, {&list, 1});
-    for (unsigned i = 0; i < list.size; ++i) {
-      if (list.locations[i] == location.word) return true;
-    }
-    return false;
-  }
-  bool exchange(const Key& key, Location old, Location next) {
-    cuckoo::Outcome outcome{};
-    engine_.index_.exchange({&key.hash, 1}, {&old.word, 1}, {&next.word, 1}, {&outcome, 1});
-    HOLDFAST_ASSERT(outcome != cuckoo::Outcome::absent);
-    return outcome != cuckoo::Outcome::no_cell;
-  }
-  void remove(const Key& key, Location location) {
-    cuckoo::Outcome outcome{};
-    engine_.index_.erase({&key.hash, 1}, {&location.word, 1}, {&outcome, 1});
-    HOLDFAST_ASSERT(outcome == cuckoo::Outcome::erased);
-  }
-  Cell take(std::uint64_t words) { return engine_.cells_.take(engine_.memory_, words); }
-  void give(const Cell& cell) { engine_.cells_.give(cell); }
-  std::uint64_t draw() { return engine_.draw(); }
-  std::uint64_t newest() const { return engine_.newest_.load(std::memory_order_acquire); }
-
- private:
-  Engine& engine_;
-};
-
-Engine::Engine(const Mapped& mapped, const memory::Persist& persist, const cuckoo::cpu::CpuOptions& index)
-    : mapped_(mapped), memory_(persist), index_(index), cells_(mapped.heap, mapped.zero) {
+Engine::Engine(const Mapped& mapped, const memory::Persist& persist, const EngineOptions& options)
+    : mapped_(mapped),
+      options_(options),
+      memory_(persist),
+      counters_(memory_, mapped.record, mapped.writes, options.clock, options.changing),
+      index_(options.index),
+      cells_(mapped.heap),
+      slabs_(mapped.heap.count) {
   recover();
 }
 
@@ -78,56 +28,79 @@ Key Engine::key_of(const std::byte* key, std::size_t bytes) const {
 
 Key Engine::key_of(std::span<const std::byte> key) const { return key_of(key.data(), key.size()); }
 
-void Engine::recover() {
-  for (std::uint64_t piece = 0; piece < mapped_.heap.count; ++piece) {
-    if (mapped_.heap.is_directory(piece)) continue;
-    if (!cells_.enter(piece, {memory_.load(mapped_.heap.entry(piece))})) {
-      throw PoolCorrupt("piece " + std::to_string(piece) +
-                        " of the store's heap has a damaged entry: restore the pool from a copy");
-    }
-  }
-  static_assert(store::Parts<Parts>);
+Change Engine::set(const Content& content, Condition condition, std::uint64_t cas) {
   Parts parts(*this);
-  const auto key_at = [&](const std::uint64_t* cell, const Header& header) {
-    return key_of(reinterpret_cast<const std::byte*>(cell + header.key_at()), header.key_bytes);
-  };
-  cells_.each_cell([&](const Cell& cell) { recover_cell(parts, cell, key_at, recovered_); });
-  end_recovery(parts);
-  cells_.end_recovery();
-  if (recovered_.unnamed != 0) {
-    throw NoSpace("there is no memory for an index of the store's items: free memory, and open it again");
-  }
-  const std::uint64_t reserved = memory_.load(mapped_.reserved);
-  if (recovered_.newest > reserved) {
-    throw PoolCorrupt("an item of the store has the number " + std::to_string(recovered_.newest) + ", and only " +
-                      std::to_string(reserved) + " are reserved: restore the pool from a copy");
-  }
-  newest_ = reserved;
-  reserved_ = reserved;
+  const Key key = key_of(content.key, content.key_bytes);
+  return set(parts, key, content, condition, cas);
 }
 
-/// A number is used only when its reservation is durable: what waits for one waits here.
-std::uint64_t Engine::draw() {
-  const std::uint64_t number = newest_.fetch_add(1, std::memory_order_acq_rel) + 1;
-  if (number > reserved_.load(std::memory_order_acquire)) {
-    const std::lock_guard lock(reserving_);
-    const std::uint64_t reserved = reserved_.load(std::memory_order_relaxed);
-    if (number > reserved) {
-      reserve_numbers(memory_, mapped_.reserved, number + kReservedAtOnce);
-      reserved_.store(number + kReservedAtOnce, std::memory_order_release);
-    }
+namespace {
+
+/// A new item like `old`, but for its value.
+Content like(const Current& old, const Key& key, const std::byte* value, std::size_t bytes) {
+  Content next;
+  next.key = key.data;
+  next.key_bytes = key.bytes;
+  next.value = value;
+  next.value_bytes = static_cast<std::uint32_t>(bytes);
+  next.flags = old.header.flags;
+  next.expiry = old.state.expiry();
+  return next;
+}
+
+}  // namespace
+
+Change Engine::extend(std::span<const std::byte> key, std::span<const std::byte> added, bool before,
+                      std::uint32_t most_bytes) {
+  Parts parts(*this);
+  const Key its = key_of(key);
+  std::vector<std::byte> value;
+  for (;;) {  // ends: repeated only if another change made the value longer meanwhile
+    Value seen;
+    if (!get(key, {}, seen)) return Change::not_found;
+    if (std::uint64_t{seen.bytes} + added.size() > most_bytes) return Change::larger;
+    const std::size_t guess = seen.bytes + added.size();
+    const Header header{0, static_cast<std::uint32_t>(guess), its.bytes, false, 0};
+    bool too_long = false;
+    const Change change = put(parts, its, header.words(), [&](const Current& old, Content& next) {
+      if (!old.is_there()) return Change::not_found;
+      const std::size_t bytes = old.header.value_bytes + added.size();
+      too_long = bytes > most_bytes;
+      if (too_long) return Change::larger;
+      value.resize(bytes);
+      copy_value(old.header, old.cell.words, value.data() + (before ? added.size() : 0));
+      std::memcpy(value.data() + (before ? 0 : old.header.value_bytes), added.data(), added.size());
+      next = like(old, its, value.data(), bytes);
+      return Change::replaced;
+    });
+    if (change != Change::larger || too_long) return change;
   }
-  return number;
 }
 
-Change Engine::set(const Content& content) {
+Change Engine::add(std::span<const std::byte> key, std::uint64_t by, bool subtract, std::uint64_t& result) {
+  constexpr std::size_t kDigits = 20;
   Parts parts(*this);
-  return store::set(parts, key_of(content.key, content.key_bytes), content);
+  const Key its = key_of(key);
+  char digits[kDigits];
+  const Header header{0, kDigits, its.bytes, false, 0};
+  return put(parts, its, header.words(), [&](const Current& old, Content& next) {
+    if (!old.is_there()) return Change::not_found;
+    if (old.header.value_bytes > kDigits || old.header.value_bytes == 0) return Change::mismatch;
+    copy_value(old.header, old.cell.words, reinterpret_cast<std::byte*>(digits));
+    std::uint64_t value = 0;
+    const char* const end = digits + old.header.value_bytes;
+    const auto read = std::from_chars(digits, end, value);
+    if (read.ec != std::errc() || read.ptr != end) return Change::mismatch;
+    result = !subtract ? value + by : value < by ? 0 : value - by;
+    const auto written = std::to_chars(digits, digits + kDigits, result);
+    next = like(old, its, reinterpret_cast<const std::byte*>(digits), static_cast<std::size_t>(written.ptr - digits));
+    return Change::replaced;
+  });
 }
 
-Change Engine::erase(std::span<const std::byte> key) {
+Change Engine::erase(std::span<const std::byte> key, std::uint64_t cas) {
   Parts parts(*this);
-  return store::erase(parts, key_of(key));
+  return store::erase(parts, key_of(key), [&](const Current& old) { return cas == 0 || old.cas(memory_) == cas; });
 }
 
 Change Engine::touch(std::span<const std::byte> key, std::uint64_t expiry) {
@@ -135,18 +108,44 @@ Change Engine::touch(std::span<const std::byte> key, std::uint64_t expiry) {
   return store::touch(parts, key_of(key), expiry);
 }
 
-bool Engine::get(std::span<const std::byte> key, std::span<std::byte> space, Value& value) {
+Change Engine::mark_stale(std::span<const std::byte> key, std::uint64_t expiry) {
   Parts parts(*this);
-  const auto copy = [&](const Header& header, State state, std::uint64_t sequence, const std::uint64_t* cell) {
-    value = {header.flags, header.has_cas ? memory_.load(cell + kHeaderWords) : sequence, state.expiry(),
-             header.value_bytes};
-    if (header.value_bytes > space.size()) return;
-    for (std::uint32_t at = 0; at < header.value_bytes; at += 8) {
-      const std::uint64_t word = memory_.load(cell + header.value_at() + at / 8);
-      std::memcpy(space.data() + at, &word, std::min<std::uint32_t>(8, header.value_bytes - at));
+  return change_state(parts, key_of(key), [&](const Current& old) {
+    return State{old.state.word | State::kStale}.with_expiry(expiry != 0 ? expiry : old.state.expiry());
+  });
+}
+
+bool Engine::get(std::span<const std::byte> key, std::span<std::byte> space, Value& value) {
+  return read(key, [&](const Header& header, State state, std::uint64_t sequence, const std::uint64_t* cell) {
+    value = {header.flags, cas_of(header, sequence, cell), state.expiry(), header.value_bytes, state.is_stale()};
+    if (header.value_bytes <= space.size()) copy_value(header, cell, space.data());
+  });
+}
+
+bool Engine::visit(std::uint64_t slab, std::uint64_t generation, std::uint64_t from, std::uint64_t to,
+                   const Visit& visit) {
+  std::vector<std::uint64_t> words;
+  for (const Cell& cell : cells_.cells_of(slab, generation)) {
+    const std::uint64_t sequence = memory_.load(cell.words + kSequenceWord);
+    if (sequence <= from || sequence > to) continue;
+    const Moment moment = counters_.moment();
+    const State state{memory_.load(cell.words + kStateWord)};
+    const Header header = Header::of(memory_.load(cell.words + kValueWord), memory_.load(cell.words + kKeyWord));
+    if (!state.is_live() || moment.is_over(state, sequence) || header.words() > cell.size) continue;
+    if (state.expiry() != 0 && counters_.reaches(state.expiry())) continue;
+    words.resize(header.words());
+    for (std::uint64_t i = kHeaderWords; i < header.words(); ++i) words[i] = memory_.load(cell.words + i);
+    memory_.order_loads();
+    if (memory_.load(cell.words + kSequenceWord) != sequence) continue;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(words.data());
+    const Value item{header.flags, header.has_cas ? words[kHeaderWords] : sequence, state.expiry(), header.value_bytes,
+                     state.is_stale()};
+    if (!visit({bytes + 8 * header.key_at(), header.key_bytes}, {bytes + 8 * header.value_at(), header.value_bytes},
+               item)) {
+      return false;
     }
-  };
-  return find(parts, key_of(key), copy);
+  }
+  return true;
 }
 
 }  // namespace holdfast::store::cpu

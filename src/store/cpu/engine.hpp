@@ -1,15 +1,20 @@
 // engine.hpp: a store's operations on CPU threads: the protocol over a mapped heap, with the index in host memory.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <mutex>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "store/cpu/cell_space.hpp"
 #include "store/cpu/claims.hpp"
+#include "store/cpu/counters.hpp"
 #include "store/protocol/recover.hpp"
-#include "store/protocol/sequence.hpp"
 #include "structures/cuckoo/cpu/cpu_index.hpp"
 
 namespace holdfast::store::cpu {
@@ -17,50 +22,153 @@ namespace holdfast::store::cpu {
 /// The durable memory of a store.
 struct Mapped {
   heap::View heap;
-  std::uint64_t* reserved = nullptr;  ///< the word of `reserve_numbers`
-  std::uint64_t seed = 0;             ///< of the hash, drawn when the store was made
-  bool zero = false;                  ///< nothing has been written to the heap
+  std::uint64_t* record = nullptr;  ///< protocol/record.hpp
+  std::uint64_t seed = 0;           ///< of the hash, drawn when the store was made
+  bool writes = true;               ///< false: the pool is only read
+};
+
+struct EngineOptions {
+  cuckoo::cpu::CpuOptions index;
+  bool evicts = true;  ///< items are evicted where memory is lacking; otherwise such changes answer `no_space`
+  /// Adds slabs to the heap, where it is, and returns how many it has then; as many as before: it cannot grow. One caller at a time.
+  std::function<std::uint64_t()> grow = {};
+  WallClock clock = wall_clock;
+  std::function<void()> changing = {};  ///< called before time, which passes in searches too, changes what is stored
 };
 
 /// What a `get` answers.
 struct Value {
   std::uint32_t flags = 0;
-  std::uint64_t cas = 0;  ///< the client's, or the sequence number
-  std::uint64_t expiry = 0;
-  std::uint32_t bytes = 0;  ///< of the value; more than there is space for: nothing was copied
+  std::uint64_t cas = 0;     ///< the client's, or the sequence number
+  std::uint64_t expiry = 0;  ///< milliseconds since 1970; 0: never
+  std::uint32_t bytes = 0;   ///< of the value; more than there is space for: nothing was copied
+  bool is_stale = false;
+};
+
+/// Byte strings, one a row: row i is [offsets[i], offsets[i + 1]) of `bytes`.
+struct Rows {
+  const std::byte* bytes = nullptr;
+  const std::uint64_t* offsets = nullptr;  ///< (size + 1,)
+  std::size_t size = 0;
+
+  std::span<const std::byte> operator[](std::size_t row) const {
+    return {bytes + offsets[row], static_cast<std::size_t>(offsets[row + 1] - offsets[row])};
+  }
+};
+
+/// What a key must have for a change of its item.
+enum class Condition : std::uint8_t {
+  none,
+  absent,   ///< no item; otherwise `exists`
+  present,  ///< an item; otherwise `not_found`
+  cas       ///< an item with this CAS id; otherwise `mismatch`, or `not_found`
 };
 
 /// Thread-safe. Every change is durable when its call returns; a search sees the state before or after it.
 class Engine {
  public:
-  /// Opens a store: rebuilds the index from its items. Throws NoSpace (memory for the index), PoolCorrupt (a piece's entry is damaged).
-  Engine(const Mapped& mapped, const memory::Persist& persist, const cuckoo::cpu::CpuOptions& index);
+  /// Opens a store: rebuilds the index from its items. Throws NoSpace (memory for the index), PoolCorrupt (the record is damaged).
+  Engine(const Mapped& mapped, const memory::Persist& persist, const EngineOptions& options);
 
   const Recovered& recovered() const { return recovered_; }
-  std::uint64_t size() const { return index_.size(); }
+  std::uint64_t size() const {
+    return index_.size();
+  }  ///< items, with those that have expired and whose memory was not needed yet
   std::uint64_t free_pieces() const { return cells_.free_pieces(); }
+  std::uint64_t evicted() const { return evicted_.load(std::memory_order_relaxed); }
 
-  Change set(const Content& content);
-  Change erase(std::span<const std::byte> key);
+  Change set(const Content& content, Condition condition = Condition::none, std::uint64_t cas = 0);
+  /// Puts `added` behind the value, or before it. The item keeps its flags and its expiry.
+  Change extend(std::span<const std::byte> key, std::span<const std::byte> added, bool before,
+                std::uint32_t most_bytes);
+  /// The value, a decimal number below 2^64, becomes larger by `by` (it wraps), or smaller, but not less than 0. `result`: the new value.
+  /// `mismatch`: the value is no such number.
+  Change add(std::span<const std::byte> key, std::uint64_t by, bool subtract, std::uint64_t& result);
+  /// With a CAS id other than 0: only the item that has it.
+  Change erase(std::span<const std::byte> key, std::uint64_t cas = 0);
   Change touch(std::span<const std::byte> key, std::uint64_t expiry);
+  /// The item stays, marked as stale, and expires at `expiry` unless that is 0.
+  Change mark_stale(std::span<const std::byte> key, std::uint64_t expiry);
   /// Copies the key's value. False: the key has no item.
   bool get(std::span<const std::byte> key, std::span<std::byte> space, Value& value);
+  /// `copy(header, state, sequence, words)` copies what is wanted; it may be called several times, and the last time counts.
+  template <class Copy>
+  bool read(std::span<const std::byte> key, const Copy& copy);
+
+  /// Of an item that `copy` is called with: its value, and its CAS id.
+  void copy_value(const Header& header, const std::uint64_t* cell, std::byte* to) const {
+    const std::uint64_t* const from = cell + header.value_at();
+    const std::uint32_t words = header.value_bytes / 8;
+    for (std::uint32_t i = 0; i < words; ++i) {
+      const std::uint64_t word = memory_.load(from + i);
+      std::memcpy(to + 8 * std::size_t{i}, &word, 8);
+    }
+    if (header.value_bytes % 8 == 0) return;
+    const std::uint64_t last = memory_.load(from + words);
+    std::memcpy(to + 8 * std::size_t{words}, &last, header.value_bytes % 8);
+  }
+  std::uint64_t cas_of(const Header& header, std::uint64_t sequence, const std::uint64_t* cell) const {
+    return header.has_cas ? memory_.load(cell + kHeaderWords) : sequence;
+  }
+
+  // Batches. Rows take effect in their order; memory is fetched for many of them before it is needed.
+  /// `copy(row, header, state, sequence, words)` as in `read`; `end(row, found)` when the row is done.
+  template <class Copy, class End>
+  void read(const Rows& keys, const Copy& copy, const End& end);
+  /// `content(row)` and its key; `end(row, change)` when the row is done.
+  template <class ContentOf, class End>
+  void set(const Rows& keys, const ContentOf& content, Condition condition, const End& end);
+  template <class End>
+  void erase(const Rows& keys, const End& end);
+
+  std::uint64_t now() { return counters_.refresh(); }
+  void flush_all() { counters_.flush_all(); }
+  void flush_all_at(std::uint64_t time) { counters_.flush_all_at(time); }
+  /// Frees the cells of items that have expired or were flushed, among those of so many slabs behind the last call's. Returns their number.
+  std::uint64_t reclaim(std::uint64_t slabs);
+
+  std::uint64_t slabs() const { return slabs_.load(std::memory_order_acquire); }
+  std::uint64_t newest() const { return counters_.newest(); }
+  /// Begins a generation of items, when no change runs: later ones have larger numbers than `newest`, and lie in pieces of this generation.
+  std::uint64_t next_generation() { return cells_.next_generation(); }
+  /// Visits the items of a slab, if it may have some of this generation or later, with numbers in (from, to]. One that changes meanwhile is not
+  /// visited. False: `visit` returned false.
+  using Visit =
+      std::function<bool(std::span<const std::byte> key, std::span<const std::byte> value, const Value& item)>;
+  bool visit(std::uint64_t slab, std::uint64_t generation, std::uint64_t from, std::uint64_t to, const Visit& visit);
+  /// While it holds, the record does not change, and time stands still.
+  [[nodiscard]] std::unique_ptr<Counters::Hold> hold_record() { return counters_.hold(); }
+
+  /// Verifies every item, when nothing changes. Returns what is damaged, at most `most` of it.
+  std::vector<std::string> verify(std::size_t most, std::uint64_t& items);
 
  private:
   class Parts;
+  class BatchParts;
+  static constexpr std::size_t kInFlight = 32;  ///< rows whose memory is fetched at once
   Key key_of(std::span<const std::byte> key) const;
   Key key_of(const std::byte* key, std::size_t bytes) const;
-  std::uint64_t draw();
+  template <class P>
+  Change set(P& parts, const Key& key, const Content& content, Condition condition, std::uint64_t cas);
   void recover();
+  Cell take(std::uint64_t words);
+  bool grow();
+  bool make_space(unsigned size_class);
+  std::uint64_t evict_some(std::span<const Cell> cells);
+  unsigned class_with_least_pressure(unsigned size_class) const;
 
   const Mapped mapped_;
+  const EngineOptions options_;
   const Memory memory_;
+  Counters counters_;
   cuckoo::cpu::CpuIndex index_;
   CellSpace cells_;
   Claims claims_;
   Recovered recovered_;
-  std::atomic<std::uint64_t> newest_, reserved_;
-  std::mutex reserving_;
+  std::vector<std::uint64_t> damaged_pieces_;
+  std::atomic<std::uint64_t> slabs_, evicted_ = 0, reclaimed_to_ = 0;
+  std::mutex growing_;
+  std::array<std::atomic<std::uint64_t>, kClasses> pressure_{};  ///< items of a class that were evicted lately
 };
 
 }  // namespace holdfast::store::cpu

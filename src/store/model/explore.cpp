@@ -52,9 +52,16 @@ class Runner {
   Change run(const Operation& operation, oracle::State& read) {
     const KeyBytes key{operation.key};
     switch (operation.op) {
-      case Op::set: return set(operation);
+      case Op::set:
+      case Op::add:
+      case Op::replace:
+      case Op::increase: return put(operation);
       case Op::erase: return store::erase(parts_, key.key());
+      case Op::evict: return evict(operation.key);
       case Op::touch: return store::touch(parts_, key.key(), operation.number);
+      case Op::flush_all: parts_.flush_all(); return Change::touched;
+      case Op::plan_flush: parts_.flush_all_at(operation.number); return Change::touched;
+      case Op::pass_time: parts_.pass_time(operation.number); return Change::touched;
       case Op::find: break;
     }
     read = find(operation.key);
@@ -73,10 +80,14 @@ class Runner {
         }
       }
     };
-    return store::find(parts_, bytes.key(), copy) ? found : kAbsent;
+    return store::find(parts_, bytes.key(), copy).none() ? kAbsent : found;
   }
 
+  void flush_all_at(std::uint64_t time) { parts_.flush_all_at(time); }
+  void pass_time(std::uint64_t time) { parts_.pass_time(time); }
+
   Recovered recover() {
+    parts_.read_record(kFirstAfterRecovery);
     Recovered recovered;
     const auto key_of = [](const std::uint64_t* cell, const Header& header) {
       return Key{reinterpret_cast<const std::byte*>(cell + header.key_at()), header.key_bytes};
@@ -90,53 +101,107 @@ class Runner {
       }
     }
     end_recovery(parts_);
-    World::Volatile part = world_.volatile_part();
-    part.newest = part.reserved = kFirstAfterRecovery;
-    if (world_.shape().numbers != 0) part.newest = part.reserved = parts_.memory().load(world_.reserved());
-    world_.set_volatile_part(part);
     return recovered;
   }
 
  private:
-  Change set(const Operation& operation) {
+  Change put(const Operation& operation) {
     std::uint64_t value[kMostValueWords] = {};
-    const unsigned words = operation.words;
-    for (unsigned i = 0; i < words; ++i) value[i] = value_word(operation.number, i);
     const KeyBytes key{operation.key};
     Content content;
     content.key = key.key().data;
     content.key_bytes = key.key().bytes;
     content.value = reinterpret_cast<const std::byte*>(value);
-    content.value_bytes = 8 * words;
-    return store::set(parts_, key.key(), content);
+    content.value_bytes = 8 * operation.words;
+    content.expiry = operation.expiry;
+    const auto decide = [&](const Current& old, Content& next) {
+      if (operation.op == Op::add && old.is_there()) return Change::exists;
+      if (operation.op == Op::replace && !old.is_there()) return Change::not_found;
+      unsigned number = operation.number;
+      if (operation.op == Op::increase && old.is_there()) {
+        number += static_cast<unsigned>(parts_.memory().load(old.cell.words + old.header.value_at()) / 256);
+      }
+      for (unsigned i = 0; i < operation.words; ++i) value[i] = value_word(number, i);
+      next = content;
+      return old.is_there() ? Change::replaced : Change::inserted;
+    };
+    return store::put(parts_, key.key(), content.header().words(), decide);
+  }
+
+  Change evict(unsigned key) {
+    const KeyBytes bytes{key};
+    const auto candidates = parts_.candidates(bytes.key());
+    Glance seen;
+    std::uint64_t its_key = 0;
+    if (candidates.size == 0 || !glance(parts_.memory(), candidates.cells[0], seen, &its_key)) return Change::not_found;
+    const KeyBytes its{its_key};
+    const bool is_done = store::evict(parts_, its.key(), candidates.cells[0], seen, [](State) { return true; });
+    return is_done ? Change::erased : Change::not_found;
   }
 
   World& world_;
   ModelParts parts_;
 };
 
-oracle::Operation as_asked(const Operation& operation, unsigned caller) {
+// Operations of the store that the table has not, in `Operation::column`. Scenarios with them have one key.
+constexpr unsigned kFlush = 100, kPassTime = 101, kEvict = 102, kPlan = 103;
+
+oracle::Operation as_asked(const Operation& operation, unsigned caller, const Shape& shape) {
   oracle::Operation asked;
+  asked.op = holdfast::Op::erase;
+  asked.step = shape.flush_at;
   asked.key = operation.key;
   asked.caller = caller;
   asked.value = operation.number;
-  if (operation.op == Op::set) asked.op = holdfast::Op::insert_or_assign;
-  if (operation.op == Op::erase) asked.op = holdfast::Op::erase;
-  if (operation.op == Op::find) asked.op = holdfast::Op::find;
-  if (operation.op == Op::touch) {
-    asked.op = holdfast::Op::assign;
-    asked.column = 2;
+  const bool has_expiry = operation.expiry != 0;
+  if (has_expiry) asked.value = state_of(operation.number, operation.expiry);
+  switch (operation.op) {
+    case Op::set: asked.op = holdfast::Op::insert_or_assign; break;
+    case Op::add: asked.op = holdfast::Op::insert; break;
+    case Op::replace: asked.op = holdfast::Op::assign; break;
+    case Op::increase: asked.op = holdfast::Op::accumulate; break;
+    case Op::erase: asked.op = holdfast::Op::erase; break;
+    case Op::find: asked.op = holdfast::Op::find; break;
+    case Op::touch:
+      asked.op = holdfast::Op::assign;
+      asked.column = 2;
+      break;
+    case Op::evict: asked.column = kEvict; break;
+    case Op::flush_all: asked.column = kFlush; break;
+    case Op::plan_flush: asked.column = kPlan; break;
+    case Op::pass_time: asked.column = kPassTime; break;
   }
   return asked;
 }
 
+Status apply_in_store(const oracle::Operation& operation, oracle::State& state) {
+  const bool there = state != kAbsent;
+  switch (operation.column) {
+    case kPlan: return Status::not_run;
+    case kFlush: state = kAbsent; return Status::not_run;
+    case kPassTime:
+      if (there && state >> 32 != 0 && state >> 32 <= operation.value) state = kAbsent;
+      if (operation.step != 0 && operation.step <= operation.value) state = kAbsent;  // a flush was planned
+      return Status::not_run;
+    case kEvict:
+      if (operation.answered && operation.status == Status::not_found) return Status::not_found;  // it may always fail
+      state = kAbsent;
+      return there ? Status::erased : Status::not_found;
+    default: return oracle::apply(operation, state);
+  }
+}
+
 Status status_of(Op op, Change change) {
+  if (op == Op::flush_all || op == Op::plan_flush || op == Op::pass_time) return Status::not_run;
   switch (change) {
     case Change::inserted: return Status::inserted;
     case Change::replaced: return Status::updated;
+    case Change::exists: return Status::exists;
     case Change::erased: return Status::erased;
     case Change::touched: return op == Op::find ? Status::found : Status::updated;
     case Change::no_space: return Status::no_space;
+    case Change::larger:
+    case Change::mismatch:
     case Change::not_found: break;
   }
   return Status::not_found;
@@ -223,19 +288,21 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
     for (unsigned k = 0; k < scenario_.shape.keys; ++k) begin_.keys.push_back(k);
     begin_.before.assign(begin_.keys.size(), kAbsent);
     begin_.may_be_full = scenario_.may_be_full;
+    begin_.apply = apply_in_store;
     Runner runner(world);
     for (const Operation& operation : scenario_.setup) {
       oracle::State read = kAbsent;
       runner.run(operation, read);
-      oracle::apply(as_asked(operation, 0), begin_.before[operation.key]);
+      apply_in_store(as_asked(operation, 0, scenario_.shape), begin_.before[operation.key]);
     }
+    if (scenario_.shape.flush_at != 0) runner.flush_all_at(scenario_.shape.flush_at);
     world.durable().settle();
     start_ = world.durable().settled();
     start_volatile_ = world.volatile_part();
     for (unsigned caller = 0; caller < count(); ++caller) {
       first_[caller] = static_cast<unsigned>(begin_.operations.size());
       for (const Operation& operation : scenario_.callers[caller]) {
-        begin_.operations.push_back(as_asked(operation, caller));
+        begin_.operations.push_back(as_asked(operation, caller, scenario_.shape));
       }
     }
   }
@@ -268,6 +335,14 @@ class StoreCallers : public proof::Callers, public proof::Watcher {
       if (std::find(allowed.begin(), allowed.end(), states.back()) == allowed.end()) {
         return "key " + std::to_string(k) + " is " + oracle::describe(states.back()) + ", with " +
                oracle::describe(history_);
+      }
+    }
+    for (const oracle::Operation& operation : history_.operations) {
+      if (operation.column != kPlan || !operation.answered) continue;
+      runner.pass_time(static_cast<unsigned>(operation.value));
+      for (unsigned k = 0; k < states.size(); ++k) {
+        if (runner.find(k) != kAbsent) return "a planned flush is forgotten";
+        states[k] = kAbsent;
       }
     }
     if (const std::string wrong = go_on(runner, states); !wrong.empty()) return wrong;

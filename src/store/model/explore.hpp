@@ -10,7 +10,19 @@
 
 namespace holdfast::store::model {
 
-enum class Op : std::uint8_t { set, erase, touch, find };
+enum class Op : std::uint8_t {
+  set,
+  add,       ///< unless the key has an item
+  replace,   ///< only if it has one
+  increase,  ///< the number of its item, which is read under the claim
+  erase,
+  evict,  ///< what lies where the key's item was a moment ago
+  touch,
+  find,
+  flush_all,
+  plan_flush,  ///< at the time `number`
+  pass_time    ///< the clock says `number`
+};
 
 /// The number of an item whose value, in words 3 to 8, looks like a committed item of key 0.
 inline constexpr unsigned kForger = 98, kForgerWords = 9;
@@ -20,6 +32,7 @@ struct Operation {
   unsigned key = 0;
   unsigned number = 0;  ///< what its value is made of; of `touch`, the expiry
   unsigned words = 1;   ///< of the value: up to 3 fit into one line
+  unsigned expiry = 0;
 };
 
 /// `setup` is durable before the callers begin; each does its operations one after another.

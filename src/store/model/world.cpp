@@ -5,7 +5,6 @@
 
 #include "core/both.hpp"
 #include "store/protocol/piece.hpp"
-#include "store/protocol/sequence.hpp"
 
 namespace holdfast::store::model {
 
@@ -13,7 +12,7 @@ namespace {
 
 proof::ArenaPlan plan_of(const Shape& shape) {
   proof::ArenaPlan plan;
-  // The directory, the pieces, and a line with how far numbers are reserved.
+  // The directory, the pieces, and the record.
   plan.words = (1 + shape.pieces) * kPieceLines * kLineWords + kLineWords;
   return plan;
 }
@@ -50,6 +49,8 @@ std::uint64_t World::hash() const {
   std::uint64_t hash =
       mix(durable_.hash() + volatile_.newest + 1024 * volatile_.reserved + (volatile_.claims[kMostKeys] ? 1 << 20 : 0));
   for (unsigned k = 0; k < kMostKeys; ++k) hash = mix(hash + number(volatile_.index[k]) + 256 * volatile_.claims[k]);
+  hash = mix(hash + volatile_.now + 64 * volatile_.flushed + 4096 * volatile_.planned + (volatile_.clock << 20) +
+             volatile_.flushing);
   for (const int size_class : volatile_.classes) hash = mix(hash + number(size_class));
   for (const bool free : volatile_.free) hash = mix(hash + free);
   for (unsigned caller = 0; caller < kMostCallers; ++caller) hash = mix(hash + seen(caller));
@@ -120,7 +121,7 @@ bool ModelParts::names(Key key, Location location) {
 bool ModelParts::exchange(Key key, Location old, Location next) {
   int& entry = world_.volatile_.index[number_of(key)];
   world_.access();
-  HOLDFAST_ASSERT(old.none() ? entry < 0 : entry == static_cast<int>(old.word));
+  HOLDFAST_ASSERT(left_out != Step::count || (old.none() ? entry < 0 : entry == static_cast<int>(old.word)));
   unsigned entries = 0;
   for (const int line : world_.volatile_.index) entries += line >= 0 ? 1 : 0;
   const bool fits = entry >= 0 || entries < world_.shape().entries;
@@ -133,7 +134,7 @@ void ModelParts::remove(Key key, Location location) {
   int& entry = world_.volatile_.index[number_of(key)];
   world_.access();
   world_.note(6);
-  HOLDFAST_ASSERT(entry == static_cast<int>(location.word));
+  HOLDFAST_ASSERT(left_out != Step::count || entry == static_cast<int>(location.word));
   entry = -1;
 }
 
@@ -181,7 +182,7 @@ Cell ModelParts::take(std::uint64_t words) {
 void ModelParts::give(const Cell& cell) {
   world_.access();
   world_.note(3);
-  HOLDFAST_ASSERT(!world_.volatile_.free[cell.location.word]);
+  HOLDFAST_ASSERT(left_out != Step::count || !world_.volatile_.free[cell.location.word]);
   world_.volatile_.free[cell.location.word] = true;
 }
 
@@ -193,14 +194,88 @@ std::uint64_t ModelParts::draw() {
   if (world_.shape().numbers == 0 || number <= shared.reserved) return number;
   claim_number(kMostKeys);
   if (number > shared.reserved) {
-    reserve_numbers(memory_, world_.reserved(), number + world_.shape().numbers - 1);
+    reserve_numbers(memory_, world_.record(), number + world_.shape().numbers - 1);
     shared.reserved = number + world_.shape().numbers - 1;
   }
-  world_.access();
-  shared.claims[kMostKeys] = false;
+  release_record();
   return number;
 }
 
-std::uint64_t ModelParts::newest() { return world_.peek(&world_.volatile_.newest); }
+void ModelParts::release_record() {
+  world_.access();
+  world_.volatile_.claims[kMostKeys] = false;
+}
+
+Moment ModelParts::moment() {
+  const std::uint64_t planned = world_.volatile_.planned;
+  if (planned != 0) reaches(planned);
+  return {world_.peek(&world_.volatile_.newest), world_.volatile_.now, world_.volatile_.flushed};
+}
+
+namespace {
+
+/// The volatile part as `advance_time` wants it.
+struct Shared {
+  World& world;
+  World::Volatile& part;
+  std::uint64_t newest() const { return world.peek(&part.newest); }
+  std::uint64_t planned() const { return part.planned; }
+  void set_planned(std::uint64_t time) { part.planned = time; }
+  void set_flushed(std::uint64_t number) { part.flushed = number; }
+  void set_flushing(bool flushing) {
+    world.access();
+    part.flushing = flushing;
+  }
+  void set_now(std::uint64_t now) { part.now = now; }
+};
+
+}  // namespace
+
+bool ModelParts::reaches(std::uint64_t time) {
+  World::Volatile& part = world_.volatile_;
+  if (part.now >= time || part.clock < time) return part.now >= time;
+  claim_number(kMostKeys);
+  Shared shared{world_, part};
+  if (part.now < part.clock) advance_time(memory_, world_.record(), shared, part.clock);
+  release_record();
+  return true;
+}
+
+bool ModelParts::flushed_since(std::uint64_t flushed) {
+  if (world_.peek(&world_.volatile_.flushing)) {
+    claim_number(kMostKeys);
+    release_record();
+  }
+  return world_.volatile_.flushed != flushed;
+}
+
+void ModelParts::pass_time(std::uint64_t time) {
+  world_.access();
+  world_.volatile_.clock = time;
+  reaches(time);
+}
+
+void ModelParts::flush_all() {
+  claim_number(kMostKeys);
+  Shared shared{world_, world_.volatile_};
+  store::flush_all(memory_, world_.record(), shared);
+  release_record();
+}
+
+void ModelParts::flush_all_at(std::uint64_t time) {
+  claim_number(kMostKeys);
+  Shared shared{world_, world_.volatile_};
+  store::flush_all_at(memory_, world_.record(), shared, time);
+  release_record();
+}
+
+void ModelParts::read_record(std::uint64_t numbers) {
+  World::Volatile& part = world_.volatile_;
+  const std::uint64_t* const record = world_.record();
+  part.newest = part.reserved = world_.shape().numbers != 0 ? memory_.load(record + kReservedWord) : numbers;
+  part.now = part.clock = memory_.load(record + kTimeWord);  // the machine's clock may have been set back since
+  part.flushed = memory_.load(record + kFlushedWord);
+  part.planned = memory_.load(record + kFlushAtWord);
+}
 
 }  // namespace holdfast::store::model

@@ -10,6 +10,7 @@
 #include "heap/slab.hpp"
 #include "proof/world.hpp"
 #include "store/protocol/change.hpp"
+#include "store/protocol/time.hpp"
 
 namespace holdfast::store::model {
 
@@ -29,6 +30,7 @@ struct Shape {
   bool one_signature = false;    ///< of all keys
   unsigned entries = kMostKeys;  ///< that the index has memory for
   unsigned numbers = 0;          ///< reserved at once; 0: enough of them are from the beginning
+  unsigned flush_at = 0;         ///< a flush of everything that is planned from the beginning; 0: none
 };
 
 /// Key `number` as bytes: the number itself.
@@ -72,7 +74,7 @@ class World : public proof::World {
   heap::View view();
   std::uint64_t* line(unsigned number) { return durable_.words() + (kPieceLines + number) * kLineWords; }
 
-  std::uint64_t* reserved() { return line(kPieceLines * shape_.pieces); }
+  std::uint64_t* record() { return line(kPieceLines * shape_.pieces); }
 
   /// A piece belongs to a class, to none, or to the caller that is about to give it one.
   static constexpr int kNoClass = -1, kChanging = -2;
@@ -80,10 +82,13 @@ class World : public proof::World {
   /// All that a crash takes.
   struct Volatile {
     std::array<int, kMostKeys> index = {-1, -1, -1, -1};  ///< the line at which the cell begins
-    std::array<bool, kMostKeys + 1> claims = {};          ///< the last one: numbers are being reserved
+    std::array<bool, kMostKeys + 1> claims = {};          ///< the last one: the record is being changed
     std::array<int, kMostPieces> classes = {kNoClass, kNoClass, kNoClass, kNoClass};
     std::array<bool, kMostLines> free = {};  ///< a cell begins at the line, and no item is in it
     std::uint64_t newest = 0, reserved = 0;
+    std::uint64_t now = 0, flushed = 0, planned = 0;
+    bool flushing = false;
+    std::uint64_t clock = 0;  ///< what a look at the clock says
   };
   const Volatile& volatile_part() const { return volatile_; }
   void set_volatile_part(const Volatile& part);
@@ -115,7 +120,15 @@ class ModelParts {
   Cell take(std::uint64_t words);
   void give(const Cell& cell);
   std::uint64_t draw();
-  std::uint64_t newest();
+  Moment moment();
+  bool reaches(std::uint64_t time);
+  bool flushed_since(std::uint64_t flushed);
+  void flush_all();
+  void flush_all_at(std::uint64_t time);
+  /// The clock says `time`, and answers depend on it.
+  void pass_time(std::uint64_t time);
+  /// Of a recovery: what the record says. `numbers`: that were reserved, where the record does not say.
+  void read_record(std::uint64_t numbers);
   /// Of a recovery: a piece belongs to a class, as its entry says.
   void set_class(unsigned piece, unsigned size_class) {
     world_.volatile_.classes.at(piece) = static_cast<int>(size_class);
@@ -127,6 +140,7 @@ class ModelParts {
  private:
   void claim_number(unsigned k);
   static unsigned number_of(Key key);
+  void release_record();
   Cell take_free(unsigned size_class);
   bool is_unused(unsigned piece) const;
 

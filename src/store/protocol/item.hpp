@@ -67,10 +67,10 @@ HOLDFAST_BOTH void kill(Memory& memory, std::uint64_t* cell, bool fence = true) 
   if (fence && memory.keeps(Step::fence_after_kill)) memory.fence();
 }
 
-/// Gives a live item another expiry, durably. Under the claim of its key.
+/// Replaces the state of a live item by another, durably. Under the claim of its key.
 template <ItemMemory Memory>
-HOLDFAST_BOTH void touch(Memory& memory, std::uint64_t* cell, std::uint64_t expiry) {
-  memory.store(cell + kStateWord, State{memory.load(cell + kStateWord)}.with_expiry(expiry).word);
+HOLDFAST_BOTH void set_state(Memory& memory, std::uint64_t* cell, State state) {
+  memory.store(cell + kStateWord, state.word);
   if (memory.keeps(Step::flush_touch)) memory.flush(cell + kStateWord, 8);
   if (memory.keeps(Step::fence_after_touch)) memory.fence();
 }

@@ -12,8 +12,10 @@ namespace holdfast::store {
 
 struct Recovered {
   std::uint64_t items = 0;
-  std::uint64_t killed = 0;   ///< older items of a key that has a newer one
-  std::uint64_t damaged = 0;  ///< live items whose checksum does not match: dead now
+  std::uint64_t killed = 0;  ///< older items of a key that has a newer one
+  std::uint64_t over = 0;    ///< that have expired, or were flushed
+  std::uint64_t damaged =
+      0;  ///< live items whose checksum does not match: they are not served, and their cells stay as they are
   std::uint64_t unnamed = 0;  ///< live items for which the index has no memory: the store does not open
   std::uint64_t newest = 0;   ///< the largest sequence number that was found
 };
@@ -29,11 +31,15 @@ HOLDFAST_BOTH void recover_cell(P& parts, const Cell& cell, const KeyOf& key_of,
   if (found == Found::free) return parts.give(cell);
   if (found == Found::damaged) {
     ++recovered.damaged;
-    kill(memory, cell.words, false);
+    return;
+  }
+  const State state{memory.load(cell.words + kStateWord)};
+  if (parts.moment().is_over(state, sequence)) {  // for ever, since what says so is durable
+    ++recovered.over;
     return parts.give(cell);
   }
   const Key key = key_of(cell.words, header);
-  const Cell other = current(parts, key);
+  const Cell other = current(parts, key).cell;
   const bool newer = other.none() || memory.load(other.words + kSequenceWord) < sequence;
   if (newer && !parts.exchange(key, other.location, cell.location)) {
     ++recovered.unnamed;

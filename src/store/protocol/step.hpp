@@ -14,22 +14,32 @@ enum class Step : std::uint8_t {
   fence_after_sequence,   ///< and durable before the index names the cell
   draw_under_claim,       ///< the number is drawn when no other change of the key runs
   kill_replaced,          ///< an item that another replaced is dead before its key changes again
-  kill_unnamed,           ///< a committed item for which the index has no memory is dead before the change says so
-  flush_kill,             ///< a dead item's state is written back
-  fence_after_kill,       ///< and durable before its cell is free and the change ends
-  flush_touch,            ///< a new expiry is written back
-  fence_after_touch,      ///< and durable before the change ends
-  flush_claimed,          ///< a reader that finds its key claimed makes what it saw durable before it answers
-  look_again,             ///< a reader whose cell changed meanwhile searches again
-  zero_piece,             ///< nothing that lay in the piece looks like a sequence number
-  flush_zeros,            ///< the zeros are written back
-  fence_after_zeros,      ///< and durable before the entry names a class
-  flush_enter,            ///< the entry is written back
-  fence_after_enter,      ///< and durable before an item in the piece is acknowledged
-  flush_reserved,         ///< how far numbers are reserved is written back
-  fence_after_reserved,   ///< and durable before one of them is used
-  kill_older,             ///< recovery leaves one item of a key alive, the newest
-  kill_older_first,       ///< and the others are durably dead before anything runs
+  draw_again,            ///< a change that meets a flush decides again, and draws a number that the flush does not kill
+  decide_under_claim,    ///< whether a key has an item is looked up when no other change of the key runs
+  claim_evicted,         ///< an eviction claims the key: no other change of it runs
+  kill_unnamed,          ///< a committed item for which the index has no memory is dead before the change says so
+  flush_kill,            ///< a dead item's state is written back
+  fence_after_kill,      ///< and durable before its cell is free and the change ends
+  flush_touch,           ///< a new expiry is written back
+  fence_after_touch,     ///< and durable before the change ends
+  flush_claimed,         ///< a reader that finds its key claimed makes what it saw durable before it answers
+  look_again,            ///< a reader whose cell changed meanwhile searches again
+  zero_piece,            ///< nothing that lay in the piece looks like a sequence number
+  flush_zeros,           ///< the zeros are written back
+  fence_after_zeros,     ///< and durable before the entry names a class
+  flush_enter,           ///< the entry is written back
+  fence_after_enter,     ///< and durable before an item in the piece is acknowledged
+  flush_reserved,        ///< how far numbers are reserved is written back
+  fence_after_reserved,  ///< and durable before one of them is used
+  flush_time,            ///< the time is written back
+  fence_after_time,      ///< and durable before an answer depends on it
+  flush_flushed,         ///< up to which number items are flushed is written back
+  fence_after_flushed,   ///< and durable before the call returns
+  flush_plan,            ///< when everything will be flushed is written back
+  fence_after_plan,      ///< and durable before the call returns
+  flush_on_time,         ///< a planned flush is done before the time at which it is due is known
+  kill_older,            ///< recovery leaves one item of a key alive, the newest
+  kill_older_first,      ///< and the others are durably dead before anything runs
   count
 };
 

@@ -46,7 +46,7 @@ class Orders {
   bool agrees(const Operation& operation, State& state) const {
     if (operation.answered && operation.status == Status::no_space)
       return history_.may_be_full && takes_value(operation.op);
-    const Status status = apply(operation, state);
+    const Status status = history_.apply(operation, state);
     if (!operation.answered) return true;
     if (status != operation.status) return false;
     return !reads_value(operation.op) || operation.read == state;

@@ -47,6 +47,8 @@ struct History {
   std::vector<State> before;          ///< by key
   std::vector<Operation> operations;  ///< each caller's in its order
   bool may_be_full = false;           ///< `no_space` is an answer
+  Status (*apply)(const Operation&,
+                  State&) = model::apply;  ///< what an operation does; of a structure with other operations
 
   /// Every state that key `k` may be in after a crash now: all answered operations took effect as they said, each of the
   /// others did or did not, a caller's in order (durable linearizability, key by key). Empty: the answers contradict each other.

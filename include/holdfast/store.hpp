@@ -1,0 +1,173 @@
+// store.hpp: a durable key-value store in a pool: keys and values of any bytes, expiry, conditions and eviction.
+//
+//   holdfast::Pool pool = holdfast::Pool::create("pool.hold");
+//   holdfast::Store store = holdfast::Store::create(pool, "sessions");
+//   store.set("user:17", "…", {.expiry = store.now() + 60'000});     // durable when it returns
+//   std::optional<holdfast::StoreItem> item = store.get("user:17");
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/blobs.hpp"
+#include "holdfast/pool.hpp"
+
+namespace holdfast {
+
+/// The result of one operation. The numbers are part of the API (Python: `holdfastdb.StoreStatus`).
+enum class StoreStatus : std::uint8_t {
+  inserted = 0,   ///< the key was absent and is now there
+  updated = 1,    ///< the key was there; its item was replaced, or its expiry
+  erased = 2,     ///< the key was there and is gone
+  found = 3,      ///< a read found the key
+  not_found = 4,  ///< the key is absent; nothing changed
+  exists = 5,     ///< the key is there, and the operation wanted it absent; nothing changed
+  mismatch = 6,   ///< the item has another CAS id, or is no number; nothing changed
+  no_space = 7,   ///< there is no memory for the item; nothing changed
+  too_large = 8,  ///< the value would be larger than the store allows; nothing changed
+};
+inline constexpr unsigned kStoreStatuses = 9;
+const char* name(StoreStatus status);
+
+struct StoreOptions {
+  std::uint64_t limit_bytes = 0;  ///< of memory for items; 0: what the medium has. At least 4 MiB, in steps of 2 MiB
+  bool evict =
+      false;  ///< where memory is lacking, items that were not read lately are removed; otherwise such a change
+              ///< answers `no_space`
+  std::uint64_t expected_items = 0;          ///< the index has memory for so many at the beginning; it grows
+  std::uint32_t max_value_bytes = 1u << 20;  ///< larger values are refused; at most 2 MiB - 128 with the key
+  bool flush = false;                        ///< flush and fence as domain `power` asks, on any medium
+  std::uint64_t seed = 0;                    ///< at creation: of the hash; 0: a random one
+  bool overwrite = false;                    ///< at creation: take the place of a store of that name, in one commit
+};
+
+/// What an item has beside its key and its value.
+struct ItemOptions {
+  std::uint32_t flags = 0;   ///< the caller's, kept as they are
+  std::uint64_t expiry = 0;  ///< milliseconds since 1970, from which on the key is absent; 0: never
+  std::uint64_t cas = 0;     ///< its CAS id; 0: a new number
+};
+
+/// What a key has.
+struct StoreItem {
+  std::string value;
+  std::uint32_t flags = 0;
+  std::uint64_t cas = 0;     ///< changes with each change of the item but `touch`
+  std::uint64_t expiry = 0;  ///< milliseconds since 1970; 0: never
+  bool is_stale = false;     ///< `mark_stale` was called
+};
+
+/// The answers of a batch of reads, and their memory. Row i is what key i has.
+struct StoreItems {
+  Blobs values;                      ///< without data where the key is absent
+  std::vector<std::uint32_t> flags;  ///< 0 where it is
+  std::vector<std::uint64_t> cas, expiry;
+};
+
+/// Keys, or values: row i is [offsets[i], offsets[i + 1]) of `bytes`. `Strings` makes one of strings.
+struct StoreRows {
+  const void* bytes = nullptr;
+  const std::uint64_t* offsets = nullptr;  ///< (size + 1,), not decreasing
+  std::size_t size = 0;
+};
+
+/// Where a visit of all items is: for `Store::visit_some` alone.
+struct StoreScan {
+  unsigned pass = 0;  ///< 0: all items; 1: those that changed since; 2, when no change runs: those since then; 3: done
+  std::uint64_t piece = 0;            ///< of the heap, next
+  std::uint64_t from = 0, to = 0;     ///< this pass visits items with numbers in (from, to]
+  std::uint64_t generation = 0;       ///< of pieces that have items of the second pass; 0: nothing has begun
+  std::uint64_t last_generation = 0;  ///< of the last pass
+};
+
+struct StoreStats {
+  std::uint64_t items = 0;           ///< with those that have expired and whose memory was not needed yet
+  std::uint64_t memory_bytes = 0;    ///< of the heap
+  std::uint64_t limit_bytes = 0;     ///< 0: none
+  std::uint64_t free_bytes = 0;      ///< of the heap, in pieces of 2 MiB that have no item
+  std::uint64_t evicted = 0;         ///< items, since it was opened
+  std::uint64_t killed_at_open = 0;  ///< items whose replacement a crash interrupted
+  double open_ms = 0;                ///< until every key was answered
+};
+
+/// A store that is open (Mega-KV, VLDB 2015, with its items in a pool). A handle: movable, not copyable. It opens once at a time. Operations are
+/// thread-safe: what they acknowledge is durable, and no read answers what is not, a torn value, or another key's.
+/// `docs/store.md`.
+///
+/// Keys have up to 65,535 bytes. Operations throw TableClosed, MediumError, InvalidArgument (a key or a value is too long) and, where they change
+/// something, ReadOnly.
+class Store {
+ public:
+  /// Throws InvalidArgument, ObjectExists, ObjectInUse, PoolMismatch, NoSpace, MediumError; then nothing changed.
+  static Store create(Pool& pool, const std::string& name, const StoreOptions& options = {});
+  /// Throws InvalidArgument, ObjectNotFound, ObjectInUse, PoolMismatch, PoolVersion, PoolCorrupt, PowerLost, ReadOnly, NoSpace.
+  static Store open(Pool& pool, const std::string& name, const StoreOptions& options = {});
+
+  std::optional<StoreItem> get(std::string_view key) const;
+  /// Gives the item another expiry, durably, and returns what it had.
+  std::optional<StoreItem> get_and_touch(std::string_view key, std::uint64_t expiry);
+  bool contains(std::string_view key) const;
+
+  StoreStatus set(std::string_view key, std::string_view value, const ItemOptions& item = {});  ///< inserted, updated
+  StoreStatus add(std::string_view key, std::string_view value, const ItemOptions& item = {});  ///< inserted, exists
+  StoreStatus replace(std::string_view key, std::string_view value,
+                      const ItemOptions& item = {});  ///< updated, not_found
+  /// Only the item that has the CAS id `expected`: updated, mismatch, not_found.
+  StoreStatus cas(std::string_view key, std::string_view value, std::uint64_t expected, const ItemOptions& item = {});
+  StoreStatus append(std::string_view key, std::string_view value);   ///< updated, not_found, too_large
+  StoreStatus prepend(std::string_view key, std::string_view value);  ///< updated, not_found, too_large
+  /// A value that is a decimal number below 2^64 becomes larger by `by`, and wraps: updated, not_found, mismatch (it is no such number).
+  StoreStatus increment(std::string_view key, std::uint64_t by, std::uint64_t& result);
+  /// The same, smaller; not less than 0.
+  StoreStatus decrement(std::string_view key, std::uint64_t by, std::uint64_t& result);
+  StoreStatus touch(std::string_view key, std::uint64_t expiry);           ///< updated, not_found
+  StoreStatus mark_stale(std::string_view key, std::uint64_t expiry = 0);  ///< updated, not_found; 0: the expiry stays
+  /// With a CAS id other than 0, only the item that has it: erased, not_found, mismatch.
+  StoreStatus erase(std::string_view key, std::uint64_t expected = 0);
+  /// Removes everything, at once or from a time on. The last call counts.
+  void flush_all();
+  void flush_all_at(std::uint64_t time);
+
+  // Batches: rows take effect in their order, and each is durable when the call returns. Faster, since misses overlap.
+  void get(const StoreRows& keys, StoreItems& items) const;
+  /// `items` has a row a key, or one for all, or none; `statuses` a row a key, or none. Returns how many rows were not stored.
+  std::size_t set(const StoreRows& keys, const StoreRows& values, std::span<const ItemOptions> items = {},
+                  std::span<StoreStatus> statuses = {});
+  std::size_t erase(const StoreRows& keys, std::span<StoreStatus> statuses = {});  ///< how many keys were there
+
+  /// Visits all items until `visit` returns false. One that is there unchanged throughout is visited exactly once; one that
+  /// changes, at least once if its key is there throughout. `visit` may use the store.
+  using Visit = std::function<bool(std::string_view key, const StoreItem& item)>;
+  void for_each(const Visit& visit) const;
+  /// The same in parts: visits the items of a piece of 2 MiB. False: all were visited, or `visit` returned false. Begins with a new `scan`.
+  bool visit_some(StoreScan& scan, const Visit& visit) const;
+
+  std::uint64_t size() const;  ///< items, with those that have expired and whose memory was not needed yet
+  std::uint64_t now() const;   ///< the store's time: milliseconds since 1970, never less than before
+  StoreStats stats() const;
+  void set_limit(
+      std::uint64_t bytes);  ///< as StoreOptions::limit_bytes; memory that is there stays. Throws InvalidArgument
+  /// Gives back the memory of items that have expired, in a part of the heap; a few calls visit all of it. Returns their number.
+  std::uint64_t reclaim();
+  Domain domain() const;  ///< what survives of what was acknowledged
+
+  CheckReport check() const;  ///< verifies every item's checksum; changes wait meanwhile
+  void sync();                ///< puts the store on its device and marks it clean
+  /// Idempotent. A handle that goes without it does the same, and says nothing of errors.
+  void close();
+  bool is_open() const;
+
+ private:
+  class Impl;
+  explicit Store(std::shared_ptr<Impl> impl);
+  Held<std::shared_ptr<Impl>> impl_;
+};
+
+}  // namespace holdfast

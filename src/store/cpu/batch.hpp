@@ -1,0 +1,140 @@
+// batch.hpp: batches of a store's operations: 32 rows at a time, so that their misses overlap (Mega-KV §5.1 on a CPU; DRAMHiT §3).
+#pragma once
+
+#include <algorithm>
+
+#include "store/cpu/parts.hpp"
+
+namespace holdfast::store::cpu {
+
+/// Takes and gives cells many at once, under one lock.
+class Engine::BatchParts : public Engine::Parts {
+ public:
+  explicit BatchParts(Engine& engine) : Parts(engine), engine_(engine) {}
+  ~BatchParts() {
+    give_back();
+    engine_.cells_.give(std::span(stock_).first(stocked_));
+  }
+  BatchParts(const BatchParts&) = delete;
+  BatchParts& operator=(const BatchParts&) = delete;
+
+  static constexpr std::uint64_t kNoCell = kPieceBytes;  ///< words of an item that takes none
+
+  /// Hashes of rows [first, first + size), and their memory on its way: what the index names, and cells for items of `words(row)` words.
+  template <class WordsOf>
+  void fetch(const Rows& keys, std::size_t first, std::size_t size, const WordsOf& words) {
+    begun_ = moment();
+    for (std::size_t i = 0; i < size; ++i) {
+      keys_[i] = engine_.key_of(keys[first + i]);
+      hashes_[i] = keys_[i].hash;
+    }
+    engine_.index_.candidates(std::span(hashes_).first(size), std::span(lists_).first(size));
+    for (std::size_t i = 0; i < size; ++i) {
+      for (unsigned c = 0; c < lists_[i].size; ++c) {
+        const Cell cell = engine_.cells_.at({lists_[i].locations[c]});
+        if (cell.none()) continue;
+        __builtin_prefetch(cell.words);
+        if (cell.size > 8) __builtin_prefetch(cell.words + 8);
+      }
+      if (const unsigned size_class = class_of(8 * words(first + i)); size_class < kClasses) ++wanted_[size_class];
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+      const unsigned size_class = class_of(8 * words(first + i));
+      if (size_class == kClasses || wanted_[size_class] == 0) continue;
+      stock(size_class, std::exchange(wanted_[size_class], 0));
+    }
+  }
+  const Key& key(std::size_t i) const { return keys_[i]; }
+  /// What the index named for row i at a moment later than `begun`, unless a cell of it lies nowhere any more: then what it names now.
+  Candidates fetched(std::size_t i) {
+    Candidates found;
+    for (unsigned c = 0; c < lists_[i].size; ++c) {
+      found.cells[found.size] = engine_.cells_.at({lists_[i].locations[c]});
+      if (found.cells[found.size++].none()) return candidates(keys_[i]);
+    }
+    return found;
+  }
+  const Moment& begun() const { return begun_; }
+
+  Cell take(std::uint64_t words) {
+    const unsigned size_class = class_of(8 * words);
+    if (size_class == kClasses) return {};
+    for (std::size_t i = stocked_; i-- > 0;) {
+      if (stock_[i].size != class_bytes(size_class) / 8) continue;
+      const Cell cell = stock_[i];
+      stock_[i] = stock_[--stocked_];
+      return cell;
+    }
+    const Cell cell = engine_.cells_.take(engine_.memory_, words);
+    if (!cell.none()) return cell;
+    give_back();  // they may be what is missing
+    return engine_.take(words);
+  }
+  void give(const Cell& cell) {
+    if (given_ == given_cells_.size()) give_back();
+    given_cells_[given_++] = cell;
+  }
+
+ private:
+  void stock(unsigned size_class, std::size_t cells) {
+    for (std::size_t i = 0; i < stocked_ && cells > 0; ++i) cells -= stock_[i].size == class_bytes(size_class) / 8;
+    cells = std::min(cells, stock_.size() - stocked_);
+    const std::size_t taken =
+        engine_.cells_.take(engine_.memory_, size_class, std::span(stock_).subspan(stocked_, cells));
+    for (std::size_t i = 0; i < taken; ++i) __builtin_prefetch(stock_[stocked_ + i].words, 1);
+    stocked_ += taken;
+  }
+  void give_back() {
+    engine_.cells_.give(std::span(given_cells_).first(given_));
+    given_ = 0;
+  }
+
+  Engine& engine_;
+  Moment begun_;
+  std::array<Key, kInFlight> keys_;
+  std::array<cuckoo::Hash, kInFlight> hashes_;
+  std::array<cuckoo::Candidates, kInFlight> lists_;
+  std::array<std::uint8_t, kClasses> wanted_{};
+  std::array<Cell, 2 * kInFlight> stock_;
+  std::size_t stocked_ = 0;
+  std::array<Cell, kInFlight> given_cells_;
+  std::size_t given_ = 0;
+};
+
+template <class Copy, class End>
+void Engine::read(const Rows& keys, const Copy& copy, const End& end) {
+  BatchParts parts(*this);
+  for (std::size_t first = 0; first < keys.size; first += kInFlight) {
+    const std::size_t size = std::min(kInFlight, keys.size - first);
+    parts.fetch(keys, first, size, [](std::size_t) { return BatchParts::kNoCell; });
+    for (std::size_t i = 0; i < size; ++i) {
+      const Cell found = find(parts, parts.key(i), parts.begun(), parts.fetched(i),
+                              [&](const Header& header, State state, std::uint64_t sequence,
+                                  const std::uint64_t* cell) { copy(first + i, header, state, sequence, cell); });
+      if (!found.none()) cells_.mark(found.location);
+      end(first + i, !found.none());
+    }
+  }
+}
+
+template <class ContentOf, class End>
+void Engine::set(const Rows& keys, const ContentOf& content, Condition condition, const End& end) {
+  BatchParts parts(*this);
+  for (std::size_t first = 0; first < keys.size; first += kInFlight) {
+    const std::size_t size = std::min(kInFlight, keys.size - first);
+    parts.fetch(keys, first, size, [&](std::size_t row) { return content(row).header().words(); });
+    for (std::size_t i = 0; i < size; ++i) end(first + i, set(parts, parts.key(i), content(first + i), condition, 0));
+  }
+}
+
+template <class End>
+void Engine::erase(const Rows& keys, const End& end) {
+  BatchParts parts(*this);
+  for (std::size_t first = 0; first < keys.size; first += kInFlight) {
+    const std::size_t size = std::min(kInFlight, keys.size - first);
+    parts.fetch(keys, first, size, [](std::size_t) { return BatchParts::kNoCell; });
+    for (std::size_t i = 0; i < size; ++i) end(first + i, store::erase(parts, parts.key(i)));
+  }
+}
+
+}  // namespace holdfast::store::cpu

@@ -1,0 +1,86 @@
+// parts.hpp: what the protocol of changes and searches uses on the CPU (protocol/change.hpp).
+#pragma once
+
+#include "core/hash.hpp"
+#include "store/cpu/engine.hpp"
+
+namespace holdfast::store::cpu {
+
+class Engine::Parts {
+ public:
+  explicit Parts(Engine& engine) : engine_(engine) {}
+
+  const Memory& memory() const { return engine_.memory_; }
+  void claim(const Key& key) { engine_.claims_.claim(key.hash); }
+  void release(const Key& key) { engine_.claims_.release(key.hash); }
+  bool claimed(const Key& key) { return engine_.claims_.claimed(key.hash); }
+
+  struct Candidates {
+    unsigned size = 0;
+    Cell cells[cuckoo::kMostCandidates];
+  };
+  Candidates candidates(const Key& key) {
+    Candidates found;
+    for (bool stale = true; stale;) {  // ends: a location without a piece was replaced since the index was read
+      cuckoo::Candidates list;
+      engine_.index_.candidates({&key.hash, 1}, {&list, 1});
+      stale = false;
+      found.size = list.size;
+      for (unsigned i = 0; i < list.size && !stale; ++i) {
+        found.cells[i] = engine_.cells_.at({list.locations[i]});
+        stale = found.cells[i].none();
+      }
+    }
+    return found;
+  }
+  bool names(const Key& key, Location location) {
+    cuckoo::Candidates list;
+    engine_.index_.candidates({&key.hash, 1}, {&list, 1});
+    for (unsigned i = 0; i < list.size; ++i) {
+      if (list.locations[i] == location.word) return true;
+    }
+    return false;
+  }
+  bool exchange(const Key& key, Location old, Location next) {
+    cuckoo::Outcome outcome{};
+    engine_.index_.exchange({&key.hash, 1}, {&old.word, 1}, {&next.word, 1}, {&outcome, 1});
+    HOLDFAST_ASSERT(outcome != cuckoo::Outcome::absent);
+    return outcome != cuckoo::Outcome::no_cell;
+  }
+  void remove(const Key& key, Location location) {
+    cuckoo::Outcome outcome{};
+    engine_.index_.erase({&key.hash, 1}, {&location.word, 1}, {&outcome, 1});
+    HOLDFAST_ASSERT(outcome == cuckoo::Outcome::erased);
+  }
+  Cell take(std::uint64_t words) { return engine_.take(words); }
+  void give(const Cell& cell) { engine_.cells_.give(cell); }
+  std::uint64_t draw() { return engine_.counters_.draw(); }
+  Moment moment() { return engine_.counters_.moment(); }
+  bool flushed_since(std::uint64_t flushed) { return engine_.counters_.flushed_since(flushed); }
+  bool reaches(std::uint64_t time) { return engine_.counters_.reaches(time); }
+
+ private:
+  Engine& engine_;
+};
+
+template <class P>
+Change Engine::set(P& parts, const Key& key, const Content& content, Condition condition, std::uint64_t cas) {
+  return put(parts, key, content.header().words(), [&](const Current& old, Content& next) {
+    const bool there = old.is_there();
+    if (there && condition == Condition::absent) return Change::exists;
+    if (!there && (condition == Condition::present || condition == Condition::cas)) return Change::not_found;
+    if (condition == Condition::cas && old.cas(memory_) != cas) return Change::mismatch;
+    next = content;
+    return there ? Change::replaced : Change::inserted;
+  });
+}
+
+template <class Copy>
+bool Engine::read(std::span<const std::byte> key, const Copy& copy) {
+  Parts parts(*this);
+  const Cell found = find(parts, key_of(key), copy);
+  if (!found.none()) cells_.mark(found.location);
+  return !found.none();
+}
+
+}  // namespace holdfast::store::cpu

@@ -1,0 +1,120 @@
+// open_store.cpp: opens and closes a store, verifies it, and says what it has.
+#include "store/open_store.hpp"
+
+#include <thread>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "holdfast/error.hpp"
+
+namespace holdfast::store {
+
+namespace {
+
+constexpr std::uint64_t kLeastLimit = 2 * heap::kSlabBytes;
+/// So that the largest key, the header and the value fit into a cell.
+constexpr std::uint32_t kMostValueBytes = kPieceBytes - kMostKeyBytes - 64;
+constexpr std::size_t kMostErrors = 20;
+
+}  // namespace
+
+void require_valid(const StoreOptions& options, const std::string& label) {
+  if (options.limit_bytes != 0 && options.limit_bytes < kLeastLimit) {
+    throw InvalidArgument(label + " cannot have a limit of " + std::to_string(options.limit_bytes) +
+                          " bytes: give at least 4 MiB (4194304), or 0 for none");
+  }
+  if (options.max_value_bytes == 0 || options.max_value_bytes > kMostValueBytes) {
+    throw InvalidArgument(label + " cannot have values of up to " + std::to_string(options.max_value_bytes) +
+                          " bytes: give 1 to " + std::to_string(kMostValueBytes));
+  }
+  if (options.evict && options.limit_bytes == 0) {
+    throw InvalidArgument(label + " cannot evict items without a limit: give limit_bytes");
+  }
+}
+
+OpenStore::OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& options)
+    : path_(object->path()), options_(options), limit_(options.limit_bytes), object_(std::move(object)) {
+  const auto start = Clock::now();
+  if (!object_->read_only() && !object_->was_clean()) object_->mark_changed();
+  const cpu::Mapped mapped{object_->heap(), object_->record(), object_->header().seed, !object_->read_only()};
+  cpu::EngineOptions engine;
+  engine.index = {.capacity = options.expected_items, .threads = std::max(1u, std::thread::hardware_concurrency())};
+  engine.evicts = options.evict;
+  engine.grow = [this] {
+    if (!object_->read_only()) object_->grow(limit_.load(std::memory_order_relaxed));
+    return object_->heap().count;
+  };
+  engine.changing = [this] { object_->mark_changed(false, 1); };
+  engine_ = std::make_unique<cpu::Engine>(mapped, object_->persist(), engine);
+  open_ms_ = ms_since(start);
+}
+
+void OpenStore::require_open() const {
+  if (!object_) throw TableClosed(path_ + " is closed: open it again");
+}
+
+std::unique_ptr<cpu::Counters::Hold> OpenStore::hold() { return engine_ ? engine_->hold_record() : nullptr; }
+
+CheckReport OpenStore::check() {
+  return alone([&](cpu::Engine& engine) {
+    CheckReport report;
+    report.errors = engine.verify(kMostErrors, report.items);
+    report.was_clean = object_->was_clean();
+    report.finished_moves = engine.recovered().killed;
+    report.recovery_ms = open_ms_;
+    report.repairs = object_->repairs();
+    report.checked.push_back("the checksum of every item");
+    return report;
+  });
+}
+
+void OpenStore::sync() {
+  alone([&](cpu::Engine&) {
+    object_->sync();
+    return true;
+  });
+}
+
+void OpenStore::close() {
+  const structures::Alone changes(gate_, structures::Use::write);
+  if (!object_) return;
+  const structures::Alone uses(gate_, structures::Use::read);
+  if (!object_->read_only()) object_->sync();
+  is_open_.store(false, std::memory_order_release);
+  engine_.reset();
+  object_.reset();
+}
+
+StoreStats OpenStore::stats() {
+  return search([&](cpu::Engine& engine) {
+    StoreStats stats;
+    stats.items = engine.size();
+    stats.memory_bytes = engine.slabs() * heap::kSlabBytes;
+    stats.limit_bytes = limit_.load(std::memory_order_relaxed);
+    stats.free_bytes = engine.free_pieces() * heap::kSlabBytes;
+    stats.evicted = engine.evicted();
+    stats.killed_at_open = engine.recovered().killed;
+    stats.open_ms = open_ms_;
+    return stats;
+  });
+}
+
+void OpenStore::set_limit(std::uint64_t bytes) {
+  StoreOptions options = options_;
+  options.limit_bytes = bytes;
+  require_valid(options, path_);
+  search([&](cpu::Engine&) {
+    if (bytes > object_->most_bytes()) {
+      throw InvalidArgument(path_ + " has addresses for " + std::to_string(object_->most_bytes()) + " bytes, not for " +
+                            std::to_string(bytes) + ": give a smaller limit");
+    }
+    limit_.store(bytes, std::memory_order_relaxed);
+    return true;
+  });
+}
+
+Domain OpenStore::domain() {
+  return search([&](cpu::Engine&) { return object_->kept(); });
+}
+
+}  // namespace holdfast::store

@@ -1,0 +1,91 @@
+// open_store.hpp: an open store: its object, the engine over it, and who may use them now.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "holdfast/store.hpp"
+#include "store/cpu/engine.hpp"
+#include "store/store_object.hpp"
+#include "structures/use_gate.hpp"
+
+namespace holdfast::store {
+
+/// What the public class and the kind call. Thread-safe.
+class OpenStore {
+ public:
+  /// Rebuilds what is volatile. Throws NoSpace, PoolCorrupt.
+  OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& options);
+
+  const std::string& path() const { return path_; }
+  const StoreOptions& options() const { return options_; }
+  bool is_open() const { return is_open_.load(std::memory_order_acquire); }
+
+  /// `use(engine)` for a search. Throws TableClosed, MediumError.
+  template <class Use>
+  auto search(const Use& use) {
+    const structures::Inside inside(gate_, structures::Use::read);
+    require_open();
+    auto result = use(*engine_);
+    object_->pool().require_whole();
+    return result;
+  }
+  /// The same for a change of so many items, and throws ReadOnly.
+  template <class Use>
+  auto change(std::size_t items, const Use& use) {
+    const structures::Inside inside(gate_, structures::Use::write);
+    require_open();
+    object_->pool().require_kept();
+    object_->mark_changed(false, items);
+    auto result = use(*engine_);
+    object_->pool().require_whole();
+    return result;
+  }
+  /// The same when no change runs.
+  template <class Use>
+  auto alone(const Use& use) {
+    const structures::Alone changes(gate_, structures::Use::write);
+    require_open();
+    auto result = use(*engine_);
+    object_->pool().require_whole();
+    return result;
+  }
+
+  CheckReport check();
+  void sync();
+  void close();
+  StoreStats stats();
+  void set_limit(std::uint64_t bytes);
+  Domain domain();
+
+  /// Keeps changes out, and time still, as long as it lives. Destroyed by the thread that made it.
+  class Still {
+   public:
+    explicit Still(OpenStore& store) : changes_(store.gate_, structures::Use::write), hold_(store.hold()) {}
+
+   private:
+    const structures::Alone changes_;
+    const std::unique_ptr<cpu::Counters::Hold> hold_;  ///< null: the store is closed
+  };
+  const StoreObject* object() const { return object_.get(); }  ///< null: it is closed. While a Still lives
+  std::uint64_t items() const { return engine_ ? engine_->size() : 0; }
+
+ private:
+  void require_open() const;
+  std::unique_ptr<cpu::Counters::Hold> hold();
+
+  const std::string path_;
+  const StoreOptions options_;
+  std::atomic<std::uint64_t> limit_;
+  std::atomic<bool> is_open_ = true;
+  structures::UseGate gate_;
+  std::unique_ptr<StoreObject> object_;  ///< null: it is closed
+  std::unique_ptr<cpu::Engine> engine_;
+  double open_ms_ = 0;
+};
+
+/// Throws InvalidArgument where the options cannot be.
+void require_valid(const StoreOptions& options, const std::string& label);
+
+}  // namespace holdfast::store

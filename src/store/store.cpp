@@ -1,0 +1,131 @@
+// store.cpp: the public Store: single operations.
+#include <algorithm>
+
+#include "store/store_impl.hpp"
+#include "store/store_kind.hpp"
+#include "table/pool_impl.hpp"
+
+namespace holdfast {
+
+using store::Change;
+using store::cpu::Condition;
+using store::cpu::Engine;
+
+namespace {
+
+constexpr const char* kNames[kStoreStatuses] = {"inserted", "updated",  "erased",   "found",    "not_found",
+                                                "exists",   "mismatch", "no_space", "too_large"};
+
+}  // namespace
+
+const char* name(StoreStatus status) { return kNames[static_cast<unsigned>(status)]; }
+
+Store::Store(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Store Store::create(Pool& pool, const std::string& name, const StoreOptions& options) {
+  const auto make = [&](memory::Edit& edit, const std::shared_ptr<memory::PoolFile>& file, const std::string& label) {
+    store::require_valid(options, label);
+    return std::make_shared<Impl>(
+        store::StoreObject::create(edit, file, name, {.label = label, .seed = options.seed, .flush = options.flush}),
+        options);
+  };
+  return Store(PoolAccess::create<Impl>(pool, kinds::store_kind(), name, options.overwrite, make));
+}
+
+Store Store::open(Pool& pool, const std::string& name, const StoreOptions& options) {
+  const auto reopen = [&](const std::shared_ptr<memory::PoolFile>& file, const memory::ObjectEntry& entry,
+                          const std::string& label) {
+    store::require_valid(options, label);
+    const store::StoreUse use{.label = label, .flush = options.flush, .salvage = PoolAccess::of(pool).options.salvage};
+    return std::make_shared<Impl>(store::StoreObject::open(file, entry, use), options);
+  };
+  return Store(PoolAccess::open<Impl>(pool, name, reopen));
+}
+
+std::optional<StoreItem> Store::get(std::string_view key) const { return impl_->get(key); }
+std::optional<StoreItem> Store::get_and_touch(std::string_view key, std::uint64_t expiry) {
+  impl_->require_key(key.size());
+  impl_->require_item({.expiry = expiry});
+  return impl_->use().change(1, [&](Engine& engine) -> std::optional<StoreItem> {
+    for (;;) {  // ends: repeated only if another change came in between
+      if (engine.touch(bytes_of(key), expiry) != Change::touched) return std::nullopt;
+      if (auto item = Impl::read(engine, key)) return item;
+    }
+  });
+}
+bool Store::contains(std::string_view key) const {
+  impl_->require_key(key.size());
+  return impl_->use().search([&](Engine& engine) {
+    return engine.read(bytes_of(key), [](const store::Header&, store::State, std::uint64_t, const std::uint64_t*) {});
+  });
+}
+
+StoreStatus Store::set(std::string_view key, std::string_view value, const ItemOptions& item) {
+  return impl_->set(key, value, item, Condition::none);
+}
+StoreStatus Store::add(std::string_view key, std::string_view value, const ItemOptions& item) {
+  return impl_->set(key, value, item, Condition::absent);
+}
+StoreStatus Store::replace(std::string_view key, std::string_view value, const ItemOptions& item) {
+  return impl_->set(key, value, item, Condition::present);
+}
+StoreStatus Store::cas(std::string_view key, std::string_view value, std::uint64_t expected, const ItemOptions& item) {
+  return impl_->set(key, value, item, Condition::cas, expected);
+}
+StoreStatus Store::append(std::string_view key, std::string_view value) { return impl_->extend(key, value, false); }
+StoreStatus Store::prepend(std::string_view key, std::string_view value) { return impl_->extend(key, value, true); }
+StoreStatus Store::increment(std::string_view key, std::uint64_t by, std::uint64_t& result) {
+  return impl_->count(key, by, false, result);
+}
+StoreStatus Store::decrement(std::string_view key, std::uint64_t by, std::uint64_t& result) {
+  return impl_->count(key, by, true, result);
+}
+StoreStatus Store::touch(std::string_view key, std::uint64_t expiry) {
+  impl_->require_key(key.size());
+  impl_->require_item({.expiry = expiry});
+  return impl_->use().change(1, [&](Engine& engine) { return status_of(engine.touch(bytes_of(key), expiry)); });
+}
+StoreStatus Store::mark_stale(std::string_view key, std::uint64_t expiry) {
+  impl_->require_key(key.size());
+  impl_->require_item({.expiry = expiry});
+  return impl_->use().change(1, [&](Engine& engine) { return status_of(engine.mark_stale(bytes_of(key), expiry)); });
+}
+StoreStatus Store::erase(std::string_view key, std::uint64_t expected) {
+  impl_->require_key(key.size());
+  return impl_->use().change(1, [&](Engine& engine) { return status_of(engine.erase(bytes_of(key), expected)); });
+}
+void Store::flush_all() {
+  impl_->use().change(1, [](Engine& engine) {
+    engine.flush_all();
+    return true;
+  });
+}
+void Store::flush_all_at(std::uint64_t time) {
+  impl_->require_item({.expiry = time});
+  impl_->use().change(1, [&](Engine& engine) {
+    engine.flush_all_at(time);
+    return true;
+  });
+}
+
+std::uint64_t Store::size() const {
+  return impl_->use().search([](Engine& engine) { return engine.size(); });
+}
+std::uint64_t Store::now() const {
+  return impl_->use().search([](Engine& engine) { return engine.now(); });
+}
+StoreStats Store::stats() const { return impl_->use().stats(); }
+void Store::set_limit(std::uint64_t bytes) { impl_->use().set_limit(bytes); }
+std::uint64_t Store::reclaim() {
+  return impl_->use().change(
+      1, [](Engine& engine) { return engine.reclaim(std::max<std::uint64_t>(1, engine.slabs() / 16)); });
+}
+Domain Store::domain() const { return impl_->use().domain(); }
+CheckReport Store::check() const { return impl_->check(); }
+void Store::sync() { impl_->use().sync(); }
+void Store::close() {
+  if (impl_) impl_->close();
+}
+bool Store::is_open() const { return impl_ && impl_->is_open(); }
+
+}  // namespace holdfast

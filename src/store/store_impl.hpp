@@ -1,0 +1,159 @@
+// store_impl.hpp: what a handle of a Store holds.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "holdfast/store.hpp"
+#include "pool/kinds/open_object.hpp"
+#include "store/cpu/batch.hpp"
+#include "store/open_store.hpp"
+
+namespace holdfast {
+
+inline StoreStatus status_of(store::Change change) {
+  switch (change) {
+    case store::Change::inserted: return StoreStatus::inserted;
+    case store::Change::replaced:
+    case store::Change::touched: return StoreStatus::updated;
+    case store::Change::erased: return StoreStatus::erased;
+    case store::Change::not_found: return StoreStatus::not_found;
+    case store::Change::exists: return StoreStatus::exists;
+    case store::Change::mismatch: return StoreStatus::mismatch;
+    case store::Change::no_space: return StoreStatus::no_space;
+    case store::Change::larger: break;
+  }
+  return StoreStatus::too_large;
+}
+
+inline std::span<const std::byte> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+inline store::Content content_of(std::span<const std::byte> key, std::span<const std::byte> value,
+                                 const ItemOptions& item) {
+  store::Content content;
+  content.key = key.data();
+  content.key_bytes = static_cast<std::uint16_t>(key.size());
+  content.value = value.data();
+  content.value_bytes = static_cast<std::uint32_t>(value.size());
+  content.flags = item.flags;
+  content.expiry = item.expiry;
+  content.cas = item.cas;
+  return content;
+}
+
+class Store::Impl : public memory::OpenObject {
+ public:
+  Impl(std::unique_ptr<store::StoreObject> object, const StoreOptions& options)
+      : OpenObject(object->number(), object->path()), store_(std::move(object), options) {}
+  ~Impl() override {
+    try {
+      close();
+    } catch (const Error&) {
+      // its next opening says what it lacks
+    }
+  }
+
+  bool is_open() const override { return !forked() && store_.is_open(); }
+  void close() override {
+    if (!forked()) store_.close();  // in a child its mappings and locks are the parent's
+  }
+  CheckReport check() override { return use().check(); }
+  std::unique_ptr<memory::Quiesced> quiesce(const SnapshotOptions&) override {
+    struct Still : memory::Quiesced {
+      explicit Still(store::OpenStore& store) : held(store) {}
+      store::OpenStore::Still held;
+    };
+    auto still = std::make_unique<Still>(store_);
+    if (store_.object() == nullptr) return nullptr;
+    still->object = store_.object();
+    still->items = store_.items();
+    return still;
+  }
+
+  /// Throws TableClosed in a forked child.
+  store::OpenStore& use() {
+    if (forked()) throw TableClosed(path + " was opened by the parent of this process: open it here");
+    return store_;
+  }
+  /// Throws InvalidArgument.
+  void require_key(std::size_t bytes) const {
+    if (bytes <= store::kMostKeyBytes) return;
+    throw InvalidArgument(path + " takes keys of up to " + std::to_string(store::kMostKeyBytes) + " bytes, not of " +
+                          std::to_string(bytes));
+  }
+  void require_value(std::size_t bytes) const {
+    const std::uint32_t most = store_.options().max_value_bytes;
+    if (bytes <= most) return;
+    throw InvalidArgument(path + " takes values of up to " + std::to_string(most) + " bytes, not of " +
+                          std::to_string(bytes) + ": open it with a larger max_value_bytes, or divide the value");
+  }
+  void require_item(const ItemOptions& item) const {
+    if (item.expiry <= store::State::kTime) return;
+    throw InvalidArgument(path + ": an expiry of " + std::to_string(item.expiry) +
+                          " is more than 48 bits: give milliseconds since 1970");
+  }
+  /// Throws InvalidArgument unless row by row each is valid.
+  template <class Require>
+  static store::cpu::Rows rows_of(const StoreRows& rows, const Require& require) {
+    const store::cpu::Rows its{static_cast<const std::byte*>(rows.bytes), rows.offsets, rows.size};
+    for (std::size_t row = 0; row < rows.size; ++row) {
+      if (rows.offsets[row + 1] < rows.offsets[row]) {
+        throw InvalidArgument("offsets decrease at row " + std::to_string(row) +
+                              ": give where each row begins, in order");
+      }
+      require(static_cast<std::size_t>(rows.offsets[row + 1] - rows.offsets[row]));
+    }
+    return its;
+  }
+  store::cpu::Rows keys_of(const StoreRows& keys) const {
+    return rows_of(keys, [&](std::size_t bytes) { require_key(bytes); });
+  }
+
+  StoreStatus set(std::string_view key, std::string_view value, const ItemOptions& item,
+                  store::cpu::Condition condition, std::uint64_t expected = 0) {
+    require_key(key.size());
+    require_value(value.size());
+    require_item(item);
+    const store::Content content = content_of(bytes_of(key), bytes_of(value), item);
+    return use().change(
+        1, [&](store::cpu::Engine& engine) { return status_of(engine.set(content, condition, expected)); });
+  }
+  StoreStatus extend(std::string_view key, std::string_view value, bool before) {
+    require_key(key.size());
+    const std::uint32_t most = store_.options().max_value_bytes;
+    return use().change(1, [&](store::cpu::Engine& engine) {
+      return status_of(engine.extend(bytes_of(key), bytes_of(value), before, most));
+    });
+  }
+  StoreStatus count(std::string_view key, std::uint64_t by, bool subtract, std::uint64_t& result) {
+    require_key(key.size());
+    return use().change(
+        1, [&](store::cpu::Engine& engine) { return status_of(engine.add(bytes_of(key), by, subtract, result)); });
+  }
+  std::optional<StoreItem> get(std::string_view key) {
+    require_key(key.size());
+    return use().search([&](store::cpu::Engine& engine) { return read(engine, key); });
+  }
+  static std::optional<StoreItem> read(store::cpu::Engine& engine, std::string_view key) {
+    StoreItem item;
+    const bool found = engine.read(bytes_of(key), [&](const store::Header& header, store::State state,
+                                                      std::uint64_t sequence, const std::uint64_t* cell) {
+      item.value.resize(header.value_bytes);
+      engine.copy_value(header, cell, reinterpret_cast<std::byte*>(item.value.data()));
+      item.flags = header.flags;
+      item.cas = engine.cas_of(header, sequence, cell);
+      item.expiry = state.expiry();
+      item.is_stale = state.is_stale();
+    });
+    if (!found) return std::nullopt;
+    return item;
+  }
+
+ private:
+  store::OpenStore store_;
+};
+
+}  // namespace holdfast

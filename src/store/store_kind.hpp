@@ -1,0 +1,10 @@
+// store_kind.hpp: stores as a kind of object of a pool.
+#pragma once
+
+#include "pool/kinds/kind.hpp"
+
+namespace holdfast::kinds {
+
+const memory::ObjectKind& store_kind();
+
+}  // namespace holdfast::kinds
