@@ -4,12 +4,17 @@
 #include <atomic>
 #include <cstdint>
 
+#include "threads/call_slots.hpp"
+
 namespace holdfast::reclaim {
 
 /// Epoch-based reclamation, one entry a sub-batch. What is retired in epoch e can be reused in epoch e + 2: by then all
-/// that entered in e or before have left.
+/// that entered in e or before have left. Short calls enter by their slots (threads/call_slots.hpp).
 class Epochs {
  public:
+  Epochs() = default;
+  explicit Epochs(threads::CallSlots& calls) : calls_(&calls), epoch_(calls.epoch()) {}
+
   /// Enters the present epoch and returns it.
   std::uint64_t enter() {
     for (;;) {
@@ -26,6 +31,7 @@ class Epochs {
   /// Begins the next epoch if the previous one is empty.
   void try_advance() {
     std::uint64_t epoch = epoch_.load();
+    if (calls_ != nullptr && calls_->any_before(epoch)) return;
     if (inside(epoch + 2).load() == 0) epoch_.compare_exchange_strong(epoch, epoch + 1);
   }
 
@@ -33,7 +39,9 @@ class Epochs {
   struct alignas(64) Count : std::atomic<std::int64_t> {};
   Count& inside(std::uint64_t epoch) { return inside_[epoch % 3]; }
 
-  alignas(64) std::atomic<std::uint64_t> epoch_{3};
+  threads::CallSlots* const calls_ = nullptr;
+  alignas(64) std::atomic<std::uint64_t> own_epoch_{3};
+  std::atomic<std::uint64_t>& epoch_ = own_epoch_;
   Count inside_[3]{};
 };
 

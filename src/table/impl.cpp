@@ -27,7 +27,9 @@ Table::Impl::Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::Tabl
       choice_(std::move(choice)) {
   // Recovery may mend slots, which is a change. A clean table needs no mending.
   if (!object_->read_only() && !object_->was_clean()) object_->mark_changed(choice_.device >= 0);
-  machine_ = table::make_machine(*object_, choice_, options);
+  machine::MachineOptions with_calls = options;
+  with_calls.calls = &calls_;
+  machine_ = table::make_machine(*object_, choice_, with_calls);
   restore_step();
   must_be_whole();
   if (!object_->read_only()) object_->raise_domain(choice_.device >= 0);

@@ -14,6 +14,7 @@
 #include "structures/gphash/table_object.hpp"
 #include "table/choice.hpp"
 #include "table/session_gate.hpp"
+#include "threads/call_slots.hpp"
 #include "threads/gate.hpp"
 
 namespace holdfast {
@@ -32,6 +33,9 @@ class Table::Impl : public memory::OpenObject {
   std::unique_ptr<memory::Quiesced> quiesce(const SnapshotOptions& how) override;
   bool waits_for_user() const override { return true; }  // for the end of a session
   void refuse_wait_for_self() const override { sessions->refuse_own(); }
+  /// Runs what it can of a batch with few rows in host memory, without a wait for any gate. Returns how far it came. `stays`: the
+  /// thread stays inside after it, and keeps growth and closing out until it leaves. Throws as Table::run.
+  std::size_t run_few(const Batch& batch, OpSet ops, bool stays, BatchResult& result);
   /// What is wrong with a batch of such operations. The caller keeps the table open.
   void check_batch(const Batch& batch, OpSet ops) const;
 
@@ -98,9 +102,11 @@ class Table::Impl : public memory::OpenObject {
   void finish();
   std::string inherited() const;
 
+  using Closes = threads::CallSlots::Closes;
+  threads::CallSlots calls_;
   // Who waits for `changing_` does not stand in the way of searches, which take `open_` alone.
-  mutable threads::Gate changing_{threads::Gate::Rank::changes, pool_name, this};
-  mutable threads::Gate open_{threads::Gate::Rank::use, pool_name, this};
+  mutable threads::Gate changing_{threads::Gate::Rank::changes, pool_name, this, calls_, Closes::changes};
+  mutable threads::Gate open_{threads::Gate::Rank::use, pool_name, this, calls_, Closes::all};
   std::shared_ptr<Pool::Impl> pool_;
   std::unique_ptr<gphash::TableObject> object_;
   table::Choice choice_;

@@ -5,6 +5,7 @@
 #include "holdfast/table.hpp"
 #include "table/checks.hpp"
 #include "table/impl.hpp"
+#include "table/predicate_thread.hpp"
 
 namespace holdfast {
 
@@ -53,9 +54,29 @@ void Table::Impl::check_batch(const Batch& batch, OpSet ops) const {
   if (ops.changes()) require_writable();
 }
 
+std::size_t Table::Impl::run_few(const Batch& batch, OpSet ops, bool stays, BatchResult& result) {
+  using Kind = threads::CallSlots::Kind;
+  if (choice_.device >= 0 || batch.size > machine::kFewRows || in_pieces(batch)) return batch.from;
+  if (forked()) throw TableClosed(inherited());
+  if (ops.changes()) PredicateThread::refuse(pool_name, path);
+  const threads::ShortCall call(calls_, ops.changes() ? Kind::change : Kind::search, stays);
+  if (!call) return batch.from;
+  must_be_open();
+  check_batch(batch, ops);
+  if (batch.from == batch.size) return batch.size;
+  const bool changes = may_change(batch, ops);
+  if (changes) about_to_change(batch.size - batch.from);
+  const std::size_t next = machine_->run_few(batch, ops, changes ? score_now() : 0, batch.from, result);
+  must_be_whole();
+  return next;
+}
+
 BatchResult Table::run(const Batch& batch) {
   const OpSet ops = table::operations_of(batch), run_as = runs_as(batch, ops, impl_->choice());
   BatchResult result;
+  const std::size_t from = impl_->run_few(batch, ops, false, result);
+  result.next = batch.size;
+  if (from == batch.size) return result;
   {
     Impl::Change use;
     if (run_as.changes()) {
@@ -64,12 +85,11 @@ BatchResult Table::run(const Batch& batch) {
       use.open = impl_->use();
     }
     impl_->check_batch(batch, ops);
-    result.next = batch.size;
-    if (batch.from == batch.size) return result;
+    if (from == batch.size) return result;
     const bool changes = may_change(batch, ops);
-    if (changes) impl_->about_to_change(batch.size - batch.from);
+    if (changes) impl_->about_to_change(batch.size - from);
     const std::uint64_t score = changes ? impl_->score_now() : 0;
-    result.next = impl_->machine().run(batch, run_as, score, batch.from, result);
+    result.next = impl_->machine().run(batch, run_as, score, from, result);
     impl_->must_be_whole();
   }
   if (result.next == batch.size) return result;

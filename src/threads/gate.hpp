@@ -9,6 +9,8 @@
 //   layout     a machine  its levels and its heap grow                   every sub-batch
 //   slots      a machine  slots are read for an export                   sub-batches that change
 //
+// Calls with few keys pass the four gates of a table without a lock, by their slots (call_slots.hpp).
+//
 // A thread passes them in this order: the pool's before any of its tables', a table's `changes` before its `use`, and `layout`
 // before `slots`. It holds `changes` of two tables of one pool only with the pool's gate. It passes none twice: even where both
 // times are shared, a thread that waits for exclusive access may be between them. And it must not run code of the caller that may
@@ -18,6 +20,8 @@
 
 #include <mutex>
 #include <shared_mutex>
+
+#include "threads/call_slots.hpp"
 
 namespace holdfast::threads {
 
@@ -29,20 +33,27 @@ class Gate {
 
   /// The order holds among gates of one pool; a backend's two are separate. Both pointers are only names.
   Gate(Rank rank, const void* pool, const void* table) : place_{rank, pool, table} {}
+  /// The same for a gate that short calls pass by `calls`: who locks it excludes those that `closes` names.
+  Gate(Rank rank, const void* pool, const void* table, CallSlots& calls, CallSlots::Closes closes)
+      : place_{rank, pool, table}, calls_(&calls), closes_(closes) {}
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
   void lock() {
     enter();
+    if (calls_ != nullptr) calls_->leave_between_calls();
     const std::lock_guard entry(turnstile_);  // newcomers wait here while those inside leave
     mutex_.lock();
+    if (calls_ != nullptr) calls_->close(closes_);
   }
   void unlock() {
+    if (calls_ != nullptr) calls_->open(closes_);
     mutex_.unlock();
     leave();
   }
   void lock_shared() {
     enter();
+    if (calls_ != nullptr) calls_->leave_between_calls();
     { const std::lock_guard entry(turnstile_); }
     mutex_.lock_shared();
   }
@@ -69,6 +80,8 @@ class Gate {
 #endif
 
   const Place place_;
+  CallSlots* const calls_ = nullptr;
+  const CallSlots::Closes closes_ = CallSlots::Closes::nothing;
   std::mutex turnstile_;
   std::shared_mutex mutex_;
 };

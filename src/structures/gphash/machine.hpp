@@ -14,6 +14,7 @@
 #include "holdfast/session.hpp"
 #include "holdfast/table.hpp"
 #include "structures/gphash/table_object.hpp"
+#include "threads/call_slots.hpp"
 
 namespace holdfast::machine {
 
@@ -28,7 +29,11 @@ struct MachineOptions {
   bool time_phases = false;                ///< of changing batches, where the machine has phases
   CacheOptions cache = {};                 ///< of buckets and values, in GPU memory
   bool calibrate = true;                   ///< measure at open how searches go best, where the machine has a choice
+  threads::CallSlots* calls = nullptr;     ///< by which callers of `run_few` pass the machine's gates; outlives it
 };
+
+/// Rows of a batch that takes the short path: the lanes of a probe.
+inline constexpr std::size_t kFewRows = 32;
 
 /// Where an export of keys and values of fixed length goes: (n,) rows each. Only keys are always wanted.
 struct ExportArrays {
@@ -55,6 +60,11 @@ class Machine {
   /// anything. `score`: what its changes set, where the pool's scores are no frequencies.
   virtual std::size_t run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
                           BatchResult& result) = 0;
+  /// The same for a batch of at most kFewRows rows in host memory, on the calling thread, which is inside by MachineOptions::calls and
+  /// passes no gate. Returns how far it came; `run` does the rest.
+  virtual std::size_t run_few(const Batch&, OpSet, std::uint64_t /*score*/, std::size_t from, BatchResult&) {
+    return from;
+  }
   virtual std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) = 0;
   virtual void end_export(std::uint64_t cursor) = 0;
   /// The same for variable-length pairs; what is null is not wanted.

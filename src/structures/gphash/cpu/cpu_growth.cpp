@@ -87,6 +87,7 @@ void CpuMachine::clear() {
   cells.count_free();
   items_ = 0;
   left_ = 0;
+  forget_callers();
 }
 
 /// Reads everything again into other tags, and compares with what the table believes.

@@ -98,6 +98,8 @@ CpuMachine::CpuMachine(gphash::TableObject& pool, const MachineOptions& options)
       value_bytes_(pool.shape().value_bytes),
       seed_(pool.shape().seed),
       options_(options),
+      own_calls_(options.calls == nullptr ? std::make_unique<threads::CallSlots>() : nullptr),
+      calls_(options.calls == nullptr ? *own_calls_ : *options.calls),
       variable_(key_bytes_ == kVariableBytes),
       workers_(thread_count(options.threads)),
       driver_(make_driver(shape_of(pool.shape()), variable_, pool.persist())),
@@ -105,6 +107,8 @@ CpuMachine::CpuMachine(gphash::TableObject& pool, const MachineOptions& options)
               variable_ ? static_cast<heap::CellSet&>(pair_cells_) : cells_, workers_) {
   recover();
 }
+
+CpuMachine::~CpuMachine() { forget_callers(); }
 
 std::uint64_t CpuMachine::slots() const {
   const std::shared_lock lock(geometry_);
@@ -121,25 +125,35 @@ std::size_t CpuMachine::rows_of_chunk(const Batch& batch, std::size_t from) cons
   return std::min(rows_within(parts.key_offsets, from, few), rows_within(parts.value_offsets, from, few));
 }
 
-std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) {
-  Share share{.batch = batch, .index_full = {}, .heap_full = {}, .blobs = {}, .damaged = {}};
-  std::vector<Status> scratch(batch.statuses ? 0 : batch.size);
+/// The rows of a batch, without statuses where it has none.
+Work CpuMachine::work_of(const Batch& batch, OpSet ops, std::uint64_t score) const {
   Work work;
   work.keys = static_cast<const std::byte*>(batch.keys);
   work.mask = batch.mask;
   work.rows = rows_of(batch, 0, value_bytes_, score);
-  if (batch.statuses == nullptr) work.rows.statuses = scratch.data();
-  if (variable_) {
-    work.rows.verify = options_.verify;
-    const VariableLength& parts = *batch.variable;
-    work.key_offsets = parts.key_offsets;
-    work.rows.value_offsets = parts.value_offsets;
-    if (parts.blobs != nullptr) {
-      if (from == 0) parts.blobs->reset(batch.size);
-      work.rows.blobs = parts.blobs->rows();
-    }
-  }
   work.changes = ops.changes();
+  if (!variable_) return work;
+  work.rows.verify = options_.verify;
+  const VariableLength& parts = *batch.variable;
+  work.key_offsets = parts.key_offsets;
+  work.rows.value_offsets = parts.value_offsets;
+  if (parts.blobs != nullptr) work.rows.blobs = parts.blobs->rows();
+  return work;
+}
+
+void CpuMachine::count_statuses(const Work& work, std::size_t from, std::size_t to, BatchResult& result) const {
+  for (unsigned s = 0; s < kStatuses; ++s) {
+    result.count[s] += static_cast<std::uint64_t>(
+        std::count(work.rows.statuses + from, work.rows.statuses + to, static_cast<Status>(s)));
+  }
+}
+
+std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) {
+  Share share{.batch = batch, .index_full = {}, .heap_full = {}, .blobs = {}, .damaged = {}};
+  std::vector<Status> scratch(batch.statuses ? 0 : batch.size);
+  if (from == 0 && variable_ && batch.variable->blobs != nullptr) batch.variable->blobs->reset(batch.size);
+  Work work = work_of(batch, ops, score);
+  if (batch.statuses == nullptr) work.rows.statuses = scratch.data();
   std::size_t at = from;
   do {
     const std::size_t rows = rows_of_chunk(batch, at);
@@ -147,10 +161,7 @@ std::size_t CpuMachine::run(const Batch& batch, OpSet ops, std::uint64_t score, 
     at += rows;
   } while (at < batch.size && !stops_after(batch, at));
   if (share.damaged != 0) throw_damaged(pool_.path(), share.damaged);
-  for (unsigned s = 0; s < kStatuses; ++s) {
-    result.count[s] += static_cast<std::uint64_t>(
-        std::count(work.rows.statuses + from, work.rows.statuses + at, static_cast<Status>(s)));
-  }
+  count_statuses(work, from, at, result);
   return at;
 }
 
@@ -324,9 +335,10 @@ void CpuMachine::stats(Stats& stats) const {
     stats.pairs.live_bytes = use.used_bytes;
     stats.pairs.rounding_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, left_));
   }
-  stats.work.moves = moves_;
-  stats.work.claim_misses = claim_misses_;
-  stats.work.retries = retries_;
+  const Tally of_callers = tally_of_callers();
+  stats.work.moves = moves_ + of_callers.moves;
+  stats.work.claim_misses = claim_misses_ + of_callers.claim_misses;
+  stats.work.retries = retries_ + of_callers.retries;
   stats.growth.resizes = resizes_;
   stats.growth.heap_growths = heap_growths_;
   stats.recovery.recovery_ms = recovery_ms_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "structures/gphash/cpu/keeper.hpp"
 #include "structures/gphash/exports.hpp"
 #include "structures/gphash/machine.hpp"
+#include "threads/call_slots.hpp"
 #include "threads/gate.hpp"
 #include "threads/thread_team.hpp"
 
@@ -23,8 +25,11 @@ namespace holdfast::machine::cpu {
 class CpuMachine final : public Machine {
  public:
   CpuMachine(gphash::TableObject& pool, const MachineOptions& options);
+  ~CpuMachine() override;
 
   std::size_t run(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from, BatchResult& result) override;
+  std::size_t run_few(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
+                      BatchResult& result) override;
   std::size_t export_batch(std::uint64_t& cursor, const ExportArrays& to, std::size_t n) override;
   void end_export(std::uint64_t cursor) override { exports_.end(cursor); }
   std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n) override;
@@ -32,7 +37,7 @@ class CpuMachine final : public Machine {
   void reserve(std::uint64_t items) override;
   void wait() override {}  // batches end before run returns
   /// Batches count what they did when they end, so an erase may be counted before the insert that it undid.
-  std::uint64_t size() const override { return static_cast<std::uint64_t>(std::max<std::int64_t>(0, items_.load())); }
+  std::uint64_t size() const override;
   std::uint64_t slots() const override;
   CheckReport check() override;
   void stats(Stats& stats) const override;
@@ -42,8 +47,11 @@ class CpuMachine final : public Machine {
   struct Share;
   struct Counted;
   struct PerThread;
+  struct Caller;
 
   // cpu_machine.cpp: batches
+  Work work_of(const Batch& batch, OpSet ops, std::uint64_t score) const;
+  void count_statuses(const Work& work, std::size_t from, std::size_t to, BatchResult& result) const;
   void run_chunk(Work& work, std::size_t base, std::size_t size, Share& share);
   std::size_t rows_of_chunk(const Batch& batch, std::size_t from) const;
   void run_share(Work work, Share& share);
@@ -53,6 +61,11 @@ class CpuMachine final : public Machine {
   bool find_cells(PerThread& mine);
   bool await_cells(PerThread& mine);
   std::size_t export_items(std::uint64_t& cursor, const Exports::Take& take, std::size_t n);
+
+  // few.cpp: calls with few keys
+  Caller* this_caller();
+  Tally tally_of_callers() const;
+  void forget_callers();
 
   // cpu_growth.cpp: recovery and resizing
   const Layout& layout() const { return keeper_.layout(); }
@@ -67,7 +80,9 @@ class CpuMachine final : public Machine {
   const std::uint32_t key_bytes_, value_bytes_;  ///< of the pool, which never change: for use without `geometry_`
   const std::uint64_t seed_;
   const MachineOptions options_;
-  reclaim::Epochs epochs_;
+  const std::unique_ptr<threads::CallSlots> own_calls_;  ///< where the options have none
+  threads::CallSlots& calls_;
+  reclaim::Epochs epochs_{calls_};
   const bool variable_;  ///< pairs of any length
   heap::Cells cells_{epochs_};
   heap::SlabCells pair_cells_{epochs_};  ///< in place of `cells_`
@@ -75,11 +90,12 @@ class CpuMachine final : public Machine {
   std::unique_ptr<Driver> driver_;
   Keeper<gphash::TableObject> keeper_;
 
-  mutable threads::Gate geometry_{threads::Gate::Rank::layout, this,
-                                  this};  ///< shared by sub-batches, held alone by whoever changes the layout
-  mutable threads::Gate still_{
-      threads::Gate::Rank::slots, this,
-      this};  ///< after `geometry_`: shared by sub-batches that change, alone by who reads slots
+  using Closes = threads::CallSlots::Closes;
+  /// Shared by sub-batches, held alone by whoever changes the layout.
+  mutable threads::Gate geometry_{threads::Gate::Rank::layout, this, this, calls_, Closes::all};
+  /// After `geometry_`: shared by sub-batches that change, alone by who reads slots.
+  mutable threads::Gate still_{threads::Gate::Rank::slots, this, this, calls_, Closes::changes};
+  std::array<std::atomic<Caller*>, threads::kThreadNumbers> callers_{};  ///< by the number of their thread
   Exports exports_;
   bool unfinished_ = false;               ///< a resize found no room: items lie where searches do not look
   std::atomic<std::uint64_t> growth_{0};  ///< counts resizes and heap growths, so that one need grows once

@@ -1,0 +1,94 @@
+// short_calls.cpp: calls with few keys, which neither wait for a gate nor write a word that other callers write.
+//
+// The calling thread has announced itself (threads/call_slots.hpp), which excludes whatever a batch excludes by the gates `layout` and
+// `slots`, and keeps what it reads from reuse as an epoch does. What it counts stands in its own entry.
+#include <new>
+#include <utility>
+
+#include "structures/gphash/cpu/cpu_machine.hpp"
+#include "structures/gphash/pair_check.hpp"
+
+namespace holdfast::machine::cpu {
+
+/// What the calls of one thread have counted: written by that thread alone, read by all.
+struct alignas(64) CpuMachine::Caller {
+  explicit Caller(heap::Cells& free) : cells(free) {}
+
+  std::atomic<std::int64_t> items{0}, left{0};
+  std::atomic<std::uint64_t> moves{0}, claim_misses{0}, retries{0};
+  heap::ThreadCells cells;
+
+  template <class Count>
+  static void add(std::atomic<Count>& count, Count more) {
+    if (more != 0) count.store(count.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+  void add(const Tally& tally) {
+    add(items, tally.items);
+    add(left, tally.left);
+    add(moves, tally.moves);
+    add(claim_misses, tally.claim_misses);
+    add(retries, tally.retries);
+  }
+};
+
+/// The entry of this thread, which has a number; null if there is no memory for it.
+CpuMachine::Caller* CpuMachine::this_caller() {
+  std::atomic<Caller*>& entry = callers_[threads::thread_number()];
+  Caller* caller = entry.load(std::memory_order_relaxed);
+  if (caller == nullptr) {
+    caller = new (std::nothrow) Caller(cells_);
+    entry.store(caller, std::memory_order_release);
+  }
+  return caller;
+}
+
+/// The sums of what callers have counted.
+Tally CpuMachine::tally_of_callers() const {
+  Tally sum;
+  for (const std::atomic<Caller*>& entry : callers_) {
+    const Caller* const caller = entry.load(std::memory_order_acquire);
+    if (caller == nullptr) continue;
+    sum.items += caller->items.load(std::memory_order_relaxed);
+    sum.left += caller->left.load(std::memory_order_relaxed);
+    sum.moves += caller->moves.load(std::memory_order_relaxed);
+    sum.claim_misses += caller->claim_misses.load(std::memory_order_relaxed);
+    sum.retries += caller->retries.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+std::uint64_t CpuMachine::size() const {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, items_.load() + tally_of_callers().items));
+}
+
+/// The table has been emptied, or ends. The caller holds `geometry_` alone.
+void CpuMachine::forget_callers() {
+  for (std::atomic<Caller*>& entry : callers_) delete entry.exchange(nullptr);
+}
+
+std::size_t CpuMachine::run_few(const Batch& batch, OpSet ops, std::uint64_t score, std::size_t from,
+                                BatchResult& result) {
+  require_whole();
+  const bool changes = ops.changes();
+  // Values in cells come from lists that threads share; moves are reported where an export wants them.
+  if (batch.size > kFewRows || (changes && (!layout().in_slot() || exports_.want_moves()))) return from;
+  Caller* const caller = this_caller();
+  if (caller == nullptr) return from;
+  Blobs* const blobs = variable_ ? batch.variable->blobs : nullptr;
+  if (from == 0 && blobs != nullptr) blobs->reset(batch.size);
+  Status scratch[kFewRows];
+  Work work = work_of(batch, ops, score);
+  if (batch.statuses == nullptr) work.rows.statuses = scratch;
+  work.size = batch.size;
+  Arena arena;
+  work.rows.arena = &arena;
+  Tally tally;
+  const Progress progress = driver_->run(work, from, batch.size, caller->cells, tally);
+  caller->add(tally);
+  if (blobs != nullptr) blobs->arena().adopt(std::move(arena));
+  if (tally.damaged != 0) throw_damaged(pool_.path(), tally.damaged);
+  count_statuses(work, from, progress.next, result);
+  return progress.next;
+}
+
+}  // namespace holdfast::machine::cpu
