@@ -62,6 +62,16 @@ if(CLI11_FOUND AND nlohmann_json_FOUND)
   endif()
 endif()
 
+# Group hashing and the schemes of its paper: none needs a GPU.
+if(CLI11_FOUND AND nlohmann_json_FOUND)
+  file(GLOB structures_bench CONFIGURE_DEPENDS "${bench}/structures/*.cpp")
+  holdfast_bench_program(structures holdfast ${structures_bench})
+  if(HOLDFAST_TESTS)
+    add_test(NAME bench.structures COMMAND "${PROJECT_SOURCE_DIR}/tests/structures/bench_smoke"
+      "$<TARGET_FILE:holdfast-structures-bench>")
+  endif()
+endif()
+
 if(CLI11_FOUND AND nlohmann_json_FOUND AND HOLDFAST_EXAMPLES)
   file(GLOB dramhit_bench CONFIGURE_DEPENDS "${bench}/dramhit/*.cpp")
   holdfast_bench_program(dramhit holdfast ${dramhit_bench} "${bench}/memory/limits.cpp" "${bench}/peers/peers.cpp"

@@ -95,6 +95,7 @@ def test_documents_are_as_results_say_and_bars_are_told_without_a_built_module()
         ("log", "log", "log"),
         ("checkpoint", "checkpoint", "checkpoint"),
         ("dramhit", "bars", "dramhit-bars"),
+        ("structures", "latency", "structures-latency"),
     ],
 )
 def test_what_a_program_prints_becomes_a_result(
