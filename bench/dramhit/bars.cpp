@@ -3,15 +3,16 @@
 #include <string>
 #include <vector>
 
-#include "dramhit/turns.hpp"
+#include "dramhit/alternation.hpp"
 
 namespace holdfast::bench::dramhit {
 namespace {
 
 constexpr const char* kAsked[] = {"put_new", "get", "absent", "put", "upsert"};
 
-void ask_all(Turns& turns, const Setup& setup, Figures& figures) {
-  for (const Ask kind : {Ask::get, Ask::absent, Ask::put, Ask::upsert}) turns.ask(kind, setup.operations, figures);
+void ask_all(Alternation& alternation, const Setup& setup, Figures& figures) {
+  for (const Ask kind : {Ask::get, Ask::absent, Ask::put, Ask::upsert})
+    alternation.ask(kind, setup.operations, figures);
 }
 
 /// Get, put, absent and upsert beside the limits of memory and Folklore.
@@ -20,9 +21,9 @@ Json study_bars(const Setup& setup) {
   Limit limit(setup.items / 3 * 4 * 16, setup);
   for (unsigned i = 0; i < setup.repetitions; ++i) {
     progress("repetition " + std::to_string(i + 1));
-    Turns turns({"dramhit", "folklore"}, setup.items, setup, &limit);
-    turns.fill(figures);
-    ask_all(turns, setup, figures);
+    Alternation alternation({"dramhit", "folklore"}, setup.items, setup, &limit);
+    alternation.fill(figures);
+    ask_all(alternation, setup, figures);
   }
   for (const std::string what : kAsked) {
     ratio(figures, what + "_over_folklore", "dramhit_" + what, "folklore_" + what);
@@ -45,9 +46,9 @@ Json study_peers(const Setup& setup) {
     Figures here;
     for (unsigned fill = 0; fill < setup.fills; ++fill) {
       progress(name + ", fill " + std::to_string(fill + 1));
-      Turns turns({"dramhit", "folklore", name}, setup.peer_items, setup);
-      turns.fill(here);
-      for (unsigned i = 0; i < setup.repetitions; ++i) ask_all(turns, setup, here);
+      Alternation alternation({"dramhit", "folklore", name}, setup.peer_items, setup);
+      alternation.fill(here);
+      for (unsigned i = 0; i < setup.repetitions; ++i) ask_all(alternation, setup, here);
     }
     for (const std::string what : kAsked) {
       const std::string over = what + "_over_" + name;
@@ -74,9 +75,9 @@ Json study_depth(const Setup& setup) {
     here.depth = depth;
     Figures figures;
     for (unsigned i = 0; i < setup.repetitions; ++i) {
-      Turns turns({"dramhit", "folklore"}, setup.items, here);
-      turns.fill(figures);
-      ask_all(turns, here, figures);
+      Alternation alternation({"dramhit", "folklore"}, setup.items, here);
+      alternation.fill(figures);
+      ask_all(alternation, here, figures);
     }
     for (const std::string what : kAsked)
       ratio(figures, what + "_over_folklore", "dramhit_" + what, "folklore_" + what);

@@ -31,7 +31,7 @@ class FolkloreFor final : public Folklore {
   }
 
  private:
-  using Turn = dramhit::Turn;
+  using LineOutcome = dramhit::LineOutcome;
 
   dramhit::Answer find(std::uint64_t key) const {
     const dramhit::Place place = geometry_.place(geometry_.hash(key));
@@ -39,9 +39,9 @@ class FolkloreFor final : public Folklore {
     dramhit::Answer answer;
     unsigned reach = 0;
     for (std::uint64_t want = place.want;;) {
-      const Turn turn = dramhit::find(Slots{}, line, want, reach, answer);
-      if (turn == Turn::done) return answer;
-      if (turn == Turn::next) {
+      const LineOutcome outcome = dramhit::find(Slots{}, line, want, reach, answer);
+      if (outcome == LineOutcome::done) return answer;
+      if (outcome == LineOutcome::next) {
         ++line;
         want += dramhit::kOneLineOn;
       }
@@ -54,10 +54,10 @@ class FolkloreFor final : public Folklore {
     dramhit::Answer answer;
     unsigned reach = 0;
     for (std::uint64_t want = place.want;;) {
-      const Turn turn = dramhit::change(Slots{}, line, want, reach, what, answer);
-      if (turn == Turn::done) return answer;
-      if (turn == Turn::far) return {Status::no_space, 0};
-      if (turn == Turn::next) {
+      const LineOutcome outcome = dramhit::change(Slots{}, line, want, reach, what, answer);
+      if (outcome == LineOutcome::done) return answer;
+      if (outcome == LineOutcome::out_of_reach) return {Status::no_space, 0};
+      if (outcome == LineOutcome::next) {
         ++line;
         want += dramhit::kOneLineOn;
       }

@@ -90,9 +90,9 @@ def commit() -> tuple[str, bool]:
 
     Where there is no git (a copy on another machine), HOLDFAST_COMMIT names it, with `+` after it where it was changed.
     """
-    told = os.environ.get("HOLDFAST_COMMIT")
-    if told:
-        return told.removesuffix("+"), told.endswith("+")
+    given = os.environ.get("HOLDFAST_COMMIT")
+    if given:
+        return given.removesuffix("+"), given.endswith("+")
     folder = str(ROOT)
     head = subprocess.run(["git", "-C", folder, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     if head.returncode != 0:

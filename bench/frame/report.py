@@ -36,18 +36,18 @@ DOCUMENTS = (
 
 def _source(content: Json) -> str:
     where, parameters = content["machine"], content["parameters"]
-    told = [f"{where['name']} ({where['cpu']}, {where['cores']} cores)", f"commit {content['commit'][:10]}"]
+    parts = [f"{where['name']} ({where['cpu']}, {where['cores']} cores)", f"commit {content['commit'][:10]}"]
     if content["dirty"]:
-        told.append("with uncommitted changes")
-    told.append(content["date"][:10])
+        parts.append("with uncommitted changes")
+    parts.append(content["date"][:10])
     if (load := where.get("load_average_before", 0)) > where["cores"]:
-        told.append(f"beside other work (load average {load:g})")
+        parts.append(f"beside other work (load average {load:g})")
     for key in ("items", "operations", "callers", "batch", "distribution", "repetitions"):
         if key in parameters:
-            told.append(
+            parts.append(
                 f"{key} {parameters[key]:,}" if isinstance(parameters[key], int) else f"{key} {parameters[key]}"
             )
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
 def rewrite(text: str, folder: Path) -> str:

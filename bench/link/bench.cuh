@@ -120,12 +120,12 @@ class Bench {
   void read_modify_write(const std::string& work, const Draw& from, std::uint64_t rows);
 
   /// Adds to the last run noted.
-  void tell(const char* what, const Json& value) {
+  void note(const char* what, const Json& value) {
     runs_.back()[what] = value;
     say("    %s: %s", what, value.dump().c_str());
   }
   /// Adds to all runs.
-  void tell_all(const char* what, const Json& value) {
+  void note_all(const char* what, const Json& value) {
     for (Json& run : runs_) run[what] = value;
   }
   /// Appends what was measured.

@@ -20,9 +20,9 @@ void with_both_hits(Bench& bench, const Search& search) {
   search();
   const Stats now = bench.table().stats();
   const auto rows = static_cast<double>(bench.rows_searched());
-  bench.tell("bucket_hits", static_cast<double>(now.bucket_cache.hits - before.bucket_cache.hits) / rows);
-  bench.tell("value_hits", static_cast<double>(now.value_cache.hits - before.value_cache.hits) / rows);
-  bench.tell("known_hits",
+  bench.note("bucket_hits", static_cast<double>(now.bucket_cache.hits - before.bucket_cache.hits) / rows);
+  bench.note("value_hits", static_cast<double>(now.value_cache.hits - before.value_cache.hits) / rows);
+  bench.note("directory_hits",
              static_cast<double>(now.value_cache.directory_hits - before.value_cache.directory_hits) / rows);
 }
 

@@ -19,7 +19,7 @@ template <class Search>
 void with_hits(Bench& bench, const Search& search) {
   const std::uint64_t before = bench.table().stats().bucket_cache.hits;
   search();
-  bench.tell("hits", static_cast<double>(bench.table().stats().bucket_cache.hits - before) /
+  bench.note("hits", static_cast<double>(bench.table().stats().bucket_cache.hits - before) /
                          static_cast<double>(bench.rows_searched()));
 }
 

@@ -31,7 +31,7 @@ inline void train(Bench& bench, const Draw& draw, unsigned batches, unsigned loa
 inline void find_cached(Bench& bench, const std::string& work, const Draw& draw, std::uint64_t rows) {
   const std::uint64_t before = bench.table().stats().value_cache.hits;
   bench.find(work, draw, rows);
-  bench.tell("hits", static_cast<double>(bench.table().stats().value_cache.hits - before) /
+  bench.note("hits", static_cast<double>(bench.table().stats().value_cache.hits - before) /
                          static_cast<double>(bench.rows_searched()));
 }
 
@@ -55,7 +55,7 @@ inline void find_while_loading(Bench& bench, const std::string& work, const Draw
   }
   bench.note(work + ", frozen", rows, 1, frozen);
   bench.note(work + ", loading", rows, 1, loading);
-  bench.tell("loading_to_frozen", spread_of(ratio_of(loading, frozen)).median);
+  bench.note("loading_to_frozen", spread_of(ratio_of(loading, frozen)).median);
 }
 
 inline Json cache_study(Setup setup) {

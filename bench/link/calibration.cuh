@@ -41,7 +41,7 @@ inline Json with_and_without(const std::string& pool, const Json& runs) {
 }
 
 /// Opens the pool in turn with calibration and without, and searches it; returns what each calibration chose.
-inline Json open_in_turn(Bench& bench, unsigned pairs) {
+inline Json open_alternately(Bench& bench, unsigned pairs) {
   Json chosen = Json::array();
   for (unsigned pair = 0; pair < pairs; ++pair) {
     for (const bool calibrate : {pair % 2 == 0, pair % 2 != 0}) {
@@ -86,7 +86,7 @@ inline Json calibration_study(Setup setup) {
     Bench bench(setup);
     bench.make();
     bench.load();
-    Json chosen = open_in_turn(bench, kPairs), runs = Json::array();
+    Json chosen = open_alternately(bench, kPairs), runs = Json::array();
     bench.give_runs(runs);
     failed |= bench.failed();
     pools.push_back({{"pool", pool.name},

@@ -40,7 +40,7 @@ inline Json batches_study(Setup setup) {
     by_batch_size(bench);
     bench.verify();
     failed |= bench.failed();
-    bench.tell_all("key_bytes", bytes);
+    bench.note_all("key_bytes", bytes);
     bench.give_runs(runs);
   }
   return {{"items", setup.items}, {"value_bytes", setup.value_bytes}, {"failed", failed}, {"runs", runs}};

@@ -16,7 +16,7 @@ namespace holdfast::bench {
 inline Json resize_study(Setup setup) {
   setup.items = 32 * kMi;
   Json sizes = Json::array();
-  std::vector<double> rehash, room;
+  std::vector<double> rehash, space;
   bool failed = false;
   for (unsigned r = 0; r < 3; ++r) {
     Bench bench(setup);
@@ -26,7 +26,7 @@ inline Json resize_study(Setup setup) {
     bench.table().reserve(slots + 1);
     const Stats stats = bench.table().stats();
     rehash.push_back(stats.growth.last_resize_ms);
-    room.push_back(stats.growth.last_resize_alloc_ms);
+    space.push_back(stats.growth.last_resize_alloc_ms);
     say("resize from %llu to %llu slots: %.1f ms, and %.1f ms to make room", static_cast<unsigned long long>(slots),
         static_cast<unsigned long long>(stats.space.slots), stats.growth.last_resize_ms,
         stats.growth.last_resize_alloc_ms);
@@ -37,7 +37,7 @@ inline Json resize_study(Setup setup) {
           {"value_bytes", setup.value_bytes},
           {"failed", failed},
           {"rehash_ms", spread(rehash)},
-          {"room_ms", spread(room)}};
+          {"space_ms", spread(space)}};
 }
 inline const Study kResize("resize", resize_study);
 

@@ -52,7 +52,7 @@ class PairBench {
         path_(setup.pool),
         table_(make(setup, items)),
         keys_(kMi),
-        values_(room()),
+        values_(space()),
         key_offsets_(kMi + 1),
         value_offsets_(kMi + 1),
         statuses_(kMi),
@@ -116,7 +116,7 @@ class PairBench {
     options.tuning.time_phases = true;
     return Table::create(setup.pool, options);
   }
-  std::uint64_t room() const { return most_ == 8 ? 8 * kMi : (std::uint64_t{most_} / 2 + 16) * kMi; }
+  std::uint64_t space() const { return most_ == 8 ? 8 * kMi : (std::uint64_t{most_} / 2 + 16) * kMi; }
 
   /// The arrays of a batch. Returns the bytes of its values.
   std::uint64_t fill(const Draw& draw, std::uint64_t rows, std::uint64_t version) {

@@ -122,9 +122,9 @@ class SelectStudy {
       again();
     }
     bench_.note(work, items_, 1, rates);
-    bench_.tell("chosen", chosen);
-    bench_.tell("link_bytes", link_bytes);
-    bench_.tell("memory_bytes", memory_bytes);
+    bench_.note("chosen", chosen);
+    bench_.note("link_bytes", link_bytes);
+    bench_.note("memory_bytes", memory_bytes);
   }
 
   void size_by_key(const std::string& work, std::uint64_t link_bytes, std::uint64_t memory_bytes) {

@@ -218,7 +218,7 @@ def gpu_recovery(content: Json) -> str:
 def gpu_resize(content: Json) -> str:
     """A resize, and what making room for it takes."""
     got = content["results"]
-    rows = [[f"{content['parameters']['items']:,}", spread_text(got["rehash_ms"]), spread_text(got["room_ms"])]]
+    rows = [[f"{content['parameters']['items']:,}", spread_text(got["rehash_ms"]), spread_text(got["space_ms"])]]
     return grid(["items", "rehashing, ms", "allocating, zeroing and registering the new level, ms"], rows)
 
 

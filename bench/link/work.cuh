@@ -20,7 +20,7 @@ inline void Bench::load(std::uint64_t rows, const char* work) {
   }
   require_right(work);
   if (!rates.empty()) note(work, rows, 1, rates, rows);
-  if (!rates.empty() && setup_.time_phases) tell("phase_ms_of_each", each);
+  if (!rates.empty() && setup_.time_phases) note("phase_ms_of_each", each);
 }
 
 inline void Bench::insert_items(std::uint64_t first, std::uint64_t rows) {

@@ -192,7 +192,7 @@ def compare(
             "repetitions": repeat,
             "table": table.options(),
             "peers_huge_pages": peers_have_huge_pages(),
-            "room_for": load.items + load.items // 16,
+            "space_for": load.items + load.items // 16,
         }
         extra = "flush" if flush else ("huge-pages" if parameters["peers_huge_pages"] else "")
         name = options.result_name("compare", distribution, "cpu", extra)

@@ -27,7 +27,7 @@ _LEAST_SLICES = 3
 
 
 @contextlib.contextmanager
-def _room(size: int) -> Iterator[memoryview]:
+def _space(size: int) -> Iterator[memoryview]:
     """Private memory in huge pages: from small shared ones a disk was measured at two thirds of its rate."""
     with mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         memory.madvise(mmap.MADV_HUGEPAGE)
@@ -97,10 +97,10 @@ def disk_rate(folder: Path, data: memoryview, size: int) -> Json:
     return rates
 
 
-def _disk_turn(folder: Path, data: memoryview, size: int) -> tuple[Json, float]:
+def _write_to_disk(folder: Path, data: memoryview, size: int) -> tuple[Json, float]:
     """The disk's rates of the snapshot's own bytes, and its best rate of bytes that do not compress."""
     rates = disk_rate(folder, data, size)
-    with _room(min(len(data), 256 << 20)) as noise:
+    with _space(min(len(data), 256 << 20)) as noise:
         for at in range(0, len(noise), _STEP):
             noise[at : at + _STEP] = os.urandom(min(_STEP, len(noise) - at))
         return rates, max(disk_rate(folder, noise, size).values())
@@ -213,8 +213,8 @@ def snapshot(
         path = out / "snapshot.hold"
         taken = made.snapshot(str(path))
         _verify(path, load, version)
-        room = stack.enter_context(_room(min(_MOST, max(_STEP, taken["written"]) + _STEP)))
-        data = stack.enter_context(room[: _read_steps(path, room)])
+        space = stack.enter_context(_space(min(_MOST, max(_STEP, taken["written"]) + _STEP)))
+        data = stack.enter_context(space[: _read_steps(path, space)])
         path.unlink()
         size = max(_CHUNK, len(data) if taken["written"] < _MOST else taken["written"])
         for repetition in range(repetitions):
@@ -223,7 +223,7 @@ def snapshot(
             for turn in turns:
                 progress(f"{turn}, repetition {repetition + 1} of {repetitions}")
                 if turn == "disk":
-                    rates, incompressible = _disk_turn(out, data, size)
+                    rates, incompressible = _write_to_disk(out, data, size)
                     sequential.append(rates)
                     noise.append(incompressible)
                 else:

@@ -86,7 +86,7 @@ class SaveTicket {
   SaveTicket() = default;
   explicit SaveTicket(std::shared_future<void> done);
   /// Returns when the save is durable, or throws its error: then the previous state
-  /// stands. Throws TableClosed in a process that was forked during the save.
+  /// stands. Throws ObjectClosed in a process that was forked during the save.
   void wait() const;
   bool is_done() const { return done_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
 

@@ -223,7 +223,7 @@ Chosen walk(Table& table, cudaStream_t stream, const Predicate& predicate, const
 // Each waits for `stream`, a stream of the table's GPU, and its earlier work. All throw InvalidArgument
 // for a table on the CPU, with keys and values of any length, or without scores if they are requested, for
 // a stream that is being captured, and on the thread of an open session of the table; PoolMismatch if Key
-// or Value has another size than the table's; TableClosed; DeviceError, also if a predicate faults: the
+// or Value has another size than the table's; ObjectClosed; DeviceError, also if a predicate faults: the
 // process can then no longer use the GPU, and the pool is as after a crash, recovered at the next open.
 
 /// Returns the number of items that the predicate selects.

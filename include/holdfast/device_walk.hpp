@@ -62,7 +62,7 @@ class DeviceWalk {
  public:
   /// For a table on a GPU with keys and values of fixed length; on `stream`, a cudaStream_t of that GPU.
   /// Sets the thread's device to that of the table while the walk exists. Throws InvalidArgument (also if
-  /// scores are requested and the table keeps none), PoolMismatch, ReadOnly, TableClosed, DeviceError.
+  /// scores are requested and the table keeps none), PoolMismatch, ReadOnly, ObjectClosed, DeviceError.
   DeviceWalk(Table& table, void* stream, const WalkPlan& plan);
   ~DeviceWalk();
   DeviceWalk(const DeviceWalk&) = delete;

@@ -69,7 +69,7 @@ class DeviceError : public Error {
   using Error::Error;
 };
 /// The table was closed, opened read-only, or inherited by a forked child.
-class TableClosed : public Error {
+class ObjectClosed : public Error {
   using Error::Error;
 };
 class ReadOnly : public Error {

@@ -8,7 +8,7 @@
 
 namespace holdfast {
 
-/// A std::shared_ptr or std::unique_ptr that throws TableClosed when it is dereferenced while empty.
+/// A std::shared_ptr or std::unique_ptr that throws ObjectClosed when it is dereferenced while empty.
 template <class Pointer>
 class Held {
  public:
@@ -16,7 +16,7 @@ class Held {
   explicit Held(Pointer pointer) : pointer_(std::move(pointer)) {}
 
   typename Pointer::element_type* operator->() const {
-    if (!pointer_) throw TableClosed("this object was moved from and holds nothing: use the one that it was moved to");
+    if (!pointer_) throw ObjectClosed("this object was moved from and holds nothing: use the one that it was moved to");
     return pointer_.get();
   }
   typename Pointer::element_type& operator*() const { return *operator->(); }

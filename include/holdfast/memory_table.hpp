@@ -121,11 +121,11 @@ struct MemoryHandleOptions {
   unsigned depth = 0;  ///< as the table's option; 0: the same
 };
 
-/// A table in memory. Movable, not copyable; a moved-from table throws TableClosed. Several threads may use it with batches and handles.
+/// A table in memory. Movable, not copyable; a moved-from table throws ObjectClosed. Several threads may use it with batches and handles.
 ///
 /// A forked child has a copy of the table, with new threads: fork waits for running calls, and
 /// calls wait for fork. Operations queued in other threads' handles are not executed there. In
-/// the child a partitioned table can only be read; changes and `handle` throw TableClosed.
+/// the child a partitioned table can only be read; changes and `handle` throw ObjectClosed.
 class MemoryTable : public TypedBatches<MemoryTable> {
  public:
   /// Throws InvalidArgument, NoSpace; SystemError if the system starts too few threads for the partitions.

@@ -166,7 +166,7 @@ class Pool {
   /// twice the size that its items need has that size in the copy. Searches continue.
   /// Changes of the pool's tables, saves of checkpoints, new sections of regions, and `sync`, `check` and `close` wait until
   /// everything is copied. For regions and logs see `SnapshotOptions::writers_idle`. docs/durability.md, "Snapshots". Throws
-  /// ObjectInUse, PoolExists, PoolInUse, NoSpace, MediumError, SystemError, TableClosed; then there is no file.
+  /// ObjectInUse, PoolExists, PoolInUse, NoSpace, MediumError, SystemError, ObjectClosed; then there is no file.
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});
   /// Verifies every object: all of a table, the checksums of a checkpoint, the tails of a log, the header of a
   /// region. Opens those that are not open. The report has the sums over all, and names the object of each error.

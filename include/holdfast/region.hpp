@@ -53,7 +53,7 @@ class Region {
   Domain domain(Writer writer = Writer::cpu) const;
 
   /// Begins a section, until whose end the region may be written. `domain` is what must survive: throws MediumError if
-  /// the medium offers less, ReadOnly, TableClosed, and InvalidArgument for a GPU if the region was not opened for one.
+  /// the medium offers less, ReadOnly, ObjectClosed, and InvalidArgument for a GPU if the region was not opened for one.
   Section section(Domain domain = Domain::process, Writer writer = Writer::cpu);
 
   /// Writes the region to its device and marks it clean. Throws InvalidArgument while a section is

@@ -36,7 +36,7 @@ struct GroupTableOptions {
 /// A table that is open. A handle: movable, not copyable. It opens once at a time. Operations are thread-safe: what they acknowledge
 /// is durable, and a search never returns what is not. `docs/internals/group.md`.
 ///
-/// Operations throw TableClosed, MediumError and, where they change something, ReadOnly. A key of any value is usable.
+/// Operations throw ObjectClosed, MediumError and, where they change something, ReadOnly. A key of any value is usable.
 class GroupTable {
  public:
   /// Throws InvalidArgument, ObjectExists, ObjectInUse, PoolMismatch, NoSpace, MediumError; then nothing changed.

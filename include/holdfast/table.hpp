@@ -29,7 +29,7 @@ inline constexpr std::uint64_t kExportPlace = (std::uint64_t{1} << 48) - 1;
 class DeviceWalk;
 class Session;
 
-/// A durable table in a pool file. Movable, not copyable; a moved-from table throws TableClosed. Several host threads may submit batches.
+/// A durable table in a pool file. Movable, not copyable; a moved-from table throws ObjectClosed. Several host threads may submit batches.
 class Table : public TypedBatches<Table>, public StringBatches<Table> {
  public:
   /// Makes a pool with this one table, named kTableName. Throws as Pool::create and Pool::create_table.
@@ -46,7 +46,7 @@ class Table : public TypedBatches<Table>, public StringBatches<Table> {
   ~Table();  ///< closes
 
   /// Runs a batch. When it returns (or `stream` gets there), everything it acknowledged is in
-  /// the pool's persistence domain. Throws InvalidArgument, ReadOnly, TableClosed, DeviceError.
+  /// the pool's persistence domain. Throws InvalidArgument, ReadOnly, ObjectClosed, DeviceError.
   BatchResult run(const Batch& batch);
 
   // One kind of operation each, for host arrays; TypedBatches (rows.hpp)
@@ -94,14 +94,14 @@ class Table : public TypedBatches<Table>, public StringBatches<Table> {
   /// Begins a session, in which the caller's kernels use the table on a GPU (session.hpp, table_ref.cuh). Reserves slots
   /// and cells for `max_changes` inserts, assigns and accumulations of all its kernels together; the table grows if it
   /// must. The session's kernels come after this point of `stream`, a cudaStream_t of the table's GPU. Returns without
-  /// waiting if the table certainly has space. Throws InvalidArgument, NoSpace, ReadOnly, TableClosed, DeviceError.
+  /// waiting if the table certainly has space. Throws InvalidArgument, NoSpace, ReadOnly, ObjectClosed, DeviceError.
   Session session(void* stream, std::uint64_t max_changes);
 
   /// Returns the users' description of the contents: UTF-8 text, stored with the table and copied by snapshots.
   /// The Python package stores the types of keys and values there (docs/format.md, "Description"). Empty: none.
   std::string description() const;
   /// Replaces the description, durably and atomically. Throws InvalidArgument
-  /// for more than 3072 bytes, ReadOnly, MediumError, TableClosed.
+  /// for more than 3072 bytes, ReadOnly, MediumError, ObjectClosed.
   void describe(std::string_view text);
 
   Score score() const;  ///< what its scores say
@@ -125,7 +125,7 @@ class Table : public TypedBatches<Table>, public StringBatches<Table> {
   SnapshotResult snapshot(const std::string& path, const SnapshotOptions& options = {});
 
   /// Loads the buckets and values that are searched for most (CacheOptions) into GPU memory, and waits for them;
-  /// other batches continue. Does nothing if all or none are to have copies. Throws TableClosed, DeviceError.
+  /// other batches continue. Does nothing if all or none are to have copies. Throws ObjectClosed, DeviceError.
   void load_cache();
 
   void sync();          ///< waits for batches; puts the file on its device; sets the clean mark

@@ -232,7 +232,7 @@ def _record(request: Request, given: _Given, made: _Made, shape: TableShape) -> 
 
 def run(table: _native.Table, request: Request, shape: TableShape) -> Results:
     """Checks the request, runs it, and returns its results. Interrupted, raises what the signal's handler raised, or
-    TableClosed where it closed the table, with the statuses so far as its attribute `statuses`."""
+    ObjectClosed where it closed the table, with the statuses so far as its attribute `statuses`."""
     given = _take(request, shape)
     keys, ops = given.keys, given.ops
     place = one_place(given.operands, shape)

@@ -70,7 +70,7 @@ class DeviceError(Error):
     """No such device, or the device failed."""
 
 
-class TableClosed(Error):
+class ObjectClosed(Error):
     """The table or its pool was closed, or inherited by a forked child."""
 
 
@@ -99,6 +99,7 @@ __all__ = [
     "MediumError",
     "MissingExtra",
     "NoSpace",
+    "ObjectClosed",
     "ObjectExists",
     "ObjectInUse",
     "ObjectNotFound",
@@ -111,7 +112,6 @@ __all__ = [
     "PowerLost",
     "ReadOnly",
     "SystemError",
-    "TableClosed",
 ]
 
 for _name in __all__:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Unpack
 from ._native import Pool as NativePool
 from ._native import default_capacity
 from .checked import flag, function_of, whole
-from .errors import InvalidType, ReadOnly, TableClosed
+from .errors import InvalidType, ObjectClosed, ReadOnly
 from .inspection import CheckReport, ObjectInfo, SnapshotReport, name_of, objects_from, path_text, report_from
 from .opening import CreateOptions, OpenOptions, create_options, mode_of, open_options
 from .table import Table
@@ -99,7 +99,7 @@ class Pool:
         ------
         PoolMismatch
             An object of another kind has the name.
-        InvalidArgument, ObjectExists, ObjectInUse, ReadOnly, NoSpace, DeviceError, TableClosed
+        InvalidArgument, ObjectExists, ObjectInUse, ReadOnly, NoSpace, DeviceError, ObjectClosed
             Nothing has changed then.
         """
         name = name_of(name)
@@ -120,7 +120,7 @@ class Pool:
         ------
         ObjectNotFound
             The message names the objects that there are.
-        ObjectInUse, PoolMismatch, PoolVersion, PoolCorrupt, PowerLost, ReadOnly, DeviceError, TableClosed
+        ObjectInUse, PoolMismatch, PoolVersion, PoolCorrupt, PowerLost, ReadOnly, DeviceError, ObjectClosed
         """
         name = name_of(name)
         mode = self._mode if mode is None else mode_of(mode, "table")
@@ -131,7 +131,7 @@ class Pool:
 
     @property
     def objects(self) -> tuple[ObjectInfo, ...]:
-        """What each object says of itself, in the order in which they were made. Raises TableClosed."""
+        """What each object says of itself, in the order in which they were made. Raises ObjectClosed."""
         return objects_from(self._native.objects())
 
     def rename(self, name: str, to: str, *, overwrite: bool = False) -> None:
@@ -145,7 +145,7 @@ class Pool:
 
         Raises
         ------
-        ObjectNotFound, ObjectExists, ObjectInUse, PoolMismatch, InvalidArgument, ReadOnly, TableClosed
+        ObjectNotFound, ObjectExists, ObjectInUse, PoolMismatch, InvalidArgument, ReadOnly, ObjectClosed
         """
         self._native.rename(name_of(name), name_of(to), flag("overwrite", overwrite))
 
@@ -154,7 +154,7 @@ class Pool:
 
         Raises
         ------
-        ObjectNotFound, ObjectInUse, ReadOnly, TableClosed
+        ObjectNotFound, ObjectInUse, ReadOnly, ObjectClosed
         """
         self._native.drop(name_of(name))
 
@@ -186,7 +186,7 @@ class Pool:
 
         Raises
         ------
-        PoolExists, PoolInUse, ObjectInUse, NoSpace, MediumError, TableClosed
+        PoolExists, PoolInUse, ObjectInUse, NoSpace, MediumError, ObjectClosed
         """
         most = whole("threads", threads, 0, 1 << 16)
         taken = self._native.snapshot(
@@ -207,7 +207,7 @@ class Pool:
 
         Raises
         ------
-        ObjectNotFound, PoolCorrupt, PoolVersion, TableClosed
+        ObjectNotFound, PoolCorrupt, PoolVersion, ObjectClosed
         """
         return report_from(self._native.check("" if name is None else name_of(name)))
 
@@ -241,7 +241,7 @@ class Pool:
     def __repr__(self) -> str:
         try:
             names = ", ".join(found.name for found in self.objects)
-        except TableClosed:
+        except ObjectClosed:
             return f"<holdfastdb.Pool {self._path}: closed>"
         return f"<holdfastdb.Pool {self._path}: {names or 'empty'}>"
 

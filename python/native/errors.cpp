@@ -47,8 +47,8 @@ void translate(const std::exception_ptr& thrown, void*) {
     raise("MediumError", e);
   } catch (const DeviceError& e) {
     raise("DeviceError", e);
-  } catch (const TableClosed& e) {
-    raise("TableClosed", e);
+  } catch (const ObjectClosed& e) {
+    raise("ObjectClosed", e);
   } catch (const ReadOnly& e) {
     raise("ReadOnly", e);
   } catch (const InputError& e) {

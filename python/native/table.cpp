@@ -76,7 +76,7 @@ Dict stats(const HeldTable& table) {
   result["cached_value_ratio"] = s.value_cache.ratio;
   result["cached_values"] = s.value_cache.values;
   result["cache_hits"] = s.value_cache.hits;
-  result["known_hits"] = s.value_cache.directory_hits;
+  result["directory_hits"] = s.value_cache.directory_hits;
   result["cache_loads"] = s.value_cache.loads;
   result["cache_policy"] = s.value_cache.policy;
   result["map_ms"] = s.recovery.map_ms;

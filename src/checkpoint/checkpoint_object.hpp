@@ -45,7 +45,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   SavedState restore_to(const Place& place, void* stream, std::uint64_t sequence);
   std::vector<SavedCopy> list() const;
   void drain() const;
-  /// Verifies every state that counts. Saves continue; throws TableClosed after `stop`.
+  /// Verifies every state that counts. Saves continue; throws ObjectClosed after `stop`.
   CheckReport check();
   /// Waits for the saves that run, and keeps others from beginning, until `resume_saves` is called as often.
   void hold_saves();
@@ -83,7 +83,7 @@ class CheckpointObject : public memory::Object, public std::enable_shared_from_t
   std::uint64_t* word() const { return reinterpret_cast<std::uint64_t*>(behind_pages()); }
   int oldest() const;  ///< that may be written now; -1: none
   void make_space(unsigned copy, std::uint64_t bytes);
-  void require_open() const;  ///< throws TableClosed
+  void require_open() const;  ///< throws ObjectClosed
   void start_thread();        ///< unless it runs
   void work();
   std::unique_ptr<Transfer> copy_tensors(const memory::Range& range, const Plan& plan, const SaveOptions& options);

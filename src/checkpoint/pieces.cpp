@@ -10,8 +10,8 @@ namespace holdfast::checkpoint {
 Gathering gathering_of(std::span<const Placed> tensors, std::uint64_t end) {
   Gathering made;
   std::uint64_t begun = 0;  // where the present range begins
-  const auto end_stretch = [&](std::uint64_t at) {
-    made.stretches.push_back({at, made.pieces.size(), made.large.size()});
+  const auto end_range = [&](std::uint64_t at) {
+    made.ranges.push_back({at, made.pieces.size(), made.large.size()});
     begun = at;
   };
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -28,9 +28,9 @@ Gathering gathering_of(std::span<const Placed> tensors, std::uint64_t end) {
         made.pieces.push_back({tensor.memory + (at - tensor.offset), at, bytes, at + bytes == last ? zeros : 0});
       }
     }
-    if (next - begun >= kStretch) end_stretch(next);
+    if (next - begun >= kGather) end_range(next);
   }
-  if (begun != end) end_stretch(end);
+  if (begun != end) end_range(end);
   return made;
 }
 

@@ -23,13 +23,13 @@ struct Piece {
   std::uint32_t bytes, zeros;
 };
 
-inline constexpr std::uint64_t kLarge = 4 << 20;     ///< from here on the copy engine moves a tensor
-inline constexpr std::uint64_t kPiece = 32 << 10;    ///< the most bytes of a piece
-inline constexpr std::uint64_t kStretch = 64 << 20;  ///< of data, after which the link begins with what was gathered
-static_assert(kStretch % kBlock == 0);
+inline constexpr std::uint64_t kLarge = 4 << 20;    ///< from here on the copy engine moves a tensor
+inline constexpr std::uint64_t kPiece = 32 << 10;   ///< the most bytes of a piece
+inline constexpr std::uint64_t kGather = 64 << 20;  ///< of data, after which the link begins with what was gathered
+static_assert(kGather % kBlock == 0);
 
 /// From the last one's end to `end` a part of the data, complete when its pieces and large tensors were moved.
-struct Stretch {
+struct GatherRange {
   std::uint64_t end;
   std::size_t pieces_end, large_end;
 };
@@ -37,7 +37,7 @@ struct Stretch {
 struct Gathering {
   std::vector<Piece> pieces;  ///< of small tensors, and the zeros behind every tensor
   std::vector<Placed> large;
-  std::vector<Stretch> stretches;
+  std::vector<GatherRange> ranges;
 };
 /// `tensors` by offset, the first at 0; `end` is a multiple of kAlignment. Every byte before `end` is written once.
 Gathering gathering_of(std::span<const Placed> tensors, std::uint64_t end);

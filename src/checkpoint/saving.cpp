@@ -54,7 +54,7 @@ void CheckpointObject::make_space(unsigned copy, std::uint64_t bytes) {
 }
 
 void CheckpointObject::require_open() const {
-  if (stopping_) throw TableClosed(path() + " is closed: open it again");
+  if (stopping_) throw ObjectClosed(path() + " is closed: open it again");
 }
 
 void CheckpointObject::start_thread() {
@@ -88,7 +88,7 @@ std::shared_future<void> CheckpointObject::save(std::uint64_t step, std::shared_
   }
   changed_.wait(lock, [&] { return stopping_ || (holds_ == 0 && (chosen = oldest()) >= 0); });
   require_open();  // it was closed while this save waited for a copy
-  pool().keep_room();
+  pool().keep_space();
   const auto copy = static_cast<unsigned>(chosen);
   make_space(copy, made.bytes());
   std::list<Job> made_job;  // a node of `jobs_`: nothing is allocated once the save is under way

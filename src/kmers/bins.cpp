@@ -109,7 +109,7 @@ void BinWriter::refill(unsigned bin) {
   open_[bin] = empty_.back();
   empty_.pop_back();
   std::uint8_t* const data = open_[bin]->data();
-  cursors_[bin] = {data, data + bins_->room() - kSuperBytes + 1};
+  cursors_[bin] = {data, data + bins_->space() - kSuperBytes + 1};
 }
 
 void BinWriter::finish() {

@@ -57,7 +57,7 @@ class Bins {
   Bins(const Sizes& sizes, std::string folder);
 
   unsigned count() const { return 1u << sizes_.bits; }
-  std::size_t room() const { return sizes_.block_bytes - sizeof(Block) - kSlack; }  ///< of a block
+  std::size_t space() const { return sizes_.block_bytes - sizeof(Block) - kSlack; }  ///< of a block
 
   using Filled = std::vector<std::pair<unsigned, Block*>>;
   /// Takes full blocks with their bins, and gives empty ones. Writes full blocks to the file if there are too many.

@@ -104,11 +104,11 @@ class KmerCounts::Impl {
     if (!is_read_) throw InvalidArgument("nothing was read yet, or not all: call read first");
     if (!counting_) start();
     writing_ += seconds_since(left_);
-    const std::size_t room = std::min(kmers.size(), counts.size());
+    const std::size_t space = std::min(kmers.size(), counts.size());
     std::size_t size = 0;
-    while (size < room) {
+    while (size < space) {
       if (at_ == chunk_.size && !refill(watch)) break;
-      const std::size_t n = std::min(room - size, chunk_.size - at_);
+      const std::size_t n = std::min(space - size, chunk_.size - at_);
       std::copy_n(chunk_.kmers.data() + at_, n, kmers.data() + size);
       std::copy_n(chunk_.counts.data() + at_, n, counts.data() + size);
       at_ += n;

@@ -117,7 +117,7 @@ void Edit::require_entries() const {
 }
 
 /// Throws NoSpace; then the range belongs to nothing.
-void Edit::take_room(const system::FileRange& range) {
+void Edit::take_space(const system::FileRange& range) {
   if (!pool_.writes_file()) return;
   pool_.file().allocate(range.offset, range.bytes);
   taken_.push_back(range);
@@ -128,7 +128,7 @@ Extent Edit::add(std::uint32_t object, std::uint16_t role, std::uint16_t index, 
   const Wanted wanted{pool_.rounded(bytes), 0};
   const auto gap = space_.take_gap(wanted);
   const system::FileRange range = gap ? *gap : space_.take_behind(wanted);
-  take_room(range);
+  take_space(range);
   const Extent extent{range.offset, bytes, object, role, index};
   next_.add(extent);
   return extent;
@@ -166,7 +166,7 @@ void Edit::extend_in_gaps(Extension& extension) {
 void Edit::extend_behind(Extension& extension) {
   for (std::uint64_t bytes = extension.missing; bytes != 0; bytes = bytes / 2 / pool_.granule() * pool_.granule()) {
     try {
-      take_room(space_.behind({bytes, extension.address}));
+      take_space(space_.behind({bytes, extension.address}));
     } catch (const NoSpace& error) {
       extension.reason = error.what();
       continue;
@@ -180,7 +180,7 @@ void Edit::extend_behind(Extension& extension) {
 
 void Edit::take(Extension& extension, const system::FileRange& range) {
   if (range.bytes == 0) return;
-  take_room(range);
+  take_space(range);
   extension.parts.push_back(append(extension.object, extension.role, range));
   extension.missing -= range.bytes;
   extension.address += range.bytes;
@@ -201,7 +201,7 @@ std::vector<Extent> Edit::extend(std::uint32_t object, std::uint16_t role, std::
 
 void Edit::commit() {
   pool_.commit(next_);
-  pool_.keep_room();
+  pool_.keep_space();
   committed_ = true;
 }
 

@@ -27,7 +27,7 @@ struct NewObject {
 /// Space is allocated on the medium before a word names it, and space freed by a commit is reused only by later ones.
 class Edit {
  public:
-  explicit Edit(PoolFile& pool);  ///< throws ReadOnly, TableClosed, SystemError
+  explicit Edit(PoolFile& pool);  ///< throws ReadOnly, ObjectClosed, SystemError
   ~Edit();
   Edit(const Edit&) = delete;
   Edit& operator=(const Edit&) = delete;
@@ -70,7 +70,7 @@ class Edit {
   void extend_in_gaps(Extension& extension);
   void extend_behind(Extension& extension);
   void take(Extension& extension, const system::FileRange& range);
-  void take_room(const system::FileRange& range);
+  void take_space(const system::FileRange& range);
   Extent append(std::uint32_t object, std::uint16_t role, const system::FileRange& range);
   void require_entries() const;
   void require_name(std::string_view name) const;

@@ -175,7 +175,7 @@ void PoolFile::require_kept() const {
 
 void PoolFile::require_writable() const {
   if (forked()) {
-    throw TableClosed(path_ + " was opened by the process that this one was forked from; open it here anew");
+    throw ObjectClosed(path_ + " was opened by the process that this one was forked from; open it here anew");
   }
   if (access_ == Access::read_only) require_kept();
   require_whole();

@@ -82,7 +82,7 @@ class PoolFile {
   /// Maps a part of an extent; private memory where it is a scratch copy of what has no place in the file yet.
   Range map(std::uint64_t offset, std::uint64_t bytes, bool populate, std::byte* at = nullptr) const;
   /// Keeps the space that opening allocated in a sparse file. Without this call it returns to the medium at the end.
-  void keep_room() {
+  void keep_space() {
     if (!kept_.load(std::memory_order_relaxed)) kept_ = true;
   }
   /// On a medium with a device: puts the length of the file and the place of a new range there, before a word names it.
@@ -101,7 +101,7 @@ class PoolFile {
   void require_whole() const;
   bool is_sound() const { return trouble_.load(std::memory_order_acquire) == Trouble::none && !lost_.load(); }
 
-  void require_writable() const;  ///< throws ReadOnly, TableClosed, SystemError, MediumError
+  void require_writable() const;  ///< throws ReadOnly, ObjectClosed, SystemError, MediumError
   /// That a change is for good: private copies may be recovered, and later changes must not be acknowledged. Throws ReadOnly.
   void require_kept() const;
 

@@ -13,7 +13,7 @@ namespace {
 
 /// The version of an intact copy, or of both copies of something like a superblock, in whatever way its checksum is
 /// computed; else 0.
-std::uint32_t told_version(const Superblock (&copies)[2]) {
+std::uint32_t stated_version(const Superblock (&copies)[2]) {
   for (const Superblock& copy : copies) {
     if (is_intact(copy)) return copy.version;
   }
@@ -81,7 +81,7 @@ PoolImage image_of(const std::string& path, const Header& header) {
   image.file_bytes = header.file_bytes;
   if (image.file_bytes == 0) throw PoolCorrupt(path + " is empty; it is not a pool");
   if (header.whole) {
-    const std::uint32_t version = told_version(copies);
+    const std::uint32_t version = stated_version(copies);
     if (is_retired_or_newer(version)) throw_version(path, version);
   }
   if (!header.whole || image.file_bytes < kFirstExtent) {

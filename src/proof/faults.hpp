@@ -9,7 +9,7 @@
 namespace holdfast::proof {
 
 /// Which errors a call fails with: each that it may have; or one of them, another for the next call, and then fewer power cuts.
-enum class Errors : std::uint8_t { all, in_turn };
+enum class Errors : std::uint8_t { all, alternating };
 
 /// Every call fails once, with each error that it may have; and from then on too, for errors that last. After each run nothing is held
 /// any more, and what is there is right: at once, and after a power cut. `root`: an empty folder to work in.

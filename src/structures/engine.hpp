@@ -11,7 +11,7 @@
 
 namespace holdfast::structures {
 
-/// Keys and values are of the sizes that the object has, at any address. Operations are thread-safe. They throw TableClosed, and ReadOnly and
+/// Keys and values are of the sizes that the object has, at any address. Operations are thread-safe. They throw ObjectClosed, and ReadOnly and
 /// MediumError as `Object::mark_changed` does. What they acknowledge is durable.
 class Engine {
  public:
@@ -50,7 +50,7 @@ class Engine {
   virtual const memory::Object& object() const = 0;
   virtual Domain domain() = 0;
 
-  /// Waits until no thread uses the table, syncs it, and gives its memory back. From then on operations throw TableClosed. Idempotent.
+  /// Waits until no thread uses the table, syncs it, and gives its memory back. From then on operations throw ObjectClosed. Idempotent.
   virtual void close() = 0;
   virtual bool is_open() const = 0;
 

@@ -46,14 +46,14 @@ void BulkWriter::write(const std::byte* from, std::uint64_t bytes, std::uint64_t
     while (end < bytes && !is_zero(from + end, std::min(kZeroStep, bytes - end)))
       end = std::min(bytes, end + kZeroStep);
     if (end != at) {
-      write_stretch(from + at, end - at, offset + at);
+      write_range(from + at, end - at, offset + at);
       written_ += end - at;
     }
-    at = std::min(bytes, end + kZeroStep);  // beyond the zeros that ended the stretch, or the end
+    at = std::min(bytes, end + kZeroStep);  // beyond the zeros that ended the range, or the end
   }
 }
 
-void BulkWriter::write_stretch(const std::byte* from, std::uint64_t bytes, std::uint64_t offset) {
+void BulkWriter::write_range(const std::byte* from, std::uint64_t bytes, std::uint64_t offset) {
   if (granule_ != kPage) return write_by_mapping(from, bytes, offset);
   for (std::uint64_t done = 0; done < bytes;) {
     const ssize_t wrote = system::pwrite(file_.fd(), from + done, bytes - done, offset + done);
@@ -68,8 +68,8 @@ void BulkWriter::write_stretch(const std::byte* from, std::uint64_t bytes, std::
     }
     if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
       throw NoSpace(file_.path() + " needs " + std::to_string(bytes - done) +
-                    " bytes more, and its medium has no room: " + std::strerror(error) +
-                    "; make room there, or name a file on a larger medium");
+                    " bytes more, and its medium has no space: " + std::strerror(error) +
+                    "; make space there, or name a file on a larger medium");
     }
     throw SystemError(system_message(file_.path(), "cannot be written", error));
   }

@@ -11,7 +11,7 @@
 namespace holdfast::system {
 
 /// Writes whole pages of memory to whole pages of a file, past the page cache where the file system allows it: that leaves the
-/// processors to others, and what they have cached in place. The file has room already, and is zero where it was not written.
+/// processors to others, and what they have cached in place. The file has space already, and is zero where it was not written.
 class BulkWriter {
  public:
   /// `granule`: the page size of a hugetlbfs, which is written through mappings; else 4096.
@@ -20,14 +20,14 @@ class BulkWriter {
   BulkWriter(const BulkWriter&) = delete;
   BulkWriter& operator=(const BulkWriter&) = delete;
 
-  /// Writes `bytes` from `from` to `offset`, all multiples of 4096; leaves out stretches of zeros. Thread-safe.
+  /// Writes `bytes` from `from` to `offset`, all multiples of 4096; leaves out ranges of zeros. Thread-safe.
   /// Throws NoSpace, SystemError.
   void write(const std::byte* from, std::uint64_t bytes, std::uint64_t offset);
   /// Bytes written so far.
   std::uint64_t written() const { return written_; }
 
  private:
-  void write_stretch(const std::byte* from, std::uint64_t bytes, std::uint64_t offset);
+  void write_range(const std::byte* from, std::uint64_t bytes, std::uint64_t offset);
   void write_by_mapping(const std::byte* from, std::uint64_t bytes, std::uint64_t offset) const;
   void set_direct(bool on);
 

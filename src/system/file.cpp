@@ -64,7 +64,7 @@ void require_regular(const std::string& path, const struct stat& status) {
 
 [[noreturn]] void throw_no_space(const std::string& path, std::uint64_t bytes, const std::string& why) {
   throw NoSpace(path + " needs " + std::to_string(bytes) + " bytes more, and " + why +
-                "; make room there, or put the pool on a larger medium");
+                "; make space there, or put the pool on a larger medium");
 }
 
 bool in_small_pages_of_memory(const File& file) {
@@ -123,7 +123,7 @@ void File::close() noexcept {
 
 int File::open_watched(const std::string& path, int flags) {
   const NoFork no_fork;
-  no_fork.make_room();
+  no_fork.make_space();
   const int fd = system::open(path.c_str(), flags | O_CLOEXEC, kOwnerOnly);
   if (fd >= 0) no_fork.watch(fd);
   return fd;
@@ -219,9 +219,9 @@ void File::allocate(std::uint64_t offset, std::uint64_t bytes) const {
     if (error != 0) {
       resize(before);
       if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == ENOMEM) {
-        throw_no_space(path_, bytes, std::string("its medium has no room: ") + std::strerror(error));
+        throw_no_space(path_, bytes, std::string("its medium has no space: ") + std::strerror(error));
       }
-      throw MediumError(system_message(path_, "cannot be given room on its medium", error));
+      throw MediumError(system_message(path_, "cannot be given space on its medium", error));
     }
     at += step;
   }
@@ -234,7 +234,7 @@ void File::punch(std::uint64_t offset, std::uint64_t bytes) const noexcept {
 void File::unshare(const FileRange& range) const {
   if (system::unshare(fd_, range.offset, range.bytes) == 0 || (errno != ENOSPC && errno != EDQUOT)) return;
   throw_no_space(path_, range.bytes,
-                 std::string("its medium has no room for a copy of its own: ") + std::strerror(errno));
+                 std::string("its medium has no space for a copy of its own: ") + std::strerror(errno));
 }
 
 void File::rewrite(std::uint64_t offset, std::uint64_t bytes) const {

@@ -1,4 +1,4 @@
-// file.hpp: the file under a pool: opened without surprises, given room before it is mapped, and closed with its lock.
+// file.hpp: the file under a pool: opened without surprises, given space before it is mapped, and closed with its lock.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ std::string system_message(const std::string& path, const std::string& what, int
 struct FileFacts {
   std::uint64_t device = 0, inode = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t allocated = 0;  ///< bytes that have room on the medium; fewer if the file is sparse
+  std::uint64_t allocated = 0;  ///< bytes that have space on the medium; fewer if the file is sparse
   std::uint64_t links = 0;      ///< 0: it has no name, and dies with the last process that holds it
   bool same_file(const FileFacts& other) const { return device == other.device && inode == other.inode; }
 };
@@ -71,10 +71,10 @@ class File {
   /// Reads up to `bytes` at `offset`; returns how many there were.
   std::size_t read(void* data, std::size_t bytes, std::uint64_t offset) const;
   void resize(std::uint64_t bytes) const;
-  /// Takes room on the medium for [offset, offset + bytes), zero where it was not used before; the file grows to hold it.
+  /// Takes space on the medium for [offset, offset + bytes), zero where it was not used before; the file grows to hold it.
   /// Throws NoSpace; then the file is as long as before.
   void allocate(std::uint64_t offset, std::uint64_t bytes) const;
-  /// Gives the room of a range back to the medium, where it can take it. The range stays part of the file, and is of any content.
+  /// Gives the space of a range back to the medium, where it can take it. The range stays part of the file, and is of any content.
   void punch(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   /// Gives a range blocks of its own, where a copy shares them with its original, as far as the file system can. Throws NoSpace.
   void unshare(const FileRange& range) const;
@@ -97,7 +97,7 @@ class File {
 class Holes {
  public:
   explicit Holes(const File& file) : file_(&file) {}
-  /// The whole pages of a range that read as zero and may have no room on the medium; none where the file system does not say.
+  /// The whole pages of a range that read as zero and may have no space on the medium; none where the file system does not say.
   std::vector<FileRange> in(const FileRange& range);
 
  private:

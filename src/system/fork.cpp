@@ -46,7 +46,7 @@ unsigned fork_generation() { return watched().generation.load(std::memory_order_
 
 NoFork::NoFork() { watched().mutex.lock(); }
 NoFork::~NoFork() { watched().mutex.unlock(); }
-void NoFork::make_room() const { watched().descriptors.reserve(watched().descriptors.size() + 1); }
+void NoFork::make_space() const { watched().descriptors.reserve(watched().descriptors.size() + 1); }
 void NoFork::watch(int descriptor) const { watched().descriptors.push_back(descriptor); }
 void NoFork::forget(int descriptor) const { std::erase(watched().descriptors, descriptor); }
 

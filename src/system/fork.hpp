@@ -28,7 +28,7 @@ class NoFork {
   NoFork& operator=(const NoFork&) = delete;
 
   /// After it the next `watch` needs no memory.
-  void make_room() const;
+  void make_space() const;
   /// From now on a forked child closes `descriptor`.
   void watch(int descriptor) const;
   void forget(int descriptor) const;

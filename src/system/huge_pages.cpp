@@ -25,14 +25,14 @@ bool take_huge_pages(int fd, std::uint64_t offset, std::uint64_t bytes) noexcept
     if (system::posix_fallocate(fd, at, kPage) != 0) return false;
   }
   // An address that huge pages fit: a mapping's place in memory and in its file must agree.
-  void* const room =
+  void* const space =
       system::mmap(nullptr, length + kHugePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED) return false;
-  const auto at = (reinterpret_cast<std::uintptr_t>(room) + kHugePage - 1) / kHugePage * kHugePage;
+  if (space == MAP_FAILED) return false;
+  const auto at = (reinterpret_cast<std::uintptr_t>(space) + kHugePage - 1) / kHugePage * kHugePage;
   void* const mapped =
       system::mmap(reinterpret_cast<void*>(at), length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, begin);
   const bool given = mapped != MAP_FAILED && system::madvise(mapped, length, MADV_COLLAPSE) == 0;
-  system::munmap(room, length + kHugePage);
+  system::munmap(space, length + kHugePage);
   return given;
 }
 

@@ -1,4 +1,4 @@
-// huge_pages.hpp: huge pages for the parts of a tmpfs file that get room, where the kernel can give them.
+// huge_pages.hpp: huge pages for the parts of a tmpfs file that get space, where the kernel can give them.
 #pragma once
 
 #include <cstdint>

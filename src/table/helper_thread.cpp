@@ -16,7 +16,7 @@ namespace holdfast::table {
 
 namespace {
 
-struct Told {
+struct Done {
   std::uint64_t done, total;
 };
 
@@ -24,9 +24,9 @@ struct Told {
 class Report {
  public:
   /// Of the thread that works. It never waits.
-  bool tell(std::uint64_t done, std::uint64_t total) {
+  bool note(std::uint64_t done, std::uint64_t total) {
     const std::lock_guard lock(mutex_);
-    told_ = {done, total};
+    progress_ = {done, total};
     changed_.notify_one();
     return !stop_;
   }
@@ -38,10 +38,10 @@ class Report {
   }
 
   /// Of the thread that asks: waits for news; none when the work has ended, and all has been given.
-  std::optional<Told> next() {
+  std::optional<Done> next() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return told_ || ended_; });
-    return std::exchange(told_, {});
+    changed_.wait(lock, [this] { return progress_ || ended_; });
+    return std::exchange(progress_, {});
   }
   void stop() {
     const std::lock_guard lock(mutex_);
@@ -52,17 +52,17 @@ class Report {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<Told> told_;
+  std::optional<Done> progress_;
   bool stop_ = false, ended_ = false;
   std::exception_ptr error_;
 };
 
 bool ask_until_it_ends(Report& report, const Progress& ask) {
   bool begun = false;
-  while (const std::optional<Told> told = report.next()) {
-    if (!begun && told->done != 0 && !ask(0, told->total)) return false;
+  while (const std::optional<Done> done = report.next()) {
+    if (!begun && done->done != 0 && !ask(0, done->total)) return false;
     begun = true;
-    if (!ask(told->done, told->total)) return false;
+    if (!ask(done->done, done->total)) return false;
   }
   return true;
 }
@@ -82,7 +82,7 @@ bool run_on_helper_thread(const std::function<void(const Progress&)>& work, cons
   Report report;
   std::thread thread = start([&] {
     try {
-      work([&](std::uint64_t done, std::uint64_t total) { return report.tell(done, total); });
+      work([&](std::uint64_t done, std::uint64_t total) { return report.note(done, total); });
       report.end(nullptr);
     } catch (...) {
       report.end(std::current_exception());

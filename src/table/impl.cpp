@@ -33,7 +33,7 @@ Table::Impl::Impl(std::shared_ptr<Pool::Impl> pool, std::unique_ptr<gphash::Tabl
   restore_step();
   must_be_whole();
   if (!object_->read_only()) object_->raise_domain(choice_.device >= 0);
-  object_->pool().keep_room();
+  object_->pool().keep_space();
 }
 
 Table::Impl::~Impl() {
@@ -52,7 +52,7 @@ Table::Impl::~Impl() {
 }
 
 void Table::Impl::close() {
-  if (forked()) throw TableClosed(inherited());
+  if (forked()) throw ObjectClosed(inherited());
   PredicateThread::refuse(pool_name, path);
   sessions->end();  // who waits for its end stands between the gates
   const std::unique_lock changing(changing_);
@@ -115,7 +115,7 @@ Lock Table::Impl::pass_changing() const {
 
 template <class Use>
 Use Table::Impl::enter() const {
-  if (forked()) throw TableClosed(inherited());
+  if (forked()) throw ObjectClosed(inherited());
   PredicateThread::refuse(pool_name, path);
   Use use{pass_changing<decltype(Use::changing)>(), decltype(Use::open)(open_)};
   must_be_open();
@@ -123,14 +123,14 @@ Use Table::Impl::enter() const {
 }
 
 std::shared_lock<threads::Gate> Table::Impl::use() const {
-  if (forked()) throw TableClosed(inherited());
+  if (forked()) throw ObjectClosed(inherited());
   std::shared_lock lock(open_);
   must_be_open();
   return lock;
 }
 
 std::shared_lock<threads::Gate> Table::Impl::use_between_sessions() const {
-  if (forked()) throw TableClosed(inherited());
+  if (forked()) throw ObjectClosed(inherited());
   sessions->wait();
   return use();
 }
@@ -144,7 +144,7 @@ std::unique_lock<threads::Gate> Table::Impl::keep_still() const {
 }
 
 std::unique_lock<threads::Gate> Table::Impl::keep_still_if_open() const {
-  if (forked()) throw TableClosed(inherited());
+  if (forked()) throw ObjectClosed(inherited());
   PredicateThread::refuse(pool_name, path);
   auto lock = pass_changing<std::unique_lock<threads::Gate>>();
   if (!machine_) lock.unlock();
@@ -156,7 +156,7 @@ Table::Impl::ChangeAlone Table::Impl::change_alone() const { return enter<Change
 Table::Impl::Alone Table::Impl::use_alone() const { return enter<Alone>(); }
 
 void Table::Impl::must_be_open() const {
-  if (!machine_) throw TableClosed(path + " is closed: open it again");
+  if (!machine_) throw ObjectClosed(path + " is closed: open it again");
 }
 
 void Table::Impl::require_writable() const {

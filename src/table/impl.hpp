@@ -48,7 +48,7 @@ class Table::Impl : public memory::OpenObject {
     std::unique_lock<threads::Gate> changing;
     std::unique_lock<threads::Gate> open;
   };
-  /// Keeps the table open. Throws TableClosed, as all of these.
+  /// Keeps the table open. Throws ObjectClosed, as all of these.
   std::shared_lock<threads::Gate> use() const;
   /// The same for what a session stands in the way of: waits until none is open, as all that follow do. They throw InvalidArgument
   /// where this thread would wait for its own.

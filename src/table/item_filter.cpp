@@ -47,9 +47,9 @@ std::size_t ItemFilter::keep_only(const bool* keep, const machine::ExportArrays&
 }
 
 std::size_t ItemFilter::choose(const machine::ExportArrays& items, std::size_t n) {
-  if (n > kept_room_) {
+  if (n > kept_capacity_) {
     keep_ = std::make_unique<bool[]>(n);
-    kept_room_ = n;
+    kept_capacity_ = n;
   }
   bool* const keep = keep_.get();
   if (selection_.first != nullptr || selection_.last != nullptr || reads_scores()) {

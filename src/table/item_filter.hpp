@@ -37,7 +37,7 @@ class ItemFilter {
   const Selection& selection_;
   const std::uint32_t key_bytes_, value_bytes_;
   std::unique_ptr<bool[]> keep_;
-  std::size_t kept_room_ = 0;
+  std::size_t kept_capacity_ = 0;
 };
 
 }  // namespace holdfast::table

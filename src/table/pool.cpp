@@ -69,13 +69,13 @@ std::unique_lock<threads::Gate> Pool::Impl::pass() const {
 
 void Pool::Impl::require_own() const {
   if (is_own()) return;
-  throw TableClosed(path + " was opened by the parent of this process: open it here after the parent has closed it");
+  throw ObjectClosed(path + " was opened by the parent of this process: open it here after the parent has closed it");
 }
 
 std::shared_ptr<memory::PoolFile> Pool::Impl::file() const {
   require_own();
   const std::lock_guard guard(file_mutex_);
-  if (!file_) throw TableClosed(path + " is closed: open it again");
+  if (!file_) throw ObjectClosed(path + " is closed: open it again");
   return file_;
 }
 

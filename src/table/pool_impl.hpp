@@ -42,14 +42,14 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   CheckReport check(const std::string& name);
   void close();
   bool is_open() const;
-  std::shared_ptr<memory::PoolFile> file() const;  ///< throws TableClosed
+  std::shared_ptr<memory::PoolFile> file() const;  ///< throws ObjectClosed
 
   std::string label_of(const std::string& name) const { return path + ":" + name; }
 
  private:
   using Objects = std::vector<std::shared_ptr<memory::OpenObject>>;
   bool is_own() const { return process_.is_this(); }
-  void require_own() const;  ///< throws TableClosed in a forked child, where a thread may have held a lock at the fork
+  void require_own() const;  ///< throws ObjectClosed in a forked child, where a thread may have held a lock at the fork
   /// Null if it is closed; waits for it if it is closing.
   std::shared_ptr<memory::OpenObject> find_open(std::uint32_t number) const;
   Objects open_objects() const;  ///< by number
@@ -62,7 +62,7 @@ class Pool::Impl : public std::enable_shared_from_this<Pool::Impl> {
   std::uint32_t replaced_by(const memory::Directory& directory, const std::string& name, std::uint32_t type) const;
   void require_closed(std::uint32_t number, const std::string& name, const char* what) const;
 
-  /// The pool's gate. Throws TableClosed in a forked child, InvalidArgument where this thread would wait for itself.
+  /// The pool's gate. Throws ObjectClosed in a forked child, InvalidArgument where this thread would wait for itself.
   std::unique_lock<threads::Gate> pass() const;
 
   mutable threads::Gate gate_{threads::Gate::Rank::pool, this, nullptr};

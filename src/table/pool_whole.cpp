@@ -110,7 +110,7 @@ CheckReport Pool::Impl::check_object(const std::shared_ptr<memory::PoolFile>& po
   if (const auto open = find_open(entry.number)) {
     try {
       return open->check();
-    } catch (const TableClosed&) {
+    } catch (const ObjectClosed&) {
     }
   }
   const memory::ObjectKind* const kind = memory::find_kind(entry.type);

@@ -157,7 +157,7 @@ TEST_F(CheckpointTest, WaitsOrRefusesWhileAllCopiesAreInUse) {
   EXPECT_EQ(checkpoint.restore().step, 39u);
   expect_error<ObjectInUse>([&] { pool.drop("model"); }, "open");
   checkpoint.close();
-  expect_error<TableClosed>([&] { save(checkpoint, 3); }, "closed");
+  expect_error<ObjectClosed>([&] { save(checkpoint, 3); }, "closed");
   pool.drop("model");
 }
 

@@ -26,9 +26,9 @@ std::vector<Placed> placed(const std::vector<std::uint64_t>& sizes, std::uint64_
 constexpr std::uint64_t kHuge = (std::uint64_t{5} << 30) + 3;  // what follows lies beyond 2^32
 
 std::vector<std::uint64_t> some_sizes(bool beyond_32_bits = false) {
-  std::vector<std::uint64_t> sizes = {1,          127,        128,          129,        0,
-                                      kPiece,     kPiece + 1, kBlock,       kLarge - 1, kLarge,
-                                      kLarge + 3, kBlock - 1, 3 * kStretch, 40,         kStretch};
+  std::vector<std::uint64_t> sizes = {1,          127,        128,         129,        0,
+                                      kPiece,     kPiece + 1, kBlock,      kLarge - 1, kLarge,
+                                      kLarge + 3, kBlock - 1, 3 * kGather, 40,         kGather};
   if (beyond_32_bits) sizes.insert(sizes.begin() + 3, kHuge);
   for (std::uint64_t i = 0; i < 9'000; ++i) sizes.push_back(i * 7919 % 50'000);
   return sizes;
@@ -40,17 +40,17 @@ void expect_gathered(bool beyond_32_bits) {
   const Gathering made = gathering_of(tensors, end);
   std::size_t piece = 0, large = 0, tensor = 0;
   std::uint64_t at = 0, begin = 0;
-  for (const Stretch& stretch : made.stretches) {
-    ASSERT_GT(stretch.end, begin);
-    while (at < stretch.end) {  // what comes next is a piece or a large tensor of this stretch
+  for (const GatherRange& range : made.ranges) {
+    ASSERT_GT(range.end, begin);
+    while (at < range.end) {  // what comes next is a piece or a large tensor of this stretch
       while (tensor + 1 < tensors.size() && tensors[tensor + 1].offset <= at) ++tensor;
       const Placed& its = tensors[tensor];
-      if (large < stretch.large_end && made.large[large].offset == at) {
+      if (large < range.large_end && made.large[large].offset == at) {
         ASSERT_GE(its.bytes, kLarge);
         ASSERT_EQ(made.large[large].memory, its.memory);
         at += made.large[large++].bytes;
       } else {
-        ASSERT_LT(piece, stretch.pieces_end) << at;
+        ASSERT_LT(piece, range.pieces_end) << at;
         const Piece& next = made.pieces[piece++];
         ASSERT_EQ(next.offset, at);
         ASSERT_LE(next.bytes, kPiece);
@@ -63,18 +63,18 @@ void expect_gathered(bool beyond_32_bits) {
         at += next.bytes + next.zeros;
       }
     }
-    ASSERT_EQ(at, stretch.end);
-    ASSERT_EQ(piece, stretch.pieces_end);
-    ASSERT_EQ(large, stretch.large_end);
-    ASSERT_TRUE(stretch.end - begin >= kStretch || stretch.end == end);
-    begin = stretch.end;
+    ASSERT_EQ(at, range.end);
+    ASSERT_EQ(piece, range.pieces_end);
+    ASSERT_EQ(large, range.large_end);
+    ASSERT_TRUE(range.end - begin >= kGather || range.end == end);
+    begin = range.end;
   }
   EXPECT_EQ(at, end);
   EXPECT_EQ(piece, made.pieces.size());
   EXPECT_EQ(made.large.size(), beyond_32_bits ? 5u : 4u);
 }
 
-TEST(Pieces, AGatheringWritesEveryByteOnceInOrderOfStretches) {
+TEST(Pieces, AGatheringWritesEveryByteOnceInOrderOfRanges) {
   expect_gathered(false);
   expect_gathered(true);
 }
@@ -112,7 +112,7 @@ void expect_whole(const std::vector<Placed>& tensors, std::uint64_t data_bytes, 
 
 TEST(Pieces, AScatteringHasEveryWantedBlockOnce) {
   for (const unsigned nth : {1u, 2u, 3u, 50u, 4000u}) {
-    for (const std::uint64_t most : {kBlock, 4 * kBlock, kStretch}) {
+    for (const std::uint64_t most : {kBlock, 4 * kBlock, kGather}) {
       std::uint64_t end = 0;
       const std::vector<Placed> tensors = placed(some_sizes(), end, nth);
       expect_whole(tensors, end, most);
@@ -120,9 +120,9 @@ TEST(Pieces, AScatteringHasEveryWantedBlockOnce) {
   }
   std::uint64_t end = 0;
   const std::vector<Placed> beyond = placed(some_sizes(true), end);
-  expect_whole(beyond, end, kStretch);
-  EXPECT_TRUE(scattering_of({}, 0, kStretch).windows.empty());
-  EXPECT_TRUE(gathering_of({}, 0).stretches.empty());
+  expect_whole(beyond, end, kGather);
+  EXPECT_TRUE(scattering_of({}, 0, kGather).windows.empty());
+  EXPECT_TRUE(gathering_of({}, 0).ranges.empty());
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where what a table stores begins: its aside slot, and then its levels and heap.
-std::uint64_t content_of(const Image& image) { return image.extents[0].offset + gphash::kAsideOffset; }
+/// Where what a table stores begins: its reserved slot, and then its levels and heap.
+std::uint64_t content_of(const Image& image) { return image.extents[0].offset + gphash::kReservedSlotOffset; }
 
 /// Random bits of a table's content, half of them where something lies, since most of a small pool is zero.
 std::vector<std::uint64_t> bits_of_content(const Image& image, unsigned count) {

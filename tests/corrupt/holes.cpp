@@ -27,7 +27,7 @@ using memory::Directory;
 using memory::Extent;
 using memory::kPage;
 
-constexpr std::uint64_t kMostRoom = std::uint64_t{8} << 20;
+constexpr std::uint64_t kMostSpace = std::uint64_t{8} << 20;
 constexpr unsigned kPieces = 3000;  // nearly as many extents as a directory holds
 
 struct Base {
@@ -180,7 +180,7 @@ Blocks blocks_of(const std::string& path) {
 HoledFile make_holed_file(std::uint64_t seed) {
   Random random(mix(seed, 0x686f6c65));
   const Base& base = bases()[random.below(bases().size())];
-  HoledFile file{.name = base.name, .bytes = base.bytes, .holes = {}, .room = {}, .length = 0};
+  HoledFile file{.name = base.name, .bytes = base.bytes, .holes = {}, .space = {}, .length = 0};
   using Change = void (*)(HoledFile&, Random&);
   constexpr Change kChanges[] = {nullptr, claim_heap, claim_levels, claim_pieces, lie};
   if (const Change change = kChanges[random.below(5)]; change != nullptr) change(file, random);
@@ -188,8 +188,8 @@ HoledFile make_holed_file(std::uint64_t seed) {
   const std::uint64_t end = std::max<std::uint64_t>(directory_in(file.bytes).end(), file.bytes.size());
   file.length = random.chance(95) ? end : end + any_size(random);
   while (random.chance(30)) {  // a claim of up to twice the blocks is believed
-    const std::uint64_t bytes = std::min(any_size(random), kMostRoom);
-    file.room.push_back({random.below(file.length / kPage) * kPage, bytes});
+    const std::uint64_t bytes = std::min(any_size(random), kMostSpace);
+    file.space.push_back({random.below(file.length / kPage) * kPage, bytes});
   }
   return file;
 }
@@ -202,7 +202,7 @@ bool write_holed_file(const std::string& path, const HoledFile& file) {
     const auto at = static_cast<off_t>(i * kPage);
     if (!file.holes[i]) done = pwrite(fd, file.bytes.data() + at, kPage, at) == static_cast<ssize_t>(kPage);
   }
-  for (const system::FileRange& range : file.room) {
+  for (const system::FileRange& range : file.space) {
     const auto at = static_cast<off_t>(range.offset), bytes = static_cast<off_t>(range.bytes);
     done = done && fallocate(fd, FALLOC_FL_KEEP_SIZE, at, bytes) == 0;
   }

@@ -11,10 +11,10 @@ namespace holdfast::test::corrupt {
 
 /// A file to be written. What of it is neither in `bytes` nor in `room` is a hole.
 struct HoledFile {
-  std::string name;                     ///< what was done to which pool
-  std::string bytes;                    ///< what it begins with, in whole pages
-  std::vector<bool> holes;              ///< the pages of `bytes` that are left out
-  std::vector<system::FileRange> room;  ///< taken on the medium, and never written
+  std::string name;                      ///< what was done to which pool
+  std::string bytes;                     ///< what it begins with, in whole pages
+  std::vector<bool> holes;               ///< the pages of `bytes` that are left out
+  std::vector<system::FileRange> space;  ///< taken on the medium, and never written
   std::uint64_t length = 0;
 };
 

@@ -45,10 +45,10 @@ std::uint64_t clock_of(clockid_t clock) {
 /// One image, and all that its users may do at first.
 class Case {
  public:
-  Case(std::string path, std::uint64_t number, bool has_spare_room, Measured& measured)
+  Case(std::string path, std::uint64_t number, bool has_spare_space, Measured& measured)
       : path_(std::move(path)),
         number_(number),
-        has_spare_room_(has_spare_room),
+        has_spare_space_(has_spare_space),
         measured_(measured),
         there_(blocks_of(path_)) {}
 
@@ -102,7 +102,7 @@ class Case {
     const Blocks now = blocks_of(path_);
     const std::uint64_t metadata = now.all - now.data, metadata_there = there_.all - there_.data;
     measured_.most_metadata = std::max(measured_.most_metadata, metadata - std::min(metadata, metadata_there));
-    if (has_spare_room_ || now.data <= there_.data + memory::kFirstArea) return;
+    if (has_spare_space_ || now.data <= there_.data + memory::kFirstArea) return;
     wrong_ += "refused (" + error_ + "), it keeps " + std::to_string(now.data) + " bytes and had " +
               std::to_string(there_.data) + "; ";
   }
@@ -127,7 +127,7 @@ class Case {
 
   const std::string path_;
   const std::uint64_t number_;
-  const bool has_spare_room_;
+  const bool has_spare_space_;
   Measured& measured_;
   const Blocks there_;
   bool opened_ = false;
@@ -174,7 +174,7 @@ void try_files(const std::string& medium, const std::string& folder, std::uint64
         ++measured.cases;
         measured.sparse += blocks_of(path).all < file.length ? 1 : 0;
         measured.largest_claim = std::max(measured.largest_claim, file.length);
-        return Case(path, first_seed() + i, !file.room.empty(), measured).run();
+        return Case(path, first_seed() + i, !file.space.empty(), measured).run();
       },
       [](std::uint64_t i) { return make_holed_file(first_seed() + i).name; });
   std::filesystem::remove(path);

@@ -15,7 +15,7 @@ namespace holdfast::test::corrupt {
 namespace {
 
 /// What must be wrong with it; "" if the lie was told as it should be.
-std::string told(const Lie& lie, const PoolExercised& result) {
+std::string reported(const Lie& lie, const PoolExercised& result) {
   const auto has = [&](const std::string& text) { return text.find(lie.text) != std::string::npos; };
   if (lie.victim == 0) {
     if (result.opened) return "the pool opens; ";
@@ -35,7 +35,7 @@ void expect_found(const std::string& group, const std::vector<Lie>& lies) {
         std::string bytes = objects().bytes;
         lies[i].tell(bytes);
         const PoolExercised result = exercise_bytes(bytes, {lies[i].victim});
-        Outcome outcome{result.opened, true, result.wrong + told(lies[i], result)};
+        Outcome outcome{result.opened, true, result.wrong + reported(lies[i], result)};
         if (bytes == objects().bytes) outcome.wrong += "nothing was changed; ";
         return outcome;
       },

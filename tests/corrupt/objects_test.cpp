@@ -121,9 +121,9 @@ TEST_F(Objects, CheckNamesThoseThatItCannotOpen) {
   const CheckReport report = check(path_);
   for (const std::uint32_t number : {kUnknown, kFeatured, kNewer, kCells, kWide}) {
     const std::string begins = path_ + ":" + name_of(number) + " ";
-    const bool told = std::any_of(report.errors.begin(), report.errors.end(),
-                                  [&](const std::string& error) { return error.rfind(begins, 0) == 0; });
-    EXPECT_TRUE(told) << begins;
+    const bool reported = std::any_of(report.errors.begin(), report.errors.end(),
+                                      [&](const std::string& error) { return error.rfind(begins, 0) == 0; });
+    EXPECT_TRUE(reported) << begins;
   }
   for (const std::string& error : report.errors)
     EXPECT_EQ(error.find(":" + name_of(kNumbers) + " "), std::string::npos) << error;
@@ -164,7 +164,7 @@ TEST_F(Objects, ASnapshotCopiesThem) {
   fs::remove(to);
 }
 
-TEST_F(Objects, DropRemovesThemAndGivesTheirRoomBack) {
+TEST_F(Objects, DropRemovesThemAndGivesTheirSpaceBack) {
   Pool pool = Pool::open(path_);
   std::uint64_t freed = 0;
   for (const std::uint32_t number : {kUnknown, kFeatured, kNewer, kCells, kWide}) {

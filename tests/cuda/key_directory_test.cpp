@@ -7,11 +7,11 @@
 namespace holdfast::test {
 namespace {
 
-constexpr std::uint32_t kKnownBytes = 48;
+constexpr std::uint32_t kDirectoryValueBytes = 48;
 constexpr std::uint64_t kByHand = ~std::uint64_t{0};  ///< no load begins by itself
 
 Shape cached(double buckets, double values, CachePolicy policy, std::uint32_t key_bytes = 8) {
-  Shape shape{kKnownBytes};
+  Shape shape{kDirectoryValueBytes};
   shape.key_bytes = key_bytes;
   shape.cache.bucket_ratio = buckets;
   shape.cache.ratio = values;
@@ -85,7 +85,7 @@ TEST(GpuKeyDirectoryOnce, AreKnownUntilTheyChange) {
     shape.order_from = order_from;
     GpuTable gpu(shape, kItems);
     const auto run = [&](std::size_t n, Op op, std::uint8_t fill) {
-      Rows rows(n, kKnownBytes);
+      Rows rows(n, kDirectoryValueBytes);
       std::iota(rows.keys.begin(), rows.keys.end(), 2);
       std::fill(rows.values.begin(), rows.values.end(), fill);
       Batch batch = rows.batch();
@@ -105,12 +105,12 @@ TEST(GpuKeyDirectoryOnce, AreKnownUntilTheyChange) {
     for (int i = 0; i < 3; ++i) gpu.table->load_cache();
     EXPECT_EQ(known(), 0u) << "nobody has said so";
     EXPECT_EQ(known(), 0u) << "nobody has confirmed it";
-    const auto known_at_last =
+    const auto confirmed_at_last =
         [&] {  // hints that are written at one moment can push one another out, and are written anew
           for (int i = 0; i < 10; ++i) known();
           return known();
         };
-    const std::uint64_t all = known_at_last();
+    const std::uint64_t all = confirmed_at_last();
     EXPECT_GT(all, kHot * 9 / 10);  // a few may have no copy, since one of four rows is counted, by chance
     EXPECT_EQ(known(), all);
     run(kChanged, Op::assign, 2);
@@ -118,8 +118,8 @@ TEST(GpuKeyDirectoryOnce, AreKnownUntilTheyChange) {
     EXPECT_GE(others, all - kChanged);
     EXPECT_LE(others, all - kChanged * 8 / 10);
     const Rows now = run(kHot, Op::find, 0);
-    for (std::size_t i = 0; i < kHot; ++i) ASSERT_EQ(now.out[i * kKnownBytes], i < kChanged ? 2 : 1) << i;
-    EXPECT_EQ(known_at_last(), all) << "the new values have copies, which are known in turn";
+    for (std::size_t i = 0; i < kHot; ++i) ASSERT_EQ(now.out[i * kDirectoryValueBytes], i < kChanged ? 2 : 1) << i;
+    EXPECT_EQ(confirmed_at_last(), all) << "the new values have copies, which are known in turn";
     run(kChanged, Op::erase, 0);
     const Rows left = run(kHot, Op::find, 0);
     for (std::size_t i = 0; i < kHot; ++i) ASSERT_EQ(left.found[i], i >= kChanged) << i;

@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Values, GpuPhases,
                                          Shape{128, 2, 2, 8, 0, kHalfOfFree, 128},
                                          Shape{16, 3, 3, 3, 0, kHalfOfFree, 32}));
 
-TEST(GpuPhases, LargeInsertsIntoASmallTableGrowItAndGoInPhasesWhereThereIsRoom) {
+TEST(GpuPhases, LargeInsertsIntoASmallTableGrowItAndGoInPhasesWhereThereIsSpace) {
   HOLDFAST_NEEDS_GPU();
   GpuTable gpu({16}, 1000);
   ASSERT_NO_FATAL_FAILURE(gpu.round(100000, 1ull << 40, false, Op::insert));

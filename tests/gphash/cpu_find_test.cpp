@@ -64,7 +64,7 @@ TEST_F(CpuSettling, GivesUpAndSaysThatItDidNotRun) {
   EXPECT_EQ(find_among(~std::uint64_t{0}), Status::not_run);
   EXPECT_FALSE(found_);
   EXPECT_EQ(value_, 0u) << "what it saw last does not stand";
-  EXPECT_EQ(tally_.retries, index::kMostTurns - 1);
+  EXPECT_EQ(tally_.retries, index::kMostRounds - 1);
 }
 
 }  // namespace

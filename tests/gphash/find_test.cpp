@@ -61,8 +61,8 @@ TEST_F(Settling, GivesUpAndSaysThatItDidNotRun) {
   EXPECT_FALSE(found.settled);
   EXPECT_FALSE(found.item) << "what it saw last does not stand";
   EXPECT_EQ(status_of(found), Status::not_run);
-  EXPECT_EQ(memory_.retries, kMostTurns - 1);
-  EXPECT_EQ(ClearedTile::looks, 2ull * kLooks * kMostTurns);
+  EXPECT_EQ(memory_.retries, kMostRounds - 1);
+  EXPECT_EQ(ClearedTile::looks, 2ull * kLooks * kMostRounds);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 SearchFacts many_rows() {
   SearchFacts facts;
   facts.rows = std::uint64_t{1} << 20;
-  facts.values_are_far = true;
+  facts.values_may_miss = true;
   facts.cluster_rows = kSmallSearch;
   return facts;
 }
@@ -20,11 +20,11 @@ TEST(SearchPaths, AreOrderedWhereValuesAreFarAndRowsMany) {
   EXPECT_EQ(path_of(facts), SearchPath::ordered);
   facts.pipelined_rows = 1000;
   EXPECT_EQ(path_of(facts), SearchPath::two_parts);
-  facts.slots_are_far = true;
+  facts.slots_may_miss = true;
   EXPECT_EQ(path_of(facts), SearchPath::by_both);
-  facts.values_are_far = false;
+  facts.values_may_miss = false;
   EXPECT_EQ(path_of(facts), SearchPath::by_slots);
-  facts.slots_are_far = false;
+  facts.slots_may_miss = false;
   EXPECT_EQ(path_of(facts), SearchPath::one_kernel);
 }
 
@@ -41,7 +41,7 @@ TEST(SearchPaths, GoByWhatWasMeasured) {
   EXPECT_EQ(path_of(facts), SearchPath::ordered);
   facts.unordered_rows = 2 * kSmallSearch;
   EXPECT_EQ(path_of(facts), SearchPath::one_kernel) << "too many to find the rows that want one cell";
-  facts.slots_are_far = true;
+  facts.slots_may_miss = true;
   EXPECT_EQ(path_of(facts), SearchPath::by_both);
   facts.rows = kSmallSearch;
   EXPECT_EQ(path_of(facts), SearchPath::merged);
@@ -50,9 +50,9 @@ TEST(SearchPaths, GoByWhatWasMeasured) {
 TEST(SearchPaths, LeaveFewRowsWithoutOrderWhereMostValuesHaveCopies) {
   SearchFacts facts = many_rows();
   facts.values_have_copies = true;
-  facts.rows = kSmallNearSearch;
+  facts.rows = kSmallHitSearch;
   EXPECT_EQ(path_of(facts), SearchPath::merged);
-  facts.rows = kSmallNearSearch + 1;
+  facts.rows = kSmallHitSearch + 1;
   EXPECT_EQ(path_of(facts), SearchPath::cluster);
 }
 
@@ -63,18 +63,18 @@ TEST(SearchPaths, FollowTheUser) {
   facts.unordered_rows = 5000;
   facts.rows = 9;
   EXPECT_EQ(path_of(facts), SearchPath::merged);
-  facts.slots_are_far = true;
+  facts.slots_may_miss = true;
   EXPECT_EQ(path_of(facts), SearchPath::merged);
   facts.rows = 10;
   EXPECT_EQ(path_of(facts), SearchPath::by_both);
-  facts.slots_are_far = false;
+  facts.slots_may_miss = false;
   EXPECT_EQ(path_of(facts), SearchPath::ordered) << "no cluster, whose size was measured";
   facts.order_from = 1;
   facts.rows = 1;
   EXPECT_EQ(path_of(facts), SearchPath::ordered);
 }
 
-TEST(ChangePaths, AreChosenByRoomAndByWhoWaits) {
+TEST(ChangePaths, AreChosenBySpaceAndByWhoWaits) {
   for (unsigned bits = 0; bits < 32; ++bits) {
     const ChangeFacts facts{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0, (bits & 16) != 0};
     const ChangePath path = path_of(facts);

@@ -90,7 +90,7 @@ class SmallTable {
     }
     tags_.assign(view_.tag_words(), 0);
     heap_.assign(Shape::kVariable ? 2 * heap::kSlabBytes / 8 : 1 << 12, 0);
-    view_.aside = &aside_;
+    view_.reserved_slot = &reserved_;
     view_.tags = tags_.data();
     view_.heap = reinterpret_cast<std::byte*>(heap_.data());
     view_.cells = Shape::kVariable ? 2 : heap_.size() * 8 / kValueBytes;
@@ -152,7 +152,7 @@ class SmallTable {
  private:
   View<Shape> view_;
   std::vector<std::uint64_t> slots_[2], tags_, heap_;
-  Slot aside_{};
+  Slot reserved_{};
 };
 
 template <class Shape>
@@ -193,7 +193,7 @@ TYPED_TEST(MinimalPolicies, SufficeForMovesAndGrowth) {
   View<Shape> view = grown.view();
   view.level[1] = before.level[0];
   view.heap = before.heap;
-  *view.aside = *before.aside;
+  *view.reserved_slot = *before.reserved_slot;
   for (std::uint64_t bucket = 0; bucket < 32; ++bucket) carry_tags(table.memory, before, view, 5, bucket);
   for (std::uint64_t i = 0; i < before.buckets(1) * before.shape.slots(); ++i) {
     const Rehashed result = rehash_slot(MinimalTile{}, table.memory, view, before.after(before.level[1], i));

@@ -40,13 +40,13 @@ void check_layout(View<Shape> view, unsigned top_level) {
       for (unsigned i = 0; i < view.words_per_bucket(); ++i) {
         const std::uint64_t at = view.tag_index(rank, bucket) + i;
         EXPECT_TRUE(words.insert(at).second) << "two buckets share tag word " << at;
-        EXPECT_LT(at, view.aside_index());
+        EXPECT_LT(at, view.reserved_index());
       }
     }
   }
   std::mt19937_64 random(3);
   for (int i = 0; i < 1000; ++i) {
-    EXPECT_EQ(words.count(view.stripe_index(random())), 0u) << "a stripe is no tag word";
+    EXPECT_EQ(words.count(view.version_lock_index(random())), 0u) << "a stripe is no tag word";
   }
 }
 

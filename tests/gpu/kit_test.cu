@@ -40,7 +40,7 @@ struct Piece {
 };
 
 /// Which piece each word of a warp's stretch belongs to.
-__global__ void stretch_kernel(const std::uint32_t* words, std::uint32_t* owners, std::uint32_t* all) {
+__global__ void range_kernel(const std::uint32_t* words, std::uint32_t* owners, std::uint32_t* all) {
   __shared__ Piece pieces[kWarp];
   std::uint32_t sum = 0;
   pieces[threadIdx.x] = {words_before(words[threadIdx.x], sum)};
@@ -49,14 +49,14 @@ __global__ void stretch_kernel(const std::uint32_t* words, std::uint32_t* owners
   if (threadIdx.x == 0) *all = sum;
 }
 
-TEST_F(OnGpu, SmallStretchesGiveEachWordToItsPiece) {
+TEST_F(OnGpu, SmallRangesGiveEachWordToItsPiece) {
   std::vector<std::uint32_t> words(kWarp);
   for (unsigned i = 0; i < kWarp; ++i) words[i] = i % 5 == 0 ? 0 : i * 7 % 19;
   std::vector<std::uint32_t> expected;
   for (unsigned i = 0; i < kWarp; ++i) expected.insert(expected.end(), words[i], i);
   const auto lengths = on_gpu(words);
   const auto owners = zeros<std::uint32_t>(expected.size()), all = zeros<std::uint32_t>(1);
-  stretch_kernel<<<1, kWarp>>>(lengths.data(), owners.data(), all.data());
+  range_kernel<<<1, kWarp>>>(lengths.data(), owners.data(), all.data());
   check_launch("stretching");
   EXPECT_EQ(on_host(all.data(), 1)[0], expected.size());
   EXPECT_EQ(on_host(owners.data(), expected.size()), expected);

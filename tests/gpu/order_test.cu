@@ -21,7 +21,7 @@ namespace {
 struct OrderArrays {
   explicit OrderArrays(std::uint64_t n)
       : prefixes(2 * n), rows(2 * n), ordered(1), scratch(key_order_scratch_bytes(n)) {}
-  KeyOrderRoom room() const {
+  KeyOrderWorkspace workspace() const {
     const std::size_t n = rows.size() / 2;
     return {{prefixes.data(), prefixes.data() + n},
             {rows.data(), rows.data() + n},
@@ -75,7 +75,7 @@ TEST_F(OnGpu, SmallOrderOfKeysPutsRunsTogether) {
         const OrderArrays arrays(n);
         const Stream stream;
         const BatchKeys batch{reinterpret_cast<const std::byte*>(bytes.data()), words, nullptr};
-        const KeyOrder order = order_keys(batch, n, masked ? marks.data() : nullptr, 5, arrays.room(), stream);
+        const KeyOrder order = order_keys(batch, n, masked ? marks.data() : nullptr, 5, arrays.workspace(), stream);
         stream.wait("ordering");
         SCOPED_TRACE(std::to_string(n) + " rows of " + std::to_string(words) + (masked ? " words, masked" : " words"));
         expect_runs(order, n, keys, mask);
@@ -100,7 +100,7 @@ TEST_F(OnGpu, SmallOrderOfKeysOfAnyLength) {
   const auto begins = on_gpu(offsets);
   const OrderArrays arrays(kRows);
   const Stream stream;
-  const KeyOrder order = order_keys({there.data(), 0, begins.data()}, kRows, nullptr, 9, arrays.room(), stream);
+  const KeyOrder order = order_keys({there.data(), 0, begins.data()}, kRows, nullptr, 9, arrays.workspace(), stream);
   stream.wait("ordering");
   expect_runs(order, kRows, keys, {});
 }
@@ -119,7 +119,7 @@ TEST_F(OnGpu, OrderOfKeysTellsEqualPrefixesApart) {
   const OrderArrays arrays(kRows);
   const Stream stream;
   const KeyOrder order = order_keys({reinterpret_cast<const std::byte*>(bytes.data()), 1, nullptr}, kRows, nullptr, 4,
-                                    arrays.room(), stream);
+                                    arrays.workspace(), stream);
   stream.wait("ordering");
   expect_runs(order, kRows, keys, {});
 }

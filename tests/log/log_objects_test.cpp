@@ -78,7 +78,7 @@ TEST_P(Logs, SayWhatTheyCannotTake) {
   EXPECT_EQ(log.count(99), 0u);
   EXPECT_THROW(log.handle(), InvalidArgument);
   log.close();
-  EXPECT_THROW(log.count(0), TableClosed);
+  EXPECT_THROW(log.count(0), ObjectClosed);
   EXPECT_THROW(Log::open(pool, "a", {.entry_bytes = 16}), PoolMismatch);
   EXPECT_THROW(Region::open(pool, "a"), PoolMismatch);
   EXPECT_EQ(Log::open(pool, "a", {.entry_bytes = 8}).count(0), 1u);

@@ -74,7 +74,7 @@ TEST_P(Regions, AreOpenOnceAndNotDroppedMeanwhile) {
   section.end();
   EXPECT_THROW(section.bytes(), InvalidArgument);
   region.close();
-  EXPECT_THROW(region.bytes(), TableClosed);
+  EXPECT_THROW(region.bytes(), ObjectClosed);
   EXPECT_EQ(Region::open(pool, "a").size(), 64u);
   pool.drop("a");
   EXPECT_THROW(Region::open(pool, "a"), ObjectNotFound);

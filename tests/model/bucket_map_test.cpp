@@ -11,7 +11,7 @@ namespace holdfast::machine::model {
 
 namespace {
 
-enum Where : unsigned { kMap, kStripe, kSlot, kCopy, kOtherSlot, kOtherCopy, kWords };
+enum Where : unsigned { kMap, kVersionLock, kSlot, kCopy, kOtherSlot, kOtherCopy, kWords };
 enum Who : unsigned { kLoader, kWriter, kReader, kActors };
 
 static_assert(kWords <= kMostWords);
@@ -38,26 +38,26 @@ void load_bucket(unsigned slots) {
 /// A new word for an item, as gphash/protocol/commit.hpp writes it: the pool, and when that is durable the copy.
 void write_slot(const Without& without) {
   const MapMemory memory;
-  if (!index::try_claim(memory, memory.word(kStripe))) return;
+  if (!index::try_claim(memory, memory.word(kVersionLock))) return;
   memory.poke(memory.word(kSlot), kNew);
   if (!without.writers) memory.fence();
   if (index::write_through(memory, memory.word(kMap)).cached()) memory.poke(memory.word(kCopy), kNew);
-  index::release(memory, memory.word(kStripe));
+  index::release(memory, memory.word(kVersionLock));
 }
 
 /// New words for the items of both slots, whose keys have one stripe, as gphash/protocol/phases.hpp writes them. What a kernel's end orders is a
 /// fence here; a store behind the fence with which a thread of the next begins releases.
 void write_in_phases(const Without& without) {
   const MapMemory memory;
-  for (unsigned i = 0; i < 2; ++i) index::claim_shared(memory, memory.word(kStripe));
+  for (unsigned i = 0; i < 2; ++i) index::claim_shared(memory, memory.word(kVersionLock));
   for (unsigned i = 0; i < 2; ++i) weak->store(kSlot + 2 * i, kNew, !without.claims_first);
   if (!without.writers) memory.fence();
   for (unsigned i = 0; i < 2; ++i) {
     if (index::write_through(memory, memory.word(kMap)).cached()) memory.poke(memory.word(kCopy + 2 * i), kNew);
-    if (without.release_last) index::release_shared(memory, memory.word(kStripe));
+    if (without.release_last) index::release_shared(memory, memory.word(kVersionLock));
   }
   memory.fence();
-  for (unsigned i = 0; i < 2; ++i) index::release_shared(memory, memory.word(kStripe));
+  for (unsigned i = 0; i < 2; ++i) index::release_shared(memory, memory.word(kVersionLock));
 }
 
 /// For the key of a slot.
@@ -67,7 +67,7 @@ std::uint64_t search(const Without& without, unsigned slot) {
     const bool cached = index::mapped(memory, memory.word(kMap)).cached();
     const std::uint64_t word = memory.peek(memory.word(cached ? slot + 1 : slot));
     weak->cached |= cached;
-    if (cached || !index::is_claimed(memory.peek(memory.word(kStripe)))) return word;
+    if (cached || !index::is_claimed(memory.peek(memory.word(kVersionLock)))) return word;
     if (!without.readers) memory.fence();
     if (index::read_stands(memory, memory.word(kMap))) return word;
   }
@@ -101,7 +101,7 @@ Play play_of(const Without& without, bool cached = false, bool phased = false) {
     const index::Mapped<std::uint64_t> map{memory.newest(kMap)};
     memory.wrong |= map.cached() && memory.newest(kCopy) != kNew;  // for all who come later
     memory.wrong |= phased && map.cached() && memory.newest(kOtherCopy) != kNew;
-    memory.wrong |= map.being_loaded() || index::is_claimed(memory.newest(kStripe));
+    memory.wrong |= map.being_loaded() || index::is_claimed(memory.newest(kVersionLock));
   };
   return play;
 }

@@ -12,8 +12,8 @@ namespace holdfast::machine::model {
 
 using dramhit::Answer;
 using dramhit::Change;
+using dramhit::LineOutcome;
 using dramhit::Pair;
-using dramhit::Turn;
 using proof::Executions;
 using proof::kMostActors;
 using proof::Play;
@@ -187,17 +187,17 @@ inline void operate(unsigned who, Op op, std::uint64_t key, std::uint64_t versio
   int line = home_of(key);
   for (int attempt = 0; attempt < 4; ++attempt) {
     Answer answer;
-    const Turn turn = op == Op::find ? dramhit::find(slots, line, want, reach, answer)
-                                     : dramhit::change(slots, line, want, reach, change, answer);
-    if (turn == Turn::next) {
+    const LineOutcome outcome = op == Op::find ? dramhit::find(slots, line, want, reach, answer)
+                                               : dramhit::change(slots, line, want, reach, change, answer);
+    if (outcome == LineOutcome::next) {
       ++line;
       want += dramhit::kOneLineOn;
       --attempt;
       continue;
     }
-    if (turn == Turn::done) outcomes[who] = {true, answer, false};
-    if (turn == Turn::frozen) outcomes[who].frozen = true;
-    if (turn != Turn::again) return;
+    if (outcome == LineOutcome::done) outcomes[who] = {true, answer, false};
+    if (outcome == LineOutcome::frozen) outcomes[who].frozen = true;
+    if (outcome != LineOutcome::again) return;
   }
 }
 

@@ -13,7 +13,7 @@ namespace holdfast::machine::model {
 
 namespace {
 
-enum Where : unsigned { kMap, kState, kStripe, kSlot, kSeen, kWords };
+enum Where : unsigned { kMap, kState, kVersionLock, kSlot, kSeen, kWords };
 enum Who : unsigned { kWriter, kReader, kOtherReader, kLoader, kActors };
 static_assert(kWords <= kMostWords && kActors <= kMostActors);
 
@@ -36,14 +36,14 @@ void load_cell() {
 void change_key(bool forgets_late) {
   const MapMemory memory;
   const auto forget = [&] { index::forget_key(memory, memory.word(kMap), state_word); };
-  if (!index::try_claim(memory, memory.word(kStripe))) return;
+  if (!index::try_claim(memory, memory.word(kVersionLock))) return;
   if (!forgets_late) forget();
   memory.poke(memory.word(kSlot), kNew);
   if (forgets_late) forget();
   memory.fence();
   const auto was = index::remap(memory, memory.word(kMap), index::Mapped<std::uint64_t>{});
   if (was.cached()) memory.poke(memory.word(kState), index::kGone);
-  index::release(memory, memory.word(kStripe));
+  index::release(memory, memory.word(kVersionLock));
 }
 
 /// `at_once`: a search says that a key is known when it finds it, with nobody's confirmation.
@@ -55,7 +55,7 @@ std::uint64_t search(bool at_once) {
     weak->cached = true;
     return kOld;
   }
-  const bool confirms = seen == index::kNoted && index::may_confirm(memory, memory.word(kStripe));
+  const bool confirms = seen == index::kNoted && index::may_confirm(memory, memory.word(kVersionLock));
   const std::uint64_t cell = memory.peek(memory.word(kSlot));
   if (cell == kOld && index::mapped(memory, memory.word(kMap)).cached()) {
     if (!confirms) index::note_key(memory, state, [] {});
@@ -110,14 +110,14 @@ TEST(KeyDirectory, SearchesAChangeAndALoadAgree) {
     if (!long_run()) --play.preemptions;
     const Executions seen = run_all(play);
     EXPECT_EQ(seen.wrong, 0u) << "of " << seen.executions << ", " << static_cast<int>(first);
-    record_play("known_key", kNames[static_cast<unsigned>(first)], seen.executions);
+    record_play("key_directory", kNames[static_cast<unsigned>(first)], seen.executions);
     EXPECT_TRUE(seen.cached != 0 || first == First::nothing) << "no search ever used a copy";
   }
 }
 
 TEST(KeyDirectory, EveryStepIsNeeded) {
   for (const index::Step step : {index::Step::forget_before_change, index::Step::fence_before_forgetting,
-                                 index::Step::fence_before_stripe, index::Step::confirm_unclaimed}) {
+                                 index::Step::fence_before_version_lock, index::Step::confirm_unclaimed}) {
     EXPECT_TRUE(fails([&](First first) { return wrong_without(step, play_of(first)); }))
         << "nothing fails without step " << static_cast<int>(step);
   }

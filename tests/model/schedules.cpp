@@ -27,12 +27,12 @@ void add_reuse(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   to.push_back(scenario);
 
   // Two keys of two stripes and one tag, so that what the tag of the one says can be taken for the other.
-  const Shape striped = one_level(items);
+  const Shape spread = one_level(items);
   const auto twins = keys_where(2, [&](const std::vector<std::uint64_t>& before, std::uint64_t key) {
-    if (bucket(striped, key, 0, 0) != before.size() || bucket(striped, key, 0, 1) != 0) return false;
-    return before.empty() || candidates_of(striped, before[0]).tag() == candidates_of(striped, key).tag();
+    if (bucket(spread, key, 0, 0) != before.size() || bucket(spread, key, 0, 1) != 0) return false;
+    return before.empty() || candidates_of(spread, before[0]).tag() == candidates_of(spread, key).tag();
   });
-  scenario = blank("a key takes the slot of another with its tag", flavour, striped);
+  scenario = blank("a key takes the slot of another with its tag", flavour, spread);
   scenario.setup = {insert(twins[0], 1)};
   scenario.callers = {{one(erase(twins[0])), one(insert(twins[1], 2))}, {one(find(twins[1])), one(find(twins[1]))}};
   to.push_back(scenario);
@@ -191,11 +191,11 @@ void add_slabs(std::vector<Scenario>& to, Flavour flavour, const Items& items) {
   const Shape shape = two_levels(items);
   const auto k = colliding_keys(shape, 3);
   // Two keys of two stripes, whose inserts run side by side.
-  const Shape striped = one_level(items);
+  const Shape spread = one_level(items);
   const auto apart = keys_where(2, [&](const std::vector<std::uint64_t>& before, std::uint64_t key) {
-    return bucket(striped, key, 0, 0) == before.size();
+    return bucket(spread, key, 0, 0) == before.size();
   });
-  Scenario scenario = blank("two inserts enter one slab", flavour, striped);
+  Scenario scenario = blank("two inserts enter one slab", flavour, spread);
   scenario.callers = {{one(insert(apart[0], 1))}, {one(insert(apart[1], 4))}};
   to.push_back(scenario);
 

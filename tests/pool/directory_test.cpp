@@ -37,7 +37,7 @@ Directory sample() {
 }
 
 /// What `decode` says of a directory's bytes.
-std::string told(const Directory& directory, std::uint64_t generation = 7, std::uint64_t file_bytes = kFileBytes) {
+std::string reported(const Directory& directory, std::uint64_t generation = 7, std::uint64_t file_bytes = kFileBytes) {
   std::vector<std::byte> area = encode(directory);
   area.resize(kAreaBytes);
   Directory read;
@@ -77,7 +77,7 @@ TEST(Directory, AFullOneFitsItsArea) {
   directory.next_number = kObjects + 1;
   ASSERT_EQ(directory.extents.size(), kExtents);
   EXPECT_LE(encode(directory).size(), kAreaBytes);
-  EXPECT_EQ(told(directory, 7, ~std::uint64_t{0}), "");
+  EXPECT_EQ(reported(directory, 7, ~std::uint64_t{0}), "");
 }
 
 TEST(Directory, EveryChangedByteIsFound) {
@@ -122,13 +122,13 @@ const Lie kLies[] = {
 };
 
 TEST(Directory, EveryLieIsFound) {
-  EXPECT_EQ(told(sample()), "");
-  EXPECT_NE(told(sample(), 8).find("of generation 7, not 8"), std::string::npos);
-  EXPECT_NE(told(sample(), 7, kFileBytes - 1).find("beyond the end"), std::string::npos);
+  EXPECT_EQ(reported(sample()), "");
+  EXPECT_NE(reported(sample(), 8).find("of generation 7, not 8"), std::string::npos);
+  EXPECT_NE(reported(sample(), 7, kFileBytes - 1).find("beyond the end"), std::string::npos);
   for (const Lie& lie : kLies) {
     Directory directory = sample();
     lie.tell(directory);
-    EXPECT_NE(told(directory).find(lie.text), std::string::npos) << lie.text << ": " << told(directory);
+    EXPECT_NE(reported(directory).find(lie.text), std::string::npos) << lie.text << ": " << reported(directory);
   }
 }
 

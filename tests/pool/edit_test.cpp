@@ -97,7 +97,7 @@ TEST_F(PoolEdit, AFullDirectorySaysSo) {
   EXPECT_TRUE(inspect(path).objects.empty());
 }
 
-TEST_F(PoolEdit, DroppedRoomGoesBackAndIsUsedAgain) {
+TEST_F(PoolEdit, DroppedSpaceGoesBackAndIsUsedAgain) {
   const auto pool = make();
   const auto make_object = [&](const std::string& name, std::uint64_t bytes) {
     Edit edit(*pool);

@@ -146,7 +146,7 @@ TEST_F(FarPools, HaveCellsFarBackInTheHeap) {
     const auto object = open(path);
     ASSERT_GE(object->cells(), shape.cells);
     const auto cell = [&](std::uint64_t number) { return object->heap() + number * object->shape().cell_bytes; };
-    object->pool().keep_room();  // what opening it has filled
+    object->pool().keep_space();  // what opening it has filled
     std::size_t moved = 0;
     for (unsigned level = 0; level <= 8; ++level) {
       for (std::uint64_t i = 0; object->level(level) != nullptr && i < (std::uint64_t{8} << level); ++i) {

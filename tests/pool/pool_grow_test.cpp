@@ -292,7 +292,7 @@ class SparseCopy : public testing::Test {
     ASSERT_LE(there_, kept + kPage);
   }
   /// Leaves the medium so many bytes.
-  void leave_room(std::uint64_t bytes) {
+  void leave_space(std::uint64_t bytes) {
     const auto free = std::filesystem::space(folder_.path()).available;
     const system::File filler = system::File::make(folder_ / "filler", "filler");
     filler.allocate(0, free - bytes);
@@ -312,26 +312,26 @@ class SparseCopy : public testing::Test {
   bool mounted_ = false;
 };
 
-TEST_F(SparseCopy, GetsItsRoomFromAWriter) {
+TEST_F(SparseCopy, GetsItsSpaceFromAWriter) {
   copy(bytes_.size() * 2 / 3);
   {
     const auto pool = open(path_);
     EXPECT_GE(allocated(), bytes_.size()) << "a store into a hole is a SIGBUS where there is no room";
     std::memset(pool->heap(), 1, pool->cells() * 128);
-    pool->pool().keep_room();
+    pool->pool().keep_space();
   }
   EXPECT_GE(allocated(), bytes_.size());
 }
 
 TEST_F(SparseCopy, GivesBackWhatItCannotUse) {
   copy(bytes_.size() * 2 / 3);
-  leave_room(bytes_.size() / 6);
+  leave_space(bytes_.size() / 6);
   EXPECT_THROW(open(path_), NoSpace);
   EXPECT_EQ(allocated(), there_);
   EXPECT_EQ(std::filesystem::file_size(path_), bytes_.size());
 }
 
-TEST_F(SparseCopy, GivesBackTheRoomOfTablesThatDoNotOpen) {
+TEST_F(SparseCopy, GivesBackTheSpaceOfTablesThatDoNotOpen) {
   bytes_[inspect_table(path_).extents[0].offset + 100] ^= 1;
   bytes_[inspect_table(path_).extents[0].offset + kPage + 100] ^= 1;
   copy(bytes_.size() * 2 / 3);
@@ -340,9 +340,9 @@ TEST_F(SparseCopy, GivesBackTheRoomOfTablesThatDoNotOpen) {
 }
 
 /// On a medium that is full even a read of a hole would be a SIGBUS.
-TEST_F(SparseCopy, IsReadWhereThereIsNoRoom) {
+TEST_F(SparseCopy, IsReadWhereThereIsNoSpace) {
   copy(bytes_.size() / 3);
-  leave_room(0);
+  leave_space(0);
   for (const Access access : {Access::read_only, Access::scratch}) {
     const auto pool = open(path_, access);
     EXPECT_EQ(words_that_are_not_zero(*pool), 0u);

@@ -42,7 +42,7 @@ TEST_P(PoolLifecycle, CreateGivesAZeroedPoolOfTheShapeAskedFor) {
     }
   }
   for (std::uint64_t i = 0; i < 100 * 128; ++i) ASSERT_EQ(pool->heap()[i], std::byte{0});
-  EXPECT_EQ(pool->aside()->key, 0u);
+  EXPECT_EQ(pool->reserved_slot()->key, 0u);
 }
 
 TEST_P(PoolLifecycle, WhatIsWrittenIsThereAfterReopening) {
@@ -52,7 +52,7 @@ TEST_P(PoolLifecycle, WhatIsWrittenIsThereAfterReopening) {
     pool->mark_changed();
     pool->level(7)[0] = {1, 2};
     pool->level(8)[2047] = {3, 4};
-    *pool->aside() = {5, 6};
+    *pool->reserved_slot() = {5, 6};
     std::memset(pool->heap() + 99 * 128, 0x5a, 128);
     pool->sync();
   }
@@ -60,7 +60,7 @@ TEST_P(PoolLifecycle, WhatIsWrittenIsThereAfterReopening) {
   EXPECT_TRUE(pool->was_clean());
   EXPECT_EQ(pool->level(7)[0].word, 2u);
   EXPECT_EQ(pool->level(8)[2047].key, 3u);
-  EXPECT_EQ(pool->aside()->key, 5u);
+  EXPECT_EQ(pool->reserved_slot()->key, 5u);
   EXPECT_EQ(pool->heap()[99 * 128 + 127], std::byte{0x5a});
   EXPECT_EQ(pool->shape().seed, 42u);
   EXPECT_GE(pool->map_ms(), 0);
@@ -178,7 +178,7 @@ TEST_P(PoolLifecycle, ScratchNeverReachesTheFile) {
     EXPECT_EQ(pool->domain(), Domain::none);
     pool->mark_changed();
     pool->level(8)[0] = {1, 1};
-    *pool->aside() = {1, 1};
+    *pool->reserved_slot() = {1, 1};
     pool->heap()[0] = std::byte{1};
     pool->add_level(9);
     pool->level(9)[4095] = {1, 1};
@@ -205,7 +205,7 @@ TEST_P(PoolLifecycle, AnnouncesEveryRangeAndItsEnd) {
         return at >= start && at < start + range.second;
       });
     };
-    EXPECT_TRUE(covers(pool->aside()));
+    EXPECT_TRUE(covers(pool->reserved_slot()));
     EXPECT_TRUE(covers(&pool->level(8)[2047]));
     EXPECT_TRUE(covers(pool->heap() + 99 * 128));
     pool->add_level(9);

@@ -195,7 +195,7 @@ TEST_F(PoolLock, ANoteThatLiesIsNoNote) {
   EXPECT_EQ(describe(note).find('\033'), std::string::npos);
 }
 
-TEST_F(PoolLock, AnOwnerThatRunsAnotherProgramHasLetGo) {
+TEST_F(PoolLock, AnOwnerThatRunsAnotherProgramHasReleasedIt) {
   create_closed(path);
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
@@ -275,8 +275,8 @@ TEST_F(PoolLock, AForkedChildHasNothingOfIt) {
               for (std::string line; std::getline(maps, line);) {
                 if (line.find(path) != std::string::npos) return 2;
               }
-              expect_error<TableClosed>([&] { pool->sync(); }, "forked");
-              expect_error<TableClosed>([&] { pool->add_level(9); }, "forked");
+              expect_error<ObjectClosed>([&] { pool->sync(); }, "forked");
+              expect_error<ObjectClosed>([&] { pool->add_level(9); }, "forked");
               if (testing::Test::HasFailure()) return 3;
               expect_error<PoolInUse>([&] { open(path); }, "process " + std::to_string(getppid()));
               pool.reset();  // closing it there does nothing here

@@ -16,7 +16,7 @@ Directory with(std::initializer_list<std::pair<std::uint64_t, std::uint64_t>> pa
 }
 constexpr std::uint64_t at(std::uint64_t page) { return kFirstExtent + page * kPage; }
 
-TEST(Space, AnExtentTakesTheSmallestGapThatHasRoom) {
+TEST(Space, AnExtentTakesTheSmallestGapThatHasSpace) {
   Space space(with({{16, 20}, {22, 40}, {43, 50}}), kPage);  // gaps of 16, 2 and 3 pages
   EXPECT_EQ(space.free_bytes(), 21 * kPage);
   EXPECT_EQ(space.take_gap({3 * kPage})->offset, at(40));

@@ -224,7 +224,7 @@ def test_check_and_recover(folder: Path) -> None:
     assert holdfast("check", path).stdout.splitlines()[1] == "clean shutdown: yes"
 
 
-def grow_without_room(path: Path) -> int:
+def grow_without_space(path: Path) -> int:
     """Makes a table in which a resize needed a second level and found no room for it; returns how many items it has."""
 
     def make(name: str, seed: int) -> Table:
@@ -251,8 +251,8 @@ def grow_without_room(path: Path) -> int:
         for key in range(1, last):
             table.insert([key], [key.to_bytes(16, "little")])
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        room = path.stat().st_size + table.capacity * 2 * 16 + 8192
-        resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+        space = path.stat().st_size + table.capacity * 2 * 16 + 8192
+        resource.setrlimit(resource.RLIMIT_FSIZE, (space, hard))
         try:
             with pytest.raises(NoSpace, match="open it again"):
                 table.insert([last], [bytes(16)])
@@ -266,7 +266,7 @@ def grow_without_room(path: Path) -> int:
 def test_an_unfinished_resize(folder: Path) -> None:
     """Salvaging and checking read all of it and leave it so; a command that reads, recovery or a snapshot ends it."""
     path = folder / "x.hold"
-    items = grow_without_room(path)
+    items = grow_without_space(path)
     before, out = path.read_bytes(), folder / "out.csv"
     assert about_table(path)["resizing"]
     assert as_json("recover", path, "--salvage", out) == {

@@ -199,7 +199,7 @@ def test_use_after_close(folder: Path, device: str) -> None:
         lambda: table.sync(),
         lambda: table.export_batch(),
     ):
-        with pytest.raises(hf.TableClosed, match=r"is closed: open it again$"):
+        with pytest.raises(hf.ObjectClosed, match=r"is closed: open it again$"):
             call()
     assert table.path == str(path) and table.value_bytes == 16
 
@@ -233,7 +233,7 @@ if child == 0:
         try:
             call()
             os._exit(1)
-        except hf.TableClosed as error:
+        except hf.ObjectClosed as error:
             if "parent" not in str(error):
                 os._exit(2)
     if not table.closed or "closed" not in repr(table):

@@ -185,7 +185,7 @@ def test_a_handler_ends_the_batch(folder: Path, device: str, what: str) -> None:
                 table.clear()
                 return table.insert(keys, values)
             error = signal_during(fresh, handle)
-        assert isinstance(error, hf.TableClosed if what == "close" else ZeroDivisionError), error
+        assert isinstance(error, hf.ObjectClosed if what == "close" else ZeroDivisionError), error
         ran = error.statuses != Status.NOT_RUN
         assert ran.any() and (error.statuses[ran] == Status.INSERTED).all()
         if what == "close":

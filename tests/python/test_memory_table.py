@@ -327,7 +327,7 @@ if child == 0:
         try:
             change()
             os._exit(2)
-        except hf.TableClosed as error:
+        except hf.ObjectClosed as error:
             if "child" not in str(error):
                 os._exit(3)
     del parts, one

@@ -208,7 +208,7 @@ def test_whichever_handle_goes_last_closes(path: Path) -> None:
         assert one.closed and two.closed and pool.closed
         one.close()
         for act in (lambda: fill(one, 1), lambda: pool.drop("one"), lambda: pool.objects, lambda: pool.table("one")):
-            with pytest.raises(hf.TableClosed, match="closed"):
+            with pytest.raises(hf.ObjectClosed, match="closed"):
                 act()
 
 
@@ -234,7 +234,7 @@ if child == 0:
         try:
             call()
             os._exit(1)
-        except hf.TableClosed as error:
+        except hf.ObjectClosed as error:
             if "parent" not in str(error):
                 os._exit(2)
     if not pool.closed or "closed" not in repr(pool):

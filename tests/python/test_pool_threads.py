@@ -51,7 +51,7 @@ def test_a_snapshot_takes_all_at_one_moment(path: Path, tmp_path: Path) -> None:
         finally:
             stop.set()
             writer.join()
-    with pytest.raises(hf.TableClosed):
+    with pytest.raises(hf.ObjectClosed):
         pool.snapshot(copies, overwrite=True)
 
 

@@ -206,7 +206,7 @@ def test_closing_under_a_running_batch(device: str, make: Make) -> None:
             while True:
                 checked.table.insert_or_assign(keys, keys)
                 filled.set()
-        except hf.TableClosed:
+        except hf.ObjectClosed:
             refused.set()
 
     thread = threading.Thread(target=work)

@@ -134,7 +134,7 @@ def test_refusals(device: str, make: Make, tmp_path: Path) -> None:
     table.snapshot(there, overwrite=True)
     assert hf.check(there).ok
     table.close()
-    with pytest.raises(hf.TableClosed):
+    with pytest.raises(hf.ObjectClosed):
         table.snapshot(tmp_path / "s.hold")
 
 

@@ -12,7 +12,7 @@ from conftest import GPUS, Make
 from conftest import Machine as Where
 
 import holdfastdb as hf
-from holdfastdb import InvalidArgument, InvalidType, Status, Table, TableClosed, initial
+from holdfastdb import InvalidArgument, InvalidType, ObjectClosed, Status, Table, initial
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import holdfastdb.torch as hft  # noqa: E402
@@ -96,7 +96,7 @@ def test_sums_of_bfloat16(place: str, make: Make, scale: float) -> None:
     assert torch.equal(values.cpu()[0], expected)
 
 
-def test_the_operator_tells_what_was_added_from_what_found_no_room(place: str, make: Make) -> None:
+def test_the_operator_tells_what_was_added_from_what_found_no_space(place: str, make: Make) -> None:
     table = make(Where(place), value=64, capacity=16, max_bytes=1 << 20).table
     keys = torch.arange(200_000, device=place)
     rows, statuses = torch.ops.holdfastdb.find_or_insert(hft.handle(table), keys, 16, F32, F32, "constant", 1.0, 0.0, 0)
@@ -228,7 +228,7 @@ def test_bad_input(table: Table, place: str) -> None:
     bad: list[tuple[Any, type, str]] = [
         (lambda: ops.find(handle, keys, 3, F32, F32), InvalidArgument, "values of 16 bytes"),
         (lambda: ops.find(handle, keys.to(torch.int32), 4, F32, F32), InvalidType, "give int64 or uint64"),
-        (lambda: ops.find(torch.zeros(2, dtype=torch.int64), keys, 4, F32, F32), TableClosed, "names no table"),
+        (lambda: ops.find(torch.zeros(2, dtype=torch.int64), keys, 4, F32, F32), ObjectClosed, "names no table"),
         (lambda: ops.find(torch.zeros(3), keys, 4, F32, F32), InvalidArgument, "give holdfastdb.torch.handle"),
         (lambda: ops.insert_or_assign(handle, keys, rows[:1], F32), InvalidArgument, "a row for each key"),
         (lambda: ops.accumulate(handle, keys, rows[:, :2], F32, 1.0), InvalidArgument, "give rows of 16 bytes"),
@@ -254,7 +254,7 @@ def test_bad_input(table: Table, place: str) -> None:
     assert len(table) == 0
     table.close()
     for call in (lambda: ops.find(handle, keys, 4, F32, F32), lambda: ops.erase(handle, keys)):
-        with pytest.raises(TableClosed):
+        with pytest.raises(ObjectClosed):
             call()
 
 

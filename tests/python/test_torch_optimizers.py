@@ -145,7 +145,7 @@ def test_a_full_medium_is_no_row_of_zeroes(place: str, make: Make) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sgd", "adagrad"])
-def test_a_step_that_finds_no_room_says_so(place: str, make: Make, kind: str) -> None:
+def test_a_step_that_finds_no_space_says_so(place: str, make: Make, kind: str) -> None:
     table = make(Where(place), value=4 * COLUMNS + 4, capacity=16, max_bytes=1 << 20).table
     _, _, optimizer, _ = pair(table, place, kind, 0.5)
     keys = torch.arange(200_000, device=place)  # which are not there, as if erased since the forward

@@ -22,8 +22,8 @@ Value value_of(std::uint64_t key, std::uint64_t version) {
 }
 
 /// Cells in ordinary memory, all free.
-struct CellRoom {
-  CellRoom(std::uint64_t cells, std::uint64_t cell_bytes) : heap(cells * cell_bytes / 16), free(cells) {
+struct CellSpace {
+  CellSpace(std::uint64_t cells, std::uint64_t cell_bytes) : heap(cells * cell_bytes / 16), free(cells) {
     for (std::uint64_t i = 0; i < cells; ++i) free[i] = static_cast<std::uint32_t>(i);
     taken[0] = 0;
     taken[1] = cells;
@@ -38,10 +38,10 @@ struct CellRoom {
 template <bool kInPlace>
 struct LevelTable {
   static constexpr unsigned kBits = 7;  // 1,536 slots
-  CellRoom room{2048, kInPlace ? 128 : 144};
+  CellSpace space{2048, kInPlace ? 128 : 144};
   std::vector<Words> slots{Level<kInPlace>::slot_count(kBits)};
   std::vector<std::uint32_t> claimed = std::vector<std::uint32_t>(Level<kInPlace>::slot_count(kBits) / 32);
-  Level<kInPlace> view{slots.data(), kBits, claimed.data(), room.view, kValueWords};
+  Level<kInPlace> view{slots.data(), kBits, claimed.data(), space.view, kValueWords};
 
   Status insert(std::uint64_t key, const Value& value) {
     const Status status = view.insert(Thread{}, key, value.data());
@@ -54,12 +54,12 @@ struct LevelTable {
 };
 
 struct SlabTable {
-  CellRoom room{2048, 128};
+  CellSpace space{2048, 128};
   std::vector<Slab> slabs{400};
   std::vector<std::uint32_t> locks = std::vector<std::uint32_t>(100);
   std::uint64_t slabs_taken = 0;
   UndoEntry log{};
-  Slabs view{slabs.data(), 100, 400, locks.data(), &slabs_taken, &log, room.view, kValueWords};
+  Slabs view{slabs.data(), 100, 400, locks.data(), &slabs_taken, &log, space.view, kValueWords};
 
   template <class Do>
   Status locked(std::uint64_t key, const Do& act) {
@@ -116,7 +116,7 @@ TYPED_TEST(Rivals, AnswerAsAMapDoes) {
     }
   }
   EXPECT_GT(map.size(), 200U);
-  EXPECT_EQ(table.room.taken[0] + 2048 - table.room.taken[1], map.size());  // no cell is lost
+  EXPECT_EQ(table.space.taken[0] + 2048 - table.space.taken[1], map.size());  // no cell is lost
   for (const auto& [key, value] : map) {
     ASSERT_EQ(table.find(key, out), Status::found);
     ASSERT_EQ(out, value);

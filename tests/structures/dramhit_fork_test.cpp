@@ -67,7 +67,7 @@ bool has(MemoryTable& table, const std::vector<std::uint64_t>& keys) {
 bool refuses(auto&& work) {
   try {
     work();
-  } catch (const TableClosed&) {
+  } catch (const ObjectClosed&) {
     return true;
   }
   return false;

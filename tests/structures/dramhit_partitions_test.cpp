@@ -50,10 +50,10 @@ TEST(DramhitPartitions, AnOwnersChangeWithoutBranchesIsTheSameChange) {
         unsigned reach = 0, owned_reach = 0;
         Answer answer, owned;
         const std::uint64_t here = want + on * kOneLineOn;
-        const Turn turn = change(Owned{}, with + on, here, reach, change_it, answer);
-        ASSERT_EQ(change_owned(Owned{}, without + on, here, owned_reach, change_it, owned), turn) << int(op);
+        const LineOutcome outcome = change(Owned{}, with + on, here, reach, change_it, answer);
+        ASSERT_EQ(change_owned(Owned{}, without + on, here, owned_reach, change_it, owned), outcome) << int(op);
         ASSERT_EQ(std::memcmp(with, without, sizeof(with)), 0) << int(op);
-        if (turn != Turn::done) continue;
+        if (outcome != LineOutcome::done) continue;
         ++done;
         ASSERT_EQ(owned.status, answer.status) << int(op);
         ASSERT_EQ(owned.value, answer.value) << int(op);
@@ -166,7 +166,7 @@ TEST(DramhitPartitions, AStalledConsumerStallsAndNoMore) {
   EXPECT_EQ(core.size(), kKeys);
 }
 
-TEST(DramhitPartitions, WithoutRoomForTheirThreadsThereIsOneError) {
+TEST(DramhitPartitions, WithoutSpaceForTheirThreadsThereIsOneError) {
 #if defined(HOLDFAST_SANITIZED)
   GTEST_SKIP() << "sanitizers need their address space";
 #endif

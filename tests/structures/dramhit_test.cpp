@@ -40,7 +40,7 @@ TEST(DramhitWord, AHashGoesThroughAWordAndBack) {
   }
 }
 
-TEST(DramhitBadInput, AnExportNeedsRoomForKeys) {
+TEST(DramhitBadInput, AnExportNeedsSpaceForKeys) {
   MemoryTable table{MemoryOptions{}};
   std::uint64_t cursor = 0, key = 7, value = 8;
   table.insert(&key, &value, 1);

@@ -23,7 +23,7 @@ using test::Random;
 
 /// Answers of one call after another.
 struct Buffers {
-  explicit Buffers(std::size_t room) : ids(room), values(room), statuses(room) {
+  explicit Buffers(std::size_t space) : ids(space), values(space), statuses(space) {
     answers.ids = ids;
     answers.values = std::as_writable_bytes(std::span(values));
     answers.statuses = statuses;

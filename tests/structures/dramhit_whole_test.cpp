@@ -175,22 +175,22 @@ TEST_P(DramhitSums, OfAllThreadsArriveWithOrWithoutAnswers) {
       Random random(t);
       std::vector<std::uint64_t> ids(64);
       std::vector<std::byte> values(64 * bytes);
-      MemoryAnswers room;
-      room.ids = ids;
-      room.values = values;
+      MemoryAnswers space;
+      space.ids = ids;
+      space.values = values;
       std::uint64_t answers = 0;
       for (std::uint64_t i = 0; i < kAdds; ++i) {
         const std::uint64_t key = random.chance(30) ? random.below(4) : random.below(kKeys);  // some are popular
-        while (handle.upsert(&key, one.data(), {}, 1, room) == 0) {
-          answers += room.size;
-          room.size = 0;
+        while (handle.upsert(&key, one.data(), {}, 1, space) == 0) {
+          answers += space.size;
+          space.size = 0;
         }
       }
-      while (!handle.flush(room)) {
-        answers += room.size;
-        room.size = 0;
+      while (!handle.flush(space)) {
+        answers += space.size;
+        space.size = 0;
       }
-      answers += room.size;
+      answers += space.size;
       EXPECT_EQ(answers, silent ? 0 : kAdds);
     };
     std::atomic<bool> over{false};

@@ -106,7 +106,7 @@ class Day {
   }
 
   /// Only who writes needs room for what the file claims to hold: reading believes more of a sparse copy.
-  bool lacks_room(const Refusal& refusal) const {
+  bool lacks_space(const Refusal& refusal) const {
     struct stat facts {};
     return refusal.text.find(" are on its medium") != std::string::npos && stat(path_.c_str(), &facts) == 0 &&
            2 * 512 * facts.st_blocks < facts.st_size;
@@ -117,9 +117,9 @@ class Day {
     std::optional<Pool> pool;
     const PoolOptions options{.read_only = read_only, .salvage = salvage_ && read_only};
     const Refusal refusal = attempt("open", [&] { pool.emplace(Pool::open(path_, options)); });
-    const bool for_room = !read_only && refusal_.empty() && lacks_room(refusal);
+    const bool for_space = !read_only && refusal_.empty() && lacks_space(refusal);
     const bool same = refusal.of_the_file ? refusal.text == refusal_ : refusal_.empty();
-    if (!same && !for_room) wrong("open says: " + refusal.text + ", and inspect: " + refusal_);
+    if (!same && !for_space) wrong("open says: " + refusal.text + ", and inspect: " + refusal_);
     result_.error = refusal.text;
     return pool;
   }

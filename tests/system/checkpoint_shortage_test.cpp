@@ -337,7 +337,7 @@ TEST_F(CheckpointShortages, ClosingEndsASaveThatWaitsForACopy) {
   std::thread waiting([&] {
     try {
       checkpoint_->save(3, state.tensors());
-    } catch (const TableClosed&) {
+    } catch (const ObjectClosed&) {
       refused = true;
     }
   });

@@ -48,8 +48,8 @@ TEST_P(Crashes, LeaveTheOldOrTheNewWhole) {
 Counts fail_with_all(Subject& subject, const std::string& root, bool on_disk) {
   return fail_everywhere(subject, root, on_disk, Errors::all);
 }
-Counts fail_in_turn(Subject& subject, const std::string& root, bool on_disk) {
-  return fail_everywhere(subject, root, on_disk, Errors::in_turn);
+Counts fail_alternately(Subject& subject, const std::string& root, bool on_disk) {
+  return fail_everywhere(subject, root, on_disk, Errors::alternating);
 }
 
 class Faults : public Everywhere {};
@@ -61,7 +61,7 @@ TEST_P(Faults, AreToldAndLoseNothing) {
   // few more: one error a call will do. So it will for wide items, whose table makes the calls of one of narrow items.
   const std::string& name = std::get<0>(GetParam());
   const bool has_been = name.ends_with("_over") || name.ends_with("_replaced") || name.ends_with("_wide");
-  prove("faults", !has_been || is_long() ? fail_with_all : fail_in_turn);
+  prove("faults", !has_been || is_long() ? fail_with_all : fail_alternately);
 }
 
 }  // namespace

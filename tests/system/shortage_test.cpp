@@ -86,7 +86,7 @@ void put_in_exports(Table& table, const std::string&) {
 const std::string kCopy = "/copy.hold";
 
 const Tables kSlotItems{.value_bytes = 8, .capacity = 8}, kCellItems{.value_bytes = 16, .capacity = 8},
-    kRoomyItems{.value_bytes = 16, .capacity = 1000},  // a snapshot holds a compact copy
+    kSpaciousItems{.value_bytes = 16, .capacity = 1000},  // a snapshot holds a compact copy
     kPairs{.value_bytes = kVariableBytes, .capacity = 8},
     kManyPairs{.value_bytes = kVariableBytes, .capacity = 2 * kLast};
 
@@ -104,7 +104,7 @@ std::vector<Case> cases() {
           {"export_moved", kSlotItems, put_in_exports, kFirst, kLast},
           {"reserve", kSlotItems, [](Table& table, const std::string&) { table.reserve(kLast); }},
           {"snapshot", kCellItems, copy},
-          {"snapshot_compact", kRoomyItems, copy}};
+          {"snapshot_compact", kSpaciousItems, copy}};
 }
 
 /// Whether the table refuses to work until it is opened again: a resize that had begun found no memory to end. Else it is in order:

@@ -4,8 +4,8 @@
 #include <functional>
 #include <map>
 
-#include "structures/group_subject.hpp"
 #include "pool_subject.hpp"
+#include "structures/group_subject.hpp"
 #include "table_subject.hpp"
 
 namespace holdfast::proof {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr Tables kCells = {.value_bytes = 16, .capacity = 8};
 constexpr Tables kLarge = {.value_bytes = 16, .capacity = 150'000};  // extents of huge pages
-constexpr Tables kRoomy = {.value_bytes = 16, .capacity = 1000};     // a snapshot holds a compact copy
+constexpr Tables kSpacious = {.value_bytes = 16, .capacity = 1000};  // a snapshot holds a compact copy
 constexpr Tables kSteps = {.value_bytes = 16, .capacity = 8, .score = Score::step};
 constexpr Tables kInSlots = {.value_bytes = 8, .capacity = 8};
 
@@ -59,7 +59,7 @@ const std::map<std::string, Definition>& definitions() {
       {"check", {kCells, closed(kCells), {open("a.hold"), verify(), put(0, 3, 3), close(), verify_file("a.hold")}}},
       {"check_killed", {kCells, killed(kCells), {verify_file("a.hold"), open("a.hold")}}},
       {"snapshot", {kCells, closed(kCells), {open("a.hold"), snapshot("b.hold"), put(0, 3, 2), close()}}},
-      {"snapshot_compact", {kRoomy, closed(kRoomy), {open("a.hold"), snapshot("b.hold"), put(0, 3, 2), close()}}},
+      {"snapshot_compact", {kSpacious, closed(kSpacious), {open("a.hold"), snapshot("b.hold"), put(0, 3, 2), close()}}},
       {"snapshot_over",
        {kCells,
         {create("a.hold", kCells), put(0, 10, 1), snapshot("b.hold"), put(0, 10, 2), close()},

@@ -31,12 +31,12 @@ INSTANTIATE_TEST_SUITE_P(Values, Columns, testing::Values(4u, 8u, 12u, 24u, 300u
 
 TEST_P(Columns, RefusesWhatLiesOutsideOfAValue) {
   const std::uint64_t key = 1;
-  std::vector<char> room(GetParam());
+  std::vector<char> space(GetParam());
   Batch batch;
   batch.size = 1;
   batch.op = Op::find;
   batch.keys = &key;
-  batch.out = room.data();
+  batch.out = space.data();
   const std::uint32_t whole = GetParam();
   for (const auto& [column, bytes] :
        std::vector<std::pair<std::uint32_t, std::uint32_t>>{{1, 0}, {0, whole + 1}, {1, whole}, {whole, 1}, {~0u, 2}}) {
@@ -44,7 +44,7 @@ TEST_P(Columns, RefusesWhatLiesOutsideOfAValue) {
     EXPECT_THROW(table_.run(batch), InvalidArgument) << column << " " << bytes;
   }
   batch.op = Op::accumulate;
-  batch.values = room.data();
+  batch.values = space.data();
   batch.column = Column{.begin = 0, .bytes = 2};
   EXPECT_THROW(table_.run(batch), InvalidArgument);
 }

@@ -161,9 +161,9 @@ TEST_P(Concurrency, AKeyThatIsAlwaysThereIsAlwaysFoundWhileItemsMove) {
   }
   std::mt19937_64 random(7);
   for (int i = 0; i < kFillings; ++i) {
-    std::vector<std::uint64_t> keys(60), room(60 * kBytes / 8);
+    std::vector<std::uint64_t> keys(60), space(60 * kBytes / 8);
     for (auto& key : keys) key = 1 + random() % 100'000;
-    table_->insert(keys.data(), room.data(), keys.size());
+    table_->insert(keys.data(), space.data(), keys.size());
     table_->erase(keys.data(), keys.size());
   }
   stop = true;

@@ -31,7 +31,7 @@ TEST(DeviceWalk, NeedsAGpu) {
   const std::uint64_t key = 1, value = 2;
   EXPECT_EQ(table.insert(&key, &value, 1).of(Status::inserted), 1u);  // nobody is kept out
   table.close();
-  EXPECT_THROW(DeviceWalk(table, nullptr, plan), TableClosed);
+  EXPECT_THROW(DeviceWalk(table, nullptr, plan), ObjectClosed);
   unlink(path.c_str());
 }
 

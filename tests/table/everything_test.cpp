@@ -216,7 +216,7 @@ TEST_F(Everything, ClosedInTheMidst) {
       Writer writer(t, kOfTable);
       try {
         for (std::uint64_t version = 0;; ++version) writer.write(table, version, [&] { table.stats(); });
-      } catch (const TableClosed&) {
+      } catch (const ObjectClosed&) {
       }
     });
   }
@@ -226,12 +226,12 @@ TEST_F(Everything, ClosedInTheMidst) {
   threads.emplace_back([&] {
     try {
       for (;;) table.sync();
-    } catch (const TableClosed&) {
+    } catch (const ObjectClosed&) {
     }
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   Writer writer(9, kOfTable);
-  EXPECT_THROW(writer.write(table, 0, [&] { table.close(); }), TableClosed);
+  EXPECT_THROW(writer.write(table, 0, [&] { table.close(); }), ObjectClosed);
   table.close();
   for (std::thread& thread : threads) thread.join();
   const CheckReport report = check(path);

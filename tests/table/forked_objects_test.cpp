@@ -24,7 +24,7 @@ template <class Use>
 bool is_refused(const Use& use) {
   try {
     use();
-  } catch (const TableClosed& error) {
+  } catch (const ObjectClosed& error) {
     return std::string(error.what()).find("parent") != std::string::npos;
   }
   return false;

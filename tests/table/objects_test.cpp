@@ -256,9 +256,9 @@ TEST_P(Objects, ClosingThePoolClosesItsTables) {
   pool.close();
   EXPECT_FALSE(handle.is_open());
   EXPECT_FALSE(one.is_open());
-  expect_error<TableClosed>([&] { fill(one, 1, 1); }, "closed");
-  expect_error<TableClosed>([&] { pool.drop("one"); }, "closed");
-  expect_error<TableClosed>([&] { pool.objects(); }, "closed");
+  expect_error<ObjectClosed>([&] { fill(one, 1, 1); }, "closed");
+  expect_error<ObjectClosed>([&] { pool.drop("one"); }, "closed");
+  expect_error<ObjectClosed>([&] { pool.objects(); }, "closed");
   EXPECT_TRUE(inspect(path).objects.at(0).clean);
   Pool again = Pool::open(path);
   Table table = open_table(again, "one");

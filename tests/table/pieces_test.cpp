@@ -157,7 +157,7 @@ TEST_F(Pieces, ClosedInBetween) {
                      if (pause == 1) table.close();
                      return true;
                    }),
-               TableClosed);
+               ObjectClosed);
   const std::size_t done = count(Status::inserted);
   EXPECT_GT(done, 0u);
   EXPECT_EQ(done + count(Status::not_run), kRows);

@@ -273,7 +273,7 @@ TEST_P(Recovery, SmallDamageIsRefusedInTheSameWords) {
         if (candidates.bucket(layout, 0, 0) != here && candidates.bucket(layout, 0, 1) != here) break;
       }
     });
-    expect_refused([](gphash::TableObject&, const Layout& layout) { *layout.aside = {77, 1}; });
+    expect_refused([](gphash::TableObject&, const Layout& layout) { *layout.reserved_slot = {77, 1}; });
   }
   if (heap) {
     expect_refused([](gphash::TableObject&, const Layout& layout) {

@@ -139,9 +139,9 @@ TYPED_TEST(RowsTest, SizesThatDoNotFitThrowAndDoNothing) {
 TYPED_TEST(RowsTest, AMovedFromTableThrows) {
   auto moved = std::move(*this->table_);
   const std::vector<Key> keys{1};
-  EXPECT_THROW(this->table_->insert(keys, std::vector<Vector>(1)), TableClosed);
-  EXPECT_THROW(this->table_->size(), TableClosed);
-  EXPECT_THROW(this->table_->stats(), TableClosed);
+  EXPECT_THROW(this->table_->insert(keys, std::vector<Vector>(1)), ObjectClosed);
+  EXPECT_THROW(this->table_->size(), ObjectClosed);
+  EXPECT_THROW(this->table_->stats(), ObjectClosed);
   EXPECT_EQ(moved.size(), 0u);
   *this->table_ = std::move(moved);
   EXPECT_EQ(this->table_->insert(keys, std::vector<Vector>(1)).of(Status::inserted), 1u);
@@ -166,7 +166,7 @@ TEST(Rows, AMovedFromPoolThrows) {
     Pool pool = Pool::create(path, true);
     const Pool taken = std::move(pool);
     EXPECT_FALSE(pool.is_open());  // NOLINT(bugprone-use-after-move)
-    EXPECT_THROW(pool.objects(), TableClosed);
+    EXPECT_THROW(pool.objects(), ObjectClosed);
     EXPECT_TRUE(taken.is_open());
   }
   unlink(path.c_str());

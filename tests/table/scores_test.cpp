@@ -179,7 +179,7 @@ TEST(ScoreErrors, SayWhatToDo) {
   EXPECT_THROW(counting.run(batch), InvalidArgument);
   EXPECT_EQ(counting.size(), 0u);
   counting.close();
-  EXPECT_THROW(counting.set_step(1), TableClosed);
+  EXPECT_THROW(counting.set_step(1), ObjectClosed);
 
   options.shape.score = static_cast<Score>(9);
   EXPECT_THROW(Table::create(path, options), InvalidArgument);

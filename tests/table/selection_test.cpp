@@ -186,8 +186,8 @@ TEST_F(Selecting, StopsWhenItIsAskedTo) {
 
 TEST_F(Selecting, NothingIsErasedFromAReadOnlyTable) {
   table_->close();
-  EXPECT_THROW(table_->erase_if({}), TableClosed);
-  EXPECT_THROW(table_->size_if({}), TableClosed);
+  EXPECT_THROW(table_->erase_if({}), ObjectClosed);
+  EXPECT_THROW(table_->size_if({}), ObjectClosed);
   OpenOptions options;
   options.runtime.device = "cpu";
   options.read_only = true;

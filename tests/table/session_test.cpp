@@ -39,7 +39,7 @@ TEST(Session, NeedsAGpu) {
     EXPECT_NE(std::string(error.what()).find("device=\"cuda\""), std::string::npos) << error.what();
   }
   table.close();
-  EXPECT_THROW(static_cast<void>(table.session(nullptr, 10)), TableClosed);
+  EXPECT_THROW(static_cast<void>(table.session(nullptr, 10)), ObjectClosed);
   OpenOptions read_only;
   read_only.read_only = true;
   read_only.runtime.device = "cpu";

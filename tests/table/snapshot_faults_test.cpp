@@ -42,7 +42,7 @@ TEST_F(SnapshotFaults, RefusesWhatItCannotName) {
   EXPECT_EQ(disk.files(), 1u);
   expect_snapshot(target, keys, 2);
   table->close();
-  expect_error<TableClosed>([&] { table->snapshot(disk / "c.hold"); }, "is closed");
+  expect_error<ObjectClosed>([&] { table->snapshot(disk / "c.hold"); }, "is closed");
   EXPECT_EQ(disk.files(), 1u);
 }
 
@@ -96,7 +96,7 @@ TEST_F(SnapshotFaults, KilledLeavesNothingUnderItsName) {
   EXPECT_EQ(disk.files(), 1u) << "the next one removes what was left";
 }
 
-TEST_F(SnapshotFaults, WithoutRoomIsOneErrorAndNoFile) {
+TEST_F(SnapshotFaults, WithoutSpaceIsOneErrorAndNoFile) {
   fill(1);
   const int status = in_child([&] {
     const rlimit limit = {1 << 20, 1 << 20};

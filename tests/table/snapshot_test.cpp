@@ -149,7 +149,7 @@ TEST_F(Snapshot, IsTheTableBetweenTwoBatches) {
   writer.join();
 }
 
-TEST_F(Snapshot, LeavesOutStretchesOfZeros) {
+TEST_F(Snapshot, LeavesOutRangesOfZeros) {
   Table large = make(folder / "large.hold", 1000, 100'000);
   const auto more = keys_from(10, 55'000);  // than half of its capacity: else the copy is a compact one
   large.insert(more.data(), values_of(more, 1000, 3).data(), more.size());

@@ -162,7 +162,7 @@ TEST_P(UnfinishedResize, RefusesFurtherWork) {
   EXPECT_FALSE(fs::exists(folder_ + "/b.hold"));
 }
 
-TEST_P(UnfinishedResize, LeavesEveryItemToWhoeverHasRoom) {
+TEST_P(UnfinishedResize, LeavesEveryItemToWhoeverHasSpace) {
   table_->close();
   EXPECT_TRUE(inspect(path_).objects.at(0).clean) << "a power cut takes nothing from it now";
   EXPECT_THROW(reopen(true), ReadOnly) << "a reader would look at the upper level alone";

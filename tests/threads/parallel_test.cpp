@@ -34,7 +34,7 @@ TEST(InParallel, CoversEverythingOnceAndAsks) {
   for (const auto& count : touched) ASSERT_EQ(count, 1);
 }
 
-TEST(InParallel, WithoutRoomForMoreThreadsThoseThatThereAreDoTheWork) {
+TEST(InParallel, WithoutSpaceForMoreThreadsThoseThatThereAreDoTheWork) {
 #if defined(HOLDFAST_SANITIZED)
   GTEST_SKIP() << "sanitizers need their address space";
 #endif

@@ -12,7 +12,7 @@
 namespace holdfast::threads {
 namespace {
 
-TEST(ThreadGroup, WithoutRoomForMoreThreadsTheEndOfThoseThatThereAreIsTold) {
+TEST(ThreadGroup, WithoutSpaceForMoreThreadsTheEndOfThoseThatThereAreIsTold) {
 #if defined(HOLDFAST_SANITIZED)
   GTEST_SKIP() << "sanitizers need their address space";
 #endif

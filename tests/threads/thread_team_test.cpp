@@ -26,7 +26,7 @@ unsigned parts_of(threads::ThreadTeam& workers) {
   return parts;
 }
 
-TEST(ThreadTeam, WithoutRoomForMoreThreadsThoseThatThereAreDoTheWork) {
+TEST(ThreadTeam, WithoutSpaceForMoreThreadsThoseThatThereAreDoTheWork) {
 #if defined(HOLDFAST_SANITIZED)
   GTEST_SKIP() << "sanitizers need their address space";
 #endif

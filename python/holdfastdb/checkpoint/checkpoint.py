@@ -38,7 +38,7 @@ class SaveTicket:
 
     def wait(self) -> None:
         """Returns when the save is durable. Raises what went wrong with it: then the state before stands. In a process
-        that was forked while the save was under way it raises TableClosed."""
+        that was forked while the save was under way it raises ObjectClosed."""
         self._native.wait()
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
@@ -145,7 +145,7 @@ class Checkpoint:
         ------
         InvalidType
             The state has an object that is no data; the message says where.
-        NoSpace, ObjectInUse, ReadOnly, TableClosed, DeviceError
+        NoSpace, ObjectInUse, ReadOnly, ObjectClosed, DeviceError
             The states that were saved stand.
         """
         step, wait, stage = whole("step", step, 0, MOST), flag("wait", wait), flag("stage", stage)
@@ -253,7 +253,7 @@ class Checkpoint:
         ------
         InputError
             The file cannot be read, is cut off, or is no safetensors file; the message says what is wrong.
-        NoSpace, ObjectInUse, ReadOnly, TableClosed
+        NoSpace, ObjectInUse, ReadOnly, ObjectClosed
             The states that were saved stand.
         """
         one_of("kind", kind, ("numpy", "torch"))

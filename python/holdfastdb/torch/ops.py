@@ -17,7 +17,7 @@ from torch import Tensor
 from .. import initial, lookup
 from ..batch import Request
 from ..column import Column
-from ..errors import InvalidArgument, InvalidType, TableClosed
+from ..errors import InvalidArgument, InvalidType, ObjectClosed
 from ..lookup import FLOATS
 from ..messages import shown
 from ..status import Op
@@ -61,7 +61,7 @@ def _table(handle: Tensor) -> Table | Column:
         )
     table = _tables.get(int(handle[0]))
     if table is None:
-        raise TableClosed("the handle names no table of this process: keep the table itself, and give handle(table)")
+        raise ObjectClosed("the handle names no table of this process: keep the table itself, and give handle(table)")
     return table
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from ..column import Column
-from ..errors import InvalidType, TableClosed
+from ..errors import InvalidType, ObjectClosed
 from ..table import Table
 
 _known: weakref.WeakValueDictionary[int, Rows] = weakref.WeakValueDictionary()
@@ -114,5 +114,5 @@ def rows_of(handle: Tensor) -> Rows:
     """The rows that `Rows.handle` names."""
     rows = _known.get(int(handle[0]))
     if rows is None:
-        raise TableClosed("the handle names no embedding of this process: keep the embedding until backward is done")
+        raise ObjectClosed("the handle names no embedding of this process: keep the embedding until backward is done")
     return rows

@@ -44,7 +44,7 @@ class Saver {
                                  cudaStream_t stream, bool stage, bool mapped);
 
  private:
-  void make_room(std::size_t bytes);
+  void make_space(std::size_t bytes);
   void stage(const CudaPlan& plan, const CopyParts& copy, std::uint64_t blocks, cudaStream_t stream);
   void copy_straight(const CudaPlan& plan, const CopyParts& copy, std::uint64_t blocks, cudaStream_t stream);
   void copy_unmapped(const CudaPlan& plan, const CopyParts& copy, std::uint64_t blocks, cudaStream_t stream);

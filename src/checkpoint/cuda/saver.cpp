@@ -57,7 +57,7 @@ std::unique_ptr<Transfer> Saver::save(std::shared_ptr<const CudaPlan> plan, cons
 }
 
 /// For the staged state, once the one before has left it.
-void Saver::make_room(std::size_t bytes) {
+void Saver::make_space(std::size_t bytes) {
   if (bytes <= staged_.size()) return;
   free_.wait(kDoing);
   const std::size_t had = staged_.size();
@@ -89,22 +89,22 @@ Sources Saver::upload(const CudaPlan& plan, cudaStream_t stream) {
 
 /// `stream` gathers, range by range; the link follows it.
 void Saver::stage(const CudaPlan& plan, const CopyParts& to, std::uint64_t blocks, cudaStream_t stream) {
-  make_room(plan.end);
+  make_space(plan.end);
   upload(plan, stream);
   std::byte* const staged = staged_.data();
   std::size_t piece = 0, large = 0;
   std::uint64_t at = 0;
-  for (const Stretch& stretch : plan.gathering.stretches) {
-    gather(pieces() + piece, stretch.pieces_end - piece, staged, stream);
-    piece = stretch.pieces_end;
-    for (; large < stretch.large_end; ++large) {
+  for (const GatherRange& range : plan.gathering.ranges) {
+    gather(pieces() + piece, range.pieces_end - piece, staged, stream);
+    piece = range.pieces_end;
+    for (; large < range.large_end; ++large) {
       const Placed& tensor = plan.gathering.large[large];
       copy(staged + tensor.offset, tensor.memory, tensor.bytes, cudaMemcpyDeviceToDevice, stream);
     }
     gathered_.record(stream);
     gathered_.hold(copying_);
-    copy(to.data + at, staged + at, stretch.end - at, cudaMemcpyDeviceToHost, copying_);
-    at = stretch.end;
+    copy(to.data + at, staged + at, range.end - at, cudaMemcpyDeviceToHost, copying_);
+    at = range.end;
   }
   gathered_.hold(summing_);
   sum({nullptr, 1, {staged, 0, plan.end}}, 0, blocks, to.data_bytes, to.sums, summing_);

@@ -155,14 +155,18 @@ struct Unmasked {
   __host__ __device__ bool operator()(std::uint32_t row) const { return mask[row] != 0; }
 };
 
-cub::DoubleBuffer<std::uint32_t> prefixes_of(const KeyOrderRoom& room) { return {room.prefixes[0], room.prefixes[1]}; }
-cub::DoubleBuffer<std::uint32_t> rows_of(const KeyOrderRoom& room) { return {room.rows[0], room.rows[1]}; }
+cub::DoubleBuffer<std::uint32_t> prefixes_of(const KeyOrderWorkspace& workspace) {
+  return {workspace.prefixes[0], workspace.prefixes[1]};
+}
+cub::DoubleBuffer<std::uint32_t> rows_of(const KeyOrderWorkspace& workspace) {
+  return {workspace.rows[0], workspace.rows[1]};
+}
 
 }  // namespace
 
 std::size_t key_order_scratch_bytes(std::uint64_t rows) {
   std::size_t sort = 0, select = 0;
-  KeyOrderRoom none{};
+  KeyOrderWorkspace none{};
   auto prefixes = prefixes_of(none);
   auto order = rows_of(none);
   check(cub::DeviceRadixSort::SortPairs(nullptr, sort, prefixes, order, rows, 0, kPrefixBits),
@@ -179,34 +183,34 @@ std::size_t key_order_scratch_bytes(std::uint64_t rows) {
 namespace {
 
 /// The place where the run of each row's key begins.
-void tell_keys_apart(const Runs& runs, const KeyOrderRoom& room, cudaStream_t stream) {
+void separate_keys(const Runs& runs, const KeyOrderWorkspace& workspace, cudaStream_t stream) {
   const char* const doing = "ordering a batch";
   check(cudaMemsetAsync(runs.spare, 0, runs.size * sizeof(std::uint32_t), stream), doing);
   begin_kernel<<<blocks_for(begin_kernel, runs.size), kThreads, 0, stream>>>(runs);
   group_kernel<<<blocks_for(group_kernel, runs.size), kThreads, 0, stream>>>(runs);
   check_launch(doing);
-  std::size_t bytes = room.scratch_bytes;
-  spread_begins(runs.begins, runs.size, room.scratch, bytes, stream);
+  std::size_t bytes = workspace.scratch_bytes;
+  spread_begins(runs.begins, runs.size, workspace.scratch, bytes, stream);
 }
 
 }  // namespace
 
 KeyOrder order_keys(const BatchKeys& batch, std::uint64_t size, const std::uint8_t* mask, std::uint64_t seed,
-                    const KeyOrderRoom& room, cudaStream_t stream) {
+                    const KeyOrderWorkspace& workspace, cudaStream_t stream) {
   const char* const doing = "ordering a batch";
   const Keys keys{batch};
   const unsigned blocks = blocks_for(hash_kernel, size);
-  hash_kernel<<<blocks, kThreads, 0, stream>>>(keys, size, nullptr, seed, room.prefixes[0], room.rows[0]);
+  hash_kernel<<<blocks, kThreads, 0, stream>>>(keys, size, nullptr, seed, workspace.prefixes[0], workspace.rows[0]);
   check_launch(doing);
-  auto prefixes = prefixes_of(room);
-  auto rows = rows_of(room);
-  std::size_t bytes = room.scratch_bytes;
-  check(cub::DeviceRadixSort::SortPairs(room.scratch, bytes, prefixes, rows, size, 0, kPrefixBits, stream), doing);
+  auto prefixes = prefixes_of(workspace);
+  auto rows = rows_of(workspace);
+  std::size_t bytes = workspace.scratch_bytes;
+  check(cub::DeviceRadixSort::SortPairs(workspace.scratch, bytes, prefixes, rows, size, 0, kPrefixBits, stream), doing);
   std::uint64_t* ordered = nullptr;
   if (mask != nullptr) {
-    ordered = room.ordered;
-    check(cub::DeviceSelect::If(room.scratch, bytes = room.scratch_bytes, rows.Current(), rows.Alternate(), ordered,
-                                size, Unmasked{mask}, stream),
+    ordered = workspace.ordered;
+    check(cub::DeviceSelect::If(workspace.scratch, bytes = workspace.scratch_bytes, rows.Current(), rows.Alternate(),
+                                ordered, size, Unmasked{mask}, stream),
           doing);
     hash_kernel<<<blocks, kThreads, 0, stream>>>(keys, size, ordered, seed, prefixes.Alternate(), rows.Alternate());
     check_launch(doing);
@@ -214,7 +218,7 @@ KeyOrder order_keys(const BatchKeys& batch, std::uint64_t size, const std::uint8
     rows.selector ^= 1;
   }
   const Runs runs{keys, prefixes.Current(), rows.Current(), rows.Alternate(), prefixes.Alternate(), size, ordered};
-  tell_keys_apart(runs, room, stream);
+  separate_keys(runs, workspace, stream);
   return {runs.rows, runs.begins, ordered};
 }
 

@@ -16,7 +16,7 @@ struct BatchKeys {
 };
 
 /// Where they are ordered; all in GPU memory.
-struct KeyOrderRoom {
+struct KeyOrderWorkspace {
   std::uint32_t* prefixes[2] = {};   ///< (n,) of hashes
   std::uint32_t* rows[2] = {};       ///< (n,)
   std::uint64_t* ordered = nullptr;  ///< (1,)
@@ -35,6 +35,6 @@ struct KeyOrder {
 std::size_t key_order_scratch_bytes(std::uint64_t rows);
 /// Orders `size` rows, but those whose `mask` is 0. Enqueues, and returns. Rows of equal keys stand together whatever the keys are.
 KeyOrder order_keys(const BatchKeys& keys, std::uint64_t size, const std::uint8_t* mask, std::uint64_t seed,
-                    const KeyOrderRoom& room, cudaStream_t stream);
+                    const KeyOrderWorkspace& workspace, cudaStream_t stream);
 
 }  // namespace holdfast::gpu

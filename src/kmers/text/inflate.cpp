@@ -37,7 +37,7 @@ constexpr std::uint32_t at_most(std::size_t bytes) {
 
 }  // namespace
 
-Inflater::Step Inflater::step(const std::uint8_t* from, std::size_t bytes, char* to, std::size_t room) {
+Inflater::Step Inflater::step(const std::uint8_t* from, std::size_t bytes, char* to, std::size_t space) {
   inflate_state& isal = state_->isal;
   if (bytes == 0 && state_->between) return {};
   if (state_->between) {
@@ -55,7 +55,7 @@ Inflater::Step Inflater::step(const std::uint8_t* from, std::size_t bytes, char*
   isal.next_in = const_cast<std::uint8_t*>(from);
   isal.avail_in = at_most(bytes);
   isal.next_out = reinterpret_cast<std::uint8_t*>(to);
-  isal.avail_out = at_most(room);
+  isal.avail_out = at_most(space);
   const std::uint32_t in = isal.avail_in, out = isal.avail_out;
   const int result = isal_inflate(&isal);
   if (result != ISAL_DECOMP_OK && result != ISAL_END_INPUT && result != ISAL_OUT_OVERFLOW) fail(result);

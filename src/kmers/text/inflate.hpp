@@ -19,7 +19,7 @@ class Inflater {
     std::size_t taken = 0, given = 0;  ///< bytes
   };
   /// Inflates some; behind the last member, zeros may follow. `taken` and `given` are 0 only if there is no input, or no space. Throws InputError with the reason.
-  Step step(const std::uint8_t* from, std::size_t bytes, char* to, std::size_t room);
+  Step step(const std::uint8_t* from, std::size_t bytes, char* to, std::size_t space);
 
   /// Between two members, or behind the last.
   bool between() const;

@@ -103,14 +103,14 @@ TextBlocks::TextBlocks(const std::string& file, unsigned k, std::size_t block_by
 
 /// Fills a block, but for the end of the file, and for a return at its end, which waits for the byte behind it.
 void TextBlocks::read(TextBlock& block) {
-  const std::size_t room = block.bytes.size() - kSlack - block.size;
-  if (room == 0) return;
+  const std::size_t space = block.bytes.size() - kSlack - block.size;
+  if (space == 0) return;
   char* const begin = block.bytes.data() + block.size;
   std::size_t size = 0;
   if (held_) begin[size++] = '\r';
   try {
-    const std::size_t got = input_.read(begin + size, room - size);
-    ended_ = got < room - size;
+    const std::size_t got = input_.read(begin + size, space - size);
+    ended_ = got < space - size;
     text_bytes_ += got;
     size += got;
   } catch (const InputError& error) {

@@ -1,6 +1,6 @@
 // shape.hpp: where the entries of a log lie. GPM §5.2, figures 4 and 5. docs/format.md, "Log".
 //
-// A hierarchical coalesced log has a place for each thread of a launch. The 4-byte words of an entry are striped: word k of the
+// A hierarchical coalesced log has a place for each thread of a launch. The 4-byte words of an entry are interleaved: word k of the
 // entries of a warp's 32 threads lie side by side, in 128 bytes, which the GPU writes at once.
 //
 //   warp w, entry e:   | word 0 of lanes 0 … 31 | word 1 of lanes 0 … 31 | …

@@ -41,7 +41,7 @@ class OpenObject {
   virtual bool is_open() const = 0;
   /// As its user would close it: throws InvalidArgument where that is too early. In a forked child it waits for nothing.
   virtual void close() = 0;
-  /// Verifies it as it is. Throws TableClosed where it was closed meanwhile.
+  /// Verifies it as it is. Throws ObjectClosed where it was closed meanwhile.
   virtual CheckReport check() = 0;
   /// Waits until no change runs, and keeps it so; null if it was closed meanwhile. Throws what stands in the way of a snapshot.
   virtual std::unique_ptr<Quiesced> quiesce(const SnapshotOptions& how) = 0;

@@ -51,7 +51,7 @@ class ChangeQueue {
   unsigned lines() const { return head_ - tail_; }
   unsigned waiting() const { return lines() + waiting_behind_; }
   /// All in the ring could wait behind others, and there is space for them.
-  bool has_room_behind() const { return waiting_behind_ <= kBehind - kMostDepth; }
+  bool has_space_behind() const { return waiting_behind_ <= kBehind - kMostDepth; }
 
   /// Puts `n` operations at the end, for which there is space; `write(i, task)` writes the i-th: in its place, since what is copied at
   /// once, but was written in parts, has to wait for them.

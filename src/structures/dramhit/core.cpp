@@ -69,7 +69,7 @@ void Core::leave_for_good(Member& member) {
   others_items_ += items;
   others_operations_ += member.operations.load(std::memory_order_relaxed);
   others_lines_ += member.lines.load(std::memory_order_relaxed);
-  roughly_ += items - member.told.load(std::memory_order_relaxed);
+  roughly_ += items - member.reported.load(std::memory_order_relaxed);
 }
 
 const View* Core::enter(Member& member) const {
@@ -91,9 +91,9 @@ const View* Core::enter(Member& member) const {
   }
 }
 
-void Core::tell(Member& member, std::int64_t items) {
-  roughly_.fetch_add(items - member.told, std::memory_order_relaxed);
-  member.told.store(items, std::memory_order_relaxed);
+void Core::report(Member& member, std::int64_t items) {
+  roughly_.fetch_add(items - member.reported, std::memory_order_relaxed);
+  member.reported.store(items, std::memory_order_relaxed);
 }
 
 /// Null: there is no memory for it, neither of the system nor of the allocator. Never throws: its callers are in the old view, and
@@ -184,7 +184,7 @@ void Core::end_move(const Member& member, const std::shared_ptr<Move>& move) {
       const auto items = static_cast<std::int64_t>(move->items.load());
       if (move->drops) others_items_ -= items;
       roughly_ = move->drops ? 0 : items;
-      for (Member* const other : members_) other->told = other->items.load(std::memory_order_relaxed);
+      for (Member* const other : members_) other->reported = other->items.load(std::memory_order_relaxed);
       ++growths_;
     }
   }

@@ -56,9 +56,9 @@ struct View {
 
 /// One thread's part in a table.
 struct alignas(64) Member {
-  std::atomic<const View*> in{nullptr};  ///< the view that its call uses
-  std::atomic<std::int64_t> items{0};    ///< it added less those it erased; only its own thread changes it
-  std::atomic<std::int64_t> told{0};     ///< of `items`, to Core::roughly_
+  std::atomic<const View*> in{nullptr};   ///< the view that its call uses
+  std::atomic<std::int64_t> items{0};     ///< it added less those it erased; only its own thread changes it
+  std::atomic<std::int64_t> reported{0};  ///< of `items`, to Core::roughly_
   std::atomic<std::uint64_t> operations{0}, lines{0};  ///< answered, and lines looked at for them
 };
 
@@ -91,8 +91,8 @@ class Core {
   void count(Member& member, std::int64_t change) {
     const std::int64_t items = member.items.load(std::memory_order_relaxed) + change;
     member.items.store(items, std::memory_order_relaxed);
-    const std::int64_t untold = items - member.told.load(std::memory_order_relaxed);
-    if (untold >= kTell || -untold >= kTell) tell(member, items);
+    const std::int64_t unreported = items - member.reported.load(std::memory_order_relaxed);
+    if (unreported >= kReportAfter || -unreported >= kReportAfter) report(member, items);
   }
   /// True if `view` is as full as it should get.
   bool is_full(const View& view) const { return grows_ && roughly_.load(std::memory_order_relaxed) > view.most_items; }
@@ -127,9 +127,9 @@ class Core {
     std::atomic<bool> failed{false};
     bool over = false, lost = false;  ///< under mutex_; lost: the old view stays
   };
-  static constexpr std::int64_t kTell = 256;
+  static constexpr std::int64_t kReportAfter = 256;
 
-  void tell(Member& member, std::int64_t items);
+  void report(Member& member, std::int64_t items);
   enum class Change : std::uint8_t { none, joined, began };
   Change change_view(Member& member, const View* view, std::uint64_t lines, bool drops);
   std::shared_ptr<Move> begin_move(const View* from, std::uint64_t lines, bool drops) noexcept;

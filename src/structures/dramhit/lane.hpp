@@ -36,13 +36,13 @@ struct Rows {
 
 /// Where answers go: to the rows that their ids name, or one after another with their ids while there is space.
 struct Results {
-  std::byte* out = nullptr;        ///< values, or null
-  Status* statuses = nullptr;      ///< or null
-  bool* found = nullptr;           ///< or null: the key was there before
-  std::uint64_t* ids = nullptr;    ///< not null: one after another
-  std::size_t room = 0, size = 0;  ///< with `ids`
+  std::byte* out = nullptr;         ///< values, or null
+  Status* statuses = nullptr;       ///< or null
+  bool* found = nullptr;            ///< or null: the key was there before
+  std::uint64_t* ids = nullptr;     ///< not null: one after another
+  std::size_t space = 0, size = 0;  ///< with `ids`
   std::uint64_t count[kStatuses] = {};
-  bool has_room() const { return ids == nullptr || size < room; }
+  bool has_space() const { return ids == nullptr || size < space; }
   /// Ids, values and statuses, one after another, as callers of queues want them.
   bool is_plain() const { return ids != nullptr && out != nullptr && statuses != nullptr && found == nullptr; }
 };
@@ -67,9 +67,9 @@ class Engine : public Mover {
   virtual std::unique_ptr<Lane> lane(Core& core, unsigned depth) const = 0;
   /// For the only thread that changes a partition. Null where items have no partitions.
   virtual std::unique_ptr<Lane> owner_lane(Core& core, unsigned depth) const = 0;
-  /// Items whose search begins at `line`, with hashes from `from` on, in the order of their hashes: at most `room`.
+  /// Items whose search begins at `line`, with hashes from `from` on, in the order of their hashes: at most `space`.
   virtual std::size_t items_of(const View& view, std::uint64_t line, std::uint64_t from, std::byte* keys,
-                               std::byte* values, std::uint64_t* hashes, std::size_t room) const = 0;
+                               std::byte* values, std::uint64_t* hashes, std::size_t space) const = 0;
   /// Whether there are more items with this hash than stand at the end of `hashes`.
   bool shares_hash(const View& view, std::uint64_t hash, const std::uint64_t* hashes, std::size_t size) const;
 };

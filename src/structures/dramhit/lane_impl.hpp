@@ -77,7 +77,7 @@ class LaneFor final : public Lane {
   }
   static std::uint64_t id_of(const Rows& rows, std::size_t row) { return rows.ids != nullptr ? rows.ids[row] : row; }
   /// A queued operation needs space for its answer.
-  bool may_change(const Results& results) const { return results.has_room() || owed_ == 0; }
+  bool may_change(const Results& results) const { return results.has_space() || owed_ == 0; }
 
   unsigned most_together() const { return (depth_ + 1) / 2; }
 
@@ -165,7 +165,7 @@ class LaneFor final : public Lane {
   bool read_until(unsigned left, Results& results) {
     if (form_.reads() <= left) return true;
     const std::uint64_t all = form_.reads() - left;
-    const std::uint64_t n = results.ids != nullptr ? std::min<std::uint64_t>(all, results.room - results.size) : all;
+    const std::uint64_t n = results.ids != nullptr ? std::min<std::uint64_t>(all, results.space - results.size) : all;
     std::uint64_t found = 0;
     with_writer(results, [&](auto& writer) {
       lines_ += form_.drain_reads(
@@ -189,7 +189,7 @@ class LaneFor final : public Lane {
   /// Runs changes until no more than `left` lines are waited for, and there is space for others to wait behind them; false: there
   /// is no space for more answers.
   bool change_until(unsigned left, Results& results) {
-    while (changes_.lines() > left || !changes_.has_room_behind()) {
+    while (changes_.lines() > left || !changes_.has_space_behind()) {
       if (!may_change(results)) return false;
       change_some(changes_.lines() > left ? changes_.lines() - left : 1, results);
     }
@@ -210,33 +210,33 @@ class LaneFor final : public Lane {
     ResultWriter<Form, kPlain> writer(results, form_);
     const Combining with = with_;  // all in registers
     unsigned done = 0, on = 0;
-    for (n = with_room(n, results); n != 0; --n) {
+    for (n = with_space(n, results); n != 0; --n) {
       Task& task = changes_.pop();
       if (changes_.waits_behind(task)) [[unlikely]]
         continue;
       Answer answer;
-      const Turn turn = form_.run(task, with, answer);
-      if (turn == Turn::done && task.state.behind == Changes::kNone && !task.state.counted) [[likely]] {
+      const LineOutcome outcome = form_.run(task, with, answer);
+      if (outcome == LineOutcome::done && task.state.behind == Changes::kNone && !task.state.counted) [[likely]] {
         ++done;
         changes_.end(task);
         answered(task, answer, results, writer);
         counted(answer.status);
-      } else if (turn == Turn::next && !Form::is_gone(task)) {
+      } else if (outcome == LineOutcome::next && !Form::is_gone(task)) {
         ++on;
         form_.ask_next(task);
         changes_.push_again(task);
       } else {
-        writer.meanwhile([&] { go_on(task, turn, answer, results); });
-        n = with_room(n - 1, results) + 1;
+        writer.meanwhile([&] { go_on(task, outcome, answer, results); });
+        n = with_space(n - 1, results) + 1;
       }
     }
     operations_ += done;
     lines_ += done + on;
   }
   /// The number of `n` operations whose answers fit.
-  unsigned with_room(unsigned n, const Results& results) const {
+  unsigned with_space(unsigned n, const Results& results) const {
     if (results.ids == nullptr || owed_ == 0) return n;
-    return static_cast<unsigned>(std::min<std::size_t>(n, results.room - results.size));
+    return static_cast<unsigned>(std::min<std::size_t>(n, results.space - results.size));
   }
 
   template <class ResultWriter>
@@ -250,30 +250,30 @@ class LaneFor final : public Lane {
 
   /// What follows the look at a line that did not end an operation, or for whose end others wait: they follow, while its lines are
   /// at hand.
-  [[gnu::noinline]] void go_on(Task& task, Turn turn, Answer answer, Results& results) {
+  [[gnu::noinline]] void go_on(Task& task, LineOutcome outcome, Answer answer, Results& results) {
     for (unsigned at_hand = 0;;) {
       ++lines_;
-      if (turn != Turn::done && Form::is_gone(task) && !task.state.counted) {
+      if (outcome != LineOutcome::done && Form::is_gone(task) && !task.state.counted) {
         task.state.counted = 1;
         --fresh_;
       }
-      if (turn == Turn::next && Form::distance_of(task) < at_hand) {
+      if (outcome == LineOutcome::next && Form::distance_of(task) < at_hand) {
         form_.ask_next(task);
       } else {
-        if (turn != Turn::done && !turned(task, turn, answer)) return;
+        if (outcome != LineOutcome::done && !advanced(task, outcome, answer)) return;
         ++operations_;
         {
           ResultWriter<Form, false> writer(results, form_);
           answered(task, answer, results, writer);
         }
         at_hand = Form::distance_of(task);
-        const bool told = task.state.counted, ends = task.state.behind == Changes::kNone;
+        const bool reported = task.state.counted, ends = task.state.behind == Changes::kNone;
         if (!ends) {
           changes_.advance(task);
         } else {
           changes_.end(task);
         }
-        if (!told) counted(answer.status);
+        if (!reported) counted(answer.status);
         if (ends) return;
         const auto [line, want] = form_.place(task.hash);
         task.line = line;
@@ -281,7 +281,7 @@ class LaneFor final : public Lane {
         task.state.reach = 0;
         if (!may_change(results)) return changes_.push_again(task);
       }
-      turn = form_.run(task, with_, answer);
+      outcome = form_.run(task, with_, answer);
     }
   }
 
@@ -299,13 +299,13 @@ class LaneFor final : public Lane {
   }
 
   /// What becomes of an operation that has no answer yet; true: it has one now.
-  bool turned(Task& task, Turn turn, Answer& answer) {
-    switch (turn) {
-      case Turn::done: return true;
-      case Turn::next: form_.ask_next(task); break;
-      case Turn::again: missed(); break;
-      case Turn::frozen:
-      case Turn::far:
+  bool advanced(Task& task, LineOutcome outcome, Answer& answer) {
+    switch (outcome) {
+      case LineOutcome::done: return true;
+      case LineOutcome::next: form_.ask_next(task); break;
+      case LineOutcome::again: missed(); break;
+      case LineOutcome::frozen:
+      case LineOutcome::out_of_reach:
         if (!grow()) {
           answer = {Status::no_space, 0};
           return true;
@@ -384,8 +384,8 @@ class EngineFor final : public Engine {
     for (std::uint64_t line = begin; line < end; ++line) Form::thaw(view, line);
   }
   std::size_t items_of(const View& view, std::uint64_t line, std::uint64_t from, std::byte* keys, std::byte* values,
-                       std::uint64_t* hashes, std::size_t room) const override {
-    return Form::items_of(view, line, from, keys, values, hashes, room);
+                       std::uint64_t* hashes, std::size_t space) const override {
+    return Form::items_of(view, line, from, keys, values, hashes, space);
   }
 };
 

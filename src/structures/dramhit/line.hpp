@@ -139,9 +139,9 @@ struct SlotMemory {
   /// Of a full line: how far from it a key whose search begins there may lie.
   [[gnu::always_inline]] static unsigned reach(const Line* line, const Seen& seen) {
     const auto step = static_cast<unsigned>(std::countr_one(seen.passed_slots()));
-    return step < kSlots ? step : far_reach(line);
+    return step < kSlots ? step : long_reach(line);
   }
-  [[gnu::noinline]] static unsigned far_reach(const Line* line) {
+  [[gnu::noinline]] static unsigned long_reach(const Line* line) {
     unsigned step = kSlots;
     while (step < 2 * kSlots - 1 && (load_word(line, step - kSlots + 1) & kFar) != 0) ++step;
     return kReaches[step];

@@ -41,19 +41,19 @@ unsigned numa_nodes() {
   return nodes > kMostNodes ? kMostNodes : static_cast<unsigned>(nodes);
 }
 
-Memory::Memory(std::size_t bytes, const MemoryChoice& choice) : bytes_(bytes), room_bytes_(bytes + kHugePage) {
+Memory::Memory(std::size_t bytes, const MemoryChoice& choice) : bytes_(bytes), mapped_bytes_(bytes + kHugePage) {
   const auto refuse = [&] {
     throw NoSpace("a table in memory needs " + std::to_string(bytes) +
                   " bytes, which the system does not have: give a smaller capacity, or free memory");
   };
   const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
   if (bytes > pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) refuse();
-  room_ = system::mmap(nullptr, room_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room_ == MAP_FAILED) {
-    room_ = nullptr;
+  mapped_ = system::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped_ == MAP_FAILED) {
+    mapped_ = nullptr;
     refuse();
   }
-  const auto address = reinterpret_cast<std::uintptr_t>(room_);
+  const auto address = reinterpret_cast<std::uintptr_t>(mapped_);
   data_ = reinterpret_cast<std::byte*>((address + kHugePage - 1) / kHugePage * kHugePage);
   system::madvise(data_, bytes, choice.huge_pages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);  // without them it is only slower
   interleaved_ = choice.interleave && interleave(data_, bytes);
@@ -63,14 +63,14 @@ Memory::Memory(std::size_t bytes, const MemoryChoice& choice) : bytes_(bytes), r
 }
 
 Memory::~Memory() {
-  if (room_ != nullptr) system::munmap(room_, room_bytes_);
+  if (mapped_ != nullptr) system::munmap(mapped_, mapped_bytes_);
 }
 
 void Memory::swap(Memory& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
-  std::swap(room_, other.room_);
-  std::swap(room_bytes_, other.room_bytes_);
+  std::swap(mapped_, other.mapped_);
+  std::swap(mapped_bytes_, other.mapped_bytes_);
   std::swap(interleaved_, other.interleaved_);
 }
 

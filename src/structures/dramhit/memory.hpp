@@ -33,8 +33,8 @@ class Memory {
 
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
-  void* room_ = nullptr;  ///< what was mapped: one huge page more
-  std::size_t room_bytes_ = 0;
+  void* mapped_ = nullptr;  ///< what was mapped: one huge page more
+  std::size_t mapped_bytes_ = 0;
   bool interleaved_ = false;
 };
 

@@ -21,7 +21,7 @@ class MemoryHandle::Impl {
     for (;;) {  // ends: each turn answers some of what waits
       dramhit::Results results;
       results.ids = ids;
-      results.room = 64;
+      results.space = 64;
       if (lane_->flush(results)) return;
     }
   }
@@ -104,21 +104,21 @@ class MemoryHandle::Impl {
 
   /// Kept from call to call: it is not small.
   dramhit::Results& results_of(const MemoryAnswers& answers) {
-    const std::size_t room = answers.ids.size(), bytes = table_.format.value_bytes;
+    const std::size_t space = answers.ids.size(), bytes = table_.format.value_bytes;
     const auto refuse = [&](const std::string& what, std::size_t has, std::size_t wants) {
-      throw InvalidArgument("answers have space for " + std::to_string(room) + " ids, but " + std::to_string(has) +
+      throw InvalidArgument("answers have space for " + std::to_string(space) + " ids, but " + std::to_string(has) +
                             what + ": give " + std::to_string(wants) + ", or none");
     };
-    if (!answers.statuses.empty() && answers.statuses.size() != room)
-      refuse(" statuses", answers.statuses.size(), room);
-    if (!answers.values.empty() && answers.values.size() != room * bytes) {
-      refuse(" bytes of values", answers.values.size(), room * bytes);
+    if (!answers.statuses.empty() && answers.statuses.size() != space)
+      refuse(" statuses", answers.statuses.size(), space);
+    if (!answers.values.empty() && answers.values.size() != space * bytes) {
+      refuse(" bytes of values", answers.values.size(), space * bytes);
     }
-    if (answers.size > room) refuse(" of them filled", answers.size, room);
-    results_.ids = room == 0 ? &nowhere_ : answers.ids.data();
+    if (answers.size > space) refuse(" of them filled", answers.size, space);
+    results_.ids = space == 0 ? &nowhere_ : answers.ids.data();
     results_.statuses = answers.statuses.empty() ? nullptr : answers.statuses.data();
     results_.out = answers.values.empty() ? nullptr : answers.values.data();
-    results_.room = room;
+    results_.space = space;
     results_.size = answers.size;
     return results_;
   }

@@ -94,7 +94,7 @@ class NarrowForm {
   static bool is_gone(const Task& task) { return (task.state.reach & kErased) != 0; }
 
   /// One look at a line.
-  [[gnu::always_inline]] Turn run(Task& task, const Combining& with, Answer& answer) {
+  [[gnu::always_inline]] LineOutcome run(Task& task, const Combining& with, Answer& answer) {
     const Change what{task.state.op, task.given, with};
     if constexpr (Memory::kOwned && Tile::kSelects) {
       return change_owned(Memory{}, task.line, task.want, task.state.reach, what, answer);
@@ -157,7 +157,7 @@ class NarrowForm {
       Memory::clear(reinterpret_cast<Line*>(view.line(line)), slot, kFrozen);
   }
   static std::size_t items_of(const View& view, std::uint64_t line, std::uint64_t from, std::byte* keys,
-                              std::byte* values, std::uint64_t* hashes, std::size_t room);
+                              std::byte* values, std::uint64_t* hashes, std::size_t space);
 
  private:
   const std::uint32_t value_bytes_;
@@ -170,7 +170,7 @@ class NarrowForm {
 template <LineMemory Memory, LineTile Tile>
 std::size_t NarrowForm<Memory, Tile>::items_of(const View& view, std::uint64_t line, std::uint64_t from,
                                                std::byte* keys, std::byte* values, std::uint64_t* hashes,
-                                               std::size_t room) {
+                                               std::size_t space) {
   struct Item {
     std::uint64_t hash, value;
   };
@@ -184,7 +184,7 @@ std::size_t NarrowForm<Memory, Tile>::items_of(const View& view, std::uint64_t l
   // In the order of hashes; a key that came to another slot while we looked is there twice.
   std::sort(items, items + size, [](const Item& a, const Item& b) { return a.hash < b.hash; });
   const auto same = [](const Item& a, const Item& b) { return a.hash == b.hash; };
-  size = std::min(static_cast<std::size_t>(std::unique(items, items + size, same) - items), room);
+  size = std::min(static_cast<std::size_t>(std::unique(items, items + size, same) - items), space);
   for (std::size_t i = 0; i < size; ++i) {
     const std::uint64_t key = view.geometry.key_of(items[i].hash);
     __builtin_memcpy(keys + i * 8, &key, 8);

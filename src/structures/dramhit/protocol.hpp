@@ -46,7 +46,7 @@
 namespace holdfast::dramhit {
 
 struct Looked {
-  Turn turn = Turn::done;
+  LineOutcome outcome = LineOutcome::done;
   Answer answer = {Status::not_found, 0};
 };
 
@@ -60,42 +60,42 @@ template <LineMemory Memory>
   const auto home = memory.on(line, -static_cast<std::int64_t>(on));
   want -= on * kOneLineOn;
   if (memory.look(home, kReserved).found()) {  // first: what is put there after this look, the next one sees
-    back.turn = Turn::again;
+    back.outcome = LineOutcome::again;
     return back;
   }
   const auto seen = memory.look(home, want);
   if (seen.found()) {
     const unsigned slot = seen.slot();
-    back.turn = change_slot(memory, home, slot, want, change, back.answer);
+    back.outcome = change_slot(memory, home, slot, want, change, back.answer);
   }
   return back;
 }
 
 /// Looks `want` up in one line. `reach` is how far the key may lie; the line where its search begins says so.
 template <LineMemory Memory>
-[[gnu::always_inline]] inline Turn find(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                        unsigned& reach, Answer& answer) {
+[[gnu::always_inline]] inline LineOutcome find(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                               unsigned& reach, Answer& answer) {
   const auto seen = memory.look(line, want);
   if (seen.found()) [[likely]] {
     const Pair pair = memory.load(line, seen.slot());
     if (!holds(pair.word, want)) [[unlikely]]
-      return Turn::again;
+      return LineOutcome::again;
     answer.status = is_live(pair.word) ? Status::found : Status::not_found;
     answer.value = is_live(pair.word) ? pair.value : 0;
-    return Turn::done;
+    return LineOutcome::done;
   }
   const bool full = memory.full(seen);
   if (distance(want) == 0) reach = full ? memory.reach(line, seen) : 0;
-  if (distance(want) < reach) return Turn::next;
+  if (distance(want) < reach) return LineOutcome::next;
   if (distance(want) != 0 || full) {
     static constexpr Combining kNone;
     const Looked back = look_back(memory, line, want, {Op::find, 0, kNone});
     answer = back.answer;
-    return back.turn;
+    return back.outcome;
   }
   answer.status = Status::not_found;
   answer.value = 0;
-  return Turn::done;
+  return LineOutcome::done;
 }
 
 /// A slot that a key may take, and what is in it.
@@ -123,14 +123,14 @@ inline Free<Memory> free_slot(const Memory& memory, typename Memory::At line, co
 
 /// Adds a key whose first line is full, holding that line's lock. Lines from `home` to `asked` further on were asked for.
 template <LineMemory Memory>
-inline Turn add_holding(const Memory& memory, typename Memory::At home, std::uint64_t want, unsigned asked,
-                        const Change& change, Answer& answer) {
+inline LineOutcome add_holding(const Memory& memory, typename Memory::At home, std::uint64_t want, unsigned asked,
+                               const Change& change, Answer& answer) {
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
     unsigned reach = 0;
     Free<Memory> free;
     for (unsigned on = 0; on <= reach || !free; ++on) {  // once more: is the key there? Then on to a slot that is free
-      if (on > kMostDistance) return Turn::far;
-      if (on > asked) return Turn::next;
+      if (on > kMostDistance) return LineOutcome::out_of_reach;
+      if (on > asked) return LineOutcome::next;
       const auto line = memory.on(home, on);
       const std::uint64_t here = want + on * kOneLineOn;
       const auto seen = memory.look(line, here);
@@ -144,23 +144,23 @@ inline Turn add_holding(const Memory& memory, typename Memory::At home, std::uin
     const std::uint64_t value = change.first_value();
     if (memory.swap(free.line, free.slot, free.seen, {free.want | kLive | (free.seen.word & kOfLine), value})) {
       answer = {Status::inserted, reads_value(change.op) ? value : 0};
-      return Turn::done;
+      return LineOutcome::done;
     }
-    if ((memory.load_word(free.line, free.slot) & kFrozen) != 0) return Turn::frozen;
+    if ((memory.load_word(free.line, free.slot) & kFrozen) != 0) return LineOutcome::frozen;
   }
-  return Turn::again;
+  return LineOutcome::again;
 }
 
 /// The same for `line`, `distance(want)` lines on from where the search begins: takes the lock, or gives way.
 template <LineMemory Memory>
-[[gnu::noinline]] Turn add_locked(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                  const Change& change, Answer& answer) {
+[[gnu::noinline]] LineOutcome add_locked(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                         const Change& change, Answer& answer) {
   const unsigned asked = distance(want);
   const auto home = memory.on(line, -static_cast<std::int64_t>(asked));
-  if ((memory.set(home, 0, kLock) & kLock) != 0) return Turn::again;
-  const Turn turn = add_holding(memory, home, want - asked * kOneLineOn, asked, change, answer);
+  if ((memory.set(home, 0, kLock) & kLock) != 0) return LineOutcome::again;
+  const LineOutcome outcome = add_holding(memory, home, want - asked * kOneLineOn, asked, change, answer);
   memory.clear(home, 0, kLock);
-  return turn;
+  return outcome;
 }
 
 /// Moves a live key, `on` lines from `home`, whose lock is held, into a free slot of `home`. False: it stays.
@@ -233,12 +233,12 @@ inline bool asks_on(const Memory& memory, typename Memory::At line, const typena
 /// An erase that asks on, at `line`: with the last one it erases the key, and keys come back; then to the slot that the first of
 /// them left, and so on. Where another thread has a line's lock, none comes.
 template <LineMemory Memory>
-[[gnu::noinline]] Turn erase_and_shift(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                       unsigned& reach, const Change& what, Answer& answer) {
+[[gnu::noinline]] LineOutcome erase_and_shift(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                              unsigned& reach, const Change& what, Answer& answer) {
   const unsigned on = distance(want);
   bool shifts = on != 0;  // else the table has grown since the key was erased
   while (shifts) {        // ends: each time further on
-    if (on < (reach & 0xff)) return Turn::next;
+    if (on < (reach & 0xff)) return LineOutcome::next;
     const unsigned at = reach >> 8 & 0xff, asked = on - at;
     const auto home = memory.on(line, -static_cast<std::int64_t>(asked));
     if ((reach & kErased) == 0) {
@@ -247,11 +247,11 @@ template <LineMemory Memory>
       if (!seen.found()) {
         const Looked back = look_back(memory, home, here, what);
         answer = back.answer;
-        return back.turn;
+        return back.outcome;
       }
       const unsigned slot = seen.slot();
-      const Turn turn = change_slot(memory, home, slot, here, what, answer);
-      if (turn != Turn::done || answer.status != Status::erased) return turn;
+      const LineOutcome outcome = change_slot(memory, home, slot, here, what, answer);
+      if (outcome != LineOutcome::done || answer.status != Status::erased) return outcome;
       reach |= kErased;
     }
     if ((memory.set(home, 0, kLock) & kLock) != 0) break;
@@ -262,7 +262,7 @@ template <LineMemory Memory>
   }
   reach = 0;
   answer = {Status::erased, 0};
-  return Turn::done;
+  return LineOutcome::done;
 }
 
 /// Whether there is a slot that a key may take at `line`, which is as far as keys of its first line went, or further.
@@ -284,67 +284,68 @@ template <LineMemory Memory>
   const unsigned on = distance(want);
   const bool erases = what.op == Op::erase;
   if (erases && (reach & (on != 0 ? kErases : kErased)) != 0) {
-    looked.turn = erase_and_shift(memory, line, want, reach, what, looked.answer);
+    looked.outcome = erase_and_shift(memory, line, want, reach, what, looked.answer);
     return looked;
   }
   const auto seen = memory.look(line, want);
   if (seen.found()) {
     if (erases && asks_on(memory, line, seen, on, reach)) {
-      looked.turn = Turn::next;
+      looked.outcome = LineOutcome::next;
     } else {
-      looked.turn = change_slot(memory, line, seen.slot(), want, what, looked.answer);
+      looked.outcome = change_slot(memory, line, seen.slot(), want, what, looked.answer);
     }
     return looked;
   }
   if (on == 0) reach = memory.full(seen) ? memory.reach(line, seen) : 0;
   if (on < reach) {
-    looked.turn = Turn::next;
+    looked.outcome = LineOutcome::next;
   } else if (!what.adds()) {
     return look_back(memory, line, want, what);
   } else if (!has_free(memory, line, want, reach)) {
-    looked.turn = on == kMostDistance ? Turn::far : Turn::next;
+    looked.outcome = on == kMostDistance ? LineOutcome::out_of_reach : LineOutcome::next;
   } else {
-    looked.turn = add_locked(memory, line, want, what, looked.answer);
-    if (looked.turn == Turn::next) reach = on + 1;  // keys went further meanwhile
+    looked.outcome = add_locked(memory, line, want, what, looked.answer);
+    if (looked.outcome == LineOutcome::next) reach = on + 1;  // keys went further meanwhile
   }
   return looked;
 }
 
 /// A change whose key is not there, since the line where its search begins has fresh slots.
 template <LineMemory Memory>
-[[gnu::always_inline]] inline Turn add_fresh(const Memory& memory, typename Memory::At line,
-                                             const typename Memory::Seen& seen, std::uint64_t want, const Change& what,
-                                             Answer& answer) {
+[[gnu::always_inline]] inline LineOutcome add_fresh(const Memory& memory, typename Memory::At line,
+                                                    const typename Memory::Seen& seen, std::uint64_t want,
+                                                    const Change& what, Answer& answer) {
   const Next next = decide<Memory>(what, false, 0, answer);
-  if (next.act == Act::keeps) return Turn::done;
+  if (next.act == Act::keeps) return LineOutcome::done;
   const auto slot = static_cast<unsigned>(std::countr_one(seen.used_slots()));
   if (memory.swap(line, slot, {}, {want | kLive, next.value})) [[likely]]
-    return Turn::done;
-  return (memory.load_word(line, slot) & kFrozen) != 0 ? Turn::frozen : Turn::again;  // or another key has taken it
+    return LineOutcome::done;
+  return (memory.load_word(line, slot) & kFrozen) != 0 ? LineOutcome::frozen
+                                                       : LineOutcome::again;  // or another key has taken it
 }
 
 /// Runs a change, or a read among changes, at one line. `reach` is the operation's own, 0 at first; the line where its search begins
 /// sets it. Most operations end at one look: the key is in this line, or new and its first line has a fresh slot.
 template <LineMemory Memory>
-[[gnu::always_inline]] inline Turn change(const Memory& memory, typename Memory::At line, std::uint64_t want,
-                                          unsigned& reach, const Change& what, Answer& answer) {
+[[gnu::always_inline]] inline LineOutcome change(const Memory& memory, typename Memory::At line, std::uint64_t want,
+                                                 unsigned& reach, const Change& what, Answer& answer) {
   const auto seen = memory.look(line, want);
   if (seen.found() && (what.op != Op::erase || (reach == 0 && !memory.full(seen)))) {  // else keys may come back
-    const Turn turn = change_slot_once(memory, line, seen.slot(), want, what, answer);
-    if (turn != Turn::again) [[likely]]
-      return turn;
+    const LineOutcome outcome = change_slot_once(memory, line, seen.slot(), want, what, answer);
+    if (outcome != LineOutcome::again) [[likely]]
+      return outcome;
   }
   if (!seen.found() && (reach & kErases) == 0) {
     const unsigned on = distance(want);
     if (on == 0 && !memory.full(seen)) return add_fresh(memory, line, seen, want, what, answer);
     if (on == 0) reach = memory.reach(line, seen);
-    if (on < reach) return Turn::next;
+    if (on < reach) return LineOutcome::next;
     const bool none_free = memory.full(seen) && seen.free_slots() == 0;  // beyond reach come those that add
-    if (on > reach && on < kMostDistance && none_free) return Turn::next;
+    if (on > reach && on < kMostDistance && none_free) return LineOutcome::next;
   }
   const Looked looked = change_further(memory, line, want, reach, what);
   answer = looked.answer;
-  return looked.turn;
+  return looked.outcome;
 }
 
 /// Stops all changes of a line for good. Who was about to make one fails at its swap, and joins the move.

@@ -38,14 +38,14 @@ class ReadQueue {
     while (n != 0) {
       Read& read = ring_[tail++ % kMostDepth];
       Answer answer;
-      const Turn turn = find(Memory{}, read.line, read.want, read.reach, answer);
-      if (turn == Turn::done) [[likely]] {
+      const LineOutcome outcome = find(Memory{}, read.line, read.want, read.reach, answer);
+      if (outcome == LineOutcome::done) [[likely]] {
         give(read.id, answer);
         --n;
         continue;
       }
-      if (turn == Turn::again) missed();
-      const bool on = turn == Turn::next;
+      if (outcome == LineOutcome::again) missed();
+      const bool on = outcome == LineOutcome::next;
       prefetch<Tile>(read.line + on);
       ring_[head++ % kMostDepth] = {read.want + (on ? kOneLineOn : 0), read.line + on, read.id, read.reach};
     }

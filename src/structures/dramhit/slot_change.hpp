@@ -12,12 +12,12 @@
 namespace holdfast::dramhit {
 
 /// How far an operation came at a line.
-enum class Turn : std::uint8_t {
-  done,    ///< answered
-  next,    ///< continues at the next line, which must be asked for
-  again,   ///< another thread interfered: the same once more
-  frozen,  ///< the table is being moved: join in, and begin anew
-  far,     ///< no slot within reach: the table must grow
+enum class LineOutcome : std::uint8_t {
+  done,          ///< answered
+  next,          ///< continues at the next line, which must be asked for
+  again,         ///< another thread interfered: the same once more
+  frozen,        ///< the table is being moved: join in, and begin anew
+  out_of_reach,  ///< no slot within reach: the table must grow
 };
 
 struct Answer {
@@ -75,26 +75,27 @@ inline constexpr unsigned kAttempts = 8;  ///< swaps that may fail before others
 
 /// Changes the slot that held the key a moment ago, if no other thread does so first.
 template <LineMemory Memory>
-[[gnu::always_inline]] inline Turn change_slot_once(const Memory& memory, typename Memory::At line, unsigned slot,
-                                                    std::uint64_t want, const Change& change, Answer& answer) {
+[[gnu::always_inline]] inline LineOutcome change_slot_once(const Memory& memory, typename Memory::At line,
+                                                           unsigned slot, std::uint64_t want, const Change& change,
+                                                           Answer& answer) {
   const Pair seen = memory.load(line, slot);
-  if (!holds(seen.word, want)) return Turn::again;
+  if (!holds(seen.word, want)) return LineOutcome::again;
   const Next next = decide<Memory>(change, is_live(seen.word), seen.value, answer);
-  if (next.act == Act::keeps) return Turn::done;
-  if ((seen.word & kFrozen) != 0) return Turn::frozen;
+  if (next.act == Act::keeps) return LineOutcome::done;
+  if ((seen.word & kFrozen) != 0) return LineOutcome::frozen;
   const std::uint64_t word = next.act == Act::removes ? seen.word & ~kLive : seen.word | kLive;
-  return memory.swap(line, slot, seen, {word, next.value}) ? Turn::done : Turn::again;
+  return memory.swap(line, slot, seen, {word, next.value}) ? LineOutcome::done : LineOutcome::again;
 }
 
 /// The same until it is done, frozen, or others should proceed.
 template <LineMemory Memory>
-inline Turn change_slot(const Memory& memory, typename Memory::At line, unsigned slot, std::uint64_t want,
-                        const Change& change, Answer& answer) {
+inline LineOutcome change_slot(const Memory& memory, typename Memory::At line, unsigned slot, std::uint64_t want,
+                               const Change& change, Answer& answer) {
   for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
-    const Turn turn = change_slot_once(memory, line, slot, want, change, answer);
-    if (turn != Turn::again) return turn;
+    const LineOutcome outcome = change_slot_once(memory, line, slot, want, change, answer);
+    if (outcome != LineOutcome::again) return outcome;
   }
-  return Turn::again;
+  return LineOutcome::again;
 }
 
 }  // namespace holdfast::dramhit

@@ -122,14 +122,15 @@ void WideForm::first_value(const Change& change, const Kept& kept, Word* value) 
   }
 }
 
-Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const Combining& with, Answer& answer) {
+LineOutcome WideForm::change_record(Word* at, const Look& seen, const Task& task, const Combining& with,
+                                    Answer& answer) {
   const Kept& kept = kept_[task.given];
   const Change change{task.state.op, 0, with};
   const Next next = decide<WideForm>(change, is_live(seen.control), 0, answer);
   answer.value = is_live(seen.control) && reads_value(change.op);  // out_ has it
-  if (next.act == Act::keeps) return Turn::done;
-  if ((seen.control & kFrozen) != 0) return Turn::frozen;
-  if (!swap(at, seen.control, seen.control | kWriting)) return Turn::again;
+  if (next.act == Act::keeps) return LineOutcome::done;
+  if ((seen.control & kFrozen) != 0) return LineOutcome::frozen;
+  if (!swap(at, seen.control, seen.control | kWriting)) return LineOutcome::again;
   Word* const value = at + 1 + key_words_;
   const bool combines = change.op == Op::accumulate && is_live(seen.control);
   if (next.act != Act::removes) {
@@ -144,33 +145,33 @@ Turn WideForm::change_record(Word* at, const Look& seen, const Task& task, const
     }
   }
   end_write(at, seen.control, print_of(task.hash) | kUsed | (next.act == Act::removes ? 0 : kLive));
-  return Turn::done;
+  return LineOutcome::done;
 }
 
-Turn WideForm::run(Task& task, const Combining& with, Answer& answer) {
+LineOutcome WideForm::run(Task& task, const Combining& with, Answer& answer) {
   const Kept& kept = kept_[task.given];
   const Look seen = look(task.line, task.hash, kept);
-  if (seen.busy) return Turn::again;
+  if (seen.busy) return LineOutcome::again;
   if (seen.mine) return change_record(task.line, seen, task, with, answer);
   if (task.want == 0) task.state.reach = reach_of(seen.control);
-  if (task.want < task.state.reach) return Turn::next;
+  if (task.want < task.state.reach) return LineOutcome::next;
   if (!(Change{task.state.op, 0, with}.adds())) {
     answer = {Status::not_found, 0};
-    return Turn::done;
+    return LineOutcome::done;
   }
   const auto asked = static_cast<unsigned>(task.want);
   return add(task.line - asked * stride_, asked, task, with, answer);
 }
 
-Turn WideForm::add(Word* home, unsigned asked, const Task& task, const Combining& with, Answer& answer) {
-  if ((__atomic_fetch_or(home, kLock, __ATOMIC_ACQ_REL) & kLock) != 0) return Turn::again;
-  const Turn turn = add_holding(home, asked, task, with, answer);
+LineOutcome WideForm::add(Word* home, unsigned asked, const Task& task, const Combining& with, Answer& answer) {
+  if ((__atomic_fetch_or(home, kLock, __ATOMIC_ACQ_REL) & kLock) != 0) return LineOutcome::again;
+  const LineOutcome outcome = add_holding(home, asked, task, with, answer);
   __atomic_fetch_and(home, ~kLock, __ATOMIC_ACQ_REL);
-  return turn;
+  return outcome;
 }
 
 /// As add_holding in protocol.hpp: no other thread adds this key now.
-Turn WideForm::add_holding(Word* home, unsigned asked, const Task& task, const Combining& with, Answer& answer) {
+LineOutcome WideForm::add_holding(Word* home, unsigned asked, const Task& task, const Combining& with, Answer& answer) {
   const Kept& kept = kept_[task.given];
   Word* free = nullptr;
   Word free_control = 0;
@@ -182,11 +183,11 @@ Turn WideForm::add_holding(Word* home, unsigned asked, const Task& task, const C
   const unsigned reach = reach_of(load(home));
   unsigned at_free = 0;
   for (unsigned on = 0; on <= reach || free == nullptr; ++on) {
-    if (on > kMostDistance) return Turn::far;
-    if (on > asked) return Turn::next;
+    if (on > kMostDistance) return LineOutcome::out_of_reach;
+    if (on > asked) return LineOutcome::next;
     Word* const at = home + on * stride_;
     const Look seen = look(at, task.hash, kept);
-    if (seen.busy && (on <= reach)) return Turn::again;
+    if (seen.busy && (on <= reach)) return LineOutcome::again;
     if (seen.mine) return change_record(at, seen, task, with, answer);
     if (free == nullptr) at_free = on;
     if (!seen.busy) take_if_free(at, seen.control);
@@ -194,9 +195,9 @@ Turn WideForm::add_holding(Word* home, unsigned asked, const Task& task, const C
   raise(home, at_free);
   // The lock's own bit may have come into the word since it was read.
   if (free == home) free_control = load(free);
-  if ((free_control & (kLive | kWriting)) != 0) return Turn::again;
-  if ((free_control & kFrozen) != 0) return Turn::frozen;
-  if (!swap(free, free_control, free_control | kWriting)) return Turn::again;
+  if ((free_control & (kLive | kWriting)) != 0) return LineOutcome::again;
+  if ((free_control & kFrozen) != 0) return LineOutcome::frozen;
+  if (!swap(free, free_control, free_control | kWriting)) return LineOutcome::again;
   Word value[kMostWords];
   first_value({task.state.op, 0, with}, kept, value);
   for (std::uint64_t i = 0; i < key_words_; ++i) store(free + 1 + i, kept.key[i]);
@@ -204,7 +205,7 @@ Turn WideForm::add_holding(Word* home, unsigned asked, const Task& task, const C
   std::copy_n(value, value_words_, out_);
   answer = {Status::inserted, reads_value(task.state.op)};
   end_write(free, free_control, print_of(task.hash) | kUsed | kLive);
-  return Turn::done;
+  return LineOutcome::done;
 }
 
 // Growth, and exports.
@@ -270,7 +271,7 @@ void WideForm::thaw(const View& view, std::uint64_t line) {
 }
 
 std::size_t WideForm::items_of(const View& view, std::uint64_t line, std::uint64_t from, std::byte* keys,
-                               std::byte* values, std::uint64_t* hashes, std::size_t room) {
+                               std::byte* values, std::uint64_t* hashes, std::size_t space) {
   Item items[kMostDistance + 1];
   std::size_t size = 0;
   unsigned reach = 0;
@@ -285,7 +286,7 @@ std::size_t WideForm::items_of(const View& view, std::uint64_t line, std::uint64
   });
   const auto same = [&](const Item& a, const Item& b) { return std::memcmp(a.words, b.words, view.key_bytes) == 0; };
   size = static_cast<std::size_t>(std::unique(items, items + size, same) - items);
-  size = std::min(size, room);
+  size = std::min(size, space);
   for (std::size_t i = 0; i < size; ++i) {
     std::memcpy(keys + i * view.key_bytes, items[i].words, view.key_bytes);
     if (values != nullptr) {

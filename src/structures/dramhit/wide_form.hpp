@@ -50,7 +50,7 @@ class WideForm {
   static bool is_gone(const Task&) { return false; }
   void drop(const Task& task) { free_.push_back(task.given); }
 
-  Turn run(Task& task, const Combining& with, Answer& answer);
+  LineOutcome run(Task& task, const Combining& with, Answer& answer);
   static bool gives_words() { return false; }
   void copy_value(const Answer& answer, std::byte* to, std::size_t row) const;
 
@@ -71,7 +71,7 @@ class WideForm {
   static bool move(const View& from, const View* to, std::uint64_t line, std::uint64_t& items);
   static void thaw(const View& view, std::uint64_t line);
   static std::size_t items_of(const View& view, std::uint64_t line, std::uint64_t from, std::byte* keys,
-                              std::byte* values, std::uint64_t* hashes, std::size_t room);
+                              std::byte* values, std::uint64_t* hashes, std::size_t space);
 
  private:
   static constexpr unsigned kMostWords = 8;
@@ -87,9 +87,9 @@ class WideForm {
 
   Word* record(std::uint64_t i) const { return base_ + i * stride_; }
   Look look(const Word* at, std::uint64_t hash, const Kept& kept);
-  Turn change_record(Word* at, const Look& seen, const Task& task, const Combining& with, Answer& answer);
-  Turn add(Word* home, unsigned asked, const Task& task, const Combining& with, Answer& answer);
-  Turn add_holding(Word* home, unsigned asked, const Task& task, const Combining& with, Answer& answer);
+  LineOutcome change_record(Word* at, const Look& seen, const Task& task, const Combining& with, Answer& answer);
+  LineOutcome add(Word* home, unsigned asked, const Task& task, const Combining& with, Answer& answer);
+  LineOutcome add_holding(Word* home, unsigned asked, const Task& task, const Combining& with, Answer& answer);
   void first_value(const Change& change, const Kept& kept, Word* value) const;
 
   const Format format_;

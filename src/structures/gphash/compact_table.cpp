@@ -138,7 +138,7 @@ typename CompactTable<Shape>::Placed CompactTable<Shape>::place_items(const std:
   pages_.assign(pages, pages + kPagesBytes);
   view_ = view_of<Shape>(table_, table_.shape().top_level);
   view_.top_level = shape_.top_level;
-  view_.aside = reinterpret_cast<Slot*>(pages_.data() + kAsideOffset);
+  view_.reserved_slot = reinterpret_cast<Slot*>(pages_.data() + kReservedSlotOffset);
   for (unsigned rank = 0; rank < shape_.levels; ++rank) {
     auto& level = levels_.emplace_back(level_bytes(shape_.top_level - rank, shape_.slots, shape_.key_bytes));
     view_.level[rank] = reinterpret_cast<Slot*>(level.data());
@@ -151,7 +151,7 @@ typename CompactTable<Shape>::Placed CompactTable<Shape>::place_items(const std:
       placed = Placed::stopped;
     } else if (state != SlotState::occupied) {
       placed = Placed::damaged;
-    } else if (slot != table_.aside() && !place(slot)) {
+    } else if (slot != table_.reserved_slot() && !place(slot)) {
       placed = Placed::no_slot;
     }
   });
@@ -203,7 +203,7 @@ bool CompactTable<Shape>::place_cells(const Slabs& slabs, std::uint64_t items) {
     const std::uint64_t slots = view_.buckets(rank) * shape_.slots;
     for (std::uint64_t i = 0; i < slots; ++i) add_piece(view_.after(view_.level[rank], i), slabs);
   }
-  if (!view_.has_fingerprints()) add_piece(view_.aside, slabs);
+  if (!view_.has_fingerprints()) add_piece(view_.reserved_slot, slabs);
   if (pieces_.size() != items) return false;
   // Cells keep the order that they have in the table, so its heap is read from its begin to its end.
   std::sort(pieces_.begin(), pieces_.end(),

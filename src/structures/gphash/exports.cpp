@@ -51,7 +51,7 @@ bool read_slot(const Layout& layout, const index::Slot* slot, Held& held) {
     held.value = pair.value;
     return true;
   }
-  if (slot == layout.aside) held.head = 0;
+  if (slot == layout.reserved_slot) held.head = 0;
   const void* const key = layout.wide() ? static_cast<const void*>(index::wide_key(slot)) : &held.head;
   const void* const value = layout.in_slot() ? static_cast<const void*>(&held.word) : layout.cell(held.word - 1);
   held.key = part_of(key, layout.key_bytes());
@@ -69,8 +69,8 @@ bool same(const index::Part& a, const index::Part& b) {
 template <class Visit>
 std::uint64_t walk(const Layout& layout, std::uint64_t position, const Visit& visit) {
   if (position == 0) {
-    const bool aside = !layout.wide() && !layout.shape.variable_;  // no key behind a fingerprint lies there
-    if (aside && !visit(layout.aside)) return position;
+    const bool reserved = !layout.wide() && !layout.shape.variable_;  // no key behind a fingerprint lies there
+    if (reserved && !visit(layout.reserved_slot)) return position;
     position = 1;
   }
   std::uint64_t begin = 1;

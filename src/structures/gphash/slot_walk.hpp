@@ -21,7 +21,7 @@ index::View<Shape> view_of(const TableObject& pool, unsigned top_level) {
   view.seed = super.seed;
   view.cells = pool.cells();
   for (unsigned rank = 0; rank < super.levels; ++rank) view.level[rank] = pool.level(top_level - rank);
-  view.aside = pool.aside();
+  view.reserved_slot = pool.reserved_slot();
   view.heap = pool.heap();
   return view;
 }
@@ -53,8 +53,8 @@ void each_slot(const TableObject& pool, const Visit& visit) {
     each_slot_of_level(view_of<Shape>(pool, below + rank), rank, visit);
   }
   std::uint64_t word = 0;
-  const index::SlotState state = index::inspect_aside(memory::QuietMemory{}, view, word);
-  if (state != index::SlotState::empty) visit(view.aside, state, 0);
+  const index::SlotState state = index::inspect_reserved(memory::QuietMemory{}, view, word);
+  if (state != index::SlotState::empty) visit(view.reserved_slot, state, 0);
 }
 
 }  // namespace holdfast::gphash

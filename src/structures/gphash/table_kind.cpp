@@ -53,7 +53,7 @@ class TableKind final : public memory::ObjectKind {
     if (repairs && !object->was_clean()) object->mark_changed();
     const auto machine = machine::make_cpu_machine(*object, {});
     CheckReport report = gphash::check(*machine, *object);
-    pool->keep_room();
+    pool->keep_space();
     if (repairs) object->sync();
     return report;
   }

@@ -116,36 +116,36 @@ index::Slot* TableObject::level(unsigned number) const {
   return number > kMaxLevel ? nullptr : reinterpret_cast<index::Slot*>(levels_[number].address);
 }
 
-index::Slot* TableObject::aside() const { return reinterpret_cast<index::Slot*>(behind_pages()); }
+index::Slot* TableObject::reserved_slot() const { return reinterpret_cast<index::Slot*>(behind_pages()); }
 
 StepRecord* TableObject::step_record() const { return reinterpret_cast<StepRecord*>(pages().address + kStepOffset); }
 
 std::optional<std::uint64_t> TableObject::noted_step() const {
   if (!step_is_noted_.load(std::memory_order_acquire)) return std::nullopt;
-  return known_step_.load(std::memory_order_relaxed);
+  return largest_step_.load(std::memory_order_relaxed);
 }
 
 void TableObject::read_step() {
   const StepRecord record = *step_record();
   if (record.checksum != checksum(&record.step, sizeof record.step)) return;
-  known_step_.store(record.step, std::memory_order_relaxed);
+  largest_step_.store(record.step, std::memory_order_relaxed);
   step_is_noted_.store(true, std::memory_order_release);
 }
 
 void TableObject::note_step(std::uint64_t step) {
   const auto is_noted = [&] {
-    return step_is_noted_.load(std::memory_order_acquire) && step <= known_step_.load(std::memory_order_acquire);
+    return step_is_noted_.load(std::memory_order_acquire) && step <= largest_step_.load(std::memory_order_acquire);
   };
   if (is_noted()) return;
   const std::lock_guard guard(step_mutex_);
   if (is_noted()) return;
-  const std::uint64_t next = std::max(step, known_step_.load(std::memory_order_relaxed));
+  const std::uint64_t next = std::max(step, largest_step_.load(std::memory_order_relaxed));
   StepRecord* const record = step_record();
   std::atomic_ref(record->step).store(next, std::memory_order_relaxed);
   std::atomic_ref(record->checksum).store(checksum(&next, sizeof next), std::memory_order_relaxed);
   persist().flush(record, sizeof *record);
   persist().fence();
-  known_step_.store(next, std::memory_order_release);
+  largest_step_.store(next, std::memory_order_release);
   step_is_noted_.store(true, std::memory_order_release);
 }
 

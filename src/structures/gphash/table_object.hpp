@@ -48,7 +48,7 @@ class TableObject : public memory::Object {
   double map_ms() const { return map_ms_; }  ///< spent mapping at open
 
   index::Slot* level(unsigned number) const;  ///< the first of 2^number × slots slots; null if there is no such level
-  index::Slot* aside() const;                 ///< one slot, for the reserved key value 0
+  index::Slot* reserved_slot() const;         ///< one slot, for the reserved key value 0
   std::byte* heap() const {
     return heap_ ? heap_->base() : nullptr;
   }  ///< cell c begins at heap() + c × cell_bytes; null if values live in their slots
@@ -56,7 +56,7 @@ class TableObject : public memory::Object {
   /// Of a table with scores of steps: the largest step that its changes were given, or more; none where the table does not say.
   std::optional<std::uint64_t> noted_step() const;
   /// No score of the table is larger than `step`: what the next `note_step` begins with.
-  void know_step(std::uint64_t step) { known_step_.store(step, std::memory_order_relaxed); }
+  void know_step(std::uint64_t step) { largest_step_.store(step, std::memory_order_relaxed); }
   /// Makes it durable, before a change sets scores of `step`, that there may be such. Cheap where that is so already. Thread-safe.
   void note_step(std::uint64_t step);
   static constexpr unsigned slab_bits() { return heap::kSlabBits; }
@@ -95,9 +95,9 @@ class TableObject : public memory::Object {
   TableShape shape_;
   double map_ms_ = 0;
   memory::Range levels_[kMaxLevel + 1];
-  std::mutex step_mutex_;                      ///< held by who writes the record
-  std::atomic<std::uint64_t> known_step_ = 0;  ///< no score is larger
-  std::atomic<bool> step_is_noted_ = false;    ///< and the record says so
+  std::mutex step_mutex_;                        ///< held by who writes the record
+  std::atomic<std::uint64_t> largest_step_ = 0;  ///< no score is larger
+  std::atomic<bool> step_is_noted_ = false;      ///< and the record says so
   const std::uint64_t least_reserve_;
   std::optional<heap::MappedHeap> heap_;  ///< none if values are in their slots
   std::function<void(void*, std::size_t)> mapped_, unmapping_;

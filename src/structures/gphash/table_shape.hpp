@@ -27,8 +27,8 @@ inline constexpr std::uint64_t kMaxHeapBytes = std::uint64_t{1} << 46;
 // What a table's extents are for. The first page behind the object's pages is that of its reserved-key slot.
 inline constexpr std::uint16_t kLevelRole = 1;                           ///< the index is the number of the level
 inline constexpr std::uint16_t kHeapRole = 2 | memory::kPiecesOfARange;  ///< the value heap, or its slabs
-inline constexpr std::uint64_t kAsideOffset = 2 * memory::kPage;         // in the object's first extent
-inline constexpr std::uint64_t kPagesBytes = kAsideOffset + memory::kPage;
+inline constexpr std::uint64_t kReservedSlotOffset = 2 * memory::kPage;  // in the object's first extent
+inline constexpr std::uint64_t kPagesBytes = kReservedSlotOffset + memory::kPage;
 inline constexpr std::uint64_t kStepOffset = kPagesBytes - 64;  // of a StepRecord, in a separate line
 
 /// What never changes of a table, as it lies in its object's page.

@@ -26,7 +26,7 @@ index::View<To> view_as(const Layout& from) {
   to.seed = from.seed;
   to.cells = from.cells;
   for (unsigned i = 0; i < index::kMaxLevels; ++i) to.level[i] = from.level[i];
-  to.aside = from.aside;
+  to.reserved_slot = from.reserved_slot;
   to.heap = from.heap;
   to.tags = from.tags;
   return to;
@@ -53,7 +53,7 @@ Layout layout_of(const Pool& pool, std::uint32_t shared_bias, bool may_move, uns
   layout.seed = super.seed;
   layout.cells = pool.cells();
   for (unsigned rank = 0; rank < super.levels; ++rank) layout.level[rank] = pool.level(top_level - rank);
-  layout.aside = pool.aside();
+  layout.reserved_slot = pool.reserved_slot();
   layout.heap = pool.heap();
   return layout;
 }

@@ -167,7 +167,7 @@ class CpuTable final : public structures::Engine {
  private:
   Table<Item, Memory> table() { return {memory_, view_}; }
   void require_open() const {
-    if (!object_) throw TableClosed(path_ + " is closed: open it again");
+    if (!object_) throw ObjectClosed(path_ + " is closed: open it again");
   }
   void require_changeable() const {
     require_open();

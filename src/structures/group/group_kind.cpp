@@ -24,7 +24,7 @@ class GroupKind final : public memory::ObjectKind {
                     const std::string& label) const override {
     const auto table = group::make_cpu_table(group::GroupObject::open(pool, entry, {.label = label}));
     CheckReport report = table->check();
-    pool->keep_room();
+    pool->keep_space();
     if (pool->writes_file()) table->close();
     return report;
   }

@@ -16,7 +16,7 @@ class Descriptor {
   template <class Open>
   static Descriptor from(Open open) {
     const NoFork no_fork;
-    no_fork.make_room();
+    no_fork.make_space();
     Descriptor made;
     made.fd_ = open();
     if (made.is_open()) no_fork.watch(made.fd_);

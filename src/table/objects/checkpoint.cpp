@@ -56,9 +56,9 @@ class Checkpoint::Impl : public memory::OpenObject {
     return still;
   }
   std::shared_ptr<checkpoint::CheckpointObject> object() const {
-    if (forked()) throw TableClosed(path + " was opened by the parent of this process: open it here");
+    if (forked()) throw ObjectClosed(path + " was opened by the parent of this process: open it here");
     const std::lock_guard guard(mutex_);
-    if (!object_) throw TableClosed(path + " is closed: open it again");
+    if (!object_) throw ObjectClosed(path + " is closed: open it again");
     return object_;
   }
 
@@ -71,7 +71,7 @@ SaveTicket::SaveTicket(std::shared_future<void> done) : done_(std::move(done)), 
 
 void SaveTicket::wait() const {
   if (process_ != system::fork_generation() && !is_done()) {
-    throw TableClosed("the save was begun by the parent of this process, where alone it can be waited for");
+    throw ObjectClosed("the save was begun by the parent of this process, where alone it can be waited for");
   }
   done_.get();
 }

@@ -42,9 +42,9 @@ class GroupTable::Impl : public memory::OpenObject {
     return still;
   }
 
-  /// Throws TableClosed in a forked child.
+  /// Throws ObjectClosed in a forked child.
   structures::Engine& use() const {
-    if (forked()) throw TableClosed(path + " was opened by the parent of this process: open it here");
+    if (forked()) throw ObjectClosed(path + " was opened by the parent of this process: open it here");
     return *engine_;
   }
   /// Throws InvalidArgument where items have no 16 bytes.

@@ -57,7 +57,7 @@ CheckReport Log::Impl::check() {
 
 void Log::Impl::change() {
   object().pool().require_kept();
-  object().pool().keep_room();
+  object().pool().keep_space();
   object().mark_changed();
 #ifdef HOLDFAST_WITH_CUDA
   stale_.store(true, std::memory_order_relaxed);

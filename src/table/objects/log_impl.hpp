@@ -20,7 +20,7 @@ class Log::Impl : public table::MappedObject {
 
   using Entry = std::array<std::uint32_t, log::kMostEntryBytes / 4>;
   const log::Shape& shape() const { return shape_; }
-  /// Throws TableClosed.
+  /// Throws ObjectClosed.
   log::View<log::CpuMemory> view() const;
   log::CpuMemory memory() const { return log::CpuMemory(object().persist()); }
   CheckReport check() override;

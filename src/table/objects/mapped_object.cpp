@@ -25,8 +25,8 @@ MappedObject::~MappedObject() {
 }
 
 log::DataObject& MappedObject::object() const {
-  if (forked()) throw TableClosed(path + " was opened by the parent of this process: open it here");
-  if (!is_open()) throw TableClosed(path + " is closed: open it again");
+  if (forked()) throw ObjectClosed(path + " was opened by the parent of this process: open it here");
+  if (!is_open()) throw ObjectClosed(path + " is closed: open it again");
   return *object_;
 }
 
@@ -48,7 +48,7 @@ void MappedObject::begin_section(Domain domain, Writer writer) {
                           "after a power cut: end that section first");
   }
   raise(open, domain);
-  open.pool().keep_room();
+  open.pool().keep_space();
   open.mark_changed(gpu);
   ++sections_;
   if (domain == Domain::power) ++in_power_;

@@ -24,7 +24,7 @@ class MappedObject : public memory::OpenObject {
   /// Keeps sections from beginning. Throws ObjectInUse unless the caller says that no kernel and no thread writes it.
   std::unique_ptr<memory::Quiesced> quiesce(const SnapshotOptions& how) override;
 
-  log::DataObject& object() const;  ///< throws TableClosed
+  log::DataObject& object() const;  ///< throws ObjectClosed
   bool on_gpu() const { return gpu_; }
 
   /// What was written before in a lower domain is synced first. Throws MediumError where less than `domain` survives of what `writer`

@@ -84,7 +84,7 @@ TEST(GpuSelection, SmallErrors) {
   EXPECT_EQ(export_if(table, nullptr, every, keys.get(), nullptr, 100).given, 100u);  // nobody has the turn
   expect_in_order(table);
   table.close();
-  EXPECT_THROW(size_if(table, stream.stream, every), TableClosed);
+  EXPECT_THROW(size_if(table, stream.stream, every), ObjectClosed);
   CreateOptions options = options_for(8, 1000);
   options.runtime.device = "cpu";
   Table on_cpu = Table::create(other.str(), options);

@@ -98,17 +98,17 @@ class ScoredSelections {
   /// What is exported has the keys, the values and the scores of those that are meant.
   template <class Predicate, class Holds>
   void expect_given(const Predicate& predicate, const Holds& holds, const DeviceSelection& selection = {}) {
-    const std::uint64_t all = count(holds), room = items_.size();
-    const OnGpu<std::byte> gpu_keys(room * sizeof(Key));
-    const OnGpu<std::uint8_t> gpu_values(room * bytes_);
-    const OnGpu<std::uint64_t> gpu_scores(room);
-    const Chosen chosen = export_if<Key>(table(), stream_.stream, predicate, gpu_keys.get(), gpu_values.get(), room,
+    const std::uint64_t all = count(holds), space = items_.size();
+    const OnGpu<std::byte> gpu_keys(space * sizeof(Key));
+    const OnGpu<std::uint8_t> gpu_values(space * bytes_);
+    const OnGpu<std::uint64_t> gpu_scores(space);
+    const Chosen chosen = export_if<Key>(table(), stream_.stream, predicate, gpu_keys.get(), gpu_values.get(), space,
                                          selection, gpu_scores.get());
     ASSERT_EQ(chosen.all, all);
     ASSERT_EQ(chosen.given, all);
-    std::vector<std::byte> keys(room * sizeof(Key) + 1);
-    std::vector<std::uint8_t> values(room * bytes_ + 1);
-    std::vector<std::uint64_t> scores(room + 1);
+    std::vector<std::byte> keys(space * sizeof(Key) + 1);
+    std::vector<std::uint8_t> values(space * bytes_ + 1);
+    std::vector<std::uint64_t> scores(space + 1);
     gpu_keys.copy_to(keys.data(), all * sizeof(Key));
     gpu_values.copy_to(values.data(), all * bytes_);
     gpu_scores.copy_to(scores.data(), all);

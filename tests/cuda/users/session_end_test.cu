@@ -184,7 +184,7 @@ TEST(GpuSession, SmallErrors) {
     EXPECT_EQ(table.insert(&key, &key, 1).of(Status::inserted), 1u);
   }
   table.close();
-  EXPECT_THROW(begin(table), TableClosed);
+  EXPECT_THROW(begin(table), ObjectClosed);
   CreateOptions options = options_for(8, 1000);
   options.shape.slots = 4;
   Table four = Table::create(other.str(), options);

@@ -52,9 +52,9 @@ def test_a_result_is_stale_when_its_layers_have_changed(root: Path, capsys: pyte
 
     def state() -> tuple[list[str], list[str], str]:
         assert bars.main(["--json"]) == 0
-        (told,) = json.loads(capsys.readouterr().out)
+        (reported,) = json.loads(capsys.readouterr().out)
         assert bars.main([]) == 0
-        return told["stale"], told["below"], " ".join(capsys.readouterr().out.split())
+        return reported["stale"], reported["below"], " ".join(capsys.readouterr().out.split())
 
     assert state()[:2] == ([], [])
     edit(table, "// what it is", "// what it\n// really is\n")
@@ -72,9 +72,9 @@ def test_a_result_is_stale_when_its_layers_have_changed(root: Path, capsys: pyte
     table.rename(table.with_name("other.hpp"))
     code._files.cache_clear()
     assert state()[0] == ["src/structures/dramhit"], "files have names"
-    told = json.loads(path.read_text(encoding="utf-8"))
-    del told["code"]
-    path.write_text(json.dumps(told), encoding="utf-8")
+    reported = json.loads(path.read_text(encoding="utf-8"))
+    del reported["code"]
+    path.write_text(json.dumps(reported), encoding="utf-8")
     assert "1 older than their code" in state()[2], "who does not say what it measured may be of any code"
 
 

@@ -209,7 +209,7 @@ for step in range(40):
         signal.alarm(60)
         try:
             checkpoint.save(state, step)
-        except hf.TableClosed as error:
+        except hf.ObjectClosed as error:
             checkpoint.close()
             os._exit("parent" not in str(error))
         os._exit(1)
@@ -227,7 +227,7 @@ checkpoint.save({"x": np.full(1_000_000, 7)}, 7)
 if (child := os.fork()) == 0:
     try:
         checkpoint.close()
-    except hf.TableClosed:  # it is the parent's; what matters is that nobody waits for a thread that is not there
+    except hf.ObjectClosed:  # it is the parent's; what matters is that nobody waits for a thread that is not there
         os._exit(0)
     os._exit(1)
 assert os.waitpid(child, 0)[1] == 0

@@ -131,7 +131,7 @@ def test_torch_tensors_are_saved_from_the_gpu_and_come_back(tmp_path: Path) -> N
 
 @no_gpu
 @pytest.mark.alone
-def test_a_state_for_which_gpu_memory_has_no_room_twice(folder: Path) -> None:
+def test_a_state_for_which_gpu_memory_has_no_space_twice(folder: Path) -> None:
     """Staging it is refused, and nothing is lost; saving it without, or with room again, works."""
     cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
     runtime = cupy.cuda.runtime

@@ -240,5 +240,5 @@ def test_the_command_exports(tmp_path: Path) -> None:
     assert run(f"{pool}:dense", out).stdout.startswith(f"{out}: step 2 of dense")
     assert run(f"{pool}:dense", out).returncode == 2
     damage_second_save(pool)
-    told = run(f"{pool}:dense", out, "--overwrite", "--json")
-    assert json.loads(told.stdout)["step"] == 1 and "has damage, and an older state was taken" in told.stderr
+    reported = run(f"{pool}:dense", out, "--overwrite", "--json")
+    assert json.loads(reported.stdout)["step"] == 1 and "has damage, and an older state was taken" in reported.stderr

@@ -157,7 +157,7 @@ def _run(*arguments: object, prepare: Callable[[], None] | None = None) -> subpr
 
 
 @pytest.mark.parametrize("ending", ["txt", "parquet", "hold"])
-def test_a_file_that_finds_no_room(folder: Path, ending: str) -> None:
+def test_a_file_that_finds_no_space(folder: Path, ending: str) -> None:
     """A limit on the size of files fails like a full disk."""
     if ending == "parquet":
         pytest.importorskip("pyarrow")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import Machine, Make
 
-from holdfastdb import InvalidArgument, InvalidType, ReadOnly, Status, Table, TableClosed, initial
+from holdfastdb import InvalidArgument, InvalidType, ObjectClosed, ReadOnly, Status, Table, initial
 from holdfastdb.libraries import NUMPY
 
 KEYS = np.array([0, 7, 2**64 - 1, 9, 7], np.uint64)
@@ -101,7 +101,7 @@ def test_find_or_insert_into_arrays(machine: Machine, make: Make) -> None:
     np.testing.assert_array_equal(m.get(half)[:2], expected[:2].astype(np.float16))
 
 
-def test_find_or_insert_tells_what_was_added_from_what_found_no_room(machine: Machine, make: Make) -> None:
+def test_find_or_insert_tells_what_was_added_from_what_found_no_space(machine: Machine, make: Make) -> None:
     m = machine
     for with_init in (False, True):
         table = make(machine, value=1000, capacity=16, max_bytes=1 << 20).table
@@ -273,7 +273,7 @@ def test_a_closed_or_read_only_table(make: Make) -> None:
     table = make(Machine("cpu"), value=8).table
     table.find_or_insert(KEYS, init=0, dtype=np.float32)
     table.close()
-    with pytest.raises(TableClosed):
+    with pytest.raises(ObjectClosed):
         table.find_or_insert(KEYS, init=0, dtype=np.float32)
     with Table.open(table.path, device="cpu", mode="r") as reader, pytest.raises(ReadOnly):
         reader.find_or_insert(KEYS, init=0, dtype=np.float32)

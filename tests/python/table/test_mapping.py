@@ -78,7 +78,7 @@ def test_wrong_values(table: Any, value: Any) -> None:
     assert len(table) == 0
 
 
-def test_no_room() -> None:
+def test_no_space() -> None:
     table = hf.MemoryTable(capacity=8, grows=False)
     assert hf.Status.NO_SPACE in table.insert(range(200_000), np.arange(200_000))
     with pytest.raises(hf.NoSpace, match="found no space in the table in memory"):

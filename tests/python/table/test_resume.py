@@ -18,7 +18,7 @@ import holdfastdb as hf
 from holdfastdb import Table
 
 
-def test_no_room(folder: Path, tmp_path: Path) -> None:
+def test_no_space(folder: Path, tmp_path: Path) -> None:
     """A full medium: an error, what was loaded stays, and the load goes on when there is room."""
     code = """
 import resource, sys, holdfastdb as hf

@@ -221,5 +221,5 @@ def test_bad_arguments(folder: Path) -> None:
                 table.step = step
         with pytest.raises(hf.InvalidType, match="step is"):
             table.step = 1.5  # type: ignore[assignment]
-    with pytest.raises(hf.TableClosed):
+    with pytest.raises(hf.ObjectClosed):
         table.step = 1

@@ -102,7 +102,7 @@ def test_bad_selections(make: Make, arguments: Any, error: type[Exception], mess
 def test_a_read_only_or_closed_table(folder: Path) -> None:
     with hf.Table.create(folder / "a.hold", device="cpu") as table:
         table.insert([1, 2], np.arange(2))
-    with pytest.raises(hf.TableClosed):
+    with pytest.raises(hf.ObjectClosed):
         table.size_if()
     with hf.Table.open(folder / "a.hold", mode="r", device="cpu") as table:
         assert table.size_if(2) == 1

@@ -221,10 +221,10 @@ def test_bad_rows(table: Table, tmp_path: Path, row: str, why: str, batch: int) 
     assert sorted(items(table)) == [*range(10, 30), 77]
     assert list(tmp_path.iterdir()) == [path]
     lines[12] = row
-    told: list[str] = []
+    reported: list[str] = []
     write(path, "\n".join(lines))
-    report = hf.load(table, path, value="int64", batch=batch, skip_bad=True, on_bad=lambda b: told.append(b.place))
-    assert told == ["line 13"] and report.bad == 1 and report.bad_rows[0].place == "line 13"
+    report = hf.load(table, path, value="int64", batch=batch, skip_bad=True, on_bad=lambda b: reported.append(b.place))
+    assert reported == ["line 13"] and report.bad == 1 and report.bad_rows[0].place == "line 13"
     assert (report.rows, report.updated) == (20, 20)
 
 

@@ -63,8 +63,8 @@ TEST_F(GroupObjects, TakePartInWhatEveryObjectDoes) {
   pool.rename("a", "c");
   table.close();
   EXPECT_FALSE(table.is_open());
-  EXPECT_THROW(table.find(1), TableClosed);
-  EXPECT_THROW(table.insert(1, 1), TableClosed);
+  EXPECT_THROW(table.find(1), ObjectClosed);
+  EXPECT_THROW(table.insert(1, 1), ObjectClosed);
   EXPECT_EQ(GroupTable::open(pool, "c").size(), 201u);
   EXPECT_TRUE(pool.check("c").errors.empty());
   {
@@ -242,7 +242,7 @@ TEST_F(GroupObjects, BelongToTheProcessThatOpenedThem) {
     try {
       table.find(1);
       status = 2;
-    } catch (const TableClosed&) {
+    } catch (const ObjectClosed&) {
     }
     { const GroupTable last = std::move(table); }
     _exit(status);

@@ -75,7 +75,7 @@ class DataFaults : public DataEverywhere {};
 INSTANTIATE_TEST_SUITE_P(System, DataFaults, kData, data_name);
 TEST_P(DataFaults, AreToldAndLoseNothing) {
   prove("faults", [](Subject& subject, const std::string& root, bool on_disk) {
-    return fail_everywhere(subject, root, on_disk, Errors::in_turn);
+    return fail_everywhere(subject, root, on_disk, Errors::alternating);
   });
 }
 

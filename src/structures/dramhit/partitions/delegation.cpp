@@ -11,7 +11,7 @@
 namespace holdfast::dramhit {
 namespace {
 
-constexpr unsigned kIdleTurns = 64;      ///< without a message, before a thread lets others run
+constexpr unsigned kIdleRounds = 64;     ///< without a message, before a thread lets others run
 constexpr unsigned kLongIdle = 1 << 14;  ///< after which it sleeps a little
 constexpr std::chrono::microseconds kNap{50};
 constexpr int kFullPercent = 90;  ///< of a partition's slots; what is under way by then still fits
@@ -101,7 +101,7 @@ Delegation::~Delegation() { stop(); }
 
 void Delegation::must_be_here() const {
   if (is_here()) return;
-  throw TableClosed(
+  throw ObjectClosed(
       "this partitioned table in memory was inherited by a forked child, which can only read it, since the threads "
       "that "
       "change it stayed with the parent: make a table here, or one without partitions before the fork");
@@ -178,7 +178,7 @@ void Delegation::serve(unsigned partition) {
     }
     if (consume(partition, queues)) {
       idle = 0;
-    } else if (++idle % kIdleTurns == 0) {
+    } else if (++idle % kIdleRounds == 0) {
       Results nowhere;
       owner.lane->flush(nowhere);
       owner.refused += nowhere.count[static_cast<unsigned>(Status::no_space)];

@@ -48,7 +48,7 @@ class Delegation;
 /// One thread's way to the partitions.
 class Producer {
  public:
-  /// Throws TableClosed in a child of fork.
+  /// Throws ObjectClosed in a child of fork.
   Producer(Delegation& delegation, const Combining& with);
   ~Producer();  ///< flushes, but not in a child of fork
   Producer(const Producer&) = delete;
@@ -86,7 +86,7 @@ class Delegation {
   unsigned partitions() const { return static_cast<unsigned>(owners_.size()); }
   /// False in a child of fork, where the partitions' threads are not.
   bool is_here() const { return process_.is_this(); }
-  /// Throws TableClosed where they are not.
+  /// Throws ObjectClosed where they are not.
   void must_be_here() const;
   bool is_full(unsigned partition) const { return owners_[partition]->full.load(std::memory_order_relaxed); }
   std::uint64_t refused() const;  ///< messages that came when there was no slot left

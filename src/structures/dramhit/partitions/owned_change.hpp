@@ -19,8 +19,8 @@ inline bool is_plain(const Change& change) {
 
 /// As `change`, where no other thread changes the line and nothing freezes it. `Memory` is OwnedMemory.
 template <LineMemory Memory>
-[[gnu::always_inline]] inline Turn change_owned(const Memory& memory, Line* line, std::uint64_t want, unsigned& reach,
-                                                const Change& what, Answer& answer) {
+[[gnu::always_inline]] inline LineOutcome change_owned(const Memory& memory, Line* line, std::uint64_t want,
+                                                       unsigned& reach, const Change& what, Answer& answer) {
   const auto seen = memory.look(line, want);
   const bool shifts =
       what.op == Op::erase && (seen.passed_slots() != 0 || (reach & (kErases | kErased)) != 0);  // keys may come back
@@ -46,7 +46,7 @@ template <LineMemory Memory>
   const Status if_absent = what.adds() ? Status::inserted : Status::not_found;
   answer.status = present != 0 ? if_present : if_absent;
   answer.value = 0;
-  return Turn::done;
+  return LineOutcome::done;
 }
 
 }  // namespace holdfast::dramhit

@@ -64,9 +64,9 @@ class CopySearch {
     LaneMask hits;
   };
   struct Queue {
-    Entry* at(std::size_t i) { return reinterpret_cast<Entry*>(room) + i; }
+    Entry* at(std::size_t i) { return reinterpret_cast<Entry*>(storage) + i; }
     std::size_t count = 0;
-    alignas(64) unsigned char room[kMany * sizeof(Entry)];
+    alignas(64) unsigned char storage[kMany * sizeof(Entry)];
   };
 
   [[gnu::always_inline]] static Candidates candidates_at(const View& view, const index::Place& place,

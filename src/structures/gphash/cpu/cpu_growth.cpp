@@ -10,21 +10,21 @@ namespace holdfast::machine::cpu {
 
 void CpuMachine::recover() {
   const auto start = Clock::now();
-  items_ = static_cast<std::int64_t>(keeper_.recover());
-  left_ = static_cast<std::int64_t>(keeper_.mended().left);
+  items_ = static_cast<std::int64_t>(levels_.recover());
+  left_ = static_cast<std::int64_t>(levels_.mended().left);
   recovery_ms_ = ms_since(start);
 }
 
 /// Adds a top level and drains the bottom one. The caller holds `geometry_` alone. Throws NoSpace; then nothing changed, or
-/// a level more was needed and the table refuses to work until it is opened again with more room.
+/// a level more was needed and the table refuses to work until it is opened again with more space.
 void CpuMachine::grow_index() {
   exports_.list_rest(layout());
   const auto start = Clock::now();
-  keeper_.add_level();
+  levels_.add_level();
   last_resize_alloc_ms_ = ms_since(start);
   const auto rehash = Clock::now();
   unfinished_ = true;
-  keeper_.drain();
+  levels_.drain();
   unfinished_ = false;
   last_resize_ms_ = ms_since(rehash);
   ++resizes_;
@@ -35,7 +35,7 @@ void CpuMachine::grow_index() {
 void CpuMachine::require_whole() const {
   if (!unfinished_) return;
   throw NoSpace("a resize of " + pool_.path() +
-                " did not end, for want of room on its medium or of memory: make room, and open it again");
+                " did not end, for want of space on its medium or of memory: make space, and open it again");
 }
 
 /// Adds cells to the heap. The caller holds `geometry_` alone.
@@ -48,7 +48,7 @@ bool CpuMachine::grow_heap(std::uint64_t at_least) {
   } catch (const NoSpace&) {
     return false;
   }
-  keeper_.take_cells();
+  levels_.take_cells();
   if (variable_) {
     pair_cells_.extend(layout().heap_view());
   } else {
@@ -67,8 +67,8 @@ void CpuMachine::reserve(std::uint64_t items) {
   const std::uint64_t cells = items + items / 32 + 64;
   while (pool_.cells() < cells) {
     if (!grow_heap(cells - pool_.cells())) {
-      throw NoSpace("no room in " + pool_.path() + " for " + std::to_string(items) +
-                    " values: make room on its medium, or reserve less");
+      throw NoSpace("no space in " + pool_.path() + " for " + std::to_string(items) +
+                    " values: make space on its medium, or reserve less");
     }
   }
 }
@@ -80,8 +80,8 @@ void CpuMachine::clear() {
     driver_->clear(layout().level[rank], layout().buckets(rank) * layout().shape.slots());
     HOLDFAST_FAILPOINT(level_emptied);
   }
-  driver_->clear(layout().aside, 1);
-  keeper_.reset_tags();
+  driver_->clear(layout().reserved_slot, 1);
+  levels_.reset_tags();
   heap::CellSet& cells = variable_ ? static_cast<heap::CellSet&>(pair_cells_) : cells_;
   cells.begin(layout().heap_view());
   cells.count_free();
@@ -98,9 +98,9 @@ CheckReport CpuMachine::check() {
   report.slots = layout().total_slots();
   report.cells = layout().in_slot() ? 0 : layout().cells;
   report.items = size();
-  report.repaired_slots = keeper_.mended().torn;
-  report.finished_moves = keeper_.mended().second_copies;
-  report.rehashed = keeper_.mended().rehashed;
+  report.repaired_slots = levels_.mended().torn;
+  report.finished_moves = levels_.mended().second_copies;
+  report.rehashed = levels_.mended().rehashed;
   report.was_clean = pool_.was_clean();
   report.recovery_ms = recovery_ms_;
   report.map_ms = pool_.map_ms();
@@ -114,9 +114,9 @@ void CpuMachine::check_errors(CheckReport& report) {
   report.free_cells = cells_.free();
   heap::Cells fresh(epochs_);
   heap::SlabCells fresh_pairs(epochs_);
-  const std::uint64_t held = keeper_.held_claims();
+  const std::uint64_t held = levels_.held_claims();
   std::uint64_t wrong_tags = 0;
-  const Scan scan = keeper_.verify(variable_ ? static_cast<heap::CellSet&>(fresh_pairs) : fresh, wrong_tags);
+  const Scan scan = levels_.verify(variable_ ? static_cast<heap::CellSet&>(fresh_pairs) : fresh, wrong_tags);
   report.errors.insert(report.errors.end(), scan.damage.begin(), scan.damage.end());
   const auto expect = [&](bool holds, const std::string& what) {
     if (!holds) report.errors.push_back(what);
@@ -153,7 +153,7 @@ void CpuMachine::check_cells(CheckReport& report, const Scan& scan, const heap::
                             " bytes that pairs leave of their cells, its slots " + std::to_string(scan.left));
   }
   if (!scan.damage.empty()) return;
-  const std::vector<std::string> damage = keeper_.verify_pairs();
+  const std::vector<std::string> damage = levels_.verify_pairs();
   report.errors.insert(report.errors.end(), damage.begin(), damage.end());
 }
 

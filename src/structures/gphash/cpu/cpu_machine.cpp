@@ -1,4 +1,4 @@
-// cpu_machine.cpp: spreads a batch over threads, and makes room when one finds none.
+// cpu_machine.cpp: spreads a batch over threads, and makes space when one finds none.
 #include "structures/gphash/cpu/cpu_machine.hpp"
 
 #include <algorithm>
@@ -103,7 +103,7 @@ CpuMachine::CpuMachine(gphash::TableObject& pool, const MachineOptions& options)
       variable_(key_bytes_ == kVariableBytes),
       workers_(thread_count(options.threads)),
       driver_(make_driver(shape_of(pool.shape()), variable_, pool.persist())),
-      keeper_(pool, {options.shared_bias, options.moves}, *driver_,
+      levels_(pool, {options.shared_bias, options.moves}, *driver_,
               variable_ ? static_cast<heap::CellSet&>(pair_cells_) : cells_, workers_) {
   recover();
 }
@@ -216,7 +216,7 @@ void CpuMachine::run_share(Work work, Share& share) {
   std::size_t at = 0;
   {
     PerThread mine(*this, work.changes);
-    std::size_t denied = ~std::size_t{0};  // a row for which there is no room
+    std::size_t denied = ~std::size_t{0};  // a row for which there is no space
     while (at < work.size) {
       Progress progress;
       std::uint64_t seen_growth;
@@ -242,7 +242,7 @@ void CpuMachine::run_share(Work work, Share& share) {
       at = progress.next;
       if (progress.outcome == index::Outcome::done) continue;
       std::atomic<bool>& full = progress.outcome == index::Outcome::needs_slot ? share.index_full : share.heap_full;
-      if (!full && !make_room(progress.outcome, seen_growth, mine)) full = true;
+      if (!full && !make_space(progress.outcome, seen_growth, mine)) full = true;
       if (full && (progress.outcome == index::Outcome::needs_slot || !await_cells(mine))) denied = at;
     }
   }
@@ -285,7 +285,7 @@ bool CpuMachine::await_cells(PerThread& mine) {
 }
 
 /// Grows what was missing, unless somebody did since. False if the medium is full.
-bool CpuMachine::make_room(index::Outcome need, std::uint64_t seen_growth, PerThread& mine) {
+bool CpuMachine::make_space(index::Outcome need, std::uint64_t seen_growth, PerThread& mine) {
   if (need == index::Outcome::needs_cell && find_cells(mine)) return true;
   const std::unique_lock lock(geometry_);
   if (growth_ != seen_growth) return true;
@@ -344,9 +344,9 @@ void CpuMachine::stats(Stats& stats) const {
   stats.recovery.recovery_ms = recovery_ms_;
   stats.growth.last_resize_ms = last_resize_ms_;
   stats.growth.last_resize_alloc_ms = last_resize_alloc_ms_;
-  stats.recovery.repaired_slots = keeper_.mended().torn;
-  stats.recovery.finished_moves = keeper_.mended().second_copies;
-  stats.recovery.rehashed = keeper_.mended().rehashed;
+  stats.recovery.repaired_slots = levels_.mended().torn;
+  stats.recovery.finished_moves = levels_.mended().second_copies;
+  stats.recovery.rehashed = levels_.mended().rehashed;
   stats.machine.tile = driver_->tile();
   stats.machine.threads = workers_.threads();
 }

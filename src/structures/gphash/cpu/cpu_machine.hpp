@@ -13,7 +13,7 @@
 #include "heap/cells.hpp"
 #include "reclaim/epochs.hpp"
 #include "structures/gphash/cpu/driver.hpp"
-#include "structures/gphash/cpu/keeper.hpp"
+#include "structures/gphash/cpu/level_maintenance.hpp"
 #include "structures/gphash/exports.hpp"
 #include "structures/gphash/machine.hpp"
 #include "threads/call_slots.hpp"
@@ -57,7 +57,7 @@ class CpuMachine final : public Machine {
   void run_share(Work work, Share& share);
   void partition(const Work& work, std::size_t size, unsigned parts, std::vector<std::uint32_t>& order,
                  std::vector<std::size_t>& bounds);
-  bool make_room(index::Outcome need, std::uint64_t seen_growth, PerThread& mine);
+  bool make_space(index::Outcome need, std::uint64_t seen_growth, PerThread& mine);
   bool find_cells(PerThread& mine);
   bool await_cells(PerThread& mine);
   std::size_t export_items(std::uint64_t& cursor, const Exports::Take& take, std::size_t n);
@@ -68,7 +68,7 @@ class CpuMachine final : public Machine {
   void forget_callers();
 
   // cpu_growth.cpp: recovery and resizing
-  const Layout& layout() const { return keeper_.layout(); }
+  const Layout& layout() const { return levels_.layout(); }
   void recover();
   void grow_index();
   void require_whole() const;
@@ -88,7 +88,7 @@ class CpuMachine final : public Machine {
   heap::SlabCells pair_cells_{epochs_};  ///< in place of `cells_`
   threads::ThreadTeam workers_;
   std::unique_ptr<Driver> driver_;
-  Keeper<gphash::TableObject> keeper_;
+  LevelMaintenance<gphash::TableObject> levels_;
 
   using Closes = threads::CallSlots::Closes;
   /// Shared by sub-batches, held alone by whoever changes the layout.
@@ -97,7 +97,7 @@ class CpuMachine final : public Machine {
   mutable threads::Gate still_{threads::Gate::Rank::slots, this, this, calls_, Closes::changes};
   std::array<std::atomic<Caller*>, threads::kThreadNumbers> callers_{};  ///< by the number of their thread
   Exports exports_;
-  bool unfinished_ = false;               ///< a resize found no room: items lie where searches do not look
+  bool unfinished_ = false;               ///< a resize found no space: items lie where searches do not look
   std::atomic<std::uint64_t> growth_{0};  ///< counts resizes and heap growths, so that one need grows once
   struct Holders {
     std::atomic<std::uint64_t> came{0}, went{0};

@@ -85,8 +85,8 @@ class Driver {
   /// Reads buckets [begin, end) of a rank, builds their tags, empties torn slots and marks live cells.
   virtual void scan(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, heap::CellSet& cells,
                     Scan& scan) const = 0;
-  /// The same for the aside slot.
-  virtual void scan_aside(bool repair, heap::CellSet& cells, Scan& scan) const = 0;
+  /// The same for the reserved slot.
+  virtual void scan_reserved(bool repair, heap::CellSet& cells, Scan& scan) const = 0;
   /// Drops second copies among buckets [begin, end) of a rank. For values in slots; else drop_shared.
   virtual void drop_copies(unsigned rank, std::uint64_t begin, std::uint64_t end, bool repair, Scan& scan) const = 0;
   /// Drops `slot`, or another of the same key and cell, if it is a second copy; if none is, keys share a cell: damage.

@@ -7,13 +7,13 @@
 
 #include "structures/gphash/cpu/driver.hpp"
 #include "structures/gphash/cpu/groups.hpp"
-#include "structures/gphash/cpu/upkeep.hpp"
+#include "structures/gphash/cpu/maintenance_driver.hpp"
 #include "structures/gphash/protocol/tile_concept.hpp"
 
 namespace holdfast::machine::cpu {
 
 template <class Tile, class Shape, bool kMayFlush>
-class DriverImpl final : public Upkeep<Tile, Shape, kMayFlush> {
+class DriverImpl final : public MaintenanceDriver<Tile, Shape, kMayFlush> {
   using Group = Groups<Tile, Shape, kMayFlush>;
   using Memory = typename Group::Memory;
   using Candidate = typename Group::Candidate;
@@ -22,21 +22,21 @@ class DriverImpl final : public Upkeep<Tile, Shape, kMayFlush> {
   static_assert(index::OperationTile<Tile, Memory, Shape>);
 
  public:
-  using Upkeep<Tile, Shape, kMayFlush>::Upkeep;
+  using MaintenanceDriver<Tile, Shape, kMayFlush>::MaintenanceDriver;
 
   Progress run(const Work& work, std::size_t begin, std::size_t end, heap::ThreadCells& cells,
                Tally& tally) const override {
     const Memory memory(this->persist_, cells, tally);
     const index::View<Shape> view = this->view_;  // a copy that no store through a user's pointer can change
-    alignas(64) unsigned char room[2 * kGroup * sizeof(Flight)];
-    Flight* const flights = reinterpret_cast<Flight*>(room);
+    alignas(64) unsigned char storage[2 * kGroup * sizeof(Flight)];
+    Flight* const flights = reinterpret_cast<Flight*>(storage);
     Flight* const early = flights + kGroup;  // searches among changes, of keys that nothing before them changes
     const bool mixed = work.changes && work.rows.ops != nullptr;
     index::Outcome outcome = index::Outcome::done;
     for (std::size_t at = begin; at < end;) {
       std::size_t count = 0, early_count = 0;
       const std::size_t first = at;
-      bool aside = false;
+      bool reserved = false;
       typename Group::KeyBits changed;
       for (; at < end && count + early_count < kGroup; ++at) {
         const std::size_t row = work.row(at);
@@ -54,18 +54,18 @@ class DriverImpl final : public Upkeep<Tile, Shape, kMayFlush> {
         }
         // Made where it stays: a copy by wide loads of what was just written in words waits until the words are in the cache.
         Flight* const flight = new (is_early ? early + early_count++ : flights + count++) Flight(row, view, key);
-        aside |= flight->candidates.aside();
+        reserved |= flight->candidates.is_reserved();
         Group::Ask::tags(view, flight->candidates);
       }
       if (!work.changes) {
-        Group::find(view, memory, work.rows, flights, count, aside, tally);
+        Group::find(view, memory, work.rows, flights, count, reserved, tally);
         continue;
       }
       if (early_count != 0) {  // at the speed of a batch of searches, while the lines of the changes are on their way
-        Group::ask(view, memory, work.rows, flights, count, aside);
-        Group::find(view, memory, work.rows, early, early_count, aside, tally);
+        Group::ask(view, memory, work.rows, flights, count, reserved);
+        Group::find(view, memory, work.rows, early, early_count, reserved, tally);
       }
-      const std::size_t stopped = Group::change(view, memory, work, flights, count, aside, tally, outcome);
+      const std::size_t stopped = Group::change(view, memory, work, flights, count, reserved, tally, outcome);
       if (stopped != count) return {Group::position(work, first, flights[stopped].row), outcome};
     }
     return {end, index::Outcome::done};

@@ -82,26 +82,26 @@ struct Groups {
     return first;
   }
 
-  /// Answers `count` searches. `aside`: the reserved key may be among them; without it, nothing has to ask.
+  /// Answers `count` searches. `reserved`: the reserved key may be among them; without it, nothing has to ask.
   static void find(const View& view, const Memory& memory, const index::Rows& rows, Flight* flights, std::size_t count,
-                   bool aside, Tally& tally) {
-    aside ? find_group<true>(view, memory, rows, flights, count, tally)
-          : inlined_find_group(view, memory, rows, flights, count, tally);
+                   bool reserved, Tally& tally) {
+    reserved ? find_group<true>(view, memory, rows, flights, count, tally)
+             : inlined_find_group(view, memory, rows, flights, count, tally);
     if (tally.gave_up != 0) skip_unsettled(rows, flights, count);
     for (std::size_t i = 0; rows.verify && i < count; ++i) skip_damaged(view, memory, rows, flights[i], true, tally);
   }
 
   /// Asks for the slots that `count` operations among changes will touch.
   static void ask(const View& view, const Memory& memory, const index::Rows& rows, const Flight* flights,
-                  std::size_t count, bool aside) {
-    return aside ? ask_group<true>(view, memory, rows, flights, count)
-                 : ask_group<false>(view, memory, rows, flights, count);
+                  std::size_t count, bool reserved) {
+    return reserved ? ask_group<true>(view, memory, rows, flights, count)
+                    : ask_group<false>(view, memory, rows, flights, count);
   }
 
   /// Carries out `count` operations. Where the group stopped, and why in `outcome`.
   static std::size_t change(const View& view, const Memory& memory, const Work& work, Flight* flights,
-                            std::size_t count, bool aside, Tally& tally, index::Outcome& outcome) {
-    if (aside) return change_group<true>(view, memory, work, flights, count, tally, outcome);
+                            std::size_t count, bool reserved, Tally& tally, index::Outcome& outcome) {
+    if (reserved) return change_group<true>(view, memory, work, flights, count, tally, outcome);
     if constexpr (kInlinesChanges) {
       return inlined_change_group(view, memory, work, flights, count, tally, outcome);
     } else {
@@ -121,18 +121,18 @@ struct Groups {
   }
 
   /// Addresses of slots that a group will read, each of another line as a rule. One tag in twenty that matches is of
-  /// another key, so a key may have several; those beyond the room are fetched when they are read.
+  /// another key, so a key may have several; those beyond the space are fetched when they are read.
   struct Ahead {
-    static constexpr std::size_t kRoom = (Shape::kMayBeWide ? 4 : 2) * kGroup;  // wide slots lie on up to four lines
-    const void* address[kRoom];
+    static constexpr std::size_t kMost = (Shape::kMayBeWide ? 4 : 2) * kGroup;  // wide slots lie on up to four lines
+    const void* address[kMost];
     std::size_t count = 0;
     void add(const View& view, const Slot* slot) {
       const auto* const first = reinterpret_cast<const std::byte*>(slot);
-      if (count < kRoom) address[count++] = first;
+      if (count < kMost) address[count++] = first;
       if constexpr (Shape::kMayBeWide) {
         const std::byte* const last = first + view.slot_bytes() - 1;
         const auto line_of = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) / memory::kLine; };
-        for (const std::byte* at = first + memory::kLine; line_of(at) <= line_of(last) && count < kRoom;
+        for (const std::byte* at = first + memory::kLine; line_of(at) <= line_of(last) && count < kMost;
              at += memory::kLine)
           address[count++] = at;
       }
@@ -193,8 +193,8 @@ struct Groups {
     }
   }
 
-  /// `kAside`: the reserved key is among them.
-  template <bool kAside>
+  /// `kReserved`: the reserved key is among them.
+  template <bool kReserved>
   static void find_group(const View& whole_view, const Memory& memory, const index::Rows& rows, Flight* flights,
                          std::size_t count, Tally& tally) {
     const Tile tile;
@@ -202,7 +202,7 @@ struct Groups {
     Ahead ahead;
     for (Flight* flight = flights; flight != flights + count; ++flight) {
       const Candidate candidates = flight->candidates;
-      if (!kAside && candidates.aside()) __builtin_unreachable();
+      if (!kReserved && candidates.is_reserved()) __builtin_unreachable();
       const index::Look seen = index::look(tile, memory, view, candidates);
       flight->seen = seen;
       ahead.add(view, candidates, seen.hits);
@@ -220,7 +220,7 @@ struct Groups {
     const bool scores = in_cells && rows.scores != nullptr;
     for (Flight* flight = flights; flight != flights + count; ++flight) {
       const Candidate candidates = flight->candidates;
-      if (!kAside && candidates.aside()) __builtin_unreachable();
+      if (!kReserved && candidates.is_reserved()) __builtin_unreachable();
       index::Found found = index::confirm(tile, memory, view, candidates, flight->seen);
       if (!found.settled) found = find_settled(whole_view, memory, flight->candidates, tally);
       flight->slot = found.item.slot;
@@ -315,24 +315,24 @@ struct Groups {
     }
   }
 
-  template <bool kAside>
+  template <bool kReserved>
   static void ask_group(const View& whole_view, const Memory& memory, const index::Rows& rows, const Flight* flights,
                         std::size_t count) {
     const View view = whole_view;
     Ahead ahead;
     for (std::size_t i = 0; i < count; ++i) {
       const Candidate candidates = flights[i].candidates;
-      if (!kAside && candidates.aside()) __builtin_unreachable();
+      if (!kReserved && candidates.is_reserved()) __builtin_unreachable();
       add_touched(view, memory, rows, flights[i].row, candidates, ahead);
     }
     prefetch_all(ahead);
   }
 
-  template <bool kAside>
+  template <bool kReserved>
   static std::size_t change_group(const View& whole_view, const Memory& memory, const Work& work, Flight* flights,
                                   std::size_t count, Tally& tally, index::Outcome& outcome) {
     const View view = whole_view;
-    ask_group<kAside>(view, memory, work.rows, flights, count);
+    ask_group<kReserved>(view, memory, work.rows, flights, count);
     const bool reads = work.rows.ops != nullptr && work.rows.out != nullptr && !view.in_slot();
     if (Memory::kLooksAhead && (reads || view.score == Score::frequency)) {
       for (std::size_t i = 0; i < count; ++i) {
@@ -359,7 +359,7 @@ struct Groups {
         continue;
       }
       const Candidate candidates = flight.candidates;
-      if (!kAside && candidates.aside()) __builtin_unreachable();
+      if (!kReserved && candidates.is_reserved()) __builtin_unreachable();
       outcome = change_one(view, memory, work, flight.row, candidates, tally);
       if (outcome != index::Outcome::done) return i;
     }

@@ -131,7 +131,7 @@ class CpuMemory : public HostWords<CpuMemory<Isa, kMayFlush>> {
     cells_.pairs->retire(word);
   }
 
-  /// Room for what a read returns, or null: its run holds a claim, so the driver throws later.
+  /// Space for what a read returns, or null: its run holds a claim, so the driver throws later.
   std::byte* take_bytes(Arena& arena, std::size_t bytes) const noexcept {
     try {
       return arena.take(bytes);

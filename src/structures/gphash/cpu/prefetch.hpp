@@ -24,17 +24,17 @@ struct Prefetch {
     asm volatile("prefetcht0 %0" : : "m"(*static_cast<const char*>(address)));
   }
 
-  /// The tags and the stripe of a key.
+  /// The tags and the version lock of a key.
   static void tags(const View& view, const Candidates& candidates) {
-    if (candidates.aside()) return;
+    if (candidates.is_reserved()) return;
     tags(view, candidates, view.shape.hashes());
-    if (group_bytes(view) > memory::kLine) line(candidates.stripe(view));
+    if (group_bytes(view) > memory::kLine) line(candidates.version_lock(view));
   }
   /// The tags of its first `count` hash locations.
   static void tags(const View& view, const Candidates& candidates, unsigned count) {
     for (unsigned j = 0; j < count; ++j) {
       if (group_bytes(view) <= memory::kLine) {
-        line(view.tags + view.stripe_index(candidates.location(j)));
+        line(view.tags + view.version_lock_index(candidates.location(j)));
       } else {
         for (unsigned rank = 0; rank < view.shape.levels(); ++rank) line(candidates.tags(view, rank, j));
       }

@@ -20,7 +20,7 @@ class TagMemory {
   TagMemory() = default;
   /// `path`: of the table, for the error. Throws SystemError.
   TagMemory(std::uint64_t words, const std::string& path) : bytes_(round(words * sizeof(std::uint64_t))) {
-    // A huge page is used only where one fits, so ask for room to align to it.
+    // A huge page is used only where one fits, so ask for space to align to it.
     mapped_ = bytes_ + kHuge;
     base_ = system::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base_ == MAP_FAILED) {

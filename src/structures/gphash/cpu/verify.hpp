@@ -21,7 +21,8 @@ bool meets_damage(const Tile& tile, const Memory& memory, const index::View<Shap
     }
     if (!damaged) return false;
     // Both words are of one item unless a slot was cleared meanwhile.
-    if (index::clearings(tile.peek(memory, candidates.stripe(view))) == index::clearings(seen.stripe)) return true;
+    if (index::clearings(tile.peek(memory, candidates.version_lock(view))) == index::clearings(seen.version_lock))
+      return true;
   }
   return false;
 }

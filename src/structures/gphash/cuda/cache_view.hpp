@@ -3,7 +3,7 @@
 // Keys and words stand in arrays of their own, so that a search reads one or two sectors where a bucket of the pool has four.
 // Of wide keys the fingerprints stand where keys do, and the keys themselves in a third array: a search reads one of them.
 // A copy changes only after the pool's words are durable (rule 11): what a reader of the cache sees survives a crash.
-// Every addressed bucket has its copy (*resident*), or maps say which have (map_view.hpp), if any has; the aside slot always has one.
+// Every addressed bucket has its copy (*resident*), or maps say which have (map_view.hpp), if any has; the reserved slot always has one.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace holdfast::machine::cuda {
 
-/// The copies of one level, or of the aside slot.
+/// The copies of one level, or of the reserved slot.
 struct CachedSlots {
   const index::Slot* of = nullptr;  ///< in the pool
   std::uint64_t bytes = 0;          ///< of the pool's slots
@@ -31,7 +31,7 @@ struct CachedSlots {
 
 /// Trivially copyable: it travels into kernels by value.
 struct CacheView {
-  unsigned parts = 0;  ///< the levels by rank, then the aside slot if it is used; 0: nothing is cached
+  unsigned parts = 0;  ///< the levels by rank, then the reserved slot if it is used; 0: nothing is cached
   unsigned key_words = 1;
   unsigned bucket_slots = 1;
   std::uint64_t per_slot = 0;    ///< of wide slots: 2^64 / their words, rounded up

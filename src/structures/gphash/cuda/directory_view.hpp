@@ -1,4 +1,4 @@
-// directory_view.hpp: the lookaside key directory as kernels see it (search/key_directory.cuh).
+// directory_view.hpp: the key directory as kernels see it (search/key_directory.cuh).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // memory.cuh: the GPU's memory policy: how the index reads and changes memory on this machine.
 //
 // Durable words lie in host memory and get plain loads and stores of system scope, never an atomic read-modify-write
-// (rule 13). Tags, stripes, cells and counts lie in GPU memory and get atomics of device scope. What happens in one
+// (rule 13). Tags, version locks, cells and counts lie in GPU memory and get atomics of device scope. What happens in one
 // kind of memory is ordered with what happens in the other, because of:
 //
 //   store    releases: a counter raised before a slot is cleared, or before it is filled again, is seen by whoever sees that
@@ -55,7 +55,7 @@ class CudaMemory {
     SystemWord(*word).store(value, ::cuda::memory_order_release);
   }
   /// Both words of an empty slot in one transaction; a crash may keep one of them, which is as good as none. It releases:
-  /// a search that reads them sees the stripe raised when the slot was emptied.
+  /// a search that reads them sees the version lock raised when the slot was emptied.
   __device__ void store_pair(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     __threadfence();
     HOLDFAST_FAILPOINT_WITHIN(slot_half_written, store_half(slot, key, word));
@@ -165,7 +165,7 @@ class CudaMemory {
               [&](unsigned i, std::uint64_t value) { DeviceWord(copy[i]).store(value, ::cuda::memory_order_relaxed); });
   }
   // The word comes before the key that makes it count, and goes after it: a search that has read the key reads a word that
-  // was there with it, or is told by the stripe to look again.
+  // was there with it, or is told by the version lock to look again.
   __device__ void show(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     show_word(slot, word);
     if (std::uint64_t* const copy = copy_to(&slot->key)) poke(copy, key);
@@ -275,10 +275,10 @@ class CudaMemory {
     add_to(reinterpret_cast<std::uint64_t&>(state_->items), static_cast<std::uint64_t>(std::int64_t{items_}));
     add_to(state_->moves, moves_);
     add_to(state_->claim_misses, claim_misses_);
-    tell_retries();
+    report_retries();
   }
   /// Adds the retries of this thread alone, where each counts its own.
-  __device__ void tell_retries() const {
+  __device__ void report_retries() const {
     if (retries_ != 0) DeviceWord(state_->retries).fetch_add(retries_, ::cuda::memory_order_relaxed);
   }
 

@@ -7,8 +7,8 @@ namespace holdfast::machine::cuda {
 
 inline constexpr unsigned kGatherShare =
     4;  ///< where rows lie far apart, fewer blocks than multiprocessors read the link faster
-inline constexpr std::uint64_t kSmallSearch = 1 << 14;      ///< rows, at most, of a search that one cluster orders
-inline constexpr std::uint64_t kSmallNearSearch = 1 << 13;  ///< rows, at most, in no order where values have copies
+inline constexpr std::uint64_t kSmallSearch = 1 << 14;     ///< rows, at most, of a search that one cluster orders
+inline constexpr std::uint64_t kSmallHitSearch = 1 << 13;  ///< rows, at most, in no order where values have copies
 
 /// The paths of a search for keys and values of fixed length, in the order in which path_of asks for them.
 ///
@@ -27,8 +27,8 @@ enum class SearchPath : std::uint8_t { by_slots, by_both, one_kernel, merged, cl
 struct SearchFacts {
   std::uint64_t rows = 0;
   std::uint64_t order_from = 0;  ///< as the user gave it; 0: as measured
-  bool slots_are_far = false;    ///< some slots have no copy, and 32 bits do for their numbers
-  bool values_are_far = false;   ///< rows read values in the heap, some without a copy, of buckets with copies
+  bool slots_may_miss = false;   ///< some slots have no copy, and 32 bits do for their numbers
+  bool values_may_miss = false;  ///< rows read values in the heap, some without a copy, of buckets with copies
   bool values_have_copies = false;
   std::uint64_t unordered_rows = 0, cluster_rows = 0;  ///< SearchChoices
   std::uint64_t pipelined_rows = 0;                    ///< rows that may go first; 0: none
@@ -36,12 +36,12 @@ struct SearchFacts {
 
 constexpr SearchPath path_of(const SearchFacts& facts) {
   const bool chosen = facts.order_from != 0;
-  if (facts.slots_are_far && facts.rows >= (chosen ? facts.order_from : kSmallSearch + 1))
-    return facts.values_are_far ? SearchPath::by_both : SearchPath::by_slots;
-  if (!facts.values_are_far) return SearchPath::one_kernel;
+  if (facts.slots_may_miss && facts.rows >= (chosen ? facts.order_from : kSmallSearch + 1))
+    return facts.values_may_miss ? SearchPath::by_both : SearchPath::by_slots;
+  if (!facts.values_may_miss) return SearchPath::one_kernel;
   // Of few rows that mostly have copies, too few are left to be worth an order.
   std::uint64_t unordered = facts.unordered_rows;
-  if (facts.values_have_copies && unordered < kSmallNearSearch) unordered = kSmallNearSearch;
+  if (facts.values_have_copies && unordered < kSmallHitSearch) unordered = kSmallHitSearch;
   if (chosen) unordered = facts.order_from - 1;
   if (facts.rows <= unordered) return facts.rows <= kSmallSearch ? SearchPath::merged : SearchPath::one_kernel;
   if (!chosen && facts.rows <= facts.cluster_rows) return SearchPath::cluster;
@@ -52,16 +52,16 @@ constexpr SearchPath path_of(const SearchFacts& facts) {
 ///
 /// | path       | taken where                                                | how                                              |
 /// |------------|------------------------------------------------------------|--------------------------------------------------|
-/// | phases     | phases pay, and the whole batch surely finds room          | all rows, phase by phase; then what is left over |
-/// | parts      | phases pay, and parts of the batch surely find room        | part after part, each on a path of its own       |
-/// | repeated   | somebody waits, or room must be made                       | row by row, again and again, growing the table   |
-/// | row_by_row | nobody waits, and the whole batch surely finds room        | row by row, once                                 |
+/// | phases     | phases pay, and the whole batch surely finds space          | all rows, phase by phase; then what is left over |
+/// | parts      | phases pay, and parts of the batch surely find space        | part after part, each on a path of its own       |
+/// | repeated   | somebody waits, or space must be made                       | row by row, again and again, growing the table   |
+/// | row_by_row | nobody waits, and the whole batch surely finds space        | row by row, once                                 |
 enum class ChangePath : std::uint8_t { phases, parts, repeated, row_by_row };
 
 /// What a changing batch's path depends on.
 struct ChangeFacts {
   bool phases_pay = false;    ///< it is large enough, and buckets have copies
-  bool fits = false;          ///< all of it surely finds room
+  bool fits = false;          ///< all of it surely finds space
   bool may_ever_fit = false;  ///< some load is low enough for a part of it to be sure
   bool whole = false;         ///< it is such a part already
   bool waited = false;        ///< the caller waits for its end

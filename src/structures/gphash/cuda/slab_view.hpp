@@ -54,7 +54,7 @@ struct SlabView {
   std::uint32_t* free = nullptr;       ///< (slabs,) cells, of those that have a class
   std::uint64_t* directory = nullptr;  ///< (slabs,) what the pool's directory says
   SlabGrant* grants = nullptr;         ///< (slabs,)
-  std::uint64_t* list = nullptr;       ///< (room,) where granted cells begin in the heap
+  std::uint64_t* list = nullptr;       ///< (space,) where granted cells begin in the heap
   SlabState* state = nullptr;
   std::uint64_t slabs = 0;
 

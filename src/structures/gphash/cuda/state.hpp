@@ -16,7 +16,7 @@ namespace holdfast::machine::cuda {
 ///   [head, tail)        free, lowest address first after recovery; whoever changes keys takes from the head
 ///   [tail, retired_end)   retired: taken out of their slots, but perhaps still being read
 ///
-/// A cell stands in the ring once or not at all, so `capacity` = all cells always has room. Within a batch only `head` and
+/// A cell stands in the ring once or not at all, so `capacity` = all cells always has space. Within a batch only `head` and
 /// `retired_end` move, each by fetch-and-add. An attempt to take past `tail` leaves `head` beyond it, which takes nothing; the
 /// settlement before the next batch sets it right.
 struct CellRing {

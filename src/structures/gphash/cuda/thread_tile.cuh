@@ -40,7 +40,7 @@ struct ThreadTile {
   __device__ ThreadTags<Shape> load_tags(const Memory& memory, const index::View<Shape>& view,
                                          const index::Candidates<Shape>& candidates) const {
     ThreadTags<Shape> tags{};
-    if (candidates.aside()) {
+    if (candidates.is_reserved()) {
       tags.word[0] = memory.peek(candidates.tags(view, 0, 0));
       return tags;
     }
@@ -59,7 +59,7 @@ struct ThreadTile {
   template <class Shape>
   __device__ LaneMask match(const index::View<Shape>& view, const index::Candidates<Shape>& candidates,
                             const ThreadTags<Shape>& tags, std::uint8_t tag) const {
-    if (candidates.aside()) return index::match_word(tags.word[0], tag) & 1;
+    if (candidates.is_reserved()) return index::match_word(tags.word[0], tag) & 1;
     const unsigned slots = view.shape.slots();
     const unsigned each = view.words_per_bucket();
     LaneMask mask = 0;

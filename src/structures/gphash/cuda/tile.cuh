@@ -115,7 +115,7 @@ class WarpTile : public Warp {
     return all;
   }
 
-  // Values: user's arrays on one side, cells on the other. Cells begin at multiples of 8 bytes, and have room up to the next.
+  // Values: user's arrays on one side, cells on the other. Cells begin at multiples of 8 bytes, and have space up to the next.
   template <WideValueMemory Memory>
   __device__ void write_cell(const Memory& memory, std::byte* cell, const std::byte* from, std::size_t bytes) const {
     auto* const to = reinterpret_cast<std::uint64_t*>(cell);

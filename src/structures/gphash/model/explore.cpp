@@ -10,7 +10,7 @@
 #include "core/both.hpp"
 #include "holdfast/error.hpp"
 #include "proof/explorer.hpp"
-#include "structures/gphash/cpu/keeper.hpp"
+#include "structures/gphash/cpu/level_maintenance.hpp"
 #include "structures/gphash/model/driver.hpp"
 #include "structures/gphash/model/pool.hpp"
 #include "structures/gphash/model/runner.hpp"
@@ -81,7 +81,7 @@ class TableCallers : public proof::Callers, public Watcher {
   heap::SlabCells pair_cells_{epochs_};
   threads::ThreadTeam workers_{1};
   std::unique_ptr<ModelPool> pool_;  // where the table grows
-  std::unique_ptr<cpu::Keeper<ModelPool>> keeper_;
+  std::unique_ptr<cpu::LevelMaintenance<ModelPool>> levels_;
   std::function<void()> grow_;
   World::Snapshot start_;
   History begin_, history_;
@@ -147,12 +147,12 @@ void TableCallers::restart() {
   if (!scenario_.grows) return;
   // Growth needs the CPU's recovery, and separate tags: those that recovery builds.
   pool_ = std::make_unique<ModelPool>(world_);
-  keeper_ = std::make_unique<cpu::Keeper<ModelPool>>(
+  levels_ = std::make_unique<cpu::LevelMaintenance<ModelPool>>(
       *pool_, cpu::TableOptions{0, scenario_.shape.may_move}, *driver_,
       scenario_.shape.variable ? static_cast<heap::CellSet&>(pair_cells_) : cells_, workers_);
-  keeper_->recover();
-  table_ = &keeper_->layout();
-  grow_ = [this] { keeper_->grow(); };
+  levels_->recover();
+  table_ = &levels_->layout();
+  grow_ = [this] { levels_->grow(); };
 }
 
 void TableCallers::run(unsigned caller) {

@@ -114,7 +114,7 @@ class CpuMemory<model::ModelTile<F>, kFlush> : public HostWords<CpuMemory<model:
   void count_retry() const { ++tally_.retries; }
   /// Of a run that may be one more, since the driver counts those that missed a claim. No access.
   void begin_attempt() const { model::current_world->begin_attempt(tally_.claim_misses); }
-  void note_held_move(const std::uint64_t* stripe) const { model::current_world->note_held_move(stripe); }
+  void note_held_move(const std::uint64_t* version_lock) const { model::current_world->note_held_move(version_lock); }
 
  private:
   model::World& world() const {

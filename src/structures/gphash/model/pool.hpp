@@ -22,7 +22,7 @@ struct Directory {
 };
 static_assert(2 * sizeof(Directory) == kDirectoryWords * 8);
 
-/// Has what `machine::cpu::Keeper` needs of gphash::TableObject.
+/// Has what `machine::cpu::LevelMaintenance` needs of gphash::TableObject.
 class ModelPool {
  public:
   /// Opens the pool that lies in `world`: takes the newer intact copy of the directory, and writes the other again if it differs.
@@ -33,7 +33,7 @@ class ModelPool {
 
   const gphash::TableShape& shape() const { return table_; }
   index::Slot* level(unsigned number) const;
-  index::Slot* aside() const { return world_.aside(); }
+  index::Slot* reserved_slot() const { return world_.reserved_slot(); }
   std::byte* heap() const { return world_.heap(); }
   std::uint64_t cells() const { return world_.shape().cells; }
   unsigned slab_bits() const { return kModelSlabBits; }

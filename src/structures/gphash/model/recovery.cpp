@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "holdfast/error.hpp"
-#include "structures/gphash/cpu/keeper.hpp"
+#include "structures/gphash/cpu/level_maintenance.hpp"
 #include "structures/gphash/model/driver.hpp"
 #include "structures/gphash/model/memory.hpp"
 #include "structures/gphash/model/pool.hpp"
@@ -30,7 +30,7 @@ class Inspection {
         keys_(keys),
         lies_(keys.size(), kAbsent),
         named_(world.shape().variable ? 0 : layout.cells, false) {
-    look(layout.aside, true);
+    look(layout.reserved_slot, true);
     for (unsigned rank = 0; rank < layout.shape.levels(); ++rank) {
       const std::uint64_t slots = layout.buckets(rank) * layout.shape.slots();
       for (std::uint64_t i = 0; i < slots; ++i) look(layout.after(layout.level[rank], i), false);
@@ -52,11 +52,11 @@ class Inspection {
   }
 
  private:
-  void look(const index::Slot* slot, bool aside) {
+  void look(const index::Slot* slot, bool reserved) {
     if (slot->key == 0 && (slot->word == 0 || layout_.key_decides())) return;
     if (slot->key == 0 || (slot->word == 0 && !layout_.in_slot())) return fail("a slot is half-written");
     const auto at =
-        std::find_if(keys_.begin(), keys_.end(), [&](std::uint64_t key) { return is_key(slot, aside, key); });
+        std::find_if(keys_.begin(), keys_.end(), [&](std::uint64_t key) { return is_key(slot, reserved, key); });
     if (at == keys_.end()) return fail("a slot holds key " + std::to_string(slot->key) + ", which was not given");
     const std::uint64_t key = *at;
     State& state = lies_[static_cast<std::size_t>(at - keys_.begin())];
@@ -100,7 +100,7 @@ class Inspection {
     if (pairs_ != all) fail("a cell is neither free nor named, or both");
   }
 
-  bool is_key(const index::Slot* slot, bool aside, std::uint64_t number) const {
+  bool is_key(const index::Slot* slot, bool reserved, std::uint64_t number) const {
     if (world_.shape().variable) {
       if (!heap::names_cell(memory::QuietMemory{}, layout_.heap_view(), slot->word)) return false;
       std::uint64_t words[kKeyWords];
@@ -108,7 +108,7 @@ class Inspection {
       const index::Part key = index::pair_at(memory::QuietMemory{}, layout_, slot->word).key;
       return key.size == sizeof words && std::memcmp(key.data, words, sizeof words) == 0;
     }
-    if (!layout_.wide()) return number == (aside ? 0 : slot->key);
+    if (!layout_.wide()) return number == (reserved ? 0 : slot->key);
     std::uint64_t words[kKeyWords];
     encode_key(number, world_.shape(), words);
     return std::equal(words, words + layout_.key_words(), index::wide_key(slot));
@@ -222,11 +222,12 @@ Recovered Recovery::run(std::vector<Check>* checks) {
   world_.set_caller(0);
   try {
     ModelPool pool(world_);
-    cpu::Keeper<ModelPool> keeper(pool, {0, shape_.may_move}, *driver_,
-                                  shape_.variable ? static_cast<heap::CellSet&>(pair_cells_) : cells_, workers_);
-    world_.set_items(static_cast<std::int64_t>(keeper.recover()));
+    cpu::LevelMaintenance<ModelPool> levels(pool, {0, shape_.may_move}, *driver_,
+                                            shape_.variable ? static_cast<heap::CellSet&>(pair_cells_) : cells_,
+                                            workers_);
+    world_.set_items(static_cast<std::int64_t>(levels.recover()));
     world_.set_watcher(nullptr);
-    const machine::Layout& layout = keeper.layout();
+    const machine::Layout& layout = levels.layout();
     if (shape_.variable) {
       world_.set_free_pairs([&](std::uint64_t cell) { return pair_cells_.is_free(cell); });
     }

@@ -29,7 +29,7 @@ struct Runner::Arrays {
   std::uint64_t key_offsets[kMaxBatch + 1] = {};
   std::uint64_t value_offsets[kMaxBatch + 1] = {};
   Blob blobs[kMaxBatch];
-  alignas(8) std::byte room[16 * kMaxBatch * 4];
+  alignas(8) std::byte storage[16 * kMaxBatch * 4];
   Status statuses[kMaxBatch];
   std::uint8_t ops[kMaxBatch];
 };
@@ -65,7 +65,7 @@ void Runner::run(Operation* operations, unsigned count, bool as_run, const machi
   cpu::Work work;
   const bool variable = world_.shape().variable;
   const unsigned key_words = variable ? kKeyWords : layout.key_words();
-  Arena arena(arrays.room, sizeof arrays.room);
+  Arena arena(arrays.storage, sizeof arrays.storage);
   const unsigned column = operations[0].column;
   const unsigned row_bytes = column == 0 ? layout.value_bytes : layout.value_bytes / 2;
   std::uint64_t at_value = 0;

@@ -126,7 +126,7 @@ index::View<index::RuntimeShape> World::layout(unsigned top_level) {
   view.seed = shape_.seed;
   view.cells = shape_.cells;
   for (unsigned rank = 0; rank < shape_.levels; ++rank) view.level[rank] = level(top_level - rank);
-  view.aside = aside();
+  view.reserved_slot = reserved_slot();
   view.heap = reinterpret_cast<std::byte*>(durable_.words() + regions_.heap_begin);
   view.tags = volatile_.data();
   return view;

@@ -110,7 +110,7 @@ class World : public proof::World {
   /// Addresses level `top_level` and those below it, with tags in the world's own volatile words.
   index::View<index::RuntimeShape> layout(unsigned top_level);
   index::Slot* level(unsigned number);
-  index::Slot* aside() { return reinterpret_cast<index::Slot*>(durable_.words() + kDirectoryWords); }
+  index::Slot* reserved_slot() { return reinterpret_cast<index::Slot*>(durable_.words() + kDirectoryWords); }
   std::byte* heap() { return reinterpret_cast<std::byte*>(durable_.words() + regions_.heap_begin); }
   std::uint64_t* volatile_words() { return volatile_.data(); }
   /// Where a slot's word is read: in its copy, or where there is none in the pool (null).
@@ -147,7 +147,7 @@ class World : public proof::World {
   void begin_attempt(std::uint64_t misses);
   /// An item that could move is held by another caller. The run continues, to release what it holds; when it then counts a miss, it
   /// waits for that word.
-  void note_held_move(const std::uint64_t* stripe);
+  void note_held_move(const std::uint64_t* version_lock);
 
   void set_items(std::int64_t items) { items_ = items; }
   std::int64_t items() const { return items_; }

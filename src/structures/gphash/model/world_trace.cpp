@@ -70,11 +70,11 @@ void World::begin_attempt(std::uint64_t misses) {
   me.held = nullptr;
 }
 
-void World::note_held_move(const std::uint64_t* stripe) {
+void World::note_held_move(const std::uint64_t* version_lock) {
   Caller& me = callers_[caller()];
   me.missed_move = true;
-  if (me.last_word != stripe) return;  // it was not held, but the item had gone: look again at once
-  me.held = stripe;
+  if (me.last_word != version_lock) return;  // it was not held, but the item had gone: look again at once
+  me.held = version_lock;
   me.held_value = me.last_value;
 }
 

@@ -31,8 +31,8 @@ class Candidates : KeyBytes<Shape::kMayBeWide, Shape::kVariable> {
       : Bytes(key),
         hash_(view.has_fingerprints() ? key.word : hash_key(key.word, view.seed)),
         second_(hash_location(hash_, 1)),
-        key_(key.word == 0 ? kAsideKey : key.word),
-        aside_(!view.has_fingerprints() && key.word == 0) {}
+        key_(key.word == 0 ? kReservedKey : key.word),
+        reserved_(!view.has_fingerprints() && key.word == 0) {}
 
   /// What stands in the key word of the slot that holds this key.
   HOLDFAST_BOTH std::uint64_t stored_key() const { return key_; }
@@ -48,44 +48,44 @@ class Candidates : KeyBytes<Shape::kMayBeWide, Shape::kVariable> {
   /// A key of variable length that was given; or, if its data is null, that of the item with the word `pair`.
   HOLDFAST_BOTH Part key() const { return {this->bytes, this->size}; }
   HOLDFAST_BOTH std::uint64_t pair() const { return Bytes::pair; }
-  HOLDFAST_BOTH bool aside() const { return aside_; }
+  HOLDFAST_BOTH bool is_reserved() const { return reserved_; }
   HOLDFAST_BOTH std::uint8_t tag() const { return tag_of(hash_); }
   HOLDFAST_BOTH std::uint64_t hash() const { return hash_; }
   HOLDFAST_BOTH std::uint64_t location(unsigned j) const {
     return j == 0 ? hash_ : j == 1 ? second_ : hash_location(hash_, j);
   }
-  HOLDFAST_BOTH unsigned lane_count(const View<Shape>& view) const { return aside_ ? 1 : view.lane_count(); }
+  HOLDFAST_BOTH unsigned lane_count(const View<Shape>& view) const { return reserved_ ? 1 : view.lane_count(); }
 
-  HOLDFAST_BOTH std::uint64_t* stripe(const View<Shape>& view) const {
-    return view.tags + (aside_ ? view.aside_index() : view.stripe_index(hash_));
+  HOLDFAST_BOTH std::uint64_t* version_lock(const View<Shape>& view) const {
+    return view.tags + (reserved_ ? view.reserved_index() : view.version_lock_index(hash_));
   }
   HOLDFAST_BOTH std::uint64_t bucket(const View<Shape>& view, unsigned rank, unsigned j) const {
     return top_bits(location(j), view.top_level - rank);
   }
   /// The first tag word of candidate bucket `rank`, `j`.
   HOLDFAST_BOTH std::uint64_t* tags(const View<Shape>& view, unsigned rank, unsigned j) const {
-    return view.tags + (aside_ ? view.aside_index() + 1 : view.tag_index(rank, bucket(view, rank, j)));
+    return view.tags + (reserved_ ? view.reserved_index() + 1 : view.tag_index(rank, bucket(view, rank, j)));
   }
 
   HOLDFAST_BOTH Slot* slot(const View<Shape>& view, unsigned lane) const {
-    if (aside_) return view.aside;
+    if (reserved_) return view.reserved_slot;
     const Split at = split(view, lane);
     return view.slot(at.rank, bucket(view, at.rank, at.j), at.slot);
   }
   HOLDFAST_BOTH std::uint64_t* tag_word(const View<Shape>& view, unsigned lane) const {
-    if (aside_) return tags(view, 0, 0);
+    if (reserved_) return tags(view, 0, 0);
     const Split at = split(view, lane);
     return tags(view, at.rank, at.j) + at.slot / 8;
   }
   HOLDFAST_BOTH unsigned slot_in_bucket(const View<Shape>& view, unsigned lane) const {
-    return aside_ ? 0 : lane % view.shape.slots();
+    return reserved_ ? 0 : lane % view.shape.slots();
   }
 
   struct PlaceOfLane {
     Place place;
     unsigned j;
   };
-  /// Where lane `lane` stands, and by which hash location. Not for the aside slot.
+  /// Where lane `lane` stands, and by which hash location. Not for the reserved slot.
   HOLDFAST_BOTH PlaceOfLane place(const View<Shape>& view, unsigned lane) const {
     const Split at = split(view, lane);
     return {{at.rank, bucket(view, at.rank, at.j), at.slot}, at.j};
@@ -93,7 +93,7 @@ class Candidates : KeyBytes<Shape::kMayBeWide, Shape::kVariable> {
 
   /// The lanes without those of a bucket that an earlier hash location names too.
   HOLDFAST_BOTH LaneMask distinct(const View<Shape>& view) const {
-    if (aside_) return 1;
+    if (reserved_) return 1;
     LaneMask mask = 0;
     const LaneMask one_bucket = lanes(view.shape.slots());
     for (unsigned rank = 0; rank < view.shape.levels(); ++rank) {
@@ -116,7 +116,7 @@ class Candidates : KeyBytes<Shape::kMayBeWide, Shape::kVariable> {
   }
 
   std::uint64_t hash_, second_, key_;
-  bool aside_;
+  bool reserved_;
 };
 
 /// True if the pair of a slot whose fingerprint is the candidates' has their key.
@@ -180,26 +180,27 @@ HOLDFAST_BOTH unsigned first_lane(const View<Shape>& view, unsigned bucket, Lane
 template <class Shape>
 HOLDFAST_BOTH unsigned choose_lane(const View<Shape>& view, const Candidates<Shape>& candidates, LaneMask empty) {
   HOLDFAST_ASSERT(empty != 0);
-  if (candidates.aside()) return 0;
+  if (candidates.is_reserved()) return 0;
   return first_lane(view, least_loaded(view, empty, empty).bucket, empty);
 }
 
 /// The same for an insert of a batch that writes whole lines: rather one in a line that it writes anyway, in which others of its
-/// inserts have claimed lanes, unless its bucket is much more loaded. How much grows with the room that is left, so a table that
+/// inserts have claimed lanes, unless its bucket is much more loaded. How much grows with the space that is left, so a table that
 /// fills up ends as even as with choose_lane.
 template <class Shape>
 HOLDFAST_BOTH unsigned choose_lane_of_lines(const View<Shape>& view, const Candidates<Shape>& candidates,
                                             LaneMask empty, LaneMask claimed) {
   static_assert(kLineSlots == 4);
   const unsigned slots = view.shape.slots();
-  if (claimed == 0 || candidates.aside() || slots % kLineSlots != 0) return choose_lane(view, candidates, empty);
+  if (claimed == 0 || candidates.is_reserved() || slots % kLineSlots != 0) return choose_lane(view, candidates, empty);
   const LaneMask pairs = (claimed | claimed >> 1) & 0x5555'5555;
   const LaneMask lines = ((pairs | pairs >> 2) & 0x1111'1111) * 0xf;
-  const LeastLoaded least = least_loaded(view, empty, empty), near = least_loaded(view, empty, empty & lines);
-  const unsigned room = slots - (least.load < slots ? least.load : slots);
-  const unsigned more = room > slots / 2 ? slots / 4 : room > slots / 4 ? slots / 8 : 0;
-  if (near.load == LeastLoaded{}.load || near.load > least.load + more) return first_lane(view, least.bucket, empty);
-  return first_lane(view, near.bucket, empty & lines);
+  const LeastLoaded least = least_loaded(view, empty, empty), same_lines = least_loaded(view, empty, empty & lines);
+  const unsigned space = slots - (least.load < slots ? least.load : slots);
+  const unsigned more = space > slots / 2 ? slots / 4 : space > slots / 4 ? slots / 8 : 0;
+  if (same_lines.load == LeastLoaded{}.load || same_lines.load > least.load + more)
+    return first_lane(view, least.bucket, empty);
+  return first_lane(view, same_lines.bucket, empty & lines);
 }
 
 }  // namespace holdfast::index

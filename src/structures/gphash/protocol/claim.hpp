@@ -1,7 +1,7 @@
 // claim.hpp: the exclusive hold of an operation on a key, and the counter by which a search learns that it must look again.
 //
-// A stripe word is: bit 0, the claim; the bits above, a counter. One change to a key at a time (rule 1): whoever
-// changes a key holds the claim of its stripe from the search to the publication. A claim is tried, never waited for.
+// A version lock word is: bit 0, the claim; the bits above, a counter. One change to a key at a time (rule 1): whoever
+// changes a key holds the claim of its version lock from the search to the publication. A claim is tried, never waited for.
 // After a committed slot is cleared, by an erase or a move, and before it can be filled again, the holder raises the
 // counter. A search reads it before and after; if it changed, a slot that it read may have been cleared, even filled
 // again, so it looks again. (Raised only before the clear, a search that begins in between could read one key and another's
@@ -17,43 +17,44 @@
 
 namespace holdfast::index {
 
-HOLDFAST_BOTH constexpr bool is_claimed(std::uint64_t stripe) { return (stripe & 1) != 0; }
-HOLDFAST_BOTH constexpr std::uint64_t clearings(std::uint64_t stripe) { return stripe >> 1; }
+HOLDFAST_BOTH constexpr bool is_claimed(std::uint64_t version_lock) { return (version_lock & 1) != 0; }
+HOLDFAST_BOTH constexpr std::uint64_t clearings(std::uint64_t version_lock) { return version_lock >> 1; }
 
 template <memory::VolatileWords Memory>
-HOLDFAST_BOTH bool try_claim(const Memory& memory, std::uint64_t* stripe) {
-  const std::uint64_t seen = memory.peek(stripe);
-  return !is_claimed(seen) && memory.swap(stripe, seen, seen | 1);
+HOLDFAST_BOTH bool try_claim(const Memory& memory, std::uint64_t* version_lock) {
+  const std::uint64_t seen = memory.peek(version_lock);
+  return !is_claimed(seen) && memory.swap(version_lock, seen, seen | 1);
 }
 
-/// Only the holder changes a claimed stripe, so plain stores do.
+/// Only the holder changes a claimed version lock, so plain stores do.
 template <memory::VolatileWords Memory>
-HOLDFAST_BOTH void raise(const Memory& memory, std::uint64_t* stripe) {
-  memory.poke(stripe, memory.peek(stripe) + 2);
+HOLDFAST_BOTH void raise(const Memory& memory, std::uint64_t* version_lock) {
+  memory.poke(version_lock, memory.peek(version_lock) + 2);
 }
 
 /// The same where others raise it too, and nobody claims it.
 template <PhasedMemory Memory>
-HOLDFAST_BOTH void raise_shared(const Memory& memory, std::uint64_t* stripe) {
-  memory.add(stripe, 2);
+HOLDFAST_BOTH void raise_shared(const Memory& memory, std::uint64_t* version_lock) {
+  memory.add(version_lock, 2);
 }
 
 template <memory::VolatileWords Memory>
-HOLDFAST_BOTH void release(const Memory& memory, std::uint64_t* stripe) {
-  memory.poke(stripe, memory.peek(stripe) & ~std::uint64_t{1});
+HOLDFAST_BOTH void release(const Memory& memory, std::uint64_t* version_lock) {
+  memory.poke(version_lock, memory.peek(version_lock) & ~std::uint64_t{1});
 }
 
-/// The same for a batch in phases, which is alone in changing the table: several of its keys may have one stripe, and each of them claims
+/// The same for a batch in phases, which is alone in changing the table: several of its keys may have one version lock, and each of them claims
 /// it, and releases it when all are shown.
 template <memory::VolatileWords Memory>
-HOLDFAST_BOTH void claim_shared(const Memory& memory, std::uint64_t* stripe) {
-  std::uint64_t seen = memory.peek(stripe);
-  while (!is_claimed(seen) && !memory.swap(stripe, seen, seen | 1)) seen = memory.peek(stripe);
+HOLDFAST_BOTH void claim_shared(const Memory& memory, std::uint64_t* version_lock) {
+  std::uint64_t seen = memory.peek(version_lock);
+  while (!is_claimed(seen) && !memory.swap(version_lock, seen, seen | 1)) seen = memory.peek(version_lock);
 }
 template <memory::VolatileWords Memory>
-HOLDFAST_BOTH void release_shared(const Memory& memory, std::uint64_t* stripe) {
-  std::uint64_t seen = memory.peek(stripe);
-  while (is_claimed(seen) && !memory.swap(stripe, seen, seen & ~std::uint64_t{1})) seen = memory.peek(stripe);
+HOLDFAST_BOTH void release_shared(const Memory& memory, std::uint64_t* version_lock) {
+  std::uint64_t seen = memory.peek(version_lock);
+  while (is_claimed(seen) && !memory.swap(version_lock, seen, seen & ~std::uint64_t{1}))
+    seen = memory.peek(version_lock);
 }
 
 }  // namespace holdfast::index

@@ -97,7 +97,7 @@ HOLDFAST_BOTH void swap_word(const Memory& memory, Slot* slot, std::uint64_t wor
 }
 
 /// Empties a slot that the caller holds, and waits until that is durable. Before anybody fills it again, its key's
-/// stripe is raised.
+/// version lock is raised.
 template <SlotMemory Memory, class Shape>
 HOLDFAST_BOTH void clear_slot(const Memory& memory, const View<Shape>& view, Slot* slot, Step fence) {
   if (!view.key_decides() && memory.keeps(Step::clear_word_before_key)) {

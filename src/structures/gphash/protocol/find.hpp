@@ -27,9 +27,9 @@ struct Found {
 
 inline constexpr int kLooks = 64;
 
-/// The stripe before a search, and the lanes whose tags say that the key may be there.
+/// The version lock before a search, and the lanes whose tags say that the key may be there.
 struct Look {
-  std::uint64_t stripe;
+  std::uint64_t version_lock;
   LaneMask hits;
 };
 
@@ -37,9 +37,9 @@ struct Look {
 template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
 HOLDFAST_BOTH Look look(const Tile& tile, const Memory& memory, const View<Shape>& view,
                         const Candidates<Shape>& candidates) {
-  const std::uint64_t stripe = tile.peek(memory, candidates.stripe(view));
+  const std::uint64_t version_lock = tile.peek(memory, candidates.version_lock(view));
   const auto tags = tile.load_tags(memory, view, candidates);
-  return {stripe, tile.match(view, candidates, tags, candidates.tag())};
+  return {version_lock, tile.match(view, candidates, tags, candidates.tag())};
 }
 
 /// True if the tag of an item's slot says that the key is there.
@@ -50,13 +50,13 @@ HOLDFAST_BOTH bool is_published(const Tile& tile, const Memory& memory, const Vi
   return tag_at(tags, candidates.slot_in_bucket(view, item.lane)) == candidates.tag();
 }
 
-/// Second half: reads the slots that the tags point to. Not settled if a slot of this stripe was cleared meanwhile.
+/// Second half: reads the slots that the tags point to. Not settled if a slot of this version lock was cleared meanwhile.
 template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
 HOLDFAST_BOTH Found confirm(const Tile& tile, const Memory& memory, const View<Shape>& view,
                             const Candidates<Shape>& candidates, const Look& seen) {
   const Item item = tile.first_item(memory, view, candidates, seen.hits);
-  const std::uint64_t now = tile.peek(memory, candidates.stripe(view));
-  if (clearings(now) != clearings(seen.stripe) && memory.keeps(Step::look_again)) return {item, false};
+  const std::uint64_t now = tile.peek(memory, candidates.version_lock(view));
+  if (clearings(now) != clearings(seen.version_lock) && memory.keeps(Step::look_again)) return {item, false};
   if (!is_claimed(now)) return {item, true};
   // A tag read long ago can point to an item that was just committed, and that others cannot see yet.
   if (item && memory.keeps(Step::published_only) && !is_published(tile, memory, view, candidates, item))
@@ -80,15 +80,15 @@ HOLDFAST_BOTH Found find(const Tile& tile, const Memory& memory, const View<Shap
   return found;
 }
 
-/// Turns of kLooks looks each after which a search gives up. Only clearings of one stripe all the while get it so far.
-inline constexpr unsigned kMostTurns = 1 << 16;
+/// Turns of kLooks looks each after which a search gives up. Only clearings of one version lock all the while get it so far.
+inline constexpr unsigned kMostRounds = 1 << 16;
 
-/// The same again and again until it settles, kMostTurns times at most.
+/// The same again and again until it settles, kMostRounds times at most.
 template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
 HOLDFAST_BOTH Found find_settled(const Tile& tile, const Memory& memory, const View<Shape>& view,
                                  const Candidates<Shape>& candidates) {
   Found found = find(tile, memory, view, candidates);
-  for (unsigned turn = 1; turn < kMostTurns && !found.settled; ++turn) {
+  for (unsigned round = 1; round < kMostRounds && !found.settled; ++round) {
     memory.count_retry();
     found = find(tile, memory, view, candidates);
   }

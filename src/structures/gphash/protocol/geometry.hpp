@@ -110,7 +110,7 @@ constexpr bool is_default(const RuntimeShape& shape) {
 /// Ranks count levels from the top: rank 0 is level `top_level`, the only one that hashes address directly.
 /// Beside the slots there is one volatile array of 64-bit words, the *tags*: a byte for each slot (tags.hpp). The tags
 /// of all buckets below one bucket of the lowest level stand together as a group, in heap order, so that one or two
-/// cache lines say where a key can be; word 0 of a group is its *stripe*, the claim on the keys that hash there.
+/// cache lines say where a key can be; word 0 of a group is its *version lock*, the claim on the keys that hash there.
 template <LevelShape Shape>
 struct View {
   Shape shape;
@@ -122,9 +122,9 @@ struct View {
   bool may_move = false;          ///< a full insert may move one item (rule 26)
   Score score = Score::none;      ///< what the last 8 bytes of each cell say
   std::uint64_t seed = 0;
-  std::uint64_t cells = 0;       ///< or slabs
-  Slot* level[kMaxLevels] = {};  ///< by rank
-  Slot* aside = nullptr;         ///< for the reserved key value 0 (rule 4)
+  std::uint64_t cells = 0;        ///< or slabs
+  Slot* level[kMaxLevels] = {};   ///< by rank
+  Slot* reserved_slot = nullptr;  ///< for the reserved key value 0 (rule 4)
   std::byte* heap = nullptr;
   std::uint64_t* tags = nullptr;
 
@@ -169,14 +169,14 @@ struct View {
     const std::uint64_t node = (std::uint64_t{1} << depth) | (number & ((std::uint64_t{1} << depth) - 1));
     return ((group << shape.levels()) + node) * words_per_bucket();
   }
-  HOLDFAST_BOTH std::uint64_t stripe_index(std::uint64_t hash) const {
+  HOLDFAST_BOTH std::uint64_t version_lock_index(std::uint64_t hash) const {
     return (top_bits(hash, bottom_level()) << shape.levels()) * words_per_bucket();
   }
-  /// Where the aside slot's stripe and, after it, its tag word stand: behind all groups.
-  HOLDFAST_BOTH std::uint64_t aside_index() const {
+  /// Where the reserved slot's version lock and, after it, its tag word stand: behind all groups.
+  HOLDFAST_BOTH std::uint64_t reserved_index() const {
     return (std::uint64_t{1} << (bottom_level() + shape.levels())) * words_per_bucket();
   }
-  HOLDFAST_BOTH std::uint64_t tag_words() const { return aside_index() + 2; }
+  HOLDFAST_BOTH std::uint64_t tag_words() const { return reserved_index() + 2; }
   HOLDFAST_BOTH std::uint64_t total_slots() const {
     std::uint64_t buckets_in_all = 0;
     for (unsigned rank = 0; rank < shape.levels(); ++rank) buckets_in_all += buckets(rank);

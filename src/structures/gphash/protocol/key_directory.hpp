@@ -7,13 +7,13 @@
 //
 //   blank   whoever fills the position, before F names it (cache_map.hpp): of which key the copy is, nobody has said
 //   noted   a search that found the key's cell in its slot, and F to name this position for the cell: it wrote the key, and then this
-//   known   a search that read `noted`, saw the key's stripe unclaimed after that, and after that found the same cell in the slot
+//   known   a search that read `noted`, saw the key's version lock unclaimed after that, and after that found the same cell in the slot
 //   gone    whoever changes the key, after it has claimed it and before it writes the slot; whoever takes the position out of F
 //
 // A search that reads `known` may answer with the copy: the key's change, if there is one, has not begun. Two steps lead there, because
-// a search that has read a slot may be slow, and the key be changed meanwhile. `noted` came before the look at the stripe: a change that
-// claims later sees the position in F, and takes the word; one that claimed earlier is seen in the stripe, or in the slot. The fence of the
-// change, between its claim and its look at F, and that of the search, between `noted` and the stripe, are what this rests on.
+// a search that has read a slot may be slow, and the key be changed meanwhile. `noted` came before the look at the version lock: a change that
+// claims later sees the position in F, and takes the word; one that claimed earlier is seen in the version lock, or in the slot. The fence of the
+// change, between its claim and its look at F, and that of the search, between `noted` and the version lock, are what this rests on.
 //
 // A position is used again only when no search is left that may have seen it (it rests), so nobody says of a copy what was true of
 // the one before.
@@ -43,9 +43,9 @@ HOLDFAST_BOTH void forget_key(const Memory& memory, const Word* f, const StateOf
 
 /// For a search that has read `noted` for its key, before it looks for the slot. True: what it finds there may be confirmed.
 template <KeyDirectoryMemory Memory>
-HOLDFAST_BOTH bool may_confirm(const Memory& memory, const std::uint64_t* stripe) {
-  if (memory.keeps(Step::fence_before_stripe)) memory.fence_readers();
-  return !is_claimed(memory.peek(stripe)) || !memory.keeps(Step::confirm_unclaimed);
+HOLDFAST_BOTH bool may_confirm(const Memory& memory, const std::uint64_t* version_lock) {
+  if (memory.keeps(Step::fence_before_version_lock)) memory.fence_readers();
+  return !is_claimed(memory.peek(version_lock)) || !memory.keeps(Step::confirm_unclaimed);
 }
 
 /// For a search that has found the key's cell, whose copy is at a position of this state: the key is written there by `write_key`.

@@ -38,14 +38,14 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
     const auto tags = tile.load_tags(memory, view, moved);
     if ((tile.match(view, moved, tags, kTagEmpty) & moved.distinct(view)) == 0) return false;
   }
-  // Two keys of one stripe share a claim, which the caller then holds already.
-  const bool shared = moved.stripe(view) == candidates.stripe(view);
+  // Two keys of one version lock share a claim, which the caller then holds already.
+  const bool shared = moved.version_lock(view) == candidates.version_lock(view);
   const bool claims = !shared && memory.keeps(Step::claim_moved_key);
   const auto note_busy = [&] {
     busy |= memory.keeps(Step::retry_held_move);
-    if constexpr (SeesAttempts<Memory>) memory.note_held_move(moved.stripe(view));
+    if constexpr (SeesAttempts<Memory>) memory.note_held_move(moved.version_lock(view));
   };
-  if (claims && !tile.once([&] { return try_claim(memory, moved.stripe(view)); })) return note_busy(), false;
+  if (claims && !tile.once([&] { return try_claim(memory, moved.version_lock(view)); })) return note_busy(), false;
   // Until the claim the item may have left, or the slot may hold another whose key is not this one.
   const Item item = find_claimed(tile, memory, view, moved);
   bool overtaken = item.slot != slot;
@@ -60,17 +60,17 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
         retag(memory, moved.tag_word(view, target), moved.slot_in_bucket(view, target), kTagClaimed, moved.tag());
       };
       if (publish_first) publish();
-      if (memory.keeps(Step::raise_before_move_clear)) raise(memory, moved.stripe(view));
+      if (memory.keeps(Step::raise_before_move_clear)) raise(memory, moved.version_lock(view));
       clear_slot(memory, view, slot, Step::fence_after_move_clear);
       HOLDFAST_FAILPOINT(move_cleared);
-      if (memory.keeps(Step::raise_after_move_clear)) raise(memory, moved.stripe(view));
+      if (memory.keeps(Step::raise_after_move_clear)) raise(memory, moved.version_lock(view));
       if (!publish_first) publish();
       retag(memory, candidates.tag_word(view, lane), candidates.slot_in_bucket(view, lane), moved.tag(), kTagClaimed);
       return 0;
     });
     memory.note_move(slot, moved.slot(view, target));
   }
-  if (claims) tile.once([&] { return release(memory, moved.stripe(view)), 0; });
+  if (claims) tile.once([&] { return release(memory, moved.version_lock(view)), 0; });
   return target != kNoLane;
 }
 
@@ -79,7 +79,7 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
 template <class Memory, class Shape, SlotTile<Memory, Shape> Tile>
 HOLDFAST_BOTH unsigned claim_by_moving(const Tile& tile, const Memory& memory, const View<Shape>& view,
                                        const Candidates<Shape>& candidates, bool& busy) {
-  if (!view.may_move || candidates.aside()) return kNoLane;
+  if (!view.may_move || candidates.is_reserved()) return kNoLane;
   for (LaneMask left = candidates.distinct(view); left != 0; left &= left - 1) {
     const unsigned lane = lowest_bit(left);
     if (move_away(tile, memory, view, candidates, lane, busy)) return lane;

@@ -24,7 +24,7 @@ enum class Step : std::uint8_t {
   claim_moved_key,               ///< the mover holds the moved key too
   retry_held_move,               ///< an insert that could move only what others hold begins again
   fence_after_move_clear,        ///< the cleared slot is durable before it is taken
-  look_again,                    ///< a search whose stripe changed looks again
+  look_again,                    ///< a search whose version lock changed looks again
   published_only,                ///< a search under a claim answers only what others can see too
   reader_flush,                  ///< a reader under a claim makes durable what it saw (rule 11)
   flush_value,                   ///< values are written back
@@ -52,7 +52,7 @@ enum class Step : std::uint8_t {
   look_at_map_again,             ///< a reader of what changes makes sure that no older copy is shown to others
   forget_before_change,          ///< a change takes what searches know of its key, before it writes (key_directory.hpp)
   fence_before_forgetting,       ///< and looks where the copy is after its claim can be seen
-  fence_before_stripe,           ///< a search looks for a claim after it has read what it is to confirm
+  fence_before_version_lock,     ///< a search looks for a claim after it has read what it is to confirm
   confirm_unclaimed,             ///< and confirms nothing under a claim
   count
 };

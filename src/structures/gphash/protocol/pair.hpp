@@ -83,9 +83,9 @@ HOLDFAST_BOTH Pair pair_at(const Memory& memory, const View<Shape>& view, std::u
   const heap::CellWord place{word};
   const std::byte* const at = view.heap + place.begin();
   const std::uint64_t lengths = memory.load(reinterpret_cast<const std::uint64_t*>(at));
-  const std::uint32_t room = heap::class_bytes(place.size_class()) - static_cast<std::uint32_t>(sizeof(PairHeader));
-  const std::uint32_t key = std::min(static_cast<std::uint32_t>(lengths), room);
-  const std::uint32_t value = std::min(static_cast<std::uint32_t>(lengths >> 32), room - key);
+  const std::uint32_t space = heap::class_bytes(place.size_class()) - static_cast<std::uint32_t>(sizeof(PairHeader));
+  const std::uint32_t key = std::min(static_cast<std::uint32_t>(lengths), space);
+  const std::uint32_t value = std::min(static_cast<std::uint32_t>(lengths >> 32), space - key);
   const std::byte* const bytes = at + sizeof(PairHeader);
   return {{bytes, key}, {bytes + key, value}};
 }

@@ -98,7 +98,7 @@ HOLDFAST_BOTH std::uint64_t slot_numbers(const View<Shape>& view) {
 }
 template <class Shape>
 HOLDFAST_BOTH std::uint64_t slot_number(const View<Shape>& view, const Candidates<Shape>& candidates, unsigned lane) {
-  if (candidates.aside()) return first_number(view, view.shape.levels());
+  if (candidates.is_reserved()) return first_number(view, view.shape.levels());
   const Place at = candidates.place(view, lane).place;
   return first_number(view, at.rank) + at.bucket * view.shape.slots() + at.slot;
 }
@@ -114,7 +114,7 @@ HOLDFAST_BOTH Slot* slot_at(const View<Shape>& view, std::uint64_t number) {
     }
     first = next;
   }
-  return number == first ? view.aside : nullptr;
+  return number == first ? view.reserved_slot : nullptr;
 }
 
 /// The slots are written once where values are in cells. A value in its slot is durable before its key (rule 3), so
@@ -196,11 +196,11 @@ HOLDFAST_BOTH void commit_head(const Memory& memory, const View<Shape>& view, co
 /// Where readers may look into the pool: before anything of the batch is written there, and when all of it is shown.
 template <PhasedMemory Memory, class Shape>
 HOLDFAST_BOTH void claim_plan(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates) {
-  if (memory.keeps(Step::claim_in_phases)) claim_shared(memory, candidates.stripe(view));
+  if (memory.keeps(Step::claim_in_phases)) claim_shared(memory, candidates.version_lock(view));
 }
 template <PhasedMemory Memory, class Shape>
 HOLDFAST_BOTH void release_plan(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates) {
-  release_shared(memory, candidates.stripe(view));
+  release_shared(memory, candidates.version_lock(view));
 }
 
 /// Shows it to readers. The caller frees the old cell.
@@ -219,10 +219,10 @@ HOLDFAST_BOTH void publish_plan(const Memory& memory, const View<Shape>& view, c
     case Change::replace: memory.show_word(slot, word); return;
     case Change::remove:
       hide_slot(memory, view, slot);
-      // The stripe is raised last. A search that reads it raised reads the tag that went before; one that read it earlier
+      // The version lock is raised last. A search that reads it raised reads the tag that went before; one that read it earlier
       // looks again, because the slot is filled by a later batch at the earliest.
       retag(memory, tags, in_bucket, candidates.tag(), kTagEmpty);
-      if (memory.keeps(Step::raise_after_erase)) raise_shared(memory, candidates.stripe(view));
+      if (memory.keeps(Step::raise_after_erase)) raise_shared(memory, candidates.version_lock(view));
   }
 }
 

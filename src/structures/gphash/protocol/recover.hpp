@@ -53,15 +53,15 @@ HOLDFAST_BOTH SlotState inspect_slot(const Memory& memory, const View<Shape>& vi
   return SlotState::misplaced;
 }
 
-/// The same for the aside slot, whose key word says only that the reserved key is there. No key behind a fingerprint is.
+/// The same for the reserved slot, whose key word says only that the reserved key is there. No key behind a fingerprint is.
 template <memory::ReadableMemory Memory, class Shape>
-HOLDFAST_BOTH SlotState inspect_aside(const Memory& memory, const View<Shape>& view, std::uint64_t& word) {
+HOLDFAST_BOTH SlotState inspect_reserved(const Memory& memory, const View<Shape>& view, std::uint64_t& word) {
   word = 0;
   if (view.has_fingerprints()) return SlotState::empty;
-  const std::uint64_t key = memory.load(&view.aside->key);
-  word = memory.load(&view.aside->word);
+  const std::uint64_t key = memory.load(&view.reserved_slot->key);
+  word = memory.load(&view.reserved_slot->word);
   if (key == 0 && (word == 0 || view.in_slot())) return SlotState::empty;
-  if (key != kAsideKey && key != 0) return SlotState::misplaced;
+  if (key != kReservedKey && key != 0) return SlotState::misplaced;
   if (!view.in_slot()) {
     if (key == 0 || word == 0) return SlotState::torn;
     if (word - 1 >= view.cells) return SlotState::no_cell;

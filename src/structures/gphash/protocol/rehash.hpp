@@ -36,7 +36,7 @@ HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory, const
   Rehashed result = Rehashed::cleared;
   if (!torn) {
     const Candidates<Shape> candidates(view, slot_key(view, slot, key, word));
-    if (!tile.once([&] { return try_claim(memory, candidates.stripe(view)); })) return Rehashed::busy;
+    if (!tile.once([&] { return try_claim(memory, candidates.version_lock(view)); })) return Rehashed::busy;
     const bool looks = memory.keeps(Step::find_before_rehash);
     if (!looks || !find_claimed(tile, memory, view, candidates)) {
       bool busy = false;
@@ -49,7 +49,7 @@ HOLDFAST_BOTH Rehashed rehash_slot(const Tile& tile, const Memory& memory, const
         result = Rehashed::moved;
       }
     }
-    tile.once([&] { return release(memory, candidates.stripe(view)), 0; });
+    tile.once([&] { return release(memory, candidates.version_lock(view)), 0; });
     if (result == Rehashed::busy || result == Rehashed::needs_level) return result;
   }
   if (result == Rehashed::moved) HOLDFAST_FAILPOINT(rehash_copied);

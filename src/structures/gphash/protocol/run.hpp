@@ -41,7 +41,7 @@ HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const 
     tile.once([&] {
       clear_slot(memory, view, old.slot, Step::fence_after_erase);
       HOLDFAST_FAILPOINT(slot_cleared);
-      if (memory.keeps(Step::raise_after_erase)) raise(memory, candidates.stripe(view));
+      if (memory.keeps(Step::raise_after_erase)) raise(memory, candidates.version_lock(view));
       retag(memory, candidates.tag_word(view, old.lane), candidates.slot_in_bucket(view, old.lane), candidates.tag(),
             kTagEmpty);
       return 0;
@@ -88,7 +88,8 @@ HOLDFAST_BOTH Outcome apply_run(const Tile& tile, const Memory& memory, const Vi
                                 const Run<Index>& run, const Candidates<Shape>& candidates, const Permits& permits) {
   if constexpr (SeesAttempts<Memory>) memory.begin_attempt();
   const bool claims = memory.keeps(Step::claim_key);
-  if (claims && !tile.once([&] { return try_claim(memory, candidates.stripe(view)); })) return Outcome::claim_missed;
+  if (claims && !tile.once([&] { return try_claim(memory, candidates.version_lock(view)); }))
+    return Outcome::claim_missed;
   const Item old = find_claimed(tile, memory, view, candidates);
   RunState<Tile, Memory, Shape> state(tile, memory, view, rows, permits, old);
   Outcome outcome = Outcome::done;
@@ -100,7 +101,7 @@ HOLDFAST_BOTH Outcome apply_run(const Tile& tile, const Memory& memory, const Vi
         old ? change_item(tile, memory, view, candidates, old, state) : add_item(tile, memory, view, candidates, state);
   }
   if (outcome != Outcome::done) state.drop_cell();
-  if (claims) tile.once([&] { return release(memory, candidates.stripe(view)), 0; });
+  if (claims) tile.once([&] { return release(memory, candidates.version_lock(view)), 0; });
   return outcome;
 }
 

@@ -146,7 +146,7 @@ struct PortableTile : TileBase {
   template <memory::VolatileWords Memory, class Shape>
   TagWords<Shape> load_tags(const Memory& memory, const View<Shape>& view, const Candidates<Shape>& candidates) const {
     TagWords<Shape> tags;
-    if (candidates.aside()) {
+    if (candidates.is_reserved()) {
       tags.word[0] = memory.peek(candidates.tags(view, 0, 0));
       return tags;
     }
@@ -165,7 +165,7 @@ struct PortableTile : TileBase {
   template <class Shape>
   LaneMask match(const View<Shape>& view, const Candidates<Shape>& candidates, const TagWords<Shape>& tags,
                  std::uint8_t tag) const {
-    if (candidates.aside()) return index::match_word(tags.word[0], tag) & 1;
+    if (candidates.is_reserved()) return index::match_word(tags.word[0], tag) & 1;
     const unsigned slots = view.shape.slots();
     const unsigned buckets = view.shape.levels() * view.shape.hashes();
     const std::uint64_t* word = tags.word;

@@ -27,7 +27,7 @@ struct Avx2Tile : PortableTile {
                  const Candidates<index::FixedShape<2, 2, 8, Keys>>& candidates, __m256i tags, std::uint8_t tag) const {
     const __m256i equal = _mm256_cmpeq_epi8(tags, _mm256_set1_epi8(static_cast<char>(tag)));
     const auto mask = static_cast<LaneMask>(_mm256_movemask_epi8(equal));
-    return candidates.aside() ? mask & 1 : mask;
+    return candidates.is_reserved() ? mask & 1 : mask;
   }
 };
 

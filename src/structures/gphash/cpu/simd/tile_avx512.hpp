@@ -26,7 +26,7 @@ struct Avx512Tile : PortableTile {
   LaneMask match(const View<index::FixedShape<2, 2, 8, Keys>>&,
                  const Candidates<index::FixedShape<2, 2, 8, Keys>>& candidates, __m256i tags, std::uint8_t tag) const {
     const LaneMask mask = _mm256_cmpeq_epi8_mask(tags, _mm256_set1_epi8(static_cast<char>(tag)));
-    return candidates.aside() ? mask & 1 : mask;
+    return candidates.is_reserved() ? mask & 1 : mask;
   }
 };
 

@@ -1,4 +1,4 @@
-// bucket_cache.cu: room in GPU memory for copies of buckets, all of them or as many as fit, with maps to find them by. Slots come over
+// bucket_cache.cu: space in GPU memory for copies of buckets, all of them or as many as fit, with maps to find them by. Slots come over
 // the link as they lie, and are split into keys and words here.
 #include "structures/gphash/cuda/caches/bucket_cache.hpp"
 
@@ -43,7 +43,7 @@ __device__ bool is_same(const CudaMemory& memory, const CachedSlots& copies, std
   return same;
 }
 
-/// The slots of a level, or the aside slot. Of buckets that may have copies, those that have.
+/// The slots of a level, or the reserved slot. Of buckets that may have copies, those that have.
 __global__ void __launch_bounds__(kThreads)
     compare_kernel(const __grid_constant__ CacheView cache, unsigned which, ScanReport* report) {
   const CudaMemory memory(nullptr, nullptr);
@@ -125,9 +125,9 @@ void BucketCache::cover(const Layout& layout, bool fresh, cudaStream_t stream) {
   if (make_resident(layout, fresh, stream)) return;
   drop();
   // What is free may lie in pieces. An error that lasts is met again by whoever comes next.
-  for (std::uint64_t room = std::min(budget_, free_memory()); room != 0 && !view_.any(); room /= 2) {
+  for (std::uint64_t space = std::min(budget_, free_memory()); space != 0 && !view_.any(); space /= 2) {
     try {
-      make_maps(layout, fresh, room, stream);
+      make_maps(layout, fresh, space, stream);
     } catch (const DeviceError&) {
       drop();
     }
@@ -143,7 +143,7 @@ bool BucketCache::make_resident(const Layout& layout, bool fresh, cudaStream_t s
   Part parts[index::kMaxLevels + 1];
   try {
     for (unsigned i = 0; i < count; ++i) {
-      const index::Slot* const of = i < levels ? layout.level[i] : layout.aside;
+      const index::Slot* const of = i < levels ? layout.level[i] : layout.reserved_slot;
       const std::uint64_t slots = i < levels ? layout.buckets(i) * layout.shape.slots() : 1;
       const auto has = std::find_if(std::begin(parts_), std::end(parts_), [&](const Part& p) { return p.of == of; });
       const bool empty = fresh && i == 0;
@@ -160,14 +160,14 @@ bool BucketCache::make_resident(const Layout& layout, bool fresh, cudaStream_t s
   return true;
 }
 
-/// Copies of as many buckets as `room` bytes of GPU memory allow; at first of those that come first: where a key lies is random, so
+/// Copies of as many buckets as `space` bytes of GPU memory allow; at first of those that come first: where a key lies is random, so
 /// before anything was searched for, none is better than others. Where that is none, buckets have numbers all the same, by which
 /// searches are ordered.
-void BucketCache::make_maps(const Layout& layout, bool fresh, std::uint64_t room, cudaStream_t stream) {
+void BucketCache::make_maps(const Layout& layout, bool fresh, std::uint64_t space, cudaStream_t stream) {
   const unsigned levels = layout.shape.levels(), key_words = layout.key_words(), slots = layout.shape.slots();
   const std::uint64_t buckets = layout.total_slots() / slots;
   const std::uint64_t maps = CacheMaps::bytes_for(buckets), each = layout.slot_bytes() * slots;
-  const std::uint64_t fit = room > maps ? (room - maps) / (each + CacheMaps::kBytesPerPosition) : 0;
+  const std::uint64_t fit = space > maps ? (space - maps) / (each + CacheMaps::kBytesPerPosition) : 0;
   const std::uint64_t positions =
       std::min({static_cast<std::uint64_t>(ratio_ * static_cast<double>(buckets)), fit, buckets, kMostPositions});
   if (positions != 0) {
@@ -175,7 +175,7 @@ void BucketCache::make_maps(const Layout& layout, bool fresh, std::uint64_t room
     parts_[0].slots = positions * slots;
     parts_[0].words = DeviceBuffer<std::uint64_t>(positions * each / 8);
   }
-  if (!layout.wide()) parts_[1] = take(layout.aside, 1, key_words, false, stream);
+  if (!layout.wide()) parts_[1] = take(layout.reserved_slot, 1, key_words, false, stream);
   const CachedSlots copies = parts_[0].view(key_words);
   CacheView view;
   std::uint64_t first = 0;

@@ -39,7 +39,7 @@ class BucketCache {
   const CacheMaps& maps() const { return maps_; }
 
   const CacheView& view() const { return view_; }
-  /// Of all buckets, those that copies have room for.
+  /// Of all buckets, those that copies have space for.
   double ratio() const;
   std::uint64_t bytes() const;
 
@@ -52,12 +52,12 @@ class BucketCache {
   };
   Part take(const index::Slot* of, std::uint64_t slots, unsigned key_words, bool fresh, cudaStream_t stream);
   bool make_resident(const Layout& layout, bool fresh, cudaStream_t stream);
-  void make_maps(const Layout& layout, bool fresh, std::uint64_t room, cudaStream_t stream);
+  void make_maps(const Layout& layout, bool fresh, std::uint64_t space, cudaStream_t stream);
   void drop();
 
   const double ratio_;
   std::uint64_t budget_;
-  Part parts_[index::kMaxLevels + 1];  ///< of a cache with maps, one for all positions, and the aside slot
+  Part parts_[index::kMaxLevels + 1];  ///< of a cache with maps, one for all positions, and the reserved slot
   CacheMaps maps_;
   CacheView view_;
 };

@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void BucketCache::step(ChangeOrder& order, DeviceState* state, bool paced) {
   if (!maps_.is_loading()) return;
-  const CacheMaps::Stretch buckets = maps_.begin_step(order, state, paced);
+  const CacheMaps::Range buckets = maps_.begin_step(order, state, paced);
   fill_buckets_kernel<<<kLoadBlocks, kThreads, 0, maps_.stream()>>>(view_, buckets.first, buckets.last);
   maps_.end_step(buckets);
 }

@@ -1,13 +1,13 @@
-// cache_maps.cu: room for the maps of a cache, and what a load does before it copies: which parts are hot, and letting go of the rest.
+// cache_maps.cu: space for the maps of a cache, and what a load does before it copies: which parts are hot, and letting go of the rest.
 //
 // A load counts how many parts have which score, takes the least score whose parts still fit, lets go of what scores less, and
 // copies what is missing, in address order, step by step (value_load.cu, bucket_load.cu):
 //
 //   score      lfu: how often the part was searched for; lru: how recently; random: a hash of its number
 //   evict      in turn with changing batches; a position rests until no reader is at it, so it is filled by a later step
-//   fill       a stretch of the parts in a grid so small that it takes a small share of the link
+//   fill       a range of the parts in a grid so small that it takes a small share of the link
 //
-// Of the parts that score one less, a share is hot too, as many as there is room for. Each step takes its turn with changing
+// Of the parts that score one less, a share is hot too, as many as there is space for. Each step takes its turn with changing
 // batches for a moment, in which positions that nobody reads any more become free, and then copies beside them.
 #include "structures/gphash/cuda/caches/cache_maps.hpp"
 
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads) any_kernel(const __grid_constant__ M
   for (std::uint64_t part = first_of_thread(); part < parts; part += all_threads()) maps.heat[part] = 1;
 }
 
-/// Parts without a score count only if they have a copy, which they keep if there is room.
+/// Parts without a score count only if they have a copy, which they keep if there is space.
 __global__ void __launch_bounds__(kThreads)
     score_kernel(const __grid_constant__ MapView maps, std::uint64_t parts, std::uint32_t* bins) {
   const CudaMemory memory(nullptr, nullptr);
@@ -87,18 +87,18 @@ __global__ void choose_kernel(const __grid_constant__ MapView maps, const std::u
   const std::uint64_t least = spares ? maps.positions / 16 : 0, most = spares ? maps.positions / 2 : 0;
   state.reserve = min(most, max(least, state.starved != 0 ? state.reserve + state.starved : state.reserve / 8 * 7));
   state.starved = 0;
-  const std::uint64_t room = maps.positions - state.reserve;
+  const std::uint64_t space = maps.positions - state.reserve;
   std::uint64_t sum = 0;
   unsigned from = kScores;
-  while (from > 0 && sum + bins[from - 1] <= room) sum += bins[--from];
+  while (from > 0 && sum + bins[from - 1] <= space) sum += bins[--from];
   state.from = from;
-  state.share = from == 0 ? 0 : static_cast<std::uint32_t>(((room - sum) << 16) / bins[from - 1]);
+  state.share = from == 0 ? 0 : static_cast<std::uint32_t>(((space - sum) << 16) / bins[from - 1]);
 }
 
 /// One block. What the step before took in vain rests, and what has rested long enough is free.
 __global__ void __launch_bounds__(kThreads)
     settle_maps_kernel(const __grid_constant__ MapView maps, DeviceState* state) {
-  for (std::uint64_t i = threadIdx.x; i < maps.state->returned; i += kThreads) rest(maps, maps.returned[i]);
+  for (std::uint64_t i = threadIdx.x; i < maps.state->returned; i += kThreads) retire(maps, maps.returned[i]);
   __syncthreads();
   if (threadIdx.x != 0) return;
   maps.state->returned = 0;
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kThreads) evict_kernel(const __grid_constant__
     const auto here = index::Mapped<std::uint32_t>::at(position);
     if (index::mapped(memory, maps.map + part).word == here.word) {
       if (is_hot(maps, part, score_of(maps, part))) continue;
-      if (memory.swap(maps.map + part, here.word, index::Mapped<std::uint32_t>{}.word)) rest(maps, position);
+      if (memory.swap(maps.map + part, here.word, index::Mapped<std::uint32_t>{}.word)) retire(maps, position);
     }
     maps.owners[i] = kNoPosition;  // a change has taken the part, or it is cold
   }
@@ -242,7 +242,7 @@ void CacheMaps::begin_load(ChangeOrder& order, DeviceState* state,
   next_ = searched_ = 0;
 }
 
-CacheMaps::Stretch CacheMaps::begin_step(ChangeOrder& order, DeviceState* state, bool paced) {
+CacheMaps::Range CacheMaps::begin_step(ChangeOrder& order, DeviceState* state, bool paced) {
   const std::uint64_t parts_of_step =
       paced ? std::clamp(searched_ / kRowsPerPart, kLeastParts, kMostParts) : kMostParts;
   order.follow(stream_);
@@ -252,10 +252,10 @@ CacheMaps::Stretch CacheMaps::begin_step(ChangeOrder& order, DeviceState* state,
   return {next_, std::min(next_ + parts_of_step, parts())};
 }
 
-void CacheMaps::end_step(const Stretch& stretch) {
+void CacheMaps::end_step(const Range& range) {
   check_launch("loading a cache");
   stepped_.record(stream_);
-  next_ = stretch.last;
+  next_ = range.last;
   searched_ = 0;
   loading_ = next_ < parts();
 }

@@ -51,11 +51,11 @@ class CacheMaps {
   void begin_load(ChangeOrder& order, DeviceState* state, const std::function<void(cudaStream_t)>& spare_free);
   /// The parts that a step looks at: `paced` few for each row searched, else as many as a small grid does at once. The owner
   /// enqueues on `stream` what copies the hot ones (cache_load.cuh), and then ends the step.
-  struct Stretch {
+  struct Range {
     std::uint64_t first, last;
   };
-  Stretch begin_step(ChangeOrder& order, DeviceState* state, bool paced);
-  void end_step(const Stretch& stretch);
+  Range begin_step(ChangeOrder& order, DeviceState* state, bool paced);
+  void end_step(const Range& range);
   cudaStream_t stream() const { return stream_; }
   /// Steps are left.
   bool is_loading() const { return loading_; }

@@ -30,7 +30,7 @@ __device__ inline void own(const CudaMemory& memory, const MapView& maps, std::u
 }
 
 /// A position that a map no longer names rests until no reader can be at it. Called within a changing batch.
-__device__ inline void rest(const MapView& maps, std::uint32_t position) {
+__device__ inline void retire(const MapView& maps, std::uint32_t position) {
   end_record(maps.directory, position);
   const std::uint64_t at = ticket(maps.state->retired_end);
   maps.ring[at % maps.positions] = position;

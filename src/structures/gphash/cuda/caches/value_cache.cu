@@ -1,5 +1,5 @@
-// value_cache.cu: room in GPU memory for copies of values: for all cells of the heap, or for a part of them with maps to find
-// them by. As the heap grows, so does the room, as far as the budget and GPU memory go; where memory runs out there is no cache.
+// value_cache.cu: space in GPU memory for copies of values: for all cells of the heap, or for a part of them with maps to find
+// them by. As the heap grows, so does the space, as far as the budget and GPU memory go; where memory runs out there is no cache.
 #include "structures/gphash/cuda/caches/value_cache.hpp"
 
 #include <algorithm>
@@ -116,7 +116,7 @@ void take_over(const DeviceBuffer<std::byte>& to, const DeviceBuffer<std::byte>&
 
 }  // namespace
 
-/// True: every cell has its copy. Where GPU memory has no room for those that are there and the new ones at once, all are loaded
+/// True: every cell has its copy. Where GPU memory has no space for those that are there and the new ones at once, all are loaded
 /// anew.
 bool ValueCache::make_resident(const Layout& layout, bool filled, cudaStream_t stream) {
   const std::uint64_t bytes = layout.cells * cell_bytes_;

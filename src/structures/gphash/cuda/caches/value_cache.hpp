@@ -20,7 +20,7 @@ class ValueCache {
  public:
   explicit ValueCache(const MachineOptions& options);
 
-  /// Alone on the table: makes room for the cells of `layout`, whose values `filled` says are worth copying at once. `knows`: searches
+  /// Alone on the table: makes space for the cells of `layout`, whose values `filled` says are worth copying at once. `knows`: searches
   /// are to know whose values have copies, since some buckets have none.
   void cover(const Layout& layout, bool filled, bool knows, cudaStream_t stream);
   /// Alone on the table: no key is left.

@@ -51,7 +51,7 @@ void ValueCache::begin_load(const CellRing& ring, ChangeOrder& order, DeviceStat
 
 void ValueCache::step(const Layout& layout, ChangeOrder& order, DeviceState* state, bool paced) {
   if (!maps_.is_loading()) return;
-  const CacheMaps::Stretch cells = maps_.begin_step(order, state, paced);
+  const CacheMaps::Range cells = maps_.begin_step(order, state, paced);
   index::Rows copies;
   copies.out = view_.copies;
   copies.value_bytes = static_cast<std::uint32_t>(cell_bytes_);

@@ -30,7 +30,7 @@ __device__ inline void note_use(const ValueView& values, std::uint64_t cell, std
 __device__ inline bool forget_copy(const CudaMemory& memory, const ValueView& values, std::uint64_t cell) {
   if (values.map == nullptr) return false;
   const MappedPosition was = index::remap(memory, values.map + cell, MappedPosition{});
-  if (was.cached()) rest(values, was.position());
+  if (was.cached()) retire(values, was.position());
   return was.cached();
 }
 

@@ -20,7 +20,7 @@ class PairHeap {
  public:
   PairHeap() : state_(1) {}
 
-  /// Room for the slabs of a layout, and what the pool's directory says of them; no cell is used. Waits.
+  /// Space for the slabs of a layout, and what the pool's directory says of them; no cell is used. Waits.
   void cover(const Layout& layout, cudaStream_t stream);
   /// A bit for each cell that a slot names, as a scan sets them: to be followed by `begin`.
   const DeviceBuffer<std::uint32_t>& used() const { return used_; }
@@ -28,7 +28,7 @@ class PairHeap {
   void begin(std::int64_t left, cudaStream_t stream);
   /// The heap has grown: slabs from the old end on are free. Waits.
   void extend(const Layout& layout, cudaStream_t stream);
-  /// Room in the list for as many cells. Nothing that runs may use it.
+  /// Space in the list for as many cells. Nothing that runs may use it.
   bool list_needs(std::uint64_t cells) const { return list_.size() < cells; }
   void list_at_least(std::uint64_t cells);
 

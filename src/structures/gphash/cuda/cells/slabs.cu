@@ -178,7 +178,7 @@ using WideScan = cub::BlockScan<std::uint64_t, kWide>;
 
 /// A block a class walks its slabs, the lowest first.
 __global__ void __launch_bounds__(kWide) choose_kernel(const __grid_constant__ SlabView slabs) {
-  __shared__ typename WideScan::TempStorage room;
+  __shared__ typename WideScan::TempStorage storage;
   const unsigned size_class = blockIdx.x;
   const std::uint32_t most = slabs.state->of[size_class].existing;
   std::uint64_t before = 0;
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(kWide) choose_kernel(const __grid_constant__ S
     const std::uint64_t slab = base + threadIdx.x;
     const std::uint64_t free = slab < slabs.slabs && slabs.entry[slab] == size_class + 1 ? slabs.free[slab] : 0;
     std::uint64_t mine = 0, all = 0;
-    WideScan(room).ExclusiveSum(free, mine, all);
+    WideScan(storage).ExclusiveSum(free, mine, all);
     __syncthreads();
     if (before + mine < most)
       grant(slabs, slab, size_class, static_cast<std::uint32_t>(before + mine), static_cast<std::uint32_t>(free), most);
@@ -197,7 +197,7 @@ __global__ void __launch_bounds__(kWide) choose_kernel(const __grid_constant__ S
 /// One block gives free slabs their classes, the lowest first, and enters them in the directory (enter_slab).
 __global__ void __launch_bounds__(kWide)
     enter_slabs_kernel(const __grid_constant__ SlabView slabs, const __grid_constant__ Layout layout) {
-  __shared__ typename WideScan::TempStorage room;
+  __shared__ typename WideScan::TempStorage storage;
   const CudaMemory memory(nullptr, nullptr);
   std::uint64_t wanted = 0;
   for (const ClassCells& c : slabs.state->of) wanted += c.fresh;
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(kWide)
     const std::uint64_t slab = base + threadIdx.x;
     const bool is_free = slab < slabs.slabs && slabs.entry[slab] == 0 && !is_directory(slab);
     std::uint64_t number = 0, all = 0;
-    WideScan(room).ExclusiveSum(std::uint64_t{is_free}, number, all);
+    WideScan(storage).ExclusiveSum(std::uint64_t{is_free}, number, all);
     __syncthreads();
     number += before;
     before += all;
@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(kWide)
 /// Lists the first free cells of each slab that gives some, a block a slab.
 __global__ void __launch_bounds__(kThreads) list_kernel(const __grid_constant__ SlabView slabs) {
   using Scan = cub::BlockScan<std::uint32_t, kThreads>;
-  __shared__ typename Scan::TempStorage room;
+  __shared__ typename Scan::TempStorage storage;
   for (unsigned g = blockIdx.x; g < slabs.state->grants; g += gridDim.x) {
     const SlabGrant grant = slabs.grants[g];
     const std::uint32_t cells = cells_of_slab(grant.size_class), size = heap::class_bytes(grant.size_class);
@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(kThreads) list_kernel(const __grid_constant__ 
       const unsigned word = base + threadIdx.x;
       std::uint32_t free = word < kSlabWords ? ~used[word] & cells_in_word(word, cells) : 0;
       std::uint32_t at = 0, all = 0;
-      Scan(room).ExclusiveSum(count_bits(free), at, all);
+      Scan(storage).ExclusiveSum(count_bits(free), at, all);
       __syncthreads();
       std::uint32_t taken = 0;
       for (at += before; free != 0 && at < grant.count; free &= free - 1, ++at) {

@@ -93,32 +93,32 @@ __global__ void __launch_bounds__(kThreads)
   if (left != 0) atomicAdd(reinterpret_cast<unsigned long long*>(&report->left), left);
 }
 
-/// The aside slot, by one thread.
+/// The reserved slot, by one thread.
 template <class Shape>
-__global__ void aside_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                             bool repair, std::uint32_t* live, ScanReport* report) {
+__global__ void reserved_slot_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
+                                     bool repair, std::uint32_t* live, ScanReport* report) {
   const CudaMemory memory(nullptr, &cache);
   std::uint64_t word = 0;
   std::uint64_t tag = 0;
-  switch (index::inspect_aside(memory, view, word)) {
+  switch (index::inspect_reserved(memory, view, word)) {
     case index::SlotState::occupied:
       tag = index::tag_of(hash_key(0, view.seed));
       bump(report->items);
       if (!view.in_slot()) {
         const std::uint64_t before = report->shared;
         mark_live(live, word - 1, report);
-        report->aside_shared = report->shared != before;
+        report->reserved_shared = report->shared != before;
       }
       break;
     case index::SlotState::torn:
       bump(report->torn);
-      if (repair) index::clear_torn(memory, view.aside);
+      if (repair) index::clear_torn(memory, view.reserved_slot);
       break;
     case index::SlotState::empty: break;
     case index::SlotState::misplaced:
-    case index::SlotState::no_cell: report->aside_damaged = 1;
+    case index::SlotState::no_cell: report->reserved_damaged = 1;
   }
-  view.tags[view.aside_index() + 1] = tag;
+  view.tags[view.reserved_index() + 1] = tag;
 }
 
 /// A thread takes a slot, and looks for an earlier copy of its item.
@@ -206,16 +206,16 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Tags must be equal, and no stripe held; the counters above the claims are anybody's.
+/// Tags must be equal, and no version lock held; the counters above the claims are anybody's.
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     compare_kernel(const __grid_constant__ View<Shape> view, const std::uint64_t* believed, ScanReport* report) {
   const std::uint64_t group = std::uint64_t{view.words_per_bucket()} << view.shape.levels();
   for (std::uint64_t at = first_of_thread(); at < view.tag_words(); at += all_threads()) {
-    const bool aside = at >= view.aside_index();
-    const bool node_zero = aside ? at == view.aside_index() : at % group < view.words_per_bucket();
+    const bool reserved = at >= view.reserved_index();
+    const bool node_zero = reserved ? at == view.reserved_index() : at % group < view.words_per_bucket();
     if (node_zero) {
-      if (believed[at] & 1) bump(report->held_stripes);
+      if (believed[at] & 1) bump(report->held_version_locks);
     } else if (believed[at] != view.tags[at]) {
       bump(report->wrong_tags);
     }

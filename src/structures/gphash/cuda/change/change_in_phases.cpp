@@ -26,123 +26,124 @@ Changes::Phases Changes::phases_of(const ChangeJob& job) const {
 }
 
 /// Where the phases of a batch work.
-ChangeRoom Changes::change_room(const Phases& phases) const {
+ChangeWorkspace Changes::change_workspace(const Phases& phases) const {
   const std::size_t n = planned_.size();
-  ChangeRoom room;
-  room.planned = planned_.data();
+  ChangeWorkspace workspace;
+  workspace.planned = planned_.data();
   for (unsigned i = 0; i < 2; ++i) {
-    if (phases.frees) room.freed[i] = schedule_.list(4 + i);
-    if (phases.sums) room.sum_cells[i] = sum_order_.data() + i * n;
-    if (phases.sums) room.sum_order[i] = sum_order_.data() + (2 + i) * n;
-    if (phases.counts) room.score_cells[i] = score_order_.data() + i * n;
-    if (phases.counts) room.score_order[i] = score_order_.data() + (2 + i) * n;
+    if (phases.frees) workspace.freed[i] = schedule_.list(4 + i);
+    if (phases.sums) workspace.sum_cells[i] = sum_order_.data() + i * n;
+    if (phases.sums) workspace.sum_order[i] = sum_order_.data() + (2 + i) * n;
+    if (phases.counts) workspace.score_cells[i] = score_order_.data() + i * n;
+    if (phases.counts) workspace.score_order[i] = score_order_.data() + (2 + i) * n;
   }
-  if (phases.reads) room.copies = schedule_.list(6);
-  if (phases.sums) room.sums = sums_.data();
-  if (phases.counts) room.scores = scores_.data();
-  return room;
+  if (phases.reads) workspace.copies = schedule_.list(6);
+  if (phases.sums) workspace.sums = sums_.data();
+  if (phases.counts) workspace.scores = scores_.data();
+  return workspace;
 }
 
-/// What a batch finds in its room.
-void Changes::clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream) {
+/// What a batch finds in its workspace.
+void Changes::clear_workspace(const ChangeJob& job, const ChangeWorkspace& workspace, const SearchWorkspace& reading,
+                              cudaStream_t stream) {
   const auto fill = [&](void* array, int byte) { fill_words(array, byte, job.size, stream); };
-  fill(room.freed[0], 0xff);
-  fill(room.sum_cells[0], 0xff);  // after all others
-  fill(room.sum_order[0], 0);
-  fill(room.score_cells[0], 0xff);  // kNoScoreCell
-  fill(room.score_order[0], 0);
-  fill(room.copies, 0xff);    // kNoCopy
-  fill(reading.cells, 0xff);  // no place
+  fill(workspace.freed[0], 0xff);
+  fill(workspace.sum_cells[0], 0xff);  // after all others
+  fill(workspace.sum_order[0], 0);
+  fill(workspace.score_cells[0], 0xff);  // kNoScoreCell
+  fill(workspace.score_order[0], 0);
+  fill(workspace.copies, 0xff);  // kNoCopy
+  fill(reading.cells, 0xff);     // no place
 }
 
 void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const Ordering& ordering,
                                cudaStream_t stream) {
-  ChangeRoom room = change_room(phases);
-  schedule_.begin_phases(room, job, ordering, stream);
-  if (phases.counts) room.writes = ordering.writes.data();
-  room.claims = table_.memory.cache().view().partial();
-  SearchRoom reading;
+  ChangeWorkspace workspace = change_workspace(phases);
+  schedule_.begin_phases(workspace, job, ordering, stream);
+  if (phases.counts) workspace.writes = ordering.writes.data();
+  workspace.claims = table_.memory.cache().view().partial();
+  SearchWorkspace reading;
   if (phases.gathers) {
-    reading = read_room_->room();
+    reading = read_workspace_->workspace();
     divide(reading, table_.layout().cells, table_.layout().cell_bytes);
     enter_search(job.state, reading, stream);
   }
-  clear_room(job, room, reading, stream);
+  clear_workspace(job, workspace, reading, stream);
   // The changes are put in order while the values go to their cells, unless more than that goes on.
   const bool places = phases.values && !table_.layout().in_slot(),
              beside = places && !phases.sums && !phases.gathers && !phases.counts;
   const bool ahead = beside && plan_ahead_.pays(job);
   PlanRange left{nullptr, &job.report->changes};
   if (ahead) {
-    left = plan_ahead_.plan(job, room, reading, stream);
+    left = plan_ahead_.plan(job, workspace, reading, stream);
   } else {
-    table_.kernels->plan(job, room, reading, {0, job.size}, stream);
+    table_.kernels->plan(job, workspace, reading, {0, job.size}, stream);
   }
   table_.times.end("plan", stream);
   if (beside) {
     all_planned_.record(stream);
     all_planned_.hold(beside_);
-    order_changes(room, job.size, index::slot_numbers(table_.layout()), beside_);
+    order_changes(workspace, job.size, index::slot_numbers(table_.layout()), beside_);
     all_ordered_.record(beside_);
   } else {
-    order_changes(room, job.size, index::slot_numbers(table_.layout()), stream);
+    order_changes(workspace, job.size, index::slot_numbers(table_.layout()), stream);
     table_.times.end("order changes", stream);
   }
   if (phases.counts) {
-    add_old_scores(table_.layout(), job, room, stream);
+    add_old_scores(table_.layout(), job, workspace, stream);
     table_.times.end("count", stream);
   }
   if (phases.sums && !table_.layout().in_slot()) {
-    order_sums(job, room, table_.layout().cells, stream);
+    order_sums(job, workspace, table_.layout().cells, stream);
     table_.times.end("order sums", stream);
   }
   if (phases.gathers) {
     all_planned_.record(stream);
     all_planned_.hold(beside_);
-    read_values(job, room, reading, phases, beside_);
+    read_values(job, workspace, reading, phases, beside_);
     all_read_.record(beside_);
   }
   if (phases.sums) {
-    table_.kernels->sum(job, room, stream);
+    table_.kernels->sum(job, workspace, stream);
     table_.times.end("sum", stream);
   }
   if (places) {
     if (ahead) plan_ahead_.wait(stream);
-    table_.kernels->place(job, room, left, beside, stream);
-    if (table_.memory.values().view().any()) table_.kernels->keep_values(job, room, stream);
+    table_.kernels->place(job, workspace, left, beside, stream);
+    if (table_.memory.values().view().any()) table_.kernels->keep_values(job, workspace, stream);
     if (beside) all_ordered_.hold(stream);
     table_.times.end("place", stream);
   }
-  commit_in_phases(job, room, phases, stream);
-  table_.kernels->publish(job, room, stream);
-  if (room.claims) table_.kernels->release(job, room, stream);
+  commit_in_phases(job, workspace, phases, stream);
+  table_.kernels->publish(job, workspace, stream);
+  if (workspace.claims) table_.kernels->release(job, workspace, stream);
   table_.times.end("publish", stream);
   // Before the cells that the batch took out of their slots come free.
   if (phases.gathers) all_read_.hold(stream);
-  if (phases.reads && !phases.gathers) read_values(job, room, reading, phases, stream);
+  if (phases.reads && !phases.gathers) read_values(job, workspace, reading, phases, stream);
   if (phases.reads) table_.times.end("read", stream);
   if (!phases.frees) return;
   if (table_.memory.values().view().map != nullptr)
-    forget_copies(table_.memory.values().view(), room.freed[0], &job.report->freed, job.size, stream);
-  retire_cells(job, room, stream);
+    forget_copies(table_.memory.values().view(), workspace.freed[0], &job.report->freed, job.size, stream);
+  retire_cells(job, workspace, stream);
   table_.times.end("retire", stream);
 }
 
 /// The slots, durably.
-void Changes::commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases,
+void Changes::commit_in_phases(const ChangeJob& job, const ChangeWorkspace& workspace, const Phases& phases,
                                cudaStream_t stream) {
   using index::Pass;
   const bool once = !table_.layout().in_slot() ||
                     table_.layout().wide();  // as far as the passes go: wide slots have steps of their own
-  if (once) table_.kernels->commit(job, room, Pass::whole, stream);
-  if (!once && phases.values) table_.kernels->commit(job, room, Pass::values, stream);
-  if (!once && phases.keys) table_.kernels->commit(job, room, Pass::keys, stream);
+  if (once) table_.kernels->commit(job, workspace, Pass::whole, stream);
+  if (!once && phases.values) table_.kernels->commit(job, workspace, Pass::values, stream);
+  if (!once && phases.keys) table_.kernels->commit(job, workspace, Pass::keys, stream);
   table_.times.end("commit", stream);
 }
 
 /// Answers the rows that read.
-void Changes::read_values(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, const Phases& phases,
-                          cudaStream_t stream) {
+void Changes::read_values(const ChangeJob& job, const ChangeWorkspace& workspace, const SearchWorkspace& reading,
+                          const Phases& phases, cudaStream_t stream) {
   if (phases.gathers) {
     FindJob find;
     find.rows = job.rows;
@@ -152,7 +153,7 @@ void Changes::read_values(const ChangeJob& job, const ChangeRoom& room, const Se
     order_search(reading, job.size, table_.layout().cells, stream);
     table_.kernels->gather(find, reading, true, stream);
   }
-  table_.kernels->copy_values(job, room, stream);
+  table_.kernels->copy_values(job, workspace, stream);
 }
 
 }  // namespace holdfast::machine::cuda

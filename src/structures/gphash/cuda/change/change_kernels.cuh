@@ -16,18 +16,18 @@ class ChangeKernelsImpl final : public Base {
  public:
   using Base::Base;
 
-  void plan(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, RowRange part,
+  void plan(const ChangeJob& job, const ChangeWorkspace& workspace, const SearchWorkspace& reading, RowRange part,
             cudaStream_t stream) const override {
     const unsigned blocks = all_blocks(part.end - part.begin);
-    plan_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room, reading, part);
+    plan_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, workspace, reading, part);
     check_launch("planning a change");
   }
 
-  void sum(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
+  void sum(const ChangeJob& job, const ChangeWorkspace& workspace, cudaStream_t stream) const override {
     const index::Rows& rows = job.rows;
     const std::uint32_t value_bytes = view_.value_bytes;
     const auto launch = [&](auto* kernel, auto... parts) {
-      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_.values, job, room, parts...);
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_.values, job, workspace, parts...);
     };
     const auto are = [](auto... address) { return ((reinterpret_cast<std::uintptr_t>(address) % 16 == 0) && ...); };
     const bool wide = value_bytes % 16 == 0 && rows.column % 16 == 0 && rows.value_bytes % 16 == 0 &&
@@ -50,46 +50,47 @@ class ChangeKernelsImpl final : public Base {
 
   /// A quarter of the multiprocessors fills the link. What goes on beside it stands still on those that wait for the link, and goes
   /// on on the others.
-  void place(const ChangeJob& job, const ChangeRoom& room, PlanRange span, bool part,
+  void place(const ChangeJob& job, const ChangeWorkspace& workspace, PlanRange span, bool part,
              cudaStream_t stream) const override {
     const unsigned all = blocks_for(place_kernel<Shape>, job.size);
     const unsigned blocks = part ? std::min(all, std::max(1u, processors() / 4)) : all;
-    place_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, room, span);
+    place_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, workspace, span);
     check_launch("placing values");
   }
 
-  void keep_values(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
+  void keep_values(const ChangeJob& job, const ChangeWorkspace& workspace, cudaStream_t stream) const override {
     const unsigned blocks = blocks_for(keep_values_kernel<Shape>, job.size);
-    keep_values_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room);
+    keep_values_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_, job, workspace);
     check_launch("placing values");
   }
 
-  void commit(const ChangeJob& job, const ChangeRoom& room, index::Pass pass, cudaStream_t stream) const override {
+  void commit(const ChangeJob& job, const ChangeWorkspace& workspace, index::Pass pass,
+              cudaStream_t stream) const override {
     if constexpr (Shape::kMayBeWide) {
-      if (view_.wide()) return commit_wide(job, room, stream);
+      if (view_.wide()) return commit_wide(job, workspace, stream);
     }
-    Base::commit(job, room, pass, stream);
+    Base::commit(job, workspace, pass, stream);
   }
 
-  void release(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
-    release_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, job, room);
+  void release(const ChangeJob& job, const ChangeWorkspace& workspace, cudaStream_t stream) const override {
+    release_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, job, workspace);
     check_launch("publishing a change");
   }
 
-  void copy_values(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const override {
-    copy_kernel<Shape><<<blocks_for(copy_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, room);
+  void copy_values(const ChangeJob& job, const ChangeWorkspace& workspace, cudaStream_t stream) const override {
+    copy_kernel<Shape><<<blocks_for(copy_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, workspace);
     check_launch("answering a change");
   }
 
  private:
-  void commit_wide(const ChangeJob& job, const ChangeRoom& room, cudaStream_t stream) const {
+  void commit_wide(const ChangeJob& job, const ChangeWorkspace& workspace, cudaStream_t stream) const {
     if (job.ops.any(index::may_place)) {
       const auto shift = static_cast<unsigned>(std::bit_width(view_.key_words()));  // a lane for each word and one more
       const unsigned blocks = blocks_for(commit_behind_kernel<Shape>, job.size << shift);
-      commit_behind_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, room, shift);
+      commit_behind_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, workspace, shift);
     }
     const unsigned blocks = blocks_for(commit_head_kernel<Shape>, job.size);
-    commit_head_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, room);
+    commit_head_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, job, workspace);
     check_launch("committing a change");
   }
 

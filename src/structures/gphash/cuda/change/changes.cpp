@@ -32,10 +32,10 @@ ChangeJob part_of(const ChangeJob& job, std::uint32_t key_bytes, std::uint64_t f
 /// Retired cells come first: they are free as soon as nobody reads them.
 class RingCells final : public CellSource {
  public:
-  RingCells(CudaTable& table, const Searches& searches, Upkeep& upkeep)
-      : table_(table), searches_(searches), upkeep_(upkeep) {}
+  RingCells(CudaTable& table, const Searches& searches, Maintenance& maintenance)
+      : table_(table), searches_(searches), maintenance_(maintenance) {}
 
-  bool make_room(const ChangeReport& report) override {
+  bool make_space(const ChangeReport& report) override {
     if (report.needs_cell == 0) return false;
     searches_.finish_searches();
     table_.state.settle(table_.stream);
@@ -45,7 +45,7 @@ class RingCells final : public CellSource {
     const bool worthwhile =
         free > table_.state.ring().reserve && free - table_.state.ring().reserve >= report.needs_cell / 16;
     if (worthwhile || heap_is_full_) return false;
-    heap_is_full_ = !upkeep_.grow_heap(report.needs_cell + table_.state.ring().reserve);
+    heap_is_full_ = !maintenance_.grow_heap(report.needs_cell + table_.state.ring().reserve);
     return !heap_is_full_;
   }
   /// Runs that found no slot the time before may have found no cell this time.
@@ -54,7 +54,7 @@ class RingCells final : public CellSource {
  private:
   CudaTable& table_;
   const Searches& searches_;
-  Upkeep& upkeep_;
+  Maintenance& maintenance_;
   bool heap_is_full_ = false;
 };
 
@@ -72,9 +72,9 @@ void Changes::change(ChangeJob job, bool unique, Need need, bool waited, cudaStr
   const ChangePath path = path_of(facts);
   if (path == ChangePath::parts) return change_in_parts(job, unique, need, stream);
   const bool orders = !unique || phases.any;  // a broken promise of unique keys would break the pool
-  prepare_room(job.size, phases);
+  prepare_workspace(job.size, phases);
   Ordering& ordering = schedule_.begin(job, {orders, phases.any, phases.counts}, stream);
-  RingCells cells(table_, searches_, upkeep_);
+  RingCells cells(table_, searches_, maintenance_);
   bool ended = path == ChangePath::repeated;
   if (path == ChangePath::phases) {
     ++phased_batches_;
@@ -109,7 +109,7 @@ void Changes::change_in_parts(const ChangeJob& job, bool unique, Need need, cuda
   }
 }
 
-/// How many rows of such a batch surely find room, as far as the bounds tell.
+/// How many rows of such a batch surely find space, as far as the bounds tell.
 std::uint64_t Changes::rows_that_fit(Need need) const {
   const auto beyond = [](std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; };
   std::uint64_t fit = std::numeric_limits<std::uint64_t>::max();
@@ -144,8 +144,8 @@ bool Changes::fits(Need need) {
   return holds();
 }
 
-/// Room for the leftovers of `rows` rows, and for their phases.
-void Changes::prepare_room(std::uint64_t rows, const Phases& phases) {
+/// Space for the leftovers of `rows` rows, and for their phases.
+void Changes::prepare_workspace(std::uint64_t rows, const Phases& phases) {
   schedule_.prepare(rows, phases.any);
   if (!phases.any) return;
   schedule_.enlarge(planned_, rows);
@@ -157,10 +157,10 @@ void Changes::prepare_room(std::uint64_t rows, const Phases& phases) {
     schedule_.enlarge(scores_, planned_.size());
     schedule_.enlarge(score_order_, 4 * planned_.size());
   }
-  if (phases.gathers && (read_room_ == nullptr || read_room_->rows() < rows)) {
+  if (phases.gathers && (read_workspace_ == nullptr || read_workspace_->rows() < rows)) {
     table_.order.finish();
-    read_room_.reset();
-    read_room_ = std::make_unique<SearchRooms::Room>(rows, false);
+    read_workspace_.reset();
+    read_workspace_ = std::make_unique<SearchWorkspaces::Workspace>(rows, false);
   }
 }
 

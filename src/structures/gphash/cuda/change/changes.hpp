@@ -1,4 +1,4 @@
-// changes.hpp: the part of a machine that enqueues changing batches of keys and values of fixed length, and makes room for them.
+// changes.hpp: the part of a machine that enqueues changing batches of keys and values of fixed length, and makes space for them.
 #pragma once
 
 #include <atomic>
@@ -7,14 +7,14 @@
 
 #include "structures/gphash/cuda/change/plan_ahead.hpp"
 #include "structures/gphash/cuda/change/schedule.hpp"
-#include "structures/gphash/cuda/search/search_rooms.hpp"
+#include "structures/gphash/cuda/maintenance/maintenance.hpp"
+#include "structures/gphash/cuda/search/search_workspaces.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
 #include "structures/gphash/cuda/table/cuda_table.hpp"
-#include "structures/gphash/cuda/upkeep/upkeep.hpp"
 
 namespace holdfast::machine::cuda {
 
-/// A batch, as far as room for it matters.
+/// A batch, as far as space for it matters.
 struct Need {
   std::uint64_t keys = 0, cells = 0;
 };
@@ -22,12 +22,12 @@ struct Need {
 /// The caller of each holds `changing`.
 class Changes {
  public:
-  Changes(CudaTable& table, Searches& searches, Upkeep& upkeep)
-      : table_(table), searches_(searches), upkeep_(upkeep), schedule_(table, upkeep, kLists) {}
+  Changes(CudaTable& table, Searches& searches, Maintenance& maintenance)
+      : table_(table), searches_(searches), maintenance_(maintenance), schedule_(table, maintenance, kLists) {}
 
   /// `waited`: returns when all is done, having grown the table as far as it took. `whole`: not in parts, whether it fits or not.
   void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream, bool whole = false);
-  /// True if such a batch surely finds room. Waits for the batches before it only if the bounds do not tell.
+  /// True if such a batch surely finds space. Waits for the batches before it only if the bounds do not tell.
   bool fits(Need need);
   /// The items up to which every insert is sure to find a slot; 0: at no load.
   std::uint64_t sure_items() const;
@@ -51,19 +51,21 @@ class Changes {
   void change_in_parts(const ChangeJob& job, bool unique, Need need, cudaStream_t stream);
   void enqueue_leftovers(ChangeJob& job, cudaStream_t stream);
   std::uint64_t rows_that_fit(Need need) const;
-  void prepare_room(std::uint64_t rows, const Phases& phases);
+  void prepare_workspace(std::uint64_t rows, const Phases& phases);
   // change_in_phases.cpp
   Phases phases_of(const ChangeJob& job) const;
-  ChangeRoom change_room(const Phases& phases) const;
+  ChangeWorkspace change_workspace(const Phases& phases) const;
   void change_in_phases(const ChangeJob& job, const Phases& phases, const Ordering& ordering, cudaStream_t stream);
-  void commit_in_phases(const ChangeJob& job, const ChangeRoom& room, const Phases& phases, cudaStream_t stream);
-  void clear_room(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream);
-  void read_values(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, const Phases& phases,
-                   cudaStream_t stream);
+  void commit_in_phases(const ChangeJob& job, const ChangeWorkspace& workspace, const Phases& phases,
+                        cudaStream_t stream);
+  void clear_workspace(const ChangeJob& job, const ChangeWorkspace& workspace, const SearchWorkspace& reading,
+                       cudaStream_t stream);
+  void read_values(const ChangeJob& job, const ChangeWorkspace& workspace, const SearchWorkspace& reading,
+                   const Phases& phases, cudaStream_t stream);
 
   CudaTable& table_;
   Searches& searches_;
-  Upkeep& upkeep_;
+  Maintenance& maintenance_;
   ChangeSchedule schedule_;
   // For the phases of one batch at a time.
   DeviceBuffer<Planned> planned_;
@@ -74,7 +76,7 @@ class Changes {
   Stream beside_;  ///< for what goes on beside other phases, between these moments
   Event all_planned_, all_ordered_, all_read_;
   PlanAhead plan_ahead_{table_};
-  std::unique_ptr<SearchRooms::Room> read_room_;  ///< for the values that changing rows read
+  std::unique_ptr<SearchWorkspaces::Workspace> read_workspace_;  ///< for the values that changing rows read
   std::atomic<std::uint64_t> phased_batches_{0};
 };
 

@@ -66,7 +66,7 @@ class ChangingMemory : public CudaMemory {
       if (taken == kNoPosition) return kNoPosition;
       const auto number = static_cast<std::uint32_t>(taken);
       if (index::begin_load(*this, values_.map + cell, number)) return taken;
-      rest(values_, number);  // a load is at it
+      retire(values_, number);  // a load is at it
       return kNoPosition;
     });
     if (position == kNoPosition) return;
@@ -77,7 +77,7 @@ class ChangingMemory : public CudaMemory {
     tile.once([&] {
       const auto number = static_cast<std::uint32_t>(position);
       own(*this, values_, position, cell);
-      if (!index::end_load(*this, values_.map + cell, number)) rest(values_, number);
+      if (!index::end_load(*this, values_.map + cell, number)) retire(values_, number);
       return 0;
     });
   }

@@ -7,7 +7,7 @@
 #include "structures/gphash/cuda/caches/values.cuh"
 #include "structures/gphash/cuda/gather.cuh"
 #include "structures/gphash/cuda/jobs.hpp"
-#include "structures/gphash/cuda/kernels/change_room.hpp"
+#include "structures/gphash/cuda/kernels/change_workspace.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 
@@ -18,7 +18,7 @@ namespace holdfast::machine::cuda {
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     keep_values_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                       const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
+                       const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeWorkspace workspace) {
   const WarpTile tile;
   const CudaMemory memory(job.state, &cache);
   const ValueView& values = cache.values;
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads)
     std::uint64_t cell = kNoPosition, position = kNoPosition;
     Wanted row, sum;
     if (base + tile.lane() < changes) {
-      const Planned& planned = room.planned[base + tile.lane()];
+      const Planned& planned = workspace.planned[base + tile.lane()];
       if (planned.word != 0) {
         cell = planned.word - 1;
         const std::uint64_t old = planned.old_word != 0 ? planned.old_word - 1 : kNoPosition;
@@ -50,14 +50,14 @@ __global__ void __launch_bounds__(kThreads)
         }
       }
     }
-    if (tile.ballot(row.word != Wanted::kNothing) != 0) from_rows.to_cells(row, room.scores);
+    if (tile.ballot(row.word != Wanted::kNothing) != 0) from_rows.to_cells(row, workspace.scores);
     if (tile.ballot(sum.word != Wanted::kNothing) != 0) from_cells(sum);
     if (resident || cell == kNoPosition) continue;
     const bool kept = position != kNoPosition;
     if (kept) own(memory, values, position, cell);
     const MappedPosition now = kept ? MappedPosition::at(static_cast<std::uint32_t>(position)) : MappedPosition{};
     const MappedPosition was = index::remap(memory, values.map + cell, now);
-    if (was.cached() && was.word != now.word) rest(values, was.position());
+    if (was.cached() && was.word != now.word) retire(values, was.position());
   }
 }
 

@@ -26,7 +26,7 @@ __device__ auto with_element(Element element, const Act& act) {
 }
 
 /// The next rows of a run, a word of each value in turn.
-struct Stretch {
+struct Chunk {
   static constexpr unsigned kWords = 1024, kEach = kWords / kThreads;
   std::uint64_t given[kWords];
   std::uint32_t row[kWords];
@@ -42,12 +42,12 @@ class LongSum {
         size_(run.size),
         first_(first),
         words_(words),
-        each_(Stretch::kWords / words),
+        each_(Chunk::kWords / words),
         how_(job.rows.combining()) {}
 
   /// The word of this thread after the rows. All threads of the block call.
-  __device__ index::Word operator()(Stretch (&stretches)[2], const index::Word& now) const {
-    return any_order() ? at_once(stretches[0], now) : in_turn(stretches, now);
+  __device__ index::Word operator()(Chunk (&chunks)[2], const index::Word& now) const {
+    return any_order() ? at_once(chunks[0], now) : in_order(chunks, now);
   }
 
  private:
@@ -56,15 +56,14 @@ class LongSum {
   __device__ bool all_accumulate() const { return rows_.ops == nullptr && rows_.op == Op::accumulate; }
 
   /// Each thread sums what it meets of a word, and then one for each word sums what all have.
-  __device__ index::Word at_once(Stretch& stretch, index::Word now) const {
+  __device__ index::Word at_once(Chunk& chunk, index::Word now) const {
     static_assert(kLongRun >= kThreads);  // so that each meets one
     const std::uint64_t mine = with_element(how_.element, [this](auto element) { return sum_of_thread(element); });
     __syncthreads();  // the words before these may still be looked at
-    stretch.given[threadIdx.x] = mine;
+    chunk.given[threadIdx.x] = mine;
     __syncthreads();
     if (threadIdx.x >= words_) return now;
-    for (unsigned i = threadIdx.x; i < kThreads; i += words_)
-      now = sum_word(now, Op::accumulate, how_, stretch.given[i]);
+    for (unsigned i = threadIdx.x; i < kThreads; i += words_) now = sum_word(now, Op::accumulate, how_, chunk.given[i]);
     return now;
   }
   template <class Fixed>
@@ -86,18 +85,18 @@ class LongSum {
     return sum;
   }
 
-  __device__ index::Word in_turn(Stretch (&stretches)[2], index::Word now) const {
-    std::uint64_t given[Stretch::kEach];
+  __device__ index::Word in_order(Chunk (&chunks)[2], index::Word now) const {
+    std::uint64_t given[Chunk::kEach];
     __syncthreads();  // the words before these may still be looked at
-    bring(given, stretches[0], 0);
-    put(given, stretches[0]);
+    bring(given, chunks[0], 0);
+    put(given, chunks[0]);
     __syncthreads();
     for (std::uint64_t base = 0, turn = 0; base < size_; base += each_, ++turn) {
-      Stretch& next = stretches[(turn + 1) % 2];
+      Chunk& next = chunks[(turn + 1) % 2];
       bring(given, next, base + each_);
       if (threadIdx.x < words_) {
         const std::uint64_t left = size_ - base;
-        now = apply(stretches[turn % 2], static_cast<unsigned>(left < each_ ? left : each_), now);
+        now = apply(chunks[turn % 2], static_cast<unsigned>(left < each_ ? left : each_), now);
       }
       put(given, next);
       __syncthreads();
@@ -105,43 +104,43 @@ class LongSum {
     return now;
   }
 
-  __device__ void bring(std::uint64_t (&given)[Stretch::kEach], Stretch& to, std::uint64_t base) const {
+  __device__ void bring(std::uint64_t (&given)[Chunk::kEach], Chunk& to, std::uint64_t base) const {
     for (unsigned i = threadIdx.x; i < each_; i += kThreads) {
       if (base + i >= size_) continue;
       to.row[i] = order_[base + i];
       to.op[i] = rows_.op_of(order_[base + i]);
     }
 #pragma unroll
-    for (unsigned e = 0; e < Stretch::kEach; ++e) {
+    for (unsigned e = 0; e < Chunk::kEach; ++e) {
       const unsigned i = e * kThreads + threadIdx.x;
       given[e] = 0;
       if (i < each_ * words_ && base + i / words_ < size_) given[e] = load(base + i / words_, i % words_);
     }
   }
-  __device__ static void put(const std::uint64_t (&given)[Stretch::kEach], Stretch& to) {
+  __device__ static void put(const std::uint64_t (&given)[Chunk::kEach], Chunk& to) {
 #pragma unroll
-    for (unsigned e = 0; e < Stretch::kEach; ++e) to.given[e * kThreads + threadIdx.x] = given[e];
+    for (unsigned e = 0; e < Chunk::kEach; ++e) to.given[e * kThreads + threadIdx.x] = given[e];
   }
 
-  __device__ index::Word apply(const Stretch& stretch, unsigned size, index::Word now) const {
-    if (!all_accumulate()) return apply_mixed(stretch, size, now);
+  __device__ index::Word apply(const Chunk& chunk, unsigned size, index::Word now) const {
+    if (!all_accumulate()) return apply_mixed(chunk, size, now);
     return with_element(how_.element, [&](auto element) {
       Combining how = how_;
       how.element = element;
       unsigned i = 0;
-      if (!now.there) now = index::after_row(now, Op::accumulate, how, stretch.given[i++ * words_ + threadIdx.x]);
+      if (!now.there) now = index::after_row(now, Op::accumulate, how, chunk.given[i++ * words_ + threadIdx.x]);
       std::uint64_t sum = now.bits;
-      for (; i < size; ++i) sum = combine_word(sum, stretch.given[i * words_ + threadIdx.x], how);
+      for (; i < size; ++i) sum = combine_word(sum, chunk.given[i * words_ + threadIdx.x], how);
       return index::Word{true, sum};
     });
   }
-  __device__ index::Word apply_mixed(const Stretch& stretch, unsigned size, index::Word now) const {
+  __device__ index::Word apply_mixed(const Chunk& chunk, unsigned size, index::Word now) const {
     const std::size_t at = 8 * (std::size_t{first_} + threadIdx.x);
     for (unsigned i = 0; i < size; ++i) {
-      const Op op = stretch.op[i];
-      now = sum_word(now, op, how_, stretch.given[i * words_ + threadIdx.x]);
+      const Op op = chunk.op[i];
+      now = sum_word(now, op, how_, chunk.given[i * words_ + threadIdx.x]);
       if (reads_value(op) && rows_.out != nullptr)
-        store_user(rows_.result(stretch.row[i]) + at, now.bits, rows_.value_bytes - at);
+        store_user(rows_.result(chunk.row[i]) + at, now.bits, rows_.value_bytes - at);
     }
     return now;
   }
@@ -201,24 +200,24 @@ struct SumWords {
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     long_sum_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
-                    const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
+                    const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeWorkspace workspace) {
   constexpr unsigned kMost = 64;  ///< words at once
-  __shared__ Stretch stretches[2];
+  __shared__ Chunk chunks[2];
   const CudaMemory memory(job.state, nullptr);
   const SumWords<Shape> words{view, memory, values, job.rows};
   const std::size_t bytes = job.rows.value_bytes;
   const auto all = static_cast<unsigned>((bytes + 7) / 8);
   for (std::uint64_t i = blockIdx.x; i < job.report->long_sums; i += gridDim.x) {
-    const Sum sum = room.sums[room.sum_cells[1][i]];
-    const SumRun run = sum_run<Shape>(job, room, sum);
+    const Sum sum = workspace.sums[workspace.sum_cells[1][i]];
+    const SumRun run = sum_run<Shape>(job, workspace, sum);
     for (unsigned first = 0; first < all; first += kMost) {
       const unsigned some = all - first < kMost ? all - first : kMost, word = first + threadIdx.x;
       const bool mine = threadIdx.x < some;
       index::Word now{sum.there != 0, 0};
       const std::size_t left = bytes - 8 * std::size_t{word};
       if (mine && now.there) now.bits = words.old(sum, word, left);
-      now = LongSum(job, run, first, some)(stretches, now);
-      if (mine && sum.plan != kNoPlan) words.store(sum, run.keeps, room.planned[sum.plan], word, now.bits, left);
+      now = LongSum(job, run, first, some)(chunks, now);
+      if (mine && sum.plan != kNoPlan) words.store(sum, run.keeps, workspace.planned[sum.plan], word, now.bits, left);
     }
     if (view.scored() && threadIdx.x == 0 && sum.plan != kNoPlan) words.store_score(run.new_word - 1, run.score);
   }

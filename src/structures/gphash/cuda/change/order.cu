@@ -60,12 +60,12 @@ std::size_t fold_scratch_bytes(std::uint64_t rows) {
   return std::max(effects, writes);
 }
 
-void fold_effects(const ChangeJob& job, const OrderRoom& room, cudaStream_t stream) {
-  std::size_t bytes = room.scratch_bytes;
-  scan_runs(job, EffectAt{job}, room.effects, room.scratch, bytes, job.size, stream);
-  if (room.writes == nullptr) return;
-  bytes = room.scratch_bytes;
-  scan_runs(job, WritesAt{job, room.effects}, room.writes, room.scratch, bytes, job.size, stream);
+void fold_effects(const ChangeJob& job, const OrderWorkspace& workspace, cudaStream_t stream) {
+  std::size_t bytes = workspace.scratch_bytes;
+  scan_runs(job, EffectAt{job}, workspace.effects, workspace.scratch, bytes, job.size, stream);
+  if (workspace.writes == nullptr) return;
+  bytes = workspace.scratch_bytes;
+  scan_runs(job, WritesAt{job, workspace.effects}, workspace.writes, workspace.scratch, bytes, job.size, stream);
 }
 
 }  // namespace holdfast::machine::cuda

@@ -17,25 +17,27 @@ namespace holdfast::machine::cuda {
 namespace {
 
 /// By the bits of their slots' numbers, less those of the place in a line: a line's changes need only stand together.
-void sort_changes(PhaseRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size, int bits,
+void sort_changes(PhaseWorkspace& workspace, void* scratch, std::size_t& bytes, std::uint64_t size, int bits,
                   cudaStream_t stream) {
   constexpr int kPlaceBits = std::countr_zero(index::kLineSlots);
-  cub::DoubleBuffer<std::uint32_t> slots(room.slots[0], room.slots[1]), order(room.order[0], room.order[1]);
+  cub::DoubleBuffer<std::uint32_t> slots(workspace.slots[0], workspace.slots[1]),
+      order(workspace.order[0], workspace.order[1]);
   check(cub::DeviceRadixSort::SortPairs(scratch, bytes, slots, order, size, kPlaceBits, bits, stream),
         "ordering a change");
   if (scratch == nullptr) return;
-  if (slots.Current() != room.slots[0]) std::swap(room.slots[0], room.slots[1]);
-  if (order.Current() != room.order[0]) std::swap(room.order[0], room.order[1]);
+  if (slots.Current() != workspace.slots[0]) std::swap(workspace.slots[0], workspace.slots[1]);
+  if (order.Current() != workspace.order[0]) std::swap(workspace.order[0], workspace.order[1]);
 }
 
 /// Places without a cell have all bits set.
-void sort_cells(ChangeRoom& room, void* scratch, std::size_t& bytes, std::uint64_t size, cudaStream_t stream) {
-  cub::DoubleBuffer<std::uint32_t> cells(room.freed[0], room.freed[1]);
+void sort_cells(ChangeWorkspace& workspace, void* scratch, std::size_t& bytes, std::uint64_t size,
+                cudaStream_t stream) {
+  cub::DoubleBuffer<std::uint32_t> cells(workspace.freed[0], workspace.freed[1]);
   check(cub::DeviceRadixSort::SortKeys(scratch, bytes, cells, size, 0, 32, stream), "freeing cells");
-  if (scratch != nullptr && cells.Current() != room.freed[0]) std::swap(room.freed[0], room.freed[1]);
+  if (scratch != nullptr && cells.Current() != workspace.freed[0]) std::swap(workspace.freed[0], workspace.freed[1]);
 }
 
-/// By the stretches that their cells lie in. Sums without an old value have 0, places without a cell all bits set, and come last
+/// By the ranges that their cells lie in. Sums without an old value have 0, places without a cell all bits set, and come last
 /// because the sort is stable.
 void sort_by_cell(std::uint32_t* (&cells)[2], std::uint32_t* (&order)[2], void* scratch, std::size_t& bytes,
                   std::uint64_t size, std::uint64_t all_cells, cudaStream_t stream) {
@@ -50,22 +52,22 @@ void sort_by_cell(std::uint32_t* (&cells)[2], std::uint32_t* (&order)[2], void* 
 
 /// Gives cells to sums, in the order of the cells that they come from.
 __global__ void __launch_bounds__(kThreads)
-    assign_kernel(const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
+    assign_kernel(const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeWorkspace workspace) {
   const std::uint64_t at = first_of_thread();
-  const std::uint32_t plan = at < job.report->sums ? room.sums[room.sum_order[0][at]].plan : kNoPlan;
+  const std::uint32_t plan = at < job.report->sums ? workspace.sums[workspace.sum_order[0][at]].plan : kNoPlan;
   const bool takes = plan != kNoPlan;
   const std::uint64_t cell_at = numbered(takes, reinterpret_cast<unsigned long long*>(&job.state->head));
-  if (takes) room.planned[plan].word = job.ring.cells[cell_at % job.ring.capacity] + 1;
+  if (takes) workspace.planned[plan].word = job.ring.cells[cell_at % job.ring.capacity] + 1;
 }
 
 __global__ void __launch_bounds__(kThreads)
     add_scores_kernel(const __grid_constant__ View<index::RuntimeShape> view, const __grid_constant__ ChangeJob job,
-                      const __grid_constant__ ChangeRoom room) {
+                      const __grid_constant__ ChangeWorkspace workspace) {
   const CudaMemory memory(job.state, nullptr);
   for (std::uint64_t at = first_of_thread(); at < job.size; at += all_threads()) {
-    const std::uint32_t cell = room.score_cells[0][at];
+    const std::uint32_t cell = workspace.score_cells[0][at];
     if (cell == kNoScoreCell) continue;
-    std::uint64_t& score = room.scores[room.planned[room.score_order[0][at]].score_row()];
+    std::uint64_t& score = workspace.scores[workspace.planned[workspace.score_order[0][at]].score_row()];
     score = index::more_frequent(memory.load_value(view.score_of(cell)), score);
   }
 }
@@ -73,46 +75,47 @@ __global__ void __launch_bounds__(kThreads)
 /// Puts the cells that the batch took out of their slots to rest: whoever takes one out, and no one else, frees it (rule
 /// 5). They are in address order, so that the batch that takes them next writes in that order too.
 __global__ void __launch_bounds__(kThreads)
-    retire_kernel(const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
+    retire_kernel(const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeWorkspace workspace) {
   const std::uint64_t end = job.state->retired_end;
   for (std::uint64_t i = first_of_thread(); i < job.report->freed; i += all_threads())
-    job.ring.cells[(end + i) % job.ring.capacity] = room.freed[0][i];
+    job.ring.cells[(end + i) % job.ring.capacity] = workspace.freed[0][i];
 }
 __global__ void retired_kernel(const __grid_constant__ ChangeJob job) { job.state->retired_end += job.report->freed; }
 
 }  // namespace
 
-void add_old_scores(const Layout& layout, const ChangeJob& job, ChangeRoom& room, cudaStream_t stream) {
-  std::size_t bytes = room.scratch_bytes;
-  sort_by_cell(room.score_cells, room.score_order, room.scratch, bytes, job.size, layout.cells, stream);
-  add_scores_kernel<<<blocks_for(add_scores_kernel, job.size), kThreads, 0, stream>>>(layout, job, room);
+void add_old_scores(const Layout& layout, const ChangeJob& job, ChangeWorkspace& workspace, cudaStream_t stream) {
+  std::size_t bytes = workspace.scratch_bytes;
+  sort_by_cell(workspace.score_cells, workspace.score_order, workspace.scratch, bytes, job.size, layout.cells, stream);
+  add_scores_kernel<<<blocks_for(add_scores_kernel, job.size), kThreads, 0, stream>>>(layout, job, workspace);
   check_launch("counting changes");
 }
 
-void order_sums(const ChangeJob& job, ChangeRoom& room, std::uint64_t cells, cudaStream_t stream) {
-  std::size_t bytes = room.scratch_bytes;
-  sort_by_cell(room.sum_cells, room.sum_order, room.scratch, bytes, job.size, cells, stream);
+void order_sums(const ChangeJob& job, ChangeWorkspace& workspace, std::uint64_t cells, cudaStream_t stream) {
+  std::size_t bytes = workspace.scratch_bytes;
+  sort_by_cell(workspace.sum_cells, workspace.sum_order, workspace.scratch, bytes, job.size, cells, stream);
   const auto blocks = static_cast<unsigned>((job.size + kThreads - 1) / kThreads);
-  assign_kernel<<<blocks, kThreads, 0, stream>>>(job, room);
+  assign_kernel<<<blocks, kThreads, 0, stream>>>(job, workspace);
   check_launch("ordering sums");
 }
 
-void order_changes(PhaseRoom& room, std::uint64_t size, std::uint64_t slots, cudaStream_t stream) {
+void order_changes(PhaseWorkspace& workspace, std::uint64_t size, std::uint64_t slots, cudaStream_t stream) {
   // Places without a change have all bits set, so one line must be left for them.
-  std::size_t bytes = room.scratch_bytes;
-  sort_changes(room, room.scratch, bytes, size, static_cast<int>(std::bit_width(slots + index::kLineSlots)), stream);
+  std::size_t bytes = workspace.scratch_bytes;
+  sort_changes(workspace, workspace.scratch, bytes, size, static_cast<int>(std::bit_width(slots + index::kLineSlots)),
+               stream);
 }
 
-void retire_cells(const ChangeJob& job, ChangeRoom& room, cudaStream_t stream) {
-  std::size_t bytes = room.scratch_bytes;
-  sort_cells(room, room.scratch, bytes, job.size, stream);
-  retire_kernel<<<blocks_for(retire_kernel, job.size), kThreads, 0, stream>>>(job, room);
+void retire_cells(const ChangeJob& job, ChangeWorkspace& workspace, cudaStream_t stream) {
+  std::size_t bytes = workspace.scratch_bytes;
+  sort_cells(workspace, workspace.scratch, bytes, job.size, stream);
+  retire_kernel<<<blocks_for(retire_kernel, job.size), kThreads, 0, stream>>>(job, workspace);
   retired_kernel<<<1, 1, 0, stream>>>(job);
   check_launch("freeing cells");
 }
 
 std::size_t change_scratch_bytes(std::uint64_t rows) {
-  ChangeRoom none;
+  ChangeWorkspace none;
   std::size_t bytes = 0;
   sort_changes(none, nullptr, bytes, rows, 32, nullptr);
   std::size_t cells = 0;

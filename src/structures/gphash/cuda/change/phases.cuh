@@ -22,7 +22,7 @@
 #include "structures/gphash/cuda/change/batch.cuh"
 #include "structures/gphash/cuda/change/shared_phases.cuh"
 #include "structures/gphash/cuda/gather.cuh"
-#include "structures/gphash/cuda/kernels/search_room.hpp"
+#include "structures/gphash/cuda/kernels/search_workspace.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/thread_tile.cuh"
 #include "structures/gphash/protocol/phases.hpp"
@@ -31,11 +31,11 @@ namespace holdfast::machine::cuda {
 
 /// Notes where the value of a row comes from that reads one.
 template <class Shape>
-__device__ void note_read(const View<Shape>& view, const ChangeJob& job, const ChangeRoom& room,
-                          const SearchRoom& reading, std::uint64_t row, index::Held held, const Item& old) {
+__device__ void note_read(const View<Shape>& view, const ChangeJob& job, const ChangeWorkspace& workspace,
+                          const SearchWorkspace& reading, std::uint64_t row, index::Held held, const Item& old) {
   if (held == index::kSum) return;
   if (held != index::kOld) {
-    room.copies[row] = held == index::kNothing ? 0 : held + 1;
+    workspace.copies[row] = held == index::kNothing ? 0 : held + 1;
   } else if (view.in_slot()) {
     store_user(job.rows.result(row), old.word >> (8 * job.rows.column), job.rows.value_bytes);
   } else {
@@ -49,7 +49,7 @@ __device__ void note_read(const View<Shape>& view, const ChangeJob& job, const C
 /// memory wait for each other. The threads of the block call together.
 template <class Shape>
 __device__ Item old_item(const PhaseMemory& memory, const View<Shape>& view, const ChangeJob& job,
-                         const ChangeRoom& room, std::uint64_t end, std::uint64_t at) {
+                         const ChangeWorkspace& workspace, std::uint64_t end, std::uint64_t at) {
   __shared__ Slot* slots[kThreads];
   __shared__ std::uint64_t words[kThreads];
   __shared__ std::uint8_t in_lanes[kThreads];
@@ -57,7 +57,7 @@ __device__ Item old_item(const PhaseMemory& memory, const View<Shape>& view, con
     const Candidates<Shape> candidates(view, key_of_row(view, job, job.order[at]));
     return index::find_claimed(ThreadTile{}, memory, view, candidates);
   };
-  if (!room.claims) return at < end ? look() : Item{};
+  if (!workspace.claims) return at < end ? look() : Item{};
   const std::uint64_t first = at - threadIdx.x;
   const std::uint64_t begin = at < end ? max(std::uint64_t{job.begins[at]}, first) : at;
   Item item;
@@ -75,14 +75,14 @@ __device__ Item old_item(const PhaseMemory& memory, const View<Shape>& view, con
 /// A row: its answer, and if it is the first of its run, what that changes, and whether it sums.
 template <class Shape>
 __device__ Planned plan_row(const PhaseMemory& memory, const View<Shape>& view, const ChangeJob& job,
-                            const ChangeRoom& room, const SearchRoom& reading, std::uint64_t ordered, std::uint64_t at,
-                            const Item& old, Sum& sum) {
+                            const ChangeWorkspace& workspace, const SearchWorkspace& reading, std::uint64_t ordered,
+                            std::uint64_t at, const Item& old, Sum& sum) {
   Planned planned{};
   const std::uint32_t row = job.order[at];
   const Candidates<Shape> candidates(view, key_of_row(view, job, row));
-  const PlannedRow here = plan_of_row(memory, view, job, room, ordered, at, candidates, old);
-  const bool reads = room.copies != nullptr;
-  if (reads && reads_value(job.rows.op_of(row))) note_read(view, job, room, reading, row, here.held, old);
+  const PlannedRow here = plan_of_row(memory, view, job, workspace, ordered, at, candidates, old);
+  const bool reads = workspace.copies != nullptr;
+  if (reads && reads_value(job.rows.op_of(row))) note_read(view, job, workspace, reading, row, here.held, old);
   if (!here.leads) return planned;
   const index::Plan& plan = here.plan;
   const index::Effect& whole = here.whole;
@@ -94,10 +94,10 @@ __device__ Planned plan_row(const PhaseMemory& memory, const View<Shape>& view, 
   const bool places = index::needs_cell(plan.change);
   if (view.in_slot() && places && plan.held != index::kSum)
     planned.word = load_user(job.rows.value(plan.held), job.rows.value_bytes);
-  if (room.writes != nullptr && places) {
-    const index::Writes writes = room.writes[at + run_length(job.begins, at, ordered) - 1];
+  if (workspace.writes != nullptr && places) {
+    const index::Writes writes = workspace.writes[at + run_length(job.begins, at, ordered) - 1];
     const bool there = static_cast<bool>(old);
-    room.scores[planned.score_row()] = index::count_of(writes, there);
+    workspace.scores[planned.score_row()] = index::count_of(writes, there);
     planned.counts_on = index::counts_on(writes, there);
   }
   const bool kept = old && plan.change == index::Change::none;  // all that rows read is as it was
@@ -115,16 +115,16 @@ __device__ Planned plan_row(const PhaseMemory& memory, const View<Shape>& view, 
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     plan_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room,
-                const __grid_constant__ SearchRoom reading, RowRange part) {
+                const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeWorkspace workspace,
+                const __grid_constant__ SearchWorkspace reading, RowRange part) {
   const PhaseMemory memory(job.state, &cache, job.ring);
   const std::uint64_t ordered = job.ordered ? *job.ordered : job.size;
   const std::uint64_t at = part.begin + first_of_thread();
   Planned planned{};
   Sum sum{};
   const std::uint64_t end = min(part.end, ordered);
-  const Item old = old_item(memory, view, job, room, end, at);
-  if (at < end) planned = plan_row(memory, view, job, room, reading, ordered, at, old, sum);
+  const Item old = old_item(memory, view, job, workspace, end, at);
+  if (at < end) planned = plan_row(memory, view, job, workspace, reading, ordered, at, old, sum);
   const auto change = static_cast<index::Change>(planned.change);
   if (!view.in_slot()) {
     const bool takes = index::needs_cell(change) && planned.held != index::kSum;
@@ -134,26 +134,26 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint64_t place = numbered(change != index::Change::none, &job.report->changes);
   if (change != index::Change::none) {
     const Candidates<Shape> candidates(view, key_of_row(view, job, planned.row));
-    if (room.claims) {
+    if (workspace.claims) {
       index::claim_plan(memory, view, candidates);
       if (planned.old_word != 0 && !view.in_slot())
         forget_key(memory, cache.values.directory, cache.values.map + (planned.old_word - 1));
     }
-    room.planned[place] = planned;
-    room.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, planned.lane));
-    room.order[0][place] = static_cast<std::uint32_t>(place);
-    if (room.writes != nullptr) {
-      if (planned.counts_on != 0) room.score_cells[0][place] = static_cast<std::uint32_t>(planned.old_word - 1);
-      room.score_order[0][place] = static_cast<std::uint32_t>(place);
+    workspace.planned[place] = planned;
+    workspace.slots[0][place] = static_cast<std::uint32_t>(index::slot_number(view, candidates, planned.lane));
+    workspace.order[0][place] = static_cast<std::uint32_t>(place);
+    if (workspace.writes != nullptr) {
+      if (planned.counts_on != 0) workspace.score_cells[0][place] = static_cast<std::uint32_t>(planned.old_word - 1);
+      workspace.score_order[0][place] = static_cast<std::uint32_t>(place);
     }
   }
-  if (room.sums != nullptr) {
+  if (workspace.sums != nullptr) {
     const std::uint64_t sum_at = numbered(planned.sums != 0, &job.report->sums);
     if (planned.sums != 0) {
       if (sum.plan != kNoPlan) sum.plan = static_cast<std::uint32_t>(place);
-      room.sums[sum_at] = sum;
-      room.sum_cells[0][sum_at] = view.in_slot() ? 0 : static_cast<std::uint32_t>(sum.old_word);
-      room.sum_order[0][sum_at] = static_cast<std::uint32_t>(sum_at);
+      workspace.sums[sum_at] = sum;
+      workspace.sum_cells[0][sum_at] = view.in_slot() ? 0 : static_cast<std::uint32_t>(sum.old_word);
+      workspace.sum_order[0][sum_at] = static_cast<std::uint32_t>(sum_at);
     }
   }
   const int added = __syncthreads_count(change == index::Change::add);
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     place_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
-                 const __grid_constant__ ChangeRoom room, PlanRange span) {
+                 const __grid_constant__ ChangeWorkspace workspace, PlanRange span) {
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows);
@@ -172,13 +172,13 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint64_t base = first + first_of_warp() * kWarp; base < end; base += all_warps() * kWarp) {
     Wanted wanted;
     if (base + tile.lane() < end) {
-      const Planned& planned = room.planned[base + tile.lane()];
+      const Planned& planned = workspace.planned[base + tile.lane()];
       if (planned.word != 0 && planned.held != index::kSum) {
         wanted.row = planned.word - 1;
         wanted.word = std::uint64_t{planned.held} + 1;
       }
     }
-    if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather.to_cells(wanted, room.scores);
+    if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather.to_cells(wanted, workspace.scores);
   }
   memory.fence();
 }
@@ -188,26 +188,26 @@ template <class Shape>
 __device__ Candidates<Shape> candidates_of(const View<Shape>& view, const ChangeJob& job, const Planned& planned) {
   return Candidates<Shape>(view, key_of_row(view, job, planned.row));
 }
-__device__ inline void note_freed(const JobRing&, const ChangeJob& job, const ChangeRoom& room,
+__device__ inline void note_freed(const JobRing&, const ChangeJob& job, const ChangeWorkspace& workspace,
                                   std::uint64_t old_word) {
   const std::uint64_t place = numbered(old_word != 0, &job.report->freed);
-  if (old_word != 0) room.freed[0][place] = static_cast<std::uint32_t>(old_word - 1);
+  if (old_word != 0) workspace.freed[0][place] = static_cast<std::uint32_t>(old_word - 1);
 }
 
 /// Neighbouring lanes, 2^shift of them, write one slot, a word each, so that it travels in few requests.
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     commit_behind_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
-                         const __grid_constant__ ChangeRoom room, unsigned shift) {
+                         const __grid_constant__ ChangeWorkspace workspace, unsigned shift) {
   const PhaseMemory memory(job.state, nullptr);
   HOLDFAST_FAILPOINT(phase_placed);
-  if (room.claims) memory.fence();
+  if (workspace.claims) memory.fence();
   const std::uint64_t lanes_in_all = std::uint64_t{job.report->changes} << shift;
   for (std::uint64_t i = first_of_thread(); i < lanes_in_all; i += all_threads()) {
     const auto word = static_cast<unsigned>(i & lanes(shift));
-    const Planned& planned = room.planned[room.order[0][i >> shift]];
+    const Planned& planned = workspace.planned[workspace.order[0][i >> shift]];
     if (word > view.key_words() || static_cast<index::Change>(planned.change) != index::Change::add) continue;
-    Slot* const slot = index::slot_at(view, room.slots[0][i >> shift]);
+    Slot* const slot = index::slot_at(view, workspace.slots[0][i >> shift]);
     const std::byte* const key = job.keys + std::uint64_t{planned.row} * view.key_bytes();
     index::commit_behind(memory, slot, word, planned.word, key);
   }
@@ -217,12 +217,12 @@ __global__ void __launch_bounds__(kThreads)
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     commit_head_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
-                       const __grid_constant__ ChangeRoom room) {
+                       const __grid_constant__ ChangeWorkspace workspace) {
   const PhaseMemory memory(job.state, nullptr);
   HOLDFAST_FAILPOINT(phase_half_done);
-  if (room.claims) memory.fence();
+  if (workspace.claims) memory.fence();
   for (std::uint64_t at = first_of_thread(); at < job.report->changes; at += all_threads()) {
-    const Planned planned = room.planned[room.order[0][at]];
+    const Planned planned = workspace.planned[workspace.order[0][at]];
     index::commit_head(memory, view, candidates_of(view, job, planned), plan_of(planned), planned.word);
   }
   memory.fence();
@@ -231,25 +231,25 @@ __global__ void __launch_bounds__(kThreads)
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     release_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
-                   const __grid_constant__ ChangeRoom room) {
+                   const __grid_constant__ ChangeWorkspace workspace) {
   const CudaMemory memory(job.state, nullptr);
   const std::uint64_t at = first_of_thread();
   if (at >= job.report->changes) return;
-  index::release_plan(memory, view, candidates_of(view, job, room.planned[at]));
+  index::release_plan(memory, view, candidates_of(view, job, workspace.planned[at]));
 }
 
 /// Answers the rows that read a value of the batch itself, or none.
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     copy_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
-                const __grid_constant__ ChangeRoom room) {
+                const __grid_constant__ ChangeWorkspace workspace) {
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     Wanted wanted;
     wanted.row = base + tile.lane();
-    if (wanted.row < job.size && room.copies[wanted.row] != kNoCopy) wanted.word = room.copies[wanted.row];
+    if (wanted.row < job.size && workspace.copies[wanted.row] != kNoCopy) wanted.word = workspace.copies[wanted.row];
     if (tile.ballot(wanted.word != Wanted::kNothing) != 0) gather.from_values(wanted);
   }
 }

@@ -14,7 +14,8 @@ class PlanAhead {
 
   bool pays(const ChangeJob& job) const;
   /// Plans all, and places the values of the first rows beside. Returns the plans whose values are left.
-  PlanRange plan(const ChangeJob& job, const ChangeRoom& room, const SearchRoom& reading, cudaStream_t stream);
+  PlanRange plan(const ChangeJob& job, const ChangeWorkspace& workspace, const SearchWorkspace& reading,
+                 cudaStream_t stream);
   /// Until those values are placed.
   void wait(cudaStream_t stream) const { placed_.hold(stream); }
 

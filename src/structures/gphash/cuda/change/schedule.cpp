@@ -13,7 +13,7 @@ namespace holdfast::machine::cuda {
 
 namespace {
 
-constexpr std::uint64_t kMostTwice = 1 << 24;  // rows of batches that have room in both orderings
+constexpr std::uint64_t kMostTwice = 1 << 24;  // rows of batches that have space in both orderings
 
 void forget_report(const ChangeJob& job, cudaStream_t stream) {
   cuda::check(cudaMemsetAsync(job.report, 0, sizeof(ChangeReport), stream), "starting a change");
@@ -61,23 +61,23 @@ void ChangeSchedule::order(ChangeJob& job, Ordering& ordering, const OrderAsked&
   if (asked.folds) enlarge(ordering.effects, rows);
   if (asked.counts) enlarge(ordering.writes, rows);
   ordering.ended.hold(stream);
-  OrderRoom room;
+  OrderWorkspace workspace;
   for (unsigned i = 0; i < 2; ++i) {
-    room.prefixes[i] = ordering.prefixes.data() + i * (ordering.prefixes.size() / 2);
-    room.rows[i] = ordering.rows.data() + i * (ordering.rows.size() / 2);
+    workspace.prefixes[i] = ordering.prefixes.data() + i * (ordering.prefixes.size() / 2);
+    workspace.rows[i] = ordering.rows.data() + i * (ordering.rows.size() / 2);
   }
-  room.ordered = ordering.ordered.data();
-  room.effects = ordering.effects.data();
-  if (asked.counts) room.writes = ordering.writes.data();
-  room.scratch = ordering.scratch.data();
-  room.scratch_bytes = ordering.scratch.size();
+  workspace.ordered = ordering.ordered.data();
+  workspace.effects = ordering.effects.data();
+  if (asked.counts) workspace.writes = ordering.writes.data();
+  workspace.scratch = ordering.scratch.data();
+  workspace.scratch_bytes = ordering.scratch.size();
   // In the order of their hashes, the buckets that keys hash to come in address order.
   const BatchKeys keys{job.keys, table_.layout().key_words(), job.key_offsets};
-  const KeyOrder ordered = order_keys(keys, rows, job.mask, table_.layout().seed, room, stream);
+  const KeyOrder ordered = order_keys(keys, rows, job.mask, table_.layout().seed, workspace, stream);
   job.order = ordered.rows;
   job.begins = ordered.begins;
   job.ordered = ordered.ordered;
-  if (asked.folds) fold_effects(job, room, stream);
+  if (asked.folds) fold_effects(job, workspace, stream);
   table_.times.end("order", stream);
 }
 
@@ -90,18 +90,18 @@ bool ChangeSchedule::phases_pay(const ChangeJob& job) const {
   return job.size >= table_.rows_from_phases() && index::slot_numbers(table_.layout()) < kNoSlot - index::kLineSlots;
 }
 
-void ChangeSchedule::begin_phases(PhaseRoom& room, const ChangeJob& job, const Ordering& ordering,
+void ChangeSchedule::begin_phases(PhaseWorkspace& workspace, const ChangeJob& job, const Ordering& ordering,
                                   cudaStream_t stream) const {
   for (unsigned i = 0; i < 2; ++i) {
-    room.slots[i] = list(i);
-    room.order[i] = list(2 + i);
+    workspace.slots[i] = list(i);
+    workspace.order[i] = list(2 + i);
   }
-  room.effects = ordering.effects.data();
-  room.scratch = scratch_.data();
-  room.scratch_bytes = scratch_.size();
+  workspace.effects = ordering.effects.data();
+  workspace.scratch = scratch_.data();
+  workspace.scratch_bytes = scratch_.size();
   forget_report(job, stream);
-  fill_words(room.slots[0], 0xff, job.size, stream);  // kNoSlot
-  fill_words(room.order[0], 0, job.size, stream);     // nobody uses what stands beside those, but the sort moves it
+  fill_words(workspace.slots[0], 0xff, job.size, stream);  // kNoSlot
+  fill_words(workspace.order[0], 0, job.size, stream);  // nobody uses what stands beside those, but the sort moves it
 }
 
 ChangeReport ChangeSchedule::read_report(cudaStream_t stream) const {
@@ -130,14 +130,14 @@ void ChangeSchedule::repeat(ChangeJob& job, CellSource& cells, cudaStream_t stre
     table_.times.end("one by one", stream);
     const ChangeReport report = read_report(stream);
     if (report.leftovers == 0) return;
-    bool grew = cells.make_room(report);
+    bool grew = cells.make_space(report);
     if (report.needs_slot != 0 && !index_is_full) {
-      index_is_full = !upkeep_.grow_index();
+      index_is_full = !maintenance_.grow_index();
       grew |= !index_is_full;
     }
     const bool stuck = !grew && report.leftovers >= before;
     if (stuck && !cells.came_free(report, was_stuck)) {
-      // What is left finds no room, and there is no more to be had.
+      // What is left finds no space, and there is no more to be had.
       (job.permits.new_key ? job.permits.new_key : job.permits.new_value) = false;
     }
     was_stuck = stuck;

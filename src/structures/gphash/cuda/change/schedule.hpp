@@ -1,12 +1,12 @@
 // schedule.hpp: what every changing batch goes through, whatever its keys and values: it is put in order, waits for the batch before, and
-// what finds no room is run again, with more room or fewer permits, until nothing is left over.
+// what finds no space is run again, with more space or fewer permits, until nothing is left over.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "structures/gphash/cuda/maintenance/maintenance.hpp"
 #include "structures/gphash/cuda/table/cuda_table.hpp"
-#include "structures/gphash/cuda/upkeep/upkeep.hpp"
 
 namespace holdfast::machine::cuda {
 
@@ -18,7 +18,7 @@ class CellSource {
   virtual void reserve(const ChangeJob&) {}
   virtual void release(const ChangeJob&) {}
   /// Settles cells, and grows the heap if that is needed. True: there are more cells than before, or the next `reserve` looks for them.
-  virtual bool make_room(const ChangeReport& report) = 0;
+  virtual bool make_space(const ChangeReport& report) = 0;
   /// Nothing grew, and no fewer runs are left over. True: cells came free nevertheless, and what is left may try them. `tried`: so it did
   /// the time before.
   virtual bool came_free(const ChangeReport& report, bool tried) = 0;
@@ -43,18 +43,18 @@ struct OrderAsked {
 
 /// One batch at a time: its caller holds `changing`.
 ///
-///   prepare   room for its leftovers and phases
+///   prepare   space for its leftovers and phases
 ///   begin     its order, which overlaps the batch before; then it waits for that on the GPU, and cells come free
 ///   ...       its phases, if they pay, and `repeat_leftovers`; or `repeat`; or one launch of the caller's
 ///   end       the next batch may begin
 class ChangeSchedule {
  public:
   /// `lists`: how many arrays the phases of a batch need, the first four of them for the order of its changes.
-  ChangeSchedule(CudaTable& table, Upkeep& upkeep, unsigned lists)
-      : table_(table), upkeep_(upkeep), list_count_(lists) {}
+  ChangeSchedule(CudaTable& table, Maintenance& maintenance, unsigned lists)
+      : table_(table), maintenance_(maintenance), list_count_(lists) {}
 
   void prepare(std::uint64_t rows, bool phases);
-  /// More room in an array of the batches', of which the last ends first.
+  /// More space in an array of the batches', of which the last ends first.
   template <class T>
   void enlarge(DeviceBuffer<T>& array, std::uint64_t size) const {
     if (array.size() >= size) return;
@@ -67,7 +67,8 @@ class ChangeSchedule {
   /// It is large enough to be worth some ten launches, and 32 bits do for the numbers of slots.
   bool phases_pay(const ChangeJob& job) const;
   /// Where its changes are noted, and put in order.
-  void begin_phases(PhaseRoom& room, const ChangeJob& job, const Ordering& ordering, cudaStream_t stream) const;
+  void begin_phases(PhaseWorkspace& workspace, const ChangeJob& job, const Ordering& ordering,
+                    cudaStream_t stream) const;
   /// An array of a number for each row, for its phases.
   std::uint32_t* list(unsigned i) const { return lists_.data() + lists_.size() / list_count_ * i; }
 
@@ -83,7 +84,7 @@ class ChangeSchedule {
   ChangeReport read_report(cudaStream_t stream) const;
 
   CudaTable& table_;
-  Upkeep& upkeep_;
+  Maintenance& maintenance_;
   const unsigned list_count_;
   Ordering orderings_[2];
   unsigned batches_ = 0;

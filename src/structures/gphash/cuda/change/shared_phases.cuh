@@ -6,7 +6,7 @@
 #include "core/failpoint.hpp"
 #include "gpu/launch.cuh"
 #include "structures/gphash/cuda/change/batch.cuh"
-#include "structures/gphash/cuda/kernels/change_room.hpp"
+#include "structures/gphash/cuda/kernels/change_workspace.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/cuda/thread_tile.cuh"
@@ -24,41 +24,43 @@ struct PlannedRow {
 /// Answers a row, by one thread, by what its run does up to it; plans the run if the row is its first. `old`: the item of its key.
 template <class Shape>
 __device__ PlannedRow plan_of_row(const PhaseMemory& memory, const View<Shape>& view, const ChangeJob& job,
-                                  const PhaseRoom& room, std::uint64_t ordered, std::uint64_t at,
+                                  const PhaseWorkspace& workspace, std::uint64_t ordered, std::uint64_t at,
                                   const Candidates<Shape>& candidates, const Item& old) {
   PlannedRow planned;
   const bool leads = job.begins[at] == at;
-  const index::Effect before = leads ? index::Effect{} : room.effects[at - 1];
+  const index::Effect before = leads ? index::Effect{} : workspace.effects[at - 1];
   planned.held = index::answer_row(job.rows, job.order[at], before, static_cast<bool>(old));
   if (!leads) return planned;
-  planned.whole = room.effects[at + run_length(job.begins, at, ordered) - 1];
+  planned.whole = workspace.effects[at + run_length(job.begins, at, ordered) - 1];
   planned.leads =
       index::plan_run(ThreadTile{}, memory, view, planned.whole, candidates, old, planned.plan) == index::Outcome::done;
   if (!planned.leads) leave_over(job, at, index::Outcome::needs_slot);
   return planned;
 }
 
-/// What gphash/protocol/phases.hpp asks about the changes that are planned in a room. `after(planned)` is what the slot of one holds then.
-template <class Room, class After>
+/// What gphash/protocol/phases.hpp asks about the changes that are planned in a workspace. `after(planned)` is what the slot of one holds then.
+template <class Workspace, class After>
 struct OrderedChanges {
-  const Room& room;
+  const Workspace& workspace;
   std::uint64_t count;
   const After& holds_after;
 
   __device__ std::uint64_t size() const { return count; }
-  __device__ std::uint64_t number(std::uint64_t at) const { return room.slots[0][at]; }
+  __device__ std::uint64_t number(std::uint64_t at) const { return workspace.slots[0][at]; }
   __device__ index::Change change(std::uint64_t at) const {
-    return static_cast<index::Change>(room.planned[room.order[0][at]].change);
+    return static_cast<index::Change>(workspace.planned[workspace.order[0][at]].change);
   }
-  __device__ index::Slot after(std::uint64_t at) const { return holds_after(room.planned[room.order[0][at]]); }
+  __device__ index::Slot after(std::uint64_t at) const {
+    return holds_after(workspace.planned[workspace.order[0][at]]);
+  }
 };
 
 /// Neighbouring lanes, as many as a line has slots, write it together, so that it travels as one request. All threads call.
-template <class Shape, class Room, class After>
-__device__ void commit_lines(const PhaseMemory& memory, const View<Shape>& view, const Room& room, std::uint64_t count,
-                             index::Pass pass, const After& after_change) {
+template <class Shape, class Workspace, class After>
+__device__ void commit_lines(const PhaseMemory& memory, const View<Shape>& view, const Workspace& workspace,
+                             std::uint64_t count, index::Pass pass, const After& after_change) {
   static_assert(kWarp % index::kLineSlots == 0);
-  const OrderedChanges<Room, After> changes{room, count, after_change};
+  const OrderedChanges<Workspace, After> changes{workspace, count, after_change};
   const std::uint64_t lanes_in_all = changes.size() * index::kLineSlots;
   const std::uint64_t whole_warps = (lanes_in_all + kWarp - 1) / kWarp * kWarp;
   for (std::uint64_t i = first_of_thread(); i < whole_warps; i += all_threads()) {
@@ -86,15 +88,16 @@ __device__ index::Plan plan_of(const Planned& planned) {
   return plan;
 }
 
-template <class Shape, class Room>
+template <class Shape, class Workspace>
 __global__ void __launch_bounds__(kThreads)
     commit_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                  const __grid_constant__ ChangeJob job, const __grid_constant__ Room room, index::Pass pass) {
+                  const __grid_constant__ ChangeJob job, const __grid_constant__ Workspace workspace,
+                  index::Pass pass) {
   const PhaseMemory memory(job.state, &cache);
   if (pass == index::Pass::whole) HOLDFAST_FAILPOINT(phase_placed);
   if (pass == index::Pass::keys) HOLDFAST_FAILPOINT(phase_half_done);
-  if (room.claims) memory.fence();  // who sees what is written sees the claims
-  commit_lines(memory, view, room, job.report->changes, pass, [&](const auto& planned) {
+  if (workspace.claims) memory.fence();  // who sees what is written sees the claims
+  commit_lines(memory, view, workspace, job.report->changes, pass, [&](const auto& planned) {
     const Candidates<Shape> candidates = candidates_of(view, job, planned);
     if constexpr (Shape::kVariable) {  // one that found no cell changes nothing
       const Slot* const slot = candidates.slot(view, planned.lane);
@@ -106,21 +109,21 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 /// Shows the changes to readers, and notes the cells that came out of their slots.
-template <class Shape, class Room, class Cells>
+template <class Shape, class Workspace, class Cells>
 __global__ void __launch_bounds__(kThreads)
     publish_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                   const __grid_constant__ ChangeJob job, const __grid_constant__ Room room,
+                   const __grid_constant__ ChangeJob job, const __grid_constant__ Workspace workspace,
                    const __grid_constant__ Cells cells) {
   const CudaMemory memory(job.state, &cache, job.ring);
   HOLDFAST_FAILPOINT(phase_committed);
   const std::uint64_t at = first_of_thread();
   std::uint64_t old_word = 0;
   if (at < job.report->changes) {
-    const auto planned = room.planned[room.order[0][at]];
+    const auto planned = workspace.planned[workspace.order[0][at]];
     index::publish_plan(memory, view, candidates_of(view, job, planned), plan_of(planned), planned.word);
     if (!view.in_slot()) old_word = planned.old_word;
   }
-  note_freed(cells, job, room, old_word);
+  note_freed(cells, job, workspace, old_word);
 }
 
 }  // namespace holdfast::machine::cuda

@@ -12,7 +12,7 @@
 
 #include "structures/gphash/cuda/caches/values.cuh"
 #include "structures/gphash/cuda/change/batch.cuh"
-#include "structures/gphash/cuda/kernels/change_room.hpp"
+#include "structures/gphash/cuda/kernels/change_workspace.hpp"
 #include "structures/gphash/protocol/effect.hpp"
 
 namespace holdfast::machine::cuda {
@@ -217,16 +217,16 @@ class Summing {
 };
 
 template <class Shape>
-__device__ SumRun sum_run(const ChangeJob& job, const ChangeRoom& room, const Sum& sum) {
+__device__ SumRun sum_run(const ChangeJob& job, const ChangeWorkspace& workspace, const Sum& sum) {
   SumRun run;
   run.old_word = sum.old_word;
   run.at = sum.at;
   run.size = run_length(job.begins, run.at, job.ordered ? *job.ordered : job.size);
   run.keeps = sum.there != 0 && sum.erased == 0;
   if (sum.plan != kNoPlan) {
-    const Planned& planned = room.planned[sum.plan];
+    const Planned& planned = workspace.planned[sum.plan];
     run.new_word = planned.word;
-    run.score = room.scores != nullptr ? room.scores[planned.score_row()] : job.rows.score;
+    run.score = workspace.scores != nullptr ? workspace.scores[planned.score_row()] : job.rows.score;
   }
   return run;
 }
@@ -234,9 +234,10 @@ __device__ SumRun sum_run(const ChangeJob& job, const ChangeRoom& room, const Su
 inline constexpr std::uint64_t kLongRun = 256;  ///< rows
 
 /// Leaves a long run to `long_sum_kernel`. `i`: which sum it is.
-__device__ inline bool is_long(const ChangeJob& job, const ChangeRoom& room, const SumRun& run, std::uint32_t i) {
+__device__ inline bool is_long(const ChangeJob& job, const ChangeWorkspace& workspace, const SumRun& run,
+                               std::uint32_t i) {
   if (run.size < kLongRun) return false;
-  room.sum_cells[1][atomicAdd(&job.report->long_sums, 1u)] = i;
+  workspace.sum_cells[1][atomicAdd(&job.report->long_sums, 1u)] = i;
   return true;
 }
 
@@ -244,7 +245,8 @@ __device__ inline bool is_long(const ChangeJob& job, const ChangeRoom& room, con
 template <unsigned kWords, class Shape>
 __global__ void __launch_bounds__(kThreads)
     sum_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
-               const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room, SumParts parts) {
+               const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeWorkspace workspace,
+               SumParts parts) {
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const Summing<kWords, Shape> summing(tile, memory, view, values, job, parts);
@@ -252,11 +254,11 @@ __global__ void __launch_bounds__(kThreads)
   for (std::uint64_t base = first_of_warp() * kWarp; base < sums; base += all_warps() * kWarp) {
     SumRun mine;
     if (base + tile.lane() < sums) {
-      const std::uint32_t i = room.sum_order[0][base + tile.lane()];
-      mine = sum_run<Shape>(job, room, room.sums[i]);
+      const std::uint32_t i = workspace.sum_order[0][base + tile.lane()];
+      mine = sum_run<Shape>(job, workspace, workspace.sums[i]);
       if (!parts.any_rows()) {
         mine.size = 0;
-      } else if (is_long(job, room, mine, i)) {
+      } else if (is_long(job, workspace, mine, i)) {
         mine.size = 0;  // its column comes later
         if (parts.only_rows()) mine = {};
       }
@@ -271,19 +273,20 @@ __global__ void __launch_bounds__(kThreads)
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     sum_words_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
-                     const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeRoom room) {
+                     const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeWorkspace workspace) {
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const index::Rows& rows = job.rows;
   const Summing<1, Shape> summing(tile, memory, view, values, job, {});
   for (std::uint64_t i = first_of_thread(); i < job.report->sums; i += all_threads()) {
-    const Sum sum = room.sums[i];
-    const SumRun run = sum_run<Shape>(job, room, sum);
-    if (is_long(job, room, run, static_cast<std::uint32_t>(i))) continue;
+    const Sum sum = workspace.sums[i];
+    const SumRun run = sum_run<Shape>(job, workspace, sum);
+    if (is_long(job, workspace, run, static_cast<std::uint32_t>(i))) continue;
     const std::uint64_t old = part_of_word(sum.old_word, rows.column, rows.value_bytes);
     const Part<1> now = summing.apply(run, sum.there != 0, {{old}}, 0);
     if (sum.plan != kNoPlan) {
-      room.planned[sum.plan].word = with_part(run.keeps ? sum.old_word : 0, now.word[0], rows.column, rows.value_bytes);
+      workspace.planned[sum.plan].word =
+          with_part(run.keeps ? sum.old_word : 0, now.word[0], rows.column, rows.value_bytes);
     }
   }
 }

@@ -8,11 +8,11 @@
 
 namespace holdfast::machine::cuda {
 
-/// What all tables have, over the room and the cells of `Interface`.
+/// What all tables have, over the workspace and the cells of `Interface`.
 template <class Shape, class Interface>
 class TableKernelsImpl : public Interface {
  public:
-  using typename Interface::Cells, typename Interface::Room;
+  using typename Interface::Cells, typename Interface::Workspace;
 
   explicit TableKernelsImpl(const index::RuntimeShape& shape) {
     if constexpr (!Shape::kFixed) view_.shape = decltype(view_.shape)(shape);
@@ -59,7 +59,8 @@ class TableKernelsImpl : public Interface {
       const unsigned blocks = blocks_for(kernel, view_.buckets(rank) * view_.shape.slots());
       kernel<<<blocks, kThreads, 0, stream>>>(view_, cache_, cells_, rank, repair, live, report);
     }
-    if constexpr (!Shape::kVariable) aside_kernel<Shape><<<1, 1, 0, stream>>>(view_, cache_, repair, live, report);
+    if constexpr (!Shape::kVariable)
+      reserved_slot_kernel<Shape><<<1, 1, 0, stream>>>(view_, cache_, repair, live, report);
     check_launch("starting a scan");
   }
 
@@ -70,15 +71,16 @@ class TableKernelsImpl : public Interface {
     check_launch("starting a change");
   }
 
-  void commit(const ChangeJob& job, const Room& room, index::Pass pass, cudaStream_t stream) const override {
-    auto* const kernel = commit_kernel<Shape, Room>;
+  void commit(const ChangeJob& job, const Workspace& workspace, index::Pass pass, cudaStream_t stream) const override {
+    auto* const kernel = commit_kernel<Shape, Workspace>;
     const unsigned blocks = blocks_for(kernel, job.size * index::kLineSlots);
-    kernel<<<blocks, kThreads, 0, stream>>>(view_, cache_, job, room, pass);
+    kernel<<<blocks, kThreads, 0, stream>>>(view_, cache_, job, workspace, pass);
     check_launch("committing a change");
   }
 
-  void publish(const ChangeJob& job, const Room& room, cudaStream_t stream) const override {
-    publish_kernel<Shape, Room, Cells><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, room, cells_);
+  void publish(const ChangeJob& job, const Workspace& workspace, cudaStream_t stream) const override {
+    publish_kernel<Shape, Workspace, Cells>
+        <<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, workspace, cells_);
     check_launch("publishing a change");
   }
 

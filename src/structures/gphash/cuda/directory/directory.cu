@@ -1,4 +1,4 @@
-// directory.cu: room for a lookaside key directory, in which nothing is known at first.
+// directory.cu: space for a key directory, in which nothing is known at first.
 #include "structures/gphash/cuda/directory/directory.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace holdfast::machine::cuda {
 
 namespace {
 
-constexpr unsigned kHintsForPosition = 4;  ///< room for hints, at most; at least half of it
+constexpr unsigned kHintsForPosition = 4;  ///< space for hints, at most; at least half of it
 
 __global__ void __launch_bounds__(kThreads)
     blank_kernel(const __grid_constant__ DirectoryView directory, std::uint64_t positions) {

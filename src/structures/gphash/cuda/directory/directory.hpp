@@ -1,4 +1,4 @@
-// directory.hpp: GPU memory for a lookaside key directory (search/key_directory.cuh).
+// directory.hpp: GPU memory for a key directory (search/key_directory.cuh).
 #pragma once
 
 #include <cstdint>

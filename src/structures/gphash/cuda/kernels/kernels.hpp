@@ -12,7 +12,7 @@ namespace holdfast::machine::cuda {
 
 class Kernels : public TableKernels, public SearchKernels, public ChangeKernels {
  public:
-  using Room = ChangeRoom;
+  using Workspace = ChangeWorkspace;
   using Cells = JobRing;
 };
 

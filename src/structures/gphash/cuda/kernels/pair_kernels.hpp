@@ -6,7 +6,7 @@
 
 #include "structures/gphash/cuda/cells/slabs.hpp"
 #include "structures/gphash/cuda/jobs.hpp"
-#include "structures/gphash/cuda/kernels/change_room.hpp"
+#include "structures/gphash/cuda/kernels/change_workspace.hpp"
 #include "structures/gphash/cuda/kernels/table_kernels.hpp"
 #include "structures/gphash/protocol/phases.hpp"
 
@@ -23,7 +23,7 @@ struct PairPlan {
 };
 
 /// Where such a batch works.
-struct PairRoom : PhaseRoom {
+struct PairWorkspace : PhaseWorkspace {
   PairPlan* planned = nullptr;  ///< (n,) in GPU memory
 };
 
@@ -34,7 +34,7 @@ struct ResultPart {
 };
 
 /// Where a search works; all in GPU memory. A *place* is where a row stands in the order of pairs.
-struct PairSearchRoom {
+struct PairSearchWorkspace {
   std::uint64_t* words[2] = {};  ///< (n,) of the items that rows ask for, 0: none; and in order
   std::uint32_t* rows[2] = {};   ///< (n,) whose they are
   std::uint64_t* offsets =
@@ -49,22 +49,24 @@ struct PairSearchRoom {
 /// Calls enqueue work, and return.
 class PairKernels : public TableKernels {
  public:
-  using Room = PairRoom;
+  using Workspace = PairWorkspace;
   using Cells = SlabView;
 
   /// The slabs, wherever their arrays have moved to.
   virtual void set_slabs(const SlabView& slabs) = 0;
   /// The first phase of a search (pair_search.cuh): the item of each row. `exact`: keys are compared; else their hashes are.
-  virtual void resolve(const FindJob& job, const PairSearchRoom& room, bool exact, cudaStream_t stream) const = 0;
+  virtual void resolve(const FindJob& job, const PairSearchWorkspace& workspace, bool exact,
+                       cudaStream_t stream) const = 0;
   /// What an operation-by-operation `change` may need: at most, for each run.
   virtual void count_demand(const ChangeJob& job, const index::Effect* effects, cudaStream_t stream) const = 0;
   // The phases (pair_phases.cuh). `plan` counts what it needs; cells are reserved after it, and changes are ordered after
   // `assign`.
-  virtual void plan(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const = 0;
-  virtual void assign(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const = 0;
-  virtual void place(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const = 0;
-  virtual void commit(const ChangeJob& job, const PairRoom& room, index::Pass pass, cudaStream_t stream) const = 0;
-  virtual void publish(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const = 0;
+  virtual void plan(const ChangeJob& job, const PairWorkspace& workspace, cudaStream_t stream) const = 0;
+  virtual void assign(const ChangeJob& job, const PairWorkspace& workspace, cudaStream_t stream) const = 0;
+  virtual void place(const ChangeJob& job, const PairWorkspace& workspace, cudaStream_t stream) const = 0;
+  virtual void commit(const ChangeJob& job, const PairWorkspace& workspace, index::Pass pass,
+                      cudaStream_t stream) const = 0;
+  virtual void publish(const ChangeJob& job, const PairWorkspace& workspace, cudaStream_t stream) const = 0;
 };
 
 std::unique_ptr<PairKernels> make_pair_kernels(const index::RuntimeShape& shape);
@@ -72,18 +74,19 @@ std::unique_ptr<PairKernels> make_default_pair_kernels();
 
 // The other phases of a search (pair_search.cu).
 std::size_t pair_search_scratch_bytes(std::uint64_t rows);
-/// Counts in `room.wrong`, which is 0 before, the rows whose pair is not as it was written. The rows were resolved by their hashes.
-void verify_read_pairs(const PairSearchRoom& room, std::uint64_t size, const Layout& layout, cudaStream_t stream);
+/// Counts in `workspace.wrong`, which is 0 before, the rows whose pair is not as it was written. The rows were resolved by their hashes.
+void verify_read_pairs(const PairSearchWorkspace& workspace, std::uint64_t size, const Layout& layout,
+                       cudaStream_t stream);
 /// Orders rows by where their pairs lie. What `words` and `rows` say first is in order from then on.
-void order_pairs(PairSearchRoom& room, std::uint64_t size, std::uint64_t heap_bytes, cudaStream_t stream);
-/// Where the values begin, with room for all that their pairs may hold of them.
-void lay_out_pairs(const PairSearchRoom& room, const FindJob& job, cudaStream_t stream);
+void order_pairs(PairSearchWorkspace& workspace, std::uint64_t size, std::uint64_t heap_bytes, cudaStream_t stream);
+/// Where the values begin, with space for all that their pairs may hold of them.
+void lay_out_pairs(const PairSearchWorkspace& workspace, const FindJob& job, cudaStream_t stream);
 /// Reads the pairs of places [first, first + size): compares keys, and copies values, which begin at `to` and have `bytes` bytes in
 /// all, if they are wanted.
-void gather_pairs(const PairSearchRoom& room, const FindJob& job, const std::byte* heap, std::uint64_t first,
+void gather_pairs(const PairSearchWorkspace& workspace, const FindJob& job, const std::byte* heap, std::uint64_t first,
                   std::uint64_t size, std::uint64_t bytes, std::byte* to, cudaStream_t stream);
 /// Then: keys that ask for one pair are compared with each other, and blobs say where the values are if the first is at `at`.
-void finish_pairs(const PairSearchRoom& room, const FindJob& job, std::uint64_t first, std::uint64_t size,
+void finish_pairs(const PairSearchWorkspace& workspace, const FindJob& job, std::uint64_t first, std::uint64_t size,
                   const std::byte* at, cudaStream_t stream);
 
 // Results of any batch (blobs.cu): `blobs` says where the bytes of each row lie, if any.

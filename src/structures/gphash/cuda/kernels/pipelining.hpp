@@ -14,7 +14,7 @@ namespace holdfast::machine::cuda {
 struct SearchPart {
   bool goes_first = false;
   std::uint64_t first = 0;               ///< the rows that go first
-  const std::uint32_t* crowd = nullptr;  ///< how many of them fell to the stretch that most fell to; null: one part
+  const std::uint32_t* crowd = nullptr;  ///< how many of them fell to the range that most fell to; null: one part
   std::uint32_t crowd_limit = 0;         ///< if more did, all rows go together after all
 
   /// Known when the crowd has been counted.
@@ -25,7 +25,7 @@ struct SearchPart {
   HOLDFAST_BOTH bool is_void() const { return goes_first && !apart(); }
 };
 
-/// Where the first part works, beside the room of the whole search.
+/// Where the first part works, beside the workspace of the whole search.
 struct Pipelining {
   DeviceBuffer<std::uint32_t> starts{(std::size_t{1} << kBinBits) + 1};  ///< as Bins has them
   DeviceBuffer<std::uint32_t> crowd{1};                                  ///< SearchPart::crowd

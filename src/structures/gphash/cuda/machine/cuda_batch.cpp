@@ -39,7 +39,7 @@ void CudaMachine::run_on_device(const Batch& batch, OpSet ops, std::uint64_t sco
   if (capturing && ops.changes()) {
     throw InvalidArgument("stream is being captured into a CUDA graph, and a graph cannot hold a batch that changes " +
                           table_.pool.path() +
-                          ", whose room the host makes: capture searches, and run changes outside of it");
+                          ", whose space the host makes: capture searches, and run changes outside of it");
   }
   if (!capturing) require_stream(stream, table_.options.device);
   table_.require_reachable(batch);

@@ -17,14 +17,14 @@ std::uint64_t counted(std::int64_t items) { return static_cast<std::uint64_t>(st
 }  // namespace
 
 CudaMachine::CudaMachine(gphash::TableObject& pool, const MachineOptions& options)
-    : table_(pool, options), searches_(table_), upkeep_(table_, searches_), loads_(table_) {
+    : table_(pool, options), searches_(table_), maintenance_(table_, searches_), loads_(table_) {
   if (table_.memory.pairs()) {
-    pairs_.emplace(table_, searches_, upkeep_, loads_);
+    pairs_.emplace(table_, searches_, maintenance_, loads_);
   } else {
-    changes_.emplace(table_, searches_, upkeep_);
-    sessions_.emplace(table_, searches_, upkeep_, *changes_);
+    changes_.emplace(table_, searches_, maintenance_);
+    sessions_.emplace(table_, searches_, maintenance_, *changes_);
   }
-  upkeep_.recover();
+  maintenance_.recover();
 }
 
 CudaMachine::~CudaMachine() {
@@ -39,9 +39,9 @@ CudaMachine::~CudaMachine() {
   }
 }
 
-void CudaMachine::clear() { upkeep_.clear(); }
-void CudaMachine::reserve(std::uint64_t items) { upkeep_.reserve(items); }
-CheckReport CudaMachine::check() { return upkeep_.check(); }
+void CudaMachine::clear() { maintenance_.clear(); }
+void CudaMachine::reserve(std::uint64_t items) { maintenance_.reserve(items); }
+CheckReport CudaMachine::check() { return maintenance_.check(); }
 void CudaMachine::load_cache() { loads_.load_and_wait(); }
 
 SessionHandle CudaMachine::begin_session(std::uint64_t max_changes, std::uint64_t score, void* stream) {
@@ -106,7 +106,7 @@ void CudaMachine::stats(Stats& stats) const {
     stats.work.moves = state.moves;
     stats.work.claim_misses = state.claim_misses;
     stats.work.retries = state.retries;
-    upkeep_.stats(stats);
+    maintenance_.stats(stats);
     const SearchChoices& choices = searches_.choices();
     stats.search.unordered_rows = choices.unordered_rows;
     stats.search.cluster_rows = choices.cluster_rows;

@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "structures/gphash/cuda/change/changes.hpp"
+#include "structures/gphash/cuda/maintenance/cache_loads.hpp"
+#include "structures/gphash/cuda/maintenance/maintenance.hpp"
 #include "structures/gphash/cuda/pairs/pair_batches.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
 #include "structures/gphash/cuda/table/cuda_table.hpp"
-#include "structures/gphash/cuda/upkeep/cache_loads.hpp"
-#include "structures/gphash/cuda/upkeep/upkeep.hpp"
 #include "structures/gphash/cuda/users/sessions.hpp"
 
 namespace holdfast::machine::cuda {
@@ -49,7 +49,7 @@ class CudaMachine final : public Machine {
 
   CudaTable table_;
   Searches searches_;
-  Upkeep upkeep_;
+  Maintenance maintenance_;
   CacheLoads loads_;
   // One of the two.
   std::optional<PairBatches> pairs_;

@@ -75,7 +75,7 @@ struct Piece {
   }
 };
 
-/// A warp takes 32 rows as one stretch of words.
+/// A warp takes 32 rows as one range of words.
 __global__ void __launch_bounds__(kThreads)
     gather_blobs_kernel(const std::byte* memory_begin, std::uint64_t memory_bytes, const Blob* blobs,
                         const std::uint64_t* offsets, std::uint64_t first, std::uint64_t size, std::byte* to) {

@@ -16,7 +16,7 @@ class ClassCounts {
     __syncthreads();
   }
   __device__ void add(unsigned size_class) const { atomicAdd(&of_[size_class], 1u); }
-  __device__ void tell(SlabState* state) const {
+  __device__ void report(SlabState* state) const {
     __syncthreads();
     for (unsigned c = threadIdx.x; c < heap::kClasses; c += kThreads) {
       if (of_[c] != 0) atomicAdd(&state->of[c].demand, of_[c]);
@@ -53,7 +53,7 @@ static __global__ void __launch_bounds__(kThreads)
     const unsigned of_there = class_of_row(job, there);
     if (!adds || of_there != of_absent) demand.add(of_there);
   }
-  demand.tell(slabs.state);
+  demand.report(slabs.state);
 }
 
 }  // namespace holdfast::machine::cuda

@@ -83,7 +83,7 @@ void PairBatches::require_pairs(const Batch& batch, Stage& stage) const {
   auto* const stream = static_cast<cudaStream_t>(batch.device->stream);
   if (is_capturing(stream)) {
     throw InvalidArgument("stream is being captured into a CUDA graph, which cannot hold batches of " +
-                          table_.pool.path() + ", whose results the host makes room for: run them outside of it");
+                          table_.pool.path() + ", whose results the host makes space for: run them outside of it");
   }
   require_stream(stream, table_.options.device);
   table_.require_reachable(batch);
@@ -128,15 +128,15 @@ void PairBatches::run_rows(const PairChunk& chunk, const ResultsOf& to, Stage& s
     return;
   }
   const bool reads = may_read_pairs(to.batch, to.ops);
-  const PairReads room = reads ? PairReads::in(stage, chunk.size, stream) : PairReads{};
+  const PairReads workspace = reads ? PairReads::in(stage, chunk.size, stream) : PairReads{};
   index::Rows rows = chunk.rows;
-  rows.blobs = room.blobs;
+  rows.blobs = workspace.blobs;
   const std::lock_guard lock(table_.order.changing());
   ChangeJob job = table_.change_job(rows, to.ops, chunk.keys, chunk.mask, chunk.size);
   job.key_offsets = chunk.key_offsets;
-  prepare_room(job);
+  prepare_workspace(job);
   if (!reads) return change_pairs(job, nullptr, stream);
-  ReadsOfChange read{room, to, chunk.size, stage, {table_.state.words(), epoch, stream}};
+  ReadsOfChange read{workspace, to, chunk.size, stage, {table_.state.words(), epoch, stream}};
   change_pairs(job, &read, stream);
   gather_reads(read, stream);
   read.epoch.leave();

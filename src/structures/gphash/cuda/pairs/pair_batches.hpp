@@ -9,18 +9,22 @@
 
 #include "gpu/pinned.hpp"
 #include "structures/gphash/cuda/change/schedule.hpp"
+#include "structures/gphash/cuda/maintenance/cache_loads.hpp"
+#include "structures/gphash/cuda/maintenance/maintenance.hpp"
 #include "structures/gphash/cuda/pairs/pair_results.hpp"
 #include "structures/gphash/cuda/search/searches.hpp"
 #include "structures/gphash/cuda/table/cuda_table.hpp"
-#include "structures/gphash/cuda/upkeep/cache_loads.hpp"
-#include "structures/gphash/cuda/upkeep/upkeep.hpp"
 
 namespace holdfast::machine::cuda {
 
 class PairBatches {
  public:
-  PairBatches(CudaTable& table, Searches& searches, Upkeep& upkeep, CacheLoads& loads)
-      : table_(table), searches_(searches), upkeep_(upkeep), loads_(loads), schedule_(table, upkeep, kLists) {}
+  PairBatches(CudaTable& table, Searches& searches, Maintenance& maintenance, CacheLoads& loads)
+      : table_(table),
+        searches_(searches),
+        maintenance_(maintenance),
+        loads_(loads),
+        schedule_(table, maintenance, kLists) {}
 
   std::size_t run(const Batch& batch, OpSet ops, std::size_t from, BatchResult& result);
   std::size_t export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs* values, std::size_t n);
@@ -40,9 +44,9 @@ class PairBatches {
 
   // pair_results.cpp
   void search_pairs(const FindJob& job, const ResultsOf& to, Stage& stage, cudaStream_t stream);
-  bool search_pairs_once(const FindJob& job, const ResultsOf& to, PairSearchRoom room, bool exact, Stage& stage,
-                         cudaStream_t stream);
-  Layout resolve_pairs(const FindJob& job, const PairSearchRoom& room, bool exact, cudaStream_t stream);
+  bool search_pairs_once(const FindJob& job, const ResultsOf& to, PairSearchWorkspace workspace, bool exact,
+                         Stage& stage, cudaStream_t stream);
+  Layout resolve_pairs(const FindJob& job, const PairSearchWorkspace& workspace, bool exact, cudaStream_t stream);
   void gather_reads(ReadsOfChange& reads, cudaStream_t stream);
   void give_reads(const ReadsOfChange& reads, cudaStream_t stream);
   PinnedParts bring_results(const LaidOut& laid, Stage& stage, cudaStream_t stream, const std::function<void()>& last);
@@ -51,17 +55,17 @@ class PairBatches {
   void leave_results(const Scattered& from, const ResultsOf& to, cudaStream_t stream);
 
   // pair_changes.cpp
-  void prepare_room(const ChangeJob& job);
+  void prepare_workspace(const ChangeJob& job);
   bool phases_pay(const ChangeJob& job) const;
-  void require_rest(std::uint64_t rows);
-  bool end_rest();
+  void require_retired_space(std::uint64_t rows);
+  bool settle_retired();
   bool free_cells_of_batch(ReadsOfChange* reads, cudaStream_t stream);
   void change_pairs(ChangeJob& job, ReadsOfChange* reads, cudaStream_t stream);
   void change_in_phases(const ChangeJob& job, const Ordering& ordering, PairCells& cells, cudaStream_t stream);
 
   CudaTable& table_;
   Searches& searches_;
-  Upkeep& upkeep_;
+  Maintenance& maintenance_;
   CacheLoads& loads_;
   ChangeSchedule schedule_;
   std::shared_mutex finding_;  ///< held by searches until what they found is gathered; taken after `changing`

@@ -24,7 +24,7 @@ class PairBatches::PairCells final : public CellSource {
     list_cells(job, launches_++ != 0);
   }
   void release(const ChangeJob& job) override { release_cells(table_.memory.pairs()->view(), 2 * job.size, stream_); }
-  bool make_room(const ChangeReport& report) override {
+  bool make_space(const ChangeReport& report) override {
     table_.state.settle(table_.stream);  // what this launch retired is free for the next, unless it has a reader
     return launches_ == 1 && !heap_is_full_ && report.needs_cell != 0;  // the next one grows the heap
   }
@@ -44,7 +44,7 @@ class PairBatches::PairCells final : public CellSource {
       if (missing == 0) return;
       release_cells(table_.memory.pairs()->view(), state.listed, stream_);
       cuda::check(cudaStreamSynchronize(stream_), "planning a change");
-      heap_is_full_ = !of_.upkeep_.grow_heap(missing + missing / 32 + 2);
+      heap_is_full_ = !of_.maintenance_.grow_heap(missing + missing / 32 + 2);
     }
   }
 
@@ -58,8 +58,8 @@ class PairBatches::PairCells final : public CellSource {
   bool heap_is_full_ = false;
 };
 
-/// Room for the order, the phases, the cells and the rest of a batch. The caller is in no epoch.
-void PairBatches::prepare_room(const ChangeJob& job) {
+/// Space for the order, the phases, the cells and the rest of a batch. The caller is in no epoch.
+void PairBatches::prepare_workspace(const ChangeJob& job) {
   const bool phased = phases_pay(job);
   schedule_.prepare(job.size, phased);
   if (phased) schedule_.enlarge(plans_, job.size);
@@ -68,7 +68,7 @@ void PairBatches::prepare_room(const ChangeJob& job) {
     table_.memory.pairs()->list_at_least(2 * job.size);
     table_.pair_kernels->set_slabs(table_.memory.pairs()->view());
   }
-  require_rest(job.size);
+  require_retired_space(job.size);
 }
 
 bool PairBatches::phases_pay(const ChangeJob& job) const {
@@ -79,23 +79,23 @@ bool PairBatches::phases_pay(const ChangeJob& job) const {
                            .resident = table_.memory.cache().view().resident()}) == PairPath::phases;
 }
 
-/// Room in the ring for the cells that `rows` rows may put to rest. What rests there already is counted only when that might be too
+/// Space in the ring for the cells that `rows` rows may put to rest. What rests there already is counted only when that might be too
 /// much; where it is, all searches end, and nothing rests. The caller holds `changing`, and is in no epoch.
-void PairBatches::require_rest(std::uint64_t rows) {
+void PairBatches::require_retired_space(std::uint64_t rows) {
   if (table_.state.may_retire(rows)) return;
   table_.state.count_retired();
   if (table_.state.may_retire(rows)) return;
-  end_rest();
+  settle_retired();
   free_rested(table_.memory.pairs()->view(), table_.state.ring(), table_.state.words(), table_.stream);
   table_.stream.wait("freeing cells");
-  upkeep_.begin_rest(std::max(4 * rows, std::uint64_t{1} << 20));
+  maintenance_.begin_retired(std::max(4 * rows, std::uint64_t{1} << 20));
   [[maybe_unused]] const bool fit = table_.state.may_retire(rows);
   HOLDFAST_ASSERT(fit);
 }
 
 /// Waits until nobody reads a cell that has come out of its slot. False: none rests, and none has settled that the next reservation
 /// would find free. The caller holds `changing`, is in no epoch, and has nothing running that changes the table.
-bool PairBatches::end_rest() {
+bool PairBatches::settle_retired() {
   const std::unique_lock finding(finding_);
   DeviceState now = table_.state.read();
   if (now.retired_end == now.head) return false;
@@ -107,11 +107,11 @@ bool PairBatches::end_rest() {
 /// Makes an end of the batch so far: what it has read is gathered, and the cells that it let go are free for the rest of it (rule
 /// 6). False: there are none.
 bool PairBatches::free_cells_of_batch(ReadsOfChange* reads, cudaStream_t stream) {
-  if (reads == nullptr) return end_rest();
+  if (reads == nullptr) return settle_retired();
   gather_reads(*reads, stream);
   reads->epoch.leave();
   cuda::check(cudaStreamSynchronize(stream), "gathering results");
-  const bool some = end_rest();
+  const bool some = settle_retired();
   reads->epoch.enter();
   return some;
 }
@@ -134,22 +134,22 @@ void PairBatches::change_pairs(ChangeJob& job, ReadsOfChange* reads, cudaStream_
 
 void PairBatches::change_in_phases(const ChangeJob& job, const Ordering& ordering, PairCells& cells,
                                    cudaStream_t stream) {
-  PairRoom room;
-  room.planned = plans_.data();
-  schedule_.begin_phases(room, job, ordering, stream);
+  PairWorkspace workspace;
+  workspace.planned = plans_.data();
+  schedule_.begin_phases(workspace, job, ordering, stream);
   forget_demand(table_.memory.pairs()->view(), stream);
-  table_.pair_kernels->plan(job, room, stream);
+  table_.pair_kernels->plan(job, workspace, stream);
   table_.times.end("plan", stream);
   cells.list_cells(job, true);
   table_.times.end("reserve", stream);
-  table_.pair_kernels->assign(job, room, stream);
-  order_changes(room, job.size, index::slot_numbers(table_.layout()), stream);
+  table_.pair_kernels->assign(job, workspace, stream);
+  order_changes(workspace, job.size, index::slot_numbers(table_.layout()), stream);
   table_.times.end("order changes", stream);
-  table_.pair_kernels->place(job, room, stream);
+  table_.pair_kernels->place(job, workspace, stream);
   table_.times.end("place", stream);
-  table_.pair_kernels->commit(job, room, index::Pass::whole, stream);
+  table_.pair_kernels->commit(job, workspace, index::Pass::whole, stream);
   table_.times.end("commit", stream);
-  table_.pair_kernels->publish(job, room, stream);
+  table_.pair_kernels->publish(job, workspace, stream);
   table_.times.end("publish", stream);
   cells.release(job);
 }

@@ -16,12 +16,13 @@ class PairKernelsImpl final : public TableKernelsImpl<Shape, PairKernels> {
 
   void set_slabs(const SlabView& slabs) override { cells_ = slabs; }
 
-  void resolve(const FindJob& job, const PairSearchRoom& room, bool exact, cudaStream_t stream) const override {
+  void resolve(const FindJob& job, const PairSearchWorkspace& workspace, bool exact,
+               cudaStream_t stream) const override {
     const auto by_thread = [&](auto* kernel) {
-      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, room);
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, workspace);
     };
     const auto by_warp = [&](auto* kernel) {
-      kernel<<<blocks_for(kernel, job.size * kWarp), kThreads, 0, stream>>>(view_, job, room);
+      kernel<<<blocks_for(kernel, job.size * kWarp), kThreads, 0, stream>>>(view_, job, workspace);
     };
     if (cache_.any()) {
       exact ? by_thread(resolve_pairs_kernel<Shape, ExactMemory<CopyMemory>>)
@@ -39,19 +40,19 @@ class PairKernelsImpl final : public TableKernelsImpl<Shape, PairKernels> {
     check_launch("planning a change");
   }
 
-  void plan(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const override {
-    plan_pairs_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, room, cells_);
+  void plan(const ChangeJob& job, const PairWorkspace& workspace, cudaStream_t stream) const override {
+    plan_pairs_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, cache_, job, workspace, cells_);
     check_launch("planning a change");
   }
 
-  void assign(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const override {
-    assign_pairs_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, job, room, cells_);
+  void assign(const ChangeJob& job, const PairWorkspace& workspace, cudaStream_t stream) const override {
+    assign_pairs_kernel<Shape><<<all_blocks(job.size), kThreads, 0, stream>>>(view_, job, workspace, cells_);
     check_launch("giving cells to a change");
   }
 
-  void place(const ChangeJob& job, const PairRoom& room, cudaStream_t stream) const override {
+  void place(const ChangeJob& job, const PairWorkspace& workspace, cudaStream_t stream) const override {
     place_pairs_kernel<Shape>
-        <<<blocks_for(place_pairs_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, room);
+        <<<blocks_for(place_pairs_kernel<Shape>, job.size), kThreads, 0, stream>>>(view_, job, workspace);
     check_launch("placing pairs");
   }
 

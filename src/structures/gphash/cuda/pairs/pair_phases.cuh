@@ -4,7 +4,7 @@
 //   plan      a thread a row: answers, slots, and how many cells of each class it takes
 //   reserve   those cells (slabs.cu); slabs that enter the directory are durable there when the phase ends
 //   assign    each pair its cell, in order; a run without one is left over, and gives its slot back
-//   place     pairs into their cells, which follow each other: a warp writes 32 pairs as one stretch of words
+//   place     pairs into their cells, which follow each other: a warp writes 32 pairs as one range of words
 //   commit    each line of slots once, and publish, as for other keys (shared_phases.cuh); cells that came out of their slots rest at once
 #pragma once
 
@@ -26,7 +26,7 @@ __device__ Candidates<Shape> candidates_of(const View<Shape>& view, const Change
   return Candidates<Shape>(view, index::Key(planned.hash, index::Part{}));
 }
 /// It rests in the ring at once.
-__device__ inline void note_freed(const SlabView& slabs, const ChangeJob& job, const PairRoom&,
+__device__ inline void note_freed(const SlabView& slabs, const ChangeJob& job, const PairWorkspace&,
                                   std::uint64_t old_word) {
   const std::uint64_t place = numbered(old_word != 0, reinterpret_cast<unsigned long long*>(&job.state->retired_end));
   if (old_word != 0) job.ring.cells[place % job.ring.capacity] = old_word;
@@ -38,7 +38,7 @@ __device__ inline void note_freed(const SlabView& slabs, const ChangeJob& job, c
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     plan_pairs_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                      const __grid_constant__ ChangeJob job, const __grid_constant__ PairRoom room,
+                      const __grid_constant__ ChangeJob job, const __grid_constant__ PairWorkspace workspace,
                       const __grid_constant__ SlabView slabs) {
   __shared__ std::uint32_t counts[heap::kClasses];
   const ClassCounts demand(counts);
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kThreads)
   if (at < ordered) {
     const Candidates<Shape> candidates(view, key_of_row(view, job, job.order[at]));
     const Item old = index::find_claimed(ThreadTile{}, memory, view, candidates);
-    const index::Plan plan = plan_of_row(memory, view, job, room, ordered, at, candidates, old).plan;
+    const index::Plan plan = plan_of_row(memory, view, job, workspace, ordered, at, candidates, old).plan;
     if (plan.change != index::Change::none) {
       planned = {0,
                  plan.old_word,
@@ -65,11 +65,11 @@ __global__ void __launch_bounds__(kThreads)
   }
   const std::uint64_t place = numbered(number != kNoSlot, &job.report->changes);
   if (number != kNoSlot) {
-    room.planned[place] = planned;
-    room.slots[0][place] = number;
-    room.order[0][place] = static_cast<std::uint32_t>(place);
+    workspace.planned[place] = planned;
+    workspace.slots[0][place] = number;
+    workspace.order[0][place] = static_cast<std::uint32_t>(place);
   }
-  demand.tell(slabs.state);
+  demand.report(slabs.state);
 }
 
 /// The places in the list of a class that lanes take, those of one kind together. Lanes without a class take none. All lanes call.
@@ -94,12 +94,12 @@ __device__ inline std::uint64_t take_together(const SlabView& slabs, bool takes,
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     assign_pairs_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
-                        const __grid_constant__ PairRoom room, const __grid_constant__ SlabView slabs) {
+                        const __grid_constant__ PairWorkspace workspace, const __grid_constant__ SlabView slabs) {
   const PhaseMemory memory(job.state, nullptr);
   const std::uint64_t at = first_of_thread();
   const bool is_one = at < job.report->changes;
   PairPlan planned{};
-  if (is_one) planned = room.planned[at];
+  if (is_one) planned = workspace.planned[at];
   const auto change = static_cast<index::Change>(planned.change);
   const bool takes = is_one && index::needs_cell(change);
   std::uint32_t bytes = 0;
@@ -116,11 +116,11 @@ __global__ void __launch_bounds__(kThreads)
     leave_over(job, planned.at, index::Outcome::needs_cell);
     planned.change = static_cast<std::uint32_t>(index::Change::none);
     planned.old_word = 0;
-    room.planned[at] = planned;
+    workspace.planned[at] = planned;
   } else if (takes) {
     const auto pair = heap::CellWord::of(begin, size_class, bytes);
     left = static_cast<std::int32_t>(pair.left());
-    room.planned[at].word = pair.word;
+    workspace.planned[at].word = pair.word;
   }
   const auto now = static_cast<index::Change>(planned.change);
   const int added = __syncthreads_count(is_one && now == index::Change::add);
@@ -141,7 +141,7 @@ struct PlacedPair {
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     place_pairs_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ChangeJob job,
-                       const __grid_constant__ PairRoom room) {
+                       const __grid_constant__ PairWorkspace workspace) {
   __shared__ PlacedPair all[kThreads];
   const CudaMemory memory(job.state, nullptr);
   const unsigned lane = threadIdx.x % kWarp;
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(kThreads)
     PlacedPair mine{};
     std::uint32_t words = 0;
     if (base + lane < changes) {
-      const PairPlan& planned = room.planned[base + lane];
+      const PairPlan& planned = workspace.planned[base + lane];
       if (planned.word != 0) {
         mine.key = key_part(job, planned.held);
         mine.value = job.rows.value_part(planned.held);

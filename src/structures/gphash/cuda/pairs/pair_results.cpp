@@ -21,7 +21,7 @@ constexpr std::size_t kFewParts = 8;
 constexpr std::size_t kBeyond = std::size_t{128} << 10;  // a part ends behind the row that fills it
 static_assert(kBeyond > index::kMaxPart + 8);
 
-std::size_t part_room(std::uint64_t bytes) {
+std::size_t part_space(std::uint64_t bytes) {
   return std::bit_ceil(std::clamp<std::size_t>(bytes / kFewParts, kSmallestPart, kLargestPart));
 }
 
@@ -60,85 +60,87 @@ std::size_t pair_search_bytes(std::size_t rows) {
   return (16 + 8 + 8 + 4 + sizeof(Blob)) * (rows + 1) + pair_search_scratch_bytes(rows) + 4;
 }
 
-PairSearchRoom pair_search_room(Stage& stage, std::size_t rows, bool values) {
-  PairSearchRoom room;
+PairSearchWorkspace pair_search_workspace(Stage& stage, std::size_t rows, bool values) {
+  PairSearchWorkspace workspace;
   for (unsigned i = 0; i < 2; ++i) {
-    room.words[i] = stage.take<std::uint64_t>(8 * rows);
-    room.rows[i] = stage.take<std::uint32_t>(4 * rows);
+    workspace.words[i] = stage.take<std::uint64_t>(8 * rows);
+    workspace.rows[i] = stage.take<std::uint32_t>(4 * rows);
   }
-  room.sizes = stage.take<std::uint32_t>(4 * rows);
-  room.wrong = stage.take<std::uint32_t>(4);
-  room.scratch_bytes = pair_search_scratch_bytes(rows);
-  room.scratch = stage.take<std::byte>(room.scratch_bytes);
-  if (!values) return room;
-  room.offsets = stage.take<std::uint64_t>(8 * (rows + 1));
-  room.blobs = stage.take<Blob>(sizeof(Blob) * rows);
-  return room;
+  workspace.sizes = stage.take<std::uint32_t>(4 * rows);
+  workspace.wrong = stage.take<std::uint32_t>(4);
+  workspace.scratch_bytes = pair_search_scratch_bytes(rows);
+  workspace.scratch = stage.take<std::byte>(workspace.scratch_bytes);
+  if (!values) return workspace;
+  workspace.offsets = stage.take<std::uint64_t>(8 * (rows + 1));
+  workspace.blobs = stage.take<Blob>(sizeof(Blob) * rows);
+  return workspace;
 }
 
 /// The caller has joined an epoch.
 void PairBatches::search_pairs(const FindJob& job, const ResultsOf& to, Stage& stage, cudaStream_t stream) {
   const bool values = may_read_pairs(to.batch, to.ops);
-  const PairSearchRoom room = pair_search_room(stage, job.size, values);
+  const PairSearchWorkspace workspace = pair_search_workspace(stage, job.size, values);
   for (const bool exact : {false, true}) {
-    if (search_pairs_once(job, to, room, exact, stage, stream)) return;
+    if (search_pairs_once(job, to, workspace, exact, stage, stream)) return;
   }
   throw DeviceError(table_.pool.path() + " has a pair whose key is not the one that was looked for: run check");
 }
 
 /// False: some key is not that of the pair that has its hash.
-bool PairBatches::search_pairs_once(const FindJob& job, const ResultsOf& to, PairSearchRoom room, bool exact,
+bool PairBatches::search_pairs_once(const FindJob& job, const ResultsOf& to, PairSearchWorkspace workspace, bool exact,
                                     Stage& stage, cudaStream_t stream) {
-  cuda::check(cudaMemsetAsync(room.wrong, 0, 4, stream), "starting a search");
-  const Layout layout = resolve_pairs(job, room, exact, stream);
+  cuda::check(cudaMemsetAsync(workspace.wrong, 0, 4, stream), "starting a search");
+  const Layout layout = resolve_pairs(job, workspace, exact, stream);
   if (table_.options.verify) {
-    verify_read_pairs(room, job.size, layout, stream);
-    if (const std::uint32_t damaged = read_word(room.wrong, stream)) throw_damaged(table_.pool.path(), damaged);
+    verify_read_pairs(workspace, job.size, layout, stream);
+    if (const std::uint32_t damaged = read_word(workspace.wrong, stream)) throw_damaged(table_.pool.path(), damaged);
   }
   if (path_of(PairFacts{.rows = job.size, .order_from = table_.options.order_from}) == PairPath::ordered)
-    order_pairs(room, job.size, layout.cells << layout.slab_bits, stream);
-  if (room.offsets == nullptr) {
-    gather_pairs(room, job, layout.heap, 0, job.size, 0, nullptr, stream);
-    finish_pairs(room, job, 0, job.size, nullptr, stream);
-    return read_word(room.wrong, stream) == 0;
+    order_pairs(workspace, job.size, layout.cells << layout.slab_bits, stream);
+  if (workspace.offsets == nullptr) {
+    gather_pairs(workspace, job, layout.heap, 0, job.size, 0, nullptr, stream);
+    finish_pairs(workspace, job, 0, job.size, nullptr, stream);
+    return read_word(workspace.wrong, stream) == 0;
   }
-  lay_out_pairs(room, job, stream);
+  lay_out_pairs(workspace, job, stream);
   LaidOut laid;
-  laid.offsets = room.offsets;
+  laid.offsets = workspace.offsets;
   laid.size = job.size;
-  laid.bytes = read_word(room.offsets + job.size, stream);
+  laid.bytes = read_word(workspace.offsets + job.size, stream);
   laid.gather = [&](std::uint64_t first, std::uint64_t size, std::uint64_t bytes, std::byte* at) {
-    gather_pairs(room, job, layout.heap, first, size, bytes, at, stream);
+    gather_pairs(workspace, job, layout.heap, first, size, bytes, at, stream);
   };
   laid.finish = [&](std::uint64_t first, std::uint64_t size, const std::byte* at) {
-    finish_pairs(room, job, first, size, at, stream);
+    finish_pairs(workspace, job, first, size, at, stream);
   };
   if (to.batch.variable->device_blobs == nullptr) {
     std::uint32_t wrong = 0;
     const PinnedParts parts = bring_results(laid, stage, stream, [&] {
-      bring_rows(room.blobs, job.size, to, stream);
-      cuda::check(cudaMemcpyAsync(&wrong, room.wrong, sizeof wrong, cudaMemcpyDeviceToHost, stream),
+      bring_rows(workspace.blobs, job.size, to, stream);
+      cuda::check(cudaMemcpyAsync(&wrong, workspace.wrong, sizeof wrong, cudaMemcpyDeviceToHost, stream),
                   "gathering results");
     });
     if (wrong != 0) return false;
     for (const auto& part : parts) to.batch.variable->blobs->arena().keep(part);
     return true;
   }
-  const std::size_t room_bytes = std::max<std::size_t>(laid.bytes, 8);
-  std::byte* const gathered = stage.results(room_bytes);
+  const std::size_t space_bytes = std::max<std::size_t>(laid.bytes, 8);
+  std::byte* const gathered = stage.results(space_bytes);
   laid.gather(0, job.size, laid.bytes, gathered);
   laid.finish(0, job.size, gathered);
-  if (read_word(room.wrong, stream) != 0) return false;
-  leave_results({room.blobs, job.size, gathered, room_bytes, room.offsets, room.scratch, room.scratch_bytes}, to,
-                stream);
+  if (read_word(workspace.wrong, stream) != 0) return false;
+  leave_results(
+      {workspace.blobs, job.size, gathered, space_bytes, workspace.offsets, workspace.scratch, workspace.scratch_bytes},
+      to, stream);
   return true;
 }
 
 /// Enqueues the first phase. Whoever changes the geometry waits for it, but not for what follows: pairs do not move.
-Layout PairBatches::resolve_pairs(const FindJob& job, const PairSearchRoom& room, bool exact, cudaStream_t stream) {
+Layout PairBatches::resolve_pairs(const FindJob& job, const PairSearchWorkspace& workspace, bool exact,
+                                  cudaStream_t stream) {
   const std::lock_guard lock(table_.order.launching());
   if (job.mask) skip_masked(job.rows, job.mask, job.size, stream);
-  table_.pair_kernels->resolve(job, room, exact, stream);
+  table_.pair_kernels->resolve(job, workspace, exact, stream);
   searches_.note(stream);
   return table_.layout();
 }
@@ -149,17 +151,18 @@ void PairBatches::gather_reads(ReadsOfChange& reads, cudaStream_t stream) {
     const std::lock_guard lock(table_.order.launching());
     return table_.layout();
   }();
-  const PairReads& room = reads.room;
-  measure_blobs(room.blobs, reads.size, room.offsets, room.scratch, room.scratch_bytes, stream);
+  const PairReads& workspace = reads.workspace;
+  measure_blobs(workspace.blobs, reads.size, workspace.offsets, workspace.scratch, workspace.scratch_bytes, stream);
   LaidOut laid;
-  laid.offsets = room.offsets;
+  laid.offsets = workspace.offsets;
   laid.size = reads.size;
-  laid.bytes = read_word(room.offsets + reads.size, stream);
+  laid.bytes = read_word(workspace.offsets + reads.size, stream);
   laid.gather = [&](std::uint64_t first, std::uint64_t rows, std::uint64_t, std::byte* at) {
-    gather_blobs(layout.heap, layout.cells << layout.slab_bits, room.blobs, room.offsets, first, rows, at, stream);
+    gather_blobs(layout.heap, layout.cells << layout.slab_bits, workspace.blobs, workspace.offsets, first, rows, at,
+                 stream);
   };
   laid.finish = [&](std::uint64_t first, std::uint64_t rows, const std::byte* at) {
-    finish_blobs(room.blobs, room.offsets, first, rows, at, room.results, nullptr, stream);
+    finish_blobs(workspace.blobs, workspace.offsets, first, rows, at, workspace.results, nullptr, stream);
   };
   if (reads.to.batch.variable->device_blobs == nullptr) {
     for (const auto& part : bring_results(laid, reads.stage, stream, [] {}))
@@ -169,17 +172,18 @@ void PairBatches::gather_reads(ReadsOfChange& reads, cudaStream_t stream) {
     laid.gather(0, reads.size, laid.bytes, at);
     laid.finish(0, reads.size, at);
   }
-  cuda::check(cudaMemsetAsync(room.blobs, 0, sizeof(Blob) * reads.size, stream), "gathering results");
+  cuda::check(cudaMemsetAsync(workspace.blobs, 0, sizeof(Blob) * reads.size, stream), "gathering results");
 }
 
 /// Gives the caller what has been gathered. Waits.
 void PairBatches::give_reads(const ReadsOfChange& reads, cudaStream_t stream) {
-  const PairReads& room = reads.room;
+  const PairReads& workspace = reads.workspace;
   if (reads.to.batch.variable->device_blobs != nullptr) {
-    const Scattered from{room.results, reads.size, nullptr, 0, room.offsets, room.scratch, room.scratch_bytes};
+    const Scattered from{workspace.results,      reads.size, nullptr, 0, workspace.offsets, workspace.scratch,
+                         workspace.scratch_bytes};
     return leave_results(from, reads.to, stream);
   }
-  bring_rows(room.results, reads.size, reads.to, stream);
+  bring_rows(workspace.results, reads.size, reads.to, stream);
   cuda::check(cudaStreamSynchronize(stream), "gathering results");
 }
 
@@ -208,13 +212,13 @@ void PairBatches::bring_rows(const Blob* results, std::size_t size, const Result
 }
 
 void PairBatches::bring_parts(const LaidOut& laid, PinnedParts& brought, Stage& stage, cudaStream_t stream) {
-  const std::size_t room = part_room(laid.bytes), most = room - kBeyond;
+  const std::size_t space = part_space(laid.bytes), most = space - kBeyond;
   const auto download = [&](const std::byte* from, std::size_t bytes, cudaStream_t on) {
     cuda::check(cudaMemcpyAsync(brought.back().get(), from, bytes, cudaMemcpyDeviceToHost, on),
                 "copying results from the GPU");
   };
   if (laid.bytes <= most) {
-    std::byte* const at = stage.results(room);
+    std::byte* const at = stage.results(space);
     brought.push_back(pinned_->take(std::max<std::size_t>(laid.bytes, 1)));
     laid.gather(0, laid.size, laid.bytes, at);
     laid.finish(0, laid.size, brought.back().get());
@@ -223,8 +227,8 @@ void PairBatches::bring_parts(const LaidOut& laid, PinnedParts& brought, Stage& 
   const std::uint64_t parts = (laid.bytes + most - 1) / most;
   std::vector<ResultPart> begins(parts);
   const std::size_t cuts = sizeof(ResultPart) * parts;
-  std::byte* const halves = stage.results(2 * room + cuts);
-  auto* const found = reinterpret_cast<ResultPart*>(halves + 2 * room);
+  std::byte* const halves = stage.results(2 * space + cuts);
+  auto* const found = reinterpret_cast<ResultPart*>(halves + 2 * space);
   cut_results(laid.offsets, laid.size, most, parts, found, stream);
   cuda::check(cudaMemcpyAsync(begins.data(), found, cuts, cudaMemcpyDeviceToHost, stream), "gathering results");
   cuda::check(cudaStreamSynchronize(stream), "gathering results");
@@ -234,7 +238,7 @@ void PairBatches::bring_parts(const LaidOut& laid, PinnedParts& brought, Stage& 
     const std::uint64_t bytes = begins[part + 1].offset - begins[part].offset;
     if (size == 0) continue;
     brought.push_back(pinned_->take(bytes));
-    std::byte* const at = halves + part % 2 * room;
+    std::byte* const at = halves + part % 2 * space;
     Stage::Half& half = stage.half(part % 2);
     if (part >= 2) half.copied.hold(stream);
     laid.gather(first, size, bytes, at);

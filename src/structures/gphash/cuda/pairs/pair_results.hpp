@@ -18,7 +18,7 @@ namespace holdfast::machine::cuda {
 /// True if some of a batch's rows return bytes.
 bool may_read_pairs(const Batch& batch, OpSet ops);
 
-/// Room for what the rows of a changing batch read; all in GPU memory.
+/// Space for what the rows of a changing batch read; all in GPU memory.
 struct PairReads {
   Blob* blobs = nullptr;             ///< (n,) where it lies: in the heap, or in the batch's own arrays
   Blob* results = nullptr;           ///< (n,) where it will, in the caller's
@@ -32,8 +32,8 @@ struct PairReads {
 
 std::size_t pair_search_bytes(std::size_t rows);
 /// `values`: they are wanted, not only whether a key is there.
-PairSearchRoom pair_search_room(Stage& stage, std::size_t rows, bool values);
-inline constexpr unsigned kPairArrays = 9;  ///< of either room
+PairSearchWorkspace pair_search_workspace(Stage& stage, std::size_t rows, bool values);
+inline constexpr unsigned kPairArrays = 9;  ///< of either workspace
 
 /// Whose results: rows of a batch from `base` on.
 struct ResultsOf {
@@ -55,7 +55,7 @@ using PinnedParts = std::vector<std::shared_ptr<std::byte[]>>;
 
 /// What a changing batch reads as it goes on.
 struct ReadsOfChange {
-  PairReads room;
+  PairReads workspace;
   ResultsOf to;
   std::size_t size;  ///< rows
   Stage& stage;
@@ -63,7 +63,7 @@ struct ReadsOfChange {
   std::vector<DeviceBuffer<std::byte>> gathered{};  ///< results that stay in GPU memory
 };
 
-/// Blobs anywhere in GPU memory or the pool, and room to measure them.
+/// Blobs anywhere in GPU memory or the pool, and space to measure them.
 struct Scattered {
   const Blob* blobs;       ///< (n,)
   std::uint64_t size;      ///< n

@@ -22,15 +22,15 @@ namespace {
 constexpr int kFirstBit = 10;
 
 /// `scratch` null: only says in `bytes` how much it takes.
-void sort_pairs(PairSearchRoom& room, std::uint64_t size, std::uint64_t heap_bytes, void* scratch, std::size_t& bytes,
-                cudaStream_t stream) {
-  cub::DoubleBuffer<std::uint64_t> words(room.words[0], room.words[1]);
-  cub::DoubleBuffer<std::uint32_t> rows(room.rows[0], room.rows[1]);
+void sort_pairs(PairSearchWorkspace& workspace, std::uint64_t size, std::uint64_t heap_bytes, void* scratch,
+                std::size_t& bytes, cudaStream_t stream) {
+  cub::DoubleBuffer<std::uint64_t> words(workspace.words[0], workspace.words[1]);
+  cub::DoubleBuffer<std::uint32_t> rows(workspace.rows[0], workspace.rows[1]);
   const int end = std::clamp(kFirstBit + static_cast<int>(std::bit_width((heap_bytes - 1) / 32)), kFirstBit + 1, 64);
   check(cub::DeviceRadixSort::SortPairs(scratch, bytes, words, rows, static_cast<int>(size), kFirstBit, end, stream),
         "ordering a search");
-  if (words.Current() != room.words[0]) std::swap(room.words[0], room.words[1]);
-  if (rows.Current() != room.rows[0]) std::swap(room.rows[0], room.rows[1]);
+  if (words.Current() != workspace.words[0]) std::swap(workspace.words[0], workspace.words[1]);
+  if (rows.Current() != workspace.rows[0]) std::swap(workspace.rows[0], workspace.rows[1]);
 }
 
 /// True if the rows behind a place want the same pair: its last place reads it for all.
@@ -39,18 +39,18 @@ HOLDFAST_BOTH inline bool is_repeated(const std::uint64_t* words, std::uint64_t 
 }
 
 /// The most that a pair with such a key can hold of a value.
-HOLDFAST_BOTH inline std::uint32_t value_room(std::uint64_t word, std::uint32_t key_bytes) {
+HOLDFAST_BOTH inline std::uint32_t value_space(std::uint64_t word, std::uint32_t key_bytes) {
   const std::uint32_t bytes = heap::CellWord{word}.pair_bytes(), before = index::pair_bytes(key_bytes, 0);
   return bytes > before ? bytes - before : 0;
 }
 /// As many whole words, one at least: no two values begin at one place.
-HOLDFAST_BOTH inline std::uint64_t room_of(std::uint64_t word, std::uint32_t key_bytes) {
-  const std::uint32_t bytes = value_room(word, key_bytes);
+HOLDFAST_BOTH inline std::uint64_t space_of(std::uint64_t word, std::uint32_t key_bytes) {
+  const std::uint32_t bytes = value_space(word, key_bytes);
   return bytes == 0 ? 8 : (bytes + 7) / 8 * 8;
 }
 
-/// The room of a place's value; none beyond the last place, nor where a later one has it.
-struct RoomAt {
+/// The space of a place's value; none beyond the last place, nor where a later one has it.
+struct SpaceAt {
   const std::uint64_t* words;
   const std::uint32_t* rows;
   const std::uint64_t* key_offsets;
@@ -58,15 +58,16 @@ struct RoomAt {
   HOLDFAST_BOTH std::uint64_t operator()(std::uint64_t place) const {
     if (place >= size || words[place] == 0 || is_repeated(words, place, size)) return 0;
     const std::uint32_t row = rows[place];
-    return room_of(words[place], static_cast<std::uint32_t>(key_offsets[row + 1] - key_offsets[row]));
+    return space_of(words[place], static_cast<std::uint32_t>(key_offsets[row + 1] - key_offsets[row]));
   }
 };
 
-void add_rooms(const PairSearchRoom& room, const std::uint64_t* key_offsets, std::uint64_t size, void* scratch,
-               std::size_t& bytes, cudaStream_t stream) {
-  const RoomAt each{room.words[0], room.rows[0], key_offsets, size};
-  const auto rooms = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), each);
-  check(cub::DeviceScan::ExclusiveSum(scratch, bytes, rooms, room.offsets, size + 1, stream), "measuring results");
+void add_spaces(const PairSearchWorkspace& workspace, const std::uint64_t* key_offsets, std::uint64_t size,
+                void* scratch, std::size_t& bytes, cudaStream_t stream) {
+  const SpaceAt each{workspace.words[0], workspace.rows[0], key_offsets, size};
+  const auto spaces = thrust::make_transform_iterator(thrust::counting_iterator<std::uint64_t>(0), each);
+  check(cub::DeviceScan::ExclusiveSum(scratch, bytes, spaces, workspace.offsets, size + 1, stream),
+        "measuring results");
 }
 
 /// A pair on its way out of its cell.
@@ -75,7 +76,7 @@ struct ReadPair {
   const std::byte* key;  ///< that it should have
   std::byte* to;         ///< null: its value is not wanted
   std::uint32_t key_bytes;
-  std::uint32_t room;   ///< for the value
+  std::uint32_t space;  ///< for the value
   std::uint32_t words;  ///< to be read
   std::uint32_t first;  ///< of them among those of the warp
 };
@@ -87,7 +88,7 @@ __device__ bool take_word(const ReadPair& pair, std::uint32_t i, std::uint64_t w
                           std::uint32_t* size) {
   if (i == 0) {
     const auto value = static_cast<std::uint32_t>(word >> 32);
-    *size = min(value, pair.room);
+    *size = min(value, pair.space);
     return static_cast<std::uint32_t>(word) == pair.key_bytes;
   }
   if (i == 1) return true;
@@ -99,34 +100,34 @@ __device__ bool take_word(const ReadPair& pair, std::uint32_t i, std::uint64_t w
     same = (word & mask) == load_user(pair.key + at, left);
   }
   const std::uint32_t whole = pair.key_bytes / 8, skew = pair.key_bytes % 8;  // of the key before the value
-  if (pair.to == nullptr || i - 2 < whole || 8 * (i - 2 - whole) >= pair.room) return same;
+  if (pair.to == nullptr || i - 2 < whole || 8 * (i - 2 - whole) >= pair.space) return same;
   const std::uint64_t bytes = skew == 0 ? word : word >> (8 * skew) | next << (64 - 8 * skew);
   reinterpret_cast<std::uint64_t*>(pair.to)[i - 2 - whole] = bytes;
   return same;
 }
 
-/// A warp takes up to 32 places, `share` of them, as one stretch of words.
+/// A warp takes up to 32 places, `share` of them, as one range of words.
 __global__ void __launch_bounds__(kThreads)
-    gather_pairs_kernel(const __grid_constant__ PairSearchRoom room, const __grid_constant__ FindJob job,
+    gather_pairs_kernel(const __grid_constant__ PairSearchWorkspace workspace, const __grid_constant__ FindJob job,
                         const std::byte* heap, std::uint64_t first, std::uint64_t size, std::byte* to, unsigned share) {
   __shared__ ReadPair all[kThreads];
   const CudaMemory memory(nullptr, nullptr);
   const unsigned lane = threadIdx.x % kWarp;
   ReadPair* const pairs = all + (threadIdx.x - lane);
-  const std::uint64_t begin = room.offsets != nullptr ? room.offsets[first] : 0;
+  const std::uint64_t begin = workspace.offsets != nullptr ? workspace.offsets[first] : 0;
   bool same = true;
   for (std::uint64_t base = first_of_warp() * share; base < size; base += all_warps() * share) {
     ReadPair mine{};
     const std::uint64_t place = first + base + lane;
-    if (lane < share && base + lane < size && room.words[0][place] != 0 &&
-        !is_repeated(room.words[0], place, job.size)) {
-      const heap::CellWord pair{room.words[0][place]};
-      const index::Part key = key_part(job, room.rows[0][place]);
+    if (lane < share && base + lane < size && workspace.words[0][place] != 0 &&
+        !is_repeated(workspace.words[0], place, job.size)) {
+      const heap::CellWord pair{workspace.words[0][place]};
+      const index::Part key = key_part(job, workspace.rows[0][place]);
       mine.cell = reinterpret_cast<const std::uint64_t*>(heap + pair.begin());
       mine.key = key.data;
       mine.key_bytes = key.size;
-      mine.room = value_room(pair.word, key.size);
-      if (to != nullptr) mine.to = to + (room.offsets[place] - begin);
+      mine.space = value_space(pair.word, key.size);
+      if (to != nullptr) mine.to = to + (workspace.offsets[place] - begin);
       // One that is shorter than its key has another, as its first word will say.
       const std::uint32_t bytes = to != nullptr ? pair.pair_bytes() : index::pair_bytes(key.size, 0);
       mine.words = (min(bytes, pair.pair_bytes()) + 7) / 8;
@@ -155,21 +156,22 @@ __global__ void __launch_bounds__(kThreads)
         if (lane == kWarp - 1) next = later;
         if (lane == kWarp - 1 && u + 1 == kAhead && word + 1 < pair.words)
           next = memory.load_value(pair.cell + word + 1);
-        same &= take_word(pair, word, words[u], next, &room.sizes[first + base + of[u]]);
+        same &= take_word(pair, word, words[u], next, &workspace.sizes[first + base + of[u]]);
       }
     }
     __syncwarp();
   }
-  if (!same) *room.wrong = 1;
+  if (!same) *workspace.wrong = 1;
 }
 
 /// The last of the places that want the pair of `place`, whose values begin at one offset.
-__device__ inline std::uint64_t reader_of(const PairSearchRoom& room, std::uint64_t place, std::uint64_t size) {
-  const std::uint64_t offset = room.offsets[place];
+__device__ inline std::uint64_t reader_of(const PairSearchWorkspace& workspace, std::uint64_t place,
+                                          std::uint64_t size) {
+  const std::uint64_t offset = workspace.offsets[place];
   std::uint64_t few = place, many = size;  // the first whose offset is larger is in (few, many]
   while (many - few > 1) {
     const std::uint64_t middle = few + (many - few) / 2;
-    (room.offsets[middle] <= offset ? few : many) = middle;
+    (workspace.offsets[middle] <= offset ? few : many) = middle;
   }
   return few;
 }
@@ -182,62 +184,64 @@ __device__ inline bool same_key(const index::Part& a, const index::Part& b) {
 }
 
 __global__ void __launch_bounds__(kThreads)
-    finish_pairs_kernel(const __grid_constant__ PairSearchRoom room, const __grid_constant__ FindJob job,
+    finish_pairs_kernel(const __grid_constant__ PairSearchWorkspace workspace, const __grid_constant__ FindJob job,
                         std::uint64_t first, std::uint64_t size, const std::byte* at) {
-  const std::uint64_t begin = room.offsets != nullptr ? room.offsets[first] : 0;
+  const std::uint64_t begin = workspace.offsets != nullptr ? workspace.offsets[first] : 0;
   for (std::uint64_t i = first_of_thread(); i < size; i += all_threads()) {
     const std::uint64_t place = first + i;
-    const std::uint64_t word = room.words[0][place];
-    const std::uint32_t row = room.rows[0][place];
-    const bool repeated = word != 0 && is_repeated(room.words[0], place, job.size);
-    if (repeated && !same_key(key_part(job, row), key_part(job, room.rows[0][place + 1]))) *room.wrong = 1;
-    if (room.offsets == nullptr) continue;
+    const std::uint64_t word = workspace.words[0][place];
+    const std::uint32_t row = workspace.rows[0][place];
+    const bool repeated = word != 0 && is_repeated(workspace.words[0], place, job.size);
+    if (repeated && !same_key(key_part(job, row), key_part(job, workspace.rows[0][place + 1]))) *workspace.wrong = 1;
+    if (workspace.offsets == nullptr) continue;
     Blob blob;
     if (word != 0) {
-      const std::uint64_t reader = repeated ? reader_of(room, place, job.size) : place;
-      blob = {at + (room.offsets[place] - begin), room.sizes[reader]};
+      const std::uint64_t reader = repeated ? reader_of(workspace, place, job.size) : place;
+      blob = {at + (workspace.offsets[place] - begin), workspace.sizes[reader]};
     }
-    room.blobs[row] = blob;
+    workspace.blobs[row] = blob;
   }
 }
 
 /// The pair is read once more than a search reads it: over the link, so this is for searches that must be sure.
 __global__ void __launch_bounds__(kThreads)
-    verify_read_pairs_kernel(const __grid_constant__ PairSearchRoom room, const __grid_constant__ Layout layout,
-                             std::uint64_t size) {
+    verify_read_pairs_kernel(const __grid_constant__ PairSearchWorkspace workspace,
+                             const __grid_constant__ Layout layout, std::uint64_t size) {
   const CudaMemory memory(nullptr, nullptr);
   for (std::uint64_t row = first_of_thread(); row < size; row += all_threads()) {
-    const std::uint64_t word = room.words[0][row];
-    if (word != 0 && !index::is_whole_pair(memory, layout, word)) atomicAdd(room.wrong, 1u);
+    const std::uint64_t word = workspace.words[0][row];
+    if (word != 0 && !index::is_whole_pair(memory, layout, word)) atomicAdd(workspace.wrong, 1u);
   }
 }
 
 }  // namespace
 
-void verify_read_pairs(const PairSearchRoom& room, std::uint64_t size, const Layout& layout, cudaStream_t stream) {
-  verify_read_pairs_kernel<<<blocks_for(verify_read_pairs_kernel, size), kThreads, 0, stream>>>(room, layout, size);
+void verify_read_pairs(const PairSearchWorkspace& workspace, std::uint64_t size, const Layout& layout,
+                       cudaStream_t stream) {
+  verify_read_pairs_kernel<<<blocks_for(verify_read_pairs_kernel, size), kThreads, 0, stream>>>(workspace, layout,
+                                                                                                size);
   check_launch("verifying what is read");
 }
 
 std::size_t pair_search_scratch_bytes(std::uint64_t rows) {
-  PairSearchRoom none;
+  PairSearchWorkspace none;
   std::size_t sort = 0, scan = 0;
   sort_pairs(none, rows, ~std::uint64_t{0}, nullptr, sort, nullptr);
-  add_rooms(none, nullptr, rows, nullptr, scan, nullptr);
+  add_spaces(none, nullptr, rows, nullptr, scan, nullptr);
   return std::max({sort, scan, measure_scratch_bytes(rows)});
 }
 
-void order_pairs(PairSearchRoom& room, std::uint64_t size, std::uint64_t heap_bytes, cudaStream_t stream) {
-  std::size_t bytes = room.scratch_bytes;
-  sort_pairs(room, size, heap_bytes, room.scratch, bytes, stream);
+void order_pairs(PairSearchWorkspace& workspace, std::uint64_t size, std::uint64_t heap_bytes, cudaStream_t stream) {
+  std::size_t bytes = workspace.scratch_bytes;
+  sort_pairs(workspace, size, heap_bytes, workspace.scratch, bytes, stream);
 }
 
-void lay_out_pairs(const PairSearchRoom& room, const FindJob& job, cudaStream_t stream) {
-  std::size_t bytes = room.scratch_bytes;
-  add_rooms(room, job.key_offsets, job.size, room.scratch, bytes, stream);
+void lay_out_pairs(const PairSearchWorkspace& workspace, const FindJob& job, cudaStream_t stream) {
+  std::size_t bytes = workspace.scratch_bytes;
+  add_spaces(workspace, job.key_offsets, job.size, workspace.scratch, bytes, stream);
 }
 
-void gather_pairs(const PairSearchRoom& room, const FindJob& job, const std::byte* heap, std::uint64_t first,
+void gather_pairs(const PairSearchWorkspace& workspace, const FindJob& job, const std::byte* heap, std::uint64_t first,
                   std::uint64_t size, std::uint64_t bytes, std::byte* to, cudaStream_t stream) {
   // What is being read at a time should be little of the heap, for the sake of the translation of addresses, and yet enough for the
   // link. So warps take as many places as have some KiB, and a few blocks of them run on each multiprocessor.
@@ -249,13 +253,13 @@ void gather_pairs(const PairSearchRoom& room, const FindJob& job, const std::byt
   while (share > 1 && size / share < warps) share /= 2;  // of few places each warp takes fewer
   const std::uint64_t blocks = ((size + share - 1) / share + kWarpsPerBlock - 1) / kWarpsPerBlock;
   const auto grid = static_cast<unsigned>(std::min(blocks, warps / kWarpsPerBlock));
-  gather_pairs_kernel<<<grid, kThreads, 0, stream>>>(room, job, heap, first, size, to, share);
+  gather_pairs_kernel<<<grid, kThreads, 0, stream>>>(workspace, job, heap, first, size, to, share);
   check_launch("gathering results");
 }
 
-void finish_pairs(const PairSearchRoom& room, const FindJob& job, std::uint64_t first, std::uint64_t size,
+void finish_pairs(const PairSearchWorkspace& workspace, const FindJob& job, std::uint64_t first, std::uint64_t size,
                   const std::byte* at, cudaStream_t stream) {
-  finish_pairs_kernel<<<blocks_for(finish_pairs_kernel, size), kThreads, 0, stream>>>(room, job, first, size, at);
+  finish_pairs_kernel<<<blocks_for(finish_pairs_kernel, size), kThreads, 0, stream>>>(workspace, job, first, size, at);
   check_launch("gathering results");
 }
 

@@ -54,17 +54,17 @@ static_assert(index::SearchTile<WarpTile, HashMemory<CudaMemory>, index::Default
 static_assert(index::SearchTile<WarpTile, ExactMemory<CudaMemory>, index::DefaultVariableShape>);
 
 /// Notes the item of a row, and answers all else.
-__device__ inline void answer_pair(const FindJob& job, const PairSearchRoom& room, std::uint64_t row,
+__device__ inline void answer_pair(const FindJob& job, const PairSearchWorkspace& workspace, std::uint64_t row,
                                    const index::Found& found) {
   if (job.rows.statuses) job.rows.statuses[row] = index::status_of(found);
   if (job.rows.found) job.rows.found[row] = static_cast<bool>(found.item);
-  room.words[0][row] = found.item.word;
-  room.rows[0][row] = static_cast<std::uint32_t>(row);
+  workspace.words[0][row] = found.item.word;
+  workspace.rows[0][row] = static_cast<std::uint32_t>(row);
 }
-__device__ inline bool is_masked(const FindJob& job, const PairSearchRoom& room, std::uint64_t row) {
+__device__ inline bool is_masked(const FindJob& job, const PairSearchWorkspace& workspace, std::uint64_t row) {
   if (job.mask == nullptr || job.mask[row] != 0) return false;
-  room.words[0][row] = 0;
-  room.rows[0][row] = static_cast<std::uint32_t>(row);
+  workspace.words[0][row] = 0;
+  workspace.rows[0][row] = static_cast<std::uint32_t>(row);
   return true;
 }
 
@@ -72,36 +72,36 @@ __device__ inline bool is_masked(const FindJob& job, const PairSearchRoom& room,
 template <class Shape, class Memory>
 __global__ void __launch_bounds__(kThreads)
     resolve_pairs_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                         const __grid_constant__ FindJob job, const __grid_constant__ PairSearchRoom room) {
+                         const __grid_constant__ FindJob job, const __grid_constant__ PairSearchWorkspace workspace) {
   const Memory memory(job.state, &cache, view.heap, view.cells << view.slab_bits);
   BucketHits hits(cache.buckets);
   for (std::uint64_t row = first_of_thread(); row < job.size; row += all_threads()) {
-    if (is_masked(job, room, row)) continue;
+    if (is_masked(job, workspace, row)) continue;
     const Candidates<Shape> candidates(view, key_of_row(view, job, row));
     memory.begin_look();
     const index::Found found = index::find_settled(ThreadTile{}, memory, view, candidates);
     if (found.item) hits.note(memory, found.item.slot, row);
-    answer_pair(job, room, row, found);
+    answer_pair(job, workspace, row, found);
   }
   hits.flush_counts();
-  memory.tell_retries();
+  memory.report_retries();
 }
 
 /// In the pool: a warp a row.
 template <class Shape, class Memory>
 __global__ void __launch_bounds__(kThreads)
     resolve_pairs_in_pool_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ FindJob job,
-                                 const __grid_constant__ PairSearchRoom room) {
+                                 const __grid_constant__ PairSearchWorkspace workspace) {
   const WarpTile tile;
   const Memory memory(job.state, nullptr, view.heap, view.cells << view.slab_bits);
   for (std::uint64_t row = first_of_warp(); row < job.size; row += all_warps()) {
     if (job.mask != nullptr && job.mask[row] == 0) {
-      if (tile.lane() == 0) is_masked(job, room, row);
+      if (tile.lane() == 0) is_masked(job, workspace, row);
       continue;
     }
     const Candidates<Shape> candidates(view, key_of_row(view, job, row));
     const index::Found found = index::find_settled(tile, memory, view, candidates);
-    if (tile.lane() == 0) answer_pair(job, room, row, found);
+    if (tile.lane() == 0) answer_pair(job, workspace, row, found);
   }
   if (tile.lane() == 0) memory.flush_counts();
 }

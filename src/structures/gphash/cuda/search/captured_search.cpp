@@ -13,22 +13,23 @@ namespace {
 /// Of one captured search. The state has the word that says whether its table is still as it was.
 struct SearchInGraph {
   std::shared_ptr<DeviceBuffer<DeviceState>> state;
-  std::unique_ptr<SearchRooms::Room> cells, aims;
+  std::unique_ptr<SearchWorkspaces::Workspace> cells, aims;
 };
 
 }  // namespace
 
 /// A search that will run as often as its graph is launched, whenever that is. The host waits for none of its runs, so it has a
-/// room of its own, and answers `not_run` once end_captures has told it to.
+/// workspace of its own, and answers `not_run` once end_captures has told it to.
 void Searches::capture_search(FindJob job, cudaStream_t stream) {
   const std::lock_guard lock(table_.order.launching());
   const auto kept = std::make_shared<SearchInGraph>();
   kept->state = table_.state.shared();
   job.generation = table_.state.generation();
   const SearchPath path = path_of(facts_of(job));
-  if (values_are_far(job)) kept->cells = std::make_unique<SearchRooms::Room>(job.size, is_wide(table_.layout().cells));
+  if (values_may_miss(job))
+    kept->cells = std::make_unique<SearchWorkspaces::Workspace>(job.size, is_wide(table_.layout().cells));
   if (path == SearchPath::by_slots || path == SearchPath::by_both)
-    kept->aims = std::make_unique<SearchRooms::Room>(job.size, false);
+    kept->aims = std::make_unique<SearchWorkspaces::Workspace>(job.size, false);
   keep_for_graph(stream, kept);
   captured_ = true;
   skip_masked(job.rows, nullptr, job.size, stream);

@@ -40,13 +40,13 @@ class KeyDirectory {
   /// Before a look for the slot of a row's key.
   __device__ Asked ask(std::uint64_t row) const {
     const index::Key key = key_of(row);
-    Asked asked = ask_known(row, key);
+    Asked asked = ask_directory(row, key);
     if (asked.position != kNoPosition && !asked.known)
-      asked.confirms = index::may_confirm(memory_, Candidates<Shape>(view_, key).stripe(view_));
+      asked.confirms = index::may_confirm(memory_, Candidates<Shape>(view_, key).version_lock(view_));
     return asked;
   }
   /// The same for who will not confirm anything.
-  __device__ Asked ask_known(std::uint64_t row) const { return ask_known(row, key_of(row)); }
+  __device__ Asked ask_directory(std::uint64_t row) const { return ask_directory(row, key_of(row)); }
 
   /// The answers of a row whose key is known, but for the value. Returns where its copy is; kNoPosition: nobody wants it.
   __device__ std::uint64_t answer(std::uint64_t row, const Asked& asked) {
@@ -85,7 +85,7 @@ class KeyDirectory {
   }
 
  private:
-  __device__ Asked ask_known(std::uint64_t row, const index::Key& key) const {
+  __device__ Asked ask_directory(std::uint64_t row, const index::Key& key) const {
     Asked asked;
     if (!asks_) return asked;
     std::uint32_t hints[kHintsOfSet];

@@ -18,7 +18,7 @@ constexpr std::uint64_t kMostRows = 1 << 16;
 constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;  // of values
 constexpr std::array<std::uint64_t, 3> kSizes = {1 << 10, 1 << 12, kSmallSearch};
 constexpr double kBetter = 0.95;  // of the time of what would be chosen else
-constexpr unsigned kTurns = 4;    // the first is to warm up
+constexpr unsigned kRounds = 4;   // the first is to warm up
 constexpr std::uint64_t kSamples =
     16;  // times the rows; no search repeats one before it, since the link remembers pages
 
@@ -71,7 +71,7 @@ void Searches::measure() {
   const std::uint64_t rows = std::clamp<std::uint64_t>(kMostBytes / table_.layout().value_bytes, kSizes[0], kMostRows);
   const DeviceBuffer<std::byte> keys(kSamples * rows * table_.layout().key_bytes()),
       out(rows * table_.layout().value_bytes);
-  SearchRooms::Room room(rows, is_wide(table_.layout().cells));
+  SearchWorkspaces::Workspace workspace(rows, is_wide(table_.layout().cells));
   sample_keys(table_.memory.cache().view(), table_.layout().buckets(0) * table_.layout().shape.slots(), keys.data(),
               kSamples * rows, table_.stream);
   Stopwatch watch;
@@ -83,15 +83,15 @@ void Searches::measure() {
   std::uint64_t from = 0;
   const auto time_of = [&](std::uint64_t size, const SearchChoices& choices) {
     choices_ = choices;
-    std::array<double, kTurns - 1> times{};
-    for (unsigned turn = 0; turn < kTurns; ++turn) {
+    std::array<double, kRounds - 1> times{};
+    for (unsigned round = 0; round < kRounds; ++round) {
       if (from + size > kSamples * rows) from = 0;
       watch.start(table_.stream);
       const FindJob job = table_.find_job(answers, keys.data() + from * table_.layout().key_bytes(), nullptr, size);
-      search_cells(job, path_of(facts_of(job)), room, table_.stream);
+      search_cells(job, path_of(facts_of(job)), workspace, table_.stream);
       const double ms = watch.stop(table_.stream);
       from += size;
-      if (turn != 0) times[turn - 1] = ms;
+      if (round != 0) times[round - 1] = ms;
     }
     choices_ = before;
     std::sort(times.begin(), times.end());

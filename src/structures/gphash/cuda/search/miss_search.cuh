@@ -1,10 +1,10 @@
 // miss_search.cuh: searches of many rows where some buckets have no copy. Rows that read a slot of the pool do so in the order of
 // addresses, in which host memory answers ten times faster; then values are gathered as in search.cuh.
 //
-//   known  rows whose keys are known to have a copy of their value (known_search.cuh) are answered; the others go on
+//   known  rows whose keys are known to have a copy of their value (directory_search.cuh) are answered; the others go on
 //   aim    each row's tags: rows whose tags point to copies, or nowhere, are resolved at once; the others say which slot they will
 //          read
-//   order  stretch by stretch of the slots, whose numbers go as their addresses
+//   order  range by range of the slots, whose numbers go as their addresses
 //   miss   looks those rows up again, whole, in this order: what was seen before only says where to look. Of the rows of one key, one
 //          of a window looks, and the others have its answer: reads of one line of host memory wait for each other
 //   hits   the values of resolved rows that have copies, beside the gather, which waits for the link
@@ -67,9 +67,9 @@ template <class Shape, class Cell>
 class Resolve {
  public:
   __device__ Resolve(const WarpTile& tile, const CopyMemory& memory, const View<Shape>& view, const CacheView& cache,
-                     const FindJob& job, const SearchRoom& room)
+                     const FindJob& job, const SearchWorkspace& workspace)
       : job_(job),
-        room_(room),
+        workspace_(workspace),
         values_hit_(cache.values.any()),
         tile_(tile),
         gather_(tile, memory, view, job.rows),
@@ -78,12 +78,12 @@ class Resolve {
   /// What the row of each lane wants, or no row of the job. All lanes call.
   __device__ void operator()(Wanted wanted, std::uint64_t copy = kNoPosition) {
     if (values_hit_) value_hits_(wanted, copy);
-    rest(wanted);
+    count_or_answer(wanted);
   }
   /// The same, but that a value which has a copy is for later: 1 + where that is; 0: not so.
   __device__ std::uint32_t without_hits(Wanted wanted, std::uint64_t copy) {
     const std::uint64_t position = values_hit_ ? value_hits_.position_of(wanted, copy) : kNoPosition;
-    rest(wanted);
+    count_or_answer(wanted);
     return position == kNoPosition ? 0 : static_cast<std::uint32_t>(position + 1);
   }
 
@@ -93,13 +93,13 @@ class Resolve {
   }
 
  private:
-  __device__ void rest(const Wanted& wanted) const {
+  __device__ void count_or_answer(const Wanted& wanted) const {
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);
-      count_row(room_, wanted.row, cell);
+      count_row(workspace_, wanted.row, cell);
     }
-    if (room_.cells != nullptr && wanted.row < job_.size) static_cast<Cell*>(room_.cells)[wanted.row] = cell;
+    if (workspace_.cells != nullptr && wanted.row < job_.size) static_cast<Cell*>(workspace_.cells)[wanted.row] = cell;
     Wanted zeros;
     zeros.row = wanted.row;
     if (wanted.word == 0) zeros.word = 0;
@@ -107,24 +107,24 @@ class Resolve {
   }
 
   const FindJob& job_;
-  const SearchRoom& room_;
+  const SearchWorkspace& workspace_;
   const bool values_hit_;
   const WarpTile& tile_;
   const Gather<Shape> gather_;
   ValueHits<Shape> value_hits_;
 };
 
-/// `aim`: where rows that read the pool are ordered by slot; `room`: where others are by cell, if values are wanted that may lie in
+/// `aim`: where rows that read the pool are ordered by slot; `workspace`: where others are by cell, if values are wanted that may lie in
 /// the heap alone. Then values that have copies are left to hit_kernel, which learns from the ranks of rows that aim at nothing.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads, kAimBlocks)
     aim_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-               const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim,
-               const __grid_constant__ SearchRoom room, RowsLeft left) {
+               const __grid_constant__ FindJob job, const __grid_constant__ SearchWorkspace aim,
+               const __grid_constant__ SearchWorkspace workspace, RowsLeft left) {
   const WarpTile tile;
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
-  Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, room);
+  Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, workspace);
   KeyDirectory<Shape> keys(memory, view, cache, job);
   auto* const slots = static_cast<std::uint32_t*>(aim.cells);
   const std::uint64_t size = left.rows != nullptr ? *left.size : job.size;
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(kThreads, kAimBlocks)
     const std::uint64_t slot = look_at_copies(memory, hits, view, keys, job, row, wanted, copy);
     const bool aims = slot != kNoPosition;
     std::uint32_t rank = aims ? atomicAdd(&aim.counts[slot >> aim.shift], 1u) : 0;
-    if (room.cells != nullptr) {
+    if (workspace.cells != nullptr) {
       const std::uint32_t hit = resolve.without_hits(wanted, copy);
       if (!aims) rank = hit;
     } else {
@@ -153,14 +153,14 @@ __global__ void __launch_bounds__(kThreads, kAimBlocks)
   resolve.flush_counts();
   keys.flush_counts();
   hits.flush_counts();
-  memory.tell_retries();
+  memory.report_retries();
 }
 
 /// The values that have copies, of the rows that aim_kernel has resolved.
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     hit_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
-               const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim) {
+               const __grid_constant__ FindJob job, const __grid_constant__ SearchWorkspace aim) {
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows, values.copies);
@@ -192,28 +192,28 @@ struct Answers {
 };
 
 /// Rows that a block takes at once, where all that look into the pool are so many.
-__device__ inline unsigned far_window(std::uint64_t all, unsigned processors) {
+__device__ inline unsigned miss_window(std::uint64_t all, unsigned processors) {
   unsigned rows = kWindow;
   while (rows > kWarp && std::uint64_t{processors} * kMissBlocks * rows >= 2 * all) rows /= 2;
   return rows;
 }
 
-/// Where there is no `room`, nothing is gathered afterwards, so the last block leaves the epoch.
+/// Where there is no `workspace`, nothing is gathered afterwards, so the last block leaves the epoch.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads)
     miss_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom aim,
-                const __grid_constant__ SearchRoom room, unsigned processors) {
+                const __grid_constant__ FindJob job, const __grid_constant__ SearchWorkspace aim,
+                const __grid_constant__ SearchWorkspace workspace, unsigned processors) {
   __shared__ Window<std::uint32_t> window;
   __shared__ Answers answers;
   const WarpTile tile;
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
-  Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, room);
+  Resolve<Shape, Cell> resolve(tile, memory, view, cache, job, workspace);
   KeyDirectory<Shape> keys(memory, view, cache, job);
   const auto* const places = static_cast<const Place<std::uint32_t>*>(aim.places);
   const std::uint64_t all = aim.starts[aim.bins];
-  const unsigned rows = far_window(all, processors);
+  const unsigned rows = miss_window(all, processors);
   for (std::uint64_t base = std::uint64_t{blockIdx.x} * rows; base < all; base += std::uint64_t{gridDim.x} * rows) {
     const auto size = static_cast<unsigned>(min(std::uint64_t{rows}, all - base));
     window.load(places + base, size);
@@ -245,8 +245,8 @@ __global__ void __launch_bounds__(kThreads)
   }
   resolve.flush_counts();
   hits.flush_counts();
-  memory.tell_retries();
-  if (room.cells == nullptr) leave_after_all(job.state, aim);
+  memory.report_retries();
+  if (workspace.cells == nullptr) leave_after_all(job.state, aim);
 }
 
 }  // namespace holdfast::machine::cuda

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kHeapBytes = 6144;  ///< of the heap, for each row that goes first
 constexpr std::uint64_t kLeastRest = 2, kMostRest = 8;
 constexpr std::uint32_t kLargeCell = 160;  ///< from which on reading some cells twice costs more than is won
-constexpr std::uint32_t kCrowd = 64, kCrowdTimes = 4;  ///< rows of one stretch: these, and so many times the average
+constexpr std::uint32_t kCrowd = 64, kCrowdTimes = 4;  ///< rows of one range: these, and so many times the average
 
 /// Rows [base, base + size) of a search alone.
 FindJob part_of(const FindJob& job, std::uint64_t base, std::uint64_t size, std::size_t key_bytes) {
@@ -33,30 +33,31 @@ FindJob part_of(const FindJob& job, std::uint64_t base, std::uint64_t size, std:
   return part;
 }
 
-/// How many rows fell to the stretch that most fell to.
+/// How many rows fell to the range that most fell to.
 __global__ void __launch_bounds__(kThreads)
-    crowd_kernel(const std::uint32_t* counts, std::uint32_t stretches, std::uint32_t* crowd) {
+    crowd_kernel(const std::uint32_t* counts, std::uint32_t bins, std::uint32_t* crowd) {
   std::uint32_t most = 0;
-  for (std::uint64_t i = first_of_thread(); i < stretches; i += all_threads()) most = max(most, counts[i]);
+  for (std::uint64_t i = first_of_thread(); i < bins; i += all_threads()) most = max(most, counts[i]);
   most = __reduce_max_sync(kAllLanes, most);
   if (threadIdx.x % kWarp == 0) atomicMax(crowd, most);
 }
 
-__global__ void __launch_bounds__(kThreads) second_part_kernel(const __grid_constant__ SearchRoom room) {
-  if (!room.part.apart()) return;
-  for (std::uint64_t i = first_of_thread(); i <= room.bins; i += all_threads()) room.counts[i] = 0;
+__global__ void __launch_bounds__(kThreads) second_part_kernel(const __grid_constant__ SearchWorkspace workspace) {
+  if (!workspace.part.apart()) return;
+  for (std::uint64_t i = first_of_thread(); i <= workspace.bins; i += all_threads()) workspace.counts[i] = 0;
 }
 
 /// When the first rows are counted.
-void count_crowd(const SearchRoom& room, std::uint32_t* crowd, cudaStream_t stream) {
+void count_crowd(const SearchWorkspace& workspace, std::uint32_t* crowd, cudaStream_t stream) {
   check(cudaMemsetAsync(crowd, 0, sizeof(*crowd), stream), "starting a search");
-  crowd_kernel<<<blocks_for(crowd_kernel, room.bins), kThreads, 0, stream>>>(room.counts, room.bins, crowd);
+  crowd_kernel<<<blocks_for(crowd_kernel, workspace.bins), kThreads, 0, stream>>>(workspace.counts, workspace.bins,
+                                                                                  crowd);
   check_launch("starting a search");
 }
 
 /// The bins are empty again.
-void begin_second_part(const SearchRoom& room, cudaStream_t stream) {
-  second_part_kernel<<<blocks_for(second_part_kernel, room.bins), kThreads, 0, stream>>>(room);
+void begin_second_part(const SearchWorkspace& workspace, cudaStream_t stream) {
+  second_part_kernel<<<blocks_for(second_part_kernel, workspace.bins), kThreads, 0, stream>>>(workspace);
   check_launch("starting a search");
 }
 
@@ -70,26 +71,27 @@ std::uint64_t Searches::pipelined_rows(const FindJob& job) const {
   return worth_it && !table_.memory.values().view().any() && job.generation == 0 ? first : 0;
 }
 
-void Searches::search_in_two_parts(const FindJob& job, const SearchRoom& room, Pipelining& head, cudaStream_t stream) {
+void Searches::search_in_two_parts(const FindJob& job, const SearchWorkspace& workspace, Pipelining& head,
+                                   cudaStream_t stream) {
   const std::uint64_t first = pipelined_rows(job);
   const FindJob ahead = part_of(job, 0, first, table_.layout().key_bytes());
-  SearchRoom all = room;
+  SearchWorkspace all = workspace;
   all.part.first = first;
   all.part.crowd = head.crowd.data();
-  all.part.crowd_limit = static_cast<std::uint32_t>(kCrowd + kCrowdTimes * first / room.bins);
-  SearchRoom ahead_room = all;
-  ahead_room.part.goes_first = true;
-  ahead_room.starts = head.starts.data();
-  table_.kernels->resolve(ahead, ahead_room, stream);
-  order_search(ahead_room, first, table_.layout().cells, stream);
-  count_crowd(ahead_room, head.crowd.data(), stream);
+  all.part.crowd_limit = static_cast<std::uint32_t>(kCrowd + kCrowdTimes * first / workspace.bins);
+  SearchWorkspace ahead_workspace = all;
+  ahead_workspace.part.goes_first = true;
+  ahead_workspace.starts = head.starts.data();
+  table_.kernels->resolve(ahead, ahead_workspace, stream);
+  order_search(ahead_workspace, first, table_.layout().cells, stream);
+  count_crowd(ahead_workspace, head.crowd.data(), stream);
   head.ordered.record(stream);
   head.ordered.hold(head.stream);
-  table_.kernels->gather(ahead, ahead_room, false, head.stream);
+  table_.kernels->gather(ahead, ahead_workspace, false, head.stream);
   head.gathered.record(head.stream);
 
   begin_second_part(all, stream);
-  SearchRoom others = all;  // each row has its own places there, whichever part it is in
+  SearchWorkspace others = all;  // each row has its own places there, whichever part it is in
   others.cells = static_cast<std::byte*>(all.cells) + (is_wide(table_.layout().cells) ? 8 : 4) * first;
   others.ranks += first;
   table_.kernels->resolve(part_of(job, first, job.size - first, table_.layout().key_bytes()), others, stream);

@@ -1,5 +1,5 @@
-// search.cu: what an ordered search does between its kernels: it joins an epoch and leaves it, and places rows stretch by
-// stretch of the heap; and the rows that a mask takes out.
+// search.cu: what an ordered search does between its kernels: it joins an epoch and leaves it, and places rows range by
+// range of the heap; and the rows that a mask takes out.
 #include "gpu/launch.cuh"
 #include "structures/gphash/cuda/kernels/search_kernels.hpp"
 #include "structures/gphash/cuda/kit.hpp"
@@ -11,13 +11,13 @@ namespace holdfast::machine::cuda {
 namespace {
 
 __global__ void __launch_bounds__(kThreads)
-    enter_search_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
-  if (first_of_thread() == 0) *room.epoch = reclaim::cuda::enter_epoch(state->readers);
-  for (std::uint64_t i = first_of_thread(); i <= room.bins; i += all_threads()) room.counts[i] = 0;
+    enter_search_kernel(DeviceState* state, const __grid_constant__ SearchWorkspace workspace) {
+  if (first_of_thread() == 0) *workspace.epoch = reclaim::cuda::enter_epoch(state->readers);
+  for (std::uint64_t i = first_of_thread(); i <= workspace.bins; i += all_threads()) workspace.counts[i] = 0;
 }
 
-__global__ void leave_search_kernel(DeviceState* state, const __grid_constant__ SearchRoom room) {
-  reclaim::cuda::leave_epoch(state->readers, *room.epoch);
+__global__ void leave_search_kernel(DeviceState* state, const __grid_constant__ SearchWorkspace workspace) {
+  reclaim::cuda::leave_epoch(state->readers, *workspace.epoch);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -35,19 +35,19 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void enter_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream) {
-  enter_search_kernel<<<blocks_for(enter_search_kernel, room.bins), kThreads, 0, stream>>>(state, room);
+void enter_search(DeviceState* state, const SearchWorkspace& workspace, cudaStream_t stream) {
+  enter_search_kernel<<<blocks_for(enter_search_kernel, workspace.bins), kThreads, 0, stream>>>(state, workspace);
   check_launch("starting a search");
 }
 
-void leave_search(DeviceState* state, const SearchRoom& room, cudaStream_t stream) {
-  leave_search_kernel<<<1, 1, 0, stream>>>(state, room);
+void leave_search(DeviceState* state, const SearchWorkspace& workspace, cudaStream_t stream) {
+  leave_search_kernel<<<1, 1, 0, stream>>>(state, workspace);
   check_launch("ending a search");
 }
 
-void order_search(const SearchRoom& room, std::uint64_t size, std::uint64_t cells, cudaStream_t stream) {
-  add_up(room, stream);
-  const auto launch = [&](auto* kernel) { kernel<<<blocks_for(kernel, size), kThreads, 0, stream>>>(room, size); };
+void order_search(const SearchWorkspace& workspace, std::uint64_t size, std::uint64_t cells, cudaStream_t stream) {
+  add_up(workspace, stream);
+  const auto launch = [&](auto* kernel) { kernel<<<blocks_for(kernel, size), kThreads, 0, stream>>>(workspace, size); };
   is_wide(cells) ? launch(place_rows_kernel<std::uint64_t>) : launch(place_rows_kernel<std::uint32_t>);
   check_launch("ordering a search");
 }

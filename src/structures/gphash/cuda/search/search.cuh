@@ -5,9 +5,9 @@
 //
 //   enter     the search joins an epoch, so that no cell that it may read is used again (rule 5)
 //   resolve   each row's cell, status and mark; rows without a cell, and those whose value has a copy in GPU memory, are
-//             answered, the others counted, stretch by stretch of the heap
-//   order     the places of the rows that have one, stretch by stretch: what matters is which pages follow each other,
-//             so the order within a stretch is as it comes
+//             answered, the others counted, range by range of the heap
+//   order     the places of the rows that have one, range by range: what matters is which pages follow each other,
+//             so the order within a range is as it comes
 //   gather    the values, warp by warp through the heap. Of the rows that want one cell, one of a block reads it, the
 //             others copy: reads of one line of host memory wait for each other, a microsecond each. The last block leaves
 //             the epoch
@@ -23,7 +23,7 @@
 #include "gpu/order/bins.cuh"
 #include "structures/gphash/cuda/caches/maps.cuh"
 #include "structures/gphash/cuda/gather.cuh"
-#include "structures/gphash/cuda/kernels/search_room.hpp"
+#include "structures/gphash/cuda/kernels/search_workspace.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/search/key_directory.cuh"
 #include "structures/gphash/cuda/search/rows.cuh"
@@ -51,7 +51,7 @@ __device__ Wanted look_up(const CopyMemory& memory, BucketHits& hits, const View
 }
 
 /// Of the rows that want one cell, the first to put it into the table reads it; the others learn its row. A lane calls for
-/// itself. The table has room for twice the rows, and is empty at first.
+/// itself. The table has space for twice the rows, and is empty at first.
 __device__ inline std::uint64_t leader_of(const Repeats& repeats, const Wanted& wanted) {
   constexpr unsigned kRowBits = 16;
   static_assert(kSmallSearch <= 1u << kRowBits);
@@ -65,7 +65,7 @@ __device__ inline std::uint64_t leader_of(const Repeats& repeats, const Wanted& 
   }
 }
 
-/// Of a multiprocessor. Else the compiler now and then makes room for another block, and spills registers in every search, or takes more
+/// Of a multiprocessor. Else the compiler now and then makes space for another block, and spills registers in every search, or takes more
 /// registers, and gives up a block.
 template <class Shape>
 inline constexpr unsigned kLookupBlocks = std::is_same_v<Shape, index::RuntimeShape> ? 2 : 3;
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kThreads, kLookupBlocks<Shape>)
   if constexpr (kCopies != Copies::none) value_hits.flush_counts();
   if constexpr (kCopies == Copies::some) keys.flush_counts();
   hits.flush_counts();
-  memory.tell_retries();
+  memory.report_retries();
 }
 
 /// Copies the values of leaders to the rows that follow them.
@@ -127,18 +127,18 @@ inline constexpr unsigned kResolveBlocks = !kValueHits         ? 0
                                            : Shape::kMayBeWide ? 2
                                                                : 3;
 
-/// The cell of each row, and how many rows of its stretch came before it.
+/// The cell of each row, and how many rows of its range came before it.
 template <class Shape, class Cell, bool kValueHits>
 __global__ void __launch_bounds__(kThreads, kResolveBlocks<Shape, kValueHits>)
     resolve_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                   const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room) {
+                   const __grid_constant__ FindJob job, const __grid_constant__ SearchWorkspace workspace) {
   const WarpTile tile;
   const CopyMemory memory(job.state, &cache);
   BucketHits hits(cache.buckets);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   ValueHits<Shape> value_hits(tile, memory, view, cache.values, job.rows);
   KeyDirectory<Shape> keys(memory, view, cache, job);
-  auto* const cells = static_cast<Cell*>(room.cells);
+  auto* const cells = static_cast<Cell*>(workspace.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
     std::uint64_t copy;
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(kThreads, kResolveBlocks<Shape, kValueHits>)
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);
-      count_row(room, row, cell);
+      count_row(workspace, row, cell);
     }
     if (row < job.size) cells[row] = cell;
     gather.zeros(base, wanted.word == 0);
@@ -155,13 +155,13 @@ __global__ void __launch_bounds__(kThreads, kResolveBlocks<Shape, kValueHits>)
   if constexpr (kValueHits) value_hits.flush_counts();
   if constexpr (kValueHits) keys.flush_counts();
   hits.flush_counts();
-  memory.tell_retries();
+  memory.report_retries();
 }
 
 template <class Cell>
 __global__ void __launch_bounds__(kThreads)
-    place_rows_kernel(const __grid_constant__ SearchRoom room, std::uint64_t size) {
-  place_rows_of<Cell>(room, room.part.answered(), size);
+    place_rows_kernel(const __grid_constant__ SearchWorkspace workspace, std::uint64_t size) {
+  place_rows_of<Cell>(workspace, workspace.part.answered(), size);
 }
 
 /// Places, at most, that a block takes at once of a heap of which each batch reads little; of others kWindow.
@@ -188,14 +188,14 @@ HOLDFAST_BOTH inline GatherGrid gather_grid(std::uint64_t rows, std::uint64_t he
 }
 
 /// The last block that ends a search leaves its epoch.
-__device__ inline void leave_after_all(DeviceState* state, const SearchRoom& room) {
-  if (room.is_left_by_others) return;
+__device__ inline void leave_after_all(DeviceState* state, const SearchWorkspace& workspace) {
+  if (workspace.is_left_by_others) return;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  const ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> ended(*room.ended);
+  const ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> ended(*workspace.ended);
   if (ended.fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != gridDim.x) return;
   ended.store(0, ::cuda::memory_order_relaxed);
-  reclaim::cuda::leave_epoch(state->readers, *room.epoch);
+  reclaim::cuda::leave_epoch(state->readers, *workspace.epoch);
 }
 
 /// Blocks take windows of places, at most kWindow and a multiple of 32, and their warps 32 places at a time. The grid is for all
@@ -203,15 +203,16 @@ __device__ inline void leave_after_all(DeviceState* state, const SearchRoom& roo
 template <class Shape, class Cell, bool kValueHits>
 __global__ void __launch_bounds__(kThreads)
     gather_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,
-                  const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room, unsigned processors) {
+                  const __grid_constant__ FindJob job, const __grid_constant__ SearchWorkspace workspace,
+                  unsigned processors) {
   __shared__ Window<Cell> window;
   const WarpTile tile;
   const CudaMemory memory(job.state, nullptr);
   const Gather<Shape> gather(tile, memory, view, job.rows);
   ValueHits<Shape> value_hits(tile, memory, view, values, job.rows);
-  const auto* const places = static_cast<const Place<Cell>*>(room.places) + room.part.answered();
-  const std::uint64_t all = room.part.is_void() ? 0 : room.starts[room.bins];
-  const GatherGrid grid = gather_grid(all, view.cells * view.cell_bytes, processors, room.gather_share);
+  const auto* const places = static_cast<const Place<Cell>*>(workspace.places) + workspace.part.answered();
+  const std::uint64_t all = workspace.part.is_void() ? 0 : workspace.starts[workspace.bins];
+  const GatherGrid grid = gather_grid(all, view.cells * view.cell_bytes, processors, workspace.gather_share);
   const unsigned rows = grid.rows, blocks = min(grid.blocks, gridDim.x);
   std::uint64_t base = blockIdx.x < blocks ? std::uint64_t{blockIdx.x} * rows : all;
   for (; base < all; base += std::uint64_t{blocks} * rows) {
@@ -238,7 +239,7 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();  // its arrays are used again
   }
   if constexpr (kValueHits) value_hits.flush_counts();
-  if (!room.part.goes_first) leave_after_all(job.state, room);
+  if (!workspace.part.goes_first) leave_after_all(job.state, workspace);
 }
 
 }  // namespace holdfast::machine::cuda

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "structures/gphash/cuda/kernels/search_kernels.hpp"
-#include "structures/gphash/cuda/search/known_search.cuh"
+#include "structures/gphash/cuda/search/directory_search.cuh"
 #include "structures/gphash/cuda/search/miss_search.cuh"
 #include "structures/gphash/cuda/search/pool_search.cuh"
 #include "structures/gphash/cuda/search/search.cuh"
@@ -35,9 +35,9 @@ class SearchKernelsImpl : public Base {
     check_launch("starting a search");
   }
 
-  void resolve(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const override {
+  void resolve(const FindJob& job, const SearchWorkspace& workspace, cudaStream_t stream) const override {
     const auto launch = [&](auto* kernel) {
-      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, room);
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, workspace);
     };
     const auto pick = [&]<class Cell>(Cell) {
       cache_.values.any() ? launch(resolve_kernel<Shape, Cell, true>) : launch(resolve_kernel<Shape, Cell, false>);
@@ -46,10 +46,10 @@ class SearchKernelsImpl : public Base {
     check_launch("starting a search");
   }
 
-  bool resolve_small(const FindJob& job, const SearchRoom& room, cudaStream_t stream) const override {
+  bool resolve_small(const FindJob& job, const SearchWorkspace& workspace, cudaStream_t stream) const override {
     if (!has_clusters()) return false;
     const auto launch = [&](auto* kernel) {
-      kernel<<<kClusterBlocks, kClusterThreads, 0, stream>>>(view_, cache_, job, room);
+      kernel<<<kClusterBlocks, kClusterThreads, 0, stream>>>(view_, cache_, job, workspace);
     };
     const auto pick = [&]<class Cell>(Cell) {
       cache_.values.any() ? launch(resolve_small_kernel<Shape, Cell, true>)
@@ -60,51 +60,52 @@ class SearchKernelsImpl : public Base {
     return true;
   }
 
-  void answer_known(const FindJob& job, const SearchRoom& aim, const SearchRoom& room, const RowsLeft& left,
-                    cudaStream_t stream) const override {
+  void answer_from_directory(const FindJob& job, const SearchWorkspace& aim, const SearchWorkspace& workspace,
+                             const RowsLeft& left, cudaStream_t stream) const override {
     check(cudaMemsetAsync(left.size, 0, sizeof(*left.size), stream), "starting a search");
     const auto launch = [&](auto* kernel) {
-      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, aim, room, left);
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, aim, workspace, left);
     };
-    is_wide(view_.cells) ? launch(known_kernel<Shape, std::uint64_t>) : launch(known_kernel<Shape, std::uint32_t>);
+    is_wide(view_.cells) ? launch(directory_search_kernel<Shape, std::uint64_t>)
+                         : launch(directory_search_kernel<Shape, std::uint32_t>);
     check_launch("starting a search");
   }
 
-  void aim(const FindJob& job, const SearchRoom& aim, const SearchRoom& room, const RowsLeft& left,
+  void aim(const FindJob& job, const SearchWorkspace& aim, const SearchWorkspace& workspace, const RowsLeft& left,
            cudaStream_t stream) const override {
     const auto launch = [&](auto* kernel) {
-      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, aim, room, left);
+      kernel<<<blocks_for(kernel, job.size), kThreads, 0, stream>>>(view_, cache_, job, aim, workspace, left);
     };
     is_wide(view_.cells) ? launch(aim_kernel<Shape, std::uint64_t>) : launch(aim_kernel<Shape, std::uint32_t>);
     check_launch("starting a search");
   }
 
-  /// By half of the GPU's threads at most, which is enough for its memory, and leaves room for what waits for the link.
-  void answer_near(const FindJob& job, const SearchRoom& aim, cudaStream_t stream) const override {
+  /// By half of the GPU's threads at most, which is enough for its memory, and leaves space for what waits for the link.
+  void answer_hits(const FindJob& job, const SearchWorkspace& aim, cudaStream_t stream) const override {
     const unsigned most = processors() * kHitBlocks;
     const unsigned blocks = std::min(blocks_for(hit_kernel<Shape>, job.size), most);
     hit_kernel<Shape><<<blocks, kThreads, 0, stream>>>(view_, cache_.values, job, aim);
     check_launch("answering out of copies");
   }
 
-  /// A block for each window of rows, as the GPU has room for them: how many there are is known there.
-  void resolve_far(const FindJob& job, const SearchRoom& aim, const SearchRoom& room,
-                   cudaStream_t stream) const override {
+  /// A block for each window of rows, as the GPU has space for them: how many there are is known there.
+  void resolve_misses(const FindJob& job, const SearchWorkspace& aim, const SearchWorkspace& workspace,
+                      cudaStream_t stream) const override {
     const unsigned all = processors();
     const auto launch = [&](auto* kernel) {
       const std::uint64_t windows = (job.size + kWindow - 1) / kWindow;
       const auto blocks = static_cast<unsigned>(std::max<std::uint64_t>(windows, all * kMissBlocks));
-      kernel<<<blocks, kThreads, 0, stream>>>(view_, cache_, job, aim, room, all);
+      kernel<<<blocks, kThreads, 0, stream>>>(view_, cache_, job, aim, workspace, all);
     };
     is_wide(view_.cells) ? launch(miss_kernel<Shape, std::uint64_t>) : launch(miss_kernel<Shape, std::uint32_t>);
     check_launch("searching the pool");
   }
 
-  void gather(const FindJob& job, const SearchRoom& room, bool hits, cudaStream_t stream) const override {
+  void gather(const FindJob& job, const SearchWorkspace& workspace, bool hits, cudaStream_t stream) const override {
     const unsigned all = processors();
-    const GatherGrid most = gather_grid(job.size, view_.cells * view_.cell_bytes, all, room.gather_share);
+    const GatherGrid most = gather_grid(job.size, view_.cells * view_.cell_bytes, all, workspace.gather_share);
     const auto launch = [&](auto* kernel) {
-      kernel<<<most.blocks, kThreads, 0, stream>>>(view_, cache_.values, job, room, all);
+      kernel<<<most.blocks, kThreads, 0, stream>>>(view_, cache_.values, job, workspace, all);
     };
     const bool asks = hits && cache_.values.any();
     const auto pick = [&]<class Cell>(Cell) {

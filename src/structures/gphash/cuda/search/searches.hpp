@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "structures/gphash/cuda/search/choices.hpp"
-#include "structures/gphash/cuda/search/search_rooms.hpp"
+#include "structures/gphash/cuda/search/search_workspaces.hpp"
 #include "structures/gphash/cuda/table/cuda_table.hpp"
 
 namespace holdfast::machine::cuda {
@@ -34,22 +34,23 @@ class Searches {
 
  private:
   Event next_event();
-  bool values_are_far(const FindJob& job) const;
-  bool slots_are_far() const;
+  bool values_may_miss(const FindJob& job) const;
+  bool slots_may_miss() const;
   SearchFacts facts_of(const FindJob& job) const;
-  void start(const FindJob& job, SearchPath path, SearchRooms::Room* cells, SearchRooms::Room* aims,
+  void start(const FindJob& job, SearchPath path, SearchWorkspaces::Workspace* cells, SearchWorkspaces::Workspace* aims,
              cudaStream_t stream);
-  void search_cells(const FindJob& job, SearchPath path, SearchRooms::Room& lent, cudaStream_t stream);
-  void search_in_order(const FindJob& job, const SearchRoom& room, cudaStream_t stream);
-  void search_far(const FindJob& job, const SearchRooms::Room& aims, SearchRoom room, cudaStream_t stream);
+  void search_cells(const FindJob& job, SearchPath path, SearchWorkspaces::Workspace& lent, cudaStream_t stream);
+  void search_in_order(const FindJob& job, const SearchWorkspace& workspace, cudaStream_t stream);
+  void search_misses(const FindJob& job, const SearchWorkspaces::Workspace& aims, SearchWorkspace workspace,
+                     cudaStream_t stream);
   // pipelining.cu
   std::uint64_t pipelined_rows(const FindJob& job) const;
-  void search_in_two_parts(const FindJob& job, const SearchRoom& room, Pipelining& head, cudaStream_t stream);
+  void search_in_two_parts(const FindJob& job, const SearchWorkspace& workspace, Pipelining& head, cudaStream_t stream);
   void measure();  // measured_choices.cpp
 
   CudaTable& table_;
   SearchChoices choices_;
-  SearchRooms cell_rooms_, aim_rooms_;
+  SearchWorkspaces cell_workspaces_, aim_workspaces_;
   std::deque<Event> running_;  ///< searches that may still run, oldest first
   std::vector<Event> spare_events_;
   bool captured_ = false;  ///< a search of this generation is in a graph

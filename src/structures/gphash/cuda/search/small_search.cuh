@@ -1,5 +1,5 @@
 // small_search.cuh: the phases before the gather of search.cuh in one kernel, for batches that are too small to be worth many
-// launches. One cluster of blocks does it, whose shared memory together counts the rows of each stretch of the heap.
+// launches. One cluster of blocks does it, whose shared memory together counts the rows of each range of the heap.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -20,11 +20,11 @@ namespace holdfast::machine::cuda {
 inline constexpr unsigned kClusterBlocks = 8, kClusterThreads = 512;
 static_assert(1u << kClusterBinBits == kClusterBlocks * kClusterThreads, "a thread of the cluster counts one");
 
-/// Enters the epoch, and leaves the places of the rows that have a cell, stretch by stretch, as the phases do.
+/// Enters the epoch, and leaves the places of the rows that have a cell, range by range, as the phases do.
 template <class Shape, class Cell, bool kValueHits>
 __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
     resolve_small_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ CacheView cache,
-                         const __grid_constant__ FindJob job, const __grid_constant__ SearchRoom room) {
+                         const __grid_constant__ FindJob job, const __grid_constant__ SearchWorkspace workspace) {
 #if __CUDA_ARCH__ >= 900
   using Scan = cub::BlockScan<std::uint32_t, kClusterThreads>;
   __shared__ std::uint32_t counts[kClusterThreads], total;
@@ -32,11 +32,11 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
   const auto cluster = cooperative_groups::this_cluster();
   const unsigned block = cluster.block_rank();
   const auto count_of = [&](Cell cell) {
-    const auto stretch = static_cast<unsigned>(cell >> room.shift);
-    return cluster.map_shared_rank(&counts[stretch % kClusterThreads], stretch / kClusterThreads);
+    const auto bin = static_cast<unsigned>(cell >> workspace.shift);
+    return cluster.map_shared_rank(&counts[bin % kClusterThreads], bin / kClusterThreads);
   };
   counts[threadIdx.x] = 0;
-  if (block == 0 && threadIdx.x == 0) *room.epoch = reclaim::cuda::enter_epoch(job.state->readers);
+  if (block == 0 && threadIdx.x == 0) *workspace.epoch = reclaim::cuda::enter_epoch(job.state->readers);
   cluster.sync();  // nobody looks before the search is in its epoch
 
   const WarpTile tile;
@@ -45,7 +45,7 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
   const Gather<Shape> gather(tile, memory, view, job.rows);
   ValueHits<Shape> value_hits(tile, memory, view, cache.values, job.rows);
   KeyDirectory<Shape> keys(memory, view, cache, job);
-  auto* const cells = static_cast<Cell*>(room.cells);
+  auto* const cells = static_cast<Cell*>(workspace.cells);
   for (std::uint64_t base = first_of_warp() * kWarp; base < job.size; base += all_warps() * kWarp) {
     const std::uint64_t row = base + tile.lane();
     std::uint64_t copy;
@@ -54,7 +54,7 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
     Cell cell = kNoPlace<Cell>;
     if (wanted.wants_cell()) {
       cell = static_cast<Cell>(wanted.word - 1);
-      room.ranks[row] = atomicAdd(count_of(cell), 1u);
+      workspace.ranks[row] = atomicAdd(count_of(cell), 1u);
     }
     if (row < job.size) cells[row] = cell;
     gather.zeros(base, wanted.word == 0);
@@ -67,19 +67,19 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
   cluster.sync();
   for (unsigned before = 0; before < block; ++before) start += *cluster.map_shared_rank(&total, before);
   counts[threadIdx.x] = start;
-  if (block == kClusterBlocks - 1 && threadIdx.x == 0) room.starts[room.bins] = start + rows;
+  if (block == kClusterBlocks - 1 && threadIdx.x == 0) workspace.starts[workspace.bins] = start + rows;
   cluster.sync();
 
-  auto* const places = static_cast<Place<Cell>*>(room.places);
+  auto* const places = static_cast<Place<Cell>*>(workspace.places);
   for (std::uint64_t row = first_of_thread(); row < job.size; row += all_threads()) {
     const Cell cell = cells[row];
-    if (cell != kNoPlace<Cell>) places[*count_of(cell) + room.ranks[row]] = {cell, static_cast<Cell>(row)};
+    if (cell != kNoPlace<Cell>) places[*count_of(cell) + workspace.ranks[row]] = {cell, static_cast<Cell>(row)};
   }
   cluster.sync();  // no block ends while another looks into its counts
   if constexpr (kValueHits) value_hits.flush_counts();
   if constexpr (kValueHits) keys.flush_counts();
   hits.flush_counts();
-  memory.tell_retries();
+  memory.report_retries();
 #endif
 }
 

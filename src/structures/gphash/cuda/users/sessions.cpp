@@ -1,4 +1,4 @@
-// sessions.cpp: room for the changes of users' kernels, their place among batches, and their end.
+// sessions.cpp: space for the changes of users' kernels, their place among batches, and their end.
 #include "structures/gphash/cuda/users/sessions.hpp"
 
 #include "gpu/capture.hpp"
@@ -14,7 +14,7 @@ void require_session_stream(cudaStream_t stream, int device) {
     throw InvalidArgument(
         "stream is being captured into a CUDA graph, and a graph cannot hold the beginning or the end of a session, "
         "whose "
-        "room the host makes: begin and commit it outside, and launch the graph in between");
+        "space the host makes: begin and commit it outside, and launch the graph in between");
   }
   require_stream(stream, device);
 }
@@ -30,7 +30,7 @@ SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cu
   free_what_graphs_kept();
   if (max_changes != 0) table_.begin_moves();
   const Need need{max_changes, table_.layout().in_slot() ? 0 : max_changes};
-  if (!changes_.fits(need)) make_room(need);
+  if (!changes_.fits(need)) make_space(need);
   if (descriptor_.size() == 0) descriptor_ = DeviceBuffer<Descriptor>(1);
   Descriptor session;
   session.session = ++begun_;
@@ -52,12 +52,12 @@ SessionHandle Sessions::begin(std::uint64_t max_changes, std::uint64_t score, cu
 }
 
 /// Grows the table until so many changes surely find slots and cells. Where inserts may fail at any load, as far as they mostly do not.
-void Sessions::make_room(Need need) {
-  const auto no_room = [&](const char* what) {
+void Sessions::make_space(Need need) {
+  const auto no_space = [&](const char* what) {
     table_.state.note_bounds();
-    return NoSpace("no room in " + table_.pool.path() + " for a session of " + std::to_string(need.keys) +
+    return NoSpace("no space in " + table_.pool.path() + " for a session of " + std::to_string(need.keys) +
                    " changes: its " + what +
-                   " cannot grow so far. Make room on its medium, or give a smaller max_changes");
+                   " cannot grow so far. Make space on its medium, or give a smaller max_changes");
   };
   table_.order.finish();
   if (need.cells != 0) {
@@ -66,8 +66,8 @@ void Sessions::make_room(Need need) {
     table_.state.settle(table_.stream);
     table_.state.note_bounds();
     while (table_.state.bounds().free_cells < need.cells + changes_.reserve_of(need)) {
-      if (!upkeep_.grow_heap(need.cells + changes_.reserve_of(need) - table_.state.bounds().free_cells))
-        throw no_room("value heap");
+      if (!maintenance_.grow_heap(need.cells + changes_.reserve_of(need) - table_.state.bounds().free_cells))
+        throw no_space("value heap");
       table_.state.note_bounds();
     }
   }
@@ -75,7 +75,7 @@ void Sessions::make_room(Need need) {
     return changes_.sure_items() != 0 ? changes_.sure_items() : table_.layout().total_slots() / 10 * 9;
   };
   while (table_.state.bounds().items + need.keys > most()) {
-    if (!upkeep_.grow_index()) throw no_room("index");
+    if (!maintenance_.grow_index()) throw no_space("index");
     table_.state.note_bounds();
   }
 }

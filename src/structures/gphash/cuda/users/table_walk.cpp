@@ -38,7 +38,7 @@ TableWalk::TableWalk(CudaTable& table, Changes& changes, const WalkPlan& plan, s
   table.order.require_working();
   free_what_graphs_kept();
   table.order.finish();
-  make_room();
+  make_space();
 }
 
 std::unique_lock<threads::BinarySemaphore> TableWalk::keep_others_out() const {
@@ -60,7 +60,7 @@ TableWalk::~TableWalk() {
   if (staging_) static_cast<void>(cudaStreamSynchronize(staging_->link));
 }
 
-void TableWalk::make_room() {
+void TableWalk::make_space() {
   int processors = 1;
   cuda::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, table_.options.device),
               "asking what the GPU can do");
@@ -80,7 +80,7 @@ void TableWalk::make_room() {
   make_arrays();
 }
 
-/// One stretch of each cell, in whole units: with a score it goes to the end of the cell.
+/// One range of each cell, in whole units: with a score it goes to the end of the cell.
 void TableWalk::choose_staged() {
   const std::uint32_t unit = layout_.cell_bytes % 16 == 0 ? 16 : 8;
   std::uint32_t from = 0, to = layout_.cell_bytes;
@@ -99,7 +99,7 @@ void TableWalk::make_arrays() {
   const std::uint64_t piece = by_cells_ ? std::min(piece_cells_, layout_.cells) : std::min(piece_slots_, all_slots);
   count_ = DeviceBuffer<unsigned long long>(1);
   cuda::check(cudaMemsetAsync(count_.data(), 0, 8, stream_), "starting a selection");
-  aside_ = DeviceBuffer<std::uint64_t>(3);
+  reserved_item_ = DeviceBuffer<std::uint64_t>(3);
   if (!is(WalkPlan::Purpose::count)) list_ = DeviceBuffer<std::uint32_t>(piece);
   if (is(WalkPlan::Purpose::erase))
     taken_ = DeviceBuffer<std::byte>(std::min(kMostItems + piece, all_slots + 1) * layout_.key_bytes());
@@ -117,7 +117,7 @@ void TableWalk::make_arrays() {
 bool TableWalk::next(ItemArrays& items) {
   take_chosen();
   items = {};
-  if (!(by_cells_ ? next_cells(items) : next_slots(items)) && !next_aside(items)) return false;
+  if (!(by_cells_ ? next_cells(items) : next_slots(items)) && !next_reserved(items)) return false;
   items.key_bytes = layout_.key_bytes();
   items.chosen = list_.data();
   items.count = count_.data();
@@ -234,20 +234,20 @@ void TableWalk::stage(const ByCell& cells) {
 }
 
 /// The key 0, which lies in no level, by itself. The pool stands still, so the host reads it there.
-bool TableWalk::next_aside(ItemArrays& items) {
-  if (aside_done_ || layout_.wide()) return false;
-  aside_done_ = true;
+bool TableWalk::next_reserved(ItemArrays& items) {
+  if (reserved_done_ || layout_.wide()) return false;
+  reserved_done_ = true;
   cuda::check(cudaStreamSynchronize(stream_), "running a selection");
-  const std::uint64_t words[3] = {__atomic_load_n(&layout_.aside->key, __ATOMIC_ACQUIRE),
-                                  __atomic_load_n(&layout_.aside->word, __ATOMIC_ACQUIRE), 0};
+  const std::uint64_t words[3] = {__atomic_load_n(&layout_.reserved_slot->key, __ATOMIC_ACQUIRE),
+                                  __atomic_load_n(&layout_.reserved_slot->word, __ATOMIC_ACQUIRE), 0};
   if (words[0] == 0 || (words[1] == 0 && !layout_.in_slot())) return false;
-  cuda::check(cudaMemcpyAsync(aside_.data(), words, sizeof words, cudaMemcpyHostToDevice, stream_),
+  cuda::check(cudaMemcpyAsync(reserved_item_.data(), words, sizeof words, cudaMemcpyHostToDevice, stream_),
               "running a selection");
   items.size = 1;
-  items.heads = aside_.data();
-  items.keys = reinterpret_cast<const std::byte*>(aside_.data() + 2);
-  items.values = reinterpret_cast<const std::byte*>(aside_.data() + 1) + plan_.column;
-  if (by_cells_) give_values(items, {words[1] - 1, 1, aside_.data(), nullptr});
+  items.heads = reserved_item_.data();
+  items.keys = reinterpret_cast<const std::byte*>(reserved_item_.data() + 2);
+  items.values = reinterpret_cast<const std::byte*>(reserved_item_.data() + 1) + plan_.column;
+  if (by_cells_) give_values(items, {words[1] - 1, 1, reserved_item_.data(), nullptr});
   return true;
 }
 

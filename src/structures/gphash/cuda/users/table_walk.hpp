@@ -30,12 +30,12 @@ class TableWalk final : public Walk {
   std::unique_lock<threads::BinarySemaphore> keep_others_out() const;
   /// Of a window, for each cell.
   std::uint64_t words_by_cell() const { return 1 + (layout_.wide() ? layout_.key_words() : 0); }
-  void make_room();
+  void make_space();
   void choose_staged();
   void make_arrays();
   bool next_slots(ItemArrays& items);
   bool next_cells(ItemArrays& items);
-  bool next_aside(ItemArrays& items);
+  bool next_reserved(ItemArrays& items);
   CachedSlots slots_at(unsigned rank, std::uint64_t first, std::uint64_t size);
   void begin_window();
   ByCell cells_at(std::uint64_t cell) const;
@@ -59,7 +59,7 @@ class TableWalk final : public Walk {
   // Where it is.
   unsigned rank_ = 0;
   std::uint64_t slot_ = 0, cell_ = 0;
-  bool aside_done_ = false;
+  bool reserved_done_ = false;
   ItemArrays piece_;              ///< that was given; of size 0: none, or it is done with
   std::uint64_t first_cell_ = 0;  ///< of it
   Chosen chosen_;
@@ -70,8 +70,8 @@ class TableWalk final : public Walk {
   std::uint32_t staged_from_ = 0, staged_bytes_ = 0;  ///< of a cell
   DeviceBuffer<std::uint32_t> list_;
   DeviceBuffer<unsigned long long> count_;
-  DeviceBuffer<std::uint64_t> slots_;  ///< keys, words and wide keys, of buckets without copies
-  DeviceBuffer<std::uint64_t> aside_;  ///< head, word, and the key 0
+  DeviceBuffer<std::uint64_t> slots_;          ///< keys, words and wide keys, of buckets without copies
+  DeviceBuffer<std::uint64_t> reserved_item_;  ///< head, word, and the key 0
   /// Values come over the link for one piece while the kernel of the one before looks at its own.
   struct Staging {
     struct Half {

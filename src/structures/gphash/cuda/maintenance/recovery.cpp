@@ -4,13 +4,13 @@
 #include "core/clock.hpp"
 #include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/kit.hpp"
-#include "structures/gphash/cuda/upkeep/damage.hpp"
-#include "structures/gphash/cuda/upkeep/upkeep.hpp"
+#include "structures/gphash/cuda/maintenance/damage.hpp"
+#include "structures/gphash/cuda/maintenance/maintenance.hpp"
 
 namespace holdfast::machine::cuda {
 
-/// GPHash §3.2.3 "Recovery", as gphash/cpu/keeper.hpp does it.
-void Upkeep::recover() {
+/// GPHash §3.2.3 "Recovery", as gphash/cpu/level_maintenance.hpp does it.
+void Maintenance::recover() {
   const auto start = Clock::now();
   const unsigned top_level = table_.pool.shape().top_level;
   table_.state.begin(table_.memory.values().maps().state(), table_.memory.cache().maps().state(), table_.stream);
@@ -40,7 +40,7 @@ void Upkeep::recover() {
 }
 
 /// Reads every addressed slot into empty tags: torn slots are emptied, second copies dropped. Throws PoolCorrupt.
-ScanReport Upkeep::scan_table(const DeviceBuffer<std::uint32_t>& live) {
+ScanReport Maintenance::scan_table(const DeviceBuffer<std::uint32_t>& live) {
   const bool repair = !table_.pool.read_only();
   const auto scan = [&](bool mend) {
     zero_report();
@@ -62,7 +62,7 @@ ScanReport Upkeep::scan_table(const DeviceBuffer<std::uint32_t>& live) {
   return report;
 }
 
-void Upkeep::refuse_damage(const std::vector<std::string>& damage) const {
+void Maintenance::refuse_damage(const std::vector<std::string>& damage) const {
   if (damage.empty()) return;
   throw PoolCorrupt(table_.pool.path() + " is damaged: " + damage.front() +
                     ". Restore it from a copy, or save what verifies with: holdfast recover --salvage OUT.csv " +
@@ -70,17 +70,17 @@ void Upkeep::refuse_damage(const std::vector<std::string>& damage) const {
 }
 
 /// A bit for each cell of the heap.
-DeviceBuffer<std::uint32_t> Upkeep::bits_for_cells() const {
+DeviceBuffer<std::uint32_t> Maintenance::bits_for_cells() const {
   return DeviceBuffer<std::uint32_t>(table_.memory.pairs() ? table_.memory.pairs()->used().size()
                                                            : (table_.layout().cells + 31) / 32);
 }
 
 /// The cells that are not in `live` are free. `left`: bytes that pairs leave of theirs.
-void Upkeep::begin_cells(const DeviceBuffer<std::uint32_t>& live, std::uint64_t left) {
+void Maintenance::begin_cells(const DeviceBuffer<std::uint32_t>& live, std::uint64_t left) {
   if (table_.layout().in_slot()) return;
   if (table_.memory.pairs()) {
     table_.memory.pairs()->begin(static_cast<std::int64_t>(left), table_.stream);
-    return begin_rest(std::uint64_t{1} << 20);
+    return begin_retired(std::uint64_t{1} << 20);
   }
   const std::uint64_t cells = table_.layout().cells;
   if (ring_cells_.size() < cells) ring_cells_ = DeviceBuffer<std::uint64_t>(cells);

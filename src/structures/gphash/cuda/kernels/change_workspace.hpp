@@ -1,4 +1,4 @@
-// change_room.hpp: where a change in phases works.
+// change_workspace.hpp: where a change in phases works.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ static_assert(sizeof(Sum) == 16);
 inline constexpr std::uint32_t kNoPlan = 0xffff'ffff;
 
 /// Where a change in phases works, whatever its keys and values; all in GPU memory. Its plans are in what it is a part of.
-struct PhaseRoom {
+struct PhaseWorkspace {
   std::uint32_t* slots[2] = {};            ///< (n,) the numbers of their slots; and sorted by line
   std::uint32_t* order[2] = {};            ///< (n,) which plan each is
   const index::Effect* effects = nullptr;  ///< (n,) of the rows of a run up to each, in the order of the job
@@ -46,7 +46,7 @@ struct PhaseRoom {
 };
 
 /// That of keys and values of fixed length.
-struct ChangeRoom : PhaseRoom {
+struct ChangeWorkspace : PhaseWorkspace {
   Planned* planned = nullptr;             ///< (n,)
   std::uint32_t* freed[2] = {};           ///< (n,) cells that came out of their slots
   Sum* sums = nullptr;                    ///< (n,) null where no row accumulates

@@ -1,5 +1,5 @@
-// turns.cpp: one operation after another, each in eight turns of all tables.
-#include "dramhit/turns.hpp"
+// alternation.cpp: one operation after another, each in eight turns of all tables.
+#include "dramhit/alternation.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@ namespace holdfast::bench::dramhit {
 namespace {
 
 constexpr std::size_t kRows = 16384;  ///< of a round of one thread
-constexpr unsigned kTurns = 8;
+constexpr unsigned kRounds = 8;
 
 const char* name_of(Ask kind) {
   switch (kind) {
@@ -50,27 +50,27 @@ double Limit::measure(bool changes, std::uint64_t operations) {
   return lines_.rate(changes, each, depth_[changes]) / 1e6;
 }
 
-Turns::Turns(const std::vector<std::string>& names, std::uint64_t items, const Setup& setup, Limit* limit)
+Alternation::Alternation(const std::vector<std::string>& names, std::uint64_t items, const Setup& setup, Limit* limit)
     : setup_(setup),
-      part_(std::max<std::uint64_t>(1, items / (kTurns * kRows * setup.threads)) * kRows * setup.threads),
+      part_(std::max<std::uint64_t>(1, items / (kRounds * kRows * setup.threads)) * kRows * setup.threads),
       limit_(limit) {
   for (const std::string& name : names) tables_.push_back({name, subject(name, items, setup)});
 }
 
-void Turns::fill(Figures& figures) { ask(Ask::put_new, part_ * kTurns, figures); }
+void Alternation::fill(Figures& figures) { ask(Ask::put_new, part_ * kRounds, figures); }
 
-void Turns::ask(Ask kind, std::uint64_t operations, Figures& figures) {
+void Alternation::ask(Ask kind, std::uint64_t operations, Figures& figures) {
   progress(name_of(kind));
   std::map<std::string, Sum> sums;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> before;
   for (const Table& table : tables_) before.emplace_back(table.subject->lines(), table.subject->operations());
-  const std::uint64_t each = operations / kTurns;
+  const std::uint64_t each = operations / kRounds;
   const bool changes = kind != Ask::get && kind != Ask::absent;
-  for (unsigned turn = 0; turn < kTurns; ++turn) {
+  for (unsigned round = 0; round < kRounds; ++round) {
     Asked asked;
     asked.ask = kind;
-    asked.items = part_ * kTurns;
-    asked.first = part_ * turn;
+    asked.items = part_ * kRounds;
+    asked.first = part_ * round;
     asked.seed = ++seeds_;
     if (limit_ != nullptr) {
       sums[name_of(kind) + std::string("_limit")].add(static_cast<double>(each), limit_->measure(changes, each));
@@ -79,7 +79,7 @@ void Turns::ask(Ask kind, std::uint64_t operations, Figures& figures) {
       const Measured measured = dramhit::ask(*table.subject, asked, each, setup_.threads, kRows);
       Sum& sum = sums[table.name + "_" + name_of(kind)];
       sum.add(static_cast<double>(each), measured.mops);
-      for (const auto& [counter, count] : measured.counted) sum.counted[counter] += count / kTurns;
+      for (const auto& [counter, count] : measured.counted) sum.counted[counter] += count / kRounds;
     }
   }
   for (const auto& [name, sum] : sums) {

@@ -1,4 +1,4 @@
-// search_room.hpp: where a search works, beside the rows that it answers.
+// search_workspace.hpp: where a search works, beside the rows that it answers.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Repeats {
 inline constexpr unsigned kClusterBinBits = 12;  ///< of a small search, which counts in shared memory
 
 /// Where an ordered search works, or a part of one; all in GPU memory.
-struct SearchRoom : gpu::Bins {
+struct SearchWorkspace : gpu::Bins {
   unsigned gather_share = kGatherShare;  ///< SearchChoices
   std::uint64_t* epoch = nullptr;
   std::uint32_t* ended = nullptr;  ///< blocks of the last phase; 0 between searches

@@ -1,4 +1,4 @@
-// turns.hpp: tables, and the memory's own limit, asked in turns: whatever else the machine does meanwhile meets all alike.
+// alternation.hpp: tables, and the memory's own limit, asked in turns: whatever else the machine does meanwhile meets all alike.
 #pragma once
 
 #include <map>
@@ -32,10 +32,10 @@ class Limit {
 };
 
 /// Tables of the same items, each made empty.
-class Turns {
+class Alternation {
  public:
   /// `names` as `subject` takes them. Without `limit`, none is measured.
-  Turns(const std::vector<std::string>& names, std::uint64_t items, const Setup& setup, Limit* limit = nullptr);
+  Alternation(const std::vector<std::string>& names, std::uint64_t items, const Setup& setup, Limit* limit = nullptr);
 
   /// Puts all items into all tables, an eighth in a turn.
   void fill(Figures& figures);

@@ -1,4 +1,4 @@
-// search_rooms.hpp: GPU memory in which ordered searches work, each in a room of its own as long as it runs.
+// search_workspaces.hpp: GPU memory in which ordered searches work, each in a separate workspace as long as it runs.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,19 @@
 
 #include "gpu/runtime.hpp"
 #include "structures/gphash/cuda/kernels/pipelining.hpp"
-#include "structures/gphash/cuda/kernels/search_room.hpp"
+#include "structures/gphash/cuda/kernels/search_workspace.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 
 namespace holdfast::machine::cuda {
 
-/// Rooms are lent, and lent again when the search before has ended, or to a search that its stream puts behind that.
+/// Workspaces are lent, and lent again when the search before has ended, or to a search that its stream puts behind that.
 /// The caller lets one thread in at a time.
-class SearchRooms {
+class SearchWorkspaces {
  public:
-  class Room {
+  class Workspace {
    public:
-    Room(std::uint64_t rows, bool wide);
-    SearchRoom room() const { return room_; }
+    Workspace(std::uint64_t rows, bool wide);
+    SearchWorkspace workspace() const { return workspace_; }
     std::uint64_t rows() const { return rows_; }
     Pipelining& pipelining() { return pipelining_; }
     /// Notes that the search has been enqueued.
@@ -31,11 +31,11 @@ class SearchRooms {
     void join(cudaStream_t stream) const;
 
    private:
-    friend class SearchRooms;
+    friend class SearchWorkspaces;
     std::uint64_t rows_;
     bool wide_;
     DeviceBuffer<std::byte> memory_;
-    SearchRoom room_;
+    SearchWorkspace workspace_;
     Pipelining pipelining_;
     Stream beside_;
     mutable Event forked_, joined_;
@@ -43,12 +43,12 @@ class SearchRooms {
     cudaStream_t last_ = nullptr;
   };
 
-  /// A room for `rows` rows. Work that `stream` gets from now on may use it.
-  Room& lend(std::uint64_t rows, bool wide, cudaStream_t stream);
+  /// A workspace for `rows` rows. Work that `stream` gets from now on may use it.
+  Workspace& lend(std::uint64_t rows, bool wide, cudaStream_t stream);
 
  private:
   static constexpr std::size_t kMost = 4;  ///< then a search waits, on the GPU, for one before it
-  std::vector<std::unique_ptr<Room>> rooms_;
+  std::vector<std::unique_ptr<Workspace>> workspaces_;
   std::size_t next_ = 0;
 };
 

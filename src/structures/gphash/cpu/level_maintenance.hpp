@@ -1,4 +1,4 @@
-// keeper.hpp: keeps a table's levels and tags: recovers them, adds levels and drains them. It works alone on the table.
+// level_maintenance.hpp: keeps a table's levels and tags: recovers them, adds levels and drains them. It works alone on the table.
 //
 // A template over the pool, so that the model machine runs exactly this over a pool of its own (docs/internals/proof.md).
 #pragma once
@@ -39,9 +39,10 @@ struct Mended {
 /// `Pool` is gphash::TableObject, or has the same: shape, level, aside, heap, cells, read_only, path, add_level and
 /// release_level.
 template <class Pool>
-class Keeper {
+class LevelMaintenance {
  public:
-  Keeper(Pool& pool, const TableOptions& options, Driver& driver, heap::CellSet& cells, threads::ThreadTeam& workers)
+  LevelMaintenance(Pool& pool, const TableOptions& options, Driver& driver, heap::CellSet& cells,
+                   threads::ThreadTeam& workers)
       : pool_(pool), options_(options), driver_(driver), cells_(cells), workers_(workers) {}
 
   const Layout& layout() const { return layout_; }
@@ -118,7 +119,7 @@ inline unsigned threads_for(std::uint64_t slots) { return slots < (1 << 14) ? 1 
 
 /// Copies the tags of the levels that a table with `top_level` addresses too.
 template <class Pool>
-void Keeper<Pool>::carry_tags(unsigned top_level, TagMemory& tags) {
+void LevelMaintenance<Pool>::carry_tags(unsigned top_level, TagMemory& tags) {
   Layout layout = layout_for(top_level);
   layout.tags = tags.words();
   for (unsigned level = layout.bottom_level(); level <= layout_.top_level; ++level) {
@@ -128,12 +129,12 @@ void Keeper<Pool>::carry_tags(unsigned top_level, TagMemory& tags) {
       driver_.carry_tags(layout_, layout, level, begin, end);
     });
   }
-  layout.tags[layout.aside_index() + 1] = layout_.tags[layout_.aside_index() + 1];
+  layout.tags[layout.reserved_index() + 1] = layout_.tags[layout_.reserved_index() + 1];
 }
 
 /// Addresses `top_level` from now on.
 template <class Pool>
-void Keeper<Pool>::set_top_level(unsigned top_level, TagMemory tags) {
+void LevelMaintenance<Pool>::set_top_level(unsigned top_level, TagMemory tags) {
   Layout layout = layout_for(top_level);
   layout.tags = tags.words();
   tags_ = std::move(tags);
@@ -144,7 +145,7 @@ void Keeper<Pool>::set_top_level(unsigned top_level, TagMemory tags) {
 /// Gives all workers parts of all buckets, and adds up what act(rank, begin, end, scan) found.
 template <class Pool>
 template <class Act>
-void Keeper<Pool>::each_part(Scan& total, const Act& act) {
+void LevelMaintenance<Pool>::each_part(Scan& total, const Act& act) {
   std::mutex mutex;
   for (unsigned rank = 0; rank < layout_.shape.levels(); ++rank) {
     const std::uint64_t buckets = layout_.buckets(rank);
@@ -158,22 +159,22 @@ void Keeper<Pool>::each_part(Scan& total, const Act& act) {
   }
 }
 
-/// Reads every slot of the addressed levels and the aside slot: tags, live cells, torn slots, second copies.
+/// Reads every slot of the addressed levels and the reserved slot: tags, live cells, torn slots, second copies.
 template <class Pool>
-Scan Keeper<Pool>::scan_table(heap::CellSet& cells, bool repair) {
+Scan LevelMaintenance<Pool>::scan_table(heap::CellSet& cells, bool repair) {
   cells.begin(layout_.heap_view());
   Scan total;
   each_part(total, [&](unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) {
     driver_.scan(rank, begin, end, repair, cells, scan);
   });
-  driver_.scan_aside(repair, cells, total);
+  driver_.scan_reserved(repair, cells, total);
   if (total.damage.empty()) drop_second_copies(repair, total);
   cells.count_free();
   return total;
 }
 
 template <class Pool>
-void Keeper<Pool>::drop_second_copies(bool repair, Scan& total) {
+void LevelMaintenance<Pool>::drop_second_copies(bool repair, Scan& total) {
   if (!layout_.in_slot()) {
     for (index::Slot* const slot : total.shared_cells) driver_.drop_shared(slot, repair, total);
     return;
@@ -183,14 +184,14 @@ void Keeper<Pool>::drop_second_copies(bool repair, Scan& total) {
 
 /// Every item is looked for in all slots that come before its own.
 template <class Pool>
-void Keeper<Pool>::look_for_copies(bool repair, Scan& total) {
+void LevelMaintenance<Pool>::look_for_copies(bool repair, Scan& total) {
   each_part(total, [&](unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) {
     driver_.drop_copies(rank, begin, end, repair, scan);
   });
 }
 
 template <class Pool>
-std::uint64_t Keeper<Pool>::recover() {
+std::uint64_t LevelMaintenance<Pool>::recover() {
   const bool repair = !pool_.read_only();
   const unsigned top_level = pool_.shape().top_level;
   set_top_level(top_level, tags_for(top_level));
@@ -210,7 +211,7 @@ std::uint64_t Keeper<Pool>::recover() {
 
 /// Rehashes every level below the addressed ones, lowest first, and releases it. GPHash §3.2.3 "Resizing", rule 17.
 template <class Pool>
-void Keeper<Pool>::drain_lower_levels(bool recovering) {
+void LevelMaintenance<Pool>::drain_lower_levels(bool recovering) {
   for (unsigned level = 0; level < layout_.bottom_level();) {
     index::Slot* const slots = pool_.level(level);
     if (slots == nullptr) {
@@ -241,7 +242,7 @@ void Keeper<Pool>::drain_lower_levels(bool recovering) {
 }
 
 template <class Pool>
-Scan Keeper<Pool>::verify(heap::CellSet& cells, std::uint64_t& wrong_tags) {
+Scan LevelMaintenance<Pool>::verify(heap::CellSet& cells, std::uint64_t& wrong_tags) {
   const Layout believed = layout_;
   TagMemory fresh = tags_for(believed.top_level);
   TagMemory old_tags = std::move(tags_);
@@ -270,15 +271,15 @@ Scan Keeper<Pool>::verify(heap::CellSet& cells, std::uint64_t& wrong_tags) {
 }
 
 template <class Pool>
-std::uint64_t Keeper<Pool>::held_claims() const {
+std::uint64_t LevelMaintenance<Pool>::held_claims() const {
   const std::uint64_t apart = std::uint64_t{layout_.words_per_bucket()} << layout_.shape.levels();
   std::uint64_t held = 0;
-  for (std::uint64_t at = 0; at < layout_.aside_index(); at += apart) held += index::is_claimed(layout_.tags[at]);
-  return held + index::is_claimed(layout_.tags[layout_.aside_index()]);
+  for (std::uint64_t at = 0; at < layout_.reserved_index(); at += apart) held += index::is_claimed(layout_.tags[at]);
+  return held + index::is_claimed(layout_.tags[layout_.reserved_index()]);
 }
 
 template <class Pool>
-std::vector<std::string> Keeper<Pool>::verify_pairs() {
+std::vector<std::string> LevelMaintenance<Pool>::verify_pairs() {
   Scan total;
   each_part(total, [&](unsigned rank, std::uint64_t begin, std::uint64_t end, Scan& scan) {
     driver_.check_pairs(rank, begin, end, scan);
@@ -287,7 +288,7 @@ std::vector<std::string> Keeper<Pool>::verify_pairs() {
 }
 
 template <class Pool>
-void Keeper<Pool>::refuse_damage(const std::vector<std::string>& damage) const {
+void LevelMaintenance<Pool>::refuse_damage(const std::vector<std::string>& damage) const {
   if (damage.empty()) return;
   throw PoolCorrupt(pool_.path() + " is damaged: " + damage.front() +
                     ". Restore it from a copy, or save what verifies with: holdfast recover --salvage OUT.csv " +

@@ -1,4 +1,4 @@
-// upkeep.hpp: what the CPU's driver does with a whole table: scans at open, second copies, resizing, emptying. Everything
+// maintenance_driver.hpp: what the CPU's driver does with a whole table: scans at open, second copies, resizing, emptying. Everything
 // here depends on `Tile`, so that files compiled for different instruction sets share none of it.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace holdfast::machine::cpu {
 
 /// The half of a driver that works on ranges of slots instead of rows of a batch.
 template <class Tile, class Shape, bool kMayFlush>
-class Upkeep : public Driver {
+class MaintenanceDriver : public Driver {
  protected:
   using Memory = CpuMemory<Tile, kMayFlush>;
   using Candidate = Candidates<Shape>;
@@ -26,7 +26,7 @@ class Upkeep : public Driver {
   using Items = BucketItems<Tile, Shape>;
 
  public:
-  Upkeep(const index::RuntimeShape& shape, const memory::Persist& persist) : persist_(persist) {
+  MaintenanceDriver(const index::RuntimeShape& shape, const memory::Persist& persist) : persist_(persist) {
     if constexpr (!Shape::kFixed) view_.shape = Shape(shape);
     if constexpr (Shape::kFixed && Shape::kMayBeWide) view_.shape.key_words_ = shape.key_words_;
     static_cast<void>(shape);
@@ -145,12 +145,12 @@ class Upkeep : public Driver {
     }
   }
 
-  void scan_aside(bool repair, heap::CellSet& cells, Scan& scan) const final {
+  void scan_reserved(bool repair, heap::CellSet& cells, Scan& scan) const final {
     const CellFree owned(persist_);
     const Memory& memory = owned.memory;
     std::uint64_t word = 0;
     std::uint8_t tag = index::kTagEmpty;
-    switch (index::inspect_aside(memory, view_, word)) {
+    switch (index::inspect_reserved(memory, view_, word)) {
       case index::SlotState::occupied:
         tag = Candidate(view_, 0).tag();
         ++scan.items;
@@ -160,13 +160,13 @@ class Upkeep : public Driver {
         break;
       case index::SlotState::torn:
         ++scan.torn;
-        if (repair) index::clear_torn(memory, view_.aside);
+        if (repair) index::clear_torn(memory, view_.reserved_slot);
         break;
       case index::SlotState::empty: break;
       case index::SlotState::misplaced:
-      case index::SlotState::no_cell: scan.damage.push_back("the aside slot is damaged");
+      case index::SlotState::no_cell: scan.damage.push_back("the reserved slot is damaged");
     }
-    memory.poke(view_.tags + view_.aside_index() + 1, tag);
+    memory.poke(view_.tags + view_.reserved_index() + 1, tag);
   }
 
   void clear(Slot* first, std::uint64_t slots) const final {

@@ -1,12 +1,12 @@
-// check.cpp: what upkeep did, and whether an open table is as it should be: its slots against the pool, and everything volatile against its slots.
+// check.cpp: what maintenance did, and whether an open table is as it should be: its slots against the pool, and everything volatile against its slots.
 #include "structures/gphash/cuda/cells/cells.hpp"
-#include "structures/gphash/cuda/upkeep/damage.hpp"
-#include "structures/gphash/cuda/upkeep/upkeep.hpp"
+#include "structures/gphash/cuda/maintenance/damage.hpp"
+#include "structures/gphash/cuda/maintenance/maintenance.hpp"
 #include "structures/gphash/pair_check.hpp"
 
 namespace holdfast::machine::cuda {
 
-void Upkeep::stats(Stats& stats) const {
+void Maintenance::stats(Stats& stats) const {
   stats.growth.resizes = resizes_;
   stats.growth.heap_growths = heap_growths_;
   stats.recovery.recovery_ms = recovery_ms_;
@@ -17,7 +17,7 @@ void Upkeep::stats(Stats& stats) const {
   stats.recovery.rehashed = rehashed_;
 }
 
-CheckReport Upkeep::check() {
+CheckReport Maintenance::check() {
   const OnDevice on(table_.options.device);
   const std::lock_guard change(table_.order.changing());
   const std::lock_guard lock(table_.order.launching());
@@ -38,7 +38,7 @@ CheckReport Upkeep::check() {
 }
 
 /// Reads everything again into other tags, and compares with what the table believes.
-void Upkeep::check_errors(CheckReport& report) {
+void Maintenance::check_errors(CheckReport& report) {
   table_.state.settle(table_.stream);
   table_.state.settle(table_.stream);
   const DeviceState state = table_.state.read();
@@ -91,7 +91,7 @@ void Upkeep::check_errors(CheckReport& report) {
   expect(all.wrong_tags == 0, std::to_string(all.wrong_tags) + " tag words did not agree with their slots");
   expect(all.wrong_values == 0, std::to_string(all.wrong_values) + " values of the value cache differ from the pool");
   expect(all.wrong_copies == 0, std::to_string(all.wrong_copies) + " slots of the bucket cache differ from the pool");
-  expect(all.held_stripes == 0, std::to_string(all.held_stripes) + " claims were never ended");
+  expect(all.held_version_locks == 0, std::to_string(all.held_version_locks) + " claims were never ended");
   expect(all.shared == slots.shared,
          std::to_string(all.shared - slots.shared) + " free cells are in use, or free twice");
   expect(slots.items == report.items,
@@ -107,7 +107,7 @@ void Upkeep::check_errors(CheckReport& report) {
 }
 
 /// How the heap is used, and whether every pair is as it was written, which the host reads.
-void Upkeep::check_pairs(CheckReport& report, const ScanReport& found) {
+void Maintenance::check_pairs(CheckReport& report, const ScanReport& found) {
   const SlabUse use = table_.memory.pairs()->use(table_.stream);
   report.cells = use.used_cells + use.free_cells;
   report.free_cells = use.free_cells;

@@ -1,4 +1,4 @@
-// upkeep.hpp: the part of a machine that is alone on the table: recovery, growth, clearing, and checks.
+// maintenance.hpp: the part of a machine that is alone on the table: recovery, growth, clearing, and checks.
 #pragma once
 
 #include <atomic>
@@ -12,20 +12,20 @@
 namespace holdfast::machine::cuda {
 
 /// The caller of what changes the table holds `changing`.
-class Upkeep {
+class Maintenance {
  public:
-  Upkeep(CudaTable& table, Searches& searches) : table_(table), searches_(searches) {}
+  Maintenance(CudaTable& table, Searches& searches) : table_(table), searches_(searches) {}
 
   /// Builds everything volatile from the pool, and mends it. Throws PoolCorrupt.
   void recover();
-  /// Adds a top level and drains the bottom one. False if the medium has no room for it; then nothing changed.
+  /// Adds a top level and drains the bottom one. False if the medium has no space for it; then nothing changed.
   bool grow_index();
   /// Adds cells to the heap. No search is disturbed: cells do not move. False as above.
   bool grow_heap(std::uint64_t at_least);
   void reserve(std::uint64_t items);
   void clear();
   /// An empty ring of cells at rest, for pairs.
-  void begin_rest(std::uint64_t capacity);
+  void begin_retired(std::uint64_t capacity);
   CheckReport check();
   /// What it has done.
   void stats(Stats& stats) const;

@@ -1,5 +1,5 @@
 // cache_loads.cpp: begins loads of the caches of buckets and of values, and takes their steps.
-#include "structures/gphash/cuda/upkeep/cache_loads.hpp"
+#include "structures/gphash/cuda/maintenance/cache_loads.hpp"
 
 #include <mutex>
 

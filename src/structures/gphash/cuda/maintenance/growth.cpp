@@ -4,16 +4,16 @@
 #include "core/clock.hpp"
 #include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/kit.hpp"
-#include "structures/gphash/cuda/upkeep/damage.hpp"
-#include "structures/gphash/cuda/upkeep/upkeep.hpp"
+#include "structures/gphash/cuda/maintenance/damage.hpp"
+#include "structures/gphash/cuda/maintenance/maintenance.hpp"
 
 namespace holdfast::machine::cuda {
 
-void Upkeep::zero_report() {
+void Maintenance::zero_report() {
   cuda::check(cudaMemsetAsync(scan_report_.data(), 0, sizeof(ScanReport), table_.stream), "starting a scan");
 }
 
-ScanReport Upkeep::read_report() const {
+ScanReport Maintenance::read_report() const {
   ScanReport report{};
   cuda::check(cudaMemcpyAsync(&report, scan_report_.data(), sizeof report, cudaMemcpyDeviceToHost, table_.stream),
               "reading a report");
@@ -21,13 +21,13 @@ ScanReport Upkeep::read_report() const {
   return report;
 }
 
-DeviceBuffer<std::uint64_t> Upkeep::tags_for(unsigned top_level) const {
+DeviceBuffer<std::uint64_t> Maintenance::tags_for(unsigned top_level) const {
   Layout layout = layout_of(table_.pool, table_.options, top_level);
   return DeviceBuffer<std::uint64_t>(layout.tag_words());
 }
 
 /// Addresses `top_level` from now on. `carry`: keeps the tags of the levels that both geometries address.
-void Upkeep::set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags, bool carry) {
+void Maintenance::set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags, bool carry) {
   Layout layout = layout_of(table_.pool, table_.options, top_level);
   layout.tags = tags.data();
   cuda::check(cudaMemsetAsync(tags.data(), 0, layout.tag_words() * 8, table_.stream), "emptying tags");
@@ -35,9 +35,9 @@ void Upkeep::set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags,
     for (unsigned level = layout.bottom_level(); level <= table_.layout().top_level; ++level) {
       table_.table_kernels.carry_tags(table_.layout(), layout, level, table_.stream);
     }
-    cuda::check(cudaMemcpyAsync(layout.tags + layout.aside_index() + 1,
-                                table_.layout().tags + table_.layout().aside_index() + 1, 8, cudaMemcpyDeviceToDevice,
-                                table_.stream),
+    cuda::check(cudaMemcpyAsync(layout.tags + layout.reserved_index() + 1,
+                                table_.layout().tags + table_.layout().reserved_index() + 1, 8,
+                                cudaMemcpyDeviceToDevice, table_.stream),
                 "carrying tags over");
   }
   table_.stream.wait("carrying tags over");
@@ -48,7 +48,7 @@ void Upkeep::set_top_level(unsigned top_level, DeviceBuffer<std::uint64_t> tags,
 
 /// Rehashes every level below the addressed ones, lowest first, and releases it. GPHash §3.2.3 "Resizing", rule 17.
 /// `recovering`: checks what it reads, and counts it.
-void Upkeep::drain_lower_levels(bool recovering) {
+void Maintenance::drain_lower_levels(bool recovering) {
   for (unsigned level = 0; level < table_.layout().bottom_level();) {
     index::Slot* const slots = table_.pool.level(level);
     if (slots == nullptr) {
@@ -72,7 +72,7 @@ void Upkeep::drain_lower_levels(bool recovering) {
   }
 }
 
-bool Upkeep::grow_index() {
+bool Maintenance::grow_index() {
   const std::lock_guard lock(table_.order.launching());
   searches_.finish_all();
   searches_.end_captures();
@@ -100,7 +100,7 @@ bool Upkeep::grow_index() {
   return true;
 }
 
-bool Upkeep::grow_heap(std::uint64_t at_least) {
+bool Maintenance::grow_heap(std::uint64_t at_least) {
   const std::uint64_t wanted =
       std::max({at_least, table_.pool.cells() / 4, std::uint64_t{table_.memory.pairs() ? 8u : 1024u}});
   try {
@@ -124,7 +124,7 @@ bool Upkeep::grow_heap(std::uint64_t at_least) {
 }
 
 /// The heap's new cells are free.
-void Upkeep::take_cells() {
+void Maintenance::take_cells() {
   table_.state.settle(table_.stream);  // there is no reader: what is retired is free
   table_.state.settle(table_.stream);
   const std::uint64_t cells = table_.pool.cells();
@@ -138,37 +138,37 @@ void Upkeep::take_cells() {
 }
 
 /// The heap's new slabs are free. What rests goes on to rest.
-void Upkeep::take_slabs() {
+void Maintenance::take_slabs() {
   table_.memory.extend_cells(table_.pool.cells(), table_.stream);
   table_.pair_kernels->set_slabs(table_.memory.pairs()->view());
 }
 
-void Upkeep::begin_rest(std::uint64_t capacity) {
+void Maintenance::begin_retired(std::uint64_t capacity) {
   if (ring_cells_.size() < capacity) ring_cells_.at_least(capacity);
   table_.state.set_ring({ring_cells_.data(), ring_cells_.size(), 0});
   begin_empty_ring(table_.state.words(), table_.stream);
   table_.stream.wait("freeing cells");
 }
 
-void Upkeep::reserve(std::uint64_t items) {
+void Maintenance::reserve(std::uint64_t items) {
   const OnDevice on(table_.options.device);
   const std::lock_guard change(table_.order.changing());
   table_.order.require_working();
-  const auto no_room = [&](const char* what) {
-    return NoSpace("no room in " + table_.pool.path() + " for " + std::to_string(items) + what +
-                   ": make room on its medium, or reserve less");
+  const auto no_space = [&](const char* what) {
+    return NoSpace("no space in " + table_.pool.path() + " for " + std::to_string(items) + what +
+                   ": make space on its medium, or reserve less");
   };
   while (table_.layout().total_slots() / 10 * 9 < items) {
-    if (!grow_index()) throw no_room(" items");
+    if (!grow_index()) throw no_space(" items");
   }
   const std::uint64_t cells = items + items / 32 + 64;
   while (!table_.layout().in_slot() && !table_.memory.pairs() && table_.pool.cells() < cells) {
-    if (!grow_heap(cells - table_.pool.cells())) throw no_room(" values");
+    if (!grow_heap(cells - table_.pool.cells())) throw no_space(" values");
   }
   table_.state.note_bounds();
 }
 
-void Upkeep::clear() {
+void Maintenance::clear() {
   const OnDevice on(table_.options.device);
   const std::lock_guard change(table_.order.changing());
   const std::lock_guard lock(table_.order.launching());
@@ -182,7 +182,7 @@ void Upkeep::clear() {
     clear_slots(table_.layout().level[rank], table_.layout().buckets(rank) * table_.layout().shape.slots(),
                 table_.layout(), table_.stream);
   }
-  if (!table_.layout().wide()) clear_slots(table_.layout().aside, 1, table_.layout(), table_.stream);
+  if (!table_.layout().wide()) clear_slots(table_.layout().reserved_slot, 1, table_.layout(), table_.stream);
   cuda::check(cudaMemsetAsync(table_.layout().tags, 0, table_.layout().tag_words() * 8, table_.stream),
               "clearing the table");
   table_.memory.cache().clear(table_.layout().key_decides(), table_.stream);
