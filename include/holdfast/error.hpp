@@ -68,7 +68,7 @@ class MediumError : public Error {
 class DeviceError : public Error {
   using Error::Error;
 };
-/// The table was closed, opened read-only, or inherited by a forked child.
+/// The object or its pool was closed, moved from, or inherited by a forked child.
 class ObjectClosed : public Error {
   using Error::Error;
 };

@@ -101,7 +101,7 @@ struct StoreStats {
 /// thread-safe: what they acknowledge is durable, and no read answers what is not, a torn value, or another key's.
 /// `docs/store.md`.
 ///
-/// Keys have up to 65,535 bytes. Operations throw TableClosed, MediumError, InvalidArgument (a key or a value is too long) and, where they change
+/// Keys have up to 65,535 bytes. Operations throw ObjectClosed, MediumError, InvalidArgument (a key or a value is too long) and, where they change
 /// something, ReadOnly.
 class Store {
  public:

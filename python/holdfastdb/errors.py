@@ -71,7 +71,7 @@ class DeviceError(Error):
 
 
 class ObjectClosed(Error):
-    """The table or its pool was closed, or inherited by a forked child."""
+    """The object or its pool was closed, or inherited by a forked child."""
 
 
 class ReadOnly(Error):

@@ -50,7 +50,7 @@ OpenStore::OpenStore(std::unique_ptr<StoreObject> object, const StoreOptions& op
 }
 
 void OpenStore::require_open() const {
-  if (!object_) throw TableClosed(path_ + " is closed: open it again");
+  if (!object_) throw ObjectClosed(path_ + " is closed: open it again");
 }
 
 std::unique_ptr<cpu::Counters::Hold> OpenStore::hold() { return engine_ ? engine_->hold_record() : nullptr; }

@@ -22,7 +22,7 @@ class OpenStore {
   const StoreOptions& options() const { return options_; }
   bool is_open() const { return is_open_.load(std::memory_order_acquire); }
 
-  /// `use(engine)` for a search. Throws TableClosed, MediumError.
+  /// `use(engine)` for a search. Throws ObjectClosed, MediumError.
   template <class Use>
   auto search(const Use& use) {
     const structures::Inside inside(gate_, structures::Use::read);

@@ -73,9 +73,9 @@ class Store::Impl : public memory::OpenObject {
     return still;
   }
 
-  /// Throws TableClosed in a forked child.
+  /// Throws ObjectClosed in a forked child.
   store::OpenStore& use() {
-    if (forked()) throw TableClosed(path + " was opened by the parent of this process: open it here");
+    if (forked()) throw ObjectClosed(path + " was opened by the parent of this process: open it here");
     return store_;
   }
   /// Throws InvalidArgument.

@@ -23,7 +23,7 @@ class StoreKind final : public memory::ObjectKind {
                     const std::string& label) const override {
     store::OpenStore store(store::StoreObject::open(pool, entry, {.label = label}), {});
     CheckReport report = store.check();
-    pool->keep_room();
+    pool->keep_space();
     if (pool->writes_file()) store.close();
     return report;
   }

@@ -47,7 +47,7 @@ bool mend(std::uintptr_t address) {
     std::atomic<bool>* const lost = range->lost.load(std::memory_order_acquire);
     if (range->generation.load(std::memory_order_acquire) != fork_generation()) continue;
     if (range->begin.load(std::memory_order_acquire) != begin) continue;  // it ended, and is another's
-    lost->store(true);  // first: whoever reads the zeroes, or writes there, finds it set
+    lost->store(true);  // first: a thread that reads the zeroes, or writes there, finds it set
     return put_zeroes(*range, begin, address);
   }
   return false;

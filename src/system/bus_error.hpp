@@ -8,8 +8,8 @@
 namespace holdfast::system {
 
 /// From now on an access to [at, at + bytes) that the kernel answers with SIGBUS sets `lost`, finds zeroed memory of this process there,
-/// and goes on; what else is near it may be zero too. Any other SIGBUS goes to the handler that there was before, once and for all.
-/// Whoever uses the range asks `lost` before it relies on what was read or written.
+/// and continues; what else is close to it may be zero too. Any other SIGBUS goes to the handler that there was before, once and for all.
+/// A thread that uses the range asks `lost` before it relies on what was read or written.
 void watch_bus_errors(std::byte* at, std::uint64_t bytes, std::uint64_t granule, std::atomic<bool>& lost);
 
 /// Before (a part of) it is unmapped.

@@ -113,7 +113,7 @@ Observer* observe(Observer* observer) noexcept;
 
 int open(const char* path, int flags, mode_t mode = 0);
 int close(int fd) noexcept;
-/// The same in a child that was just forked, where nobody watches.
+/// The same in a child that was just forked, where no observer watches.
 void close_in_child(int fd) noexcept;
 int flock(int fd, int operation);
 int get_flags(int fd);             ///< fcntl(F_GETFL)
@@ -155,7 +155,7 @@ int madvise(void* at, std::size_t bytes, int advice) noexcept;
 int mbind(void* at, std::size_t bytes, int mode, std::uint64_t nodes) noexcept;
 int membarrier(int command) noexcept;  ///< of linux/membarrier.h
 
-/// A clock that is cheap to read and goes on every few milliseconds, for what is not worth a call each time. To an observer every
+/// A clock that is cheap to read and advances every few milliseconds, for what is not worth a call each time. To an observer every
 /// reading is a new one: so what it watches is done each time, and runs are alike.
 std::uint64_t ticks() noexcept;
 

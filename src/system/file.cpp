@@ -72,9 +72,9 @@ bool in_small_pages_of_memory(const File& file) {
   return type == kTmpfs || type == kRamfs;
 }
 
-/// tmpfs promises more than the machine has, and the kernel then kills somebody. Better an error first.
+/// tmpfs promises more than the machine has, and the kernel then kills some process. Better an error first.
 void require_memory(const File& file, std::uint64_t bytes) {
-  if (!in_small_pages_of_memory(file)) return;  // a hugetlbfs has set its pages aside before
+  if (!in_small_pages_of_memory(file)) return;  // a hugetlbfs has reserved its pages before
   std::string text;
   system::text("/proc/meminfo", text);
   std::istringstream meminfo(text);
@@ -234,7 +234,7 @@ void File::punch(std::uint64_t offset, std::uint64_t bytes) const noexcept {
 void File::unshare(const FileRange& range) const {
   if (system::unshare(fd_, range.offset, range.bytes) == 0 || (errno != ENOSPC && errno != EDQUOT)) return;
   throw_no_space(path_, range.bytes,
-                 std::string("its medium has no space for a copy of its own: ") + std::strerror(errno));
+                 std::string("its medium has no space for a separate copy: ") + std::strerror(errno));
 }
 
 void File::rewrite(std::uint64_t offset, std::uint64_t bytes) const {

@@ -76,7 +76,7 @@ class File {
   void allocate(std::uint64_t offset, std::uint64_t bytes) const;
   /// Gives the space of a range back to the medium, where it can take it. The range stays part of the file, and is of any content.
   void punch(std::uint64_t offset, std::uint64_t bytes) const noexcept;
-  /// Gives a range blocks of its own, where a copy shares them with its original, as far as the file system can. Throws NoSpace.
+  /// Gives a range separate blocks, where a copy shares them with its original, as far as the file system can. Throws NoSpace.
   void unshare(const FileRange& range) const;
   /// Writes what a range holds once more: for what no sync brings to the device otherwise. Throws SystemError.
   void rewrite(std::uint64_t offset, std::uint64_t bytes) const;

@@ -1,4 +1,4 @@
-// fork.hpp: keeps the descriptors of pools out of forked children, and tells a child that it is one. Rule 22.
+// fork.hpp: keeps the descriptors of pools out of forked children, and lets a child know that it is one. Rule 22.
 //
 // A child that kept a descriptor would keep its parent's lock, even after the parent's death.
 #pragma once

@@ -65,7 +65,7 @@ std::byte* map_file(const File& file, std::uint64_t offset, std::uint64_t bytes,
     if (at == nullptr) throw_map_error(file, bytes, errno);
   }
   int flags = mode.direct ? MAP_SHARED_VALIDATE | MAP_SYNC : MAP_SHARED;
-  // Huge pages that were not set aside for a copy would end the process by SIGBUS; small ones are there as memory is.
+  // Huge pages that were not reserved for a copy would end the process by SIGBUS; small ones are there as memory is.
   if (mode.private_copy) flags = mode.granule > kPage ? MAP_PRIVATE : MAP_PRIVATE | MAP_NORESERVE;
   if (at != nullptr) flags |= MAP_FIXED;
   void* const mapped = system::mmap(at, bytes, PROT_READ | (mode.writable ? PROT_WRITE : 0), flags, file.fd(), offset);

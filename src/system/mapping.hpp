@@ -20,7 +20,7 @@ struct MapMode {
 };
 
 /// Maps [offset, offset + bytes) of the file, all multiples of the granule, at `at`, which is reserved; or, if that is null,
-/// at an address that leaves the same rest as `offset` when divided by 2 MiB if the range is that large, so that huge pages
+/// at an address that leaves the same remainder as `offset` when divided by 2 MiB if the range is that large, so that huge pages
 /// fit. `populate`: touches every page now. Throws SystemError, MediumError.
 std::byte* map_file(const File& file, std::uint64_t offset, std::uint64_t bytes, const MapMode& mode, bool populate,
                     std::byte* at = nullptr);
@@ -29,7 +29,7 @@ std::byte* map_private(const File& file, std::uint64_t bytes, std::byte* at = nu
 
 /// Keeps `bytes` of address space, or half as often as it takes, but at least `least`; returns how many in `bytes`.
 std::byte* reserve(const File& file, std::uint64_t& bytes, std::uint64_t least, std::uint64_t granule);
-/// Turns a part of a reservation back into nothing but address space.
+/// Changes a part of a reservation back into nothing but address space.
 void unmap_into_reserve(std::byte* at, std::uint64_t bytes) noexcept;
 void unmap(std::byte* at, std::uint64_t bytes) noexcept;
 

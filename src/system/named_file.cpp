@@ -43,7 +43,7 @@ bool is_temporary(std::string_view name, std::string_view target) {
   return is_number(name.substr(0, dash)) && (dash == std::string_view::npos || is_number(name.substr(dash + 1)));
 }
 
-/// False if somebody else has locked it. In errors it is called `shown`, as in what follows.
+/// False if another process has locked it. In errors it is called `shown`, as in what follows.
 bool lock_unless_held(const File& file, const std::string& shown) {
   if (system::flock(file.fd(), LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK) return false;
@@ -69,10 +69,10 @@ bool has_name(const File& file, const std::string& name, const std::string& show
 
 [[noreturn]] void throw_taken(const std::string& target) {
   throw PoolExists(target +
-                   " was made or replaced by somebody else meanwhile, and stays; try again, or name another file");
+                   " was made or replaced by another process meanwhile, and stays; try again, or name another file");
 }
 
-/// Gives the file a name that nobody has.
+/// Gives the file a name that is not in use.
 void take_name(const std::string& temporary, const std::string& target) {
   if (system::renameat2(temporary.c_str(), target.c_str(), kNoReplace) == 0) return;
   // A file system without it: a link cannot replace anything either.
@@ -109,7 +109,7 @@ File make_temporary(const std::string& target, TemporaryName& name) {
     File file = File::make(tried, target);
     if (!file.is_open()) continue;
     unless_locked.path = tried;
-    // Until it is locked it looks like a leftover, and somebody may be removing it.
+    // Until it is locked it looks like a leftover, and another process may be removing it.
     if (!lock_unless_held(file, target) || !has_name(file, tried, target)) continue;
     name.path.swap(unless_locked.path);
     return file;
@@ -137,7 +137,7 @@ void remove_leftovers(const std::string& target) noexcept try {
       if (lock_unless_held(file, name) && has_name(file, name, name))
         system::unlink(name.c_str());  // while it is locked: see make_temporary
     } catch (const Error&) {
-      // Somebody else's, or gone meanwhile.
+      // Another process's, or gone meanwhile.
     }
   }
 } catch (const std::exception&) {
@@ -152,7 +152,7 @@ void give_name(const std::string& temporary, const std::string& target, const Fi
   const Has has = replaced == nullptr ? Has::nothing : look_at_name(target, *replaced, target);
   if (has == Has::nothing) return take_name(temporary, target);
   if (has == Has::another) throw_taken(target);
-  // An exchange loses nothing, whoever else changes the name at this moment.
+  // An exchange loses nothing, even if another process changes the name at this moment.
   if (system::renameat2(temporary.c_str(), target.c_str(), kExchange) == 0)
     return keep_exchange(temporary, target, *replaced);
   if (errno == ENOENT) return take_name(temporary, target);

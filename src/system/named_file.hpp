@@ -24,7 +24,7 @@ File make_temporary(const std::string& target, TemporaryName& name);
 /// at, or removed, stays.
 void remove_leftovers(const std::string& target) noexcept;
 
-/// Gives the file its name, in place of the file `replaced`, or of none if that is null: whoever else took the name meanwhile keeps
+/// Gives the file its name, in place of the file `replaced`, or of none if that is null: another process that took the name meanwhile keeps
 /// it. Throws PoolExists, SystemError. What was replaced, or a second name, may then have the temporary one.
 void give_name(const std::string& temporary, const std::string& target, const FileFacts* replaced);
 

@@ -43,7 +43,7 @@ TaskStat stat_of(pid_t pid) {
   if (bracket == std::string::npos) return {};
   TaskStat stat;
   unsigned long long flags = 0, start_time = 0;
-  // Not by a stream: where a Python module carries a libstdc++ of its own, numbers cannot be read from streams in it.
+  // Not by a stream: where a Python module carries its own libstdc++, numbers cannot be read from streams in it.
   const int read = std::sscanf(text.c_str() + bracket + 1,
                                " %c %*s %*s %*s %*s %*s %llu %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
                                &stat.state, &flags, &start_time);

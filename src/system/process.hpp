@@ -1,4 +1,4 @@
-// process.hpp: what /proc tells about this process and others: who they are, and whether they are about to be gone.
+// process.hpp: what /proc says about this process and others: who they are, and whether they are about to be gone.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ BootId boot_id();
 /// Is `id` that of this run? No, if the kernel does not say which it is: one that is unknown is not equal to another.
 bool is_this_boot(const std::uint8_t (&id)[16]);
 
-/// A process, told apart from a later one of the same number.
+/// A process, distinguished from a later one of the same number.
 struct ProcessId {
   pid_t pid = 0;
   std::uint64_t start_time = 0;  ///< clock ticks after boot; 0: unknown

@@ -147,7 +147,7 @@ TEST_P(ShortCalls, AClosedTableRefusesThemInTheWordsOfABatch) {
     std::vector<std::uint64_t> keys(n), values(n * 64);
     try {
       table_->insert(keys.data(), values.data(), n);
-    } catch (const TableClosed& error) {
+    } catch (const ObjectClosed& error) {
       return std::string(error.what());
     }
     return std::string("none");

@@ -101,7 +101,7 @@ def test_a_dump_spares_what_came_meanwhile(table: Table, tmp_path: Path) -> None
     for there in (False, True):
         if there:
             target.write_text("key,value\n")
-        with pytest.raises(hf.PoolExists, match="was made or replaced by somebody else"):
+        with pytest.raises(hf.PoolExists, match="was made or replaced by another process"):
             hf.dump(table, target, overwrite=True, progress=intrude)
         assert target.read_text().startswith("mine") and names(tmp_path) == ["d.csv"]
         target.unlink()
@@ -164,7 +164,7 @@ def test_a_load_spares_what_took_the_place_of_its_resume_file(table: Table, sour
         kept.unlink()
         notes(kept)
 
-    with pytest.raises(hf.PoolExists, match="kept was made or replaced by somebody else"):
+    with pytest.raises(hf.PoolExists, match="kept was made or replaced by another process"):
         hf.load(table, source, resume_file=kept, batch=3, progress=intrude)
     assert kept.read_text().startswith("mine") and names(tmp_path) == ["in.csv", "kept"]
     kept.unlink()

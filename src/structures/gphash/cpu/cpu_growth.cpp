@@ -63,7 +63,7 @@ void CpuMachine::reserve(std::uint64_t items) {
   const std::unique_lock lock(geometry_);
   require_whole();
   while (layout().total_slots() / 10 * 9 < items) grow_index();
-  if (layout().in_slot() || variable_) return;  // nobody knows how long pairs will be
+  if (layout().in_slot() || variable_) return;  // the length of future pairs is unknown
   const std::uint64_t cells = items + items / 32 + 64;
   while (pool_.cells() < cells) {
     if (!grow_heap(cells - pool_.cells())) {

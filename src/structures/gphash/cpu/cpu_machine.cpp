@@ -47,7 +47,7 @@ std::size_t rows_within(const std::uint64_t* offsets, std::size_t from, std::siz
 
 }  // namespace
 
-/// What one thread has taken and let go.
+/// What one thread has taken and released.
 struct CpuMachine::PerThread {
   PerThread(CpuMachine& machine, bool changes) : holders(machine.holders_), holds(changes), cells(machine.cells_) {
     if (machine.variable_) cells.pairs = &pairs.emplace(machine.pair_cells_);
@@ -115,7 +115,7 @@ std::uint64_t CpuMachine::slots() const {
   return layout().total_slots();
 }
 
-/// Rows that are partitioned together: as many as 32-bit offsets can do, or fewer where somebody may want to stop in between.
+/// Rows that are partitioned together: as many as 32-bit offsets can do, or fewer where the caller may want to stop in between.
 std::size_t CpuMachine::rows_of_chunk(const Batch& batch, std::size_t from) const {
   const std::size_t rows = std::min(kChunk, batch.size - from);
   if (!in_pieces(batch)) return rows;
@@ -275,7 +275,7 @@ bool CpuMachine::await_cells(PerThread& mine) {
     const std::uint64_t went = holders_.went;
     const bool retired = variable_ ? pair_cells_.reclaim() : cells_.reclaim();
     const bool has = variable_ ? mine.pairs->has_missing() : cells_.has(false);
-    // Nobody had cells when `went` was read, and nobody came since.
+    // No other thread had cells when `went` was read, and none came since.
     const bool alone = holders_.came == went;
     if (has || (alone && !retired)) {
       ++holders_.came;
@@ -284,7 +284,7 @@ bool CpuMachine::await_cells(PerThread& mine) {
   }
 }
 
-/// Grows what was missing, unless somebody did since. False if the medium is full.
+/// Grows what was missing, unless another thread did since. False if the medium is full.
 bool CpuMachine::make_space(index::Outcome need, std::uint64_t seen_growth, PerThread& mine) {
   if (need == index::Outcome::needs_cell && find_cells(mine)) return true;
   const std::unique_lock lock(geometry_);

@@ -91,7 +91,7 @@ class CpuMachine final : public Machine {
   LevelMaintenance<gphash::TableObject> levels_;
 
   using Closes = threads::CallSlots::Closes;
-  /// Shared by sub-batches, held alone by whoever changes the layout.
+  /// Shared by sub-batches, held alone by the thread that changes the layout.
   mutable threads::Gate geometry_{threads::Gate::Rank::layout, this, this, calls_, Closes::all};
   /// After `geometry_`: shared by sub-batches that change, alone by who reads slots.
   mutable threads::Gate still_{threads::Gate::Rank::slots, this, this, calls_, Closes::changes};

@@ -111,7 +111,7 @@ struct Groups {
 
  private:
   static constexpr std::size_t kLinesAhead = 16;  // of one value
-  // 50 KB each; beside flushes, which take far longer than calls, it is not worth that.
+  // 50 KB each; beside flushes, which take much longer than calls, it is not worth that.
   static constexpr bool kInlinesChanges = Shape::kFixed && !Shape::kMayBeWide && !kMayFlush;
 
   static Blob copy_part(const Memory& memory, const index::Part& part, Arena& arena) {
@@ -244,7 +244,7 @@ struct Groups {
   /// Where rows of one key see changes that others make meanwhile, none may see less than a row before it (rule 2). A row that found
   /// its key saw it at the second half of its search; one that did not, perhaps at the first, before other rows' second half. So
   /// in array order: rows that found nothing where a row before them found the key look again, and so do all later rows of their
-  /// keys. A function of its own, or the loop before it becomes slower.
+  /// keys. A separate function, or the loop before it becomes slower.
   [[gnu::noinline]] static void find_in_order(const View& view, const Memory& memory, Flight* flights,
                                               std::size_t count, Tally& tally) {
     std::size_t found_rows = 0;

@@ -1,6 +1,6 @@
 // level_maintenance.hpp: keeps a table's levels and tags: recovers them, adds levels and drains them. It works alone on the table.
 //
-// A template over the pool, so that the model machine runs exactly this over a pool of its own (docs/internals/proof.md).
+// A template over the pool, so that the model machine runs exactly this over its own pool (docs/internals/proof.md).
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct Mended {
   std::uint64_t left = 0;      ///< bytes that variable-length pairs leave of their cells: nothing to mend
 };
 
-/// `Pool` is gphash::TableObject, or has the same: shape, level, aside, heap, cells, read_only, path, add_level and
+/// `Pool` is gphash::TableObject, or has the same: shape, level, reserved_slot, heap, cells, read_only, path, add_level and
 /// release_level.
 template <class Pool>
 class LevelMaintenance {
@@ -256,7 +256,7 @@ Scan LevelMaintenance<Pool>::verify(heap::CellSet& cells, std::uint64_t& wrong_t
     driver_.set_layout(layout_);
     throw;
   }
-  // Two items of one key with cells of their own come from no crash, so recovery does not look for them.
+  // Two items of one key with separate cells come from no crash, so recovery does not look for them.
   if (!layout_.in_slot() && !layout_.shape.variable_ && scan.damage.empty() && scan.shared_cells.empty())
     look_for_copies(false, scan);
   wrong_tags = 0;

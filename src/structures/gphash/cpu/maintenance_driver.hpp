@@ -238,7 +238,7 @@ class MaintenanceDriver : public Driver {
     }
   }
 
-  // Rehashing looks this far ahead: at the tags of an item, and later at the slot that it will likely take.
+  // Rehashing looks this many items ahead: at the tags of an item, and later at the slot that it will likely take.
   void prefetch_tags_of(const Slot* slot) const {
     if (slot->key != 0) Ask::tags(view_, Candidate(view_, index::slot_key(view_, slot, slot->key, slot->word)));
   }

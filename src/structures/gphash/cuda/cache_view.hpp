@@ -1,6 +1,6 @@
 // cache_view.hpp: the bucket cache as kernels see it: copies of the pool's slots in GPU memory. GPHash §3.3, rules 8, 13.
 //
-// Keys and words stand in arrays of their own, so that a search reads one or two sectors where a bucket of the pool has four.
+// Keys and words are in separate arrays, so that a search reads one or two sectors where a bucket of the pool has four.
 // Of wide keys the fingerprints stand where keys do, and the keys themselves in a third array: a search reads one of them.
 // A copy changes only after the pool's words are durable (rule 11): what a reader of the cache sees survives a crash.
 // Every addressed bucket has its copy (*resident*), or maps say which have (map_view.hpp), if any has; the reserved slot always has one.
@@ -73,7 +73,7 @@ struct CacheView {
     return nullptr;
   }
 
-  /// The number of the bucket that a slot is in; kNoPosition: it is in none, but aside.
+  /// The number of the bucket that a slot is in; kNoPosition: it is the reserved slot.
   HOLDFAST_BOTH std::uint64_t bucket_of(const index::Slot* slot) const {
     for (unsigned i = 0; i < parts; ++i) {
       const std::uint64_t at = reinterpret_cast<std::uintptr_t>(slot) - reinterpret_cast<std::uintptr_t>(part[i].of);

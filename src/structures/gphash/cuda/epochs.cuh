@@ -10,13 +10,13 @@
 
 namespace holdfast::machine::cuda {
 
-/// True if a search in a graph comes too late: what it would read is gone. It asks when it has joined an epoch, and whoever
-/// takes arrays away changes the generation first, and then waits until nobody is inside.
+/// True if a search in a graph comes too late: what it would read is gone. It asks when it has joined an epoch, and the thread that
+/// takes arrays away changes the generation first, and then waits until no search is inside.
 __device__ inline bool outlived(const FindJob& job) {
   return job.generation != 0 && DeviceWord(job.state->generation).load(::cuda::memory_order_seq_cst) != job.generation;
 }
 
-/// Between two changing batches: begins new epochs as far as readers allow, and frees the cells that nobody reads any more.
+/// Between two changing batches: begins new epochs as far as readers allow, and frees the cells that have no reader any more.
 /// One thread calls it.
 __device__ inline void settle(DeviceState* state) {
   if (state->head > state->tail) state->head = state->tail;

@@ -48,7 +48,7 @@ struct ChangeJob {
   std::uint64_t again_size = 0;
   const std::uint32_t* again_count = nullptr;  ///< how many of them there are, where the host does not know
   index::Permits permits;
-  bool last_try = false;  ///< nobody waits for leftovers: what does not fit is `no_space`
+  bool last_try = false;  ///< the host does not wait for leftovers: what does not fit is `no_space`
   std::uint32_t* leftovers = nullptr;
   ChangeReport* report = nullptr;
   DeviceState* state = nullptr;

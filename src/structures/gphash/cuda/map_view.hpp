@@ -11,7 +11,7 @@
 
 namespace holdfast::machine::cuda {
 
-/// Positions that are free, as a ring (state.hpp, CellRing): [head, tail) can be taken, [tail, retired_end) rest. Within a
+/// Positions that are free, as a ring (state.hpp, CellRing): [head, tail) can be taken, [tail, retired_end) are retired. Within a
 /// changing batch `head` moves by addition, and may overshoot; the loader, which runs beside batches, swaps and does not.
 struct PositionState {
   alignas(128) std::uint64_t head;

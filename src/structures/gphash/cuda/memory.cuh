@@ -4,7 +4,7 @@
 // (rule 13). Tags, version locks, cells and counts lie in GPU memory and get atomics of device scope. What happens in one
 // kind of memory is ordered with what happens in the other, because of:
 //
-//   store    releases: a counter raised before a slot is cleared, or before it is filled again, is seen by whoever sees that
+//   store    releases: a counter raised before a slot is cleared, or before it is filled again, is seen by every thread that sees that
 //   load     acquires: a reader looks at the counter after the slot that it judges
 //   fence    is of system scope: what was stored before is in host memory before anything that follows
 //
@@ -94,13 +94,13 @@ class CudaMemory {
     return seen;
   }
 
-  /// A word that nobody changes meanwhile: many are asked for at once.
+  /// A word that no thread changes meanwhile: many are asked for at once.
   __device__ std::uint64_t load_still(const std::uint64_t* word) const {
     const std::uint64_t* const copy = copy_of(word);
     return copy != nullptr ? DeviceWord(*const_cast<std::uint64_t*>(copy)).load(::cuda::memory_order_relaxed)
                            : load_value(word);
   }
-  /// Both words of a slot that nobody changes meanwhile; not of a wide one.
+  /// Both words of a slot that no thread changes meanwhile; not of a wide one.
   __device__ index::Slot load_slot(const index::Slot* slot) const {
     if (may_read_pool() && copy_of(&slot->key) == nullptr) {
       const ulonglong2 two = load_values(&slot->key);
@@ -165,7 +165,7 @@ class CudaMemory {
               [&](unsigned i, std::uint64_t value) { DeviceWord(copy[i]).store(value, ::cuda::memory_order_relaxed); });
   }
   // The word comes before the key that makes it count, and goes after it: a search that has read the key reads a word that
-  // was there with it, or is told by the version lock to look again.
+  // was there with it, or looks again because of the version lock.
   __device__ void show(index::Slot* slot, std::uint64_t key, std::uint64_t word) const {
     show_word(slot, word);
     if (std::uint64_t* const copy = copy_to(&slot->key)) poke(copy, key);
@@ -363,7 +363,7 @@ static_assert(index::OperationTile<WarpTile, CudaMemory, index::DefaultShape>);
 static_assert(index::OperationTile<WarpTile, CudaMemory, index::RuntimeShape>);
 static_assert(heap::SlabMemory<CudaMemory> && index::CacheMapMemory<CudaMemory, std::uint32_t>);
 
-/// The policy of a search by threads of their own, of buckets that have copies, all or some. What it sees in a copy is durable; for
+/// The policy of a search by single threads, of buckets that have copies, all or some. What it sees in a copy is durable; for
 /// what it has read in the pool, a search that finds its key under a claim fences (rule 11), and asks the maps again.
 class CopyMemory : public CudaMemory {
  public:
@@ -377,7 +377,7 @@ class CopyMemory : public CudaMemory {
 };
 static_assert(index::SearchMemory<CopyMemory> && index::KeyDirectoryMemory<CopyMemory>);
 
-/// The policy of a phase whose changes nobody sees before it has ended (structures/gphash/protocol/phases.hpp): kernel boundaries order it, so that
+/// The policy of a phase whose changes no thread sees before it has ended (structures/gphash/protocol/phases.hpp): kernel boundaries order it, so that
 /// its own accesses need no order, and many are in flight.
 class PhaseMemory : public CudaMemory {
  public:

@@ -50,12 +50,12 @@ constexpr SearchPath path_of(const SearchFacts& facts) {
 
 /// The paths of a changing batch.
 ///
-/// | path       | taken where                                                | how                                              |
-/// |------------|------------------------------------------------------------|--------------------------------------------------|
-/// | phases     | phases pay, and the whole batch surely finds space          | all rows, phase by phase; then what is left over |
-/// | parts      | phases pay, and parts of the batch surely find space        | part after part, each on a path of its own       |
-/// | repeated   | somebody waits, or space must be made                       | row by row, again and again, growing the table   |
-/// | row_by_row | nobody waits, and the whole batch surely finds space        | row by row, once                                 |
+/// | path       | taken where                                                    | how                                              |
+/// |------------|----------------------------------------------------------------|--------------------------------------------------|
+/// | phases     | phases pay, and the whole batch surely finds space             | all rows, phase by phase; then what is left over |
+/// | parts      | phases pay, and parts of the batch surely find space           | part after part, each on its own path            |
+/// | repeated   | the host waits, or space must be made                          | row by row, again and again, growing the table   |
+/// | row_by_row | the host does not wait, and the whole batch surely finds space | row by row, once                                 |
 enum class ChangePath : std::uint8_t { phases, parts, repeated, row_by_row };
 
 /// What a changing batch's path depends on.

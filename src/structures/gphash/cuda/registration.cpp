@@ -1,4 +1,4 @@
-// registration.cpp: a table tells of its extents, and they are mapped.
+// registration.cpp: a table reports its extents, and they are mapped.
 #include "structures/gphash/cuda/registration.hpp"
 
 #include "holdfast/error.hpp"

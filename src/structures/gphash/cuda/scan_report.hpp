@@ -23,7 +23,7 @@ struct ScanReport {
   std::uint64_t damages;             ///< in all; the first few are described
   std::uint64_t shared;              ///< slots whose cell another slot names too
   std::uint64_t wrong_tags;          ///< words of tags that do not say what the slots hold
-  std::uint64_t held_version_locks;  ///< claims that nobody ended
+  std::uint64_t held_version_locks;  ///< claims that were not ended
   std::uint64_t wrong_copies;        ///< slots of which the bucket cache holds something else
   std::uint64_t wrong_values;        ///< cells of which the value cache does
   std::uint64_t wrong_cells;         ///< words of bits for cells of slabs that do not say what slots name

@@ -3,7 +3,7 @@
 //
 // A batch's cells are taken in bulk. How many it may need of each class is counted first; then one reservation lists free cells,
 // those of the lowest slabs first, and then those of slabs that were free for any class, which enter the directory durably before
-// anybody names one of their cells. The batch takes from the list by fetch-and-add, and gives back what it did not use.
+// any slot names one of their cells. The batch takes from the list by fetch-and-add, and gives back what it did not use.
 #pragma once
 
 #include <cstdint>

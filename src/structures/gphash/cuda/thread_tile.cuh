@@ -1,7 +1,7 @@
 // thread_tile.cuh: one GPU thread as a tile: it looks at the tags of a key's candidates, and at the few slots they point to.
 //
 // Where tags and slots lie in GPU memory a warp a key would leave most lanes without work: a search touches two groups of
-// tags and, nearly always, one slot. So each lane of a warp looks for a key of its own.
+// tags and, nearly always, one slot. So each lane of a warp looks for its own key.
 #pragma once
 
 #include <cstdint>

@@ -4,12 +4,12 @@
 // F(x) is a word for each part x (a cell of the heap); y is a position in the cache:
 //
 //   NOT_CACHED → LOADING(y) → y     the loader, by compare-and-swap, before and after it copies x
-//   anything → NOT_CACHED or y'     whoever has written x, when that is durable and before anybody is told of x: `remap`
+//   anything → NOT_CACHED or y'     the writer of x, when that is durable and before x is reported: `remap`
 //   LOADING(y) → NOT_CACHED         the same where x may be cached and stays so, and y is written too: `write_through`
 //
 // The loader fences between its first swap and its first look at x, the writer between its last store to x and its look at
 // F(x). So the loader copies what the writer wrote, or the writer finds LOADING and takes it away, and the loader's second
-// swap fails. Readers use y alone. A position that was taken out of F may still be read: it rests like a freed cell.
+// swap fails. Readers use y alone. A position that was taken out of F may still be read: it is retired like a freed cell.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ HOLDFAST_BOTH Mapped<Word> mapped(const Memory& memory, const Word* f) {
   return {memory.peek(f)};
 }
 
-/// The loader wins x for a position that nobody uses. True: it may copy x now.
+/// The loader wins x for a free position. True: it may copy x now.
 template <class Word, CacheMapMemory<Word> Memory>
 HOLDFAST_BOTH bool begin_load(const Memory& memory, Word* f, Word position) {
   if (!memory.swap(f, Word{kNotCached}, Mapped<Word>::loading(position).word)) return false;
@@ -50,7 +50,7 @@ HOLDFAST_BOTH bool begin_load(const Memory& memory, Word* f, Word position) {
   return true;
 }
 
-/// The copy is complete. False: somebody has written x meanwhile, and the position is the loader's again.
+/// The copy is complete. False: a change has written x meanwhile, and the position is the loader's again.
 template <class Word, CacheMapMemory<Word> Memory>
 HOLDFAST_BOTH bool end_load(const Memory& memory, Word* f, Word position) {
   if (memory.keeps(Step::swap_after_load))
@@ -59,7 +59,7 @@ HOLDFAST_BOTH bool end_load(const Memory& memory, Word* f, Word position) {
   return true;
 }
 
-/// For whoever has written x and fenced: F(x) becomes `now`. What it was is for the caller to put to rest, if it is cached; a
+/// For a thread that has written x and fenced: F(x) becomes `now`. What it was is for the caller to retire, if it is cached; a
 /// position that was being loaded is its loader's.
 template <class Word, CacheMapMemory<Word> Memory>
 HOLDFAST_BOTH Mapped<Word> remap(const Memory& memory, Word* f, Mapped<Word> now) {
@@ -70,7 +70,7 @@ HOLDFAST_BOTH Mapped<Word> remap(const Memory& memory, Word* f, Mapped<Word> now
   }
 }
 
-/// For whoever has written x and fenced, and writes y too if x is cached: what F(x) is now, but for LOADING, which it takes away.
+/// For a thread that has written x and fenced, and writes y too if x is cached: what F(x) is now, but for LOADING, which it takes away.
 template <class Word, CacheMapMemory<Word> Memory>
 HOLDFAST_BOTH Mapped<Word> write_through(const Memory& memory, Word* f) {
   if (!memory.keeps(Step::remap_after_write)) return {};
@@ -81,7 +81,7 @@ HOLDFAST_BOTH Mapped<Word> write_through(const Memory& memory, Word* f) {
   }
 }
 
-/// For whoever has looked into x because it was not cached, while somebody may have been writing there, and has fenced since.
+/// For a thread that has looked into x because it was not cached, while another may have been writing there, and has fenced since.
 /// False: a copy is shown now that may lack what was seen in x; look again.
 template <class Word, CacheMapMemory<Word> Memory>
 HOLDFAST_BOTH bool read_stands(const Memory& memory, Word* f) {

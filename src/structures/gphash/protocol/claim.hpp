@@ -1,6 +1,6 @@
 // claim.hpp: the exclusive hold of an operation on a key, and the counter by which a search learns that it must look again.
 //
-// A version lock word is: bit 0, the claim; the bits above, a counter. One change to a key at a time (rule 1): whoever
+// A version lock word is: bit 0, the claim; the bits above, a counter. One change to a key at a time (rule 1): a thread that
 // changes a key holds the claim of its version lock from the search to the publication. A claim is tried, never waited for.
 // After a committed slot is cleared, by an erase or a move, and before it can be filled again, the holder raises the
 // counter. A search reads it before and after; if it changed, a slot that it read may have been cleared, even filled
@@ -32,7 +32,7 @@ HOLDFAST_BOTH void raise(const Memory& memory, std::uint64_t* version_lock) {
   memory.poke(version_lock, memory.peek(version_lock) + 2);
 }
 
-/// The same where others raise it too, and nobody claims it.
+/// The same where others raise it too, and no thread claims it.
 template <PhasedMemory Memory>
 HOLDFAST_BOTH void raise_shared(const Memory& memory, std::uint64_t* version_lock) {
   memory.add(version_lock, 2);

@@ -96,7 +96,7 @@ HOLDFAST_BOTH void swap_word(const Memory& memory, Slot* slot, std::uint64_t wor
   memory.show_word(slot, word);
 }
 
-/// Empties a slot that the caller holds, and waits until that is durable. Before anybody fills it again, its key's
+/// Empties a slot that the caller holds, and waits until that is durable. Before a thread fills it again, its key's
 /// version lock is raised.
 template <SlotMemory Memory, class Shape>
 HOLDFAST_BOTH void clear_slot(const Memory& memory, const View<Shape>& view, Slot* slot, Step fence) {

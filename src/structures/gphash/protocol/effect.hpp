@@ -1,4 +1,4 @@
-// effect.hpp: what operations on one key do to it, said before anybody has looked the key up.
+// effect.hpp: what operations on one key do to it, said before the key is looked up.
 //
 // Effects that follow each other combine to one, in any grouping. So a scan finds the state that each row of a batch meets, and
 // what a whole run leaves, however often the batch repeats a key: a hot key's rows are answered side by side (rule 2).
@@ -118,7 +118,7 @@ HOLDFAST_BOTH inline Writes writes_of(const Rows& rows, std::size_t row, const E
 HOLDFAST_BOTH constexpr std::uint64_t count_of(const Writes& writes, bool there) {
   return there ? writes.if_there : writes.if_absent;
 }
-/// True if what they write goes on counting from the item's score.
+/// True if what they write continues to count from the item's score.
 HOLDFAST_BOTH constexpr bool counts_on(const Writes& writes, bool there) { return there && writes.erases == 0; }
 
 /// Answers a row, but for its value, and says whose value that is: what the key holds after the row. `before`: the effect of the

@@ -80,7 +80,7 @@ HOLDFAST_BOTH Found find(const Tile& tile, const Memory& memory, const View<Shap
   return found;
 }
 
-/// Turns of kLooks looks each after which a search gives up. Only clearings of one version lock all the while get it so far.
+/// Rounds of kLooks looks each after which a search gives up. Only clearings of one version lock all the while get it so far.
 inline constexpr unsigned kMostRounds = 1 << 16;
 
 /// The same again and again until it settles, kMostRounds times at most.
@@ -101,7 +101,7 @@ HOLDFAST_BOTH inline Status status_of(const Found& found) {
   return found.item ? Status::found : Status::not_found;
 }
 
-/// The same for the holder of the key's claim: nobody can clear its slot, so one look is final.
+/// The same for the holder of the key's claim: no other thread can clear its slot, so one look is final.
 template <class Memory, class Shape, SearchTile<Memory, Shape> Tile>
 HOLDFAST_BOTH Item find_claimed(const Tile& tile, const Memory& memory, const View<Shape>& view,
                                 const Candidates<Shape>& candidates) {

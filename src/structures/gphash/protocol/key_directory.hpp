@@ -5,17 +5,18 @@
 //
 //   gone → blank → noted → known     and from each of them → gone
 //
-//   blank   whoever fills the position, before F names it (cache_map.hpp): of which key the copy is, nobody has said
+//   blank   the thread that fills the position, before F names it (cache_map.hpp): the copy's key is not recorded
 //   noted   a search that found the key's cell in its slot, and F to name this position for the cell: it wrote the key, and then this
 //   known   a search that read `noted`, saw the key's version lock unclaimed after that, and after that found the same cell in the slot
-//   gone    whoever changes the key, after it has claimed it and before it writes the slot; whoever takes the position out of F
+//   gone    the thread that changes the key, after it has claimed it and before it writes the slot, or that takes the position out of F
 //
 // A search that reads `known` may answer with the copy: the key's change, if there is one, has not begun. Two steps lead there, because
-// a search that has read a slot may be slow, and the key be changed meanwhile. `noted` came before the look at the version lock: a change that
-// claims later sees the position in F, and takes the word; one that claimed earlier is seen in the version lock, or in the slot. The fence of the
-// change, between its claim and its look at F, and that of the search, between `noted` and the version lock, are what this rests on.
+// a search that has read a slot may be slow, and the key be changed meanwhile. `noted` came before the look at the version lock: a
+// change that claims later sees the position in F, and takes the word; one that claimed earlier is seen in the version lock, or in the
+// slot. The fence of the change, between its claim and its look at F, and that of the search, between `noted` and the version lock,
+// make this correct.
 //
-// A position is used again only when no search is left that may have seen it (it rests), so nobody says of a copy what was true of
+// A position is used again only when no search is left that may have seen it (it is retired), so no thread says of a copy what was true of
 // the one before.
 #pragma once
 
@@ -31,7 +32,7 @@ namespace holdfast::index {
 
 enum Known : std::uint64_t { kGone = 0, kBlank, kNoted, kKnown };
 
-/// For whoever has claimed a key, and will change the slot that names cell x: no search answers with its copy from now on.
+/// For the thread that has claimed a key, and will change the slot that names cell x: no search answers with its copy from now on.
 /// `f` is F(x), and `state_of` gives the word of a position.
 template <KeyDirectoryMemory Memory, class Word, class StateOf>
 HOLDFAST_BOTH void forget_key(const Memory& memory, const Word* f, const StateOf& state_of) {

@@ -195,7 +195,7 @@ concept TrustsHashes = requires {
   requires M::kTrustsHashes;
 };
 
-/// Is told, with the word of the item that a run will change, before anything of that is written. By one lane, which holds the claim.
+/// Called, with the word of the item that a run will change, before anything of that is written. By one lane, which holds the claim.
 template <class M>
 concept SeesChanges = requires(const M& memory, std::uint64_t word) {
   memory.begin_change(word);

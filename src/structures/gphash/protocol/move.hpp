@@ -23,7 +23,7 @@
 namespace holdfast::index {
 
 /// Moves the item in `lane` of `candidates` away, if it is published and has an empty candidate slot. True: it is gone,
-/// and the caller holds its slot. `busy` if it could go, and somebody else holds its key, or had, and has changed it.
+/// and the caller holds its slot. `busy` if it could go, and another thread holds its key, or had, and has changed it.
 template <class Memory, class Shape, SlotTile<Memory, Shape> Tile>
 HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<Shape>& view,
                              const Candidates<Shape>& candidates, unsigned lane, bool& busy) {
@@ -75,7 +75,7 @@ HOLDFAST_BOTH bool move_away(const Tile& tile, const Memory& memory, const View<
 }
 
 /// A slot for a key all of whose candidates are taken, by moving one item. kNoLane if none can move; `busy` if one could, but for
-/// others who are at its key: nobody waits for them here, with a claim in hand. The caller releases its own and begins again.
+/// others who are at its key: this thread does not wait for them here, with a claim in hand. The caller releases its own and begins again.
 template <class Memory, class Shape, SlotTile<Memory, Shape> Tile>
 HOLDFAST_BOTH unsigned claim_by_moving(const Tile& tile, const Memory& memory, const View<Shape>& view,
                                        const Candidates<Shape>& candidates, bool& busy) {

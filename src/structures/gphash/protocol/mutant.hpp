@@ -43,10 +43,10 @@ enum class Step : std::uint8_t {
   commit_all_of_line,            ///< a line carries every change that its batch has for it
   claim_in_phases,               ///< and where readers look into the pool, its keys are claimed until all are shown
   flush_directory,               ///< a slab's class is written back (slab.hpp)
-  fence_directory,               ///< and durable before anybody has a cell of the slab
+  fence_directory,               ///< and durable before a thread has a cell of the slab
   score_before_commit,           ///< a score is in its cell before a slot names the cell
   fence_before_load,             ///< a loader looks at what it copies after it has said so (rule 15)
-  swap_after_load,               ///< and shows its copy only if nobody has written there meanwhile
+  swap_after_load,               ///< and shows its copy only if no change has written there meanwhile
   remap_after_write,             ///< a writer looks whether what it wrote is cached, or being loaded
   end_load_after_write,          ///< and lets no load of an older state come to its end
   look_at_map_again,             ///< a reader of what changes makes sure that no older copy is shown to others

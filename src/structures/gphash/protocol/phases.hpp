@@ -13,14 +13,14 @@
 // out of their slots stay as they are until all rows of the batch that read them are answered.
 //
 // Where all slots have copies (GPHash §3.3), readers look at those, which stay as they were until `publish`: a change that a crash could
-// take back is seen by nobody, and no key is claimed. Where some have none, readers may look into the pool, as they may while run.hpp
+// take back is seen by no thread, and no key is claimed. Where some have none, readers may look into the pool, as they may while run.hpp
 // works; so what protects them is the same. `plan` claims the keys that will change, before the first slot is written, and `release`
 // comes when the last is shown: in between, a reader that has looked there makes sure of what it saw, and that no older copy is shown
 // (find.hpp, rules 11 and 15). To it each key goes the way of run.hpp: claim, store, fence, show, release.
 //
 // A request over a GPU's link costs the same from 8 to 64 bytes, so each line that the batch touches is written whole, once:
 // the slots that it changes as they will be, and the others as their copies say, or the pool. Every word of a copy equals the pool's,
-// that of an empty slot too, and nobody else changes the table: what a crash leaves of such a line is, word by word, the old or the
+// that of an empty slot too, and no other batch changes the table: what a crash leaves of such a line is, word by word, the old or the
 // new, as if the changed slots alone had been written.
 #pragma once
 
@@ -83,7 +83,7 @@ HOLDFAST_BOTH Outcome plan_run(const Tile& tile, const Memory& memory, const Vie
 
 HOLDFAST_BOTH constexpr std::uint64_t line_of(std::uint64_t number) { return number / kLineSlots; }
 
-/// The number of a rank's first slot. Numbers go in the order of addresses, rank by rank, each of which begins a line; the aside
+/// The number of a rank's first slot. Numbers go in the order of addresses, rank by rank, each of which begins a line; the reserved
 /// slot comes last, and has its line for itself.
 template <class Shape>
 HOLDFAST_BOTH std::uint64_t first_number(const View<Shape>& view, unsigned rank) {
@@ -145,7 +145,7 @@ HOLDFAST_BOTH Slot after_pass(const Memory& memory, const Slot* slot, std::uint6
   return memory.load_slot(slot);  // of the copy, if there is one
 }
 
-/// True if a change is the first of its line: whoever has it writes the line.
+/// True if a change is the first of its line: the thread that has it writes the line.
 template <class Changes>
 HOLDFAST_BOTH bool leads_line(const Changes& changes, std::uint64_t at) {
   return at == 0 || line_of(changes.number(at - 1)) != line_of(changes.number(at));

@@ -1,7 +1,7 @@
 // rehash.hpp: takes the items of a drained level into the levels above it. GPHash §3.2.3 "Resizing", rule 17.
 //
 // The drained level is no longer addressed: the view has the new top level and not the old bottom. Each item is copied up,
-// durably, and only then cleared below, so a crash leaves it in one place or in both; whoever continues finds it above and
+// durably, and only then cleared below, so a crash leaves it in one place or in both; the thread that continues finds it above and
 // clears what is left. No other operation runs on the table meanwhile; tiles of the same resize do, on other items.
 #pragma once
 

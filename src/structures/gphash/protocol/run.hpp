@@ -19,7 +19,7 @@
 
 namespace holdfast::index {
 
-/// Lets go of the cell that a slot named by `word`.
+/// Releases the cell that a slot named by `word`.
 template <CellSource Memory, class Shape>
 HOLDFAST_BOTH void retire_cell(const Memory& memory, const View<Shape>&, std::uint64_t word) {
   if constexpr (Shape::kVariable) {
@@ -54,7 +54,7 @@ HOLDFAST_BOTH Outcome change_item(const Tile& tile, const Memory& memory, const 
     HOLDFAST_FAILPOINT(word_swapped);
     state.keep_cell();
   }
-  // Whoever takes a cell out of its slot, and no one else, frees it (rule 5).
+  // The thread that takes a cell out of its slot, and no other, frees it (rule 5).
   if (!view.in_slot()) tile.once([&] { return retire_cell(memory, view, old.word), 0; });
   return Outcome::done;
 }

@@ -16,7 +16,7 @@
 
 namespace holdfast::index {
 
-/// Lets go of a cell that no slot ever named.
+/// Releases a cell that no slot ever named.
 template <CellSource Memory, class Shape>
 HOLDFAST_BOTH void give_cell_back(const Memory& memory, const View<Shape>&, std::uint64_t cell) {
   if constexpr (Shape::kVariable) {

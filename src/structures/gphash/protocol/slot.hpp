@@ -19,7 +19,8 @@ namespace holdfast::index {
 /// With wide keys `key` alone decides, too, and all that follows it is durable before it. No key is reserved: the hash is
 /// never 0. What stands behind an empty one means nothing.
 struct Slot {
-  std::uint64_t key;   ///< 0 is EMPTY; the key 0 itself lives aside, as kReservedKey (rule 4). A wide key's fingerprint
+  std::uint64_t
+      key;  ///< 0 is EMPTY; the key 0 itself has the reserved slot, as kReservedKey (rule 4). A wide key's fingerprint
   std::uint64_t word;  ///< 1 + the number of the value's cell; or the value itself, zero-padded
 };
 static_assert(sizeof(Slot) == 16 && alignof(Slot) == 8);

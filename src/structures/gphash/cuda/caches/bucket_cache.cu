@@ -124,7 +124,7 @@ BucketCache::Part BucketCache::take(const index::Slot* of, std::uint64_t slots, 
 void BucketCache::cover(const Layout& layout, bool fresh, cudaStream_t stream) {
   if (make_resident(layout, fresh, stream)) return;
   drop();
-  // What is free may lie in pieces. An error that lasts is met again by whoever comes next.
+  // What is free may lie in pieces. An error that lasts is met again by the next call.
   for (std::uint64_t space = std::min(budget_, free_memory()); space != 0 && !view_.any(); space /= 2) {
     try {
       make_maps(layout, fresh, space, stream);
@@ -137,7 +137,7 @@ void BucketCache::cover(const Layout& layout, bool fresh, cudaStream_t stream) {
 /// True: every bucket has its copy.
 bool BucketCache::make_resident(const Layout& layout, bool fresh, cudaStream_t stream) {
   const unsigned levels = layout.shape.levels(), key_words = layout.key_words();
-  const unsigned count = levels + (layout.wide() ? 0 : 1);  // no wide key lies aside
+  const unsigned count = levels + (layout.wide() ? 0 : 1);  // no wide key uses the reserved slot
   if (ratio_ < 1 || layout.slot_bytes() * (layout.total_slots() + 1) > budget_) return false;
   if (view_.partial()) drop();
   Part parts[index::kMaxLevels + 1];

@@ -15,7 +15,7 @@
 
 namespace holdfast::machine::cuda {
 
-/// Holds all addressed buckets (*resident*), some, by maps, or none. Whoever calls it is alone on the table, but for loads; work is
+/// Holds all addressed buckets (*resident*), some, by maps, or none. The caller is alone on the table, but for loads; work is
 /// enqueued on a stream.
 class BucketCache {
  public:

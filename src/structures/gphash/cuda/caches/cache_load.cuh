@@ -8,7 +8,7 @@
 
 namespace holdfast::machine::cuda {
 
-inline constexpr unsigned kScores = 1024;    ///< that a policy tells apart
+inline constexpr unsigned kScores = 1024;    ///< that a policy distinguishes
 inline constexpr unsigned kLoadBlocks = 8;   ///< 2,048 values in flight
 inline constexpr unsigned kSideBlocks = 64;  ///< of what a load does in GPU memory
 
@@ -20,8 +20,8 @@ __device__ inline std::uint32_t score_of(const MapView& maps, std::uint64_t part
   return 1 + static_cast<std::uint32_t>(hash_key(part, 1) % (kScores - 1));
 }
 
-/// Of parts that score one less than what is hot, a share: the same ones at each load, but for those that nobody searched for, which
-/// are let go of by chance: those that were spared before would be spared for ever.
+/// Of parts that score one less than what is hot, a share: the same ones at each load, but for those that no search asked for, which
+/// are evicted by chance: those that were spared before would be spared for ever.
 __device__ inline bool is_hot(const MapView& maps, std::uint64_t part, std::uint32_t score) {
   const PositionState& state = *maps.state;
   if (score >= state.from) return true;
@@ -73,7 +73,7 @@ __device__ inline std::uint64_t begin_copy(const WarpTile& tile, const CudaMemor
   give_position_back(maps, number);
   return kNoPosition;
 }
-/// The copy is complete: it is shown, unless somebody has written there.
+/// The copy is complete: it is shown, unless a change has written there.
 __device__ inline void end_copy(const CudaMemory& memory, const MapView& maps, std::uint64_t part,
                                 std::uint64_t position) {
   const auto number = static_cast<std::uint32_t>(position);

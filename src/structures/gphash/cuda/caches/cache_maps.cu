@@ -1,14 +1,14 @@
-// cache_maps.cu: space for the maps of a cache, and what a load does before it copies: which parts are hot, and letting go of the rest.
+// cache_maps.cu: space for the maps of a cache, and what a load does before it copies: which parts are hot, and eviction of the rest.
 //
-// A load counts how many parts have which score, takes the least score whose parts still fit, lets go of what scores less, and
+// A load counts how many parts have which score, takes the least score whose parts still fit, evicts what scores less, and
 // copies what is missing, in address order, step by step (value_load.cu, bucket_load.cu):
 //
 //   score      lfu: how often the part was searched for; lru: how recently; random: a hash of its number
-//   evict      in turn with changing batches; a position rests until no reader is at it, so it is filled by a later step
+//   evict      alternating with changing batches; a position is retired until no reader is at it, so it is filled by a later step
 //   fill       a range of the parts in a grid so small that it takes a small share of the link
 //
-// Of the parts that score one less, a share is hot too, as many as there is space for. Each step takes its turn with changing
-// batches for a moment, in which positions that nobody reads any more become free, and then copies beside them.
+// Of the parts that score one less, a share is hot too, as many as there is space for. Each step alternates with changing
+// batches for a moment, in which positions without readers become free, and then copies beside them.
 #include "structures/gphash/cuda/caches/cache_maps.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace holdfast::machine::cuda {
 
 namespace {
 
-constexpr std::uint64_t kRowsPerPosition = 64;  // searched between two loads, where nobody says otherwise
+constexpr std::uint64_t kRowsPerPosition = 64;  // searched between two loads, by default
 constexpr std::uint64_t kFewestRows = 1 << 22;
 constexpr std::uint64_t kRowsPerPart = 8;  // that searches answer for each part that a load looks at
 constexpr std::uint64_t kLeastParts = 1 << 16, kMostParts = 1 << 20;  // of one step
@@ -38,7 +38,7 @@ __global__ void begin_ring_kernel(const __grid_constant__ MapView maps) {
   maps.state->head = maps.state->tail = 0;
   maps.state->returned = 0;
 }
-/// Nobody works on the table: the positions that no part has are free.
+/// No kernel works on the table: the positions that no part has are free.
 __global__ void __launch_bounds__(kThreads) fill_ring_kernel(const __grid_constant__ MapView maps) {
   for (std::uint64_t i = first_of_thread(); i < maps.positions; i += all_threads()) {
     const std::uint64_t part = maps.owners[i];
@@ -95,7 +95,7 @@ __global__ void choose_kernel(const __grid_constant__ MapView maps, const std::u
   state.share = from == 0 ? 0 : static_cast<std::uint32_t>(((space - sum) << 16) / bins[from - 1]);
 }
 
-/// One block. What the step before took in vain rests, and what has rested long enough is free.
+/// One block. What the step before took in vain is retired, and what was retired long enough is free.
 __global__ void __launch_bounds__(kThreads)
     settle_maps_kernel(const __grid_constant__ MapView maps, DeviceState* state) {
   for (std::uint64_t i = threadIdx.x; i < maps.state->returned; i += kThreads) retire(maps, maps.returned[i]);

@@ -46,7 +46,7 @@ class CacheMaps {
 
   /// Counts rows that were searched. True if they ask for a load, or for the next step of one.
   bool is_due(std::uint64_t rows);
-  /// Chooses what is hot, and lets go of what is not. A load that was under way has ended. `spare_free`, of a policy that records
+  /// Chooses what is hot, and evicts what is not. A load that was under way has ended. `spare_free`, of a policy that records
   /// nothing, enqueues what takes the heat from parts that are not worth copying.
   void begin_load(ChangeOrder& order, DeviceState* state, const std::function<void(cudaStream_t)>& spare_free);
   /// The parts that a step looks at: `paced` few for each row searched, else as many as a small grid does at once. The owner

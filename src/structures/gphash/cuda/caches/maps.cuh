@@ -1,4 +1,4 @@
-// maps.cuh: what kernels do with the maps of a cache (map_view.hpp): look a part up, count its use, let a position rest.
+// maps.cuh: what kernels do with the maps of a cache (map_view.hpp): look a part up, count its use, retire a position.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ __device__ inline std::uint64_t ticket(std::uint64_t& counter) {
   return base + count_bits(callers & lanes(lane));
 }
 
-/// For whoever fills a position, before a map names it: of which part it has a copy.
+/// For the thread that fills a position, before a map names it: of which part it has a copy.
 __device__ inline void own(const CudaMemory& memory, const MapView& maps, std::uint64_t position, std::uint64_t part) {
   maps.owners[position] = part;
   begin_record(memory, maps.directory, position);
 }
 
-/// A position that a map no longer names rests until no reader can be at it. Called within a changing batch.
+/// A position that a map no longer names is retired until no reader can be at it. Called within a changing batch.
 __device__ inline void retire(const MapView& maps, std::uint32_t position) {
   end_record(maps.directory, position);
   const std::uint64_t at = ticket(maps.state->retired_end);
@@ -55,7 +55,7 @@ __device__ inline void warm(const MapView& maps, std::uint64_t part) {
 __device__ inline void add_of_block(std::uint64_t& word, unsigned mine) {
   __shared__ std::uint32_t each[32];
   mine = __reduce_add_sync(kAllLanes, mine);
-  __syncthreads();  // nobody reads what was added up before
+  __syncthreads();  // no thread reads what was added up before
   if (threadIdx.x % kWarp == 0) each[threadIdx.x / kWarp] = mine;
   __syncthreads();
   if (threadIdx.x != 0) return;

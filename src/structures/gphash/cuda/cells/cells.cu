@@ -15,7 +15,7 @@ namespace {
 
 __global__ void settle_kernel(DeviceState* state) { settle(state); }
 
-/// The first `free` places of the ring hold free cells, and none rests.
+/// The first `free` places of the ring hold free cells, and none is retired.
 __device__ void begin_ring(DeviceState* state, std::uint64_t free) {
   state->head = 0;
   state->tail = free;

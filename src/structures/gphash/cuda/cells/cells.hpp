@@ -23,7 +23,7 @@ std::size_t collect_scratch_bytes(std::uint64_t cells);
 /// Marks the free cells of a ring without retired ones in `live`; those that are marked already are `shared`.
 void mark_free_cells(const CellRing& ring, const DeviceState* state, std::uint32_t* live, ScanReport* report,
                      cudaStream_t stream);
-/// A ring in which nothing is free, and nothing rests.
+/// A ring in which nothing is free or retired.
 void begin_empty_ring(DeviceState* state, cudaStream_t stream);
 /// Copies the free cells of a ring without retired ones into a larger one, and adds the cells from the old end on.
 void extend_ring(const CellRing& from, const CellRing& to, DeviceState* state, cudaStream_t stream);

@@ -15,7 +15,7 @@ struct SlabUse {
   std::uint64_t slabs = 0, used_slabs = 0, free_cells = 0, used_cells = 0, used_bytes = 0;
 };
 
-/// Whoever calls it is alone in changing the table; work is enqueued on a stream, and waited for only where it says so.
+/// The caller is alone in changing the table; work is enqueued on a stream, and waited for only where it says so.
 class PairHeap {
  public:
   PairHeap() : state_(1) {}

@@ -52,7 +52,7 @@ class PairMemory : public CudaMemory {
     add_left(slabs_.state, -static_cast<std::int64_t>(heap::CellWord{word}.left()));
     free_cell(slabs_, SlabView::bit_of(word));
   }
-  /// It rests in the ring until nobody reads it.
+  /// It is retired in the ring until it has no reader.
   __device__ void retire_pair(std::uint64_t word) const {
     add_left(slabs_.state, -static_cast<std::int64_t>(heap::CellWord{word}.left()));
     retire_cell(word);

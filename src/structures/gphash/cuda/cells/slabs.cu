@@ -117,7 +117,7 @@ __device__ void share_slabs(SlabState& state, std::uint64_t slabs) {
   }
 }
 
-/// What each class gets: cells of its own slabs, and fresh slabs as far as they go. One thread for each class.
+/// What each class gets: cells of its slabs, and fresh slabs while there are any. One thread for each class.
 __global__ void plan_slabs_kernel(const __grid_constant__ SlabView slabs, bool updates) {
   SlabState& state = *slabs.state;
   ClassCells& of = state.of[threadIdx.x];
@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(kThreads) list_kernel(const __grid_constant__ 
   }
 }
 
-/// Of the list, what nobody took. `next` may have gone too far.
+/// The part of the list that no thread took. `next` may be beyond the end.
 __global__ void __launch_bounds__(kThreads) release_slabs_kernel(const __grid_constant__ SlabView slabs) {
   for (std::uint64_t i = first_of_thread(); i < slabs.state->listed; i += all_threads()) {
     unsigned size_class = 0;

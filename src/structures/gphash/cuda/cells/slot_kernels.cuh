@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Tags must be equal, and no version lock held; the counters above the claims are anybody's.
+/// Tags must be equal, and no version lock held; the counters above the claims may have any value.
 template <class Shape>
 __global__ void __launch_bounds__(kThreads)
     compare_kernel(const __grid_constant__ View<Shape> view, const std::uint64_t* believed, ScanReport* report) {

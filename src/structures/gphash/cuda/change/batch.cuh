@@ -2,7 +2,7 @@
 //
 // A ballot says which lanes still wait, one of them is active and shuffles its operation to all, and all 32 look at its
 // candidate slots at once. An operation that misses its claim, or whose look was overtaken, goes back in line behind those
-// of the other lanes: nobody waits inside a tile.
+// of the other lanes: no lane waits inside a tile.
 #pragma once
 
 #include "gpu/launch.cuh"
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads, kChangeBlocks<Shape>)
                   const __grid_constant__ ChangeJob job, const __grid_constant__ Cells cells, unsigned share) {
   const WarpTile tile;
   const auto memory = changing_memory(job, cache, view, cells);
-  constexpr bool may_be_last = !Shape::kVariable;  // somebody always waits for batches of pairs
+  constexpr bool may_be_last = !Shape::kVariable;  // the host always waits for batches of pairs
   const std::uint64_t ordered = job.ordered ? *job.ordered : job.size;
   const std::uint64_t turns = job.again_count ? *job.again_count : job.again ? job.again_size : ordered;
   for (std::uint64_t base = first_of_warp() * share; base < turns; base += all_warps() * share) {

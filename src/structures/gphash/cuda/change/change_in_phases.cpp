@@ -1,6 +1,6 @@
 // change_in_phases.cpp: the schedule of a changing batch that goes in phases (structures/gphash/protocol/phases.hpp, phases.cuh).
 //
-// Rows that read cells are answered beside the durable phases, on a stream of their own: the link has a direction for each. They
+// Rows that read cells are answered beside the durable phases, on a separate stream: the link has a direction for each. They
 // begin when all is ordered, since sorting stands still next to a full link.
 #include "structures/gphash/cuda/change/changes.hpp"
 #include "structures/gphash/cuda/kit.hpp"
@@ -69,7 +69,7 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
     enter_search(job.state, reading, stream);
   }
   clear_workspace(job, workspace, reading, stream);
-  // The changes are put in order while the values go to their cells, unless more than that goes on.
+  // The changes are put in order while the values go to their cells, unless other work runs beside.
   const bool places = phases.values && !table_.layout().in_slot(),
              beside = places && !phases.sums && !phases.gathers && !phases.counts;
   const bool ahead = beside && plan_ahead_.pays(job);
@@ -133,8 +133,8 @@ void Changes::change_in_phases(const ChangeJob& job, const Phases& phases, const
 void Changes::commit_in_phases(const ChangeJob& job, const ChangeWorkspace& workspace, const Phases& phases,
                                cudaStream_t stream) {
   using index::Pass;
-  const bool once = !table_.layout().in_slot() ||
-                    table_.layout().wide();  // as far as the passes go: wide slots have steps of their own
+  const bool once =
+      !table_.layout().in_slot() || table_.layout().wide();  // as far as the passes go: wide slots have separate steps
   if (once) table_.kernels->commit(job, workspace, Pass::whole, stream);
   if (!once && phases.values) table_.kernels->commit(job, workspace, Pass::values, stream);
   if (!once && phases.keys) table_.kernels->commit(job, workspace, Pass::keys, stream);

@@ -48,7 +48,7 @@ class ChangeKernelsImpl final : public Base {
     check_launch("summing a change");
   }
 
-  /// A quarter of the multiprocessors fills the link. What goes on beside it stands still on those that wait for the link, and goes
+  /// A quarter of the multiprocessors fills the link. What runs beside it stands still on those that wait for the link, and goes
   /// on on the others.
   void place(const ChangeJob& job, const ChangeWorkspace& workspace, PlanRange span, bool part,
              cudaStream_t stream) const override {

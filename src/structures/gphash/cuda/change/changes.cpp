@@ -29,7 +29,7 @@ ChangeJob part_of(const ChangeJob& job, std::uint32_t key_bytes, std::uint64_t f
   return part;
 }
 
-/// Retired cells come first: they are free as soon as nobody reads them.
+/// Retired cells come first: they are free as soon as they have no reader.
 class RingCells final : public CellSource {
  public:
   RingCells(CudaTable& table, const Searches& searches, Maintenance& maintenance)
@@ -109,7 +109,7 @@ void Changes::change_in_parts(const ChangeJob& job, bool unique, Need need, cuda
   }
 }
 
-/// How many rows of such a batch surely find space, as far as the bounds tell.
+/// How many rows of such a batch surely find space, as far as the bounds show.
 std::uint64_t Changes::rows_that_fit(Need need) const {
   const auto beyond = [](std::uint64_t all, std::uint64_t part) { return all > part ? all - part : 0; };
   std::uint64_t fit = std::numeric_limits<std::uint64_t>::max();

@@ -27,7 +27,7 @@ class Changes {
 
   /// `waited`: returns when all is done, having grown the table as far as it took. `whole`: not in parts, whether it fits or not.
   void change(ChangeJob job, bool unique, Need need, bool waited, cudaStream_t stream, bool whole = false);
-  /// True if such a batch surely finds space. Waits for the batches before it only if the bounds do not tell.
+  /// True if such a batch surely finds space. Waits for the batches before it only if the bounds do not show it.
   bool fits(Need need);
   /// The items up to which every insert is sure to find a slot; 0: at no load.
   std::uint64_t sure_items() const;
@@ -73,7 +73,7 @@ class Changes {
   DeviceBuffer<std::uint32_t> sum_order_;
   DeviceBuffer<std::uint64_t> scores_;
   DeviceBuffer<std::uint32_t> score_order_;
-  Stream beside_;  ///< for what goes on beside other phases, between these moments
+  Stream beside_;  ///< for what runs beside other phases, between these moments
   Event all_planned_, all_ordered_, all_read_;
   PlanAhead plan_ahead_{table_};
   std::unique_ptr<SearchWorkspaces::Workspace> read_workspace_;  ///< for the values that changing rows read

@@ -25,7 +25,7 @@ __device__ auto with_element(Element element, const Act& act) {
   return act(std::integral_constant<Element, Element::u64>{});
 }
 
-/// The next rows of a run, a word of each value in turn.
+/// The next rows of a run, a word of each value at a time.
 struct Chunk {
   static constexpr unsigned kWords = 1024, kEach = kWords / kThreads;
   std::uint64_t given[kWords];

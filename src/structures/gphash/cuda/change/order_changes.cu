@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Puts the cells that the batch took out of their slots to rest: whoever takes one out, and no one else, frees it (rule
+/// Puts the cells that the batch took out of their slots into retirement: the thread that takes one out, and no other, frees it (rule
 /// 5). They are in address order, so that the batch that takes them next writes in that order too.
 __global__ void __launch_bounds__(kThreads)
     retire_kernel(const __grid_constant__ ChangeJob job, const __grid_constant__ ChangeWorkspace workspace) {

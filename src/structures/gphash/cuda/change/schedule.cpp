@@ -101,7 +101,7 @@ void ChangeSchedule::begin_phases(PhaseWorkspace& workspace, const ChangeJob& jo
   workspace.scratch_bytes = scratch_.size();
   forget_report(job, stream);
   fill_words(workspace.slots[0], 0xff, job.size, stream);  // kNoSlot
-  fill_words(workspace.order[0], 0, job.size, stream);  // nobody uses what stands beside those, but the sort moves it
+  fill_words(workspace.order[0], 0, job.size, stream);     // no kernel uses what is beside those, but the sort moves it
 }
 
 ChangeReport ChangeSchedule::read_report(cudaStream_t stream) const {

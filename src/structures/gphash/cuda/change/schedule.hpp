@@ -14,7 +14,7 @@ namespace holdfast::machine::cuda {
 class CellSource {
  public:
   virtual ~CellSource() = default;
-  /// Around each launch that goes operation by operation: sets aside what it may need, and takes back what it left.
+  /// Around each launch that goes operation by operation: reserves what it may need, and takes back what it left.
   virtual void reserve(const ChangeJob&) {}
   virtual void release(const ChangeJob&) {}
   /// Settles cells, and grows the heap if that is needed. True: there are more cells than before, or the next `reserve` looks for them.

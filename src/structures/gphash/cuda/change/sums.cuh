@@ -2,7 +2,7 @@
 // the rows of the run are applied to it in array order, and the sum is written once.
 //
 // Of a value whose column changes the other parts are copied, or are zeros where the key was not there or was erased on the way. A column
-// that does not begin and end where words do has a pass of its own, after the one that copies: two lanes never write one word at once.
+// that does not begin and end where words do has a separate pass, after the one that copies: two lanes never write one word at once.
 //
 // Sums come in the order of the cells of their old values, and have new cells in that order (order_changes.cu), so both ends of the link
 // are used page by page. Several lanes share a run, 16 bytes each, and all old values of a warp's 32 runs are asked for before

@@ -1,4 +1,4 @@
-// records.cuh: what those who fill, empty and change the positions of a cache tell the key directory (search/key_directory.cuh).
+// records.cuh: what those who fill, empty and change the positions of a cache report to the key directory (search/key_directory.cuh).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace holdfast::machine::cuda {
 
-/// For whoever fills a position, before a map names it.
+/// For the thread that fills a position, before a map names it.
 __device__ inline void begin_record(const CudaMemory& memory, const DirectoryView& directory, std::uint64_t position) {
   if (directory.any()) memory.poke(directory.record(position), std::uint64_t{index::kBlank});
 }

@@ -20,7 +20,7 @@ struct Planned {
   std::uint8_t sums;       ///< its run is among the sums
   std::uint8_t counts_on;  ///< where scores are frequencies: from that of the item that is there
 
-  /// The row of its own at which its score is noted: the one whose value it gets, if it is a row's.
+  /// The row at which its score is noted: the one whose value it gets, if it is a row's.
   HOLDFAST_BOTH std::uint32_t score_row() const { return held == index::kSum ? row : held; }
 };
 
@@ -54,7 +54,7 @@ struct ChangeWorkspace : PhaseWorkspace {
   std::uint32_t* sum_order[2] = {};       ///< (n,) which sum each is
   const index::Writes* writes = nullptr;  ///< (n,) as effects, where scores are frequencies; null: elsewhere
   std::uint64_t* scores = nullptr;        ///< (n,) of changes, at their score_row(); null: all are that of the batch
-  std::uint32_t* score_cells[2] = {};     ///< (n,) the cells whose scores go on; all bits set: none
+  std::uint32_t* score_cells[2] = {};     ///< (n,) the cells whose scores continue; all bits set: none
   std::uint32_t* score_order[2] = {};     ///< (n,) which plan's each is
   std::uint32_t* copies = nullptr;        ///< (n,) of rows that read no cell: 1 + the row whose value it is; 0: zeros
 };

@@ -23,7 +23,7 @@ struct SearchWorkspace : gpu::Bins {
   unsigned gather_share = kGatherShare;  ///< SearchChoices
   std::uint64_t* epoch = nullptr;
   std::uint32_t* ended = nullptr;  ///< blocks of the last phase; 0 between searches
-  bool is_left_by_others = false;  ///< something goes on beside the last phase: leave_search comes after both
+  bool is_left_by_others = false;  ///< something runs beside the last phase: leave_search comes after both
   std::uint64_t* table = nullptr;  ///< 2 × kSmallSearch words
   SearchPart part;
 };

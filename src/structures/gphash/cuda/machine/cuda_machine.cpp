@@ -101,7 +101,7 @@ void CudaMachine::stats(Stats& stats) const {
     stats.space.slots = table_.layout().total_slots();
     stats.space.cells = table_.layout().in_slot() ? 0 : table_.layout().cells;
     stats.space.free_cells =
-        state.retired_end - std::min(state.head, state.tail);  // some of them rest for a batch more
+        state.retired_end - std::min(state.head, state.tail);  // some of them are retired for a batch more
     if (pairs_) pairs_->stats(stats);
     stats.work.moves = state.moves;
     stats.work.claim_misses = state.claim_misses;

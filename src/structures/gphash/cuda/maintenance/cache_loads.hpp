@@ -1,4 +1,4 @@
-// cache_loads.hpp: the part of a machine that loads the caches of buckets and of values: as searches go on, or because somebody asks.
+// cache_loads.hpp: the part of a machine that loads the caches of buckets and of values: while searches run, or because a caller asks.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class CacheLoads {
 
   /// `rows` were searched: begins a load of each cache if it is time, or takes its next step, unless a change is being enqueued.
   void load_if_due(std::uint64_t rows);
-  /// Both caches. Holds nothing while it waits, so that batches go on.
+  /// Both caches. Holds nothing while it waits, so that batches continue.
   void load_and_wait();
   /// What is in them, and how often it was asked for.
   void stats(Stats& stats) const;

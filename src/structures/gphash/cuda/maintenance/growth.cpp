@@ -137,7 +137,7 @@ void Maintenance::take_cells() {
   table_.memory.extend_cells(cells, table_.stream);
 }
 
-/// The heap's new slabs are free. What rests goes on to rest.
+/// The heap's new slabs are free. What is retired stays retired.
 void Maintenance::take_slabs() {
   table_.memory.extend_cells(table_.pool.cells(), table_.stream);
   table_.pair_kernels->set_slabs(table_.memory.pairs()->view());

@@ -24,7 +24,7 @@ class Maintenance {
   bool grow_heap(std::uint64_t at_least);
   void reserve(std::uint64_t items);
   void clear();
-  /// An empty ring of cells at rest, for pairs.
+  /// An empty ring of retired cells, for pairs.
   void begin_retired(std::uint64_t capacity);
   CheckReport check();
   /// What it has done.

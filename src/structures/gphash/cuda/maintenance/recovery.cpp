@@ -50,7 +50,7 @@ ScanReport Maintenance::scan_table(const DeviceBuffer<std::uint32_t>& live) {
   };
   ScanReport report = scan(repair);
   refuse_damage(describe(report, table_.layout()));
-  // Copies of an item with a cell share it, so a look at the cells has told whether there are any.
+  // Copies of an item with a cell share it, so a look at the cells has shown whether there are any.
   if (!table_.layout().in_slot() && report.shared == 0) return report;
   table_.table_kernels.drop_copies(repair, scan_report_.data(), table_.stream);
   report = read_report();

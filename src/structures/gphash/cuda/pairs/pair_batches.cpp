@@ -78,7 +78,7 @@ std::size_t PairBatches::run_chunks(const Batch& batch, OpSet ops, std::size_t f
   return base;
 }
 
-/// Arrays of GPU memory, which nobody has looked at yet.
+/// Arrays of GPU memory, which no kernel has read yet.
 void PairBatches::require_pairs(const Batch& batch, Stage& stage) const {
   auto* const stream = static_cast<cudaStream_t>(batch.device->stream);
   if (is_capturing(stream)) {

@@ -79,8 +79,8 @@ bool PairBatches::phases_pay(const ChangeJob& job) const {
                            .resident = table_.memory.cache().view().resident()}) == PairPath::phases;
 }
 
-/// Space in the ring for the cells that `rows` rows may put to rest. What rests there already is counted only when that might be too
-/// much; where it is, all searches end, and nothing rests. The caller holds `changing`, and is in no epoch.
+/// Space in the ring for the cells that `rows` rows may retire. What is retired already is counted only when that might be too
+/// much; where it is, all searches end, and nothing is retired. The caller holds `changing`, and is in no epoch.
 void PairBatches::require_retired_space(std::uint64_t rows) {
   if (table_.state.may_retire(rows)) return;
   table_.state.count_retired();
@@ -93,7 +93,7 @@ void PairBatches::require_retired_space(std::uint64_t rows) {
   HOLDFAST_ASSERT(fit);
 }
 
-/// Waits until nobody reads a cell that has come out of its slot. False: none rests, and none has settled that the next reservation
+/// Waits until no search reads a cell that has come out of its slot. False: none is retired, and none has settled that the next reservation
 /// would find free. The caller holds `changing`, is in no epoch, and has nothing running that changes the table.
 bool PairBatches::settle_retired() {
   const std::unique_lock finding(finding_);
@@ -104,7 +104,7 @@ bool PairBatches::settle_retired() {
   return true;
 }
 
-/// Makes an end of the batch so far: what it has read is gathered, and the cells that it let go are free for the rest of it (rule
+/// Makes an end of the batch so far: what it has read is gathered, and the cells that it released are free for the rest of it (rule
 /// 6). False: there are none.
 bool PairBatches::free_cells_of_batch(ReadsOfChange* reads, cudaStream_t stream) {
   if (reads == nullptr) return settle_retired();

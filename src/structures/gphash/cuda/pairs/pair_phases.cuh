@@ -5,7 +5,7 @@
 //   reserve   those cells (slabs.cu); slabs that enter the directory are durable there when the phase ends
 //   assign    each pair its cell, in order; a run without one is left over, and gives its slot back
 //   place     pairs into their cells, which follow each other: a warp writes 32 pairs as one range of words
-//   commit    each line of slots once, and publish, as for other keys (shared_phases.cuh); cells that came out of their slots rest at once
+//   commit    each line of slots once, and publish, as for other keys (shared_phases.cuh); cells that came out of their slots are retired at once
 #pragma once
 
 #include "gpu/numbered.cuh"
@@ -20,12 +20,12 @@
 
 namespace holdfast::machine::cuda {
 
-/// What shared_phases.cuh asks. The hash of a plan's key does where nobody asks for its bytes.
+/// What shared_phases.cuh asks. The hash of a plan's key does where no caller asks for its bytes.
 template <class Shape>
 __device__ Candidates<Shape> candidates_of(const View<Shape>& view, const ChangeJob&, const PairPlan& planned) {
   return Candidates<Shape>(view, index::Key(planned.hash, index::Part{}));
 }
-/// It rests in the ring at once.
+/// It is retired in the ring at once.
 __device__ inline void note_freed(const SlabView& slabs, const ChangeJob& job, const PairWorkspace&,
                                   std::uint64_t old_word) {
   const std::uint64_t place = numbered(old_word != 0, reinterpret_cast<unsigned long long*>(&job.state->retired_end));

@@ -135,7 +135,7 @@ bool PairBatches::search_pairs_once(const FindJob& job, const ResultsOf& to, Pai
   return true;
 }
 
-/// Enqueues the first phase. Whoever changes the geometry waits for it, but not for what follows: pairs do not move.
+/// Enqueues the first phase. A change of the geometry waits for it, but not for what follows: pairs do not move.
 Layout PairBatches::resolve_pairs(const FindJob& job, const PairSearchWorkspace& workspace, bool exact,
                                   cudaStream_t stream) {
   const std::lock_guard lock(table_.order.launching());
@@ -196,7 +196,7 @@ PinnedParts PairBatches::bring_results(const LaidOut& laid, Stage& stage, cudaSt
     last();
     cuda::check(cudaStreamSynchronize(stream), "gathering results");
     stage.copying().wait("copying results from the GPU");
-  } catch (...) {  // nobody else gets this memory while something is still being copied to it
+  } catch (...) {  // no other batch gets this memory while something is still being copied to it
     static_cast<void>(cudaStreamSynchronize(stream));
     static_cast<void>(cudaStreamSynchronize(stage.copying()));
     throw;

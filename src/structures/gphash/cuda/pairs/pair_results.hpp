@@ -53,7 +53,7 @@ struct LaidOut {
 };
 using PinnedParts = std::vector<std::shared_ptr<std::byte[]>>;
 
-/// What a changing batch reads as it goes on.
+/// What a changing batch reads while it runs.
 struct ReadsOfChange {
   PairReads workspace;
   ResultsOf to;

@@ -19,7 +19,7 @@ struct SearchInGraph {
 }  // namespace
 
 /// A search that will run as often as its graph is launched, whenever that is. The host waits for none of its runs, so it has a
-/// workspace of its own, and answers `not_run` once end_captures has told it to.
+/// its own workspace, and answers `not_run` once end_captures has switched it over.
 void Searches::capture_search(FindJob job, cudaStream_t stream) {
   const std::lock_guard lock(table_.order.launching());
   const auto kept = std::make_shared<SearchInGraph>();

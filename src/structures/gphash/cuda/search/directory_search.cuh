@@ -12,7 +12,7 @@
 
 namespace holdfast::machine::cuda {
 
-/// Rows whose keys are known, and those that are not asked for, are left to hit_kernel, or to nobody; the others are listed. A kernel of its
+/// Rows whose keys are known, and those that are not asked for, are left to hit_kernel, or ignored; the others are listed. A kernel of its
 /// own, since most rows need no more than these few reads, which overlap best where threads are many.
 template <class Shape, class Cell>
 __global__ void __launch_bounds__(kThreads)

@@ -48,7 +48,7 @@ class KeyDirectory {
   /// The same for who will not confirm anything.
   __device__ Asked ask_directory(std::uint64_t row) const { return ask_directory(row, key_of(row)); }
 
-  /// The answers of a row whose key is known, but for the value. Returns where its copy is; kNoPosition: nobody wants it.
+  /// The answers of a row whose key is known, but for the value. Returns where its copy is; kNoPosition: it is not wanted.
   __device__ std::uint64_t answer(std::uint64_t row, const Asked& asked) {
     answer_row(view_, job_, row, Status::found, Wanted::kNothing);
     if (!wants_value(view_, job_)) return kNoPosition;

@@ -1,7 +1,7 @@
 // miss_search.cuh: searches of many rows where some buckets have no copy. Rows that read a slot of the pool do so in the order of
 // addresses, in which host memory answers ten times faster; then values are gathered as in search.cuh.
 //
-//   known  rows whose keys are known to have a copy of their value (directory_search.cuh) are answered; the others go on
+//   known  rows whose keys are known to have a copy of their value (directory_search.cuh) are answered; the others continue
 //   aim    each row's tags: rows whose tags point to copies, or nowhere, are resolved at once; the others say which slot they will
 //          read
 //   order  range by range of the slots, whose numbers go as their addresses

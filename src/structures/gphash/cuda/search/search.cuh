@@ -14,7 +14,7 @@
 //
 // The host never learns how many rows have a cell. All before the gather is one kernel if the batch is small
 // (small_search.cuh). A GPU that cannot do that has small batches unordered, in one kernel, in which a table of the cells
-// asked for tells who is first.
+// asked for shows who is first.
 #pragma once
 
 #include <type_traits>
@@ -199,7 +199,7 @@ __device__ inline void leave_after_all(DeviceState* state, const SearchWorkspace
 }
 
 /// Blocks take windows of places, at most kWindow and a multiple of 32, and their warps 32 places at a time. The grid is for all
-/// rows of the batch; how many want cells is known here. `kValueHits`: nobody has asked yet which of them have copies.
+/// rows of the batch; how many want cells is known here. `kValueHits`: it is not known yet which of them have copies.
 template <class Shape, class Cell, bool kValueHits>
 __global__ void __launch_bounds__(kThreads)
     gather_kernel(const __grid_constant__ View<Shape> view, const __grid_constant__ ValueView values,

@@ -25,7 +25,7 @@ class SearchWorkspaces {
     Pipelining& pipelining() { return pipelining_; }
     /// Notes that the search has been enqueued.
     void end(cudaStream_t stream);
-    /// A stream for what goes on beside the search's own, between these moments of that.
+    /// A stream for what runs beside the search's own, between these moments of that.
     cudaStream_t beside() const { return beside_; }
     void fork(cudaStream_t stream) const;
     void join(cudaStream_t stream) const;

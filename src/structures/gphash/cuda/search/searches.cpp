@@ -87,7 +87,7 @@ void Searches::start(const FindJob& job, SearchPath path, SearchWorkspaces::Work
 }
 
 /// The aims are ordered by slot, and then, for values in the heap, rows by cell in their workspace (miss_search.cuh). What copies in
-/// GPU memory answer goes on beside what waits for the link.
+/// GPU memory answer runs beside what waits for the link.
 void Searches::search_misses(const FindJob& job, const SearchWorkspaces::Workspace& aims, SearchWorkspace workspace,
                              cudaStream_t stream) {
   const std::uint64_t slots = table_.layout().total_slots();

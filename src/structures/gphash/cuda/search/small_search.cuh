@@ -37,7 +37,7 @@ __global__ void HOLDFAST_IN_CLUSTERS __launch_bounds__(kClusterThreads)
   };
   counts[threadIdx.x] = 0;
   if (block == 0 && threadIdx.x == 0) *workspace.epoch = reclaim::cuda::enter_epoch(job.state->readers);
-  cluster.sync();  // nobody looks before the search is in its epoch
+  cluster.sync();  // no block looks before the search is in its epoch
 
   const WarpTile tile;
   const CopyMemory memory(job.state, &cache);

@@ -1,4 +1,4 @@
-// phase_times.hpp: how long the GPU spends in each phase of changing batches, for whoever asks for it at open.
+// phase_times.hpp: how long the GPU spends in each phase of changing batches, if asked for at open.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,7 +1,7 @@
 // descriptor.hpp: all that users' kernels need of a table, in GPU memory at one address (rule 23).
 //
 // It is written when a session begins, behind every batch before it, and says that none is open from its end on. In between nothing
-// that it names can move: the session holds an epoch, and whoever would change the table's layout waits.
+// that it names can move: the session holds an epoch, and the thread that would change the table's layout waits.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Descriptor {
   CellRing ring;
   CacheView cache;
   std::uint64_t score = 0;  ///< what its changes set, where scores are no frequencies
-  // The table, as code for each shape sees it; what is not of its own shape means nothing.
+  // The table, as code for each shape sees it; what is not of its shape means nothing.
   index::View<index::DefaultShape> narrow;
   index::View<index::DefaultWideShape> wide;
   index::View<index::RuntimeShape> any;

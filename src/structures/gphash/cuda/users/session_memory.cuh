@@ -9,7 +9,7 @@
 namespace holdfast::machine::cuda {
 
 /// One operation's. The session's reservation is what the host has counted on: a cell more than that would be missed by a batch that
-/// was told that it fits.
+/// was granted that it fits.
 class SessionMemory : public ChangingMemory {
  public:
   static constexpr bool kColumns = false;  // operations of kernels are about whole values

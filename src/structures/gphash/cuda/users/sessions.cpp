@@ -61,7 +61,7 @@ void Sessions::make_space(Need need) {
   };
   table_.order.finish();
   if (need.cells != 0) {
-    searches_.finish_searches();  // retired cells are free when nobody reads them
+    searches_.finish_searches();  // retired cells are free when they have no reader
     table_.state.settle(table_.stream);
     table_.state.settle(table_.stream);
     table_.state.note_bounds();

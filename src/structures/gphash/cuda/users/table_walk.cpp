@@ -1,4 +1,4 @@
-// table_walk.cpp: how a walk goes on from piece to piece, and what becomes of the items that were chosen.
+// table_walk.cpp: how a walk continues from piece to piece, and what becomes of the items that were chosen.
 #include "structures/gphash/cuda/users/table_walk.hpp"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ std::unique_lock<threads::BinarySemaphore> TableWalk::keep_others_out() const {
 }
 
 TableWalk::~TableWalk() {
-  // Nobody may change what a kernel still looks at. After an error of the GPU nothing runs any more.
+  // No thread may change what a kernel still looks at. After an error of the GPU nothing runs any more.
   static_cast<void>(cudaStreamSynchronize(stream_));
   if (staging_) static_cast<void>(cudaStreamSynchronize(staging_->link));
 }
