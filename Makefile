@@ -100,6 +100,7 @@ lint: .cache/setup-done ## layout, ruff, the order of layers, dead links, words 
 	@scripts/raw-calls
 	@scripts/doc-links
 	@scripts/words
+	@scripts/words --names
 	@scripts/plant --check
 	@scripts/tidy
 

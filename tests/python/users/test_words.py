@@ -63,13 +63,39 @@ def test_what_is_no_word_of_ours(file: str, text: str, tmp_path: Path) -> None:
     assert words(str(tmp_path)).returncode == 0
 
 
-def test_names_are_counted(tmp_path: Path) -> None:
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "a.hpp").write_text("int has_room, BatchRoom; int broom, mushroom_;\n")
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
-    subprocess.run(["git", "add", "src"], cwd=tmp_path, check=True)
-    listed = words("--names", str(tmp_path)).stdout.split()
-    assert "has_room" in listed and "BatchRoom" in listed
+def names_of(root: Path, file: str, text: str) -> subprocess.CompletedProcess[str]:
+    (root / file).parent.mkdir(parents=True)
+    (root / file).write_text(text)
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    subprocess.run(["git", "add", "."], cwd=root, check=True)
+    return words("--names", str(root))
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "found"),
+    [
+        ("src/a.hpp", "int has_room, BatchRoom;\n", {"has_room", "BatchRoom"}),
+        ("tests/a_test.cpp", "TEST(A, IsLetGo) { tell_all(kKeeper); }\n", {"IsLetGo", "tell_all", "kKeeper"}),
+        ("bench/a.py", "known_keys = stripe_of(2)\n", {"known_keys", "stripe_of"}),
+        ("src/limbo.hpp", "int a;\n", {"limbo"}),
+    ],
+)
+def test_names_that_return_are_found(file: str, text: str, found: set[str], tmp_path: Path) -> None:
+    done = names_of(tmp_path, file, text)
+    assert done.returncode == 1
+    assert {line.split()[1] for line in done.stdout.splitlines()} == found
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("src/a.hpp", 'int broom, mushroom_;  // In a room,\nauto text = "stripe";\n'),
+        ("python/a.py", 'unknown_keys = file.tell()  # limbo\n"""A purse."""\n'),
+        ("docs/internals/pool.md", "`room`\n"),
+    ],
+)
+def test_other_names_are_not(file: str, text: str, tmp_path: Path) -> None:
+    assert names_of(tmp_path, file, text).returncode == 0
 
 
 def test_nothing_to_look_at_is_an_error(tmp_path: Path) -> None:
