@@ -44,12 +44,14 @@ from .table import Table
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint, SaveTicket
     from .memory_table import MemoryTable
+    from .store import Store, StoreItem, StoreStats, StoreStatus
     from .transfer import BadRow, DumpReport, LoadReport, dump, load
 else:
     # They take two fifths of the time of an import, and few programs need them: imported when they are first asked for.
     _HOMES = {
         "checkpoint": ("Checkpoint", "SaveTicket"),
         "memory_table": ("MemoryTable",),
+        "store": ("Store", "StoreItem", "StoreStats", "StoreStatus"),
         "transfer": ("BadRow", "DumpReport", "LoadReport", "dump", "load"),
     }
 
@@ -93,6 +95,10 @@ __all__ = [
     "SaveTicket",
     "SnapshotReport",
     "Status",
+    "Store",
+    "StoreItem",
+    "StoreStats",
+    "StoreStatus",
     "Table",
     "TableInfo",
     "__version__",

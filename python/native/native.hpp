@@ -65,6 +65,9 @@ void bind_pool(nanobind::module_& module);
 /// Adds the classes `Checkpoint`, `SaveTicket` and `SavedState`.
 void bind_checkpoint(nanobind::module_& module);
 
+/// Adds the classes `Store`, `StoreOptions` and `StoreScan`.
+void bind_store(nanobind::module_& module);
+
 /// Adds the classes `Blobs` and `DeviceBlobs`, which `Table` takes.
 void bind_blobs(nanobind::module_& module);
 

@@ -41,6 +41,14 @@ def test_the_table_in_memory(here: None) -> None:
     assert "".join(example.split()) in "".join(compiled.read_text().split())  # line breaks aside
 
 
+def test_the_store(here: None) -> None:
+    result = doctest.testfile(str(GUIDE.parent / "store.md"), module_relative=False, optionflags=FLAGS)
+    assert result.attempted >= 12 and result.failed == 0
+    example = (GUIDE.parent / "store.md").read_text().split("```cpp\n")[1].split("```")[0]
+    compiled = GUIDE.parents[1] / "tests" / "store" / "guide_test.cpp"
+    assert "".join(example.split()) in "".join(compiled.read_text().split())  # line breaks aside
+
+
 def test_the_package(here: None) -> None:
     result = doctest.testmod(holdfastdb, optionflags=FLAGS)
     assert result.attempted >= 2 and result.failed == 0

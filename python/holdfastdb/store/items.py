@@ -1,0 +1,68 @@
+"""What a store answers: the status of an operation, an item, and what the store has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+
+class StoreStatus(IntEnum):
+    """The result of one operation of a store."""
+
+    INSERTED = 0
+    """The key was absent and is now there."""
+    UPDATED = 1
+    """The key was there; its item was replaced, or its expiry."""
+    ERASED = 2
+    """The key was there and is gone."""
+    FOUND = 3
+    """A read found the key."""
+    NOT_FOUND = 4
+    """The key is absent; nothing changed."""
+    EXISTS = 5
+    """The key is there, and the operation wanted it absent; nothing changed."""
+    MISMATCH = 6
+    """The item has another CAS id, or is no number; nothing changed."""
+    NO_SPACE = 7
+    """There is no memory for the item; nothing changed."""
+    TOO_LARGE = 8
+    """The value would be larger than the store allows; nothing changed."""
+
+
+class StoreItem(NamedTuple):
+    """What a key has."""
+
+    value: bytes
+    flags: int
+    cas: int
+    """Changes with each change of the item but `touch`: for `Store.cas`."""
+    expires: float | None
+    """Seconds since 1970; None: never."""
+    stale: bool
+    """`mark_stale` was called."""
+
+
+@dataclass(frozen=True)
+class StoreStats:
+    """What a store has, and what it did since it was opened."""
+
+    items: int
+    """With those that have expired and whose memory was not needed yet."""
+    memory_bytes: int
+    limit_bytes: int
+    """0: none."""
+    free_bytes: int
+    """Of the memory, in pieces of 2 MiB that have no item."""
+    evicted: int
+    """Items."""
+    killed_at_open: int
+    """Items whose replacement a crash interrupted."""
+    open_ms: float
+    """Until every key was answered."""
+
+
+def item_of(native: Any) -> StoreItem:
+    """Of what the native store returns."""
+    value, flags, cas, expiry, stale = native
+    return StoreItem(value, flags, cas, expiry / 1000 if expiry else None, stale)

@@ -1,0 +1,189 @@
+"""The store, as Python programs use it."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import holdfastdb as hf
+from holdfastdb import StoreStatus
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.hold"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[hf.Store]:
+    with hf.Store(path) as opened:
+        yield opened
+
+
+def test_items_outlive_the_process(path: Path) -> None:
+    with hf.Store(path) as store:
+        store[b"a"] = b"1"
+        assert store.set(b"b", b"2", flags=7, ttl=3600) is StoreStatus.INSERTED
+        assert store.set(b"b", b"3", flags=8) is StoreStatus.UPDATED
+        assert len(store) == 2 and b"a" in store and b"c" not in store
+        assert repr(store).endswith("a.hold:store: 2 items>")
+    assert store.closed and "closed" in repr(store)
+    with hf.Store(path) as store:
+        assert store[b"a"] == b"1"
+        assert store.get(b"c") is None and store.get(b"c", b"x") == b"x"
+        item = store.item(b"b")
+        assert item[:2] == (b"3", 8) and item.expires is None and not item.stale
+        del store[b"a"]
+        with pytest.raises(KeyError):
+            store[b"a"]
+        with pytest.raises(KeyError):
+            del store[b"a"]
+        assert not store.check().errors
+    assert [found.type for found in hf.inspect(path).objects] == ["store"]
+
+
+def test_conditions(store: hf.Store) -> None:
+    assert store.replace(b"k", b"1") is StoreStatus.NOT_FOUND
+    assert store.append(b"k", b"1") is StoreStatus.NOT_FOUND
+    assert store.add(b"k", b"1") is StoreStatus.INSERTED
+    assert store.add(b"k", b"2") is StoreStatus.EXISTS
+    assert store.replace(b"k", b"5") is StoreStatus.UPDATED
+    seen = store.item(b"k")
+    assert store.cas(b"k", b"6", seen.cas + 1) is StoreStatus.MISMATCH
+    assert store.cas(b"k", b"6", seen.cas) is StoreStatus.UPDATED
+    assert not store.delete(b"k", seen.cas)
+    assert store.append(b"k", b"7") is StoreStatus.UPDATED
+    assert store.prepend(b"k", b"1") is StoreStatus.UPDATED
+    assert store[b"k"] == b"167"
+    assert store.increment(b"k") == 168 and store.increment(b"k", 32) == 200
+    assert store.decrement(b"k", 500) == 0 and store.increment(b"none") is None
+    store[b"k"] = b"x"
+    with pytest.raises(hf.InvalidArgument, match="no decimal number"):
+        store.increment(b"k")
+
+
+def test_expiry(store: hf.Store) -> None:
+    store.set(b"a", b"1", ttl=0.05)
+    store.set(b"b", b"2", ttl=100)
+    assert abs(store.item(b"b").expires - time.time() - 100) < 5
+    assert store.touch(b"b", expires=time.time() + 500)
+    assert store.get_and_touch(b"b").value == b"2" and store.item(b"b").expires is None
+    assert store.mark_stale(b"b") and store.item(b"b").stale
+    while store.now < time.time() - 1:
+        pass
+    time.sleep(0.06)
+    assert b"a" not in store and not store.touch(b"a", ttl=10)
+    store.flush_all()
+    assert b"b" not in store
+    store[b"c"] = b"3"
+    store.flush_all(0.02)
+    time.sleep(0.03)
+    assert b"c" not in store
+    assert sum(store.reclaim() for _ in range(16)) >= 1 and len(store) == 0
+
+
+def test_many_keys(store: hf.Store) -> None:
+    pa = pytest.importorskip("pyarrow")
+    keys = [f"key {i}".encode() for i in range(1000)]
+    values = [b"v" * (i % 300) for i in range(1000)]
+    assert (store.set_many(keys, values, flags=3) == StoreStatus.INSERTED).all()
+    assert store.get_many([*keys, b"none"]).tolist() == [*values, None]
+    assert store.item(keys[5]).flags == 3
+    arrow = store.get_many(pa.array(keys[:3], pa.binary()))
+    assert arrow.type == pa.large_binary() and arrow.to_pylist() == values[:3]
+    joined = np.frombuffer(b"".join(keys[:2]), np.uint8)
+    ends = np.array([0, len(keys[0]), len(keys[0]) + len(keys[1])])
+    assert store.get_many((joined, ends)).tolist() == values[:2]
+    statuses = store.delete_many([keys[0], b"none", keys[0]])
+    assert statuses.tolist() == [StoreStatus.ERASED, StoreStatus.NOT_FOUND, StoreStatus.NOT_FOUND]
+    assert store.get_many([]).tolist() == [] and store.set_many([], []).tolist() == []
+
+
+def test_scan(store: hf.Store) -> None:
+    expected = {f"key {i}".encode(): b"v" * i for i in range(500)}
+    store.set_many(list(expected), list(expected.values()))
+    assert {key: item.value for key, item in store.scan()} == expected
+    assert sorted(store) == sorted(expected)
+    for key in store:  # it may change meanwhile
+        store.delete(key)
+    assert len(store) == 0
+
+
+def test_limit_and_eviction(path: Path) -> None:
+    with hf.Store(path, limit=8 << 20) as store:
+        with pytest.raises(hf.NoSpace, match=r"a.hold:store has no memory for the item: raise its limit"):
+            for i in range(10_000):
+                store[b"%d" % i] = b"v" * 10_000
+        before = len(store)
+        keys = [b"n%d" % i for i in range(20)]
+        with pytest.raises(hf.NoSpace, match="of 20 items") as raised:
+            store.set_many(keys, [b"w" * 100_000] * 20)
+        assert set(raised.value.statuses) <= {StoreStatus.NO_SPACE, StoreStatus.INSERTED}
+        store.limit = 16 << 20
+        store[b"more"] = b"v" * 10_000
+        assert len(store) > before and store.stats().limit_bytes == 16 << 20
+    with hf.Store(path, limit=8 << 20, evict=True) as store:
+        for i in range(3_000):
+            store[b"e%d" % i] = b"v" * 10_000
+        assert store.stats().evicted > 1_000 and b"e2999" in store
+
+
+def test_in_a_pool_with_others(path: Path) -> None:
+    with hf.Pool.create(path) as pool:
+        pool.create_table("t").close()
+        with hf.Store(pool, name="s") as store:
+            store[b"a"] = b"1"
+            copy = path.with_name("b.hold")
+            pool.snapshot(copy)
+        assert pool.check("s").items == 1
+    with hf.Store(copy, name="s", mode="r") as store:
+        assert store[b"a"] == b"1"
+        with pytest.raises(hf.ReadOnly):
+            store[b"a"] = b"2"
+
+
+def test_bad_input(path: Path, store: hf.Store) -> None:
+    with pytest.raises(TypeError, match="key is 'a', of type str: encode it"):
+        store["a"]
+    with pytest.raises(TypeError, match="value is 1, of type int: give bytes"):
+        store[b"a"] = 1
+    with pytest.raises(hf.InvalidArgument, match="keys of up to 65535 bytes"):
+        store[b"k" * 65_536]
+    with pytest.raises(hf.InvalidArgument, match="larger max_value_bytes"):
+        store[b"k"] = b"v" * ((1 << 20) + 1)
+    with pytest.raises(hf.InvalidArgument, match="both ttl and expires"):
+        store.set(b"k", b"v", ttl=1, expires=2)
+    with pytest.raises(hf.InvalidArgument, match="in the future"):
+        store.set(b"k", b"v", ttl=float("nan"))
+    with pytest.raises(hf.InvalidArgument, match="give one for each key"):
+        store.set_many([b"a"], [])
+    with pytest.raises(hf.ObjectInUse):
+        hf.Store(path)
+    with pytest.raises(hf.InvalidArgument, match="at least 4 MiB"):
+        hf.Store(path.with_name("c.hold"), limit=5)
+    with pytest.raises(hf.InvalidArgument, match="without a limit"):
+        hf.Store(path.with_name("d.hold"), evict=True)
+    with pytest.raises(hf.PoolNotFound):
+        hf.Store(path.with_name("e.hold"), mode="r")
+    store.close()
+    store.close()
+    with pytest.raises(hf.TableClosed, match="open it again"):
+        store[b"a"]
+
+
+def test_threads(store: hf.Store) -> None:
+    store[b"n"] = b"0"
+
+    def count() -> None:
+        for _ in range(500):
+            store.increment(b"n")
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store[b"n"] == b"2000"

@@ -1,0 +1,41 @@
+// guide_test.cpp: the example of docs/store.md.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "holdfast/store.hpp"
+#include "holdfast/strings.hpp"
+#include "holdfast/table.hpp"
+
+namespace {
+
+TEST(StoreGuide, TheExampleRuns) {
+  const std::string path = "/dev/shm/holdfast-store-guide-" + std::to_string(getpid());
+  testing::internal::CaptureStdout();
+  {
+    holdfast::Pool pool = holdfast::Pool::create(path);
+    holdfast::Store store = holdfast::Store::create(pool, "sessions");
+
+    store.set("user:17", "Ada", {.expiry = store.now() + 60'000});
+    const auto item = store.get("user:17");
+    if (item) std::cout << item->value << " has CAS id " << item->cas << "\n";
+
+    // Many keys at once.
+    const std::vector<std::string> names = {"a", "b"}, texts = {"1", "2"};
+    const holdfast::Strings keys(names), values(texts);
+    std::vector<holdfast::StoreStatus> statuses(keys.size());
+    store.set({keys.bytes(), keys.offsets(), keys.size()}, {values.bytes(), values.offsets(), values.size()}, {},
+              statuses);
+    holdfast::StoreItems items;
+    store.get({keys.bytes(), keys.offsets(), keys.size()}, items);
+    if (items.values.has(0)) std::cout << items.values[0] << "\n";
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "Ada has CAS id 1\n1\n");
+  std::remove(path.c_str());
+}
+
+}  // namespace
