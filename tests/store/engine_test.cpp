@@ -205,6 +205,38 @@ TEST_P(EngineTest, NumbersDoNotRepeatAfterReopening) {
   }
 }
 
+/// As a kill between a commit and the death of the item that it replaced leaves them.
+TEST_P(EngineTest, OfTwoItemsOfAKeyTheNewerStays) {
+  Heap heap(2);
+  {
+    Engine engine(mapped(heap), {}, options());
+    set(engine, "a", "1");
+    set(engine, "other", "3");
+    set(engine, "a", "2");
+  }
+  const heap::View view = heap.view();
+  unsigned revived = 0;
+  for (std::uint64_t at = view.slab_bytes(); at < view.count * view.slab_bytes(); at += kLineBytes) {
+    auto* const cell = reinterpret_cast<std::uint64_t*>(view.base + at);
+    if (cell[kSequenceWord] != 1) continue;
+    EXPECT_FALSE(State{cell[kStateWord]}.is_live());
+    cell[kStateWord] = State::live(0).word;
+    ++revived;
+  }
+  ASSERT_EQ(revived, 1u);
+  {
+    Engine engine(mapped(heap), {}, options());
+    EXPECT_EQ(engine.recovered().killed, 1u);
+    EXPECT_EQ(engine.recovered().items, 2u);
+    EXPECT_EQ(engine.size(), 2u);
+    EXPECT_EQ(get(engine, "a"), "2");
+    EXPECT_EQ(engine.erase(bytes_of("a")), Change::erased);
+  }
+  Engine engine(mapped(heap), {}, options());
+  EXPECT_EQ(get(engine, "a"), std::nullopt) << "it does not come back";
+  EXPECT_EQ(engine.recovered().killed, 0u);
+}
+
 TEST_P(EngineTest, DamageIsReported) {
   Heap heap(2);
   {

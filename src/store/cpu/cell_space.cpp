@@ -273,6 +273,15 @@ bool CellSpace::enter(std::uint64_t number, PieceWord entry) {
   return true;
 }
 
+void CellSpace::set_free(std::uint64_t number, std::span<const std::uint64_t> free) {
+  const std::lock_guard lock(mutex_);
+  Piece& piece = pieces_[number];
+  piece.free.assign(free);
+  if (piece.free.count() == 0) return;
+  piece.open = true;
+  open_[piece.entry.size_class()].push_back(static_cast<std::uint32_t>(number));
+}
+
 void CellSpace::end_recovery() {
   for (std::uint64_t number = 0; number < pieces_.size(); ++number) {
     const Piece& piece = pieces_[number];

@@ -2,6 +2,7 @@
 // items when a store is opened.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -51,18 +52,18 @@ class CellSpace {
   /// Those of a piece; none if it has no class, or if none was taken from it since that generation began.
   std::vector<Cell> cells_of(std::uint64_t piece, std::uint64_t generation = 0) const;
 
-  /// Of recovery: takes over what the entry of a piece says; its cells are neither free nor taken until `give` says so of some. False: the
+  /// Of recovery: takes over what the entry of a piece says; its cells are neither free nor taken until `set_free` or `give` says so of some. False: the
   /// entry is damaged, and the piece is left alone.
   bool enter(std::uint64_t piece, PieceWord entry);
-  /// Of recovery, when every free cell was given: pieces without an item may go to any class.
+  /// Of recovery: those of its cells are free whose bits are set in `free`, a bit for each.
+  void set_free(std::uint64_t piece, std::span<const std::uint64_t> free);
+  /// Of recovery, when every free cell is known: pieces without an item may go to any class.
   void end_recovery();
-  /// Calls `visit(cell)` for every cell of the pieces [first, last) that have a class.
+  /// Calls `visit(index, cell)` for every cell of a piece that has a class. Its free cells may change meanwhile.
   template <class Visit>
-  void each_cell(std::uint64_t first, std::uint64_t last, const Visit& visit) const {
-    for (std::uint64_t piece = first; piece < last; ++piece) {
-      if (!pieces_[piece].used) continue;
-      for (std::uint32_t i = 0; i < cells_in(pieces_[piece].entry.size_class()); ++i) visit(cell_of(piece, i));
-    }
+  void each_cell(std::uint64_t piece, const Visit& visit) const {
+    if (!pieces_[piece].used) return;
+    for (std::uint32_t i = 0; i < cells_in(pieces_[piece].entry.size_class()); ++i) visit(i, cell_of(piece, i));
   }
 
  private:
@@ -88,6 +89,13 @@ class CellSpace {
       words_.assign((cells + 63) / 64, free ? ~std::uint64_t{0} : 0);
       if (free && cells % 64 != 0) words_.back() = (std::uint64_t{1} << cells % 64) - 1;
       count_ = free ? cells : 0;
+      first_ = 0;
+    }
+    /// Those whose bits are set.
+    void assign(std::span<const std::uint64_t> free) {
+      std::copy(free.begin(), free.begin() + static_cast<std::ptrdiff_t>(words_.size()), words_.begin());
+      count_ = 0;
+      for (const std::uint64_t word : words_) count_ += static_cast<std::uint32_t>(std::popcount(word));
       first_ = 0;
     }
     void clear() { *this = FreeCells(); }

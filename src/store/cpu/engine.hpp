@@ -150,7 +150,10 @@ class Engine {
   Key key_of(const std::byte* key, std::size_t bytes) const;
   template <class P>
   Change set(P& parts, const Key& key, const Content& content, Condition condition, std::uint64_t cas);
+  struct Finding;
   void recover();
+  void look_at_piece(std::uint64_t piece, const Moment& moment, Finding& finding);
+  Key key_in(const std::uint64_t* cell, const Header& header) const;
   Cell take(std::uint64_t words);
   bool grow();
   bool make_space(unsigned size_class);

@@ -1,12 +1,55 @@
 // recovery.cpp: what is volatile of a store, from its items; and their verification.
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "holdfast/error.hpp"
 #include "store/cpu/parts.hpp"
+#include "threads/thread_team.hpp"
 
 namespace holdfast::store::cpu {
 
+namespace {
+
+constexpr std::size_t kPrefetchBytes = 512;  ///< ahead of the cell that is looked at
+
+}  // namespace
+
+/// What one thread has found.
+struct Engine::Finding {
+  std::vector<cuckoo::Hash> hashes;
+  std::vector<cuckoo::Location> locations;
+  Recovered recovered;
+};
+
+/// Looks at the items of a piece, whose free cells are free then.
+void Engine::look_at_piece(std::uint64_t piece, const Moment& moment, Finding& finding) {
+  Parts parts(*this);
+  std::array<std::uint64_t, kPieceBytes / kLineBytes / 64> free{};
+  bool has_cells = false;
+  cells_.each_cell(piece, [&](std::uint32_t index, const Cell& cell) {
+    has_cells = true;
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(cell.words) + kPrefetchBytes);
+    Header header;
+    bool is_free = false;
+    if (look(parts, moment, cell, header, is_free, finding.recovered)) {
+      finding.hashes.push_back(key_in(cell.words, header).hash);
+      finding.locations.push_back(cell.location.word);
+    } else if (is_free) {
+      free[index / 64] |= std::uint64_t{1} << index % 64;
+    }
+  });
+  if (has_cells) cells_.set_free(piece, free);
+}
+
+Key Engine::key_in(const std::uint64_t* cell, const Header& header) const {
+  return key_of(reinterpret_cast<const std::byte*>(cell + header.key_at()), header.key_bytes);
+}
+
+/// The index is built in bulk; then items whose keys may repeat are entered one by one, as the protocol says.
 void Engine::recover() {
   for (std::uint64_t piece = 0; piece < mapped_.heap.count; ++piece) {
     if (mapped_.heap.is_directory(piece)) continue;
@@ -14,10 +57,34 @@ void Engine::recover() {
   }
   static_assert(store::Parts<Parts>);
   Parts parts(*this);
-  const auto key_at = [&](const std::uint64_t* cell, const Header& header) {
-    return key_of(reinterpret_cast<const std::byte*>(cell + header.key_at()), header.key_bytes);
-  };
-  cells_.each_cell(0, mapped_.heap.count, [&](const Cell& cell) { recover_cell(parts, cell, key_at, recovered_); });
+  const Moment moment = counters_.moment();
+  const unsigned threads = std::max(1u, options_.index.threads);
+  std::vector<Finding> findings(threads);
+  std::atomic<std::uint64_t> next = 0;
+  threads::ThreadTeam(threads).run(threads, [&](unsigned i, unsigned) {
+    for (std::uint64_t piece; (piece = next.fetch_add(1)) < mapped_.heap.count;) {
+      look_at_piece(piece, moment, findings[i]);
+    }
+  });
+  std::uint64_t items = 0;
+  for (const Finding& finding : findings) items += finding.hashes.size();
+  std::vector<cuckoo::cpu::CpuIndex::Row> repeated;
+  index_.reserve(items);
+  for (Finding& finding : findings) {
+    recovered_ += finding.recovered;
+    recovered_.unnamed += index_.build(finding.hashes, finding.locations, &repeated);
+    finding = {};
+  }
+  recovered_.items = items - repeated.size();
+  for (const auto& row : repeated) {
+    cuckoo::Outcome outcome{};
+    index_.erase({&row.hash, 1}, {&row.location, 1}, {&outcome, 1});
+  }
+  for (const auto& row : repeated) {
+    const Cell cell = cells_.at({row.location});
+    const Header header = Header::of(memory_.load(cell.words + kValueWord), memory_.load(cell.words + kKeyWord));
+    enter(parts, key_in(cell.words, header), cell, recovered_);
+  }
   end_recovery(parts);
   cells_.end_recovery();
   if (recovered_.unnamed != 0) {
@@ -41,7 +108,7 @@ std::vector<std::string> Engine::verify(std::size_t most, std::uint64_t& items) 
   }
   const Moment moment = counters_.moment();
   items = 0;
-  cells_.each_cell(0, slabs_.load(std::memory_order_acquire), [&](const Cell& cell) {
+  const auto verify_cell = [&](std::uint32_t, const Cell& cell) {
     Header header;
     const Found found = inspect(memory_, cell.words, cell.size, header);
     if (found == Found::free) return;
@@ -53,7 +120,8 @@ std::vector<std::string> Engine::verify(std::size_t most, std::uint64_t& items) 
     } else if (!moment.is_over(state, sequence)) {
       ++items;
     }
-  });
+  };
+  for (std::uint64_t piece = 0; piece < slabs(); ++piece) cells_.each_cell(piece, verify_cell);
   if (damaged > errors.size()) errors.push_back(std::to_string(damaged - errors.size()) + " more items are damaged");
   return errors;
 }

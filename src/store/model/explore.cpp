@@ -97,7 +97,14 @@ class Runner {
       if (entry.none()) continue;
       parts_.set_class(piece, entry.size_class());
       for (unsigned at = 0; at < kPieceLines; at += class_bytes(entry.size_class()) / kLineBytes) {
-        recover_cell(parts_, parts_.cell_at(piece * kPieceLines + at), key_of, recovered);
+        const Cell cell = parts_.cell_at(piece * kPieceLines + at);
+        Header header;
+        bool is_free = false;
+        if (look(parts_, parts_.moment(), cell, header, is_free, recovered)) {
+          enter(parts_, key_of(cell.words, header), cell, recovered);
+        } else if (is_free) {
+          parts_.give(cell);
+        }
       }
     }
     end_recovery(parts_);

@@ -11,6 +11,16 @@
 namespace holdfast::store {
 
 struct Recovered {
+  Recovered& operator+=(const Recovered& other) {
+    items += other.items;
+    killed += other.killed;
+    over += other.over;
+    damaged += other.damaged;
+    unnamed += other.unnamed;
+    newest = other.newest > newest ? other.newest : newest;
+    return *this;
+  }
+
   std::uint64_t items = 0;
   std::uint64_t killed = 0;  ///< older items of a key that has a newer one
   std::uint64_t over = 0;    ///< that have expired, or were flushed
@@ -20,25 +30,28 @@ struct Recovered {
   std::uint64_t newest = 0;   ///< the largest sequence number that was found
 };
 
-/// Enters one cell. `key_of(cell, header)` gives its key, which must stay where it is while `parts` uses it.
-template <Parts P, class KeyOf>
-HOLDFAST_BOTH void recover_cell(P& parts, const Cell& cell, const KeyOf& key_of, Recovered& recovered) {
+/// Looks at one cell. True: an item that counts, which `enter` takes next. Otherwise the cell is free, and `is_free` says so, or damaged.
+template <Parts P>
+HOLDFAST_BOTH bool look(P& parts, const Moment& moment, const Cell& cell, Header& header, bool& is_free,
+                        Recovered& recovered) {
   auto& memory = parts.memory();
-  Header header;
   const Found found = inspect(memory, cell.words, cell.size, header);
   const std::uint64_t sequence = memory.load(cell.words + kSequenceWord);
   if (sequence > recovered.newest) recovered.newest = sequence;
-  if (found == Found::free) return parts.give(cell);
-  if (found == Found::damaged) {
-    ++recovered.damaged;
-    return;
-  }
-  const State state{memory.load(cell.words + kStateWord)};
-  if (parts.moment().is_over(state, sequence)) {  // for ever, since what says so is durable
-    ++recovered.over;
-    return parts.give(cell);
-  }
-  const Key key = key_of(cell.words, header);
+  is_free = found == Found::free;
+  recovered.damaged += found == Found::damaged ? 1 : 0;
+  if (found != Found::live) return false;
+  // An item that is over stays so for ever, since what says so is durable.
+  is_free = moment.is_over(State{memory.load(cell.words + kStateWord)}, sequence);
+  recovered.over += is_free ? 1 : 0;
+  return !is_free;
+}
+
+/// Enters an item that `look` found, which the index does not name yet; of two of a key, the newer stays.
+template <Parts P>
+HOLDFAST_BOTH void enter(P& parts, const Key& key, const Cell& cell, Recovered& recovered) {
+  auto& memory = parts.memory();
+  const std::uint64_t sequence = memory.load(cell.words + kSequenceWord);
   const Cell other = current(parts, key).cell;
   const bool newer = other.none() || memory.load(other.words + kSequenceWord) < sequence;
   if (newer && !parts.exchange(key, other.location, cell.location)) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "structures/cuckoo/cpu/cpu_memory.hpp"
 #include "structures/cuckoo/index.hpp"
@@ -38,8 +39,14 @@ class CpuIndex {
 
   /// Inserts many entries that the index does not have, as after recovery: partition by partition, so that each thread's accesses stay in
   /// one huge page (Mega-KV §4.3.2). Needs 16 bytes of workspace per row, for up to 4 Mi rows. Returns how many rows found no cell
-  /// because memory for growth was lacking; these are not in the index.
-  std::uint64_t build(std::span<const Hash> hashes, std::span<const Location> locations);
+  /// because memory for growth was lacking; these are not in the index. `repeated`, if given, gets the rows that found an entry with their signature
+  /// in their buckets: their keys may repeat.
+  struct Row {
+    Hash hash;
+    Location location;
+  };
+  std::uint64_t build(std::span<const Hash> hashes, std::span<const Location> locations,
+                      std::vector<Row>* repeated = nullptr);
 
   /// Entries that inserts have moved.
   std::uint64_t moves() const { return moves_.load(std::memory_order_relaxed); }
@@ -53,7 +60,8 @@ class CpuIndex {
   void copy_grown(const CpuMemory& from, const CpuMemory& to) const;
   std::size_t exchange_until_full(const Rows& rows, std::size_t from, std::span<Outcome> outcomes, unsigned& bits);
   struct Workspace;
-  void build_block(std::span<const Hash> hashes, std::span<const Location> locations, Workspace& workspace);
+  void build_block(std::span<const Hash> hashes, std::span<const Location> locations, Workspace& workspace,
+                   std::vector<Row>* repeated);
 
   Geometry geometry_;  // changes under `layout_` alone, as cells_ and groups_ do
   dramhit::Memory cells_, groups_;
