@@ -52,7 +52,6 @@ def test_planted(file: str, text: str, word: str, tmp_path: Path) -> None:
         ("README.md", "```\nstripe = room\n```\n[text](limbo.md) <!-- figure: a/room.json x -->"),
         (f"{COMMANDS}/pools.py", 'limbo = names["x"]'),
         ("src/pool/a.hpp", '#include "pool/room.hpp"\nint room = 0;  // `room`, so far'),
-        ("src/system/a.hpp", "// A folder that waits: room."),
         ("tests/a.hpp", "// In limbo."),
     ],
 )
