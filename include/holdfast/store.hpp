@@ -42,7 +42,7 @@ struct StoreOptions {
       false;  ///< where memory is lacking, items that were not read lately are removed; otherwise such a change
               ///< answers `no_space`
   std::uint64_t expected_items = 0;          ///< the index has memory for so many at the beginning; it grows
-  std::uint32_t max_value_bytes = 1u << 20;  ///< larger values are refused; at most 2 MiB - 128 with the key
+  std::uint32_t max_value_bytes = 1u << 20;  ///< larger values are refused; at most 128 MiB
   bool flush = false;                        ///< flush and fence as domain `power` asks, on any medium
   std::uint64_t seed = 0;                    ///< at creation: of the hash; 0: a random one
   bool overwrite = false;                    ///< at creation: take the place of a store of that name, in one commit

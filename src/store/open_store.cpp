@@ -12,8 +12,7 @@ namespace holdfast::store {
 namespace {
 
 constexpr std::uint64_t kLeastLimit = 2 * heap::kSlabBytes;
-/// So that the largest key, the header and the value fit into a cell.
-constexpr std::uint32_t kMostValueBytes = kPieceBytes - kMostKeyBytes - 64;
+constexpr std::uint32_t kMostValueBytes = 128u << 20;
 constexpr std::size_t kMostErrors = 20;
 
 }  // namespace

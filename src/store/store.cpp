@@ -56,7 +56,8 @@ std::optional<StoreItem> Store::get_and_touch(std::string_view key, std::uint64_
 bool Store::contains(std::string_view key) const {
   impl_->require_key(key.size());
   return impl_->use().search([&](Engine& engine) {
-    return engine.read(bytes_of(key), [](const store::Header&, store::State, std::uint64_t, const std::uint64_t*) {});
+    return engine.read(bytes_of(key),
+                       [](const store::Header&, store::State, std::uint64_t, const store::Cell&) { return true; });
   });
 }
 

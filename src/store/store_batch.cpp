@@ -38,13 +38,14 @@ void Store::get(const StoreRows& keys, StoreItems& items) const {
   Arena& arena = items.values.arena();
   impl_->use().search([&](Engine& engine) {
     const auto copy = [&](std::size_t row, const store::Header& header, store::State state, std::uint64_t sequence,
-                          const std::uint64_t* cell) {
+                          const store::Cell& cell) {
       std::byte* const to = arena.take(header.value_bytes);
-      engine.copy_value(header, cell, to);
+      const bool is_whole = engine.copy_value(header, sequence, cell, to);
       values[row] = {to, header.value_bytes};
       items.flags[row] = header.flags;
       items.cas[row] = engine.cas_of(header, sequence, cell);
       items.expiry[row] = state.expiry();
+      return is_whole;
     };
     engine.read(rows, copy, [&](std::size_t row, bool found) {
       if (found) return;

@@ -140,13 +140,13 @@ class Store::Impl : public memory::OpenObject {
   static std::optional<StoreItem> read(store::cpu::Engine& engine, std::string_view key) {
     StoreItem item;
     const bool found = engine.read(bytes_of(key), [&](const store::Header& header, store::State state,
-                                                      std::uint64_t sequence, const std::uint64_t* cell) {
+                                                      std::uint64_t sequence, const store::Cell& cell) {
       item.value.resize(header.value_bytes);
-      engine.copy_value(header, cell, reinterpret_cast<std::byte*>(item.value.data()));
       item.flags = header.flags;
       item.cas = engine.cas_of(header, sequence, cell);
       item.expiry = state.expiry();
       item.is_stale = state.is_stale();
+      return engine.copy_value(header, sequence, cell, reinterpret_cast<std::byte*>(item.value.data()));
     });
     if (!found) return std::nullopt;
     return item;

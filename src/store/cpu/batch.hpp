@@ -109,8 +109,9 @@ void Engine::read(const Rows& keys, const Copy& copy, const End& end) {
     parts.fetch(keys, first, size, [](std::size_t) { return BatchParts::kNoCell; });
     for (std::size_t i = 0; i < size; ++i) {
       const Cell found = find(parts, parts.key(i), parts.begun(), parts.fetched(i),
-                              [&](const Header& header, State state, std::uint64_t sequence,
-                                  const std::uint64_t* cell) { copy(first + i, header, state, sequence, cell); });
+                              [&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
+                                return copy(first + i, header, state, sequence, cell);
+                              });
       if (!found.none()) cells_.mark(found.location);
       end(first + i, !found.none());
     }

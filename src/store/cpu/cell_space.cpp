@@ -42,6 +42,14 @@ void CellSpace::mark(Location location) const {
   if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
 }
 
+bool CellSpace::unmark(Location location) const {
+  const Group* const group = groups_[location.group()].load(std::memory_order_acquire);
+  std::atomic<std::uint64_t>& word = group->marks[location.cell() / 64];
+  const std::uint64_t bit = std::uint64_t{1} << location.cell() % 64;
+  return (word.load(std::memory_order_relaxed) & bit) != 0 &&
+         (word.fetch_and(~bit, std::memory_order_relaxed) & bit) != 0;
+}
+
 Cell CellSpace::cell_of(std::uint64_t piece, std::uint32_t index) const {
   const PieceWord entry = pieces_[piece].entry;
   const std::uint32_t bytes = class_bytes(entry.size_class());
@@ -132,11 +140,8 @@ std::size_t CellSpace::sweep(unsigned size_class, std::span<Cell> victims) {
       hand.cell += group.cells_in_piece - 1 - index;
       continue;
     }
-    std::atomic<std::uint64_t>& word = group.marks[hand.cell / 64];
-    const std::uint64_t bit = std::uint64_t{1} << hand.cell % 64;
-    const bool marked = (word.load(std::memory_order_relaxed) & bit) != 0;
-    if (marked) word.fetch_and(~bit, std::memory_order_relaxed);
-    if (!marked && !pieces_[piece].free.has(index)) victims[found++] = cell_of(piece, index);
+    if (!unmark(Location::of(groups[hand.group], hand.cell)) && !pieces_[piece].free.has(index))
+      victims[found++] = cell_of(piece, index);
   }
   return found;
 }
@@ -280,6 +285,17 @@ void CellSpace::set_free(std::uint64_t number, std::span<const std::uint64_t> fr
   if (piece.free.count() == 0) return;
   piece.open = true;
   open_[piece.entry.size_class()].push_back(static_cast<std::uint32_t>(number));
+}
+
+void CellSpace::take_back(Location location) {
+  const std::lock_guard lock(mutex_);
+  const Group& group = *group_of(location.group());
+  const std::uint32_t number = group.pieces[location.cell() / group.cells_in_piece].load();
+  Piece& piece = pieces_[number];
+  piece.free.remove(location.cell() % group.cells_in_piece);
+  if (piece.free.count() != 0) return;
+  piece.open = false;
+  std::erase(open_[piece.entry.size_class()], number);
 }
 
 void CellSpace::end_recovery() {

@@ -29,6 +29,8 @@ class CellSpace {
   Cell at(Location location) const;
   /// The item there was read: the next sweep passes over it.
   void mark(Location location) const;
+  /// Whether it was read since the last sweep; from here on it was not.
+  bool unmark(Location location) const;
   /// A free cell of at least `words` words, or none. It may give a piece another class.
   Cell take(const Memory& memory, std::uint64_t words);
   /// Free cells of the class, as many as there are up to `cells.size()`. It may give one piece another class.
@@ -57,6 +59,8 @@ class CellSpace {
   bool enter(std::uint64_t piece, PieceWord entry);
   /// Of recovery: those of its cells are free whose bits are set in `free`, a bit for each.
   void set_free(std::uint64_t piece, std::span<const std::uint64_t> free);
+  /// Of recovery: the cell is not free after all.
+  void take_back(Location location);
   /// Of recovery, when every free cell is known: pieces without an item may go to any class.
   void end_recovery();
   /// Calls `visit(index, cell)` for every cell of a piece that has a class. Its free cells may change meanwhile.
@@ -110,6 +114,11 @@ class CellSpace {
       words_[first_] &= words_[first_] - 1;
       --count_;
       return first_ * 64 + bit;
+    }
+    void remove(std::uint32_t cell) {
+      HOLDFAST_ASSERT(has(cell));
+      words_[cell / 64] &= ~(std::uint64_t{1} << cell % 64);
+      --count_;
     }
     void give(std::uint32_t cell) {
       HOLDFAST_ASSERT(!has(cell));

@@ -61,20 +61,52 @@ Change Engine::extend(std::span<const std::byte> key, std::span<const std::byte>
     if (std::uint64_t{seen.bytes} + added.size() > most_bytes) return Change::larger;
     const std::size_t guess = seen.bytes + added.size();
     const Header header{0, static_cast<std::uint32_t>(guess), its.bytes, false, 0};
+    if (8 * header.words() > mapped_.heap.slab_bytes()) {
+      if (const Change change = extend_large(its, seen, added, before); change != Change::larger) return change;
+      continue;
+    }
     bool too_long = false;
     const Change change = put(parts, its, header.words(), [&](const Current& old, Content& next) {
       if (!old.is_there()) return Change::not_found;
       const std::size_t bytes = old.header.value_bytes + added.size();
       too_long = bytes > most_bytes;
-      if (too_long) return Change::larger;
+      if (too_long || old.header.chunks != 0) return Change::larger;
       value.resize(bytes);
-      copy_value(old.header, old.cell.words, value.data() + (before ? added.size() : 0));
+      copy_value(old.header, old.sequence, old.cell, value.data() + (before ? added.size() : 0));
       std::memcpy(value.data() + (before ? 0 : old.header.value_bytes), added.data(), added.size());
       next = like(old, its, value.data(), bytes);
       return Change::replaced;
     });
     if (change != Change::larger || too_long) return change;
   }
+}
+
+/// The new value is made before the claim, of the item `seen`; `larger`: the key has another one since.
+Change Engine::extend_large(const Key& key, const Value& seen, std::span<const std::byte> added, bool before) {
+  Parts parts(*this);
+  std::vector<std::byte> value(seen.bytes + added.size());
+  Value now;
+  const std::span<std::byte> its(value.data() + (before ? added.size() : 0), seen.bytes);
+  if (!get({key.data, key.bytes}, its, now)) return Change::not_found;
+  if (now.sequence != seen.sequence) return Change::larger;
+  std::memcpy(value.data() + (before ? 0 : seen.bytes), added.data(), added.size());
+  Content content;
+  content.key = key.data;
+  content.key_bytes = key.bytes;
+  content.value_bytes = static_cast<std::uint32_t>(value.size());
+  content.flags = seen.flags;
+  content.expiry = seen.expiry;
+  NewItem item;
+  if (!reserve_item(parts, content, chunks_of(value.size()), item)) return Change::no_space;
+  visit_value(parts, item, [&](std::uint64_t* to, std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) memory_.store(to + i, padded_word(value.data(), value.size(), first + i));
+  });
+  sum_item(parts, item);
+  return put(parts, key, item, [&](const Current& old, Content&) {
+    if (!old.is_there()) return Change::not_found;
+    const bool same = old.sequence == seen.sequence && old.state.expiry() == seen.expiry;
+    return same ? Change::replaced : Change::larger;
+  });
 }
 
 Change Engine::add(std::span<const std::byte> key, std::uint64_t by, bool subtract, std::uint64_t& result) {
@@ -86,7 +118,7 @@ Change Engine::add(std::span<const std::byte> key, std::uint64_t by, bool subtra
   return put(parts, its, header.words(), [&](const Current& old, Content& next) {
     if (!old.is_there()) return Change::not_found;
     if (old.header.value_bytes > kDigits || old.header.value_bytes == 0) return Change::mismatch;
-    copy_value(old.header, old.cell.words, reinterpret_cast<std::byte*>(digits));
+    copy_value(old.header, old.sequence, old.cell, reinterpret_cast<std::byte*>(digits));
     std::uint64_t value = 0;
     const char* const end = digits + old.header.value_bytes;
     const auto read = std::from_chars(digits, end, value);
@@ -116,15 +148,16 @@ Change Engine::mark_stale(std::span<const std::byte> key, std::uint64_t expiry) 
 }
 
 bool Engine::get(std::span<const std::byte> key, std::span<std::byte> space, Value& value) {
-  return read(key, [&](const Header& header, State state, std::uint64_t sequence, const std::uint64_t* cell) {
-    value = {header.flags, cas_of(header, sequence, cell), state.expiry(), header.value_bytes, state.is_stale()};
-    if (header.value_bytes <= space.size()) copy_value(header, cell, space.data());
+  return read(key, [&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
+    value = {header.flags, cas_of(header, sequence, cell), state.expiry(), header.value_bytes, state.is_stale(),
+             sequence};
+    return header.value_bytes > space.size() || copy_value(header, sequence, cell, space.data());
   });
 }
 
 bool Engine::visit(std::uint64_t slab, std::uint64_t generation, std::uint64_t from, std::uint64_t to,
                    const Visit& visit) {
-  std::vector<std::uint64_t> words;
+  std::vector<std::byte> key, value;
   for (const Cell& cell : cells_.cells_of(slab, generation)) {
     const std::uint64_t sequence = memory_.load(cell.words + kSequenceWord);
     if (sequence <= from || sequence > to) continue;
@@ -133,15 +166,14 @@ bool Engine::visit(std::uint64_t slab, std::uint64_t generation, std::uint64_t f
     const Header header = Header::of(memory_.load(cell.words + kValueWord), memory_.load(cell.words + kKeyWord));
     if (!state.is_live() || moment.is_over(state, sequence) || header.words() > cell.size) continue;
     if (state.expiry() != 0 && counters_.reaches(state.expiry())) continue;
-    words.resize(header.words());
-    for (std::uint64_t i = kHeaderWords; i < header.words(); ++i) words[i] = memory_.load(cell.words + i);
+    key.resize(header.key_bytes);
+    value.resize(header.value_bytes);
+    copy_words(cell.words + header.key_at(), header.key_bytes, key.data());
+    const bool whole = copy_value(header, sequence, cell, value.data());
+    const std::uint64_t cas = cas_of(header, sequence, cell);
     memory_.order_loads();
-    if (memory_.load(cell.words + kSequenceWord) != sequence) continue;
-    const auto* const bytes = reinterpret_cast<const std::byte*>(words.data());
-    const Value item{header.flags, header.has_cas ? words[kHeaderWords] : sequence, state.expiry(), header.value_bytes,
-                     state.is_stale()};
-    if (!visit({bytes + 8 * header.key_at(), header.key_bytes}, {bytes + 8 * header.value_at(), header.value_bytes},
-               item)) {
+    if (!whole || memory_.load(cell.words + kSequenceWord) != sequence) continue;
+    if (!visit(key, value, {header.flags, cas, state.expiry(), header.value_bytes, state.is_stale(), sequence})) {
       return false;
     }
   }

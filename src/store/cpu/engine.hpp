@@ -1,6 +1,7 @@
 // engine.hpp: a store's operations on CPU threads: the protocol over a mapped heap, with the index in host memory.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -43,6 +44,7 @@ struct Value {
   std::uint64_t expiry = 0;  ///< milliseconds since 1970; 0: never
   std::uint32_t bytes = 0;   ///< of the value; more than there is space for: nothing was copied
   bool is_stale = false;
+  std::uint64_t sequence = 0;
 };
 
 /// Byte strings, one a row: row i is [offsets[i], offsets[i + 1]) of `bytes`.
@@ -91,28 +93,33 @@ class Engine {
   Change mark_stale(std::span<const std::byte> key, std::uint64_t expiry);
   /// Copies the key's value. False: the key has no item.
   bool get(std::span<const std::byte> key, std::span<std::byte> space, Value& value);
-  /// `copy(header, state, sequence, words)` copies what is wanted; it may be called several times, and the last time counts.
+  /// `copy(header, state, sequence, cell)` copies what is wanted, and answers true; it may be called several times, and the last time counts.
   template <class Copy>
   bool read(std::span<const std::byte> key, const Copy& copy);
 
-  /// Of an item that `copy` is called with: its value, and its CAS id.
-  void copy_value(const Header& header, const std::uint64_t* cell, std::byte* to) const {
-    const std::uint64_t* const from = cell + header.value_at();
-    const std::uint32_t words = header.value_bytes / 8;
-    for (std::uint32_t i = 0; i < words; ++i) {
-      const std::uint64_t word = memory_.load(from + i);
-      std::memcpy(to + 8 * std::size_t{i}, &word, 8);
+  /// Of an item that `copy` is called with: its value, which is whole unless it answers false; `copy` answers the same then.
+  bool copy_value(const Header& header, std::uint64_t sequence, const Cell& cell, std::byte* to) const {
+    if (header.chunks == 0) {
+      copy_words(cell.words + header.value_at(), header.value_bytes, to);
+      return true;
     }
-    if (header.value_bytes % 8 == 0) return;
-    const std::uint64_t last = memory_.load(from + words);
-    std::memcpy(to + 8 * std::size_t{words}, &last, header.value_bytes % 8);
+    return visit_chunks(
+        memory_, cell, header, sequence, chunk_words(), [&](Location location) { return cells_.at(location); },
+        [&](const std::uint64_t* words, std::uint64_t first, std::uint64_t count) {
+          copy_words(words, std::min<std::uint64_t>(8 * count, header.value_bytes - 8 * first), to + 8 * first);
+        });
   }
-  std::uint64_t cas_of(const Header& header, std::uint64_t sequence, const std::uint64_t* cell) const {
-    return header.has_cas ? memory_.load(cell + kHeaderWords) : sequence;
+  std::uint64_t cas_of(const Header& header, std::uint64_t sequence, const Cell& cell) const {
+    return header.has_cas ? memory_.load(cell.words + kHeaderWords) : sequence;
+  }
+  /// Words of a value that lies in chunks, in each of them but the last.
+  std::uint64_t chunk_words() const { return mapped_.heap.slab_bytes() / 8 - kChunkHeaderWords; }
+  unsigned chunks_of(std::uint64_t value_bytes) const {
+    return static_cast<unsigned>((value_bytes + 8 * chunk_words() - 1) / (8 * chunk_words()));
   }
 
   // Batches. Rows take effect in their order; memory is fetched for many of them before it is needed.
-  /// `copy(row, header, state, sequence, words)` as in `read`; `end(row, found)` when the row is done.
+  /// `copy(row, header, state, sequence, cell)` as in `read`; `end(row, found)` when the row is done.
   template <class Copy, class End>
   void read(const Rows& keys, const Copy& copy, const End& end);
   /// `content(row)` and its key; `end(row, change)` when the row is done.
@@ -146,6 +153,15 @@ class Engine {
   class Parts;
   class BatchParts;
   static constexpr std::size_t kInFlight = 32;  ///< rows whose memory is fetched at once
+  void copy_words(const std::uint64_t* from, std::uint64_t bytes, std::byte* to) const {
+    for (std::uint64_t i = 0; i < bytes / 8; ++i) {
+      const std::uint64_t word = memory_.load(from + i);
+      std::memcpy(to + 8 * i, &word, 8);
+    }
+    if (bytes % 8 == 0) return;
+    const std::uint64_t last = memory_.load(from + bytes / 8);
+    std::memcpy(to + bytes / 8 * 8, &last, bytes % 8);
+  }
   Key key_of(std::span<const std::byte> key) const;
   Key key_of(const std::byte* key, std::size_t bytes) const;
   template <class P>
@@ -154,6 +170,8 @@ class Engine {
   void recover();
   void look_at_piece(std::uint64_t piece, const Moment& moment, Finding& finding);
   Key key_in(const std::uint64_t* cell, const Header& header) const;
+  Change extend_large(const Key& key, const Value& seen, std::span<const std::byte> added, bool before);
+  Cell owner_of(const Cell& cell) const;
   Cell take(std::uint64_t words);
   bool grow();
   bool make_space(unsigned size_class);

@@ -52,6 +52,8 @@ class Engine::Parts {
     engine_.index_.erase({&key.hash, 1}, {&location.word, 1}, {&outcome, 1});
     HOLDFAST_ASSERT(outcome == cuckoo::Outcome::erased);
   }
+  Cell at(Location location) const { return engine_.cells_.at(location); }
+  std::uint64_t chunk_words() const { return engine_.chunk_words(); }
   Cell take(std::uint64_t words) { return engine_.take(words); }
   void give(const Cell& cell) { engine_.cells_.give(cell); }
   std::uint64_t draw() { return engine_.counters_.draw(); }
@@ -65,14 +67,25 @@ class Engine::Parts {
 
 template <class P>
 Change Engine::set(P& parts, const Key& key, const Content& content, Condition condition, std::uint64_t cas) {
-  return put(parts, key, content.header().words(), [&](const Current& old, Content& next) {
+  const auto decide = [&](const Current& old, Content& next) {
     const bool there = old.is_there();
     if (there && condition == Condition::absent) return Change::exists;
     if (!there && (condition == Condition::present || condition == Condition::cas)) return Change::not_found;
     if (condition == Condition::cas && old.cas(memory_) != cas) return Change::mismatch;
     next = content;
     return there ? Change::replaced : Change::inserted;
+  };
+  const std::uint64_t words = content.header().words();
+  if (8 * words <= mapped_.heap.slab_bytes()) return put(parts, key, words, decide);
+  NewItem item;
+  if (!reserve_item(parts, content, chunks_of(content.value_bytes), item)) return Change::no_space;
+  visit_value(parts, item, [&](std::uint64_t* to, std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      memory_.store(to + i, padded_word(content.value, content.value_bytes, first + i));
+    }
   });
+  sum_item(parts, item);
+  return put(parts, key, item, decide);
 }
 
 template <class Copy>

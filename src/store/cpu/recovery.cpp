@@ -22,6 +22,7 @@ constexpr std::size_t kPrefetchBytes = 512;  ///< ahead of the cell that is look
 struct Engine::Finding {
   std::vector<cuckoo::Hash> hashes;
   std::vector<cuckoo::Location> locations;
+  std::vector<Location> chunks;  ///< which are not free
   Recovered recovered;
 };
 
@@ -38,6 +39,9 @@ void Engine::look_at_piece(std::uint64_t piece, const Moment& moment, Finding& f
     if (look(parts, moment, cell, header, is_free, finding.recovered)) {
       finding.hashes.push_back(key_in(cell.words, header).hash);
       finding.locations.push_back(cell.location.word);
+      for (unsigned chunk = 0; chunk < header.chunks; ++chunk) {
+        finding.chunks.push_back(location_of_chunk(memory_, cell.words, header, chunk));
+      }
     } else if (is_free) {
       free[index / 64] |= std::uint64_t{1} << index % 64;
     }
@@ -71,6 +75,7 @@ void Engine::recover() {
   std::vector<cuckoo::cpu::CpuIndex::Row> repeated;
   index_.reserve(items);
   for (Finding& finding : findings) {
+    for (const Location chunk : finding.chunks) cells_.take_back(chunk);
     recovered_ += finding.recovered;
     recovered_.unnamed += index_.build(finding.hashes, finding.locations, &repeated);
     finding = {};
@@ -97,6 +102,7 @@ void Engine::recover() {
 }
 
 std::vector<std::string> Engine::verify(std::size_t most, std::uint64_t& items) {
+  Parts parts(*this);
   std::vector<std::string> errors;
   std::uint64_t damaged = 0;
   const auto report = [&](const std::string& error) {
@@ -110,15 +116,15 @@ std::vector<std::string> Engine::verify(std::size_t most, std::uint64_t& items) 
   items = 0;
   const auto verify_cell = [&](std::uint32_t, const Cell& cell) {
     Header header;
-    const Found found = inspect(memory_, cell.words, cell.size, header);
-    if (found == Found::free) return;
+    Recovered found;
+    bool is_free = false;
+    const bool lives = look(parts, moment, cell, header, is_free, found);
+    if (is_free) return;
     const auto at = reinterpret_cast<const std::byte*>(cell.words) - mapped_.heap.base;
-    const std::uint64_t sequence = memory_.load(cell.words + kSequenceWord);
-    const State state{memory_.load(cell.words + kStateWord)};
-    if (found == Found::damaged) {
-      report("the item at byte " + std::to_string(at) + " of the heap does not match its checksum; it is not served");
-    } else if (!moment.is_over(state, sequence)) {
+    if (lives) {
       ++items;
+    } else {
+      report("the item at byte " + std::to_string(at) + " of the heap does not match its checksum; it is not served");
     }
   };
   for (std::uint64_t piece = 0; piece < slabs(); ++piece) cells_.each_cell(piece, verify_cell);

@@ -46,14 +46,23 @@ bool Engine::grow() {
   return true;
 }
 
+/// The cell of the item that a chunk belongs to, unless that was read lately: then none. Of another cell: itself.
+Cell Engine::owner_of(const Cell& cell) const {
+  const std::uint64_t owner = memory_.load(cell.words + kOwnerWord);
+  if (memory_.load(cell.words + kSequenceWord) != 0 || owner >> 63 == 0) return cell;
+  const Cell item = cells_.at({static_cast<std::uint32_t>(owner)});
+  return item.none() || cells_.unmark(item.location) ? Cell{} : item;
+}
+
 /// Removes those items in the cells that are there still, unless their keys are being changed.
 std::uint64_t Engine::evict_some(std::span<const Cell> cells) {
   Parts parts(*this);
   std::uint64_t evicted = 0;
   std::uint64_t* const key = key_space().words.data();
-  for (const Cell& cell : cells) {
+  for (const Cell& victim : cells) {
+    const Cell cell = owner_of(victim);
     Glance seen;
-    if (!glance(memory_, cell, seen, key)) continue;
+    if (cell.none() || !glance(memory_, cell, seen, key)) continue;
     const Key its = key_of(reinterpret_cast<const std::byte*>(key), seen.header.key_bytes);
     evicted += evict(parts, its, cell, seen, [](State) { return true; }) ? 1 : 0;
   }

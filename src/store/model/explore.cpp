@@ -17,7 +17,8 @@ namespace oracle = machine::model;
 using oracle::kAbsent;
 using oracle::kTorn;
 
-constexpr unsigned kMostValueWords = kMostCellWords - kHeaderWords - 1;
+constexpr unsigned kMostValueWords = 2 * kMostCellWords;
+constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
 constexpr std::uint64_t kFirstAfterRecovery =
     1000;  ///< numbers that no one has drawn before: they are reserved durably
 
@@ -33,7 +34,9 @@ std::uint64_t forged_word(unsigned i) {
   header.key_bytes = 8;
   header.value_bytes = 8;
   const auto content = [](std::uint64_t at) { return at == kHeaderWords ? 0 : plain_word(kForgedNumber, 0); };
-  header.checksum = checksum_of(kSequence, header, content);
+  const std::uint64_t sum =
+      sum_of(header.words() - kHeaderWords, [&](std::uint64_t i) { return content(kHeaderWords + i); });
+  header.checksum = checksum_of(kSequence, header, sum);
   const std::uint64_t words[kHeaderWords] = {kSequence, State::live(0).word, header.value_word(), header.key_word()};
   return i < kHeaderWords ? words[i] : content(i);
 }
@@ -52,6 +55,7 @@ class Runner {
   Change run(const Operation& operation, oracle::State& read) {
     const KeyBytes key{operation.key};
     switch (operation.op) {
+      case Op::set_large: return set_large(operation);
       case Op::set:
       case Op::add:
       case Op::replace:
@@ -71,14 +75,26 @@ class Runner {
   oracle::State find(unsigned key) {
     const KeyBytes bytes{key};
     oracle::State found = kAbsent;
-    const auto copy = [&](const Header& header, State state, std::uint64_t, const std::uint64_t* cell) {
-      const std::uint64_t first = parts_.memory().load(cell + header.value_at());
-      found = state_of(first / 256, state.expiry());
-      for (unsigned i = 0; i < header.value_bytes / 8; ++i) {
-        if (parts_.memory().load(cell + header.value_at() + i) != value_word(static_cast<unsigned>(first / 256), i)) {
-          found = kTorn;
+    const auto copy = [&](const Header& header, State state, std::uint64_t sequence, const Cell& cell) {
+      std::uint64_t number = kNoNumber;
+      bool whole = true;
+      const auto read = [&](const std::uint64_t* words, std::uint64_t begin, std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+          const std::uint64_t word = parts_.memory().load(words + i);
+          if (number == kNoNumber) number = word / 256;
+          whole = whole && word == value_word(static_cast<unsigned>(number), static_cast<unsigned>(begin + i));
         }
+      };
+      bool is_its = true;
+      if (header.chunks == 0) {
+        read(cell.words + header.value_at(), 0, header.value_words());
+      } else {
+        is_its = visit_chunks(
+            parts_.memory(), cell, header, sequence, parts_.chunk_words(),
+            [&](Location location) { return parts_.at(location); }, read);
       }
+      found = whole ? state_of(number, state.expiry()) : kTorn;
+      return is_its;
     };
     return store::find(parts_, bytes.key(), copy).none() ? kAbsent : found;
   }
@@ -92,21 +108,33 @@ class Runner {
     const auto key_of = [](const std::uint64_t* cell, const Header& header) {
       return Key{reinterpret_cast<const std::byte*>(cell + header.key_at()), header.key_bytes};
     };
+    std::vector<Cell> items, free;
     for (unsigned piece = 0; piece < world_.shape().pieces; ++piece) {
       const PieceWord entry{parts_.memory().load(world_.view().entry(piece + 1))};
-      if (entry.none()) continue;
-      parts_.set_class(piece, entry.size_class());
-      for (unsigned at = 0; at < kPieceLines; at += class_bytes(entry.size_class()) / kLineBytes) {
-        const Cell cell = parts_.cell_at(piece * kPieceLines + at);
-        Header header;
-        bool is_free = false;
-        if (look(parts_, parts_.moment(), cell, header, is_free, recovered)) {
-          enter(parts_, key_of(cell.words, header), cell, recovered);
-        } else if (is_free) {
-          parts_.give(cell);
-        }
+      if (!entry.none()) parts_.set_class(piece, entry.size_class());
+    }
+    for (unsigned line = 0; line < world_.shape().pieces * kPieceLines; ++line) {
+      const Cell cell = parts_.cell_at(line);
+      if (cell.size == 0 || line % (8 * cell.size / kLineBytes) != 0) continue;
+      Header header;
+      bool is_free = false;
+      if (look(parts_, parts_.moment(), cell, header, is_free, recovered)) {
+        items.push_back(cell);
+      } else if (is_free) {
+        free.push_back(cell);
       }
     }
+    const auto header_of = [&](const Cell& cell) {
+      return Header::of(parts_.memory().load(cell.words + kValueWord), parts_.memory().load(cell.words + kKeyWord));
+    };
+    for (const Cell& cell : items) {
+      for (unsigned chunk = 0; chunk < header_of(cell).chunks; ++chunk) {
+        const Location its = location_of_chunk(parts_.memory(), cell.words, header_of(cell), chunk);
+        std::erase_if(free, [&](const Cell& other) { return other.location == its; });
+      }
+    }
+    for (const Cell& cell : free) parts_.give(cell);
+    for (const Cell& cell : items) enter(parts_, key_of(cell.words, header_of(cell)), cell, recovered);
     end_recovery(parts_);
     return recovered;
   }
@@ -133,6 +161,27 @@ class Runner {
       return old.is_there() ? Change::replaced : Change::inserted;
     };
     return store::put(parts_, key.key(), content.header().words(), decide);
+  }
+
+  Change set_large(const Operation& operation) {
+    const KeyBytes key{operation.key};
+    Content content;
+    content.key = key.key().data;
+    content.key_bytes = key.key().bytes;
+    content.value_bytes = 8 * operation.words;
+    const auto chunk_words = static_cast<unsigned>(parts_.chunk_words());
+    NewItem item;
+    if (!reserve_item(parts_, content, (operation.words + chunk_words - 1) / chunk_words, item))
+      return Change::no_space;
+    visit_value(parts_, item, [&](std::uint64_t* words, std::uint64_t first, std::uint64_t count) {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        parts_.memory().store(words + i, value_word(operation.number, static_cast<unsigned>(first + i)));
+      }
+    });
+    sum_item(parts_, item);
+    return store::put(parts_, key.key(), item, [](const Current& old, Content&) {
+      return old.is_there() ? Change::replaced : Change::inserted;
+    });
   }
 
   Change evict(unsigned key) {
@@ -163,6 +212,7 @@ oracle::Operation as_asked(const Operation& operation, unsigned caller, const Sh
   const bool has_expiry = operation.expiry != 0;
   if (has_expiry) asked.value = state_of(operation.number, operation.expiry);
   switch (operation.op) {
+    case Op::set_large:
     case Op::set: asked.op = holdfast::Op::insert_or_assign; break;
     case Op::add: asked.op = holdfast::Op::insert; break;
     case Op::replace: asked.op = holdfast::Op::assign; break;

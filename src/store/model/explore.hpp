@@ -12,9 +12,10 @@ namespace holdfast::store::model {
 
 enum class Op : std::uint8_t {
   set,
-  add,       ///< unless the key has an item
-  replace,   ///< only if it has one
-  increase,  ///< the number of its item, which is read under the claim
+  set_large,  ///< the value lies in chunks
+  add,        ///< unless the key has an item
+  replace,    ///< only if it has one
+  increase,   ///< the number of its item, which is read under the claim
   erase,
   evict,  ///< what lies where the key's item was a moment ago
   touch,

@@ -78,6 +78,13 @@ Cell ModelParts::cell_at(unsigned line) {
   return {world_.line(line), size_class < 0 ? 0 : class_bytes(static_cast<unsigned>(size_class)) / 8, {line}};
 }
 
+/// Also where a reader has a location from a cell that was reused: then it lies anywhere, or nowhere.
+Cell ModelParts::at(Location location) {
+  if (location.word >= world_.shape().pieces * kPieceLines) return {};
+  const Cell cell = cell_at(location.word);
+  return cell.size == 0 || location.word % (8 * cell.size / kLineBytes) != 0 ? Cell{} : cell;
+}
+
 void ModelParts::claim(Key key) { claim_number(number_of(key)); }
 
 void ModelParts::claim_number(unsigned k) {

@@ -136,6 +136,8 @@ class ModelParts {
 
   /// The cell at a line, in the class that its piece has now.
   Cell cell_at(unsigned line);
+  Cell at(Location location);
+  static constexpr std::uint64_t chunk_words() { return kMostCellWords - kChunkHeaderWords; }
 
  private:
   void claim_number(unsigned k);

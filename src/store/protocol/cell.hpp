@@ -3,11 +3,18 @@
 //   word 0   sequence number: unique, written last; zero: the cell is free
 //   word 1   state: live, stale, and when the item expires; replaced in place under the claim of its key
 //   word 2   client flags, bytes of the value
-//   word 3   checksum, bytes of the key, kind
+//   word 3   checksum, bytes of the key, whether a CAS id follows, number of chunks
 //   then     the CAS id that a client gave (if any); the key, then the value, each padded with zeros to whole words
 //
 // Words 0 to 3 lie in one line of 64 bytes, and an item with a key and a value of 16 bytes fills it. The checksum covers everything but
 // the state. An item that is not live is dead: whatever else its cell holds means nothing.
+//
+// A value that is too large for a cell lies in chunks, in other cells; in its place are their locations, two in a word. A chunk:
+//
+//   word 0   zero: no item begins here
+//   word 1   the location of the item's cell, which chunk it is, and bit 63
+//   word 2   the item's sequence number
+//   word 8   bytes of the value
 #pragma once
 
 #include <cstddef>
@@ -25,6 +32,19 @@ inline constexpr std::uint32_t kMostKeyBytes = 65535;
 inline constexpr std::uint32_t kLineBytes = 64;
 
 enum CellWord : unsigned { kSequenceWord = 0, kStateWord = 1, kValueWord = 2, kKeyWord = 3 };
+
+enum ChunkWord : unsigned { kOwnerWord = 1, kOwnerSequenceWord = 2 };
+inline constexpr unsigned kChunkHeaderWords = 8;
+inline constexpr unsigned kMostChunks = 255;
+
+/// Where a location is now.
+struct Cell {
+  std::uint64_t* words = nullptr;  ///< null: none
+  std::uint64_t size = 0;          ///< in words
+  Location location;
+
+  HOLDFAST_BOTH bool none() const { return words == nullptr; }
+};
 
 /// Word 1.
 struct State {
@@ -51,23 +71,29 @@ struct Header {
   std::uint16_t key_bytes = 0;
   bool has_cas = false;  ///< a word with the client's CAS id follows the header
   std::uint32_t checksum = 0;
+  std::uint8_t chunks = 0;  ///< in which the value lies; 0: in the item's cell
 
   static constexpr std::uint64_t kHasCas = 1;
 
   HOLDFAST_BOTH static constexpr Header of(std::uint64_t value_word, std::uint64_t key_word) {
-    return {static_cast<std::uint32_t>(value_word), static_cast<std::uint32_t>(value_word >> 32),
+    return {static_cast<std::uint32_t>(value_word),     static_cast<std::uint32_t>(value_word >> 32),
             static_cast<std::uint16_t>(key_word >> 32), (key_word >> 48 & kHasCas) != 0,
-            static_cast<std::uint32_t>(key_word)};
+            static_cast<std::uint32_t>(key_word),       static_cast<std::uint8_t>(key_word >> 49)};
   }
   HOLDFAST_BOTH constexpr std::uint64_t value_word() const { return std::uint64_t{value_bytes} << 32 | flags; }
   HOLDFAST_BOTH constexpr std::uint64_t key_word() const {
-    return (has_cas ? kHasCas : 0) << 48 | std::uint64_t{key_bytes} << 32 | checksum;
+    return std::uint64_t{chunks} << 49 | (has_cas ? kHasCas : 0) << 48 | std::uint64_t{key_bytes} << 32 | checksum;
   }
   /// Where the key begins, and the value, in words behind the first.
   HOLDFAST_BOTH constexpr std::uint32_t key_at() const { return kHeaderWords + (has_cas ? 1 : 0); }
   HOLDFAST_BOTH constexpr std::uint32_t value_at() const { return key_at() + (key_bytes + 7u) / 8; }
-  /// Of the whole item, in words.
-  HOLDFAST_BOTH constexpr std::uint64_t words() const { return value_at() + (std::uint64_t{value_bytes} + 7) / 8; }
+  HOLDFAST_BOTH constexpr std::uint32_t value_words() const {
+    return static_cast<std::uint32_t>((std::uint64_t{value_bytes} + 7) / 8);
+  }
+  /// Of the item's cell that are in use.
+  HOLDFAST_BOTH constexpr std::uint64_t words() const {
+    return std::uint64_t{value_at()} + (chunks == 0 ? value_words() : (chunks + 1u) / 2);
+  }
 };
 
 /// What an item is made of.
@@ -80,7 +106,10 @@ struct Content {
   std::uint64_t cas = 0;     ///< what a client gave; 0: the sequence number is the CAS id
   std::uint64_t expiry = 0;  ///< milliseconds since 1970; 0: never
 
-  HOLDFAST_BOTH constexpr Header header() const { return {flags, value_bytes, key_bytes, cas != 0, 0}; }
+  /// With the value in as many chunks.
+  HOLDFAST_BOTH constexpr Header header(std::uint8_t chunks = 0) const {
+    return {flags, value_bytes, key_bytes, cas != 0, 0, chunks};
+  }
 };
 
 /// Word `i` of `bytes` bytes, padded with zeros.
@@ -91,14 +120,29 @@ HOLDFAST_BOTH inline std::uint64_t padded_word(const std::byte* from, std::uint6
   return word;
 }
 
-/// The checksum of an item: of its number, its header without the checksum, and `word(i)` of all that follows it.
+/// A sum of `word(i)` for all i < `words`. Of many words, eight sums run side by side.
 template <class Word>
-HOLDFAST_BOTH std::uint32_t checksum_of(std::uint64_t sequence, Header header, const Word& word) {
+HOLDFAST_BOTH std::uint64_t sum_of(std::uint64_t words, const Word& word) {
+  constexpr unsigned kLanes = 8;
+  std::uint64_t sum = words;
+  std::uint64_t at = 0;
+  if (words >= 8 * kLanes) {
+    std::uint64_t lanes[kLanes] = {1, 2, 3, 4, 5, 6, 7, 8};
+    for (; at + kLanes <= words; at += kLanes) {
+      for (unsigned lane = 0; lane < kLanes; ++lane) lanes[lane] = checksum_step(lanes[lane], word(at + lane));
+    }
+    for (const std::uint64_t lane : lanes) sum = checksum_step(sum, lane);
+  }
+  for (; at < words; ++at) sum = checksum_step(sum, word(at));
+  return sum;
+}
+
+/// The checksum of an item: of its number, its header without the checksum, and the sum of all that follows it.
+HOLDFAST_BOTH inline std::uint32_t checksum_of(std::uint64_t sequence, Header header, std::uint64_t sum) {
   header.checksum = 0;
   std::uint64_t state = checksum_step(sequence, header.value_word());
   state = checksum_step(state, header.key_word());
-  for (std::uint64_t i = kHeaderWords; i < header.words(); ++i) state = checksum_step(state, word(i));
-  state = checksum_step(state, 0);
+  state = checksum_step(checksum_step(state, sum), 0);
   return static_cast<std::uint32_t>(state ^ state >> 32);
 }
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "store/protocol/item.hpp"
+#include "store/protocol/chunks.hpp"
 
 namespace holdfast::store {
 
@@ -22,15 +22,6 @@ struct Key {
   const std::byte* data = nullptr;
   std::uint16_t bytes = 0;
   std::uint64_t hash = 0;  ///< seeded
-};
-
-/// Where a location is now.
-struct Cell {
-  std::uint64_t* words = nullptr;  ///< null: none
-  std::uint64_t size = 0;          ///< in words
-  Location location;
-
-  HOLDFAST_BOTH bool none() const { return words == nullptr; }
 };
 
 /// What counts when a search or a change begins.
@@ -61,8 +52,10 @@ concept Parts = requires(P parts, Key key, Cell cell, Location location, std::ui
   { parts.exchange(key, location, location) } -> std::convertible_to<bool>;
   parts.remove(key, location);  ///< the index names it no more; under the claim
 
-  { parts.take(words) } -> std::convertible_to<Cell>;  ///< a free cell of at least `words` words, or none
-  parts.give(cell);                                    ///< it is free: its item is durably dead, or it has none
+  { parts.at(location) } -> std::convertible_to<Cell>;            ///< where it lies now, or none
+  { parts.chunk_words() } -> std::convertible_to<std::uint64_t>;  ///< of a value, in each chunk but the last
+  { parts.take(words) } -> std::convertible_to<Cell>;             ///< a free cell of at least `words` words, or none
+  parts.give(cell);  ///< it is free: its item is durably dead, or it has none
   {
     parts.draw()
     } -> std::convertible_to<std::uint64_t>;          ///< a sequence number larger than all before; never one twice
@@ -111,10 +104,11 @@ HOLDFAST_BOTH Current current(P& parts, const Key& key) {
     bool again = false;
     for (unsigned i = 0; i < candidates.size; ++i) {
       Current found{candidates.cells[i], {}, {}, 0, false, moment.flushed};
-      const Seen seen = read(parts.memory(), found.cell.words, key.data, key.bytes, found.cell.size, found.sequence,
-                             [&](const Header& header, State state, std::uint64_t, const std::uint64_t*) {
+      const Seen seen = read(parts.memory(), found.cell, key.data, key.bytes, found.sequence,
+                             [&](const Header& header, State state, std::uint64_t, const Cell&) {
                                found.header = header;
                                found.state = state;
+                               return true;
                              });
       if (seen == Seen::item) {
         found.is_over = moment.is_over(found.state, found.sequence);
@@ -127,17 +121,42 @@ HOLDFAST_BOTH Current current(P& parts, const Key& key) {
   }
 }
 
-/// Gives a key an item. `decide(current, content)` says, under the claim, what becomes of the key: `inserted` or `replaced` if it gets
-/// `content`, which it fills in, and whose key is `key`; otherwise the answer, and nothing changes. `words`: of the item, or a guess where
-/// that depends on what the key has: if it was too low, `larger` is the answer.
-template <Parts P, class Decide>
-HOLDFAST_BOTH Change put(P& parts, const Key& key, std::uint64_t words, const Decide& decide) {
-  auto& memory = parts.memory();
-  const Cell cell = parts.take(words);
-  if (cell.none()) return Change::no_space;
-  vacate(memory, cell.words);
-  Content content;
+/// Free, with its chunks: the cell of an item that is durably dead.
+template <Parts P>
+HOLDFAST_BOTH void give_item(P& parts, const Cell& cell, const Header& header) {
+  for (unsigned chunk = 0; chunk < header.chunks; ++chunk) {
+    parts.give(parts.at(location_of_chunk(parts.memory(), cell.words, header, chunk)));
+  }
+  parts.give(cell);
+}
+
+/// A new item, in cells that were taken and vacated for it.
+struct NewItem {
+  Cell cell;
   Header header;
+  std::uint64_t sum = 0;  ///< of all behind the header, its chunks with it
+  std::uint64_t expiry = 0;
+  bool is_filled = false;  ///< otherwise the content is written under the claim
+};
+
+/// The chunks of a new item are its own, durably when the commit has fenced.
+template <Parts P>
+HOLDFAST_BOTH void own_chunks(P& parts, const NewItem& item, std::uint64_t sequence) {
+  auto& memory = parts.memory();
+  for (unsigned chunk = 0; chunk < item.header.chunks; ++chunk) {
+    const Cell its = parts.at(location_of_chunk(memory, item.cell.words, item.header, chunk));
+    own_chunk(memory, its.words, item.cell.location, chunk, sequence,
+              words_in_chunk(item.header, chunk, parts.chunk_words()));
+  }
+}
+
+/// Gives a key an item. `decide(current, content)` says, under the claim, what becomes of the key: `inserted` or `replaced` if it gets the
+/// new item; otherwise the answer, and nothing changes. It fills in `content`, whose key is `key`, unless the item is filled already. If the
+/// content needs a larger cell, `larger` is the answer. Unless the key gets the item, its cells are free afterwards.
+template <Parts P, class Decide>
+HOLDFAST_BOTH Change put(P& parts, const Key& key, NewItem item, const Decide& decide) {
+  auto& memory = parts.memory();
+  Content content;
   Current old;
   Change change{};
   std::uint64_t sequence = 0;
@@ -149,28 +168,92 @@ HOLDFAST_BOTH Change put(P& parts, const Key& key, std::uint64_t words, const De
   for (bool again = true; again;) {  // ends: each round but the last meets a flush
     old = current(parts, key);
     if (decides_late) change = decide(old, content);
-    header = content.header();
+    if (!item.is_filled) item.header = content.header();
     const bool stores = change == Change::inserted || change == Change::replaced;
-    if (!stores || header.words() > cell.size) {
+    if (!stores || item.header.words() > item.cell.size) {
       parts.release(key);
-      parts.give(cell);
+      give_item(parts, item.cell, item.is_filled ? item.header : Header{});
       return stores ? Change::larger : change;
     }
     if (late) sequence = parts.draw();
     again = memory.keeps(Step::draw_again) && parts.flushed_since(old.flushed);
   }
-  fill(memory, cell.words, content);
-  commit(memory, cell.words, header, sequence, content.expiry);
-  if (!parts.exchange(key, old.cell.location, cell.location)) {
-    if (memory.keeps(Step::kill_unnamed)) kill(memory, cell.words);
+  if (!item.is_filled) {
+    fill(memory, item.cell.words, content, item.header);
+    item.sum = sum_in(memory, item.cell.words, item.header);
+    item.expiry = content.expiry;
+  }
+  own_chunks(parts, item, sequence);
+  commit(memory, item.cell.words, item.header, item.sum, sequence, item.expiry);
+  if (!parts.exchange(key, old.cell.location, item.cell.location)) {
+    if (memory.keeps(Step::kill_unnamed)) kill(memory, item.cell.words);
     parts.release(key);
-    parts.give(cell);
+    give_item(parts, item.cell, item.header);
     return Change::no_space;
   }
   if (!old.cell.none() && memory.keeps(Step::kill_replaced)) kill(memory, old.cell.words);
   parts.release(key);
-  if (!old.cell.none()) parts.give(old.cell);
+  if (!old.cell.none()) give_item(parts, old.cell, old.header);
   return change;
+}
+
+/// The same, of one cell of `words` words, which is taken first: no_space. Where the content depends on what the key has, `words` is a guess.
+template <Parts P, class Decide>
+HOLDFAST_BOTH Change put(P& parts, const Key& key, std::uint64_t words, const Decide& decide) {
+  NewItem item;
+  item.cell = parts.take(words);
+  if (item.cell.none()) return Change::no_space;
+  vacate(parts.memory(), item.cell.words);
+  return put(parts, key, item, decide);
+}
+
+/// Takes the cells of a new item and writes its header and its key. `content.value` is not read: the caller writes the value next, and then
+/// `sum_item`. `chunks`: in how many the value lies. False: there is no memory, and nothing is taken.
+template <Parts P>
+HOLDFAST_BOTH bool reserve_item(P& parts, const Content& content, unsigned chunks, NewItem& item) {
+  auto& memory = parts.memory();
+  item.header = content.header(static_cast<std::uint8_t>(chunks));
+  item.expiry = content.expiry;
+  item.is_filled = true;
+  Location locations[kMostChunks];
+  unsigned taken = 0;
+  for (; taken < chunks; ++taken) {
+    const Cell chunk = parts.take(kChunkHeaderWords + words_in_chunk(item.header, taken, parts.chunk_words()));
+    if (chunk.none()) break;
+    vacate(memory, chunk.words);
+    locations[taken] = chunk.location;
+  }
+  item.cell = taken < chunks ? Cell{} : parts.take(item.header.words());
+  if (item.cell.none()) {
+    for (unsigned chunk = 0; chunk < taken; ++chunk) parts.give(parts.at(locations[chunk]));
+    return false;
+  }
+  vacate(memory, item.cell.words);
+  fill_key(memory, item.cell.words, content, item.header);
+  name_chunks(memory, item.cell.words, item.header, locations);
+  return true;
+}
+
+/// Calls `visit(words, first word of the value, count)` for each range of words that a reserved item's value lies in.
+template <Parts P, class Visit>
+HOLDFAST_BOTH void visit_value(P& parts, const NewItem& item, const Visit& visit) {
+  if (item.header.chunks == 0) return visit(item.cell.words + item.header.value_at(), 0, item.header.value_words());
+  for (unsigned chunk = 0; chunk < item.header.chunks; ++chunk) {
+    const Cell its = parts.at(location_of_chunk(parts.memory(), item.cell.words, item.header, chunk));
+    visit(its.words + kChunkHeaderWords, chunk * parts.chunk_words(),
+          words_in_chunk(item.header, chunk, parts.chunk_words()));
+  }
+}
+
+/// The sum of a reserved item, whose value is written.
+template <Parts P>
+HOLDFAST_BOTH void sum_item(P& parts, NewItem& item) {
+  auto& memory = parts.memory();
+  item.sum = sum_in(memory, item.cell.words, item.header);
+  if (item.header.chunks == 0) return;
+  visit_value(parts, item, [&](const std::uint64_t* words, std::uint64_t, std::uint64_t count) {
+    item.sum = checksum_step(item.sum, sum_of(count, [&](std::uint64_t i) { return memory.load(words + i); }));
+  });
 }
 
 /// Gives the key this content, whatever it had. `key` is that of `content`.
@@ -194,7 +277,7 @@ HOLDFAST_BOTH Change erase(P& parts, const Key& key, const Admit& admit) {
     parts.remove(key, old.cell.location);
   }
   parts.release(key);
-  if (kills) parts.give(old.cell);
+  if (kills) give_item(parts, old.cell, old.header);
   if (refused) return Change::mismatch;
   return old.is_there() ? Change::erased : Change::not_found;
 }
@@ -257,7 +340,7 @@ HOLDFAST_BOTH bool evict(P& parts, const Key& key, const Cell& cell, const Glanc
     parts.remove(key, cell.location);
   }
   if (claims) parts.release(key);
-  if (is_it) parts.give(cell);
+  if (is_it) give_item(parts, cell, seen.header);
   return is_it;
 }
 
@@ -269,10 +352,10 @@ HOLDFAST_BOTH Answer ask(P& parts, const Key& key, const Cell& cell, const Momen
   auto& memory = parts.memory();
   std::uint64_t sequence = 0;
   State state;
-  const Seen seen = read(memory, cell.words, key.data, key.bytes, cell.size, sequence,
-                         [&](const Header& header, State its, std::uint64_t number, const std::uint64_t* words) {
+  const Seen seen = read(memory, cell, key.data, key.bytes, sequence,
+                         [&](const Header& header, State its, std::uint64_t number, const Cell& where) {
                            state = its;
-                           copy(header, its, number, words);
+                           return copy(header, its, number, where);
                          });
   if (seen == Seen::changed) return Answer::look_again;
   if (memory.flushes() && memory.keeps(Step::flush_claimed) && parts.claimed(key)) {

@@ -27,30 +27,43 @@ namespace holdfast::store {
 template <ItemMemory Memory>
 HOLDFAST_BOTH void vacate(Memory& memory, std::uint64_t* cell) {
   if (memory.keeps(Step::zero_before_reuse)) memory.store(cell + kSequenceWord, 0);
+  if (memory.keeps(Step::void_chunk)) memory.store(cell + kOwnerWord, 0);  // it may have been a chunk
 }
 
-/// Writes what does not depend on the sequence number. The cell is vacated, and large enough.
+/// Writes the header and the key. The cell is vacated, and large enough.
 template <ItemMemory Memory>
-HOLDFAST_BOTH void fill(Memory& memory, std::uint64_t* cell, const Content& content) {
-  const Header header = content.header();
+HOLDFAST_BOTH void fill_key(Memory& memory, std::uint64_t* cell, const Content& content, const Header& header) {
   memory.store(cell + kValueWord, header.value_word());
   if (header.has_cas) memory.store(cell + kHeaderWords, content.cas);
   for (std::uint32_t i = 0; i < (header.key_bytes + 7u) / 8; ++i) {
     memory.store(cell + header.key_at() + i, padded_word(content.key, header.key_bytes, i));
   }
-  for (std::uint32_t i = 0; i < (header.value_bytes + 7u) / 8; ++i) {
+}
+
+/// The value too, which lies in the cell: all that does not depend on the sequence number.
+template <ItemMemory Memory>
+HOLDFAST_BOTH void fill(Memory& memory, std::uint64_t* cell, const Content& content, const Header& header) {
+  fill_key(memory, cell, content, header);
+  for (std::uint32_t i = 0; i < header.value_words(); ++i) {
     memory.store(cell + header.value_at() + i, padded_word(content.value, header.value_bytes, i));
   }
 }
 
-/// Gives a filled cell its sequence number. `header` is that of what it was filled with. A crash afterwards leaves the item.
+/// The sum of what a cell has behind its header.
 template <ItemMemory Memory>
-HOLDFAST_BOTH void commit(Memory& memory, std::uint64_t* cell, Header header, std::uint64_t sequence,
+HOLDFAST_BOTH std::uint64_t sum_in(Memory& memory, const std::uint64_t* cell, const Header& header) {
+  return sum_of(header.words() - kHeaderWords, [&](std::uint64_t i) { return memory.load(cell + kHeaderWords + i); });
+}
+
+/// Gives a filled cell its sequence number. `header` is that of what it was filled with, and `sum` that of all behind it. A crash afterwards leaves
+/// the item.
+template <ItemMemory Memory>
+HOLDFAST_BOTH void commit(Memory& memory, std::uint64_t* cell, Header header, std::uint64_t sum, std::uint64_t sequence,
                           std::uint64_t expiry) {
-  header.checksum = checksum_of(sequence, header, [&](std::uint64_t i) { return memory.load(cell + i); });
+  header.checksum = checksum_of(sequence, header, sum);
   memory.store(cell + kKeyWord, header.key_word());
   memory.store(cell + kStateWord, State::live(expiry).word);
-  if (8 * header.words() > kLineBytes) {
+  if (8 * header.words() > kLineBytes || header.chunks != 0) {
     if (memory.keeps(Step::flush_content)) memory.flush(cell, 8 * header.words());
     if (memory.keeps(Step::fence_before_sequence)) memory.fence();
   }
@@ -84,21 +97,23 @@ enum class Seen : std::uint8_t {
 };
 
 /// Looks at the cell that an index names for a key. `copy(header, state, sequence, cell)` copies what is wanted of an item with the same key; what
-/// it copied counts only where `item` is returned. `sequence` becomes the number that was seen.
+/// it copied counts only where `item` is returned. False: a chunk of the value changed meanwhile. `sequence` becomes the number that was seen.
 template <ItemMemory Memory, class Copy>
-HOLDFAST_BOTH Seen read(Memory& memory, const std::uint64_t* cell, const std::byte* key, std::uint16_t key_bytes,
-                        std::uint64_t cell_words, std::uint64_t& sequence, const Copy& copy) {
-  sequence = memory.load(cell + kSequenceWord);
+HOLDFAST_BOTH Seen read(Memory& memory, const Cell& cell, const std::byte* key, std::uint16_t key_bytes,
+                        std::uint64_t& sequence, const Copy& copy) {
+  const std::uint64_t* const words = cell.words;
+  sequence = memory.load(words + kSequenceWord);
   if (sequence == 0) return Seen::changed;
-  const State state{memory.load(cell + kStateWord)};
-  const Header header = Header::of(memory.load(cell + kValueWord), memory.load(cell + kKeyWord));
-  bool same = state.is_live() && header.key_bytes == key_bytes && header.words() <= cell_words;
+  const State state{memory.load(words + kStateWord)};
+  const Header header = Header::of(memory.load(words + kValueWord), memory.load(words + kKeyWord));
+  bool same = state.is_live() && header.key_bytes == key_bytes && header.words() <= cell.size;
   for (std::uint32_t i = 0; same && i < (key_bytes + 7u) / 8; ++i) {
-    same = memory.load(cell + header.key_at() + i) == padded_word(key, key_bytes, i);
+    same = memory.load(words + header.key_at() + i) == padded_word(key, key_bytes, i);
   }
-  if (same) copy(header, state, sequence, cell);
+  const bool copied = !same || copy(header, state, sequence, cell);
   memory.order_loads();
-  if (memory.load(cell + kSequenceWord) != sequence && memory.keeps(Step::look_again)) return Seen::changed;
+  if (memory.load(words + kSequenceWord) != sequence && memory.keeps(Step::look_again)) return Seen::changed;
+  if (!copied) return Seen::changed;
   if (!state.is_live()) return Seen::dead;
   return same ? Seen::item : Seen::other_key;
 }
@@ -110,15 +125,17 @@ enum class Found : std::uint8_t {
   damaged  ///< a live item whose checksum says that it was changed
 };
 
-/// Looks at a cell when nothing else runs. `header` becomes that of an item.
-template <ItemMemory Memory>
-HOLDFAST_BOTH Found inspect(Memory& memory, const std::uint64_t* cell, std::uint64_t cell_words, Header& header) {
-  const std::uint64_t sequence = memory.load(cell + kSequenceWord);
-  if (sequence == 0 || !State{memory.load(cell + kStateWord)}.is_live()) return Found::free;
-  header = Header::of(memory.load(cell + kValueWord), memory.load(cell + kKeyWord));
-  if (header.words() > cell_words) return Found::damaged;
-  const std::uint32_t checksum = checksum_of(sequence, header, [&](std::uint64_t i) { return memory.load(cell + i); });
-  return checksum == header.checksum ? Found::live : Found::damaged;
+/// Looks at a cell when nothing else runs. `header` becomes that of an item. `sum_of_chunks(cell, header, sequence, sum)` adds the chunks to the sum;
+/// false: they are not the item's.
+template <ItemMemory Memory, class SumOfChunks>
+HOLDFAST_BOTH Found inspect(Memory& memory, const Cell& cell, Header& header, const SumOfChunks& sum_of_chunks) {
+  const std::uint64_t sequence = memory.load(cell.words + kSequenceWord);
+  if (sequence == 0 || !State{memory.load(cell.words + kStateWord)}.is_live()) return Found::free;
+  header = Header::of(memory.load(cell.words + kValueWord), memory.load(cell.words + kKeyWord));
+  if (header.words() > cell.size) return Found::damaged;
+  std::uint64_t sum = sum_in(memory, cell.words, header);
+  if (header.chunks != 0 && !sum_of_chunks(cell, header, sequence, sum)) return Found::damaged;
+  return checksum_of(sequence, header, sum) == header.checksum ? Found::live : Found::damaged;
 }
 
 }  // namespace holdfast::store

@@ -30,12 +30,19 @@ struct Recovered {
   std::uint64_t newest = 0;   ///< the largest sequence number that was found
 };
 
-/// Looks at one cell. True: an item that counts, which `enter` takes next. Otherwise the cell is free, and `is_free` says so, or damaged.
+/// Looks at one cell. True: an item that counts, whose chunks are not free, and which `enter` takes next. Otherwise the cell is free, and `is_free` says so, or damaged.
 template <Parts P>
 HOLDFAST_BOTH bool look(P& parts, const Moment& moment, const Cell& cell, Header& header, bool& is_free,
                         Recovered& recovered) {
   auto& memory = parts.memory();
-  const Found found = inspect(memory, cell.words, cell.size, header);
+  const auto sum_of_chunks = [&](const Cell& its, const Header& read, std::uint64_t number, std::uint64_t& sum) {
+    return visit_chunks(
+        memory, its, read, number, parts.chunk_words(), [&](Location location) { return parts.at(location); },
+        [&](const std::uint64_t* chunk, std::uint64_t, std::uint64_t words) {
+          sum = checksum_step(sum, sum_of(words, [&](std::uint64_t i) { return memory.load(chunk + i); }));
+        });
+  };
+  const Found found = inspect(memory, cell, header, sum_of_chunks);
   const std::uint64_t sequence = memory.load(cell.words + kSequenceWord);
   if (sequence > recovered.newest) recovered.newest = sequence;
   is_free = found == Found::free;
@@ -64,8 +71,9 @@ HOLDFAST_BOTH void enter(P& parts, const Key& key, const Cell& cell, Recovered& 
   }
   const Cell older = newer ? other : cell;
   ++recovered.killed;
+  const Header its = Header::of(memory.load(older.words + kValueWord), memory.load(older.words + kKeyWord));
   if (memory.keeps(Step::kill_older)) kill(memory, older.words, false);
-  parts.give(older);
+  give_item(parts, older, its);
 }
 
 /// After all cells: from here on changes may run.

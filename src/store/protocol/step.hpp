@@ -8,6 +8,9 @@ namespace holdfast::store {
 /// Shipping code keeps every step: its `Memory::keeps` is a constant true.
 enum class Step : std::uint8_t {
   zero_before_reuse,      ///< a cell's sequence number is zero before any other byte of it changes
+  void_chunk,             ///< and what a chunk belongs to is void
+  flush_chunks,           ///< and are written back before the item is committed
+  check_chunks,           ///< a reader looks at a chunk's number behind its bytes
   flush_content,          ///< what an item holds is written back
   fence_before_sequence,  ///< and durable before its sequence number, where it has more lines than that has
   flush_sequence,         ///< the number is written back
