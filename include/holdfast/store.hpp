@@ -97,6 +97,9 @@ struct StoreStats {
   double open_ms = 0;                ///< until every key was answered
 };
 
+class StoreReservation;  // store_memory.hpp
+class StoreLease;
+
 /// A store that is open (Mega-KV, VLDB 2015, with its items in a pool). A handle: movable, not copyable. It opens once at a time. Operations are
 /// thread-safe: what they acknowledge is durable, and no read answers what is not, a torn value, or another key's.
 /// `docs/store.md`.
@@ -142,6 +145,15 @@ class Store {
                   std::span<StoreStatus> statuses = {});
   std::size_t erase(const StoreRows& keys, std::span<StoreStatus> statuses = {});  ///< how many keys were there
 
+  // Values in place (store_memory.hpp).
+  /// Memory for new values of these keys, of `bytes[i]` bytes each. `items` has a row a key, or one for all, or none.
+  StoreReservation reserve(const StoreRows& keys, std::span<const std::uint64_t> bytes,
+                           std::span<const ItemOptions> items = {});
+  /// The values of these keys, which stay as they are until the lease is released. At most a million at a time in a store: throws NoSpace.
+  StoreLease lease(const StoreRows& keys);
+  /// How many of these keys are present, up to the first that is not.
+  std::size_t lookup(const StoreRows& keys) const;
+
   /// Visits all items until `visit` returns false. One that is there unchanged throughout is visited exactly once; one that
   /// changes, at least once if its key is there throughout. `visit` may use the store.
   using Visit = std::function<bool(std::string_view key, const StoreItem& item)>;
@@ -165,6 +177,8 @@ class Store {
   bool is_open() const;
 
  private:
+  friend class StoreReservation;
+  friend class StoreLease;
   class Impl;
   explicit Store(std::shared_ptr<Impl> impl);
   Held<std::shared_ptr<Impl>> impl_;

@@ -52,6 +52,18 @@ class OpenStore {
     return result;
   }
 
+  /// While one lives, someone has addresses of values, and the store cannot be closed.
+  class InPlace {
+   public:
+    explicit InPlace(OpenStore& store) : store_(store) { store_.in_place_.fetch_add(1); }
+    ~InPlace() { store_.in_place_.fetch_sub(1); }
+    InPlace(const InPlace&) = delete;
+    InPlace& operator=(const InPlace&) = delete;
+
+   private:
+    OpenStore& store_;
+  };
+
   CheckReport check();
   void sync();
   void close();
@@ -83,6 +95,7 @@ class OpenStore {
   std::unique_ptr<StoreObject> object_;  ///< null: it is closed
   std::unique_ptr<cpu::Engine> engine_;
   double open_ms_ = 0;
+  std::atomic<std::uint64_t> in_place_ = 0;  ///< reservations and leases
 };
 
 /// Throws InvalidArgument where the options cannot be.

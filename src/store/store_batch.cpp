@@ -10,12 +10,6 @@ using store::cpu::Rows;
 
 namespace {
 
-void require_rows(const char* what, std::size_t given, std::size_t rows, bool one_for_all) {
-  if (given == rows || given == 0 || (one_for_all && given == 1)) return;
-  throw InvalidArgument(std::string(what) + " has " + std::to_string(given) + " rows, and keys has " +
-                        std::to_string(rows) + ": give one for each key");
-}
-
 constexpr unsigned kLastPass = 2, kDone = 3;
 
 /// Begins the next pass: what it visits has numbers that no later item has.
@@ -59,12 +53,9 @@ void Store::get(const StoreRows& keys, StoreItems& items) const {
 
 std::size_t Store::set(const StoreRows& keys, const StoreRows& values, std::span<const ItemOptions> items,
                        std::span<StoreStatus> statuses) {
-  require_rows("values", values.size, keys.size, false);
-  if (values.size != keys.size) {
-    throw InvalidArgument("values has no rows, and keys has " + std::to_string(keys.size) + ": give one for each key");
-  }
-  require_rows("items", items.size(), keys.size, true);
-  require_rows("statuses", statuses.size(), keys.size, false);
+  require_rows("values", values.size, keys.size, Many::each);
+  require_rows("items", items.size(), keys.size, Many::each_or_one_or_none);
+  require_rows("statuses", statuses.size(), keys.size, Many::each_or_none);
   for (const ItemOptions& item : items) impl_->require_item(item);
   const Rows rows = impl_->keys_of(keys);
   const Rows its = Impl::rows_of(values, [&](std::size_t bytes) { impl_->require_value(bytes); });
@@ -84,7 +75,7 @@ std::size_t Store::set(const StoreRows& keys, const StoreRows& values, std::span
 }
 
 std::size_t Store::erase(const StoreRows& keys, std::span<StoreStatus> statuses) {
-  require_rows("statuses", statuses.size(), keys.size, false);
+  require_rows("statuses", statuses.size(), keys.size, Many::each_or_none);
   const Rows rows = impl_->keys_of(keys);
   return impl_->use().change(rows.size, [&](Engine& engine) {
     std::size_t erased = 0;

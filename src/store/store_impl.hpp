@@ -44,6 +44,16 @@ inline store::Content content_of(std::span<const std::byte> key, std::span<const
   return content;
 }
 
+/// How many rows an array has beside the keys'.
+enum class Many : std::uint8_t { each, each_or_none, each_or_one_or_none };
+
+/// Throws InvalidArgument.
+inline void require_rows(const char* what, std::size_t given, std::size_t rows, Many many) {
+  if (given == rows || (given == 0 && many != Many::each) || (given == 1 && many == Many::each_or_one_or_none)) return;
+  throw InvalidArgument(std::string(what) + " has " + std::to_string(given) + " rows, and keys has " +
+                        std::to_string(rows) + ": give one for each key");
+}
+
 class Store::Impl : public memory::OpenObject {
  public:
   Impl(std::unique_ptr<store::StoreObject> object, const StoreOptions& options)

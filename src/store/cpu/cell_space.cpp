@@ -96,7 +96,33 @@ void CellSpace::give(std::span<const Cell> cells) {
   for (const Cell& cell : cells) give_locked(cell);
 }
 
+bool CellSpace::lease(Location location) {
+  const std::lock_guard lock(mutex_);
+  if (leases_.size() >= kMostLeases) return false;
+  const Group* const group = group_of(location.group());
+  const std::uint32_t number = group == nullptr ? kNoPiece : piece_of(location);
+  if (number == kNoPiece || pieces_[number].free.has(location.cell() % group->cells_in_piece)) return false;
+  ++leases_[location.word].times;
+  return true;
+}
+
+void CellSpace::end_lease(Location location) {
+  const std::lock_guard lock(mutex_);
+  const auto at = leases_.find(location.word);
+  HOLDFAST_ASSERT(at != leases_.end() && at->second.times > 0);
+  if (--at->second.times != 0) return;
+  const bool is_given = at->second.is_given;
+  leases_.erase(at);
+  if (is_given) give_locked(this->at(location));
+}
+
 void CellSpace::give_locked(const Cell& cell) {
+  if (!leases_.empty()) {
+    if (const auto lease = leases_.find(cell.location.word); lease != leases_.end()) {
+      lease->second.is_given = true;
+      return;
+    }
+  }
   const auto at = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(cell.words) - heap_.base);
   const std::uint64_t number = at / heap_.slab_bytes();
   Piece& piece = pieces_[number];
@@ -140,8 +166,9 @@ std::size_t CellSpace::sweep(unsigned size_class, std::span<Cell> victims) {
       hand.cell += group.cells_in_piece - 1 - index;
       continue;
     }
-    if (!unmark(Location::of(groups[hand.group], hand.cell)) && !pieces_[piece].free.has(index))
-      victims[found++] = cell_of(piece, index);
+    const Location here = Location::of(groups[hand.group], hand.cell);
+    if (!leases_.empty() && leases_.contains(here.word)) continue;
+    if (!unmark(here) && !pieces_[piece].free.has(index)) victims[found++] = cell_of(piece, index);
   }
   return found;
 }
@@ -289,10 +316,9 @@ void CellSpace::set_free(std::uint64_t number, std::span<const std::uint64_t> fr
 
 void CellSpace::take_back(Location location) {
   const std::lock_guard lock(mutex_);
-  const Group& group = *group_of(location.group());
-  const std::uint32_t number = group.pieces[location.cell() / group.cells_in_piece].load();
+  const std::uint32_t number = piece_of(location);
   Piece& piece = pieces_[number];
-  piece.free.remove(location.cell() % group.cells_in_piece);
+  piece.free.remove(location.cell() % group_of(location.group())->cells_in_piece);
   if (piece.free.count() != 0) return;
   piece.open = false;
   std::erase(open_[piece.entry.size_class()], number);

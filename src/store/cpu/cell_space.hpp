@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "heap/slab.hpp"
@@ -38,6 +39,11 @@ class CellSpace {
   /// The cell is free: its item is durably dead, or it has none.
   void give(const Cell& cell);
   void give(std::span<const Cell> cells);
+  /// The cell, which the caller has seen in use, is not used again until `end_lease`, also if it is given meanwhile: as often as it is leased. False:
+  /// it is free, or kMostLeases cells are leased.
+  static constexpr std::size_t kMostLeases = std::size_t{1} << 20;
+  bool lease(Location location);
+  void end_lease(Location location);
   /// Cells are taken in generations, from 1 on: begins a new one, and returns its number. No change may run.
   std::uint64_t next_generation();
   std::uint64_t free_pieces() const;
@@ -150,6 +156,10 @@ class CellSpace {
   }
   Group* group_of(std::uint32_t number) const { return groups_[number].load(std::memory_order_relaxed); }
   Cell cell_of(std::uint64_t piece, std::uint32_t index) const;
+  std::uint32_t piece_of(Location location) const {
+    const Group& group = *group_of(location.group());
+    return group.pieces[location.cell() / group.cells_in_piece].load(std::memory_order_relaxed);
+  }
   std::vector<Cell> all_cells(std::uint64_t piece) const;
   Cell take_from_open(unsigned size_class);
   void give_locked(const Cell& cell);
@@ -171,7 +181,12 @@ class CellSpace {
   std::array<std::uint64_t, kClasses> used_{};                  ///< pieces of a class
   std::array<Hand, kClasses> hands_{};
   std::uint64_t generation_ = 1;
-  std::vector<std::uint32_t> unused_;  ///< pieces without an item
+  struct Lease {
+    std::uint32_t times = 0;
+    bool is_given = false;  ///< free at its end
+  };
+  std::unordered_map<std::uint32_t, Lease> leases_;  ///< by location
+  std::vector<std::uint32_t> unused_;                ///< pieces without an item
 };
 
 }  // namespace holdfast::store::cpu

@@ -128,6 +128,25 @@ class Engine {
   template <class End>
   void erase(const Rows& keys, const End& end);
 
+  // Values in place.
+  /// Cells for a new item of `content`, whose value is not read. None: there is no memory.
+  NewItem reserve(const Content& content);
+  /// Where its value goes.
+  std::vector<std::span<std::byte>> pieces_of(const NewItem& item);
+  /// Gives its key the item, whose value was written.
+  Change commit(NewItem item);
+  void abort(const NewItem& item);
+  /// An item whose cells are not used again until `end_lease`.
+  struct Leased {
+    Cell cell;  ///< none: the key has no item
+    Header header;
+    Value value;
+    std::vector<std::span<const std::byte>> pieces;
+  };
+  /// False: too many cells are leased.
+  bool lease(std::span<const std::byte> key, Leased& leased);
+  void end_lease(const Leased& leased);
+
   std::uint64_t now() { return counters_.refresh(); }
   void flush_all() { counters_.flush_all(); }
   void flush_all_at(std::uint64_t time) { counters_.flush_all_at(time); }
@@ -172,6 +191,11 @@ class Engine {
   Key key_in(const std::uint64_t* cell, const Header& header) const;
   Change extend_large(const Key& key, const Value& seen, std::span<const std::byte> added, bool before);
   Cell owner_of(const Cell& cell) const;
+  template <class Use>
+  void each_cell_of(const Cell& cell, const Header& header, const Use& use) const {
+    use(cell.location);
+    for (unsigned i = 0; i < header.chunks; ++i) use(location_of_chunk(memory_, cell.words, header, i));
+  }
   Cell take(std::uint64_t words);
   bool grow();
   bool make_space(unsigned size_class);
