@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "heap/cuda/ring.cuh"
 #include "reclaim/cuda/epochs.cuh"
 #include "structures/gphash/cuda/jobs.hpp"
 #include "structures/gphash/cuda/kit.hpp"
@@ -19,18 +20,16 @@ __device__ inline bool outlived(const FindJob& job) {
 /// Between two changing batches: begins new epochs as far as readers allow, and frees the cells that have no reader any more.
 /// One thread calls it.
 __device__ inline void settle(DeviceState* state) {
-  if (state->head > state->tail) state->head = state->tail;
+  end_batch(*state);
   for (PositionState* const positions : state->positions) {
-    if (positions->head > positions->tail) positions->head = positions->tail;
+    end_batch(*positions);
   }
   reclaim::cuda::advance_epochs(state->readers, [&](std::uint64_t epoch) {
-    state->retired_before[epoch % 4] = state->retired_end;
-    for (PositionState* const positions : state->positions)
-      positions->retired_before[epoch % 4] = positions->retired_end;
+    end_epoch(*state, epoch);
+    for (PositionState* const positions : state->positions) end_epoch(*positions, epoch);
   });
   const std::uint64_t ended = state->readers.epoch - 2;
-  const std::uint64_t freed = state->retired_before[ended % 4];
-  if (freed > state->tail) state->tail = freed;
+  free_retired(*state, ended);
   for (PositionState* const positions : state->positions) {
     const std::uint64_t rested = positions->retired_before[ended % 4];
     if (rested > positions->tail) DeviceWord(positions->tail).store(rested, ::cuda::memory_order_release);

@@ -6,18 +6,15 @@
 
 #include <cstdint>
 
+#include "heap/cuda/ring.hpp"
 #include "holdfast/cache.hpp"
 #include "structures/gphash/cuda/directory_view.hpp"
 
 namespace holdfast::machine::cuda {
 
-/// Positions that are free, as a ring (state.hpp, CellRing): [head, tail) can be taken, [tail, retired_end) are retired. Within a
-/// changing batch `head` moves by addition, and may overshoot; the loader, which runs beside batches, swaps and does not.
-struct PositionState {
-  alignas(128) std::uint64_t head;
-  alignas(128) std::uint64_t retired_end;
-  alignas(128) std::uint64_t tail;
-  std::uint64_t retired_before[4];
+/// Positions that are free, as a ring. Within a changing batch `head` moves by addition, and may overshoot; the loader, which runs
+/// at the same time as batches, swaps and does not.
+struct PositionState : heap::cuda::RingState {
   alignas(128) std::uint64_t hits;  ///< rows answered from the cache, but for these:
   std::uint64_t directory_hits;     ///< rows answered by the key directory
   std::uint64_t reserve;            ///< positions that loads leave to changes of cached keys

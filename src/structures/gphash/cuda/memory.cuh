@@ -1,14 +1,11 @@
 // memory.cuh: the GPU's memory policy: how the index reads and changes memory on this machine.
 //
-// Durable words lie in host memory and get plain loads and stores of system scope, never an atomic read-modify-write
-// (rule 13). Tags, version locks, cells and counts lie in GPU memory and get atomics of device scope. What happens in one
-// kind of memory is ordered with what happens in the other, because of:
+// Durable words lie in host memory (gpu/host_memory.cuh). Tags, version locks, cells and counts lie in GPU memory and get atomics
+// of device scope. What happens in one kind of memory is ordered with what happens in the other, because of:
 //
 //   store    releases: a counter raised before a slot is cleared, or before it is filled again, is seen by every thread that sees that
 //   load     acquires: a reader looks at the counter after the slot that it judges
 //   fence    is of system scope: what was stored before is in host memory before anything that follows
-//
-// Posted writes may arrive in any subset when the context dies, so two words are ordered only by a fence between them.
 //
 // Slots that the bucket cache holds are read there, and are changed there by `show`, `show_word` and `hide`, which come when
 // the pool's own words are durable. Where it holds only some, each access asks its maps (structures/gphash/protocol/cache_map.hpp).
@@ -17,7 +14,9 @@
 #include <cstdint>
 
 #include "core/failpoint.hpp"
+#include "gpu/host_memory.cuh"
 #include "gpu/words.cuh"
+#include "heap/cuda/ring.cuh"
 #include "structures/gphash/cuda/cache_view.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/state.hpp"
@@ -32,7 +31,7 @@
 namespace holdfast::machine::cuda {
 
 /// All lanes of a warp have equal copies, and count alike; `flush_counts` adds the counts up once a warp.
-class CudaMemory {
+class CudaMemory : public HostMemory {
  public:
   /// An update, and the zeroes of an erase, can be seen before they have arrived: tags say only where to look. A search that
   /// finds its key under a claim fences, so that what it saw is in host memory before it answers (rule 11).
@@ -49,10 +48,7 @@ class CudaMemory {
 
   __device__ std::uint64_t load(const std::uint64_t* word) const {
     if (const std::uint64_t* const copy = copy_of(word)) return peek(copy);
-    return SystemWord(*const_cast<std::uint64_t*>(word)).load(::cuda::memory_order_acquire);
-  }
-  __device__ void store(std::uint64_t* word, std::uint64_t value) const {
-    SystemWord(*word).store(value, ::cuda::memory_order_release);
+    return HostMemory::load(word);
   }
   /// Both words of an empty slot in one transaction; a crash may keep one of them, which is as good as none. It releases:
   /// a search that reads them sees the version lock raised when the slot was emptied.
@@ -66,8 +62,6 @@ class CudaMemory {
     key % 2 == 0 ? store(&slot->key, key) : store(&slot->word, word);
   }
   __device__ void order(const index::Slot*) const { __threadfence_system(); }
-  __device__ void flush(const void*, std::size_t) const {}
-  __device__ void fence() const { __threadfence_system(); }
   /// Among threads of the GPU, about what lies in its memory.
   __device__ void fence_readers() const { __threadfence(); }
 
@@ -206,55 +200,11 @@ class CudaMemory {
     DeviceWord(*word).fetch_add(amount, ::cuda::memory_order_acq_rel);
   }
 
-  // Values: words of a cell. A cell that no slot names belongs to one warp; one that a slot names does not change until no
-  // reader can see it. They pass by the L1 cache, which would keep what a cell held before.
-  __device__ std::uint64_t load_value(const std::uint64_t* word) const {
-    return SystemWord(*const_cast<std::uint64_t*>(word)).load(::cuda::memory_order_relaxed);
-  }
-  __device__ void store_value(std::uint64_t* word, std::uint64_t value) const {
-    SystemWord(*word).store(value, ::cuda::memory_order_relaxed);
-  }
-  /// Up to eight bytes of a cell that no slot names. Those beside them stay as they are.
-  __device__ void store_part(std::byte* to, std::uint64_t word, std::size_t bytes) const {
-    const auto at = reinterpret_cast<std::uintptr_t>(to);
-    if (bytes >= 8 && at % 8 == 0) return CudaMemory::store_value(reinterpret_cast<std::uint64_t*>(to), word);
-    const std::size_t all = bytes < 8 ? bytes : 8;
-    if (at % 4 == 0 && all % 4 == 0) {
-      for (unsigned i = 0; i < all; i += 4, word >>= 32)
-        asm volatile("st.relaxed.sys.u32 [%0], %1;" ::"l"(to + i), "r"(static_cast<std::uint32_t>(word)) : "memory");
-    } else {
-      for (unsigned i = 0; i < all; ++i, word >>= 8)
-        asm volatile("st.relaxed.sys.u8 [%0], %1;" ::"l"(to + i), "r"(static_cast<std::uint32_t>(word)) : "memory");
-    }
-  }
-  __device__ ulonglong2 load_values(const std::uint64_t* two) const {
-    ulonglong2 words;
-    asm volatile("ld.relaxed.sys.v2.u64 {%0, %1}, [%2];" : "=l"(words.x), "=l"(words.y) : "l"(two) : "memory");
-    return words;
-  }
-  __device__ void store_values(std::uint64_t* two, ulonglong2 words) const {
-    asm volatile("st.relaxed.sys.v2.u64 [%0], {%1, %2};" ::"l"(two), "l"(words.x), "l"(words.y) : "memory");
-  }
-
-  /// A free cell, or kNoCell. Inserts leave the reserve to updates; one that took from it in a race retires its cell.
-  __device__ std::uint64_t take_cell(bool adds_key) const {
-    const std::uint64_t end = state_->tail;
-    const std::uint64_t limit = !adds_key ? end : end > ring_.reserve ? end - ring_.reserve : 0;
-    // The look ahead keeps `head` within a warp's cell each of the end.
-    if (DeviceWord(state_->head).load(::cuda::memory_order_relaxed) >= limit) return heap::kNoCell;
-    const std::uint64_t at = DeviceWord(state_->head).fetch_add(1, ::cuda::memory_order_relaxed);
-    if (at >= end) return heap::kNoCell;
-    const std::uint64_t cell = ring_.cells[at % ring_.capacity];
-    if (at < limit) return cell;
-    retire_cell(cell);
-    return heap::kNoCell;
-  }
+  /// A free cell, or kNoCell (heap/cuda/ring.cuh).
+  __device__ std::uint64_t take_cell(bool adds_key) const { return heap::cuda::take_cell(*state_, ring_, adds_key); }
   /// A cell that no slot ever named is retired like any other: it is rare.
   __device__ void return_cell(std::uint64_t cell) const { retire_cell(cell); }
-  __device__ void retire_cell(std::uint64_t cell) const {
-    const std::uint64_t at = DeviceWord(state_->retired_end).fetch_add(1, ::cuda::memory_order_relaxed);
-    ring_.cells[at % ring_.capacity] = cell;
-  }
+  __device__ void retire_cell(std::uint64_t cell) const { heap::cuda::retire_cell(*state_, ring_, cell); }
 
   /// For drivers that count items themselves.
   __device__ void add_items(int change) const {

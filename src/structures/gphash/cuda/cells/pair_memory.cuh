@@ -1,36 +1,11 @@
 // pair_memory.cuh: the memory policy of kernels that change a table of variable-length pairs, and of those that scan one.
 #pragma once
 
+#include "heap/cuda/slabs.cuh"
 #include "structures/gphash/cuda/jobs.hpp"
 #include "structures/gphash/cuda/memory.cuh"
-#include "structures/gphash/cuda/slab_view.hpp"
 
 namespace holdfast::machine::cuda {
-
-__device__ inline void add_left(SlabState* state, std::int64_t bytes) {
-  if (bytes != 0)
-    atomicAdd(reinterpret_cast<unsigned long long*>(&state->left), static_cast<unsigned long long>(bytes));
-}
-
-/// A cell is free. The slab's count says so too.
-__device__ inline void free_cell(const SlabView& slabs, std::uint64_t bit) {
-  atomicAnd(&slabs.used[bit / 32], ~(1u << (bit % 32)));
-  atomicAdd(&slabs.free[bit / kSlabCells], 1u);
-}
-
-/// Where a granted cell begins; ~0: there is none for such a row. Those of the reserve are for updates (rule 6).
-__device__ inline std::uint64_t take_granted(const SlabView& slabs, unsigned size_class, bool adds_key) {
-  ClassCells& of = slabs.state->of[size_class];
-  const std::uint32_t limit = adds_key ? of.open : of.granted;
-  // The look ahead keeps `next` from running away.
-  if (DeviceHalf(of.next).load(::cuda::memory_order_relaxed) >= limit) return heap::kNoCell;
-  const std::uint32_t at = DeviceHalf(of.next).fetch_add(1, ::cuda::memory_order_relaxed);
-  if (at >= of.granted) return heap::kNoCell;
-  const std::uint64_t begin = slabs.list[of.first + at];
-  if (at < limit) return begin;
-  free_cell(slabs, SlabView::bit_of(begin, size_class));
-  return heap::kNoCell;
-}
 
 class PairMemory : public CudaMemory {
  public:

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "gpu/launch.cuh"
+#include "heap/cuda/slab_view.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/memory.cuh"
 #include "structures/gphash/cuda/scan_report.hpp"
-#include "structures/gphash/cuda/slab_view.hpp"
 #include "structures/gphash/cuda/state.hpp"
 #include "structures/gphash/cuda/tile.cuh"
 #include "structures/gphash/protocol/recover.hpp"

@@ -4,7 +4,7 @@
 #include <exception>
 #include <memory>
 
-#include "structures/gphash/cuda/cells/slabs.hpp"
+#include "heap/cuda/slabs.hpp"
 #include "structures/gphash/cuda/jobs.hpp"
 #include "structures/gphash/cuda/kernels/change_workspace.hpp"
 #include "structures/gphash/cuda/kernels/table_kernels.hpp"

@@ -46,7 +46,7 @@ void Maintenance::check_errors(CheckReport& report) {
   report.free_cells = state.tail - state.head;
   if (table_.memory.pairs()) {
     free_rested(table_.memory.pairs()->view(), table_.state.ring(), table_.state.words(), table_.stream);
-    read_directory(table_.memory.pairs()->view(), table_.layout(), 0, table_.stream);  // as the pool has it
+    read_directory(table_.memory.pairs()->view(), table_.layout().heap_view(), 0, table_.stream);  // as the pool has it
   }
   const DeviceBuffer<std::uint32_t> live = bits_for_cells();
   const DeviceBuffer<std::uint64_t> tags = tags_for(table_.layout().top_level);
@@ -71,7 +71,7 @@ void Maintenance::check_errors(CheckReport& report) {
   table_.table_kernels.drop_copies(false, scan_report_.data(), table_.stream);
   table_.memory.cache().compare(scan_report_.data(), table_.stream);
   if (table_.memory.pairs()) {
-    compare_cells(table_.memory.pairs()->view(), live.data(), scan_report_.data(), table_.stream);
+    compare_cells(table_.memory.pairs()->view(), live.data(), &scan_report_.data()->wrong_cells, table_.stream);
   } else {
     table_.memory.values().compare(live.data(), table_.layout(), scan_report_.data(), table_.stream);
   }
@@ -108,7 +108,7 @@ void Maintenance::check_errors(CheckReport& report) {
 
 /// How the heap is used, and whether every pair is as it was written, which the host reads.
 void Maintenance::check_pairs(CheckReport& report, const ScanReport& found) {
-  const SlabUse use = table_.memory.pairs()->use(table_.stream);
+  const heap::HeapUse use = table_.memory.pairs()->use(table_.stream);
   report.cells = use.used_cells + use.free_cells;
   report.free_cells = use.free_cells;
   if (use.used_cells != found.items) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/clock.hpp"
+#include "heap/cuda/ring.hpp"
 #include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/maintenance/damage.hpp"

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/clock.hpp"
+#include "heap/cuda/ring.hpp"
 #include "structures/gphash/cuda/cells/cells.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/maintenance/damage.hpp"
@@ -15,7 +16,7 @@ void Maintenance::recover() {
   const unsigned top_level = table_.pool.shape().top_level;
   table_.state.begin(table_.memory.values().maps().state(), table_.memory.cache().maps().state(), table_.stream);
   set_top_level(top_level, tags_for(top_level), false);
-  if (table_.memory.pairs()) table_.memory.pairs()->cover(table_.layout(), table_.stream);
+  if (table_.memory.pairs()) table_.memory.pairs()->cover(table_.layout().heap_view(), table_.stream);
   if (table_.memory.pairs()) table_.pair_kernels->set_slabs(table_.memory.pairs()->view());
   const DeviceBuffer<std::uint32_t> bits = table_.memory.pairs() ? DeviceBuffer<std::uint32_t>() : bits_for_cells();
   const DeviceBuffer<std::uint32_t>& live = table_.memory.pairs() ? table_.memory.pairs()->used() : bits;

@@ -1,9 +1,9 @@
 // demand.cuh: how many cells of each class the rows of a batch may need, which is counted before any are reserved (slab_view.hpp).
 #pragma once
 
+#include "heap/cuda/slab_view.hpp"
 #include "structures/gphash/cuda/change/batch.cuh"
 #include "structures/gphash/cuda/row_keys.cuh"
-#include "structures/gphash/cuda/slab_view.hpp"
 #include "structures/gphash/protocol/effect.hpp"
 
 namespace holdfast::machine::cuda {

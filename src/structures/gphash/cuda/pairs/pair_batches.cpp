@@ -212,7 +212,7 @@ std::size_t PairBatches::export_pairs(std::uint64_t& cursor, Blobs* keys, Blobs*
 }
 
 void PairBatches::stats(Stats& stats) const {
-  const SlabUse use = table_.memory.pairs()->use(table_.state.reader());
+  const heap::HeapUse use = table_.memory.pairs()->use(table_.state.reader());
   stats.space.cells = use.used_cells + use.free_cells;
   stats.space.free_cells = use.free_cells;
   stats.pairs.heap_bytes = table_.layout().cells * table_.layout().cell_bytes;

@@ -36,7 +36,7 @@ class PairBatches::PairCells final : public CellSource {
     for (;;) {
       free_rested(table_.memory.pairs()->view(), table_.state.ring(), table_.state.words(), stream_);
       count_slabs(table_.memory.pairs()->view(), stream_);
-      reserve_cells(table_.memory.pairs()->view(), table_.layout(), updates, stream_);
+      reserve_cells(table_.memory.pairs()->view(), table_.layout().heap_view(), updates, stream_);
       if (heap_is_full_ || !may_grow) return;
       const SlabState state = table_.memory.pairs()->state(stream_);
       std::uint64_t missing = 0;

@@ -11,7 +11,7 @@ namespace holdfast::machine::cuda {
 
 TableMemory::TableMemory(gphash::TableObject& pool, const MachineOptions& options)
     : registration_(pool),
-      pairs_(pool.shape().key_bytes == kVariableBytes ? std::make_unique<PairHeap>() : nullptr),
+      pairs_(pool.shape().key_bytes == kVariableBytes ? std::make_unique<SlabHeap>() : nullptr),
       cache_(options),
       values_(options) {
   if (pairs_ && options.cache.ratio != 0) {
@@ -36,7 +36,7 @@ void TableMemory::set_levels(const Layout& layout, DeviceBuffer<std::uint64_t> t
 
 void TableMemory::extend_cells(std::uint64_t cells, cudaStream_t stream) {
   layout_.cells = cells;
-  if (pairs_) return pairs_->extend(layout_, stream);
+  if (pairs_) return pairs_->extend(layout_.heap_view(), stream);
   cover_values(true, stream);
 }
 

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "gpu/runtime.hpp"
+#include "heap/cuda/slab_heap.hpp"
 #include "structures/gphash/cuda/caches/bucket_cache.hpp"
 #include "structures/gphash/cuda/caches/value_cache.hpp"
-#include "structures/gphash/cuda/cells/pair_heap.hpp"
 #include "structures/gphash/cuda/kit.hpp"
 #include "structures/gphash/cuda/registration.hpp"
 #include "structures/gphash/layout.hpp"
@@ -29,7 +29,7 @@ class TableMemory {
   const BucketCache& cache() const { return cache_; }
   ValueCache& values() { return values_; }
   const ValueCache& values() const { return values_; }
-  PairHeap* pairs() const { return pairs_.get(); }  ///< null: keys and values have fixed lengths
+  SlabHeap* pairs() const { return pairs_.get(); }  ///< null: keys and values have fixed lengths
   /// The caller holds what keeps the layout still.
   CacheView caches() const;
   /// Throws MediumError if an extent that the pool added could not be mapped.
@@ -44,7 +44,7 @@ class TableMemory {
 
  private:
   Registration registration_;
-  const std::unique_ptr<PairHeap> pairs_;
+  const std::unique_ptr<SlabHeap> pairs_;
   DeviceBuffer<std::uint64_t> tags_;
   Layout layout_;
   BucketCache cache_;

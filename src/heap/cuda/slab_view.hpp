@@ -1,4 +1,4 @@
-// slab_view.hpp: the slabs of variable-length pairs as kernels see them, in GPU memory: which cells are free, and what a batch has
+// slab_view.hpp: slabs as kernels see them, in GPU memory: which cells are free, and what a batch has
 // reserved of them. Rules 5, 6, 7.
 //
 // A batch's cells are taken in bulk. How many it may need of each class is counted first; then one reservation lists free cells,
@@ -10,12 +10,11 @@
 
 #include "core/both.hpp"
 #include "heap/slab.hpp"
-#include "structures/gphash/layout.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::heap::cuda {
 
 /// The smallest cells of a slab, and so the bits that stand for its cells: of larger ones the first few.
-inline constexpr std::uint32_t kSlabCells = static_cast<std::uint32_t>(heap::kSlabBytes / heap::class_bytes(0));
+inline constexpr std::uint32_t kSlabCells = static_cast<std::uint32_t>(kSlabBytes / class_bytes(0));
 
 /// What a reservation is about, by class.
 struct ClassCells {
@@ -31,7 +30,7 @@ struct ClassCells {
 };
 
 struct SlabState {
-  ClassCells of[heap::kClasses];
+  ClassCells of[kClasses];
   std::uint64_t usable;      ///< slabs that are no directory
   std::uint64_t free_slabs;  ///< of them, free for any class
   std::uint32_t grants;      ///< slabs that give cells
@@ -59,18 +58,18 @@ struct SlabView {
   std::uint64_t slabs = 0;
 
   HOLDFAST_BOTH static std::uint64_t bit_of(std::uint64_t begin, unsigned size_class) {
-    const auto in_slab = static_cast<std::uint32_t>(begin & (heap::kSlabBytes - 1));
-    return (begin >> heap::kSlabBits) * kSlabCells + in_slab / heap::class_bytes(size_class);
+    const auto in_slab = static_cast<std::uint32_t>(begin & (kSlabBytes - 1));
+    return (begin >> kSlabBits) * kSlabCells + in_slab / class_bytes(size_class);
   }
   HOLDFAST_BOTH static std::uint64_t bit_of(std::uint64_t word) {
-    const heap::CellWord pair{word};
+    const CellWord pair{word};
     return bit_of(pair.begin(), pair.size_class());
   }
 };
 
 HOLDFAST_BOTH constexpr std::uint32_t cells_of_slab(unsigned size_class) {
-  return static_cast<std::uint32_t>(heap::kSlabBytes / heap::class_bytes(size_class));
+  return static_cast<std::uint32_t>(kSlabBytes / class_bytes(size_class));
 }
-HOLDFAST_BOTH constexpr bool is_directory(std::uint64_t slab) { return slab % (heap::kSlabBytes / 8) == 0; }
+HOLDFAST_BOTH constexpr bool is_directory(std::uint64_t slab) { return slab % (kSlabBytes / 8) == 0; }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::heap::cuda

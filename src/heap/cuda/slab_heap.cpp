@@ -1,10 +1,12 @@
-// pair_heap.cpp: takes GPU memory for slabs, and more as the heap grows.
-#include "structures/gphash/cuda/cells/pair_heap.hpp"
+// slab_heap.cpp: takes GPU memory for slabs, and more as the heap grows.
+#include "heap/cuda/slab_heap.hpp"
 
 #include <utility>
 #include <vector>
 
-namespace holdfast::machine::cuda {
+namespace holdfast::heap::cuda {
+
+using namespace gpu;
 
 namespace {
 
@@ -24,7 +26,7 @@ void enlarge(DeviceBuffer<T>& from, std::uint64_t size, std::uint64_t kept, cuda
 
 }  // namespace
 
-void PairHeap::take(std::uint64_t slabs, std::uint64_t kept, cudaStream_t stream) {
+void SlabHeap::take(std::uint64_t slabs, std::uint64_t kept, cudaStream_t stream) {
   enlarge(used_, slabs * kSlabWords, kept * kSlabWords, stream);
   enlarge(entry_, slabs, kept, stream);
   enlarge(free_, slabs, kept, stream);
@@ -34,13 +36,13 @@ void PairHeap::take(std::uint64_t slabs, std::uint64_t kept, cudaStream_t stream
            grants_.data(), list_.data(),  state_.data(), slabs};
 }
 
-void PairHeap::cover(const Layout& layout, cudaStream_t stream) {
+void SlabHeap::cover(const View& heap, cudaStream_t stream) {
   check(cudaMemsetAsync(state_.data(), 0, sizeof(SlabState), stream), "taking slabs");
-  take(layout.cells, 0, stream);
-  read_directory(view_, layout, 0, stream);
+  take(heap.count, 0, stream);
+  read_directory(view_, heap, 0, stream);
 }
 
-void PairHeap::begin(std::int64_t left, cudaStream_t stream) {
+void SlabHeap::begin(std::int64_t left, cudaStream_t stream) {
   SlabState state{};
   state.left = left;
   check(cudaMemcpyAsync(state_.data(), &state, sizeof state, cudaMemcpyHostToDevice, stream), "counting free cells");
@@ -48,23 +50,23 @@ void PairHeap::begin(std::int64_t left, cudaStream_t stream) {
   check(cudaStreamSynchronize(stream), "counting free cells");
 }
 
-void PairHeap::extend(const Layout& layout, cudaStream_t stream) {
+void SlabHeap::extend(const View& heap, cudaStream_t stream) {
   const std::uint64_t before = view_.slabs;
-  take(layout.cells, before, stream);
-  read_directory(view_, layout, before, stream);
+  take(heap.count, before, stream);
+  read_directory(view_, heap, before, stream);
   check(cudaStreamSynchronize(stream), "adding slabs");
 }
 
-void PairHeap::list_at_least(std::uint64_t cells) { view_.list = list_.at_least(cells); }
+void SlabHeap::list_at_least(std::uint64_t cells) { view_.list = list_.at_least(cells); }
 
-SlabState PairHeap::state(cudaStream_t stream) const {
+SlabState SlabHeap::state(cudaStream_t stream) const {
   SlabState state;
   check(cudaMemcpyAsync(&state, state_.data(), sizeof state, cudaMemcpyDeviceToHost, stream), "counting free cells");
   check(cudaStreamSynchronize(stream), "counting free cells");
   return state;
 }
 
-SlabUse PairHeap::use(cudaStream_t stream) const {
+HeapUse SlabHeap::use(cudaStream_t stream) const {
   std::vector<std::uint32_t> entry(view_.slabs), free(view_.slabs);
   const auto read = [&](std::vector<std::uint32_t>& to, const std::uint32_t* from) {
     check(cudaMemcpyAsync(to.data(), from, 4 * to.size(), cudaMemcpyDeviceToHost, stream), "counting free cells");
@@ -72,7 +74,7 @@ SlabUse PairHeap::use(cudaStream_t stream) const {
   read(entry, view_.entry);
   read(free, view_.free);
   check(cudaStreamSynchronize(stream), "counting free cells");
-  SlabUse use;
+  HeapUse use;
   for (std::uint64_t slab = 0; slab < view_.slabs; ++slab) {
     use.slabs += is_directory(slab) ? 0 : 1;
     if (entry[slab] == 0 || free[slab] == cells_of_slab(entry[slab] - 1)) continue;
@@ -80,9 +82,9 @@ SlabUse PairHeap::use(cudaStream_t stream) const {
     ++use.used_slabs;
     use.free_cells += free[slab];
     use.used_cells += cells - free[slab];
-    use.used_bytes += (cells - free[slab]) * heap::class_bytes(entry[slab] - 1);
+    use.used_bytes += (cells - free[slab]) * class_bytes(entry[slab] - 1);
   }
   return use;
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::heap::cuda

@@ -1,13 +1,15 @@
-// slabs.cu: free cells of variable-length pairs: counted, listed for a batch, and given back. Rules 5, 6, 7.
+// slabs.cu: free cells of slabs: counted, listed for a batch, and given back. Rules 5, 6, 7.
+#include "heap/cuda/slabs.hpp"
+
 #include <cub/block/block_scan.cuh>
 
 #include "gpu/launch.cuh"
+#include "heap/cuda/slabs.cuh"
 #include "heap/slab.hpp"
-#include "structures/gphash/cuda/cells/pair_memory.cuh"
-#include "structures/gphash/cuda/cells/slabs.hpp"
-#include "structures/gphash/cuda/kit.hpp"
 
-namespace holdfast::machine::cuda {
+namespace holdfast::heap::cuda {
+
+using namespace gpu;
 
 namespace {
 
@@ -20,14 +22,12 @@ __device__ std::uint32_t cells_in_word(unsigned word, std::uint32_t cells) {
 }
 
 __global__ void __launch_bounds__(kThreads)
-    directory_kernel(const __grid_constant__ SlabView slabs, const __grid_constant__ Layout layout,
-                     std::uint64_t from) {
-  const CudaMemory memory(nullptr, nullptr);
-  const heap::View view = layout.heap_view();
+    directory_kernel(const __grid_constant__ SlabView slabs, const __grid_constant__ View heap, std::uint64_t from) {
+  const DirectoryMemory memory;
   for (std::uint64_t slab = from + first_of_thread(); slab < slabs.slabs; slab += all_threads()) {
-    const std::uint64_t entry = is_directory(slab) ? 0 : memory.load(view.entry(slab));
+    const std::uint64_t entry = is_directory(slab) ? 0 : memory.load(heap.entry(slab));
     // A class that there is not belongs to no slot: the slab is free, and its entry is written when it is taken.
-    slabs.directory[slab] = entry <= heap::kClasses ? entry : 0;
+    slabs.directory[slab] = entry <= kClasses ? entry : 0;
   }
 }
 
@@ -54,12 +54,12 @@ __global__ void __launch_bounds__(kThreads) begin_slabs_kernel(const __grid_cons
 
 __global__ void __launch_bounds__(kThreads)
     rested_kernel(const __grid_constant__ SlabView slabs, const __grid_constant__ CellRing ring,
-                  const DeviceState* state) {
+                  const RingState* state) {
   const std::uint64_t count = state->tail - state->head;
   for (std::uint64_t i = first_of_thread(); i < count; i += all_threads())
     free_cell(slabs, SlabView::bit_of(ring.cells[(state->head + i) % ring.capacity]));
 }
-__global__ void rested_end_kernel(DeviceState* state) { state->head = state->tail; }
+__global__ void rested_end_kernel(RingState* state) { state->head = state->tail; }
 
 __global__ void __launch_bounds__(kThreads) count_kernel(const __grid_constant__ SlabView slabs) {
   const auto add = [](std::uint64_t& word, std::uint64_t n) {
@@ -143,7 +143,7 @@ __global__ void plan_slabs_kernel(const __grid_constant__ SlabView slabs, bool u
   if (threadIdx.x == 0 && updates) {
     std::uint64_t left = state.free_slabs;
     for (const ClassCells& c : state.of) left -= c.fresh;
-    for (unsigned c = 0; c < heap::kClasses; ++c) {
+    for (unsigned c = 0; c < kClasses; ++c) {
       ClassCells& one = state.of[c];
       if (left == 0 || one.missing == 0 || one.free + std::uint64_t{one.fresh} * cells_of_slab(c) >= one.demand)
         continue;
@@ -196,9 +196,9 @@ __global__ void __launch_bounds__(kWide) choose_kernel(const __grid_constant__ S
 
 /// One block gives free slabs their classes, the lowest first, and enters them in the directory (enter_slab).
 __global__ void __launch_bounds__(kWide)
-    enter_slabs_kernel(const __grid_constant__ SlabView slabs, const __grid_constant__ Layout layout) {
+    enter_slabs_kernel(const __grid_constant__ SlabView slabs, const __grid_constant__ View heap) {
   __shared__ typename WideScan::TempStorage storage;
-  const CudaMemory memory(nullptr, nullptr);
+  const DirectoryMemory memory;
   std::uint64_t wanted = 0;
   for (const ClassCells& c : slabs.state->of) wanted += c.fresh;
   std::uint64_t before = 0;
@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(kWide)
     for (; number >= slabs.state->of[size_class].fresh; ++size_class) number -= slabs.state->of[size_class].fresh;
     const ClassCells& of = slabs.state->of[size_class];
     const std::uint32_t cells = cells_of_slab(size_class);
-    heap::enter_slab(memory, layout.heap_view(), slab, size_class);
+    enter_slab(memory, heap, slab, size_class);
     slabs.directory[slab] = slabs.entry[slab] = size_class + 1;
     slabs.free[slab] = cells;
     grant(slabs, slab, size_class, of.existing + static_cast<std::uint32_t>(number) * cells, cells, of.granted);
@@ -229,8 +229,8 @@ __global__ void __launch_bounds__(kThreads) list_kernel(const __grid_constant__ 
   __shared__ typename Scan::TempStorage storage;
   for (unsigned g = blockIdx.x; g < slabs.state->grants; g += gridDim.x) {
     const SlabGrant grant = slabs.grants[g];
-    const std::uint32_t cells = cells_of_slab(grant.size_class), size = heap::class_bytes(grant.size_class);
-    const std::uint64_t begin = std::uint64_t{grant.slab} << heap::kSlabBits;
+    const std::uint32_t cells = cells_of_slab(grant.size_class), size = class_bytes(grant.size_class);
+    const std::uint64_t begin = std::uint64_t{grant.slab} << kSlabBits;
     std::uint32_t* const used = slabs.used + std::uint64_t{grant.slab} * kSlabWords;
     std::uint32_t before = 0;
     for (unsigned base = 0; base * 32 < cells && before < grant.count; base += kThreads) {
@@ -256,7 +256,7 @@ __global__ void __launch_bounds__(kThreads) list_kernel(const __grid_constant__ 
 __global__ void __launch_bounds__(kThreads) release_slabs_kernel(const __grid_constant__ SlabView slabs) {
   for (std::uint64_t i = first_of_thread(); i < slabs.state->listed; i += all_threads()) {
     unsigned size_class = 0;
-    while (size_class + 1 < heap::kClasses && slabs.state->of[size_class + 1].first <= i) ++size_class;
+    while (size_class + 1 < kClasses && slabs.state->of[size_class + 1].first <= i) ++size_class;
     const ClassCells& of = slabs.state->of[size_class];
     if (i - of.first >= of.next) free_cell(slabs, SlabView::bit_of(slabs.list[i], size_class));
   }
@@ -268,21 +268,21 @@ __global__ void released_kernel(const __grid_constant__ SlabView slabs) {
 }
 
 __global__ void __launch_bounds__(kThreads)
-    compare_slabs_kernel(const __grid_constant__ SlabView slabs, const std::uint32_t* live, ScanReport* report) {
+    compare_slabs_kernel(const __grid_constant__ SlabView slabs, const std::uint32_t* live, std::uint64_t* wrong) {
   for (std::uint64_t i = first_of_thread(); i < slabs.slabs * kSlabWords; i += all_threads()) {
-    if (slabs.used[i] != live[i]) atomicAdd(reinterpret_cast<unsigned long long*>(&report->wrong_cells), 1ull);
+    if (slabs.used[i] != live[i]) atomicAdd(reinterpret_cast<unsigned long long*>(wrong), 1ull);
   }
 }
 
 }  // namespace
 
-void read_directory(const SlabView& slabs, const Layout& layout, std::uint64_t from, cudaStream_t stream) {
-  directory_kernel<<<blocks_for(directory_kernel, slabs.slabs), kThreads, 0, stream>>>(slabs, layout, from);
+void read_directory(const SlabView& slabs, const View& heap, std::uint64_t from, cudaStream_t stream) {
+  directory_kernel<<<blocks_for(directory_kernel, slabs.slabs), kThreads, 0, stream>>>(slabs, heap, from);
   check_launch("reading the slab directory");
 }
 
 void forget_demand(const SlabView& slabs, cudaStream_t stream) {
-  forget_kernel<<<1, heap::kClasses, 0, stream>>>(slabs.state);
+  forget_kernel<<<1, kClasses, 0, stream>>>(slabs.state);
   check_launch("planning a change");
 }
 
@@ -292,22 +292,22 @@ void begin_slabs(const SlabView& slabs, cudaStream_t stream) {
   check_launch("counting free cells");
 }
 
-void free_rested(const SlabView& slabs, const CellRing& ring, DeviceState* state, cudaStream_t stream) {
+void free_rested(const SlabView& slabs, const CellRing& ring, RingState* state, cudaStream_t stream) {
   rested_kernel<<<blocks_for(rested_kernel, ring.capacity), kThreads, 0, stream>>>(slabs, ring, state);
   rested_end_kernel<<<1, 1, 0, stream>>>(state);
   check_launch("freeing cells");
 }
 
 void count_slabs(const SlabView& slabs, cudaStream_t stream) {
-  zero_counts_kernel<<<1, heap::kClasses, 0, stream>>>(slabs.state);
+  zero_counts_kernel<<<1, kClasses, 0, stream>>>(slabs.state);
   count_kernel<<<blocks_for(count_kernel, slabs.slabs), kThreads, 0, stream>>>(slabs);
   check_launch("counting free cells");
 }
 
-void reserve_cells(const SlabView& slabs, const Layout& layout, bool updates, cudaStream_t stream) {
-  plan_slabs_kernel<<<1, heap::kClasses, 0, stream>>>(slabs, updates);
-  choose_kernel<<<heap::kClasses, kWide, 0, stream>>>(slabs);
-  enter_slabs_kernel<<<1, kWide, 0, stream>>>(slabs, layout);
+void reserve_cells(const SlabView& slabs, const View& heap, bool updates, cudaStream_t stream) {
+  plan_slabs_kernel<<<1, kClasses, 0, stream>>>(slabs, updates);
+  choose_kernel<<<kClasses, kWide, 0, stream>>>(slabs);
+  enter_slabs_kernel<<<1, kWide, 0, stream>>>(slabs, heap);
   const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(slabs.slabs, resident_blocks(list_kernel)));
   list_kernel<<<blocks, kThreads, 0, stream>>>(slabs);
   check_launch("reserving cells");
@@ -315,14 +315,14 @@ void reserve_cells(const SlabView& slabs, const Layout& layout, bool updates, cu
 
 void release_cells(const SlabView& slabs, std::uint64_t most, cudaStream_t stream) {
   release_slabs_kernel<<<blocks_for(release_slabs_kernel, most), kThreads, 0, stream>>>(slabs);
-  released_kernel<<<1, heap::kClasses, 0, stream>>>(slabs);
+  released_kernel<<<1, kClasses, 0, stream>>>(slabs);
   check_launch("freeing cells");
 }
 
-void compare_cells(const SlabView& slabs, const std::uint32_t* live, ScanReport* report, cudaStream_t stream) {
+void compare_cells(const SlabView& slabs, const std::uint32_t* live, std::uint64_t* wrong, cudaStream_t stream) {
   compare_slabs_kernel<<<blocks_for(compare_slabs_kernel, slabs.slabs * kSlabWords), kThreads, 0, stream>>>(slabs, live,
-                                                                                                            report);
+                                                                                                            wrong);
   check_launch("comparing cells");
 }
 
-}  // namespace holdfast::machine::cuda
+}  // namespace holdfast::heap::cuda
